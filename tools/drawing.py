@@ -1,15 +1,27 @@
-"""Success rates with their intervals: published ones hollow squares, ours filled circles."""
+"""The pictures of the page, of figures with a published number.
+
+Success rates have their intervals: published ones are hollow squares, ours filled circles. Other
+figures are drawn as the gallery draws them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stable_nalu.errors import UsageError
+from stable_nalu.options.labels import half_open
+from stable_nalu.paper.experiment import Experiment
+from stable_nalu.result.compare import CHOSEN
 from stable_nalu.result.document import as_svg
-from stable_nalu.statistics.intervals import Estimate
+from stable_nalu.statistics.intervals import Estimate, wilson
+
+from .kept_runs import files_of, kept_source
+from .long_table import ALL_POINTS, RATE, Line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,16 +38,66 @@ class Mark:
     ours: Estimate | None
 
 
+def pictures_of(experiment: Experiment, lines: Sequence[Line], data: Path) -> dict[str, str]:
+    """Return the pictures of an experiment as SVG, by their names on the page.
+
+    There are none where no published number stands beside ours.
+    """
+    own = [line for line in lines if line.key == experiment.key]
+    if not any(line.source for line in own):
+        return {}
+    if experiment.is_measured:
+        return _as_in_the_gallery(experiment, data)
+    shown = [line for line in own if line.measure == RATE and line.point != ALL_POINTS]
+    units = {(line.model, line.unit): [] for line in shown}
+    for line in shown:
+        units[line.model, line.unit].append(line)
+    if len(units) == len(shown):
+        panels = [("Success rate", [_mark(line, line.unit) for line in shown])]
+    else:
+        panels = [
+            (unit, [_mark(line, half_open(line.point)) for line in of_unit])
+            for (_, unit), of_unit in units.items()
+        ]
+    return {f"pictures/{experiment.stem}.svg": draw(panels)}
+
+
+def _mark(line: Line, label: str) -> Mark:
+    """Return the mark of a point; the outcome of chosen seeds is not drawn as a rate."""
+    known = line.published_n and wilson(line.published_solved or 0, line.published_n)
+    ours = None if line.verdict == CHOSEN else wilson(line.solved or 0, line.n)
+    return Mark(label, known or None, ours)
+
+
+def _as_in_the_gallery(experiment: Experiment, data: Path) -> dict[str, str]:
+    from stable_nalu.figure.entries import all_entries
+    from stable_nalu.figure.entry import Context
+    from stable_nalu.figure.render import made
+
+    entries, found = all_entries(), {}
+    for entry in (entries[key] for key in experiment.figure_keys if key in entries):
+        if not files_of(entry, data):
+            continue
+        with kept_source(entry, data) as source:
+            context = Context(entry, source)
+            for part in entry.parts:
+                try:
+                    product = made(part, context)
+                except UsageError:  # of what is not kept
+                    continue
+                if product.figure is not None:
+                    found[f"pictures/{product.stem}.svg"] = as_svg(product.figure, clipped=True)
+    return found
+
+
 def draw(
     panels: Sequence[tuple[str, Sequence[Mark]]],
     *,
     horizontal: bool = False,
-    theirs: str = "elsewhere",
 ) -> str:
     """Draw panels of a title and marks, and return the SVG text.
 
     horizontal: whether the points stand below one another, for long names.
-    theirs: what rates are called that are not ours.
     """
     from stable_nalu.figure.style import drawing, new_figure
 
@@ -57,14 +119,15 @@ def draw(
         for place, axis in enumerate(axes):
             axis.set_visible(place < len(panels))
         for axis, (title, marks) in zip(axes, panels, strict=False):
-            _panel(axis, marks, theirs, horizontal=horizontal)
+            _panel(axis, marks, horizontal=horizontal)
             axis.set_title(title, loc="left", fontweight="bold")
         return as_svg(figure)
 
 
-def _panel(axis: Axes, marks: Sequence[Mark], theirs: str, *, horizontal: bool) -> None:
+def _panel(axis: Axes, marks: Sequence[Mark], *, horizontal: bool) -> None:
     from stable_nalu.figure.style import looks
 
+    theirs = "elsewhere"
     names = ("here", theirs)
     colors = {name: look.color for name, look in looks(names).items()}
     for name, marker, shift in ((theirs, "s", -0.14), ("here", "o", 0.14)):

@@ -13,10 +13,9 @@ import io
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 from tqdm import tqdm
 
@@ -27,7 +26,6 @@ from stable_nalu.figure.source import Source
 from stable_nalu.files import atomic_text_file
 from stable_nalu.machine import CHECKOUT
 from stable_nalu.paper.drawing import Drawing
-from stable_nalu.paper.experiment import Model, seeds_text
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.papers import STUDIES
 from stable_nalu.process import begin
@@ -39,9 +37,7 @@ from stable_nalu.script import ScriptParser, exit_code
 
 from .finding import finding
 from .kept_runs import kept_files, kept_source
-
-if TYPE_CHECKING:
-    import pandas as pd
+from .long_table import anchor_of
 
 FOLDER = CHECKOUT / "docs" / "gallery"
 COLORS = 64
@@ -160,8 +156,7 @@ def page(entries: Mapping[str, Drawing], folder: Path, data: Path = DATA) -> str
         papers={paper: own for paper, own in papers.items() if own},
         anchor=anchor,
         place=_place,
-        origin=lambda entry: origin(entry, data),
-        shows=lambda entry: shows(entry, data),
+        told=lambda entry: told(entry, data),
         pictures=lambda entry: pictures(folder / entry.key),
         missing=missing,
     )
@@ -179,50 +174,29 @@ def _place(entry: Drawing, *, brief: bool = False) -> str:
     return f"{title} {entry.number}".strip() if paper else ""
 
 
-def origin(entry: Drawing, data: Path) -> str:
-    """Say which runs a drawing shows, and which of them were cut short."""
+def told(entry: Drawing, data: Path) -> str:
+    """Say which runs a drawing shows, which of them were cut short, and what is to be seen."""
     if computed(entry):
         return "Computed: no runs."
     models = [table.name for table in written_tables(entry, Folders(data)) if table.source]
-    if models:
-        kept = "[kept models](../reproduction/data/models)"
-        return f"Predictions of {kept}: {', '.join(models)}."
     files, texts = kept_files(entry, data) or {}, []
-    for key in dict.fromkeys(files.values()):
-        kept = read(key, data)
-        models = [model for model in EXPERIMENTS[key].models if model.csv in files]
-        shown = kept.loc[kept["model"].isin([model.key for model in models])]
-        published = sum(model.runs for model in models)
-        link = f"[{key}](../reproduction/README.md#{EXPERIMENTS[key].stem})"
-        text = f"{len(shown):,} of {published:,} runs of {link}"
-        short = cut_short(EXPERIMENTS[key], shown)
-        picked = chosen_seeds(models, shown)
-        text += f", cut short: {short}" if short else ""
-        text += f", with seeds beyond the first ones: {picked}" if picked else ""
-        texts.append(text)
-    return f"{'; '.join(texts)}."
-
-
-def shows(entry: Drawing, data: Path) -> str:
-    """Say what the pictures of an entry show; nothing is said of those that need no runs."""
-    files = kept_files(entry, data) or {}
     showing = [key for key in kept_keys(data) if entry.key in EXPERIMENTS[key].figure_keys]
-    texts = []
+    if models:
+        link = "[kept models](../reproduction/data/models)"
+        texts.append(f"Predictions of {link}: {', '.join(models)}.")
     for key in dict.fromkeys(files.values() if files else showing):
-        kept, models = read(key, data), EXPERIMENTS[key].models
-        own = [model.key for model in models if not files or model.csv in files]
-        texts.append(finding(EXPERIMENTS[key], kept.loc[kept["model"].isin(own)]))
+        experiment, kept = EXPERIMENTS[key], read(key, data)
+        own = [model for model in experiment.models if not files or model.csv in files]
+        shown = kept.loc[kept["model"].isin([model.key for model in own])]
+        short = cut_short(experiment, shown)
+        if not models:
+            texts.append(
+                f"{len(shown):,} of {sum(model.runs for model in own):,} runs of "
+                f"[{key}](../reproduction/README.md#{anchor_of(experiment)})"
+                + (f", cut short: {short}." if short else ".")
+            )
+        texts.append(finding(experiment, shown))
     return " ".join(texts)
-
-
-def chosen_seeds(models: Iterable[Model], shown: pd.DataFrame) -> str:
-    """Name models of which not just the first seeds are kept: their rates are no sample."""
-    texts = []
-    for model in models:
-        seeds = sorted(set(shown.loc[shown["model"] == model.key, "seed"]))
-        if seeds and seeds != list(range(len(seeds))):
-            texts.append(f"{model.label} {seeds_text(seeds)}")
-    return "; ".join(texts)
 
 
 def command(entry: Drawing) -> str:

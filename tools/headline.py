@@ -1,4 +1,4 @@
-"""The headline claims of the papers beside ours; the README shows them, too."""
+"""The headline claims of the papers beside ours; the README shows some of them, too."""
 
 from __future__ import annotations
 
@@ -9,24 +9,15 @@ from pathlib import Path
 
 from stable_nalu.files import with_part
 from stable_nalu.machine import CHECKOUT
-from stable_nalu.paper.index import find
-from stable_nalu.paper.published import Published, published
-from stable_nalu.result.compare import (
-    WITHIN_POINTS,
-    RatePoint,
-    equivalence,
-    rate_point,
-    runs_at,
-)
-from stable_nalu.result.document import UNKNOWN, points, rate, table
+from stable_nalu.result.compare import CHOSEN, WITHIN_POINTS, equivalence
+from stable_nalu.result.document import UNKNOWN, plain, points, rate, table
 from stable_nalu.result.records import read_records
-from stable_nalu.result.stored import DATA, path_of, read
+from stable_nalu.result.stored import DATA
 from stable_nalu.statistics.intervals import Estimate, difference, wilson
 
 from .drawing import Mark, draw
-from .rates import SOURCES, rate_here
+from .long_table import MEAN_STEP, RATE, Line
 
-NOT_RUN = "not run"
 PAGE = "[docs/reproduction](docs/reproduction/README.md)"
 README = CHECKOUT / "README.md"
 BEGIN = "<!-- Generated from docs/reproduction/data; rewrite with `make generated`. -->"
@@ -51,118 +42,81 @@ class Claim:
 CLAIMS = read_records(Claim, Path(__file__).parent / "templates" / "claims.csv")
 
 
-@dataclass(frozen=True)
-class Finding:
-    """A claim with the published numbers and, where there are runs, ours, as estimates and text.
-
-    gap: our number less the published one.
-    """
-
-    claim: Claim
-    published: Estimate
-    ours: Estimate | None
-    published_text: str
-    source: str
-    text: str = NOT_RUN
-    gap: str = UNKNOWN
-    verdict: str = UNKNOWN
+def rows_of(lines: Sequence[Line]) -> list[dict[str, str]]:
+    """Return the rows of the table, one for each claim that there are runs of."""
+    return [row for claim in CLAIMS for row in _rows(claim, lines)]
 
 
-def findings(data: Path = DATA) -> list[Finding]:
-    """Return the finding about every claim."""
-    return [_finding(claim, data) for claim in CLAIMS]
-
-
-def rows_of(found: Sequence[Finding]) -> list[dict[str, str]]:
-    """Return the rows of the table, one per claim."""
-    return [
-        {
-            "claim": one.claim.text,
-            "published": one.published_text,
-            "source": one.source,
-            "here": one.text,
-            "difference": one.gap,
-            "verdict": one.verdict,
+def _rows(claim: Claim, lines: Sequence[Line]) -> list[dict[str, str]]:
+    line, other = (_line(claim, model, lines) for model in (claim.model, claim.above))
+    if line is None or (claim.above and other is None):
+        return []
+    theirs, ours = _rates(line)
+    told = {"published": rate(line.published_solved or 0, line.published_n or 1)}
+    told |= {"source": line.source, "here": rate(line.solved or 0, line.n)}
+    if other is not None:
+        over = [
+            difference(one, less) for one, less in zip((theirs, ours), _rates(other), strict=True)
+        ]
+        gap = difference(over[1], over[0])
+        told = {
+            "published": points(over[0]),
+            "source": "derived from both",
+            "here": points(over[1]),
         }
-        for one in found
-    ]
+        told |= {"difference": points(gap), "verdict": equivalence(gap, WITHIN_POINTS)}
+    elif line.verdict == CHOSEN:
+        steps = [one.test for one in lines if one.measure == MEAN_STEP and _same(one, line)]
+        verdict = "; ".join(filter(None, (line.test, *steps)))
+        told |= {"here": f"{line.solved}/{line.n} of chosen seeds", "difference": UNKNOWN}
+        told |= {"verdict": plain(verdict)}
+    else:
+        ends = (line.gap, line.gap_lower, line.gap_upper)
+        gap = None if line.gap is None else Estimate(*(float(end or 0) for end in ends))
+        told |= {"difference": points(gap) if gap else UNKNOWN}
+        told |= {"verdict": "; ".join(filter(None, (line.verdict, line.test)))}
+    return [{"claim": claim.text} | told]
 
 
-def brief_table(found: Sequence[Finding]) -> str:
-    """Return the table for a README, of five rows and four short columns, of what was run."""
-    rows = rows_of([one for one in found if one.claim.brief and one.text != NOT_RUN])
-    columns = ("claim", "published", "here", "verdict")
-    return table([{name: row[name].partition(" [")[0] for name in columns} for row in rows])
+def _line(claim: Claim, model: str, lines: Sequence[Line]) -> Line | None:
+    wanted = (claim.experiment, model, claim.operation, RATE)
+    found = (
+        line for line in lines if (line.key, line.model, line.operation, line.measure) == wanted
+    )
+    return next((line for line in found if line.source), None)
 
 
-def drawing(found: Sequence[Finding]) -> str:
+def _same(one: Line, other: Line) -> bool:
+    return (one.key, one.model, one.point) == (other.key, other.model, other.point)
+
+
+def _rates(line: Line) -> tuple[Estimate, Estimate]:
+    """Return the published rate and ours."""
+    theirs = wilson(line.published_solved or 0, line.published_n or 1)
+    return theirs, wilson(line.solved or 0, line.n)
+
+
+def drawing(lines: Sequence[Line]) -> str:
     """Draw the success rates of the claims, published and ours, as SVG."""
-    rates = [f for f in found if not f.claim.above]
-    marks = [Mark(f.claim.text, f.published, f.ours) for f in rates]
-    title = "Success rate, published and reproduced"
-    return draw([(title, marks)], horizontal=True, theirs="published")
+    marks = []
+    for claim in CLAIMS:
+        line = None if claim.above else _line(claim, claim.model, lines)
+        if line is not None:
+            theirs, ours = _rates(line)
+            marks.append(Mark(claim.text, theirs, None if line.verdict == CHOSEN else ours))
+    return draw([("Success rate, published and reproduced", marks)], horizontal=True)
 
 
 def refreshed(document: str, data: Path = DATA) -> str:
-    """Return the README with its headline made anew: the counts from the page, and the table."""
-    page = (data.parent / "README.md").read_text(encoding="utf-8")
-    # The table between the introduction of the page and its list, and how many rates are equal.
-    *_, counts, sentences = page.partition("\n\n- ")[0].split("\n\n")
-    equal = re.search(r"Of \d.*?independent", sentences)
-    found = findings(data)
-    more = f"Intervals, and {len(found) - sum(f.claim.brief for f in found)} more claims: {PAGE}."
-    said = [f"{equal[0]}."] if equal else []
-    text = "\n\n".join((counts, *said, brief_table(found), more))
+    """Return the README with its headline made anew of the page: what is exact, and claims."""
+    page = (data.parent / "README.md").read_text(encoding="utf-8").split("\n\n")
+    first = next(place for place, part in enumerate(page) if part.startswith("| read in |"))
+    claims = next(part for part in page if part.startswith("| claim |"))
+    head, _, *rows = [re.split(r" *(?<!\\)\| *", line)[1:-1] for line in claims.splitlines()]
+    brief = {claim.text for claim in CLAIMS if claim.brief}
+    shown = [dict(zip(head, row, strict=True)) for row in rows if row[0] in brief]
+    columns = ("claim", "published", "here", "verdict")
+    short = table([{name: row[name].partition(" [")[0] for name in columns} for row in shown])
+    more = f"Intervals, and {len(rows) - len(shown)} more claims: {PAGE}."
+    text = "\n\n".join((*page[first - 1 : first + 1], short, more))
     return with_part(document, BEGIN, END, f"{text}\n\n")
-
-
-def _finding(claim: Claim, data: Path) -> Finding:
-    known, found = _known(claim, claim.model), _comparison(claim, claim.model, data)
-    theirs = wilson(known.solved, known.runs)
-    ours = wilson(found.solved, found.runs) if found and not found.chosen else None
-    source = SOURCES[known.source]
-    if claim.above:
-        return _gain(claim, theirs, ours, data)
-    text = rate(known.solved, known.runs)
-    if found is None:
-        return Finding(claim, theirs, None, text, source)
-    here = rate_here(found)
-    gap = points(found.gap) if found.gap else UNKNOWN
-    return Finding(claim, theirs, ours, text, source, here, gap, _verdict(found))
-
-
-def _verdict(found: RatePoint) -> str:
-    """Return the verdict; of chosen seeds also at which steps they are solved."""
-    steps = found.chosen and found.steps and found.chosen.steps
-    return f"{found.verdict}; {steps.steps}" if steps else str(found.verdict)
-
-
-def _gain(claim: Claim, theirs: Estimate, ours: Estimate | None, data: Path) -> Finding:
-    """Return the finding about how far a model is above another one."""
-    known, found = _known(claim, claim.above), _comparison(claim, claim.above, data)
-    gain = difference(theirs, wilson(known.solved, known.runs))
-    text, source = points(gain), "derived from both"
-    if ours is None or found is None:
-        return Finding(claim, gain, None, text, source)
-    here = difference(ours, wilson(found.solved, found.runs))
-    gap = difference(here, gain)
-    told, verdict = points(gap), equivalence(gap, WITHIN_POINTS)
-    return Finding(claim, gain, here, text, source, points(here), told, verdict)
-
-
-def _known(claim: Claim, model: str) -> Published:
-    return next(
-        point
-        for point in published(claim.experiment)
-        if (point.model, point.operation) == (model, claim.operation)
-    )
-
-
-def _comparison(claim: Claim, model: str, data: Path) -> RatePoint | None:
-    """Compare all kept runs of a model with the claim; return None where there are none."""
-    if not path_of(claim.experiment, data).exists():
-        return None
-    experiment, runs = find(claim.experiment), read(claim.experiment, data)
-    known = _known(claim, model)
-    own = runs_at(known, runs)
-    return None if own.empty else rate_point(experiment, own, known=known)

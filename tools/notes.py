@@ -4,38 +4,21 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Protocol
 
 from stable_nalu.errors import UsageError
 from stable_nalu.paper.experiment import Experiment
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.result.document import UNKNOWN
 from stable_nalu.result.listing import seconds_here
-from stable_nalu.result.records import ALONE, Verified, cells_of, digest_of, file_of, read_records
+from stable_nalu.result.records import Verified, cells_of, digest_of, file_of, read_records
 from stable_nalu.result.stored import path_of
 from stable_nalu.script import duration
 
 NOTES, REASONS = "notes.md", "not_run.csv"
 CORES = 2
 """The number of cores that estimates are made for."""
-
-
-class Place(Protocol):
-    """The key of a model, and the text of a point."""
-
-    @property
-    def model(self) -> str: ...  # noqa: D102
-
-    @property
-    def point(self) -> str: ...  # noqa: D102
-
-
-def place(key: str, row: Place) -> str:
-    """Return the heading of a note about a point: `nips-sltr-in2 / nru / U[-2,2]`."""
-    return " / ".join((key, row.model, row.point or UNKNOWN))
 
 
 def read_notes(folder: Path) -> dict[str, str]:
@@ -52,10 +35,9 @@ def read_notes(folder: Path) -> dict[str, str]:
     return {_plain(heading): " ".join(text.split()) for heading, text in texts if text.strip()}
 
 
-def note(notes: Mapping[str, str], key: str, row: Place) -> str:
+def note(notes: Mapping[str, str], key: str, model: str, point: str) -> str:
     """Return the note about a point, or else its model, or else its figure, or else nothing."""
-    full = place(key, row)
-    names = (full, f"{key} / {row.model}", key)
+    names = (f"{key} / {model} / {point}", f"{key} / {model}", key)
     return next((notes[_plain(name)] for name in names if _plain(name) in notes), "")
 
 
@@ -105,19 +87,3 @@ def replaced(data: Path) -> list[Verified]:
 def _digests(key: str, data: Path) -> set[str]:
     kept = key in EXPERIMENTS and path_of(key, data).exists()
     return {digest_of(cells) for cells in cells_of(path_of(key, data))} if kept else set()
-
-
-def sentence(found: Sequence[Verified]) -> str:
-    """Say of rows of an experiment when they were trained again, and how many were equal."""
-    if not found:
-        return ""
-    drawn = sum(one.verify_seed is not None for one in found)
-    how = {len(found): ", chosen at random,", 0: ""}.get(drawn, f", {drawn} chosen at random,")
-    days = sorted({one.ended[:10] for one in found})
-    when = " and ".join(dict.fromkeys((days[0], days[-1])))
-    same = sum(one.equal == one.compared for one in found)
-    result = "all equal" if same == len(found) else f"{same} equal, {len(found) - same} not"
-    alone = sum(one.trained == ALONE for one in found)
-    company = {len(found): "all alone", 0: "all in stacks"}.get(alone, f"{alone} of them alone")
-    rows = "1 row was" if len(found) == 1 else f"{len(found)} rows{how} were"
-    return f"{rows} trained again on {when} ({company}): {result} in every kept digit."

@@ -1,39 +1,59 @@
 """The page that compares kept results with the papers: `reproduce.py --report`.
 
-It is written as Markdown, of the templates beside this file; the HTML is rendered from that, and
-the pictures are matplotlib's.
+It is written as Markdown of a template, from the long table and the records of what trained the
+runs; the HTML is rendered from that. Tables that are too long for it are CSV files beside it.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
+from dataclasses import asdict
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from tqdm import tqdm
+import pandas as pd
 
 from stable_nalu.errors import UsageError
 from stable_nalu.files import atomic_text_file
 from stable_nalu.machine import is_checkout
-from stable_nalu.paper.experiment import Experiment
+from stable_nalu.options.labels import half_open
+from stable_nalu.paper.experiment import Experiment, seeds_text
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.papers import MODULES, STUDIES
-from stable_nalu.result.compare import DIFFERS, MEASURES
-from stable_nalu.result.document import UNKNOWN, filled, plain, render
-from stable_nalu.result.judged import cut_short
+from stable_nalu.paper.published import published_seeds
+from stable_nalu.papers import MODULES, STUDIES, Paper
+from stable_nalu.result.compare import CHOSEN, places, steps_of
+from stable_nalu.result.document import (
+    UNKNOWN,
+    filled,
+    interval,
+    number,
+    plain,
+    points,
+    rate,
+    render,
+)
+from stable_nalu.result.judged import TEST_ERROR, cut_short
 from stable_nalu.result.listing import UNSHOWN, seconds_here
-from stable_nalu.result.records import ALONE
-from stable_nalu.result.stored import DATA, kept_keys
+from stable_nalu.result.records import ALONE, Session
+from stable_nalu.result.stored import DATA, kept_keys, read, sessions_of
 from stable_nalu.script import duration
+from stable_nalu.statistics.intervals import Estimate, difference, wilson
+from stable_nalu.statistics.summary import STEP
+from stable_nalu.task import ARITHMETIC
 
-from . import headline, measures, rates, unpublished
+from . import headline
+from .drawing import pictures_of
 from .finding import finding
-from .measures import MeasuredResult
-from .notes import note, place, read_notes, read_reasons, reason, replaced, sentence
-from .rates import PAPER, SOURCES, Result
+from .long_table import ALL_POINTS, BAD, OF_ANOTHER, PAPER, RATE, Line, long_table, place_of, tally
+from .notes import read_notes, read_reasons, reason, replaced, verified_of
+
+Rows = list[dict[str, Any]]
 
 CHECKOUTS = DATA.parent
 """The folder of the page in the checkout."""
@@ -43,10 +63,19 @@ FIRST_WORDS = "What the published experiments give when this project trains them
 HEADLINE = "headline.svg"
 ORIGINAL_SECONDS = 8 * 3600 / 5e6
 """The original's seconds of one core per iteration: the papers state 8 hours for 5 million."""
+ENGINE_SINCE = "2026-11-24T20"
+"""From when on arithmetic runs are trained by the engine, unless torch is asked for."""
+WIDER = {"arithmetic": 100, "ranges": 100, "benchmark": 100, "flat": 10, "distributions": 10}
+"""Rule -> by what the threshold grows from 1e-5 to 1e-4. An error is squared: where 1e-5 is the
+distance of weights from the right ones (epsilon), it grows a hundredfold."""
+AT = ("solved at 1e-5", "solved at 1e-4")
+"""The columns of rates at both thresholds."""
+_WIDEST = 8
+"""How many units with different rates at both thresholds the page names."""
 
 
 def write_page(data: Path = DATA, out: Path | None = None) -> list[Path]:
-    """Write `index.html`, `README.md` and their pictures, and return the paths.
+    """Write `README.md`, `index.html`, their pictures and tables, and return the paths of pages.
 
     From the results of the checkout, the headline table of its README is written, too. Notes and
     reasons that are written by hand are read beside the folder of results.
@@ -59,36 +88,33 @@ def write_page(data: Path = DATA, out: Path | None = None) -> list[Path]:
     if out is None and not (own and is_checkout()):
         raise UsageError("--report-out: say where to write the page of results in another folder")
     folder = out or CHECKOUTS
-    kept, of_measures = kept_keys(data, measured=False), kept_keys(data, measured=True)
-    if not (kept or of_measures):
+    if not kept_keys(data):
         raise UsageError(f"--data: {data} holds no kept results")
-    keys = tqdm(kept, desc="figures", disable=None, leave=False)
-    text, pictures = page(
-        [rates.result(EXPERIMENTS[key], data) for key in keys],
-        [measures.result(EXPERIMENTS[key], data) for key in of_measures],
-        data,
-        os.path.relpath(data, folder),
+    text, pictures, tables = page(data, os.path.relpath(data, folder))
+    _make_room(folder, {*pictures, *tables})
+    written = _write(
+        folder, {"index.html": render(text, pictures), "README.md": text, **pictures, **tables}
     )
-    _refuse_strangers(folder, pictures)
-    files = {"index.html": render(text, pictures), "README.md": text, **pictures}
-    written = _write(folder, files)
     if own and folder.resolve() == CHECKOUTS.resolve():
         readme = headline.README.read_text(encoding="utf-8")
         written += _write(headline.README.parent, {"README.md": headline.refreshed(readme)})
     return written
 
 
-def _refuse_strangers(folder: Path, pictures: Iterable[str]) -> None:
-    """Refuse to write over a page, or a picture, that no page of this script shows."""
+def _make_room(folder: Path, files: Iterable[str]) -> None:
+    """Refuse to write over a file that no page of this script shows; remove old pictures of it."""
     pages = [path for name in ("README.md", "index.html") if (path := folder / name).exists()]
     texts = {path: path.read_text(encoding="utf-8", errors="replace") for path in pages}
     for path, text in texts.items():
         if FIRST_WORDS not in text:
             raise UsageError(f"--report-out: {path} is not a page of this script, and is kept")
     shown = texts.get(folder / "README.md", "")
-    for name in pictures:
+    for name in files:
         if (folder / name).exists() and f"({name})" not in shown:
             raise UsageError(f"--report-out: no page there shows {folder / name}, which is kept")
+    for old in folder.glob("pictures/*.svg"):
+        if f"(pictures/{old.name})" in shown and f"pictures/{old.name}" not in files:
+            old.unlink()
 
 
 def _write(folder: Path, files: Mapping[str, str]) -> list[Path]:
@@ -101,222 +127,402 @@ def _write(folder: Path, files: Mapping[str, str]) -> list[Path]:
     return [folder / name for name in files if "/" not in name]
 
 
-def page(
-    results: Sequence[Result], of_measures: Sequence[MeasuredResult], data: Path, link: str
-) -> tuple[str, dict[str, str]]:
-    """Return the Markdown of the page, and its pictures by name.
+def page(data: Path, link: str) -> tuple[str, dict[str, str], dict[str, str]]:
+    """Return the Markdown of the page, its pictures, and its tables as CSV, by name.
 
-    results: of experiments with success rates. of_measures: of others.
     data: the folder of results; texts written by hand lie beside it.
     link: the way from the page to that folder.
     """
-    notes, claims = read_notes(data.parent), headline.findings(data)
-    pictures = {HEADLINE: headline.drawing(claims)}
-    pictures |= {f"pictures/{one.experiment.key}.svg": one.picture for one in results}
-    pictures |= dict(chain.from_iterable(one.pictures.items() for one in of_measures))
-    every = [*results, *of_measures]
-    planned = [experiment for experiment in EXPERIMENTS.values() if experiment.models]
-    sources = [
-        {SOURCES[row.published.source] for row in found.rows if row.published} for found in results
-    ]
-    at_thresholds, units = rates.at_another_threshold(results)
+    notes = read_notes(data.parent)
+    every = {key: read(key, data) for key in kept_keys(data)}
+    lines = long_table(every, notes)
+    figures = [_figure(EXPERIMENTS[key], runs, lines, data) for key, runs in every.items()]
+    thresholds = [row for key, runs in every.items() for row in _at_both(EXPERIMENTS[key], runs)]
+    left = _not_run({key: len(runs) for key, runs in every.items()}, data.parent)
+    tables = {"results": [asdict(line) for line in lines], "figures": figures}
+    tables |= {"thresholds": thresholds, "not_run": left}
+    files = {f"tables/{name}.csv": _csv(rows) for name, rows in tables.items() if rows}
+    shown = {key: pictures_of(EXPERIMENTS[key], lines, data) for key in every}
+    claims = headline.rows_of(lines)
+    pictures = {HEADLINE: headline.drawing(lines)} if claims else {}
+    pictures |= {name: svg for of_key in shown.values() for name, svg in of_key.items()}
     text = filled(
         TEMPLATE,
         first_words=FIRST_WORDS,
         link=link,
-        counted=rates.counted(results),
-        whole=sum(len(found.runs) >= found.experiment.runs for found in every),
-        kept=len(every),
-        planned=len(planned),
-        runs=rates.distinct(results) + sum(len(found.runs) for found in of_measures),
+        files=list(files),
+        sources=_sources(lines),
+        total=tally(lines),
+        patterns=_patterns(lines, every),
+        figures=figures,
+        whole=sum(figure["runs"] >= figure["planned"] for figure in figures),
+        planned=sum(bool(experiment.models) for experiment in EXPERIMENTS.values()),
         others=[paper.short_title for paper in MODULES if paper not in STUDIES],
-        of_measures=of_measures,
-        results=results,
-        elsewhere=sum(map(bool, sources)),
-        in_papers=sum(any(name.startswith(PAPER) for name in one) for one in sources),
-        left=_left(planned, {found.experiment.key: len(found.runs) for found in every}),
-        verified=_verified(every, data),
+        verified=_verified(figures, data),
         notes=notes,
-        headline=headline.rows_of(claims),
+        headline=claims,
         picture=HEADLINE,
-        overview=[_overview(found) for found in results],
-        papers=_by_paper(results),
-        at_thresholds=at_thresholds,
-        units=units,
-        differing=_differing(results),
-        differences=_differences(results, notes),
-        measures=measures.sections(of_measures, notes),
-        unpublished=unpublished.section(data),
-        not_run=_not_run(every, data.parent),
-        origin=_origin(every),
-        place=_place,
-        extent=_extent,
-        finding=finding,
-        sentence=sentence,
+        papers=_papers(figures, lines, every),
+        pictures=shown,
+        seeds={key: _seeds(key, runs) for key, runs in every.items()},
+        finding=lambda key: finding(EXPERIMENTS[key], every[key]),
+        thresholds=_by_paper(thresholds),
+        widest=_widest(thresholds),
+        differences=_differences(lines),
+        left=left,
+        left_time=duration(sum(3600 * (row["hours_here"] or 0) for row in left)),
+        unknown_time=sum(row["hours_here"] is None and row["runs"] > 0 for row in left),
     )
-    return text, pictures
+    return text, pictures, files
 
 
-def _verified(results: Sequence[Result | MeasuredResult], data: Path) -> dict[str, Any]:
-    """Return how many rows that were chosen at random came out again, those replaced included."""
-    gone = [one for one in replaced(data) if one.verify_seed is not None]
-    known = [one for found in results for one in found.verified if one.verify_seed is not None]
-    drawn = [*known, *gone]
-    equal = [one for one in drawn if one.equal == one.compared]
-    return {
-        "rows": len(drawn),
-        "figures": len({one.key for one in drawn}),
-        "seeds": sorted({one.verify_seed for one in drawn if one.verify_seed is not None}),
+def _csv(rows: Rows) -> str:
+    buffer = io.StringIO()
+    writer = csv.DictWriter(buffer, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return buffer.getvalue()
+
+
+def _figure(
+    experiment: Experiment, runs: pd.DataFrame, lines: Sequence[Line], data: Path
+) -> dict[str, Any]:
+    """Return what is kept of a figure or table, what trained it, and what it cost."""
+    key, iterations = experiment.key, int(runs["iterations"].to_numpy().sum())
+    sessions, known = sessions_of(key, data), verified_of(key, data)
+    equal, last = [one for one in known if one.equal == one.compared], _last(sessions, len(runs))
+    return place_of(experiment) | {
+        "title": experiment.title,
+        "runs": len(runs),
+        "planned": experiment.runs,
+        "seeds": seeds_text(set(runs["seed"].tolist())),
+        "iterations": iterations,
+        "cut_short": cut_short(experiment, runs),
+        "published_numbers": sum(bool(one.source) for one in lines if one.key == key),
+        "verified": len(known),
         "equal": len(equal),
-        "alone": sum(one.trained == ALONE for one in equal),
-        "gone": len(gone),
+        "equal_alone": sum(one.trained == ALONE for one in equal),
+        "engine": " ".join(dict.fromkeys(_engine(experiment, one) for one in last)),
+        "revisions": " ".join(dict.fromkeys(revision_text(one.git_revision) for one in last)),
+        "versions": "; ".join(dict.fromkeys(one.versions for one in last)),
+        "trained": sum(one.runs for one in sessions),
+        "cpu_seconds": round(sum(one.cpu_seconds for one in sessions), 1),
+        "original_seconds": round(iterations * ORIGINAL_SECONDS),
+        "note": experiment.note,
+        "command": f"python3 experiments/reproduce.py {key} --keep",
     }
 
 
-def _left(planned: Sequence[Experiment], kept: Mapping[str, int]) -> str:
-    """Return what was not run, and what it would cost."""
-    missing = [(e, e.runs - kept.get(e.key, 0)) for e in planned if e.runs > kept.get(e.key, 0)]
-    if not missing:
-        return ""
-    costs = [(seconds_here(experiment, 1), runs / experiment.runs) for experiment, runs in missing]
-    known = [seconds * share for seconds, share in costs if seconds is not None]
-    others = len(costs) - len(known)
-    unknown = f", and an unknown time for {others} of them" if others else ""
-    return (
-        f"{sum(runs for _, runs in missing):,} runs of {len(missing)} figures and tables, about "
-        f"{duration(sum(known))} of CPU time{unknown}"
-    )
+def _last(sessions: Sequence[Session], runs: int) -> list[Session]:
+    """Return the sessions that trained the kept runs: the last ones that ended so many."""
+    found: list[Session] = []
+    for session in reversed(sessions):
+        if session.runs and sum(one.runs for one in found) < runs:
+            found.insert(0, session)
+    return found
 
 
-def _overview(found: Result) -> dict[str, str]:
-    verdicts = {measure: found.counted(measure) for measure in MEASURES}
-    return {
-        "figure": f"[{_where(found.experiment)}](#{found.experiment.key})",
-        "runs": f"{len(found.runs):,} of {found.experiment.runs:,}",
-        "CPU time here": duration(found.cpu_seconds) if found.sessions else "with others",
-        "original, one core": duration(found.iterations * ORIGINAL_SECONDS),
-        "rates with identical counts": found.identical,
-        **verdicts,
-    }
-
-
-def _where(experiment: Experiment) -> str:
-    numbers = [f"{s.paper.reference} {s.number}" for s in experiment.shown]
-    title = f"{experiment.title} ({', '.join(numbers)})" if numbers else experiment.title
-    return plain(title)
-
-
-def _place(experiment: Experiment) -> str:
-    where = "; ".join(f"{s.paper.title}, {s.number}" for s in experiment.shown)
-    return where or "In no figure"
-
-
-def _extent(found: Result) -> str:
-    """Tell how many runs there are, what they cost here, and what the original would have spent."""
-    at_most = "" if max(found.runs["iterations"].tolist()) >= 1e6 else "at most "
-    here = "No training is on record under this key (figures share runs)"
-    if found.sessions:
-        here = (
-            f"This command trained {sum(s.runs for s in found.sessions):,} runs, in "
-            f"{duration(found.cpu_seconds)} of CPU time "
-            f"({duration(sum(s.wall_seconds for s in found.sessions))} by the clock)"
-        )
-    short = cut_short(found.experiment, found.runs)
-    return (
-        f"{len(found.runs):,} of {found.experiment.runs:,} published runs, {found.iterations:,} "
-        f"iterations in all. {here}; the original would take {at_most}"
-        f"{duration(found.iterations * ORIGINAL_SECONDS)} of one core."
-    ) + (f" Cut short: {short}." if short else "")
-
-
-def _by_paper(results: Sequence[Result]) -> list[tuple[str, str, list[Result]]]:
-    """Return title, anchor and results of every paper that shows some first, then of no paper."""
-    found = []
-    for paper in STUDIES:
-        own = [r for r in results if r.experiment.shown and r.experiment.shown[0].paper == paper]
-        found.append((f"{paper.title} ({paper.reference})", paper.key, own))
-    found.append((UNSHOWN, "other", [r for r in results if not r.experiment.shown]))
-    return [part for part in found if part[2]]
-
-
-def _differing(results: Sequence[Result]) -> dict[str, int]:
-    """Return how many comparisons differ, of rates and of means, each counted once."""
-    verdicts = Counter(
-        (measure == MEASURES[0], row.verdicts[measure] == DIFFERS)
-        for row in rates.once(results).values()
-        for measure in MEASURES
-        if row.verdicts[measure] is not None and (measure != MEASURES[0] or row.is_rate)
-    )
-    return {
-        "means": verdicts[False, True],
-        "all_means": verdicts[False, True] + verdicts[False, False],
-        "rates": verdicts[True, True],
-        "all_rates": verdicts[True, True] + verdicts[True, False],
-    }
-
-
-def _differences(results: Sequence[Result], notes: Mapping[str, str]) -> list[dict[str, str]]:
-    """Return a row for every measure of a point that differs."""
-    columns = {"success rate": "success", "solved at": "mean solved at"}
-    once = rates.once(results)
-    return [
-        {
-            "figure / model / point": plain(place(found.experiment.key, row)),
-            "measure": measure,
-            **{
-                side: rates.cells(row)[f"{columns.get(measure, measure)}, {side}"] for side in sides
-            },
-            "explanation": note(notes, found.experiment.key, row) or UNKNOWN,
-        }
-        for sides in [("elsewhere", "here")]
-        for found in results
-        for row, cells in zip(found.rows, found.cells, strict=True)
-        for measure, verdict in row.verdicts.items()
-        if verdict == DIFFERS and row.published is not None and once[row.published] is row
-    ]
-
-
-def _not_run(results: Sequence[Result | MeasuredResult], folder: Path) -> list[dict[str, str]]:
-    kept = {found.experiment.key: found.runs for found in results}
-    reasons = read_reasons(folder)
-    rows = []
-    for key, experiment in EXPERIMENTS.items():
-        count = len(kept[key]) if key in kept else 0
-        if experiment.models and count >= experiment.runs:
-            continue
-        trained = set(kept[key]["model"]) if key in kept else set()
-        missing = [plain(m.label) for m in experiment.models if m.key not in trained]
-        extent = f"{experiment.runs - count:,} of {experiment.runs:,}" if experiment.models else "0"
-        rows.append(
-            {
-                "figure": f"{_where(experiment)}, `{key}`",
-                "what was not run": "all"
-                if not trained
-                else ", ".join(missing) or "some seeds or points",
-                "runs": extent,
-                "why": reason(reasons, experiment),
-            }
-        )
-    return rows
-
-
-def _origin(results: Sequence[Result | MeasuredResult]) -> dict[str, Any]:
-    """Return what the runs were trained with: machines do not matter, versions may."""
-    sessions = sorted(
-        chain.from_iterable(found.sessions for found in results), key=lambda s: s.began
-    )
-    made = dict.fromkeys((revision_text(s.git_revision), s.versions) for s in sessions)
-    return {
-        "made": [{"revision": plain(one), "versions": plain(other)} for one, other in made],
-        "trained": sum(s.runs for s in sessions),
-        "spent": duration(sum(s.cpu_seconds for s in sessions)),
-        "processes": max((s.processes for s in sessions), default=0),
-        "first": sessions[0].began[:10] if sessions else "",
-        "last": sessions[-1].began[:10] if sessions else "",
-    }
+def _engine(experiment: Experiment, session: Session) -> str:
+    arithmetic = {model.script for model in experiment.models} <= set(ARITHMETIC)
+    return "engine" if arithmetic and session.began >= ENGINE_SINCE else "torch"
 
 
 def revision_text(recorded: str) -> str:
     """Return the first letters of a revision, and whether the tree departed from it."""
     revision, _, changed = recorded.partition("-")
-    return revision[:12] + (" with uncommitted changes" if changed else "")
+    return revision[:8] + ("-changed" if changed else "")
+
+
+def _sources(lines: Sequence[Line]) -> Rows:
+    """Return what the comparisons amount to, by source and by kind of number."""
+    found: dict[tuple[str, str], list[Line]] = {}
+    for line in sorted(lines, key=lambda line: not line.source.startswith(PAPER)):
+        if line.counted:
+            source = "papers" if line.source.startswith(PAPER) else line.source.partition(":")[0]
+            kind = line.measure if line.is_of_rates else "errors, claims"
+            found.setdefault((source, kind), []).append(line)
+    return [
+        {"read in": plain(source), "number": kind} | tally(own)
+        for (source, kind), own in found.items()
+    ]
+
+
+def _patterns(lines: Sequence[Line], every: Mapping[str, pd.DataFrame]) -> int:
+    """Return how many different lists of outcomes stand behind the rates that are compared."""
+    compared = [line for line in lines if line.counted and line.measure == RATE]
+    found = set()
+    for key, own in groupby(compared, lambda line: line.key):
+        runs = every[key]
+        at = {(model, point): group for model, point, _, group in places(EXPERIMENTS[key], runs)}
+        for line in own:
+            group = at.get((line.model, line.point), runs[runs["model"].eq(line.model)])
+            cells = pd.DataFrame(group)[["seed", "solved", STEP]].fillna(-1)
+            found.add(tuple(sorted(map(tuple, cells.to_numpy().tolist()))))
+    return len(found)
+
+
+def _verified(figures: Rows, data: Path) -> dict[str, int]:
+    """Return how many rows came out again, those that did not and were replaced included."""
+    gone = replaced(data)
+    kept = [one for figure in figures for one in verified_of(figure["key"], data)]
+    equal = [one for one in kept if one.equal == one.compared]
+    return {
+        "rows": len(kept) + len(gone),
+        "drawn": sum(one.verify_seed is not None for one in (*kept, *gone)),
+        "equal": len(equal),
+        "alone": sum(one.trained == ALONE for one in equal),
+        "gone": len(gone),
+        "figures": sum(figure["equal_alone"] > 0 for figure in figures),
+    }
+
+
+def _papers(
+    figures: Rows, lines: Sequence[Line], every: Mapping[str, pd.DataFrame]
+) -> list[dict[str, Any]]:
+    """Return the sections of the papers, those that show none of the figures left out."""
+    found = []
+    papers: list[Paper | None] = [*STUDIES, None]
+    for paper in papers:
+        key, anchor = (paper.key, paper.key) if paper else ("", "other")
+        own = [figure for figure in figures if figure["paper"] == key]
+        numbers = [line for line in lines if line.paper == key and line.verdict]
+        if own:
+            sums = {name: sum(figure[name] for figure in own) for name in ("runs", "planned")}
+            title = plain(paper.short_title if paper else UNSHOWN)
+            found.append(
+                {
+                    "title": f"{paper.title} ({paper.reference})" if paper else UNSHOWN,
+                    "anchor": anchor,
+                    "figures": own,
+                    "sources": Counter(plain(one.source) for one in numbers),
+                    "numbers": _numbers(numbers),
+                    "runs": [_runs_row(one, lines, every[one["key"]]) for one in own],
+                    "summary": {
+                        "paper": f"[{title}](#{anchor})",
+                        "figures and tables here": len(own),
+                        "with a published number": sum(f["published_numbers"] > 0 for f in own),
+                        "numbers compared": tally(numbers)["compared"],
+                        "runs, of all": "{runs:,} of {planned:,}".format(**sums),
+                        "CPU time here": duration(sum(f["cpu_seconds"] for f in own)),
+                        "original, one core": duration(sum(f["original_seconds"] for f in own)),
+                    },
+                }
+            )
+    return found
+
+
+def _numbers(lines: Sequence[Line]) -> list[dict[str, str]]:
+    """Return the rows of a paper's table: all ranges of a unit are one row, in their order."""
+    # Published means say nothing of chosen seeds, which are compared one by one.
+    chosen = [line for line in lines if line.measure == RATE or line.verdict != CHOSEN]
+    order = {key: place for place, key in enumerate(dict.fromkeys(map(_together, chosen)))}
+    chosen.sort(key=lambda line: order[_together(line)])
+    return [_row(list(own)) for _, own in groupby(chosen, _together)]
+
+
+def _together(line: Line) -> tuple[str, ...]:
+    each = "" if line.is_of_rates else line.point
+    return (line.key, line.model, line.operation, line.measure, each)
+
+
+def _row(lines: Sequence[Line]) -> dict[str, str]:
+    first, several = lines[0], len(lines) > 1
+    at = f"{len(lines)} points" if several else half_open(first.point)
+    at = "" if first.point in (ALL_POINTS, first.operation) and not several else at
+    theirs, ours, verdict = _cells(first)
+    if several:
+        theirs, ours = (_counts(lines, "published_"), _counts(lines, ""))
+        kinds = Counter(line.verdict for line in lines)
+        verdict = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
+    return {
+        "figure": f"[{plain(first.figure or first.key)}](#{EXPERIMENTS[first.key].stem})",
+        "unit": plain(first.unit),
+        "operation, point": plain(f"{first.operation} {at}".strip()) or UNKNOWN,
+        "number": plain(first.measure),
+        "published": theirs,
+        "here": ours,
+        "difference": _gap(lines),
+        "verdict": plain(verdict),
+        "n (seeds)": f"{f'{len(lines)} × ' * several}{first.n} ({first.seeds.replace(',', ', ')})",
+        "rule": first.rule,
+    }
+
+
+def _cells(line: Line) -> tuple[str, str, str]:
+    """Return the published number, ours, and the verdict of one line."""
+    verdict = "; ".join(filter(None, (line.verdict, line.test)))
+    if line.measure == RATE:
+        ours = rate(line.solved or 0, line.n)
+        if line.verdict == CHOSEN:
+            ours = f"{line.solved}/{line.n}"
+            verdict = re.sub(r" (runs of )?chosen seeds \([^)]*\)", "", line.test)
+        return rate(line.published_solved or 0, line.published_n or 1), ours, verdict
+    theirs = interval(line.published, line.published_lower, line.published_upper)
+    claim, _, told = line.test.partition(": ")
+    if theirs == UNKNOWN and told:
+        theirs, verdict = plain(claim), f"{line.verdict}; {told}"
+    return theirs, interval(line.ours, line.lower, line.upper), verdict
+
+
+def _counts(lines: Sequence[Line], whose: str) -> str:
+    """Return the solved runs of each point; of means there are too many numbers for a row."""
+    if lines[0].measure != RATE:
+        return f"{len(lines)} means"
+    pairs = [(getattr(line, f"{whose}solved"), getattr(line, f"{whose}n")) for line in lines]
+    sizes = {n for _, n in pairs}
+    if len(sizes) == 1:
+        return f"{' '.join(str(solved) for solved, _ in pairs)} of {sizes.pop()}"
+    return " ".join(f"{solved}/{n}" for solved, n in pairs)
+
+
+def _gap(lines: Sequence[Line]) -> str:
+    """Return the difference; of several ranges, that of all their runs together."""
+    first = lines[0]
+    if first.measure != RATE or any(line.gap is None for line in lines):
+        return number(first.gap) if len(lines) == 1 else UNKNOWN
+    if len(lines) == 1:
+        gap = Estimate(first.gap or 0, first.gap_lower or 0, first.gap_upper or 0)
+        return points(gap).replace(" points", "")
+    ours, theirs = (
+        wilson(*(sum(getattr(line, whose + name) for line in lines) for name in ("solved", "n")))
+        for whose in ("", "published_")
+    )
+    return points(difference(ours, theirs)).replace(" points", "")
+
+
+def _runs_row(
+    figure: Mapping[str, Any], lines: Sequence[Line], runs: pd.DataFrame
+) -> dict[str, str]:
+    """Return the row of a figure: how its units end, and what trained them."""
+    counts: dict[str, list[int]] = {}
+    for line in lines:
+        if line.key == figure["key"] and line.measure == RATE and line.point != ALL_POINTS:
+            count = counts.setdefault(line.unit, [0, 0])
+            count[:] = count[0] + (line.solved or 0), count[1] + line.n
+    told = plain("; ".join(f"{unit} {k}/{n}" for unit, (k, n) in counts.items()))
+    short = f" Cut short: {plain(figure['cut_short'])}." if figure["cut_short"] else ""
+    return {
+        "figure": plain(figure["figure"] or figure["title"]),
+        "key": f"`{figure['key']}`",
+        "solved, or what is best": (told or finding(EXPERIMENTS[figure["key"]], runs)) + short,
+        "runs": "{runs:,} of {planned:,}".format(**figure),
+        "seeds": figure["seeds"].replace(",", ", "),
+        "rule": figure["rule"],
+        "verified": "{equal} of {verified}".format(**figure) if figure["verified"] else UNKNOWN,
+        "by": "{engine} {revisions}".format(**figure).strip() or "not on record",
+        "CPU time": duration(figure["cpu_seconds"]) if figure["trained"] else UNKNOWN,
+    }
+
+
+def _seeds(key: str, runs: pd.DataFrame) -> Rows:
+    """Return which seeds have the published outcome, where seeds were published."""
+    rows = []
+    for known in published_seeds(key):
+        same = (runs["model"] == known.model) & (runs["operation"] == known.operation)
+        ours = runs.loc[same & (runs["seed"] < known.runs)]
+        if ours.empty:
+            continue
+        pairs = zip(ours["seed"], ours["solved"], strict=True)
+        other = sorted(seed for seed, solved in pairs if bool(solved) != (seed in known.solved_at))
+        steps = steps_of(known, ours)
+        rows.append(
+            {
+                "unit": plain(EXPERIMENTS[key].model(known.model).label),
+                "operation": plain(known.operation),
+                "same outcome": f"{len(ours) - len(other)} of {len(ours)}",
+                "other outcome at seeds": " ".join(map(str, other)) or "none",
+                "solved on both sides": plain(steps.steps) if steps else UNKNOWN,
+                "mean step here, there": "{:,.0f}, {:,.0f}".format(*steps.means)
+                if steps
+                else UNKNOWN,
+            }
+        )
+    return rows
+
+
+def _at_both(experiment: Experiment, runs: pd.DataFrame) -> Rows:
+    """Return how many runs of each point are solved at both thresholds, from the kept errors."""
+    if experiment.is_measured or experiment.criterion not in WIDER:
+        return []
+    rows = []
+    for model, point, _, group in places(experiment, runs):
+        errors, limits = (group[name].to_numpy(float) for name in (TEST_ERROR, "threshold"))
+        solved = (errors < factor * limits for factor in (1, WIDER[experiment.criterion]))
+        counts = dict(zip(AT, (int(one.sum()) for one in solved), strict=True))
+        unit = {"model": model, "unit": str(experiment.model(model).label)}
+        rows.append(place_of(experiment) | unit | {"point": point, "n": len(group)} | counts)
+    return rows
+
+
+def _by_paper(thresholds: Rows) -> Rows:
+    """Return both rates side by side, by paper and rule."""
+    titles = {paper.key: plain(paper.short_title) for paper in STUDIES}
+    units = _sums(thresholds, "paper", "rule", "key", "model")
+    return [
+        {
+            "paper": titles.get(paper, UNSHOWN),
+            "rule": rule,
+            "units": len(own := [one for of, one in units.items() if of[:2] == (paper, rule)]),
+            "with another rate": sum(solved != wider for _, solved, wider in own),
+            **_both(*sums),
+        }
+        for (paper, rule), sums in _sums(thresholds, "paper", "rule").items()
+    ]
+
+
+def _widest(thresholds: Rows) -> Rows:
+    """Return the units whose rates at both thresholds differ most."""
+    units = sorted(
+        _sums(thresholds, "key", "unit").items(),
+        key=lambda one: (one[1][1] - one[1][2]) / one[1][0],
+    )
+    return [
+        {"key": f"`{key}`", "unit": plain(unit)} | _both(n, solved, wider)
+        for (key, unit), (n, solved, wider) in units[:_WIDEST]
+        if solved != wider
+    ]
+
+
+def _sums(thresholds: Rows, *by: str) -> dict[tuple[str, ...], tuple[int, int, int]]:
+    """Return the runs, and how many are solved at either threshold."""
+    found: dict[tuple[str, ...], tuple[int, int, int]] = {}
+    for row in thresholds:
+        of = tuple(row[name] for name in by)
+        n, solved, wider = found.get(of, (0, 0, 0))
+        found[of] = (n + row["n"], solved + row[AT[0]], wider + row[AT[1]])
+    return found
+
+
+def _both(n: int, solved: int, wider: int) -> dict[str, str]:
+    return dict(zip(AT, (rate(solved, n), rate(wider, n)), strict=True))
+
+
+def _differences(lines: Sequence[Line]) -> Rows:
+    """Return what differs, all numbers of a figure with the same explanation in one row."""
+    found: dict[tuple[str, str], list[Line]] = {}
+    for line in lines:
+        if (line.counted or line.source == OF_ANOTHER) and line.verdict in BAD:
+            found.setdefault((line.key, line.note), []).append(line)
+    return [
+        {
+            "key": f"`{key}`",
+            "numbers": len(own),
+            "units": plain(", ".join(dict.fromkeys(line.unit for line in own))),
+            "of": plain(", ".join(dict.fromkeys(line.measure for line in own))),
+            "explanation": told
+            or (own[0].source if own[0].source == OF_ANOTHER else "unexplained"),
+        }
+        for (key, told), own in found.items()
+    ]
+
+
+def _not_run(kept: Mapping[str, int], folder: Path) -> Rows:
+    reasons, rows = read_reasons(folder), []
+    for key, experiment in EXPERIMENTS.items():
+        left, seconds = experiment.runs - kept.get(key, 0), seconds_here(experiment, 1)
+        if left > 0 or not experiment.models:
+            hours = None if seconds is None else seconds * left / max(experiment.runs, 1) / 3600
+            told = {"title": experiment.title, "runs": left, "planned": experiment.runs}
+            told["hours_here"] = None if hours is None else float(f"{hours:.3g}")
+            rows.append(place_of(experiment) | told | {"why": reason(reasons, experiment)})
+    return rows

@@ -20,6 +20,7 @@ from stable_nalu.result.document import plain, rate, table
 from stable_nalu.result.stored import kept_keys, read
 from stable_nalu.task import SCRIPTS
 from tools.flag_tables import task_page
+from tools.long_table import anchor_of
 from tools.mathml import formula
 from tools.response import response
 
@@ -158,8 +159,9 @@ def kept_rates() -> dict[str, list[dict[str, str]]]:
             layer = {"npu": "NPU", "real-npu": "RealNPU"}.get(multiplies, layer)
             if multiplies == "mnac" and not layer.endswith("MNAC"):
                 layer = f"{layer[:-3]}MNAC"
+            place = f"../reproduction/README.md#{anchor_of(experiment)}"
             row = {
-                "figure": f"[{experiment.title}](../reproduction/README.md#{key})",
+                "figure": f"[{experiment.title}]({place})",
                 "model": plain(model.label),
                 "solved": rate(list(of_model["solved"]).count(1), len(of_model)),
             }

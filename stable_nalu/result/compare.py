@@ -67,8 +67,6 @@ RATE_VERDICTS = (EQUAL, WITHIN_POINTS, CANNOT_TELL, DIFFERS)
 """Verdicts about rates that are compared as rates."""
 WITHIN_TOLERANCE, HOLDS, FAILS = "within tolerance", "holds", "does not hold"
 NOT_JUDGED = "not judged"
-ALL_POINTS = "all together"
-MEASURES = ("success rate", "solved at", "sparsity error")
 
 
 @dataclass(frozen=True)
@@ -148,11 +146,6 @@ class RatePoint(Point):
         return f"{SHORT}: {self.extent}" if self.kind == SHORT else self.kind
 
     @property
-    def is_rate(self) -> bool:
-        """Return whether a published rate is compared with a rate, not with chosen seeds."""
-        return self.kind not in (None, CHOSEN, SHORT)
-
-    @property
     def steps(self) -> str | None:
         """Return the kind of verdict about the steps solved at: of the means, or of the same seeds.
 
@@ -176,11 +169,6 @@ class RatePoint(Point):
     def sparsity(self) -> str | None:
         """Return the verdict about the mean sparsity errors; a published limit is one here, too."""
         return self._of_means(self.published and self.published.sparsity, "sparse.error")
-
-    @property
-    def verdicts(self) -> dict[str, str | None]:
-        """Return the kind of verdict per measure; None where one has no interval."""
-        return dict(zip(MEASURES, (self.kind, self.steps, self.sparsity), strict=True))
 
     def _of_means(self, theirs: Bounded | None, measure: str) -> str | None:
         # Some of the published seeds are no sample of all.
@@ -369,21 +357,6 @@ def compare(experiment: Experiment, runs: pd.DataFrame) -> list[RatePoint]:
     """Compare every published rate of an experiment that there are judged runs for."""
     found = [(known, runs_at(known, runs)) for known in published(experiment.key)]
     return [rate_point(experiment, own, known.point, known) for known, own in found if len(own)]
-
-
-def rate_points(experiment: Experiment, runs: pd.DataFrame) -> list[RatePoint]:
-    """Return every point that there are judged runs for; whole models follow their points."""
-    left = [(known, runs_at(known, runs)) for known in published(experiment.key)]
-    found: dict[str, list[RatePoint]] = {}
-    for model, point, _, group in places(experiment, runs):
-        match = [known for known, own in left if own.index.equals(group.index)]
-        left = [pair for pair in left if pair[0] not in match]
-        one = rate_point(experiment, group, point, *match[:1])
-        found.setdefault(model, []).append(one)
-    for known, own in left:
-        if len(own):
-            found[known.model].append(rate_point(experiment, own, ALL_POINTS, known))
-    return [one for of_model in found.values() for one in of_model]
 
 
 def runs_at(point: Published, runs: pd.DataFrame) -> pd.DataFrame:

@@ -20,7 +20,7 @@ from stable_nalu.paper.published import (
     published_seeds,
 )
 from stable_nalu.result.judged import measure_of
-from tools.rates import SOURCES
+from tools.long_table import SOURCES
 
 CHECKSUMS = {
     "arithmetic_units.csv": "2330d620a5a856feadefae84d4186c7cc871b89125aa4a82cf652cc5da17ba2d",

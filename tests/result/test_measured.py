@@ -25,7 +25,7 @@ from stable_nalu.statistics.paired import Pairs
 from tests.result.made_up import SESSION
 from tests.result.tiny import KEY, TEST, TINY, VALID, in_this_process, tiny  # noqa: F401
 from tests.tools.page_reader import read_page
-from tools import gallery, kept_runs, measures
+from tools import gallery, kept_runs
 from tools.experiment_tables import every_experiment
 
 pytestmark = pytest.mark.usefixtures("tiny")
@@ -280,82 +280,63 @@ def test_the_gallery_draws_them(tmp_path, drawn):
     assert gallery.drawable(ENTRY, data)
     assert gallery.draw(ENTRY, tmp_path / STEM, data) == []
     assert (tmp_path / STEM / f"{STEM}.png").exists()
-    link = f"[{KEY}](../reproduction/README.md#{STEM})"
-    assert gallery.origin(ENTRY, data) == f"12 of 12 runs of {link}."
+    link = f"[{KEY}](../reproduction/README.md#nalu)"
+    assert gallery.told(ENTRY, data).startswith(f"12 of 12 runs of {link}. ")
     assert entries.find(KEY) is ENTRY
 
 
-def test_the_page_shows_them_apart(tmp_path, drawn):
+def test_the_page_shows_them(tmp_path, drawn):
     data, out = tmp_path / "data", tmp_path / "page"
     words = ["--report", "--data", str(data), "--report-out", str(out)]
     (tmp_path / "notes.md").write_text(f"## {KEY} / nac\n\nThe <b>cause</b>.\n")
     stored.add(TINY, made_up(), [SESSION], data)
     assert command.main(words) == 0
     text = (out / "README.md").read_text(encoding="utf-8")
-    assert "No rate can be compared yet." in text
-    assert "## The NALU paper and two articles about it" in text
     assert f"![Two units, measured](pictures/{STEM}.svg)" in text
-    assert f"    python3 experiments/reproduce.py {KEY} --keep" in text
-    # The session is of more iterations than these: all of them were measured.
-    assert "12 of 12 runs, 3 seeds, 20 iterations each. 12 s of CPU time.\n" in text
-    assert "- NAC, sub (error): The <b>cause</b>." in text
     tables, links = read_page(out / "index.html")
     assert f"#{STEM}" in links
     assert "<b>cause" not in (out / "index.html").read_text(encoding="utf-8")
-    rows = {(r["model"], r["point"], r["measure"]): r for r in tables[STEM][0]}
-    row = rows["NAC", "add", "error outside, step 10"]
-    assert (row["best"], row["given elsewhere"]) == ("30", "3")
-    assert (row["which is"], row["verdict"]) == ("stated in the notes", "not judged")
-    assert rows["None", "add", "error"]["given elsewhere"] == "below nac"
-    told = "0 of 3 runs of the same seed [0–56 %], p = 0.25"
-    assert rows["None", "add", "error"]["difference"] == told
-    why = [row["figure"] for row in tables["not-run"][0]]
-    assert not any(KEY in name for name in why)
-
-
-def test_the_page_says_which_part_of_the_cost_is_known(tmp_path, drawn):
-    stored.add(TINY, made_up(), [replace(SESSION, run_iterations=180)], tmp_path)
-    found = measures.result(TINY, tmp_path)
-    text = measures.sections([found], {})
-    assert " 12 s of CPU time for 75 % of the iterations.\n" in text
-    assert "| 12 s for 75 % of the iterations |" in text
+    rows = {(r["unit"], r["operation, point"], r["number"]): r for r in tables["nalu"][0]}
+    row = rows["NAC", "add", "error outside, step 10, best"]
+    assert (row["published"], row["verdict"]) == ("3", "not judged")
+    row = rows["None", "add", "error, median"]
+    assert row["published"] == "below nac"
+    assert "0 of 3 runs of the same seed [0–56 %], p = 0.25" in row["verdict"]
+    (row,) = tables["runs-nalu"][0]
+    assert (row["runs"], row["seeds"], row["CPU time"]) == ("12 of 12", "0-2", "12 s")
+    (row,) = tables["differences"][0]
+    assert (row["units"], row["of"]) == ("NAC", "error, median")
+    assert row["explanation"] == "The <b>cause</b>."
+    assert KEY not in {row["key"] for row in cells_of(out / "tables" / "not_run.csv")}
 
 
 @pytest.mark.parametrize("key", stored.kept_keys(measured=True))
-def test_the_page_in_the_checkout_follows_from_the_kept_runs(key):
-    """Median, best and mean of every row, recomputed from the file."""
-    experiment, page = EXPERIMENTS[key], stored.DATA.parent
-    tables, _ = read_page(page / "index.html")
-    kept = cells_of(stored.path_of(key))
-    keys = {model.label: model.key for model in experiment.models}
+def test_the_table_in_the_checkout_follows_from_the_kept_runs(key):
+    """The median, best or mean of every line, recomputed from the file."""
+    experiment, kept = EXPERIMENTS[key], cells_of(stored.path_of(key))
+    lines = cells_of(stored.DATA.parent / "tables" / "results.csv")
+    own = [line for line in lines if line["key"] == key]
     points = judged.point_columns(key)
     of_labels = {
-        plain(judged.label_of(experiment, measure, column)): column
+        judged.label_of(experiment, measure, column): column
         for column in kept[0]
         if (measure := judged.measure_of(experiment, column)) is not None
     }
-    assert tables[experiment.stem][0]
-    for row in tables[experiment.stem][0]:
-        cells = row.get("point", "–").split(", ")
-        runs = [r for r in kept if r["model"] == keys[row["model"]]]
-        if cells != ["–"]:
+    assert own
+    for line in own:
+        cells, (name, typical) = line["point"].split(", "), line["measure"].rsplit(", ", 1)
+        runs = [r for r in kept if r["model"] == line["model"]]
+        if cells != [""]:
             runs = [r for r in runs if set(cells) <= {short(r[column]) for column in points}]
-        column = of_labels[row["measure"]]
+        column = of_labels[name]
         measure = judged.measure_of(experiment, column)
         found = [float(r[column] or "nan") for r in runs]
         worst = math.inf if measure.lower else -math.inf
         values = [worst if v != v else v for v in found if v == v or not measure.optional]
-        assert len(values) == int(row["runs"].split(",")[0])
+        assert len(values) == int(line["n"])
         best = min(values) if measure.lower else max(values)
         expected = {"median": statistics.median(values), "best": best, "mean": mean(values)}
-        for name, value in expected.items():
-            assert number_of(row[name]) == pytest.approx(
-                value, rel=0.51 * 10 ** (1 - measure.digits)
-            )
-
-
-def plain(text):
-    return text.replace("\\", "")
+        assert float(line["ours"]) == pytest.approx(expected[typical], rel=1e-5)
 
 
 def short(cell):
@@ -368,8 +349,3 @@ def short(cell):
 
 def mean(values):
     return math.inf if math.inf in values else sum(values) / len(values)
-
-
-def number_of(text):
-    endless = {"infinite": math.inf, "minus infinite": -math.inf}
-    return endless[text] if text in endless else float(text.replace(",", ""))

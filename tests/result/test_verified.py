@@ -11,7 +11,7 @@ from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result import command, stored
 from stable_nalu.result.records import Verified, add_verified, digest_of
 from tests.result.made_up import write
-from tools.notes import replaced, sentence, verified_of
+from tools.notes import replaced, verified_of
 
 KEY = "simple_mul"
 
@@ -64,34 +64,6 @@ def test_rows_that_were_replaced_do_not_count(rows, tmp_path):
     assert replaced(tmp_path) == [wrong, still_kept]
 
 
-def test_without_a_record_nothing_is_said(rows, tmp_path):
-    assert verified_of(KEY, tmp_path) == replaced(tmp_path) == []
-    assert sentence([]) == ""
-
-
-@pytest.mark.parametrize(
-    ("records", "said"),
-    [
-        ([{"equal": 11}], "1 row was trained again on 2026-01-02 (all alone): all equal"),
-        (
-            [{}, {}],
-            "2 rows, chosen at random, were trained again on 2026-01-02 (all alone): all equal",
-        ),
-        ([{}, {"seed": None, "equal": 3}], "2 rows, 1 chosen at random, were trained again on "),
-        ([{"seed": None}, {"seed": None, "equal": 3}], "2 rows were trained again on "),
-        ([{"equal": 3}, {}, {}], ": 2 equal, 1 not in every kept digit."),
-        ([{"trained": "in a stack of 2 runs"}], " on 2026-01-02 (all in stacks): all equal"),
-        ([{"trained": "in a stack of 2 runs"}, {}], " on 2026-01-02 (1 of them alone): all equal"),
-        (
-            [{"ended": "2026-01-03T"}, {"ended": "2026-01-01T"}],
-            "on 2026-01-01 and 2026-01-03 (all alone): all",
-        ),
-    ],
-)
-def test_the_sentence_about_an_experiment(records, said):
-    assert said in sentence([known(str(i), {}, **one) for i, one in enumerate(records)])
-
-
 def test_the_page_counts_rows_chosen_at_random(rows, tmp_path, capsys):
     add_verified(
         tmp_path,
@@ -105,14 +77,12 @@ def test_the_page_counts_rows_chosen_at_random(rows, tmp_path, capsys):
     words = ["--report", "--data", str(tmp_path), "--report-out", str(tmp_path / "page")]
     assert command.main(words) == 0
     page = (tmp_path / "page" / "README.md").read_text(encoding="utf-8")
-    first_screen, _, rest = page.partition('<a id="headline">')
     assert (
-        "- 3 rows of 1 figures and tables were drawn by random numbers (seed 0) and trained again: "
-        "**1 of 3 came out equal in every digit**, 1 of them alone and 0 in a stack with others "
-        "only; 1 that did not was replaced ([verified.csv](../verified"
-    ) in first_screen
-    told = "3 rows, 2 chosen at random, were trained again on 2026-01-02 (all alone): 2 equal, 1"
-    assert f"\n\n{told} not" in rest
+        "- 4 rows, 3 of them drawn at random, were trained again: **2 of 4 came out equal in every "
+        "digit**, 2 of them alone and 0 in a stack with others; 1 that did not was replaced, and "
+        "stays in this count ([verified.csv](../verified"
+    ) in page
+    assert "| 2 of 3 |" in page
 
 
 def test_the_kept_record_is_of_rows_that_there_were():

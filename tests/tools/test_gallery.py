@@ -161,7 +161,7 @@ def test_kept_models_are_enough_for_their_predictions(tmp_path):
         assert table.keep(data).read_bytes() == table.source.read_bytes()
     assert gallery.drawable(entry, data)
     assert not gallery.computed(entry)
-    assert all(table.name in gallery.origin(entry, data) for table in models)
+    assert all(table.name in gallery.told(entry, data) for table in models)
     table.source.unlink()
     assert gallery.draw(entry, tmp_path / "pictures", data) == []
     assert [path.suffix for path in (tmp_path / "pictures").iterdir()] == [".png"]
@@ -170,13 +170,3 @@ def test_kept_models_are_enough_for_their_predictions(tmp_path):
 def save(path, layer, **options):
     model = SingleLayerNetwork(layer, 2, 1, **options)
     torch.save({"model_state_dict": model.state_dict(), "args": None}, path)
-
-
-def test_seeds_that_are_no_sample_are_named(tmp_path):
-    entry = find("simple_mul")
-    table = write("simple_mul", tmp_path / "first", range(3))
-    assert "seeds" not in gallery.origin(entry, tmp_path / "first")
-    odd = table[(table["seed"] != 1) | (table["model"] != "nmu")]
-    add(EXPERIMENTS["simple_mul"], odd, [], tmp_path / "odd")
-    said = gallery.origin(entry, tmp_path / "odd")
-    assert said.endswith("with seeds beyond the first ones: NMU 0,2.")

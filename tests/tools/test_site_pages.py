@@ -26,7 +26,7 @@ def test_a_page_has_response_and_stored_success_rates():
     page = layer_page(entries()["SignNMRU"])
     assert 'aria-label="Output of NMRU against x"' in page
     assert "With ideal weights it is x · a and a / x for all inputs." in page
-    link = "[Division without redundancy](../reproduction/README.md#nips-sltr-in2)"
+    link = "[Division without redundancy](../reproduction/README.md#division)"
     assert f"| {link} | NMRU | 100 % (225/225) [98–100] |" in page
 
 

@@ -1,0 +1,321 @@
+"""The long table that the page is made of: a line for each number of ours, beside a published one.
+
+It is written as `tables/results.csv`. No line is written by hand, and the page counts these lines.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from stable_nalu.paper.experiment import Experiment, seeds_text
+from stable_nalu.paper.index import EXPERIMENTS
+from stable_nalu.paper.published import Published, PublishedMeasure, published
+from stable_nalu.result.compare import (
+    CANNOT_TELL,
+    CHOSEN,
+    DIFFERS,
+    EQUAL,
+    FAILS,
+    HOLDS,
+    SHORT,
+    WITHIN_LIMIT,
+    WITHIN_PERCENT,
+    WITHIN_POINTS,
+    WITHIN_TOLERANCE,
+    RatePoint,
+    measured_points,
+    places,
+    rate_point,
+    runs_at,
+)
+from stable_nalu.statistics.intervals import wilson
+from stable_nalu.statistics.summary import STEP, solved_of
+
+from .notes import note
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+RATE, MEAN_STEP, SPARSITY = "success rate", "mean step", "sparsity error"
+ALL_POINTS = "all together"
+"""The point of a number that was published of all points of a unit together."""
+GOOD = (WITHIN_POINTS, WITHIN_PERCENT, WITHIN_LIMIT, WITHIN_TOLERANCE, HOLDS)
+BAD = (DIFFERS, FAILS)
+COMPARABLE = (EQUAL, *GOOD, CANNOT_TELL, *BAD)
+"""Verdicts of numbers that can be compared with a published one."""
+
+PAPER = "paper, "
+SOURCES = {
+    "table": f"{PAPER}table",
+    "figure": f"{PAPER}figure",
+    "abstract": f"{PAPER}abstract",
+    "report": "report of 2023, not reviewed",
+    "talk": "slide deck of 2021, by pixel",
+    "derived": f"{PAPER}derived",
+    "repository": "repository of the unit, of an earlier state of it",
+}
+"""Where a rate was read, in words; published are those of papers."""
+OF_ANOTHER = SOURCES["repository"]
+"""The source of numbers that are of another unit than ours: shown beside ours, not counted."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A number of ours, and the published one, if there is one.
+
+    point: the setting, such as a range. n, seeds: the runs behind our number.
+    solved: of a success rate. median_step: the median step at which they are solved.
+    lower, upper, gap_lower, gap_upper: ends of 95 % intervals. gap: ours less the published one.
+    rule: which errors count as solved, by the name of the criterion.
+    test: what runs of the same seed say, and other words behind the verdict.
+    informative: 0 where both rates are 0 %, or both are 100 %, which nearly any code would give.
+    counted: 1 in one of the lines that hold the same published number, if it can be compared.
+    """
+
+    paper: str
+    figure: str
+    key: str
+    model: str
+    unit: str
+    operation: str
+    point: str
+    measure: str
+    rule: str
+    n: int
+    seeds: str
+    solved: int | None = None
+    ours: float | None = None
+    lower: float | None = None
+    upper: float | None = None
+    median_step: float | None = None
+    source: str = ""
+    published_n: int | None = None
+    published_solved: int | None = None
+    published: float | None = None
+    published_lower: float | None = None
+    published_upper: float | None = None
+    gap: float | None = None
+    gap_lower: float | None = None
+    gap_upper: float | None = None
+    verdict: str = ""
+    test: str = ""
+    informative: int = 0
+    counted: int = 0
+    note: str = ""
+
+    @property
+    def is_comparable(self) -> bool:
+        """Return whether the verdict is one about numbers that can be compared."""
+        return self.verdict in COMPARABLE
+
+    @property
+    def is_of_rates(self) -> bool:
+        """Return whether it is a rate, or a mean of runs that are solved or not."""
+        return self.solved is not None
+
+
+Known = Published | PublishedMeasure
+
+
+def long_table(every: Mapping[str, pd.DataFrame], notes: Mapping[str, str]) -> list[Line]:
+    """Return all lines; each published number is counted once, though several figures show it.
+
+    every: the kept runs by key.
+    """
+    seen: set[tuple[Known, str]] = set()
+    lines = []
+    for key, runs in every.items():
+        experiment = EXPERIMENTS[key]
+        of_kind = _measured if experiment.is_measured else _judged
+        for line, known in of_kind(experiment, runs, notes):
+            counted = known is not None and line.is_comparable and (known, line.measure) not in seen
+            counted = counted and line.source != OF_ANOTHER
+            seen |= {(known, line.measure)} if known and counted else set()
+            lines.append(replace(line, counted=int(counted)))
+    return lines
+
+
+def _judged(
+    experiment: Experiment, runs: pd.DataFrame, notes: Mapping[str, str]
+) -> Iterator[tuple[Line, Published | None]]:
+    """Yield every point that there are runs for, in order; whole models follow their points."""
+    left = [(known, runs_at(known, runs)) for known in published(experiment.key)]
+    found: dict[str, list[tuple[str, pd.DataFrame, Published | None]]] = {}
+    for model, point, _, group in places(experiment, runs):
+        match = [known for known, own in left if own.index.equals(group.index)]
+        left = [pair for pair in left if pair[0] not in match]
+        found.setdefault(model, []).append((point, group, match[0] if match else None))
+    for known, own in left:
+        if len(own):
+            found[known.model].append((ALL_POINTS, own, known))
+    for model, of_model in found.items():
+        for point, group, known in of_model:
+            told = note(notes, experiment.key, model, point)
+            rate = _rate(experiment, model, point, group)
+            if known is None:
+                yield rate, None
+                continue
+            one = rate_point(experiment, group, point, known)
+            yield _beside(rate, known, one, told), known
+            yield from ((line, known) for line in _means(rate, known, one, told))
+
+
+def _rate(experiment: Experiment, model: str, point: str, runs: pd.DataFrame) -> Line:
+    solved, n = solved_of(runs), len(runs)
+    found = wilson(solved, n)
+    steps = runs.loc[runs["solved"].astype(bool), STEP]
+    return Line(
+        **place_of(experiment),
+        model=model,
+        unit=str(experiment.model(model).label),
+        operation=str(runs["operation"].iloc[0]),
+        point=point,
+        measure=RATE,
+        n=n,
+        seeds=seeds_text(set(runs["seed"].tolist())),
+        solved=solved,
+        ours=_short(found.mean),
+        lower=_short(found.lower),
+        upper=_short(found.upper),
+        median_step=_short(steps.median()) if len(steps) else None,
+    )
+
+
+def place_of(experiment: Experiment) -> dict[str, Any]:
+    """Return where an experiment is shown first, its key and its rule."""
+    shown = experiment.shown
+    return {
+        "paper": shown[0].paper.key if shown else "",
+        "figure": "; ".join(one.number for one in shown if one.paper == shown[0].paper),
+        "key": experiment.key,
+        "rule": experiment.criterion,
+    }
+
+
+def anchor_of(experiment: Experiment) -> str:
+    """Return where the page tells of an experiment: in the section of a paper, or of none."""
+    return place_of(experiment)["paper"] or "other"
+
+
+def _beside(line: Line, known: Published, one: RatePoint, told: str) -> Line:
+    theirs, gap = wilson(known.solved, known.runs), one.gap
+    same = {line.ours, theirs.mean}
+    return replace(
+        line,
+        source=SOURCES[known.source],
+        published_n=known.runs,
+        published_solved=known.solved,
+        published=_short(theirs.mean),
+        published_lower=_short(theirs.lower),
+        published_upper=_short(theirs.upper),
+        gap=_short(gap and gap.mean),
+        gap_lower=_short(gap and gap.lower),
+        gap_upper=_short(gap and gap.upper),
+        verdict=str(one.kind),
+        test=str(one.verdict) if one.kind in (CHOSEN, SHORT) else "",
+        informative=int(same not in ({0.0}, {1.0})),
+        note=told if one.kind == DIFFERS else "",
+    )
+
+
+def _means(line: Line, known: Published, one: RatePoint, told: str) -> Iterator[Line]:
+    """Yield a line for the mean step and for the sparsity error, where one was published."""
+    parts = (
+        (MEAN_STEP, "converged.at", known.mean, one.steps, one.steps_verdict),
+        (SPARSITY, "sparse.error", known.sparsity, one.sparsity, one.sparsity),
+    )
+    for measure, name, theirs, kind, words in parts:
+        if kind is not None or theirs.value is not None or theirs.upper is not None:
+            ours = {end: one.summary[f"{name}.{end}"] for end in ("mean", "lower", "upper")}
+            yield replace(
+                line,
+                measure=measure,
+                median_step=None,
+                ours=_short(ours["mean"]),
+                lower=_short(ours["lower"]),
+                upper=_short(ours["upper"]),
+                source=SOURCES[known.source],
+                published_n=known.runs,
+                published_solved=known.solved,
+                published=_short(theirs.value),
+                published_lower=_short(theirs.lower),
+                published_upper=_short(theirs.upper),
+                verdict=kind or "",
+                test=words if words and words != kind else "",
+                informative=1,
+                note=told if kind == DIFFERS else "",
+            )
+
+
+def _measured(
+    experiment: Experiment, runs: pd.DataFrame, notes: Mapping[str, str]
+) -> Iterator[tuple[Line, PublishedMeasure | None]]:
+    """Yield every measure of every point; a claim that one is below another is in `test`."""
+    for one in measured_points(experiment, runs):
+        known = one.published
+        own = runs.loc[runs["model"] == one.model]
+        line = Line(
+            **place_of(experiment),
+            model=one.model,
+            unit=one.label,
+            operation="",
+            point=one.point,
+            measure=f"{one.name}, {one.measure.typical}",
+            n=one.numbers.runs,
+            seeds=seeds_text(set(own["seed"].tolist())),
+            ours=_short(one.ours),
+        )
+        if known is not None:
+            claim = f"below {known.better_than}: " if known.better_than else ""
+            told = note(notes, experiment.key, one.model, one.point)
+            line = replace(
+                line,
+                source=_source(known),
+                published=_short(known.number),
+                published_lower=_short(_shift(known, -1)),
+                published_upper=_short(_shift(known, 1)),
+                gap=_short(one.difference),
+                verdict=str(one.verdict),
+                test=f"{claim}{one.pairs.claim}" if one.pairs else "",
+                informative=1,
+                note=told if one.differs else "",
+            )
+        yield line, known
+
+
+def _source(known: PublishedMeasure) -> str:
+    """Return where a number was read: in the paper where it is published, else as it is stated."""
+    paper = PAPER if known.label == "PUB" else ""
+    stands = "claim" if known.standing == "published" else known.standing
+    return f"{paper}{stands}: {known.source}"
+
+
+def _shift(known: PublishedMeasure, sign: int) -> float | None:
+    if known.number is None or known.tolerance is None:
+        return None
+    return known.number + sign * known.tolerance
+
+
+def _short(value: Any) -> float | None:
+    """Return a number in six digits, which machines do not tell apart by last bits."""
+    if value is None or math.isnan(value):
+        return None
+    return float(f"{value:.6g}")
+
+
+def tally(lines: Sequence[Line]) -> dict[str, int]:
+    """Return how many numbers are compared, and how many of them have which verdict."""
+    counted = [line for line in lines if line.counted]
+    informative = [line for line in counted if line.informative]
+    return {
+        "compared": len(counted),
+        "identical": sum(line.verdict == EQUAL for line in counted),
+        "informative": len(informative),
+        "of these identical": sum(line.verdict == EQUAL for line in informative),
+        "within the margin": sum(line.verdict in GOOD for line in counted),
+        "inconclusive": sum(line.verdict == CANNOT_TELL for line in counted),
+        "differ": sum(line.verdict in BAD for line in counted),
+    }
