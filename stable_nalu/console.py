@@ -5,6 +5,7 @@ A bar is seen in terminals and notebooks only, colours in terminals without `NO_
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -13,17 +14,47 @@ import textwrap
 import warnings
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 BOLD, GREEN, RED = "1", "32", "31"
+PROGRESS = "STABLE_NALU_PROGRESS"
+"""The environment variable that names a file for how far a process is, to who started it."""
+
+
+class Progress(NamedTuple):
+    """How far a process is: units that are trained, units that are left, runs that are solved."""
+
+    done: float = 0
+    left: float = 0
+    solved: int = 0
+
+    @classmethod
+    def read(cls, path: Path) -> Progress | None:
+        """Return what a process has written last; None while it has not, or is about to."""
+        try:
+            done, left, solved = path.read_text(encoding="utf-8").split()
+            return cls(float(done), float(left), int(solved))
+        except (OSError, ValueError):
+            return None
+
+    def write(self, path: Path) -> None:
+        """Tell who started this process, if that can be done."""
+        with contextlib.suppress(OSError):
+            path.write_text(" ".join(map(str, self)), encoding="utf-8")
 
 
 def bar(
-    work: Iterable[Any] | None = None, *, total: int | None = None, unit: str, what: str = ""
+    work: Iterable[Any] | None = None,
+    *,
+    total: int | None = None,
+    unit: str,
+    what: str = "",
+    hidden: bool = False,
 ) -> Any:
     """Return tqdm's bar on standard error, of items or to be moved by `update`.
 
-    Its estimate of what is left is the mean pace so far: of work in bursts, the last one says less.
+    One of items is seen when they take more than a second, unless it is `hidden`. The estimate of
+    what is left is the mean pace so far: of work in bursts, the last one says less.
     """
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     in_notebook = hasattr(shell, "kernel")
@@ -41,9 +72,10 @@ def bar(
         unit_scale=True,
         smoothing=0,
         mininterval=0.2,
+        delay=0 if work is None else 1,
         leave=False,
         dynamic_ncols=True,
-        disable=not (in_notebook or sys.stderr.isatty()),
+        disable=hidden or not (in_notebook or sys.stderr.isatty()),
         bar_format="{l_bar}{bar}| {n_fmt}/{total_fmt} " + f"{unit} {left}",
     )
 

@@ -2,6 +2,7 @@
 
 import io
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -52,6 +53,32 @@ def test_a_bar_in_a_terminal_and_lines_elsewhere(verbose, monkeypatch):
     told()
     assert sys.stderr.getvalue() == ""
     assert sys.stdout.getvalue().startswith("train 10: solved 1/2 below 1e-05, median extra 0.5")
+
+
+def test_who_started_a_process_is_told_how_far_its_plans_are(monkeypatch, tmp_path):
+    file = tmp_path / "progress"
+    monkeypatch.setenv(console.PROGRESS, str(file))
+    point = LogPoint(10, np.array([1.0, 1e-9]), "", [Limit(1e-5)] * 2)
+    for plan in (1, 2):
+        shown = Console(runs=2, left=20, last=10, unit="iterations", verbose=False)
+        shown.advance(15)
+        assert console.Progress.read(file) == (20 * plan - 5, 5, plan - 1)
+        shown.log_point(0, point, False)
+        shown.advance(5)
+        shown.close()
+        assert console.Progress.read(file) == (20 * plan, 0, plan)
+
+
+def test_a_bar_of_items_is_for_work_of_more_than_a_second_and_can_be_hidden(monkeypatch):
+    def seen(pause, **how):
+        in_terminal(monkeypatch)
+        for _ in console.bar(range(2), unit="runs", what="reading", **how):
+            time.sleep(pause)
+        return sys.stderr.getvalue()
+
+    assert "reading:  50%" in seen(1.1)
+    assert seen(0) == ""
+    assert seen(1.1, hidden=True) == ""
 
 
 def test_plurals():

@@ -17,8 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tqdm import tqdm
-
+from stable_nalu.console import bar
 from stable_nalu.figure.entries import all_entries
 from stable_nalu.figure.entry import Context
 from stable_nalu.figure.render import Output, needs, render
@@ -63,7 +62,7 @@ def draw_all(entries: Mapping[str, Drawing], folder: Path, data: Path = DATA) ->
     for old in folder.iterdir() if folder.is_dir() else ():
         if old.is_dir() and old.name not in drawn and set(old.iterdir()) <= set(pictures(old)):
             shutil.rmtree(old)
-    for entry in tqdm(drawn.values(), disable=None, unit="figure"):
+    for entry in bar(drawn.values(), unit="figures", what="gallery"):
         for old in pictures(folder / entry.key):
             old.unlink()
         draw(entry, folder / entry.key, data)

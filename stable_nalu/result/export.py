@@ -12,8 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
-from tqdm import tqdm
-
+from stable_nalu.console import bar
 from stable_nalu.errors import OptionError, UsageError
 from stable_nalu.files import atomic_text_file
 from stable_nalu.machine import usable_cores
@@ -129,8 +128,10 @@ class RunReader:
         """Yield every run that has data, with the columns that it has."""
         self.problems = []
         runs = list(self._reader.runs())
-        hidden = None if self._progress_bar else True  # None: shown to a person who watches
-        parsed = tqdm(self._parsed(runs), total=len(runs), disable=hidden)
+        hidden = not self._progress_bar
+        parsed = bar(
+            self._parsed(runs), total=len(runs), unit="runs", what="reading", hidden=hidden
+        )
         for table, problem in parsed:
             self._note(table.name, table.columns, problem)
             if table.columns:

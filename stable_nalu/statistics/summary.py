@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy import stats
-from tqdm import tqdm
 
+from stable_nalu.console import bar
 from stable_nalu.errors import UsageError
 
 from .estimators import PUBLISHED, Estimators
@@ -115,7 +115,7 @@ def summarize(
     by = list(by)
     rows = []
     every = list(groups(runs, by))
-    for key, group in tqdm(every, "summarising", delay=2, disable=None, leave=False):
+    for key, group in bar(every, unit="groups", what="summarising"):
         columns = (
             group[SOLVED].to_numpy(dtype=bool),
             group[STEP].to_numpy(dtype=float),

@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 import math
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from stable_nalu.console import GREEN, RED, bar, is_terminal, joined, paint, plural, told
+from stable_nalu.console import (
+    GREEN,
+    PROGRESS,
+    RED,
+    Progress,
+    bar,
+    is_terminal,
+    joined,
+    paint,
+    plural,
+    told,
+)
 from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.options.kinds import seeds_text
 from stable_nalu.options.labels import label, range_label, units_label, varying
@@ -80,8 +93,8 @@ class LogPoint:
 class Console:
     """The console of a plan: one bar over all runs; lines in files, and with --verbose.
 
-    left: units to train, over all runs. last: the last unit of a run. solved: runs that were
-    before. begun: what is to be done once something is logged.
+    left: units to train, over all runs. last: the last unit of a run. begun: what is to be done
+    once something is logged.
     """
 
     def __init__(
@@ -92,16 +105,21 @@ class Console:
         last: int,
         unit: str,
         verbose: bool,
-        solved: int = 0,
         begun: Callable[[], None] = lambda: None,
     ):
-        self.runs, self._solved = runs, solved
+        self.runs = runs
         self.shows_lines = verbose or not is_terminal()
         self._last = last
         self._lines_every = max(1, last // LINES_OF_A_PLAN)
         self._points: dict[int, LogPoint] = {}
         self._begun = begun
         self._bar = bar(total=left, unit=unit)
+        file = os.environ.get(PROGRESS)
+        self._file = Path(file) if file else None
+        # A process may train one plan after another.
+        before = (self._file and Progress.read(self._file)) or Progress()
+        self._progress = before._replace(left=before.left + left)
+        self._solved = before.solved
 
     def line(self, text: str = "") -> None:
         """Print a line on standard output and leave the bar intact."""
@@ -121,6 +139,12 @@ class Console:
     def advance(self, units: float) -> None:
         """Move the bar."""
         self._bar.update(units)
+        self._tell(done=self._progress.done + units, left=self._progress.left - units)
+
+    def _tell(self, **news: float) -> None:
+        self._progress = self._progress._replace(**news)
+        if self._file is not None:
+            self._progress.write(self._file)
 
     def log_point(self, stack: int, point: LogPoint, single: bool) -> None:
         """Take note of a stack's log point; print a line now and then, unless it has its own."""
@@ -132,7 +156,9 @@ class Console:
         state = f"median {'extra' if point.limits else 'train'} {np.median(known):.2g}"
         seen = state.removeprefix("median ") if self.runs == 1 else state
         if point.limits:
-            seen = f"solved {self._solved + sum(one.solved for one in points)}/{self.runs}"
+            solved = sum(one.solved for one in points)
+            self._tell(solved=self._solved + solved)
+            seen = f"solved {solved}/{self.runs}"
             limit = below(limit.threshold for one in points for limit in one.limits)
             state = f"{seen} {limit}, {state}"
         self._bar.set_postfix_str(seen, refresh=False)
