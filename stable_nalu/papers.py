@@ -93,6 +93,9 @@ CURRY_2025 = Paper(
     "arXiv:2509.08180",
     "The Domain Mixed Unit",
 )
+FABER_2023 = Paper(
+    "nsr", "Faber & Wattenhofer", 2023, "Neural Status Registers", "arXiv:2004.07085"
+)
 NALU_ARTICLE = Paper(
     "nalu-article",
     "NALU article",
@@ -114,6 +117,7 @@ STUDIES = (
     MISTRY_2022_ROBUST,
     MCFC_2023,
     CURRY_2025,
+    FABER_2023,
     TRASK_2018,
     NALU_ARTICLE,
     NALU_NOTES,
@@ -146,7 +150,7 @@ HOEDT_2021 = Paper(
     "arXiv:2101.05186",
     "MC-LSTM",
 )
-_WITH_STUDIES = (*STUDIES[:4], STUDIES[5], TRASK_2018, CURRY_2025)
+_WITH_STUDIES = (*STUDIES[:4], STUDIES[5], TRASK_2018, CURRY_2025, FABER_2023)
 MODULES = (*_WITH_STUDIES, HEIM_2020, RANA_2020, SCHLOER_2020, HOEDT_2021)
 """Papers of arithmetic modules, which CITATION.cff lists."""
 

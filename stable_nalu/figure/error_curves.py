@@ -345,10 +345,12 @@ COLUMNS = 6
 
 
 @kind("error over input")
-def extrapolations(context: Context, experiment: str) -> Product:
+def extrapolations(
+    context: Context, experiment: str, top: float = 20, x_label: str = "x"
+) -> Product:
     """Draw absolute errors of many runs over the input, in a small panel for each model.
 
-    experiment: whose published numbers are marked.
+    experiment: whose published numbers are marked. top: the largest error that is shown.
     """
     tables = context.exported(("name", "step", "seed"))
     known = published_measures(experiment)
@@ -361,9 +363,10 @@ def extrapolations(context: Context, experiment: str) -> Product:
         if table is None:
             say_no_data(axes)
             continue
-        low, high = map(float, str(table["train.range"].iloc[0]).split())
-        axes.axvspan(low, high, color="0.92", linewidth=0, zorder=0)
-        ranges.add(f"[{low:g}, {high:g}]")
+        if "train.range" in table:
+            low, high = map(float, str(table["train.range"].iloc[0]).split())
+            axes.axvspan(low, high, color="0.92", linewidth=0, zorder=0)
+            ranges.add(f"[{low:g}, {high:g}]")
         curve = _error_curve(table)
         ribbon(axes, curve, "x", "mean", _OURS, alpha=0.25)
         axes.text(
@@ -383,9 +386,9 @@ def extrapolations(context: Context, experiment: str) -> Product:
         side.append(curve.assign(model=model))
     for axes in list(grid.flat)[len(tables) :]:
         axes.set_axis_off()
-    grid[0][0].set_ylim(0, 20)
+    grid[0][0].set_ylim(0, top)
     for below in grid[-1]:
-        below.set_xlabel("x")
+        below.set_xlabel(x_label)
     for beside in grid[:, 0]:
         beside.set_ylabel("Absolute error")
     curves = pd.concat(side, ignore_index=True)
@@ -394,7 +397,7 @@ def extrapolations(context: Context, experiment: str) -> Product:
         figure,
         f"Mean (line) and quartiles (band) of {max(curves['runs'])} models each; "
         "means of those whose error is finite. Number: the mean at the right end.",
-        f"Grey: the range of training, {' or '.join(sorted(ranges))}.",
+        f"Grey: the range of training, {' or '.join(sorted(ranges))}." if ranges else "",
         f"Rings: the paper, {known[0].standing}; {by_shape} shape." if known else "",
     )
     return context.plotted(figure, curves)

@@ -27,12 +27,24 @@ if TYPE_CHECKING:
     from .nau import *
     from .nmu import *
     from .npu import *
+    from .nsr import *
     from .product_unit import *
     from .torch_cell import *
 
 _FAMILIES = (
     *("ablations", "base", "basic", "choosing", "division", "dmu", "generalized", "inalu"),
-    *("mcfc", "nac", "nalu", "nalu_variants", "nau", "nmu", "npu", "product_unit", "torch_cell"),
+    *(
+        "mcfc",
+        "nac",
+        "nalu",
+        "nalu_variants",
+        "nau",
+        "nmu",
+        "npu",
+        "nsr",
+        "product_unit",
+        "torch_cell",
+    ),
 )
 
 

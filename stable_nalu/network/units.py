@@ -53,6 +53,33 @@ class NotebookNetwork(ExtendedTorchModule):
         return self.layer_2(self.layer_1(x))
 
 
+class ComparisonNetwork(ExtendedTorchModule):
+    """x `(*runs, batch, 2)` -> a probability, `(*runs, batch, 1)`.
+
+    An NSR gives one itself. Others are two layers, of a unit or dense ones with an activation
+    between them, and a sigmoid.
+    """
+
+    def __init__(self, unit_name: str, hidden_size: int = 10, **layer_options):
+        super().__init__("network")
+        self.unit_name = unit_name
+        self.squashes = unit_name != "NSR"
+        sizes = [2, hidden_size, 1] if self.squashes else [2, 1]
+        layers: list[torch.nn.Module] = []
+        for place, (size, width) in enumerate(zip(sizes, sizes[1:], strict=False), start=1):
+            name = f"layer_{place}"
+            if unit_name in ACTIVATIONS:
+                layers.append(Dense(size, width, unit_name if place == 1 else "linear", name))
+            else:
+                unit = GeneralizedLayer(size, width, unit_name, name=name, **layer_options)
+                layers.append(unit)
+        self.layers = torch.nn.Sequential(*layers)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.layers(x)
+        return torch.sigmoid(y) if self.squashes else y
+
+
 VANILLA = "vanilla"
 """The article's name of a dense layer with a ReLU on its output, and nothing before it."""
 

@@ -12,6 +12,7 @@ from . import (
     mcfc,
     measuring,
     nalu,
+    nsr,
     primer,
     robust,
     sequences,
@@ -19,8 +20,8 @@ from . import (
 from .experiment import Experiment
 
 _PAPERS = (
-    *(arithmetic_units, measuring, sequences, division, primer, mcfc, robust, dmu, nalu),
-    articles,
+    *(arithmetic_units, measuring, sequences, division, primer, mcfc, robust, dmu, nsr),
+    *(nalu, articles),
 )
 EXPERIMENTS: dict[str, Experiment] = {e.key: e for paper in _PAPERS for e in paper.EXPERIMENTS}
 

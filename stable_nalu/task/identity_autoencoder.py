@@ -75,7 +75,7 @@ class IdentityTask(Task):
         found = {METRIC_VALID: within.mean(), METRIC_TEST: over[self._outside].mean()}
         if self.at < self.config.max_iterations:
             return found
-        return {**found, ERROR_CURVE: _table(self._numbers.tolist(), over.tolist())}
+        return {**found, ERROR_CURVE: error_table(self._numbers.tolist(), over.tolist())}
 
     def generators(self, run: int):
         return [self.random]
@@ -92,13 +92,14 @@ def whole_numbers(low: float, high: float) -> torch.Tensor:
     return torch.arange(math.ceil(low), math.floor(high) + 1, dtype=torch.float64)
 
 
-def _table(x: Sequence[float], errors: Sequence[float]) -> str:
+def error_table(x: Sequence[float], errors: Sequence[float]) -> str:
     """Return a table that TensorBoard shows as one and that exporters read."""
     rows = [f"| {at:g} | {error!r} |" for at, error in zip(x, errors, strict=True)]
     return "\n".join(["| x | abs.error |", "|---|---|", *rows])
 
 
-def _activations() -> Mapping[str, Any]:
+def activations() -> Mapping[str, Any]:
+    """Return the activations of dense layers by their names."""
     from stable_nalu.network.dense import ACTIVATIONS
 
     return ACTIVATIONS
@@ -136,7 +137,7 @@ SCRIPT = task_script(
         LAYER_TYPE.but(
             default="ReLU",
             help="Activation of the hidden layers, or the unit of all layers, by its key or name.",
-            choices=and_layers(_activations),
+            choices=and_layers(activations),
         ),
         choice(
             "--train-sampling",

@@ -220,6 +220,12 @@ _NotebookAddition = TypedDict("_NotebookAddition", {"max_iterations": Int, "lear
     total=False)
 class NotebookAddition(_WithSeed, _WithLayerType, _WithOobMode, _WithNauNoise, _WithNaluMul,
     _NotebookAddition): ...
+_Comparison = TypedDict("_Comparison", {"max_iterations": Int, "hidden_size": Int, "learning_rate":
+    Float, "id": Int, "log_interval": Int, "clip_grad_norm": Float, "optimizer":
+    Several[Literal["adam", "rmsprop", "sgd"]], "relation": Several[Literal["gt", "lt", "ge", "le",
+    "eq", "ne"]], "scale": Float}, total=False)
+class Comparison(_WithSeed, _WithLayerType, _WithOobMode, _WithNauNoise, _WithNaluMul, _Comparison):
+    ...
 _MysteryArithmetic = TypedDict("_MysteryArithmetic", {"input_size": Int, "batch_size": Int,
     "learning_rate": Float, "id": Int, "log_interval": Int, "output_size": Int, "clip_grad_norm":
     Float, "max_epochs": Int, "evaluation_dir": Paths, "train_range": Range, "test_range": Range,
@@ -264,5 +270,7 @@ def train(script: Literal["gridworld_time"], **flags: Unpack[GridworldTime]) -> 
 def train(script: Literal["program_evaluation"], **flags: Unpack[ProgramEvaluation]) -> TrainedRuns: ...
 @overload
 def train(script: Literal["notebook_addition"], **flags: Unpack[NotebookAddition]) -> TrainedRuns: ...
+@overload
+def train(script: Literal["comparison"], **flags: Unpack[Comparison]) -> TrainedRuns: ...
 @overload
 def train(script: Literal["mystery_arithmetic"], **flags: Unpack[MysteryArithmetic]) -> TrainedRuns: ...

@@ -25,6 +25,7 @@ NOT_THE_DEFAULT = {
     "activation": "Tanh",
     "beta_nau": True,
     "bias": False,
+    "copies": 3,
     "eps": 1e-5,
     "gate_smoothing": 0.1,
     "mnac_epsilon": 0.1,
@@ -54,6 +55,7 @@ NOT_THE_DEFAULT = {
     "start": 0.25,
     "temperature": 0.5,
     "trash_cell": True,
+    "z": 2.0,
 }
 
 

@@ -38,6 +38,7 @@ DEFAULT_LEAF = {
     "gridworld_time": "nac_s0_lr-adam-0.00100",
     "program_evaluation": "nalu_b64_s0_lr-adam-0.00300",
     "notebook_addition": "nalu_s0_lr-adam-0.10000",
+    "comparison": "nsr_s0_lr-adam-0.00100",
     "mystery_arithmetic": "nalu_b32_s0_lr-adam-0.00100",
 }
 ARITHMETIC = [script for script, name in DEFAULT_LEAF.items() if HEAD in name]

@@ -1,0 +1,144 @@
+"""Comparisons of numbers: trained on one digit, tested on up to nineteen.
+
+The task of the Neural Status Register; the published script compares other numbers than it labels.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from stable_nalu.options import Config, Flag
+from stable_nalu.options import name_fields as nf
+from stable_nalu.options.flags_model import LAYER_TYPE
+from stable_nalu.options.flags_task import MAX_ITERATIONS
+from stable_nalu.options.kinds import and_layers, choice, integer, number
+from stable_nalu.tags import ACCURACY_TEST, ERROR_CURVE, METRIC_TEST, METRIC_VALID
+from stable_nalu.training.task import Batch, Task
+
+from .description import task_script
+from .identity_autoencoder import activations, error_table
+
+if TYPE_CHECKING:
+    import numpy as np
+    import torch
+
+    from stable_nalu.abstract import ExtendedTorchModule
+
+RELATIONS = {name: getattr(operator, name) for name in ("gt", "lt", "ge", "le", "eq", "ne")}
+MAGNITUDES = range(1, 19)
+"""Powers of ten of the first number of a test pair."""
+FARTHEST = 5
+"""By how many scales the second number differs at most."""
+NumberPairs = Sequence[tuple[int | float, int | float]]
+
+
+def training_pairs(relation: str, random: np.random.Generator) -> NumberPairs:
+    """Return all pairs of digits; of those that are equal or not, as many of both kinds."""
+    digits = range(1, 10)
+    every = [(a, b) for a in digits for b in digits]
+    if relation not in ("eq", "ne"):
+        return every
+    unequal = [pair for pair in every if pair[0] != pair[1]]
+    chosen = random.choice(len(unequal), len(digits), replace=False)
+    return [(a, a) for a in digits] + [unequal[k] for k in chosen]
+
+
+def pairs_of_magnitude(
+    relation: str, scale: float, power: int, random: np.random.Generator
+) -> NumberPairs:
+    """Return pairs next to a number of so many digits, in both orders; equal ones as training.
+
+    Whole numbers stay whole, as floats cannot tell the largest ones apart.
+    """
+    step: int | float = int(scale) if scale == int(scale) else scale
+    digits = [int(random.integers(1, 10)), *map(int, random.integers(0, 10, power))]
+    a = int("".join(map(str, digits)))
+    found = [(a, a + i * step) for i in range(-FARTHEST, FARTHEST + 1)]
+    if relation in ("eq", "ne"):
+        found = [pair for pair in found if pair[1] != a] + [(a, a)] * (2 * FARTHEST)
+    return [*found, *((b, a) for a, b in found)]
+
+
+class ComparisonTask(Task):
+    """Tell whether a relation holds; errors are mean absolute ones of the probability."""
+
+    cost = 3
+
+    def __init__(self, config: Config, device: torch.device):
+        import numpy as np
+
+        super().__init__(config, device)
+        random, scale = np.random.default_rng(config.seed), config.scale
+        pairs = training_pairs(config.relation, random)
+        self.rows = self._labelled([(a * scale, b * scale) for a, b in pairs])
+        self._tests = [
+            self._labelled(pairs_of_magnitude(config.relation, scale, power, random))
+            for power in MAGNITUDES
+        ]
+
+    def _labelled(self, pairs: NumberPairs) -> Batch:
+        """Return inputs `(pairs, 2)` and whether the relation holds `(pairs, 1)`."""
+        import torch
+
+        holds = RELATIONS[self.config.relation]
+        x = torch.tensor([[float(a), float(b)] for a, b in pairs], dtype=torch.float64)
+        t = torch.tensor([[float(holds(a, b))] for a, b in pairs], dtype=torch.float64)
+        return self.own(x), self.own(t)
+
+    def network(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
+        from stable_nalu.network.units import ComparisonNetwork
+
+        return ComparisonNetwork(config.layer_type, config.hidden_size, **layer_options)
+
+    def loss(self, model: ExtendedTorchModule, x: Any, t: Any, criterion: Any) -> torch.Tensor:
+        return (model(x) - t).abs().mean()
+
+    def measures(self, model: ExtendedTorchModule) -> Mapping[str, torch.Tensor | str]:
+        import torch
+
+        ((x, t),) = self.batches(0)
+        errors = torch.stack([(model(a) - b).abs().squeeze(-1) for a, b in self._tests])
+        found: dict[str, Any] = {METRIC_VALID: self.loss(model, x, t, None)}
+        found |= {METRIC_TEST: errors.mean(), ACCURACY_TEST: (errors < 0.5).double().mean() * 100}
+        if self.at < self.config.max_iterations:
+            return found
+        return {**found, ERROR_CURVE: error_table(MAGNITUDES, errors.mean(-1).tolist())}
+
+    def introduction(self) -> str:
+        return f"dataset: pairs of digits, times {self.config.scale:g}; is one {RELATION_WORDS}?"
+
+
+RELATION_WORDS = "greater (gt, ge), less (lt, le) or equal (eq, ne)"
+
+SCRIPT = task_script(
+    "comparison",
+    "CMP",
+    summary="Train a unit to compare two digits, and measure it on numbers of up to 19 digits.",
+    example="--layer-type NSR --relation gt --pytorch-precision 64 --seed 0-9",
+    task=(
+        LAYER_TYPE.but(
+            default="NSR",
+            help="The NSR; or a unit, or an activation, of two layers with a sigmoid behind them.",
+            choices=and_layers(activations),
+        ),
+        choice("--relation", "gt", f"Whether a number is {RELATION_WORDS}.", tuple(RELATIONS)),
+        Flag(
+            "--scale",
+            number(above=0),
+            1.0,
+            "Distance of two neighbours: training numbers are 1 to 9 of it.",
+        ),
+        Flag("--hidden-size", integer(1), 10, "Width between two layers; the NSR has one."),
+        MAX_ITERATIONS.but(default=50000),
+    ),
+    fragments=(
+        nf.template("rel-{relation:word}"),
+        nf.template("sc-{scale:float}"),
+        nf.template("h{hidden_size}"),
+    ),
+    batch_size=None,
+    learning_rate=1e-3,
+)
+TASK = ComparisonTask
