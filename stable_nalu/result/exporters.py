@@ -41,58 +41,6 @@ _OF_PAIRS = {
 }
 
 
-def any_runs(argv: Sequence[str] | None = None) -> int:
-    """Export runs of any script: one row per run and logged step, with configurations."""
-    return _run_exporter(
-        "runs.py",
-        "Export runs of any script to a CSV file: a row per run and logged step, with "
-        "configurations.",
-        argv,
-        scored=True,
-        files={
-            "--curve-out": (write_curves, "also write logged error curves: a row per point"),
-            "--stimuli-out": (
-                write_stimuli,
-                "also write what grid worlds measured: a row per logged test and step asked for",
-            ),
-        },
-    )
-
-
-def arithmetic(argv: Sequence[str] | None = None) -> int:
-    """Export the runs of the arithmetic tasks: one row per run and logged step."""
-    return _run_exporter(
-        "simple_function_static.py",
-        "Export the runs of the arithmetic tasks to a CSV file: one row per run and logged step.",
-        argv,
-        _arithmetic_parser,
-        _OF_ARITHMETIC,
-        scored=True,
-    )
-
-
-def sequences(argv: Sequence[str] | None = None) -> int:
-    """Export runs on digit sequences, MNIST or SVHN: one row per run and logged epoch."""
-    return _run_exporter(
-        "sequential_mnist.py",
-        "Export runs on digit sequences, MNIST or SVHN, to a CSV file: a row per run and logged "
-        "epoch.",
-        argv,
-        lambda args: SEQUENCES,
-    )
-
-
-def pairs(argv: Sequence[str] | None = None) -> int:
-    """Export runs on pairs of digits: one row per run and evaluation."""
-    return _run_exporter(
-        "two_digit_mnist_reader.py",
-        "Export runs on pairs of digits to CSV files: one row per run and evaluation.",
-        argv,
-        lambda args: PAIRS,
-        _OF_PAIRS,
-    )
-
-
 def _arithmetic_parser(args: argparse.Namespace) -> RunParser:
     if args.weights_only:
         return WeightsParser()
@@ -146,54 +94,59 @@ def _file_of(folder: Path, args: argparse.Namespace, flag: str, path: str) -> st
     return str(Path(path.removesuffix(".csv")) / f"{folder.relative_to(parent)}.csv")
 
 
-def _run_exporter(
+def _exporter(
     script: str,
     description: str,
-    argv: Sequence[str] | None,
     parser_of: Callable[[argparse.Namespace], RunParser] | None = None,
     switches: Mapping[str, str] | None = None,
     scored: bool = False,
     files: Mapping[str, tuple[Callable[[str, str], None], str]] | None = None,
-) -> int:
-    """Read a command line and do what it says: the body of every exporter; return the exit code.
+) -> Callable[..., int]:
+    """Return the body of an exporter, which reads a command line and returns the exit code.
 
     parser_of: makes the rows; None: what suits each run, and its configuration always.
     switches: flags of the exporter's own, and their help.
     scored: whether runs may have logged untrained networks, which scores compare errors with.
     files: flags that name another file, what writes it from the exported one, and their help.
     """
-    parser = _parser(script, description, parser_of is None, scored)
-    for flag, text in (switches or {}).items():
-        parser.add_argument(flag, action="store_true", help=text)
-    for flag, (_, text) in (files or {}).items():
-        parser.add_argument(flag, metavar="PATH", help=text)
-    args = parser.parse_args(argv)
 
-    def export() -> int:
-        if not args.tensorboard_dir:
-            raise OptionError("--tensorboard-dir", "missing", "name the parent folder of the runs")
-        if not args.csv_out:
-            raise OptionError("--csv-out", "missing", "name the file to write")
-        options = {"processes": granted_cores(), "with_config": args.with_config}
-        options |= {"score": args.score} if scored else {}
-        whole = True
-        for folder in _folders_of_runs(args):
-            file = _file_of(folder, args, "--csv-out", args.csv_out)
-            reader = export_csv(str(folder), file, parser_of and parser_of(args), **options)
-            reader.tell()
-            if file != args.csv_out:
-                say(f"table {file}")
-            whole = whole and not reader.problems
-            for flag, (write, _) in (files or {}).items():
-                if other := getattr(args, flag.removeprefix("--").replace("-", "_")):
-                    write(file, _file_of(folder, args, flag, other))
-        return 1 if args.strict and not whole else 0
+    def main(argv: Sequence[str] | None = None) -> int:
+        parser = _parser(script, description, parser_of is None, scored)
+        for flag, text in (switches or {}).items():
+            parser.add_argument(flag, action="store_true", help=text)
+        for flag, (_, text) in (files or {}).items():
+            parser.add_argument(flag, metavar="PATH", help=text)
+        args = parser.parse_args(argv)
 
-    return exit_code(script, export)
+        def export() -> int:
+            if not args.tensorboard_dir:
+                raise OptionError(
+                    "--tensorboard-dir", "missing", "name the parent folder of the runs"
+                )
+            if not args.csv_out:
+                raise OptionError("--csv-out", "missing", "name the file to write")
+            options = {"processes": granted_cores(), "with_config": args.with_config}
+            options |= {"score": args.score} if scored else {}
+            whole = True
+            for folder in _folders_of_runs(args):
+                file = _file_of(folder, args, "--csv-out", args.csv_out)
+                reader = export_csv(str(folder), file, parser_of and parser_of(args), **options)
+                reader.tell()
+                if file != args.csv_out:
+                    say(f"table {file}")
+                whole = whole and not reader.problems
+                for flag, (write, _) in (files or {}).items():
+                    if other := getattr(args, flag.removeprefix("--").replace("-", "_")):
+                        write(file, _file_of(folder, args, flag, other))
+            return 1 if args.strict and not whole else 0
+
+        return exit_code(script, export)
+
+    return main
 
 
 def _parser(script: str, description: str, with_config: bool, scored: bool) -> ScriptParser:
-    """Return the command line of an exporter, less what it has of its own; see `_run_exporter`.
+    """Return the command line of an exporter, less what it has of its own; see `_exporter`.
 
     with_config: whether configurations are written always, and not when they are asked for.
     """
@@ -277,3 +230,35 @@ def _points(exported: str, pattern: str) -> pd.DataFrame | None:
 def _write(table: pd.DataFrame, csv_out: str, columns: Sequence[str], order: Sequence[str]) -> None:
     with atomic_text_file(Path(csv_out)) as file:
         table.sort_values(list(order)).to_csv(file, index=False, columns=list(columns))
+
+
+any_runs = _exporter(
+    "runs.py",
+    "Export runs of any script to a CSV file: a row per run and logged step, with configurations.",
+    scored=True,
+    files={
+        "--curve-out": (write_curves, "also write logged error curves: a row per point"),
+        "--stimuli-out": (
+            write_stimuli,
+            "also write what grid worlds measured: a row per logged test and step asked for",
+        ),
+    },
+)
+arithmetic = _exporter(
+    "simple_function_static.py",
+    "Export the runs of the arithmetic tasks to a CSV file: one row per run and logged step.",
+    _arithmetic_parser,
+    _OF_ARITHMETIC,
+    scored=True,
+)
+sequences = _exporter(
+    "sequential_mnist.py",
+    "Export runs on digit sequences, MNIST or SVHN, to a CSV file: a row per run and logged epoch.",
+    lambda _: SEQUENCES,
+)
+pairs = _exporter(
+    "two_digit_mnist_reader.py",
+    "Export runs on pairs of digits to CSV files: one row per run and evaluation.",
+    lambda _: PAIRS,
+    _OF_PAIRS,
+)

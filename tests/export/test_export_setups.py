@@ -1,8 +1,6 @@
 """Setup files: what the generators write, and that the shipped files are what they write."""
 
 import csv
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -129,13 +127,3 @@ def test_small_divisors_with_and_without_epsilon(tmp_path, capsys):
     )  # fmt: skip
     assert float(first[hard]["test.mse"]) < 1e-10
     assert float(second[hard]["test.mse"]) == pytest.approx(1.1921875398002157e-07, rel=1e-4)
-
-
-def test_the_scripts_run_from_a_bare_checkout(tmp_path):
-    for name in ("generate_exp_setups", "single_layer_task/generate_divBy0_extrap_thresholds"):
-        script = str(ROOT / "export" / f"{name}.py")
-        done = subprocess.run(
-            [sys.executable, script, "--help"], cwd=tmp_path, capture_output=True, text=True
-        )
-        assert done.returncode == 0
-        assert "--csv-out" in done.stdout

@@ -12,14 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import optimize, stats
-from scipy.special import gammaln
 from threadpoolctl import threadpool_info
 
 from stable_nalu.statistics.densities import (
-    deviance,
     log_beta_density,
     log_gamma_density,
-    stirling_error,
 )
 from stable_nalu.statistics.estimators import Estimators
 from stable_nalu.statistics.intervals import student
@@ -36,13 +33,10 @@ from stable_nalu.statistics.means import (
 )
 from stable_nalu.statistics.published_fit import (
     NotFiniteError,
-    end_cubic_spline,
     hessian,
-    interval,
     minimize_in_box,
     published_fit,
     standard_error,
-    value_and_gradient,
 )
 from stable_nalu.statistics.summary import summarize_group
 
@@ -100,28 +94,9 @@ def test_a_tiny_mean_keeps_the_v_of_the_sample_and_an_interval_above_zero():
     assert found.upper > found.mean
 
 
-def bowl(p):
-    return (p[0] - 3) ** 2 + 2 * (p[1] + 1) ** 2
-
-
-def test_the_minimiser_finds_the_bottom_and_respects_the_box():
-    free, lowest = minimize_in_box(bowl, (0.0, 0.0), (-9, -9), (9, 9))
-    np.testing.assert_allclose(free, [3, -1], atol=1e-4)
-    assert lowest == pytest.approx(0, abs=1e-7)
-    boxed, _ = minimize_in_box(bowl, (0.0, 2.0), (-9, 0), (1, 9))
-    np.testing.assert_allclose(boxed, [1, 0], atol=1e-9)
-
-
 def test_a_value_that_is_not_finite_ends_the_search():
     with pytest.raises(NotFiniteError):
         minimize_in_box(lambda p: np.where(p[0] < 1, math.inf, p[0]), (2.0,), (0,), (9,))
-
-
-def test_differences_are_cut_short_at_a_bound():
-    """At 0.0004 above the bound: (f(x + 0.001) - f(bound)) / 0.0014."""
-    value, gradient = value_and_gradient(lambda p: p[0] ** 2, np.array([0.0004]), [0.0], [1.0])
-    assert value == 0.0004**2
-    assert gradient[0] == pytest.approx(0.0014**2 / 0.0014, rel=1e-9)
 
 
 def test_steps_around_a_million_are_not_moved_from_the_sample_mean():
@@ -232,30 +207,6 @@ def test_standard_error_needs_a_positive_variance_and_drops_another_scale():
     assert standard_error(np.array([[1.0, 2e-5], [2e-5, 1e-9]])) == pytest.approx(1, rel=1e-6)
 
 
-def test_the_spline_reproduces_a_cubic():
-    x = np.array([0.0, 1.0, 2.5, 3.0, 5.0])
-    at = np.linspace(0, 5, 23)
-    found = end_cubic_spline(x, x**3 - 2 * x, at)
-    np.testing.assert_allclose(found, at**3 - 2 * at, atol=1e-12)
-
-
-def test_an_interval_ends_where_z_is_1_96_or_is_missing():
-    places = np.linspace(-4.0, 8.0, 7)
-    lower, upper = interval(places, (places - 2) / 2)
-    assert (lower, upper) == pytest.approx((2 - 2 * 1.959964, 2 + 2 * 1.959964), rel=1e-6)
-    lower, upper = interval(np.arange(5.0), np.array([-3.0, -2.0, -1.0, 0.0, 1.0]))
-    assert lower == pytest.approx(1.040036, rel=1e-6)
-    assert math.isnan(upper)
-
-
-def test_a_spline_that_does_not_rise_gives_way_to_straight_lines():
-    places = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 5.0])
-    levels = np.array([-4000.0, -3.0, -1.5, 0.0, 1.5, 3.0])
-    lower, upper = interval(places, levels)
-    assert lower == pytest.approx(1 + (3 - 1.959964) / 1.5, rel=1e-6)
-    assert upper == pytest.approx(4 + (1.959964 - 1.5) / 1.5, rel=1e-6)
-
-
 STEPS = np.array([12000.0, 15000, 9000, 22000, 18000, 30000, 14000, 16000])
 ERRORS = np.array([0.012, 0.034, 0.008, 0.05, 0.021, 0.017, 0.09, 0.03])
 HALF_CHI = stats.chi2.ppf(0.95, 1) / 2
@@ -353,23 +304,6 @@ def test_many_densities_at_once_are_those_of_each_alone(size):
     beta = log_beta_density(x)
     for row, a, b in zip(beta(shapes, rates), shapes, rates, strict=True):
         np.testing.assert_array_equal(row, beta([a], [b])[0])
-
-
-@pytest.mark.parametrize("n", [0.5, 3.0, 14.9, 15.1, 40.0, 400.0])
-def test_stirling_error_completes_the_logarithm_of_the_gamma_function(n):
-    approximation = (n + 0.5) * math.log(n) - n + math.log(2 * math.pi) / 2
-    assert approximation + stirling_error(n) == pytest.approx(gammaln(n + 1), rel=1e-14)
-
-
-def test_deviance_keeps_its_digits():
-    """k log(k/m) + m - k = d²/2k (1 + 2d/3k + ...) for m = k - d."""
-    k, d = 1e6, 1e-3
-    expected = d * d / (2 * k) * (1 + 2 * d / (3 * k))
-    assert deviance(k, np.array([k - d]))[0] == pytest.approx(expected, rel=1e-6)
-    # Far apart it is the formula.
-    found = deviance(2.0, np.array([1.0, 8.0]))
-    expected = [2 * math.log(2) - 1, 2 * math.log(1 / 4) + 6]
-    np.testing.assert_allclose(found, expected, rtol=1e-15)
 
 
 def test_the_shape_is_that_of_largest_likelihood():
