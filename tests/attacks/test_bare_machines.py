@@ -73,7 +73,7 @@ def test_without_any_package(command, says, tmp_path):
     assert snapshot(tmp_path) == before
 
 
-@pytest.mark.parametrize("script", ["verdict", TRAINING[0]])
+@pytest.mark.parametrize("script", ["verdict", "summarize", TRAINING[0]])
 def test_help_without_any_package(script, tmp_path):
     done = without_any_package(f"{script} --help", tmp_path)
     assert (done.returncode, done.stderr) == (0, "")

@@ -162,6 +162,7 @@ HOW = {
         "best range of nothing": ("--best-range 0", "--best-range"),
         "best range of a half": ("--best-range 0.5", "--best-range"),
         "no samples": ("--plain --bootstrap-samples 0", "--bootstrap-samples"),
+        "a seed below 0": ("--bootstrap-seed -1", "--bootstrap-seed"),
         "unknown option to group by": ("--by colour", "colour"),
         "too many labels": ("--models a b", "models"),
         "unknown parameter": ("--parameter no.such", "no.such"),
@@ -170,7 +171,10 @@ HOW = {
         "thresholds from the runs": ("--exp-setups {tmp}/x.csv", "x.csv"),
         "both kinds of runs": ("--solved-csv {tmp}/x.csv", "--solved-csv"),
     },
-    "verdict": {"an infinite threshold": ("--threshold inf", "--threshold")},
+    "verdict": {
+        "an infinite threshold": ("--threshold inf", "--threshold"),
+        "threshold of nothing": ("--threshold 0", "--threshold"),
+    },
     "plot": {
         "threshold of nothing": ("--threshold 0", "--threshold"),
         "negative threshold": ("--threshold -1", "--threshold"),

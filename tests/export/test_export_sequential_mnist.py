@@ -61,10 +61,3 @@ def test_rows_and_columns(tmp_path):
 def test_a_weight_of_one_element_has_no_second(tmp_path):
     write_run(tmp_path / "runs" / "a", weights=((0.5,),))
     assert {row["weights.w1"] for row in exported(tmp_path)} == {""}
-
-
-def test_bad_input_is_one_line(tmp_path, capsys):
-    assert main(["--tensorboard-dir", str(tmp_path / "none"), "--csv-out", "x.csv"]) == 2
-    error = capsys.readouterr().err
-    assert error.startswith("sequential_mnist.py: error: argument --tensorboard-dir: cannot read")
-    assert error.count("\n") == 1

@@ -98,21 +98,6 @@ def test_exact_subsets_change_the_arithmetic_rows(tmp_path):
     assert found["U[2,6]"] == pytest.approx(0.1605, rel=1e-3)
 
 
-@pytest.mark.parametrize(
-    "argv",
-    [
-        ["--csv-out", "t.csv", "--tables", "sequential", "arithmetic"],
-        ["--csv-out", "t.csv", "--epsilon", "2"],
-        ["--csv-out", "/dev/null/t.csv", "--tables", "sequential"],
-    ],
-)
-def test_what_cannot_be_written_is_said_in_one_line(tmp_path, monkeypatch, capsys, argv):
-    monkeypatch.chdir(tmp_path)
-    assert generate(argv) == 2
-    assert capsys.readouterr().err.count("\n") == 1
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_small_divisors_with_and_without_epsilon(tmp_path, capsys):
     plain, added = tmp_path / "plain.csv", tmp_path / "added.csv"
     assert small_divisors(["--csv-out", str(plain)]) == 0

@@ -191,16 +191,6 @@ def test_names_that_spreadsheets_take_for_formulas_are_quoted(runs, tmp_path, fi
     )
 
 
-def test_output_folders(runs, tmp_path, capsys):
-    assert export(runs, tmp_path / "new" / "sub" / "out.csv") == 0
-    assert (tmp_path / "new" / "sub" / "out.csv").exists()
-    (tmp_path / "file").touch()
-    assert export(runs, tmp_path / "file" / "out.csv") == 2
-    assert "argument --csv-out: cannot write" in capsys.readouterr().err
-    assert main(["--tensorboard-dir", str(runs)]) == 2
-    assert "argument --csv-out: missing" in capsys.readouterr().err
-
-
 def test_an_interrupted_export_leaves_the_old_file(runs, tmp_path, monkeypatch):
     out = tmp_path / "out.csv"
     out.write_text("old")

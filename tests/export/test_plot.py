@@ -107,20 +107,11 @@ def test_refusals(mine, tmp_path, capsys):
     assert "--list" in refused(capsys)
     nowhere = str(tmp_path / "nowhere")
     assert "no file" in refused(capsys, "nips-sltr-in2", "--csv-dir", nowhere)
-    assert "no such file" in refused(capsys, "--csv", nowhere)
     assert "did you mean range" in refused(capsys, "--csv", str(mine), "--kind", "rang")
-    bad = tmp_path / "bad.csv"
-    bad.write_text("a,b\n1,2\n")
-    assert "no column name" in refused(capsys, "--csv", str(bad))
-    bad.write_bytes(b"\x00\xff\xfe")
-    assert "bad.csv" in refused(capsys, "--csv", str(bad))
     two = ("--csv", str(mine), "--label", "a", "b")
     assert "2 labels are given for 1 files" in refused(capsys, *two)
     odd = ("--csv", str(mine), "--label", "a\udcff")
     assert r"label 'a\udcff' is not text; write it in UTF-8" in refused(capsys, *odd)
-    taken = tmp_path / "taken"
-    taken.write_text("")
-    assert "cannot write" in refused(capsys, "--csv", str(mine), "--out-dir", str(taken))
 
 
 def test_the_package_is_drawn_without_a_window(capsys):

@@ -61,14 +61,8 @@ def test_the_last_step_is_cut_out(tmp_path, code, noise, penalty, label):
     assert table["regualizer.beta.start"].tolist() == [1e-9] * 3
 
 
-def test_refusals(tmp_path, capsys):
+def test_an_export_without_the_last_step(tmp_path, capsys):
     path = tmp_path / "a.csv"
     exported(path, steps=(0,))
     assert script("expand_weights")(["--csv", str(path)]) == 2
     assert "no row of step 100000" in capsys.readouterr().err
-    assert script("expand_weights")(["--csv", str(tmp_path / "no.csv")]) == 2
-    assert len(capsys.readouterr().err.splitlines()) == 1
-    before = path.read_bytes()
-    assert script("expand_weights")(["--csv", str(path), "--csv-out", str(path)]) == 2
-    assert "is read; write to another file" in capsys.readouterr().err
-    assert path.read_bytes() == before

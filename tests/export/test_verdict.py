@@ -9,9 +9,9 @@ main = main_of("export/verdict.py")
 
 @pytest.fixture
 def verdicts(tmp_path, capsys):
-    def run(rows, *arguments, encoding="utf-8"):
+    def run(rows, *arguments):
         path = tmp_path / "runs.csv"
-        with path.open("w", encoding=encoding, newline="") as file:
+        with path.open("w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file)
             writer.writerow(EXPORTED)
             writer.writerows(rows)
@@ -31,11 +31,6 @@ def test_solved(verdicts):
         "success: solved at step 10 "
         "(extrapolation error 1e-08, threshold 1e-05, sparsity error 0.25)"
     ]
-
-
-def test_a_byte_order_mark_is_accepted(verdicts):
-    rows = [row(0, 1, 9), row(10, 0.1, 1e-6)]
-    assert verdicts(rows, encoding="utf-8-sig") == verdicts(rows)
 
 
 def test_the_row_of_lowest_validation_error_decides(verdicts):
@@ -66,33 +61,3 @@ def test_several_runs_are_named(verdicts):
     lines = verdicts([row(0, 1, 1e-8, name="good"), row(0, 1, 1, name="bad")])
     assert [line.split(": ")[-1] for line in lines] == ["good", "bad"]
     assert [line.split(" ")[0] for line in lines] == ["success:", "not"]
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        None,
-        "",
-        ",".join(EXPORTED) + "\n",
-        "other,columns\n1,2\n",
-        ",".join(EXPORTED) + "\na,x,0,0,1,0\n",
-        ",".join(EXPORTED) + "\na,1,last,0,1,0\n",
-        ",".join(EXPORTED) + "\na,1,0,0,1,sparse\n",
-    ],
-)
-def test_files_that_are_no_export(tmp_path, capsys, content):
-    path = tmp_path / "runs.csv"
-    if content is not None:
-        path.write_text(content, encoding="utf-8")
-    assert main(["--csv", str(path)]) == 2
-    error = capsys.readouterr().err
-    assert error.startswith("verdict.py: error: argument --csv: ")
-    assert error.count("\n") == 1
-
-
-@pytest.mark.parametrize("threshold", ["0", "-1", "nan", "small"])
-def test_thresholds_that_nothing_falls_below(threshold, capsys):
-    with pytest.raises(SystemExit) as end:
-        main(["--csv", "runs.csv", "--threshold", threshold])
-    assert end.value.code == 2
-    assert "error: argument --threshold: " in capsys.readouterr().err
