@@ -1,7 +1,7 @@
 """Whether kept rows are what training gives: some are trained again, and every digit compared.
 
 A run trains the same alone and in company, so each row trains alone: one process trains one
-`RetrainedPart`, as `python3 -m stable_nalu.result.verify PART`.
+`RetrainedRun`, as `python3 -m stable_nalu.result.verify RUN`.
 """
 
 from __future__ import annotations
@@ -52,34 +52,27 @@ Cells = Mapping[str, str]
 
 
 @dataclass(frozen=True)
-class RetrainedPart:
-    """What one process trains: seeds of a model, in some of its variants.
+class RetrainedRun:
+    """The run that one process trains.
 
-    point: number of the only point that is trained; None: all.
-    max_iterations: None where the runs have the published length.
+    point: its place among those of the model; None where that has none.
+    max_iterations: None where it has the published length.
     """
 
     key: str
     model: str
-    variants: tuple[str, ...]
+    variant: str
     point: int | None
-    seeds: tuple[int, ...]
+    seed: int
     max_iterations: int | None
 
     @property
     def shard(self) -> Shard:
-        """Return the part in the terms of batches."""
-        chosen = find(self.key).model(self.model).only_variants(*self.variants)
+        """Return the run in the terms of batches."""
+        chosen = find(self.key).model(self.model).only_variants(self.variant)
         if self.point is not None:
             chosen = replace(chosen, points=(chosen.points[self.point],))
-        return Shard(self.model, chosen, chosen.variants, self.seeds)
-
-    @property
-    def iterations(self) -> int:
-        """Return the iterations of all its runs together."""
-        shard = self.shard
-        lengths = [self.max_iterations or shard.model.length(v) for v in shard.variants]
-        return sum(lengths) * shard.runs // len(lengths)
+        return Shard(self.model, chosen, chosen.variants, (self.seed,))
 
     @property
     def words(self) -> list[str]:
@@ -117,12 +110,12 @@ class Row:
         return None if length == self.run.model.length(self.run.variant) else length
 
     @property
-    def alone(self) -> RetrainedPart:
-        """Return the part that is its run alone."""
-        run = self.run
-        point, variants = run.point if run.model.points else None, (run.variant.name,)
-        key, seeds = self.experiment.key, (run.seed,)
-        return RetrainedPart(key, run.model.key, variants, point, seeds, self.max_iterations)
+    def alone(self) -> RetrainedRun:
+        """Return its run alone, as a process trains it."""
+        run, key = self.run, self.experiment.key
+        point = run.point if run.model.points else None
+        model, variant = run.model.key, run.variant.name
+        return RetrainedRun(key, model, variant, point, run.seed, self.max_iterations)
 
 
 def kept_rows(experiment: Experiment, data: Path = stored.DATA) -> list[Row]:
@@ -138,24 +131,21 @@ def kept_rows(experiment: Experiment, data: Path = stored.DATA) -> list[Row]:
     return rows
 
 
-def retrained(
-    parts: Iterable[RetrainedPart], space: Folders, warn: Callable[[str], object]
-) -> dict[tuple[str, ...], Cells]:
-    """Return the rows that would be kept of parts that are trained, by what tells them apart.
+def retrained(rows: Sequence[Row], space: Folders) -> dict[tuple[str, ...], Cells]:
+    """Return what would be kept of runs that are trained, by what tells rows apart.
 
-    The parts are of one experiment and one length, that of the folders.
+    They are of one experiment and one length, that of the folders.
     """
-    parts = list(parts)
-    experiment = find(parts[0].key)
-    models = [m for m in experiment.models if m.key in {part.model for part in parts}]
-    seeds = sorted({seed for part in parts for seed in part.seeds})
+    experiment = rows[0].experiment
+    models = [m for m in experiment.models if m.key in {row.run.model.key for row in rows}]
+    seeds = sorted({row.run.seed for row in rows})
     export(models, space, experiment.criterion)
     expected = [run for m in models for run in runs_of(m, seeds, space.max_iterations)]
-    runs = judged_runs(experiment, models, space.csv, expected, warn)
+    runs = judged_runs(experiment, models, space.csv, expected, say)
     with TemporaryDirectory() as folder:
         stored.keep(experiment, runs, expected, [], Path(folder))
-        rows = cells_of(stored.path_of(experiment.key, Path(folder)))
-    return {_identity(experiment, cells): cells for cells in rows}
+        found = cells_of(stored.path_of(experiment.key, Path(folder)))
+    return {_identity(experiment, cells): cells for cells in found}
 
 
 def differences(kept: Cells, again: Cells) -> dict[str, tuple[str, str]]:
@@ -317,7 +307,7 @@ def _estimate(experiment: Experiment, rows: Sequence[Row]) -> str:
     if total is None:
         return "CPU time unknown"
     each = max(total / experiment.iterations, _SECONDS_ALONE)
-    seconds = sum(row.alone.iterations for row in rows) * each
+    seconds = sum(int(row.cells["iterations"]) for row in rows) * each
     return f"about {duration(seconds)} of CPU time for {len(rows)} runs"
 
 
@@ -341,7 +331,7 @@ def _train(folder: Path, rows: Sequence[Row], processes: int) -> tuple[int, list
             if code:
                 return code, []
         refuse_running([row.alone.shard for row in same], length)
-        again |= retrained([row.alone for row in same], space, say)
+        again |= retrained(same, space)
     return 0, [Outcome(row, again[row.identity]) for row in rows]
 
 
@@ -403,11 +393,9 @@ def _write(path: Path, outcomes: Sequence[Outcome]) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Train the part that the one argument describes, and return the exit code."""
+    """Train the run that the one argument describes, and return the exit code."""
     (text,) = sys.argv[1:] if argv is None else argv
-    part = json.loads(text)
-    lists = {name: tuple(part[name]) for name in ("variants", "seeds")}
-    return exit_code("reproduce.py", RetrainedPart(**part | lists).train)
+    return exit_code("reproduce.py", RetrainedRun(**json.loads(text)).train)
 
 
 if __name__ == "__main__":
