@@ -162,7 +162,7 @@ print(names[1].removeprefix(names[0]))
 
 
 def test_a_flag_is_one_entry(tree):
-    tree.add("stable_nalu/options/flags_task.py", FLAG, behind='    "Criterion",')
+    tree.add("stable_nalu/options/flags.py", FLAG, behind='    "Criterion",')
     assert tree.run("-c", NAMES).split() == ["None", "0.5", "_sf-0.5"]
     tree.run("experiments/single_layer.py", "--softness", "0.5", "--layer-type", "NAC", *SHORT)
     rows = tree.exported("simple_function_static")
@@ -175,8 +175,7 @@ TASK = '''
 
 from stable_nalu.options import Flag
 from stable_nalu.options import name_fields as nf
-from stable_nalu.options.flags_model import LAYER_TYPE
-from stable_nalu.options.flags_task import MAX_ITERATIONS
+from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS
 from stable_nalu.options.kinds import buildable_layers, integer
 from stable_nalu.training.task import Task
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stable_nalu.errors import OptionError, did_you_mean
-from stable_nalu.options.flags_task import TASK
+from stable_nalu.options.flags import TASK
 from stable_nalu.options.layer_options import load_own_layers
 from stable_nalu.paper.experiment import (
     ITERATION_FLAG,

@@ -11,7 +11,7 @@ from pathlib import Path
 from stable_nalu.console import plural
 from stable_nalu.errors import OptionError
 from stable_nalu.machine import CHECKOUT, cores, is_checkout
-from stable_nalu.options.flags_model import add_layer_flags
+from stable_nalu.options.flags import add_layer_flags
 from stable_nalu.options.kinds import each_word, integer, seeds, seeds_text
 from stable_nalu.paper.experiment import Model
 from stable_nalu.process import begin

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from stable_nalu.errors import OptionError
 from stable_nalu.machine import cores, is_checkout, tool
-from stable_nalu.options.flags_model import add_layer_flags
+from stable_nalu.options.flags import add_layer_flags
 from stable_nalu.options.kinds import integer, seeds
 from stable_nalu.paper.index import find
 from stable_nalu.script import EXIT_INTERRUPTED, EXIT_REQUEUE, ScriptParser, exit_code

@@ -10,9 +10,21 @@ from stable_nalu.errors import OptionError
 from stable_nalu.layer.registry import activation_names, entries
 from stable_nalu.options import Config, ScriptSpec, checks
 from stable_nalu.options import name_fields as nf
-from stable_nalu.options.flags_model import NALU, NETWORK, NPU, OWN_LAYERS, WEIGHTS
-from stable_nalu.options.flags_task import CRITERION, OPTIMIZER, RANDOM_MODELS, TASK
-from stable_nalu.options.flags_training import LOGGING, NPU_PENALTIES, PENALTIES, RUN_CONTROL
+from stable_nalu.options.flags import (
+    CRITERION,
+    LOGGING,
+    NALU,
+    NETWORK,
+    NPU,
+    NPU_PENALTIES,
+    OPTIMIZER,
+    OWN_LAYERS,
+    PENALTIES,
+    RANDOM_MODELS,
+    RUN_CONTROL,
+    TASK,
+    WEIGHTS,
+)
 from stable_nalu.options.kinds import BATCH_NOISE, as_clause
 from stable_nalu.tags import METRIC_TEST, METRIC_VALID, RESULT_TEST, RESULT_VALID
 from stable_nalu.training.task import Batch, Observed, Task

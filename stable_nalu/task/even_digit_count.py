@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any
 from stable_nalu.errors import OptionError
 from stable_nalu.options import Config, Flag, switch
 from stable_nalu.options import name_fields as nf
-from stable_nalu.options.flags_task import MAX_ITERATIONS
+from stable_nalu.options.flags import MAX_ITERATIONS
 from stable_nalu.options.kinds import buildable_layers, each_word, integer
 from stable_nalu.tags import ACCURACY_TEST, ACCURACY_VALID, CONFUSION, RMSE_TEST
 from stable_nalu.training.task import Batch, Task
 
-from .description import TESTING, task_script
-from .digits import DATA_DIR, data_source
+from .description import DATA_DIR, TESTING, data_source, task_script
 
 if TYPE_CHECKING:
     import torch

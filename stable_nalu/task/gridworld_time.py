@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 from stable_nalu.errors import OptionError
 from stable_nalu.options import Config, Flag, switch
 from stable_nalu.options import name_fields as nf
-from stable_nalu.options.flags_model import LAYER_TYPE
-from stable_nalu.options.flags_task import MAX_ITERATIONS
+from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS
 from stable_nalu.options.kinds import (
     and_layers,
     buildable_layers,

@@ -12,13 +12,20 @@ from typing import TYPE_CHECKING, Any
 from stable_nalu.errors import OptionError
 from stable_nalu.options import Config, Flag
 from stable_nalu.options import name_fields as nf
-from stable_nalu.options.flags_model import LAYER_TYPE
+from stable_nalu.options.flags import LAYER_TYPE
 from stable_nalu.options.kinds import cell_names, choice, integer, lengths, number
 from stable_nalu.tags import METRIC_TEST, MSE_TRAIN
 from stable_nalu.training.task import EPOCHS, Batch, Task
 
-from .description import TESTING, task_script
-from .digits import DATA_DIR, TEST_SEED, TRAIN_SEED, VALID_SEED, data_source
+from .description import (
+    DATA_DIR,
+    TEST_SEED,
+    TESTING,
+    TRAIN_SEED,
+    VALID_SEED,
+    data_source,
+    task_script,
+)
 
 if TYPE_CHECKING:
     import numpy as np

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from stable_nalu.errors import OptionError
 from stable_nalu.options import Config, Flag, switch
 from stable_nalu.options import name_fields as nf
-from stable_nalu.options.flags_model import LAYER_TYPE
+from stable_nalu.options.flags import LAYER_TYPE
 from stable_nalu.options.kinds import Kind, and_layers, choice, each_word, integer, interval
 from stable_nalu.script import unknown_choice
 from stable_nalu.tags import LOSS_EPOCH, MSE_TEST, MSE_TRAIN, PROBLEM

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 from stable_nalu.errors import UsageError
 from stable_nalu.options import Config, Flag, switch
 from stable_nalu.options import name_fields as nf
-from stable_nalu.options.flags_model import LAYER_TYPE
-from stable_nalu.options.flags_task import MAX_ITERATIONS
+from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS
 from stable_nalu.options.kinds import and_layers, integer
 from stable_nalu.tags import AFTER_SUFFIX, LOSS_HALF_SUM, LOSS_MSE, METRIC_TEST_HALF_SUM, MSE_TEST
 from stable_nalu.training.task import Batch, Task

@@ -17,9 +17,7 @@ from typing import TYPE_CHECKING, Any
 from stable_nalu.errors import OptionError
 from stable_nalu.options import Config, Flag, FlagGroup, ScriptSpec, checks
 from stable_nalu.options import name_fields as nf
-from stable_nalu.options.flags_model import LAYER_TYPE
-from stable_nalu.options.flags_task import SEED
-from stable_nalu.options.flags_training import files_and_devices
+from stable_nalu.options.flags import LAYER_TYPE, SEED, files_and_devices
 from stable_nalu.options.kinds import and_layers, buildable_layers, cell_names, choice, integer
 from stable_nalu.tags import LOSS_VALID, METRIC, TRACE
 from stable_nalu.training.task import Batch, Observed, Unit

@@ -16,17 +16,23 @@ from stable_nalu.errors import OptionError
 from stable_nalu.layer import entries
 from stable_nalu.options import Config, Flag, FlagGroup, checks, switch
 from stable_nalu.options import name_fields as nf
-from stable_nalu.options.flags_model import WEIGHTS
-from stable_nalu.options.flags_task import OPERATION, SEED, TASK
-from stable_nalu.options.flags_task import OPTIMIZER as ALL_OPTIMIZER
-from stable_nalu.options.flags_training import ID, LOGGING, NPU_PENALTIES, PENALTIES
+from stable_nalu.options.flags import (
+    ID,
+    LOGGING,
+    NPU_PENALTIES,
+    OPERATION,
+    PENALTIES,
+    SEED,
+    TASK,
+    WEIGHTS,
+)
+from stable_nalu.options.flags import OPTIMIZER as ALL_OPTIMIZER
 from stable_nalu.options.kinds import choice, integer, number
 from stable_nalu.options.layer_options import own_options
 from stable_nalu.tags import EPOCH, LABEL_WEIGHTS, METRIC
 from stable_nalu.training.task import EPOCHS, Batch, Observed, Task
 
-from .description import EVALUATION
-from .digits import DATA_DIR, DATASET_WORKERS, MAX_EPOCHS, data_source, epoch_files
+from .description import DATA_DIR, DATASET_WORKERS, EVALUATION, MAX_EPOCHS, data_source, epoch_files
 
 if TYPE_CHECKING:
     import numpy as np

@@ -15,8 +15,7 @@ from stable_nalu.errors import OptionError
 from stable_nalu.layer import entries
 from stable_nalu.options import Config, Flag
 from stable_nalu.options import name_fields as nf
-from stable_nalu.options.flags_model import LAYER_TYPE
-from stable_nalu.options.flags_task import MAX_ITERATIONS
+from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS
 from stable_nalu.options.kinds import cell_names, choice, integer, whole_range, whole_ranges
 from stable_nalu.training.task import Batch, Task
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from stable_nalu.errors import UsageError
 from stable_nalu.machine import results_root
 from stable_nalu.options import Config
-from stable_nalu.options.flags_task import OPTIMIZER
+from stable_nalu.options.flags import OPTIMIZER
 from stable_nalu.task import SCRIPTS
 from stable_nalu.training.task import Task
 

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from stable_nalu.errors import OptionError
 from stable_nalu.options import Config, Flag, FlagGroup, checks
 from stable_nalu.options import name_fields as nf
-from stable_nalu.options.flags_model import LAYER_TYPE, NETWORK, WEIGHTS
-from stable_nalu.options.flags_task import SEED
-from stable_nalu.options.flags_training import PENALTIES as ALL_PENALTIES
+from stable_nalu.options.flags import LAYER_TYPE, NETWORK, SEED, WEIGHTS
+from stable_nalu.options.flags import PENALTIES as ALL_PENALTIES
 from stable_nalu.options.kinds import cell_names, choice, digits, each_word, integer, lengths
 from stable_nalu.tags import EPOCH, LOSS_ACCURACY, METRIC, METRIC_TEST, RESULT_VALID
 from stable_nalu.training.task import EPOCHS, Batch, Observed, Task
 
-from .digits import (
+from .description import (
     DATA_DIR,
     DATASET_WORKERS,
     MAX_EPOCHS,

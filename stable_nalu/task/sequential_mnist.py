@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 
 from stable_nalu.options import ScriptSpec
 from stable_nalu.options import name_fields as nf
-from stable_nalu.options.flags_model import NALU, OWN_LAYERS
-from stable_nalu.options.flags_task import CRITERION
+from stable_nalu.options.flags import CRITERION, NALU, OWN_LAYERS
 
 from . import sequences
-from .digits import epoch_files
+from .description import epoch_files
 
 if TYPE_CHECKING:
     import torch

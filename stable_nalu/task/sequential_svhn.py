@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 from stable_nalu.errors import OptionError
 from stable_nalu.options import Config, FlagGroup, ScriptSpec
 from stable_nalu.options import name_fields as nf
-from stable_nalu.options.flags_model import NALU, OWN_LAYERS
-from stable_nalu.options.flags_training import ID
+from stable_nalu.options.flags import ID, NALU, OWN_LAYERS
 from stable_nalu.options.kinds import choice
 
 from . import sequences
-from .digits import epoch_files
+from .description import epoch_files
 
 if TYPE_CHECKING:
     import torch

@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 from stable_nalu.options import Config, Flag, FlagGroup, ScriptSpec, checks
 from stable_nalu.options import name_fields as nf
-from stable_nalu.options.flags_model import LAYER_TYPE, NETWORK
-from stable_nalu.options.flags_task import (
+from stable_nalu.options.flags import (
+    LAYER_TYPE,
     MAX_ITERATIONS,
+    NETWORK,
     OPERATION,
     RANDOM_MODELS,
     SEED,
     SIMPLE,
     STATIC_OPERATIONS,
     TASK,
+    files_and_devices,
 )
-from stable_nalu.options.flags_training import files_and_devices
 from stable_nalu.options.kinds import cell_names, data_range, integer
 from stable_nalu.tags import (
     LOSS_VALID_EXTRAPOLATION,

@@ -9,15 +9,22 @@ from typing import TYPE_CHECKING, Any
 from stable_nalu.errors import OptionError
 from stable_nalu.options import Config, FlagGroup, checks
 from stable_nalu.options import name_fields as nf
-from stable_nalu.options.flags_model import NALU, NETWORK, NPU, OWN_LAYERS, WEIGHTS
-from stable_nalu.options.flags_task import (
+from stable_nalu.options.flags import (
     CRITERION,
+    LOGGING,
+    NALU,
+    NETWORK,
+    NPU,
+    NPU_PENALTIES,
     OPTIMIZER,
+    OWN_LAYERS,
+    PENALTIES,
     RANDOM_MODELS,
+    RUN_CONTROL,
     STATIC_OPERATIONS,
     TASK,
+    WEIGHTS,
 )
-from stable_nalu.options.flags_training import LOGGING, NPU_PENALTIES, PENALTIES, RUN_CONTROL
 from stable_nalu.options.kinds import as_clause, buildable_layers, choice
 
 from . import arithmetic

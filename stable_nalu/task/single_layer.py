@@ -6,9 +6,18 @@ from typing import TYPE_CHECKING
 
 from stable_nalu.options import Config
 from stable_nalu.options import name_fields as nf
-from stable_nalu.options.flags_model import NALU, NPU, OWN_LAYERS, WEIGHTS
-from stable_nalu.options.flags_task import CRITERION, OPTIMIZER, TASK
-from stable_nalu.options.flags_training import NPU_PENALTIES, PENALTIES, RUN_CONTROL
+from stable_nalu.options.flags import (
+    CRITERION,
+    NALU,
+    NPU,
+    NPU_PENALTIES,
+    OPTIMIZER,
+    OWN_LAYERS,
+    PENALTIES,
+    RUN_CONTROL,
+    TASK,
+    WEIGHTS,
+)
 
 from . import arithmetic
 

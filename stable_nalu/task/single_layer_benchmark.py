@@ -7,16 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 from stable_nalu.options import Config, Flag, FlagGroup, switch
 from stable_nalu.options import name_fields as nf
-from stable_nalu.options.flags_model import (
+from stable_nalu.options.flags import (
+    CRITERION,
     NALU,
     NALU_GATE,
     NALU_MUL,
     NPU,
+    NPU_PENALTIES,
+    OPTIMIZER,
     OWN_LAYERS,
+    PENALTIES,
+    RUN_CONTROL,
+    TASK,
     WEIGHTS,
 )
-from stable_nalu.options.flags_task import CRITERION, OPTIMIZER, TASK
-from stable_nalu.options.flags_training import NPU_PENALTIES, PENALTIES, RUN_CONTROL
 from stable_nalu.options.kinds import integer, number
 from stable_nalu.tags import RESULT_VALID
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from stable_nalu.errors import OptionError
 from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.options import name_fields as nf
-from stable_nalu.options.flags_model import OWN_LAYERS
+from stable_nalu.options.flags import OWN_LAYERS
 from stable_nalu.options.kinds import BATCH_NOISE
 
 from . import pairs

@@ -16,7 +16,7 @@ from stable_nalu.figure.source import Source
 from stable_nalu.figure.tables import score_text, summed_up
 from stable_nalu.network.gridworld import CELLS
 from stable_nalu.paper.nalu import TABLE_1
-from stable_nalu.task.digits import TEST_SEED
+from stable_nalu.task.description import TEST_SEED
 from stable_nalu.task.mnist_counting import fixed_places
 from tests.digit_images import MNIST, needs_mnist
 from tests.figure.drawing import (
