@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from stable_nalu.options import Config, Flag
 from stable_nalu.options import name_fields as nf
-from stable_nalu.options.flags_model import LAYER_TYPE
-from stable_nalu.options.flags_task import MAX_ITERATIONS
+from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS
 from stable_nalu.options.kinds import and_layers, choice, integer, number
 from stable_nalu.tags import ACCURACY_TEST, ERROR_CURVE, METRIC_TEST, METRIC_VALID
 from stable_nalu.training.task import Batch, Task
