@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import time
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from stable_nalu.console import bar
+from stable_nalu.console import bar, told
 from stable_nalu.errors import OptionError, named_as_in_python
 from stable_nalu.script import ScriptParser, exit_code, say
 from stable_nalu.statistics.table import write_plain_frame
@@ -35,6 +36,34 @@ def formula(run: TrainedRun | TrainedModel | str | Path) -> Certificate:
         learned: x1*x2, exact as trained
     """
     return (run if isinstance(run, TrainedModel) else load(run)).formula()
+
+
+SECONDS = 1.0
+
+
+def in_short(folders: Sequence[Path]) -> str | None:
+    """Return in one line what runs have learned; None where that takes more than `SECONDS`.
+
+    Those are of the processor, by the pace of the formulas before.
+    """
+    found = [formula(folders[0])]
+    if len(folders) == 1:
+        text = str(found[0]).removeprefix("learned: ")
+        return told("learned" if text != str(found[0]) else "formula", text)
+    began = time.process_time()
+    for folder in folders[1:]:
+        found.append(formula(folder))
+        if (time.process_time() - began) / (len(found) - 1) * (len(folders) - 1) > SECONDS:
+            return None
+    return told("formula", counted([one.verdict for one in found]))
+
+
+def counted(verdicts: Sequence[str]) -> str:
+    """Return how many runs have each verdict: `22 of 25 exact after rounding, 3 wrong`."""
+    counts = Counter(verdicts)
+    first, *others = (v for v in VERDICTS if counts[v])
+    rest = [f"{counts[verdict]} {verdict}" for verdict in others]
+    return ", ".join([f"{counts[first]} of {len(verdicts)} {first}", *rest])
 
 
 def _folders(paths: Sequence[str]) -> list[Path]:
@@ -64,19 +93,18 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     def tell() -> None:
         folders = _folders(arguments.run)
-        told = [formula(folder) for folder in bar(folders, unit="runs", what="formulas")]
-        for folder, found in zip(folders, told, strict=True):
+        every = [formula(folder) for folder in bar(folders, unit="runs", what="formulas")]
+        for folder, found in zip(folders, every, strict=True):
             say(f"{folder.name}: {found}" if len(folders) > 1 else str(found))
         if len(folders) > 1:
-            counts = Counter(found.verdict for found in told)
-            say("; ".join(f"{verdict}: {counts[verdict]}" for verdict in VERDICTS))
+            say(counted([found.verdict for found in every]))
         if arguments.csv_out:
             columns = {
                 "name": [folder.name for folder in folders],
-                "verdict": [found.verdict for found in told],
-                "formula": [str(found.rounded) for found in told],
-                "largest.rounding": [found.change for found in told],
-                "proof": [found.proof for found in told],
+                "verdict": [found.verdict for found in every],
+                "formula": [str(found.rounded) for found in every],
+                "largest.rounding": [found.change for found in every],
+                "proof": [found.proof for found in every],
             }
             write_plain_frame(Path(arguments.csv_out), pd.DataFrame(columns))
 

@@ -200,6 +200,7 @@ class OperationTask(Task):
     """
 
     by_engine = True
+    learned = "stable_nalu.inspection.learned"
     exporter = "simple_function_static.py"
     finite = ("loss_train",)
     logs_updates = True

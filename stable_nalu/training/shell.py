@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import signal
 import sys
 from collections import Counter
@@ -10,11 +11,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from stable_nalu.console import PROGRESS as PROGRESS_FILE
 from stable_nalu.console import plural, shown, told
 from stable_nalu.engine import VERSION
 from stable_nalu.errors import UsageError
@@ -71,6 +74,9 @@ from .runs import (
 )
 from .surroundings import default_dtype, errors_in_one_line, precision
 from .task import Task, Unit
+
+MOST_FORMULAS = 50
+"""Runs beyond which it is not said what they have learned: that would take seconds."""
 
 
 def train_plan(task: type[Task], spec: ScriptSpec, *plans: Sequence[Config]) -> int:
@@ -460,6 +466,12 @@ def _tell_end(
     first = runs[0].config
     limits = [limit_of(run.config).threshold for run in runs if of[run.name].solved is not None]
     lines = outcome(spec, [(run.config, of[run.name]) for run in runs], limits)
+    is_read = PROGRESS_FILE not in os.environ and len(runs) <= MOST_FORMULAS
+    if task.learned is not None and left and not first.no_save and is_read:
+        # Everything is saved, and a formula that fails must not look as if training had.
+        with suppress(Exception):
+            said = import_module(task.learned).in_short([tensorboard_root() / r.name for r in runs])
+            lines += [] if said is None else [said]
     folders = dict.fromkeys(str(Path(run.name).parent) for run in runs)
     logs = shown(tensorboard_root() / next(iter(folders)))
     lines.append(told("logs", logs))

@@ -86,6 +86,9 @@ class Task:
     look: ClassVar[str | None] = None
     """The module whose `report` looks at a trained model instead of training."""
 
+    learned: ClassVar[str | None] = None
+    """The module whose `in_short` says what trained networks compute."""
+
     logs_updates: ClassVar[bool] = False
     """Whether a logged update is an event of its own, as published scripts log it, and the last
     unit no log point; else losses are means over the unit. Unless units are long

@@ -175,7 +175,7 @@ def test_what_a_run_prints(capsys):
     keys = [line.split(":")[0] for line in lines[end + 1 : end + 4]]
     assert keys == ["  - loss_train", "  - loss_valid_inter", "  - loss_valid_extra"]
     assert lines[end + 4].endswith("not solved: test error 181 (below 1e-05 is solved)")
-    assert [line.split()[0] for line in lines[end + 5 :]] == ["logs", "models", "next"]
+    assert [line.split()[0] for line in lines[end + 5 :]] == ["formula", "logs", "models", "next"]
     assert "export/simple_function_static.py --tensorboard-dir " in lines[-1]
 
 

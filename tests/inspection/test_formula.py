@@ -10,6 +10,7 @@ import torch
 import stable_nalu as sn
 from stable_nalu.dataset.stream import FunctionTargets, get_operation
 from stable_nalu.errors import UsageError
+from stable_nalu.inspection import learned
 from stable_nalu.inspection.formula import (
     ALGEBRA,
     EXACT,
@@ -19,7 +20,7 @@ from stable_nalu.inspection.formula import (
     WRONG,
     certificate,
 )
-from stable_nalu.inspection.learned import formula, main
+from stable_nalu.inspection.learned import counted, formula, in_short, main
 from stable_nalu.layer import entries
 
 X1, X2 = sympy.symbols("x1 x2", positive=True)
@@ -176,9 +177,20 @@ def test_runs_tell_what_they_have_learned(tmp_path, capsys, monkeypatch):
     assert all(one.verdict in (EXACT, ROUNDED) for one in found) == runs.solved.all()
     assert sn.load(runs[0]).card["learned"] == str(found[0])
     assert main(["--run", str(runs[0].folder.parent), "--csv-out", "found.csv"]) == 0
-    assert f"{found[0].verdict}: " in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert counted([one.verdict for one in found]) in told
+    assert in_short([run.folder for run in runs]).endswith(told.splitlines()[-1])
+    assert in_short([runs[0].folder]).endswith(str(found[0]).removeprefix("learned: "))
+    monkeypatch.setattr(learned, "SECONDS", 1e-9)
+    assert in_short([run.folder for run in runs]) is None
     rows = list(csv.DictReader(Path("found.csv").read_text().splitlines()))
     assert [row["verdict"] for row in rows] == [one.verdict for one in found]
+
+
+def test_verdicts_are_counted_best_first():
+    assert counted([WRONG, ROUNDED, ROUNDED, EXACT]) == (
+        "1 of 4 exact as trained, 2 exact after rounding, 1 wrong"
+    )
 
 
 def test_a_folder_without_runs_is_named(tmp_path, capsys):
