@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import re
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -87,7 +86,7 @@ def drawn_from(entry: Drawing, folder: Path, data: Path) -> Iterator[Source]:
     if kept_files(entry, data):
         with kept_source(entry, data) as source:
             yield source
-    elif needs_nothing(entry):
+    elif needs(entry) == {"nothing"}:
         yield Source(folder)
     else:
         with TemporaryDirectory() as out, contextlib.redirect_stdout(io.StringIO()):
@@ -103,28 +102,12 @@ def written_tables(entry: Drawing, space: Folders) -> list[OtherTable]:
     return [table for found in shown for table in other_tables(found, found.models, space)]
 
 
-def is_written(entry: Drawing, data: Path) -> bool:
-    """Say whether an entry shows such tables, and the models that they are of are kept."""
+def drawable(entry: Drawing, data: Path = DATA) -> bool:
+    """Say whether an entry can be drawn: of formulas, kept runs of all files, or kept models."""
     tables = written_tables(entry, Folders(data))
     models = [table.kept_in(data) for table in tables if table.source is not None]
-    return bool(tables) and all(path.exists() for path in models)
-
-
-def computed(entry: Drawing) -> bool:
-    """Say whether an entry is computed without runs."""
-    tables = written_tables(entry, Folders(FOLDER))
-    without_models = bool(tables) and all(table.source is None for table in tables)
-    return without_models or needs_nothing(entry)
-
-
-def needs_nothing(entry: Drawing) -> bool:
-    """Say whether an entry is drawn from formulas alone."""
-    return needs(entry) == {"nothing"}
-
-
-def drawable(entry: Drawing, data: Path = DATA) -> bool:
-    """Say whether an entry can be drawn: computed, of kept models, or of kept runs of all files."""
-    return computed(entry) or is_written(entry, data) or bool(kept_files(entry, data))
+    written = bool(tables) and all(path.exists() for path in models)
+    return written or needs(entry) == {"nothing"} or bool(kept_files(entry, data))
 
 
 def reduce_colors(path: Path) -> None:
@@ -146,44 +129,35 @@ def page(entries: Mapping[str, Drawing], folder: Path, data: Path = DATA) -> str
     drawn = {key: entry for key, entry in entries.items() if drawable(entry, data)}
     papers = {paper: [e for e in drawn.values() if e.paper == paper] for paper in STUDIES}
     missing = [
-        {"figure": f"{e.title} ({_place(e, brief=True)})", "command": f"`{command(e)}`"}
+        {"figure": f"{e.title} ({place(e)})", "command": f"`{command(e)}`"}
         for key, e in entries.items()
         if key not in drawn
     ]
     return filled(
         TEMPLATE,
         papers={paper: own for paper, own in papers.items() if own},
-        anchor=anchor,
-        place=_place,
+        place=place,
         told=lambda entry: told(entry, data),
         pictures=lambda entry: pictures(folder / entry.key),
         missing=missing,
     )
 
 
-def anchor(key: str) -> str:
-    """Return how links spell a heading."""
-    return re.sub(r"[^\w\- ]", "", key.lower()).replace(" ", "-")
-
-
-def _place(entry: Drawing, *, brief: bool = False) -> str:
+def place(entry: Drawing) -> str:
     """Return where an entry was published, if anywhere."""
-    paper = entry.paper
-    title = "" if paper is None else paper.short_title if brief else paper.title
-    return f"{title} {entry.number}".strip() if paper else ""
+    return f"{entry.paper.short_title} {entry.number}".strip() if entry.paper else ""
 
 
 def told(entry: Drawing, data: Path) -> str:
     """Say which runs a drawing shows, which of them were cut short, and what is to be seen."""
-    if computed(entry):
-        return "Computed: no runs."
     models = [table.name for table in written_tables(entry, Folders(data)) if table.source]
     files, texts = kept_files(entry, data) or {}, []
-    showing = [key for key in kept_keys(data) if entry.key in EXPERIMENTS[key].figure_keys]
+    keys = list(dict.fromkeys(files.values()))
     if models:
+        keys = [key for key in kept_keys(data) if entry.key in EXPERIMENTS[key].figure_keys]
         link = "[kept models](../reproduction/data/models)"
         texts.append(f"Predictions of {link}: {', '.join(models)}.")
-    for key in dict.fromkeys(files.values() if files else showing):
+    for key in keys:
         experiment, kept = EXPERIMENTS[key], read(key, data)
         own = [model for model in experiment.models if not files or model.csv in files]
         shown = kept.loc[kept["model"].isin([model.key for model in own])]
@@ -195,7 +169,7 @@ def told(entry: Drawing, data: Path) -> str:
                 + (f", cut short: {short}." if short else ".")
             )
         texts.append(finding(experiment, shown))
-    return " ".join(texts)
+    return " ".join(texts) or "Computed: no runs."
 
 
 def command(entry: Drawing) -> str:

@@ -70,8 +70,6 @@ WIDER = {"arithmetic": 100, "ranges": 100, "benchmark": 100, "flat": 10, "distri
 distance of weights from the right ones (epsilon), it grows a hundredfold."""
 AT = ("solved at 1e-5", "solved at 1e-4")
 """The columns of rates at both thresholds."""
-_WIDEST = 8
-"""How many units with different rates at both thresholds the page names."""
 
 
 def write_page(data: Path = DATA, out: Path | None = None) -> list[Path]:
@@ -167,9 +165,9 @@ def page(data: Path, link: str) -> tuple[str, dict[str, str], dict[str, str]]:
         seeds={key: _seeds(key, runs) for key, runs in every.items()},
         finding=lambda key: finding(EXPERIMENTS[key], every[key]),
         thresholds=_by_paper(thresholds),
-        widest=_widest(thresholds),
         differences=_differences(lines),
         left=left,
+        reasons=_reasons(left),
         left_time=duration(sum(3600 * (row["hours_here"] or 0) for row in left)),
         unknown_time=sum(row["hours_here"] is None and row["runs"] > 0 for row in left),
     )
@@ -470,19 +468,6 @@ def _by_paper(thresholds: Rows) -> Rows:
     ]
 
 
-def _widest(thresholds: Rows) -> Rows:
-    """Return the units whose rates at both thresholds differ most."""
-    units = sorted(
-        _sums(thresholds, "key", "unit").items(),
-        key=lambda one: (one[1][1] - one[1][2]) / one[1][0],
-    )
-    return [
-        {"key": f"`{key}`", "unit": plain(unit)} | _both(n, solved, wider)
-        for (key, unit), (n, solved, wider) in units[:_WIDEST]
-        if solved != wider
-    ]
-
-
 def _sums(thresholds: Rows, *by: str) -> dict[tuple[str, ...], tuple[int, int, int]]:
     """Return the runs, and how many are solved at either threshold."""
     found: dict[tuple[str, ...], tuple[int, int, int]] = {}
@@ -526,3 +511,12 @@ def _not_run(kept: Mapping[str, int], folder: Path) -> Rows:
             told["hours_here"] = None if hours is None else float(f"{hours:.3g}")
             rows.append(place_of(experiment) | told | {"why": reason(reasons, experiment)})
     return rows
+
+
+def _reasons(left: Rows) -> Rows:
+    """Return each reason with all that was not run for it."""
+    found: dict[str, list[str]] = {}
+    for row in left:
+        why, _, _ = row["why"].partition("; all of it")
+        found.setdefault(why, []).append(f"`{row['key']}` ({row['runs']:,})")
+    return [{"why": why, "key (runs)": ", ".join(keys)} for why, keys in found.items()]

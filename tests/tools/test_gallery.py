@@ -160,7 +160,6 @@ def test_kept_models_are_enough_for_their_predictions(tmp_path):
         save(table.source, layer, **options)
         assert table.keep(data).read_bytes() == table.source.read_bytes()
     assert gallery.drawable(entry, data)
-    assert not gallery.computed(entry)
     assert all(table.name in gallery.told(entry, data) for table in models)
     table.source.unlink()
     assert gallery.draw(entry, tmp_path / "pictures", data) == []
