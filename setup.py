@@ -68,6 +68,7 @@ setup(
             "published_seeds.csv",
             "published_thresholds.csv",
         ],
+        "stable_nalu.layer": ["*.csv"],
         "stable_nalu.figure": ["*.png"],
         "stable_nalu.result": ["*.html", "*.md"],
         "stable_nalu.engine": ["*.h", "*.cpp"],

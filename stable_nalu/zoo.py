@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 
+from stable_nalu.fair_play import card
 from stable_nalu.layer import entries
 from stable_nalu.task import SCRIPTS
 
 
 def layers() -> pd.DataFrame:
-    """Return a row per layer and recurrent cell: name, key, class, formula, paper and tasks.
+    """Return a row per layer and recurrent cell: what it is, what trains it, what it is told.
 
     name: in papers, as `stable_nalu.layer(name)` takes it. key: as `--layer-type` takes it. tasks:
-    the training scripts that can train it.
+    the training scripts that can train it. given, learned, parameters, expresses, rates, tuned: its
+    card (docs/layers.md), of two inputs and one output.
 
     Examples:
         >>> sn.layers().set_index("name").loc["NMU", "formula"]
@@ -24,7 +28,7 @@ def layers() -> pd.DataFrame:
             if flag.dest in ("layer_type", "nalm_name"):
                 for key in flag.allowed() or ():
                     scripts.setdefault(key, []).append(script)
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "name": entry.label,
             "key": key,
@@ -33,6 +37,7 @@ def layers() -> pd.DataFrame:
             "paper": entry.cites.citation,
             "tasks": ", ".join(scripts.get(key, ())),
         }
+        | card(entry)
         for key, entry in entries().items()
         if entry.layer or entry.cell
     ]

@@ -14,7 +14,9 @@ from stable_nalu.layer import registry as table
 
 def test_a_row_for_every_layer_and_cell():
     layers = sn.layers().set_index("key")
-    assert list(layers) == ["name", "class", "formula", "paper", "tasks"]
+    of_cards = ["given", "learned", "parameters", "expresses", "rates", "tuned"]
+    assert list(layers) == ["name", "class", "formula", "paper", "tasks", *of_cards]
+    assert layers.loc["DMU", "learned"] == "operands; one gate"
     assert set(layers.index) == {k for k, e in table.entries().items() if e.layer or e.cell}
     assert layers.loc["SignNMRU", "name"] == "NMRU"
     formula = "y_o = prod_i (W_oi x_i + 1 - W_oi), W_oi in [0, 1]"

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stable_nalu.fair_play import card
 from stable_nalu.files import with_part
 from stable_nalu.layer import entries
 from stable_nalu.machine import CHECKOUT
@@ -32,6 +33,10 @@ MARKS = {
     ),
 }
 """Path of a document -> the lines before and behind its generated part."""
+CARD_MARKS = (
+    "<!-- Generated from stable_nalu/fair_play.py; rewrite with `make generated`. -->",
+    "<!-- End of the generated cards. -->",
+)
 _FLAGS = [flag for spec in SCRIPTS.values() for flag in spec.flags]
 _TYPE = "--layer-type "
 TEMPLATE = Path(__file__).parent / "templates" / "flags.md"
@@ -110,7 +115,20 @@ def refreshed_flags(document: str) -> str:
 
 def refreshed_layers(document: str) -> str:
     """Return docs/layers.md with its table rendered anew."""
-    return with_part(document, *MARKS[LAYERS], f"{render_layer_table()}\n\n")
+    document = with_part(document, *MARKS[LAYERS], f"{render_layer_table()}\n\n")
+    return with_part(document, *CARD_MARKS, f"{render_cards()}\n\n")
+
+
+def render_cards() -> str:
+    """Return the card of every unit that papers have a name for, and of its named options."""
+    rows: list[dict[str, str]] = []
+    for entry in sorted(entries().values(), key=lambda e: (e.layer is None, e.label.lower())):
+        if entry.tier == "core":
+            for variant in (None, *entry.variants):
+                name = f"{entry.label if variant is None else variant.label}"
+                cells = {column: f"{cell}" for column, cell in card(entry, variant).items()}
+                rows.append({"name": name, **cells})
+    return table(rows)
 
 
 def _uses() -> tuple[dict[str, list[list[Use]]], dict[str, list[list[Use]]]]:

@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any
 
 import stable_nalu
+from stable_nalu.fair_play import card
 from stable_nalu.layer import entries
 from stable_nalu.layer.registry import LayerEntry
 from stable_nalu.machine import CHECKOUT
@@ -112,6 +113,8 @@ def layer_page(entry: LayerEntry) -> str:
     parts = list(described(entry))
     if (drawn := response(entry)) is not None:
         parts += ["## Output of two inputs", "", f"<div>{drawn.svg}</div>", "", drawn.sentence, ""]
+    facts = {name: f"{fact}" for name, fact in card(entry).items()}
+    parts += ["## What is given, and what is learned", "", table([facts]), ""]
     if rows := kept_rates().get(entry.key):
         parts += ["## Success rates of the stored runs", "", table(rows), ""]
     return "\n".join([*parts, "[All layers](../layers.md) · [flags](../flags.md)"])

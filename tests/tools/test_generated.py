@@ -9,6 +9,7 @@ from stable_nalu.options.layer_options import option_words
 from stable_nalu.task import SCRIPTS
 from tools import generated
 from tools.flag_tables import (
+    CARD_MARKS,
     EMPTY,
     LAYERS,
     MARKS,
@@ -30,7 +31,9 @@ def test_nothing_is_stale():
 @pytest.fixture
 def stale_file(tmp_path, monkeypatch):
     path = tmp_path / "README.md"
-    path.write_text(f"before\n{BEGIN}\nyesterday\n{END}\nafter\n", encoding="utf-8")
+    cards = "\n".join(CARD_MARKS)
+    text = f"before\n{BEGIN}\nyesterday\n{END}\nbetween\n{cards}\nafter\n"
+    path.write_text(text, encoding="utf-8")
     monkeypatch.setattr(generated, "GENERATED", {path: refreshed_layers})
     return path
 
@@ -46,7 +49,8 @@ def test_rewriting_keeps_what_is_written_by_hand(stale_file, capsys):
     assert generated.main([]) == 0
     text = stale_file.read_text(encoding="utf-8")
     assert text.startswith(f"before\n{BEGIN}\n\n| name |")
-    assert text.endswith(f"\n\n{END}\nafter\n")
+    assert f"\n\n{END}\nbetween\n{CARD_MARKS[0]}\n\n| name |" in text
+    assert text.endswith(f"\n\n{CARD_MARKS[1]}\nafter\n")
     assert "yesterday" not in text
     assert capsys.readouterr().out == f"rewritten: {stale_file}\n"
     assert generated.main(["--check"]) == 0
