@@ -45,7 +45,7 @@ _SETS = {
     "T": ("SR", "NT", "IA", "ED", "MC", "GW", "PE", "NA", "CMP", "MA"),
 }
 """Short name of scripts that share many flags -> their own short names."""
-SHARED_BY = 3
+SHARED_BY = 4
 """The number of scripts from which the page explains a flag; of others it gives the defaults."""
 EMPTY = "''"
 OTHERS = "Others"
@@ -274,7 +274,7 @@ def _layer_row(
         "one unit": f"`{unit.removeprefix(_TYPE)}`" if unit else UNKNOWN,
         "two layers": "" if pair == unit else f"`{pair.removeprefix(_TYPE)}`" if pair else UNKNOWN,
         "cell": cell,
-        "paper": linked if number != paper.reference else f"{brief}, {paper.short_title}",
+        "paper": linked if number != paper.reference else brief,
     }
 
 
