@@ -15,9 +15,8 @@ from stable_nalu.script import command_of, duration
 from stable_nalu.statistics.paired import ALIKE, BETTER, WORSE
 from stable_nalu.statistics.setups import below
 
-from .compare import ALL_POINTS
 from .document import UNKNOWN, as_svg, estimated, filled, number, plain, points, rate, render
-from .duel import MEASURES, Contest, Standing
+from .duel import ALL_POINTS, RANKED_BY, Contest, Standing
 from .records import Session
 
 if TYPE_CHECKING:
@@ -280,7 +279,7 @@ def _matrices(contest: Contest) -> list[tuple[str, list[dict[str, str]]]]:
                 for label in contest.labels.values()
             ],
         )
-        for measure, (column, _) in MEASURES.items()
+        for measure, (column, _) in RANKED_BY.items()
         if points
     ]
 

@@ -15,14 +15,15 @@ from stable_nalu.statistics.paired import PairedTest, paired_test
 from stable_nalu.statistics.setups import shared_threshold
 from stable_nalu.statistics.summary import solved_of, summary_of
 
-from .compare import ALL_POINTS
 from .judged import point_columns
 
 if TYPE_CHECKING:
     import pandas as pd
 
 NOT_COMPARABLE = "not comparable: {:,} iterations, the challenger {:,}"
-MEASURES = {
+ALL_POINTS = "all together"
+
+RANKED_BY = {
     "success rate": ("success.rate.mean", -1),
     "solved at": ("converged.at.mean", 1),
     "sparsity error": ("sparse.error.mean", 1),
@@ -118,7 +119,7 @@ class Contest:
         sums = {key: _without_margin(summary_of(own)) for key, own in of.items() if len(own)}
         ranks = {
             measure: _ranks({key: sign * one[column] for key, one in sums.items()})
-            for measure, (column, sign) in MEASURES.items()
+            for measure, (column, sign) in RANKED_BY.items()
         }
         return [
             Standing(
@@ -128,7 +129,7 @@ class Contest:
                 len(of[key]),
                 shared_threshold(of[key]),
                 summary,
-                {measure: ranks[measure].get(key) for measure in MEASURES},
+                {measure: ranks[measure].get(key) for measure in RANKED_BY},
             )
             for key, summary in sums.items()
         ]

@@ -128,17 +128,11 @@ def test_the_parser_knows_every_start():
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ("--draws 0", "argument --draws: 0 is too small; the smallest value is 1"),
         ("--draws 10000001", "argument --draws: 10000001 is too large"),
-        ("--bins 0", "argument --bins: 0 is too small"),
         ("--bins 1000000", "argument --bins: 1000000 is too large; the largest value is 100000"),
         ("--range [1,1]", "argument --range: [1,1] is empty"),
-        ("--range [3,1]", "argument --range: [3,1] has its low end above its high end"),
-        ("--range [1,nan]", "argument --range: '[1,nan]' is not a range"),
         ("--init nac --range [1,2]", "argument --range: nac draws from no range"),
-        ("--init nacc", "argument --init: 'nacc' is not a choice; did you mean nac?"),
         ("--init nac nac", "argument --init: nac is given twice"),
-        ("--seed -1", "argument --seed: -1 is too small"),
         (
             "--figure-out x.svg",
             "argument --figure-out: x.svg is not a name of a figure; let it end",
