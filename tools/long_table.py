@@ -14,6 +14,7 @@ from stable_nalu.paper.experiment import Experiment, seeds_text
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.paper.published import Published, PublishedMeasure, published
 from stable_nalu.result.compare import (
+    ALL_POINTS,
     CANNOT_TELL,
     CHOSEN,
     DIFFERS,
@@ -40,8 +41,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 RATE, MEAN_STEP, SPARSITY = "success rate", "mean step", "sparsity error"
-ALL_POINTS = "all together"
-"""The point of a number that was published of all points of a unit together."""
 GOOD = (WITHIN_POINTS, WITHIN_PERCENT, WITHIN_LIMIT, WITHIN_TOLERANCE, HOLDS)
 BAD = (DIFFERS, FAILS)
 COMPARABLE = (EQUAL, *GOOD, CANNOT_TELL, *BAD)

@@ -67,6 +67,8 @@ RATE_VERDICTS = (EQUAL, WITHIN_POINTS, CANNOT_TELL, DIFFERS)
 """Verdicts about rates that are compared as rates."""
 WITHIN_TOLERANCE, HOLDS, FAILS = "within tolerance", "holds", "does not hold"
 NOT_JUDGED = "not judged"
+ALL_POINTS = "all together"
+"""The point of a number of all points of a unit together."""
 
 
 @dataclass(frozen=True)
