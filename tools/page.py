@@ -162,7 +162,7 @@ def page(data: Path, link: str) -> tuple[str, dict[str, str], dict[str, str]]:
         picture=HEADLINE,
         papers=_papers(figures, lines, every),
         pictures=shown,
-        seeds={key: _seeds(key, runs) for key, runs in every.items()},
+        seeds={key: by_seed(key, runs) for key, runs in every.items()},
         finding=lambda key: finding(EXPERIMENTS[key], every[key]),
         thresholds=_by_paper(thresholds),
         differences=_differences(lines),
@@ -412,7 +412,7 @@ def _runs_row(
     }
 
 
-def _seeds(key: str, runs: pd.DataFrame) -> Rows:
+def by_seed(key: str, runs: pd.DataFrame) -> Rows:
     """Return which seeds have the published outcome, where seeds were published."""
     rows = []
     for known in published_seeds(key):

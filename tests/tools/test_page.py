@@ -1,6 +1,7 @@
 """The page: its numbers follow from the kept results, by a computation of its own."""
 
 import csv
+import functools
 import os
 import re
 import statistics
@@ -31,6 +32,12 @@ def make(folder):
     return text_of(folder)
 
 
+@functools.cache
+def tables_of_the_checkout():
+    """Sections -> their tables, of the page in the checkout, and its links."""
+    return read_page(PAGE / "index.html")
+
+
 def text_of(folder):
     return (folder / "README.md").read_text(encoding="utf-8")
 
@@ -47,8 +54,16 @@ def made_up(tmp_path_factory):
 
 
 def cells_of(path):
+    """The rows of a file; those of the checkout are read once."""
+    return _kept_cells(path) if path.is_relative_to(PAGE) else _cells(path)
+
+
+def _cells(path):
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
+
+
+_kept_cells = functools.cache(_cells)
 
 
 def kept_runs(folder, key):
@@ -147,7 +162,7 @@ def test_each_published_number_is_counted_once_and_chosen_seeds_are_not():
 
 def test_the_page_leads_with_what_each_source_can_tell():
     """The first table and its sentence, counted again from the lines of results.csv."""
-    tables, _ = read_page(PAGE / "index.html")
+    tables, _ = tables_of_the_checkout()
     counted = [one for one in lines_of(PAGE) if one["counted"] == "1"]
     sums = dict.fromkeys(("compared", "identical", "informative", "differ", "inconclusive"), 0)
     for row in tables["top"][0]:
@@ -209,22 +224,19 @@ def test_published_numbers_stand_beside(made_up):
 
 
 def test_both_forms_hold_the_same_rows():
-    tables, links = read_page(PAGE / "index.html")
+    tables, links = tables_of_the_checkout()
     lines = {line.replace("\\", "") for line in text_of(PAGE).splitlines()}
+    lines = {re.sub(r"\[([^]]+)\]\([^)]+\)", r"\1", line).replace("`", "") for line in lines}
     rows = [row for found in tables.values() for table in found for row in table]
     assert len(rows) > 200
     for row in rows:
-        assert f"| {' | '.join(row.values())} |".replace("\\", "") in with_plain_links(lines)
+        assert f"| {' | '.join(row.values())} |".replace("\\", "") in lines
     assert "#division" in links
-
-
-def with_plain_links(lines):
-    return {re.sub(r"\[([^]]+)\]\([^)]+\)", r"\1", line).replace("`", "") for line in lines}
 
 
 def test_rows_of_the_page_are_lines_of_the_table():
     """Counts by range, in their order, and the sum of the verdicts."""
-    tables, _ = read_page(PAGE / "index.html")
+    tables, _ = tables_of_the_checkout()
     lines = [one for one in lines_of(PAGE) if one["key"] == "robust-benchmark_sltr_mul"]
     lines = [one for one in lines if one["measure"] == "success rate" and one["published"]]
     for row in (row for row in tables["robust"][0] if row["number"] == "success rate"):
@@ -251,7 +263,7 @@ def test_a_sceptic_finds_what_trained_a_number():
 
 def test_what_is_drawn_only_is_said(made_up):
     """For how many of a paper's figures a published number exists, by the files of those."""
-    tables, _ = read_page(PAGE / "index.html")
+    tables, _ = tables_of_the_checkout()
     row = next(one for one in tables["top"][1] if one["paper"].startswith("Learning Division"))
     own = [
         key
@@ -390,13 +402,13 @@ def test_every_claim_was_published():
 
 
 def test_seeds_are_compared_one_by_one(tmp_path):
-    write("function_task_static", tmp_path / "data", range(100), share=1)
-    make(tmp_path)
-    tables, _ = read_page(tmp_path / "index.html")
-    rows = {(row["unit"], row["operation"]): row for row in tables["function_task_static"][0]}
+    key = "function_task_static"
+    runs = write(key, tmp_path, range(100), share=1)
+    rows = {(row["unit"], row["operation"]): row for row in page.by_seed(key, runs)}
     assert rows["NMU", "mul"]["same outcome"] == "98 of 100"
     assert rows["NMU", "mul"]["other outcome at seeds"] == "70 85"
     assert rows["Linear", "sub"]["same outcome"] == "7 of 100"
+    assert page.by_seed(MADE_UP, runs) == []
 
 
 def test_the_readme_has_the_headline_table():
