@@ -31,12 +31,3 @@ def test_further_flags_of_the_compiler_make_another_library(monkeypatch):
     library.cache_clear()
     monkeypatch.delenv("STABLE_NALU_CXXFLAGS")
     assert library(TEXT).number() == 1
-
-
-def test_what_is_compiled_is_kept(tmp_path):
-    library(TEXT)
-    (kept,) = tmp_path.rglob("*.so")
-    before = kept.stat()
-    library.cache_clear()
-    library(TEXT)
-    assert kept.stat().st_mtime_ns == before.st_mtime_ns
