@@ -13,7 +13,7 @@ SHORT = "--max-iterations 3 --log-interval 2"
 METRICS = {"metric/valid/interpolation", "metric/test/extrapolation"}
 LOSSES = {f"loss/train/{name}" for name in ("critation", "regualizer", "total")}
 ALL_PENALTIES = "--regualizer-z 1 --regualizer-scaling-start 0 --oob-mode regualized"
-WITHOUT_LOGS = ("EnsembleGumbelNAU", "SigmoidNAU", "ScaledSigmoidNAU")
+WITHOUT_LOGS = ("EnsembleGumbelNAU", "NSR", "SigmoidNAU", "ScaledSigmoidNAU")
 
 
 def trained(script, words):

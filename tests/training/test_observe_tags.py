@@ -33,10 +33,12 @@ WEIGHT = {
     "NRU": "nru/W",
     "NMRU": "nmru/W",
     "SignNMRU": "nmru-sign/W",
+    "ProductUnit": "product-unit/W",
 }
 TEXT_ALWAYS = ("LinearNAC", "GumbelNAC", "GumbelMNAC", "RegualizedLinearNAC")
-SILENT = ("EnsembleGumbelNAU", "SigmoidNAU", "ScaledSigmoidNAU")
+SILENT = ("EnsembleGumbelNAU", "NSR", "SigmoidNAU", "ScaledSigmoidNAU")
 GATED_MATRICES = {
+    "DMU": ("dmu/gate", "dmu/W"),
     "GatedSignNMRU": ("gated-nmru-sign/W", "gated-nmru-sign/gate"),
     "NPU": ("npu/W_real", "npu/gate", "npu/W_im"),
     "RealNPU": ("real_npu/W_real", "real_npu/gate"),
