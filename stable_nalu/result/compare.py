@@ -110,7 +110,7 @@ class Point:
 
 @dataclass(frozen=True, kw_only=True)
 class RatePoint(Point):
-    """The success rate at a point, beside the published one, if there is any.
+    """The success rate at a point, beside the published one.
 
     summary: the summary of these runs, by the columns of `statistics.summary`.
     chosen: the fate of the seeds at hand, where they are some of those with a known outcome.
@@ -120,16 +120,14 @@ class RatePoint(Point):
     solved: int
     runs: int
     summary: Mapping[str, float]
-    published: Published | None = None
+    published: Published
     chosen: Chosen | None = None
     gap: Estimate | None = None
 
     @property
-    def kind(self) -> str | None:
-        """Return the kind of verdict about the success rate; None where nothing was published."""
+    def kind(self) -> str:
+        """Return the kind of verdict about the success rate."""
         known = self.published
-        if known is None:
-            return None
         # A short run that failed tells nothing; one that is solved so far does.
         told = self.chosen is not None and self.chosen.same == self.solved == self.runs
         if self.chosen is not None and (told or not self.length):
@@ -141,7 +139,7 @@ class RatePoint(Point):
         return equivalence(self.gap, WITHIN_POINTS)
 
     @property
-    def verdict(self) -> str | None:
+    def verdict(self) -> str:
         """Return the verdict about the success rate in words."""
         if self.kind == CHOSEN:
             return f"{self.chosen}, after {self.extent}" if self.length else str(self.chosen)
@@ -155,7 +153,7 @@ class RatePoint(Point):
         and where ours are only some of the published seeds, whose steps are not known.
         """
         if self.chosen is None:
-            return self._of_means(self.published and self.published.mean, "converged.at")
+            return self._of_means(self.published.mean, "converged.at")
         steps = self.chosen.steps
         if steps is None or self.length:
             return None
@@ -170,19 +168,17 @@ class RatePoint(Point):
     @property
     def sparsity(self) -> str | None:
         """Return the verdict about the mean sparsity errors; a published limit is one here, too."""
-        return self._of_means(self.published and self.published.sparsity, "sparse.error")
+        return self._of_means(self.published.sparsity, "sparse.error")
 
-    def _of_means(self, theirs: Bounded | None, measure: str) -> str | None:
+    def _of_means(self, theirs: Bounded, measure: str) -> str | None:
         # Some of the published seeds are no sample of all.
-        known = self.published
-        if theirs is None or known is None or self.length or self.runs < known.runs:
+        if self.length or self.runs < self.published.runs:
             return None
         return _verdict_of_means(theirs, self.summary, measure)
 
     def row(self) -> dict[str, Any]:
         """Return the cells of the comparison table by their columns."""
         known, ours, gap = self.published, self.summary, self.gap
-        assert known is not None
         return {
             "model": known.model,
             "operation": known.operation,
@@ -371,13 +367,11 @@ def runs_at(point: Published, runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def rate_point(
-    experiment: Experiment, runs: pd.DataFrame, point: str = "", known: Published | None = None
+    experiment: Experiment, runs: pd.DataFrame, point: str, known: Published
 ) -> RatePoint:
     """Return the point of judged runs of one model, compared with what was published of it."""
-    length, chosen, gap = shortened(experiment, runs), None, None
-    if known is not None:
-        chosen = chosen_of(known, runs)
-        gap = None if chosen or length else _gap(known, runs)
+    length, chosen = shortened(experiment, runs), chosen_of(known, runs)
+    gap = None if chosen or length else _gap(known, runs)
     model = experiment.model(str(runs["model"].iloc[0]))
     return RatePoint(
         model=model.key,

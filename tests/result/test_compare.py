@@ -21,7 +21,7 @@ def found(key, model, operation, seeds, solved, **columns):
     runs["solved"] = solved if isinstance(solved, list) else [i < solved for i in range(len(runs))]
     runs[["extrapolation.step.solved", "sparse.error.max"]] = float("nan")
     runs = runs.assign(**columns)
-    return compare.rate_point(EXPERIMENTS[key], runs, known=point_of(key, model, operation))
+    return compare.rate_point(EXPERIMENTS[key], runs, "", point_of(key, model, operation))
 
 
 @pytest.mark.parametrize(
