@@ -17,6 +17,7 @@ from stable_nalu.paper.drawing import Reference, Runs, Series
 from stable_nalu.statistics.estimators import Estimators
 from stable_nalu.statistics.judge import (
     BEST_STEP,
+    EXPORTED,
     SPARSITY,
     TEST,
     VALIDATION,
@@ -36,7 +37,6 @@ from .style import drawable, legend_order, range_order
 if TYPE_CHECKING:
     from .entry import Context
 
-LOGGED = ("name", "step", VALIDATION, TEST, SPARSITY)
 SEQUENCE_VALIDATION = "metric.valid.mse"
 SEQUENCES_LOGGED = ("name", "step", SEQUENCE_VALIDATION, SPARSITY)
 _TEST_OF_SEQUENCES = re.compile(r"metric\.test\.extrapolation\.(\d+)\.mse")
@@ -112,7 +112,7 @@ def reduce_series(
             runs = labelled(kept, one, spec, Path(one.files[0]))
             tables.append(kept.merge(runs, on="name"))
             continue
-        read = read_series(one, spec, source, SEQUENCES_LOGGED if spec.reference else LOGGED)
+        read = read_series(one, spec, source, SEQUENCES_LOGGED if spec.reference else EXPORTED)
         if read is None:
             missed += one.missed
             continue

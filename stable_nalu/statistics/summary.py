@@ -21,11 +21,12 @@ from stable_nalu.errors import UsageError
 
 from .estimators import PUBLISHED, Estimators
 from .intervals import STATISTICS, bootstrap, wilson
+from .judge import SPARSITY
 from .means import beta_p_value, gamma_p_value, mean_sparsity, solved_at
 from .setups import shared_threshold
 from .table import groups, numeric, read_table, refuse_rows, require
 
-SOLVED, STEP, SPARSITY = "solved", "extrapolation.step.solved", "sparse.error.max"
+SOLVED, STEP = "solved", "extrapolation.step.solved"
 MEASURES = ("success.rate", "converged.at", "sparse.error")
 
 _ALWAYS = ("model", "operation", "interpolation.range", "extrapolation.range")
