@@ -18,7 +18,7 @@ from stable_nalu.machine import CHECKOUT
 from stable_nalu.result.document import table
 from stable_nalu.script import ScriptParser
 
-from . import datapackage, experiment_tables, flag_tables, flag_types, headline
+from . import datapackage, experiment_tables, flag_tables, flag_types, headline, playground
 from .batch_files import batch_files
 
 API = CHECKOUT / "docs" / "api.md"
@@ -58,6 +58,7 @@ GENERATED: dict[Path, Callable[[str], str]] = {
     experiment_tables.EVERY: experiment_tables.refreshed_every,
     experiment_tables.FROM_THE_PAPERS: experiment_tables.refreshed_commands,
     datapackage.PATH: datapackage.refreshed,
+    playground.PATH: playground.refreshed,
     **batch_files(),
 }
 """Path -> function from the file's present text to what it should be."""

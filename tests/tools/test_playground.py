@@ -1,0 +1,233 @@
+"""The page that trains units: its steps are those of the layers, and it works in a browser."""
+
+import json
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+import torch
+
+import stable_nalu as sn
+from stable_nalu.functional.regualizer import Regualizer
+from stable_nalu.result.records import cells_of
+from stable_nalu.result.stored import path_of
+from stable_nalu.statistics.intervals import wilson
+from tests.processes import started
+from tools.playground import KEPT, PATH, PATHS
+
+NODE = shutil.which("node")
+BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
+PAGE = PATH.read_text(encoding="utf-8")
+(CORE,) = re.findall(r'<script id="core">(.*?)</script>', PAGE, re.S)
+STEPS = 100
+LOG, CLIPPED = {"nac_mul": "normal"}, {"nac_oob": "clip", "regualizer_shape": "linear"}
+GOLDEN = dict.fromkeys(("nalu_gate", "nalu_mul", "nac_weight"), "golden-ratio")
+LAYERS = {
+    "NAC": (sn.layer("NAC"), {}, ["W_hat", "M_hat"]),
+    "NAC•": (sn.layer("NAC"), {}, ["W_hat", "M_hat"]),
+    "NALU": (sn.layer("NALU"), {}, ["nac_add.W_hat", "nac_add.M_hat", "G_add"]),
+    "G-NALU": (sn.layer("NALU"), GOLDEN, ["nac_add.W_hat", "nac_add.M_hat", "G_add"]),
+    "NAU": (sn.layer("NAU"), CLIPPED, ["W"]),
+    "NMU": (sn.layer("NMU"), CLIPPED, ["W"]),
+    "NPU": (sn.layer("NPU"), {}, ["W_real", "W_im", "g"]),
+    "Real NPU": (sn.layer("RealNPU"), {}, ["W_real", "g"]),
+    "NRU": (sn.layer("NRU"), CLIPPED, ["W"]),
+    "NMRU": (sn.layer("SignNMRU"), CLIPPED, ["W"]),
+}
+"""Unit of the page -> layer, options, parameters in the order of the page."""
+
+
+def run(code):
+    """What JavaScript prints as JSON, behind the page's own."""
+    if NODE is None:
+        pytest.skip("no node here: apt-get install nodejs")
+    text = f"{CORE}\nconsole.log(JSON.stringify((() => {{ {code} }})()));"
+    with started([NODE, "-"], stdin=-1, stdout=-1, text=True) as process:
+        out, _ = process.communicate(text)
+    assert process.returncode == 0
+    return json.loads(out)
+
+
+@pytest.mark.parametrize("strength", [0, 10])
+@pytest.mark.parametrize("unit", LAYERS)
+def test_a_unit_takes_the_steps_of_its_layer(unit, strength):
+    shape, options, names = LAYERS[unit]
+    layer = shape(2, 1, **options).double().train()
+    bounds = layer.parameter_bounds()
+    strength, l1 = (strength, 0) if bounds else (0, strength / 1000)
+    random = np.random.default_rng(7)
+    x = random.uniform(-2, 2, (STEPS, 128, 2))
+    parameters = [dict(layer.named_parameters())[name] for name in names]
+    start = random.uniform(0.2, 0.6, sum(p.numel() for p in parameters))
+    found = run(
+        f"const unit = UNITS[{json.dumps(unit)}], p = {start.tolist()}, adam = new Adam(unit, p);"
+        f"const code = compiled(unit, true), g = p.map(() => 0);"
+        f"for (const X of {x.reshape(STEPS, -1).tolist()}) {{"
+        "  const T = Float64Array.from({ length: 128 }, (_, i) => X[2 * i] * X[2 * i + 1]);"
+        f"  code.gradient(p, X, T, 128, g); adam.step(g, {strength}, {l1});"
+        "} return { p, rate: unit.rate, clip: unit.clip ?? null };"
+    )
+    with torch.no_grad():
+        for parameter, part in zip(
+            parameters,
+            np.split(start, np.cumsum([p.numel() for p in parameters])[:-1]),
+            strict=True,
+        ):
+            parameter.copy_(torch.tensor(part).reshape(parameter.shape))
+    adam = torch.optim.Adam(parameters, lr=found["rate"])
+    pull = Regualizer("mnac" if unit in ("NMU", "NMRU") else "nac", "bias", "linear")
+    for batch in torch.tensor(x):
+        y = torch.exp(layer(torch.log(batch.abs() + 1e-7))) if unit == "NAC•" else layer(batch)
+        loss = ((y[:, 0] - batch.prod(-1)) ** 2).mean()
+        if strength:
+            loss = loss + strength * pull(layer.W)
+        if l1:
+            loss = loss + l1 * sum(parameter.abs().sum() for parameter in parameters)
+        adam.zero_grad()
+        loss.backward()
+        if found["clip"]:
+            torch.nn.utils.clip_grad_norm_(parameters, found["clip"])
+        adam.step()
+        for name, (low, high) in bounds.items():
+            getattr(layer, name).data.clamp_(low, high)
+    expected = torch.cat([p.detach().flatten() for p in parameters]).numpy()
+    assert np.abs(expected - start).max() > 1e-3
+    np.testing.assert_allclose(found["p"], expected, rtol=0, atol=1e-6)
+
+
+def test_tests_of_a_unit_are_those_of_its_layer():
+    x = np.random.default_rng(3).uniform(-2, 2, (50, 2))
+    for unit, (shape, options, names) in LAYERS.items():
+        layer = shape(2, 1, **options).double().eval()
+        count = sum(dict(layer.named_parameters())[name].numel() for name in names)
+        p = np.linspace(0.3, 0.7, count)
+        torch.nn.utils.vector_to_parameters(
+            torch.tensor(p), [dict(layer.named_parameters())[name] for name in names]
+        )
+        X = torch.tensor(x)
+        y = torch.exp(layer(torch.log(X.abs() + 1e-7))) if unit == "NAC•" else layer(X)
+        found = run(
+            f"const out = Array(50); compiled(UNITS[{json.dumps(unit)}], false)"
+            f".output({p.tolist()}, {x.flatten().tolist()}, 50, out); return out;"
+        )
+        np.testing.assert_allclose(found, y.detach()[:, 0], rtol=1e-9, err_msg=unit)
+
+
+def test_the_interval_of_a_rate_is_wilsons():
+    for solved, n in [(0, 25), (13, 25), (25, 25), (3, 7)]:
+        found = wilson(solved, n)
+        ends = [found.lower, found.upper]
+        np.testing.assert_allclose(run(f"return interval({solved}, {n})"), ends, 1e-5, 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("unit", "op", "trained_on", "key", "model"),
+    [
+        ("NMU", "mul", "1,2", "benchmark_sltr_mul", "NMU"),
+        ("NAU", "add", "1,2", "benchmark_sltr_add", "NAU"),
+        ("Real NPU", "div", "1,2", "benchmark_sltr_div", "RealNPU"),
+        ("NRU", "div", "-2,2", "nips-sltr-in2", "nru"),
+        ("NMRU", "div", "-2,2", "nips-sltr-in2", "sign-nmru"),
+    ],
+)
+def test_success_is_within_the_interval_of_kept_runs(unit, op, trained_on, key, model):
+    rows = [r for r in cells_of(path_of(key)) if r["model"] == model]
+    kept = [int(r["solved"]) for r in rows if r["interpolation.range"] == f"U[{trained_on}]"]
+    found = wilson(sum(kept), len(kept))
+    solved = run(
+        f"const t = task('{unit}', '{op}', '{trained_on}'); let k = 0;"
+        "for (let i = 0; i < 10; i++) {"
+        "  const s = new Seed(t, i); s.train(50001); k += s.state === 'solved'; } return k;"
+    )
+    assert found.lower <= solved / 10 <= found.upper
+
+
+@pytest.mark.parametrize(
+    ("task", "weights", "words"),
+    [
+        ("'NMU', 'mul', '1,2'", [0, 0], "Wrong corner: the weights settled at 0 and 0"),
+        ("'NMU', 'div', '1,2'", [1, 0], "Out of reach"),
+        ("'Real NPU', 'div', '1,2'", [1, 0.3, 1, 0], "Gate shut: x2"),
+        ("'NALU', 'mul', '1,2'", [3, 3, 3, 3, 9, 9], "Gate stuck: it takes 100 % of the sum"),
+        ("'NAC\u2022', 'mul', '-2,2'", [9, 9, 9, 9], "Signs are lost"),
+        ("'NMU', 'mul', '1,2'", [0.5, "NaN"], "Exploded"),
+        ("'NAU', 'add', '1,2'", [1, 0.99], "Slow: the right corner"),
+    ],
+)
+def test_a_failure_has_its_reason(task, weights, words):
+    shown = f"[{', '.join(map(str, weights))}]"
+    code = f"const t = task({task}), s = new Seed(t, 0); s.adam.p = {shown}; s.state = 'failed';"
+    assert run(f"{code} return reason(t, s);").startswith(words)
+
+
+def test_the_page_is_small_and_whole():
+    assert len(PAGE.encode()) <= 150_000
+    assert not re.search(r"""(?:src|href)\s*=\s*["']?(?:https?:)?//|@import|\bfetch\(""", PAGE)
+    assert len(run("return Object.keys(UNITS)")) >= 10
+
+
+def test_kept_runs_of_the_page_are_those_of_the_tables():
+    paths = json.loads(PATHS.read_text(encoding="utf-8"))
+    assert len(paths) >= 10
+    for key, names in KEPT.items():
+        rows = cells_of(path_of(key))
+        for model, unit in names.items():
+            for trained_on in {r["interpolation.range"] for r in rows}:
+                kept = [
+                    r for r in rows if (r["model"], r["interpolation.range"]) == (model, trained_on)
+                ]
+                name = f"{unit}|{kept[0]['operation']}|{trained_on[2:-1]}"
+                if name in paths:
+                    solved = sorted((int(r["seed"]), r["solved"]) for r in kept)
+                    assert paths.pop(name)["solved"] == "".join(cell for _, cell in solved)
+    assert not paths
+
+
+MEASURE = """<script>
+const luminance = c => c.match(/[\\d.]+/g).slice(0, 3).map(v => v / 255)
+  .map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+  .reduce((sum, v, k) => sum + v * [0.2126, 0.7152, 0.0722][k], 0);
+const behind = e => { const c = getComputedStyle(e).backgroundColor;
+  return /, 0\\)$/.test(c) && e.parentElement ? behind(e.parentElement) : c; };
+const contrast = e => { const [a, b] = [getComputedStyle(e).color, behind(e)].map(luminance);
+  return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05); };
+const wait = setInterval(() => { if (document.body.dataset.done !== "yes") return;
+  clearInterval(wait);
+  const told = document.documentElement.dataset, all = q => [...document.querySelectorAll(q)];
+  const seeds = all("#list button");
+  seeds[2].click();
+  told.wide = document.documentElement.scrollWidth - innerWidth;
+  const texts = "p, h1, h2, label, button, a, figcaption, .formula, .rate";
+  told.contrast = Math.min(...all(texts).map(contrast));
+  told.named = seeds.every(b => /^seed \\d+: (solved|failed)$/.test(b.getAttribute("aria-label")));
+  told.labelled = all("select, input").every(e => e.labels.length === 1);
+  told.requests = performance.getEntriesByType("resource").length;
+}, 50);
+</script>"""
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+@pytest.mark.parametrize(("width", "colours"), [(1200, 1), (500, 0)])
+def test_trains_in_a_browser(width, colours, tmp_path):
+    if BROWSER is None:
+        pytest.skip("no Chromium here: apt-get install chromium, or brew install chromium")
+    page = tmp_path / "page.html"
+    page.write_text(PAGE.replace("</html>", f"{MEASURE}</html>"), encoding="utf-8")
+    words = [
+        *(BROWSER, "--headless", "--no-sandbox", "--disable-gpu", f"--window-size={width},900"),
+        *(f"--user-data-dir={tmp_path / 'profile'}", "--virtual-time-budget=60000", "--dump-dom"),
+        f"--blink-settings=preferredColorScheme={colours}",
+        f"file://{page}#unit=NMU&op=mul&range=1,2&seeds=25&run=1",
+    ]
+    with started(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        out, _ = process.communicate()
+    told = dict(re.findall(r'data-(\w+)="([^"]*)"', out.partition("<head")[0]))
+    assert "solved 25 of 25" in out
+    assert "What seed 2 computes" in out
+    assert "y = x1 · x2" in out
+    assert int(told["wide"]) <= 0
+    assert float(told["contrast"]) >= 4.5
+    assert (told["named"], told["labelled"], told["requests"]) == ("true", "true", "0")
