@@ -159,3 +159,31 @@ def _fork_workers() -> None:
         return context_of("fork" if method == "spawn" else method)
 
     multiprocessing.get_context = context
+
+
+def fork_shards() -> None:
+    """Let processes that a script starts for its shards be forks, too."""
+    from stable_nalu.cluster import local
+
+    local._start = _Shard
+
+
+class _Shard(multiprocessing.get_context("fork").Process):
+    """What `local` needs of a process: a module with its words, output in files of the logs."""
+
+    def __init__(self, words, task, logs, _):
+        super().__init__(target=self.work, args=(words, logs / f"task-{task}"))
+        self.start()
+
+    def work(self, words, path):
+        for stream, ending in ((1, "out"), (2, "err")):
+            os.dup2(os.open(f"{path}.{ending}", os.O_CREAT | os.O_WRONLY), stream)
+        sys.argv = list(words)
+        runpy.run_module(words[0], run_name="__main__", alter_sys=True)
+
+    def poll(self):
+        return self.exitcode
+
+    @property
+    def returncode(self):
+        return self.exitcode
