@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import pandas as pd
 
-from stable_nalu.console import plain
-from stable_nalu.errors import UsageError, is_text, named_as_in_python
+from stable_nalu.console import plain, plural
+from stable_nalu.errors import UsageError, did_you_mean, is_text, named_as_in_python
 from stable_nalu.result.export import RunTable, open_reader
 from stable_nalu.result.run_parser import STEP
 from stable_nalu.statistics.estimators import PUBLISHED, Estimators
@@ -116,7 +116,9 @@ class TrainedRuns:
     def __getitem__(self, key: Any) -> Any:
         """Return a run by its place, some runs by a slice, or columns of the table."""
         if isinstance(key, int):
-            place = range(len(self))[key]
+            if not -len(self) <= key < len(self):
+                raise IndexError(f"there is no run {key}, only {plural(len(self), 'run')}")
+            place = key % len(self)
             name = self.names[place]
             return TrainedRun(name, self._folders[name], place, self)
         if isinstance(key, slice):
@@ -129,8 +131,8 @@ class TrainedRuns:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            if name.startswith("_") or name == "table":
-                raise AttributeError(name)
+            if name.startswith("_") or name == "table" or not hasattr(self.table, name):
+                raise AttributeError(f"TrainedRuns and their table have no {name!r}")
             return getattr(self.table, name)
 
     @cached_property
@@ -166,6 +168,10 @@ class TrainedRuns:
 
     def curve(self, column: str = TEST) -> pd.DataFrame:
         """Return what was logged, by default the test error: a row per step, a column per run."""
+        if column not in self.table:
+            known = [name for name in self.table if name.startswith(("metric", "loss", "sparse"))]
+            remedy = did_you_mean(column, known, f"one of {', '.join(known)}")
+            raise UsageError(f"column: there is no column {column!r}; {remedy}")
         found = self.table.pivot_table(index="step", columns="name", values=column, dropna=False)
         found = found.reindex(columns=self.names)
         return found.set_axis(pd.RangeIndex(len(self), name="run"), axis=1)
@@ -224,6 +230,7 @@ def read_runs(
     reader = open_reader(
         path,
         None,
+        "--folder",
         processes=processes,
         progress_bar=progress_bar,
         with_config=True,
@@ -284,8 +291,18 @@ def summarize(
     _require_estimators(estimators)
     judged = judge_tables([(_NAME, _table(runs))], judgement, _warn)
     by = None if by is None else [_known(judged, column) for column in by]
+    options = judged.columns[: list(judged.columns).index("threshold")]
+    if unknown := [column for column in by or () if column not in options]:
+        raise _unknown_option(unknown[0], options)
     table = summarize_runs(judged, by, estimators)
     return Summary(table) if technical else typed_summary(table)
+
+
+def _unknown_option(name: object, options: Iterable[str]) -> UsageError:
+    """Return the error of a name that is none of the options by which runs can be grouped."""
+    known = [typed_name(one) for one in options if one not in ("name", "model_code")]
+    remedy = did_you_mean(str(name), known, f"one of {', '.join(known)}")
+    return UsageError(f"by: there is no option {name!r}; {remedy}")
 
 
 def _known(table: pd.DataFrame, column: str) -> str:
@@ -434,7 +451,7 @@ def _split(
     by = [_known(options, c) for c in by]
     unknown = [c for c in by if c not in options]
     if unknown:
-        raise UsageError(f"by: there is no option {', '.join(map(str, unknown))}")
+        raise _unknown_option(unknown[0], options)
     if not name or len(set(options["model"])) > 1:
         by = list(dict.fromkeys(["model", *by]))
     if not by or (by == ["model"] and not name):

@@ -301,6 +301,17 @@ def test_two_models_are_compared_on_the_same_tasks_and_seeds(found, tmp_path):
         stable_nalu.compare(found, never.assign(seed=never["seed"] + 10))
 
 
+def test_what_runs_do_not_have_is_named(tmp_path):
+    runs = stable_nalu.read_runs(write_runs(tmp_path))
+    assert runs[-1].name == runs[len(runs) - 1].name
+    with pytest.raises(IndexError, match=f"there is no run {len(runs)}, only {len(runs)} run"):
+        runs[len(runs)]
+    with pytest.raises(AttributeError, match="have no 'slved'"):
+        _ = runs.slved
+    with pytest.raises(UsageError, match="column: there is no column 'nope'; one of metric"):
+        runs.curve("nope")
+
+
 def test_what_differs_is_drawn_apart(tmp_path):
     for rate in ("0.1", "0.01"):
         command = f"{COMMAND.replace('1e-6', rate)} {RANGES}"
@@ -313,20 +324,30 @@ def test_what_differs_is_drawn_apart(tmp_path):
     assert labels() == ["NMU, learning rate 0.01", "NMU, learning rate 0.1"]
     assert labels(by="learning_rate") == labels()
     assert len(labels(by=["model", "learning_rate"])) == 2
-    with pytest.raises(UsageError, match="by: there is no option size"):
+    with pytest.raises(UsageError, match="by: there is no option 'size'"):
         labels(by="size")
 
 
 @pytest.mark.parametrize(
     ("act", "message"),
     [
-        (lambda runs, folder: stable_nalu.read_runs(folder / "none"), "cannot read .*none"),
+        (
+            lambda runs, folder: stable_nalu.read_runs(folder / "none"),
+            "^folder: cannot read .*none",
+        ),
         (lambda runs, folder: stable_nalu.read_runs(folder), "no run has data"),
+        (lambda runs, folder: stable_nalu.load(runs), r"run: give one run, such as runs\[0\]"),
         (lambda runs, folder: stable_nalu.plot(runs, "rnage"), "did you mean range"),
         (lambda runs, folder: stable_nalu.plot(runs, "table"), "not a drawing"),
-        (lambda runs, folder: stable_nalu.summarize(runs, by=["size"]), "no option size"),
+        (
+            lambda runs, folder: stable_nalu.summarize(runs, by=["size"]),
+            "by: there is no option 'size'",
+        ),
         (lambda runs, folder: stable_nalu.summarize(runs[["name"]]), "has no column"),
-        (lambda runs, folder: stable_nalu.summarize(runs, by="size"), "no option size"),
+        (
+            lambda runs, folder: stable_nalu.summarize(runs, by="learning_rte"),
+            "did you mean learning_rate",
+        ),
         (lambda runs, folder: stable_nalu.summarize(pd.concat([runs, runs])), "has step 0 twice"),
         (lambda runs, folder: stable_nalu.summarize(runs, threshold=-1.0), "threshold: -1.0 is"),
         (lambda runs, folder: stable_nalu.summarize(runs, best_range=0), "best_range: 0 is no"),

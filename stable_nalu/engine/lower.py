@@ -6,7 +6,9 @@ Formulas and their order are those of torch. An operation without a rule raises 
 from __future__ import annotations
 
 import math
+import traceback
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -56,7 +58,8 @@ class Lowering(TorchDispatchMode):
             ):
                 self.learn(tensor, value)
         elif any(id(tensor) in self._known for tensor in read):
-            raise NotLoweredError("a step that depends on single numbers of a tensor")
+            place = _place_of_user()
+            raise NotLoweredError(f"a step that depends on single numbers of a tensor{place}")
         return result
 
     def _is_shared(self, tensor: torch.Tensor) -> bool:
@@ -76,6 +79,17 @@ class Lowering(TorchDispatchMode):
 # Not in the body of the class, where torch wraps a method of this name by one that imports its
 # compiler, which takes two seconds.
 Lowering.__torch_dispatch__ = Lowering.lower
+
+
+def _place_of_user() -> str:
+    """Return the line of a layer of the user that is at work, in words; of others, nothing."""
+    passed = Path(torch.__file__).parent, Path(__file__).parent
+    for frame in reversed(traceback.extract_stack()):
+        path = Path(frame.filename)
+        if not any(map(path.is_relative_to, passed)):
+            own = path.is_relative_to(passed[1].parent)
+            return "" if own else f" ({path.name}, line {frame.lineno}: {frame.line})"
+    return ""
 
 
 def _name(operation: Any) -> str:

@@ -142,6 +142,10 @@ def load(run: TrainedRun | str | Path) -> TrainedModel:
         >>> unit(torch.tensor([[3.0, 4.0]])).item()
         12.0
     """
+    if not (isinstance(run, str | Path) or hasattr(run, "folder")):
+        raise UsageError(
+            "run: give one run, such as runs[0] or runs.best, or the folder of its log"
+        )
     folder = (Path(run) if isinstance(run, str | Path) else run.folder).absolute()
     record = RunRecord.read(folder)
     if record is None:

@@ -52,7 +52,8 @@ def train(
 
     Args:
         script: such as "single_layer_benchmark".
-        layer: a class, which need not be registered, a name of the papers or a key; or several.
+        layer: a class, which need not be registered, a name of the papers or a key; or several. A
+            name that is the key of another layer, such as NMRU, is that of the papers.
         out: the folder of logs and models; None: `TENSORBOARD_DIR` and `SAVE_DIR`, or else the
             current folder.
         flags: the flags of the script without dashes. A switch is True; a list or a range of any of
@@ -131,12 +132,7 @@ def _with_defaults(spec: ScriptSpec, flags: Mapping[str, Any]) -> dict[str, Any]
 def _key(layer: type[torch.nn.Module] | str) -> str:
     """Return the key of a layer, and make a class known that is not yet."""
     if isinstance(layer, str):
-        if (key := labelled_as_another_key(layer)) is not None:
-            remedy = f'write layer="{key}" for what papers call {layer}'
-            raise UsageError(
-                f'layer: {layer} has two meanings; {remedy}, layer_type="{layer}" for the other one'
-            )
-        return layer
+        return labelled_as_another_key(layer) or layer
     if not isinstance(layer, type):
         raise UsageError(
             f"layer: {type(layer).__name__} is not a class; give the class, not a layer"
