@@ -93,6 +93,14 @@ CURRY_2025 = Paper(
     "arXiv:2509.08180",
     "The Domain Mixed Unit",
 )
+ODRZYWOLEK_2026 = Paper(
+    "eml",
+    "Odrzywolek",
+    2026,
+    "All elementary functions from a single (binary) operator",
+    "arXiv:2603.21852",
+    "All Elementary Functions from One Operator",
+)
 FABER_2023 = Paper(
     "nsr", "Faber & Wattenhofer", 2023, "Neural Status Registers", "arXiv:2004.07085"
 )
@@ -118,6 +126,7 @@ STUDIES = (
     MCFC_2023,
     CURRY_2025,
     FABER_2023,
+    ODRZYWOLEK_2026,
     TRASK_2018,
     NALU_ARTICLE,
     NALU_NOTES,
@@ -150,7 +159,7 @@ HOEDT_2021 = Paper(
     "arXiv:2101.05186",
     "MC-LSTM",
 )
-_WITH_STUDIES = (*STUDIES[:4], STUDIES[5], TRASK_2018, CURRY_2025, FABER_2023)
+_WITH_STUDIES = (*STUDIES[:4], STUDIES[5], TRASK_2018, CURRY_2025, FABER_2023, ODRZYWOLEK_2026)
 MODULES = (*_WITH_STUDIES, HEIM_2020, RANA_2020, SCHLOER_2020, HOEDT_2021)
 """Papers of arithmetic modules, which CITATION.cff lists."""
 

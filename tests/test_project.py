@@ -123,7 +123,7 @@ def test_citation():
     assert top["cff-version"] == "1.2.0"
     assert top["version"] == __version__
     kinds = [line.removeprefix("  - type: ") for line in lines if line.startswith("  - type: ")]
-    assert (len(kinds), kinds.count("data")) == (13, 1)
+    assert (len(kinds), kinds.count("data")) == (14, 1)
     # `key: value`, a list item or a flow list or mapping; a value with a colon in it is quoted.
     value = r"\".*\"|\[.*\]|[^:]+"
     for line in lines:
@@ -134,7 +134,7 @@ def test_citation():
 
 def test_the_citation_file_has_the_papers_of_the_modules():
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
-    assert len(MODULES) == 12
+    assert len(MODULES) == 13
     for paper in MODULES:
         assert f'value: "{paper.reference}"' in citation
         assert f"title: {paper.title}\n" in citation.replace('"', "")

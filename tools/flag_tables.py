@@ -42,7 +42,7 @@ _TYPE = "--layer-type "
 TEMPLATE = Path(__file__).parent / "templates" / "flags.md"
 _SETS = {
     "A": ("S", "SN", "L", "R", "C", "B"),
-    "T": ("SR", "NT", "IA", "ED", "MC", "GW", "PE", "NA", "CMP", "MA"),
+    "T": ("SR", "NT", "IA", "ED", "MC", "GW", "PE", "NA", "CMP", "EML", "MA"),
 }
 """Short name of scripts that share many flags -> their own short names."""
 SHARED_BY = 4

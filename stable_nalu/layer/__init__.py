@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .choosing import *
     from .division import *
     from .dmu import *
+    from .eml import *
     from .generalized import GeneralizedCell, GeneralizedLayer
     from .inalu import *
     from .mcfc import *
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from .torch_cell import *
 
 _FAMILIES = (
-    *("ablations", "base", "basic", "choosing", "division", "dmu", "generalized", "inalu"),
+    *("ablations", "base", "basic", "choosing", "division", "dmu", "eml", "generalized", "inalu"),
     *(
         "mcfc",
         "nac",

@@ -9,6 +9,7 @@ from . import (
     articles,
     division,
     dmu,
+    eml,
     mcfc,
     measuring,
     nalu,
@@ -20,7 +21,7 @@ from . import (
 from .experiment import Experiment
 
 _PAPERS = (
-    *(arithmetic_units, measuring, sequences, division, primer, mcfc, robust, dmu, nsr),
+    *(arithmetic_units, measuring, sequences, division, primer, mcfc, robust, dmu, nsr, eml),
     *(nalu, articles),
 )
 EXPERIMENTS: dict[str, Experiment] = {e.key: e for paper in _PAPERS for e in paper.EXPERIMENTS}

@@ -226,6 +226,11 @@ _Comparison = TypedDict("_Comparison", {"max_iterations": Int, "hidden_size": In
     "eq", "ne"]], "scale": Float}, total=False)
 class Comparison(_WithSeed, _WithLayerType, _WithOobMode, _WithNauNoise, _WithNaluMul, _Comparison):
     ...
+_EmlRecovery = TypedDict("_EmlRecovery", {"max_iterations": Int, "learning_rate": Float, "id": Int,
+    "log_interval": Int, "no_compile": Switch, "clip_grad_norm": Float, "optimizer":
+    Several[Literal["adam", "rmsprop", "sgd"]], "depth": Int, "warm_start": Float}, total=False)
+class EmlRecovery(_WithSeed, _WithLayerType, _WithOobMode, _WithNauNoise, _WithNaluMul,
+    _EmlRecovery): ...
 _MysteryArithmetic = TypedDict("_MysteryArithmetic", {"input_size": Int, "batch_size": Int,
     "learning_rate": Float, "id": Int, "log_interval": Int, "output_size": Int, "clip_grad_norm":
     Float, "max_epochs": Int, "evaluation_dir": Paths, "train_range": Range, "test_range": Range,
@@ -272,5 +277,7 @@ def train(script: Literal["program_evaluation"], **flags: Unpack[ProgramEvaluati
 def train(script: Literal["notebook_addition"], **flags: Unpack[NotebookAddition]) -> TrainedRuns: ...
 @overload
 def train(script: Literal["comparison"], **flags: Unpack[Comparison]) -> TrainedRuns: ...
+@overload
+def train(script: Literal["eml_recovery"], **flags: Unpack[EmlRecovery]) -> TrainedRuns: ...
 @overload
 def train(script: Literal["mystery_arithmetic"], **flags: Unpack[MysteryArithmetic]) -> TrainedRuns: ...

@@ -32,6 +32,7 @@ MULTIPLICATIVE_PATHS = [
     ("NALU", {"nalu_gate": "linear"}),
     ("NALU", {"nalu_gate": "independent", "nalu_two_nac": True}),
     ("NALU", {"nalu_gate_shape": "vector"}),
+    ("EML", {"tree": "bottom", "depth": 3, "temperature": 2.5}),
     ("DMU", {"single_gate": True, "gate_smoothing": 1e-5}),
 ]
 

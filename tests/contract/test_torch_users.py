@@ -26,8 +26,10 @@ NOT_THE_DEFAULT = {
     "beta_nau": True,
     "bias": False,
     "copies": 3,
+    "depth": 3,
     "eps": 1e-5,
     "gate_smoothing": 0.1,
+    "init": "biased",
     "mnac_epsilon": 0.1,
     "mnac_normalized": True,
     "nac_oob": "clip",
@@ -55,6 +57,7 @@ NOT_THE_DEFAULT = {
     "start": 0.25,
     "temperature": 0.5,
     "trash_cell": True,
+    "tree": "bottom",
     "z": 2.0,
 }
 

@@ -24,8 +24,8 @@ from stable_nalu.inspection.learned import counted, formula, in_short, main
 from stable_nalu.layer import entries
 
 X1, X2 = sympy.symbols("x1 x2", positive=True)
-WITHOUT = {"HardSoftmaxNAC", "HardSoftmaxNALU", "EnsembleGumbelNAU"}
-"""Layers that draw noise of their own in evaluation, too."""
+WITHOUT = {"HardSoftmaxNAC", "HardSoftmaxNALU", "EnsembleGumbelNAU", "EML"}
+"""Layers that draw noise of their own in evaluation, too, or compute complex numbers."""
 POSITIVE, BOTH = [(2.0, 6.0)], [(-6.0, -2.0), (2.0, 6.0)]
 
 

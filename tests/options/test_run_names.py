@@ -39,6 +39,7 @@ DEFAULT_LEAF = {
     "program_evaluation": "nalu_b64_s0_lr-adam-0.00300",
     "notebook_addition": "nalu_s0_lr-adam-0.10000",
     "comparison": "nsr_s0_lr-adam-0.00100",
+    "eml_recovery": "eml_s0_lr-adam-0.01000",
     "mystery_arithmetic": "nalu_b32_s0_lr-adam-0.00100",
 }
 ARITHMETIC = [script for script, name in DEFAULT_LEAF.items() if HEAD in name]

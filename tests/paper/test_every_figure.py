@@ -128,7 +128,7 @@ def test_figures_read_the_tables_that_a_reproduction_writes(tmp_path):
             path = folder / f"{model.csv}.csv"
             path.parent.mkdir(parents=True, exist_ok=True)
             path.touch()
-        drawn = experiment.shown and experiment.models and experiment.key != "surface-mul"
+        drawn = experiment.drawings and experiment.models and experiment.key != "surface-mul"
         for key in experiment.figure_keys if drawn else ():
             source = Source(folder, entries[key].folders)
             missed = [one.files for one in entries[key].series if source.find(one.files) is None]

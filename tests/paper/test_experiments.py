@@ -51,7 +51,8 @@ SIZES = """
     benchmark_sltr_add 1125 5.625e+07; benchmark_sltr_sub 1125 5.625e+07;
     benchmark_sltr_mul 1575 7.875e+07; benchmark_sltr_div 1350 6.75e+07;
     inalu-in10 225 1.125e+07; nau-failure 450 4.5e+07; nau-in100 450 4.5e+07;
-    dmu 1800 9e+07; dmu_thresholds 1800 9e+07; nsr/comparison 180 9e+06
+    dmu 1800 9e+07; dmu_thresholds 1800 9e+07; nsr/comparison 180 9e+06;
+    eml/recovery 960 7.68e+06
 """
 PUBLISHED_SIZES = {key: size for key, *size in map(str.split, SIZES.split(";"))}
 

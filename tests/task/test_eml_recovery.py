@@ -1,0 +1,108 @@
+"""Recovery of trees: phases, penalties of doubt, targets, and what counts as found."""
+
+import math
+
+import pytest
+import torch
+
+from stable_nalu.layer.eml import EMLLayer
+from stable_nalu.tags import METRIC_TEST, METRIC_VALID
+from stable_nalu.task import SCRIPTS
+from stable_nalu.task.eml_recovery import (
+    drawn_tree,
+    progress,
+    temperature,
+    undecided,
+)
+from stable_nalu.task.run import task_of
+
+
+def built(words=""):
+    torch.set_default_dtype(torch.float64)
+    (config,) = SCRIPTS["eml_recovery"].plan(words.split()).configs
+    task = task_of("eml_recovery")(config, torch.device("cpu"))
+    return task, config
+
+
+def test_phases():
+    assert [progress(at, 8000) for at in (0, 6000, 7000, 8000)] == [0, 0, 0.5, 1]
+    assert temperature(0) == 2.5
+    assert temperature(1) == pytest.approx(0.01)
+    assert temperature(0.5) == pytest.approx(2.5 * (0.004) ** 0.25)
+    task, config = built("--max-iterations 8000")
+    for at, factor in ((6000, 1), (7000, 0.25), (8000, 0.01)):
+        task.at = at
+        task.begin()
+        assert task.rate == pytest.approx(config.learning_rate * factor)
+
+
+def test_doubt_by_hand():
+    layer = EMLLayer(2, 1, depth=1, tree="bottom").double()
+    layer.leaves.data = torch.log(torch.tensor([[[0.5, 0.25, 0.25], [1.0, 1e-30, 1e-30]]]).double())
+    layer.nodes.data = torch.tensor([[0.0, math.log(3)]]).double()
+    entropy = 0.5 * math.log(2) + 0.5 * math.log(4)
+    leaves = (0.5 / (2 / 3)) * entropy / 2
+    gates = (0.25 + 0.75 * 0.25 * (1 - 0.5)) / 2
+    assert undecided(layer).item() == pytest.approx(leaves + gates)
+
+
+@pytest.mark.parametrize("tree", ["slots", "bottom"])
+@pytest.mark.parametrize("depth", [1, 2, 3, 4])
+def test_targets_are_of_their_depth_real_and_not_large(depth, tree):
+    torch.manual_seed(depth)
+    torch.set_default_dtype(torch.float64)
+    grid = torch.cartesian_prod(torch.linspace(1, 3, 5), torch.linspace(1, 3, 5))
+    layer = drawn_tree(depth, tree, grid)
+    text = layer.expression(("x", "y"))
+    assert text.count("(") >= depth
+    assert {"x", "y"} <= set(text)
+    real, imaginary = layer.levels(grid)[-1]
+    assert real.abs().max() <= 50
+    assert imaginary.abs().max() < 1e-9
+    expected = eval(text, {"eml": lambda a, b: math.exp(a) - math.log(b), "x": 1.5, "y": 2.0})
+    assert layer(torch.tensor([[1.5, 2.0]])).item() == pytest.approx(expected, rel=1e-6)
+
+
+def test_a_warm_start_without_noise_is_the_target_and_found():
+    task, config = built("--depth 3 --warm-start 0 --seed 3")
+    torch.manual_seed(3)
+    model = task.initialized(config, {})
+    found = task.measures(model)
+    assert found[METRIC_VALID] < 1e-20
+    assert found[METRIC_TEST] < 1e-20
+
+
+def test_a_decided_tree_costs_nothing_where_no_node_is_large():
+    task, config = built("--depth 2 --warm-start 0")
+    task.at = config.max_iterations
+    assert task.loss(task.initialized(config, {}), *task.rows, None) < 1e-6
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_losses_and_gradients_are_numbers_however_large_nodes_are(seed):
+    task, config = built(f"--depth 5 --seed {seed}")
+    torch.manual_seed(seed)
+    model = task.initialized(config, {})
+    task.at = config.max_iterations
+    loss = task.loss(model, *task.rows, None)
+    loss.backward()
+    assert torch.isfinite(loss)
+    assert all(torch.isfinite(p.grad).all() for p in model.parameters())
+
+
+def test_a_blind_start_is_not_the_target():
+    task, config = built("--depth 3 --seed 3")
+    torch.manual_seed(3)
+    assert task.measures(task.initialized(config, {}))[METRIC_VALID] > 1e-6
+
+
+def test_the_loss_is_the_squared_distance_of_complex_numbers():
+    """Of a tree whose values are small, in the search, where doubt costs nothing."""
+    task, config = built("--depth 1")
+    model = task.initialized(config, {})
+    layer, (x, t) = model.layer, task.rows
+    value = task.loss(model, x, t, None).item()
+    p = torch.softmax(layer.leaves[0] / 2.5, -1)
+    a, b = (p[k, 0] + x @ p[k, 1:] for k in (0, 1))
+    expected = ((a.exp() - b.log() - t[:, 0]) ** 2).mean().item()
+    assert value == pytest.approx(expected, rel=1e-12)
