@@ -9,22 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from stable_nalu.errors import OptionError
 from stable_nalu.layer.registry import activation_names, entries
 from stable_nalu.options import Config, ScriptSpec, checks
+from stable_nalu.options import flags as common
 from stable_nalu.options import name_fields as nf
-from stable_nalu.options.flags import (
-    CRITERION,
-    LOGGING,
-    NALU,
-    NETWORK,
-    NPU,
-    NPU_PENALTIES,
-    OPTIMIZER,
-    OWN_LAYERS,
-    PENALTIES,
-    RANDOM_MODELS,
-    RUN_CONTROL,
-    TASK,
-    WEIGHTS,
-)
 from stable_nalu.options.kinds import BATCH_NOISE, as_clause
 from stable_nalu.tags import METRIC_TEST, METRIC_VALID, RESULT_TEST, RESULT_VALID
 from stable_nalu.training.task import Batch, Observed, Task
@@ -48,15 +34,27 @@ SHOWN_INPUTS = 10
 """Inputs of the largest layers whose weights the console shows."""
 
 _GROUPS = (
-    *(TASK, NETWORK, OWN_LAYERS, WEIGHTS, NALU, NPU, PENALTIES, NPU_PENALTIES, CRITERION),
-    *(OPTIMIZER, LOGGING, RUN_CONTROL),
+    *(
+        common.TASK,
+        common.NETWORK,
+        common.OWN_LAYERS,
+        common.WEIGHTS,
+        common.NALU,
+        common.NPU,
+        common.PENALTIES,
+        common.NPU_PENALTIES,
+        common.CRITERION,
+    ),
+    *(common.OPTIMIZER, common.LOGGING, common.RUN_CONTROL),
 )
 _WEIGHT_PULL = "it had no effect in the published code either, leave it out"
 
 script = partial(
     ScriptSpec,
     refused={"--weight-pull-start": _WEIGHT_PULL, "--weight-pull-end": _WEIGHT_PULL},
-    fixed={flag.dest: flag.default for flag in (*(f for g in _GROUPS for f in g), RANDOM_MODELS)},
+    fixed={
+        flag.dest: flag.default for flag in (*(f for g in _GROUPS for f in g), common.RANDOM_MODELS)
+    },
     drawn_by=(
         *("seed", "interpolation_range", "sample_distribution", "batch_size"),
         *("input_size", "simple", "num_subsets", "subset_ratio", "overlap_ratio"),
@@ -65,12 +63,12 @@ script = partial(
 """Makes the description of an arithmetic script."""
 
 # The network of one layer takes what that of two layers does.
-SINGLE_NETWORK = NETWORK.but(
+SINGLE_NETWORK = common.NETWORK.but(
     first_layer={"note": "recorded without effect, there is one layer"},
     hidden_size={"note": "used by plain activations only, recorded otherwise"},
     nac_mul={"note": "only max-safe has an effect, it adds the penalty z of the output"},
 )
-SINGLE_LOGGING = LOGGING.without("--save-best-model")
+SINGLE_LOGGING = common.LOGGING.without("--save-best-model")
 
 ONLY_NALU: dict[str, str] = dict.fromkeys(nf.NALU_FLAGS, "printed for layer NALU only")
 

@@ -6,29 +6,19 @@ from collections.abc import Callable
 from functools import partial
 
 from stable_nalu.options import Config, Flag, FlagGroup, ScriptSpec
+from stable_nalu.options import flags as common
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.checks import check_files, check_nalu
-from stable_nalu.options.flags import (
-    LOGGING,
-    NALU,
-    OPTIMIZER,
-    OWN_LAYERS,
-    PLAIN_RUN_CONTROL,
-    REGUALIZER_SHAPE,
-    SEED,
-    WEIGHTS,
-    files_and_devices,
-)
 from stable_nalu.options.kinds import integer, text, truth
 
 TESTING = "it changes what is measured, not how a run is trained"
 
 # The published scripts passed no layer options: their defaults are those of the layers.
 LAYER_OPTIONS = (
-    OWN_LAYERS,
+    common.OWN_LAYERS,
     FlagGroup(
-        WEIGHTS.title,
-        *WEIGHTS.only(
+        common.WEIGHTS.title,
+        *common.WEIGHTS.only(
             "--oob-mode",
             "--mnac-epsilon",
             "--nmu-noise",
@@ -36,9 +26,9 @@ LAYER_OPTIONS = (
             "--noise-range",
             "--beta-nau",
         ).but(oob_mode={"default": "regualized"}),
-        REGUALIZER_SHAPE.but(default="squared"),
+        common.REGUALIZER_SHAPE.but(default="squared"),
     ),
-    NALU.without("--nac-weight"),
+    common.NALU.without("--nac-weight"),
 )
 
 # 1 - exp(-1e-5 i); the ends belong to the linear ramp of other scripts.
@@ -49,7 +39,7 @@ PENALTY_RAMP = {
 }
 
 _LEARNING_RATE = nf.template("lr-{optimizer}-{learning_rate:rate}")
-_OPTIMIZER = OPTIMIZER.without("--momentum", "--clip-grad-value").but(
+_OPTIMIZER = common.OPTIMIZER.without("--momentum", "--clip-grad-value").but(
     optimizer={"choices": ("adam", "rmsprop", "sgd")}
 )
 _BATCH_SIZE = Flag("--batch-size", integer(1), 64, "Number of examples in a training batch.")
@@ -99,8 +89,8 @@ def task_script(
         summary=summary,
         example=example,
         groups=(
-            FlagGroup("Task", *task, *batch, SEED),
-            *(g.but(**start) if g.title == NALU.title else g for g in LAYER_OPTIONS),
+            FlagGroup("Task", *task, *batch, common.SEED),
+            *(g.but(**start) if g.title == common.NALU.title else g for g in LAYER_OPTIONS),
             _OPTIMIZER.but(
                 learning_rate={"default": learning_rate}, clip_grad_norm={"default": clip_grad_norm}
             ),
@@ -126,13 +116,13 @@ def _files(name: str, log_interval: int, unit: str, compiles: bool) -> tuple[Fla
     """Return flags of names, logs, files and devices, for a task that counts in `unit`."""
     if compiles:
         help = "No effect: this script compiles nothing."
-        control = PLAIN_RUN_CONTROL.but(no_compile={"help": help})
+        control = common.PLAIN_RUN_CONTROL.but(no_compile={"help": help})
     else:
-        control = PLAIN_RUN_CONTROL.without("--no-compile")
+        control = common.PLAIN_RUN_CONTROL.without("--no-compile")
     logged = f"{unit} between two points of the log."
     saved = f"{unit} between two saved states to resume from; 0 saves at the end only."
     return (
-        LOGGING.without("--save-best-model").but(
+        common.LOGGING.without("--save-best-model").but(
             name_prefix={"default": name},
             log_interval={"default": log_interval, "unnamed": _DENSITY, "help": logged},
         ),
@@ -222,5 +212,5 @@ MAX_EPOCHS = Flag(
 
 def epoch_files(prefix: str) -> FlagGroup:
     """Return flags of names, logs, files and devices; runs of images train one after another."""
-    group = files_and_devices(prefix, "Epochs")
+    group = common.files_and_devices(prefix, "Epochs")
     return group.without("--cuda", "--pytorch-precision", "--ensemble-size", "--workers")

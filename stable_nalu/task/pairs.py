@@ -15,18 +15,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from stable_nalu.errors import OptionError
 from stable_nalu.layer import entries
 from stable_nalu.options import Config, Flag, FlagGroup, checks, switch
+from stable_nalu.options import flags as common
 from stable_nalu.options import name_fields as nf
-from stable_nalu.options.flags import (
-    ID,
-    LOGGING,
-    NPU_PENALTIES,
-    OPERATION,
-    PENALTIES,
-    SEED,
-    TASK,
-    WEIGHTS,
-)
-from stable_nalu.options.flags import OPTIMIZER as ALL_OPTIMIZER
 from stable_nalu.options.kinds import choice, integer, number
 from stable_nalu.options.layer_options import own_options
 from stable_nalu.tags import EPOCH, LABEL_WEIGHTS, METRIC
@@ -323,11 +313,11 @@ def class_counts(digits: np.ndarray, true: np.ndarray, *, rounded: bool) -> np.n
 
 PAIRS = FlagGroup(
     "Pairs of digits",
-    OPERATION.but(
+    common.OPERATION.but(
         choices=("add", "mul", "div"),
         help="What the network computes of two digits; div has no digit 0.",
     ),
-    SEED.but(
+    common.SEED.but(
         help="Seed of the data and of the start weights, and the fold that is held out; 0-9 "
         "or 0,3,9 plan one run per seed."
     ),
@@ -406,8 +396,10 @@ DIGIT_NETWORK = FlagGroup(
 )
 
 DIGIT_PENALTIES = FlagGroup(
-    PENALTIES.title,
-    *PENALTIES.only("--regualizer", "--regualizer-scaling-start", "--regualizer-scaling-end").but(
+    common.PENALTIES.title,
+    *common.PENALTIES.only(
+        "--regualizer", "--regualizer-scaling-start", "--regualizer-scaling-end"
+    ).but(
         regualizer_scaling_start={
             "default": 50,
             "help": "Epoch at which the linear ramp of the penalties leaves 0.",
@@ -417,7 +409,7 @@ DIGIT_PENALTIES = FlagGroup(
             "help": "Epoch at which the linear ramp of the penalties reaches 1.",
         },
     ),
-    *NPU_PENALTIES.only("--regualizer-npu-w", "--regualizer-gate"),
+    *common.NPU_PENALTIES.only("--regualizer-npu-w", "--regualizer-gate"),
 )
 
 DIGIT_OPTIMIZER = FlagGroup(
@@ -438,10 +430,10 @@ DIGIT_OPTIMIZER = FlagGroup(
     switch("--no-scheduler", "Keep the learning rate as it is."),
 )
 
-NOISE = WEIGHTS.only("--nmu-noise", "--nau-noise", "--noise-range", "--beta-nau")
-OPTIMIZER = ALL_OPTIMIZER.without("--momentum", "--clip-grad-value")
+NOISE = common.WEIGHTS.only("--nmu-noise", "--nau-noise", "--noise-range", "--beta-nau")
+OPTIMIZER = common.OPTIMIZER.without("--momentum", "--clip-grad-value")
 _FILES = epoch_files("two_digit_mnist")
-_LOG_INTERVAL = LOGGING.only("--log-interval").but(
+_LOG_INTERVAL = common.LOGGING.only("--log-interval").but(
     log_interval={
         "default": 1,
         "help": "Epochs between two evaluations, and updates between two looks at the last layer.",
@@ -453,10 +445,10 @@ SHARED = (
         data_source("mnist"),
         DATA_DIR,
         DATASET_WORKERS.but(default=0),
-        *TASK.only("--batch-size"),
+        *common.TASK.only("--batch-size"),
         MAX_EPOCHS.but(default=100),
     ),
-    FlagGroup(_FILES.title, ID, *_FILES, *_LOG_INTERVAL),
+    FlagGroup(_FILES.title, common.ID, *_FILES, *_LOG_INTERVAL),
     EVALUATION,
 )
 
@@ -470,7 +462,7 @@ FIXED = {
     "reg_scale_type": "madsen",
     **{
         flag.dest: flag.default
-        for group in (PAIRS, DIGIT_NETWORK, DIGIT_PENALTIES, DIGIT_OPTIMIZER, ALL_OPTIMIZER)
+        for group in (PAIRS, DIGIT_NETWORK, DIGIT_PENALTIES, DIGIT_OPTIMIZER, common.OPTIMIZER)
         for flag in group
     },
     "no_scheduler": True,

@@ -9,19 +9,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from stable_nalu.options import Config, Flag, FlagGroup, ScriptSpec, checks
+from stable_nalu.options import flags as common
 from stable_nalu.options import name_fields as nf
-from stable_nalu.options.flags import (
-    LAYER_TYPE,
-    MAX_ITERATIONS,
-    NETWORK,
-    OPERATION,
-    RANDOM_MODELS,
-    SEED,
-    SIMPLE,
-    STATIC_OPERATIONS,
-    TASK,
-    files_and_devices,
-)
 from stable_nalu.options.kinds import cell_names, data_range, integer
 from stable_nalu.tags import (
     LOSS_VALID_EXTRAPOLATION,
@@ -151,7 +140,7 @@ def _length(name: str, default: int, help: str) -> Flag:
     return Flag(name, integer(1), default, help, young=True)
 
 
-_SIZES = TASK.only("--input-size", "--subset-ratio", "--overlap-ratio", "--batch-size").but(
+_SIZES = common.TASK.only("--input-size", "--subset-ratio", "--overlap-ratio", "--batch-size").but(
     input_size={"default": 10, "help": "Length of the vector of every step.", "young": True},
     subset_ratio={
         "default": None,
@@ -172,11 +161,11 @@ _SEQUENCES = FlagGroup(
     _length("--extrapolation-length", 1000, "Steps of the test sequences."),
     Flag("--input-range", data_range(), [1, 2], "Range of all inputs.", young=True),
     *_SIZES,
-    *NETWORK.only("--hidden-size").but(
+    *common.NETWORK.only("--hidden-size").but(
         hidden_size={"help": "Width of the state of the cell.", "young": True}
     ),
     *YOUNG_OPTIMIZER,
-    RANDOM_MODELS.but(
+    common.RANDOM_MODELS.but(
         note="untrained LSTMs; errors are then measured on fixed sequences, and logged every "
         "thousandth iteration alone"
     ),
@@ -190,17 +179,17 @@ SCRIPT = ScriptSpec(
     groups=(
         FlagGroup(
             "Task",
-            LAYER_TYPE.but(
+            common.LAYER_TYPE.but(
                 help="Unit of the recurrent cell, by its key or name.", choices=cell_names
             ),
-            OPERATION.but(choices=STATIC_OPERATIONS),
-            SEED,
-            MAX_ITERATIONS,
-            SIMPLE,
+            common.OPERATION.but(choices=common.STATIC_OPERATIONS),
+            common.SEED,
+            common.MAX_ITERATIONS,
+            common.SIMPLE,
         ),
         _SEQUENCES,
         *LAYER_OPTIONS,
-        files_and_devices("simple_function_recurrent", "Iterations"),
+        common.files_and_devices("simple_function_recurrent", "Iterations"),
     ),
     name_fields=(
         lower("layer_type"),

@@ -8,23 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from stable_nalu.errors import OptionError
 from stable_nalu.options import Config, FlagGroup, checks
+from stable_nalu.options import flags as common
 from stable_nalu.options import name_fields as nf
-from stable_nalu.options.flags import (
-    CRITERION,
-    LOGGING,
-    NALU,
-    NETWORK,
-    NPU,
-    NPU_PENALTIES,
-    OPTIMIZER,
-    OWN_LAYERS,
-    PENALTIES,
-    RANDOM_MODELS,
-    RUN_CONTROL,
-    STATIC_OPERATIONS,
-    TASK,
-    WEIGHTS,
-)
 from stable_nalu.options.kinds import as_clause, buildable_layers, choice
 
 from . import arithmetic
@@ -38,27 +23,27 @@ if TYPE_CHECKING:
 SUCCESS_THRESHOLD = 1e-7
 
 GROUPS = (
-    TASK.without("--sample-distribution").but(
-        operation={"choices": STATIC_OPERATIONS},
+    common.TASK.without("--sample-distribution").but(
+        operation={"choices": common.STATIC_OPERATIONS},
         input_size={"default": 100},
         subset_ratio={"default": 0.25},
         overlap_ratio={"default": 0.5},
     ),
-    NETWORK.only("--layer-type", "--first-layer", "--hidden-size", "--nac-mul"),
-    OWN_LAYERS,
-    WEIGHTS.without("--nru-div-mode"),
-    NALU.without("--nac-weight"),
-    NPU.without("--realnpu-reg-type"),
-    PENALTIES,
-    NPU_PENALTIES.without("--lp-norm"),
-    CRITERION.but(pcc2mse_iteration={"default": 750000}),
-    OPTIMIZER.without("--clip-grad-norm", "--clip-grad-value"),
-    LOGGING,
-    RUN_CONTROL,
+    common.NETWORK.only("--layer-type", "--first-layer", "--hidden-size", "--nac-mul"),
+    common.OWN_LAYERS,
+    common.WEIGHTS.without("--nru-div-mode"),
+    common.NALU.without("--nac-weight"),
+    common.NPU.without("--realnpu-reg-type"),
+    common.PENALTIES,
+    common.NPU_PENALTIES.without("--lp-norm"),
+    common.CRITERION.but(pcc2mse_iteration={"default": 750000}),
+    common.OPTIMIZER.without("--clip-grad-norm", "--clip-grad-value"),
+    common.LOGGING,
+    common.RUN_CONTROL,
 )
 _NO_TERM = {
     flag.dest: {"note": "refused unless at its default, the loss has no such term"}
-    for flag in NPU_PENALTIES.without("--lp-norm")
+    for flag in common.NPU_PENALTIES.without("--lp-norm")
 }
 SCORE = FlagGroup(
     "Score",
@@ -71,7 +56,7 @@ SCORE = FlagGroup(
         young=True,
         in_name="x-{extrapolation_rule:word}",
     ),
-    RANDOM_MODELS,
+    common.RANDOM_MODELS,
 )
 
 NAME = (
@@ -113,7 +98,7 @@ def _check_two_layers(c: Config) -> None:
 
 def _check_no_npu_terms(c: Config) -> None:
     """Refuse penalties that the script does not have."""
-    for flag in NPU_PENALTIES:
+    for flag in common.NPU_PENALTIES:
         if getattr(c, flag.dest) != flag.default:
             raise OptionError(
                 flag.name,
@@ -184,7 +169,7 @@ SCRIPT = arithmetic.script(
     "by an operation.",
     example="--operation mul --layer-type ReRegualizedLinearNAC --nac-mul mnac --seed 0-9",
     groups=(
-        *(g.but(**_NO_TERM) if g.title == NPU_PENALTIES.title else g for g in GROUPS),
+        *(g.but(**_NO_TERM) if g.title == common.NPU_PENALTIES.title else g for g in GROUPS),
         SCORE,
     ),
     name_fields=(

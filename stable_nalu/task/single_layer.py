@@ -5,19 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stable_nalu.options import Config
+from stable_nalu.options import flags as common
 from stable_nalu.options import name_fields as nf
-from stable_nalu.options.flags import (
-    CRITERION,
-    NALU,
-    NPU,
-    NPU_PENALTIES,
-    OPTIMIZER,
-    OWN_LAYERS,
-    PENALTIES,
-    RUN_CONTROL,
-    TASK,
-    WEIGHTS,
-)
 
 from . import arithmetic
 
@@ -39,18 +28,18 @@ SCRIPT = arithmetic.script(
     summary="Train one arithmetic unit alone on two or more inputs.",
     example="--operation div --layer-type RealNPU --learning-rate 5e-3 --seed 0-24",
     groups=(
-        TASK,
+        common.TASK,
         arithmetic.SINGLE_NETWORK.without("--mlp-bias", "--mlp-depth"),
-        OWN_LAYERS,
-        WEIGHTS.without("--W-set-count"),
-        NALU.without("--nac-weight"),
-        NPU,
-        PENALTIES,
-        NPU_PENALTIES,
-        CRITERION,
-        OPTIMIZER.without("--clip-grad-value"),
+        common.OWN_LAYERS,
+        common.WEIGHTS.without("--W-set-count"),
+        common.NALU.without("--nac-weight"),
+        common.NPU,
+        common.PENALTIES,
+        common.NPU_PENALTIES,
+        common.CRITERION,
+        common.OPTIMIZER.without("--clip-grad-value"),
         arithmetic.SINGLE_LOGGING,
-        RUN_CONTROL,
+        common.RUN_CONTROL,
     ),
     name_fields=(
         arithmetic.SINGLE_LAYER_MODEL,

@@ -6,21 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from stable_nalu.options import Config, Flag, FlagGroup, switch
+from stable_nalu.options import flags as common
 from stable_nalu.options import name_fields as nf
-from stable_nalu.options.flags import (
-    CRITERION,
-    NALU,
-    NALU_GATE,
-    NALU_MUL,
-    NPU,
-    NPU_PENALTIES,
-    OPTIMIZER,
-    OWN_LAYERS,
-    PENALTIES,
-    RUN_CONTROL,
-    TASK,
-    WEIGHTS,
-)
 from stable_nalu.options.kinds import integer, number
 from stable_nalu.tags import RESULT_VALID
 
@@ -72,22 +59,22 @@ SCRIPT = arithmetic.script(
     summary="Train one arithmetic unit, or a plain MLP, on the benchmark of single modules.",
     example="--operation mul --layer-type iNALU --clip-grad-value 0.1 --reinit --seed 0-24",
     groups=(
-        TASK.without("--sample-distribution"),
+        common.TASK.without("--sample-distribution"),
         arithmetic.SINGLE_NETWORK,
-        OWN_LAYERS,
-        WEIGHTS.without("--trash-cell", "--W-set-count"),
-        NALU.but(
-            nalu_mul={"choices": (*NALU_MUL, "golden-ratio")},
-            nalu_gate={"choices": (*NALU_GATE, "golden-ratio")},
+        common.OWN_LAYERS,
+        common.WEIGHTS.without("--trash-cell", "--W-set-count"),
+        common.NALU.but(
+            nalu_mul={"choices": (*common.NALU_MUL, "golden-ratio")},
+            nalu_gate={"choices": (*common.NALU_GATE, "golden-ratio")},
         ),
-        NPU,
-        PENALTIES,
-        NPU_PENALTIES.without("--lp-norm"),
-        CRITERION,
-        OPTIMIZER,
+        common.NPU,
+        common.PENALTIES,
+        common.NPU_PENALTIES.without("--lp-norm"),
+        common.CRITERION,
+        common.OPTIMIZER,
         _REINIT,
         arithmetic.SINGLE_LOGGING,
-        RUN_CONTROL,
+        common.RUN_CONTROL,
     ),
     name_fields=(
         nf.NameField(

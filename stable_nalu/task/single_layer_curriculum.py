@@ -7,19 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from stable_nalu.errors import OptionError
 from stable_nalu.options import Config
+from stable_nalu.options import flags as common
 from stable_nalu.options import name_fields as nf
-from stable_nalu.options.flags import (
-    NALU,
-    NPU,
-    NPU_PENALTIES,
-    OPTIMIZER,
-    OWN_LAYERS,
-    PENALTIES,
-    RUN_CONTROL,
-    STATIC_OPERATIONS,
-    TASK,
-    WEIGHTS,
-)
 
 from . import arithmetic
 
@@ -56,17 +45,17 @@ SCRIPT = arithmetic.script(
     "begins when the loss is low enough.",
     example="--operation add --layer-type NAC --learning-rate 0.01",
     groups=(
-        TASK.without("--sample-distribution").but(
-            operation={"choices": STATIC_OPERATIONS},
+        common.TASK.without("--sample-distribution").but(
+            operation={"choices": common.STATIC_OPERATIONS},
             interpolation_range={"note": "range of the validation inputs, training has its own"},
         ),
         arithmetic.SINGLE_NETWORK.without("--output-size", "--mlp-bias", "--mlp-depth"),
-        OWN_LAYERS,
-        WEIGHTS,
-        NALU.without("--nac-weight"),
-        NPU,
-        PENALTIES,
-        NPU_PENALTIES.without("--reg-scale-type", "--lp-norm").but(
+        common.OWN_LAYERS,
+        common.WEIGHTS,
+        common.NALU.without("--nac-weight"),
+        common.NPU,
+        common.PENALTIES,
+        common.NPU_PENALTIES.without("--reg-scale-type", "--lp-norm").but(
             regualizer_npu_w={
                 "kind": None,
                 "default": False,
@@ -74,9 +63,9 @@ SCRIPT = arithmetic.script(
                 "help": "Add the penalty on undecided NPU weights.",
             }
         ),
-        OPTIMIZER.without("--clip-grad-norm", "--clip-grad-value"),
+        common.OPTIMIZER.without("--clip-grad-norm", "--clip-grad-value"),
         arithmetic.SINGLE_LOGGING,
-        RUN_CONTROL,
+        common.RUN_CONTROL,
     ),
     name_fields=(
         arithmetic.SINGLE_LAYER_MODEL,

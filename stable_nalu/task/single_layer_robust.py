@@ -6,19 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from stable_nalu.options import Config
+from stable_nalu.options import flags as common
 from stable_nalu.options import name_fields as nf
-from stable_nalu.options.flags import (
-    CRITERION,
-    NALU,
-    NPU,
-    NPU_PENALTIES,
-    OPTIMIZER,
-    OWN_LAYERS,
-    PENALTIES,
-    RUN_CONTROL,
-    TASK,
-    WEIGHTS,
-)
 
 from . import arithmetic
 
@@ -44,20 +33,22 @@ SCRIPT = arithmetic.script(
     summary="Train one arithmetic unit without validation and log its weights' path.",
     example="--operation mul --layer-type ReRegualizedLinearMNAC --nmu-noise --verbose",
     groups=(
-        TASK.but(extrapolation_range={"note": "part of the run name only, nothing is evaluated"}),
+        common.TASK.but(
+            extrapolation_range={"note": "part of the run name only, nothing is evaluated"}
+        ),
         arithmetic.SINGLE_NETWORK.without("--mlp-bias", "--mlp-depth"),
-        OWN_LAYERS,
-        WEIGHTS.without("--trash-cell", "--W-set-count"),
-        NALU.without("--nac-weight"),
-        NPU,
-        PENALTIES,
-        NPU_PENALTIES.without("--lp-norm"),
-        CRITERION,
-        OPTIMIZER.without("--clip-grad-value"),
+        common.OWN_LAYERS,
+        common.WEIGHTS.without("--trash-cell", "--W-set-count"),
+        common.NALU.without("--nac-weight"),
+        common.NPU,
+        common.PENALTIES,
+        common.NPU_PENALTIES.without("--lp-norm"),
+        common.CRITERION,
+        common.OPTIMIZER.without("--clip-grad-value"),
         arithmetic.SINGLE_LOGGING.but(
             id={"note": "recorded only, the run name lacks it", "result": False}
         ),
-        RUN_CONTROL,
+        common.RUN_CONTROL,
     ),
     name_fields=(
         arithmetic.SINGLE_LAYER_MODEL,
