@@ -59,6 +59,8 @@ def pictures_of(experiment: Experiment, lines: Sequence[Line], data: Path) -> di
             (unit, [_mark(line, half_open(line.point)) for line in of_unit])
             for (_, unit), of_unit in units.items()
         ]
+    if whole := [line for line in own if line.measure == RATE and line.point == ALL_POINTS]:
+        panels.insert(0, ("All ranges together", [_mark(line, line.unit) for line in whole]))
     return {f"pictures/{experiment.stem}.svg": draw(panels)}
 
 

@@ -40,7 +40,8 @@ from .notes import note
 if TYPE_CHECKING:
     import pandas as pd
 
-RATE, MEAN_STEP, SPARSITY = "success rate", "mean step", "sparsity error"
+RATE = "success rate"
+MEANS = MEAN_STEP, SPARSITY = ("mean step", "sparsity error")
 GOOD = (WITHIN_POINTS, WITHIN_PERCENT, WITHIN_LIMIT, WITHIN_TOLERANCE, HOLDS)
 BAD = (DIFFERS, FAILS)
 COMPARABLE = (EQUAL, *GOOD, CANNOT_TELL, *BAD)

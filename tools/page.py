@@ -50,7 +50,18 @@ from stable_nalu.task import ARITHMETIC
 from . import headline
 from .drawing import pictures_of
 from .finding import finding
-from .long_table import ALL_POINTS, BAD, OF_ANOTHER, PAPER, RATE, Line, long_table, place_of, tally
+from .long_table import (
+    ALL_POINTS,
+    BAD,
+    MEANS,
+    OF_ANOTHER,
+    PAPER,
+    RATE,
+    Line,
+    long_table,
+    place_of,
+    tally,
+)
 from .notes import read_notes, read_reasons, reason, replaced, verified_of
 
 Rows = list[dict[str, Any]]
@@ -310,40 +321,53 @@ def _papers(
 
 
 def _numbers(lines: Sequence[Line]) -> list[dict[str, str]]:
-    """Return the rows of a paper's table: all ranges of a unit are one row, in their order."""
-    # Published means say nothing of chosen seeds, which are compared one by one.
-    chosen = [line for line in lines if line.measure == RATE or line.verdict != CHOSEN]
-    order = {key: place for place, key in enumerate(dict.fromkeys(map(_together, chosen)))}
-    chosen.sort(key=lambda line: order[_together(line)])
-    return [_row(list(own)) for _, own in groupby(chosen, _together)]
-
-
-def _together(line: Line) -> tuple[str, ...]:
-    each = "" if line.is_of_rates else line.point
-    return (line.key, line.model, line.operation, line.measure, each)
+    """Return the rows of a paper's table: all that is of a unit is one row, its ranges in order."""
+    found: dict[tuple[str, ...], list[Line]] = {}
+    for line in lines:
+        each = ("", "") if line.is_of_rates else (line.point, line.measure)
+        found.setdefault((line.key, line.model, line.operation, *each), []).append(line)
+    return [_row(own) for own in found.values()]
 
 
 def _row(lines: Sequence[Line]) -> dict[str, str]:
-    first, several = lines[0], len(lines) > 1
-    at = f"{len(lines)} points" if several else half_open(first.point)
+    first = lines[0]
+    own = [line for line in lines if line.measure == first.measure]
+    several = len(own) > 1
+    at = f"{len(own)} points" if several else half_open(first.point)
     at = "" if first.point in (ALL_POINTS, first.operation) and not several else at
+    named = "" if first.is_of_rates else first.measure
     theirs, ours, verdict = _cells(first)
     if several:
-        theirs, ours = (_counts(lines, "published_"), _counts(lines, ""))
-        kinds = Counter(line.verdict for line in lines)
-        verdict = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
+        theirs, ours, verdict = _counts(own, "published_"), _counts(own, ""), _kinds(own)
     return {
         "figure": f"[{plain(first.figure or first.key)}](#{EXPERIMENTS[first.key].stem})",
         "unit": plain(first.unit),
-        "operation, point": plain(f"{first.operation} {at}".strip()) or UNKNOWN,
-        "number": plain(first.measure),
+        "operation, point": plain(" ".join(filter(None, (first.operation, at, named)))),
         "published": theirs,
         "here": ours,
-        "difference": _gap(lines),
+        "difference": _gap(own),
         "verdict": plain(verdict),
-        "n (seeds)": f"{f'{len(lines)} × ' * several}{first.n} ({first.seeds.replace(',', ', ')})",
+        **{name: _mean([one for one in lines if one.measure == name]) for name in MEANS},
+        "n (seeds)": f"{f'{len(own)} × ' * several}{first.n} ({first.seeds.replace(',', ', ')})",
         "rule": first.rule,
     }
+
+
+def _mean(lines: Sequence[Line]) -> str:
+    """Return a published mean, ours and the verdict; of several, how many have which verdict.
+
+    Published means say nothing of chosen seeds, which are compared one by one.
+    """
+    lines = [line for line in lines if line.verdict != CHOSEN]
+    if len(lines) != 1:
+        return plain(_kinds(lines)) or UNKNOWN
+    theirs, ours, verdict = _cells(lines[0])
+    return f"{theirs}, here {ours}: {plain(verdict)}"
+
+
+def _kinds(lines: Sequence[Line]) -> str:
+    kinds = Counter(line.verdict for line in lines)
+    return ", ".join(f"{count} {kind}" for kind, count in kinds.items())
 
 
 def _cells(line: Line) -> tuple[str, str, str]:
@@ -363,9 +387,7 @@ def _cells(line: Line) -> tuple[str, str, str]:
 
 
 def _counts(lines: Sequence[Line], whose: str) -> str:
-    """Return the solved runs of each point; of means there are too many numbers for a row."""
-    if lines[0].measure != RATE:
-        return f"{len(lines)} means"
+    """Return how many runs of each point are solved."""
     pairs = [(getattr(line, f"{whose}solved"), getattr(line, f"{whose}n")) for line in lines]
     sizes = {n for _, n in pairs}
     if len(sizes) == 1:

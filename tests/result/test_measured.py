@@ -296,10 +296,10 @@ def test_the_page_shows_them(tmp_path, drawn):
     tables, links = read_page(out / "index.html")
     assert f"#{STEM}" in links
     assert "<b>cause" not in (out / "index.html").read_text(encoding="utf-8")
-    rows = {(r["unit"], r["operation, point"], r["number"]): r for r in tables["nalu"][0]}
-    row = rows["NAC", "add", "error outside, step 10, best"]
+    rows = {(r["unit"], r["operation, point"]): r for r in tables["nalu"][0]}
+    row = rows["NAC", "add error outside, step 10, best"]
     assert (row["published"], row["verdict"]) == ("3", "not judged")
-    row = rows["None", "add", "error, median"]
+    row = rows["None", "add error, median"]
     assert row["published"] == "below nac"
     assert "0 of 3 runs of the same seed [0–56 %], p = 0.25" in row["verdict"]
     (row,) = tables["runs-nalu"][0]

@@ -215,12 +215,15 @@ def test_a_planted_change_changes_the_page(tmp_path):
 
 def test_published_numbers_stand_beside(made_up):
     tables, _ = read_page(made_up / "index.html")
-    rows = {(row["unit"], row["number"]): row for row in tables["units"][0]}
-    assert rows["NMU", "success rate"]["published"] == "94 % (94/100) [88–97]"
-    assert rows["NAC•", "success rate"]["published"].startswith("13 % (13/100)")
-    assert ("NAC•,σ", "success rate") not in rows
-    assert rows["NMU", "success rate"]["n (seeds)"] == "12 (0-11)"
-    assert rows["NMU", "success rate"]["rule"] == "arithmetic"
+    rows = {row["unit"]: row for row in tables["units"][0]}
+    assert rows["NMU"]["published"] == "94 % (94/100) [88–97]"
+    assert rows["NAC•"]["published"].startswith("13 % (13/100)")
+    assert "NAC•,σ" not in rows
+    assert (rows["NMU"]["n (seeds)"], rows["NMU"]["rule"]) == ("12 (0-11)", "arithmetic")
+    kept, _ = tables_of_the_checkout()
+    row = next(row for row in kept["units"][0] if row["unit"] == "NMU")
+    assert row["mean step"].startswith("14,000 [13,790–14,220], here 13,")
+    assert row["sparsity error"].startswith("2.6e-08 [1.96e-08–3.24e-08], here ")
 
 
 def test_both_forms_hold_the_same_rows():
@@ -239,7 +242,7 @@ def test_rows_of_the_page_are_lines_of_the_table():
     tables, _ = tables_of_the_checkout()
     lines = [one for one in lines_of(PAGE) if one["key"] == "robust-benchmark_sltr_mul"]
     lines = [one for one in lines if one["measure"] == "success rate" and one["published"]]
-    for row in (row for row in tables["robust"][0] if row["number"] == "success rate"):
+    for row in tables["robust"][0]:
         own = [one for one in lines if one["unit"] == row["unit"]]
         assert row["here"] == f"{' '.join(one['solved'] for one in own)} of 25"
         assert sum(map(int, re.findall(r"(\d+) [a-z]", row["verdict"]))) == len(own) == 9
