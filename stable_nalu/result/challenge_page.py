@@ -15,8 +15,9 @@ from stable_nalu.script import command_of, duration
 from stable_nalu.statistics.paired import ALIKE, BETTER, WORSE
 from stable_nalu.statistics.setups import below
 
+from .compare import ALL_POINTS
 from .document import UNKNOWN, as_svg, estimated, filled, number, plain, points, rate, render
-from .duel import ALL_POINTS, RANKED_BY, Contest, Standing
+from .duel import RANKED_BY, Contest, Standing
 from .records import Session
 
 if TYPE_CHECKING:

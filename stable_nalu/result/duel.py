@@ -15,13 +15,13 @@ from stable_nalu.statistics.paired import PairedTest, paired_test
 from stable_nalu.statistics.setups import shared_threshold
 from stable_nalu.statistics.summary import solved_of, summary_of
 
+from .compare import ALL_POINTS
 from .judged import point_columns
 
 if TYPE_CHECKING:
     import pandas as pd
 
 NOT_COMPARABLE = "not comparable: {:,} iterations, the challenger {:,}"
-ALL_POINTS = "all together"
 
 RANKED_BY = {
     "success rate": ("success.rate.mean", -1),
