@@ -27,7 +27,8 @@ from stable_nalu.errors import UsageError
 
 EXACT, ROUNDED, OTHER = "exact as trained", "exact after rounding", "right by another formula"
 INSIDE, WRONG = "right only where it was trained", "wrong"
-VERDICTS = (EXACT, ROUNDED, OTHER, INSIDE, WRONG)
+EXACT_VERDICTS = (EXACT, ROUNDED)
+VERDICTS = (*EXACT_VERDICTS, OTHER, INSIDE, WRONG)
 
 FARTHEST = 0.1
 """How far a weight may be from a whole number to be rounded to it."""
@@ -65,7 +66,7 @@ class Certificate:
     @property
     def is_exact(self) -> bool:
         """Return whether the target was learned, with weights as trained or rounded."""
-        return self.verdict in (EXACT, ROUNDED)
+        return self.verdict in EXACT_VERDICTS
 
     def __str__(self) -> str:
         """Return it in words."""
