@@ -58,18 +58,18 @@ def _folders_of_runs(args: argparse.Namespace) -> list[Path]:
     found: list[Path] = []
     for place, names, _ in os.walk(parent):
         folder = Path(place)
+        names[:] = sorted(name for name in names if not name.startswith("."))
         if any(_is_run(folder / name) for name in names):
             if folder == parent:
                 break
             found.append(folder)
             names.clear()
-        names[:] = sorted(name for name in names if not name.startswith("."))
     return found or [parent]
 
 
 def _is_run(folder: Path) -> bool:
     try:
-        return any(EVENT_FILE in entry.name for entry in folder.iterdir())
+        return any(EVENT_FILE in entry.name for entry in visible_entries(folder))
     except OSError:
         return False
 

@@ -12,6 +12,7 @@ import pytest
 
 from stable_nalu.result.exporters import any_runs, arithmetic, pairs, sequences
 from stable_nalu.writer import RunWriter
+from stable_nalu.writer.event_file import FILE_PREFIX
 from tests.exported import EXPORTED, logged, main_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -83,6 +84,7 @@ def test_folders_of_models_become_a_file_each(tmp_path, capsys, exporter):
     for model in ("study/mul/NMU", "study/NALU"):
         values = dict.fromkeys(("metric/train/mse", "metric/valid/interpolation"), 0.5)
         logged(tmp_path / model / "1_f0_op-mul_nalmT_learnLT_s0", (1, values))
+        (tmp_path / model / f".{FILE_PREFIX}.0").write_bytes(b"what TensorBoard shows of a folder")
     for out in ("out", "out.csv"):
         words = ["--tensorboard-dir", str(tmp_path / "study"), "--csv-out", str(tmp_path / out)]
         assert exporter(words) == 0
