@@ -33,13 +33,14 @@ class EMLLayer(Layer):
     Shapes: x (*runs, batch, in), leaves (*runs, out, 2^depth, in + 1), slots
     (*runs, out, 2^depth - 2, in + 2), y (*runs, batch, out).
 
-    `depth` is the number of levels, `temperature` is T. `tree` is `slots`, the formula of the paper,
-    or `bottom`, as in the published code: lowest nodes mix 1 and inputs, and a and b of every node
-    are s + (1 - s) child, s = sigmoid(c / T), with gates c (*runs, out, 2 (2^depth - 1)). `init` is
-    `normal`, standard normal logits; of those, `biased` raises the leaves' 1 by 2, `xy_biased` all
-    inputs by 1, `random_hot` one choice of each leaf by 3; gates rise by 4 (3 if `random_hot`, which
-    lowers each by 6 with probability 1/4), as they do if `uniform`. With `regualizer_z` the penalty
-    `z` is the mean square of the imaginary part of the root.
+    `depth` is the number of levels, `temperature` is T. `tree` is `slots`, the formula of the
+    paper, or `bottom`, as in the published code: lowest nodes mix 1 and inputs, and a and b of
+    every node are s + (1 - s) child, s = sigmoid(c / T), with gates c
+    (*runs, out, 2 (2^depth - 1)). `init` is `normal`, standard normal logits; of those, `biased`
+    raises the leaves' 1 by 2, `xy_biased` all inputs by 1, `random_hot` one choice of each leaf by
+    3; gates rise by 4 (3 if `random_hot`, which lowers each by 6 with probability 1/4), as they do
+    if `uniform`. With `regualizer_z` the penalty `z` is the mean square of the imaginary part of
+    the root.
 
     Departs from the paper: no. Departs from the published code: a is cut where exp(a) is 1e300 (in
     float32, an eighth of the largest number), and ln(0) is that of the smallest one.
