@@ -37,8 +37,8 @@ GUARD = 2.0**-22
 """Constants of layers below this only keep numbers finite; rounded formulas leave them out."""
 
 MOST_BOXES, POINTS, CLOSE = 64, 200, 1e-9
-LONGEST = 300
-"""Parts of an expression from which on it is not simplified."""
+FIRST, LONGEST = 3, 1_000
+"""Points that are tried before algebra is; terms of a difference from which on it is not."""
 MOST_NODES = 5_000
 """Operations of a network from which on it has no formula that could be read."""
 ALGEBRA, NUMBERS = "algebra", f"equal to 9 digits at {POINTS} points of each range"
@@ -401,18 +401,29 @@ def _proof(
         reading = formula.read(box, rounded=True)
         change = max(change, reading.change)
         difference = reading.exprs[0] - target_of(targets, reading.symbols)
-        proven = difference == 0 or (_is_short(difference) and sympy.expand(difference) == 0)
-        if count > MOST_BOXES or not (proven or _agrees(difference, reading, targets)):
-            return "", change
+        proven = difference == 0
         # What differs in numbers is not worth the algebra, which can take hours.
-        proven = proven or (_is_short(difference) and sympy.simplify(difference) == 0)
+        if count > MOST_BOXES or not (proven or _agrees(difference, reading, targets, FIRST)):
+            return "", change
+        proven = proven or (_terms(difference) < LONGEST and _is_zero(difference))
+        if not (proven or _agrees(difference, reading, targets, POINTS)):
+            return "", change
         found = found if proven else NUMBERS
     return found, change
 
 
-def _is_short(expression: sympy.Expr) -> bool:
-    """Return whether algebra with it takes no longer than a user waits."""
-    return sum(1 for _ in itertools.islice(sympy.preorder_traversal(expression), LONGEST)) < LONGEST
+def _terms(expression: sympy.Expr) -> float:
+    """Return how many terms an expression has once it is expanded, at least as many as parts."""
+    parts = [_terms(arg) for arg in expression.args]
+    if expression.is_Mul:
+        return max(math.prod(parts), sum(parts))
+    if expression.is_Pow and expression.args[1].is_Integer:
+        return parts[0] ** min(64, abs(int(expression.args[1]))) if parts[0] > 1 else 1
+    return max(1, sum(parts))
+
+
+def _is_zero(difference: sympy.Expr) -> bool:
+    return sympy.expand(difference) == 0 or sympy.simplify(difference) == 0
 
 
 def _drawn(box: Box, count: int) -> np.ndarray:
@@ -421,14 +432,16 @@ def _drawn(box: Box, count: int) -> np.ndarray:
     return low + (high - low) * np.random.default_rng(0).uniform(0.01, 0.99, (count, len(box)))
 
 
-def _agrees(difference: sympy.Expr, reading: _Reading, targets: FunctionTargets) -> bool:
+def _agrees(
+    difference: sympy.Expr, reading: _Reading, targets: FunctionTargets, count: int
+) -> bool:
     """Return whether a difference is nothing beside the target at many points, in 30 digits."""
     if difference.has(sympy.nan, sympy.zoo, sympy.oo):
         return False
     target = target_of(targets, reading.symbols)
     at = sympy.lambdify(reading.symbols, [difference, target], "mpmath")
     with mpmath.workdps(30):
-        for point in _drawn(reading.box, POINTS):
+        for point in _drawn(reading.box, count):
             try:
                 gap, whole = at(*map(mpmath.mpf, point))
             except (ArithmeticError, ValueError, TypeError):
