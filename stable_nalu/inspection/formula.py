@@ -412,7 +412,7 @@ def _proof(
     return found, change
 
 
-def _terms(expression: sympy.Expr) -> float:
+def _terms(expression: Any) -> float:
     """Return how many terms an expression has once it is expanded, at least as many as parts."""
     parts = [_terms(arg) for arg in expression.args]
     if expression.is_Mul:
