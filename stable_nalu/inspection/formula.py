@@ -39,7 +39,7 @@ GUARD = 2.0**-22
 MOST_BOXES, POINTS, CLOSE = 64, 200, 1e-9
 FIRST, LONGEST = 3, 1_000
 """Points that are tried before algebra is; terms of a difference from which on it is not."""
-MOST_NODES = 5_000
+MOST_NODES = 400
 """Operations of a network from which on it has no formula that could be read."""
 ALGEBRA, NUMBERS = "algebra", f"equal to 9 digits at {POINTS} points of each range"
 IV: Any = mpmath.iv
