@@ -54,6 +54,7 @@ ONE_VALUE = dict.fromkeys(TOOLS, "--csv-out") | {
 
 def training(script):
     near = "--operation mull" if script in PAIRS else "--layer-type naluu"
+    near = "--layer-type EMLL" if script == "eml_recovery" else near
     for what, words, says in (
         ("a flag that no script has", "--colour red", "--colour"),
         ("a misspelt flag", "--seeed 1", ("--seeed", "did you mean --seed")),
