@@ -354,9 +354,10 @@ def extrapolations(
     """
     tables = context.exported(("name", "step", "seed"))
     known = published_measures(experiment)
-    figure = new_figure((18.0, 11.5))
-    rows = -(-len(tables) // COLUMNS)
-    grid = figure.subplots(rows, COLUMNS, sharex=True, sharey=True, squeeze=False)
+    across = min(COLUMNS, len(tables))
+    rows = -(-len(tables) // across)
+    figure = new_figure((18.0, 11.5 if rows > 1 else 7.0))
+    grid = figure.subplots(rows, across, sharex=True, sharey=True, squeeze=False)
     side, ranges = [], set()
     for axes, (model, table) in zip(grid.flat, tables.items(), strict=False):
         axes.set_title(model, pad=3)

@@ -13,6 +13,7 @@ import pandas as pd
 from stable_nalu.paper.experiment import expected_runs
 from stable_nalu.paper.index import EXPERIMENTS, known
 from stable_nalu.statistics.judge import SPARSITY, TEST, VALIDATION
+from stable_nalu.task.comparison import MAGNITUDES
 
 SEEDS, ROWS = 4, 5
 """Runs of every point, and logged steps of a run."""
@@ -107,7 +108,15 @@ def _pair_run(run):
     return pd.DataFrame(table)
 
 
-_OF_SCRIPTS = dict.fromkeys(("sequential_mnist", "sequential_svhn"), _sequence_run)
+def _comparison_run(run):
+    """Errors that grow with the digits of the numbers compared, in the last row alone."""
+    curve = np.sort(random(run.name).uniform(0, 0.5, len(MAGNITUDES)))
+    errors = {f"abs.error.{power}": curve[place] for place, power in enumerate(MAGNITUDES)}
+    return pd.DataFrame([{"step": 0}, {"step": 50_000, **errors}]).assign(seed=run.seed)
+
+
+_OF_SCRIPTS = {"comparison": _comparison_run}
+_OF_SCRIPTS |= dict.fromkeys(("sequential_mnist", "sequential_svhn"), _sequence_run)
 _OF_SCRIPTS |= dict.fromkeys(("two_digit_mnist", "ST_mnist_labels"), _pair_run)
 
 
