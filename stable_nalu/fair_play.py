@@ -1,4 +1,4 @@
-"""A card for every unit: what it is told, what it learns, and what was tried before it was judged.
+"""A card for every unit: what is given, what it learns, and how many runs its settings took.
 
 Of two inputs and one output, or of a cell with one input and one state.
 """
@@ -61,9 +61,10 @@ def _parameters(entry: LayerEntry, options: Mapping[str, Any]) -> int | None:
 def card(entry: LayerEntry, variant: LabelledOptions | None = None) -> dict[str, Any]:
     """Return the card of a unit, or of one with options.
 
-    given, learned: what it is told, and what it finds out. parameters: how many numbers are free.
-    expresses: what some of them compute, exactly or as nearly as one likes. rates: learning rates
-    of experiments of this project. tuned: runs spent on settings before those that are judged.
+    given, learned: what holds from the start, and what training finds. parameters: how many numbers
+    are free. expresses: what some of them compute, exactly or as nearly as one likes. rates:
+    learning rates of experiments of this project. tuned: runs spent on settings before those that
+    are judged.
     """
     stated = _stated().get(entry.label, _UNKNOWN)
     if variant is not None:

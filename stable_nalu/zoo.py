@@ -12,7 +12,7 @@ from stable_nalu.task import SCRIPTS
 
 
 def layers() -> pd.DataFrame:
-    """Return a row per layer and recurrent cell: what it is, what trains it, what it is told.
+    """Return a row per layer and recurrent cell: what it is, what trains it, and its card.
 
     name: in papers, as `stable_nalu.layer(name)` takes it. key: as `--layer-type` takes it. tasks:
     the training scripts that can train it. given, learned, parameters, expresses, rates, tuned: its

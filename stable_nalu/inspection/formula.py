@@ -72,6 +72,16 @@ class Certificate:
         """Return whether the target was learned, with weights as trained or rounded."""
         return self.verdict in EXACT_VERDICTS
 
+    @property
+    def row(self) -> dict[str, Any]:
+        """Return it as a row of a table."""
+        return {
+            "verdict": self.verdict,
+            "formula": str(self.rounded),
+            "largest.rounding": self.change,
+            "proof": self.proof if self.is_exact else "",
+        }
+
     def __str__(self) -> str:
         """Return it in words."""
         if self.is_exact:

@@ -99,13 +99,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if len(folders) > 1:
             say(counted([found.verdict for found in every]))
         if arguments.csv_out:
-            columns = {
-                "name": [folder.name for folder in folders],
-                "verdict": [found.verdict for found in every],
-                "formula": [str(found.rounded) for found in every],
-                "largest.rounding": [found.change for found in every],
-                "proof": [found.proof for found in every],
-            }
-            write_plain_frame(Path(arguments.csv_out), pd.DataFrame(columns))
+            told_of = zip(folders, every, strict=True)
+            rows = [{"name": folder.name, **found.row} for folder, found in told_of]
+            write_plain_frame(Path(arguments.csv_out), pd.DataFrame(rows))
 
     return exit_code("formula.py", tell)

@@ -338,7 +338,7 @@ def places(
 ) -> Iterator[tuple[str, str, Mapping[str, Any], pd.DataFrame]]:
     """Yield the model, the text, the options and the runs of every point.
 
-    Options are those that tell points of the model apart. Where none do, judged runs are told by
+    Options are those in which points of the model differ. Where there are none, judged runs have
     what is on the x axis of their figure.
     """
     columns = point_columns(experiment.key)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stable_nalu.cluster.shard import State, state_of
 from stable_nalu.console import bar
 from stable_nalu.errors import UsageError
 from stable_nalu.files import locked
@@ -34,14 +35,16 @@ def formulas_of(key: str, data: Path) -> Path:
 def keep_formulas(experiment: Experiment, runs: Iterable[ExpectedRun], data: Path) -> Path | None:
     """Add what finished runs compute, and return the file; None where no run has a formula.
 
-    What is kept of the same run is replaced.
+    What is kept of the same run is replaced; of others, and of runs that still train, it stays.
     """
     import pandas as pd
 
     told: dict[tuple[str, ...], dict[str, str]] = {}
-    for run in bar(list(runs), unit="runs", what="formulas"):
+    root = tensorboard_root()
+    done = [run for run in runs if state_of(run, root) is State.DONE]
+    for run in bar(done, unit="runs", what="formulas"):
         options = options_of(experiment, run) | {"model": run.model.key, "seed": run.seed}
-        certificate = _certificate(run)
+        certificate = _certificate(run, root)
         told[identity_of(experiment, options)] = {} if certificate is None else _row(certificate)
     path, points = formulas_of(experiment.key, data), identifying(experiment.key)
     with locked(path):
@@ -54,22 +57,18 @@ def keep_formulas(experiment: Experiment, runs: Iterable[ExpectedRun], data: Pat
     return path if rows else None
 
 
-def _certificate(run: ExpectedRun) -> Certificate | None:
+def _certificate(run: ExpectedRun, root: Path) -> Certificate | None:
     from stable_nalu.inspection.saved_model import load
 
     if run.config.script not in ARITHMETIC:
         return None
     try:
-        return load(tensorboard_root() / run.name).formula()
+        return load(root / run.name).formula()
     except UsageError:
         return None
 
 
 def _row(found: Certificate) -> dict[str, str]:
-    text = str(found.rounded)
-    return {
-        "verdict": found.verdict,
-        "formula": text if len(text) <= LONGEST else "",
-        "largest.rounding": f"{found.change:.3g}",
-        "proof": found.proof if found.is_exact else "",
-    }
+    row = found.row
+    formula = row["formula"] if len(row["formula"]) <= LONGEST else ""
+    return row | {"formula": formula, "largest.rounding": f"{found.change:.3g}"}

@@ -2,6 +2,7 @@
 
 import csv
 import math
+import shutil
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -14,7 +15,7 @@ from stable_nalu.inspection.learned import formula
 from stable_nalu.machine import CHECKOUT
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result import command, stored
-from stable_nalu.result.formulas import formulas_of
+from stable_nalu.result.formulas import formulas_of, keep_formulas
 from stable_nalu.result.judged import TEST_ERROR, compact, identifying, runs_of
 from stable_nalu.result.listing import listing, seconds_here
 from stable_nalu.result.records import Stopwatch, add_sessions, cells_of, read_sessions
@@ -220,6 +221,9 @@ def test_trained_runs_are_kept(tmp_path):
     for run, row in zip(runs_of(model, [0, 1], 20), told, strict=True):
         found = formula(space / "tensorboard" / run.name)
         assert (row["verdict"], row["formula"]) == (found.verdict, str(found.rounded))
+    shutil.rmtree(space / "tensorboard" / run.name)
+    keep_formulas(EXPERIMENTS["nips-sltr-in10"], [run], data)
+    assert cells_of(formulas_of("nips-sltr-in10", data)) == told
 
 
 def test_what_is_kept_can_be_committed():
