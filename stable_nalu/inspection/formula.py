@@ -39,8 +39,9 @@ GUARD = 2.0**-22
 MOST_BOXES, POINTS, CLOSE = 64, 200, 1e-9
 FIRST, LONGEST = 3, 1_000
 """Points that are tried before algebra is; terms of a difference from which on it is not."""
-MOST_NODES = 400
-"""Operations of a network from which on it has no formula that could be read."""
+LARGEST = 10_000
+"""Parts of a formula as it would be written, with what is used twice written twice: a longer one
+takes long to make, and nobody can read it."""
 ALGEBRA, NUMBERS = "algebra", f"equal to 9 digits at {POINTS} points of each range"
 IV: Any = mpmath.iv
 
@@ -124,9 +125,12 @@ class NetworkFormula:
         self.outputs: list[Node] = list(y.nodes.reshape(-1))
         self.nodes = ordered(self.outputs)
         self.inputs = inputs
-        if len(self.nodes) > MOST_NODES:
-            count = f"{len(self.nodes):,} operations, more than {MOST_NODES:,}"
-            raise UsageError(f"no formula: the network has {count}")
+        parts: dict[Node, int] = {}
+        for node in self.nodes:
+            parts[node] = 1 + sum(parts[arg] for arg in node.args)
+        largest = max(parts[node] for node in self.outputs)
+        if largest > LARGEST:
+            raise UsageError(f"no formula: it would have {largest:,} parts, more than {LARGEST:,}")
 
     def read(self, box: Box, *, rounded: bool) -> _Reading:
         """Return the formulas for inputs that lie in a box."""

@@ -22,6 +22,7 @@ from stable_nalu.inspection.formula import (
 )
 from stable_nalu.inspection.learned import counted, formula, in_short, main
 from stable_nalu.layer import entries
+from stable_nalu.network.arithmetic import SimpleFunctionStaticNetwork
 
 X1, X2 = sympy.symbols("x1 x2", positive=True)
 WITHOUT = {"HardSoftmaxNAC", "HardSoftmaxNALU", "EnsembleGumbelNAU", "EML"}
@@ -196,3 +197,18 @@ def test_verdicts_are_counted_best_first():
 def test_a_folder_without_runs_is_named(tmp_path, capsys):
     assert main(["--run", str(tmp_path)]) == 2
     assert "holds no run" in capsys.readouterr().err
+
+
+def test_a_formula_that_nobody_could_read_is_not_made():
+    network = SimpleFunctionStaticNetwork("NALU", 100, 10)
+    network.reset_parameters()
+    with pytest.raises(UsageError, match="no formula: it would have .* parts"):
+        judged(network, "mul", inputs=100)
+
+
+def test_a_hundred_inputs_have_a_verdict():
+    sums = with_weights("ReRegualizedLinearNAC", [1.0, 1.0, *[0.0] * 98])
+    assert judged(sums, "add", inputs=100).verdict == EXACT
+    network = SimpleFunctionStaticNetwork("ReRegualizedLinearNAC", 100, nac_mul="mnac")
+    network.reset_parameters()
+    assert judged(network, "mul", inputs=100).verdict == WRONG
