@@ -27,15 +27,6 @@ def test_a_root_comes_from_the_environment(variable, monkeypatch, tmp_path):
         assert root() == Path(__file__).resolve().parents[1] / name
 
 
-def test_what_is_installed_is_looked_up_once(monkeypatch):
-    asked = []
-    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: asked.append(group) or ())
-    machine.installed_layers.cache_clear()
-    assert machine.installed_layers() == machine.installed_layers() == ()
-    assert asked == ["stable_nalu.layers"]
-    machine.installed_layers.cache_clear()
-
-
 def test_an_installed_package_writes_below_the_current_folder(monkeypatch, tmp_path):
     site = tmp_path / "site-packages"
     (site / "tensorboard").mkdir(parents=True)
@@ -57,11 +48,6 @@ def test_cores_are_those_granted_and_no_more_than_there_are(variable, value, exp
     monkeypatch.setenv(variable, value)
     assert machine.granted_cores() == expected
     assert machine.cores() == (expected or 4)
-
-
-def test_cores_without_a_batch_system():
-    assert machine.granted_cores() is None
-    assert machine.cores() == machine.usable_cores() >= 1
 
 
 FAULTS = """

@@ -12,7 +12,6 @@ import pytest
 
 import stable_nalu
 from stable_nalu.errors import UsageError
-from stable_nalu.script import EXIT_BROKEN_PIPE
 from stable_nalu.statistics.setups import SHIPPED
 from stable_nalu.statistics.table import write_frame
 from stable_nalu.task import SCRIPTS
@@ -223,23 +222,6 @@ def test_runs_without_a_row_in_a_table_of_the_user_are_warned_of(runs):
     with pytest.warns(UserWarning, match="no threshold for mul"), pytest.raises(UsageError):
         stable_nalu.summarize(nothing, exp_setups=SHIPPED[0])
     assert list(stable_nalu.summarize(nothing)["threshold"]) == [1e-5, 1e-5]
-
-
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [("runs", "--tensorboard-dir {}/runs"), ("summarize", "--csv {}/runs.csv")],
-)
-def test_a_reader_that_has_enough_is_no_error(name, words, runs, tmp_path):
-    """As of `… --csv-out - | head`."""
-    runs.to_csv(tmp_path / "runs.csv", index=False)
-    command = [sys.executable, ROOT / "export" / f"{name}.py", "--csv-out", "-"]
-    readable, writable = os.pipe()
-    os.close(readable)
-    with os.fdopen(writable, "w") as out:
-        done = subprocess.run(
-            [*command, *words.format(tmp_path).split()], stdout=out, stderr=subprocess.PIPE
-        )
-    assert (done.returncode, done.stderr) == (EXIT_BROKEN_PIPE, b"")
 
 
 def test_runs_one_by_one_and_how_they_ended(found, tmp_path):

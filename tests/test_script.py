@@ -1,6 +1,5 @@
 """Exit codes and one-line errors of scripts."""
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -53,29 +52,6 @@ def test_other_errors_are_not_hidden():
 
     with pytest.raises(KeyError):
         exit_code("a.py", fail)
-
-
-def test_a_wrong_flag_is_one_line(capsys):
-    with pytest.raises(SystemExit) as end:
-        ScriptParser(prog="a.py").parse_args(["--what"])
-    assert end.value.code == 2
-    assert capsys.readouterr().err == (
-        "a.py: error: argument --what: there is no such flag; see --help for the flags of this "
-        "script\n"
-    )
-
-
-def test_a_reader_that_leaves_early_is_no_error(tmp_path):
-    rows = "".join(f"run{k},0,1,1,0\n" for k in range(20_000))
-    header = "name,step,metric.valid.interpolation,metric.test.extrapolation,sparse.error.max\n"
-    (tmp_path / "a.csv").write_text(header + rows)
-    command = [sys.executable, "export/verdict.py", "--csv", str(tmp_path / "a.csv")]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, cwd=ROOT, stdout=pipe, stderr=pipe, text=True) as process:
-        assert "run0" in process.stdout.readline()
-        process.stdout.close()
-        assert process.stderr.read() == ""
-    assert process.returncode == 141
 
 
 PARSER = [

@@ -5,7 +5,6 @@ or 0 by probabilities `(…, 3)` in that order.
 """
 
 import math
-from typing import Any
 
 import torch
 
@@ -30,17 +29,6 @@ class _NACWeight(torch.autograd.Function):
     """The true gradient, in the rounding order of the published figures."""
 
     generate_vmap_rule = True
-
-    @classmethod
-    def apply(cls, *weights):
-        """Return W, tanh(w_hat) and sigmoid(m_hat).
-
-        Torch's own method looks up a signature at every call, which takes twice as long as these.
-        """
-        if torch._C._are_functorch_transforms_active():
-            return super().apply(*weights)
-        inherited: Any = super(torch.autograd.Function, cls)
-        return inherited.apply(*weights)
 
     @staticmethod
     def forward(w_hat, m_hat):

@@ -177,15 +177,6 @@ def test_status_and_resume(trained, capsys):
     assert capsys.readouterr().out == "nothing left to train\n"
 
 
-def test_a_missing_training_script_is_said(capsys):
-    missing = "icml_2022/static_mnist_prod_isolated"
-    models = JOB_SCRIPTS[missing].named_models()
-    if any(m.script in ("two_digit_mnist",) for m in models.values()):
-        code = command.main([missing, "0", "0", "--dry-run"])
-        assert code == 0
-        assert "python3 experiments/two_digit_mnist.py" in capsys.readouterr().out
-
-
 def test_an_experiment_that_shares_its_name_with_a_script():
     """The script of Table 6 has the key of Table 2."""
     assert find_job("function_task_static").experiments == ("function_task_static_all",)

@@ -201,57 +201,6 @@ def test_forks_are_independent_of_each_other_and_of_global_generators():
     assert torch.equal(torch.get_rng_state(), torch_state)
 
 
-def fork_of(operation="add", sample_range=(1, 2), seed=7, extrapolation=False, **options):
-    dataset = SimpleFunctionStaticDataset(operation, **SMALL | {"seed": 0} | options)
-    return dataset.fork(list(sample_range), seed, extrapolation)
-
-
-def test_keys_of_equal_streams():
-    first, other_operation = fork_of(), fork_of("mul")
-    assert first.inputs_key() == other_operation.inputs_key()
-    assert hash(first.inputs_key()) == hash(other_operation.inputs_key())
-    assert first.targets_key() != other_operation.targets_key()
-    assert first.targets_key() == fork_of().targets_key()
-    assert hash(first.targets_key()) == hash(fork_of().targets_key())
-    # A second mean that is not used, and one that is.
-    wide, narrow = (("truncated-normal", 0.0, 1.0, 3.0, s) for s in (1.0, 2.0))
-    assert fork_of(dist_params=wide).inputs_key() == fork_of(dist_params=narrow).inputs_key()
-    key = fork_of(dist_params=wide, extrapolation=True).inputs_key()
-    assert key != fork_of(dist_params=narrow, extrapolation=True).inputs_key()
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"seed": 8},
-        {"sample_range": (1, 3)},
-        {"sample_range": ([1, 2], [3, 4])},
-        {"sample_range": ([1, 2], [3, 4], [])},
-        {"input_size": 6},
-        {"dist_params": ("exponential", 1.0)},
-        {"dist_params": NORMAL},
-    ],
-)
-def test_keys_of_different_inputs(options):
-    assert fork_of(**options).inputs_key() != fork_of().inputs_key()
-
-
-def test_keys_follow_the_position_and_the_subsets():
-    first, second = fork_of(), fork_of()
-    first.draw(2, 3)
-    assert first.inputs_key() != second.inputs_key()
-    second.draw(2, 3)
-    assert first.targets_key() == second.targets_key()
-    # The position of the slices moves the targets, not the inputs.
-    sizes = {"input_size": 10, "subset_ratio": 0.1}
-    near, far = (
-        SimpleFunctionStaticDataset("add", **SMALL | sizes, seed=seed).fork([1, 2], 7)
-        for seed in (0, 2)
-    )
-    assert near.inputs_key() == far.inputs_key()
-    assert near.targets_key() != far.targets_key()
-
-
 def members():
     def fork(seed, sample_range, operation="mul", dist_params=("uniform",)):
         sizes = {**SMALL, "seed": seed, "dist_params": dist_params}

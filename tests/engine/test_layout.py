@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from stable_nalu.engine.layout import aligned, arranged
+from stable_nalu.engine.layout import arranged
 
 
 @pytest.mark.parametrize("lanes", [1, 4, 16])
@@ -52,12 +52,3 @@ def test_what_takes_long_fills_all_lanes_beside_what_shares_generators():
     seeds = [seed for _ in range(18) for seed in range(25)]
     work = [1] * 225 + [10] * 225
     assert len(arranged(seeds, ["mul"] * 225 + ["div"] * 225, 16, work).members) == 18 + 15
-
-
-@pytest.mark.parametrize("shape", [(3,), (2, 5), (1, 1, 7)])
-def test_memory_begins_where_vectors_may(shape):
-    for dtype in ("float32", "float64", "uint32"):
-        memory = aligned(shape, dtype)
-        assert memory.shape == shape
-        assert memory.ctypes.data % 64 == 0
-        assert not memory.any()

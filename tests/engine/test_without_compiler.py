@@ -56,11 +56,6 @@ def test_no_compiler(finished, tmp_path, monkeypatch):
     assert_trained_by_torch(finished, tmp_path)
 
 
-def test_no_such_compiler(finished, tmp_path, monkeypatch):
-    monkeypatch.setenv("CXX", str(tmp_path / "no-such-compiler"))
-    assert_trained_by_torch(finished, tmp_path)
-
-
 def test_a_compiler_that_fails_at_a_model(finished, tmp_path, monkeypatch):
     """It may lack memory, or know too little."""
     broken = script(
@@ -85,12 +80,6 @@ def test_torch_that_was_asked_for(finished, tmp_path, words):
     code, _, errors = finished(*words)
     assert (code, errors) == (0, "")
     assert engines(tmp_path) == {"torch: --engine torch"}
-
-
-def test_the_engine_is_in_the_record(finished, tmp_path):
-    code, _, errors = finished()
-    assert (code, errors) == (0, "")
-    assert engines(tmp_path) == {f"lanes {VERSION}"}
 
 
 def test_what_the_engine_makes_is_shown_and_nothing_trained(finished, tmp_path):

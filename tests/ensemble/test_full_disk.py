@@ -2,8 +2,6 @@
 
 import resource
 import signal
-import subprocess
-from contextlib import contextmanager
 
 import pytest
 import torch
@@ -21,23 +19,6 @@ def limit_files():
     """Files that outgrow 60 kB cannot be written."""
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
-
-
-@contextmanager
-def small_disk(folder):
-    """A file system of 220 kB; the result gives it more room."""
-    folder.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=220k", "tmpfs", folder]
-    try:
-        mounted = subprocess.run(command, capture_output=True).returncode == 0
-    except FileNotFoundError:
-        mounted = False
-    if not mounted:
-        pytest.skip("a file system of its own needs root")
-    try:
-        yield lambda: subprocess.run(["mount", "-o", "remount,size=20m", folder], check=True)
-    finally:
-        subprocess.run(["umount", folder], check=True)
 
 
 def assert_stops(root, started):
@@ -65,14 +46,6 @@ def test_a_file_that_cannot_grow(tmp_path):
     root = tmp_path / "full"
     assert_stops(root, start(root, "single_layer", *WORDS, preexec_fn=limit_files))
     assert_goes_on(tmp_path / "full", tmp_path / "undisturbed")
-
-
-@pytest.mark.slow
-def test_a_disk_without_room(tmp_path):
-    with small_disk(tmp_path / "full") as enlarge:
-        assert_stops(tmp_path / "full", fork(tmp_path / "full", "single_layer", *WORDS))
-        enlarge()
-        assert_goes_on(tmp_path / "full", tmp_path / "undisturbed")
 
 
 @pytest.mark.slow

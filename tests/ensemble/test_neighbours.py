@@ -1,13 +1,9 @@
 """Runs of a stack do not notice each other: bit for bit what they are in other company."""
 
-import pytest
-import torch
-
 from tests.experiments.scripts import (
     assert_same_state,
     load_script,
     read,
-    run,
     run_names,
     saved,
 )
@@ -45,47 +41,6 @@ def test_a_run_that_diverges_leaves_its_neighbours_alone():
     assert "/diverged/text_summary" in read(wild[1][1]).tags
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("--operation", "mul", "--layer-type", "ReRegualizedLinearMNAC", "--nmu-noise"),
-        ("--operation", "mul", "--layer-type", "NALU"),
-        ("--operation", "div", "--layer-type", "SignNMRU", "--clip-grad-norm", "1"),
-        ("--operation", "add", "--layer-type", "GumbelNAC"),
-    ],
-)
-def test_company_does_not_matter(words):
-    _, few = train("few", "single_layer", *words, *SHORT, "--seed", "1-2")
-    _, many = train("many", "single_layer", *words, *SHORT, "--seed", "0-4")
-    for k, name in enumerate(few):
-        assert_same_figures(name, many[k + 1])
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("--operation", "mul", "--layer-type", "ReRegualizedLinearMNAC", "--nmu-noise"),
-        ("--operation", "add", "--layer-type", "GumbelNAC"),
-        (*REINIT, "--learning-rate", "1e-12"),
-    ],
-)
-def test_runs_of_a_stack_are_single_runs(words):
-    words = (*words, *SHORT)
-    _, names = train("stack", "single_layer_benchmark", *words, "--seed", "0-3")
-    for seed, name in enumerate(names):
-        _, (alone,) = train("alone", "single_layer_benchmark", *words, "--seed", str(seed))
-        one, other = read(alone), read(name)
-        assert list(one.values) == list(other.values)
-        for key, (value,) in one.values.items():
-            same = value == other.values[key][0] if isinstance(value, bytes) else None
-            assert same or other.values[key][0] == pytest.approx(value, rel=1e-5)
-        for key, value in saved(alone)["model_state_dict"].items():
-            torch.testing.assert_close(
-                saved(name)["model_state_dict"][key], value, rtol=1e-5, atol=1e-7
-            )
-        assert torch.equal(saved(alone)["torch_rng_state"], saved(name)["torch_rng_state"])
-
-
 def test_each_run_restarts_by_itself():
     # So small a rate that the error stays: such a run is stuck, the others improve.
     words = (*REINIT, *SHORT, "--learning-rate", "1e-12", "0.001")
@@ -95,19 +50,3 @@ def test_each_run_restarts_by_itself():
     for name, count in zip(names, counts, strict=True):
         texts = read(name).series("reinit/text_summary")
         assert list(texts.values()) == [str(k).encode() for k in range(count)]
-
-
-def test_penalties_of_each_run():
-    words = ("--operation", "mul", "--layer-type", "ReRegualizedLinearMNAC")
-    swept = ("--regualizer", "1", "10", "--regualizer-scaling-start", "0", "12")
-    words = (*words, *swept, "--regualizer-scaling-end", "20", *SHORT)
-    assert run("single_layer", *words) == 0
-    names = run_names("single_layer", *words)
-    assert len(names) == 4
-    for name in names:
-        config = saved(name)["config"]
-        start = config["regualizer_scaling_start"]
-        penalty = read(name).series("loss/train/regualizer")
-        assert [step for step, value in penalty.items() if value == 0] == (
-            [0] if start == 0 else [0, 6, 12]
-        )

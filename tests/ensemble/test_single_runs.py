@@ -32,11 +32,12 @@ PAPER = ("--number-range", "paper", "--head", "final", "--hidden-size", "8")
 IDENTITY = ("--layer-type", "ReLU", "--checkpoint-interval", "3", "--max-iterations", "8")
 MYSTERY = (
     *("--input-size", "8", "--output-size", "4", "--train-size", "70", "--test-size", "40"),
-    *("--checkpoint-interval", "1", "--max-epochs", "2"),
+    *("--shuffle", "--checkpoint-interval", "1", "--max-epochs", "2"),
 )
 PROGRAMS = (
-    *("--batch-size", "8", "--hidden-size", "8", "--log-interval", "8"),
-    *("--checkpoint-interval", "3", "--max-iterations", "8"),
+    *("--program", "programs", "--batch-size", "8", "--hidden-size", "8", "--log-interval", "8"),
+    # Killed within a block of batches that were drawn at once.
+    *("--checkpoint-interval", "9", "--max-iterations", "21"),
 )
 WORLD = (
     *("--layer-type", "NAC", "--episodes-per-update", "4", "--hidden-size", "4"),
@@ -44,13 +45,14 @@ WORLD = (
     *("--checkpoint-interval", "3", "--max-iterations", "8"),
 )
 COUNTED = (
-    *("--cnn", "mlp8", "--extrapolation-lengths", "[1,20]", "--test-repeats", "1"),
+    *("--cnn", "small", "--cnn-dropout", "0.5", "--extrapolation-lengths", "[1,20]"),
+    *("--interpolation-length", "30", "--test-repeats", "1"),
     *("--checkpoint-interval", "1", "--max-epochs", "2"),
 )
 EVEN_DIGITS = (
     *("--image-size", "40", "--max-digits", "2", "--min-distance", "5", "--batch-size", "4"),
     *("--valid-images", "9", "--test-images", "9", "--layer-type", "NAC", "--log-interval", "8"),
-    *("--checkpoint-interval", "3", "--max-iterations", "8"),
+    *("--train-images", "6", "--checkpoint-interval", "3", "--max-iterations", "8"),
 )
 NOTEBOOK = ("--train-size", "50", "--checkpoint-interval", "3", "--max-iterations", "8")
 PAIRS = (

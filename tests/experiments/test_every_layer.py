@@ -4,7 +4,6 @@ import pytest
 import torch
 
 from stable_nalu.layer import GeneralizedLayer, entries
-from stable_nalu.layer.basic import ACTIVATIONS
 from tests.experiments.scripts import read, run, run_names, saved
 
 LAYERS = sorted(GeneralizedLayer.unit_names())
@@ -25,15 +24,6 @@ def trained(script, words):
     assert list(record.series("metric/valid/interpolation")) == [0, 2, 3]
     assert checkpoint["epoch"] == 4
     return record, checkpoint
-
-
-@pytest.mark.parametrize("layer", LAYERS)
-def test_single_layer(layer):
-    record, checkpoint = trained("single_layer", f"--operation mul --layer-type {layer}")
-    series = record.series("loss/train/critation")
-    assert all(0 < value < 1e4 for value in series.values())
-    width = "layer_2" if layer in ACTIVATIONS else "layer_1"
-    assert any(key.startswith(width) for key in checkpoint["model_state_dict"])
 
 
 @pytest.mark.parametrize("layer", LAYERS)

@@ -236,10 +236,6 @@ def assert_goes_on(case, words, more="--resume"):
     assert_same_run(named_as("parts", case), named_as("whole", case))
 
 
-class KilledError(Exception):
-    """Stands for a process that dies."""
-
-
 def at_update(monkeypatch, number, act):
     """Let `act` happen before an update."""
     update = Training._update
@@ -252,18 +248,8 @@ def at_update(monkeypatch, number, act):
     monkeypatch.setattr(Training, "_update", watched)
 
 
-def die():
-    raise KilledError
-
-
 def terminate():
     signal.raise_signal(signal.SIGTERM)
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_a_longer_run_goes_on_where_the_shorter_one_ended(case):
-    assert train_as("parts", case, "--max-epochs 2") == 0
-    assert_goes_on(case, "--max-epochs 6", "--load-checkpoint")
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -291,16 +277,6 @@ def test_a_run_stopped_within_an_evaluation(number, monkeypatch):
         patch.setattr(sequences, "_metrics", measured)
         assert train_as("parts", case, "--max-epochs 2") == 75
     assert_goes_on(case, "--max-epochs 2")
-
-
-def test_a_killed_run_goes_on_from_its_last_checkpoint(monkeypatch):
-    words = "--max-epochs 6 --checkpoint-interval 2"
-    with monkeypatch.context() as patch:
-        at_update(patch, 5 * UPDATES + 2, die)
-        with pytest.raises(KilledError):
-            train_as("parts", "NMU", words)
-    assert saved(named_as("parts", "NMU"))["epoch"] == 4
-    assert_goes_on("NMU", words)
 
 
 def test_house_numbers(monkeypatch):

@@ -2,9 +2,6 @@
 
 import csv
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pandas as pd
@@ -16,7 +13,6 @@ from stable_nalu.writer.event_file import FILE_PREFIX
 from tests.exported import EXPORTED, logged, main_of
 
 ROOT = Path(__file__).resolve().parents[2]
-SCRIPT = ROOT / "export" / "simple_function_static.py"
 FIXTURES = ROOT / "tests" / "export" / "fixtures"
 DEFAULT = ",".join(EXPORTED)
 VALID, TEST = "metric/valid/interpolation", "metric/test/extrapolation"
@@ -55,20 +51,6 @@ def runs(tmp_path):
 
 def export(folder, out, *flags):
     return main(["--tensorboard-dir", str(folder), "--csv-out", str(out), *flags])
-
-
-@pytest.mark.parametrize("name", ["fs_linear_s0", "fs_nalu_s0"])
-def test_csv_of_the_reference(tmp_path, name):
-    case = golden(name)
-    write_golden(tmp_path / "runs", case)
-    assert export(tmp_path / "runs", tmp_path / "out.csv") == 0
-    text = (tmp_path / "out.csv").read_text()
-    header, *rows = text.splitlines()
-    assert header == case["csv_header"] == DEFAULT
-    assert len(rows) == case["csv_n"]
-    for found, expected in zip((rows[0], rows[-1]), case["csv_rows"], strict=True):
-        assert without_wall_time(found.split(",")) == without_wall_time(expected.split(","))
-    assert text.endswith("\n")
 
 
 def test_several_runs_have_one_header(runs, tmp_path):
@@ -158,23 +140,6 @@ def test_a_repeated_step_that_lacks_a_value_keeps_the_one_before(tmp_path):
     assert table["metric.test.extrapolation"].tolist() == [5.0, 6.0]
 
 
-@pytest.mark.parametrize("kind", ["absent", "a file", "no runs", "no data", "no name"])
-def test_nothing_to_export_is_one_line_and_touches_nothing(tmp_path, capsys, kind):
-    folder = tmp_path / "runs"
-    if kind == "a file":
-        folder.touch()
-    elif kind == "no runs":
-        (folder / ".hidden").mkdir(parents=True)
-    elif kind == "no data":
-        (folder / "run").mkdir(parents=True)
-    (tmp_path / "out.csv").write_text("old")
-    named = "" if kind == "no name" else str(folder)
-    assert main(["--tensorboard-dir", named, "--csv-out", str(tmp_path / "out.csv")]) == 2
-    assert capsys.readouterr().err.count("\n") == 1
-    assert (tmp_path / "out.csv").read_text() == "old"
-    assert sorted(p.name for p in tmp_path.iterdir() if p.name.startswith(".")) == []
-
-
 @pytest.mark.parametrize("first", "=+-@")
 def test_names_that_spreadsheets_take_for_formulas_are_quoted(runs, tmp_path, first):
     name = f"{first}cmd|'x'!A1"
@@ -204,28 +169,3 @@ def test_an_interrupted_export_leaves_the_old_file(runs, tmp_path, monkeypatch):
     assert export(runs, out) == 130
     assert out.read_text() == "old"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["out.csv", "runs"]
-
-
-@pytest.mark.parametrize("variable", ["LSB_DJOB_NUMPROC", "SLURM_CPUS_PER_TASK"])
-def test_granted_processes(runs, tmp_path, monkeypatch, variable):
-    monkeypatch.setenv(variable, "1")
-    assert export(runs, tmp_path / "out.csv") == 0
-    monkeypatch.setenv(variable, "many")
-    assert export(runs, tmp_path / "out.csv") == 0
-
-
-def test_from_a_bare_checkout(runs, tmp_path):
-    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
-    command = [sys.executable, "-W", "error", str(SCRIPT), "--tensorboard-dir", str(runs)]
-    result = subprocess.run(
-        [*command, "--csv-out", "out.csv"],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-    )
-    assert (result.returncode, result.stderr) == (0, "")
-    assert (tmp_path / "out.csv").read_text().startswith(DEFAULT)
-    missing = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
-    assert missing.returncode == 2
-    assert missing.stderr.count("\n") == 1

@@ -9,7 +9,6 @@ from stable_nalu.result.records import cells_of
 from tests.exported import EXPORTED, main_of
 
 ROOT = Path(__file__).resolve().parents[2]
-SCRIPT = ROOT / "export" / "summarize.py"
 JUDGED = ROOT / "tests" / "statistics" / "fixtures" / "stats-in.csv"
 
 

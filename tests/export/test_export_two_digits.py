@@ -89,27 +89,6 @@ def test_a_file_for_every_folder_of_runs(tmp_path):
     assert list(frames[0]["step"]) == [0, 3]
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ([], "argument --tensorboard-dir: missing; name the parent folder"),
-        (
-            ["--tensorboard-dir", "{tmp}/none", "--csv-out", "x"],
-            "argument --tensorboard-dir: cannot read ",
-        ),
-        (
-            ["--tensorboard-dir", "{tmp}", "--csv-out", "x", "--from-parent-folder"],
-            "argument --tensorboard-dir: there are no folders of runs in ",
-        ),
-    ],
-)
-def test_mistakes(words, message, tmp_path, capsys):
-    assert main([word.replace("{tmp}", str(tmp_path)) for word in words]) == 2
-    error = capsys.readouterr().err
-    assert error.startswith("two_digit_mnist_reader.py: error: ")
-    assert message in error
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("key", "stem", "states", "loss"),

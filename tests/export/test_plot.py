@@ -1,7 +1,5 @@
 """`export/plot.py`, in process."""
 
-import sys
-
 import pytest
 
 from stable_nalu.statistics import small_divisors
@@ -97,11 +95,6 @@ def test_weights_that_an_export_lacks(tmp_path, capsys):
     assert "one file" in refused(capsys, "--csv", str(path), str(path), "--kind", "path")
 
 
-def test_the_list(capsys):
-    assert plot(["--list"]) == 0
-    assert "nips-sltr-in2" in capsys.readouterr().out
-
-
 def test_refusals(mine, tmp_path, capsys):
     assert "did you mean" in refused(capsys, "nips-sltr-in22")
     assert "--list" in refused(capsys)
@@ -112,8 +105,3 @@ def test_refusals(mine, tmp_path, capsys):
     assert "2 labels are given for 1 files" in refused(capsys, *two)
     odd = ("--csv", str(mine), "--label", "a\udcff")
     assert r"label 'a\udcff' is not text; write it in UTF-8" in refused(capsys, *odd)
-
-
-def test_the_package_is_drawn_without_a_window(capsys):
-    plot(["--list"])
-    assert "matplotlib.backends.backend_tkagg" not in sys.modules

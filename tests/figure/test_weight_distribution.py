@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from stable_nalu.figure.style import drawing
-from stable_nalu.figure.weight_distribution import _STARTS, main
+from stable_nalu.figure.weight_distribution import main
 from stable_nalu.figure.weights import COLUMNS, STARTS, Shares, Weights, draw, rows
 from stable_nalu.result import command
 
@@ -119,10 +119,6 @@ def test_the_table_alone_goes_to_standard_output(capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == '"init","bin.low","bin.high","count","share"'
     assert len(lines) == 3
-
-
-def test_the_parser_knows_every_start():
-    assert sorted(_STARTS) == sorted(STARTS)
 
 
 @pytest.mark.parametrize(

@@ -13,19 +13,6 @@ def plan(command: str, spec=SPEC):
     return spec.plan(command.split())
 
 
-@pytest.mark.parametrize(
-    ("words", "seeds"),
-    [
-        ("7", [7]),
-        ("0-4", [0, 1, 2, 3, 4]),
-        ("0,3,9", [0, 3, 9]),
-        ("0-2,9 20 30-31", [0, 1, 2, 9, 20, 30, 31]),
-    ],
-)
-def test_seeds(words, seeds):
-    assert [c.seed for c in plan(f"--seed {words}").configs] == seeds
-
-
 def test_published_sweep_of_seeds_and_ranges():
     planned = plan(f"--seed 0-24 --interpolation-range {NINE}")
     assert len(planned) == 225
@@ -43,12 +30,6 @@ def test_ranges_are_paired():
     pairs = [(c.interpolation_range, c.extrapolation_range) for c in planned.configs]
     assert pairs == [([1, 2], [2, 6]), ([3, 4], [4, 8])]
     assert planned.description == "2 runs = 2 ranges"
-
-
-def test_ranges_of_unequal_number_are_refused():
-    with pytest.raises(OptionError, match="2 ranges cannot be paired with 3") as raised:
-        plan("--interpolation-range [1,2] [3,4] [5,6] --extrapolation-range [2,6] [4,8]")
-    assert raised.value.flag == "--extrapolation-range"
 
 
 def test_other_flags_multiply_and_vary_between_ranges_and_seeds():

@@ -103,30 +103,6 @@ def test_durations():
     assert [duration(s) for s in (30, 90, 5400, 2e5)] == ["30 s", "1.5 min", "1.5 h", "2.31 days"]
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["nips-sltr"], "did you mean"),
-        (["nips-sltr-in2", "--model", "nmu"], "has no model 'nmu'; it has realnpu_baseline"),
-        (["nips-sltr-in2", "--seeds", "4-0"], "argument --seeds: '4-0' runs backwards; write 0-4"),
-        (["nips-sltr-in2", "--seeds", "0,0"], "argument --seeds: 0 is given twice; give every"),
-        ([], "argument KEY: no experiment is named; write one, --list to see them all"),
-        (["nips-sltr-in2", "nmru"], "unexpected word 'nmru'; see --help"),
-        (["nips-sltr-in2", "--format", "pfd"], "'pfd' is not a choice; did you mean pdf?"),
-        (["nips-sltr-in2", "--max-iterations", "-1"], "argument --max-iterations: -1 is too small"),
-    ],
-)
-def test_mistakes_are_said(words, message, capsys):
-    try:
-        code = command.main(words)
-    except SystemExit as end:
-        code = end.code
-    assert code == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("reproduce.py: error: ")
-    assert message in line
-
-
 def test_points_are_matched_by_number_or_text():
     assert same_point(0.1, "0.10")
     assert same_point("U[-2, 2]", "U[-2,2]")

@@ -4,7 +4,6 @@ import pytest
 
 from stable_nalu.options import OptionError
 from stable_nalu.task import SCRIPTS
-from tests.experiments.scripts import assert_an_interruption_changes_nothing
 
 NAMES = {
     "identity_autoencoder": [
@@ -183,57 +182,3 @@ def test_bad_input(script, words, flag, problem):
     with pytest.raises(OptionError, match=problem) as refused:
         SCRIPTS[script].plan(words.split())
     assert refused.value.flag == flag
-
-
-# Of programs, within a block of batches that were drawn at once, and at its end.
-PROGRAMS = (
-    "--batch-size 8 --hidden-size 8 --max-iterations 21 --program programs --layer-type UGRNN"
-)
-WORLDS = (
-    "--episodes-per-update 8 --hidden-size 8 --eval-stimuli [5,6] --eval-episodes 9 "
-    "--log-interval 4 --max-iterations 9"
-)
-MYSTERY = (
-    "--input-size 8 --output-size 4 --train-size 70 --test-size 40 --log-interval 2 --max-epochs 7"
-)
-PICTURES = (
-    "--image-size 40 --max-digits 2 --min-distance 5 --batch-size 4 --valid-images 9 "
-    "--test-images 17 --log-interval 2 --max-iterations 7"
-)
-DROPPED = (
-    "--cnn small --cnn-dropout 0.5 --batch-size 4 --interpolation-length 30 "
-    "--extrapolation-lengths [1,20] --test-repeats 1 --max-epochs 3"
-)
-GUMBEL = "--layer-type GumbelNAC --seed 0-1"
-IDENTITY = "--layer-type Tanh --train-sampling uniform --log-interval 4 --max-iterations 9"
-
-
-@pytest.mark.parametrize(
-    ("script", "words", "at"),
-    [
-        ("identity_autoencoder", f"{IDENTITY} --seed 0-1", 6),
-        ("notebook_addition", "--train-size 50 --log-interval 4 --max-iterations 9", 6),
-        ("mystery_arithmetic", f"{MYSTERY} --shuffle", 5),
-        # Its weights take turns; the last unit.
-        ("mystery_arithmetic", f"{MYSTERY} --layer-type MultiWeightNAU", 7),
-        ("program_evaluation", PROGRAMS, 13),
-        ("program_evaluation", PROGRAMS, 16),
-        ("program_evaluation", PROGRAMS, 19),
-        ("gridworld_time", WORLDS, 6),
-        (
-            "mnist_counting",
-            "--cnn mlp8 --extrapolation-lengths [1,20] --test-repeats 1 "
-            "--interpolation-length 5 --max-epochs 4",
-            2,
-        ),
-        # Masks of dropout come from a generator, too.
-        ("mnist_counting", DROPPED, 2),
-        ("simple_function_recurrent", f"{GUMBEL} --extrapolation-length 15 --max-iterations 9", 4),
-        ("number_translation", f"{GUMBEL} --max-epochs 6", 4),
-        ("even_digit_count", PICTURES, 5),
-        ("even_digit_count", f"{PICTURES} --train-images 6", 5),
-    ],
-)
-def test_an_interrupted_run_ends_as_if_nothing_had_happened(script, words, at, monkeypatch):
-    words = (*words.split(), "--workers", "1")
-    assert_an_interruption_changes_nothing(monkeypatch, script, words, at)

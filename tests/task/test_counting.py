@@ -150,19 +150,6 @@ def test_what_is_logged_and_exported(tmp_path, capsys):
     assert len(table) == 6
 
 
-@pytest.mark.slow
-def test_a_nac_learns_to_count_beyond_the_length_of_training():
-    """Two thousand updates in 64-bit floats on 8 x 8 digits, as the prototype had it."""
-    words = ("--cnn", "mlp8", "--sequence-loss", "all", "--max-epochs", "500", "--workers", "1")
-    words += ("--batch-size", "32", "--learning-rate", "3e-3", "--log-interval", "1000")
-    words += ("--pytorch-precision", "64", "--extrapolation-lengths", "[1,100]", "--no-save")
-    assert run(SCRIPT, *words) == 0
-    (name,) = run_names(SCRIPT, *words)
-    log = read(name)
-    assert log.series("metric/test/extrapolation/1/acc")[500] > 0.85
-    assert log.series("metric/test/extrapolation/100/mae")[500] < 5
-
-
 @needs_mnist
 def test_real_images_are_read_and_trained_on():
     words = ("--digit-source", "mnist", "--data-dir", str(MNIST), "--max-epochs", "0")

@@ -180,14 +180,3 @@ def test_a_nalu_that_counts_overflows_from_its_usual_start(seed):
 
     assert largest("default") > 1e10
     assert largest("truncated") < 1
-
-
-@pytest.mark.slow
-def test_a_register_that_counts_learns_to_wait():
-    """A thousand updates of the recurrent NAC: 8 of 10 in training, as the prototype had."""
-    words = ("--max-iterations", "1000", "--seed", "0", "--workers", "1", "--no-save")
-    words += ("--eval-interval", "1000", "--eval-stimuli", "[8,12]", "--eval-episodes", "200")
-    assert run(SCRIPT, *words) == 0
-    (name,) = run_names(SCRIPT, *words)
-    log = read(name)
-    assert log.series("metric/train/reward")[1000] > 8

@@ -7,14 +7,11 @@ import torch
 from stable_nalu.network.dense import ACTIVATIONS, Dense
 from stable_nalu.network.units import IdentityNetwork
 from stable_nalu.result.exporters import any_runs, write_curves
-from stable_nalu.result.run_parser import curve_points
-from stable_nalu.tags import ERROR_CURVE, TEXT_SUFFIX
 from stable_nalu.task import SCRIPTS
 from stable_nalu.task.identity_autoencoder import IdentityTask
-from tests.experiments.scripts import read, run, run_names
+from tests.experiments.scripts import run
 
 SCRIPT = "identity_autoencoder"
-CURVE = f"{ERROR_CURVE}{TEXT_SUFFIX}"
 
 
 def batch(words: str, task: IdentityTask | None = None):
@@ -98,26 +95,3 @@ def test_curves_that_were_never_logged(tmp_path, capsys):
     words = ("--tensorboard-dir", str(tmp_path / "tensorboard" / "t"), "--csv-out", str(out))
     assert any_runs((*words, "--curve-out", str(tmp_path / "curves.csv"))) == 2
     assert "--curve-out: no run has a curve" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_networks_fail_beyond_their_range():
-    """Figure 1 by four models of a thousand iterations: errors at its ends, and inside."""
-    at_the_ends, inside = {}, {}
-    for unit in ("Hardtanh", "Tanh", "ReLU6", "Softsign", "Sigmoid", "PReLU", "NAC"):
-        words = ("--layer-type", unit, "--seed", "0-3", "--max-iterations", "1000", "--no-save")
-        assert run(SCRIPT, *words, "--workers", "1") == 0
-        curves = [
-            curve_points(read(name).values[1000, CURVE][0]) for name in run_names(SCRIPT, *words)
-        ]
-        ends = [error for curve in curves for x, error in curve if abs(float(x)) == 20]
-        within = [error for curve in curves for x, error in curve if abs(float(x)) <= 5]
-        at_the_ends[unit] = sum(ends) / len(ends)
-        inside[unit] = sum(within) / len(within)
-    saturating = [
-        at_the_ends[unit] for unit in ("Hardtanh", "Tanh", "ReLU6", "Softsign", "Sigmoid")
-    ]
-    assert min(saturating) > 12
-    assert at_the_ends["PReLU"] < 0.5
-    assert at_the_ends["NAC"] < 0.1
-    assert max(inside.values()) < 0.15

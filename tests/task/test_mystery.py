@@ -115,32 +115,3 @@ def test_the_loss_of_an_epoch_is_the_mean_of_its_batches():
         losses = [((model(x) - t) ** 2).mean().item() for x, t in own.batches(0)]
     assert len(losses) == 3
     assert log.series("loss/train/epoch")[0] == pytest.approx(sum(losses) / 3, rel=1e-5)
-
-
-ARTICLE = {"vanilla": ("--layer-type", "vanilla"), "NAC": ("--layer-type", "NAC"), "article": ()}
-GATED = {name: ("--nalu-variant", name) for name in ("two-nac", "shared")}
-
-
-@pytest.mark.slow
-def test_the_articles_claims():
-    """Two problems, trained as long as the article does; squashed gates only half as long."""
-    logs = {}
-    for epochs, models in ((250, ARTICLE), (125, GATED)):
-        for name, words in models.items():
-            words = (*words, "--seed", "0-1", "--workers", "1", "--no-save", "--log-interval")
-            words = (*words, "125", "--max-epochs", str(epochs))
-            assert run(SCRIPT, *words) == 0
-            logs[name] = [read(one) for one in run_names(SCRIPT, *words)]
-
-    def errors(name: str, epoch: int = 250, of: str = "test") -> np.ndarray:
-        tag = f"metric/{of.replace('/', '/mse/', 1)}" if "/" in of else f"metric/{of}/mse"
-        return np.array([log.series(tag)[epoch] for log in logs[name]])
-
-    for of in ("train", "test"):
-        assert (errors("article", of=of) < errors("vanilla", of=of) / 2).all()
-        for gated in GATED:
-            assert (errors(gated, 125, of) > errors("article", 125, of)).all()
-    assert (errors("NAC", of="train") < errors("vanilla", of="train")).all()
-    # They swap places on test rows: on average, a problem of few products may keep them.
-    assert errors("NAC").mean() > errors("vanilla").mean()
-    assert max(*errors("NAC", of="test/add"), *errors("NAC", of="test/sub")) < 1

@@ -67,39 +67,6 @@ def test_these_errors_do_cause_restarts():
     assert counts["noisy"] > 0
 
 
-def test_more_than_the_maximum_must_be_stored():
-    rule = RestartRule(1, 10, 10, 1.0)
-    due = []
-    for iteration in range(11):
-        rule.record(np.array([2.0]))
-        due += rule.due(iteration)
-    assert due == [0]
-    exact = RestartRule(1, 10, 11, 1.0)
-    exact.record(np.array([2.0]), times=11)
-    assert exact.due(10) == []
-
-
-def test_nothing_is_due_at_iteration_zero():
-    rule = RestartRule(1, 1, 0, 1.0)
-    rule.record(np.array([2.0]), times=9)
-    assert rule.due(0) == []
-    assert rule.due(1) == [0]
-
-
-def test_runs_restart_alone():
-    kinds = ("constant", "falling", "rising", "noisy")
-    series = [errors(kind, 600, 7) for kind in kinds]
-    together = RestartRule(4, 10, 50, 1.0)
-    alone = [RestartRule(1, 10, 50, 1.0) for _ in kinds]
-    for iteration, now in enumerate(zip(*series, strict=True)):
-        together.record(np.array(now))
-        due = together.due(iteration)
-        for run, rule in enumerate(alone):
-            rule.record(np.array([now[run]]))
-            assert (run in due) == bool(rule.due(iteration))
-    assert together.counts == [rule.counts[0] for rule in alone]
-
-
 def test_recording_several_times_at_once_is_recording_one_by_one():
     once, often = RestartRule(1, 10, 50, 1.0), RestartRule(1, 10, 50, 1.0)
     for value in (2.0, 2.0, 3.0):
@@ -115,23 +82,6 @@ def test_infinite_and_undefined_errors_never_restart():
         rule = RestartRule(1, 10, 5, 1.0)
         rule.record(np.array([value]), times=100)
         assert rule.due(10) == []
-
-
-def test_a_saved_state_continues():
-    series = errors("noisy", 600, 7)
-    going = RestartRule(2, 10, 50, 1.0)
-    for iteration in range(100):
-        going.record(series[iteration].repeat(2))
-        going.due(iteration)
-    resumed = RestartRule(2, 10, 50, 1.0)
-    for run in range(2):
-        resumed.set_state(run, going.get_state(run))
-    for iteration in range(100, 600):
-        for rule in (going, resumed):
-            rule.record(series[iteration].repeat(2))
-        assert going.due(iteration) == resumed.due(iteration)
-    assert going.counts == resumed.counts
-    assert going.counts[0] > 1
 
 
 @pytest.mark.parametrize("unit", ["SigmoidNAU", "ScaledSigmoidNAU", "ReRegualizedLinearNAC"])

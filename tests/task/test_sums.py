@@ -178,17 +178,6 @@ def test_a_diverged_run_ends_at_the_log_point_and_others_go_on(short, capsys, mo
     assert math.isfinite(other["loss_train"])
 
 
-def test_seeds_of_one_command_are_the_runs_of_single_commands(short):
-    argv = ["--layer-type", "GumbelNAC", "--max-iterations", "2", "--operation", "mul"]
-    assert run_script(SCRIPT, [*argv, "--seed", "0-1"]) == 0
-    assert run_script(SCRIPT, [*argv, "--seed", "1", "--name-prefix", "alone"]) == 0
-    first, second, alone = results(SCRIPT)
-    assert alone.pop("name_prefix") == "alone"
-    assert second == alone
-    assert first["loss_train"] != second["loss_train"]
-    assert logged(f"{SCRIPT}/gumbelnac_mul_1_e-15") == logged("alone/gumbelnac_mul_1_e-15")
-
-
 def test_simple_task_in_float64(short):
     argv = ["--simple", "--layer-type", "LSTM", "--max-iterations", "1"]
     assert run_script(SCRIPT, [*argv, "--pytorch-precision", "64"]) == 0

@@ -4,7 +4,6 @@ import torch
 from stable_nalu.dataset.number_translation import encode, split_numbers, words_of
 from stable_nalu.layer import GeneralizedCell
 from stable_nalu.network.number_translation import NumberReaderNetwork, NumberTranslationNetwork
-from stable_nalu.task import SCRIPTS
 from stable_nalu.task.number_translation import TranslationTask
 from stable_nalu.task.run import run_script
 from tests.sequence_runs import logged, results
@@ -73,24 +72,6 @@ def test_no_epochs():
     assert record["loss_train"] > 0
 
 
-def test_a_diverged_run_ends(monkeypatch):
-    monkeypatch.setattr(TranslationTask, "log_interval", 2)
-    build = TranslationTask.network
-
-    def broken(self, config, layer_options):
-        network = build(self, config, layer_options)
-        network.reset_parameters = lambda: torch.nn.init.constant_(network.embedding, torch.inf)
-        return network
-
-    monkeypatch.setattr(TranslationTask, "network", broken)
-    assert run_script(SCRIPT, ["--max-epochs", "6"]) == 3
-    log = logged(f"{SCRIPT}/nalu_0")
-    assert [step for step, _ in log["/diverged/text_summary"]] == [7]
-    assert [step for step, _ in log["loss/train/total"]] == [*range(1, 7)]
-    (record,) = results(SCRIPT)
-    assert record["loss_train"] is None
-
-
 PAPER = (
     *("--number-range", "paper", "--head", "final", "--embedding-size", "3"),
     *("--hidden-size", "4", "--max-epochs"),
@@ -143,30 +124,3 @@ def check_traces(log, numbers, network):
     text = log[f"trace/{number}/text_summary"][0][1].decode().splitlines()
     assert [line.split(" | ")[0].strip("| ") for line in text[2:]] == words
     assert sum(tag.startswith("trace/") for tag in log) == 8
-
-
-def train_and_read(unit_name, *words):
-    """Return the last row of errors of both seeds."""
-    words = ("--layer-type", unit_name, "--seed", "0-1", "--no-save", "--workers", "1", *words)
-    assert run_script(SCRIPT, ["--number-range", "paper", "--head", "final", *words]) == 0
-    (config, other) = (
-        SCRIPTS[SCRIPT].plan(["--number-range", "paper", "--head", "final", *words]).configs
-    )
-    found = []
-    for one in (config, other):
-        log = logged(SCRIPTS[SCRIPT].run_name(one))
-        found.append({name: log[f"metric/{name}/mae"][-1][1] for name in SPLITS})
-    return found
-
-
-@pytest.mark.slow
-def test_a_nac_cannot_leave_its_bound():
-    """No answer exceeds the width of the LSTM: 32, and the mean of max(0, n - 32) is the bound."""
-    (errors, _) = train_and_read(
-        "NAC", *("--embedding-size", "32", "--hidden-size", "32", "--learning-rate", "1e-2"),
-        *("--max-epochs", "500"),
-    )  # fmt: skip
-    splits = split_numbers(0, "paper")
-    for name in SPLITS:
-        bound = sum(max(0, n - 32) for n in splits[name]) / len(splits[name])
-        assert bound < errors[name] < bound + 10

@@ -10,7 +10,6 @@ from math import sqrt
 import pytest
 
 from stable_nalu import papers
-from stable_nalu.errors import UsageError
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.paper.published import published
 from stable_nalu.result import command, stored
@@ -264,22 +263,6 @@ def test_a_sceptic_finds_what_trained_a_number():
         assert bool(row["versions"]) == bool(row["engine"]) == bool(known)
 
 
-def test_what_is_drawn_only_is_said(made_up):
-    """For how many of a paper's figures a published number exists, by the files of those."""
-    tables, _ = tables_of_the_checkout()
-    row = next(one for one in tables["top"][1] if one["paper"].startswith("Learning Division"))
-    own = [
-        key
-        for key in stored.kept_keys()
-        if EXPERIMENTS[key].shown and EXPERIMENTS[key].shown[0].paper.key == "division"
-    ]
-    told = (str(len(own)), str(sum(bool(published(key)) for key in own)))
-    assert (row["figures and tables here"], row["with a published number"]) == told
-    assert f"is known for {told[1]} of the {told[0]} figures and tables that are here" in text_of(
-        PAGE
-    )
-
-
 def test_differences_are_listed_with_their_notes(tmp_path):
     write(MADE_UP, tmp_path / "data", range(100), share=0.5)
     (tmp_path / notes.NOTES).write_text("## simple_mul / nalu/mul\n\nMade\n<b>up</b>.\n")
@@ -300,26 +283,6 @@ def test_what_was_not_run_has_a_reason(made_up):
     assert (rows["simple_mul"]["runs"], rows["simple_mul"]["planned"]) == ("440", "500")
     assert rows["loss_landscape"]["why"] == "Needs no training."
     assert all(row["why"] for row in rows.values())
-
-
-def test_rates_at_both_thresholds():
-    """An NAC on sums is solved 102 times at an epsilon of 1e-5, and 185 times at 1e-4."""
-    rows = lines_of(PAGE, "thresholds")
-    for key, model, counts in (
-        ("benchmark_sltr_add", "NAC", (102, 185)),
-        ("nips-sltr-in10", "realnpu_modified", None),
-    ):
-        own = [row for row in rows if (row["key"], row["model"]) == (key, model)]
-        sums = [sum(int(row[f"solved at {at}"]) for row in own) for at in ("1e-5", "1e-4")]
-        runs = [run for run in kept_runs(PAGE, key) if run["model"] == model]
-        assert sums[0] == sum(run["solved"] == "1" for run in runs)
-        assert sums[1] >= sums[0]
-        assert counts in (None, tuple(sums))
-
-
-def test_revisions_with_changes_are_named_so():
-    assert page.revision_text("0123456789abcdef-dirty") == "01234567-changed"
-    assert page.revision_text("0123456789abcdef") == "01234567"
 
 
 def test_the_page_needs_nothing_else(made_up):
@@ -356,19 +319,6 @@ def test_pictures_that_a_new_page_does_not_show_are_removed(tmp_path):
     stored.path_of(MADE_UP, tmp_path / "data").unlink()
     make(tmp_path)
     assert [path.name for path in (tmp_path / "pictures").iterdir()] == [other.name]
-
-
-def test_notes_may_be_general():
-    texts = {"simple_mul": "figure", "simple_mul/nmu": "model"}
-    assert notes.note(texts, "simple_mul", "nmu", "mul") == "model"
-    assert notes.note(texts, "simple_mul", "nalu", "mul") == "figure"
-    assert notes.note({}, "simple_mul", "nalu", "mul") == ""
-
-
-def test_reasons_need_their_columns(tmp_path):
-    (tmp_path / notes.REASONS).write_text("a,b\n1,2\n")
-    with pytest.raises(UsageError, match="columns are not key, reason"):
-        notes.read_reasons(tmp_path)
 
 
 def test_headline(tmp_path):

@@ -47,20 +47,6 @@ def test_rows_do_not_depend_on_the_seed_of_the_run():
     assert errors[0] == errors[1]
 
 
-@pytest.mark.parametrize(
-    ("words", "inputs", "targets"),
-    [
-        (("--seed", "0-4"), 1, 1),
-        (("--seed", "0-4", *RANGES), 2, 2),
-        (("--seed", "0-4", "--input-size", "100", "--subset-ratio", "0.1"), 1, 5),
-    ],
-)
-def test_runs_with_equal_rows_share_them(words, inputs, targets):
-    rows = evaluation_set(*words)
-    assert rows._x.shape[0] == inputs
-    assert rows._t.shape[0] == targets
-
-
 @pytest.mark.parametrize("unit", ["ReRegualizedLinearMNAC", "NRU", "NALU"])
 @pytest.mark.parametrize(
     "words",
@@ -107,14 +93,3 @@ def test_inputs_of_an_evaluation_are_not_recorded_for_the_z_penalty():
     expected = model.regualizer({"z"})["z"].item()
     evaluate(model, [evaluation_set()], eval_mode=True)
     assert model.regualizer({"z"})["z"].item() == expected
-
-
-@pytest.mark.parametrize(("eval_mode", "equal"), [(True, False), (False, True)])
-def test_the_curriculum_evaluates_in_training_mode(eval_mode, equal):
-    # The NRU has another formula in training.
-    (model,) = networks(1, unit="NRU")
-    rows = evaluation_set("--interpolation-range", "[-2,2]")
-    with torch.no_grad():
-        in_training = rows.squares(model).mean((-2, -1))
-    (error,) = evaluate(model, [rows], eval_mode=eval_mode)
-    assert torch.equal(error, in_training) == equal

@@ -90,21 +90,6 @@ def test_beta_moves_before_it_is_used():
     assert used == [1e-5] * 3 + [1e-4] * 5
 
 
-def test_beta_of_the_curriculum_only_grows():
-    model = Penalised(NUMBERS)
-    words = ("--regualizer-npu-w", "--regualizer-beta-step", "1", "--regualizer-beta-end", "5e-5")
-    config = configuration("single_layer_curriculum", *words)
-    penalties = Penalties([config], model, stacked=False, beta_only_grows=True)
-    used = [at(penalties, iteration)["W-NPU"] for iteration in range(4)]
-    assert used == [1e-5, 1e-4, 1e-4, 1e-4]
-
-
-def test_a_term_without_weight_is_not_computed():
-    model, penalties = build("--regualizer-oob", "0")
-    penalties.total(penalties.weights(0))
-    assert model.asked == {"W": 0, "g": 1, "z": 0, "W-OOB": 0, "W-NPU": 0, "g-NPU": 0}
-
-
 def test_no_penalty_at_all():
     model = Penalised({"W": 1.0, "W-OOB": None})
     _, penalties = build(model=model)

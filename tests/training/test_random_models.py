@@ -102,11 +102,3 @@ def test_a_run_goes_on_bit_for_bit(seeds, tmp_path):
     assert train(tmp_path / "parts", SCRIPT, *words, *again) == 0
     assert train(tmp_path / "whole", SCRIPT, *words, "--max-iterations", "6") == 0
     assert_identical(trained(tmp_path / "parts"), trained(tmp_path / "whole"))
-
-
-def test_runs_give_the_same_numbers_alone_and_together(tmp_path):
-    words = (*WORDS, "--max-iterations", "6")
-    assert train(tmp_path / "together", SCRIPT, *words, "--seed", "0-2") == 0
-    for seed in "012":
-        assert train(tmp_path / "alone", SCRIPT, *words, "--seed", seed) == 0
-    assert_identical(trained(tmp_path / "alone"), trained(tmp_path / "together"))

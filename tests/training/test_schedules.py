@@ -13,12 +13,6 @@ def test_temperature(iteration):
     assert temperature(iteration) == max(0.5, math.exp(-1e-5 * iteration))
 
 
-def test_temperature_ends_at_one_half():
-    assert temperature(0) == 1
-    assert temperature(69_314) > 0.5
-    assert temperature(69_315) == 0.5
-
-
 def test_saturation():
     assert saturation(0) == 0
     assert saturation(100_000) == pytest.approx(1 - 1 / math.e)
@@ -35,12 +29,6 @@ def test_linear_ramp(iteration, expected):
 @pytest.mark.parametrize(("iteration", "expected"), [(0, 1), (100, 1), (150, 0.5), (200, 0)])
 def test_a_ramp_that_ends_before_it_starts_falls(iteration, expected):
     assert PenaltyRamp("linear", [200], [100]).at(iteration).tolist() == [expected]
-
-
-def test_each_run_has_its_own_ramp():
-    ramp = PenaltyRamp("linear", [0, 100], [100, 300])
-    assert ramp.at(50).tolist() == [0.5, 0]
-    assert ramp.at(200).tolist() == [1, 0.5]
 
 
 def test_exponential_ramp_ignores_its_ends():

@@ -10,7 +10,7 @@ from stable_nalu.functional import mnac
 from stable_nalu.layer import MultiWeightNAULayer
 from stable_nalu.task import SCRIPTS
 from stable_nalu.task.arithmetic import SingleLayerTask
-from stable_nalu.training.step import TrainingStep, per_run_value
+from stable_nalu.training.step import TrainingStep
 from tests.training.configurations import Penalised, configuration, configurations
 
 X = torch.tensor([[1.5, -2.0], [0.5, 3.0], [1.0, 1.0]])
@@ -86,13 +86,6 @@ def test_gumbel_layers_cool_down():
         assert model.layer_1.layer.tau.item() == pytest.approx(expected, rel=1e-6)
 
 
-def test_the_gumbel_gate_of_a_nalu_does_not():
-    model, step = build("--layer-type", "NALU", "--nalu-gate", "gumbel")
-    before = [p.clone() for p in model.parameters()]
-    step.prepare(10**6)
-    assert all(torch.equal(p, b) for p, b in zip(model.parameters(), before, strict=True))
-
-
 def test_iteration_reaches_layers_that_read_it():
     model = MultiWeightNAULayer(2, 1, nac_oob="clip", W_set_count=3)
     _, step = build("--learning-rate", "0.1", model=model)
@@ -121,19 +114,6 @@ def test_norm_is_clipped_before_values():
     torch.testing.assert_close(step.run(0, X, T).gradients[0], expected)
 
 
-def test_parameters_are_clamped_after_the_step():
-    model, step = build(*NMU, "--learning-rate", "10", "--mnac-epsilon", "0.125")
-    for iteration in range(3):
-        step.run(iteration, X, T)
-        assert set(model.layer_1.layer.W.flatten().tolist()) <= {0.125, 1.0}
-
-
-def test_with_a_penalty_instead_they_are_not():
-    model, step = build(*NMU, "--learning-rate", "10", "--oob-mode", "regualized")
-    step.run(0, X, T)
-    assert model.layer_1.layer.W.abs().max() > 1
-
-
 def test_a_model_without_trainable_parameters_learns_after_the_step():
     model, step = build("--layer-type", "GradientBanditNAC")
     for iteration in range(3):
@@ -156,17 +136,6 @@ def test_the_criterion_not_the_total_reaches_the_hook():
     assert seen[0].item() == result.criterion.item()
     assert result.total.item() > seen[0].item()
     assert not seen[0].requires_grad
-
-
-def test_values_that_agree_are_numbers():
-    configs = configurations("single_layer", "--seed", "0-1", "--learning-rate", "0.1")
-    assert per_run_value(configs, "learning_rate") == 0.1
-    assert per_run_value(configs, "clip_grad_norm") is None
-    assert per_run_value(configs, "unknown", 7) == 7
-    configs = configurations("single_layer", "--learning-rate", "0.1", "0.2")
-    rates = per_run_value(configs, "learning_rate")
-    assert rates.dtype == torch.float64
-    assert rates.tolist() == [0.1, 0.2]
 
 
 def stacked_and_single(*words, unit):

@@ -12,7 +12,6 @@ import pytest
 import torch
 
 import stable_nalu as sn
-from stable_nalu.result import export
 from stable_nalu.training.loop import Training
 
 SCRIPT = "single_layer_benchmark"
@@ -157,10 +156,3 @@ def test_other_threads_print_while_one_trains(monkeypatch, capsys):
     train()
     assert capsys.readouterr().out == "".join(printed)
     assert len(printed) > 2
-
-
-def test_no_process_is_started_to_read_what_one_has_trained(monkeypatch):
-    """More processes import the main program anew, and without a guard would train again."""
-    monkeypatch.setattr(export, "_BYTES_PER_WORKER", 1)
-    monkeypatch.setattr(export, "ProcessPoolExecutor", None)
-    assert train(seed=range(3))["seed"].nunique() == 3

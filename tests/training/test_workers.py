@@ -11,7 +11,7 @@ from stable_nalu.task import run
 from stable_nalu.training import shell, workers
 from stable_nalu.training.checkpoint import model_file
 from stable_nalu.training.runs import StackResult
-from tests.ensemble.plans import assert_identical, fork, roots, start, train, train_in_fork, trained
+from tests.ensemble.plans import assert_identical, fork, roots, start, train, trained
 from tests.experiments.scripts import run_names
 from tests.processes import until, work_of_session
 
@@ -110,25 +110,6 @@ def test_workers_stop_when_their_parent_is_killed(tmp_path):
         )
     stopped = [run.checkpoint["epoch"] for run in trained(tmp_path).values()]
     assert all(0 < epoch < 200_000 for epoch in stopped)
-
-
-RANGES = ("--interpolation-range", "[1,2]", "[-2,2]", "--extrapolation-range", "[2,6]")
-EIGHT = (*WORDS, *RANGES, "--max-iterations", "300", "--log-interval", "50")
-
-
-@pytest.fixture(scope="module")
-def alone(tmp_path_factory):
-    root = tmp_path_factory.mktemp("alone")
-    assert train(root, "single_layer", *EIGHT, "--ensemble-size", "1") == 0
-    return trained(root)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("largest", "workers"), [("8", "1"), ("3", "1"), ("3", "2"), ("1", "3")])
-def test_any_cut_gives_the_same_runs(largest, workers, alone, tmp_path):
-    cut = ("--ensemble-size", largest, "--workers", workers)
-    assert train_in_fork(tmp_path, "single_layer", *EIGHT, *cut) == 0
-    assert_identical(alone, trained(tmp_path))
 
 
 def end_after_the_first(train, stacks, processes, console, interruption):

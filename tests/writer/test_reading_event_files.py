@@ -55,20 +55,6 @@ def small(tmp_path):
     return events.path, ends
 
 
-def test_events_in_order(small):
-    path, _ = small
-    assert read(path) == (
-        [
-            Event(0.25, 0, ("a",), (0.0,)),
-            Event(1.25, 1000, ("a", "b"), (1.0, 1.0)),
-            Event(2.25, 2000, ("a",), (2.0,)),
-            Event(3.25, 3000, ("a", "/W/text_summary", "b"), (3.0, b"<pre>[1.]</pre>", 3.0)),
-            Event(4.25, 4000, ("c",), (4.0,)),
-        ],
-        None,
-    )
-
-
 def test_truncation_at_every_byte_keeps_the_whole_records(small):
     path, ends = small
     data = path.read_bytes()
@@ -136,19 +122,6 @@ def test_files_larger_than_one_block_of_checks(tmp_path):
     events, problem = read(writer.events.path)
     assert problem is None
     assert [event.values[0] for event in events] == list(range(3000))
-
-
-@pytest.mark.parametrize("value", [0.1, math.inf, -0.0, 1e-45])
-@pytest.mark.parametrize("step", [0, 1, 300, 5_000_000, -1])
-def test_numbers_survive(tmp_path, step, value):
-    events = EventFile.create_in(tmp_path)
-    for values in (["a"], ["a", "bb"]):
-        events.add(message(1e9 + 0.125, step, [(tag, value) for tag in values]))
-    events.close()
-    one, two = read(events.path)[0]
-    expected = float(np.float32(value))
-    assert one == (1e9 + 0.125, step, ("a",), (expected,))
-    assert two == (1e9 + 0.125, step, ("a", "bb"), (expected, expected))
 
 
 def test_fields_in_another_order_and_unknown_ones(tmp_path):

@@ -2,7 +2,6 @@
 
 import hashlib
 import math
-import struct
 import time
 
 import numpy as np
@@ -74,36 +73,6 @@ def write_run(folder):
     return next(folder.iterdir())
 
 
-def payloads(data):
-    """An independent walk over the records."""
-    position = 0
-    while position < len(data):
-        length, length_check = struct.unpack_from("<QI", data, position)
-        payload = data[position + 12 : position + 12 + length]
-        assert length_check == mask(bitwise(data[position : position + 8]))
-        assert struct.unpack_from("<I", data, position + 12 + length) == (mask(bitwise(payload)),)
-        yield payload
-        position += length + 16
-
-
-def test_protobuf_classes_and_the_own_reader_read_what_was_written(tmp_path):
-    events = [Event.FromString(p) for p in payloads(write_run(tmp_path).read_bytes())]
-    assert events[0].file_version == "brain.Event:2"
-    assert [event.step for event in events[1:]] == [0, 1000, 200_000]
-    valid, test, text, histogram = events[2].summary.value
-    assert (valid.tag, valid.simple_value) == ("metric/valid/interpolation", 1000.5)
-    assert (test.tag, test.simple_value) == ("metric/test/extrapolation", math.inf)
-    assert text.tag == "/network/layer_1/nac/W/text_summary"
-    assert text.tensor.string_val[0] == b"<pre>[[1000 1000]]</pre>"
-    assert text.metadata.plugin_data.plugin_name == "text"
-    assert (histogram.tag, histogram.histo.num) == ("network/layer_1/nac/W", 3)
-    reader = EventFileReader(next(tmp_path.iterdir()))
-    own = list(reader)
-    assert reader.problem is None
-    assert [event.step for event in own] == [0, 1000, 200_000]
-    assert own[1].values == (1000.5, math.inf, b"<pre>[[1000 1000]]</pre>")
-
-
 def test_tensorboard_reads_what_was_written(tmp_path):
     accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
     write_run(tmp_path)
@@ -152,13 +121,6 @@ def scalar_event(step):
 
 def steps(path):
     return [event.step for event in EventFileReader(path)]
-
-
-def test_a_new_file_holds_its_version_at_once(tmp_path):
-    events = EventFile.create_in(tmp_path)
-    assert events.path.name.startswith("events.out.tfevents.")
-    assert len(list(payloads(events.path.read_bytes()))) == 1
-    assert events.position == events.path.stat().st_size
 
 
 def test_events_reach_the_file_at_flush_or_when_many(tmp_path):
