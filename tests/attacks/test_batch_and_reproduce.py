@@ -20,8 +20,10 @@ def reproduce(name, says, words=""):
 
 
 test_words = attacks(
-    batch("seeds that run backwards", ("24", "0"), "24 0 --dry-run"),
-    batch("seeds in words", "a", "a b --dry-run"),
+    batch(
+        "seeds that run backwards", "FIRST_SEED: 24 0 runs backwards; write 0 24", "24 0 --dry-run"
+    ),
+    batch("seeds in words", "FIRST_SEED: 'a' is not a whole number; write one", "a b --dry-run"),
     batch("one seed alone", "0", "0 --dry-run"),
     batch("a half seed", "0.5", "0 0.5 --dry-run"),
     batch("negative seeds", "-", "--dry-run -- -3 -1"),
@@ -29,6 +31,9 @@ test_words = attacks(
     batch("too many words", "'3'", "0 1 2 3 4 --dry-run"),
     batch("seeds twice over", "--seeds", "0 1 --seeds 0-1 --dry-run"),
     batch("seeds that are none", "--seeds", "--seeds x --dry-run"),
+    batch("a list of seeds backwards", "--seeds: '4-0' runs backwards; write 0-4", "--seeds 4-0"),
+    batch("no time", "argument --time: '12' is not a time; write hours and", "--time 12"),
+    batch("two GPUs", "argument --gpus: 2 is not a choice; choose one of 0, 1", "--gpus 2"),
     batch("seeds of nothing", "--seeds", "--seeds= --dry-run"),
     batch("the same seed twice", "--seeds", "--seeds 1,1 --dry-run"),
     batch("a scheduler with a slip", "did you mean slurm", "--scheduler slrum"),
@@ -37,6 +42,9 @@ test_words = attacks(
     Attack("batch: a key that is none", "batch xyzzy", "xyzzy"),
     Attack("batch: a key in capitals", f"batch {KEY.upper()} --dry-run", KEY),
     Attack("batch: nothing for a key", "batch ''", "--list"),
+    Attack(
+        "batch: nothing", "batch", "NAME: no batch script or experiment is named; write one; --list"
+    ),
     Attack("batch: a path for a key", "batch ../../etc/passwd", "--list"),
     batch("a model with a slip", "nmru", "--model nmruu --dry-run"),
     batch("a model that is none", "nru", "--model xyzzy --dry-run"),
@@ -52,41 +60,58 @@ test_words = attacks(
     Attack("reproduce: a key with a slip", "reproduce nips-sltr-in22", "did you mean"),
     Attack("reproduce: a key that is none", "reproduce xyzzy", "--list"),
     Attack("reproduce: nothing for a key", "reproduce ''", "--list"),
-    reproduce("two keys", "nips-sltr-in10", "nips-sltr-in10 --dry-run"),
+    Attack(
+        "reproduce: nothing", "reproduce", "argument KEY: no experiment is named; write one, --list"
+    ),
+    reproduce("two keys", "unexpected word 'nips-sltr-in10'; see", "nips-sltr-in10 --dry-run"),
     reproduce("a format that is none", ("--format", "png"), "--format svg"),
     reproduce("no format", "--format", "--format"),
     reproduce("a model with a slip", "nmru", "--model nmruu --dry-run"),
+    reproduce("no model", "no model 'nmu'; it has realnpu_baseline", "--model nmu --dry-run"),
     reproduce("seeds that are none", "--seeds", "--seeds x --dry-run"),
     reproduce("seeds of nothing", "--seeds", "--seeds= --dry-run"),
-    reproduce("seeds that run backwards", ("--seeds", "0-3"), "--seeds 3-0"),
-    reproduce("the same seed twice", "--seeds", "--seeds 1,1 --dry-run"),
-    reproduce("no iterations", "--max-iterations", "--max-iterations -1"),
+    reproduce(
+        "seeds that run backwards", "--seeds: '3-0' runs backwards; write 0-3", "--seeds 3-0"
+    ),
+    reproduce(
+        "the same seed twice", "--seeds: 1 is given twice; give every", "--seeds 1,1 --dry-run"
+    ),
+    reproduce("no iterations", "--max-iterations: -1 is too small", "--max-iterations -1"),
     reproduce("no jobs", "--jobs", "--jobs 0 --dry-run"),
     reproduce("negative jobs", "--jobs", "--jobs -1 --dry-run"),
 )
 
 
-SITES: dict[str, str | bytes] = {
-    "an unknown entry": 'partitoin = "x"\n',
-    "an unknown table": '[slurm]\npartition = "x"\n',
-    "a number for a text": "partition = 5\n",
-    "a truth for a text": "account = true\n",
-    "a list for a text": 'queue = ["a"]\n',
-    "numbers in a list": "modules = [1, 2]\n",
-    "a list in a list": 'setup = [["a"]]\n',
-    "a text for the options": 'options = "no"\n',
-    "a scheduler that is none": 'scheduler = "slrum"\n',
-    "a line break in a partition": 'partition = "a\\n#SBATCH --wrap=x"\n',
-    "a line break in an option": 'options = ["--qos=a\\nrm -rf x"]\n',
-    "a line break in a folder": 'log_dir = "a\\nb"\n',
-    "an entry twice": 'queue = "a"\nqueue = "b"\n',
-    "no TOML": "partition: batch\n",
-    "an open quote": 'partition = "batch\n',
-    "not UTF-8": b'partition = "\xff"\n',
-    "UTF-16": 'partition = "a"\n'.encode("utf-16"),
-    "null bytes": b'partition = "a\x00"\n',
-    "a page": "<html></html>\n",
+LINE_BREAK = "holds a line break; write one line"
+SITES: dict[str | bytes, str] = {
+    'host = "a"': "unknown entry 'host'; known are scheduler, partition",
+    'partitoin = "x"': "unknown entry 'partitoin'; did you mean partition?",
+    '[slurm]\npartition = "x"': "unknown entry 'slurm'; known are",
+    "partition = 5": 'partition is a text; write partition = "…"',
+    "account = true": 'account is a text; write account = "…"',
+    'queue = ["a"]': 'queue is a text; write queue = "…"',
+    "modules = [1, 2]": 'modules is a list of texts; write modules = ["…"]',
+    'setup = [["a"]]': "setup is a list of texts",
+    'options = "no"': "options: 'no' is not an option of sbatch or bsub; write such as",
+    'scheduler = "slrum"': "scheduler 'slrum' is not a choice; did you mean slurm?",
+    'partition = "a\\n#SBATCH --wrap=x"': LINE_BREAK,
+    'options = ["--qos=a\\nrm -rf x"]': f"options: ['--qos=a\\nrm -rf x'] {LINE_BREAK}",
+    'log_dir = "a\\nb"': f"log_dir: 'a\\nb' {LINE_BREAK}",
+    'time = "720"': "'720' is not a time; write hours and minutes, such as 12:00",
+    "time = 12": 'time is a text; write time = "12:00"',
+    "memory = 0": "memory is a whole number of GB from 1 on; write memory = 8",
+    "memory = true": "memory is a whole number of GB from 1 on; write memory = 8",
+    "gpus = true": "gpus is 0 or 1; write gpus = 1",
+    "gpus = 2": "gpus is 0 or 1; write gpus = 1",
+    'queue = "a"\nqueue = "b"': "",
+    "partition: batch": "",
+    'partition = "batch': "",
+    b'partition = "\xff"': "",
+    'partition = "a"'.encode("utf-16"): "",
+    b'partition = "a\x00"': "",
+    "<html></html>": "",
 }
+"""A site file, and what is said of it: of what is no TOML, what Python says."""
 
 SITE = f"{PRINT} --site {{tmp}}/site.toml"
 
@@ -96,7 +121,7 @@ def site(content: str | bytes) -> Callable[[Place], object]:
 
 
 test_sites = attacks(
-    *(Attack(f"site: {what}", SITE, "site.toml", site(SITES[what])) for what in SITES),
+    *(Attack(f"site: {text!r}", SITE, ("site.toml: ", SITES[text]), site(text)) for text in SITES),
     Attack("site: not there", f"{PRINT} --site {{tmp}}/none.toml", ("--site", "none.toml")),
     Attack("site: a folder", f"{PRINT} --site {{tmp}}/here", "--site"),
     Attack("site: nothing", f"{PRINT} --site=", "--site"),
@@ -106,8 +131,8 @@ test_sites = attacks(
         ("none.toml", "STABLE_NALU_SITE"),
         env={"STABLE_NALU_SITE": "{tmp}/none.toml"},
     ),
-    Attack("a partition with a line break", f"{PRINT} --partition 'a\n#SBATCH -x'", "partition"),
-    Attack("an account with a line break", f"{PRINT} --account 'a\nb'", "account"),
+    Attack("a partition with a line break", f"{PRINT} --partition 'a\n#SBATCH -x'", LINE_BREAK),
+    Attack("an account with a line break", f"{PRINT} --account 'a\nb'", ("account", LINE_BREAK)),
     *(
         Attack(
             f"no {command} on this machine",

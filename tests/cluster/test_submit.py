@@ -112,35 +112,6 @@ def test_a_dry_run_for_a_scheduler_prints_the_job_of_one_figure(record, tmp_path
     assert "choose from 3 (nips-sltr-in2), 1a (nips-realnpu-L1)" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("entry", "message"),
-    [
-        ('host = "a"', "unknown entry 'host'; known are scheduler, partition"),
-        ('partitions = "a"', "unknown entry 'partitions'; did you mean partition?"),
-        ('scheduler = "slrum"', "scheduler 'slrum' is not a choice; did you mean slurm?"),
-        ("partition = 1", 'partition is a text; write partition = "…"'),
-        ("modules = [1]", 'modules is a list of texts; write modules = ["…"]'),
-        ('options = "no"', "options: 'no' is not an option of sbatch or bsub; write such as"),
-        ("options = [", "site.toml: "),
-        ('options = ["--qos=a\\nrm -rf x"]', "options: ['--qos=a\\nrm -rf x'] holds a line break"),
-        ('log_dir = "a\\nb"', "log_dir: 'a\\nb' holds a line break; write one line"),
-        ('time = "720"', "'720' is not a time; write hours and minutes, such as 12:00"),
-        ("time = 12", 'time is a text; write time = "12:00"'),
-        ("memory = 0", "memory is a whole number of GB from 1 on; write memory = 8"),
-        ("memory = true", "memory is a whole number of GB from 1 on; write memory = 8"),
-        ("gpus = true", "gpus is 0 or 1; write gpus = 1"),
-        ("gpus = 2", "gpus is 0 or 1; write gpus = 1"),
-    ],
-)
-def test_a_site_file_that_is_wrong(entry, message, tmp_path, capsys):
-    site = tmp_path / "site.toml"
-    site.write_text(f"{entry}\n")
-    assert submit(tmp_path, "--scheduler", "print", "--site", str(site)) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("batch.py: error: argument --site: ")
-    assert message in line
-
-
 def test_time_memory_and_gpu_of_the_site_and_of_flags_over_it(tmp_path, capsys):
     site = tmp_path / "site.toml"
     site.write_text('time = "12:30"\nmemory = 16\ngpus = 1\n')
@@ -173,37 +144,6 @@ def test_print_shows_the_options_of_the_scheduler_in_the_site_file(tmp_path, cap
     site.write_text('\ufeffscheduler = "slurm"\noptions = ["--qos=long"]\n', encoding="utf-8")
     assert submit(tmp_path, "0", "4", "--scheduler", "print", "--site", str(site)) == 0
     assert "#SBATCH --qos=long" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ([], "argument NAME: no batch script or experiment is named; write one; --list names"),
-        ([SCRIPT, "24", "0"], "argument FIRST_SEED: 24 0 runs backwards; write 0 24"),
-        ([SCRIPT, "a", "b"], "argument FIRST_SEED: 'a' is not a whole number; write one such"),
-        ([SCRIPT, "--seeds", "4-0"], "argument --seeds: '4-0' runs backwards; write 0-4"),
-        ([SCRIPT, "--scheduler"], "argument --scheduler: has no value; write --scheduler "),
-        ([SCRIPT, "--time", "12"], "argument --time: '12' is not a time; write hours and"),
-        ([SCRIPT, "--gpus", "2"], "argument --gpus: 2 is not a choice; choose one of 0, 1"),
-        (
-            [SCRIPT, "--log-dir", "a\nb", "--scheduler", "print"],
-            "argument --log-dir: 'a\\nb' holds a line break; write one line",
-        ),
-        ([SCRIPT, "--stat"], "argument --stat: there is no such flag; did you mean --status?"),
-        ([SCRIPT, "--jobs", "1", "--jobs", "2"], "argument --jobs: given twice; give it once"),
-    ],
-)
-def test_a_wrong_command_line_is_one_line(words, message, capsys):
-    try:
-        code = command.main(words)
-    except SystemExit as end:
-        code = end.code
-    assert code == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    (line,) = err.splitlines()
-    assert line.startswith("batch.py: error: ")
-    assert message in line
 
 
 def test_a_script_says_what_it_would_do():

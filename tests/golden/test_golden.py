@@ -32,7 +32,6 @@ REPRESENTATIVE = (
     *("bmm_mcfc_mul", "fs_nmu_s0", "fs_posnac_s0", "fs_nalu2_s0", "fs_gumbel_s0"),
     *("fs_softmax_s0", "fs_simple", "fs_sgd64"),
 )
-IN_A_STACK = ("sl_realnpumod_s0_[1,2]", "sl_nru_s0_[1,2]", "sl_nmru_s0_[-2,2]", "bm_snmu_s0_m")
 
 
 def train(golden: dict, argv: list[str]) -> None:
@@ -123,13 +122,3 @@ def test_run(name, tmp_path):
 def _header_and_rows(file: Path) -> tuple[str, list[str]]:
     header, *rows = file.read_text().splitlines()
     return header, rows
-
-
-@pytest.mark.parametrize("name", IN_A_STACK)
-def test_a_run_with_other_seeds_beside_it(name, tmp_path):
-    golden = GOLDEN[name]
-    argv = list(golden["argv"])
-    argv[argv.index("--seed") + 1] += ",91-92"
-    train(golden, argv)
-    series, _ = logged(tmp_path / "tensorboard" / "gold" / golden["run_name"])
-    assert_series(golden, series)

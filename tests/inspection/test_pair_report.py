@@ -82,21 +82,6 @@ def test_without_a_log_and_rounded(trained, tmp_path, monkeypatch, capsys):
     assert not (tmp_path / "elsewhere").exists()
 
 
-def test_files_that_are_no_models_of_the_script(trained, tmp_path, capsys):
-    broken = tmp_path / "broken.pth"
-    broken.write_bytes(b"nothing")
-    for script, path, message in (
-        (SCRIPT, tmp_path / "none.pth", "there is no checkpoint"),
-        (SCRIPT, broken, "cannot read the checkpoint"),
-        ("ST_mnist_labels", trained, "is not a checkpoint of ST_mnist_labels.py"),
-    ):
-        assert run(script, "--evaluate", str(path)) == 2
-        error = capsys.readouterr().err
-        assert error.startswith(f"{script}.py: error: argument --evaluate: ")
-        assert message in error
-        assert error.count("\n") == 1
-
-
 def test_digits_that_are_not_there_have_no_accuracy(tmp_path, monkeypatch):
     monkeypatch.setattr(pair_report, "FORMATS", ())
     counts = np.zeros((10, 10), dtype=int)

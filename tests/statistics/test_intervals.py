@@ -19,20 +19,6 @@ from stable_nalu.statistics.intervals import (
 )
 
 
-@pytest.mark.parametrize(
-    ("successes", "runs", "expected"),
-    [
-        (18, 25, (0.72, 0.524234, 0.857161)),
-        (0, 25, (0, 0, 0.133192)),
-        (98, 100, (0.98, 0.929988, 0.994498)),
-        (25, 25, (1, 0.866808, 1)),
-    ],
-)
-def test_wilson(successes, runs, expected):
-    found = wilson(successes, runs)
-    assert (found.mean, found.lower, found.upper) == pytest.approx(expected, abs=1e-6)
-
-
 def test_wilson_has_the_digits_of_its_formula():
     """(p + z²/2n ± z sqrt(p(1-p)/n + z²/4n²)) / (1 + z²/n), at every count of some numbers."""
     z = NormalDist().inv_cdf(0.975)

@@ -2,7 +2,6 @@
 
 import re
 import shutil
-import struct
 import subprocess
 import threading
 from functools import partial
@@ -162,15 +161,3 @@ def test_loads_whole_and_fits(which, device, theme, pages, serve, tmp_path):
     assert int(found["paper"]) <= 5 if theme == "dark" else int(found["paper"]) >= 90
     assert found["requests"] == "0"
     assert asked == [(f"/frame-{width}.html", 200), ("/index.html", 200)]
-
-
-@pytest.mark.parametrize("width", WIDTHS.values(), ids=WIDTHS.keys())
-def test_screenshot(width, pages, serve, tmp_path):
-    address, asked = serve(pages["made-up"])
-    picture = tmp_path / "page.png"
-    words = (f"--screenshot={picture}", f"{address}/frame-{width}.html")
-    browse(tmp_path / "profile", width, "light", *words)
-    data = picture.read_bytes()
-    assert struct.unpack(">II", data[16:24])[1] == HEIGHT
-    assert len(data) > 50_000, "an empty page has a few kilobytes"
-    assert {status for _, status in asked} == {200}
