@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.layer.generalized import GeneralizedLayer
 
 from .dense import ACTIVATIONS, Dense
+
+
+def _through(unit_name: str, sizes: list[int], layer_options: dict[str, Any]) -> torch.nn.Module:
+    """Return layers between widths: of a unit, or with an activation behind all but the last."""
+    layers: list[torch.nn.Module] = []
+    for place, (size, width) in enumerate(zip(sizes, sizes[1:], strict=False), start=1):
+        name = f"layer_{place}"
+        if unit_name in ACTIVATIONS:
+            activation = unit_name if place < len(sizes) - 1 else "linear"
+            layers.append(Dense(size, width, activation, name))
+        else:
+            layers.append(GeneralizedLayer(size, width, unit_name, name=name, **layer_options))
+    return torch.nn.Sequential(*layers)
 
 
 class IdentityNetwork(ExtendedTorchModule):
@@ -23,16 +38,7 @@ class IdentityNetwork(ExtendedTorchModule):
         super().__init__("network")
         self.unit_name = unit_name
         sizes = [1, *[hidden_size] * hidden_layers, 1]
-        layers: list[torch.nn.Module] = []
-        for place, (size, width) in enumerate(zip(sizes, sizes[1:], strict=False), start=1):
-            name = f"layer_{place}"
-            if unit_name in ACTIVATIONS:
-                activation = unit_name if place <= hidden_layers else "linear"
-                layers.append(Dense(size, width, activation, name))
-            else:
-                unit = GeneralizedLayer(size, width, unit_name, name=name, **layer_options)
-                layers.append(unit)
-        self.layers = torch.nn.Sequential(*layers)
+        self.layers = _through(unit_name, sizes, layer_options)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return self.layers(x)
@@ -65,15 +71,7 @@ class ComparisonNetwork(ExtendedTorchModule):
         self.unit_name = unit_name
         self.squashes = unit_name != "NSR"
         sizes = [2, hidden_size, 1] if self.squashes else [2, 1]
-        layers: list[torch.nn.Module] = []
-        for place, (size, width) in enumerate(zip(sizes, sizes[1:], strict=False), start=1):
-            name = f"layer_{place}"
-            if unit_name in ACTIVATIONS:
-                layers.append(Dense(size, width, unit_name if place == 1 else "linear", name))
-            else:
-                unit = GeneralizedLayer(size, width, unit_name, name=name, **layer_options)
-                layers.append(unit)
-        self.layers = torch.nn.Sequential(*layers)
+        self.layers = _through(unit_name, sizes, layer_options)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         y = self.layers(x)

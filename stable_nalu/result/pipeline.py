@@ -27,7 +27,6 @@ from stable_nalu.script import EXIT_INTERRUPTED, EXIT_REQUEUE, command_of, say
 from stable_nalu.statistics.table import write_plain_frame
 from stable_nalu.writer.run_folder import LOCK_NAME
 
-from .formulas import keep_formulas
 from .judged import iterations_of, judged_runs, runs_of
 from .records import Stopwatch, add_sessions, read_sessions
 from .stored import keep, path_of
@@ -173,6 +172,8 @@ def report(request: Request, data: Path | None = None) -> bool:
             sessions = read_sessions(request.sessions)
             kept = keep(experiment, runs, expected_of(request), sessions, data)
             say(f"kept {len(kept)} runs in {path_of(experiment.key, data)}")
+            from .formulas import keep_formulas
+
             if formulas := keep_formulas(experiment, expected_of(request), data):
                 say(f"what they compute: {formulas}")
     elif data is not None:

@@ -12,11 +12,6 @@ NMU = "--operation mul --layer-type ReRegualizedLinearMNAC"
 NAU = "--layer-type ReRegualizedLinearNAC"
 RANGES = "--interpolation-range [-2,2] --extrapolation-range [[-6,-2],[2,6]]"
 LONG = "--max-iterations 2000"
-DIVISION = (
-    "--learning-rate 5e-3 --regualizer-beta-start 1e-9 --regualizer-beta-end 1e-7 "
-    "--regualizer-l1 --regualizer-shape none --regualizer 0"
-)
-STATIC = f"{NAU} --nac-mul mnac --operation mul --seed 1"
 NPU = (
     f"{NAU} --nac-mul npu --operation div --regualizer-l1 --regualizer-npu-w 1 "
     "--regualizer-gate 1 --npu-clip wg --reg-scale-type madsen --regualizer-scaling-start 200 "
@@ -73,34 +68,6 @@ FAST = {
     ),
 }
 SLOW = {
-    "RealNPU": (
-        "single_layer",
-        f"--operation div --layer-type RealNPU {DIVISION} {LONG}",
-        {
-            0: (0.26030, 0.26212, 1.14910),
-            1000: (0.07294, 0.07976, 0.31539),
-            2000: (0.08590, 0.07971, 0.32510),
-        },
-    ),
-    "iNALU": (
-        "single_layer_benchmark",
-        f"--operation mul --layer-type iNALU --clip-grad-value 0.1 --reinit {LONG}",
-        {
-            0: (0.97261, 1.13916, 198.01456),
-            1000: (0.11670, 0.12202, 116.59260),
-            2000: (0.06778, 0.07086, 99.61726),
-        },
-    ),
-    "NAU and NMU": (
-        "simple_function_static",
-        f"{STATIC} --max-iterations 1000",
-        {0: (2044237.75, 1987087, 101227192), 1000: (5459.13818, 5952.94629, 669276.0625)},
-    ),
-    "NAU and sNMU": (
-        "simple_function_static",
-        f"{STATIC} --nmu-noise --max-iterations 1000",
-        {0: (2045032, 1987087, 101227192), 1000: (13591.82812, 91109.45312, 5209832.5)},
-    ),
     "NAU and NPU": (
         "simple_function_static_npu",
         f"{NPU} --max-iterations 1000",
@@ -115,7 +82,6 @@ CURRICULUM_TRACE = {
     3000: (0.00197, 0.00361, 0.02668),
 }
 DATASETS = {
-    "NAU and NMU": "sum(v[37:62]) * sum(v[50:75])",
     "NAU and NPU": "sum(v[44:69]) / sum(v[57:82])",
 }
 LINE = re.compile(r"^train (\d+): (\S+), inter: (\S+), extra: (\S+)$", re.MULTILINE)

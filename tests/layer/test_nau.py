@@ -90,10 +90,6 @@ class TestNAU(LayerChecks):
         layer = with_parameters(zoo.NAULayer, {"W": [[-1.3, 0.25]]})
         assert layer.observations()[0].value().tolist() == [[-1.0, 0.25]]
 
-    def test_public_class_names(self):
-        assert zoo.ReRegualizedLinearNACLayer is zoo.NAULayer
-        assert zoo.ReRegualizedLinearPosNACLayer is zoo.PosNAULayer
-
 
 class TestPosNAU(LayerChecks):
     layer = zoo.PosNAULayer

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from stable_nalu.layer import NMULayer, ReRegualizedLinearMNACLayer
+from stable_nalu.layer import NMULayer
 from tests.layer_checks import Clipped, LayerChecks, Penalised, Published
 from tests.layer_values import X, clamped, drawn_alike, product, uniform, with_parameters
 
@@ -60,10 +60,6 @@ class TestNMU(LayerChecks):
 
     def start(self):
         yield "W", uniform(0.25, 0.75)
-
-
-def test_public_class_name():
-    assert ReRegualizedLinearMNACLayer is NMULayer
 
 
 @pytest.mark.parametrize("normalized", [False, True])
