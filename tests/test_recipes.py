@@ -205,7 +205,6 @@ class Doubling(Task):
 
 SCRIPT = task_script(
     "doubling",
-    "D",
     summary="Train one layer on y = 2 x.",
     example="--layer-type NAU --seed 0-9",
     task=(

@@ -15,7 +15,7 @@ from stable_nalu.result.document import table
 from stable_nalu.result.listing import UNSHOWN
 from stable_nalu.script import command_of
 
-from .flag_tables import linked
+from .layer_table import linked
 
 EVERY = CHECKOUT / "docs" / "experiments.md"
 FROM_THE_PAPERS = CHECKOUT / "docs" / "from-the-papers.md"

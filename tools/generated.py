@@ -17,8 +17,9 @@ from stable_nalu.files import atomic_text_file, with_part
 from stable_nalu.machine import CHECKOUT
 from stable_nalu.result.document import table
 from stable_nalu.script import ScriptParser
+from stable_nalu.task import SCRIPTS
 
-from . import datapackage, experiment_tables, flag_tables, flag_types, headline, playground
+from . import datapackage, experiment_tables, flag_types, headline, layer_table, playground
 from .batch_files import batch_files
 
 API = CHECKOUT / "docs" / "api.md"
@@ -26,6 +27,17 @@ _API_MARKS = (
     "<!-- Generated from stable_nalu/__init__.py; rewrite with `make generated`. -->",
     "<!-- End of the generated names. -->",
 )
+FLAGS = CHECKOUT / "docs" / "flags.md"
+_SCRIPT_MARKS = (
+    "<!-- Generated from stable_nalu/task; rewrite with `make generated`. -->",
+    "<!-- End of the generated scripts. -->",
+)
+
+
+def refreshed_scripts(document: str) -> str:
+    """Return docs/flags.md with a row for every training script."""
+    rows = [{"script": f"`{s.name}`", "what it does": s.summary} for s in SCRIPTS.values()]
+    return with_part(document, *_SCRIPT_MARKS, f"{table(rows)}\n\n")
 
 
 def refreshed_api(document: str) -> str:
@@ -50,8 +62,8 @@ def _arguments(found: Any) -> Iterator[str]:
 
 
 GENERATED: dict[Path, Callable[[str], str]] = {
-    flag_tables.FLAGS: flag_tables.refreshed_flags,
-    flag_tables.LAYERS: flag_tables.refreshed_layers,
+    FLAGS: refreshed_scripts,
+    layer_table.LAYERS: layer_table.refreshed,
     flag_types.PATH: flag_types.refreshed,
     API: refreshed_api,
     headline.README: headline.refreshed,

@@ -16,11 +16,11 @@ from stable_nalu.fair_play import card
 from stable_nalu.layer import entries
 from stable_nalu.layer.registry import LayerEntry
 from stable_nalu.machine import CHECKOUT
+from stable_nalu.options import Flag, ScriptSpec
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result.document import plain, rate, table
 from stable_nalu.result.stored import kept_keys, read
 from stable_nalu.task import SCRIPTS
-from tools.flag_tables import task_page
 from tools.long_table import anchor_of
 from tools.mathml import formula
 from tools.response import response
@@ -32,6 +32,7 @@ NAMES = (
 )
 """Public names as a reader needs them: examples go on with what earlier ones have made."""
 BESIDE = ("CONTRIBUTING.md", "CHANGELOG.md", "CITATION.cff", "LICENSE")
+EMPTY = "''"
 LINKED = ("lfs_batch_jobs/**/*.sh", "examples/*.*")
 """Files outside of docs/ that pages link to."""
 
@@ -70,6 +71,45 @@ def layer_pages() -> dict[str, str]:
 def task_pages() -> dict[str, str]:
     """Return the page of every training script by its path."""
     return {f"task/{name}.md": task_page(spec) for name, spec in SCRIPTS.items()}
+
+
+def task_page(spec: ScriptSpec) -> str:
+    """Return the page of a script: an example, and what each of its flags means there."""
+    parts = [f"# {spec.name}", spec.summary]
+    parts += [f"    python3 {spec.folder}/{spec.name}.py {spec.example}"]
+    parts += ["[All scripts](../flags.md) · [your own layer](../your-layer.md)"]
+    for group in spec.groups:
+        parts += [f"## {group.title}", table([_explained(spec, flag) for flag in group])]
+    if spec.refused:
+        rows = [{"flag": f"`{name}`", "why": why} for name, why in spec.refused.items()]
+        parts += ["## Refused flags of the published script", table(rows)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _explained(spec: ScriptSpec, flag: Flag) -> dict[str, str]:
+    """Return the row of a flag on the page of one script."""
+    metavar = "" if flag.kind is None else f" {flag.kind.metavar}"
+    choices = flag.choices or ()
+    also = [f"`{alias}`" for alias in flag.aliases if "--regularizer" not in alias]
+    reason = spec.partly_named.get(flag.dest)
+    named = flag.dest in spec.fully_named or reason
+    meaning = [
+        flag.help,
+        "One of the [layers](../layers.md)." if callable(choices) else "",
+        f"One of {', '.join(f'`{c}`' for c in choices)}."
+        if isinstance(choices, tuple) and choices
+        else "",
+        "*Sweep*." if flag.sweep else "",
+        f"Also {', '.join(also)}." if also else "",
+        f"Here: {flag.note}." if flag.note else "",
+        f"Run names: {reason}." if reason else "",
+        "" if named else f"In no run name: {flag.unnamed}.",
+    ]
+    return {
+        "flag": f"`{flag.name}{metavar}`",
+        "default": f"`{flag.default_text or EMPTY}`",
+        "meaning": " ".join(filter(None, meaning)),
+    }
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:

@@ -34,7 +34,6 @@ class ScriptSpec:
     """What one script accepts.
 
     name_fields: fields of the run name in order; those of younger flags follow by themselves.
-    short: its name in tables of flags.
     checks: each raises OptionError for a configuration that cannot be run.
     refused: flags of published scripts that are not accepted, and why.
     fixed: what a configuration reads for flags that other scripts take and this one does not.
@@ -50,7 +49,6 @@ class ScriptSpec:
     example: str
     groups: tuple[FlagGroup, ...]
     name_fields: tuple[NameField, ...]
-    short: str = ""
     checks: tuple[Callable[[Config], None], ...] = ()
     refused: Mapping[str, str] = field(default_factory=dict[str, str])
     fixed: Mapping[str, Any] = field(default_factory=dict[str, Any])

@@ -50,7 +50,6 @@ def _check_reader(c: Config) -> None:
 
 SCRIPT = ScriptSpec(
     name="ST_mnist_labels",
-    short="ST",
     summary="Train a network that finds two digits in the channels of an image and computes their "
     "sum or product, from the answer alone.",
     example="--operation mul --img2label-model TPS-no-concat-conv --num-folds 3 --seed 0-2",

@@ -113,7 +113,6 @@ RELATION_WORDS = "greater (gt, ge), less (lt, le) or equal (eq, ne)"
 
 SCRIPT = task_script(
     "comparison",
-    "CMP",
     summary="Train a unit to compare two digits, and measure it on numbers of up to 19 digits.",
     example="--layer-type NSR --relation gt --pytorch-precision 64 --seed 0-9",
     task=(

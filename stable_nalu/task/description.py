@@ -58,7 +58,6 @@ def range_field(flag: str, letter: str) -> nf.NameField:
 
 def task_script(
     name: str,
-    short: str,
     *,
     summary: str,
     example: str,
@@ -85,7 +84,6 @@ def task_script(
     start = {"nalu_init": {"default": nalu_init}}
     return ScriptSpec(
         name=name,
-        short=short,
         summary=summary,
         example=example,
         groups=(

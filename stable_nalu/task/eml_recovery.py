@@ -166,7 +166,6 @@ def _trees() -> tuple[str, ...]:
 
 SCRIPT = task_script(
     "eml_recovery",
-    "EML",
     summary="Train an EML tree on what another one of its depth computes, and see if it is found.",
     example="--depth 3 --pytorch-precision 64 --seed 0-63",
     task=(

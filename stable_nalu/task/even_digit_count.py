@@ -167,7 +167,6 @@ def _check_room(c: Config) -> None:
 
 SCRIPT = task_script(
     "even_digit_count",
-    "ED",
     summary="Train a network to count the even digits of a picture, with different last layers.",
     example="--layer-type NAC --no-head-bias --seed 0-2",
     task=(

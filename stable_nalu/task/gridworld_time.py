@@ -277,7 +277,6 @@ def _check_worlds(c: Config) -> None:
 
 SCRIPT = task_script(
     "gridworld_time",
-    "GW",
     summary="Train a player of a grid world to arrive at a given step, and measure when it arrives "
     "if the step is later than in training.",
     example="--layer-type NAC --nac-wiring recurrent --seed 0-2",

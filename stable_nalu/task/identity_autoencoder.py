@@ -128,7 +128,6 @@ def _check_grid(c: Config) -> None:
 
 SCRIPT = task_script(
     "identity_autoencoder",
-    "IA",
     summary="Train a scalar autoencoder on the identity, and measure how it fails beyond the range "
     "that it was trained on.",
     example="--layer-type Tanh --seed 0-99",

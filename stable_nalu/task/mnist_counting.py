@@ -230,7 +230,6 @@ def _check_images(c: Config) -> None:
 
 SCRIPT = task_script(
     "mnist_counting",
-    "MC",
     summary="Train an image network and a cell that count the digits of a sequence, or add them "
     "up, and measure the error of longer sequences.",
     example="--task count --layer-type NAC --seed 0-2",

@@ -225,7 +225,6 @@ def _check_variant(c: Config) -> None:
 
 SCRIPT = task_script(
     "mystery_arithmetic",
-    "MA",
     summary="Train one layer on the mystery arithmetic problem: each of its outputs is a sum, a "
     "difference or a product of two of its inputs.",
     example="--layer-type NALU --nalu-variant article --seed 0-49",

@@ -104,7 +104,6 @@ class NotebookTask(Task):
 
 SCRIPT = task_script(
     "notebook_addition",
-    "NA",
     summary="Train two layers on the sum of ten numbers, all rows at once, as a published notebook "
     "does.",
     example="--layer-type NALU --seed 0-99",

@@ -224,7 +224,6 @@ _READER = FlagGroup(
 
 SCRIPT = ScriptSpec(
     name="number_translation",
-    short="NT",
     summary="Train a network that reads a number in words and accumulates its value.",
     example="--layer-type NAC --max-epochs 1000",
     groups=(

@@ -269,7 +269,6 @@ def _yes_or_no(name: str, help: str) -> Flag:
 
 SCRIPT = task_script(
     "program_evaluation",
-    "PE",
     summary="Train a reader of small programs, token by token, and measure what it makes of larger "
     "numbers than those it was trained on.",
     example="--program addition --layer-type NALU --seed 0-2",

@@ -38,7 +38,6 @@ _MNIST_CRITERION = CRITERION.but(
 
 SCRIPT = ScriptSpec(
     name="sequential_mnist",
-    short="SM",
     nac_mul_acts=True,
     summary="Train an image network and a cell that adds or multiplies the digits of a sequence.",
     example="--operation cumprod --layer-type ReRegualizedLinearNAC --nac-mul mnac "

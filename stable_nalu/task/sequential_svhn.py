@@ -45,7 +45,6 @@ _FILES = epoch_files("sequence_svhn")
 
 SCRIPT = ScriptSpec(
     name="sequential_svhn",
-    short="SS",
     nac_mul_acts=True,
     summary="Train a residual network and a cell that adds or multiplies house number digits.",
     example="--operation cumprod --layer-type ReRegualizedLinearNAC --nac-mul mnac "

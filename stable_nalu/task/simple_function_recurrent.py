@@ -173,7 +173,6 @@ _SEQUENCES = FlagGroup(
 
 SCRIPT = ScriptSpec(
     name="simple_function_recurrent",
-    short="SR",
     summary="Train a recurrent cell on sums over time and slices, joined by an operation.",
     example="--operation add --layer-type NAC --seed 0-9",
     groups=(

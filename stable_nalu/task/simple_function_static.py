@@ -163,7 +163,6 @@ CHECKS = (*arithmetic.CHECKS, _check_two_layers)
 
 SCRIPT = arithmetic.script(
     name="simple_function_static",
-    short="S",
     nac_mul_acts=True,
     summary="Train two layers on the arithmetic data set: sums of two slices of a vector, joined "
     "by an operation.",

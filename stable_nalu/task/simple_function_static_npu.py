@@ -7,7 +7,6 @@ from .simple_function_static import CHECKS, GROUPS, NAME, TASK
 
 SCRIPT = arithmetic.script(
     name="simple_function_static_npu",
-    short="SN",
     nac_mul_acts=True,
     summary="Train two layers on the arithmetic data set, with the L1 and NPU penalties in the "
     "loss.",

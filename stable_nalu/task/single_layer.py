@@ -24,7 +24,6 @@ def _distribution(c: Config) -> str:
 
 SCRIPT = arithmetic.script(
     name="single_layer",
-    short="L",
     summary="Train one arithmetic unit alone on two or more inputs.",
     example="--operation div --layer-type RealNPU --learning-rate 5e-3 --seed 0-24",
     groups=(

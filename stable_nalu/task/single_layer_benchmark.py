@@ -55,7 +55,6 @@ def _criterion(c: Config) -> str | None:
 
 SCRIPT = arithmetic.script(
     name="single_layer_benchmark",
-    short="B",
     summary="Train one arithmetic unit, or a plain MLP, on the benchmark of single modules.",
     example="--operation mul --layer-type iNALU --clip-grad-value 0.1 --reinit --seed 0-24",
     groups=(

@@ -39,7 +39,6 @@ def _check_growing_beta(c: Config) -> None:
 
 SCRIPT = arithmetic.script(
     name="single_layer_curriculum",
-    short="C",
     drawn_by=(),
     summary="Train one arithmetic unit on four ranges, from [1.1,1.125] to [1.1,1.2]; the next "
     "begins when the loss is low enough.",

@@ -29,7 +29,6 @@ def _distribution(c: Config) -> str:
 
 SCRIPT = arithmetic.script(
     name="single_layer_robust",
-    short="R",
     summary="Train one arithmetic unit without validation and log its weights' path.",
     example="--operation mul --layer-type ReRegualizedLinearMNAC --nmu-noise --verbose",
     groups=(

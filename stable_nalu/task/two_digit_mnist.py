@@ -57,7 +57,6 @@ def _check_isolated(c: Config) -> None:
 
 SCRIPT = ScriptSpec(
     name="two_digit_mnist",
-    short="TD",
     summary="Train a network that reads two digits side by side and computes their sum, product "
     "or quotient, from the answer alone.",
     example="--operation mul --use-nalm --learn-labels2out --seed 0-9",

@@ -8,18 +8,10 @@ from stable_nalu.layer import entries
 from stable_nalu.options.layer_options import option_words
 from stable_nalu.task import SCRIPTS
 from tools import generated
-from tools.flag_tables import (
-    CARD_MARKS,
-    EMPTY,
-    LAYERS,
-    MARKS,
-    refreshed_layers,
-    render_flag_tables,
-    render_layer_table,
-    task_page,
-)
+from tools.layer_table import MARKS, refreshed, render_layer_table
+from tools.site_pages import EMPTY, task_page
 
-BEGIN, END = MARKS[LAYERS]
+BEGIN, END = MARKS
 FLAGS = [flag for spec in SCRIPTS.values() for flag in spec.flags]
 
 
@@ -31,10 +23,9 @@ def test_nothing_is_stale():
 @pytest.fixture
 def stale_file(tmp_path, monkeypatch):
     path = tmp_path / "README.md"
-    cards = "\n".join(CARD_MARKS)
-    text = f"before\n{BEGIN}\nyesterday\n{END}\nbetween\n{cards}\nafter\n"
+    text = f"before\n{BEGIN}\nyesterday\n{END}\nafter\n"
     path.write_text(text, encoding="utf-8")
-    monkeypatch.setattr(generated, "GENERATED", {path: refreshed_layers})
+    monkeypatch.setattr(generated, "GENERATED", {path: refreshed})
     return path
 
 
@@ -49,8 +40,7 @@ def test_rewriting_keeps_what_is_written_by_hand(stale_file, capsys):
     assert generated.main([]) == 0
     text = stale_file.read_text(encoding="utf-8")
     assert text.startswith(f"before\n{BEGIN}\n\n| name |")
-    assert f"\n\n{END}\nbetween\n{CARD_MARKS[0]}\n\n| name |" in text
-    assert text.endswith(f"\n\n{CARD_MARKS[1]}\nafter\n")
+    assert text.endswith(f"\n\n{END}\nafter\n")
     assert "yesterday" not in text
     assert capsys.readouterr().out == f"rewritten: {stale_file}\n"
     assert generated.main(["--check"]) == 0
@@ -74,54 +64,6 @@ def test_option_words():
     assert option_words(FLAGS, options | {"eps": 1e-7, "operands": "add"}) == words + others
 
 
-def cell_of(script, cell, sets):
-    """The value that a cell has for a script: the first, unless another is said to be its own."""
-    most, *others = re.split(r"; (?=[^`]+: `)", cell)
-    own = [other.split(": ", 1) for other in others]
-    return next((value for names, value in own if script in spelled(names, sets)), most)
-
-
-def spelled(names, sets):
-    return [short for name in names.split() for short in sets.get(name, [name])]
-
-
-@pytest.mark.parametrize("script", SCRIPTS)
-def test_flags_md_has_every_flag_with_its_default_and_whether_run_names_hold_it(script):
-    spec, text = SCRIPTS[script], render_flag_tables()
-    sets = {
-        name: members.split(", ") for name, members in re.findall(r"\*(\w)\* means ([^;.]+)", text)
-    }
-    sets["all"] = [other.short for other in SCRIPTS.values()]
-    shared, own = text.split("## Flags of one to three scripts")
-    own = own.partition("\n## ")[0]
-    lines = [line for line in own.splitlines() if spec.short in line.split(" | ")[0].split()]
-    alone = dict(re.findall(r"`(--[-\w]+)`[°]? (.*?)(?=, `--| \|$)", "\n".join(lines), re.M))
-    unmarked = set(re.findall(r"`(--[-\w]+)` `", own))
-    rows = [line.split(" | ") for line in shared.splitlines()]
-    rows = {row[0].strip("| ").strip("`°").split()[0]: row for row in rows if "`--" in row[0]}
-    helps = {}
-    for flag in (flag for other in SCRIPTS.values() for flag in other.flags):
-        helps.setdefault(flag.name, set()).add(flag.help)
-    for flag in spec.flags:
-        holds = flag.dest in spec.fully_named | {*spec.partly_named}
-        if flag.name in alone:
-            assert cell_of(spec.short, alone[flag.name], sets) == f"`{flag.default_text or EMPTY}`"
-            assert not holds or flag.name in unmarked
-            continue
-        head, default, scripts, meaning = rows[flag.name]
-        assert any(help in meaning for help in helps[flag.name])
-        (swept,) = re.findall(r"\*Sweep\*(?:: ([^.]+))?\.", meaning) or [None]
-        assert flag.sweep == (swept == "" or spec.short in spelled(swept or "", sets))
-        assert all(f"`{a}`" in meaning for a in flag.aliases if "--regularizer" not in a)
-        choices = flag.choices if isinstance(flag.choices, tuple) else ()
-        assert all(f"`{choice}`" in meaning for choice in choices)
-        assert cell_of(spec.short, default, sets) == f"`{flag.default_text}`"
-        named, _, unnamed = scripts.rstrip(")").partition(" (")
-        assert spec.short in spelled(f"{named} {unnamed}", sets)
-        assert holds == (spec.short in spelled(named, sets) and head.endswith("`"))
-    assert {*alone, *rows} >= {flag.name for flag in spec.flags}
-
-
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_the_page_of_a_script_says_what_each_of_its_flags_means_there(script):
     spec = SCRIPTS[script]
@@ -133,5 +75,10 @@ def test_the_page_of_a_script_says_what_each_of_its_flags_means_there(script):
             f"`{flag.default_text or EMPTY}` | ",
             flag.help,
             f"Here: {flag.note}." if flag.note else "",
+            "*Sweep*." if flag.sweep else "",
+            *(f"`{a}`" for a in flag.aliases if "--regularizer" not in a),
+            *(f"`{c}`" for c in (flag.choices if isinstance(flag.choices, tuple) else ())),
         )
         assert all(part in rows[flag.name] for part in wanted)
+        holds = flag.dest in spec.fully_named | {*spec.partly_named}
+        assert holds == ("In no run name: " not in rows[flag.name])
