@@ -26,6 +26,7 @@ Commands = Mapping[str, tuple[str, str]]
 PAPERS: Commands = {
     "list": ("result.command:main", "Name the figures and tables that can be made."),
     "reproduce": ("result.command:main", "Reproduce a figure or table from its key."),
+    "board": ("result.board:main", "Submit a layer to the board, or check a submission."),
     "batch": ("cluster.command:main", "Train an experiment in shards, here or as an array job."),
     "plot": ("figure.command:main", "Draw figures of the papers, or of your own runs."),
     "weight_distribution": (

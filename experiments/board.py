@@ -1,0 +1,19 @@
+"""Submit a layer to the board, or check what was submitted."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from stable_nalu.process import begin  # noqa: E402
+
+begin(__name__)
+
+from stable_nalu.script import packages  # noqa: E402
+
+with packages(__file__):
+    from stable_nalu.result.board import main
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

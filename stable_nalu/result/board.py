@@ -1,0 +1,100 @@
+"""The command `board`: submit a layer to the board, or check what was submitted."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from stable_nalu.errors import OptionError
+from stable_nalu.options.kinds import integer, seeds
+from stable_nalu.script import ScriptParser, exit_code, say
+
+from .document import rate
+from .ranking import OPERATIONS, kept_entries, placed
+
+ROOT = Path("submissions")
+_NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
+_SUBMIT = ("layer_type", "layer_option", "training", "told", "given", "learned", "tuned", "failure")
+_CHECK = ("rows", "seed", "fresh")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Submit a layer or check a submission, and return the exit code."""
+    arguments = _parser().parse_args(argv)
+    return exit_code("board", lambda: _obey(arguments))
+
+
+def _parser() -> ScriptParser:
+    parser = ScriptParser(
+        prog="board.py",
+        description="Submit a layer to the board: train it on the benchmark of single modules, and "
+        "write submissions/NAME. Or check a submission.",
+    )
+    add = parser.add_argument
+    add("layer_file", metavar="FILE", nargs="?", type=Path, help="Python file of the layer")
+    add("--submissions", type=Path, default=ROOT, metavar="DIR", help="folder (submissions)")
+    add("--out", type=Path, default=Path("results"), metavar="DIR", help="of runs (results)")
+    add = parser.add_argument_group("submit").add_argument
+    add("--name", metavar="NAME", help="of the submission: small letters, digits and -")
+    add("--layer-type", metavar="CLASS", help="of several in the file")
+    add("--layer-option", nargs="+", metavar="NAME=VALUE", help="of its constructor")
+    add("--training", nargs="+", metavar="NAME=VALUE", help="flags over those of the benchmark")
+    add("--operation", nargs="+", choices=OPERATIONS, help="what it is trained for (all four)")
+    add("--expresses", nargs="+", choices=OPERATIONS, help="what it can compute (what it solves)")
+    add("--told", metavar="TEXT", help="what it is told about its operation (nothing)")
+    add("--given", metavar="TEXT", help="what holds from the start")
+    add("--learned", metavar="TEXT", help="what training finds (names of parameters)")
+    add("--tuned", metavar="TEXT", help="runs spent on settings before these (none)")
+    add("--failure", metavar="TEXT", help="of a negative result: why it does not work")
+    whole = "; others are not ranked"
+    add("--seeds", type=seeds().several, metavar="SEEDS", help=f"0-24{whole}")
+    add("--max-iterations", type=integer(1).one, metavar="N", help=f"50000{whole}")
+    add = parser.add_argument_group("check").add_argument
+    add("--check", metavar="NAME", help="train random rows again alone, and compare every digit")
+    add("--rows", type=integer(1).one, metavar="N", help="how many (5)")
+    add("--seed", type=integer(0).one, metavar="N", help="of the random choice (the clock)")
+    add("--every", action="store_true", help="all rows instead, side by side")
+    add("--fresh", type=integer(0).one, metavar="N", help="seeds that are not in the table (5)")
+    return parser
+
+
+def _obey(arguments: argparse.Namespace) -> int:
+    checks = arguments.check is not None
+    for name in _SUBMIT if checks else _CHECK:
+        if getattr(arguments, name) is not None:
+            flag = f"--{name.replace('_', '-')}"
+            remedy = "leave it out" if checks else "add --check NAME"
+            raise OptionError(flag, "it belongs to the other use of this command", remedy)
+    name = arguments.check if checks else arguments.name
+    if name is None or not _NAME.fullmatch(name):
+        problem = f"{name!r} is not a name" if name else "the submission has no name"
+        raise OptionError("--check" if checks else "--name", problem, "write one such as my-unit")
+    folder = arguments.submissions / name
+    if checks:
+        from .referee import FRESH, check
+
+        fresh = FRESH if arguments.fresh is None else arguments.fresh
+        every = arguments.every
+        return check(folder, arguments.rows, arguments.seed, every=every, fresh=fresh)
+    if arguments.layer_file is None:
+        raise OptionError("FILE", "no layer file is named", "write its path, or --check NAME")
+    _submit(arguments, folder)
+    return 0
+
+
+def _submit(arguments: argparse.Namespace, folder: Path) -> None:
+    from .submission import new_card, submit
+
+    card = new_card(arguments.layer_file, arguments)
+    submission = submit(card, arguments.layer_file, folder, arguments.out)
+    own = submission.entry
+    for operation in card.operations:
+        rivals = [r for r in kept_entries(operation) if r.told == own.told]
+        table = {entry.key: entry.outcomes(operation, "benchmark") for entry in (own, *rivals)}
+        found = placed(table) if card.is_whole else placed({own.key: table[own.key]})
+        one = found[own.key]
+        rank = f"rank {one.rank} of {len(found)}" if card.is_whole else "not ranked: a short trial"
+        say(f"{operation}: {rank}, solved {rate(one.solved, one.runs)}")
+    say(f"{folder} is written; check it by --check {folder.name}")

@@ -1,0 +1,277 @@
+"""Submissions: a layer file, its card and its judged runs, in a folder each."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import tomllib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import torch
+
+from stable_nalu.cluster.challenger import Challenger, challenger_of
+from stable_nalu.cluster.shard import Shard, train_shards
+from stable_nalu.errors import OptionError, UsageError
+from stable_nalu.files import atomic_text_file
+from stable_nalu.layer import entries
+from stable_nalu.layer.own_layers import load_layer_file, read_layer_file
+from stable_nalu.layer.registry import own_entries
+from stable_nalu.options.kinds import seeds, seeds_text
+from stable_nalu.options.layer_options import own_options
+from stable_nalu.paper.experiment import Experiment, Model, flags
+from stable_nalu.paper.index import find
+from stable_nalu.script import say
+from stable_nalu.training.console import quiet
+
+from .formulas import keep_formulas
+from .judged import judged_runs, options_of, runs_of
+from .layer_source import problems_of
+from .ranking import OPERATIONS, Entry
+from .records import Stopwatch, cells_of
+from .stored import keep, path_of
+from .tables import Folders, export, write_rows
+
+LAYER, CARD, RUNS = "layer.py", "card.toml", "runs.csv"
+SEEDS, ITERATIONS = "0-24", 50_000
+POINT = ("operation", "interpolation.range", "seed")
+FORMULA = ("verdict", "formula", "largest.rounding")
+
+
+@dataclass(frozen=True)
+class SubmissionCard:
+    """What a submission says of its layer.
+
+    layer: its class. told: what it is told about its operation, which others have to learn. given,
+    learned: what holds from the start, and what training finds. parameters: its free numbers by
+    their names. expresses: operations that it can compute. tuned: runs spent on settings before
+    these. failure: why it does not work; of a negative result. options, training: `name=value` of
+    the constructor, and of flags of training. sha256: of the layer file.
+    """
+
+    layer: str
+    told: str
+    given: str
+    learned: str
+    parameters: Mapping[str, int]
+    expresses: tuple[str, ...]
+    tuned: str
+    failure: str
+    operations: tuple[str, ...]
+    options: tuple[str, ...]
+    training: tuple[str, ...]
+    seeds: str
+    iterations: int
+    sha256: str
+    cpu_seconds: float
+    versions: str
+
+    @property
+    def is_whole(self) -> bool:
+        """Return whether it has the seeds and the length that all are ranked by."""
+        return (self.seeds, self.iterations) == (SEEDS, ITERATIONS)
+
+    def challenger(self, file: Path) -> Challenger:
+        """Return the layer, as it takes part in published figures."""
+        over = flags(" ".join(f"--{word.replace('=', ' ', 1)}" for word in self.training))
+        return Challenger(self.layer, file, self.options, over)
+
+    def write(self, path: Path) -> None:
+        """Write it as TOML."""
+        lines = []
+        for name, value in asdict(self).items():
+            text = json.dumps(value, ensure_ascii=False)
+            if isinstance(value, dict):
+                text = ", ".join(f"{json.dumps(k)} = {n}" for k, n in value.items())
+                text = f"{{ {text} }}"
+            lines.append(f"{name} = {text}\n")
+        with atomic_text_file(path) as file:
+            file.writelines(lines)
+
+
+def read_card(path: Path) -> SubmissionCard:
+    """Read a card; UsageError says what is wrong with it."""
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path} is no card: {error}") from None
+    wanted = {field.name: str(field.type) for field in fields(SubmissionCard)}
+    if found.keys() != wanted.keys():
+        differing = ", ".join(sorted(found.keys() ^ wanted.keys()))
+        raise UsageError(f"{path} is no card: it lacks, or should not have, {differing}")
+    for name, kind in wanted.items():
+        value = found[name]
+        fits = {
+            "str": isinstance(value, str),
+            "int": type(value) is int,
+            "float": type(value) in (int, float),
+            "tuple[str, ...]": _is_list(value, str),
+            "Mapping[str, int]": isinstance(value, dict) and _is_list(list(value.values()), int),
+        }
+        if not fits[kind]:
+            raise UsageError(f"{path}: {name} is not a {kind}")
+        if kind.startswith("tuple"):
+            found[name] = tuple(value)
+    for name in ("operations", "expresses"):
+        if unknown := [one for one in found[name] if one not in OPERATIONS]:
+            raise UsageError(f"{path}: {name} holds {unknown[0]!r}, not of {', '.join(OPERATIONS)}")
+    return SubmissionCard(**found)
+
+
+def _is_list(value: object, kind: type) -> bool:
+    return isinstance(value, list) and all(type(one) is kind for one in value)
+
+
+@dataclass(frozen=True)
+class Submission:
+    """A folder of a layer, as it was read."""
+
+    folder: Path
+    card: SubmissionCard
+    rows: tuple[Mapping[str, str], ...]
+
+    @property
+    def entry(self) -> Entry:
+        """Return it as a unit that takes part."""
+        name = self.folder.name
+        return Entry((name, self.card.layer), name, self.rows, self.card.told)
+
+
+def read_submission(folder: Path) -> Submission:
+    """Read a submission; one without `runs.csv` has no rows."""
+    runs = folder / RUNS
+    rows = tuple(cells_of(runs)) if runs.exists() else ()
+    if rows and not {*POINT, "extrapolation.last", "solved"} <= rows[0].keys():
+        raise UsageError(f"{runs} is no table of judged runs")
+    return Submission(folder, read_card(folder / CARD), rows)
+
+
+def submissions(root: Path) -> list[Submission]:
+    """Return all submissions below a folder, by name."""
+    return [read_submission(path.parent) for path in sorted(root.glob(f"*/{CARD}"))]
+
+
+def parameters_of(card: SubmissionCard, file: Path) -> dict[str, int]:
+    """Return the free parameters of the layer by name, of two inputs and one output."""
+    load_layer_file(str(file))
+    found = entries().get(card.layer)
+    if found is None or found.layer is None:
+        raise UsageError(f"{file.name} defines no layer {card.layer}")
+    (run, *_) = runs_of(_planned(card, file, card.operations[0])[1], [0], None)
+    with torch.random.fork_rng(devices=[]):
+        build: Any = found.layer
+        built = build(2, 1, **own_options(run.config, {}))
+    free = {name: p.numel() for name, p in built.named_parameters() if p.requires_grad}
+    return {name.removeprefix("module."): count for name, count in free.items()}
+
+
+def _planned(card: SubmissionCard, file: Path, operation: str) -> tuple[Experiment, Model]:
+    """Return the figure of an operation, and the layer as its only model."""
+    experiment = find(f"benchmark_sltr_{operation}")
+    model = card.challenger(file).model(experiment)
+    return replace(experiment, models=(model,)), model
+
+
+def ranges_of(card: SubmissionCard, file: Path) -> list[str]:
+    """Return the training ranges in their order."""
+    runs = runs_of(_planned(card, file, card.operations[0])[1], [0], None)
+    return [str(options_of(find("dmu"), run)["interpolation.range"]) for run in runs]
+
+
+@dataclass(frozen=True)
+class Work:
+    """Runs that train side by side: seeds of an operation, in one range by its place or in all."""
+
+    operation: str
+    seeds: tuple[int, ...]
+    place: int | None = None
+
+
+def trained(card: SubmissionCard, file: Path, work: Work, out: Path) -> list[dict[str, str]]:
+    """Train runs of a layer and return their judged rows, with what each network computes."""
+    space = Folders(out, None if card.iterations == ITERATIONS else card.iterations)
+    space.use()
+    experiment, model = _planned(card, file, work.operation)
+    if work.place is not None:
+        model = replace(model, points=(model.points[work.place],))
+    shard = Shard(work.operation, model, model.variants, work.seeds)
+    with quiet():
+        code = train_shards([shard], space.max_iterations)
+    if code:
+        raise UsageError(f"training ended with exit code {code}")
+    export([model], space, experiment.criterion)
+    expected = runs_of(model, work.seeds, space.max_iterations)
+    judged = judged_runs(experiment, [model], space.csv, expected, say)
+    with TemporaryDirectory() as folder:
+        keep(experiment, judged, expected, [], Path(folder))
+        rows = cells_of(path_of(experiment.key, Path(folder)))
+        told = keep_formulas(experiment, expected, Path(folder))
+        formulas = {_point(row): row for row in (cells_of(told) if told else [])}
+    for row in rows:
+        found = formulas.get(_point(row), {})
+        row.update({name: found.get(name, "") for name in FORMULA})
+        del row["model"]
+    return rows
+
+
+def _point(row: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(row[name] for name in POINT)
+
+
+def new_card(file: Path, arguments: argparse.Namespace) -> SubmissionCard:
+    """Return the card of a command line, before anything is trained."""
+    source = read_layer_file(str(file))
+    if problems := problems_of(source.source):
+        raise UsageError(f"{problems[0]}; see docs/board.md")
+    load_layer_file(str(file))
+    own = [e.key for e in own_entries() if e.origin == str(file.resolve())]
+    if arguments.layer_type is None and len(own) > 1:
+        raise OptionError("--layer-type", f"{file} defines {', '.join(own)}", "name one of them")
+    card = SubmissionCard(
+        layer=arguments.layer_type or own[0],
+        told=arguments.told or "",
+        given=arguments.given or "",
+        learned=arguments.learned or "",
+        parameters={},
+        expresses=tuple(arguments.expresses or ()),
+        tuned=arguments.tuned or "",
+        failure=arguments.failure or "",
+        operations=tuple(o for o in OPERATIONS if o in (arguments.operation or OPERATIONS)),
+        options=tuple(arguments.layer_option or ()),
+        training=tuple(arguments.training or ()),
+        seeds=seeds_text(arguments.seeds) if arguments.seeds else SEEDS,
+        iterations=arguments.max_iterations or ITERATIONS,
+        sha256=source.sha256,
+        cpu_seconds=0.0,
+        versions="",
+    )
+    challenger_of(arguments, [find(f"benchmark_sltr_{o}") for o in card.operations])
+    free = parameters_of(card, file)
+    return replace(card, parameters=free, learned=card.learned or ", ".join(free))
+
+
+def submit(card: SubmissionCard, file: Path, folder: Path, out: Path) -> Submission:
+    """Train a layer on the whole benchmark, and write its folder."""
+    source = load_layer_file(str(file), card.sha256)
+    watch, rows = Stopwatch(resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN), []
+    for place, operation in enumerate(card.operations, start=1):
+        say(f"[{place}/{len(card.operations)}] {operation}")
+        rows += trained(card, file, Work(operation, tuple(seeds().several(card.seeds))), out)
+    session = watch.session({}, 1)
+    able = {row["operation"] for row in rows if row["solved"] == "1"}
+    card = replace(
+        card,
+        expresses=tuple(o for o in OPERATIONS if o in {*card.expresses, *able}),
+        cpu_seconds=session.cpu_seconds,
+        versions=session.versions,
+    )
+    folder.mkdir(parents=True, exist_ok=True)
+    with atomic_text_file(folder / LAYER) as copy:
+        copy.write(source.source)
+    write_rows(folder / RUNS, rows)
+    card.write(folder / CARD)
+    return read_submission(folder)
