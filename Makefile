@@ -13,7 +13,7 @@ ifneq ($(wildcard ../shared/data/mnist/MNIST),)
 export STABLE_NALU_MNIST ?= $(abspath ../shared/data/mnist)
 endif
 
-.PHONY: help demo test test-fast test-slow lint format types bench generated gallery docs check clean
+.PHONY: help demo test test-fast test-slow lint format types bench generated board gallery docs check clean
 .DEFAULT_GOAL := help
 
 help:
@@ -26,6 +26,7 @@ help:
 	@echo 'make types      pyright'
 	@echo 'make bench      speed beside hand-written loops, and its goals'
 	@echo 'make generated  rewrite generated tables and files'
+	@echo 'make board      rank all units and submissions in docs/board.html'
 	@echo 'make gallery    draw the figures of docs/gallery from the kept results'
 	@echo 'make docs       build the documentation as a searchable site in results/site'
 	@echo 'make check      lint, types, stale generated files, fast tests; changes nothing'
@@ -70,6 +71,9 @@ bench: $(INSTALLED)
 
 generated: $(INSTALLED)
 	$(RUN) -m tools.generated
+
+board: $(INSTALLED)
+	$(RUN) -m tools.board
 
 gallery: $(INSTALLED)
 	$(RUN) -m tools.gallery

@@ -19,7 +19,7 @@ from stable_nalu.result.document import table
 from stable_nalu.script import ScriptParser
 from stable_nalu.task import SCRIPTS
 
-from . import datapackage, experiment_tables, flag_types, headline, layer_table, playground
+from . import board, datapackage, experiment_tables, flag_types, headline, layer_table, playground
 from .batch_files import batch_files
 
 API = CHECKOUT / "docs" / "api.md"
@@ -71,6 +71,7 @@ GENERATED: dict[Path, Callable[[str], str]] = {
     experiment_tables.FROM_THE_PAPERS: experiment_tables.refreshed_commands,
     datapackage.PATH: datapackage.refreshed,
     playground.PATH: playground.refreshed,
+    board.PATH: board.refreshed,
     **batch_files(),
 }
 """Path -> function from the file's present text to what it should be."""

@@ -17,6 +17,7 @@ from stable_nalu.layer import entries
 from stable_nalu.layer.registry import LayerEntry
 from stable_nalu.machine import CHECKOUT
 from stable_nalu.options import Flag, ScriptSpec
+from stable_nalu.paper.experiment import Model
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result.document import plain, rate, table
 from stable_nalu.result.stored import kept_keys, read
@@ -186,10 +187,7 @@ def _typeset(text: str) -> str:
 
 @cache
 def kept_rates() -> dict[str, list[dict[str, str]]]:
-    """Return by key of a layer how many of its stored runs are solved, a row per model of a figure.
-
-    Where `--nac-mul` decides how a model multiplies, its layer is the one that multiplies.
-    """
+    """Return by layer how many of its stored runs are solved, a row per model of a figure."""
     found: dict[str, list[dict[str, str]]] = {}
     for key in kept_keys(measured=False):
         experiment, runs = EXPERIMENTS[key], read(key)
@@ -197,11 +195,7 @@ def kept_rates() -> dict[str, list[dict[str, str]]]:
             of_model = runs[runs["model"] == model.key]
             if of_model.empty or "solved" not in of_model:
                 continue
-            (config, *_) = SCRIPTS[model.script].plan(model.commands([0])[0].words).configs
-            layer, multiplies = str(config.layer_type), getattr(config, "nac_mul", "none")
-            layer = {"npu": "NPU", "real-npu": "RealNPU"}.get(multiplies, layer)
-            if multiplies == "mnac" and not layer.endswith("MNAC"):
-                layer = f"{layer[:-3]}MNAC"
+            layer = layer_of(model)
             place = f"../reproduction/README.md#{anchor_of(experiment)}"
             row = {
                 "figure": f"[{experiment.title}]({place})",
@@ -210,6 +204,14 @@ def kept_rates() -> dict[str, list[dict[str, str]]]:
             }
             found.setdefault(layer, []).append(row)
     return found
+
+
+def layer_of(model: Model) -> str:
+    """Return the key of a model's layer; where `--nac-mul` decides, of the one that multiplies."""
+    (config, *_) = SCRIPTS[model.script].plan(model.commands([0])[0].words).configs
+    layer, multiplies = str(config.layer_type), getattr(config, "nac_mul", "none")
+    layer = {"npu": "NPU", "real-npu": "RealNPU"}.get(multiplies, layer)
+    return f"{layer[:-3]}MNAC" if multiplies == "mnac" and layer[-4:] != "MNAC" else layer
 
 
 def _names() -> Iterator[str]:

@@ -27,11 +27,12 @@ _DMU = {"add": "add", "mul": "add", "sub": "sub", "div": "sub"}
 _PAIR = "the pair of operations"
 
 KEYS: Mapping[str, Sequence[tuple[str, tuple[str, ...]]]] = {
-    "add": (("benchmark_sltr_add", ()), ("benchmark_sltr_add_mcfc", ())),
+    "add": (("benchmark_sltr_add", ()), ("benchmark_sltr_add_mcfc", ("MCFC",))),
     "sub": (("benchmark_sltr_sub", ()),),
     "mul": (
-        *(("benchmark_sltr_mul", ()), ("benchmark_sltr_mul_mcfc", ())),
+        ("benchmark_sltr_mul", ()),
         ("robust-benchmark_sltr_mul", ("sNMU",)),
+        ("benchmark_sltr_mul_mcfc", ("MulMCFC", "MulMCFCSignINALU", "MulMCFCSignRealNPU")),
     ),
     "div": (
         ("benchmark_sltr_div", ()),
@@ -79,7 +80,7 @@ def kept_entries(operation: str, data: Path = DATA) -> list[Entry]:
             if own and (not chosen or model.key in chosen):
                 given = key == "dmu" and model.key.startswith("given")
                 kind = "given" if given else "learned"
-                label = f"DMU, operands {kind}" if key == "dmu" else model.label
+                label = f"DMU, operands {kind}" if key == "dmu" else model.label.partition(" [")[0]
                 found.append(Entry((key, model.key), label, own, _PAIR if given else ""))
     return found
 

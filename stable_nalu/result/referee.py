@@ -131,12 +131,8 @@ def _trained_again(
     if submission.rows and fresh > 1:
         unseen = _asked(place, [Work(operation, others) for operation in card.operations])
         for operation in card.operations:
-            p = _unlike(
-                *(
-                    [r for r in part if r["operation"] == operation]
-                    for part in (submission.rows, unseen)
-                )
-            )
+            parts = (submission.rows, unseen)
+            p = _unlike(*([r for r in part if r["operation"] == operation] for part in parts))
             if p < SURE:
                 yield f"{RUNS}: {fresh} other seeds of {operation} solve less, or more: p = {p:.1g}"
 

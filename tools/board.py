@@ -1,0 +1,276 @@
+"""docs/board.html: units ranked by operation, range and league, with their cards.
+
+`python3 -m tools.board` writes it, as `python3 -m tools.generated` does.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from html import escape
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from stable_nalu.fair_play import card
+from stable_nalu.files import atomic_text_file
+from stable_nalu.inspection.formula import EXACT_VERDICTS, VERDICTS
+from stable_nalu.layer import entries
+from stable_nalu.machine import CHECKOUT
+from stable_nalu.paper.index import find
+from stable_nalu.paper.ranges import INTERPOLATION_ORDER
+from stable_nalu.result.document import number, points, rate
+from stable_nalu.result.formulas import formulas_of
+from stable_nalu.result.ranking import (
+    OPERATIONS,
+    RULES,
+    Entry,
+    at_range,
+    kept_entries,
+    placed,
+)
+from stable_nalu.result.records import cells_of
+from stable_nalu.result.stored import DATA, sessions_of
+from stable_nalu.result.submission import Submission, submissions
+from stable_nalu.statistics.estimators import LEVEL
+from stable_nalu.statistics.intervals import holm, paired_difference, sign_test
+from tools.site_pages import layer_of
+
+PATH = CHECKOUT / "docs" / "board.html"
+TEMPLATE = Path(__file__).parent / "templates" / "board.html"
+SUBMISSIONS = CHECKOUT / "submissions"
+SIGNS = {"add": "+", "sub": "−", "mul": "×", "div": "/"}
+RULE_TEXTS = {
+    "benchmark": "thresholds of the benchmark",
+    "1e-5": "10⁻⁵ for all tasks",
+    "DMU": "thresholds of the DMU's repository",
+}
+COSTS = {"dmu": "dmu_thresholds"}
+"""Experiment -> where the cost of the same runs is kept."""
+FEW = 0.05
+"""Share of solved runs up to which a unit is among the negative results."""
+
+
+def refreshed(_text: str = "", root: Path = SUBMISSIONS) -> str:
+    """Return the page, as text."""
+    sent = submissions(root)
+    every = {operation: kept_entries(operation) for operation in OPERATIONS}
+    for one in sent:
+        for operation in one.card.operations if one.card.is_whole and one.rows else ():
+            every[operation].append(one.entry)
+    data = {
+        "operations": SIGNS,
+        "rules": RULE_TEXTS,
+        "ranges": INTERPOLATION_ORDER,
+        "verdicts": VERDICTS,
+        "exact": len(EXACT_VERDICTS),
+        **_tables(every),
+    }
+    text = json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
+    duels = _duels(every)
+    parts = {
+        "ANSWER": escape(_answer(duels)),
+        "DUEL": _table(duels),
+        "CARDS": _table(_cards(every, sent)),
+        "NEGATIVE": _table(_negative(every, sent)),
+        "DATA": text,
+    }
+    page = TEMPLATE.read_text(encoding="utf-8")
+    for name, part in parts.items():
+        page = page.replace(f"__{name}__", part)
+    return page
+
+
+def league_of(entry: Entry) -> str:
+    """Return the table that a unit is ranked in: with those that are told as much."""
+    return f"{entry.league}; told {entry.told}" if entry.told else entry.league
+
+
+def _tables(every: Mapping[str, Sequence[Entry]]) -> dict[str, Any]:
+    """Return all ranks by league, operation, rule and range, and what is known of units there."""
+    units = list(dict.fromkeys(entry.label for found in every.values() for entry in found))
+    leagues = list(dict.fromkeys(league_of(e) for found in every.values() for e in found))
+    ranks, facts = {}, {}
+    for operation, found in every.items():
+        for entry in found:
+            for at in (None, *INTERPOLATION_ORDER):
+                name = f"{units.index(entry.label)}|{leagues.index(league_of(entry))}"
+                facts[f"{name}|{operation}|{at or ''}"] = _facts(entry, operation, at)
+        for place, league in enumerate(leagues):
+            own = [entry for entry in found if league_of(entry) == league]
+            for rule in RULES if own else ():
+                outcomes = {e.label: e.outcomes(operation, rule) for e in own}
+                for at in (None, *INTERPOLATION_ORDER):
+                    table = placed({name: at_range(o, at) for name, o in outcomes.items()})
+                    ranks[f"{place}|{operation}|{rule}|{at or ''}"] = [
+                        [units.index(name), p.solved, p.runs, p.best, p.worst]
+                        + [round(100 * end, 1) for end in (p.rate.lower, p.rate.upper)]
+                        for name, p in table.items()
+                    ]
+    return {"units": units, "leagues": leagues, "ranks": ranks, "facts": facts}
+
+
+def _facts(entry: Entry, operation: str, at: str | None) -> list[Any]:
+    """Return the median step that runs were solved at, and how often their networks are what."""
+    rows = [
+        row
+        for row in entry.rows
+        if row["operation"] == operation and at in (None, row["interpolation.range"])
+    ]
+    steps = [float(cell) for row in rows if (cell := row["extrapolation.step.solved"])]
+    told = verdicts_of(entry, operation)
+    counts = Counter(told.get((row["interpolation.range"], row["seed"])) for row in rows)
+    known = [counts[verdict] for verdict in VERDICTS]
+    return [median(steps) if steps else None, known if any(known) else None]
+
+
+@cache
+def _formulas(key: str) -> list[dict[str, str]]:
+    path = formulas_of(key, DATA)
+    return cells_of(path) if path.exists() else []
+
+
+def verdicts_of(entry: Entry, operation: str) -> dict[tuple[str, str], str]:
+    """Return what is known of what networks compute, by range and seed."""
+    rows = entry.rows if "verdict" in entry.rows[0] else _formulas(entry.key[0])
+    return {
+        (row["interpolation.range"], row["seed"]): row["verdict"]
+        for row in rows
+        if row["operation"] == operation and row.get("model", "") in ("", entry.key[1])
+    }
+
+
+RIVALS = {"mul": ("NMU", "sNMU"), "add": ("NAU",), "sub": ("NAU",), "div": ("NMRU",)}
+"""Operation -> units that the DMU is compared with."""
+KINDS = {"given": "given (one bit to learn)", "learned": "learned"}
+ANSWERS = {1: "better", -1: "worse", 0: "no significant difference"}
+
+
+def _duels(every: Mapping[str, Sequence[Entry]]) -> list[dict[str, str]]:
+    """Return the DMU against other units; rules that change no outcome share a row."""
+    found: dict[tuple[str, ...], tuple[list[tuple[bool, bool]], list[str]]] = {}
+    for operation, rivals in RIVALS.items():
+        units = {(entry.label, entry.league): entry for entry in every[operation]}
+        leagues = list(dict.fromkeys(league for _, league in units))
+        for rival, league, kind, rule in itertools.product(rivals, leagues, KINDS, RULES):
+            both = [units.get((name, league)) for name in (f"DMU, operands {kind}", rival)]
+            own, other = (one and one.outcomes(operation, rule) for one in both)
+            if own and other:
+                pairs = [(met, other[run]) for run, met in own.items()]
+                place = (operation, rival, league, kind, str(pairs))
+                found.setdefault(place, (pairs, []))[1].append(RULE_TEXTS[rule])
+    tests = [
+        (sum(a and not b for a, b in pairs), sum(b and not a for a, b in pairs))
+        for pairs, _ in found.values()
+    ]
+    adjusted = holm([sign_test(*one) for one in tests])
+    rows = []
+    for (place, (pairs, rules)), (won, lost), p in zip(found.items(), tests, adjusted, strict=True):
+        operation, rival, league, kind, _ = place
+        of_dmu, of_rival = (rate(sum(side), len(side)) for side in zip(*pairs, strict=True))
+        rows.append(
+            {
+                "operation": SIGNS[operation],
+                "against": rival,
+                "league": league,
+                "operands": KINDS[kind],
+                "the DMU is": ANSWERS[((won > lost) - (won < lost)) * (p < LEVEL)],
+                "DMU solved": of_dmu,
+                "the other solved": of_rival,
+                "difference": points(paired_difference(pairs)),
+                "p by Holm": number(p),
+                "thresholds": "any of the three" if len(rules) == len(RULES) else ", ".join(rules),
+            }
+        )
+    return rows
+
+
+def _answer(duels: Sequence[Mapping[str, str]]) -> str:
+    """Return the verdicts about the NMU in sentences."""
+    yes = {"better": "Yes", "worse": "No, it is worse"}
+    return " ".join(
+        f"{yes.get(row['the DMU is'], 'No significant difference')}, {row['league']}, with "
+        f"operands {row['operands']}: it solves {row['DMU solved']}, the NMU "
+        f"{row['the other solved']}, {row['difference']}, by {row['thresholds']}."
+        for row in duels
+        if row["against"] == "NMU"
+    )
+
+
+def _cards(
+    every: Mapping[str, Sequence[Entry]], sent: Sequence[Submission]
+) -> Iterator[dict[str, str]]:
+    """Yield what is given and what is learned, of every unit."""
+    own = {one.folder.name: one.card for one in sent}
+    units = {entry.label: entry for found in every.values() for entry in found}
+    for label, entry in sorted(units.items(), key=lambda item: item[0].lower()):
+        if entry.key[0] in own:
+            of = own[entry.key[0]]
+            seconds = of.cpu_seconds / len(entry.rows)
+            facts = {
+                "given": of.given,
+                "learned": of.learned,
+                "parameters": sum(of.parameters.values()),
+                "expresses": ", ".join(of.expresses),
+                "rates": ", ".join(word for word in of.training if "learning-rate" in word),
+                "tuned": of.tuned or "not said",
+            }
+        else:
+            model = find(entry.key[0]).model(entry.key[1])
+            layer = entries()[layer_of(model)]
+            wanted = (label, "DMU add") if entry.told else (label,)
+            facts = card(layer, next((v for v in layer.variants if v.label in wanted), None))
+            sessions = sessions_of(COSTS.get(entry.key[0], entry.key[0]))
+            runs = sum(session.runs for session in sessions)
+            seconds = sum(session.cpu_seconds for session in sessions) / runs if runs else None
+        told = {"told about its operation": entry.told or "nothing"}
+        cost = {"CPU s per run": "" if seconds is None else f"{seconds:.2g}"}
+        yield {"unit": label} | told | {name: str(fact) for name, fact in facts.items()} | cost
+
+
+def _negative(
+    every: Mapping[str, Sequence[Entry]], sent: Sequence[Submission]
+) -> Iterator[dict[str, str]]:
+    """Yield what solves almost nothing, and why as far as that is known."""
+    reasons = {one.folder.name: one.card.failure for one in sent}
+    for operation, found in every.items():
+        for entry in found:
+            solved = list(entry.outcomes(operation, "benchmark").values())
+            if sum(solved) > FEW * len(solved):
+                continue
+            counts = Counter(verdicts_of(entry, operation).values())
+            computed = ", ".join(f"{counts[v]} {v}" for v in VERDICTS if counts[v])
+            yield {
+                "operation": SIGNS[operation],
+                "unit": entry.label,
+                "solved": rate(sum(solved), len(solved)),
+                "what its networks compute": computed or "not known",
+                "why": reasons.get(entry.key[0], ""),
+            }
+
+
+def _table(rows: Iterable[Mapping[str, str]]) -> str:
+    """Return rows as HTML, every text escaped."""
+    found = list(rows)
+    if not found:
+        return "<p>None.</p>"
+    head = "".join(f"<th scope=col>{escape(name)}" for name in found[0])
+    lines = [
+        "<tr>" + "".join(f'<td data-name="{escape(n)}">{escape(c) or "—"}' for n, c in row.items())
+        for row in found
+    ]
+    return f"<table><thead><tr>{head}<tbody>{''.join(lines)}</table>"
+
+
+def main() -> int:
+    """Write the page, and return the exit code."""
+    with atomic_text_file(PATH) as file:
+        file.write(refreshed())
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
