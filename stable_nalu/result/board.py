@@ -84,6 +84,15 @@ def _obey(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def submitted(arguments: argparse.Namespace) -> int:
+    """Submit the layer of a challenge, and return the exit code."""
+    names = ("layer_type", "layer_option", "training", "seeds", "max_iterations", "out")
+    own = _parser().parse_args([str(arguments.layer_file), "--name", arguments.submit])
+    for name in names:
+        setattr(own, name, getattr(arguments, name))
+    return _obey(own)
+
+
 def _submit(arguments: argparse.Namespace, folder: Path) -> None:
     from .submission import new_card, submit
 

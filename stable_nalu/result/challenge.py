@@ -26,6 +26,7 @@ from stable_nalu.paper.experiment import (
 from stable_nalu.paper.index import find
 from stable_nalu.script import say
 
+from .board import submitted
 from .challenge_page import Chapter, Page, ranks, write
 from .duel import Contest, same_runs
 from .judged import judged_runs, runs_of
@@ -51,6 +52,8 @@ def challenge(arguments: argparse.Namespace) -> int:
     if arguments.keep or arguments.report:
         flag = "--keep" if arguments.keep else "--report"
         raise OptionError(flag, "kept results are those of published models", "leave it out")
+    if arguments.submit and arguments.layer_file is None:
+        raise OptionError("--submit", "the layer has no file", "add --layer-file PATH")
     keys = FIGURES if arguments.key == WORD else (arguments.key,)
     found = [find(key) for key in keys]
     experiments = [replace(e, models=tuple(chosen_models(e, arguments.model))) for e in found]
@@ -80,7 +83,7 @@ def challenge(arguments: argparse.Namespace) -> int:
     for line in ranks(page):
         say(line)
     say(shown(path))
-    return 0
+    return submitted(arguments) if arguments.submit else 0
 
 
 @dataclass(frozen=True)

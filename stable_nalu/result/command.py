@@ -20,7 +20,7 @@ from .stored import DATA
 from .tables import Folders, chosen_models
 
 VERIFYING = ("rows", "line", "verify_seed")
-CHALLENGER = {"layer_type", "layer_file", "layer_option", "training"}
+CHALLENGER = {"layer_type", "layer_file", "layer_option", "training", "submit"}
 """Arguments by which a layer is compared with published ones."""
 EXIT_PARTLY = 1
 """A figure lacks the data that it is drawn from."""
@@ -75,6 +75,7 @@ def _parser() -> ScriptParser:
         parser, "a layer beside the published models: only it is trained (KEY, or challenge)"
     )
     own("--training", nargs="+", metavar="NAME=VALUE", help="flags over those of the figure")
+    own("--submit", metavar="NAME", help="the layer of a file to the board; see docs/board.md")
     _add_verification_flags(parser)
     add("--dry-run", action="store_true", help="print the commands, run nothing")
     return parser

@@ -10,6 +10,7 @@ import random
 import shutil
 import sys
 import time
+from argparse import ArgumentTypeError
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -17,7 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from stable_nalu.errors import UsageError
+from stable_nalu.errors import UsageError, in_words
 from stable_nalu.options.kinds import seeds
 from stable_nalu.process import begin
 from stable_nalu.script import exit_code, say
@@ -31,9 +32,8 @@ from .submission import (
     POINT,
     RUNS,
     Submission,
-    Work,
+    TrainingPart,
     parameters_of,
-    ranges_of,
     read_card,
     read_submission,
     trained,
@@ -55,17 +55,13 @@ def check(
     try:
         submission = read_submission(folder)
         source = (folder / LAYER).read_text(encoding="utf-8")
-    except (UsageError, OSError, UnicodeDecodeError) as error:
-        say(f"refused: {error}")
-        return 1
-    problems = [*problems_of(source), *_of_card(submission, source)]
-    if not problems:
-        seed = time.time_ns() % 10**6 if seed is None else seed
-        with TemporaryDirectory(prefix="submission-") as place:
-            try:
+        problems = [*problems_of(source), *_of_card(submission, source)]
+        if not problems:
+            seed = time.time_ns() % 10**6 if seed is None else seed
+            with TemporaryDirectory(prefix="submission-") as place:
                 problems = list(_trained_again(submission, Path(place), rows, seed, every, fresh))
-            except UsageError as error:
-                problems = [f"layer.py: {error}"]
+    except (UsageError, OSError, ValueError, LookupError, ArgumentTypeError) as error:
+        problems = [str(error) if isinstance(error, UsageError) else in_words(error)]
     for problem in problems:
         say(f"refused: {problem}")
     if not problems:
@@ -111,16 +107,16 @@ def _trained_again(
     for name in (LAYER, CARD):
         shutil.copyfile(submission.folder / name, place / name)
     card = submission.card
-    facts = _asked(place, [])
-    if facts["parameters"] != dict(card.parameters):
-        yield f"{CARD}: parameters are not those of the layer, {facts['parameters']}"
+    free = _asked(place, [])
+    if free != dict(card.parameters):
+        yield f"{CARD}: parameters are not those of the layer, {free}"
         return
     chosen = list(submission.rows)
     if not every:
         chosen = random.Random(seed).sample(chosen, min(rows or ROWS, len(chosen)))
         say(f"{len(chosen)} rows, chosen by --seed {seed}")
     found: dict[tuple[str, ...], Mapping[str, str]] = {}
-    for work in _work(submission, chosen, facts["ranges"], every):
+    for work in _parts(submission, chosen, every):
         found |= {_point(row): row for row in _asked(place, [work])}
     wrong = {_name(row): differences(row, found.get(_point(row), {})) for row in chosen}
     for name, cells in wrong.items():
@@ -129,7 +125,7 @@ def _trained_again(
     say(f"{len(chosen) - sum(map(bool, wrong.values()))} of {len(chosen)} rows equal, every digit")
     others = tuple(random.Random(seed).sample(range(1000, 10**6), fresh))
     if submission.rows and fresh > 1:
-        unseen = _asked(place, [Work(operation, others) for operation in card.operations])
+        unseen = _asked(place, [TrainingPart(operation, others) for operation in card.operations])
         for operation in card.operations:
             parts = (submission.rows, unseen)
             p = _unlike(*([r for r in part if r["operation"] == operation] for part in parts))
@@ -141,20 +137,19 @@ def _point(row: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(row[name] for name in POINT)
 
 
-def _work(
-    submission: Submission, rows: list[Mapping[str, str]], ranges: list[str], every: bool
-) -> Iterator[Work]:
+def _parts(
+    submission: Submission, rows: Sequence[Mapping[str, str]], every: bool
+) -> Iterator[TrainingPart]:
     """Yield what is trained again: each row alone, or all of an operation."""
     if every and rows:
         numbers = tuple(seeds().several(submission.card.seeds))
-        yield from (Work(operation, numbers) for operation in submission.card.operations)
+        yield from (TrainingPart(name, numbers) for name in submission.card.operations)
         return
     for row in rows:
-        place = ranges.index(row["interpolation.range"])
-        yield Work(row["operation"], (int(row["seed"]),), place)
+        yield TrainingPart(row["operation"], (int(row["seed"]),), row["interpolation.range"])
 
 
-def _unlike(rows: list[Mapping[str, str]], others: list[Mapping[str, str]]) -> float:
+def _unlike(rows: Sequence[Mapping[str, str]], others: Sequence[Mapping[str, str]]) -> float:
     """Return the p of a permutation test: whether other seeds solve as many of their ranges."""
     from scipy.stats import permutation_test
 
@@ -170,7 +165,7 @@ def _unlike(rows: list[Mapping[str, str]], others: list[Mapping[str, str]]) -> f
     return float(permutation_test(counts, gap, n_resamples=9999, rng=0).pvalue)
 
 
-def _asked(place: Path, work: Sequence[Work]) -> Any:
+def _asked(place: Path, work: Sequence[TrainingPart]) -> Any:
     """Return the rows of runs that a process of their own trains; facts of the layer for none."""
     return fenced("stable_nalu.result.referee", place, {"work": [asdict(one) for one in work]})
 
@@ -180,7 +175,7 @@ def main() -> int:
     place = Path(sys.argv[1])
     layer = place / LAYER
     asked = [
-        Work(one["operation"], tuple(one["seeds"]), one["place"])
+        TrainingPart(one["operation"], tuple(one["seeds"]), one["at"])
         for one in enter(place, layer)["work"]
     ]
 
@@ -188,8 +183,7 @@ def main() -> int:
         card = read_card(place / CARD)
         with TemporaryDirectory(dir=place) as out:
             rows = [row for work in asked for row in trained(card, layer, work, Path(out))]
-        facts = {"parameters": parameters_of(card, layer), "ranges": ranges_of(card, layer)}
-        answer(place, rows if asked else facts)
+        answer(place, rows if asked else parameters_of(card, layer))
 
     return exit_code("board", body)
 

@@ -29,7 +29,7 @@ from stable_nalu.script import say
 from stable_nalu.training.console import quiet
 
 from .formulas import keep_formulas
-from .judged import judged_runs, options_of, runs_of
+from .judged import judged_runs, runs_of
 from .layer_source import problems_of
 from .ranking import OPERATIONS, Entry
 from .records import Stopwatch, cells_of
@@ -176,28 +176,25 @@ def _planned(card: SubmissionCard, file: Path, operation: str) -> tuple[Experime
     return replace(experiment, models=(model,)), model
 
 
-def ranges_of(card: SubmissionCard, file: Path) -> list[str]:
-    """Return the training ranges in their order."""
-    runs = runs_of(_planned(card, file, card.operations[0])[1], [0], None)
-    return [str(options_of(find("dmu"), run)["interpolation.range"]) for run in runs]
-
-
 @dataclass(frozen=True)
-class Work:
-    """Runs that train side by side: seeds of an operation, in one range by its place or in all."""
+class TrainingPart:
+    """Runs that train side by side: seeds of an operation, in one training range or in all."""
 
     operation: str
     seeds: tuple[int, ...]
-    place: int | None = None
+    at: str | None = None
 
 
-def trained(card: SubmissionCard, file: Path, work: Work, out: Path) -> list[dict[str, str]]:
+def trained(
+    card: SubmissionCard, file: Path, work: TrainingPart, out: Path
+) -> list[dict[str, str]]:
     """Train runs of a layer and return their judged rows, with what each network computes."""
     space = Folders(out, None if card.iterations == ITERATIONS else card.iterations)
     space.use()
     experiment, model = _planned(card, file, work.operation)
-    if work.place is not None:
-        model = replace(model, points=(model.points[work.place],))
+    if work.at is not None:
+        points = (p for p in model.points if work.at == f"U{p['--interpolation-range'][0]}")
+        model = replace(model, points=tuple(points))
     shard = Shard(work.operation, model, model.variants, work.seeds)
     with quiet():
         code = train_shards([shard], space.max_iterations)
@@ -260,7 +257,9 @@ def submit(card: SubmissionCard, file: Path, folder: Path, out: Path) -> Submiss
     watch, rows = Stopwatch(resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN), []
     for place, operation in enumerate(card.operations, start=1):
         say(f"[{place}/{len(card.operations)}] {operation}")
-        rows += trained(card, file, Work(operation, tuple(seeds().several(card.seeds))), out)
+        rows += trained(
+            card, file, TrainingPart(operation, tuple(seeds().several(card.seeds))), out
+        )
     session = watch.session({}, 1)
     able = {row["operation"] for row in rows if row["solved"] == "1"}
     card = replace(
