@@ -71,6 +71,7 @@ setup(
         "stable_nalu.layer": ["*.csv"],
         "stable_nalu.figure": ["*.png"],
         "stable_nalu.result": ["*.html", "*.md"],
+        "stable_nalu.arena": ["*.csv", "*.toml"],
         "stable_nalu.engine": ["*.h", "*.cpp"],
         "stable_nalu.functional": ["*.cpp"],
         "stable_nalu.training": ["program.pyi"],
@@ -96,6 +97,8 @@ setup(
         "threadpoolctl>=3.1",
     ],
     extras_require={
+        # pykan states nothing that it needs; all but pyyaml is required above.
+        "arena": ["gplearn>=0.4.3", "pyoperon>=0.6.2", "pykan>=0.2.8", "pyyaml>=6"],
         "dev": DEV,
         "docs": ["mkdocs-material>=9.5", "mkdocstrings-python>=1.16"],
         "environment": ["gymnasium>=1.0"],

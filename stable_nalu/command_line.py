@@ -39,6 +39,9 @@ RUNS: Commands = {
     "summarize": ("statistics.command:main", "Summarise runs: success rate, steps, sparsity."),
     "verdict": ("statistics.command:verdict", "Say of every run whether it solved its task."),
 }
+RIVALS: Commands = {
+    "arena": ("arena.command:main", "Units beside other families of models, on equal CPU time."),
+}
 EXPORTS: Commands = {
     "runs": ("result.exporters:any_runs", "Export runs of any script, with configurations."),
     "simple_function_static": ("result.exporters:arithmetic", "Export runs of arithmetic tasks."),
@@ -87,7 +90,8 @@ def _command(words: Sequence[str]) -> Callable[[], int | None]:
         groups = {"runs and models": EXPORTS, "thresholds and data": TABLES, "also": ALSO}
     else:
         start = PROGRAM
-        groups = {"figures and tables of papers": PAPERS, "your runs": RUNS, "training": TRAINING}
+        groups = {"figures and tables of papers": PAPERS, "your runs": RUNS}
+        groups |= {"other families of models": RIVALS, "training": TRAINING}
     if not words or words[0] in ("--help", "-h"):
         return lambda: say(_help(start, groups))
     if words == ["--version"] and start == PROGRAM:

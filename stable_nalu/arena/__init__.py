@@ -1,0 +1,1 @@
+"""The arena: units beside other families of models, on formulas, with equal CPU time."""

@@ -1,0 +1,241 @@
+"""Hold contests, each in a process of its own, and keep their rows as they come in."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import multiprocessing
+import os
+import resource
+import signal
+from collections.abc import Iterator, Sequence
+from multiprocessing.connection import wait
+from pathlib import Path
+from typing import Any
+
+from stable_nalu.console import bar, plural
+from stable_nalu.errors import OptionError, UsageError
+from stable_nalu.files import locked
+from stable_nalu.machine import processor, tool
+from stable_nalu.options.kinds import integer, number, seeds
+from stable_nalu.result.records import cells_of
+from stable_nalu.script import ScriptParser, exit_code, say, unknown_choice
+from stable_nalu.statistics.table import in_columns
+
+from .contest import COLUMNS, CONTESTANTS, IDENTITY, contest
+from .tasks import PROBLEMS
+
+ROWS = Path("results", "arena.csv")
+SLACK = 60
+"""CPU seconds beside those of a contest that its process has to judge a formula."""
+EXIT_DIFFERENT = 1
+SAME_AGAIN = ("status", "inside", "outside", "recovered", "formula")
+_PRELOADED = {
+    "sklearn": ["sklearn.ensemble", "sklearn.neural_network"],
+    "gplearn": ["gplearn.genetic"],
+    "pyoperon": ["pyoperon.sklearn"],
+}
+_FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
+
+ArenaRow = dict[str, Any]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Hold the contests that a command line asks for and return the exit code."""
+    arguments = _parser().parse_args(argv)
+    return exit_code("stable-nalu arena", lambda: _obey(arguments))
+
+
+def _parser() -> ScriptParser:
+    parser = ScriptParser(
+        prog="stable-nalu arena",
+        description="Units of this package beside other families of models, on formulas: the\n"
+        "same rows for everyone, the same CPU seconds on one thread. What is in --rows already\n"
+        "is not held again, so a command that was stopped goes on where it was. Other libraries\n"
+        "come with pip install 'stable-nalu[arena]'; contestants without theirs are left out.",
+    )
+    add = parser.add_argument
+    add("--list", action="store_true", help="name tasks and contestants, and what is missing")
+    add("--tasks", nargs="+", metavar="KEY", default=list(PROBLEMS), help="tasks (all)")
+    add("--contestants", nargs="+", metavar="NAME", default=list(CONTESTANTS), help="who (all)")
+    add("--seed", type=seeds().several, metavar="SEEDS", default=[0, 1, 2], help="seeds (0-2)")
+    kind = number(above=0, maximum=1e6).one
+    add("--seconds", type=kind, metavar="CPU", default=10.0, help="CPU time of a contest (10)")
+    text = "noise of training rows: its deviation by that of targets (0)"
+    add("--noise", type=number(0).one, nargs="+", metavar="SHARE", default=[0.0], help=text)
+    text = "how many more inputs there are, which do not matter (0)"
+    add("--redundant", type=integer(0, 100).one, nargs="+", metavar="N", default=[0], help=text)
+    add("--jobs", type=integer(1).one, metavar="N", default=1, help="contests at a time (1)")
+    add("--rows", type=Path, metavar="CSV", default=ROWS, help=f"where rows are kept ({ROWS})")
+    add("--report", type=Path, metavar="HTML", help="write a page about all of --rows")
+    add("--report-only", action="store_true", help="hold no contest")
+    text = "hold contests of --rows again, by their steps, and compare every digit"
+    add("--verify", action="store_true", help=text)
+    return parser
+
+
+def _obey(arguments: Any) -> int:
+    if arguments.list:
+        return _list()
+    identities = _asked(arguments)
+    kept = read_rows(arguments.rows)
+    if arguments.verify:
+        return _verify(identities, kept, arguments.jobs)
+    if not arguments.report_only:
+        done = set(map(name_of, kept))
+        missing = [one for one in identities if name_of(one) not in done]
+        count = len(identities) - len(missing)
+        say(f"{plural(len(missing), 'contest')} to hold, {count} held already")
+        with locked(arguments.rows, f"{arguments.rows} is written by another arena; wait for it"):
+            for row in _held([(one, None) for one in missing], arguments.jobs):
+                _append(arguments.rows, row)
+        kept = read_rows(arguments.rows)
+    if not kept:
+        raise OptionError("--rows", f"{arguments.rows} has no row", "leave out --report-only")
+    report = tool("arena")
+    say("\n".join(in_columns(*report.summary(kept))))
+    if arguments.report:
+        report.write_page(kept, arguments.report)
+        say(f"page {arguments.report}")
+    return 0
+
+
+def _list() -> int:
+    tasks = [[p.key, p.family, p.formula, p.train, p.outside] for p in PROBLEMS.values()]
+    who = [
+        [c.name, c.given, f"not installed: {', '.join(c.missing)}" if c.missing else c.library]
+        for c in CONTESTANTS.values()
+    ]
+    say("\n".join(in_columns(["task", "family", "formula", "train", "outside"], tasks)))
+    say("\n" + "\n".join(in_columns(["contestant", "given", "library"], who)))
+    return 0
+
+
+def _asked(arguments: Any) -> list[ArenaRow]:
+    """Return what is told of each contest that is asked for; say who cannot take part."""
+    for flag, words, known in (
+        ("--tasks", arguments.tasks, PROBLEMS),
+        ("--contestants", arguments.contestants, CONTESTANTS),
+    ):
+        for word in words:
+            if word not in known:
+                problem, _, remedy = unknown_choice(word, list(known)).partition("; ")
+                raise OptionError(flag, problem, remedy)
+    names = []
+    for name in arguments.contestants:
+        if missing := CONTESTANTS[name].missing:
+            what = f"{', '.join(missing)} not installed; pip install 'stable-nalu[arena]'"
+            say(f"{name} is left out: {what}")
+        else:
+            names.append(name)
+    if not names:
+        raise OptionError("--contestants", "nobody is left", "pip install 'stable-nalu[arena]'")
+    return [
+        dict(zip(IDENTITY, (task, name, seed, arguments.seconds, *more), strict=True))
+        for seed, *more, task, name in itertools.product(
+            arguments.seed, arguments.noise, arguments.redundant, arguments.tasks, names
+        )
+    ]
+
+
+def name_of(row: ArenaRow) -> tuple[str, ...]:
+    """Return what tells a contest from others, as text."""
+    return (row["task"], row["contestant"], *(f"{float(row[name]):g}" for name in IDENTITY[2:]))
+
+
+def read_rows(path: Path) -> list[ArenaRow]:
+    """Return the rows of a file; a last one that was not written to its end is cut off."""
+    if not path.exists():
+        return []
+    text = path.read_bytes()
+    if not text.endswith(b"\n"):
+        with path.open("r+b") as file:
+            file.truncate(text.rfind(b"\n") + 1)
+    rows: list[ArenaRow] = [*cells_of(path)]
+    if rows and tuple(rows[0]) != COLUMNS:
+        raise OptionError("--rows", f"{path} is no table of the arena", "name another file")
+    return rows
+
+
+def _append(path: Path, row: ArenaRow) -> None:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    try:
+        if not path.exists() or not path.stat().st_size:
+            writer.writeheader()
+        writer.writerow(row)
+        with path.open("ab", buffering=0) as file:
+            file.write(text.getvalue().encode())
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror or error}") from None
+
+
+def _verify(identities: list[ArenaRow], kept: list[ArenaRow], jobs: int) -> int:
+    found = {name_of(row): row for row in kept}
+    work = [(one, int(found[name_of(one)]["steps"])) for one in identities if name_of(one) in found]
+    same = 0
+    for row in _held(work, jobs):
+        old = found[name_of(row)]
+        differ = [name for name in SAME_AGAIN if str(row[name]) != old[name]]
+        same += not differ
+        for name in differ[:1]:
+            say(f"{' '.join(name_of(row)[:3])}: {name} was {old[name]}, is {row[name]}")
+    say(f"{same} of {plural(len(work), 'row')} are equal in every digit")
+    return 0 if same == len(work) else EXIT_DIFFERENT
+
+
+def _held(work: Sequence[tuple[ArenaRow, int | None]], jobs: int) -> Iterator[ArenaRow]:
+    """Yield the rows of contests as they end; of each, its steps if it is repeated."""
+    os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    context = multiprocessing.get_context("forkserver")
+    # A server that has imported what contestants need starts each contest at once.
+    needs = {n for one, _ in work for n in CONTESTANTS[one["contestant"]].needs}
+    libraries = [module for n in sorted(needs) for module in _PRELOADED.get(n, [n])]
+    context.set_forkserver_preload([f"{__package__}.networks", *libraries])
+    waiting, running = list(reversed(work)), {}
+    try:
+        with bar(total=len(work), unit="contests", what="arena") as progress:
+            while waiting or running:
+                while waiting and len(running) < jobs:
+                    receiving, sending = context.Pipe(duplex=False)
+                    process = context.Process(target=_hold, args=(*waiting[-1], sending))
+                    process.start()
+                    sending.close()
+                    running[receiving] = process, waiting.pop()[0]
+                for connection in wait(list(running)):
+                    row = _received(connection, *running.pop(connection))
+                    yield row | {"processor": processor()}
+                    progress.update()
+    finally:
+        for process, _ in running.values():
+            process.kill()
+
+
+def _received(connection: Any, process: Any, identity: ArenaRow) -> ArenaRow:
+    try:
+        row = connection.recv()
+        process.join()
+        return row
+    except EOFError:
+        process.join()
+    if -process.exitcode in _FROM_OUTSIDE:
+        what = f"{identity['contestant']} on {identity['task']} was killed from outside"
+        raise UsageError(f"{what}, or memory ran out; start the same command again")
+    name = signal.Signals(-process.exitcode).name if process.exitcode < 0 else process.exitcode
+    row = dict.fromkeys(COLUMNS, "") | {"inside": "inf", "outside": "inf", "steps": 0, "cpu": ""}
+    return row | identity | {"status": f"killed: {name}", "ended": "by force"}
+
+
+def _hold(identity: ArenaRow, steps: int | None, connection: Any) -> None:
+    """Hold a contest in this process, on one thread, with what libraries print left out."""
+    import torch
+
+    for stream in (1, 2):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
+    # Another machine may need longer for the same steps.
+    most = int(identity["seconds"] * (1 if steps is None else 10)) + SLACK
+    resource.setrlimit(resource.RLIMIT_CPU, (most, most + 1))
+    torch.set_num_threads(1)
+    torch.set_default_dtype(torch.float64)
+    connection.send(contest(identity, steps))

@@ -1,0 +1,275 @@
+"""What the rows of the arena say: one table, ranks with their critical difference, one page."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from stable_nalu.arena.contest import CONTESTANTS, SOLVED
+from stable_nalu.arena.tasks import PROBLEMS
+from stable_nalu.errors import UsageError
+from stable_nalu.files import atomic_text_file
+from stable_nalu.options.kinds import seeds_text
+from stable_nalu.result.document import UNKNOWN, as_svg, filled, interval, number, rate, render
+from stable_nalu.statistics.intervals import Estimate, bootstrap
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+ALPHA = 0.05
+AGREES = 0.01
+"""How far two answers may be from each other to agree, as a share of the target's spread."""
+UNITS = ("NAU, NMU", "NAU, NRU", "Real NPU, NAU")
+SETTING = ("seconds", "noise", "redundant")
+
+
+def frame_of(rows: Sequence[dict[str, Any]]) -> Any:
+    """Return rows as a table with numbers, of whole seeds only: those that everyone has played."""
+    table: Any = pd.DataFrame(rows)
+    for name in ("seed", "steps", *SETTING, "inside", "outside", "cpu", "nodes"):
+        table[name] = pd.to_numeric(table[name], errors="coerce")
+    table["solved"] = table["outside"] < SOLVED
+    table["exact"] = table["recovered"] != ""
+    games = table["task"].nunique() * table["contestant"].nunique()
+    whole = table.groupby([*SETTING, "seed"])["task"].transform("size") == games
+    return table[whole]
+
+
+def settings_of(table: Any) -> Iterable[tuple[str, Any]]:
+    """Yield what differs between contests in words, and the rows of it."""
+    for (seconds, noise, redundant), part in table.groupby(list(SETTING)):
+        words = f"{seconds:g} CPU seconds, seeds {seeds_text(part['seed'].unique().tolist())}"
+        words += f", noise {noise:g}" if noise else ""
+        yield words + (f", {redundant:g} redundant inputs" if redundant else ""), part
+
+
+def scores(table: Any) -> Any:
+    """Return the median error outside by task and contestant; what is solved counts as equal."""
+    return table.pivot_table(
+        "outside", "task", "contestant", aggfunc="median", sort=False
+    ).clip(lower=SOLVED)  # fmt: skip
+
+
+def ranks(table: Any) -> tuple[Any, float, float]:
+    """Return mean ranks, Friedman's p and Nemenyi's critical difference; 1 is the best rank."""
+    errors = scores(table)
+    tasks, count = errors.shape
+    ranked = errors.rank(axis=1).mean().sort_values()
+    if count < 3 or tasks < 2:
+        return ranked, math.nan, math.nan
+    p = float(stats.friedmanchisquare(*errors.to_numpy().T).pvalue)
+    q = stats.studentized_range.ppf(1 - ALPHA, count, math.inf) / math.sqrt(2)
+    return ranked, p, float(q * math.sqrt(count * (count + 1) / (6 * tasks)))
+
+
+def agreement(rows: Any) -> list[float]:
+    """Return of each task the share of pairs of seeds whose answers agree outside."""
+    found = []
+    for task, part in rows.groupby("task", sort=False):
+        told = [np.array(text.split(), float) for text in part["probes"].astype(str)]
+        width = {len(one) for one in told} - {0}
+        spread = PROBLEMS[str(task)].drawn(np.random.default_rng(0), 1000, outside=True)[1].std()
+        pairs = [
+            len(width) == 1 and len(a) == len(b) and bool((abs(a - b) <= AGREES * spread).all())
+            for a, b in itertools.combinations(told, 2)
+        ]
+        found += [float(np.mean(pairs))] if pairs else []
+    return found
+
+
+def _median(values: Any, log: bool = False) -> str:
+    """Return a median of tasks with its interval, of errors of their logarithms."""
+    clipped = values.clip(1e-32, 1e32)
+    found = bootstrap(np.log10(clipped).to_numpy() if log else values.to_numpy(), "median")
+    ends = [found.mean, found.lower, found.upper]
+    return interval(*(10**end if log else end for end in ends))
+
+
+def lines_of(table: Any) -> list[dict[str, str]]:
+    """Return a line for each contestant, by rank."""
+    ranked, _, _ = ranks(table)
+    found = []
+    for name, rank in ranked.items():
+        rows = table[table["contestant"] == name]
+        by_task = rows.groupby("task", sort=False)
+        medians = by_task[["inside", "outside", "cpu", "nodes"]].median()
+        is_formula = CONTESTANTS[str(name)].formula
+        exact = int((by_task["exact"].mean() > 0.5).sum())
+        agreed = bootstrap(np.array(agreement(rows))) if len(rows) > len(medians) else None
+        nodes = medians["nodes"].dropna()
+        found.append(
+            {
+                "contestant": str(name),
+                "mean rank": f"{rank:.2f}",
+                "tasks solved": rate(int((medians["outside"] < SOLVED).sum()), len(medians)),
+                "formula recovered": rate(exact, len(medians)) if is_formula else UNKNOWN,
+                "error inside": _median(medians["inside"], log=True),
+                "error outside": _median(medians["outside"], log=True),
+                "nodes": _median(nodes) if len(nodes) else UNKNOWN,
+                "CPU seconds": _mean(medians["cpu"]),
+                "agreement": interval(agreed.mean, agreed.lower, agreed.upper)
+                if agreed
+                else UNKNOWN,
+                "failed": str(int(rows["status"].str.startswith(("failed", "killed")).sum())),
+                "diverged": str(int((rows["status"] == "diverged").sum())),
+            }
+        )
+    return found
+
+
+def _mean(values: Any) -> str:
+    found: Estimate = bootstrap(values.to_numpy())
+    return interval(found.mean, found.lower, found.upper)
+
+
+def summary(rows: Sequence[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
+    """Return the table as names and rows, of the setting that has the most contests."""
+    table = frame_of(rows)
+    if table.empty:
+        raise UsageError("no seed is whole yet; start the command again to go on")
+    _, part = max(settings_of(table), key=lambda one: len(one[1]))
+    lines = lines_of(part)
+    shown = ["contestant", "mean rank", "tasks solved", "formula recovered", "error outside"]
+    return shown, [[line[name] for name in shown] for line in lines]
+
+
+def critical_difference(table: Any) -> Figure:
+    """Draw mean ranks; a bar joins contestants that Nemenyi's test does not tell apart."""
+    from matplotlib.figure import Figure
+
+    ranked, _, width = ranks(table)
+    count = len(ranked)
+    half = (count + 1) // 2
+    bars = _bars(ranked.to_numpy(), width)
+    depth = 0.9 + 0.22 * len(bars)
+    figure = Figure(figsize=(8, 0.9 + 0.26 * (depth / 0.26 + half)), layout="constrained")
+    axes = figure.add_subplot()
+    axes.axis("off")
+    axes.set(xlim=(-1.6, count + 3.6), ylim=(depth + 0.42 * half + 0.2, -1.3))
+    axes.plot([1, count], [0, 0], color="black", linewidth=1)
+    for place in range(1, count + 1):
+        axes.plot([place, place], [-0.12, 0], color="black", linewidth=1)
+        axes.text(place, -0.2, str(place), ha="center", va="bottom", fontsize=9)
+    for k, (name, rank) in enumerate(ranked.items()):
+        left = k < half
+        level = depth + 0.42 * (k if left else count - 1 - k)
+        end, side = (0.6, "right") if left else (count + 0.4, "left")
+        is_unit = name in UNITS or name == "EML"
+        color = "#D55E00" if is_unit else "black"
+        axes.plot([rank, rank, end], [0, level, level], color=color, linewidth=1)
+        label = f"{name}  {rank:.2f}" if left else f"{rank:.2f}  {name}"
+        shift = -0.08 if left else 0.08
+        axes.text(end + shift, level, label, ha=side, va="center", fontsize=10, color=color)
+    for k, (low, high) in enumerate(bars):
+        level = 0.3 + 0.22 * k
+        axes.plot([low - 0.05, high + 0.05], [level, level], color="black", linewidth=3.5)
+    if math.isfinite(width):
+        axes.plot([1, 1 + width], [-0.85, -0.85], color="black", linewidth=2, marker="|")
+        text = f"critical difference {width:.2f}"
+        axes.text(1.1 + width, -0.85, text, ha="left", va="center", fontsize=9)
+    return figure
+
+
+def _bars(ranked: np.ndarray, width: float) -> list[tuple[float, float]]:
+    """Return the longest stretches of ranks that are closer than the critical difference."""
+    found: list[tuple[float, float]] = []
+    for low in ranked:
+        high = max(r for r in ranked if r - low <= width) if math.isfinite(width) else low
+        if high > low and not any(h >= high for _, h in found):
+            found.append((float(low), float(high)))
+    return found
+
+
+def by_task(table: Any) -> list[dict[str, str]]:
+    """Return a line for each task: everyone's error outside, and how often the formula came."""
+    order = list(ranks(table)[0].index)
+    found = []
+    for task, rows in table.groupby("task", sort=False):
+        problem = PROBLEMS[str(task)]
+        line = {"task": str(task), "formula": f"`{problem.formula}`", "family": problem.family}
+        for name in order:
+            own = rows[rows["contestant"] == name]
+            error, exact = own["outside"].median(), int(own["exact"].sum())
+            text = "0" if error == 0 else f"{error:.0e}" if math.isfinite(error) else "∞"
+            text = f"**{text}**" if error < SOLVED else text
+            line[str(name)] = text + (f" ✓{exact}/{len(own)}" if exact else "")
+        found.append(line)
+    return found
+
+
+def losses(table: Any) -> dict[str, list[str]]:
+    """Return the tasks by whether the best network of units, or the best rival, is ahead.
+
+    Ahead is who has a median error that is a tenth of the other's, or less.
+    """
+    errors = scores(table)
+    units = [name for name in errors if name in UNITS]
+    others = [name for name in errors if name not in units]
+    found: dict[str, list[str]] = {"lost": [], "equal": [], "won": [], "both": []}
+    for task, row in errors.iterrows():
+        own, best = row[units].min(), row[others].min()
+        both = max(own, best) <= SOLVED
+        kind = "both" if both else "lost" if best <= own / 10 else "won" if own <= best / 10 else ""
+        found[kind or "equal"].append(str(task))
+    return found
+
+
+def write_page(rows: Sequence[dict[str, Any]], path: Path) -> None:
+    """Write one page without links to other places about all rows."""
+    table = frame_of(rows)
+    parts, pictures = [], {}
+    for k, (words, part) in enumerate(settings_of(table)):
+        _, p, width = ranks(part)
+        pictures[f"ranks{k}"] = as_svg(critical_difference(part))
+        parts.append(
+            {
+                "words": words,
+                "lines": lines_of(part),
+                "picture": f"ranks{k}",
+                "p": number(p),
+                "width": number(width),
+                "tasks": by_task(part),
+                "count": part["task"].nunique(),
+                "losses": losses(part),
+                "command": _command(part),
+            }
+        )
+    own = [CONTESTANTS[name] for name in table["contestant"].unique()]
+    steady = table.groupby("contestant")["ended"].apply(lambda ended: (ended == "by itself").mean())
+    library = table.groupby("contestant")["library"].first()
+    cards = [
+        {
+            "contestant": one.name,
+            "given": one.given,
+            "learned": one.learned,
+            "settings": f"`{', '.join(f'{k}={v}' for k, v in one.settings.items())}`",
+            "chosen by": one.source,
+            "library": library[one.name],
+            "ended by itself": f"{100 * steady[one.name]:.0f} %",
+        }
+        for one in own
+    ]
+    text = filled(
+        Path(__file__).with_name("templates") / "arena.md",
+        parts=parts,
+        cards=cards,
+        contests=len(table),
+        processors=sorted(table["processor"].unique()),
+    )
+    with atomic_text_file(path) as file:
+        file.write(render(text, pictures))
+
+
+def _command(part: Any) -> str:
+    first = part.iloc[0]
+    words = f"--seed {seeds_text(part['seed'].unique().tolist())} --seconds {first['seconds']:g}"
+    words += f" --noise {first['noise']:g}" if first["noise"] else ""
+    words += f" --redundant {first['redundant']:g}" if first["redundant"] else ""
+    return f"stable-nalu arena {words}"
