@@ -12,6 +12,8 @@ SHORT = "--max-iterations 3 --log-interval 2"
 METRICS = {"metric/valid/interpolation", "metric/test/extrapolation"}
 LOSSES = {f"loss/train/{name}" for name in ("critation", "regualizer", "total")}
 ALL_PENALTIES = "--regualizer-z 1 --regualizer-scaling-start 0 --oob-mode regualized"
+IN_TORCH = "--engine torch"
+"""Where the engine would take longer to compile; tests/engine has its numbers."""
 WITHOUT_LOGS = ("EnsembleGumbelNAU", "NSR", "SigmoidNAU", "ScaledSigmoidNAU")
 
 
@@ -40,8 +42,8 @@ def test_verbose_with_all_penalties(layer):
 
 @pytest.mark.parametrize("layer", [one for one in LAYERS if one != "EML"])  # exp(exp) overflows
 def test_two_layers(layer):
-    # The products of 100 inputs overflow; of many, the engine makes long texts to compile.
-    words = f"--operation add --layer-type {layer} --input-size 4"
+    # The products of 100 inputs overflow.
+    words = f"--operation add --layer-type {layer} --input-size 4 {IN_TORCH}"
     if layer in ("NPU", "RealNPU"):  # names of published models, too
         words += " --nac-mul none"
     record, checkpoint = trained("simple_function_static", words)
@@ -122,7 +124,7 @@ OF_NOISE = "--nmu-noise --nau-noise --operation mul --layer-type"
     ],
 )
 def test_options(script, words):
-    trained(script, words)
+    trained(script, f"{words} {IN_TORCH}")
 
 
 @pytest.mark.parametrize("unit", SECOND_LAYERS_ONLY)
