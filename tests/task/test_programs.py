@@ -81,16 +81,3 @@ def test_what_is_logged(unit, tmp_path):
     table = pd.read_csv(out)
     assert set(table["program"]) == {"programs"}
     assert {"metric.test.1000-10000.digits", "metric.trace.0-100.0"} <= set(table)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("unit", "least", "most"), [("NAC", 0, 0.02), ("NALU", 0, 0.02), ("LSTM", 0.5, 2)]
-)
-def test_blind_units_add_larger_numbers_and_an_lstm_does_not(unit, least, most):
-    words = ("--layer-type", unit, "--max-iterations", "2000", "--log-interval", "2000")
-    words += ("--workers", "1", "--no-save")
-    assert run(SCRIPT, *words) == 0
-    (name,) = run_names(SCRIPT, *words)
-    relative = read(name).series("metric/test/1000-10000/relative")[2000]
-    assert least <= relative < most
