@@ -7,8 +7,6 @@ from pathlib import Path, PurePath
 import pytest
 
 from stable_nalu.cluster import command as batch
-from stable_nalu.cluster.job_script import find_job
-from stable_nalu.cluster.shard import shards
 from stable_nalu.figure import command as plot
 from stable_nalu.figure.entries import find
 from stable_nalu.inspection import prediction_sweep
@@ -22,22 +20,8 @@ from tools.experiment_tables import CSVS, PLOTS, folders, plot_words
 from tools.experiment_tables import FROM_THE_PAPERS as DOCUMENT
 
 ROOT = DOCUMENT.parents[1]
-DIVISION, ROBUST = "single_layer_task/neurips_2021/", "icml_2022/"
-SCRIPTS_OF_READMES = (
-    *(
-        f"{DIVISION}{name}"
-        for name in (
-            *("sltr-in2", "in2-realnpu-beta-sweep", "in2-mixed-signs", "sltr-in10"),
-            *("sltr-distributions-in2", "sltr-distributions-in10", "divBy0"),
-        )
-    ),
-    *(
-        f"{ROBUST}{name}"
-        for name in ("single_module", "arithmetic_dataset", "arithmetic_dataset_noise_ranges")
-    ),
-)
+
 DIGITS = ("static-mnist-mul-isolated", "static-mnist-mul-colour-concat")
-OTHER = ("divBy0_gold_test_errors", "surface-mul", "weights_path-isolated", *DIGITS)
 RUNS = "/data/nalms/tensorboard/"
 SAME = (
     "bash lfs_batch_jobs/icml_2022/single_module.sh 0 24",
@@ -53,59 +37,6 @@ SAME = (
     f"python3 export/sequential_mnist.py --tensorboard-dir {RUNS}a/ --csv-out {CSVS}a.csv",
 )
 """Commands of the READMEs that are typed as published, which the document therefore leaves out."""
-TRAINED = [key for key in PLOTS if key not in (*OTHER, "robust-sequential_mnist_prod_long")]
-
-
-@pytest.fixture(scope="module")
-def tables(tmp_path_factory):
-    """The first two stages of the READMEs at 2 iterations: the folder of the tables."""
-    root = tmp_path_factory.mktemp("data")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TENSORBOARD_DIR", str(root / "tensorboard"))
-        patch.setenv("SAVE_DIR", str(root / "saves"))
-        for name in SCRIPTS_OF_READMES:
-            script = find_job(name)
-            count = len(shards(script.chosen([]), [0]))
-            tasks = [word for task in range(count) for word in ("--task", str(task))]
-            assert batch.main([name, "0", "0", "--max-iterations", "2", *tasks]) == 0
-            for model in script.models():
-                runs = root / "tensorboard" / model.prefix
-                experiment_name = model.prefix.removeprefix("FTS_NAU_NMU_ranges/")
-                table = root / "csvs" / f"{experiment_name}.csv"
-                if not table.exists():
-                    words = ["--tensorboard-dir", f"{runs}/", "--csv-out", str(table)]
-                    assert exporters.arithmetic(words) == 0
-    return root / "csvs"
-
-
-def drawn(key, csvs, out, capsys):
-    """What the command of a figure writes, and what it says is missing."""
-    words = plot_words(key)[1:]
-    here = [word.replace(CSVS.rstrip("/"), str(csvs)) for word in words]
-    if "--out-dir" in here:
-        here = here[: here.index("--out-dir")]
-    capsys.readouterr()
-    assert plot.main([*here, "--out-dir", str(out)]) == 0
-    return [path.name for path in out.iterdir()], capsys.readouterr().err
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("key", TRAINED)
-def test_the_three_commands_of_a_readme_draw_its_figure(key, tables, tmp_path, capsys):
-    """Under the names of folders that the README prints, nothing is missing."""
-    files, said = drawn(key, tables, tmp_path / "plots", capsys)
-    assert any(name.endswith(".pdf") for name in files)
-    # No published script trains this range of noise.
-    said = "".join(line for line in said.splitlines() if "[10,20]" not in line)
-    assert "no file" not in said
-
-
-def test_errors_of_exact_weights_are_drawn_in_two_commands(tmp_path, capsys):
-    table = tmp_path / "csvs" / "divBy0_test_errors.csv"
-    assert small_divisors.main(["--csv-out", str(table)]) == 0
-    files, said = drawn("divBy0_gold_test_errors", tmp_path / "csvs", tmp_path / "plots", capsys)
-    assert "divBy0_gold_test_errors.pdf" in files
-    assert "no file" not in said
 
 
 @pytest.mark.parametrize("key", DIGITS)
