@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from stable_nalu.machine import data_file
 from stable_nalu.paper.index import find
 from stable_nalu.papers import FLAT
 from stable_nalu.statistics.estimators import LEVEL
@@ -22,7 +23,8 @@ from .records import cells_of
 from .stored import DATA, path_of
 
 OPERATIONS = ("add", "sub", "mul", "div")
-PUBLISHED = "as published"
+PUBLISHED, TUNED = "as published", "equal tuning"
+TUNED_RUNS = data_file("docs/board") / "equal_tuning.csv"
 _DMU = {"add": "add", "mul": "add", "sub": "sub", "div": "sub"}
 _PAIR = "the pair of operations"
 
@@ -83,6 +85,20 @@ def kept_entries(operation: str, data: Path = DATA) -> list[Entry]:
                 label = f"DMU, operands {kind}" if key == "dmu" else model.label.partition(" [")[0]
                 found.append(Entry((key, model.key), label, own, _PAIR if given else ""))
     return found
+
+
+def tuned_entries(operation: str) -> list[Entry]:
+    """Return the units with the best of equally many random settings."""
+    rows = (
+        [r for r in cells_of(TUNED_RUNS) if r["operation"] == operation]
+        if TUNED_RUNS.exists()
+        else []
+    )
+    return [
+        replace(one, league=TUNED, rows=own)
+        for one in kept_entries(operation)
+        if (own := tuple(row for row in rows if row["unit"] == one.label))
+    ]
 
 
 RULES = ("benchmark", "1e-5", "DMU")

@@ -6,7 +6,7 @@ import argparse
 import json
 import resource
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -189,34 +189,38 @@ def trained(
     card: SubmissionCard, file: Path, work: TrainingPart, out: Path
 ) -> list[dict[str, str]]:
     """Train runs of a layer and return their judged rows, with what each network computes."""
-    space = Folders(out, None if card.iterations == ITERATIONS else card.iterations)
-    space.use()
     experiment, model = _planned(card, file, work.operation)
     if work.at is not None:
         points = (p for p in model.points if work.at == f"U{p['--interpolation-range'][0]}")
         model = replace(model, points=tuple(points))
-    shard = Shard(work.operation, model, model.variants, work.seeds)
+    space = Folders(out, None if card.iterations == ITERATIONS else card.iterations)
+    rows = judged_rows(replace(experiment, models=(model,)), work.seeds, space)
+    return [{name: cell for name, cell in row.items() if name != "model"} for row in rows]
+
+
+def judged_rows(
+    experiment: Experiment, numbers: Sequence[int], space: Folders
+) -> list[dict[str, str]]:
+    """Train the models of an experiment side by side, and return their rows as they are kept."""
+    space.use()
+    models, length = experiment.models, space.max_iterations
     with quiet():
-        code = train_shards([shard], space.max_iterations)
+        code = train_shards([Shard(m.key, m, m.variants, tuple(numbers)) for m in models], length)
     if code:
         raise UsageError(f"training ended with exit code {code}")
-    export([model], space, experiment.criterion)
-    expected = runs_of(model, work.seeds, space.max_iterations)
-    judged = judged_runs(experiment, [model], space.csv, expected, say)
+    export(models, space, experiment.criterion)
+    expected = [run for model in models for run in runs_of(model, numbers, length)]
+    judged = judged_runs(experiment, models, space.csv, expected, say)
     with TemporaryDirectory() as folder:
         keep(experiment, judged, expected, [], Path(folder))
         rows = cells_of(path_of(experiment.key, Path(folder)))
         told = keep_formulas(experiment, expected, Path(folder))
-        formulas = {_point(row): row for row in (cells_of(told) if told else [])}
-    for row in rows:
-        found = formulas.get(_point(row), {})
-        row.update({name: found.get(name, "") for name in FORMULA})
-        del row["model"]
-    return rows
+        formulas = {_run(row): row for row in (cells_of(told) if told else [])}
+    return [row | {c: formulas.get(_run(row), {}).get(c, "") for c in FORMULA} for row in rows]
 
 
-def _point(row: Mapping[str, str]) -> tuple[str, ...]:
-    return tuple(row[name] for name in POINT)
+def _run(row: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(row[name] for name in ("model", *POINT))
 
 
 def new_card(file: Path, arguments: argparse.Namespace) -> SubmissionCard:
