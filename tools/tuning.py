@@ -69,9 +69,8 @@ def tuned(entry: Entry, operation: str) -> tuple[list[dict[str, str]], list[dict
         for k, one in enumerate(drawn)
     ]
     with TemporaryDirectory() as out:
-        rows = judged_rows(
-            replace(experiment, models=tuple(models)), TUNING_SEEDS, Folders(Path(out))
-        )
+        every = replace(experiment, models=tuple(models))
+        rows = judged_rows(every, TUNING_SEEDS, Folders(Path(out)))
     found = [[row for row in rows if row["model"] == model.key] for model in models]
     best = max(range(NUMBER), key=lambda k: _score(found[k]))
     with TemporaryDirectory() as out:

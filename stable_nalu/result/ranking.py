@@ -89,16 +89,13 @@ def kept_entries(operation: str, data: Path = DATA) -> list[Entry]:
 
 def tuned_entries(operation: str) -> list[Entry]:
     """Return the units with the best of equally many random settings."""
-    rows = (
-        [r for r in cells_of(TUNED_RUNS) if r["operation"] == operation]
-        if TUNED_RUNS.exists()
-        else []
-    )
-    return [
-        replace(one, league=TUNED, rows=own)
-        for one in kept_entries(operation)
-        if (own := tuple(row for row in rows if row["unit"] == one.label))
-    ]
+    rows = cells_of(TUNED_RUNS) if TUNED_RUNS.exists() else []
+    found = []
+    for one in kept_entries(operation):
+        place = (one.label, operation)
+        if own := tuple(row for row in rows if (row["unit"], row["operation"]) == place):
+            found.append(replace(one, league=TUNED, rows=own))
+    return found
 
 
 RULES = ("benchmark", "1e-5", "DMU")

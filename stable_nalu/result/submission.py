@@ -41,6 +41,8 @@ SEEDS, ITERATIONS = "0-24", 50_000
 POINT = ("operation", "interpolation.range", "seed")
 FORMULA = ("verdict", "formula", "largest.rounding")
 
+JudgedRows = list[dict[str, str]]
+
 
 @dataclass(frozen=True)
 class SubmissionCard:
