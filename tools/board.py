@@ -31,6 +31,7 @@ from stable_nalu.result.ranking import (
     at_range,
     kept_entries,
     placed,
+    tuned_entries,
 )
 from stable_nalu.result.records import cells_of
 from stable_nalu.result.stored import DATA, sessions_of
@@ -57,7 +58,7 @@ FEW = 0.05
 def refreshed(_text: str = "", root: Path = SUBMISSIONS) -> str:
     """Return the page, as text."""
     sent = submissions(root)
-    every = {operation: kept_entries(operation) for operation in OPERATIONS}
+    every = {o: [*kept_entries(o), *tuned_entries(o)] for o in OPERATIONS}
     for one in sent:
         for operation in one.card.operations if one.card.is_whole and one.rows else ():
             every[operation].append(one.entry)

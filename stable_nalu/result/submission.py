@@ -39,6 +39,7 @@ from .tables import Folders, export, write_rows
 LAYER, CARD, RUNS = "layer.py", "card.toml", "runs.csv"
 SEEDS, ITERATIONS = "0-24", 50_000
 POINT = ("operation", "interpolation.range", "seed")
+_JUDGED = ("iterations", "threshold", "solved", "extrapolation.step.solved", "extrapolation.last")
 FORMULA = ("verdict", "formula", "largest.rounding")
 
 JudgedRows = list[dict[str, str]]
@@ -147,7 +148,7 @@ def read_submission(folder: Path) -> Submission:
     """Read a submission; one without `runs.csv` has no rows."""
     runs = folder / RUNS
     rows = tuple(cells_of(runs)) if runs.exists() else ()
-    if rows and not {*POINT, "extrapolation.last", "solved"} <= rows[0].keys():
+    if rows and not {*POINT, *_JUDGED} <= rows[0].keys():
         raise UsageError(f"{runs} is no table of judged runs")
     return Submission(folder, read_card(folder / CARD), rows)
 

@@ -52,12 +52,9 @@ def rows(error=1.0):
     for (operation, one), limit in thresholds("benchmark").items():
         for seed in range(2) if operation == "mul" else ():
             point = {"operation": operation, "interpolation.range": one, "seed": str(seed)}
-            outcome = {
-                "threshold": limit,
-                "solved": int(error < limit),
-                "extrapolation.last": error,
-            }
-            found.append(point | {"iterations": 300} | outcome | dict.fromkeys(FORMULA, ""))
+            judged = {"iterations": 300, "threshold": limit, "solved": int(error < limit)}
+            told = {"extrapolation.step.solved": "", "extrapolation.last": error}
+            found.append(point | judged | told | dict.fromkeys(FORMULA, ""))
     return found
 
 

@@ -1,0 +1,128 @@
+"""The page of ranks: what it says is what the kept runs say, and it works in a browser."""
+
+import json
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+
+import pytest
+
+from stable_nalu.result.ranking import OPERATIONS, kept_entries
+from tests.processes import started
+from tests.result.test_board import CARD, LAYER, rows, submit
+from tools.board import PATH, refreshed
+
+BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
+PAGE = PATH.read_text(encoding="utf-8")
+HOSTILE = '<img src=x onerror="document.title=1">&</script><script>document.title=2</script>'
+
+
+def data(page):
+    (text,) = re.findall(r"const DATA = (.*);\n", page)
+    return json.loads(text)
+
+
+def test_ranks_are_of_the_kept_runs():
+    found = data(PAGE)
+    for operation in OPERATIONS:
+        table = found["ranks"][f"0|{operation}|benchmark|"]
+        shown = {found["units"][unit]: solved for unit, solved, *_ in table}
+        for entry in kept_entries(operation):
+            if not entry.told:
+                assert shown[entry.label] == sum(entry.outcomes(operation, "benchmark").values())
+        bests = [best for _, _, _, best, *_ in table]
+        assert bests == sorted(bests)
+        assert all(best <= worst for _, _, _, best, worst, *_ in table)
+
+
+def test_the_page_says_under_which_terms_the_dmu_beats_the_nmu():
+    (answer,) = re.findall(r'<p id="answer">(.*?)</p>', PAGE, re.DOTALL)
+    given, learned = answer.split(". ")[:2]
+    assert re.match(r"Yes, as published, with operands given .*225/225", given)
+    assert re.match(r"No, it is worse, as published, with operands learned", learned)
+    assert len(re.findall(r"points \[[-+.\d]+ to [-+.\d]+\]", answer)) >= 2
+
+
+def test_every_text_of_others_is_escaped(tmp_path):
+    hostile = replace(
+        CARD, **dict.fromkeys(("given", "learned", "tuned", "failure", "told", "versions"), HOSTILE)
+    )
+    table = [row | {"verdict": HOSTILE} for row in rows()]
+    submit(tmp_path / "bad", replace(hostile, seeds="0-24", iterations=50_000), table, LAYER)
+    page = refreshed(root=tmp_path)
+    # Counted, as pytest would spend minutes on how the texts differ.
+    assert (page.count("<img"), page.count("<script"), page.count("</script")) == (0, 1, 1)
+    assert any("<img" in league for league in data(page)["leagues"])
+
+
+def test_a_short_trial_is_not_ranked(tmp_path):
+    submit(tmp_path / "trial")
+    assert "trial" not in data(refreshed(root=tmp_path))["units"]
+
+
+def test_the_page_asks_nothing_of_the_network():
+    assert len(PAGE.encode()) <= 200_000
+    assert not re.search(r"""(?:src|href)\s*=\s*["']?(?:https?:)?//|@import|\bfetch\(""", PAGE)
+
+
+MEASURE = """<script>
+const luminance = c => c.match(/[\\d.]+/g).slice(0, 3).map(v => v / 255)
+  .map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+  .reduce((sum, v, k) => sum + v * [0.2126, 0.7152, 0.0722][k], 0);
+const behind = e => { const c = getComputedStyle(e).backgroundColor;
+  return /, 0\\)$/.test(c) && e.parentElement ? behind(e.parentElement) : c; };
+const contrast = e => { const [a, b] = [getComputedStyle(e).color, behind(e)].map(luminance);
+  return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05); };
+const told = document.documentElement.dataset, all = q => [...document.querySelectorAll(q)];
+const column = k => all(`#ranks tbody td:nth-child(${k})`).map(e => e.textContent).join("|");
+const choose = (id, value) => { const e = document.getElementById(id); e.value = value;
+  e.dispatchEvent(new Event("change", { bubbles: true })); };
+all("summary").forEach(e => e.click());
+told.linked = document.getElementById("operation").value;
+choose("operation", "mul"); told.mul = column(2);
+choose("league", "1"); told.given = column(2);
+choose("league", "0"); choose("sort", "1"); told.names = column(2);
+const heads = () => all("#ranks th button");
+heads()[2].click(); told.rates = column(3); heads()[2].click(); told.turned = column(3);
+told.order = all("#ranks th")[2].getAttribute("aria-sort");
+choose("range", "U[1,2]"); told.narrow = column(3);
+told.address = location.hash;
+told.wide = document.documentElement.scrollWidth - innerWidth;
+told.contrast = Math.min(...all("p, h1, h2, label, button, a, td, th, summary").map(contrast));
+told.labelled = all("select").every(e => e.labels.length === 1);
+told.requests = performance.getEntriesByType("resource").length;
+</script>"""
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+@pytest.mark.parametrize(("width", "colours"), [(1280, 1), (500, 0)])
+def test_sorts_and_filters_in_a_browser(width, colours, tmp_path):
+    if BROWSER is None:
+        pytest.skip("no Chromium here: apt-get install chromium, or brew install chromium")
+    page = tmp_path / "page.html"
+    page.write_text(PAGE.replace("</html>", f"{MEASURE}</html>"), encoding="utf-8")
+    words = [
+        *(BROWSER, "--headless", "--no-sandbox", "--disable-gpu", f"--window-size={width},900"),
+        *(f"--user-data-dir={tmp_path / 'profile'}", "--virtual-time-budget=20000", "--dump-dom"),
+        f"--blink-settings=preferredColorScheme={colours}",
+        f"file://{page}#operation=div",
+    ]
+    with started(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        out, _ = process.communicate()
+    told = dict(re.findall(r'data-(\w+)="([^"]*)"', out.partition("<head")[0]))
+    lists = {name: told[name].split("|") for name in ("mul", "given", "names", "rates", "turned")}
+    assert told["linked"] == "div"
+    assert {"NMU", "DMU, operands learned"} <= {*lists["mul"]}
+    assert lists["given"] == ["DMU, operands given"]
+    assert lists["names"] == sorted(lists["mul"])
+    rates = [float(text.partition(" ")[0]) for text in lists["rates"]]
+    assert rates == sorted(rates, reverse=True)
+    assert lists["turned"] != lists["rates"]
+    assert told["order"] == "descending"
+    assert all("/25)" in text for text in told["narrow"].split("|"))
+    assert "operation=mul" in told["address"]
+    assert int(told["wide"]) <= 0
+    assert float(told["contrast"]) >= 4.5
+    assert (told["labelled"], told["requests"]) == ("true", "0")
