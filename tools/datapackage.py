@@ -16,7 +16,7 @@ from stable_nalu.errors import UsageError
 from stable_nalu.paper.experiment import Experiment
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.papers import Paper
-from stable_nalu.result.formulas import formulas_of
+from stable_nalu.result.formulas import CURVES, formulas_of
 from stable_nalu.result.judged import label_of, measure_of
 from stable_nalu.result.records import cells_of, file_of
 from stable_nalu.result.stored import DATA, cost_of, path_of
@@ -72,6 +72,8 @@ def package(data: Path = DATA) -> dict[str, Any]:
     ]
     title = "Kept rows that were trained again, and what came of them"
     others.append(("verified", file_of(data), title, "verified", ("key", "row", "digest")))
+    title = "The error of one failed run of each class while it trained"
+    others.append(("failure-curves", data / CURVES, title, "curve", ("failure", "step")))
     title = "What was not run, and why"
     others.append(("not-run", data.parent / "not_run.csv", title, "not run", ()))
     resources += [

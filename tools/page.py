@@ -21,7 +21,7 @@ import pandas as pd
 
 from stable_nalu.errors import UsageError
 from stable_nalu.files import atomic_text_file
-from stable_nalu.inspection.formula import EXACT_VERDICTS, FARTHEST, VERDICTS
+from stable_nalu.inspection.formula import FARTHEST
 from stable_nalu.machine import is_checkout
 from stable_nalu.options.labels import half_open
 from stable_nalu.paper.experiment import Experiment, seeds_text
@@ -39,18 +39,16 @@ from stable_nalu.result.document import (
     rate,
     render,
 )
-from stable_nalu.result.formulas import formulas_of
-from stable_nalu.result.judged import TEST_ERROR, cut_short, identifying
+from stable_nalu.result.judged import TEST_ERROR, cut_short
 from stable_nalu.result.listing import UNSHOWN, seconds_here
 from stable_nalu.result.records import ALONE, Session
 from stable_nalu.result.stored import DATA, kept_keys, read, sessions_of
 from stable_nalu.script import duration
 from stable_nalu.statistics.intervals import Estimate, difference, wilson
 from stable_nalu.statistics.summary import STEP
-from stable_nalu.statistics.table import groups
 from stable_nalu.task import ARITHMETIC
 
-from . import headline
+from . import atlas, headline
 from .drawing import pictures_of
 from .finding import finding
 from .long_table import (
@@ -153,11 +151,15 @@ def page(data: Path, link: str) -> tuple[str, dict[str, str], dict[str, str]]:
     left = _not_run({key: len(runs) for key, runs in every.items()}, data.parent)
     tables = {"results": [asdict(line) for line in lines], "figures": figures}
     tables |= {"thresholds": thresholds, "not_run": left}
+    told = atlas.told_of(every, data)
+    tables["formulas"] = atlas.verdicts(told, "key", "model", "unit")
+    tables["failures"] = atlas.failures(told, "key", "model", "unit", "point")
     files = {f"tables/{name}.csv": _csv(rows) for name, rows in tables.items() if rows}
     shown = {key: pictures_of(EXPERIMENTS[key], lines, data) for key in every}
     claims = headline.rows_of(lines)
     pictures = {HEADLINE: headline.drawing(lines)} if claims else {}
     pictures |= {name: svg for of_key in shown.values() for name, svg in of_key.items()}
+    pictures |= atlas.curves(data)
     text = filled(
         TEMPLATE,
         first_words=FIRST_WORDS,
@@ -179,8 +181,12 @@ def page(data: Path, link: str) -> tuple[str, dict[str, str], dict[str, str]]:
         seeds={key: by_seed(key, runs) for key, runs in every.items()},
         finding=lambda key: finding(EXPERIMENTS[key], every[key]),
         thresholds=_by_paper(thresholds),
-        formulas=[row for key, runs in every.items() for row in _formulas(key, runs, data)],
+        formulas=atlas.verdicts(told, "key"),
         farthest=FARTHEST,
+        failed=atlas.summed(told),
+        failures=atlas.by_unit(told),
+        nudged=atlas.nudged(data),
+        curves=[name for name in pictures if name == atlas.PICTURE],
         differences=_differences(lines),
         left=left,
         reasons=_reasons(left),
@@ -493,29 +499,6 @@ def _by_paper(thresholds: Rows) -> Rows:
         }
         for (paper, rule), sums in _sums(thresholds, "paper", "rule").items()
     ]
-
-
-def _formulas(key: str, runs: pd.DataFrame, data: Path) -> Rows:
-    """Return what the networks of an experiment compute, by model, beside what counts as solved."""
-    path = formulas_of(key, data)
-    if not path.exists():
-        return []
-    told = pd.read_csv(path, dtype=str, keep_default_na=False)
-    points = identifying(key)
-    both = runs.astype(dict.fromkeys(points, str)).merge(told, on=points)
-    rows: Rows = []
-    for (model,), own in groups(both, ["model"]):
-        is_exact = own["verdict"].isin(EXACT_VERDICTS)
-        solved = own["solved"] == 1
-        counts = Counter(own["verdict"])
-        rows.append(
-            {"figure": key, "model": EXPERIMENTS[key].model(str(model)).label}
-            | {"runs": len(own), "solved": int(solved.sum())}
-            | {verdict: counts[verdict] for verdict in VERDICTS}
-            | {"solved, not exact": int((solved & ~is_exact).sum())}
-            | {"exact, not solved": int((~solved & is_exact).sum())}
-        )
-    return rows
 
 
 def _sums(thresholds: Rows, *by: str) -> dict[tuple[str, ...], tuple[int, int, int]]:

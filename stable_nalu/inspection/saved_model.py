@@ -9,11 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
 from stable_nalu.dataset.distribution import SampleRange
+from stable_nalu.dataset.stream import FunctionTargets
 from stable_nalu.errors import OptionError, UsageError, named_as_in_python
 from stable_nalu.files import atomic_path, atomic_text_file
 from stable_nalu.layer import entries
@@ -50,6 +51,20 @@ class Score:
     test_error: float
     threshold: float | None
     solved: bool | None
+
+
+class Inside(NamedTuple):
+    """The task of a run, points of its training range, and right and own answers there."""
+
+    targets: FunctionTargets
+    x: torch.Tensor
+    right: torch.Tensor
+    answers: torch.Tensor
+
+    @property
+    def error(self) -> float:
+        """Return the mean squared error."""
+        return float(((self.answers - self.right) ** 2).mean())
 
 
 class TrainedModel(torch.nn.Module):
@@ -92,18 +107,25 @@ class TrainedModel(torch.nn.Module):
                 f"runs of {config.script} have no formula; those of arithmetic tasks do"
             )
         network: Any = self.module
+        inside = self.inside
+        with default_dtype(precision(config)), torch.no_grad():
+            return certificate(
+                network,
+                inside.targets,
+                inside.x.shape[1],
+                SampleRange.parse(config.extrapolation_range).intervals,
+                solved=bool(self.score.solved),
+                solved_inside=limit_of(config).met(inside.error),
+            )
+
+    @cached_property
+    def inside(self) -> Inside:
+        """Return what a network of an arithmetic script answers in its training range."""
+        config = self.config
         with default_dtype(precision(config)), torch.no_grad():
             rows = build_dataset(config).fork(config.interpolation_range, seed=VALIDATION_SEED)
             x, t = rows[0:10_000]
-            error = float(((network(x) - t) ** 2).mean())
-            return certificate(
-                network,
-                rows.targets,
-                x.shape[1],
-                SampleRange.parse(config.extrapolation_range).intervals,
-                solved=bool(self.score.solved),
-                solved_inside=limit_of(config).met(error),
-            )
+            return Inside(rows.targets, x, t, self.module(x))
 
     def _learned(self) -> str | None:
         """Return the formula in words, where there is one."""

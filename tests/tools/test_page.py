@@ -5,8 +5,10 @@ import functools
 import os
 import re
 import statistics
+from collections import Counter
 from math import sqrt
 
+import pandas as pd
 import pytest
 
 from stable_nalu import papers
@@ -16,7 +18,7 @@ from stable_nalu.result import command, stored
 from stable_nalu.result.judged import TEST_ERROR
 from tests.result.made_up import write
 from tests.tools.page_reader import read_page
-from tools import generated, headline, notes, page
+from tools import atlas, generated, headline, notes, page
 
 PAGE = stored.DATA.parent
 MADE_UP = "simple_mul"
@@ -406,3 +408,30 @@ def test_kept_verdicts_follow_from_the_kept_errors(key):
         bound = threshold * (1 + 1 / 256) if inclusive else threshold
         met = error != "" and (error <= bound if inclusive else error < bound)
         assert int(run["solved"]) == met, run
+
+
+def test_why_runs_fail_is_counted_in_the_files():
+    """Every class of the page, by counting the cells of the kept files."""
+    counts, failed = Counter(), 0
+    for path in (stored.DATA / "formula").iterdir():
+        cells = [row.get("failure", "") for row in cells_of(path)]
+        counts.update(filter(None, cells))
+        failed += sum(1 for cell in cells if cell)
+    shown = text_of(PAGE).partition("## Why runs fail")[2]
+    open_ones = counts["unclassified"]
+    assert f"Of {failed:,} failed runs" in shown
+    assert f"{failed - open_ones:,} have a class and {open_ones} fit none" in shown.replace(
+        "\n", " "
+    )
+    assert failed - open_ones >= 0.95 * failed
+    for why, count in counts.items():
+        assert why == "unclassified" or f"({count}/{failed})" in shown
+    rows = cells_of(PAGE / "tables" / "failures.csv")
+    assert sum(int(row["runs"]) for row in rows) == failed
+    assert {row["failure"] for row in cells_of(stored.DATA / "failure_curves.csv")} <= set(counts)
+
+
+def test_seeds_agree_whatever_inputs_they_read():
+    formulas = pd.Series(["x3/x4", "x9/x10", "x1/x2", "1/x2", "", ""])
+    assert atlas._most(formulas) == 3
+    assert atlas._most(pd.Series(["", ""])) == 0

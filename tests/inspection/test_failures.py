@@ -1,0 +1,95 @@
+"""Each class of failure, by a run that is planted."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+import stable_nalu as sn
+from stable_nalu.dataset.stream import FunctionTargets, get_operation
+from stable_nalu.inspection import failures
+from stable_nalu.inspection.failures import curve, failure
+from stable_nalu.inspection.formula import certificate
+from stable_nalu.inspection.saved_model import Inside
+from stable_nalu.layer import entries
+
+FLAT, FALLING = np.full(50, 3.0), np.logspace(2, -6, 50)
+
+
+def classified(key, parameters, errors=FLAT, operation="mul", **options):
+    """Return the class of a layer with these values of parameters, the others as at the start."""
+    layer = entries()[key].layer(2, 1, **options)
+    layer.reset_parameters()
+    with torch.no_grad():
+        for name, values in parameters.items():
+            own = dict(layer.named_parameters())[name]
+            own.copy_(torch.tensor(values, dtype=own.dtype).expand_as(own))
+    targets = FunctionTargets(get_operation(operation), [(0, 1), (1, 2)])
+    x = torch.rand(500, 2, generator=torch.Generator().manual_seed(0)) + 1
+    right = torch.as_tensor(targets(x.numpy()))
+    layer.eval()
+    inside = Inside(targets, x, right, layer(x).detach())
+    found = None
+    if all(bool(torch.isfinite(p).all()) for p in layer.parameters()):
+        given = {"solved": False, "solved_inside": False}
+        found = certificate(layer, targets, 2, [(2.0, 6.0)], **given)
+    return failure(layer, inside, errors, found)
+
+
+NMU, REAL_NPU = "ReRegualizedLinearMNAC", "RealNPU"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "key", "parameters", "errors"),
+    [
+        (failures.NAN, NMU, {"W": [[1.0, math.nan]]}, FLAT),
+        (failures.NAN, NMU, {"W": [[1.0, 0.0]]}, np.array([3.0, math.nan])),
+        (failures.EXPLODED, NMU, {"W": [[1.0, 0.0]]}, np.array([3.0, 31.0])),
+        (failures.EXPLODED, REAL_NPU, {"W_real": 12.0, "g": 1.0}, FLAT),
+        (failures.SLOW, NMU, {"W": [[0.99, 0.98]]}, FLAT),
+        (failures.SLOW, NMU, {"W": [[0.3, 0.6]]}, FALLING),
+        (failures.VANISHED, NMU, {"W": [[0.0, 0.0]]}, FLAT),
+        (failures.GATE, REAL_NPU, {"W_real": 1.0, "g": [1.0, 0.0]}, FLAT),
+        (failures.GATE, "iNALU", {"g": 20.0}, FLAT),
+        (failures.GATE, "NALU", {"G_add": 10.0}, FLAT),
+        (failures.CORNER, NMU, {"W": [[1.0, 0.0]]}, FLAT),
+        (failures.CORNER, REAL_NPU, {"W_real": [[1.0], [-1.0]], "g": 1.0}, FLAT),
+        (failures.DENSE, NMU, {"W": [[0.5, 1.0]]}, FLAT),
+    ],
+)
+def test_a_class(wanted, key, parameters, errors):
+    assert classified(key, parameters, errors) == wanted
+
+
+def test_a_gate_that_is_right_is_not_why():
+    parameters = {"g": -20.0, "W_m_hat": [[20.0], [0.0]], "M_m_hat": 20.0}
+    parameters |= {"W_a_hat": 20.0, "M_a_hat": 20.0}
+    assert classified("iNALU", parameters) == failures.CORNER
+
+
+def test_gates_of_reciprocals_count_where_the_task_divides():
+    weights, right = {"W": [[1.0, 0.0, 0.0, 0.4]]}, [1.0, 0.0, 0.0, 1.0]
+    key = "GatedSignNMRU"
+    for gates, wanted in ((right, failures.DENSE), ([1.0, 1.0, 0.0, 0.0], failures.GATE)):
+        assert classified(key, weights | {"g": gates}, operation="div") == wanted
+
+
+def test_a_run_that_fits_no_rule_stays_unclassified():
+    layer = entries()[NMU].layer(2, 1)
+    x = torch.rand(50, 2) + 1
+    targets = FunctionTargets(get_operation("mul"), [(0, 1), (1, 2)])
+    inside = Inside(targets, x, x[:, :1] * x[:, 1:], x[:, :1] + x[:, 1:])
+    for errors, sparsity in ((FLAT, 0.0), (FLAT, math.nan), (FLAT[:0], 0.4)):
+        assert failure(layer, inside, errors, None, sparsity) == failures.UNCLASSIFIED
+    assert failure(layer, inside, FLAT, None, 0.4) == failures.DENSE
+
+
+def test_a_curve_is_what_was_logged(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    flags = {"max_iterations": 20, "log_interval": 10, "no_cuda": True}
+    runs = sn.train("single_layer_benchmark", layer="NMU", **flags)
+    steps, errors = curve(runs[0].folder)
+    assert steps.tolist() == [0, 10, 20]
+    logged = runs[0].table["metric.valid.interpolation"]
+    assert errors.tolist() == pytest.approx(logged.tolist(), rel=1e-6)

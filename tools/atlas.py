@@ -1,0 +1,173 @@
+"""What the networks of kept runs compute, and why runs failed: tables and a picture of the page."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from stable_nalu.inspection.failures import FAILURES, UNCLASSIFIED
+from stable_nalu.inspection.formula import EXACT_VERDICTS, VERDICTS
+from stable_nalu.layer import entries
+from stable_nalu.options.layer_options import units_of
+from stable_nalu.paper.index import EXPERIMENTS
+from stable_nalu.result.compare import places
+from stable_nalu.result.document import UNKNOWN, as_svg, plain, rate
+from stable_nalu.result.formulas import CURVES, formulas_of
+from stable_nalu.result.judged import identifying, identity_of, runs_of
+from stable_nalu.result.records import cells_of
+from stable_nalu.statistics.intervals import wilson
+from stable_nalu.statistics.table import groups
+
+_INPUT = re.compile(r"\bx\d+\b")
+Rows = list[dict[str, Any]]
+
+CLASSES = (*FAILURES, UNCLASSIFIED)
+PICTURE = "pictures/failures.svg"
+NUDGED = "failures_nudged.csv"
+"""The classes of runs that were trained again from start weights changed in the last bit."""
+
+
+def told_of(every: Mapping[str, pd.DataFrame], data: Path) -> pd.DataFrame:
+    """Return a row for each kept run whose network was read, with its point as text."""
+    rows: Rows = []
+    for key, runs in every.items():
+        path = formulas_of(key, data)
+        if not path.exists():
+            continue
+        experiment, names = EXPERIMENTS[key], identifying(key)
+        told = {tuple(row[c] for c in names): row for row in cells_of(path)}
+        for model, point, _, group in places(experiment, runs):
+            of = {"key": key, "model": model, "point": point}
+            of["unit"] = unit_of(key, model)
+            for run in group.to_dict("records"):
+                if found := told.get(identity_of(experiment, run)):
+                    rows.append(of | {"solved": run.get("solved") == 1} | found | {"model": model})
+    return pd.DataFrame(rows).fillna({"failure": ""}) if rows else pd.DataFrame()
+
+
+@cache
+def unit_of(key: str, model: str) -> str:
+    """Return the label of a model; of one that names a setting, not a unit, that of its layer."""
+    chosen = EXPERIMENTS[key].model(model)
+    if any(entry.label in chosen.label for entry in entries().values()):
+        return chosen.label
+    (run, *_) = runs_of(chosen, chosen.seeds[:1], None)
+    return entries()[units_of(run.config)[-1]].label
+
+
+def verdicts(told: pd.DataFrame, *by: str) -> Rows:
+    """Return how many runs have each verdict beside how many are solved, and how seeds agree."""
+    rows: Rows = []
+    for values, own in groups(told, list(by)) if len(told) else ():
+        counts, is_exact = Counter(own["verdict"]), own["verdict"].isin(EXACT_VERDICTS)
+        agree = sum(_most(one["formula"]) for _, one in groups(own, ["key", "model", "point"]))
+        rows.append(
+            dict(zip(by, values, strict=True))
+            | {"runs": len(own), "solved": int(own["solved"].sum())}
+            | {verdict: counts[verdict] for verdict in VERDICTS}
+            | {"no formula": counts[""] or UNKNOWN}
+            | {"solved, not exact": int((own["solved"] & ~is_exact).sum())}
+            | {"exact, not solved": int((~own["solved"] & is_exact).sum())}
+            | {"seeds agree": rate(agree, len(own))}
+        )
+    return rows
+
+
+def _most(formulas: pd.Series) -> int:
+    """Return how many seeds have the commonest formula; one that is not kept is like no other.
+
+    Names of inputs count in their order only: a task reads others for each seed.
+    """
+    counts = Counter(_INPUT.sub(_Names(), formula) for formula in formulas if formula)
+    return max(counts.values(), default=0)
+
+
+class _Names(dict[str, str]):
+    """New names of inputs, in the order in which they are asked for."""
+
+    def __call__(self, found: re.Match[str]) -> str:
+        return self.setdefault(found[0], f"x{len(self) + 1}")
+
+
+def failures(told: pd.DataFrame, *by: str) -> Rows:
+    """Return how many failed runs are of each class, with shares and their 95 % intervals."""
+    failed = told.loc[told["failure"].ne("")] if len(told) else told
+    rows: Rows = []
+    for values, own in groups(failed, list(by)) if len(failed) else ():
+        counts = Counter(own["failure"])
+        for failure in CLASSES:
+            found = wilson(counts[failure], len(own))
+            ends = {"lower": f"{found.lower:.4f}", "upper": f"{found.upper:.4f}"}
+            rows.append(
+                dict(zip(by, values, strict=True))
+                | {"failure": failure, "runs": counts[failure], "failed": len(own)}
+                | {"share": f"{found.mean:.4f}"}
+                | ends
+            )
+    return rows
+
+
+def by_unit(told: pd.DataFrame) -> Rows:
+    """Return a row for each unit with the share of each class, in percent with its interval."""
+    found: dict[str, dict[str, Any]] = {}
+    for row in failures(told, "unit"):
+        ends = [100 * float(row[name]) for name in ("share", "lower", "upper")]
+        of = found.setdefault(row["unit"], {"unit": plain(row["unit"]), "failed": row["failed"]})
+        of[row["failure"]] = "{:.0f} [{:.0f}–{:.0f}]".format(*ends) if row["runs"] else UNKNOWN
+    return sorted(found.values(), key=lambda row: -row["failed"])
+
+
+def summed(told: pd.DataFrame) -> dict[str, Any]:
+    """Return how many runs were read, failed, and failed with a class; and how many of each."""
+    failed = told.loc[told["failure"].ne(""), "failure"].tolist() if len(told) else []
+    counts = Counter(failed)
+    classified = len(failed) - counts[UNCLASSIFIED]
+    rows = [
+        {"class": why, "rule": rule, "failed runs": rate(counts[why], len(failed))}
+        for why, rule in FAILURES.items()
+        if counts[why]
+    ]
+    return {"failed": len(failed), "classified": classified, "classes": rows}
+
+
+def nudged(data: Path) -> dict[str, Any]:
+    """Return how many runs keep their class when a start weight changes in its last bit."""
+    path = data / NUDGED
+    rows = cells_of(path) if path.exists() else []
+    same = sum(row["failure"] == row["nudged"] for row in rows)
+    keys = ", ".join(f"`{key}`" for key in dict.fromkeys(row["key"] for row in rows))
+    return {"runs": len(rows), "same": rate(same, len(rows)) if rows else "", "keys": keys}
+
+
+def curves(data: Path) -> dict[str, str]:
+    """Return the picture of one failed run of each class: its error while it trained."""
+    path = data / CURVES
+    if not path.exists():
+        return {}
+    from stable_nalu.figure.style import drawing, looks, new_figure
+
+    table = pd.read_csv(path)
+    shown = [why for why in FAILURES if why in set(table["failure"])]
+    color = looks(["here"])["here"].color
+    with drawing():
+        figure = new_figure((22, 4.2 * -(-len(shown) // 2)))
+        axes = list(figure.subplots(-(-len(shown) // 2), 2, squeeze=False).flat)
+        for axis in axes[len(shown) :]:
+            axis.set_visible(False)
+        for axis, why in zip(axes, shown, strict=False):
+            own = table.loc[table["failure"] == why]
+            first = own.iloc[0]
+            unit = EXPERIMENTS[first["key"]].model(str(first["model"])).label
+            axis.plot(own["step"], own["error"].replace(0, np.nan), color=color)
+            axis.set_yscale("log")
+            at, _, seed = str(first["run"]).rpartition(" ")
+            axis.set_title(f"{why}: {unit}, {at}, seed {seed}", loc="left", fontsize="small")
+            axis.set(xlabel="iteration", ylabel="validation error")
+        return {PICTURE: as_svg(figure)}
