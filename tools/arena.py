@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ALPHA = 0.05
+LEAST = 1e-32
+"""The least error that is told from nothing, one over the largest that is told from infinity."""
 AGREES = 0.01
 """How far two answers may be from each other to agree, as a share of the target's spread."""
 UNITS = ("NAU, NMU", "NAU, NRU", "Real NPU, NAU")
@@ -31,21 +33,26 @@ SETTING = ("seconds", "noise", "redundant")
 
 
 def frame_of(rows: Sequence[dict[str, Any]]) -> Any:
-    """Return rows as a table with numbers, of whole seeds only: those that everyone has played."""
+    """Return rows as a table with numbers: those of tasks and seeds that everyone has played."""
     table: Any = pd.DataFrame(rows)
     for name in ("seed", "steps", *SETTING, "inside", "outside", "cpu", "nodes"):
         table[name] = pd.to_numeric(table[name], errors="coerce")
     table["solved"] = table["outside"] < SOLVED
     table["exact"] = table["recovered"] != ""
-    games = table["task"].nunique() * table["contestant"].nunique()
-    whole = table.groupby([*SETTING, "seed"])["task"].transform("size") == games
-    return table[whole]
+    everyone = table["contestant"].nunique()
+    played = table.groupby([*SETTING, "seed", "task"])["contestant"].transform("nunique")
+    return table[played == everyone]
 
 
 def settings_of(table: Any) -> Iterable[tuple[str, Any]]:
     """Yield what differs between contests in words, and the rows of it."""
     for (seconds, noise, redundant), part in table.groupby(list(SETTING)):
-        words = f"{seconds:g} CPU seconds, seeds {seeds_text(part['seed'].unique().tolist())}"
+        numbers = part["seed"].unique().tolist()
+        words = f"{seconds:g} CPU seconds, seed{'s' * (len(numbers) > 1)} {seeds_text(numbers)}"
+        by_seed = part.groupby("seed")["task"].nunique()
+        if by_seed.min() < by_seed.max():
+            counts = (f"{count} of seed {seed}" for seed, count in by_seed.items())
+            words += f" (tasks: {', '.join(counts)})"
         words += f", noise {noise:g}" if noise else ""
         yield words + (f", {redundant:g} redundant inputs" if redundant else ""), part
 
@@ -86,10 +93,17 @@ def agreement(rows: Any) -> list[float]:
 
 def _median(values: Any, log: bool = False) -> str:
     """Return a median of tasks with its interval, of errors of their logarithms."""
-    clipped = values.clip(1e-32, 1e32)
+    clipped = values.clip(LEAST, 1 / LEAST)
     found = bootstrap(np.log10(clipped).to_numpy() if log else values.to_numpy(), "median")
     ends = [found.mean, found.lower, found.upper]
-    return interval(*(10**end if log else end for end in ends))
+    if log:
+        return "{} [{}, {}]".format(*(_power(10**end) for end in ends))
+    return interval(*ends)
+
+
+def _power(value: float) -> str:
+    """Return an error with one digit."""
+    return "0" if value <= LEAST else "∞" if value >= 1 / LEAST else f"{value:.0e}"
 
 
 def lines_of(table: Any) -> list[dict[str, str]]:
@@ -100,7 +114,6 @@ def lines_of(table: Any) -> list[dict[str, str]]:
         rows = table[table["contestant"] == name]
         by_task = rows.groupby("task", sort=False)
         medians = by_task[["inside", "outside", "cpu", "nodes"]].median()
-        is_formula = CONTESTANTS[str(name)].formula
         exact = int((by_task["exact"].mean() > 0.5).sum())
         agreed = bootstrap(np.array(agreement(rows))) if len(rows) > len(medians) else None
         nodes = medians["nodes"].dropna()
@@ -109,16 +122,17 @@ def lines_of(table: Any) -> list[dict[str, str]]:
                 "contestant": str(name),
                 "mean rank": f"{rank:.2f}",
                 "tasks solved": rate(int((medians["outside"] < SOLVED).sum()), len(medians)),
-                "formula recovered": rate(exact, len(medians)) if is_formula else UNKNOWN,
+                "formula recovered": rate(exact, len(medians)) if len(nodes) else UNKNOWN,
                 "error inside": _median(medians["inside"], log=True),
                 "error outside": _median(medians["outside"], log=True),
-                "nodes": _median(nodes) if len(nodes) else UNKNOWN,
-                "CPU seconds": _mean(medians["cpu"]),
-                "agreement": interval(agreed.mean, agreed.lower, agreed.upper)
+                "agreement of seeds": interval(agreed.mean, agreed.lower, agreed.upper)
                 if agreed
                 else UNKNOWN,
-                "failed": str(int(rows["status"].str.startswith(("failed", "killed")).sum())),
-                "diverged": str(int((rows["status"] == "diverged").sum())),
+                "nodes": _median(nodes) if len(nodes) else UNKNOWN,
+                "CPU seconds": _mean(medians["cpu"]),
+                "failed or diverged": str(
+                    int(rows["status"].str.startswith(("failed", "killed", "diverged")).sum())
+                ),
             }
         )
     return found
@@ -133,7 +147,7 @@ def summary(rows: Sequence[dict[str, Any]]) -> tuple[list[str], list[list[str]]]
     """Return the table as names and rows, of the setting that has the most contests."""
     table = frame_of(rows)
     if table.empty:
-        raise UsageError("no seed is whole yet; start the command again to go on")
+        raise UsageError("no task was played by everyone yet; start the command again to go on")
     _, part = max(settings_of(table), key=lambda one: len(one[1]))
     lines = lines_of(part)
     shown = ["contestant", "mean rank", "tasks solved", "formula recovered", "error outside"]
@@ -197,8 +211,7 @@ def by_task(table: Any) -> list[dict[str, str]]:
         for name in order:
             own = rows[rows["contestant"] == name]
             error, exact = own["outside"].median(), int(own["exact"].sum())
-            text = "0" if error == 0 else f"{error:.0e}" if math.isfinite(error) else "∞"
-            text = f"**{text}**" if error < SOLVED else text
+            text = f"**{_power(error)}**" if error < SOLVED else _power(error)
             line[str(name)] = text + (f" ✓{exact}/{len(own)}" if exact else "")
         found.append(line)
     return found
@@ -221,6 +234,15 @@ def losses(table: Any) -> dict[str, list[str]]:
     return found
 
 
+def solvers(table: Any) -> str:
+    """Return how many tasks the best family of each kind solves, in words."""
+    solved = (scores(table) <= SOLVED).sum().sort_values(ascending=False, kind="stable")
+    told = [f"{name} {count}" for name, count in solved.items() if count]
+    nobody = [str(name) for name, count in solved.items() if not count]
+    none = f"; {', '.join(nobody)}: none" if nobody else ""
+    return f"Tasks solved: {', '.join(told) or 'none'}{none if told else ''}"
+
+
 def write_page(rows: Sequence[dict[str, Any]], path: Path) -> None:
     """Write one page without links to other places about all rows."""
     table = frame_of(rows)
@@ -238,6 +260,7 @@ def write_page(rows: Sequence[dict[str, Any]], path: Path) -> None:
                 "tasks": by_task(part),
                 "count": part["task"].nunique(),
                 "losses": losses(part),
+                "solvers": solvers(part),
                 "command": _command(part),
             }
         )

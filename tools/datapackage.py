@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from stable_nalu import __version__
+from stable_nalu.arena.contest import IDENTITY
 from stable_nalu.errors import UsageError
 from stable_nalu.paper.experiment import Experiment
 from stable_nalu.paper.index import EXPERIMENTS
@@ -22,6 +23,7 @@ from stable_nalu.result.records import cells_of, file_of
 from stable_nalu.result.stored import DATA, cost_of, path_of
 
 PATH = DATA.parent / "datapackage.json"
+ARENA = DATA.parent / "arena.csv"
 Field = dict[str, Any]
 
 FIELDS = Path(__file__).parent / "templates" / "fields.csv"
@@ -76,6 +78,7 @@ def package(data: Path = DATA) -> dict[str, Any]:
     others.append(("failure-curves", data / CURVES, title, "curve", ("failure", "step")))
     title = "What was not run, and why"
     others.append(("not-run", data.parent / "not_run.csv", title, "not run", ()))
+    others.append(("arena", ARENA, "Contests of the arena", "arena", IDENTITY))
     resources += [
         _resource(name, path, data, title=title, fields=declared(kind), primary_key=key)
         for name, path, title, kind, key in others

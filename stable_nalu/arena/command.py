@@ -131,11 +131,13 @@ def _asked(arguments: Any) -> list[ArenaRow]:
             names.append(name)
     if not names:
         raise OptionError("--contestants", "nobody is left", "pip install 'stable-nalu[arena]'")
+    told = itertools.product(
+        arguments.seed, arguments.noise, arguments.redundant, arguments.tasks, names
+    )
+    # Whoever is named twice plays once.
     return [
         dict(zip(IDENTITY, (task, name, seed, arguments.seconds, *more), strict=True))
-        for seed, *more, task, name in itertools.product(
-            arguments.seed, arguments.noise, arguments.redundant, arguments.tasks, names
-        )
+        for seed, *more, task, name in dict.fromkeys(told)
     ]
 
 
@@ -148,10 +150,13 @@ def read_rows(path: Path) -> list[ArenaRow]:
     """Return the rows of a file; a last one that was not written to its end is cut off."""
     if not path.exists():
         return []
-    text = path.read_bytes()
-    if not text.endswith(b"\n"):
-        with path.open("r+b") as file:
-            file.truncate(text.rfind(b"\n") + 1)
+    try:
+        text = path.read_bytes()
+        if not text.endswith(b"\n"):
+            with path.open("r+b") as file:
+                file.truncate(text.rfind(b"\n") + 1)
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror or error}") from None
     rows: list[ArenaRow] = [*cells_of(path)]
     if rows and tuple(rows[0]) != COLUMNS:
         raise OptionError("--rows", f"{path} is no table of the arena", "name another file")

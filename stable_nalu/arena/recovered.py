@@ -13,14 +13,16 @@ import mpmath
 import numpy as np
 import sympy
 
+from stable_nalu.inspection.formula import ALGEBRA, CLOSE
+
 from .tasks import Problem
 
-POINTS, CLOSE, DIGITS = 100, 1e-9, 4
+POINTS, DIGITS = 100, 4
 LARGEST_DENOMINATOR = 12
 MOST_SIZE = 150
 """Parts of a formula from which on no algebra is tried."""
 SECONDS = 20.0
-ALGEBRA, NUMBERS = "algebra", f"equal to 9 digits at {POINTS} points of each range"
+NUMBERS = f"equal to 9 digits at {POINTS} points of each range"
 
 
 class TooLongError(Exception):

@@ -2,6 +2,7 @@
 
 import math
 import random
+import re
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,12 @@ from stable_nalu.arena.contest import (
     Contestant,
     contest,
 )
-from stable_nalu.arena.recovered import ALGEBRA, recovered
+from stable_nalu.arena.recovered import recovered
 from stable_nalu.arena.tasks import PROBLEMS, formula_of
+from stable_nalu.inspection.formula import ALGEBRA
+from stable_nalu.machine import CHECKOUT
 from tools import arena as report
+from tools.datapackage import ARENA
 
 
 @pytest.fixture(autouse=True)
@@ -137,7 +141,7 @@ def test_other_libraries_can_play(name, task, steps, recovers):
     assert bool(row["recovered"]) == recovers
 
 
-WORDS = ("--tasks", "N1", "N4", "--contestants", "Boosting", "MLP", "--seconds", "0.3")
+WORDS = ("--tasks", "N1", "N4", "N1", "--contestants", "Boosting", "MLP", "--seconds", "0.3")
 
 
 def test_contests_are_held_once_resumed_verified_and_reported(tmp_path, capsys):
@@ -185,6 +189,7 @@ def test_what_is_not_installed_is_named_and_left_out(tmp_path, monkeypatch, caps
         ),
         (["--seconds", "0"], "--seconds: 0 is too small; it must be greater than 0"),
         (["--report-only"], "has no row; leave out --report-only"),
+        (["--rows", "."], "cannot read .: Is a directory"),
         (["--rows", "table.csv"], "--rows: table.csv is no table of the arena; name another file"),
     ],
 )
@@ -228,21 +233,32 @@ def test_ranks_and_their_critical_difference():
     assert mean.sum() == 10
 
 
-def test_what_is_solved_shares_a_rank_and_seeds_have_to_be_whole():
+def test_what_is_solved_shares_a_rank_and_counts_where_everyone_has_played():
     errors = {"MLP": [1e-12, 1.0], "Boosting": [1e-20, 2.0], "EML": [1.0, math.inf]}
     rows = made_up(errors, seeds=(0, 1))
-    table = report.frame_of(rows[:-1])  # seed 1 lacks one
-    assert set(table["seed"]) == {0}
+    table = report.frame_of(rows[:-1])  # one of seed 1
+    assert table.groupby("seed")["task"].nunique().to_dict() == {0: 2, 1: 1}
+    ((words, _),) = report.settings_of(table)
+    assert words == "1 CPU seconds, seeds 0-1 (tasks: 2 of seed 0, 1 of seed 1)"
     assert dict(report.ranks(table)[0]) == {"MLP": 1.25, "Boosting": 1.75, "EML": 3.0}
     lines = {line["contestant"]: line for line in report.lines_of(report.frame_of(rows))}
     assert lines["MLP"]["tasks solved"].startswith("50 % (1/2)")
-    assert lines["MLP"]["agreement"].startswith("0 ")
+    assert lines["MLP"]["agreement of seeds"].startswith("0 ")
     assert report.losses(report.frame_of(made_up({"NAU, NMU": [1.0, 1e-12], **errors}))) == {
         "lost": ["N1"],
         "equal": [],
         "won": ["N2"],
         "both": [],
     }
+
+
+def test_the_kept_page_is_what_the_kept_rows_say(tmp_path):
+    report.write_page(read_rows(ARENA), tmp_path / "page.html")
+    fresh, kept = (
+        re.sub("<svg.*?</svg>", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+        for path in (tmp_path / "page.html", CHECKOUT / "docs" / "arena.html")
+    )
+    assert fresh == kept
 
 
 def test_every_contestant_says_what_it_is_told():
