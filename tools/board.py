@@ -146,6 +146,7 @@ def verdicts_of(entry: Entry, operation: str) -> dict[tuple[str, str], str]:
 
 RIVALS = {"mul": ("NMU", "sNMU"), "add": ("NAU",), "sub": ("NAU",), "div": ("NMRU",)}
 """Operation -> units that the DMU is compared with."""
+EVERY = "any of the three rules of thresholds"
 KINDS = {"given": "given (one bit to learn)", "learned": "learned"}
 ANSWERS = {1: "better", -1: "worse", 0: "no significant difference"}
 
@@ -183,7 +184,9 @@ def _duels(every: Mapping[str, Sequence[Entry]]) -> list[dict[str, str]]:
                 "the other solved": of_rival,
                 "difference": points(paired_difference(pairs)),
                 "p by Holm": number(p),
-                "thresholds": "any of the three" if len(rules) == len(RULES) else ", ".join(rules),
+                "thresholds": "any of the three rules of thresholds"
+                if len(rules) == len(RULES)
+                else ", ".join(rules),
             }
         )
     return rows
@@ -236,11 +239,13 @@ def _negative(
     every: Mapping[str, Sequence[Entry]], sent: Sequence[Submission]
 ) -> Iterator[dict[str, str]]:
     """Yield what solves almost nothing, and why as far as that is known."""
-    reasons = {one.folder.name: one.card.failure for one in sent}
+    cards = {one.folder.name: one.card for one in sent}
     for operation, found in every.items():
         for entry in found:
             solved = list(entry.outcomes(operation, "benchmark").values())
-            if sum(solved) > FEW * len(solved):
+            own = cards.get(entry.key[0])
+            meant = own is None or own.failure or operation in own.expresses
+            if sum(solved) > FEW * len(solved) or not meant:
                 continue
             counts = Counter(verdicts_of(entry, operation).values())
             computed = ", ".join(f"{counts[v]} {v}" for v in VERDICTS if counts[v])
@@ -249,7 +254,7 @@ def _negative(
                 "unit": entry.label,
                 "solved": rate(sum(solved), len(solved)),
                 "what its networks compute": computed or "not known",
-                "why": reasons.get(entry.key[0], ""),
+                "why": own.failure if own else "",
             }
 
 

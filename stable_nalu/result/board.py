@@ -80,6 +80,8 @@ def _obey(arguments: argparse.Namespace) -> int:
         return check(folder, arguments.rows, arguments.seed, every=every, fresh=fresh)
     if arguments.layer_file is None:
         raise OptionError("FILE", "no layer file is named", "write its path, or --check NAME")
+    if folder.exists():
+        raise OptionError("--name", f"{folder} is there", "remove it, or write another name")
     _submit(arguments, folder)
     return 0
 

@@ -11,6 +11,7 @@ import pytest
 
 from stable_nalu.errors import UsageError
 from stable_nalu.result.board import main
+from stable_nalu.result.command import main as reproduce
 from stable_nalu.result.fence import fenced
 from stable_nalu.result.layer_source import problems_of
 from stable_nalu.result.ranking import OPERATIONS, RULES, kept_entries, placed, thresholds
@@ -191,10 +192,24 @@ def test_from_file_to_check(tmp_path, capsys):
     assert code == 1
     assert "17 of 18 rows equal" in said
     assert "extrapolation.last is" in said
+    assert main([str(file), *words, *places]) == 2
     replace(found.card, parameters={"W": 3}).write(found.folder / "card.toml")
     code, said = check(found.folder, capsys)
     assert code == 1
     assert "parameters are not those of the layer, {'W': 2}" in said
+
+
+@pytest.mark.slow
+def test_a_challenger_is_submitted_as_it_was_trained(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("layer.py").write_text(LAYER)
+    key = "benchmark_sltr_mul --model NMU --submit a --seeds 0 --max-iterations 100 --format png"
+    words = [*key.split(), "--layer-type", "SPU"]
+    assert reproduce([*words, "--layer-file", "layer.py"]) == 0
+    assert "submissions/a is written" in capsys.readouterr().out
+    assert len(read_submission(Path("submissions/a")).rows) == 36
+    assert reproduce(words) == 2
+    assert "argument --submit" in capsys.readouterr().err
 
 
 def test_seeds_that_were_chosen_are_not_like_others():
