@@ -217,7 +217,7 @@ def _cards(
             facts = {
                 "given": of.given,
                 "learned": of.learned,
-                "parameters": sum(of.parameters.values()),
+                "parameters": sum(int(text.rpartition("=")[2]) for text in of.parameters),
                 "expresses": ", ".join(of.expresses),
                 "rates": ", ".join(word for word in of.training if "learning-rate" in word),
                 "tuned": of.tuned or "not said",

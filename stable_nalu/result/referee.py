@@ -108,8 +108,8 @@ def _trained_again(
         shutil.copyfile(submission.folder / name, place / name)
     card = submission.card
     free = _asked(place, [])
-    if free != dict(card.parameters):
-        yield f"{CARD}: parameters are not those of the layer, {free}"
+    if tuple(free) != card.parameters:
+        yield f"{CARD}: parameters are not those of the layer, {', '.join(free)}"
         return
     chosen = list(submission.rows)
     if not every:
@@ -176,7 +176,7 @@ def main() -> int:
     layer = place / LAYER
     asked = [
         TrainingPart(one["operation"], tuple(one["seeds"]), one["at"])
-        for one in enter(place, layer)["work"]
+        for one in enter(place)["work"]
     ]
 
     def body() -> None:

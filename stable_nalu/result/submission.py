@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from stable_nalu.cluster.challenger import Challenger, challenger_of
+from stable_nalu.cluster.challenger import challenger_of
 from stable_nalu.cluster.shard import Shard, train_shards
 from stable_nalu.errors import OptionError, UsageError
 from stable_nalu.files import atomic_text_file
@@ -23,7 +23,7 @@ from stable_nalu.layer.own_layers import load_layer_file, read_layer_file
 from stable_nalu.layer.registry import own_entries
 from stable_nalu.options.kinds import seeds, seeds_text
 from stable_nalu.options.layer_options import own_options
-from stable_nalu.paper.experiment import Experiment, Model, flags
+from stable_nalu.paper.experiment import Experiment, Model
 from stable_nalu.paper.index import find
 from stable_nalu.script import say
 from stable_nalu.training.console import quiet
@@ -50,17 +50,17 @@ class SubmissionCard:
     """What a submission says of its layer.
 
     layer: its class. told: what it is told about its operation, which others have to learn. given,
-    learned: what holds from the start, and what training finds. parameters: its free numbers by
-    their names. expresses: operations that it can compute. tuned: runs spent on settings before
-    these. failure: why it does not work; of a negative result. options, training: `name=value` of
-    the constructor, and of flags of training. sha256: of the layer file.
+    learned: what holds from the start, and what training finds. parameters: name and number
+    of those that are free. expresses: operations that it can compute. tuned: runs spent on settings
+    before these. failure: why it does not work; of a negative result. options, training:
+    `name=value` of the constructor, and of flags of training. sha256: of the layer file.
     """
 
     layer: str
     told: str
     given: str
     learned: str
-    parameters: Mapping[str, int]
+    parameters: tuple[str, ...]
     expresses: tuple[str, ...]
     tuned: str
     failure: str
@@ -78,22 +78,11 @@ class SubmissionCard:
         """Return whether it has the seeds and the length that all are ranked by."""
         return (self.seeds, self.iterations) == (SEEDS, ITERATIONS)
 
-    def challenger(self, file: Path) -> Challenger:
-        """Return the layer, as it takes part in published figures."""
-        over = flags(" ".join(f"--{word.replace('=', ' ', 1)}" for word in self.training))
-        return Challenger(self.layer, file, self.options, over)
-
     def write(self, path: Path) -> None:
-        """Write it as TOML."""
-        lines = []
-        for name, value in asdict(self).items():
-            text = json.dumps(value, ensure_ascii=False)
-            if isinstance(value, dict):
-                text = ", ".join(f"{json.dumps(k)} = {n}" for k, n in value.items())
-                text = f"{{ {text} }}"
-            lines.append(f"{name} = {text}\n")
+        """Write it as TOML, whose texts and lists are those of JSON."""
         with atomic_text_file(path) as file:
-            file.writelines(lines)
+            for name, value in asdict(self).items():
+                file.write(f"{name} = {json.dumps(value, ensure_ascii=False)}\n")
 
 
 def read_card(path: Path) -> SubmissionCard:
@@ -112,8 +101,7 @@ def read_card(path: Path) -> SubmissionCard:
             "str": isinstance(value, str),
             "int": type(value) is int,
             "float": type(value) in (int, float),
-            "tuple[str, ...]": _is_list(value, str),
-            "Mapping[str, int]": isinstance(value, dict) and _is_list(list(value.values()), int),
+            "tuple[str, ...]": isinstance(value, list) and all(type(v) is str for v in value),
         }
         if not fits[kind]:
             raise UsageError(f"{path}: {name} is not a {kind}")
@@ -123,10 +111,6 @@ def read_card(path: Path) -> SubmissionCard:
         if unknown := [one for one in found[name] if one not in OPERATIONS]:
             raise UsageError(f"{path}: {name} holds {unknown[0]!r}, not of {', '.join(OPERATIONS)}")
     return SubmissionCard(**found)
-
-
-def _is_list(value: object, kind: type) -> bool:
-    return isinstance(value, list) and all(type(one) is kind for one in value)
 
 
 @dataclass(frozen=True)
@@ -158,8 +142,8 @@ def submissions(root: Path) -> list[Submission]:
     return [read_submission(path.parent) for path in sorted(root.glob(f"*/{CARD}"))]
 
 
-def parameters_of(card: SubmissionCard, file: Path) -> dict[str, int]:
-    """Return the free parameters of the layer by name, of two inputs and one output."""
+def parameters_of(card: SubmissionCard, file: Path) -> tuple[str, ...]:
+    """Return the free parameters of the layer, as `W=2`, of two inputs and one output."""
     load_layer_file(str(file))
     found = entries().get(card.layer)
     if found is None or found.layer is None:
@@ -168,14 +152,16 @@ def parameters_of(card: SubmissionCard, file: Path) -> dict[str, int]:
     with torch.random.fork_rng(devices=[]):
         build: Any = found.layer
         built = build(2, 1, **own_options(run.config, {}))
-    free = {name: p.numel() for name, p in built.named_parameters() if p.requires_grad}
-    return {name.removeprefix("module."): count for name, count in free.items()}
+    free = ((name, p.numel()) for name, p in built.named_parameters() if p.requires_grad)
+    return tuple(f"{name.removeprefix('module.')}={count}" for name, count in free)
 
 
 def _planned(card: SubmissionCard, file: Path, operation: str) -> tuple[Experiment, Model]:
     """Return the figure of an operation, and the layer as its only model."""
     experiment = find(f"benchmark_sltr_{operation}")
-    model = card.challenger(file).model(experiment)
+    given = {"layer_type": card.layer, "layer_file": file, "layer_option": card.options}
+    words = argparse.Namespace(**given, training=card.training)
+    model = challenger_of(words, [experiment]).model(experiment)
     return replace(experiment, models=(model,)), model
 
 
@@ -235,15 +221,12 @@ def new_card(file: Path, arguments: argparse.Namespace) -> SubmissionCard:
     own = [e.key for e in own_entries() if e.origin == str(file.resolve())]
     if arguments.layer_type is None and len(own) > 1:
         raise OptionError("--layer-type", f"{file} defines {', '.join(own)}", "name one of them")
+    names = ("told", "given", "learned", "tuned", "failure")
     card = SubmissionCard(
+        **{name: getattr(arguments, name) or "" for name in names},
         layer=arguments.layer_type or own[0],
-        told=arguments.told or "",
-        given=arguments.given or "",
-        learned=arguments.learned or "",
-        parameters={},
+        parameters=(),
         expresses=tuple(arguments.expresses or ()),
-        tuned=arguments.tuned or "",
-        failure=arguments.failure or "",
         operations=tuple(o for o in OPERATIONS if o in (arguments.operation or OPERATIONS)),
         options=tuple(arguments.layer_option or ()),
         training=tuple(arguments.training or ()),
@@ -253,7 +236,6 @@ def new_card(file: Path, arguments: argparse.Namespace) -> SubmissionCard:
         cpu_seconds=0.0,
         versions="",
     )
-    challenger_of(arguments, [find(f"benchmark_sltr_{o}") for o in card.operations])
     free = parameters_of(card, file)
     return replace(card, parameters=free, learned=card.learned or ", ".join(free))
 
@@ -262,11 +244,10 @@ def submit(card: SubmissionCard, file: Path, folder: Path, out: Path) -> Submiss
     """Train a layer on the whole benchmark, and write its folder."""
     source = load_layer_file(str(file), card.sha256)
     watch, rows = Stopwatch(resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN), []
+    numbers = tuple(seeds().several(card.seeds))
     for place, operation in enumerate(card.operations, start=1):
         say(f"[{place}/{len(card.operations)}] {operation}")
-        rows += trained(
-            card, file, TrainingPart(operation, tuple(seeds().several(card.seeds))), out
-        )
+        rows += trained(card, file, TrainingPart(operation, numbers), out)
     session = watch.session({}, 1)
     able = {row["operation"] for row in rows if row["solved"] == "1"}
     card = replace(

@@ -32,7 +32,7 @@ CARD = SubmissionCard(
     told="",
     given="",
     learned="W",
-    parameters={"W": 2},
+    parameters=("W=2",),
     expresses=("mul",),
     tuned="",
     failure="",
@@ -84,7 +84,7 @@ def test_a_card_comes_back_as_it_was_written(tmp_path):
         ('"SPU"', "3", "layer is not a str"),
         ('["mul"]', '["pow"]', "'pow'"),
         ("tuned", "tuning", "tuned, tuning"),
-        ("{", "[", "is no card"),
+        ("[", "{", "is no card"),
     ],
 )
 def test_a_card_that_is_none_is_refused(old, new, said, tmp_path):
@@ -180,7 +180,7 @@ def test_from_file_to_check(tmp_path, capsys):
     assert main([str(file), *words, *places]) == 0
     assert "mul: not ranked: a short trial, solved" in capsys.readouterr().out
     found = read_submission(tmp_path / "s" / "a")
-    assert found.card.parameters == {"W": 2}
+    assert found.card.parameters == ("W=2",)
     assert len(found.rows) == 18
     assert "" not in {row["verdict"] for row in found.rows}
     code, said = check(found.folder, capsys, "--rows", "2", "--seed", "1", "--fresh", "0")
@@ -193,10 +193,12 @@ def test_from_file_to_check(tmp_path, capsys):
     assert "17 of 18 rows equal" in said
     assert "extrapolation.last is" in said
     assert main([str(file), *words, *places]) == 2
-    replace(found.card, parameters={"W": 3}).write(found.folder / "card.toml")
+    replace(found.card, parameters=("W=3",)).write(found.folder / "card.toml")
     code, said = check(found.folder, capsys)
     assert code == 1
-    assert "parameters are not those of the layer, {'W': 2}" in said
+    replace(found.card, training=("operation=add",)).write(found.folder / "card.toml")
+    assert "would change the task" in check(found.folder, capsys)[1]
+    assert "parameters are not those of the layer, W=2" in said
 
 
 @pytest.mark.slow
@@ -225,7 +227,7 @@ import os, socket, subprocess, sys
 from pathlib import Path
 from stable_nalu.result.fence import answer, enter
 place = Path(sys.argv[1])
-asked = enter(place, place / "layer.py")
+asked = enter(place)
 said = []
 for code in asked["try"]:
     try:
@@ -271,7 +273,7 @@ def test_what_the_fence_lets_through(tmp_path, monkeypatch):
 )
 def test_limits_end_a_process(code, limits, said, tmp_path):
     text = "import sys; from pathlib import Path; from stable_nalu.result.fence import enter\n"
-    place = "place = Path(sys.argv[1]); enter(place, place)\n"
+    place = "place = Path(sys.argv[1]); enter(place)\n"
     (tmp_path / "attack.py").write_text(f"{text}{place}{code}\n")
     with pytest.raises(UsageError, match=said):
         fenced("attack", tmp_path, {}, **limits)
