@@ -274,14 +274,6 @@ def test_logged_values_are_those_of_the_pass():
     assert not any(value.requires_grad for value in values.values())
 
 
-def test_logged_values_of_two_gates_have_no_mean():
-    layer = zoo.NALULayer(2, 2, nalu_two_gate=True)
-    traced(layer)
-    assert [o.name for o in layer.observations()] == ["gate/add", "gate/mul", "add", "mul"]
-    layer.trace = None
-    assert layer.observations() == []
-
-
 def matrices(layer: zoo.NALULayer) -> dict[str, torch.Tensor]:
     return {name: p.detach() for name, p in layer.named_parameters() if p.ndim > 1}
 
