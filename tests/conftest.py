@@ -43,6 +43,12 @@ def _same_state_for_every_test() -> Iterator[None]:
     np.random.set_state(numpy_state)
 
 
+@pytest.fixture
+def double_precision() -> None:
+    """Float64 as torch's default dtype, for one test."""
+    torch.set_default_dtype(torch.float64)
+
+
 @pytest.fixture(autouse=True)
 def _layers_of_this_package_only() -> Iterator[None]:
     """Layers that a test loads from files or registers are forgotten after it."""

@@ -37,13 +37,7 @@ MULTIPLICATIVE_PATHS = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def _float64():
-    torch.set_default_dtype(torch.float64)
-    yield
-    torch.set_default_dtype(torch.float32)
-
-
+@pytest.mark.usefixtures("double_precision")
 @pytest.mark.parametrize(
     ("key", "options"),
     [(key, {}) for key in KEYS] + [*VARIANTS, *MULTIPLICATIVE_PATHS],

@@ -24,13 +24,6 @@ LOGARITHM_OF_SIGNED_INPUT = {"MulMCFC"}
 """Layers that take log(x): a negative input is not a number by their formula."""
 
 
-@pytest.fixture
-def _float64():
-    torch.set_default_dtype(torch.float64)
-    yield
-    torch.set_default_dtype(torch.float32)
-
-
 def build(key, seed=0, **options):
     entry = entries()[key]
     torch.manual_seed(seed)
@@ -100,7 +93,7 @@ def test_a_seed_decides_the_start_values_alone_or_by_its_key(key):
         build(key, no_such_option=1)
 
 
-@pytest.mark.usefixtures("_float64")
+@pytest.mark.usefixtures("double_precision")
 @pytest.mark.parametrize("training", [True, False], ids=["train", "eval"])
 @pytest.mark.parametrize("runs", [(3,), (2, 3)], ids=str)
 @pytest.mark.parametrize("key", KEYS)

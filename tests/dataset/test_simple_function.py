@@ -25,15 +25,6 @@ OFFSETS_IN100 = [44, 37, 40, 42, 58, 35, 10, 47, 3, 62, 9, 25, 11, 18, 43, 8, 41
 OFFSETS_IN100 += [35, 9, 53, 19, 34]
 
 
-@pytest.fixture
-def double_precision():
-    """Float64 as torch's default dtype, for one test."""
-    before = torch.get_default_dtype()
-    torch.set_default_dtype(torch.float64)
-    yield
-    torch.set_default_dtype(before)
-
-
 @pytest.mark.parametrize(
     ("sizes", "offsets", "width", "stride"),
     [(IN10, OFFSETS_IN10, 1, 1), (IN100, OFFSETS_IN100, 25, 13), (IN2, [0] * 25, 1, 1)],

@@ -86,15 +86,6 @@ def reference_batch(random, draw, sample_range, shape, extrapolation):
     return np.concatenate((first[:, :half], second[:, half:]), axis=1)
 
 
-@pytest.fixture
-def double_precision():
-    """Float64 as torch's default dtype, for one test."""
-    before = torch.get_default_dtype()
-    torch.set_default_dtype(torch.float64)
-    yield
-    torch.set_default_dtype(before)
-
-
 @pytest.mark.parametrize("extrapolation", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("size", [2, 9, 50])
