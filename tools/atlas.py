@@ -143,7 +143,7 @@ def nudged(data: Path) -> dict[str, Any]:
     rows = cells_of(path) if path.exists() else []
     same = sum(row["failure"] == row["nudged"] for row in rows)
     keys = ", ".join(f"`{key}`" for key in dict.fromkeys(row["key"] for row in rows))
-    return {"runs": len(rows), "same": rate(same, len(rows)) if rows else "", "keys": keys}
+    return {"runs": len(rows), "same": rate(same, len(rows)) if rows else "", "of": keys}
 
 
 def curves(data: Path) -> dict[str, str]:

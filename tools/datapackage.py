@@ -22,6 +22,8 @@ from stable_nalu.result.judged import label_of, measure_of
 from stable_nalu.result.records import cells_of, file_of
 from stable_nalu.result.stored import DATA, cost_of, path_of
 
+from .atlas import NUDGED
+
 PATH = DATA.parent / "datapackage.json"
 ARENA = DATA.parent / "arena.csv"
 Field = dict[str, Any]
@@ -76,6 +78,8 @@ def package(data: Path = DATA) -> dict[str, Any]:
     others.append(("verified", file_of(data), title, "verified", ("key", "row", "digest")))
     title = "The error of one failed run of each class while it trained"
     others.append(("failure-curves", data / CURVES, title, "curve", ("failure", "step")))
+    title = "Failed runs trained again with one start weight changed in its last bit"
+    others.append(("failures-nudged", data / NUDGED, title, "nudged", ("key", "model", "run")))
     title = "What was not run, and why"
     others.append(("not-run", data.parent / "not_run.csv", title, "not run", ()))
     others.append(("arena", ARENA, "Contests of the arena", "arena", IDENTITY))

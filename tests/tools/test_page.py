@@ -426,6 +426,9 @@ def test_why_runs_fail_is_counted_in_the_files():
     assert failed - open_ones >= 0.95 * failed
     for why, count in counts.items():
         assert why == "unclassified" or f"({count}/{failed})" in shown
+    again = cells_of(stored.DATA / "failures_nudged.csv")
+    same = sum(row["failure"] == row["nudged"] for row in again)
+    assert f"last bit, {100 * same / len(again):.1f} % ({same}/{len(again)})" in shown
     rows = cells_of(PAGE / "tables" / "failures.csv")
     assert sum(int(row["runs"]) for row in rows) == failed
     assert {row["failure"] for row in cells_of(stored.DATA / "failure_curves.csv")} <= set(counts)

@@ -1,0 +1,76 @@
+"""Whether runs fail for the same reason when one start weight changes in its last bit.
+
+`python -m tools.nudged KEY SEEDS OUT` trains the runs of the first seeds so, and notes the classes.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pandas as pd
+import torch
+
+from stable_nalu.cluster.shard import shards, train_shards
+from stable_nalu.paper.index import EXPERIMENTS
+from stable_nalu.process import begin
+from stable_nalu.result.formulas import formulas_of, keep_formulas
+from stable_nalu.result.judged import identifying, judged_runs, runs_of
+from stable_nalu.result.records import cells_of
+from stable_nalu.result.stored import DATA, keep
+from stable_nalu.result.tables import Folders, export
+from stable_nalu.statistics.table import write_plain_frame
+from stable_nalu.training import loop
+
+from .atlas import NUDGED
+
+
+class _Nudged(loop.ModelStack):
+    """Runs whose first start weight is the next larger number."""
+
+    def __init__(self, task: Any, stack: Any):
+        super().__init__(task, stack)
+        first = next(self.model.parameters())
+        with torch.no_grad():
+            first = first.view(len(stack), -1)[:, 0]
+            first.copy_(torch.nextafter(first, torch.full_like(first, torch.inf)))
+
+
+def classes(key: str, data: Path) -> dict[tuple[str, ...], str]:
+    """Return the class of each run, `solved` for one that is, by what tells runs apart."""
+    names, rows = identifying(key), cells_of(formulas_of(key, data))
+    return {tuple(row[c] for c in names): row["failure"] or "solved" for row in rows}
+
+
+def main(argv: Sequence[str]) -> int:
+    """Train, classify, and note both classes of each run that had failed."""
+    key, count, out = argv
+    experiment, space, seeds = EXPERIMENTS[key], Folders(Path(out)), range(int(count))
+    space.use()
+    loop.ModelStack = _Nudged
+    code = train_shards(shards({model.key: model for model in experiment.models}, seeds))
+    if code:
+        return code
+    export(experiment.models, space, experiment.criterion)
+    planned = [run for model in experiment.models for run in runs_of(model, seeds, None)]
+    with TemporaryDirectory() as folder:
+        judged = judged_runs(experiment, experiment.models, space.csv, planned, print)
+        keep(experiment, judged, planned, [], Path(folder))
+        keep_formulas(experiment, planned, Path(folder))
+        again = classes(key, Path(folder))
+    path = DATA / NUDGED
+    rows = [row for row in cells_of(path) if row["key"] != key] if path.exists() else []
+    for run, failure in classes(key, DATA).items():
+        if run in again and failure != "solved":
+            told = {"key": key, "model": run[0], "run": " ".join(filter(None, run[1:]))}
+            rows.append(told | {"failure": failure, "nudged": again[run]})
+    write_plain_frame(path, pd.DataFrame(rows))
+    return 0
+
+
+if __name__ == "__main__":
+    begin()
+    raise SystemExit(main(sys.argv[1:]))
