@@ -73,7 +73,7 @@ def refreshed(_text: str = "", root: Path = SUBMISSIONS) -> str:
     text = json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
     duels = _duels(every)
     parts = {
-        "ANSWER": escape(_answer(duels)),
+        "ANSWER": _answer(duels),
         "DUEL": _table(duels),
         "CARDS": _table(_cards(every, sent)),
         "NEGATIVE": _table(_negative(every, sent)),
@@ -193,15 +193,16 @@ def _duels(every: Mapping[str, Sequence[Entry]]) -> list[dict[str, str]]:
 
 
 def _answer(duels: Sequence[Mapping[str, str]]) -> str:
-    """Return the verdicts about the NMU in sentences."""
+    """Return the verdicts about the NMU as items of a list."""
     yes = {"better": "Yes", "worse": "No, it is worse"}
-    return " ".join(
+    said = (
         f"{yes.get(row['the DMU is'], 'No significant difference')}, {row['league']}, with "
         f"operands {row['operands']}: it solves {row['DMU solved']}, the NMU "
         f"{row['the other solved']}, {row['difference']}, by {row['thresholds']}."
         for row in duels
         if row["against"] == "NMU"
     )
+    return "".join(f"<li>{escape(text)}" for text in said)
 
 
 def _cards(
