@@ -43,7 +43,7 @@ _UNITS = (
 
 
 def declared(kind: str) -> list[Field]:
-    """Return the columns of files of a kind: `run`, `cost`, `verified` or `not run`."""
+    """Return the columns of files of a kind: `run`, `cost`, `verified`, `power` or `not run`."""
     found = []
     for row in cells_of(FIELDS):
         if row["of"] == kind:
@@ -83,6 +83,8 @@ def package(data: Path = DATA) -> dict[str, Any]:
     title = "What was not run, and why"
     others.append(("not-run", data.parent / "not_run.csv", title, "not run", ()))
     others.append(("arena", ARENA, "Contests of the arena", "arena", IDENTITY))
+    title, key = "Solved runs of more seeds than were published", ("key", "model", "operation")
+    others.append(("power", data / "power.csv", title, "power", key))
     resources += [
         _resource(name, path, data, title=title, fields=declared(kind), primary_key=key)
         for name, path, title, kind, key in others

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from stable_nalu.statistics.intervals import Estimate, difference, wilson
 
 from .drawing import Mark, draw
 from .long_table import MEAN_STEP, RATE, Line
+from .power import Count
 
 PAGE = "[docs/reproduction](docs/reproduction/README.md)"
 README = CHECKOUT / "README.md"
@@ -42,18 +43,28 @@ class Claim:
 CLAIMS = read_records(Claim, Path(__file__).parent / "templates" / "claims.csv")
 
 
-def rows_of(lines: Sequence[Line]) -> list[dict[str, str]]:
-    """Return the rows of the table, one for each claim that there are runs of."""
-    return [row for claim in CLAIMS for row in _rows(claim, lines)]
+def rows_of(lines: Sequence[Line], counts: Sequence[Count] = ()) -> list[dict[str, str]]:
+    """Return the rows of the table, one for each claim that there are runs of.
+
+    counts: those of more seeds than were published.
+    """
+    more = {(one.key, one.model, one.operation): one for one in counts}
+    return [row for claim in CLAIMS for row in _rows(claim, lines, more)]
 
 
-def _rows(claim: Claim, lines: Sequence[Line]) -> list[dict[str, str]]:
+def _rows(
+    claim: Claim, lines: Sequence[Line], more: Mapping[tuple[str, str, str], Count]
+) -> list[dict[str, str]]:
     line, other = (_line(claim, model, lines) for model in (claim.model, claim.above))
     if line is None or (claim.above and other is None):
         return []
     theirs, ours = _rates(line)
     told = {"published": rate(line.published_solved or 0, line.published_n or 1)}
     told |= {"source": line.source, "here": rate(line.solved or 0, line.n)}
+    many, less = (
+        more.get((claim.experiment, m, claim.operation)) for m in (claim.model, claim.above)
+    )
+    of_many = UNKNOWN if many is None else rate(many.solved, many.runs)
     if other is not None:
         over = [
             difference(one, less) for one, less in zip((theirs, ours), _rates(other), strict=True)
@@ -64,6 +75,8 @@ def _rows(claim: Claim, lines: Sequence[Line]) -> list[dict[str, str]]:
             "source": "derived from both",
             "here": points(over[1]),
         }
+        if many and less:
+            of_many = points(difference(*(wilson(c.solved, c.runs) for c in (many, less))))
         told |= {"difference": points(gap), "verdict": equivalence(gap, WITHIN_POINTS)}
     elif line.verdict == CHOSEN:
         steps = [one.test for one in lines if one.measure == MEAN_STEP and _same(one, line)]
@@ -75,7 +88,7 @@ def _rows(claim: Claim, lines: Sequence[Line]) -> list[dict[str, str]]:
         gap = None if line.gap is None else Estimate(*(float(end or 0) for end in ends))
         told |= {"difference": points(gap) if gap else UNKNOWN}
         told |= {"verdict": "; ".join(filter(None, (line.verdict, line.test)))}
-    return [{"claim": claim.text} | told]
+    return [{"claim": claim.text} | told | ({"more seeds": of_many} if more else {})]
 
 
 def _line(claim: Claim, model: str, lines: Sequence[Line]) -> Line | None:

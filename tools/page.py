@@ -48,7 +48,7 @@ from stable_nalu.statistics.intervals import Estimate, difference, wilson
 from stable_nalu.statistics.summary import STEP
 from stable_nalu.task import ARITHMETIC
 
-from . import atlas, headline
+from . import atlas, headline, power
 from .drawing import pictures_of
 from .finding import finding
 from .long_table import (
@@ -156,7 +156,8 @@ def page(data: Path, link: str) -> tuple[str, dict[str, str], dict[str, str]]:
     tables["failures"] = atlas.failures(told, "key", "model", "unit", "point")
     files = {f"tables/{name}.csv": _csv(rows) for name, rows in tables.items() if rows}
     shown = {key: pictures_of(EXPERIMENTS[key], lines, data) for key in every}
-    claims = headline.rows_of(lines)
+    counts = power.read(data)
+    claims = headline.rows_of(lines, counts)
     pictures = {HEADLINE: headline.drawing(lines)} if claims else {}
     pictures |= {name: svg for of_key in shown.values() for name, svg in of_key.items()}
     pictures |= atlas.curves(data)
@@ -187,6 +188,7 @@ def page(data: Path, link: str) -> tuple[str, dict[str, str], dict[str, str]]:
         failures=atlas.by_unit(told),
         nudged=atlas.nudged(data),
         curves=[name for name in pictures if name == atlas.PICTURE],
+        many=power.rows_of(counts, every),
         differences=_differences(lines),
         left=left,
         reasons=_reasons(left),

@@ -1,0 +1,133 @@
+"""Success rates of many more seeds than were published: `python3 -m tools.power FOLDER`.
+
+FOLDER has what `reproduce.py KEY --seeds 0-111 --keep --data FOLDER` kept. Its counts go to
+docs/reproduction/data/power.csv; the runs are not stored, the same command trains them again.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy.stats import binom
+
+from stable_nalu.options.kinds import seeds_text
+from stable_nalu.paper.index import EXPERIMENTS
+from stable_nalu.paper.published import Published, published
+from stable_nalu.result import stored
+from stable_nalu.result.document import UNKNOWN, plain, rate
+from stable_nalu.result.records import origin, read_records
+from stable_nalu.statistics.intervals import difference, wilson
+from stable_nalu.statistics.summary import solved_of
+from stable_nalu.statistics.table import groups, write_plain_frame
+
+NAME = "power.csv"
+
+
+@dataclass(frozen=True)
+class Count:
+    """How many runs of a model are solved, in all and at each point of its figure."""
+
+    key: str
+    model: str
+    operation: str
+    seeds: str
+    runs: int
+    solved: int
+    points: str
+    versions: str
+    git_revision: str
+
+    @property
+    def solved_at(self) -> list[int]:
+        """Return the solved runs at each point."""
+        return [int(count) for count in self.points.split()]
+
+    @property
+    def published(self) -> Published | None:
+        """Return the published count of the whole model, if there is one."""
+        found = [p for p in published(self.key) if (p.model, p.operation) == self._whose]
+        return next((point for point in found if not point.point), None)
+
+    @property
+    def _whose(self) -> tuple[str, str]:
+        return self.model, self.operation
+
+    @property
+    def p(self) -> float | None:
+        """Return how likely a count at least as unlikely as the published one is at our rates.
+
+        Runs of a point are drawn at its own rate, (solved + ½) / (runs + 1).
+        """
+        known, at = self.published, self.solved_at
+        if known is None:
+            return None
+        own, each, law = self.runs // len(at), known.runs // len(at), np.ones(1)
+        for solved in at:
+            chance = (solved + 0.5) / (own + 1)
+            law = np.convolve(law, binom.pmf(np.arange(each + 1), each, chance))
+        return float(law[law <= law[known.solved] * (1 + 1e-9)].sum())
+
+
+def read(folder: Path) -> list[Count]:
+    """Return all counts that lie in a folder."""
+    return read_records(Count, folder / NAME)
+
+
+def rows_of(counts: Sequence[Count], every: Mapping[str, pd.DataFrame]) -> list[dict[str, str]]:
+    """Return the rows of the page's table: units of a figure by rate, equal ranks for ties.
+
+    every: the stored runs of each key, of the seeds that were published.
+    """
+    keys = [key for key in dict.fromkeys(one.key for one in counts) if key in every]
+    return [row for key in keys for row in _ranked(counts, key, every[key])]
+
+
+def _ranked(
+    counts: Sequence[Count], key: str, stored_runs: pd.DataFrame
+) -> Iterator[dict[str, str]]:
+    rates = {c: wilson(c.solved, c.runs) for c in counts if c.key == key}
+    experiment = EXPERIMENTS[key]
+    for one in sorted(rates, key=lambda c: -rates[c].mean):
+        better = sum(difference(other, rates[one]).lower > 0 for other in rates.values())
+        own = stored_runs.loc[stored_runs["model"] == one.model]
+        known, p = one.published, one.p
+        yield {
+            "figure": f"[{experiment.title}](#{key})",
+            "rank": f"{1 + better}",
+            "unit": plain(experiment.model(one.model).label),
+            "published": rate(known.solved, known.runs) if known else UNKNOWN,
+            "its seeds here": rate(solved_of(own), len(own)),
+            "more seeds": rate(one.solved, one.runs),
+            "p": UNKNOWN if p is None else f"{p:.2g}",
+        }
+
+
+def main() -> int:
+    """Add the counts of a folder to the table; a model that is there already is replaced."""
+    old, made_with, new = read(stored.DATA), origin(), list[Count]()
+    data = Path(sys.argv[1])
+    for key in stored.kept_keys(data, measured=False):
+        parameter = EXPERIMENTS[key].parameter
+        for (model, operation), runs in groups(stored.read(key, data), ["model", "operation"]):
+            points = (
+                [runs]
+                if parameter not in runs
+                else [group for _, group in groups(runs, [parameter])]
+            )
+            whose = key, f"{model}", f"{operation}", seeds_text(set(runs["seed"]))
+            at = " ".join(str(solved_of(group)) for group in points)
+            new.append(Count(*whose, len(runs), solved_of(runs), at, **made_with))
+    trained = {(count.key, count.model, count.operation) for count in new}
+    kept = [one for one in old if (one.key, one.model, one.operation) not in trained]
+    frame = pd.DataFrame([asdict(count) for count in kept + new])
+    write_plain_frame(stored.DATA / NAME, frame)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
