@@ -37,7 +37,7 @@ def test_ranks_of_ties_are_equal():
     runs = pd.DataFrame({"model": MODELS, "solved": 1})
     rows = power.rows_of(counts, {KEY: runs})
     assert [row["rank"] for row in rows] == ["1", "1", "3"]
-    assert rows[0]["more seeds"].startswith("81.2 % (819/1,008) [")
+    assert rows[0]["more seeds"].startswith("81.2 % (819/1008) [")
     assert power.rows_of(counts, {}) == []
 
 
