@@ -159,8 +159,18 @@ HOEDT_2021 = Paper(
     "arXiv:2101.05186",
     "MC-LSTM",
 )
+MARTIUS_2016 = Paper(
+    "eql", "Martius & Lampert", 2016, "Extrapolation and learning equations", "arXiv:1610.02995"
+)
+SAHOO_2018 = Paper(
+    "eql-div",
+    "Sahoo et al.",
+    2018,
+    "Learning Equations for Extrapolation and Control",
+    "arXiv:1806.07259",
+)
 _WITH_STUDIES = (*STUDIES[:4], STUDIES[5], TRASK_2018, CURRY_2025, FABER_2023, ODRZYWOLEK_2026)
-MODULES = (*_WITH_STUDIES, HEIM_2020, RANA_2020, SCHLOER_2020, HOEDT_2021)
+MODULES = (*_WITH_STUDIES, HEIM_2020, RANA_2020, SCHLOER_2020, HOEDT_2021, MARTIUS_2016, SAHOO_2018)
 """Papers of arithmetic modules, which CITATION.cff lists."""
 
 RUMELHART_1986 = Paper(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import cache
@@ -13,6 +14,9 @@ import torch
 
 from .observation import Observation
 from .random_source import GLOBAL_RANDOM, RandomSource
+
+COOLING = 1e-5
+"""By how much the logarithm of the Gumbel temperature falls in an iteration."""
 
 Term = Callable[[], torch.Tensor]
 
@@ -157,6 +161,10 @@ class ExtendedTorchModule(torch.nn.Module, metaclass=_InitializeWhenComplete):
 
     def after_step(self, loss: torch.Tensor) -> None:
         """Change other state after a step, given the detached criterion (shape `runs`)."""
+
+    def tau_at(self, iteration: int) -> float:
+        """Return what training sets a parameter `tau` to: the Gumbel temperature, or own time."""
+        return max(0.5, math.exp(-COOLING * iteration))
 
     def observations(self) -> list[Observation]:
         """Return what to log of this module itself; the caller asks the children."""

@@ -14,7 +14,6 @@ import torch
 from stable_nalu.abstract import ExtendedTorchModule, PerRunRandomSource
 from stable_nalu.dataset.stream import SampleStream
 from stable_nalu.options import Config
-from stable_nalu.training.loss import temperature
 from stable_nalu.training.optimizer import Adam
 from stable_nalu.training.recorder import StepResult, TaggedValue
 from stable_nalu.training.step import TrainingStep
@@ -288,7 +287,8 @@ class EngineStack:
         rates |= self._rates(count)
         for name in self._state():
             if name.split(".")[-1] == "tau":
-                taus = [[temperature(i)] for i in range(first, first + count)]
+                owner = self.step.model.get_submodule(name.rpartition(".")[0])
+                taus = [[owner.tau_at(i)] for i in range(first, first + count)]
                 rates[f"at:{name}"] = np.array(taus)
         return criterion, rates
 

@@ -39,7 +39,7 @@ GUARD = 2.0**-22
 MOST_BOXES, POINTS, CLOSE = 64, 200, 1e-9
 FIRST, LONGEST = 3, 1_000
 """Points that are tried before algebra is; terms of a difference from which on it is not."""
-LARGEST = 3_000
+LARGEST = 10_000
 """Parts of a formula as it would be written, with what is used twice written twice: a longer one
 takes long to make, and nobody can read it."""
 ALGEBRA, NUMBERS = "algebra", f"equal to 9 digits at {POINTS} points of each range"

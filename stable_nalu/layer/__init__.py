@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .division import *
     from .dmu import *
     from .eml import *
+    from .eql import *
     from .generalized import GeneralizedCell, GeneralizedLayer
     from .inalu import *
     from .mcfc import *
@@ -33,7 +34,18 @@ if TYPE_CHECKING:
     from .torch_cell import *
 
 _FAMILIES = (
-    *("ablations", "base", "basic", "choosing", "division", "dmu", "eml", "generalized", "inalu"),
+    *(
+        "ablations",
+        "base",
+        "basic",
+        "choosing",
+        "division",
+        "dmu",
+        "eml",
+        "eql",
+        "generalized",
+        "inalu",
+    ),
     *(
         "mcfc",
         "nac",

@@ -232,6 +232,8 @@ _OF_PACKAGE = (
     LayerEntry("ProductUnit", "Product unit", papers.DURBIN_1989, "product_unit.ProductUnitLayer",
                look=(GREY, "p")),
     LayerEntry("EML", "EML", papers.ODRZYWOLEK_2026, "eml.EMLLayer", look=(BLACK, "D")),
+    LayerEntry("EQL", "EQL", papers.MARTIUS_2016, "eql.EQLLayer", look=(OLIVE, "s")),
+    LayerEntry("EQLDiv", "EQL-div", papers.SAHOO_2018, "eql.EQLDivLayer", look=(WINE, "s")),
     LayerEntry("NSR", "NSR", papers.FABER_2023, "nsr.NSRLayer", look=(SKY, "D")),
     LayerEntry("GRU", "GRU", papers.CHO_2014, None, "torch_cell.GRUCell", look=(OLIVE, "P")),
     LayerEntry("LSTM", "LSTM", papers.HOCHREITER_1997, None, "torch_cell.LSTMCell",

@@ -192,11 +192,6 @@ def _collect_terms(model: ExtendedTorchModule) -> dict[str, list[Callable[[], to
 RATE = 1e-5
 
 
-def temperature(iteration: int) -> float:
-    """Return the Gumbel temperature max(0.5, exp(-1e-5 i))."""
-    return max(0.5, math.exp(-RATE * iteration))
-
-
 def saturation(iteration: int) -> float:
     """Return 1 - exp(-1e-5 i)."""
     return 1 - math.exp(-RATE * iteration)

@@ -12,7 +12,7 @@ from stable_nalu.functional import get_train_criterion, lp_norm
 from stable_nalu.functional.reductions import per_run
 from stable_nalu.options import Config
 
-from .loss import Penalties, temperature
+from .loss import Penalties
 from .optimizer import OPTIMIZERS, SGD, Number, Optimizer
 from .recorder import (
     Recorder,
@@ -60,7 +60,7 @@ class TrainingStep:
         self._bounded = [m for m in modules if _overrides(m, "parameter_bounds")]
         self._stateful = [m for m in modules if _overrides(m, "after_step")]
         self._clocked = [m for m in modules if m.reads_iteration]
-        self._tempered = [m for m in modules if "tau" in m._parameters]
+        self._tempered = [m for m in modules if "tau" in dict(m.named_parameters(recurse=False))]
 
     def _build_optimizer(self, configs: Sequence[Config]) -> Optimizer:
         rate: Number = per_run_value(configs, "learning_rate", 1e-3)
@@ -90,7 +90,7 @@ class TrainingStep:
     def set_clock(self, iteration: int) -> None:
         """Tell `iteration` and its temperature to the modules that depend on them."""
         for module in self._tempered:
-            module.set_parameter("tau", temperature(iteration))
+            module.set_parameter("tau", module.tau_at(iteration))
         for module in self._clocked:
             module.iteration = iteration
 

@@ -14,7 +14,7 @@ LOSSES = {f"loss/train/{name}" for name in ("critation", "regualizer", "total")}
 ALL_PENALTIES = "--regualizer-z 1 --regualizer-scaling-start 0 --oob-mode regualized"
 IN_TORCH = "--engine torch"
 """Where the engine would take longer to compile; tests/engine has its numbers."""
-WITHOUT_LOGS = ("EnsembleGumbelNAU", "NSR", "SigmoidNAU", "ScaledSigmoidNAU")
+WITHOUT_LOGS = ("EQL", "EQLDiv", "EnsembleGumbelNAU", "NSR", "SigmoidNAU", "ScaledSigmoidNAU")
 
 
 def trained(script, words):

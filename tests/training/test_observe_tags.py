@@ -36,7 +36,7 @@ WEIGHT = {
     "ProductUnit": "product-unit/W",
 }
 TEXT_ALWAYS = ("LinearNAC", "GumbelNAC", "GumbelMNAC", "RegualizedLinearNAC")
-SILENT = ("EML", "EnsembleGumbelNAU", "NSR", "SigmoidNAU", "ScaledSigmoidNAU")
+SILENT = ("EML", "EQL", "EQLDiv", "EnsembleGumbelNAU", "NSR", "SigmoidNAU", "ScaledSigmoidNAU")
 GATED_MATRICES = {
     "DMU": ("dmu/gate", "dmu/W"),
     "GatedSignNMRU": ("gated-nmru-sign/W", "gated-nmru-sign/gate"),

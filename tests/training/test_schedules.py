@@ -5,12 +5,13 @@ from decimal import Decimal
 
 import pytest
 
-from stable_nalu.training.loss import BetaGrowth, PenaltyRamp, saturation, temperature
+from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.training.loss import BetaGrowth, PenaltyRamp, saturation
 
 
 @pytest.mark.parametrize("iteration", [0, 1, 1000, 69_314, 69_315, 10**7])
 def test_temperature(iteration):
-    assert temperature(iteration) == max(0.5, math.exp(-1e-5 * iteration))
+    assert ExtendedTorchModule("unit").tau_at(iteration) == max(0.5, math.exp(-1e-5 * iteration))
 
 
 def test_saturation():
