@@ -85,8 +85,11 @@ class EQLLayer(Layer):
     def weights(self, number: int) -> torch.Tensor:
         """Return the effective weights of a layer, counted from 1."""
         W = getattr(self, f"W{number}")
-        is_last_phase = per_run(self.tau, 2) >= 0.95 * self.iterations
-        return torch.where(is_last_phase & (W.abs() < SMALL), torch.zeros_like(W), W)
+        is_last_phase = self.tau >= 0.95 * self.iterations
+        least = torch.where(
+            is_last_phase, torch.full_like(self.tau, SMALL), torch.zeros_like(self.tau)
+        )
+        return torch.where(W.abs() < per_run(least, 2), torch.zeros_like(W), W)
 
     def last(self, x: torch.Tensor) -> torch.Tensor:
         """Return the columns of the last layer."""

@@ -39,7 +39,7 @@ IN_TORCH = {
 }
 """Units that the engine does not train, and why."""
 
-LARGE = {"NMRU", "SignNMRU", "GatedSignNMRU"}
+LARGE = {"EQL", "EQLDiv", "NMRU", "SignNMRU", "GatedSignNMRU"}
 """Those that are too many numbers for the engine in the two layers and 100 inputs of one script."""
 
 SCRIPTS_OF_UNITS = ("single_layer", "simple_function_static")
@@ -60,7 +60,8 @@ def words_of(script: str, key: str) -> list[str]:
     ranges = ["--interpolation-range", inner, "--extrapolation-range", outer]
     # A bandit's first update is its loss, less the same loss: rounding, which grows with the loss.
     operation = "add" if "Mul" in key or "Bandit" in key else "mul"
-    return ["--operation", operation, "--layer-type", key, *ranges]
+    narrow = ["--layer-option", "width=2"] if key.startswith("EQL") else []  # a short text
+    return ["--operation", operation, "--layer-type", key, *ranges, *narrow]
 
 
 class Notes:
