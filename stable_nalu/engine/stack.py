@@ -287,7 +287,7 @@ class EngineStack:
         rates |= self._rates(count)
         for name in self._state():
             if name.split(".")[-1] == "tau":
-                owner = self.step.model.get_submodule(name.rpartition(".")[0])
+                owner: Any = self.step.model.get_submodule(name.rpartition(".")[0])
                 taus = [[owner.tau_at(i)] for i in range(first, first + count)]
                 rates[f"at:{name}"] = np.array(taus)
         return criterion, rates
