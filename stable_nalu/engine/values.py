@@ -19,7 +19,7 @@ LONGEST_WRITTEN = 40
 
 
 MOST_NODES = 8_000
-"""What a compiler takes some ten seconds for."""
+"""What a compiler takes some twenty seconds for."""
 
 
 class NotLoweredError(Exception):

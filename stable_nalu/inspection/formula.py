@@ -41,7 +41,7 @@ FIRST, LONGEST = 3, 1_000
 """Points that are tried before algebra is; terms of a difference from which on it is not."""
 LARGEST = 10_000
 """Parts of a formula as it would be written, with what is used twice written twice: a longer one
-takes long to make, and nobody can read it."""
+takes a second or more, and nobody can read it."""
 ALGEBRA, NUMBERS = "algebra", f"equal to 9 digits at {POINTS} points of each range"
 IV: Any = mpmath.iv
 

@@ -30,7 +30,8 @@ def trained(script, words):
 
 @pytest.mark.parametrize("layer", LAYERS)
 def test_verbose_with_all_penalties(layer):
-    words = f"--operation mul --layer-type {layer} {ALL_PENALTIES} --verbose"
+    narrow = "--layer-option width=2" if layer.startswith("EQL") else ""
+    words = f"--operation mul --layer-type {layer} {ALL_PENALTIES} --verbose {narrow}"
     record, _ = trained("single_layer_benchmark", words)
     assert list(record.series("loss/train/total")) == [0, 1, 2, 3]
     assert "network/x/mean" in record.tags
