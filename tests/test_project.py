@@ -123,7 +123,7 @@ def test_citation():
     assert top["cff-version"] == "1.2.0"
     assert top["version"] == __version__
     kinds = [line.removeprefix("  - type: ") for line in lines if line.startswith("  - type: ")]
-    assert (len(kinds), kinds.count("data")) == (14, 1)
+    assert (len(kinds), kinds.count("data")) == (16, 1)
     # `key: value`, a list item or a flow list or mapping; a value with a colon in it is quoted.
     value = r"\".*\"|\[.*\]|[^:]+"
     for line in lines:
