@@ -134,7 +134,7 @@ def test_citation():
 
 def test_the_citation_file_has_the_papers_of_the_modules():
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
-    assert len(MODULES) == 13
+    assert len(MODULES) == 15
     for paper in MODULES:
         assert f'value: "{paper.reference}"' in citation
         assert f"title: {paper.title}\n" in citation.replace('"', "")
