@@ -23,7 +23,7 @@ _CHECK = ("rows", "seed", "fresh")
 def main(argv: Sequence[str] | None = None) -> int:
     """Submit a layer or check a submission, and return the exit code."""
     arguments = _parser().parse_args(argv)
-    return exit_code("board", lambda: _obey(arguments))
+    return exit_code("board.py", lambda: _obey(arguments))
 
 
 def _parser() -> ScriptParser:
@@ -67,6 +67,10 @@ def _obey(arguments: argparse.Namespace) -> int:
             flag = f"--{name.replace('_', '-')}"
             remedy = "leave it out" if checks else "add --check NAME"
             raise OptionError(flag, "it belongs to the other use of this command", remedy)
+    file = arguments.layer_file
+    if not checks and (file is None or not file.is_file()):
+        problem = f"{file} is not a file" if file else "no layer file is named"
+        raise OptionError("FILE", problem, "write its path, or --check NAME")
     name = arguments.check if checks else arguments.name
     if name is None or not _NAME.fullmatch(name):
         problem = f"{name!r} is not a name" if name else "the submission has no name"
@@ -78,8 +82,6 @@ def _obey(arguments: argparse.Namespace) -> int:
         fresh = FRESH if arguments.fresh is None else arguments.fresh
         every = arguments.every
         return check(folder, arguments.rows, arguments.seed, every=every, fresh=fresh)
-    if arguments.layer_file is None:
-        raise OptionError("FILE", "no layer file is named", "write its path, or --check NAME")
     if folder.exists():
         raise OptionError("--name", f"{folder} is there", "remove it, or write another name")
     _submit(arguments, folder)

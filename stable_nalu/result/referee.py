@@ -185,7 +185,7 @@ def main() -> int:
             rows = [row for work in asked for row in trained(card, layer, work, Path(out))]
         answer(place, rows if asked else parameters_of(card, layer))
 
-    return exit_code("board", body)
+    return exit_code("board.py", body)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ NEEDED = {
 
 MISSPELT = {
     "batch": "--modell --model",
+    "board": "--chek --check",
     "reproduce": "--formatt --format",
     "weight_distribution": "--figure --figure-out",
     "generate_exp_setups": "--table --tables",
@@ -40,9 +41,10 @@ MISSPELT = {
 }
 """Tool -> a misspelt flag, and the right one."""
 
-TOOLS = ("batch", "reproduce", "weight_distribution", *EXPORTS)
+TOOLS = ("batch", "reproduce", "board", "weight_distribution", *EXPORTS)
 ONE_VALUE = dict.fromkeys(TOOLS, "--csv-out") | {
     "batch": "--seeds",
+    "board": "--name",
     "reproduce": "--seeds",
     "weight_distribution": "--draws",
     "plot": "--name",
@@ -102,6 +104,7 @@ test_what_is_needed_is_named = attacks(
         if script not in ("batch", "reproduce")
     ),
     *(Attack(f"{script}: nothing at all", script, "--list") for script in TOOLS[:2]),
+    Attack("board: nothing at all", "board", "FILE"),
     Attack("plot: nothing at all", "plot", "--list"),
     Attack("a sweep of nothing", "pretrained_model_prediction_sweep", "--model-filepath"),
 )

@@ -333,10 +333,10 @@ def test_what_is_told_more_is_ranked_apart():
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["x.py"], "argument --name: the submission has no name"),
-        (["x.py", "--name", "../x"], "'../x' is not a name"),
+        ([__file__], "argument --name: the submission has no name"),
+        ([__file__, "--name", "../x"], "'../x' is not a name"),
         (["--name", "x"], "no layer file is named"),
-        (["x.py", "--name", "x"], "cannot read x.py"),
+        (["x.py", "--name", "x"], "x.py is not a file"),
         (["--check", "x", "--told", "y"], "argument --told"),
         (["x.py", "--name", "x", "--rows", "3"], "argument --rows"),
     ],
