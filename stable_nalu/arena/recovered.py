@@ -98,8 +98,10 @@ def _constant(value: float, near: list[sympy.Expr]) -> sympy.Expr:
     half = 0.5 * 10.0 ** (1 - DIGITS)
     if abs(value - round(value)) <= half * max(1, abs(value)):
         return sympy.Integer(round(value))
-    turns = sympy.pi * sympy.Rational(round(4 * value / math.pi), 4)
-    for number in (*near, turns):
+    turns = [sympy.pi * sympy.Rational(round(4 * value / math.pi), 4)]
+    # Shifts of the argument of a sine or cosine, which is the other one a quarter of a turn away.
+    turns += [k * sympy.pi / 2 + round(value - k * math.pi / 2) for k in (-2, -1, 1, 2)]
+    for number in (*near, *turns):
         for signed in (number, -number):
             if abs(value - float(signed)) <= half * abs(value):
                 return signed

@@ -73,6 +73,7 @@ def test_rows_are_those_of_a_seed_with_noise_and_inputs_that_do_not_matter():
         ("F1", "0.0797*x3*x2/x1**2", False),
         ("F5", "0.398942*exp(-0.5*x1**2/x2**2)/x2", True),
         ("G3", "2.00001*sin(x1)*sin(1.5708 - x2)", True),
+        ("K2", "0.99992*x1*x2 + cos(0.570796 + x1 + x2 - 1.00000006*x1*x2)", True),
         ("K1", "-3*x1*x2/(x3**2*(1 - 0.1*x1))", True),
         ("E1", "sin(3.14159*x1)/(x2*x2 + 1.00001)", True),
         ("N1", "x1 + 1.002*x2", False),
