@@ -17,7 +17,7 @@ from scipy.stats import binom
 
 from stable_nalu.options.kinds import seeds_text
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.paper.published import Published, published
+from stable_nalu.paper.published import published
 from stable_nalu.result import stored
 from stable_nalu.result.document import UNKNOWN, plain, rate
 from stable_nalu.result.records import origin, read_records
@@ -48,10 +48,14 @@ class Count:
         return [int(count) for count in self.points.split()]
 
     @property
-    def published(self) -> Published | None:
-        """Return the published count of the whole model, if there is one."""
+    def published(self) -> tuple[int, int] | None:
+        """Return how many of how many runs are published as solved, if that is known.
+
+        Of a figure with counts by point alone, all points together.
+        """
         found = [p for p in published(self.key) if (p.model, p.operation) == self._whose]
-        return next((point for point in found if not point.point), None)
+        known = [p for p in found if p.column in ("", "operation")][:1] or found
+        return (sum(p.solved for p in known), sum(p.runs for p in known)) if known else None
 
     @property
     def _whose(self) -> tuple[str, str]:
@@ -66,11 +70,11 @@ class Count:
         known, at = self.published, self.solved_at
         if known is None:
             return None
-        own, each, law = self.runs // len(at), known.runs // len(at), np.ones(1)
+        own, each, law = self.runs // len(at), known[1] // len(at), np.ones(1)
         for solved in at:
             chance = (solved + 0.5) / (own + 1)
             law = np.convolve(law, binom.pmf(np.arange(each + 1), each, chance))
-        return float(law[law <= law[known.solved] * (1 + 1e-9)].sum())
+        return float(law[law <= law[known[0]] * (1 + 1e-9)].sum())
 
 
 def read(folder: Path) -> list[Count]:
@@ -100,7 +104,7 @@ def _ranked(
             "figure": f"[{experiment.title}](#{key})",
             "rank": f"{1 + better}",
             "unit": plain(experiment.model(one.model).label),
-            "published": rate(known.solved, known.runs) if known else UNKNOWN,
+            "published": rate(*known) if known else UNKNOWN,
             "its seeds here": rate(solved_of(own), len(own)),
             "more seeds": rate(one.solved, one.runs),
             "p": UNKNOWN if p is None else f"{p:.2g}",

@@ -60,7 +60,8 @@ def words_of(script: str, key: str) -> list[str]:
     ranges = ["--interpolation-range", inner, "--extrapolation-range", outer]
     # A bandit's first update is its loss, less the same loss: rounding, which grows with the loss.
     operation = "add" if "Mul" in key or "Bandit" in key else "mul"
-    narrow = ["--layer-option", "width=2"] if key.startswith("EQL") else []  # a short text
+    is_long = script == "single_layer" and key.startswith("EQL")
+    narrow = ["--layer-option", "width=2"] if is_long else []
     return ["--operation", operation, "--layer-type", key, *ranges, *narrow]
 
 
