@@ -64,7 +64,7 @@ def _rows(
     many, less = (
         more.get((claim.experiment, m, claim.operation)) for m in (claim.model, claim.above)
     )
-    of_many = UNKNOWN if many is None else rate(many.solved, many.runs)
+    of_many = UNKNOWN if many is None else re.sub(r" \(.*\)", "", rate(many.solved, many.runs))
     if other is not None:
         over = [
             difference(one, less) for one, less in zip((theirs, ours), _rates(other), strict=True)
@@ -76,19 +76,26 @@ def _rows(
             "here": points(over[1]),
         }
         if many and less:
-            of_many = points(difference(*(wilson(c.solved, c.runs) for c in (many, less))))
-        told |= {"difference": points(gap), "verdict": equivalence(gap, WITHIN_POINTS)}
+            of_many = _short(difference(*(wilson(c.solved, c.runs) for c in (many, less))))
+        told |= {"difference in points": _short(gap), "verdict": equivalence(gap, WITHIN_POINTS)}
     elif line.verdict == CHOSEN:
         steps = [one.test for one in lines if one.measure == MEAN_STEP and _same(one, line)]
         verdict = "; ".join(filter(None, (line.test, *steps)))
-        told |= {"here": f"{line.solved}/{line.n} of chosen seeds", "difference": UNKNOWN}
+        told |= {"here": f"{line.solved}/{line.n} of chosen seeds", "difference in points": UNKNOWN}
         told |= {"verdict": plain(verdict)}
     else:
         ends = (line.gap, line.gap_lower, line.gap_upper)
         gap = None if line.gap is None else Estimate(*(float(end or 0) for end in ends))
-        told |= {"difference": points(gap) if gap else UNKNOWN}
+        told |= {"difference in points": _short(gap) if gap else UNKNOWN}
         told |= {"verdict": "; ".join(filter(None, (line.verdict, line.test)))}
-    return [{"claim": claim.text} | told | ({"more seeds": of_many} if more else {})]
+    told |= {"some 1,000 runs": of_many} if more else {}
+    source = told.pop("source")
+    return [{"claim": claim.text} | told | {"source": source}]
+
+
+def _short(gap: Estimate) -> str:
+    """Return a difference in points, as the head of its column says."""
+    return points(gap).replace(" points", "")
 
 
 def _line(claim: Claim, model: str, lines: Sequence[Line]) -> Line | None:
