@@ -139,8 +139,9 @@ def lines_of(table: Any) -> list[dict[str, str]]:
 
 
 def _mean(values: Any) -> str:
-    found: Estimate = bootstrap(values.to_numpy())
-    return interval(found.mean, found.lower, found.upper)
+    """Return a mean with its interval; contests that were killed have no time."""
+    found: Estimate = bootstrap(values.dropna().to_numpy())
+    return UNKNOWN if math.isnan(found.mean) else interval(found.mean, found.lower, found.upper)
 
 
 def summary(rows: Sequence[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:

@@ -113,7 +113,7 @@ def _list() -> int:
 
 
 def _asked(arguments: Any) -> list[ArenaRow]:
-    """Return what is told of each contest that is asked for; say who cannot take part."""
+    """Return the contests that are asked for; say who cannot take part."""
     for flag, words, known in (
         ("--tasks", arguments.tasks, PROBLEMS),
         ("--contestants", arguments.contestants, CONTESTANTS),
@@ -131,13 +131,13 @@ def _asked(arguments: Any) -> list[ArenaRow]:
             names.append(name)
     if not names:
         raise OptionError("--contestants", "nobody is left", "pip install 'stable-nalu[arena]'")
-    told = itertools.product(
+    asked = itertools.product(
         arguments.seed, arguments.noise, arguments.redundant, arguments.tasks, names
     )
     # Whoever is named twice plays once.
     return [
         dict(zip(IDENTITY, (task, name, seed, arguments.seconds, *more), strict=True))
-        for seed, *more, task, name in dict.fromkeys(told)
+        for seed, *more, task, name in dict.fromkeys(asked)
     ]
 
 

@@ -69,8 +69,8 @@ def gplearn(
     rows: ProblemRows, clock: Clock, seed: int, *, generations: int, functions: list[str]
 ) -> Reply:
     """Breed populations one after another, each from a start of its own."""
-    import gplearn.functions
-    from gplearn.genetic import SymbolicRegressor
+    import gplearn.functions  # pyright: ignore[reportMissingImports]
+    from gplearn.genetic import SymbolicRegressor  # pyright: ignore[reportMissingImports]
 
     def exponential(x: np.ndarray) -> np.ndarray:
         return np.exp(np.clip(x, -50, 50))
@@ -117,7 +117,7 @@ def operon(
     rows: ProblemRows, clock: Clock, seed: int, *, symbols: str, iterations: int, patience: int
 ) -> Reply:
     """Breed populations; one that has not improved for some generations makes room for another."""
-    from pyoperon.sklearn import SymbolicRegressor
+    from pyoperon.sklearn import SymbolicRegressor  # pyright: ignore[reportMissingImports]
 
     best, attempt = NOTHING, 0
     while best.error > PERFECT and not clock.is_over:
@@ -170,7 +170,7 @@ def kan(
     import torch
 
     os.environ["TQDM_DISABLE"] = "1"
-    from kan import KAN
+    from kan import KAN  # pyright: ignore[reportMissingImports]
 
     torch.set_default_dtype(torch.float64)
     x, y, valid_x, valid_y = (

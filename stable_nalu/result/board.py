@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from stable_nalu.errors import OptionError
+from stable_nalu.errors import OptionError, did_you_mean
 from stable_nalu.options.kinds import integer, seeds
 from stable_nalu.script import ScriptParser, exit_code, say
 
@@ -77,6 +77,11 @@ def _obey(arguments: argparse.Namespace) -> int:
         raise OptionError("--check" if checks else "--name", problem, "write one such as my-unit")
     folder = arguments.submissions / name
     if checks:
+        if not folder.is_dir():
+            remedy = did_you_mean(
+                name, [p.name for p in arguments.submissions.glob("*")], "see --submissions"
+            )
+            raise OptionError("--check", f"there is no {folder}", remedy)
         from .referee import FRESH, check
 
         fresh = FRESH if arguments.fresh is None else arguments.fresh

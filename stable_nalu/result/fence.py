@@ -57,7 +57,7 @@ def fenced(
     given = {name: os.environ[name] for name in _PASSED if name in os.environ}
     places = dict.fromkeys(("HOME", "TMPDIR", "XDG_CACHE_HOME"), str(folder))
     fixed = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": str(CHECKOUT), "OMP_NUM_THREADS": "1"}
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, "-m", module, str(folder)],
         cwd=folder,
         env={**given, **places, **fixed},
@@ -65,15 +65,14 @@ def fenced(
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         start_new_session=True,
-    )
-    try:
-        out, _ = process.communicate(timeout=seconds)
-    except subprocess.TimeoutExpired:
-        raise UsageError(f"it was stopped after {seconds} s") from None
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
+    ) as process:
+        try:
+            out, _ = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            raise UsageError(f"it was stopped after {seconds} s") from None
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
     if process.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
         raise UsageError(f"it was stopped, at the latest after {seconds} s of the processor")
     if process.returncode or not (folder / ANSWER).exists():

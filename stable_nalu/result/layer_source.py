@@ -106,11 +106,11 @@ def _reached(node: ast.Attribute, elsewhere: set[str]) -> str | None:
 
 def _told(name: str, elsewhere: set[str]) -> str | None:
     if name in _SEEDS:
-        return f"uses {name}: a layer that reads the seed is told its runs"
+        return f"uses {name}: a layer that reads the seed knows its run"
     if name in _FILES:
         return f"uses {name}, which reaches files or other code"
     if name.startswith(_FRAMES):
-        return f"uses {name}: a layer that reads its callers is told the target"
+        return f"uses {name}: a layer that reads its callers knows the target"
     if name in elsewhere or name == "*":
         return f"uses {name}, which is not of plain torch"
     return None

@@ -18,6 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from stable_nalu.console import plural
 from stable_nalu.errors import UsageError, in_words
 from stable_nalu.options.kinds import seeds
 from stable_nalu.process import begin
@@ -114,7 +115,7 @@ def _trained_again(
     chosen = list(submission.rows)
     if not every:
         chosen = random.Random(seed).sample(chosen, min(rows or ROWS, len(chosen)))
-        say(f"{len(chosen)} rows, chosen by --seed {seed}")
+        say(f"{plural(len(chosen), 'row')}, chosen by --seed {seed}")
     found: dict[tuple[str, ...], Mapping[str, str]] = {}
     for work in _parts(submission, chosen, every):
         found |= {_point(row): row for row in _asked(place, [work])}

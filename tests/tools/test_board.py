@@ -2,18 +2,15 @@
 
 import json
 import re
-import shutil
-import subprocess
 from dataclasses import replace
 
 import pytest
 
 from stable_nalu.result.ranking import OPERATIONS, kept_entries
-from tests.processes import started
 from tests.result.test_board import CARD, LAYER, rows, submit
+from tests.tools.measured import measured
 from tools.board import PATH, refreshed
 
-BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 PAGE = PATH.read_text(encoding="utf-8")
 HOSTILE = '<img src=x onerror="document.title=1">&</script><script>document.title=2</script>'
 
@@ -66,14 +63,7 @@ def test_the_page_asks_nothing_of_the_network():
     assert not re.search(r"""(?:src|href)\s*=\s*["']?(?:https?:)?//|@import|\bfetch\(""", PAGE)
 
 
-MEASURE = """<script>
-const luminance = c => c.match(/[\\d.]+/g).slice(0, 3).map(v => v / 255)
-  .map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
-  .reduce((sum, v, k) => sum + v * [0.2126, 0.7152, 0.0722][k], 0);
-const behind = e => { const c = getComputedStyle(e).backgroundColor;
-  return /, 0\\)$/.test(c) && e.parentElement ? behind(e.parentElement) : c; };
-const contrast = e => { const [a, b] = [getComputedStyle(e).color, behind(e)].map(luminance);
-  return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05); };
+MEASURE = """
 const told = document.documentElement.dataset, all = q => [...document.querySelectorAll(q)];
 const column = k => all(`#ranks tbody td:nth-child(${k})`).map(e => e.textContent).join("|");
 const choose = (id, value) => { const e = document.getElementById(id); e.value = value;
@@ -92,26 +82,15 @@ told.wide = document.documentElement.scrollWidth - innerWidth;
 told.contrast = Math.min(...all("p, li, h1, h2, label, button, a, td, th, summary").map(contrast));
 told.labelled = all("select").every(e => e.labels.length === 1);
 told.requests = performance.getEntriesByType("resource").length;
-</script>"""
+"""
 
 
 @pytest.mark.slow
 @pytest.mark.browser
 @pytest.mark.parametrize(("width", "colours"), [(1280, 1), (500, 0)])
 def test_sorts_and_filters_in_a_browser(width, colours, tmp_path):
-    if BROWSER is None:
-        pytest.skip("no Chromium here: apt-get install chromium, or brew install chromium")
-    page = tmp_path / "page.html"
-    page.write_text(PAGE.replace("</html>", f"{MEASURE}</html>"), encoding="utf-8")
-    words = [
-        *(BROWSER, "--headless", "--no-sandbox", "--disable-gpu", f"--window-size={width},900"),
-        *(f"--user-data-dir={tmp_path / 'profile'}", "--virtual-time-budget=20000", "--dump-dom"),
-        f"--blink-settings=preferredColorScheme={colours}",
-        f"file://{page}#operation=div",
-    ]
-    with started(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
-        out, _ = process.communicate()
-    told = dict(re.findall(r'data-(\w+)="([^"]*)"', out.partition("<head")[0]))
+    size = {"width": width, "colours": colours}
+    _, told = measured(PAGE, MEASURE, "operation=div", tmp_path, **size)
     lists = {name: told[name].split("|") for name in ("mul", "given", "names", "rates", "turned")}
     assert told["linked"] == "div"
     assert {"NMU", "DMU, operands learned"} <= {*lists["mul"]}

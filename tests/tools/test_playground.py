@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-import subprocess
 
 import numpy as np
 import pytest
@@ -15,10 +14,10 @@ from stable_nalu.result.records import cells_of
 from stable_nalu.result.stored import path_of
 from stable_nalu.statistics.intervals import wilson
 from tests.processes import started
+from tests.tools.measured import measured
 from tools.playground import KEPT, PATH, PATHS
 
 NODE = shutil.which("node")
-BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 PAGE = PATH.read_text(encoding="utf-8")
 (CORE,) = re.findall(r'<script id="core">(.*?)</script>', PAGE, re.S)
 STEPS = 100
@@ -185,14 +184,7 @@ def test_kept_runs_of_the_page_are_those_of_the_tables():
     assert not paths
 
 
-MEASURE = """<script>
-const luminance = c => c.match(/[\\d.]+/g).slice(0, 3).map(v => v / 255)
-  .map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
-  .reduce((sum, v, k) => sum + v * [0.2126, 0.7152, 0.0722][k], 0);
-const behind = e => { const c = getComputedStyle(e).backgroundColor;
-  return /, 0\\)$/.test(c) && e.parentElement ? behind(e.parentElement) : c; };
-const contrast = e => { const [a, b] = [getComputedStyle(e).color, behind(e)].map(luminance);
-  return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05); };
+MEASURE = """
 const wait = setInterval(() => { if (document.body.dataset.done !== "yes") return;
   clearInterval(wait);
   const told = document.documentElement.dataset, all = q => [...document.querySelectorAll(q)];
@@ -205,26 +197,17 @@ const wait = setInterval(() => { if (document.body.dataset.done !== "yes") retur
   told.labelled = all("select, input").every(e => e.labels.length === 1);
   told.requests = performance.getEntriesByType("resource").length;
 }, 50);
-</script>"""
+"""
 
 
 @pytest.mark.slow
 @pytest.mark.browser
 @pytest.mark.parametrize(("width", "colours"), [(1200, 1), (500, 0)])
 def test_trains_in_a_browser(width, colours, tmp_path):
-    if BROWSER is None:
-        pytest.skip("no Chromium here: apt-get install chromium, or brew install chromium")
-    page = tmp_path / "page.html"
-    page.write_text(PAGE.replace("</html>", f"{MEASURE}</html>"), encoding="utf-8")
-    words = [
-        *(BROWSER, "--headless", "--no-sandbox", "--disable-gpu", f"--window-size={width},900"),
-        *(f"--user-data-dir={tmp_path / 'profile'}", "--virtual-time-budget=60000", "--dump-dom"),
-        f"--blink-settings=preferredColorScheme={colours}",
-        f"file://{page}#unit=NMU&op=mul&range=1,2&seeds=25&run=1",
-    ]
-    with started(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
-        out, _ = process.communicate()
-    told = dict(re.findall(r'data-(\w+)="([^"]*)"', out.partition("<head")[0]))
+    size = {"width": width, "colours": colours}
+    out, told = measured(
+        PAGE, MEASURE, "unit=NMU&op=mul&range=1,2&seeds=25&run=1", tmp_path, **size, budget=60000
+    )
     assert "solved 25 of 25" in out
     assert "What seed 2 computes" in out
     assert "y = x1 · x2" in out
