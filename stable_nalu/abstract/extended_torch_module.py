@@ -139,10 +139,17 @@ class ExtendedTorchModule(torch.nn.Module, metaclass=_InitializeWhenComplete):
 
     def extra_repr(self) -> str:
         """Return what printing the module shows: `shown`, and options that are not the default."""
-        own = vars(self) | {name: p is not None for name, p in self._parameters.items()}
+        options = [
+            option
+            for option in inspect.signature(type(self)).parameters.values()
+            if option.kind is option.KEYWORD_ONLY
+        ]
+        own = vars(self) | dict.fromkeys(dict(self.named_parameters(recurse=False)), True)
+        absent = [o.name for o in options if getattr(self, o.name, own) is None]
+        own = dict.fromkeys(absent, False) | own
         shown = {name: own[name] for name in self.shown if name in own}
-        for option in inspect.signature(type(self)).parameters.values():
-            if option.kind is option.KEYWORD_ONLY and own.get(option.name) != option.default:
+        for option in options:
+            if own.get(option.name) != option.default:
                 shown.setdefault(option.name, own.get(option.name))
         return ", ".join(f"{name}={value}" for name, value in shown.items() if name in own)
 
@@ -192,9 +199,9 @@ class ExtendedTorchModule(torch.nn.Module, metaclass=_InitializeWhenComplete):
         """Fill the parameter `name` of every module that has one, in place."""
         with torch.no_grad():
             for module in self.extended_modules():
-                parameter = module._parameters.get(name)
-                if parameter is not None:
-                    parameter.fill_(value)
+                own = dict(module.named_parameters(recurse=False))
+                if name in own:
+                    own[name].fill_(value)
 
     def extended_modules(self) -> Iterator[ExtendedTorchModule]:
         """Iterate over this module and all its descendants of the same kind."""
@@ -231,17 +238,12 @@ def stack_models(models: Sequence[Stackable]) -> Stackable:
     parts = [dict(model.named_modules()) for model in models]
     with torch.no_grad():
         for path, module in first.named_modules():
-            for name, parameter in module._parameters.items():
-                if parameter is not None:
-                    stacked = torch.stack([part[path].get_parameter(name) for part in parts])
-                    module._parameters[name] = torch.nn.Parameter(
-                        stacked, requires_grad=parameter.requires_grad
-                    )
-            for name, buffer in module._buffers.items():
-                if buffer is not None:
-                    module._buffers[name] = torch.stack(
-                        [part[path].get_buffer(name) for part in parts]
-                    )
+            for name, parameter in [*module.named_parameters(recurse=False)]:
+                stacked = torch.stack([part[path].get_parameter(name) for part in parts])
+                stacked = torch.nn.Parameter(stacked, requires_grad=parameter.requires_grad)
+                setattr(module, name, stacked)
+            for name, _ in [*module.named_buffers(recurse=False)]:
+                setattr(module, name, torch.stack([part[path].get_buffer(name) for part in parts]))
     return first
 
 

@@ -372,7 +372,7 @@ class _Builder:
                 continue
             for name, (low, high) in module.parameter_bounds().items():
                 full = f"{prefix}.{name}" if prefix else name
-                if module._parameters[name] is not None:
+                if getattr(module, name) is not None:
                     after[full] = self._each("min", self._each("max", after[full], low), high)
 
     def _after_step(self, state, after: dict[str, Value], criterion: Value) -> dict[str, Value]:

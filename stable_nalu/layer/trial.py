@@ -148,7 +148,8 @@ def _require_known_names(layer: ExtendedTorchModule) -> None:
                 known = ", ".join(_PENALTIES)
                 raise ValueError(f"{name} has a penalty {key!r}; no flag weighs it, but {known}")
         for parameter in module.parameter_bounds():
-            if parameter not in module._parameters:
+            own = dict(module.named_parameters(recurse=False))
+            if parameter not in own and getattr(module, parameter, own) is not None:
                 raise ValueError(
                     f"{name} bounds {parameter!r}, which is not a parameter of its own"
                 )

@@ -202,9 +202,8 @@ def _own_parameters(
     module: torch.nn.Module, path: str = ""
 ) -> Iterator[tuple[str, torch.nn.Parameter]]:
     """Yield parameters of a module and of the plain torch modules in it, by dotted name."""
-    for name, parameter in module._parameters.items():
-        if parameter is not None:
-            yield path + name, parameter
+    for name, parameter in module.named_parameters(recurse=False):
+        yield path + name, parameter
     for name, child in module.named_children():
         if not isinstance(child, ExtendedTorchModule):
             yield from _own_parameters(child, f"{path}{name}.")

@@ -138,7 +138,7 @@ class TrainingStep:
         with torch.no_grad():
             for module in self._bounded:
                 for name, (low, high) in module.parameter_bounds().items():
-                    parameter = module._parameters[name]
+                    parameter = getattr(module, name)
                     if parameter is not None:
                         parameter.clamp_(low, high)
             criterion = criterion.detach()
