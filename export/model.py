@@ -12,7 +12,7 @@ begin(__name__)
 from stable_nalu.script import packages  # noqa: E402
 
 with packages(__file__):
-    from stable_nalu.inspection.saved_model import main
+    from stable_nalu.inspection.saved_model import export_command as main
 
 
 if __name__ == "__main__":

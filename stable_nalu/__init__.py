@@ -5,8 +5,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .inspection.learned import formula
-    from .inspection.saved_model import load
+    from .inspection.saved_model import formula, load
     from .layer.base import Layer
     from .layer.own_layers import register
     from .runs import compare, plot, read_runs, summarize
@@ -33,7 +32,7 @@ __all__ = [
 _HOMES = {
     "Layer": "layer.base",
     "register": "layer.own_layers",
-    "formula": "inspection.learned",
+    "formula": "inspection.saved_model",
     "load": "inspection.saved_model",
     "compare": "runs",
     "plot": "runs",

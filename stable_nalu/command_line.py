@@ -51,8 +51,14 @@ EXPORTS: Commands = {
         "inspection.prediction_sweep:main",
         "Write predictions of a trained model over a grid of two inputs.",
     ),
-    "model": ("inspection.saved_model:main", "Write a trained model as ONNX or safetensors."),
-    "formula": ("inspection.learned:main", "Say what trained networks compute, as formulas."),
+    "model": (
+        "inspection.saved_model:export_command",
+        "Write a trained model as ONNX or safetensors.",
+    ),
+    "formula": (
+        "inspection.saved_model:formula_command",
+        "Say what trained networks compute, as formulas.",
+    ),
     "expand_weights": ("figure.robustness:expand_weights", "Cut the last step out of weights."),
 }
 TABLES: Commands = {

@@ -23,8 +23,7 @@ from stable_nalu.result.records import cells_of
 from stable_nalu.script import ScriptParser, exit_code, say, unknown_choice
 from stable_nalu.statistics.table import in_columns
 
-from .contest import COLUMNS, CONTESTANTS, IDENTITY, contest
-from .tasks import PROBLEMS
+from .contest import COLUMNS, CONTESTANTS, IDENTITY, PROBLEMS, contest
 
 ROWS = Path("results", "arena.csv")
 SLACK = 60
@@ -197,7 +196,7 @@ def _held(work: Sequence[tuple[ArenaRow, int | None]], jobs: int) -> Iterator[Ar
     # A server that has imported what contestants need starts each contest at once.
     needs = {n for one, _ in work for n in CONTESTANTS[one["contestant"]].needs}
     libraries = [module for n in sorted(needs) for module in _PRELOADED.get(n, [n])]
-    context.set_forkserver_preload([f"{__package__}.networks", *libraries])
+    context.set_forkserver_preload([f"{__package__}.rivals", *libraries])
     waiting, running = list(reversed(work)), {}
     try:
         with bar(total=len(work), unit="contests", what="arena") as progress:

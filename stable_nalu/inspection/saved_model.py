@@ -1,18 +1,22 @@
-"""A saved model with its configuration and its score, and the files that it is exported to."""
+"""A saved model with its configuration and its score, what it computes, and files made of it."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import time
 import warnings
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import pandas as pd
 import torch
 
+from stable_nalu.console import bar, told
 from stable_nalu.dataset.distribution import SampleRange
 from stable_nalu.dataset.stream import FunctionTargets
 from stable_nalu.errors import OptionError, UsageError, named_as_in_python
@@ -24,6 +28,7 @@ from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.options.layer_options import units_of
 from stable_nalu.script import ScriptParser, exit_code, say
 from stable_nalu.statistics.setups import limit_of
+from stable_nalu.statistics.table import write_plain_frame
 from stable_nalu.tags import RESULT_TEST
 from stable_nalu.task import ARITHMETIC, SCRIPTS
 from stable_nalu.task.arithmetic import VALIDATION_SEED, build_dataset
@@ -35,7 +40,7 @@ from stable_nalu.training.surroundings import as_at_the_start, default_dtype, pr
 from stable_nalu.training.task import Task
 from stable_nalu.writer import RunRecord
 
-from .formula import Certificate, certificate
+from .formula import VERDICTS, Certificate, certificate
 
 if TYPE_CHECKING:
     from stable_nalu.runs import TrainedRun
@@ -84,11 +89,12 @@ class TrainedModel(torch.nn.Module):
     @cached_property
     def card(self) -> dict[str, Any]:
         """Return what a reader of an exported file must know: layer, task, score, versions."""
-        units = [entries()[unit] for unit in units_of(self.config) if unit in entries()][:1]
+        names = (name for name in units_of(self.config) if name in entries())
+        unit = entries().get(next(names, ""))
         return {
-            "layer": [unit.label for unit in units][0] if units else None,
-            "key": [unit.key for unit in units][0] if units else None,
-            "formula": [unit.formula for unit in units][0] if units else None,
+            "layer": unit and unit.label,
+            "key": unit and unit.key,
+            "formula": unit and unit.formula,
             "task": self.config.script,
             "test_error": self.score.test_error,
             "threshold": self.score.threshold,
@@ -313,7 +319,7 @@ def _write_onnx(model: TrainedModel, path: Path) -> None:
 _FORMATS = {".onnx": _write_onnx, ".safetensors": _write_safetensors}
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def export_command(argv: Sequence[str] | None = None) -> int:
     """Export a trained model; the result is the exit code."""
     parser = ScriptParser(
         prog="model.py",
@@ -333,3 +339,85 @@ def main(argv: Sequence[str] | None = None) -> int:
         say(f"{model.export(path)}\n{path.with_suffix('.json')}")
 
     return exit_code("model.py", write)
+
+
+@named_as_in_python()
+def formula(run: TrainedRun | TrainedModel | str | Path) -> Certificate:
+    """Return what a trained network computes, and whether it is what its task asks for.
+
+    Args:
+        run: a run of an arithmetic script, the folder of its log, or what `load` returns.
+
+    Examples:
+        >>> print(sn.formula(runs.best))
+        learned: x1*x2, exact as trained
+    """
+    return (run if isinstance(run, TrainedModel) else load(run)).formula()
+
+
+SECONDS = 1.0
+
+
+def in_short(folders: Sequence[Path]) -> str | None:
+    """Return in one line what runs have learned; None where that takes more than `SECONDS`.
+
+    Those are of the processor, by the pace of the formulas before.
+    """
+    found = [formula(folders[0])]
+    if len(folders) == 1:
+        text = str(found[0]).removeprefix("learned: ")
+        return told("learned" if text != str(found[0]) else "formula", text)
+    began = time.process_time()
+    for folder in folders[1:]:
+        found.append(formula(folder))
+        if (time.process_time() - began) / (len(found) - 1) * (len(folders) - 1) > SECONDS:
+            return None
+    return told("formula", counted([one.verdict for one in found]))
+
+
+def counted(verdicts: Sequence[str]) -> str:
+    """Return how many runs have each verdict: `22 of 25 exact after rounding, 3 wrong`."""
+    counts = Counter(verdicts)
+    first, *others = (v for v in VERDICTS if counts[v])
+    rest = [f"{counts[verdict]} {verdict}" for verdict in others]
+    return ", ".join([f"{counts[first]} of {len(verdicts)} {first}", *rest])
+
+
+def _folders(paths: Sequence[str]) -> list[Path]:
+    """Return the folders of runs that paths name or hold."""
+    found: list[Path] = []
+    for path in map(Path, paths):
+        own = [path] if RunRecord.read(path) else []
+        own = own or sorted(p for p in path.rglob("*") if p.is_dir() and RunRecord.read(p))
+        if not own:
+            raise OptionError("--run", f"{path} holds no run", "name a folder of logs")
+        found += own
+    return found
+
+
+def formula_command(argv: Sequence[str] | None = None) -> int:
+    """Say what runs have learned; the result is the exit code."""
+    parser = ScriptParser(
+        prog="formula.py",
+        description="Say what trained networks compute, as a formula, and whether it is the one "
+        f"that was asked for: {'; '.join(VERDICTS)}.",
+    )
+    parser.add_argument(
+        "--run", metavar="PATH", nargs="+", required=True, help="folder of a run's log, or of many"
+    )
+    parser.add_argument("--csv-out", metavar="FILE", help="write a row per run, too")
+    arguments: argparse.Namespace = parser.parse_args(argv)
+
+    def tell() -> None:
+        folders = _folders(arguments.run)
+        every = [formula(folder) for folder in bar(folders, unit="runs", what="formulas")]
+        for folder, found in zip(folders, every, strict=True):
+            say(f"{folder.name}: {found}" if len(folders) > 1 else str(found))
+        if len(folders) > 1:
+            say(counted([found.verdict for found in every]))
+        if arguments.csv_out:
+            told_of = zip(folders, every, strict=True)
+            rows = [{"name": folder.name, **found.row} for folder, found in told_of]
+            write_plain_frame(Path(arguments.csv_out), pd.DataFrame(rows))
+
+    return exit_code("formula.py", tell)

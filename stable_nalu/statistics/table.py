@@ -136,7 +136,7 @@ def groups(table: pd.DataFrame, by: Iterable[str]) -> Iterator[tuple[tuple[Any, 
 
 
 def in_columns(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return a line of names and one per row, in in_columns columns."""
+    """Return a line of names and one per row, in columns."""
     widths = [max(map(len, column)) for column in zip(names, *rows, strict=True)]
     lines = (
         "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True))

@@ -198,7 +198,7 @@ class OperationTask(Task):
     """
 
     by_engine = True
-    learned = "stable_nalu.inspection.learned"
+    learned = "stable_nalu.inspection.saved_model"
     exporter = "simple_function_static.py"
     finite = ("loss_train",)
     logs_updates = True

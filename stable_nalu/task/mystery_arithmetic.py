@@ -108,7 +108,7 @@ class MysteryTask(Task):
     cost = 100
     valid = MSE_TRAIN
     test = MSE_TEST
-    look = "stable_nalu.inspection.mystery_report"
+    look = "mystery_report"
 
     def __init__(self, config: Config, device: torch.device):
         import torch

@@ -51,7 +51,7 @@ class PairTask(Task):
     rounded: ClassVar[bool]
 
     unit = EPOCHS
-    look = "stable_nalu.inspection.pair_report"
+    look = "pair_report"
     exporter = "two_digit_mnist/two_digit_mnist_reader.py"
     finite = ("loss_train",)
     logs_updates = True

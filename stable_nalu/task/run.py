@@ -51,7 +51,9 @@ def run_script(
             return 0
         first = plan.configs[0]
         if task.look is not None and first.evaluate is not None:
-            return import_module(task.look).report(task, spec, first)
+            return getattr(import_module("stable_nalu.inspection.reports"), task.look)(
+                task, spec, first
+            )
         others = [[c for words in lines for c in spec.parse(words).configs] for lines in beside]
         joined = [config for words in more for config in spec.parse(words).configs]
         return train_plan(task, spec, [*plan.configs, *joined], *others)

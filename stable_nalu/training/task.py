@@ -84,7 +84,7 @@ class Task:
     exporter: ClassVar[str] = "runs.py"
     """The script below `export/` that makes a table of its runs."""
     look: ClassVar[str | None] = None
-    """The module whose `report` looks at a trained model instead of training."""
+    """The function of `inspection.reports` that looks at a trained model instead of training."""
 
     learned: ClassVar[str | None] = None
     """The module whose `in_short` says what trained networks compute."""

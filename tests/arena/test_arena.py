@@ -16,12 +16,13 @@ from stable_nalu.arena.contest import (
     IDENTITY,
     NOTHING,
     PACKAGES,
+    PROBLEMS,
     Clock,
     Contestant,
     contest,
+    formula_of,
+    recovered,
 )
-from stable_nalu.arena.recovered import recovered
-from stable_nalu.arena.tasks import PROBLEMS, formula_of
 from stable_nalu.inspection.formula import ALGEBRA
 from stable_nalu.machine import CHECKOUT
 from tools import arena as report

@@ -10,7 +10,7 @@ import torch
 import stable_nalu as sn
 from stable_nalu.dataset.stream import FunctionTargets, get_operation
 from stable_nalu.errors import UsageError
-from stable_nalu.inspection import learned
+from stable_nalu.inspection import saved_model
 from stable_nalu.inspection.formula import (
     ALGEBRA,
     EXACT,
@@ -20,7 +20,7 @@ from stable_nalu.inspection.formula import (
     WRONG,
     certificate,
 )
-from stable_nalu.inspection.learned import counted, formula, in_short, main
+from stable_nalu.inspection.saved_model import counted, formula, formula_command, in_short
 from stable_nalu.layer import entries
 from stable_nalu.network.arithmetic import SimpleFunctionStaticNetwork
 
@@ -177,12 +177,12 @@ def test_runs_tell_what_they_have_learned(tmp_path, capsys, monkeypatch):
     found = [formula(run) for run in runs]
     assert all(one.verdict in (EXACT, ROUNDED) for one in found) == runs.solved.all()
     assert sn.load(runs[0]).card["learned"] == str(found[0])
-    assert main(["--run", str(runs[0].folder.parent), "--csv-out", "found.csv"]) == 0
+    assert formula_command(["--run", str(runs[0].folder.parent), "--csv-out", "found.csv"]) == 0
     told = capsys.readouterr().out
     assert counted([one.verdict for one in found]) in told
     assert in_short([run.folder for run in runs]).endswith(told.splitlines()[-1])
     assert in_short([runs[0].folder]).endswith(str(found[0]).removeprefix("learned: "))
-    monkeypatch.setattr(learned, "SECONDS", 1e-9)
+    monkeypatch.setattr(saved_model, "SECONDS", 1e-9)
     assert in_short([run.folder for run in runs]) is None
     rows = list(csv.DictReader(Path("found.csv").read_text().splitlines()))
     assert [row["verdict"] for row in rows] == [one.verdict for one in found]
@@ -195,7 +195,7 @@ def test_verdicts_are_counted_best_first():
 
 
 def test_a_folder_without_runs_is_named(tmp_path, capsys):
-    assert main(["--run", str(tmp_path)]) == 2
+    assert formula_command(["--run", str(tmp_path)]) == 2
     assert "holds no run" in capsys.readouterr().err
 
 

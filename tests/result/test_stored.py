@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from stable_nalu.errors import OptionError, UsageError
-from stable_nalu.inspection.learned import formula
+from stable_nalu.inspection.saved_model import formula
 from stable_nalu.machine import CHECKOUT
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result import command, stored
