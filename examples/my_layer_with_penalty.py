@@ -12,7 +12,7 @@ It is written over leading run dimensions, so that hundreds of runs train as one
 import torch
 
 from stable_nalu import Layer, register
-from stable_nalu.abstract.observation import weight_observations
+from stable_nalu.abstract import weight_observations
 
 
 class NoisySum(Layer):

@@ -10,8 +10,7 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.abstract.random_source import Bound, RandomSource, scaled
+from stable_nalu.abstract import Bound, ExtendedTorchModule, RandomSource, scaled
 from stable_nalu.errors import in_words
 from stable_nalu.functional.mnac import product
 

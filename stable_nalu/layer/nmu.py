@@ -7,8 +7,7 @@ from typing import Any
 
 import torch
 
-from stable_nalu.abstract import Observation
-from stable_nalu.abstract.random_source import Bound
+from stable_nalu.abstract import Bound, Observation
 from stable_nalu.functional import mnac, std_over
 from stable_nalu.functional.reductions import per_run
 

@@ -1,10 +1,12 @@
 """One grid world of the NALU paper with the methods of Gymnasium: arrive at a given step.
 
-Without Gymnasium, this module defines the parts of it that an environment needs.
+Without Gymnasium, this module defines the parts of it that an environment needs. It is also called
+`stable_nalu.environment.time_gridworld`.
 """
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
@@ -14,7 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from stable_nalu.network.gridworld import (
+from .network.gridworld import (
     ACTIONS,
     CELLS,
     PIXELS,
@@ -224,3 +226,5 @@ def _cell(name: str, place: Any) -> int:
 
 if gymnasium is not None and ID not in gymnasium.registry:
     gymnasium.register(ID, f"{__name__}:TimeGridworld")
+
+sys.modules[f"{__name__}.time_gridworld"] = sys.modules[__name__]

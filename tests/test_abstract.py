@@ -1,7 +1,14 @@
+"""Modules and their children, and draws of one run from torch's generator, or of each of many."""
+
 import pytest
 import torch
 
-from stable_nalu.abstract import ExtendedTorchModule, extended_children
+from stable_nalu.abstract import (
+    GLOBAL_RANDOM,
+    ExtendedTorchModule,
+    PerRunRandomSource,
+    extended_children,
+)
 from tests.runs import normal
 
 
@@ -60,11 +67,9 @@ class Broken(ExtendedTorchModule):
         raise RuntimeError("half-way")
 
 
-def test_a_module_alone_is_initialised_once():
-    assert Leaf().resets == 1
-
-
 def test_only_the_outermost_module_starts_the_initialisation():
+    assert Leaf().resets == 1
+    assert [leaf.resets for leaf in torch.nn.Sequential(Leaf(), Leaf())] == [1, 1]
     tree = Tree()
     assert tree.resets == 1
     assert [leaf.resets for leaf in tree.leaves] == [1, 1, 1]
@@ -86,33 +91,22 @@ def test_a_failed_construction_leaves_later_ones_intact():
     assert Leaf().resets == 1
 
 
-def test_layers_of_a_plain_module_are_initialised_too():
-    assert [leaf.resets for leaf in torch.nn.Sequential(Leaf(), Leaf())] == [1, 1]
-
-
 def test_children_through_plain_containers():
     tree = Tree()
     assert list(extended_children(tree)) == tree.leaves
     assert list(tree.extended_modules()) == [tree, *tree.leaves]
+    assert (Leaf().namespace, tree.namespace) == ("leaf", "named")
 
 
-def test_namespace():
-    assert (Leaf().namespace, Tree().namespace) == ("leaf", "named")
-
-
-def test_regualizer_sums_by_key():
-    tree = Tree()
-    expected = sum(leaf.W.abs().sum() for leaf in tree.leaves)
-    total = tree.regualizer()
-    assert set(total) == {"W"}
-    torch.testing.assert_close(total["W"], expected)
-
-
-def test_regualizer_computes_only_what_is_asked_for():
+def test_regualizer_sums_by_key_what_is_asked_for():
     tree = Tree()
     assert tree.regualizer(keys={"z"}) == {}
     assert [leaf.terms_computed for leaf in tree.leaves] == [0, 0, 0]
     assert Leaf(penalty=False).regualizer() == {}
+    expected = sum(leaf.W.abs().sum() for leaf in tree.leaves)
+    total = tree.regualizer()
+    assert set(total) == {"W"}
+    torch.testing.assert_close(total["W"], expected)
 
 
 def test_optimize_clamps_and_runs_the_hooks():
@@ -122,9 +116,6 @@ def test_optimize_clamps_and_runs_the_hooks():
     tree.optimize(loss)
     assert [leaf.W.max().item() for leaf in tree.leaves] == [0.5, 3.0, 0.5]
     assert [leaf.losses for leaf in tree.leaves] == [[loss]] * 3
-
-
-def test_optimize_leaves_weights_within_bounds_alone():
     leaf = Leaf(bounded=True)
     leaf.W.data = 0.1 * normal(2, 2).float()
     before = leaf.W.clone()
@@ -137,10 +128,7 @@ def test_set_parameter_reaches_every_module_that_has_it():
     tree.set_parameter("tau", 0.25)
     assert [leaf.tau.item() for leaf in tree.leaves] == [0.25] * 3
     tree.set_parameter("absent", 1.0)
-
-
-def test_set_parameter_fills_all_runs():
-    leaf = Leaf()
+    leaf = tree.first
     leaf.tau = torch.nn.Parameter(torch.ones(3), requires_grad=False)
     leaf.set_parameter("tau", 0.5)
     assert leaf.tau.tolist() == [0.5] * 3
@@ -163,3 +151,78 @@ def test_no_random_switches_all_modules_and_back():
     with pytest.raises(KeyError):
         leave_by_an_error(tree)
     assert random_switches(tree) == {True}
+
+
+RUNS, SHAPE = 3, (5, 7)
+OF_RUNS = torch.zeros(RUNS, *SHAPE)
+DRAWS = {
+    "uniform": (lambda s, x: s.uniform(SHAPE, 1.0, 5.0, like=x), lambda x: x.uniform_(1.0, 5.0)),
+    "normal": (lambda s, x: s.normal(SHAPE, like=x), lambda x: x.normal_()),
+    "exponential": (lambda s, x: s.exponential(SHAPE, like=x), lambda x: x.exponential_()),
+}
+
+
+def source():
+    return PerRunRandomSource([torch.Generator().manual_seed(run) for run in range(RUNS)])
+
+
+def alone(run, draw):
+    """`draw(source)` of one run, from the global generator."""
+    torch.manual_seed(run)
+    return draw(GLOBAL_RANDOM)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("name", DRAWS)
+def test_draws_are_those_of_torch_for_one_run_and_for_many(name, dtype):
+    draw, by_torch = DRAWS[name]
+    like = OF_RUNS.to(dtype)
+    before = torch.get_rng_state()
+    together = draw(source(), like)
+    assert torch.equal(torch.get_rng_state(), before)
+    assert together.shape == (RUNS, *SHAPE)
+    for run in range(RUNS):
+        one = alone(run, lambda s: draw(s, like[0]))
+        following = torch.rand(())
+        torch.manual_seed(run)
+        assert torch.equal(one, by_torch(torch.empty(SHAPE, dtype=dtype)))
+        assert torch.equal(following, torch.rand(()))
+        assert torch.equal(together[run], one)
+        assert one.dtype == together.dtype == dtype
+
+
+def test_bounds_may_be_tensors_and_of_each_run():
+    torch.manual_seed(5)
+    drawn = GLOBAL_RANDOM.uniform((100,), 1.0, torch.tensor(1.5), torch.zeros(()))
+    assert 1.0 <= drawn.min() < 1.1
+    assert 1.4 < drawn.max() <= 1.5
+    low, high = torch.tensor([0.0, 1.0, -5.0]), torch.tensor([1.0, 3.0, 5.0])
+    together = source().uniform(SHAPE, low, high, like=OF_RUNS)
+    for run in range(RUNS):
+        expected = alone(run, lambda s, k=run: s.uniform(SHAPE, low[k], high[k], like=OF_RUNS[0]))
+        assert torch.equal(together[run], expected)
+        assert (together[run] >= low[run]).all()
+        assert (together[run] <= high[run]).all()
+
+
+def test_categories_are_those_of_torch():
+    probabilities = torch.softmax(torch.arange(RUNS * 12.0).reshape(RUNS, 4, 3) % 5, dim=-1)
+    together = source().multinomial((4, 3), probabilities)
+    assert together.shape == (RUNS, 4)
+    for run in range(RUNS):
+        expected = alone(run, lambda s, k=run: s.multinomial((4, 3), probabilities[k]))
+        torch.manual_seed(run)
+        assert torch.equal(expected, torch.multinomial(probabilities[run], 1).squeeze(-1))
+        assert torch.equal(together[run], expected)
+    never = torch.tensor([0.0, 1.0, 0.0]).expand(200, 3)
+    assert GLOBAL_RANDOM.multinomial((200, 3), never).unique().tolist() == [1]
+
+
+def test_successive_draws_go_on():
+    together = source()
+    first = together.normal(SHAPE, like=OF_RUNS)
+    second = together.uniform(SHAPE, 0.0, 1.0, like=OF_RUNS)
+    assert not torch.equal(first, second)
+    torch.manual_seed(1)
+    GLOBAL_RANDOM.normal(SHAPE, like=OF_RUNS[0])
+    assert torch.equal(second[1], GLOBAL_RANDOM.uniform(SHAPE, 0.0, 1.0, like=OF_RUNS[0]))

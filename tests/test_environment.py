@@ -1,10 +1,12 @@
 """The grid world with the methods of Gymnasium, beside its batched form."""
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 import torch
 
-from stable_nalu.environment.time_gridworld import ID, TimeGridworld, TimeGridworldBatch, gymnasium
+from stable_nalu.environment import ID, TimeGridworld, TimeGridworldBatch, gymnasium
 from stable_nalu.network.gridworld import Rules, draw_starts, picture
 
 
@@ -62,6 +64,10 @@ def test_observations_are_of_their_space(observation):
     assert not world.observation_space.contains({**seen, "stimulus": np.zeros(2, np.float32)})
     assert world.action_space.contains(4)
     assert not world.action_space.contains(5)
+
+
+def test_the_module_has_its_published_name():
+    assert import_module("stable_nalu.environment.time_gridworld").TimeGridworld is TimeGridworld
 
 
 def test_a_seed_names_a_world():
