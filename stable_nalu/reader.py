@@ -5,7 +5,8 @@ from pathlib import Path
 
 from stable_nalu.result.export import RunProblem, RunReader, RunTable
 from stable_nalu.result.run_parser import MetricParser, PairParser, WeightsParser, is_pair_metric
-from stable_nalu.writer.event_reader import TensorboardReader
+
+from .writer.event_file import TensorboardReader
 
 __all__ = [
     "RunProblem",

@@ -6,7 +6,7 @@ import json
 import os
 from pathlib import Path
 
-from stable_nalu.writer.event_reader import EventFileReader
+from stable_nalu.writer.event_file import EventFileReader
 
 
 def logged(name: str) -> dict[str, list[tuple[int, object]]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from stable_nalu.writer.event_reader import EventFileReader
+from stable_nalu.writer.event_file import EventFileReader
 
 ROOT = Path(__file__).resolve().parents[1]
 SCRIPTS = sorted(path for top in ("experiments", "export") for path in (ROOT / top).rglob("*.py"))

@@ -27,8 +27,7 @@ from stable_nalu.result.records import cells_of
 from stable_nalu.result.run_parser import matrix_elements
 from stable_nalu.result.stored import path_of
 from stable_nalu.writer import RunRecord
-from stable_nalu.writer.event_file import FILE_PREFIX
-from stable_nalu.writer.event_reader import EventFileReader
+from stable_nalu.writer.event_file import FILE_PREFIX, EventFileReader
 
 PATH = CHECKOUT / "docs" / "playground.html"
 TEMPLATE = Path(__file__).parent / "templates" / "playground.html"

@@ -21,8 +21,7 @@ from stable_nalu.layer.mcfc import MulMCFCSignRealNPU
 from stable_nalu.layer.nalu import AbstractNALULayer
 from stable_nalu.layer.npu import NPUBase
 from stable_nalu.tags import METRIC_VALID
-from stable_nalu.writer.event_file import FILE_PREFIX
-from stable_nalu.writer.event_reader import EventFileReader
+from stable_nalu.writer.event_file import FILE_PREFIX, EventFileReader
 
 from .formula import FARTHEST, Certificate
 from .saved_model import Inside

@@ -45,7 +45,7 @@ from stable_nalu.task.mystery_arithmetic import MysteryProblem, MysteryTask
 from stable_nalu.task.pairs import PairTask, class_counts
 from stable_nalu.training.loop import Training
 from stable_nalu.training.surroundings import default_dtype, precision
-from stable_nalu.writer.event_reader import EventFileReader, TensorboardReader
+from stable_nalu.writer.event_file import EventFileReader, TensorboardReader
 
 from .saved_model import trained_run
 

@@ -17,8 +17,8 @@ from stable_nalu.errors import OptionError, UsageError
 from stable_nalu.files import atomic_text_file
 from stable_nalu.machine import usable_cores
 from stable_nalu.options.name_fields import has_field, parse_leaf
-from stable_nalu.writer.event_reader import EventFileReader, RunFiles, TensorboardReader
-from stable_nalu.writer.run_record import RunRecord
+from stable_nalu.writer.event_file import EventFileReader, RunFiles, TensorboardReader
+from stable_nalu.writer.run_folder import RunRecord
 
 from .run_parser import STEP, RunColumns, RunParser, parser_of
 

@@ -18,7 +18,7 @@ from stable_nalu.errors import UsageError
 from stable_nalu.files import atomic_text_file, locked, table_rows
 from stable_nalu.machine import processor
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.writer.run_record import RunRecord
+from stable_nalu.writer.run_folder import RunRecord
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

@@ -29,7 +29,7 @@ from stable_nalu.tags import (
     TASK_LOSSES,
     TEXT_SUFFIX,
 )
-from stable_nalu.writer.event_reader import Event
+from stable_nalu.writer.event_file import Event
 
 RunColumns = dict[str, list]
 Action = Callable[[float | bytes], object]

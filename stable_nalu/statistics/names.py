@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from stable_nalu.options import Config
-    from stable_nalu.writer.run_record import RunRecord
+    from stable_nalu.writer.run_folder import RunRecord
 
 ROBUSTNESS_MODELS = {"signnmru": "Sign NMRU"}
 """Labels that only the robustness figures use."""

@@ -486,8 +486,7 @@ def _tell_end(
 
 def _logged_end(task: type[Task], run: PlannedRun) -> End:
     """Return how a run ended that was trained before, as its log says."""
-    from stable_nalu.writer.event_file import FILE_PREFIX
-    from stable_nalu.writer.event_reader import EventFileReader
+    from stable_nalu.writer.event_file import FILE_PREFIX, EventFileReader
 
     found: dict[str, float] = {}
     for file in (tensorboard_root() / run.name).glob(f"{FILE_PREFIX}*"):

@@ -4,8 +4,7 @@ The messages are those of tensorboardX, so that every reader of event files unde
 """
 
 from .event_file import EventFile
-from .run_folder import ResumePoint, RunFolder
-from .run_record import RunRecord
+from .run_folder import ResumePoint, RunFolder, RunRecord
 from .run_writer import RunWriter, scalar_events
 
 __all__ = ["EventFile", "ResumePoint", "RunFolder", "RunRecord", "RunWriter", "scalar_events"]

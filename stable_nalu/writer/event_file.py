@@ -1,16 +1,30 @@
-"""A TensorBoard event file: records of a length, its checksum, a payload and its checksum."""
+"""TensorBoard event files, written and read, and the folders of runs that hold them.
+
+A file is records of a length, its checksum, a payload and its checksum. The messages are
+tensorboardX's.
+
+Scalars (`simple_value`) and texts (string tensors) are read; every other kind of value and every
+unknown field is passed over. A run logs the same tags at step after step, so most payloads of a
+file differ in their numbers only: those are compared with the first of their kind and their numbers
+cut out, all at once, by NumPy. That is several times faster than asking protobuf for value after
+value, which reads whatever is left.
+"""
 
 import functools
+import itertools
 import os
 import socket
 import struct
 import time
+from collections.abc import Container, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import google_crc32c
+import numpy as np
 
 from stable_nalu.errors import UsageError
+from stable_nalu.files import visible_entries
 
 FILE_PREFIX = "events.out.tfevents."
 _FLUSH_BYTES = 1 << 16
@@ -31,7 +45,11 @@ def event_message() -> Any:
 
 def masked_checksum(data: bytes) -> int:
     """Return the CRC-32C of `data` as event files store it: rotated by 15 bits, plus a constant."""
-    checksum = google_crc32c.value(data)
+    return _masked(google_crc32c.value(data))
+
+
+def _masked(checksum: Any) -> Any:
+    """Return what is stored in place of a checksum, or of an array of them."""
     return ((checksum >> 15 | checksum << 17) + 0xA282EAD8) & 0xFFFFFFFF
 
 
@@ -170,3 +188,278 @@ def _cut(path: Path, position: int) -> None:
     require_events(path, position)
     if path.stat().st_size > position:
         os.truncate(path, position)
+
+
+_READ_AT_ONCE = 1 << 18
+"""Bytes; the copies of so many stay in a processor's cache."""
+
+_LAYOUTS_PER_LENGTH = 8
+_WALL_TIME_BYTES = slice(1, 9)
+_LARGEST_STEP = 1 << 62
+
+
+class Event(NamedTuple):
+    """The values of one event, in file order; a text value is bytes."""
+
+    wall_time: float
+    step: int
+    tags: tuple[str, ...]
+    values: tuple[float | bytes, ...]
+
+
+class EventFileReader:
+    """Iterates over the events of a file; `problem` then says why it stopped early, if it did.
+
+    Reading ends at the first record that is partial, fails a checksum or is not an event; what
+    came before it is good. Events without a scalar or text are passed over.
+    """
+
+    def __init__(self, path: Path):
+        self.path = path
+        self.problem: str | None = None
+
+    def __iter__(self) -> Iterator[Event]:
+        data = self.path.read_bytes()
+        self.problem = None if data else "empty file"
+        decode = _Decoder().decode
+        position = 0
+        while position < len(data) and self.problem is None:
+            payloads, starts, self.problem = _payloads(data, position)
+            for index, event in enumerate(decode(payloads)):
+                if isinstance(event, Exception):
+                    self.problem = f"bad event at byte {starts[index] - _HEAD_BYTES}: {event}"
+                    return
+                if event is not None:
+                    yield event
+            if payloads:
+                position = starts[-1] + len(payloads[-1]) + _CHECKSUM.size
+
+
+def _payloads(data: bytes, position: int) -> tuple[list[bytes], list[int], str | None]:
+    """Return intact payloads from `position` on, where they start, and what ended them early."""
+    starts, ends = [], []
+    problem = None
+    size = len(data)
+    stop = min(size, position + _READ_AT_ONCE)
+    while position < stop:
+        start = position + _HEAD_BYTES
+        length = _length(data[position:start]) if start <= size else size
+        end = start + length
+        if end + _CHECKSUM.size > size or not length:
+            problem = f"{'partial' if length else 'bad'} record at byte {position}"
+            break
+        starts.append(start)
+        ends.append(end)
+        position = end + _CHECKSUM.size
+    payloads = [data[start:end] for start, end in zip(starts, ends, strict=True)]
+    checksums = np.fromiter(map(google_crc32c.value, payloads), np.uint32, len(payloads))
+    feet = np.array(ends, dtype=np.intp)[:, None] + np.arange(_CHECKSUM.size)
+    stored = np.frombuffer(data, np.uint8)[feet].view("<u4").reshape(-1)
+    damaged = np.flatnonzero(_masked(checksums) != stored)
+    if len(damaged):
+        first = int(damaged[0])
+        problem = f"checksum mismatch at byte {starts[first] - _HEAD_BYTES}"
+        return payloads[:first], starts[:first], problem
+    return payloads, starts, problem
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def _length(head: bytes) -> int:
+    """Return the length in a record's head; 0, which no event has, when its checksum is wrong."""
+    (length,) = _LENGTH.unpack_from(head)
+    return length if head == record_head(length) else 0
+
+
+class _Decoder:
+    """Decodes payloads, remembering by length the layouts that it has met."""
+
+    def __init__(self) -> None:
+        self._layouts: dict[int, list[_Layout]] = {}
+
+    def decode(self, payloads: list[bytes]) -> Iterator[Event | Exception | None]:
+        """Return the event of each payload, None without a value, an error if it is not an event.
+
+        Events are made one by one, of columns: thousands that live at once would have Python
+        look for garbage among all objects of the process.
+        """
+        by_length: dict[int, list[int]] = {}
+        for index, payload in enumerate(payloads):
+            by_length.setdefault(len(payload), []).append(index)
+        sources: list[Iterator[Event | Exception | None]] = [iter(())] * len(payloads)
+        for length, indices in by_length.items():
+            for events, places in self._sources(payloads, length, np.array(indices)):
+                for place in places.tolist():
+                    sources[place] = events
+        return map(next, sources)
+
+    def _sources(
+        self, payloads: list[bytes], length: int, indices: np.ndarray
+    ) -> Iterator[tuple[Iterator[Event | Exception | None], np.ndarray]]:
+        """Yield iterators of events, and the indices of the payloads of one length they decode."""
+        layouts = self._layouts.setdefault(length, [])
+        for place in range(_LAYOUTS_PER_LENGTH):
+            if place == len(layouts):
+                layout = _Layout.of(payloads[indices[0]]) if len(indices) > 1 else None
+                if layout is None:
+                    break
+                layouts.append(layout)
+            joined = b"".join([payloads[index] for index in indices.tolist()])
+            rows = np.frombuffer(joined, np.uint8).reshape(-1, length)
+            same = layouts[place].matches(rows)
+            if same.all():
+                yield layouts[place].events(rows), indices
+                return
+            yield layouts[place].events(rows[same]), indices[same]
+            indices = indices[~same]
+        yield map(_event, [payloads[index] for index in indices.tolist()]), indices
+
+
+def _event(payload: bytes) -> Event | Exception | None:
+    """Return the event in one payload, None without a value, or why it is not an event."""
+    from google.protobuf.message import DecodeError
+
+    try:
+        message = event_message().FromString(payload)
+    except DecodeError as error:
+        return error
+    tags, values = [], []
+    for value in message.summary.value:
+        kind = value.WhichOneof("value")
+        if kind == "simple_value":
+            values.append(value.simple_value)
+        elif kind == "tensor" and value.tensor.string_val:
+            values.append(value.tensor.string_val[0])
+        else:
+            continue
+        tags.append(value.tag)
+    return Event(message.wall_time, message.step, tuple(tags), tuple(values)) if tags else None
+
+
+class _Layout(NamedTuple):
+    """Which bytes of a payload are numbers, when it holds scalars only; all others are fixed."""
+
+    payload: np.ndarray
+    fixed: np.ndarray
+    step: slice
+    floats: np.ndarray
+    tags: tuple[str, ...]
+
+    @classmethod
+    def of(cls, payload: bytes) -> "_Layout | None":
+        """Return the layout of a payload; None where protobuf has to read it value by value."""
+        from google.protobuf.message import DecodeError
+
+        try:
+            message = event_message().FromString(payload)
+        except DecodeError:
+            return None
+        values = message.summary.value
+        head = event_message()(wall_time=message.wall_time, step=message.step).SerializeToString()
+        if (
+            not values
+            or not message.wall_time
+            or not 0 <= message.step < _LARGEST_STEP
+            or any(value.WhichOneof("value") != "simple_value" for value in values)
+            # The usual order of fields and nothing unknown: what protobuf itself would write.
+            or message.SerializeToString() != payload
+        ):
+            return None
+        fixed = np.full(len(payload), 0xFF, dtype=np.uint8)
+        fixed[_WALL_TIME_BYTES] = 0
+        # Of a step, written in groups of seven bits, the flag that a further group follows.
+        step = slice(_WALL_TIME_BYTES.stop + 1, len(head))
+        fixed[step] = 0x80
+        floats = _differing(message)
+        fixed[floats] = 0
+        tags = tuple(value.tag for value in values)
+        return cls(np.frombuffer(payload, np.uint8), fixed, step, floats, tags)
+
+    def matches(self, rows: np.ndarray) -> np.ndarray:
+        """Return which payloads (n, length) of uint8 have this layout, tags included."""
+        return np.bitwise_or.reduce((rows ^ self.payload) & self.fixed, axis=1) == 0
+
+    def events(self, rows: np.ndarray) -> Iterator[Event]:
+        """Return the events of payloads that match."""
+        wall_times = np.ascontiguousarray(rows[:, _WALL_TIME_BYTES]).view("<f8")[:, 0].tolist()
+        groups = rows[:, self.step].astype(np.int64) & 0x7F
+        steps = (groups << 7 * np.arange(groups.shape[1])).sum(axis=1).tolist()
+        values = struct.iter_unpack(f"<{len(self.tags)}f", rows[:, self.floats].tobytes())
+        return map(Event, wall_times, steps, itertools.repeat(self.tags), values)
+
+
+def _differing(message: Any) -> np.ndarray:
+    """Return where the floats of a message are: at the bytes that change when all floats do."""
+    written = []
+    for byte in (b"\x01", b"\x02"):
+        (number,) = struct.unpack("<f", 4 * byte)
+        for value in message.summary.value:
+            value.simple_value = number
+        written.append(np.frombuffer(message.SerializeToString(), np.uint8))
+    return np.flatnonzero(written[0] != written[1])
+
+
+class RunFiles(NamedTuple):
+    """A run and its event file, or the reason why it has none that could be read."""
+
+    name: str
+    path: Path | None
+    problem: str | None
+
+
+class TensorboardReader:
+    """Iterates over `(run name, event file path, reader of its events or None)` by run name.
+
+    Hidden entries are no runs, and hidden files in a run are not counted. There is no recursion:
+    `dirpath` is the direct parent of the run folders. A run without exactly one file raises
+    ValueError; `runs()` reports it instead. names: the runs that are wanted, all if None.
+    """
+
+    def __init__(
+        self,
+        dirpath: str | Path,
+        auto_open: bool = True,
+        names: Container[str] | None = None,
+    ):
+        self.dirpath = Path(dirpath)
+        self.auto_open = auto_open
+        found = [entry.name for entry in visible_entries(self.dirpath)]
+        self.names = [name for name in found if names is None or name in names]
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __iter__(self) -> Iterator[tuple[str, str, EventFileReader | None]]:
+        for run in self.runs():
+            if run.path is None:
+                raise ValueError(f"wrong number of logfile was found in {run.name}: {run.problem}")
+            yield run.name, str(run.path), EventFileReader(run.path) if self.auto_open else None
+
+    def runs(self) -> Iterator[RunFiles]:
+        """Yield every run with its file or its problem."""
+        for name in self.names:
+            folder = self.dirpath / name
+            shown = os.fsencode(name).decode(errors="backslashreplace")
+            if shown != name:
+                yield RunFiles(shown, None, "the name of the folder is not UTF-8")
+                continue
+            try:
+                files = visible_entries(folder)
+                problem = _problem(files)
+            except OSError as error:
+                reason = "not a folder" if isinstance(error, NotADirectoryError) else str(error)
+                yield RunFiles(name, None, reason)
+                continue
+            yield RunFiles(name, None if problem else files[0], problem)
+
+
+def _problem(files: list[Path]) -> str | None:
+    """Return why the visible entries of a run folder are not one event file."""
+    if not files:
+        return "no event file"
+    if any(file.is_dir() for file in files):
+        return "holds folders instead of one event file"
+    if len(files) > 1:
+        names = ", ".join(file.name for file in files)
+        return f"{len(files)} files instead of one event file ({names})"
+    # A link to nothing cannot be opened, and a pipe would be waited for.
+    return None if files[0].is_file() else f"{files[0].name} is not a file"

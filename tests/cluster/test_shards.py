@@ -23,8 +23,7 @@ from stable_nalu.machine import save_root, tensorboard_root
 from stable_nalu.training import runs as planned_runs
 from stable_nalu.training import shell
 from stable_nalu.training.checkpoint import model_file
-from stable_nalu.writer.run_folder import RunFolder
-from stable_nalu.writer.run_record import RunRecord
+from stable_nalu.writer.run_folder import RunFolder, RunRecord
 
 SCRIPT = JOB_SCRIPTS["single_layer_task/neurips_2021/sltr-in2"]
 NRU = SCRIPT.chosen(["nru"])

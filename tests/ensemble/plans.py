@@ -14,7 +14,7 @@ from unittest import mock
 
 import torch
 
-from stable_nalu.writer.event_reader import EventFileReader
+from stable_nalu.writer.event_file import EventFileReader
 from tests.experiments.scripts import ROOT, load_script
 from tests.forks import Fork
 from tests.processes import started, watched

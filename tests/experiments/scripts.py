@@ -17,7 +17,7 @@ from tensorboardX.proto.event_pb2 import Event
 from stable_nalu.tags import CONFIG, RESULTS, TEXT_SUFFIX
 from stable_nalu.task import SCRIPTS
 from stable_nalu.training.loop import Training
-from stable_nalu.writer.event_reader import EventFileReader
+from stable_nalu.writer.event_file import EventFileReader
 
 ROOT = Path(__file__).resolve().parents[2]
 OF_HPARAMS = ("config/", "_hparams_/", "hparam/")

@@ -12,8 +12,7 @@ from tensorboardX.proto.plugin_hparams_pb2 import HParamsPluginData
 from stable_nalu.result.exporters import arithmetic as export
 from stable_nalu.statistics.setups import limit_of
 from stable_nalu.tags import METRIC_TEST, METRIC_VALID, RESULTS
-from stable_nalu.writer.event_file import EventFile
-from stable_nalu.writer.event_reader import TensorboardReader
+from stable_nalu.writer.event_file import EventFile, TensorboardReader
 from tests.experiments.scripts import (
     OF_HPARAMS,
     assert_same_run,

@@ -13,8 +13,7 @@ from stable_nalu.result.judged import runs_of
 from stable_nalu.result.listing import listing
 from stable_nalu.result.records import cells_of
 from stable_nalu.script import duration
-from stable_nalu.writer.run_folder import LOCK_NAME, RunFolder
-from stable_nalu.writer.run_record import RunRecord
+from stable_nalu.writer.run_folder import LOCK_NAME, RunFolder, RunRecord
 
 WORDS = ["nips-sltr-in10", "--model", "sign-nmru", "--seeds", "0-1", "--max-iterations", "20"]
 

@@ -10,7 +10,7 @@ from stable_nalu.result.run_parser import (
     WeightsParser,
     matrix_elements,
 )
-from stable_nalu.writer.event_reader import Event
+from stable_nalu.writer.event_file import Event
 
 VALID, TEST = "metric/valid/interpolation", "metric/test/extrapolation"
 W1, W2 = "network/layer_1/nac/W/sparsity_error", "network/layer_2/nac/W/sparsity_error"

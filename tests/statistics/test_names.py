@@ -11,7 +11,7 @@ from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.statistics.names import expand_name, record_columns
 from stable_nalu.task import SCRIPTS
 from stable_nalu.training.checkpoint import plain
-from stable_nalu.writer.run_record import RunRecord
+from stable_nalu.writer.run_folder import RunRecord
 
 FIXTURES = Path(__file__).parents[1] / "options" / "fixtures"
 PUBLISHED = json.loads((FIXTURES / "run_names.json").read_text())

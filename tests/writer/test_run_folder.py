@@ -9,8 +9,7 @@ import pytest
 import stable_nalu
 from stable_nalu.errors import UsageError
 from stable_nalu.writer import ResumePoint, RunFolder, RunRecord, RunWriter
-from stable_nalu.writer.event_file import event_message
-from stable_nalu.writer.event_reader import EventFileReader
+from stable_nalu.writer.event_file import EventFileReader, event_message
 
 CONFIG = {"operation": "mul", "regualizer": 10, "interpolation_range": (1, 2), "max_iterations": 5}
 RUN_CONTROL = frozenset({"max_iterations", "verbose"})

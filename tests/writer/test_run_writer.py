@@ -10,7 +10,7 @@ from tensorboardX import summary
 from tensorboardX.proto.event_pb2 import Event
 
 from stable_nalu.writer import RunWriter, scalar_events
-from stable_nalu.writer.event_reader import EventFileReader
+from stable_nalu.writer.event_file import EventFileReader
 from stable_nalu.writer.run_writer import bin_edges
 
 TAG = "network/layer_1/nac/W"
