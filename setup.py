@@ -73,7 +73,7 @@ setup(
         "stable_nalu.result": ["*.html", "*.md"],
         "stable_nalu.arena": ["*.csv", "*.toml"],
         "stable_nalu.engine": ["*.h", "*.cpp"],
-        "stable_nalu.functional": ["*.cpp"],
+        "stable_nalu.network": ["*.cpp"],
         "stable_nalu.training": ["program.pyi"],
         "stable_nalu": ["py.typed"],
     },

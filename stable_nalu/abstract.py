@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 import torch
 
-from .functional.reductions import per_run, sparsity_error
+from .functional import per_run, sparsity_error
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from stable_nalu.files import atomic_text_file
-from stable_nalu.functional.initialization import NMU_BOUND, nac_bound, nau_bound, xavier_bound
+from stable_nalu.functional import NMU_BOUND, nac_bound, nau_bound, xavier_bound
 from stable_nalu.machine import CHECKOUT
 from stable_nalu.paper.index import find
 from stable_nalu.result.judged import runs_of

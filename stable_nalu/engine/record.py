@@ -12,7 +12,7 @@ from torch.overrides import TorchFunctionMode
 
 from stable_nalu.abstract import Bound, ExtendedTorchModule, RandomSource, scaled
 from stable_nalu.errors import in_words
-from stable_nalu.functional.mnac import product
+from stable_nalu.functional import product
 
 from .lower import Lowering
 from .values import NotLoweredError, Tensors, Value

@@ -7,8 +7,7 @@ from typing import Any
 import torch
 
 from stable_nalu.abstract import Observation, weight_observations
-from stable_nalu.functional import Regualizer, linear, mean_over, mnac
-from stable_nalu.functional.initialization import MNAC_BOUND, xavier_bound
+from stable_nalu.functional import MNAC_BOUND, Regualizer, linear, mean_over, mnac, xavier_bound
 
 from .base import Layer, WeightLayer, recurrent
 from .nac import NACLayer

@@ -10,8 +10,7 @@ from typing import Any
 import torch
 from torch.nn import functional
 
-from stable_nalu.functional import linear
-from stable_nalu.functional.initialization import kaiming_bound, xavier_bound
+from stable_nalu.functional import kaiming_bound, linear, xavier_bound
 
 from .base import WeightLayer, recurrent
 

@@ -8,9 +8,7 @@ from typing import Any
 import torch
 
 from stable_nalu.abstract import Observation, weight_observations
-from stable_nalu.functional import chosen_sign, expected_sign, mnac
-from stable_nalu.functional.initialization import xavier_bound
-from stable_nalu.functional.reductions import per_run
+from stable_nalu.functional import chosen_sign, expected_sign, mnac, per_run, xavier_bound
 
 from .base import Layer, WeightLayer, recurrent
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import torch
 
-from stable_nalu.functional.reductions import mean_over
+from stable_nalu.functional import mean_over
 
 from .base import Layer
 

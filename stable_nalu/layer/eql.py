@@ -7,8 +7,7 @@ from typing import Any, ClassVar
 
 import torch
 
-from stable_nalu.functional import linear
-from stable_nalu.functional.reductions import mean_over, per_run
+from stable_nalu.functional import linear, mean_over, per_run
 
 from .base import Layer
 

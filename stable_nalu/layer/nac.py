@@ -7,9 +7,8 @@ from typing import Any
 
 import torch
 
-from stable_nalu.functional import RegualizerNAUZ, linear, mnac
+from stable_nalu.functional import MNAC_BOUND, RegualizerNAUZ, linear, mnac, nac_bound
 from stable_nalu.functional import nac_weight as nac_weight_function
-from stable_nalu.functional.initialization import MNAC_BOUND, nac_bound
 
 from .base import WeightLayer, recurrent
 

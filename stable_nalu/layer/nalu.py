@@ -29,8 +29,14 @@ from typing import ClassVar
 import torch
 
 from stable_nalu.abstract import Observation
-from stable_nalu.functional import LOG_SPACE_MODES, golden_sigmoid, in_log_space, linear, mean_over
-from stable_nalu.functional.initialization import xavier_bound
+from stable_nalu.functional import (
+    LOG_SPACE_MODES,
+    golden_sigmoid,
+    in_log_space,
+    linear,
+    mean_over,
+    xavier_bound,
+)
 
 from .base import Layer, recurrent
 from .nac import MNACLayer, NACLayer

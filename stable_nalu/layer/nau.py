@@ -7,8 +7,15 @@ from typing import Any, ClassVar
 import torch
 
 from stable_nalu.abstract import Observation, weight_observations
-from stable_nalu.functional import Regualizer, RegualizerNAUZ, RegualizerNMUZ, linear, var_over
-from stable_nalu.functional.initialization import NMU_BOUND, nau_bound
+from stable_nalu.functional import (
+    NMU_BOUND,
+    Regualizer,
+    RegualizerNAUZ,
+    RegualizerNMUZ,
+    linear,
+    nau_bound,
+    var_over,
+)
 
 from .base import WeightLayer, recurrent
 

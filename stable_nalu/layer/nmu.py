@@ -8,8 +8,7 @@ from typing import Any
 import torch
 
 from stable_nalu.abstract import Bound, Observation
-from stable_nalu.functional import mnac, std_over
-from stable_nalu.functional.reductions import per_run
+from stable_nalu.functional import mnac, per_run, std_over
 
 from .base import recurrent
 from .nau import UnitWeightLayer

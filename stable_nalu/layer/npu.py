@@ -8,9 +8,7 @@ from typing import Any, ClassVar
 import torch
 
 from stable_nalu.abstract import Observation, Term, weight_observations
-from stable_nalu.functional import Regualizer, sign_phase
-from stable_nalu.functional.initialization import nau_bound, xavier_bound
-from stable_nalu.functional.reductions import trailing
+from stable_nalu.functional import Regualizer, nau_bound, sign_phase, trailing, xavier_bound
 
 from .base import EPSILON, Layer
 

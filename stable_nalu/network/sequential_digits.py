@@ -9,10 +9,10 @@ import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.functional import in_log_space
-from stable_nalu.functional.sparse_gradients import pooled_convolution, rectified_linear
 from stable_nalu.layer.generalized import GeneralizedCell
 
 from .arithmetic import second_layer
+from .sparse_gradients import pooled_convolution, rectified_linear
 
 NONE, SOLVED, PASS_THROUGH = "none", "solved-accumulator", "pass-through"
 START_VALUES = {"none": 0.0, "normal": 1.0, "mnac": 1.0}

@@ -16,14 +16,14 @@ from torch import nn
 from torch.nn import functional
 
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.functional.sparse_gradients import pooled_convolution, rectified_linear
-from stable_nalu.functional.thin_plate_spline import control_points, pixel_places, warp_matrix
 from stable_nalu.layer import entries
 from stable_nalu.layer.division import ConcatReciprocalNMUSignRetrievalLayer, ReciprocalNMULayer
 from stable_nalu.layer.generalized import GeneralizedLayer
 from stable_nalu.layer.nau import NAULayer, nmu_init_
 from stable_nalu.layer.nmu import NMULayer
 from stable_nalu.layer.npu import RealNPULayer
+
+from .sparse_gradients import pooled_convolution, rectified_linear
 
 
 class TwoDigitNetwork(ExtendedTorchModule):
@@ -304,6 +304,48 @@ class AffineTransform(Transform):
         return torch.tensor([1.0, 0.0, 0.0, 0.0, 1.0, 0.0])
 
 
+def square_grid(span: float, side: int) -> torch.Tensor:
+    """Return a grid (side * side, 2) of (x, y) in [-span, span], row by row."""
+    line = torch.linspace(-span, span, side, dtype=torch.float64)
+    y, x = torch.meshgrid(line, line, indexing="ij")
+    return torch.stack((x.flatten(), y.flatten()), -1)
+
+
+def radial_basis(squared: torch.Tensor) -> torch.Tensor:
+    """Return U(r) of squared distances r^2, which is zero at zero."""
+    return 0.5 * torch.xlogy(squared, squared)
+
+
+def spline_features(places: torch.Tensor, points: torch.Tensor) -> torch.Tensor:
+    """Return rows [U(|q - t_1|), ..., U(|q - t_K|), 1, x, y] of places (n, 2): (n, K + 3)."""
+    squared = ((places[:, None] - points[None]) ** 2).sum(-1)
+    return torch.cat((radial_basis(squared), torch.ones_like(places[:, :1]), places), dim=1)
+
+
+def spline_system(points: torch.Tensor) -> torch.Tensor:
+    """Return the matrix of the equations of `warp_matrix`, (K + 3, K + 3)."""
+    rows = spline_features(points, points)
+    below = rows[:, len(points) :].T
+    return torch.cat((rows, torch.cat((below, below.new_zeros(3, 3)), dim=1)))
+
+
+def warp_matrix(places: torch.Tensor, points: torch.Tensor) -> torch.Tensor:
+    """Return the matrix (n, K) that maps sources (K, 2) of points to those of places.
+
+    A thin-plate spline is the smoothest warp that moves given points. With points t_k and
+    U(r) = r^2 ln r, it is q -> sum_k c_k U(|q - t_k|) + a + B q. Its coefficients for sources s_k
+    of the points solve
+
+        [ A   1   P ] [ c   ]   [ s ]
+        [ 1'  0   0 ] [ a   ] = [ 0 ],    A_kl = U(|t_k - t_l|),  P_k = t_k
+        [ P'  0   0 ] [ B'  ]   [ 0 ]
+
+    so the warped place of every fixed q is linear in the sources.
+    """
+    inverse = torch.linalg.inv(spline_system(points))
+    return spline_features(places, points) @ inverse[:, : len(points)]
+
+
 class SplineTransform(Transform):
     """A thin-plate spline with 4x4 control points over an image of 42x42 pixels.
 
@@ -315,8 +357,8 @@ class SplineTransform(Transform):
     def __init__(self, channels: int, flat: int, *, unbounded: bool = False):
         super().__init__(channels, flat, 2 * SIDE * SIDE)
         self.unbounded = unbounded
-        self._points = control_points(SPAN, SIDE)
-        warp = warp_matrix(pixel_places(IMAGE_SIZE, IMAGE_SIZE), self._points)
+        self._points = square_grid(SPAN, SIDE)
+        warp = warp_matrix(square_grid(1, IMAGE_SIZE), self._points)
         self.register_buffer("warp", warp.to(torch.get_default_dtype()), persistent=False)
 
     def sources(self, numbers: torch.Tensor) -> torch.Tensor:

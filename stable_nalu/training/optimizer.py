@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import torch
 
-from stable_nalu.functional.reductions import per_run
+from stable_nalu.functional import per_run
 
 Number = float | torch.Tensor
 Gradients = Sequence[torch.Tensor | None]

@@ -8,8 +8,7 @@ from typing import Any
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.functional import get_train_criterion, lp_norm
-from stable_nalu.functional.reductions import per_run
+from stable_nalu.functional import get_train_criterion, lp_norm, per_run
 from stable_nalu.options import Config
 
 from .loss import Penalties

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from stable_nalu.functional.initialization import nac_bound
+from stable_nalu.functional import nac_bound
 from stable_nalu.layer import MNACLayer, NACCell, NACLayer, PosNACLayer
 from tests.layer_checks import LayerChecks, Published
 from tests.layer_values import IN, OUT, X, sigmoid, uniform

@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch.nn import functional
 
-from stable_nalu.functional import sparse_gradients
-from stable_nalu.functional.sparse_gradients import pooled_convolution, rectified_linear
+from stable_nalu.network import sparse_gradients
+from stable_nalu.network.sparse_gradients import pooled_convolution, rectified_linear
 
 SHAPES = (
     (1, 28, 28, 20, 5),

@@ -1,4 +1,4 @@
-r"""Layers that ignore most of what they compute, and gradients that visit nothing else.
+"""Layers that ignore most of what they compute, and gradients that visit nothing else.
 
     pooled_convolution: y = relu(max_pool2d(conv2d(x, W, bias), 2))
     rectified_linear:   y = relu(x W^T + bias)

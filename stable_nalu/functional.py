@@ -1,0 +1,425 @@
+"""Pure tensor functions over any leading run dimensions.
+
+Inputs are addressed from the right: x `(*runs, batch, in)`, W `(*runs, out, in)`. Losses and
+penalties have shape `runs`; of criteria, y and t are `(*runs, batch, out)`. Nothing here draws
+numbers. The spelling `regualizer` is the public one of flags, tags and run names.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.overrides import handle_torch_function, has_torch_function_unary
+
+
+def trailing(ndim: int) -> tuple[int, ...]:
+    """Return the indices of the last `ndim` dimensions, addressed from the right."""
+    return tuple(range(-ndim, 0))
+
+
+def mean_over(x: torch.Tensor, ndim: int) -> torch.Tensor:
+    """Return the mean over the last `ndim` dimensions."""
+    return x.mean(trailing(ndim))
+
+
+def var_over(x: torch.Tensor, ndim: int) -> torch.Tensor:
+    """Return the unbiased variance over the last `ndim` dimensions."""
+    return x.var(trailing(ndim))
+
+
+def std_over(x: torch.Tensor, ndim: int) -> torch.Tensor:
+    """Return the unbiased standard deviation over the last `ndim` dimensions."""
+    return x.std(trailing(ndim))
+
+
+def per_run(value: torch.Tensor, ndim: int) -> torch.Tensor:
+    """Append `ndim` singleton dimensions, so that a value of shape `runs` broadcasts over a run."""
+    return value.reshape(value.shape + (1,) * ndim)
+
+
+def lp_norm(parameter: torch.Tensor, order: int, ndim: int) -> torch.Tensor:
+    """Return the norm of order 1 or 2 over the last `ndim` dimensions, shape `runs`."""
+    if ndim == 0:
+        return parameter.abs()
+    if ndim == parameter.ndim:
+        return torch.linalg.vector_norm(parameter, order)
+    # Flattened first: the order of summation is that of the norm of one run's whole parameter.
+    return torch.linalg.vector_norm(parameter.flatten(-ndim), order, dim=-1)
+
+
+def sparsity_error(W: torch.Tensor, ndim: int = 2) -> torch.Tensor:
+    """Return max min(|W|, |1 - |W||), the distance of each run's weights from {-1, 0, 1}.
+
+    The maximum is taken over the last `ndim` dimensions; the result has shape `runs`.
+    """
+    magnitude = W.abs()
+    return torch.minimum(magnitude, (1 - magnitude).abs()).amax(trailing(ndim))
+
+
+def mse(y: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
+    """Return the mean squared error."""
+    return mean_over((y - t) ** 2, 2)
+
+
+def pcc(y: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
+    """Return 1 - Pearson correlation, with the deviations bounded below by the machine epsilon.
+
+    Sums are divided by the batch size, also when there are several outputs.
+    """
+    epsilon = torch.finfo(y.dtype).eps
+    n = y.shape[-2]
+
+    def standardized(v: torch.Tensor) -> torch.Tensor:
+        centred = v - per_run(mean_over(v, 2), 2)
+        deviation = ((centred**2).sum(trailing(2)) / n).clamp(min=epsilon).sqrt()
+        return centred / per_run(deviation + epsilon, 2)
+
+    return 1 - (standardized(y) * standardized(t)).sum(trailing(2)) / n
+
+
+def mape(y: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
+    """Return the mean of |(t - y) / t|, without a guard for t = 0."""
+    return mean_over(((t - y) / t).abs(), 2)
+
+
+CRITERIA = {"mse": mse, "pcc": pcc, "mape": mape}
+
+
+def get_train_criterion(name: str, iteration: int, pcc2mse_iteration: int):
+    """Return the criterion of an iteration; `pcc-mse` changes to mse at `pcc2mse_iteration`."""
+    if name == "pcc-mse":
+        return pcc if iteration < pcc2mse_iteration else mse
+    if name not in CRITERIA:
+        raise ValueError(f"criterion {name!r} is not one of {', '.join(CRITERIA)}, pcc-mse")
+    return CRITERIA[name]
+
+
+def xavier_bound(in_features: int, out_features: int, gain: float = 1.0) -> float:
+    """Return the bound of Xavier-uniform; sqrt(6 / (I + O)) may differ in the last bit."""
+    return math.sqrt(3.0) * (gain * math.sqrt(2.0 / (in_features + out_features)))
+
+
+def kaiming_bound(in_features: int, out_features: int) -> float:
+    """Return the bound of Kaiming-uniform for ReLU, sqrt(6 / I) for any O."""
+    return math.sqrt(3.0) * (math.sqrt(2.0) / math.sqrt(in_features))
+
+
+def nau_bound(in_features: int, out_features: int) -> float:
+    """Return min(0.5, Xavier bound), for NAU, NRU and the constrained NPU."""
+    return min(0.5, math.sqrt(3.0) * math.sqrt(2.0 / (in_features + out_features)))
+
+
+MNAC_BOUND = math.sqrt(3.0) / 2.0
+NMU_BOUND = min(0.25, math.sqrt(3.0) / 2.0)
+
+
+_BISECTION_ACCURACY = 2e-12
+_BISECTION_RELATIVE_ACCURACY = 4 * sys.float_info.epsilon
+
+
+@functools.cache
+def nac_bound(in_features: int, out_features: int) -> float:
+    """Return the root r of max(I + O, 5) v(r) = 2, where v is the variance of a NAC weight.
+
+    It is found by bisecting [0, 10]. The accuracy at which that stops is part of the published
+    float64 figures.
+    """
+    fan = max(in_features + out_features, 5)
+
+    def is_below_root(r: float) -> bool:
+        variance = (1 - math.tanh(r) / r) * (r - math.tanh(r / 2)) / (2 * r)
+        return fan * variance < 2
+
+    low, step = 0.0, 10.0
+    while True:
+        step /= 2
+        middle = low + step
+        if step < _BISECTION_ACCURACY + _BISECTION_RELATIVE_ACCURACY * middle:
+            return middle
+        if is_below_root(middle):
+            low = middle
+
+
+def linear(x: torch.Tensor, W: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
+    """Return x W^T + bias, rounded as torch's own linear layer rounds it.
+
+    Shapes: x `(*runs, batch, in)`, W `(*runs, out, in)`, bias `(*runs, out)`. The bias takes part
+    in the matrix product, which rounds once less than adding it afterwards.
+    """
+    if W.ndim == 2:
+        return x @ W.mT if bias is None else torch.nn.functional.linear(x, W, bias)
+    if bias is None:
+        return x @ W.mT
+    runs = W.shape[:-2]
+    x = x.expand(*runs, *x.shape[-2:]).flatten(0, -3)
+    y = torch.baddbmm(bias.flatten(0, -2).unsqueeze(-2), x, W.flatten(0, -3).mT)
+    return y.unflatten(0, runs)
+
+
+def lstm_step(gates: torch.Tensor, c: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return h and c behind a step; `gates` is all that they add up, W h too.
+
+        i, f, g, o = sigmoid, sigmoid, tanh, sigmoid of the gates
+        c_t = f c + i g;   h_t = o tanh(c_t)
+
+    Shapes: gates (batch, 4 hidden), h and c (batch, hidden).
+    """
+    write, keep, new, show = gates.chunk(4, dim=-1)
+    c_t = torch.sigmoid(keep) * c + torch.sigmoid(write) * torch.tanh(new)
+    return torch.sigmoid(show) * torch.tanh(c_t), c_t
+
+
+GOLDEN_RATIO = (1.0 + math.sqrt(5.0)) / 2.0
+LOG_GOLDEN_RATIO = math.log(GOLDEN_RATIO)
+_LARGEST = 92.0
+
+
+def golden_sigmoid(v: torch.Tensor) -> torch.Tensor:
+    """Return 1 / (1 + phi^-v)."""
+    return 1.0 / (1.0 + torch.pow(GOLDEN_RATIO, -v))
+
+
+def golden_tanh(v: torch.Tensor) -> torch.Tensor:
+    """Return (phi^2v - 1) / (phi^2v + 1), saturating at 1 instead of inf/inf for large v."""
+    # float32 phi^2v overflows above v = 92.18; tanh is 1 to the last bit long before that.
+    power = torch.pow(GOLDEN_RATIO, 2.0 * v.clamp(max=_LARGEST))
+    return (power - 1.0) / (power + 1.0)
+
+
+class _NACWeight(torch.autograd.Function):
+    """The true gradient, in the rounding order of the published figures."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(w_hat, m_hat):
+        t, s = torch.tanh(w_hat), torch.sigmoid(m_hat)
+        return t * s, t, s
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        _, t, s = output
+        ctx.mark_non_differentiable(t, s)
+        ctx.save_for_backward(inputs[0], t, s)
+
+    @staticmethod
+    def backward(ctx, grad, _t, _s):
+        _, t, s = ctx.saved_tensors
+        # Of x W^T it comes transposed, and each product below would read it across memory.
+        grad = grad.contiguous()
+        return ((grad * (1 - t * t)) * s), ((grad * t) * s) * (1 - s)
+
+
+class _NACWeightSign(_NACWeight):
+    """The true gradient of w_hat; that of m_hat has 0.1 sign(w_hat) in place of tanh(w_hat)."""
+
+    @staticmethod
+    def backward(ctx, grad, _t, _s):
+        w_hat, t, s = ctx.saved_tensors
+        return ((grad * (1 - t * t)) * s), 0.1 * grad * torch.sign(w_hat) * s * (1 - s)
+
+
+class _NACWeightIndependent(_NACWeight):
+    """A gradient in which each factor has its own derivative, as if the other factor were 1."""
+
+    @staticmethod
+    def backward(ctx, grad, _t, _s):
+        _, t, s = ctx.saved_tensors
+        return grad * (1 - t * t), grad * s * (1 - s)
+
+
+_MODES = {
+    "normal": _NACWeight,
+    "sign": _NACWeightSign,
+    "independent": _NACWeightIndependent,
+}
+NAC_WEIGHT_MODES = (*_MODES, "golden-ratio")
+
+
+def nac_weight(w_hat: torch.Tensor, m_hat: torch.Tensor, mode: str = "normal") -> torch.Tensor:
+    """Return tanh(w_hat) sigmoid(m_hat); `mode` names its gradient, or the golden-ratio base."""
+    if mode == "golden-ratio":
+        return golden_tanh(w_hat) * golden_sigmoid(m_hat)
+    if mode not in _MODES:
+        raise ValueError(f"nac_weight mode {mode!r} is not one of {', '.join(NAC_WEIGHT_MODES)}")
+    return _MODES[mode].apply(w_hat, m_hat)[0]
+
+
+def expected_sign(probabilities: torch.Tensor) -> torch.Tensor:
+    """Return the mean of the choice, p_+ - p_-: `(…, 3)` -> `(…)`."""
+    return probabilities[..., 0] - probabilities[..., 1]
+
+
+def chosen_sign(category: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """Return the sign that a category index stands for: 0, 1, 2 -> +1, -1, 0."""
+    return (category == 0).to(dtype) - (category == 1).to(dtype)
+
+
+MNAC_MODES = ("prod", "no-idendity", "div", "div-sepSign")
+LOG_SPACE_MODES = ("normal", "safe", "max-safe", "trig", "golden-ratio")
+
+
+def product(factors: torch.Tensor) -> torch.Tensor:
+    """Return the product over dimension -2 of factors `(*runs, batch, in, out)`.
+
+    Like a function of torch, it can be overridden by a `TorchFunctionMode`.
+    """
+    if has_torch_function_unary(factors):
+        return handle_torch_function(product, (factors,), factors)
+    return factors.prod(-2)
+
+
+def mnac(
+    x: torch.Tensor, W: torch.Tensor, mode: str = "prod", is_training: bool | None = None
+) -> torch.Tensor:
+    """Multiply the inputs: x `(*runs, batch, in)`, W `(*runs, out, in)` -> `(*runs, batch, out)`.
+
+    prod           prod_i (x w + 1 - w)
+    no-idendity    prod_i x w
+    div            prod_i (A sign(x) |x|^w + (1 - A))
+    div-sepSign    prod_i (A |x|^w + (1 - A)) * prod_i sign(x)^round(w)
+
+    with A = tanh(1000 w)^2 in training and |w| otherwise. W is broadcast once and that view serves
+    every occurrence of w: the order in which its gradients are summed is part of the figures.
+    """
+    w = W.mT.unsqueeze(-3)
+    x = x.unsqueeze(-1)
+    if mode == "prod":
+        return product(x * w + 1 - w)
+    if mode == "no-idendity":
+        return product(x * w)
+    if mode in ("div", "div-sepSign"):
+        active = torch.tanh(1000 * w) ** 2 if is_training else w.abs()
+        magnitude = x.abs() ** w
+        if mode == "div":
+            return product(active * (torch.sign(x) * magnitude) + (1 - active))
+        sign = torch.sign(x.detach()) ** torch.round(w.detach())
+        return product(active * magnitude + (1 - active)) * product(sign)
+    raise ValueError(f"mnac mode {mode!r} is not one of {', '.join(MNAC_MODES)}")
+
+
+def in_log_space(
+    layer: Callable[[torch.Tensor], torch.Tensor], x: torch.Tensor, mode: str, eps: float
+) -> torch.Tensor:
+    """Return a product of powers made by a layer that sums; it has the shape of `layer(x)`.
+
+    normal         exp(layer(log(|x| + eps)))
+    safe           exp(layer(log(|x - 1| + 1)))
+    max-safe       exp(layer(log(relu(x - 1) + 1)))
+    trig           sinh(layer(log(x + sqrt(x^2 + 1) + eps)))
+    golden-ratio   phi ^ (layer(log(|x| + eps)) / log(phi)), equal to normal up to rounding
+    """
+    if mode == "normal":
+        return torch.exp(layer(torch.log(x.abs() + eps)))
+    if mode == "safe":
+        return torch.exp(layer(torch.log((x - 1).abs() + 1)))
+    if mode == "max-safe":
+        return torch.exp(layer(torch.log(torch.relu(x - 1) + 1)))
+    if mode == "trig":
+        return torch.sinh(layer(torch.log(x + torch.sqrt(x**2 + 1) + eps)))
+    if mode == "golden-ratio":
+        return torch.pow(GOLDEN_RATIO, layer(torch.log(x.abs() + eps)) / LOG_GOLDEN_RATIO)
+    raise ValueError(f"log space mode {mode!r} is not one of {', '.join(LOG_SPACE_MODES)}")
+
+
+def sign_phase(x: torch.Tensor) -> torch.Tensor:
+    """Return the angle pi where x is negative, else 0.
+
+    The cosine of a sum of these angles is the sign of the product, with 1 for the sign of zero.
+    """
+    # Compared in place, the results are numbers of x's type: others take three times as long.
+    return x.detach().clone().lt_(0).mul_(math.pi)
+
+
+def _distance_to_zero_or_one(W):
+    return torch.minimum(W.abs(), (1 - W).abs())
+
+
+def _distance_to_zero_or_unit(W):
+    magnitude = W.abs()
+    return torch.minimum(magnitude, (1 - magnitude).abs())
+
+
+_ELEMENTWISE: dict[tuple[str, str, str], Callable[[torch.Tensor], torch.Tensor]] = {
+    ("mnac", "bias", "linear"): _distance_to_zero_or_one,
+    ("mnac", "bias", "squared"): lambda W: W**2 * (1 - W) ** 2,
+    ("mnac", "oob", "linear"): lambda W: torch.relu((W - 0.5).abs() - 0.5),
+    ("mnac", "oob", "squared"): lambda W: torch.relu((W - 0.5).abs() - 0.5) ** 2,
+    ("nac", "bias", "linear"): _distance_to_zero_or_unit,
+    ("nac", "bias", "squared"): lambda W: W**2 * (1 - W.abs()) ** 2,
+    ("nac", "oob", "linear"): lambda W: torch.relu(W.abs() - 1),
+    ("nac", "oob", "squared"): lambda W: torch.relu(W.abs() - 1) ** 2,
+    ("npu", "W", "linear"): lambda W: (1 - W.abs()).abs(),
+    ("inalu", "bias", "linear"): lambda p: torch.relu(20 - p.abs()),
+}
+
+
+class Regualizer:
+    """The mean penalty of a parameter, looked up by (support, type, shape).
+
+    The shape `none` gives zero. `ndim` is the number of dimensions of one run's parameter.
+    """
+
+    def __init__(self, support: str, type: str, shape: str, zero: bool = False, ndim: int = 2):
+        self.is_zero = zero or shape == "none"
+        self.ndim = ndim
+        self._key = (support, type, shape)
+        if not self.is_zero and self._key not in _ELEMENTWISE:
+            raise ValueError(f"no regualizer for support, type, shape = {', '.join(self._key)}")
+
+    def __call__(self, W: torch.Tensor) -> torch.Tensor:
+        if self.is_zero:
+            return W.new_zeros(W.shape[: W.ndim - self.ndim])
+        return mean_over(_ELEMENTWISE[self._key](W), self.ndim)
+
+
+class _RegualizerZ:
+    """A penalty that ties a weight to the inputs it saw since the last optimiser step.
+
+    Forward passes record their inputs; a call on W returns the penalty, shape `runs`.
+    """
+
+    def __init__(self, zero: bool = False):
+        self.is_zero = zero
+        self._inputs: list[torch.Tensor] = []
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Inputs belong to a graph, which can neither be copied nor saved.
+        return vars(self) | {"_inputs": []}
+
+    def append_input(self, x: torch.Tensor) -> None:
+        """Record x `(*runs, batch, in)`; it is not detached."""
+        if not self.is_zero:
+            self._inputs.append(x)
+
+    def reset(self) -> None:
+        """Forget the recorded inputs."""
+        self._inputs = []
+
+    def __call__(self, W: torch.Tensor) -> torch.Tensor:
+        if self.is_zero or not self._inputs:
+            return W.new_zeros(W.shape[:-2])
+        mean_input = torch.cat(self._inputs, dim=-2).mean(-2, keepdim=True)
+        return mean_over(self._penalty(W, mean_input), 2)
+
+    def _penalty(self, W: torch.Tensor, mean_input: torch.Tensor) -> torch.Tensor:
+        raise NotImplementedError
+
+
+class RegualizerNAUZ(_RegualizerZ):
+    """The penalty mean (1 - |W|) x_mean^2."""
+
+    def _penalty(self, W, mean_input):
+        return (1 - W.abs()) * mean_input**2
+
+
+class RegualizerNMUZ(_RegualizerZ):
+    """The penalty mean (1 - W) (1 - x_mean)^2."""
+
+    def _penalty(self, W, mean_input):
+        return (1 - W) * (1 - mean_input) ** 2

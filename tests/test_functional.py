@@ -1,0 +1,477 @@
+"""Numbers of a run against loops over its elements, bounds as published, and how products round."""
+
+import math
+import statistics
+from functools import partial
+
+import pytest
+import torch
+from scipy.optimize import bisect
+
+from stable_nalu.functional import (
+    GOLDEN_RATIO,
+    MNAC_BOUND,
+    NMU_BOUND,
+    Regualizer,
+    RegualizerNAUZ,
+    RegualizerNMUZ,
+    chosen_sign,
+    expected_sign,
+    get_train_criterion,
+    golden_sigmoid,
+    golden_tanh,
+    in_log_space,
+    kaiming_bound,
+    linear,
+    lp_norm,
+    lstm_step,
+    mape,
+    mean_over,
+    mnac,
+    mse,
+    nac_bound,
+    nac_weight,
+    nau_bound,
+    pcc,
+    per_run,
+    product,
+    sparsity_error,
+    std_over,
+    trailing,
+    var_over,
+    xavier_bound,
+)
+from stable_nalu.layer import GeneralizedCell
+from tests.runs import RUNS, assert_runs_are_independent, indices, normal
+
+
+def mean(function):
+    """The mean of a function of the elements."""
+    return lambda *values: statistics.fmean(map(function, *values))
+
+
+def loop_pcc(y, t):
+    epsilon, n = 2.0**-52, len(y)
+
+    def standardized(v):
+        mean = sum(v) / n
+        deviation = math.sqrt(max(sum((a - mean) ** 2 for a in v) / n, epsilon))
+        return [(a - mean) / (deviation + epsilon) for a in v]
+
+    pairs = zip(standardized(y), standardized(t), strict=True)
+    return 1 - sum(a * b for a, b in pairs) / n
+
+
+def loop_norm(order):
+    return lambda values: sum(abs(v) ** order for v in values) ** (1 / order)
+
+
+def between(w):
+    return min(abs(w), abs(1 - abs(w)))
+
+
+PENALTIES = {
+    ("mnac", "bias", "linear"): lambda w: min(abs(w), abs(1 - w)),
+    ("mnac", "bias", "squared"): lambda w: w**2 * (1 - w) ** 2,
+    ("mnac", "oob", "linear"): lambda w: max(abs(w - 0.5) - 0.5, 0),
+    ("mnac", "oob", "squared"): lambda w: max(abs(w - 0.5) - 0.5, 0) ** 2,
+    ("nac", "bias", "linear"): between,
+    ("nac", "bias", "squared"): lambda w: w**2 * (1 - abs(w)) ** 2,
+    ("nac", "oob", "linear"): lambda w: max(abs(w) - 1, 0),
+    ("nac", "oob", "squared"): lambda w: max(abs(w) - 1, 0) ** 2,
+    ("npu", "W", "linear"): lambda w: abs(1 - abs(w)),
+    ("inalu", "bias", "linear"): lambda w: max(20 - abs(w), 0),
+}
+# function, loop over the elements of a run, shape of a run, number of arguments
+CASES = {
+    "mse": (mse, mean(lambda y, t: (y - t) ** 2), (7, 1), 2),
+    "mape": (mape, mean(lambda y, t: abs((t - y) / t)), (7, 1), 2),
+    "pcc": (pcc, loop_pcc, (7, 1), 2),
+    **{
+        f"{function.__name__} {len(shape)}": (partial(function, ndim=len(shape)), loop, shape, 1)
+        for function, loop in (
+            (mean_over, statistics.fmean),
+            (var_over, statistics.variance),
+            (std_over, statistics.stdev),
+            (sparsity_error, lambda W: max(map(between, W))),
+        )
+        for shape in ((5,), (5, 3))
+    },
+    **{
+        f"norm {order} {len(shape)}": (
+            partial(lp_norm, order=order, ndim=len(shape)),
+            loop_norm(order),
+            shape,
+            1,
+        )
+        for order in (1, 2)
+        for shape in ((), (4,), (2, 3), (2, 3, 2))
+    },
+    **{" ".join(key): (Regualizer(*key), mean(of), (4, 5), 1) for key, of in PENALTIES.items()},
+    "gate": (
+        Regualizer("mnac", "bias", "linear", ndim=1),
+        mean(PENALTIES["mnac", "bias", "linear"]),
+        (4,),
+        1,
+    ),
+}
+
+
+def arguments(runs, shape, count):
+    return [1.5 * normal(*runs, *shape, seed=seed) for seed in range(count)]
+
+
+@pytest.mark.parametrize("runs", RUNS)
+@pytest.mark.parametrize("case", CASES)
+def test_against_loops(case, runs):
+    function, loop, shape, count = CASES[case]
+    given = arguments(runs, shape, count)
+    value = function(*given)
+    assert value.shape == runs
+    for index in indices(runs):
+        expected = loop(*(one[index].flatten().tolist() for one in given))
+        assert value[index].item() == pytest.approx(expected, rel=1e-12, abs=1e-15)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_gradient(case):
+    function, _, shape, count = CASES[case]
+    first, *others = arguments((3,), shape, count)
+    assert torch.autograd.gradcheck(lambda x: function(x, *others), first.requires_grad_())
+
+
+@pytest.mark.parametrize("case", [k for k in CASES if not k.startswith(("std", "var"))])
+def test_runs_are_independent(case):
+    function, _, shape, count = CASES[case]
+    given = [one.float() for one in arguments((2, 3), shape, count)]
+    assert_runs_are_independent(function, (2, 3), *given)
+
+
+def test_pcc_of_constant_and_scaled_outputs_and_of_several():
+    """The deviation is bounded below; sums are divided by the batch size alone."""
+    t = normal(50, 1)
+    assert pcc(torch.full((50, 1), 2.0), t.float()).item() == 1
+    assert pcc(3.0 * t + 1, t).item() == pytest.approx(0, abs=1e-12)
+    assert pcc(-0.5 * t + 1, t).item() == pytest.approx(2, abs=1e-12)
+    assert pcc(t.expand(50, 4), t).item() == pytest.approx(1 - math.sqrt(4), rel=1e-12)
+
+
+def test_mape_of_a_zero_target_is_infinite():
+    assert mape(torch.ones(2, 1), torch.tensor([[1.0], [0.0]])).item() == math.inf
+
+
+@pytest.mark.parametrize("runs", RUNS)
+def test_per_run_broadcasts_over_the_dimensions_of_a_run(runs):
+    x, value = normal(*runs, 4, 2), normal(*runs)
+    product = x * per_run(value, 2)
+    for index in indices(runs):
+        assert product[index].equal(x[index] * value[index])
+    assert (trailing(0), trailing(2)) == ((), (-2, -1))
+
+
+@pytest.mark.parametrize(("weight", "error"), [(0, 0), (-1, 0), (2.5, 1.5)])
+def test_worked_sparsity_errors(weight, error):
+    assert sparsity_error(torch.full((1, 2), float(weight))).item() == error
+
+
+@pytest.mark.parametrize("kind", ["bias", "oob"])
+@pytest.mark.parametrize("support", ["mnac", "nac"])
+def test_discrete_weights_cost_nothing(support, kind):
+    W = torch.tensor([[0.0, 1.0], [1.0, 0.0 if support == "mnac" else -1.0]])
+    for shape in ("linear", "squared"):
+        assert Regualizer(support, kind, shape)(W).item() == 0
+
+
+def test_a_gate_halfway_feels_no_pull():
+    """At the tie, each side of the minimum takes half of the gradient, and they cancel."""
+    g = torch.full((2,), 0.5, requires_grad=True)
+    penalty = Regualizer("mnac", "bias", "linear", ndim=1)(g)
+    assert penalty.item() == 0.5
+    assert torch.autograd.grad(penalty, g)[0].tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("runs", RUNS)
+@pytest.mark.parametrize(
+    "regualizer", [Regualizer("nac", "oob", "none"), Regualizer("nac", "oob", "linear", zero=True)]
+)
+def test_switched_off(regualizer, runs):
+    assert regualizer.is_zero
+    value = regualizer(normal(*runs, 2, 3))
+    assert value.shape == runs
+    assert not value.any()
+
+
+def test_unknown_names():
+    with pytest.raises(ValueError, match="no regualizer for support, type, shape = npu, W, cubic"):
+        Regualizer("npu", "W", "cubic")
+    with pytest.raises(ValueError, match="'rmse' is not one of mse, pcc, mape, pcc-mse"):
+        get_train_criterion("rmse", 0, 0)
+
+
+Z_PENALTIES = {
+    RegualizerNAUZ: lambda w, x: (1 - abs(w)) * x**2,
+    RegualizerNMUZ: lambda w, x: (1 - w) * (1 - x) ** 2,
+}
+
+
+@pytest.mark.parametrize("runs", RUNS)
+@pytest.mark.parametrize("kind", Z_PENALTIES)
+def test_z_against_loops(kind, runs):
+    W, inputs = normal(*runs, 2, 3), [normal(*runs, 4, 3, seed=1), normal(*runs, 2, 3, seed=2)]
+    z, off, forgotten = kind(), kind(zero=True), kind()
+    for x in inputs:
+        for one in (z, off, forgotten):
+            one.append_input(x)
+    forgotten.reset()
+    value = z(W)
+    assert value.shape == runs
+    for index in indices(runs):
+        rows = [row for x in inputs for row in x[index].tolist()]
+        means = [sum(column) / len(rows) for column in zip(*rows, strict=True)]
+        pairs = [(w, m) for row in W[index].tolist() for w, m in zip(row, means, strict=True)]
+        expected = sum(Z_PENALTIES[kind](w, m) for w, m in pairs) / len(pairs)
+        assert value[index].item() == pytest.approx(expected, rel=1e-12)
+    for nothing in (kind(), off, forgotten):
+        assert nothing(W).shape == runs
+        assert not nothing(W).any()
+
+
+@pytest.mark.parametrize("kind", Z_PENALTIES)
+def test_the_gradient_of_z_reaches_weights_and_inputs(kind):
+    def penalty(W, x):
+        z = kind()
+        z.append_input(x)
+        return z(W)
+
+    inputs = (normal(2, 3).requires_grad_(), normal(4, 3, seed=1).requires_grad_())
+    assert torch.autograd.gradcheck(penalty, inputs)
+
+
+@pytest.mark.parametrize("fan", [(2, 1), (100, 2), (2, 7), (10, 1), (64, 64)])
+def test_bounds_draw_what_torch_draws(fan):
+    xavier, kaiming = torch.nn.init.xavier_uniform_, torch.nn.init.kaiming_uniform_
+    for bound, initializer, options in (
+        (xavier_bound(*fan), xavier, {}),
+        (xavier_bound(*fan, gain=5.0 / 3.0), xavier, {"gain": 5.0 / 3.0}),
+        (kaiming_bound(*fan), kaiming, {"nonlinearity": "relu"}),
+    ):
+        ours, theirs = torch.empty(2, *fan[::-1], dtype=torch.float64)
+        torch.manual_seed(1)
+        ours.uniform_(-bound, bound)
+        torch.manual_seed(1)
+        assert torch.equal(ours, initializer(theirs, **options))
+    assert nau_bound(*fan) == pytest.approx(min(0.5, math.sqrt(6 / sum(fan))), rel=1e-15)
+
+
+def test_constant_bounds():
+    assert MNAC_BOUND == math.sqrt(3) / 2
+    assert NMU_BOUND == 0.25
+
+
+@pytest.mark.parametrize(
+    ("fan", "published"),
+    [
+        ((1, 1), 9.47140638591577),
+        ((2, 1), 9.47140638591577),
+        ((4, 1), 9.47140638591577),
+        ((4, 2), 5.425507820881421),
+        ((10, 1), 2.26046806105046),
+        ((10, 2), 2.0742480588262424),
+        ((100, 1), 0.5065927462612763),
+        ((100, 2), 0.5039089041167699),
+    ],
+)
+def test_nac_bound_is_the_published_one_to_the_last_digit(fan, published):
+    assert nac_bound(*fan) == published
+
+
+@pytest.mark.parametrize("total", [*range(2, 40), 77, 512, 2048])
+def test_nac_bound_stops_where_scipys_bisection_stops(total):
+    def excess(r):
+        variance = (1 - math.tanh(r) / r) * (r - math.tanh(r / 2)) / (2 * r) if r else 0
+        return max(total, 5) * variance - 2
+
+    assert nac_bound(total - 1, 1) == bisect(excess, 0, 10)
+
+
+@pytest.mark.parametrize("runs", RUNS)
+@pytest.mark.parametrize("with_bias", [True, False])
+def test_against_a_sum(runs, with_bias):
+    x, W = normal(*runs, 4, 3), normal(*runs, 2, 3, seed=1)
+    bias = normal(*runs, 2, seed=2) if with_bias else None
+    expected = (x.unsqueeze(-2) * W.unsqueeze(-3)).sum(-1)
+    expected = expected if bias is None else expected + bias.unsqueeze(-2)
+    torch.testing.assert_close(linear(x, W, bias), expected, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("with_bias", [True, False])
+def test_a_run_among_others_gives_the_numbers_of_the_run_alone(with_bias):
+    x, W, bias = (v.float() for v in (normal(3, 128, 2), normal(3, 1, 2), normal(3, 1, seed=2)))
+    together = linear(x, W, bias if with_bias else None)
+    for run in range(3):
+        alone = linear(x[run], W[run], bias[run] if with_bias else None)
+        assert torch.equal(together[run], alone)
+
+
+def test_inputs_without_runs_serve_all_runs_and_gradients():
+    x, W, bias = normal(4, 3), normal(2, 5, 3, seed=1), normal(2, 5, seed=2)
+    torch.testing.assert_close(linear(x, W, bias), linear(x.expand(2, 4, 3), W, bias))
+    inputs = (normal(2, 4, 3), W, bias)
+    assert torch.autograd.gradcheck(linear, [v.requires_grad_() for v in inputs])
+
+
+def test_a_step_of_an_lstm_is_that_of_the_cell():
+    cell = GeneralizedCell(3, 5, "LSTM").cell
+    x, h, c = torch.randn(7, 3), torch.randn(7, 5), torch.randn(7, 5)
+    gates = x @ cell.weight_ih.mT + h @ cell.weight_hh.mT + cell.bias_ih + cell.bias_hh
+    torch.testing.assert_close(lstm_step(gates, c), cell(x, (h, c)))
+
+
+def nac_gradients(mode, dtype=torch.float64):
+    w_hat = normal(4, 50).to(dtype).requires_grad_()
+    m_hat = normal(4, 50, seed=1).to(dtype).requires_grad_()
+    upstream = normal(4, 50, seed=2).to(dtype)
+    ours = torch.autograd.grad(nac_weight(w_hat, m_hat, mode), (w_hat, m_hat), upstream)
+    t, s = torch.tanh(w_hat.detach()), torch.sigmoid(m_hat.detach())
+    return ours, upstream, t, s, w_hat.detach()
+
+
+def test_rounding_order_of_the_normal_gradient():
+    """Strictly left to right; NALU amplifies another last bit to a visible difference."""
+    (dw, dm), G, t, s, _ = nac_gradients("normal", torch.float32)
+    assert torch.equal(dw, (G * (1 - t * t)) * s)
+    assert torch.equal(dm, ((G * t) * s) * (1 - s))
+    assert not torch.equal(dm, G * (t * (s * (1 - s))))
+
+
+def test_gradients_of_variants():
+    (dw, dm), G, t, s, w_hat = nac_gradients("sign")
+    torch.testing.assert_close(dw, G * (1 - t**2) * s)
+    torch.testing.assert_close(dm, 0.1 * G * torch.sign(w_hat) * s * (1 - s))
+    (dw, dm), G, t, s, _ = nac_gradients("independent")
+    torch.testing.assert_close(dw, G * (1 - t**2))
+    torch.testing.assert_close(dm, G * s * (1 - s))
+
+
+def test_nac_weights_of_runs_are_independent():
+    """Up to the last bit: tanh and sigmoid round otherwise at the end of a vector register."""
+    w_hat, m_hat = normal(2, 3, 4, 5).float(), normal(2, 3, 4, 5, seed=1).float()
+    together = nac_weight(w_hat, m_hat)
+    for index in indices((2, 3)):
+        alone = nac_weight(w_hat[index], m_hat[index])
+        torch.testing.assert_close(together[index], alone, rtol=2e-7, atol=0)
+
+
+def test_an_unknown_gradient():
+    with pytest.raises(ValueError, match="nac_weight mode 'hard' is not one of normal, sign"):
+        nac_weight(normal(1, 1), normal(1, 1), "hard")
+
+
+def test_signs_of_choices_and_their_mean():
+    probabilities = torch.softmax(normal(2, 4, 3), -1)
+    signs = chosen_sign(torch.arange(3), torch.float64)
+    assert (signs.dtype, signs.tolist()) == (torch.float64, [1.0, -1.0, 0.0])
+    torch.testing.assert_close(expected_sign(probabilities), probabilities @ signs)
+
+
+def test_the_golden_ratio():
+    assert GOLDEN_RATIO**2 == pytest.approx(GOLDEN_RATIO + 1, rel=1e-15)
+
+
+@pytest.mark.parametrize("v", [-20.0, -1.5, 0.0, 0.1, 3.0, 30.0])
+def test_values_are_those_of_the_natural_base_at_v_log_phi(v):
+    scaled = v * math.log(GOLDEN_RATIO)
+    x = torch.tensor(v, dtype=torch.float64)
+    assert golden_tanh(x).item() == pytest.approx(math.tanh(scaled), rel=1e-12, abs=1e-15)
+    assert golden_sigmoid(x).item() == pytest.approx(1 / (1 + math.exp(-scaled)), rel=1e-12)
+
+
+@pytest.mark.parametrize("v", [-1e4, -93.0, -92.0, 91.9, 92.0, 93.0, 1e4])
+def test_large_arguments_saturate(v):
+    """Without a bound, phi^2v / phi^2v is inf / inf for float32 v above 92.18."""
+    x = torch.tensor(v, requires_grad=True)
+    y = golden_tanh(x)
+    assert y.item() == math.copysign(1.0, v)
+    (gradient,) = torch.autograd.grad(y, x)
+    assert abs(gradient.item()) < 1e-6
+    assert golden_sigmoid(torch.tensor(v)).item() == pytest.approx(float(v > 0), abs=1e-18)
+
+
+@pytest.mark.parametrize("function", [golden_tanh, golden_sigmoid])
+def test_gradient_of_the_golden_ratio(function):
+    assert torch.autograd.gradcheck(function, normal(2, 3, 4).requires_grad_())
+
+
+def product_gradients(function, x, W, upstream):
+    x, W = x.clone().requires_grad_(), W.clone().requires_grad_()
+    y = function(x, W)
+    return y.detach(), *torch.autograd.grad(y, (x, W), upstream)
+
+
+def spelled_prod(x, W):
+    w = W.t().unsqueeze(0)
+    return torch.prod((x.unsqueeze(2) * w + 1) - w, 1)
+
+
+def spelled_div(x, W):
+    w, x = W.t().unsqueeze(0), x.unsqueeze(2)
+    active = torch.tanh(1000 * w) ** 2
+    return torch.prod(active * (torch.sign(x) * torch.abs(x) ** w) + (1 - active), 1)
+
+
+@pytest.mark.parametrize(("mode", "spelled"), [("prod", spelled_prod), ("div", spelled_div)])
+def test_rounding_order(mode, spelled):
+    """Bit for bit the explicit expression, left to right, over one broadcast view of W."""
+    x, W, upstream = normal(128, 5).float(), normal(3, 5, seed=1).float(), normal(128, 3).float()
+    ours = product_gradients(lambda x, W: mnac(x, W, mode, True), x, W, upstream)
+    for own, expected in zip(ours, product_gradients(spelled, x, W, upstream), strict=True):
+        assert torch.equal(own, expected)
+
+
+def test_rounding_order_matters():
+    """The order is a choice: x w + (1 - w) rounds otherwise."""
+    x, W = normal(128, 5).float(), normal(3, 5, seed=1).float()
+    w = W.t().unsqueeze(0)
+    assert not torch.equal(mnac(x, W), torch.prod(x.unsqueeze(2) * w + (1 - w), 1))
+
+
+@pytest.mark.parametrize("mode", ["div", "div-sepSign"])
+def test_a_zero_weight_ignores_its_input(mode):
+    x = torch.tensor([[0.0, 4.0]])
+    assert mnac(x, torch.tensor([[0.0, -1.0]]), mode, True).item() == 0.25
+
+
+def test_a_zero_input_with_a_negative_weight():
+    x, W = torch.zeros(1, 1), torch.tensor([[-1.0]])
+    assert mnac(x, W, "div", True).isnan().item()
+    assert mnac(x, W, "div-sepSign", True).item() == math.inf
+
+
+ZEROS = {
+    "no zero": [[1.5, -2.0], [0.5, 3.0], [-1.0, 0.25]],
+    "one zero": [[1.5, 0.0], [0.5, 3.0], [0.0, 0.25]],
+    "two zeros": [[0.0, 0.0], [0.5, 0.0], [0.0, 0.25]],
+}
+
+
+@pytest.mark.parametrize("name", ZEROS)
+def test_gradients_of_products_leave_each_factor_out(name):
+    factors = torch.tensor(ZEROS[name], dtype=torch.float64, requires_grad=True)
+    y = product(factors)
+    torch.testing.assert_close(y, factors[0] * factors[1] * factors[2])
+    (gradient,) = torch.autograd.grad(y.sum(), factors)
+    for i in range(3):
+        others = [j for j in range(3) if j != i]
+        torch.testing.assert_close(gradient[i], factors[others[0]] * factors[others[1]])
+
+
+def test_a_stack_has_second_derivatives():
+    x, W = normal(2, 3, 4).requires_grad_(), normal(2, 1, 4).requires_grad_()
+    assert torch.autograd.gradgradcheck(mnac, (x.double(), W.double()))
+
+
+def test_unknown_modes():
+    with pytest.raises(ValueError, match="mnac mode 'product' is not one of prod, no-idendity"):
+        mnac(normal(1, 1), normal(1, 1), "product")
+    with pytest.raises(ValueError, match="log space mode 'mnac' is not one of normal, safe"):
+        in_log_space(torch.sum, normal(1, 1), "mnac", 1e-7)
