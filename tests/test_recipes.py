@@ -276,7 +276,7 @@ print([point.solved for point in published("new-figure")])
 
 
 def test_a_figure_is_one_declaration(tree):
-    tree.add("stable_nalu/paper/mcfc.py", DECLARED)
+    tree.add("stable_nalu/paper/primer.py", DECLARED)
     tree.add("stable_nalu/paper/published_results/mcfc.csv", PUBLISHED)
     assert tree.run("-c", MADE_UP).splitlines() == ["True True", "[9]"]
     paths = ("--csv-dir", "csvs", "--out-dir", "plots")

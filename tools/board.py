@@ -21,7 +21,7 @@ from stable_nalu.inspection.formula import EXACT_VERDICTS, VERDICTS
 from stable_nalu.layer import entries
 from stable_nalu.machine import CHECKOUT
 from stable_nalu.paper.index import find
-from stable_nalu.paper.ranges import INTERPOLATION_ORDER
+from stable_nalu.paper.sweeps import INTERPOLATION_ORDER
 from stable_nalu.result.document import number, points, rate
 from stable_nalu.result.formulas import formulas_of
 from stable_nalu.result.ranking import (
@@ -36,8 +36,8 @@ from stable_nalu.result.ranking import (
 from stable_nalu.result.records import cells_of
 from stable_nalu.result.stored import DATA, sessions_of
 from stable_nalu.result.submission import Submission, submissions
-from stable_nalu.statistics.estimators import LEVEL
 from stable_nalu.statistics.intervals import holm, paired_difference, sign_test
+from stable_nalu.statistics.setups import LEVEL
 from tools.site_pages import layer_of
 
 PATH = CHECKOUT / "docs" / "board.html"

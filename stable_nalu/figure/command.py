@@ -11,8 +11,7 @@ from stable_nalu.errors import OptionError
 from stable_nalu.machine import CSV_FOLDER
 from stable_nalu.options.kinds import file_name
 from stable_nalu.script import ScriptParser, exit_code
-from stable_nalu.statistics.estimators import Estimators, add_estimate_flags
-from stable_nalu.statistics.setups import add_threshold_flags
+from stable_nalu.statistics.setups import Estimators, add_estimate_flags, add_threshold_flags
 
 EXAMPLES = """examples:
   plot.py --list

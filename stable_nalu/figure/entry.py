@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from stable_nalu.errors import UsageError
 from stable_nalu.paper.drawing import Drawing, Series
-from stable_nalu.statistics.estimators import PUBLISHED, Estimators
+from stable_nalu.statistics.setups import PUBLISHED, Estimators
 
 from .source import Source, read_csv
 from .style import Palette

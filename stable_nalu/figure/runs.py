@@ -14,7 +14,6 @@ import pandas as pd
 from stable_nalu.console import plain
 from stable_nalu.errors import UsageError
 from stable_nalu.paper.drawing import Reference, Runs, Series
-from stable_nalu.statistics.estimators import Estimators
 from stable_nalu.statistics.judge import (
     BEST_STEP,
     EXPORTED,
@@ -26,7 +25,7 @@ from stable_nalu.statistics.judge import (
     with_limits,
 )
 from stable_nalu.statistics.names import expand_name
-from stable_nalu.statistics.setups import Judgement
+from stable_nalu.statistics.setups import Estimators, Judgement
 from stable_nalu.statistics.summary import MEASURES, summarize
 from stable_nalu.statistics.table import groups, numeric, parsed_names
 from stable_nalu.statistics.thresholds import from_reference

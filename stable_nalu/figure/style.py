@@ -28,9 +28,16 @@ from stable_nalu.layer.registry import (
     VERMILION,
     WINE,
 )
-from stable_nalu.paper.labels import MODELS, NAC_ADD, NAC_ADD_Z, NAC_MUL, NAC_MUL_NMU, NAC_MUL_SIGMA
-from stable_nalu.paper.ranges import INTERPOLATION_ORDER
-from stable_nalu.statistics.names import OPERATIONS
+from stable_nalu.paper.sweeps import INTERPOLATION_ORDER
+from stable_nalu.statistics.names import (
+    MODELS,
+    NAC_ADD,
+    NAC_ADD_Z,
+    NAC_MUL,
+    NAC_MUL_NMU,
+    NAC_MUL_SIGMA,
+    OPERATIONS,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

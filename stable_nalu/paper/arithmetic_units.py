@@ -1,4 +1,8 @@
-"""Neural Arithmetic Units: the arithmetic data set; `sequences` has those of digits."""
+"""Neural Arithmetic Units, and before it Measuring Arithmetic Extrapolation Performance.
+
+Both study multiplication on the arithmetic data set: the first with the NAU and the NMU, the other
+with the NALU alone, as a reproduction.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +11,8 @@ from functools import partial
 from typing import Any
 
 from stable_nalu.options.paper_names import MODELS
-from stable_nalu.papers import MADSEN_2020
-
-from .drawing import Only, Run, Runs, Sketch, drawn, sketch, standard
-from .experiment import Experiment, Model, Recipe, Resources, Shown, shown_in
-from .labels import (
+from stable_nalu.papers import MADSEN_2019, MADSEN_2020
+from stable_nalu.statistics.names import (
     GATED,
     NAC_ADD,
     NAC_MUL,
@@ -21,6 +22,9 @@ from .labels import (
     NALU_SHARED,
     ablation_suffix,
 )
+
+from .drawing import Only, Run, Runs, Sketch, drawn, sketch, standard
+from .experiment import Experiment, Model, Recipe, Resources, Shown, shown_in
 from .sweeps import INPUT_SIZES, MULTIPLICATION_PAIRS, operations, values, variants
 
 _IN_PAPERS = {
@@ -198,7 +202,7 @@ def _units(*numbers: str) -> tuple[Shown, ...]:
 
 
 # fmt: off
-EXPERIMENTS = (
+_DATA_SET = (
     on_data_set(
         "simple_mul", "The four-input function (x1+x2)(x1+x2+x3+x4)", _units("Table 1"),
         _models(replace(_DEFAULT, flags="--operation mul --simple --max-iterations 200000",
@@ -324,3 +328,62 @@ EXPERIMENTS = (
         note="The published script left the hidden size of NAC•,NMU at 2; here it varies, too.",
     ),
 )
+
+
+_EARLY_MULTIPLIERS, _EARLY_ADDERS = (NAC_MUL, "NALU"), ("Linear", NAC_ADD, "NALU")
+
+# Title of a panel, table, runs as points, and the models with what is added to their keys.
+_STUDIES = (
+    ("Hidden Size", "hidden_size", HIDDEN, "hidden-size", HIDDEN_MODELS),
+    ("Input Size", "input_size", INPUT, "input-size", INPUT_MODELS),
+    ("Overlap Ratio", "overlap", OVERLAP, "overlap", OVERLAP_MODELS),
+    ("Subset Ratio", "subset", SUBSET, "subset", SUBSET_MODELS),
+)
+_PANELS = tuple(
+    (
+        title,
+        f"{_MUL}_{name}",
+        replace(runs, models=_EARLY_MULTIPLIERS, closed=True),
+    )
+    for title, name, runs, _, _ in _STUDIES
+)
+_PARAMETERS = "simple_function_static_mul_parameter"
+_RANGES = ("U[0,1]", "U[0.1,0.2]", "U[1,2]", "U[1.1,1.2]", "U[10,20]")
+_SHOWN_RANGES = replace(
+    RANGE,
+    models=_EARLY_MULTIPLIERS,
+    closed=True,
+    expected=_RANGES,
+    only=(*RANGE.only, Only("interpolation.range", _RANGES)),
+)
+_POSITIVE = tuple(p for p in MULTIPLICATION_PAIRS if "-" not in p["--interpolation-range"][0])
+
+# fmt: off
+_MEASURED = (
+    on_data_set(
+        f"{_NAME}_reproduce", "Reproduction of the NALU on the arithmetic data set",
+        shown_in(MADSEN_2019, "table of default parameters"),
+        by_operation(ALL, {"linear": "add sub", "nac-add": "add sub",
+                                       "nac-mul": "mul div", "nalu": "add sub mul div"}),
+        default_table((("mul", _EARLY_MULTIPLIERS), ("div", _EARLY_MULTIPLIERS),
+                             ("add", _EARLY_ADDERS), ("sub", _EARLY_ADDERS))),
+    ),
+    on_data_set(
+        f"{_MUL}_paramaters", "Multiplication by NAC• and NALU against data set parameters",
+        shown_in(MADSEN_2019, "figure of data set parameters"),
+        tuple(replace(model, key=f"{model.key}-{added}") for *_, added, models in _STUDIES
+              for model in pick(models, "nac-mul", "nalu")),
+        drawn(sketch("successes", _PARAMETERS, swept=_PANELS, columns=2, height=9.0),
+              sketch("successes", f"{_PARAMETERS}_onerow", swept=_PANELS, columns=4)),
+        parameter="hidden.size",
+    ),
+    on_data_set(
+        f"{_MUL}_range_reproduce", "Multiplication by NAC• and NALU against the training range",
+        shown_in(MADSEN_2019, "figure of training ranges"),
+        tuple(replace(m, points=_POSITIVE) for m in pick(RANGE_MODELS, "nac-mul", "nalu")),
+        drawn(panels("mul_range_reproduce", _SHOWN_RANGES, "Interpolation range", "dodge")),
+        parameter="interpolation.range",
+    ),
+)
+
+EXPERIMENTS = (*_DATA_SET, *_MEASURED)

@@ -9,10 +9,8 @@ from typing import Any
 from stable_nalu.papers import MISTRY_2022_DIVISION, MISTRY_2022_MECHANISMS
 
 from .drawing import Drawing, Runs, Series, Sketch, drawn, sketch
-from .experiment import Experiment, Model, Recipe, Resources, Shown, shown_in
-from .measures import measures_of_pairs
-from .ranges import INTERPOLATION_ORDER
-from .sweeps import DISTRIBUTIONS, MIXED_SIGNS, NEAR_ZERO, SINGLE_MODULE_RANGES
+from .experiment import Experiment, Model, Recipe, Resources, Shown, measures_of_pairs, shown_in
+from .sweeps import DISTRIBUTIONS, INTERPOLATION_ORDER, MIXED_SIGNS, NEAR_ZERO, SINGLE_MODULE_RANGES
 
 _UNREGULARISED = (
     "--layer-type RealNPU --nac-mul real-npu --learning-rate 5e-3 --regualizer-shape none "

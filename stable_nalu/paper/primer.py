@@ -1,17 +1,16 @@
-"""A Primer for Neural Arithmetic Logic Modules: its benchmark of single modules."""
+"""A Primer for Neural Arithmetic Logic Modules: its benchmark, also of the MC-FC layers."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
 
-from stable_nalu.papers import MISTRY_2022_PRIMER
+from stable_nalu.papers import MCFC_2023, MISTRY_2022_PRIMER
+from stable_nalu.statistics.names import MODELS
 
 from .drawing import Drawing, Runs, Series, Sketch, drawn, sketch
 from .experiment import Experiment, Model, Recipe, Resources, Shown, shown_in
-from .labels import MODELS
-from .ranges import INTERPOLATION_ORDER
-from .sweeps import SINGLE_MODULE_RANGES
+from .sweeps import INTERPOLATION_ORDER, SINGLE_MODULE_RANGES
 
 WINDOW = "--regualizer-scaling-start 20000 --regualizer-scaling-end 35000"
 NMU_FLAGS = f"--layer-type ReRegualizedLinearMNAC --nac-mul mnac {WINDOW}"
@@ -151,7 +150,7 @@ def _primer(number: int) -> tuple[Shown, ...]:
 
 
 # fmt: off
-EXPERIMENTS = (
+_PRIMER = (
     judged_by_benchmark(
         "benchmark_sltr_add", "Addition, single modules", _primer(14), ADDING,
         on_every_range("add", _ADDING_FILES),
@@ -191,3 +190,33 @@ EXPERIMENTS = (
         rate=20_000,  # A hundred inputs to draw.
     ),
 )
+
+
+def _mcfc(operation: str, layer: str, label: str, number: int, text: str = "") -> Model:
+    return for_operation(operation).model(
+        layer,
+        label,
+        f"--layer-type {layer} {WINDOW} {text} --id {number}",
+        name=f"{operation}/{layer}",
+        minutes=240,
+    )
+
+
+# fmt: off
+_MCFC = (
+    judged_by_benchmark(
+        "benchmark_sltr_mul_mcfc", "MC-FC layers: multiplication",
+        shown_in(MCFC_2023, "multiplication"),
+        (NMU, _mcfc("mul", "MulMCFC", "MulMCFC", 32),
+         _mcfc("mul", "MulMCFCSignINALU", "MulMCFC (sign: iNALU)", 34),
+         _mcfc("mul", "MulMCFCSignRealNPU", "MulMCFC (sign: Real NPU)", 35,
+                "--reg-scale-type madsen --regualizer-gate 1")),
+        on_every_range("mul", "NMU MulMCFC MulMCFCSignINALU MulMCFCSignRealNPU"),
+    ),
+    judged_by_benchmark(
+        "benchmark_sltr_add_mcfc", "MC-FC layers: addition", shown_in(MCFC_2023, "addition"),
+        (ADDING[2], _mcfc("add", "MCFC", "MCFC", 33)), on_every_range("add", "NAU MCFC"),
+    ),
+)
+
+EXPERIMENTS = (*_PRIMER, *_MCFC)

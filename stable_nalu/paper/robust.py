@@ -8,8 +8,7 @@ from pathlib import PurePath
 from stable_nalu.papers import MISTRY_2022_ROBUST
 
 from .drawing import Drawing, Runs, Series, drawn, sketch
-from .experiment import Experiment, Model, Recipe, Resources, Shown, shown_in
-from .measures import measures_of_pairs
+from .experiment import Experiment, Model, Recipe, Resources, Shown, measures_of_pairs, shown_in
 from .primer import (
     MULTIPLYING,
     MULTIPLYING_FILES,
@@ -19,7 +18,6 @@ from .primer import (
     on_every_range,
     panels,
 )
-from .ranges import INTERPOLATION_ORDER
 from .sequences import (
     LENGTHS_TO_20,
     PRODUCT,
@@ -30,7 +28,7 @@ from .sequences import (
     judged_by_reference,
     sequence_runs,
 )
-from .sweeps import DATA_SET_RANGES, ONE_TO_TWO
+from .sweeps import DATA_SET_RANGES, INTERPOLATION_ORDER, ONE_TO_TWO
 
 _SNMU, _BATCH_SNMU = "sNMU [1,5]", "sNMU [1,1+1/sd(x)]"
 _BATCH_NOISE = "--nmu-noise --noise-range [1,0]"

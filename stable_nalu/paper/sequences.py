@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from stable_nalu.papers import MADSEN_2020
+from stable_nalu.statistics.names import NAC_ADD, NAC_ADD_Z, NAC_MUL, NAC_MUL_NMU, NAC_MUL_SIGMA
 
 from .drawing import (
     Drawing,
@@ -18,9 +19,7 @@ from .drawing import (
     sketch,
     standard,
 )
-from .experiment import Experiment, Model, Recipe, Resources, shown_in
-from .labels import NAC_ADD, NAC_ADD_Z, NAC_MUL, NAC_MUL_NMU, NAC_MUL_SIGMA
-from .measures import measures_of_lengths
+from .experiment import Experiment, Model, Recipe, Resources, measures_of_lengths, shown_in
 from .sweeps import variants
 
 LENGTHS_TO_20 = "[" + ",".join(map(str, range(1, 21))) + "]"

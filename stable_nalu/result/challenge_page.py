@@ -12,7 +12,7 @@ from stable_nalu.cluster.challenger import KEY, Challenger
 from stable_nalu.files import atomic_text_file
 from stable_nalu.paper.experiment import Command, seeds_text, words
 from stable_nalu.script import command_of, duration
-from stable_nalu.statistics.paired import ALIKE, BETTER, WORSE
+from stable_nalu.statistics.intervals import ALIKE, BETTER, WORSE
 from stable_nalu.statistics.setups import below
 
 from .compare import ALL_POINTS
@@ -98,7 +98,7 @@ def figures(contest: Contest, drawn: str | None = None) -> dict[str, Figure]:
     from stable_nalu.figure.runs import Reduced, estimate
     from stable_nalu.figure.style import drawable
     from stable_nalu.paper.drawing import Runs
-    from stable_nalu.statistics.estimators import PUBLISHED
+    from stable_nalu.statistics.setups import PUBLISHED
 
     x = contest.experiment.parameter
     x = x if x in contest.runs else "interpolation.range"

@@ -33,14 +33,14 @@ from stable_nalu.paper.published import (
     published_seeds,
     same_point,
 )
-from stable_nalu.statistics.estimators import LEVEL, PUBLISHED
 from stable_nalu.statistics.intervals import (
     Estimate,
+    Pairs,
     difference,
     paired_difference,
     wilson,
 )
-from stable_nalu.statistics.paired import Pairs
+from stable_nalu.statistics.setups import LEVEL, PUBLISHED
 from stable_nalu.statistics.summary import solved_of, summarize_runs, summary_of
 from stable_nalu.statistics.table import groups
 

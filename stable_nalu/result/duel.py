@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 from stable_nalu.cluster.challenger import KEY
 from stable_nalu.paper.experiment import Experiment
-from stable_nalu.statistics.intervals import holm
+from stable_nalu.statistics.intervals import PairedTest, holm, paired_test
 from stable_nalu.statistics.means import MARGIN
-from stable_nalu.statistics.paired import PairedTest, paired_test
 from stable_nalu.statistics.setups import shared_threshold
 from stable_nalu.statistics.summary import solved_of, summary_of
 

@@ -16,8 +16,8 @@ from typing import Any
 from stable_nalu.machine import data_file
 from stable_nalu.paper.index import find
 from stable_nalu.papers import FLAT
-from stable_nalu.statistics.estimators import LEVEL
 from stable_nalu.statistics.intervals import Estimate, holm, sign_test, wilson
+from stable_nalu.statistics.setups import LEVEL
 
 from .records import cells_of
 from .stored import DATA, path_of

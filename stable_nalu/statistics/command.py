@@ -16,9 +16,16 @@ from stable_nalu.errors import OptionError, UsageError
 from stable_nalu.options.kinds import integer, number
 from stable_nalu.script import ScriptParser, exit_code
 
-from .estimators import Estimators, add_estimate_flags
 from .names import operation_label
-from .setups import BEST_RANGE, SHIPPED, Judgement, add_threshold_flags, limit_of
+from .setups import (
+    BEST_RANGE,
+    SHIPPED,
+    Estimators,
+    Judgement,
+    add_estimate_flags,
+    add_threshold_flags,
+    limit_of,
+)
 from .table import groups, in_columns, numeric, read_table, require, write_frame
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """The options of a run, from its record or its name, and the labels of its model and operation.
 
-Models are known by field 1 of a run name. Runs are grouped by labels, so that models with the same
-label count as one.
+Models are known by field 1 of a run name, and have labels in LaTeX. Runs are grouped by labels, so
+that models with the same label count as one.
 """
 
 from __future__ import annotations
@@ -26,6 +26,39 @@ if TYPE_CHECKING:
     from stable_nalu.options import Config
     from stable_nalu.writer.run_folder import RunRecord
 
+
+MODELS = {key.lower(): entry.shown for key, entry in entries().items()} | {
+    "nac-nac-n": r"$\mathrm{NAC}_{\bullet}$",
+    "mnac": r"$\mathrm{NAC}_{\bullet}$",
+    "posnac-nac-n": r"$\mathrm{NAC}_{\bullet,\sigma}$",
+    "reregualizedlinearposnac-nac-n": r"$\mathrm{NAC}_{\bullet,\mathrm{NMU}}$",
+    "nalu-gr": "G-NALU",
+    "nalu-nalu-2n": "NALU (separate)",
+    "reregualizedlinearnac-nac-m": "NMU",
+    "reregualizedlinearnalu-nalu-2nm": "Gated NAU/NMU",
+    "regualizedlinearnac-nac-m": r"NMU, $\mathbf{W} = \mathbf{\hat{W}}$",
+    "sillyreregualizedlinearnac-nac-m": r"NMU, $\mathbf{z} = \mathbf{W} \odot \mathbf{x}$",
+    "reregualizedlinearnac-nac-npur": "Real NPU",
+    "reregualizedlinearnac-nac-npu": "NPU",
+}
+"""Field 1 of a run name -> label of published models, and of units of this package."""
+
+NAC_ADD = MODELS["nac"]
+NAC_MUL = MODELS["nac-nac-n"]
+NAC_MUL_SIGMA = MODELS["posnac-nac-n"]
+NAC_MUL_NMU = MODELS["reregualizedlinearposnac-nac-n"]
+NAC_ADD_Z = r"$\mathrm{NAC}_{+,R_z}$"
+NALU_SHARED = "NALU (shared)"
+NALU_SEPARATE = MODELS["nalu-nalu-2n"]
+GATED = MODELS["reregualizedlinearnalu-nalu-2nm"]
+
+
+def ablation_suffix(regualizer: float, regualizer_oob: float) -> str:
+    """Return what a label gains when the sparsity penalty or the clamp of weights is off."""
+    sparsity = r", no $\mathcal{R}_{sparse}$" if regualizer == 0 else ""
+    return sparsity + (", no W-clamp" if regualizer_oob == 0 else "")
+
+
 ROBUSTNESS_MODELS = {"signnmru": "Sign NMRU"}
 """Labels that only the robustness figures use."""
 
@@ -45,8 +78,6 @@ OPERATIONS = {
 
 def model_label(code: str, *, robustness: bool = False) -> str:
     """Return the label of a model, given field 1 of a run name, or else that of its unit."""
-    from stable_nalu.paper.labels import MODELS  # which runs that train do not need
-
     labels = MODELS | (ROBUSTNESS_MODELS if robustness else {})
     return labels.get(code) or unit_label(code)
 

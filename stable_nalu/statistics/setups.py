@@ -1,6 +1,7 @@
-"""Setup files read back, and when a run counts as solved: one rule for all programs.
+"""When a run counts as solved, by setup files or a threshold, and how means are made of many.
 
-Training scripts use it, too, so nothing here is slow to import.
+One rule for all programs, with its flags. Training scripts use it, too, so nothing here is slow to
+import.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from stable_nalu.errors import OptionError, UsageError, did_you_mean
 from stable_nalu.files import table_rows
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from stable_nalu.options import Config
+
 
 SHIPPED = (
     *map(data_file, ("exp_setups.csv", "function_task_static_mse_expectation.csv")),
@@ -282,3 +284,50 @@ def below(thresholds: Iterable[float]) -> str:
 def _is_of_benchmark(run: Mapping[str, Any]) -> bool:
     """Return whether a run is of the script that alone can begin again with new weights."""
     return run.get("reinit") in (True, False)
+
+
+GammaFit = Literal["published", "frozen", "profile"]
+SparsityFit = Literal["compat", "scaled"]
+RESAMPLES = 10_000
+
+LEVEL = 0.05
+"""The p value below which a test decides."""
+
+
+@dataclass(frozen=True)
+class Estimators:
+    """How means and intervals are made; the defaults are those of the papers.
+
+    gamma_fit, sparsity_fit: see `means.solved_at` and `means.mean_sparsity`.
+    plain: whether to add the arithmetic mean and the median with bootstrap intervals, in columns
+        `<measure>.plain.<mean or median>[.lower or .upper]`.
+    resamples, seed: of the bootstrap.
+    goodness_of_fit: whether to add p values of tests of the fitted densities, in the columns
+        `<measure>.ks.p`.
+    """
+
+    gamma_fit: GammaFit = "published"
+    sparsity_fit: SparsityFit = "compat"
+    plain: bool = False
+    resamples: int = RESAMPLES
+    seed: int = 0
+    goodness_of_fit: bool = False
+
+
+PUBLISHED = Estimators()
+
+
+def add_estimate_flags(parser: argparse._ActionsContainer) -> None:
+    """Add the flags that choose how solved-at steps and sparsity errors are estimated."""
+    parser.add_argument(
+        "--gamma-fit",
+        choices=get_args(GammaFit),
+        default=PUBLISHED.gamma_fit,
+        help="solved at: as the papers, with the sample variance, or by maximum likelihood",
+    )
+    parser.add_argument(
+        "--sparsity-fit",
+        choices=get_args(SparsityFit),
+        default=PUBLISHED.sparsity_fit,
+        help="compat, as the papers, halves all but tiny sparsity errors; scaled does not",
+    )

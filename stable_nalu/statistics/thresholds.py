@@ -16,7 +16,7 @@ import numpy as np
 from stable_nalu.errors import UsageError
 from stable_nalu.options.kinds import integer, number
 from stable_nalu.options.name_fields import UNION
-from stable_nalu.paper.ranges import (
+from stable_nalu.paper.sweeps import (
     DISTRIBUTION_RANGES,
     EXTRA_DIVISION_RANGES,
     EXTRAPOLATION_RANGES,

@@ -10,9 +10,9 @@ from stable_nalu.figure.render import made
 from stable_nalu.figure.source import Source
 from stable_nalu.result.stored import DATA
 from stable_nalu.statistics import means as fits
-from stable_nalu.statistics.estimators import Estimators
 from stable_nalu.statistics.judge import SPARSITY, TEST, VALIDATION
 from stable_nalu.statistics.published_fit import MeanFit
+from stable_nalu.statistics.setups import Estimators
 from tests.figure.specimen import write_specimen
 from tools.kept_runs import files_of, kept_source
 

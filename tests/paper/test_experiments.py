@@ -16,14 +16,16 @@ from stable_nalu.paper.experiment import (
     words,
 )
 from stable_nalu.paper.index import EXPERIMENTS, find
-from stable_nalu.paper.ranges import (
+from stable_nalu.paper.sweeps import (
+    DATA_SET_RANGES,
     DISTRIBUTION_RANGES,
     EXTRA_DIVISION_RANGES,
     EXTRAPOLATION_RANGES,
+    MIXED_SIGNS,
+    SINGLE_MODULE_RANGES,
     SMALL_DIVISOR_BOUNDS,
     ExtrapolationRange,
 )
-from stable_nalu.paper.sweeps import DATA_SET_RANGES, MIXED_SIGNS, SINGLE_MODULE_RANGES
 from stable_nalu.task import SCRIPTS
 
 MODELS = [(key, model) for key, e in EXPERIMENTS.items() for model in e.models]

@@ -21,7 +21,7 @@ from stable_nalu.result import command, judged, stored
 from stable_nalu.result.compare import Numbers, measured_points
 from stable_nalu.result.listing import listing
 from stable_nalu.result.records import cells_of
-from stable_nalu.statistics.paired import Pairs
+from stable_nalu.statistics.intervals import Pairs
 from tests.result.made_up import SESSION
 from tests.result.tiny import KEY, TEST, TINY, VALID, in_this_process, tiny  # noqa: F401
 from tests.tools.page_reader import read_page

@@ -14,11 +14,6 @@ import pytest
 from scipy import optimize, stats
 from threadpoolctl import threadpool_info
 
-from stable_nalu.statistics.densities import (
-    log_beta_density,
-    log_gamma_density,
-)
-from stable_nalu.statistics.estimators import Estimators
 from stable_nalu.statistics.intervals import student
 from stable_nalu.statistics.means import (
     beta_objective,
@@ -27,6 +22,8 @@ from stable_nalu.statistics.means import (
     gamma_objective,
     gamma_p_value,
     gamma_shape,
+    log_beta_density,
+    log_gamma_density,
     mean_sparsity,
     solved_at,
     start_v,
@@ -38,6 +35,7 @@ from stable_nalu.statistics.published_fit import (
     published_fit,
     standard_error,
 )
+from stable_nalu.statistics.setups import Estimators
 from stable_nalu.statistics.summary import summarize_group
 
 FIXTURE = Path(__file__).parent / "fixtures" / "published_fits.json"

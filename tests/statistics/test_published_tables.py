@@ -10,11 +10,10 @@ import pytest
 
 from stable_nalu.figure.style import NAC_MUL, NAC_MUL_NMU
 from stable_nalu.figure.tables import cell
-from stable_nalu.paper.labels import MODELS
-from stable_nalu.statistics.estimators import Estimators
 from stable_nalu.statistics.intervals import wilson
 from stable_nalu.statistics.judge import SPARSITY, TEST, VALIDATION, Judgement, judge_runs
-from stable_nalu.statistics.setups import SHIPPED
+from stable_nalu.statistics.names import MODELS
+from stable_nalu.statistics.setups import SHIPPED, Estimators
 from stable_nalu.statistics.summary import summarize_runs
 
 SEEDS = frozenset(range(100))

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from stable_nalu.errors import UsageError
-from stable_nalu.paper.labels import ablation_suffix
 from stable_nalu.statistics import names
-from stable_nalu.statistics.names import expand_names
+from stable_nalu.statistics.names import ablation_suffix, expand_names
 from stable_nalu.statistics.setups import Limit, Thresholds, limit_of, read_setups
 from stable_nalu.statistics.table import format_table
 from stable_nalu.task import SCRIPTS

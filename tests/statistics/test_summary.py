@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from stable_nalu.statistics.estimators import Estimators
+from stable_nalu.statistics.setups import Estimators
 from stable_nalu.statistics.summary import long_form, summarize, summarize_group, summarize_solved
 
 FIXTURES = Path(__file__).parent / "fixtures"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from stable_nalu.paper.ranges import (
+from stable_nalu.paper.sweeps import (
     EXTRAPOLATION_RANGES,
     MIRRORED,
     SMALL_DIVISOR_BOUNDS,
