@@ -397,8 +397,9 @@ def plot(
     """
     from stable_nalu.figure.entries import entry_of_files
     from stable_nalu.figure.entry import Context
-    from stable_nalu.figure.render import made
-    from stable_nalu.figure.source import Source
+
+    from .figure.entries import made
+    from .figure.entry import Source
 
     _require_look(palette, column)
     _require_estimators(estimators)

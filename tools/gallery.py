@@ -17,10 +17,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from stable_nalu.console import bar
-from stable_nalu.figure.entries import all_entries
-from stable_nalu.figure.entry import Context
-from stable_nalu.figure.render import Output, needs, render
-from stable_nalu.figure.source import Source
+from stable_nalu.figure.entries import Output, all_entries, needs, render
+from stable_nalu.figure.entry import Context, Source
 from stable_nalu.files import atomic_text_file
 from stable_nalu.machine import CHECKOUT
 from stable_nalu.paper.drawing import Drawing

@@ -15,8 +15,8 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from stable_nalu.console import plain
-from stable_nalu.figure.render import needs
-from stable_nalu.figure.source import Source
+from stable_nalu.figure.entries import needs
+from stable_nalu.figure.entry import Source
 from stable_nalu.paper.experiment import ExpectedRun, Experiment
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result.judged import (

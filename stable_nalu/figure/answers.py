@@ -23,8 +23,7 @@ from .decoration import (
     patch_legend,
     ribbon,
 )
-from .entry import Context, Product, kind
-from .source import last_rows
+from .entry import Context, Product, kind, last_rows
 from .style import looks, new_figure
 from .tables import selected_rows
 

@@ -1,28 +1,41 @@
-"""Draw figures and write tables of the papers from exported CSV files, or figures of your own."""
+"""The commands that draw: `plot`, `weight_distribution`; and two tables of the robustness study."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from stable_nalu.errors import OptionError
+from stable_nalu.errors import OptionError, UsageError
+from stable_nalu.files import STREAMS, atomic_path, refuse_one_file
 from stable_nalu.machine import CSV_FOLDER
-from stable_nalu.options.kinds import file_name
+from stable_nalu.options.kinds import file_name, integer, interval
 from stable_nalu.script import ScriptParser, exit_code
 from stable_nalu.statistics.setups import Estimators, add_estimate_flags, add_threshold_flags
 
-EXAMPLES = """examples:
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+    from .surfaces import Weights
+
+
+_PLOT = (
+    "Draw figures and write tables of the papers from exported CSV files, or figures of your own."
+)
+_EXAMPLES = """examples:
   plot.py --list
   plot.py nips-sltr-in2 --csv-dir results/csv --out-dir results/plots --format pdf png
   plot.py --csv results/mine.csv --kind range --label "My layer"
 """
 
 
-def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+def _plot_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     """Read the command line."""
-    parser = ScriptParser(prog="plot.py", description=__doc__, epilog=EXAMPLES)
+    parser = ScriptParser(prog="plot.py", description=_PLOT, epilog=_EXAMPLES)
     parser.add_argument("keys", metavar="KEY", nargs="*", help="figures or tables to make")
     parser.add_argument("--list", action="store_true", help="name every figure and table")
     parser.add_argument(
@@ -70,12 +83,10 @@ def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
-def plot(args: argparse.Namespace) -> None:
+def _plot(args: argparse.Namespace) -> None:
     """Find the entries, render them, tell what is missing."""
-    from .entries import all_entries, entry_of_files, find, listing
-    from .entry import Context
-    from .render import Output, render
-    from .source import Source
+    from .entries import Output, all_entries, entry_of_files, find, listing, render
+    from .entry import Context, Source
 
     if args.list:
         sys.stdout.write(listing(all_entries()))
@@ -99,7 +110,219 @@ def plot(args: argparse.Namespace) -> None:
             sys.stdout.write(f"{text}\n")
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def plot_command(argv: Sequence[str] | None = None) -> int:
     """Draw the figures, and return the exit code."""
-    args = parse_arguments(argv)
-    return exit_code("plot.py", lambda: plot(args))
+    args = _plot_arguments(argv)
+    return exit_code("plot.py", lambda: _plot(args))
+
+
+_WEIGHTS_SCRIPT = "weight_distribution.py"
+_WEIGHTS = """\
+Show how the weights of a NAC are distributed: drawn at random, or as a layer starts with them.
+
+A table of the histogram goes to --csv-out, a drawing to --figure-out; shares of weights near 0, 1
+and -1 are printed. Nothing is trained.
+"""
+MOST_DRAWS, MOST_BINS = 10_000_000, 100_000
+_STARTS = ("uniform", "xavier-normal", "truncated-normal", "nac")
+_FORMATS = ("pdf", "png")
+_EXAMPLE = """example:
+  weight_distribution.py --init uniform nac --figure-out weights.png --csv-out weights.csv
+"""
+
+
+def weights_command(argv: Sequence[str] | None = None) -> int:
+    """Draw weights, write what is asked for, and return the exit code."""
+    parser = ScriptParser(prog=_WEIGHTS_SCRIPT, description=_WEIGHTS, epilog=_EXAMPLE)
+    add = parser.add_argument
+    add(
+        "--draws",
+        metavar="INT",
+        type=integer(1).one,
+        default=1000,
+        help="number of weights (default: %(default)s)",
+    )
+    add(
+        "--range",
+        metavar="[LOW,HIGH]",
+        type=interval().one,
+        help="what --init uniform draws from (default: [-10,10])",
+    )
+    add("--bins", metavar="INT", type=integer(1).one, default=100, help="default: %(default)s")
+    add("--seed", metavar="INT", type=integer(0).one, default=0, help="default: %(default)s")
+    add(
+        "--init",
+        metavar="NAME",
+        nargs="+",
+        choices=_STARTS,
+        default=["uniform"],
+        help="uniform (the default): tanh and sigmoid of numbers from --range; xavier-normal, "
+        "truncated-normal, nac: weights that a layer of 100 inputs and 10 outputs starts with; "
+        "several are drawn beside each other",
+    )
+    add("--csv-out", metavar="PATH", type=Path, help="table to write: a row per bin")
+    add("--figure-out", metavar="PATH", type=Path, help="drawing to write, .png or .pdf")
+    args = parser.parse_args(argv)
+    return exit_code(_WEIGHTS_SCRIPT, lambda: _show_weights(args))
+
+
+def _check_weights(args: argparse.Namespace) -> None:
+    for flag, value, most in (
+        ("--draws", args.draws, MOST_DRAWS),
+        ("--bins", args.bins, MOST_BINS),
+    ):
+        if value > most:
+            raise OptionError(flag, f"{value} is too large", f"the largest value is {most}")
+    twice = next((start for start in args.init if args.init.count(start) > 1), None)
+    if twice is not None:
+        raise OptionError("--init", f"{twice} is given twice", "give every value once")
+    if args.range is not None and "uniform" not in args.init:
+        raise OptionError("--range", f"{args.init[0]} draws from no range", "add --init uniform")
+    if args.figure_out is not None and args.figure_out.suffix[1:] not in _FORMATS:
+        problem = f"{args.figure_out} is not a name of a figure"
+        raise OptionError("--figure-out", problem, "let it end with .png or .pdf")
+    outputs = {"--csv-out": args.csv_out, "--figure-out": args.figure_out}
+    refuse_one_file({flag: path for flag, path in outputs.items() if path is not None})
+
+
+def _show_weights(args: argparse.Namespace) -> None:
+    _check_weights(args)
+    from .surfaces import Shares, Weights
+
+    low, high = args.range or (-10, 10)
+    part = Weights(tuple(args.init), args.draws, (low, high), args.bins, args.seed)
+    weights = part.weights()
+    try:
+        with _figure(args.figure_out, part, weights):
+            _write_table(args.csv_out, part, weights)
+    except OSError as error:
+        raise UsageError(f"cannot write {args.figure_out}: {error.strerror}") from None
+    if str(args.csv_out) not in STREAMS:
+        for start, w in weights.items():
+            sys.stdout.write(f"{start}: {len(w)} weights, {Shares.of(w)}\n")
+
+
+@contextmanager
+def _figure(path: Path | None, part: Weights, weights: Mapping[str, np.ndarray]) -> Iterator[None]:
+    """Write the drawing, if one is asked for, unless the block fails."""
+    if path is None:
+        yield
+        return
+    from .style import drawing, save_as
+    from .surfaces import draw_weights
+
+    with atomic_path(path) as temporary:
+        with drawing():
+            save_as(draw_weights(part, weights), temporary, path.suffix[1:])
+        yield
+
+
+def _write_table(path: Path | None, part: Weights, weights: Mapping[str, np.ndarray]) -> None:
+    if path is not None:
+        from stable_nalu.statistics.table import write_table
+
+        from .surfaces import HISTOGRAM_COLUMNS, histogram_rows
+
+        write_table(path, HISTOGRAM_COLUMNS, histogram_rows(part, weights))
+
+
+SEEDS, INPUTS = 25, 10
+"""Of the robustness study: two of the inputs are relevant; which two follows from the seed."""
+LAST_STEP = 100_000
+
+
+def expand_weights(argv: Sequence[str] | None = None) -> int:
+    """Write the last step of every run with its options: `expand_weights.py`."""
+    parser = ScriptParser(
+        prog="expand_weights.py",
+        description="Cut the last step out of an export with --weights-only, and add the options "
+        "of every run.",
+    )
+    parser.add_argument("--csv", metavar="PATH", required=True, help="exported weights")
+    parser.add_argument(
+        "--csv-out", metavar="PATH", help="file to write (default: <csv>_expanded_100K_step.csv)"
+    )
+    args = parser.parse_args(argv)
+
+    def expand() -> None:
+        from stable_nalu.files import refuse_inputs
+
+        from .entries import write_numbered
+
+        path = Path(args.csv)
+        out = Path(args.csv_out or path.with_name(f"{path.stem}_expanded_100K_step.csv"))
+        refuse_inputs([out], [path])
+        rows = expanded(path)
+        if rows.empty:
+            raise UsageError(f"{path} has no row of step {LAST_STEP}")
+        write_numbered(out, rows)
+        sys.stdout.write(f"{out}\n")
+
+    return exit_code("expand_weights.py", expand)
+
+
+def solution_indexes(argv: Sequence[str] | None = None) -> int:
+    """Write the relevant inputs by seed: `generate_dataset_solution_indexes.py`."""
+    parser = ScriptParser(
+        prog="generate_dataset_solution_indexes.py",
+        description="Write which two of the ten inputs matter in the runs of the robustness "
+        "study, by seed.",
+    )
+    parser.add_argument(
+        "--csv-out",
+        metavar="PATH",
+        default="dataset_solution_indexes.csv",
+        help="file to write (default: %(default)s)",
+    )
+    args = parser.parse_args(argv)
+
+    def generate() -> None:
+        import pandas as pd
+
+        from stable_nalu.statistics.table import write_plain_frame
+
+        # Places are counted from 0.
+        rows = [(seed, *relevant(seed)) for seed in range(SEEDS)]
+        columns = ["seed", "index.1", "index.2"]
+        write_plain_frame(Path(args.csv_out), pd.DataFrame(rows, columns=columns))
+
+    return exit_code("generate_dataset_solution_indexes.py", generate)
+
+
+def relevant(seed: int) -> tuple[int, int]:
+    """Return the places of the two relevant inputs, counted from 0."""
+    import numpy as np
+
+    first = int(np.random.RandomState(seed).randint(0, INPUTS - 1))
+    return first, first + 1
+
+
+def expanded(path: Path) -> pd.DataFrame:
+    """Return rows of the step that runs are compared at, with the options of their names."""
+    from stable_nalu.statistics.names import expand_name
+    from stable_nalu.statistics.table import numeric
+
+    from .entry import read_csv, with_names
+
+    table = read_csv(path, ("name", "step"), "an export of weights")
+    weights = [column for column in table if str(column).startswith("param.")]
+    table = numeric(table, ["step", *weights], path)
+    table = table.loc[table["step"] == LAST_STEP].reset_index(drop=True)
+    if table.empty:
+        return table
+    rows = with_names(table, expand_name, path)
+    rows["model"] = [_label(run) for run in rows.to_dict("records")]
+    return rows
+
+
+def _label(run: Mapping[str, object]) -> str:
+    """Return the label of the study: `s` means noise in training, `(mod)` penalties on the NPU."""
+    from stable_nalu.statistics.names import model_label
+
+    code = str(run["model_code"])
+    label = "Sign NMRU" if code == "signnmru" else model_label(code)
+    if run.get("nmu.noise") is True:
+        return {"NMU": "sNMU", "Sign NMRU": "Sign sNMRU"}.get(label, label)
+    if label == "Real NPU" and float(str(run.get("regualizer.npu.W", 0))) > 0:
+        return "Real NPU (mod)"
+    return label

@@ -15,9 +15,8 @@ from stable_nalu.statistics.summary import mean_summary
 from stable_nalu.statistics.table import numeric
 
 from .decoration import NO_DATA, footnote, grouped_bars, legend, patch_legend
-from .entry import INCH, Context, Product, kind
+from .entry import INCH, Context, Product, kind, read_csv, two_digit_name, with_names
 from .panels import draw_series, offsets
-from .source import read_csv, two_digit_name, with_names
 from .style import MISSING, looks, new_figure
 
 if TYPE_CHECKING:

@@ -1,31 +1,30 @@
-"""Every figure and table of the papers, by lookup key, and those of a user's own files."""
+"""Every figure and table by its key, those of a user's files, and how all of them are written."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stable_nalu.errors import UsageError, did_you_mean, is_text
-from stable_nalu.files import table_rows
-from stable_nalu.paper.drawing import (
-    STANDARD,
-    Drawing,
-    Runs,
-    Series,
-    Sketch,
-    sketch,
-)
+from stable_nalu.files import atomic_text_file, table_rows
+from stable_nalu.paper.drawing import STANDARD, Drawing, Runs, Series, Sketch, sketch
 from stable_nalu.paper.experiment import Experiment
 from stable_nalu.paper.index import EXPERIMENTS, OTHER_KEYS, known
 from stable_nalu.papers import STUDIES
 from stable_nalu.statistics.judge import TEST
+from stable_nalu.statistics.table import write_table
 
-from .render import KINDS
-from .style import drawable
+# Each of these modules adds its kinds.
+from . import answers, digits, error_curves, panels, surfaces, tables  # noqa: F401
+from .entry import KINDS, Context, Product
+from .style import FORMATS, drawable, drawing, save
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @cache
@@ -33,8 +32,8 @@ def all_entries() -> Mapping[str, Drawing]:
     """Return figures by key, in the order of the papers; a key that comes twice is an error."""
     entries: dict[str, Drawing] = {}
     for experiment in EXPERIMENTS.values():
-        for drawing in experiment.drawings:
-            entry = _completed(experiment, drawing)
+        for own in experiment.drawings:
+            entry = _completed(experiment, own)
             if entry.key in entries:
                 raise ValueError(f"figure key {entry.key!r} is defined twice")
             entries[entry.key] = entry
@@ -199,3 +198,81 @@ def entry_of_files(
         Series((str(path.resolve()),), label) for path, label in zip(files, names, strict=True)
     )
     return Drawing((made,), series, key=stem, title=kind)
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where files go and which are written.
+
+    side: whether to write the tables beside a drawing, too.
+    """
+
+    folder: Path
+    formats: Sequence[str] = FORMATS
+    dpi: int = 200
+    side: bool = True
+
+
+def made(part: Sketch, context: Context) -> Product:
+    """Read, reduce and draw what the context names."""
+    with drawing():
+        stem = part.stem.replace("{key}", context.key)
+        return KINDS[part.kind].make(replace(context, stem=stem), **part.options)
+
+
+def needs(figure: Drawing) -> set[str]:
+    """Return what the parts of a figure are drawn from."""
+    return {KINDS[part.kind].needs for part in figure.parts}
+
+
+def render(context: Context, output: Output) -> list[Path]:
+    """Write all parts of a figure and return the paths.
+
+    A part without any data is a warning, unless no part has some.
+    """
+    written: list[Path] = []
+    failures: list[UsageError] = []
+    for part in context.figure.parts:
+        try:
+            product = made(part, context)
+        except UsageError as error:
+            failures.append(error)
+            continue
+        written += write(product, output)
+    if failures and not written:
+        raise failures[0]
+    for error in failures:
+        context.source.warn(str(error))
+    return written
+
+
+def write(product: Product, output: Output) -> list[Path]:
+    """Write one product and return the paths."""
+    written = []
+    try:
+        output.folder.mkdir(parents=True, exist_ok=True)
+        if product.figure is not None:
+            written += save(product.figure, output.folder, product.stem, output.formats, output.dpi)
+        if product.text is not None:
+            path = output.folder / f"{product.stem}.tex"
+            with atomic_text_file(path) as file:
+                file.write(product.text)
+            written.append(path)
+    except OSError as error:
+        raise UsageError(f"cannot write to {output.folder}: {error.strerror}") from None
+    if output.side:
+        for name, table in product.side.items():
+            path = output.folder / f"{name}.csv"
+            write_numbered(path, table)
+            written.append(path)
+    return written
+
+
+def write_numbered(path: Path, table: pd.DataFrame) -> None:
+    """Write a table behind an unnamed column of row numbers, as the published files have."""
+    columns = ["", *map(str, table.columns)]
+    records = (
+        {"": str(number), **{str(name): value for name, value in row.items()}}
+        for number, row in enumerate(table.to_dict("records"), start=1)
+    )
+    write_table(path, columns, records)

@@ -1,22 +1,176 @@
-"""What draws a figure: the files that it reads, its kind, and what it makes."""
+"""What draws a figure: the exported files that it reads, its kind, and what it makes.
+
+Files have a place, rows and names of runs; what is missing is remembered.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from stable_nalu.errors import UsageError
-from stable_nalu.paper.drawing import Drawing, Series
-from stable_nalu.statistics.setups import PUBLISHED, Estimators
+import pandas as pd
 
-from .source import Source, read_csv
+from stable_nalu.console import plain
+from stable_nalu.errors import UsageError
+from stable_nalu.options.name_fields import Columns, NameField, read_fields
+from stable_nalu.paper.drawing import Drawing, Run, Series
+from stable_nalu.paper.index import EXPERIMENTS
+from stable_nalu.statistics.names import model_label
+from stable_nalu.statistics.setups import PUBLISHED, Estimators
+from stable_nalu.statistics.table import MODEL_CODE, parsed_names, read_table, require
+from stable_nalu.task import pairs, sequences
+
 from .style import Palette
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
+
+
+_NUMBER = r"-?\d+\.?\d*"
+_NORMAL = re.compile(rf"tn-({_NUMBER})-({_NUMBER})(?:-{_NUMBER}-{_NUMBER})?")
+_FAMILIES = {"u": "U", "b": "B", "e": "E"}
+_TRAINED_IN = {m.csv: m.prefix for one in EXPERIMENTS.values() for m in one.models}
+"""Table of a model -> folder of its runs, after which an exporter names the tables of many."""
+
+_OF_SEQUENCES = (
+    *("operation", "regualizer", "regualizer.z", "regualizer.oob", "interpolation.length"),
+    *("hidden.size", "seed"),
+)
+
+
+@dataclass
+class Source:
+    """Exported files of one entry.
+
+    folders: are searched before the folder itself; names of other things are prefixes of files.
+    warnings: say what is missing, each once.
+    notes: say what else a reader should know.
+    names_missing: whether figures show models without runs, too.
+    """
+
+    names_missing = True
+    csv_dir: Path
+    folders: tuple[str, ...] = ()
+    warnings: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def warn(self, text: str) -> None:
+        """Remember that something is missing."""
+        if text not in self.warnings:
+            self.warnings.append(text)
+
+    def note(self, text: str) -> None:
+        """Remember what was done."""
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def find(self, files: Iterable[str]) -> Path | None:
+        """Return the first of the files that exists."""
+        for path in self.candidates(files):
+            if path.is_file():
+                return path
+        return None
+
+    def candidates(self, files: Iterable[str]) -> Iterator[Path]:
+        """Yield every path that one of the files may have, those below the CSV folder first."""
+        stems: list[str] = []
+        for name in files:
+            tried = [(Path(folder) / name).as_posix() for folder in (*self.folders, "")]
+            if not Path(name).is_absolute():
+                tried += [f"{folder}{name}" for folder in self.folders]
+                tried += [_TRAINED_IN[stem] for stem in tried if stem in _TRAINED_IN]
+            stems += tried
+        for root in (self.csv_dir, *self._roots(stems)):
+            for path in (root / stem for stem in stems):
+                yield path.with_name(f"{path.name}.csv")
+                yield path
+
+    def _roots(self, stems: Iterable[str]) -> Iterator[Path]:
+        """Yield folders above the CSV folder, where that is one of the folders of the files.
+
+        The published commands name the folder of some figures, and the one above it of others.
+        """
+        inner = self.csv_dir.parts
+        for parts in (Path(stem).parts for stem in stems):
+            for depth in range(1, min(len(parts), len(inner)) + 1):
+                if inner[-depth:] == parts[:depth] and len(inner) > depth:
+                    yield self.csv_dir.parents[depth - 1]
+
+    def judged_runs(self, series: Series) -> pd.DataFrame | None:
+        """Return the runs of a series where they are judged already: exported ones are not."""
+        return None
+
+    def expect(self, files: Sequence[str], missed: Iterable[str]) -> Path | None:
+        """Find a file, or warn of what the figure lacks without it."""
+        path = self.find(files)
+        if path is None:
+            names = ", ".join(plain(label) for label in missed)
+            self.warn(f"missing: {names} (no file {self.csv_dir / files[0]}.csv)")
+        return path
+
+    def require(self, series: Series) -> Path:
+        """Find a file that a drawing cannot do without."""
+        path = self.find(series.files)
+        if path is None:
+            raise UsageError(f"no file {self.csv_dir / series.files[0]}.csv")
+        return path
+
+
+def read_csv(path: Path, columns: Iterable[str], kind: str = "an export of runs") -> pd.DataFrame:
+    """Read a file that has at least the given columns."""
+    table = read_table(path)
+    require(table, columns, path, kind)
+    return table
+
+
+def last_rows(table: pd.DataFrame, time: str = "step") -> pd.DataFrame:
+    """Return the last row of every run."""
+    return table.sort_values(time, kind="stable").drop_duplicates("name", keep="last")
+
+
+def with_names(
+    table: pd.DataFrame, parse: Callable[[str, Columns | None], Columns], path: Path
+) -> pd.DataFrame:
+    """Add the columns that run names hold; each name is parsed once."""
+    codes, parsed = parsed_names(table, parse, path)
+    if MODEL_CODE in table:
+        table = table.loc[:, :MODEL_CODE].drop(columns=MODEL_CODE)
+    parsed = parsed.drop(columns=[column for column in parsed if column in table])
+    expanded = parsed.take(codes).set_axis(table.index)
+    return pd.concat([table, expanded], axis=1)
+
+
+def distribution(run: Run) -> str:
+    """Return what a run is trained on, with the range: `U:[-50,50]`, `TN(-1,3):[-5,10]`."""
+    family, bounds = str(run["train.distribution"]), run["interpolation.range"].replace("U[", "[")
+    if normal := _NORMAL.fullmatch(family):
+        return f"TN({normal[1]},{normal[2]}):{bounds}"
+    letter = family.split("-")[0]
+    return f"{_FAMILIES.get(letter, letter.upper())}:{bounds}"
+
+
+def sequence_name(name: str, _: Columns | None = None) -> Columns:
+    """Parse a run of the sequence tasks."""
+    found = _found(name, sequences.name_fields("mnist"), _OF_SEQUENCES, "a sequence task")
+    return {"name": name, "model": model_label(name.split("_")[0]), **found}
+
+
+def two_digit_name(name: str, _: Columns | None = None) -> Columns:
+    """Parse a run on a pair of digits."""
+    return _found(name, pairs.NAME, ("operation", "learn.labels2out", "seed"), "a two-digit task")
+
+
+def _found(name: str, fields: Sequence[NameField], columns: Iterable[str], task: str) -> Columns:
+    """Return these columns of a name; raise ValueError where it lacks one."""
+    found = read_fields(name, fields)
+    if any(column not in found for column in columns):
+        raise ValueError(f"run name {name!r} is not of {task}")
+    return {column: found[column] for column in columns}
+
 
 INCH = 2.54
 

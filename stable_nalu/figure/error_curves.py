@@ -20,10 +20,9 @@ from stable_nalu.statistics.names import operation_label
 from stable_nalu.statistics.table import groups, refuse_repeated
 
 from .decoration import SMALL, footnote, legend, mark, ribbon, say_no_data
-from .entry import Context, Product, kind
+from .entry import Context, Product, kind, last_rows
 from .panels import draw_series, offsets
 from .runs import SEQUENCE_VALIDATION, judgement_of, read_series, tested_lengths
-from .source import last_rows
 from .style import Look, legend_order, looks, new_figure, operation_order, range_order
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from stable_nalu.statistics.summary import MEASURES, summarize
 from stable_nalu.statistics.table import groups, numeric, parsed_names
 from stable_nalu.statistics.thresholds import from_reference
 
-from .source import Source, distribution, read_csv, sequence_name, with_names
+from .entry import Source, distribution, read_csv, sequence_name, with_names
 from .style import drawable, legend_order, range_order
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -53,6 +54,7 @@ Line = Literal["-"] | tuple[float, Sequence[float]]
 """A line style: plain, or where its dashes start, and the lengths of dashes and gaps."""
 
 CM = 1 / 2.54
+_DPI_OF_CELLS = 120
 FORMATS = ("pdf", "png")
 MISSING = "0.55"
 """Grey of what is absent."""
@@ -209,9 +211,26 @@ def new_figure(
     size: tuple[float, float], layout: Literal["constrained"] | None = "constrained"
 ) -> Figure:
     """Return an empty figure of a size in cm that no global state holds on to."""
-    from .displayed import DisplayedFigure
+    return _displayed()(figsize=(size[0] * CM, size[1] * CM), layout=layout)
 
-    return DisplayedFigure(figsize=(size[0] * CM, size[1] * CM), layout=layout)
+
+@cache
+def _displayed() -> type[Figure]:
+    """Return figures that a notebook shows as the value of a cell, whatever its backend."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    class DisplayedFigure(Figure):
+        def __init__(self, *arguments: Any, **options: Any):
+            super().__init__(*arguments, **options)
+            FigureCanvasAgg(self)
+
+        def _repr_png_(self) -> bytes:
+            content = BytesIO()
+            self.savefig(content, format="png", dpi=_DPI_OF_CELLS)
+            return content.getvalue()
+
+    return DisplayedFigure
 
 
 def save(

@@ -18,9 +18,8 @@ from stable_nalu.paper.nalu import TABLE_1
 from stable_nalu.statistics.names import operation_label
 
 from .decoration import SMALL, ascending, footnote
-from .entry import Context, Product, kind
+from .entry import Context, Product, kind, last_rows
 from .runs import in_order, reduced_and_estimated
-from .source import last_rows
 from .style import MISSING, legend_order, new_figure, operation_order
 
 if TYPE_CHECKING:

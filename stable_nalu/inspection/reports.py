@@ -30,9 +30,8 @@ from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.errors import UsageError
 from stable_nalu.figure import digits
 from stable_nalu.figure.decoration import footnote
-from stable_nalu.figure.entry import Context, Product
-from stable_nalu.figure.render import Output, made, write
-from stable_nalu.figure.source import Source
+from stable_nalu.figure.entries import Output, made, write
+from stable_nalu.figure.entry import Context, Product, Source
 from stable_nalu.figure.style import drawing, new_figure
 from stable_nalu.files import atomic_text_file
 from stable_nalu.machine import save_root, tensorboard_root

@@ -1,4 +1,4 @@
-"""Neural Arithmetic Logic Units, and two articles: autoencoders, scores, digits, words, programs."""
+"""Neural Arithmetic Logic Units, and two articles: autoencoders, scores, digits, programs."""
 
 from __future__ import annotations
 

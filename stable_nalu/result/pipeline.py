@@ -212,10 +212,8 @@ def _compare(request: Request) -> pd.DataFrame:
 
 def _draw(request: Request) -> tuple[bool, list[Path]]:
     """Draw the figures of the experiment; return whether each had data, and what to open."""
-    from stable_nalu.figure.entries import all_entries
-    from stable_nalu.figure.entry import Context
-    from stable_nalu.figure.render import Output, render
-    from stable_nalu.figure.source import Source
+    from stable_nalu.figure.entries import Output, all_entries, render
+    from stable_nalu.figure.entry import Context, Source
 
     space, entries = request.space, all_entries()
     complete, pictures = True, list[Path]()

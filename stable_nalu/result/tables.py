@@ -38,11 +38,11 @@ _SWEEP = "export/single_layer_task/benchmark/pretrained_model_prediction_sweep.p
 _SMALL_DIVISORS = "export/single_layer_task/generate_divBy0_extrap_thresholds.py"
 _WEIGHTS = "experiments/weight_distribution.py"
 _BODIES = {
-    _SWEEP: "inspection.prediction_sweep",
-    _SMALL_DIVISORS: "statistics.small_divisors",
-    _WEIGHTS: "figure.weight_distribution",
+    _SWEEP: "inspection.prediction_sweep:main",
+    _SMALL_DIVISORS: "statistics.small_divisors:main",
+    _WEIGHTS: "figure.command:weights_command",
 }
-"""Script -> the module below the package whose `main` is its body."""
+"""Script -> module and function below the package, which are its body."""
 _SURFACES = {
     "NMU": ("mul-nmu", 0),
     "ReLU-h1": ("mul-ReLU-h1", 0),
@@ -160,7 +160,8 @@ class OtherTable:
 
     def write(self) -> None:
         """Write the table in this process."""
-        import_module(f"stable_nalu.{_BODIES[self.script]}").main(self.line[1:])
+        module, _, body = _BODIES[self.script].partition(":")
+        getattr(import_module(f"stable_nalu.{module}"), body)(self.line[1:])
 
     def from_kept(self, data: Path) -> OtherTable:
         """Return the same table of the model that is kept in a folder of compact results."""

@@ -59,9 +59,6 @@ def ablation_suffix(regualizer: float, regualizer_oob: float) -> str:
     return sparsity + (", no W-clamp" if regualizer_oob == 0 else "")
 
 
-ROBUSTNESS_MODELS = {"signnmru": "Sign NMRU"}
-"""Labels that only the robustness figures use."""
-
 OPERATIONS = {
     "mul": (r"$\bm{\times}$", "×"),
     "div": (r"$\bm{\mathbin{/}}$", "/"),
@@ -76,10 +73,9 @@ OPERATIONS = {
 """Operation -> LaTeX and plain label, in the order of tables."""
 
 
-def model_label(code: str, *, robustness: bool = False) -> str:
+def model_label(code: str) -> str:
     """Return the label of a model, given field 1 of a run name, or else that of its unit."""
-    labels = MODELS | (ROBUSTNESS_MODELS if robustness else {})
-    return labels.get(code) or unit_label(code)
+    return MODELS.get(code) or unit_label(code)
 
 
 def unit_label(code: str) -> str:

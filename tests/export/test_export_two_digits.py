@@ -5,10 +5,8 @@ import csv
 import pytest
 
 from export.two_digit_mnist.two_digit_mnist_reader import main
-from stable_nalu.figure.entries import find
-from stable_nalu.figure.entry import Context
-from stable_nalu.figure.render import Output, render
-from stable_nalu.figure.source import Source
+from stable_nalu.figure.entries import Output, find, render
+from stable_nalu.figure.entry import Context, Source
 from stable_nalu.reader import TensorboardMetricTwoDigitMNISTReader
 from stable_nalu.task.pairs import QUANTITIES
 from stable_nalu.writer import RunWriter

@@ -5,10 +5,8 @@ import pandas as pd
 import pytest
 import torch
 
-from stable_nalu.figure.entries import find
-from stable_nalu.figure.entry import Context
-from stable_nalu.figure.render import made
-from stable_nalu.figure.source import Source
+from stable_nalu.figure.entries import find, made
+from stable_nalu.figure.entry import Context, Source
 from stable_nalu.network import SingleLayerNetwork
 from tests.exported import main_of
 

@@ -4,10 +4,8 @@ from unittest import mock
 
 import pandas as pd
 
-from stable_nalu.figure.entries import entry_of_files, find
-from stable_nalu.figure.entry import Context
-from stable_nalu.figure.render import made
-from stable_nalu.figure.source import Source
+from stable_nalu.figure.entries import entry_of_files, find, made
+from stable_nalu.figure.entry import Context, Source
 from stable_nalu.result.stored import DATA
 from stable_nalu.statistics import means as fits
 from stable_nalu.statistics.judge import SPARSITY, TEST, VALIDATION

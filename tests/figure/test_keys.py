@@ -4,7 +4,7 @@ import pytest
 
 from stable_nalu.errors import UsageError
 from stable_nalu.figure.entries import all_entries, find, listing
-from stable_nalu.figure.source import Source
+from stable_nalu.figure.entry import Source
 from stable_nalu.paper.index import EXPERIMENTS, OTHER_KEYS, known
 from stable_nalu.result.stored import DATA, read
 from tests.figure.drawing import legend_texts, products, texts

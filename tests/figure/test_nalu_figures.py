@@ -12,7 +12,7 @@ from stable_nalu.dataset.programs import evaluated, shown, words
 from stable_nalu.errors import UsageError
 from stable_nalu.figure.answers import DIGITS
 from stable_nalu.figure.entries import find
-from stable_nalu.figure.source import Source
+from stable_nalu.figure.entry import Source
 from stable_nalu.figure.tables import score_text, summed_up
 from stable_nalu.network.gridworld import CELLS
 from stable_nalu.paper.nalu import TABLE_1

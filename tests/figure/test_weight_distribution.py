@@ -6,9 +6,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from stable_nalu.figure.command import weights_command
 from stable_nalu.figure.style import drawing
-from stable_nalu.figure.weight_distribution import main
-from stable_nalu.figure.weights import COLUMNS, STARTS, Shares, Weights, draw, rows
+from stable_nalu.figure.surfaces import (
+    HISTOGRAM_COLUMNS,
+    STARTS,
+    Shares,
+    Weights,
+    draw_weights,
+    histogram_rows,
+)
 from stable_nalu.result import command
 
 MILLION = 1_000_000
@@ -74,8 +81,8 @@ def test_ends_may_be_as_far_apart_as_numbers_go():
 
 def test_the_table_counts_all_weights():
     part = Weights(draws=2000, bins=7)
-    table = pd.DataFrame(rows(part, part.weights()))
-    assert tuple(table.columns) == COLUMNS
+    table = pd.DataFrame(histogram_rows(part, part.weights()))
+    assert tuple(table.columns) == HISTOGRAM_COLUMNS
     assert len(table) == 7 * len(STARTS)
     assert (table.groupby("init")["count"].sum() == 2000).all()
     assert table.groupby("init")["share"].sum().tolist() == pytest.approx([1] * 4)
@@ -88,7 +95,7 @@ def test_the_table_counts_all_weights():
 def test_every_start_has_a_panel(starts):
     part = Weights(starts, 200)
     with drawing():
-        figure = draw(part, part.weights())
+        figure = draw_weights(part, part.weights())
     assert figure.get_size_inches().tolist() == pytest.approx([8, 4])
     assert len(figure.axes) == len(starts)
     for axes, start in zip(figure.axes, starts, strict=True):
@@ -104,10 +111,10 @@ def test_the_command_writes_table_and_figure(tmp_path, capsys):
     table, figure = tmp_path / "a" / "w.csv", tmp_path / "w.pdf"
     words = ["--draws", "50", "--bins", "4", "--range", "[-3,1]", "--seed", "2"]
     words += ["--init", "uniform", "truncated-normal"]
-    assert main([*words, "--csv-out", str(table), "--figure-out", str(figure)]) == 0
+    assert weights_command([*words, "--csv-out", str(table), "--figure-out", str(figure)]) == 0
     part = Weights(("uniform", "truncated-normal"), 50, (-3, 1), 4, 2)
     written = pd.read_csv(table).to_dict("records")
-    assert written == rows(part, part.weights())
+    assert written == histogram_rows(part, part.weights())
     assert figure.read_bytes().startswith(b"%PDF")
     printed = capsys.readouterr().out.splitlines()
     assert [line.split(":")[0] for line in printed] == ["uniform", "truncated-normal"]
@@ -115,7 +122,7 @@ def test_the_command_writes_table_and_figure(tmp_path, capsys):
 
 
 def test_the_table_alone_goes_to_standard_output(capsys):
-    assert main(["--draws", "10", "--bins", "2", "--csv-out", "-"]) == 0
+    assert weights_command(["--draws", "10", "--bins", "2", "--csv-out", "-"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == '"init","bin.low","bin.high","count","share"'
     assert len(lines) == 3
@@ -144,7 +151,7 @@ def test_what_cannot_be_done_is_one_line_and_changes_nothing(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "file").write_text("kept")
     try:
-        code = main(words.split())
+        code = weights_command(words.split())
     except SystemExit as error:
         code = error.code
     assert code == 2

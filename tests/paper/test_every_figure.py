@@ -3,7 +3,7 @@
 import pytest
 
 from stable_nalu.figure.entries import all_entries
-from stable_nalu.figure.source import Source
+from stable_nalu.figure.entry import Source
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result.listing import listing
 

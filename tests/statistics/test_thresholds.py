@@ -1,4 +1,6 @@
-"""Thresholds against the published values and against simulation written independently."""
+"""Thresholds against the published values and against simulation written independently.
+
+The thresholds of the DMU's repository."""
 
 import math
 
@@ -13,6 +15,7 @@ from stable_nalu.paper.sweeps import (
     ExtrapolationRange,
 )
 from stable_nalu.statistics import thresholds
+from stable_nalu.statistics.setups import DMU, SHIPPED, Thresholds, read_setups
 from stable_nalu.statistics.small_divisors import MODULES, TASKS, residual
 from stable_nalu.statistics.thresholds import ArithmeticTask, closed_form, simulate
 
@@ -206,3 +209,11 @@ def test_the_reciprocal_is_only_rounded_in_the_nmru():
     squares = [float((np.float32(1) / np.float32(a) - np.float32(1 / a)) ** 2) for a in x]
     found = residual(*named("NMRU", "easy"), 0.1).error
     assert found == pytest.approx(np.mean(squares), rel=1e-4)
+
+
+def test_they_count_only_where_they_are_asked_for():
+    run = {"operation": "mul", "extrapolation.range": "U[20,40]", "model_code": "dmu"}
+    run |= {"input.size": 2, "subset.ratio": 0.5, "overlap.ratio": 0.0}
+    tables = read_setups(SHIPPED)
+    assert Thresholds(tables).of(run).threshold == 1e-5
+    assert Thresholds(tables, DMU).of(run).threshold == 6.67e-2

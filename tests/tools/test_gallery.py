@@ -4,10 +4,8 @@ import pandas as pd
 import pytest
 import torch
 
-from stable_nalu.figure.entries import all_entries, find
-from stable_nalu.figure.entry import Context
-from stable_nalu.figure.render import made
-from stable_nalu.figure.source import Source
+from stable_nalu.figure.entries import all_entries, find, made
+from stable_nalu.figure.entry import Context, Source
 from stable_nalu.network import SingleLayerNetwork
 from stable_nalu.paper.experiment import expected_runs
 from stable_nalu.paper.index import EXPERIMENTS
