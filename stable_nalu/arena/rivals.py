@@ -20,6 +20,7 @@ import torch
 from stable_nalu.abstract import ExtendedTorchModule, run_state, stack_models
 from stable_nalu.inspection.formula import NetworkFormula
 from stable_nalu.layer.eml import EMLLayer
+from stable_nalu.layer.eql import EQLDivLayer
 from stable_nalu.network.arithmetic import SimpleFunctionStaticNetwork
 
 from .contest import NOTHING, Clock, ProblemRows, Reply, formula_of
@@ -291,7 +292,8 @@ def _trained(
         # A start that has diverged keeps no other one from learning.
         torch.where(loss.isfinite(), penalised(model, part, loss), 0.0).sum().backward()
         for parameter in model.parameters():
-            parameter.grad.nan_to_num_(0.0, 0.0, 0.0)
+            if parameter.grad is not None:
+                parameter.grad.nan_to_num_(0.0, 0.0, 0.0)
         optimizer.step()
         model.optimize(loss.detach())
 
@@ -325,17 +327,36 @@ def _rounded_replies(model: ExtendedTorchModule, build: Builder, rows: ProblemRo
         one.load_state_dict(
             {n: w.round() if n.startswith(rounded) else w for n, w in model.state_dict().items()}
         )
-
-        def formula(symbols: list[sympy.Symbol]) -> Any:
-            # Outside of their training range, inputs of all problems are positive.
-            read = NetworkFormula(one, len(symbols)).read(
-                ((0.5, 1.0),) * len(symbols), rounded=False
-            )
-            return read.exprs[0].xreplace(dict(zip(read.symbols, symbols, strict=True)))
-
-        return Reply.of(rows, _answers(one.eval()), formula)
+        return _read(one.eval(), rows)
 
     return [reply(()), reply(("layer_1",)), reply(("layer_1", "layer_2"))]
+
+
+def _read(model: ExtendedTorchModule, rows: ProblemRows) -> Reply:
+    """Return the reply of a network whose formula can be read."""
+
+    def formula(symbols: list[sympy.Symbol]) -> Any:
+        # Outside of their training range, inputs of all problems are positive.
+        read = NetworkFormula(model, len(symbols)).read(((0.5, 1.0),) * len(symbols), rounded=False)
+        return read.exprs[0].xreplace(dict(zip(read.symbols, symbols, strict=True)))
+
+    return Reply.of(rows, _answers(model), formula)
+
+
+def eql(
+    rows: ProblemRows, clock: Clock, seed: int, *, layers: int, width: int, l1: float, rate: float,
+    starts: int, steps: int,
+) -> Reply:  # fmt: skip
+    """Train equations that end in a division, through their three phases."""
+
+    def build() -> ExtendedTorchModule:
+        return EQLDivLayer(rows.x.shape[1], 1, layers=layers, width=width, l1=l1, iterations=steps)
+
+    def step(model: Any, part: float, loss: torch.Tensor) -> torch.Tensor:
+        model.tau.data.fill_(part * steps)
+        return loss + model.regualizer({"g"})["g"]
+
+    return _best(rows, clock, seed, build, starts, steps, rate, step, lambda m: [_read(m, rows)])
 
 
 def eml(
