@@ -27,7 +27,7 @@ LEAST = 1e-32
 """The least error that is told from nothing, one over the largest that is told from infinity."""
 AGREES = 0.01
 """How far two answers may be from each other to agree, as a share of the target's spread."""
-UNITS = ("NAU, NMU", "NAU, NRU", "Real NPU, NAU")
+UNITS = [name for name, one in CONTESTANTS.items() if one.plays == "two_layers"]
 SETTING = ("seconds", "noise", "redundant")
 
 
@@ -175,8 +175,7 @@ def critical_difference(table: Any) -> Figure:
         left = k < half
         level = depth + 0.42 * (k if left else count - 1 - k)
         end, side = (0.6, "right") if left else (count + 0.4, "left")
-        is_unit = name in UNITS or name == "EML"
-        color = "#D55E00" if is_unit else "black"
+        color = "black" if CONTESTANTS[str(name)].needs else "#D55E00"
         axes.plot([rank, rank, end], [0, level, level], color=color, linewidth=1)
         label = f"{name}  {rank:.2f}" if left else f"{rank:.2f}  {name}"
         shift = -0.08 if left else 0.08
