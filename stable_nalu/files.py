@@ -210,6 +210,13 @@ def table_rows(path: Path) -> Iterator[list[str]]:
         raise UsageError(f"{path} is not a CSV table: {where}: {error}") from None
 
 
+def cells_of(path: Path) -> list[dict[str, str]]:
+    """Return all rows of a CSV file, as they stand there: every digit."""
+    rows = table_rows(path)
+    header = next(rows, [])
+    return [dict(zip(header, row, strict=True)) for row in rows]
+
+
 def refuse_inputs(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
     """Raise UsageError when a file that is to be written is one that is read."""
     read = list(inputs)

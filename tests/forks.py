@@ -163,13 +163,13 @@ def _fork_workers() -> None:
 
 def fork_shards() -> None:
     """Let processes that a script starts for its shards be forks, too."""
-    from stable_nalu.cluster import local
+    from stable_nalu.cluster import shard
 
-    local._start = _Shard
+    shard._start = _Shard
 
 
 class _Shard(multiprocessing.get_context("fork").Process):
-    """What `local` needs of a process: a module with its words, output in files of the logs."""
+    """What `shard` needs of a process: a module with its words, output in files of the logs."""
 
     def __init__(self, words, task, logs, _):
         super().__init__(target=self.work, args=(words, logs / f"task-{task}"))

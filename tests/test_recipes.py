@@ -253,11 +253,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from stable_nalu.cluster.job_script import find_job
+from stable_nalu.cluster.jobs import find_job
 from stable_nalu.paper.experiment import expected_runs
 from stable_nalu.paper.index import find
 from stable_nalu.paper.published import published
-from stable_nalu.result.listing import listing
+from stable_nalu.result.command import listing
 
 (model,) = find("new-figure").models
 names = [run.name.removeprefix(f"{model.prefix}/") for run in expected_runs(model, [0, 1])]

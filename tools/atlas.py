@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from stable_nalu.files import cells_of
 from stable_nalu.inspection.failures import FAILURES, UNCLASSIFIED
 from stable_nalu.inspection.formula import EXACT_VERDICTS, VERDICTS
 from stable_nalu.layer import entries
@@ -19,9 +20,8 @@ from stable_nalu.options.layer_options import units_of
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result.compare import places
 from stable_nalu.result.document import UNKNOWN, as_svg, plain, rate
-from stable_nalu.result.formulas import CURVES, formulas_of
 from stable_nalu.result.judged import identifying, identity_of, runs_of
-from stable_nalu.result.records import cells_of
+from stable_nalu.result.stored import CURVES, formulas_of
 from stable_nalu.statistics.intervals import wilson
 from stable_nalu.statistics.table import groups
 

@@ -8,9 +8,8 @@ from pathlib import Path
 
 from jinja2 import Template
 
-from stable_nalu.cluster.job_script import FOLDER, JOB_SCRIPTS, JobScript
+from stable_nalu.cluster.jobs import FOLDER, JOB_SCRIPTS, JobScript, Site, headers
 from stable_nalu.cluster.shard import shards
-from stable_nalu.cluster.site import Site, headers
 
 TEMPLATE = Path(__file__).parent / "templates" / "batch.sh"
 """It finds the project: a batch system runs a copy of the file, from where it was submitted."""

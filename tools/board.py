@@ -16,15 +16,13 @@ from statistics import median
 from typing import Any
 
 from stable_nalu.fair_play import card
-from stable_nalu.files import atomic_text_file
+from stable_nalu.files import atomic_text_file, cells_of
 from stable_nalu.inspection.formula import EXACT_VERDICTS, VERDICTS
 from stable_nalu.layer import entries
 from stable_nalu.machine import CHECKOUT
 from stable_nalu.paper.index import find
 from stable_nalu.paper.sweeps import INTERPOLATION_ORDER
-from stable_nalu.result.document import number, points, rate
-from stable_nalu.result.formulas import formulas_of
-from stable_nalu.result.ranking import (
+from stable_nalu.result.board import (
     OPERATIONS,
     RULES,
     Entry,
@@ -33,8 +31,8 @@ from stable_nalu.result.ranking import (
     placed,
     tuned_entries,
 )
-from stable_nalu.result.records import cells_of
-from stable_nalu.result.stored import DATA, sessions_of
+from stable_nalu.result.document import number, points, rate
+from stable_nalu.result.stored import DATA, formulas_of, sessions_of
 from stable_nalu.result.submission import Submission, submissions
 from stable_nalu.statistics.intervals import holm, paired_difference, sign_test
 from stable_nalu.statistics.setups import LEVEL

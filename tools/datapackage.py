@@ -14,13 +14,12 @@ from typing import Any
 from stable_nalu import __version__
 from stable_nalu.arena.contest import IDENTITY
 from stable_nalu.errors import UsageError
+from stable_nalu.files import cells_of
 from stable_nalu.paper.experiment import Experiment
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.papers import Paper
-from stable_nalu.result.formulas import CURVES, formulas_of
 from stable_nalu.result.judged import label_of, measure_of
-from stable_nalu.result.records import cells_of, file_of
-from stable_nalu.result.stored import DATA, cost_of, path_of
+from stable_nalu.result.stored import CURVES, DATA, cost_of, file_of, formulas_of, path_of
 
 from .atlas import NUDGED
 

@@ -27,8 +27,8 @@ from stable_nalu.papers import STUDIES
 from stable_nalu.process import begin
 from stable_nalu.result.document import filled
 from stable_nalu.result.judged import cut_short
+from stable_nalu.result.pipeline import Folders, OtherTable, other_tables
 from stable_nalu.result.stored import DATA, kept_keys, read
-from stable_nalu.result.tables import Folders, OtherTable, other_tables
 from stable_nalu.script import ScriptParser, exit_code
 
 from .finding import finding

@@ -11,8 +11,7 @@ from stable_nalu.files import with_part
 from stable_nalu.machine import CHECKOUT
 from stable_nalu.result.compare import CHOSEN, WITHIN_POINTS, equivalence
 from stable_nalu.result.document import UNKNOWN, plain, points, rate, table
-from stable_nalu.result.records import read_records
-from stable_nalu.result.stored import DATA
+from stable_nalu.result.stored import DATA, read_records
 from stable_nalu.statistics.intervals import Estimate, difference, wilson
 
 from .drawing import Mark, draw

@@ -9,11 +9,17 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from stable_nalu.errors import UsageError
+from stable_nalu.files import cells_of
 from stable_nalu.paper.experiment import Experiment
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.result.listing import seconds_here
-from stable_nalu.result.records import Verified, cells_of, digest_of, file_of, read_records
-from stable_nalu.result.stored import path_of
+from stable_nalu.result.stored import (
+    Verified,
+    digest_of,
+    file_of,
+    path_of,
+    read_records,
+    seconds_here,
+)
 from stable_nalu.script import duration
 
 NOTES, REASONS = "notes.md", "not_run.csv"

@@ -28,6 +28,7 @@ from stable_nalu.paper.experiment import Experiment, seeds_text
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.paper.published import published_seeds
 from stable_nalu.papers import MODULES, STUDIES, Paper
+from stable_nalu.result.command import UNSHOWN
 from stable_nalu.result.compare import CHOSEN, places, steps_of
 from stable_nalu.result.document import (
     UNKNOWN,
@@ -40,9 +41,15 @@ from stable_nalu.result.document import (
     render,
 )
 from stable_nalu.result.judged import TEST_ERROR, cut_short
-from stable_nalu.result.listing import UNSHOWN, seconds_here
-from stable_nalu.result.records import ALONE, Session
-from stable_nalu.result.stored import DATA, kept_keys, read, sessions_of
+from stable_nalu.result.stored import (
+    ALONE,
+    DATA,
+    Session,
+    kept_keys,
+    read,
+    seconds_here,
+    sessions_of,
+)
 from stable_nalu.script import duration
 from stable_nalu.statistics.intervals import Estimate, difference, wilson
 from stable_nalu.statistics.summary import STEP

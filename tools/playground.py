@@ -18,12 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from stable_nalu.files import atomic_text_file
+from stable_nalu.files import atomic_text_file, cells_of
 from stable_nalu.functional import NMU_BOUND, nac_bound, nau_bound, xavier_bound
 from stable_nalu.machine import CHECKOUT
 from stable_nalu.paper.index import find
 from stable_nalu.result.judged import runs_of
-from stable_nalu.result.records import cells_of
 from stable_nalu.result.run_parser import matrix_elements
 from stable_nalu.result.stored import path_of
 from stable_nalu.writer import RunRecord

@@ -20,7 +20,7 @@ from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.paper.published import published
 from stable_nalu.result import stored
 from stable_nalu.result.document import UNKNOWN, plain, rate
-from stable_nalu.result.records import origin, read_records
+from stable_nalu.result.stored import origin, read_records
 from stable_nalu.statistics.intervals import difference, wilson
 from stable_nalu.statistics.summary import solved_of
 from stable_nalu.statistics.table import groups, write_plain_frame

@@ -15,12 +15,12 @@ from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
+from stable_nalu.files import cells_of
 from stable_nalu.paper.experiment import Flags, Model, merged, words
 from stable_nalu.paper.index import find
-from stable_nalu.result.ranking import OPERATIONS, TUNED_RUNS, Entry, kept_entries
-from stable_nalu.result.records import cells_of
+from stable_nalu.result.board import OPERATIONS, TUNED_RUNS, Entry, kept_entries
+from stable_nalu.result.pipeline import Folders, write_rows
 from stable_nalu.result.submission import judged_rows
-from stable_nalu.result.tables import Folders, write_rows
 from stable_nalu.script import say
 
 SETTINGS = TUNED_RUNS.with_name("settings.csv")

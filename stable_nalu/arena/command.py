@@ -16,10 +16,9 @@ from typing import Any
 
 from stable_nalu.console import bar, plural
 from stable_nalu.errors import OptionError, UsageError
-from stable_nalu.files import locked
+from stable_nalu.files import cells_of, locked
 from stable_nalu.machine import processor, tool
 from stable_nalu.options.kinds import integer, number, seeds
-from stable_nalu.result.records import cells_of
 from stable_nalu.script import ScriptParser, exit_code, say, unknown_choice
 from stable_nalu.statistics.table import in_columns
 

@@ -26,8 +26,8 @@ import numpy as np
 import sympy
 
 from stable_nalu.errors import in_words
+from stable_nalu.files import cells_of
 from stable_nalu.inspection.formula import ALGEBRA, CLOSE
-from stable_nalu.result.records import cells_of
 
 TRAINING, VALIDATION, TEST, PROBES = 1024, 1024, 4096, 16
 """Rows that are trained on, that settings and restarts are chosen by, of each test, and those

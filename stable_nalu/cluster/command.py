@@ -18,10 +18,18 @@ from stable_nalu.process import begin
 from stable_nalu.script import ScriptParser, command_of, exit_code, say
 
 from .challenger import challenger_of
-from .job_script import JOB_SCRIPTS, JobScript, find_job
-from .local import run_shards
-from .shard import Shard, State, pending, shards, train_shards
-from .site import SCHEDULERS, Site, read_site, render_job, submit, time_limit
+from .jobs import (
+    JOB_SCRIPTS,
+    SCHEDULERS,
+    JobScript,
+    Site,
+    find_job,
+    read_site,
+    render_job,
+    submit,
+    time_limit,
+)
+from .shard import Shard, State, pending, run_shards, shards, train_shards
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -1,20 +1,24 @@
 """A layer beside the published ones: `reproduce.py KEY --layer-type NAME`, or `challenge`.
 
-Only the layer is trained, in the setting of each figure. Its rivals are the kept results.
+Only the layer is trained, in the setting of each figure. Its rivals are the kept results. A page
+tells what was compared, under which setting, and how it came out.
 """
 
 from __future__ import annotations
 
 import argparse
 import resource
-from collections.abc import Sequence
+import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from stable_nalu.cluster.challenger import Challenger, challenger_of
+from stable_nalu.cluster.challenger import KEY, Challenger, challenger_of
 from stable_nalu.cluster.shard import Shard, how_to_run, pending, refuse_running, train_shards
 from stable_nalu.console import plural, shown
 from stable_nalu.errors import OptionError, UsageError
+from stable_nalu.files import atomic_text_file
 from stable_nalu.machine import cores
 from stable_nalu.paper.experiment import (
     ITERATION_FLAG,
@@ -22,17 +26,26 @@ from stable_nalu.paper.experiment import (
     Experiment,
     Model,
     merged,
+    seeds_text,
+    words,
 )
 from stable_nalu.paper.index import find
-from stable_nalu.script import say
+from stable_nalu.script import command_of, duration, say
+from stable_nalu.statistics.intervals import ALIKE, BETTER, WORSE
+from stable_nalu.statistics.setups import below
 
 from .board import submitted
-from .challenge_page import Chapter, Page, ranks, write
-from .duel import Contest, same_runs
+from .compare import ALL_POINTS
+from .document import UNKNOWN, as_svg, estimated, filled, number, plain, points, rate, render
+from .duel import RANKED_BY, Contest, Standing, same_runs
 from .judged import judged_runs, runs_of
-from .records import Stopwatch, add_sessions, read_sessions
-from .stored import path_of, read
-from .tables import Folders, chosen_models, export, show_training
+from .pipeline import Folders, chosen_models, export, show_training
+from .stored import Session, Stopwatch, add_sessions, path_of, read, read_sessions
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
 
 FIGURES = (
     *(f"benchmark_sltr_{operation}" for operation in ("add", "sub", "mul", "div")),
@@ -163,3 +176,272 @@ def _contest(plan: PlannedContest, space: Folders, arguments: argparse.Namespace
         keys = [rival.key for rival in experiment.models]
         parts.append(same_runs(own, kept.loc[kept["model"].isin(keys)], experiment.key))
     return Contest(experiment, model.label, pd.concat(parts, ignore_index=True))
+
+
+TEMPLATE = Path(__file__).with_name("challenge.md")
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """A challenger in a figure: how it was trained, and the contest."""
+
+    commands: Sequence[Command]
+    contest: Contest
+
+    @property
+    def key(self) -> str:
+        """Return the key of the figure."""
+        return self.contest.experiment.key
+
+
+@dataclass(frozen=True)
+class Page:
+    """All that the page tells.
+
+    refused: why the challenger cannot be trained for a figure, by the key of that.
+    """
+
+    challenger: Challenger
+    chapters: Sequence[Chapter]
+    sessions: Sequence[Session]
+    refused: Mapping[str, str]
+
+
+def write(page: Page, folder: Path, formats: Sequence[str]) -> list[Path]:
+    """Write the page as HTML and Markdown, with pictures and tables, and return the paths."""
+    from stable_nalu.figure.style import drawing, save
+    from stable_nalu.statistics.table import write_plain_frame
+
+    pictures: dict[str, str] = {}
+    written, chapters = [], []
+    for chapter in page.chapters:
+        own = {}
+        with drawing():
+            for operation, figure in figures(chapter.contest, page.challenger.drawn).items():
+                name = "_".join(filter(None, (chapter.key, operation)))
+                own[f"pictures/{name}.svg"] = as_svg(figure)
+                written += save(figure, folder / "figures", name, formats)
+        for name, table in tables(chapter.contest).items():
+            written.append(folder / "tables" / f"{chapter.key}_{name}.csv")
+            write_plain_frame(written[-1], table)
+        chapters.append(_told(chapter, page.challenger) | {"pictures": list(own)})
+        pictures |= own
+    text = _text(page, chapters)
+    files = {"README.md": text, "index.html": render(text, pictures), **pictures}
+    source = page.challenger.source if page.challenger.file else None
+    if source is not None:
+        files[Path(source.path).name] = source.source
+    for name, content in files.items():
+        with atomic_text_file(folder / name) as file:
+            file.write(content)
+    return [folder / "README.md", folder / "index.html", *written]
+
+
+def ranks(page: Page) -> list[str]:
+    """Return per figure how the challenger ranks by its success rate, and that rate."""
+    told = [(chapter.key, _overview(chapter)) for chapter in page.chapters]
+    return [f"{key}: rank {o['rank']}, solved {o['success rate']}" for key, o in told]
+
+
+def figures(contest: Contest, drawn: str | None = None) -> dict[str, Figure]:
+    """Draw all layers in one figure, or in one per operation, by the operation or no name.
+
+    drawn: the challenger's label in figures, where that is not the one in texts.
+    """
+    from stable_nalu.figure.panels import Panels, draw
+    from stable_nalu.figure.runs import Reduced, estimate
+    from stable_nalu.figure.style import drawable
+    from stable_nalu.paper.drawing import Runs
+    from stable_nalu.statistics.setups import PUBLISHED
+
+    x = contest.experiment.parameter
+    x = x if x in contest.runs else "interpolation.range"
+    shown = contest.labels
+    if drawn is not None and drawn not in shown.values():
+        shown = shown | {KEY: drawn}
+    labels = {key: drawable(label) for key, label in shown.items()}
+    runs = contest.runs.assign(
+        model=[labels[key] for key in contest.runs["model"]],
+        solved=contest.runs["solved"].astype(bool),
+    )
+    operations = list(dict.fromkeys(runs["operation"])) if x != "operation" else [None]
+    found = {}
+    for operation in operations:
+        own = runs if operation is None else runs.loc[runs["operation"] == operation]
+        part = Panels(Runs(x), x.replace(".", " ").capitalize())
+        reduced = Reduced(own, tuple(labels.values()), ())
+        summary = estimate(own, list(dict.fromkeys(part.grouping)), PUBLISHED)
+        name = str(operation) if len(operations) > 1 else ""
+        found[name] = draw(part, reduced, summary)
+    return found
+
+
+def tables(contest: Contest) -> dict[str, pd.DataFrame]:
+    """Return the standings and the tests as tables, by name."""
+    import pandas as pd
+
+    standings = [
+        {
+            "layer": s.label,
+            "point": s.point,
+            "runs": s.runs,
+            "threshold": s.threshold,
+            "solved": s.solved,
+        }
+        | {f"rank.{measure.replace(' ', '.')}": rank for measure, rank in s.ranks.items()}
+        | s.summary
+        for s in contest.standings
+    ]
+    tests = [
+        {
+            "rival": d.label,
+            "pairs": d.test.pairs,
+            "only.challenger": d.test.won,
+            "only.rival": d.test.lost,
+            "difference": d.test.difference.mean,
+            "difference.lower": d.test.difference.lower,
+            "difference.upper": d.test.difference.upper,
+            "p": d.test.p,
+            "p.holm": d.p,
+            "verdict": d.verdict,
+        }
+        for d in contest.duels
+    ]
+    return {"standings": pd.DataFrame(standings), "tests": pd.DataFrame(tests)}
+
+
+def _text(page: Page, chapters: Sequence[Mapping[str, Any]]) -> str:
+    duels = [(chapter.key, duel) for chapter in page.chapters for duel in chapter.contest.duels]
+    unfair = dict.fromkeys((key, *duel.test.lengths) for key, duel in duels if not duel.fair)
+    return filled(
+        TEMPLATE,
+        challenger=page.challenger,
+        unfair=[f"{key}: rivals {theirs:,} iterations, here {n:,}" for key, n, theirs in unfair],
+        longer="rivals" if any(theirs > ours for _, ours, theirs in unfair) else "it",
+        overview=[_overview(chapter) for chapter in page.chapters],
+        refused=page.refused,
+        setting=_setting(page.challenger, page.sessions),
+        over=shlex.join(words(page.challenger.training)),
+        chapters=chapters,
+        standings=_standings,
+        duels=_duels,
+        matrices=_matrices,
+    )
+
+
+def _overview(chapter: Chapter) -> dict[str, str]:
+    contest = chapter.contest
+    (own, *others) = [s for s in contest.standings if s.point == ALL_POINTS]
+    by = {v: [d.label for d in contest.duels if d.verdict == v] for v in (BETTER, WORSE, ALIKE)}
+    better, worse, alike = (plain(", ".join(names)) or UNKNOWN for names in by.values())
+    fair = all(duel.fair for duel in contest.duels)
+    return {
+        "figure": f"[{plain(contest.experiment.title)}](#{chapter.key})",
+        "runs": str(own.runs),
+        "success rate": rate(own.solved, own.runs),
+        "rank": f"{own.ranks['success rate']} of {len(others) + 1}" if fair else UNKNOWN,
+        "better than": better,
+        "worse than": worse,
+        "no difference": alike,
+    }
+
+
+def _setting(challenger: Challenger, sessions: Sequence[Session]) -> list[dict[str, str]]:
+    """Tell what was trained, by what, and at which cost."""
+    spent = sum(session.cpu_seconds for session in sessions)
+    trained = sum(session.runs for session in sessions)
+    source = challenger.source
+    cells = {
+        "layer": challenger.layer_type,
+        "paper": challenger.paper,
+        "file": Path(source.path).name if source else "",
+        "SHA-256 of the file": source.sha256 if source else "",
+        "options of the layer": " ".join(challenger.options),
+        "flags over those of the figures": shlex.join(words(challenger.training)),
+        "cost": f"{trained:,} runs in {duration(spent)} of CPU time",
+    }
+    if sessions:
+        last = max(sessions, key=lambda session: session.began)
+        cells |= {
+            "versions": last.versions,
+            "revision of stable-nalu": last.git_revision,
+            "trained last": f"{last.began[:16].replace('T', ' ')} UTC",
+        }
+    return [{"what": name, "value": plain(text) or UNKNOWN} for name, text in cells.items()]
+
+
+def _told(chapter: Chapter, challenger: Challenger) -> dict[str, Any]:
+    contest = chapter.contest
+    shown = "; ".join(f"{s.paper.title}, {s.number}" for s in contest.experiment.shown)
+    seeds = seeds_text({int(seed) for seed in contest.runs["seed"]})
+    limit = below(contest.runs["threshold"])
+
+    def beside(word: str) -> str:
+        """Return a word, and of the layer's file the name of its copy beside the page."""
+        return Path(word).name if challenger.file and word == str(challenger.file) else word
+
+    return {
+        "key": chapter.key,
+        "contest": contest,
+        "about": f"{shown}. Seeds {seeds}. Solved: test error {limit}.",
+        "commands": [command_of(*map(beside, command.line)) for command in chapter.commands],
+    }
+
+
+def _standings(contest: Contest) -> list[dict[str, str]]:
+    """Return how all layers stand at all points together, the best success rate first."""
+    rows = []
+    of_all = [s for s in contest.standings if s.point == ALL_POINTS]
+    for one in sorted(of_all, key=lambda s: s.ranks["success rate"] or 0):
+        means = (estimated(one.summary, name) for name in ("converged.at", "sparse.error"))
+        cells = zip((rate(one.solved, one.runs), *means), one.ranks.items(), strict=True)
+        texts = {name: text if rank is None else f"{text} ({rank})" for text, (name, rank) in cells}
+        rows.append({"layer": _name(one.label, contest), **texts})
+    return rows
+
+
+def _name(label: str, contest: Contest) -> str:
+    """Return a label, that of the challenger in bold."""
+    return f"**{plain(label)}**" if label == contest.label else plain(label)
+
+
+def _duels(contest: Contest) -> list[dict[str, str]]:
+    return [
+        {
+            "rival": plain(duel.label),
+            "pairs": str(duel.test.pairs),
+            "only the challenger solved": str(duel.test.won),
+            "only the rival solved": str(duel.test.lost),
+            "difference": points(duel.test.difference),
+            "p": number(duel.test.p),
+            "p by Holm": number(duel.p),
+            "the challenger is": duel.verdict,
+        }
+        for duel in contest.duels
+    ]
+
+
+def _matrices(contest: Contest) -> list[tuple[str, list[dict[str, str]]]]:
+    """Return a table of every measure, of layers by points, with the ranks at each point."""
+    at = {(s.label, s.point): s for s in contest.standings}
+    points = list(dict.fromkeys(s.point for s in contest.standings if s.point != ALL_POINTS))
+    return [
+        (
+            measure.capitalize(),
+            [
+                {"layer": _name(label, contest)}
+                | {plain(p): _cell(at.get((label, p)), measure, column) for p in points}
+                for label in contest.labels.values()
+            ],
+        )
+        for measure, (column, _) in RANKED_BY.items()
+        if points
+    ]
+
+
+def _cell(found: Standing | None, measure: str, column: str) -> str:
+    if found is None or found.ranks[measure] is None:
+        return UNKNOWN
+    is_rate = measure == "success rate"
+    text = f"{found.solved}/{found.runs}" if is_rate else number(found.summary[column])
+    return f"{text} ({found.ranks[measure]})"

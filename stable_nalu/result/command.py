@@ -1,4 +1,4 @@
-"""Read the command line of a reproduction and do what it asks for."""
+"""The command `reproduce`, and the list of all experiments with what each would cost here."""
 
 from __future__ import annotations
 
@@ -9,15 +9,70 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from stable_nalu.errors import OptionError
+from stable_nalu.files import table_rows
 from stable_nalu.machine import cores, is_checkout, tool
 from stable_nalu.options.flags import add_layer_flags
 from stable_nalu.options.kinds import integer, seeds
-from stable_nalu.paper.index import find
-from stable_nalu.script import EXIT_INTERRUPTED, EXIT_REQUEUE, ScriptParser, exit_code
+from stable_nalu.paper.experiment import Experiment
+from stable_nalu.paper.index import EXPERIMENTS, find
+from stable_nalu.papers import STUDIES
+from stable_nalu.script import EXIT_INTERRUPTED, EXIT_REQUEUE, ScriptParser, duration, exit_code
 
-from .pipeline import Request, report, show_commands, train
-from .stored import DATA
-from .tables import Folders, chosen_models
+from .pipeline import Folders, Request, chosen_models, report, show_commands, train
+from .stored import DATA, path_of, seconds_here
+
+UNSHOWN = "Runs that no figure shows"
+
+
+def time_here(experiment: Experiment, cores: int) -> str:
+    """Return that time in words."""
+    seconds = seconds_here(experiment, cores)
+    return "time unknown" if seconds is None else duration(seconds)
+
+
+def listing(cores: int, data: Path = DATA) -> str:
+    """Return every experiment under the papers that show it, then those that no paper shows.
+
+    data: the folder of kept results.
+    """
+    lines: list[str] = []
+    for paper in STUDIES:
+        shown = {
+            e.key: [s.number for s in e.shown if s.paper == paper] for e in EXPERIMENTS.values()
+        }
+        if any(shown.values()):
+            lines.append(f"{paper.title} ({paper.reference})")
+            for experiment in EXPERIMENTS.values():
+                if numbers := shown[experiment.key]:
+                    lines += _lines(experiment, ", ".join(numbers), cores, data)
+            lines.append("")
+    lines.append(UNSHOWN)
+    for experiment in EXPERIMENTS.values():
+        if not experiment.shown:
+            lines += _lines(experiment, "", cores, data)
+    return "\n".join(lines) + "\n"
+
+
+def _lines(experiment: Experiment, numbers: str, cores: int, data: Path) -> list[str]:
+    place = f"{numbers}: " if numbers else ""
+    head = f"  {experiment.key}\n      {place}{experiment.title}"
+    if not experiment.models:
+        return [f"{head}\n      {experiment.note}"]
+    keys = ", ".join(model.key for model in experiment.models)
+    size = f"{experiment.runs} runs x {lengths(experiment)} iterations"
+    told = f"{head}\n      {size}, {time_here(experiment, cores)}; models {keys}"
+    path = path_of(experiment.key, data)
+    if not path.exists():
+        return [told]
+    kept = sum(1 for _ in table_rows(path)) - 1
+    return [f"{told}\n      kept results of {kept} runs: {path}"]
+
+
+def lengths(experiment: Experiment) -> str:
+    """Return `50,000`, or the shortest and the longest of the runs as `50,000 to 100,000`."""
+    each = sorted({m.length(variant) for m in experiment.models for variant in m.variants})
+    return " to ".join(f"{length:,}" for length in dict.fromkeys((each[0], each[-1])))
+
 
 VERIFYING = ("rows", "line", "verify_seed")
 CHALLENGER = {"layer_type", "layer_file", "layer_option", "training", "submit"}
@@ -32,8 +87,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     def obey() -> int:
         if arguments.list:
-            from .listing import listing
-
             sys.stdout.write(listing(cores(), arguments.data))
             return 0
         if arguments.key is None and not arguments.report:

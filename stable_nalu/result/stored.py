@@ -1,23 +1,218 @@
-"""Compact results that are kept: `<key>.csv`, one row per run, from which every number follows."""
+"""Compact results that are kept: `<key>.csv`, one row per run, from which every number follows.
+
+Beside them is what the runs cost, by which the cost of others is estimated; which rows were trained
+again (`verified.csv`); and what networks compute, and why runs failed (`formula/<key>.csv`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import csv
+import functools
+import hashlib
+import json
+import resource
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from datetime import UTC, datetime
+from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from stable_nalu.cluster.shard import State, state_of
+from stable_nalu.console import bar
 from stable_nalu.errors import OptionError, UsageError
-from stable_nalu.files import locked
-from stable_nalu.machine import data_file, tensorboard_root
-from stable_nalu.paper.experiment import ExpectedRun, Experiment
+from stable_nalu.files import atomic_text_file, cells_of, locked
+from stable_nalu.machine import data_file, processor, tensorboard_root
+from stable_nalu.paper.experiment import MEASURED, ExpectedRun, Experiment, Model, merged
 from stable_nalu.paper.index import EXPERIMENTS
+from stable_nalu.statistics.table import write_plain_frame
+from stable_nalu.task import ARITHMETIC
+from stable_nalu.writer.run_folder import RunRecord
 
-from .judged import compact, identifying, outcome_columns, point_columns
-from .records import Session, add_sessions, read_sessions
+from .judged import compact, identifying, identity_of, options_of, outcome_columns, point_columns
 
 if TYPE_CHECKING:
     import pandas as pd
+    from _typeshed import DataclassInstance
+
+
+Record = TypeVar("Record", bound="DataclassInstance")
+
+_READ: dict[str, Callable[[str], object]] = {
+    "int": int,
+    "float": float,
+    "str": str,
+    "int | None": lambda cell: int(cell) if cell else None,
+}
+"""Types of columns, as they are written in the dataclass -> how a cell is read."""
+
+
+def read_records(kind: type[Record], path: Path) -> list[Record]:
+    """Read all records of a file; there are none where there is no file."""
+    if not path.exists():
+        return []
+    readers = {field.name: _READ[str(field.type)] for field in fields(kind)}
+    rows = cells_of(path)
+    if rows and rows[0].keys() != readers.keys():
+        raise UsageError(f"{path}: its columns are not {', '.join(readers)}")
+    return [_record(kind, readers, cells, f"{path}: row {i}") for i, cells in enumerate(rows, 1)]
+
+
+def _record(
+    kind: type[Record],
+    readers: Mapping[str, Callable[[str], object]],
+    cells: Mapping[str, str],
+    place: str,
+) -> Record:
+    values = {}
+    for name, read in readers.items():
+        try:
+            values[name] = read(cells[name])
+        except ValueError:
+            raise UsageError(f"{place}: column {name} holds {cells[name]!r}, no number") from None
+    return kind(**values)
+
+
+def write_records(path: Path, records: Sequence[DataclassInstance]) -> None:
+    """Write a file of records, of which there is at least one."""
+    with atomic_text_file(path) as file:
+        names = [field.name for field in fields(records[0])]
+        writer = csv.DictWriter(file, names, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(map(asdict, records))
+
+
+def origin() -> dict[str, str]:
+    """Return what numbers were made with: packages, processor and revision, as in records."""
+    found = RunRecord.create("reproduce", {}, "")
+    made_with = {**found.versions, "processor": processor()}
+    return {
+        "versions": ", ".join(f"{name} {value}" for name, value in made_with.items()),
+        "git_revision": found.git_revision or "",
+    }
+
+
+@dataclass(frozen=True)
+class Session:
+    """One time that runs of an experiment were trained, from start to end or interruption.
+
+    began: the time in UTC, which tells sessions apart.
+    runs, run_iterations: the runs that came to their end, and their iterations.
+    cpu_seconds: of all training processes together.
+    processes: how many trained at a time, at most.
+    versions: of the packages, as text.
+    """
+
+    began: str
+    runs: int
+    run_iterations: int
+    cpu_seconds: float
+    wall_seconds: float
+    processes: int
+    versions: str
+    git_revision: str
+
+
+class Stopwatch:
+    """A stopwatch of the processes that this one starts and waits for.
+
+    whose: other processes, by the constants of `resource`.
+    """
+
+    def __init__(self, *whose: int) -> None:
+        self._whose = whose or (resource.RUSAGE_CHILDREN,)
+        self.began = datetime.now(UTC).isoformat(timespec="milliseconds")
+        self._wall, self._cpu = time.monotonic(), self._cpu_seconds()
+
+    def session(self, finished: Mapping[str, int], processes: int) -> Session:
+        """Return what was done since the stopwatch was made.
+
+        finished: the iterations of every run that came to its end.
+        """
+        return Session(
+            began=self.began,
+            runs=len(finished),
+            run_iterations=sum(finished.values()),
+            cpu_seconds=round(self._cpu_seconds() - self._cpu, 1),
+            wall_seconds=round(time.monotonic() - self._wall, 1),
+            processes=processes,
+            **origin(),
+        )
+
+    def _cpu_seconds(self) -> float:
+        used = [resource.getrusage(who) for who in self._whose]
+        return sum(one.ru_utime + one.ru_stime for one in used)
+
+
+def read_sessions(path: Path) -> list[Session]:
+    """Read all sessions of a file; there are none where there is no file."""
+    return read_records(Session, path)
+
+
+def add_sessions(path: Path, sessions: Iterable[Session]) -> None:
+    """Add sessions to a file, in order of time; one that is there already stays."""
+    new = list(sessions)
+    if not new:
+        return
+    with locked(path):
+        every = dict.fromkeys((*read_sessions(path), *new))
+        write_records(path, sorted(every, key=attrgetter("began")))
+
+
+ALONE = "alone"
+"""How a row was trained that was trained without others."""
+
+
+@dataclass(frozen=True)
+class Verified:
+    """A kept row that was trained again.
+
+    row: what tells it apart. digest: of its kept cells; those of a row that was replaced differ.
+    verify_seed: of the random choice; None for a row that was named.
+    trained: alone, or in what stack.
+    compared, equal: how many cells, and how many of them came out again.
+    ended: the time in UTC.
+    """
+
+    key: str
+    row: str
+    digest: str
+    verify_seed: int | None
+    trained: str
+    compared: int
+    equal: int
+    ended: str
+    versions: str
+    git_revision: str
+
+
+def digest_of(cells: Mapping[str, str]) -> str:
+    """Return what a kept row is known by, whatever the order of its columns."""
+    text = json.dumps(cells, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def file_of(data: Path) -> Path:
+    """Return the file of all that is known of the kept rows of a folder."""
+    return data / "verified.csv"
+
+
+def add_verified(data: Path, found: Iterable[Verified]) -> Path:
+    """Add what came of rows, and return the file.
+
+    It replaces what was known of the same digits; what is known of replaced rows stays.
+    """
+    path = file_of(data)
+    with locked(path):
+        known = read_records(Verified, path)
+        every = {(one.key, one.row, one.digest): one for one in (*known, *found)}
+        places = {key: place for place, key in enumerate(EXPERIMENTS)}
+        # The sort is stable: rows of an experiment stay in the order in which they came.
+        ordered = sorted(every.values(), key=lambda one: places.get(one.key, len(places)))
+        write_records(path, ordered)
+    return path
+
 
 DATA = data_file("docs/reproduction/data")
 
@@ -144,3 +339,157 @@ def read(key: str, data: Path = DATA) -> pd.DataFrame:
 def sessions_of(key: str, data: Path = DATA) -> list[Session]:
     """Read when and where the kept runs were trained, as far as under this key."""
     return read_sessions(cost_of(key, data))
+
+
+CURVES = "failure_curves.csv"
+"""The file of the error in the training range over the steps of one failed run of each class."""
+COLUMNS = "verdict", "formula", "largest.rounding", "proof"
+LONGEST = 120
+"""Characters of a formula that is kept; a longer one says nothing to a reader."""
+
+
+def formulas_of(key: str, data: Path) -> Path:
+    """Return the file of what the kept runs of an experiment compute."""
+    return data / "formula" / f"{EXPERIMENTS[key].stem}.csv"
+
+
+def keep_formulas(experiment: Experiment, runs: Iterable[ExpectedRun], data: Path) -> Path | None:
+    """Add what finished runs compute, and return the file; None where no run has a formula.
+
+    What is kept of the same run is replaced; of others, and of runs that still train, it stays.
+    """
+    import pandas as pd
+
+    told: dict[tuple[str, ...], dict[str, str]] = {}
+    examples: dict[str, tuple[tuple[str, ...], Path]] = {}
+    root, points = tensorboard_root(), identifying(experiment.key)
+    kept = {tuple(r[c] for c in points): r for r in cells_of(path_of(experiment.key, data))}
+    done = [run for run in runs if state_of(run, root) is State.DONE]
+    for run in bar(done, unit="runs", what="formulas"):
+        options = options_of(experiment, run) | {"model": run.model.key, "seed": run.seed}
+        identity = identity_of(experiment, options)
+        told[identity] = row = _row(root / run.name, kept.get(identity, {}))
+        examples.setdefault(row.get("failure", ""), (identity, root / run.name))
+    path = formulas_of(experiment.key, data)
+    with locked(path):
+        for row in cells_of(path) if path.exists() else []:
+            told.setdefault(tuple(row[c] for c in points), dict(list(row.items())[len(points) :]))
+        rows = [dict(zip(points, one, strict=True)) | told[one] for one in kept if told.get(one)]
+        if rows:
+            write_plain_frame(path, pd.DataFrame(rows))
+    examples.pop("", None)
+    _keep_curves(experiment, examples, data)
+    return path if rows else None
+
+
+def _keep_curves(
+    experiment: Experiment, examples: Mapping[str, tuple[tuple[str, ...], Path]], data: Path
+) -> None:
+    """Keep the curve of a failed run of each class that has none yet."""
+    import pandas as pd
+
+    from stable_nalu.inspection.failures import UNCLASSIFIED, curve
+
+    path, points = data / CURVES, identifying(experiment.key)
+    with locked(path):
+        rows: list[Mapping[str, object]] = list(cells_of(path)) if path.exists() else []
+        for why in sorted({*examples} - {UNCLASSIFIED} - {row["failure"] for row in rows}):
+            identity, folder = examples[why]
+            of = dict(zip(points, identity, strict=True))
+            run = " ".join(filter(None, (cell for name, cell in of.items() if name != "model")))
+            told = {"failure": why, "key": experiment.key, "model": of["model"], "run": run}
+            steps, errors = curve(folder)
+            pairs = zip(steps, errors, strict=True)
+            rows += [told | {"step": f"{at:.0f}", "error": f"{e:.4g}"} for at, e in pairs]
+        if rows:
+            write_plain_frame(path, pd.DataFrame(rows))
+
+
+def _row(folder: Path, kept: Mapping[str, str]) -> dict[str, str]:
+    """Return what the network of a run computes, and why it failed, if it did."""
+    from stable_nalu.inspection.failures import curve, failure
+    from stable_nalu.inspection.saved_model import load
+
+    try:
+        trained = load(folder)
+    except UsageError:
+        return {}
+    if trained.config.script not in ARITHMETIC:
+        return {}
+    try:
+        found = trained.formula()
+    except UsageError:
+        found, row = None, dict.fromkeys(COLUMNS, "")
+    else:
+        row = found.row | {"largest.rounding": f"{found.change:.3g}"}
+        row["formula"] = row["formula"] if len(row["formula"]) <= LONGEST else ""
+    failed = kept.get("solved") == "0"
+    sparsity = float(kept.get("sparse.error.max") or "nan")
+    why = (
+        failure(trained.module, trained.inside, curve(folder)[1], found, sparsity) if failed else ""
+    )
+    return row | {"failure": why} if why or found else {}
+
+
+RATES = {
+    "simple_function_static": 40_000.0,
+    "two_digit_mnist": 2.0,
+    "ST_mnist_labels": 2.0,
+    "sequential_mnist": 20.0,
+    "sequential_svhn": 3.0,
+}
+RATE_OF_SINGLE_MODULES = 100_000.0
+"""Iterations per second and core, all runs of a stack counted, where no kept cost tells: rough.
+Image networks train alone, and much faster on a GPU."""
+
+
+def seconds_here(experiment: Experiment, cores: int) -> float | None:
+    """Return the estimated time on so many cores, at the kept costs of like experiments.
+
+    The cost of the experiment itself counts first, then the rate that it states, then the cost of
+    the same task, input size and distribution, then of ever less. A measured experiment takes no
+    time that is known where only other scripts were trained so far.
+    """
+    measured = _measured()
+    total = 0.0
+    for model in experiment.models:
+        rough = RATES.get(model.script, RATE_OF_SINGLE_MODULES)
+        if experiment.criterion == MEASURED:
+            rough = RATES.get(model.script)
+        if experiment.rate is not None:
+            rate = measured.get((experiment.key,), experiment.rate)
+        else:
+            kinds = [(experiment.key,), *_kinds(model)]
+            rate = next((measured[kind] for kind in kinds if kind in measured), rough)
+        if rate is None:
+            return None
+        total += model.iterations / rate / cores
+    return total
+
+
+@functools.cache
+def _measured() -> Mapping[tuple[str, ...], float]:
+    """Return iterations per CPU second by experiment and by kind of task, from the kept costs."""
+    spent: dict[tuple[str, ...], list[float]] = {}
+    for experiment in EXPERIMENTS.values():
+        sessions = sessions_of(experiment.key)
+        iterations = sum(session.run_iterations for session in sessions)
+        if not iterations:
+            continue
+        seconds = sum(session.cpu_seconds for session in sessions)
+        kinds = [kind for model in experiment.models for kind in _kinds(model)]
+        for kind in dict.fromkeys([(experiment.key,), *kinds]):
+            total = spent.setdefault(kind, [0.0, 0.0])
+            total[0] += iterations
+            total[1] += seconds
+    return {kind: iterations / seconds for kind, (iterations, seconds) in spent.items()}
+
+
+def _kinds(model: Model) -> list[tuple[str, ...]]:
+    """Return what a model's cost depends on, from all of it to the script alone."""
+    every = [merged(model.flags, variant.flags) for variant in model.variants]
+    size = " ".join(sorted({*every[0].get("--input-size", ()), *every[0].keys() & {"--simple"}}))
+    task = " ".join(every[0].get("--operation", ()))
+    drawn = {word for one in every for word in one.get("--sample-distribution", ("uniform",))}
+    kind = (model.script, size, "uniform" if drawn == {"uniform"} else "others")
+    return [(*kind, task), kind, kind[:2], kind[:1]]

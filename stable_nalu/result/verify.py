@@ -17,10 +17,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from stable_nalu.cluster.local import run_modules
-from stable_nalu.cluster.shard import Shard, pending, refuse_running, train_shards
+from stable_nalu.cluster.shard import Shard, pending, refuse_running, run_modules, train_shards
 from stable_nalu.errors import OptionError, UsageError
-from stable_nalu.files import locked
+from stable_nalu.files import cells_of, locked
 from stable_nalu.paper.experiment import ExpectedRun, Experiment
 from stable_nalu.paper.index import find
 from stable_nalu.process import begin
@@ -30,9 +29,8 @@ from stable_nalu.writer.event_file import FILE_PREFIX
 
 from . import stored
 from .judged import identifying, judged_runs, runs_of, runs_of_rows
-from .listing import seconds_here
-from .records import ALONE, Verified, add_verified, cells_of, digest_of, origin
-from .tables import Folders, chosen_models, export, show_training, write_rows
+from .pipeline import Folders, chosen_models, export, show_training, write_rows
+from .stored import ALONE, Verified, add_verified, digest_of, origin, seconds_here
 
 ROWS = 5
 _SEED = "verify-seed"

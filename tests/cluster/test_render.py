@@ -7,8 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from stable_nalu.cluster.job_script import FOLDER, JOB_SCRIPTS, find_job
-from stable_nalu.cluster.site import Site, headers, job_name, render_job
+from stable_nalu.cluster.jobs import (
+    FOLDER,
+    JOB_SCRIPTS,
+    Site,
+    find_job,
+    headers,
+    job_name,
+    render_job,
+)
 from stable_nalu.errors import UsageError
 from stable_nalu.paper.experiment import Resources
 from tools.batch_files import batch_files, left_over

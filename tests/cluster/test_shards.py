@@ -7,7 +7,7 @@ import torch
 
 from stable_nalu.cluster import command
 from stable_nalu.cluster import shard as module
-from stable_nalu.cluster.job_script import EXPERIMENT, JOB_SCRIPTS, find_job
+from stable_nalu.cluster.jobs import EXPERIMENT, JOB_SCRIPTS, find_job
 from stable_nalu.cluster.shard import (
     MARKER,
     State,

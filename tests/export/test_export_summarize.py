@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from stable_nalu.result.records import cells_of
+from stable_nalu.files import cells_of
 from tests.exported import EXPORTED, main_of
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -5,7 +5,7 @@ import pytest
 from stable_nalu.figure.entries import all_entries
 from stable_nalu.figure.entry import Source
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.result.listing import listing
+from stable_nalu.result.command import listing
 
 # Written from the instructions of the studies and the list of their batch scripts, not from the
 # code: paper -> places and keys.

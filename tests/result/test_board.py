@@ -10,19 +10,17 @@ from pathlib import Path
 import pytest
 
 from stable_nalu.errors import UsageError
-from stable_nalu.result.board import main
+from stable_nalu.result.board import OPERATIONS, RULES, kept_entries, main, placed, thresholds
 from stable_nalu.result.command import main as reproduce
-from stable_nalu.result.fence import fenced
-from stable_nalu.result.layer_source import problems_of
-from stable_nalu.result.ranking import OPERATIONS, RULES, kept_entries, placed, thresholds
-from stable_nalu.result.referee import _unlike
+from stable_nalu.result.pipeline import write_rows
+from stable_nalu.result.referee import _unlike, fenced
 from stable_nalu.result.submission import (
     FORMULA,
     SubmissionCard,
+    problems_of,
     read_card,
     read_submission,
 )
-from stable_nalu.result.tables import write_rows
 from tests.processes import started
 
 ROOT = Path(__file__).parents[2]
@@ -226,7 +224,7 @@ def test_seeds_that_were_chosen_are_not_like_others():
 ATTACK = """
 import os, socket, subprocess, sys
 from pathlib import Path
-from stable_nalu.result.fence import answer, enter
+from stable_nalu.result.referee import answer, enter
 place = Path(sys.argv[1])
 asked = enter(place)
 said = []
@@ -273,7 +271,7 @@ def test_what_the_fence_lets_through(tmp_path, monkeypatch):
     ],
 )
 def test_limits_end_a_process(code, limits, said, tmp_path):
-    text = "import sys; from pathlib import Path; from stable_nalu.result.fence import enter\n"
+    text = "import sys; from pathlib import Path; from stable_nalu.result.referee import enter\n"
     place = "place = Path(sys.argv[1]); enter(place)\n"
     (tmp_path / "attack.py").write_text(f"{text}{place}{code}\n")
     with pytest.raises(UsageError, match=said):
@@ -286,7 +284,7 @@ def test_the_kernel_refuses_what_python_does_not_see(tmp_path):
     inside.mkdir()
     code = (
         "import ctypes, os, sys; from pathlib import Path\n"
-        "from stable_nalu.result.fence import landlock\n"
+        "from stable_nalu.result.referee import landlock\n"
         f"version = landlock(Path({str(inside)!r})); libc = ctypes.CDLL(None)\n"
         "make = lambda path: libc.open(path.encode(), os.O_WRONLY | os.O_CREAT, 0o600) >= 0\n"
         f"print(version, make({str(tmp_path / 'outside')!r}), make({str(inside / 'own')!r}))\n"

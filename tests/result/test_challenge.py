@@ -12,7 +12,7 @@ import pytest
 from stable_nalu.cluster.challenger import KEY, Challenger
 from stable_nalu.layer import nmu
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.result import challenge_page, command
+from stable_nalu.result import challenge, command
 from stable_nalu.result.challenge import FIGURES
 from stable_nalu.result.duel import Contest, same_runs
 from tests.result import made_up
@@ -116,7 +116,7 @@ def test_a_challenger_trains_in_the_setting_that_the_models_of_a_figure_share():
 
 def test_a_label_that_is_no_formula_is_drawn_as_it_stands(tmp_path):
     own, rival = runs(KEY, {"a": [1, 0], "b": [1, 1]}), runs("NMU", {"a": [1, 0], "b": [1, 1]})
-    (figure,) = challenge_page.figures(replace(contest(own, rival), label="$x_$ unit")).values()
+    (figure,) = challenge.figures(replace(contest(own, rival), label="$x_$ unit")).values()
     figure.savefig(tmp_path / "figure.png")
     texts = [text.get_text() for text in figure.legends[0].get_texts()]
     assert texts == [r"\$x_\$ unit", "NMU"], "of which matplotlib leaves out the backslashes"
@@ -139,7 +139,7 @@ def test_a_file_and_its_options_reach_the_training_command(tmp_path):
     assert (model.label, challenger.paper) == ("Spooled unit", "Me 2026, Spools")
     own, rival = runs(KEY, {"a": [1, 0], "b": [1, 1]}), runs("NMU", {"a": [1, 0], "b": [1, 1]})
     found = replace(contest(own, rival), label=model.label)
-    (figure,) = challenge_page.figures(found, challenger.drawn).values()
+    (figure,) = challenge.figures(found, challenger.drawn).values()
     texts = [text.get_text() for text in figure.legends[0].get_texts()]
     assert texts == [r"$\mathrm{SPU}_x$", "NMU"]
     assert challenger.source.sha256 == hashlib.sha256(LAYER.encode()).hexdigest()

@@ -12,15 +12,15 @@ from stable_nalu.cluster import command as batch
 from stable_nalu.errors import UsageError
 from stable_nalu.figure import entries
 from stable_nalu.figure.entry import KINDS, PartKind, Product
+from stable_nalu.files import cells_of
 from stable_nalu.paper.drawing import Drawing, Series, sketch
 from stable_nalu.paper.experiment import Measure
 from stable_nalu.paper.index import EXPERIMENTS, find
 from stable_nalu.paper.published import PublishedMeasure
 from stable_nalu.papers import TRASK_2018
 from stable_nalu.result import command, judged, stored
+from stable_nalu.result.command import listing
 from stable_nalu.result.compare import Numbers, measured_points
-from stable_nalu.result.listing import listing
-from stable_nalu.result.records import cells_of
 from stable_nalu.statistics.intervals import Pairs
 from tests.result.made_up import SESSION
 from tests.result.tiny import KEY, TEST, TINY, VALID, in_this_process, tiny  # noqa: F401

@@ -4,14 +4,13 @@ from contextlib import ExitStack
 
 import pytest
 
-from stable_nalu.files import shared_lock
+from stable_nalu.files import cells_of, shared_lock
 from stable_nalu.machine import tensorboard_root
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.paper.published import published, same_point
 from stable_nalu.result import command, pipeline
+from stable_nalu.result.command import listing
 from stable_nalu.result.judged import runs_of
-from stable_nalu.result.listing import listing
-from stable_nalu.result.records import cells_of
 from stable_nalu.script import duration
 from stable_nalu.writer.run_folder import LOCK_NAME, RunFolder, RunRecord
 

@@ -9,9 +9,9 @@ import time
 
 import pytest
 
+from stable_nalu.files import cells_of
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result import command, stored
-from stable_nalu.result.records import cells_of
 
 RETRAIN = os.environ.get("RETRAIN", "")
 TURN = int(RETRAIN) if RETRAIN.isdecimal() else int(time.time() // (7 * 24 * 3600))

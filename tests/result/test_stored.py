@@ -11,14 +11,21 @@ import pandas as pd
 import pytest
 
 from stable_nalu.errors import OptionError, UsageError
+from stable_nalu.files import cells_of
 from stable_nalu.inspection.saved_model import formula
 from stable_nalu.machine import CHECKOUT
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result import command, stored
-from stable_nalu.result.formulas import formulas_of, keep_formulas
+from stable_nalu.result.command import listing
 from stable_nalu.result.judged import TEST_ERROR, compact, identifying, runs_of
-from stable_nalu.result.listing import listing, seconds_here
-from stable_nalu.result.records import Stopwatch, add_sessions, cells_of, read_sessions
+from stable_nalu.result.stored import (
+    Stopwatch,
+    add_sessions,
+    formulas_of,
+    keep_formulas,
+    read_sessions,
+    seconds_here,
+)
 from tests.result.made_up import SESSION, write
 
 KEY = "robust-batch-snmu"

@@ -9,7 +9,7 @@ import pytest
 
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result import command, stored
-from stable_nalu.result.records import Verified, add_verified, digest_of
+from stable_nalu.result.stored import Verified, add_verified, digest_of
 from tests.result.made_up import write
 from tools.notes import replaced, verified_of
 

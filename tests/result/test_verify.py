@@ -6,10 +6,9 @@ import re
 
 import pytest
 
-from stable_nalu.files import locked
+from stable_nalu.files import cells_of, locked
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result import command, stored, verify
-from stable_nalu.result.records import cells_of
 from stable_nalu.script import EXIT_REQUEUE
 from tests.result.made_up import write
 from tests.result.tiny import KEY as TINY

@@ -10,8 +10,8 @@ from stable_nalu.network import SingleLayerNetwork
 from stable_nalu.paper.experiment import expected_runs
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result.judged import compact, judged_runs, runs_of
+from stable_nalu.result.pipeline import Folders, other_tables
 from stable_nalu.result.stored import DATA, add, kept_keys, read
-from stable_nalu.result.tables import Folders, other_tables
 from tests.figure.drawing import FAILED, FAST, means, metrics, solved_at
 from tests.result.made_up import write
 from tools import gallery

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 import stable_nalu as sn
+from stable_nalu.files import cells_of
 from stable_nalu.functional import Regualizer
-from stable_nalu.result.records import cells_of
 from stable_nalu.result.stored import path_of
 from stable_nalu.statistics.intervals import wilson
 from tests.processes import started
