@@ -27,7 +27,7 @@ PAPERS: Commands = {
     "list": ("result.command:main", "Name the figures and tables that can be made."),
     "reproduce": ("result.command:main", "Reproduce a figure or table from its key."),
     "board": ("result.board:main", "Submit a layer to the board, or check a submission."),
-    "batch": ("cluster.command:main", "Train an experiment in shards, here or as an array job."),
+    "batch": ("result.batch:main", "Train an experiment in shards, here or as an array job."),
     "plot": ("figure.command:plot_command", "Draw figures of the papers, or of your own runs."),
     "weight_distribution": (
         "figure.command:weights_command",

@@ -163,7 +163,7 @@ def _fork_workers() -> None:
 
 def fork_shards() -> None:
     """Let processes that a script starts for its shards be forks, too."""
-    from stable_nalu.cluster import shard
+    from stable_nalu.result import shard
 
     shard._start = _Shard
 

@@ -31,7 +31,7 @@ LEFT_OUT = {
     r"\. \.venv/bin/activate": "changes the shell that it is typed into",
     r"python3 -m pip install .*": "installs the package",
     r"tensorboard .*": "serves pages until it is stopped",
-    r".* --scheduler (slurm|lsf)\b.*": "needs a cluster; see tests/cluster",
+    r".* --scheduler (slurm|lsf)\b.*": "needs a cluster; see tests/result/test_slurm.py",
     r".*\bpython -m benchmarks.*": "measures speed, for minutes",
     r".* --digit-source mnist .*|.*/reproduce\.py nalu/table[24].*": "needs MNIST",
     r".* experiments/sequential_(mnist|svhn)\.py (?!.*source digits).*": "needs MNIST or SVHN",

@@ -253,7 +253,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from stable_nalu.cluster.jobs import find_job
+from stable_nalu.result.jobs import find_job
 from stable_nalu.paper.experiment import expected_runs
 from stable_nalu.paper.index import find
 from stable_nalu.paper.published import published

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from jinja2 import Template
 
-from stable_nalu.cluster.jobs import FOLDER, JOB_SCRIPTS, JobScript, Site, headers
-from stable_nalu.cluster.shard import shards
+from stable_nalu.result.jobs import FOLDER, JOB_SCRIPTS, JobScript, Site, headers
+from stable_nalu.result.shard import shards
 
 TEMPLATE = Path(__file__).parent / "templates" / "batch.sh"
 """It finds the project: a batch system runs a copy of the file, from where it was submitted."""

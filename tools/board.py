@@ -22,7 +22,8 @@ from stable_nalu.layer import entries
 from stable_nalu.machine import CHECKOUT
 from stable_nalu.paper.index import find
 from stable_nalu.paper.sweeps import INTERPOLATION_ORDER
-from stable_nalu.result.board import (
+from stable_nalu.result.document import number, points, rate
+from stable_nalu.result.ranking import (
     OPERATIONS,
     RULES,
     Entry,
@@ -31,7 +32,6 @@ from stable_nalu.result.board import (
     placed,
     tuned_entries,
 )
-from stable_nalu.result.document import number, points, rate
 from stable_nalu.result.stored import DATA, formulas_of, sessions_of
 from stable_nalu.result.submission import Submission, submissions
 from stable_nalu.statistics.intervals import holm, paired_difference, sign_test

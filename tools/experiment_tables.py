@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from stable_nalu.cluster.jobs import JOB_SCRIPTS
 from stable_nalu.files import table_rows, with_part
 from stable_nalu.machine import CHECKOUT
 from stable_nalu.paper.experiment import Experiment
@@ -13,6 +12,7 @@ from stable_nalu.paper.index import EXPERIMENTS, find
 from stable_nalu.papers import MISTRY_2022_DIVISION, MISTRY_2022_ROBUST, STUDIES, Paper
 from stable_nalu.result.command import UNSHOWN
 from stable_nalu.result.document import table
+from stable_nalu.result.jobs import JOB_SCRIPTS
 from stable_nalu.script import command_of
 
 from .layer_table import linked

@@ -14,12 +14,12 @@ from typing import Any
 import pandas as pd
 import torch
 
-from stable_nalu.cluster.shard import shards, train_shards
 from stable_nalu.files import cells_of
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.process import begin
 from stable_nalu.result.judged import identifying, judged_runs, runs_of
 from stable_nalu.result.pipeline import Folders, export
+from stable_nalu.result.shard import shards, train_shards
 from stable_nalu.result.stored import DATA, formulas_of, keep, keep_formulas
 from stable_nalu.statistics.table import write_plain_frame
 from stable_nalu.training import loop

@@ -18,8 +18,8 @@ from tempfile import TemporaryDirectory
 from stable_nalu.files import cells_of
 from stable_nalu.paper.experiment import Flags, Model, merged, words
 from stable_nalu.paper.index import find
-from stable_nalu.result.board import OPERATIONS, TUNED_RUNS, Entry, kept_entries
 from stable_nalu.result.pipeline import Folders, write_rows
+from stable_nalu.result.ranking import OPERATIONS, TUNED_RUNS, Entry, kept_entries
 from stable_nalu.result.submission import judged_rows
 from stable_nalu.script import say
 

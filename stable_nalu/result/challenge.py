@@ -14,8 +14,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stable_nalu.cluster.challenger import KEY, Challenger, challenger_of
-from stable_nalu.cluster.shard import Shard, how_to_run, pending, refuse_running, train_shards
 from stable_nalu.console import plural, shown
 from stable_nalu.errors import OptionError, UsageError
 from stable_nalu.files import atomic_text_file
@@ -35,11 +33,13 @@ from stable_nalu.statistics.intervals import ALIKE, BETTER, WORSE
 from stable_nalu.statistics.setups import below
 
 from .board import submitted
+from .challenger import KEY, Challenger, challenger_of
 from .compare import ALL_POINTS
 from .document import UNKNOWN, as_svg, estimated, filled, number, plain, points, rate, render
-from .duel import RANKED_BY, Contest, Standing, same_runs
 from .judged import judged_runs, runs_of
 from .pipeline import Folders, chosen_models, export, show_training
+from .ranking import RANKED_BY, Contest, Standing, same_runs
+from .shard import Shard, how_to_run, pending, refuse_running, train_shards
 from .stored import Session, Stopwatch, add_sessions, path_of, read, read_sessions
 
 if TYPE_CHECKING:

@@ -14,12 +14,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stable_nalu.cluster.shard import how_to_run
 from stable_nalu.paper.experiment import ExpectedRun, Experiment, Measure, Model, expected_runs
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.statistics.names import config_columns, expand_name
 from stable_nalu.statistics.table import numeric, read_table, require
 from stable_nalu.task import SCRIPTS
+
+from .shard import how_to_run
 
 if TYPE_CHECKING:
     import pandas as pd

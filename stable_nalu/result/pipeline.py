@@ -12,8 +12,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stable_nalu.cluster.jobs import EXPERIMENT
-from stable_nalu.cluster.shard import Shard, pending, refuse_running, run_shards, shards
 from stable_nalu.console import GREEN, bar, joined, paint, plural, shown, told
 from stable_nalu.errors import UsageError
 from stable_nalu.files import atomic_path, is_locked, shared_lock
@@ -32,6 +30,7 @@ from stable_nalu.statistics.table import write_plain_frame
 from stable_nalu.writer.run_folder import LOCK_NAME
 
 from .export import export_csv
+from .jobs import EXPERIMENT
 from .judged import iterations_of, judged_runs, runs_of
 from .run_parser import (
     PAIR_SCRIPTS,
@@ -42,6 +41,7 @@ from .run_parser import (
     MetricParser,
     RunParser,
 )
+from .shard import Shard, pending, refuse_running, run_shards, shards
 from .stored import Stopwatch, add_sessions, keep, path_of, read_sessions
 
 if TYPE_CHECKING:

@@ -37,7 +37,7 @@ from stable_nalu.options.kinds import seeds
 from stable_nalu.process import begin
 from stable_nalu.script import exit_code, say
 
-from .board import thresholds
+from .ranking import thresholds
 from .submission import (
     CARD,
     LAYER,

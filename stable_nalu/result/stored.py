@@ -19,7 +19,6 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from stable_nalu.cluster.shard import State, state_of
 from stable_nalu.console import bar
 from stable_nalu.errors import OptionError, UsageError
 from stable_nalu.files import atomic_text_file, cells_of, locked
@@ -31,6 +30,7 @@ from stable_nalu.task import ARITHMETIC
 from stable_nalu.writer.run_folder import RunRecord
 
 from .judged import compact, identifying, identity_of, options_of, outcome_columns, point_columns
+from .shard import State, state_of
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -24,8 +24,6 @@ from typing import Any
 
 import torch
 
-from stable_nalu.cluster.challenger import challenger_of
-from stable_nalu.cluster.shard import Shard, train_shards
 from stable_nalu.errors import OptionError, UsageError
 from stable_nalu.files import atomic_text_file, cells_of
 from stable_nalu.layer import entries
@@ -38,9 +36,11 @@ from stable_nalu.paper.index import find
 from stable_nalu.script import say
 from stable_nalu.training.console import quiet
 
-from .board import OPERATIONS, Entry
+from .challenger import challenger_of
 from .judged import judged_runs, runs_of
 from .pipeline import Folders, export, write_rows
+from .ranking import OPERATIONS, Entry
+from .shard import Shard, train_shards
 from .stored import Stopwatch, keep, keep_formulas, path_of
 
 LAYER, CARD, RUNS = "layer.py", "card.toml", "runs.csv"

@@ -17,7 +17,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from stable_nalu.cluster.shard import Shard, pending, refuse_running, run_modules, train_shards
 from stable_nalu.errors import OptionError, UsageError
 from stable_nalu.files import cells_of, locked
 from stable_nalu.paper.experiment import ExpectedRun, Experiment
@@ -30,6 +29,7 @@ from stable_nalu.writer.event_file import FILE_PREFIX
 from . import stored
 from .judged import identifying, judged_runs, runs_of, runs_of_rows
 from .pipeline import Folders, chosen_models, export, show_training, write_rows
+from .shard import Shard, pending, refuse_running, run_modules, train_shards
 from .stored import ALONE, Verified, add_verified, digest_of, origin, seconds_here
 
 ROWS = 5

@@ -2,11 +2,11 @@
 
 import pytest
 
-from stable_nalu.cluster.jobs import JOB_SCRIPTS
-from stable_nalu.cluster.shard import how_to_run, pending, shards
 from stable_nalu.paper.experiment import expected_runs
 from stable_nalu.paper.index import find
+from stable_nalu.result.jobs import JOB_SCRIPTS
 from stable_nalu.result.pipeline import exporter_of
+from stable_nalu.result.shard import how_to_run, pending, shards
 from stable_nalu.result.stored import seconds_here
 from stable_nalu.script import duration
 from stable_nalu.task import SCRIPTS

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from stable_nalu.cluster import command as batch
 from stable_nalu.paper.index import EXPERIMENTS
+from stable_nalu.result import batch
 from stable_nalu.task import SCRIPTS
 
 TO_20, TO_9 = list(range(1, 21)), list(range(1, 10))

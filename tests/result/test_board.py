@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from stable_nalu.errors import UsageError
-from stable_nalu.result.board import OPERATIONS, RULES, kept_entries, main, placed, thresholds
+from stable_nalu.result.board import main
 from stable_nalu.result.command import main as reproduce
 from stable_nalu.result.pipeline import write_rows
+from stable_nalu.result.ranking import OPERATIONS, RULES, kept_entries, placed, thresholds
 from stable_nalu.result.referee import _unlike, fenced
 from stable_nalu.result.submission import (
     FORMULA,

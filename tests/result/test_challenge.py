@@ -9,12 +9,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from stable_nalu.cluster.challenger import KEY, Challenger
 from stable_nalu.layer import nmu
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result import challenge, command
 from stable_nalu.result.challenge import FIGURES
-from stable_nalu.result.duel import Contest, same_runs
+from stable_nalu.result.challenger import KEY, Challenger
+from stable_nalu.result.ranking import Contest, same_runs
 from tests.result import made_up
 
 NMU = "ReRegualizedLinearMNAC"

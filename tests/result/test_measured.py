@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from stable_nalu.cluster import command as batch
 from stable_nalu.errors import UsageError
 from stable_nalu.figure import entries
 from stable_nalu.figure.entry import KINDS, PartKind, Product
@@ -18,7 +17,7 @@ from stable_nalu.paper.experiment import Measure
 from stable_nalu.paper.index import EXPERIMENTS, find
 from stable_nalu.paper.published import PublishedMeasure
 from stable_nalu.papers import TRASK_2018
-from stable_nalu.result import command, judged, stored
+from stable_nalu.result import batch, command, judged, stored
 from stable_nalu.result.command import listing
 from stable_nalu.result.compare import Numbers, measured_points
 from stable_nalu.statistics.intervals import Pairs

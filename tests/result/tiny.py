@@ -2,14 +2,12 @@
 
 import pytest
 
-from stable_nalu.cluster import command as batch
-from stable_nalu.cluster import shard
 from stable_nalu.paper import published
 from stable_nalu.paper.experiment import Experiment, Measure, Recipe, Resources, Shown
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.paper.sweeps import operations
 from stable_nalu.papers import TRASK_2018
-from stable_nalu.result import pipeline
+from stable_nalu.result import batch, pipeline, shard
 from stable_nalu.result.judged import point_columns
 from stable_nalu.training import evaluation, shell
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from stable_nalu.result.board import OPERATIONS, kept_entries
+from stable_nalu.result.ranking import OPERATIONS, kept_entries
 from tests.result.test_board import CARD, LAYER, rows, submit
 from tests.tools.measured import measured
 from tools.board import PATH, refreshed

@@ -6,13 +6,12 @@ from pathlib import Path, PurePath
 
 import pytest
 
-from stable_nalu.cluster import command as batch
 from stable_nalu.figure import command as plot
 from stable_nalu.figure.entries import find
 from stable_nalu.inspection import prediction_sweep
 from stable_nalu.paper.experiment import expected_runs
 from stable_nalu.paper.index import find as find_experiment
-from stable_nalu.result import exporters
+from stable_nalu.result import batch, exporters
 from stable_nalu.statistics import small_divisors, thresholds
 from stable_nalu.task import SCRIPTS
 from tests.figure.specimen import write_specimen

@@ -5,10 +5,12 @@ import json
 import pytest
 import torch
 
-from stable_nalu.cluster import command
-from stable_nalu.cluster import shard as module
-from stable_nalu.cluster.jobs import EXPERIMENT, JOB_SCRIPTS, find_job
-from stable_nalu.cluster.shard import (
+from stable_nalu.errors import UsageError
+from stable_nalu.machine import save_root, tensorboard_root
+from stable_nalu.result import batch
+from stable_nalu.result import shard as module
+from stable_nalu.result.jobs import EXPERIMENT, JOB_SCRIPTS, find_job
+from stable_nalu.result.shard import (
     MARKER,
     State,
     how_to_run,
@@ -18,8 +20,6 @@ from stable_nalu.cluster.shard import (
     shards,
     state_of,
 )
-from stable_nalu.errors import UsageError
-from stable_nalu.machine import save_root, tensorboard_root
 from stable_nalu.training import runs as planned_runs
 from stable_nalu.training import shell
 from stable_nalu.training.checkpoint import model_file
@@ -166,13 +166,13 @@ def test_status_and_resume(trained, capsys):
         trained(run)
         mark_finished([run], tensorboard_root())
     words = [SCRIPT.name, "0", "9", "--model", "nru"]
-    assert command.main([*words, "--status"]) == 0
+    assert batch.main([*words, "--status"]) == 0
     assert "nru: 45 done, 0 running, 0 failed, 45 missing" in capsys.readouterr().out
-    assert command.main([*words, "--resume", "--dry-run"]) == 0
+    assert batch.main([*words, "--resume", "--dry-run"]) == 0
     said = capsys.readouterr().out.splitlines()
     assert len(said) == 1
     assert "--seed 5-9 " in said[0]
-    assert command.main([SCRIPT.name, "0", "4", "--model", "nru", "--resume"]) == 0
+    assert batch.main([SCRIPT.name, "0", "4", "--model", "nru", "--resume"]) == 0
     assert capsys.readouterr().out == "nothing left to train\n"
 
 

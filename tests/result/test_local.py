@@ -33,7 +33,7 @@ time.sleep(60)
 PARENT = """
 import sys
 from pathlib import Path
-from stable_nalu.cluster.shard import run_modules
+from stable_nalu.result.shard import run_modules
 
 logs = Path(sys.argv[1])
 sys.exit(run_modules({0: ["shard", sys.argv[1]]}, {0: "one"}, logs, processes=1))
@@ -77,7 +77,7 @@ while not (folder / "go on").exists():
 WATCHES = """
 import sys
 from pathlib import Path
-from stable_nalu.cluster.shard import run_modules
+from stable_nalu.result.shard import run_modules
 
 words, logs = ["shard", sys.argv[1]], Path(sys.argv[1])
 run_modules({0: words}, {0: "one"}, logs, processes=1, runs={0: 5}, unit="epochs")

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from stable_nalu.cluster.jobs import (
+from stable_nalu.errors import UsageError
+from stable_nalu.paper.experiment import Resources
+from stable_nalu.result.jobs import (
     FOLDER,
     JOB_SCRIPTS,
     Site,
@@ -16,8 +18,6 @@ from stable_nalu.cluster.jobs import (
     job_name,
     render_job,
 )
-from stable_nalu.errors import UsageError
-from stable_nalu.paper.experiment import Resources
 from tools.batch_files import batch_files, left_over
 
 HOSTILE = "/srv/some one's/$(touch x)/project"

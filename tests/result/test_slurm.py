@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from stable_nalu.machine import CHECKOUT
-from tests.cluster.slurm_cluster import NoClusterError, running_cluster
 from tests.processes import until as wait
 from tests.processes import work_with_environment
+from tests.result.slurm_cluster import NoClusterError, running_cluster
 
 SCRIPT = "lfs_batch_jobs/single_layer_task/neurips_2021/sltr-in2.sh"
 WORDS = (

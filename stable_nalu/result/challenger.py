@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from stable_nalu.layer.own_layers import LayerFile
     from stable_nalu.layer.registry import LayerEntry
 
+
 KEY = "challenger"
 """What its runs are called in the column `model`."""
 

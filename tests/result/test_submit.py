@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from stable_nalu.cluster import command
 from stable_nalu.machine import CHECKOUT
+from stable_nalu.result import batch
 
 RECORDER = """#!{python}
 import json, sys
@@ -37,7 +37,7 @@ def record(tmp_path, monkeypatch):
 
 
 def submit(tmp_path, *words):
-    return command.main([SCRIPT, *words, "--log-dir", str(tmp_path / "logs")])
+    return batch.main([SCRIPT, *words, "--log-dir", str(tmp_path / "logs")])
 
 
 LSF_JOB = """\
@@ -102,13 +102,13 @@ def test_print_submits_nothing(record, tmp_path, capsys):
 
 def test_a_dry_run_for_a_scheduler_prints_the_job_of_one_figure(record, tmp_path, capsys):
     script = "single_layer_task/neurips_2021/sltr-in2"
-    assert command.main([script, "--figure", "3", "--dry-run", "--scheduler", "slurm"]) == 0
+    assert batch.main([script, "--figure", "3", "--dry-run", "--scheduler", "slurm"]) == 0
     told = capsys.readouterr().out
     assert told.startswith(
         "#!/usr/bin/env bash\n#SBATCH --job-name=sltr-in2\n#SBATCH --array=0-3\n"
     )
     assert f"{script} --figure 3" in told
-    assert command.main([script, "--figure", "33", "--dry-run"]) == 2
+    assert batch.main([script, "--figure", "33", "--dry-run"]) == 2
     assert "choose from 3 (nips-sltr-in2), 1a (nips-realnpu-L1)" in capsys.readouterr().err
 
 
