@@ -116,6 +116,10 @@ NALU_NOTES = Paper(
     "nalu-notes", "NALU notes", 2018, "Notes on NALU, with a notebook", "notes, 2018"
 )
 
+OWN_STUDIES = Paper(
+    "own", "this project", 2026, "Studies of this project", "not published elsewhere"
+)
+
 STUDIES = (
     MADSEN_2019,
     MADSEN_2020,
@@ -130,6 +134,7 @@ STUDIES = (
     TRASK_2018,
     NALU_ARTICLE,
     NALU_NOTES,
+    OWN_STUDIES,
 )
 """Papers whose experiments and figures the project has, in the order of lists."""
 

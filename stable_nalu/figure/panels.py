@@ -13,6 +13,7 @@ import pandas as pd
 from stable_nalu.errors import UsageError
 from stable_nalu.options.labels import half_open
 from stable_nalu.paper.drawing import STANDARD, Runs, Series, Size, standard
+from stable_nalu.statistics.intervals import wilson
 from stable_nalu.statistics.means import MARGIN
 from stable_nalu.statistics.summary import MEASURES, long_form, mean_summary
 
@@ -28,7 +29,7 @@ from .decoration import (
     legend_handles,
     say_no_data,
 )
-from .entry import Context, Product, kind
+from .entry import Context, Product, kind, last_rows
 from .runs import (
     BEST_STEP,
     Reduced,
@@ -416,3 +417,67 @@ def _draw_rates(
             text, (at, mean), xytext=(2, 4 if above else -9), textcoords="offset points",
             fontsize=SMALL, color=look.color,
         )  # fmt: skip
+
+
+Counted = tuple[str, tuple[tuple[float, int, int], ...]]
+"""A label, and the parameter, the runs that succeeded and all runs of each point."""
+
+_ASIDE = 0.5
+"""Share of the distance of two points that counted series take side by side."""
+
+
+@kind("success over a parameter")
+def shares(
+    context: Context,
+    parameter: str,
+    column: str,
+    below: float,
+    x_label: str,
+    published: tuple[Counted, ...] = (),
+) -> Product:
+    """Draw which share of runs ends with a column below a limit, with Wilson's 95 % intervals.
+
+    published: series that are counted elsewhere.
+    """
+    tables = context.present(("name", "step", parameter, column))
+    counted: list[Counted] = [
+        (label, _counted(last_rows(table), parameter, column, below))
+        for label, table in tables.items()
+    ]
+    found = pd.DataFrame(
+        {"model": label, parameter: at, "solved": solved, "n": runs, **vars(wilson(solved, runs))}
+        for label, rows in (*counted, *published)
+        for at, solved, runs in rows
+    )
+    labels = list(dict.fromkeys(found["model"]))
+    values = sorted(set(found[parameter]))
+    shown = looks(labels, context.palette)
+    figure = new_figure((14.0, 8.5))
+    axes = figure.add_subplot()
+    for place, label in enumerate(labels):
+        own = found.loc[found["model"] == label]
+        x = np.array([values.index(value) for value in own[parameter]], float)
+        x += _ASIDE * (place - (len(labels) - 1) / 2) / len(labels)
+        draw_series(axes, x, own, shown[label], label, line=True)
+    axes.set_xticks(range(len(values)), [f"{value:g}" for value in values])
+    axes.set(xlabel=x_label, ylabel="Solved runs", ylim=(-0.04, 1.04))
+    axes.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
+    legend(figure, shown)
+    runs = sorted({runs for _, rows in counted for *_, runs in rows})
+    footnote(
+        figure,
+        f"n = {' to '.join(map(str, dict.fromkeys((runs[0], runs[-1]))))} runs per point, with "
+        "95 % intervals; points of one value side by side.",
+        "Published: other counts, in the note of the experiment." if published else "",
+    )
+    return context.plotted(figure, found)
+
+
+def _counted(
+    rows: pd.DataFrame, parameter: str, column: str, below: float
+) -> tuple[tuple[float, int, int], ...]:
+    """Return a point for each value of the parameter; an error that is missing is not low."""
+    solved = np.asarray(pd.to_numeric(rows[column], errors="coerce"), float) < below
+    values = np.asarray(pd.to_numeric(rows[parameter]), float)
+    chosen = {float(at): solved[values == at] for at in np.unique(values)}
+    return tuple((at, int(own.sum()), len(own)) for at, own in chosen.items())

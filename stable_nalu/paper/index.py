@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from stable_nalu.errors import UsageError, did_you_mean
 
-from . import arithmetic_units, division, nalu, new_units, primer, robust, sequences
+from . import arithmetic_units, depth, division, nalu, new_units, primer, robust, sequences
 from .experiment import Experiment
 
-_PAPERS = (arithmetic_units, sequences, division, primer, robust, new_units, nalu)
+_PAPERS = (arithmetic_units, sequences, division, primer, robust, new_units, nalu, depth)
 EXPERIMENTS: dict[str, Experiment] = {e.key: e for paper in _PAPERS for e in paper.EXPERIMENTS}
 
 _ROUNDED = "MSE_Adam-lr0.001_TPS-no-concat-conv_ROUNDED"

@@ -212,7 +212,7 @@ class OperationTask(Task):
 
         super().__init__(config, device, *beside)
         self.limits = [limit_of(one) for one in self.configs]
-        self.datasets = list(map(build_dataset, self.configs))
+        self.datasets = list(map(self.dataset, self.configs))
         streams = self.training_streams()
         self.feed = Feed(streams, config.batch_size, self.datasets[0].get_input_size())
         self.evaluation = self._fixed_rows()
@@ -221,6 +221,11 @@ class OperationTask(Task):
     @classmethod
     def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
         raise NotImplementedError
+
+    @classmethod
+    def dataset(cls, config: Config) -> Any:
+        """Return what the streams of a run are forks of."""
+        return build_dataset(config)
 
     def training_streams(self) -> list[SampleStream]:
         """Fork the training samples of all runs."""
@@ -263,7 +268,7 @@ class OperationTask(Task):
         """Return what the engine must know of data and logs."""
         from stable_nalu.engine.stack import Shape
 
-        inputs = build_dataset(config).get_input_size()
+        inputs = cls.dataset(config).get_input_size()
         return Shape(config.batch_size, inputs, 1, cls.eval_mode, config.verbose)
 
     @classmethod

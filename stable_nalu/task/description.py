@@ -43,7 +43,7 @@ _OPTIMIZER = common.OPTIMIZER.without("--momentum", "--clip-grad-value").but(
     optimizer={"choices": ("adam", "rmsprop", "sgd")}
 )
 _BATCH_SIZE = Flag("--batch-size", integer(1), 64, "Number of examples in a training batch.")
-_DENSITY = "it changes how densely a run is recorded, not what it computes"
+DENSITY = "it changes how densely a run is recorded, not what it computes"
 
 
 def lower(flag: str) -> nf.NameField:
@@ -122,7 +122,7 @@ def _files(name: str, log_interval: int, unit: str, compiles: bool) -> tuple[Fla
     return (
         common.LOGGING.without("--save-best-model").but(
             name_prefix={"default": name},
-            log_interval={"default": log_interval, "unnamed": _DENSITY, "help": logged},
+            log_interval={"default": log_interval, "unnamed": DENSITY, "help": logged},
         ),
         control.but(checkpoint_interval={"help": saved}),
     )

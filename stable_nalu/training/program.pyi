@@ -24,13 +24,15 @@ Layers = Several[type[Module] | str]
 Options = Mapping[str, Any] | Text
 Distribution = Iterable[str | float | Iterable[str | float]] | str | None
 
-_WithNumSubsets = TypedDict("_WithNumSubsets", {"num_subsets": Int, "interpolation_range": Range,
-    "extrapolation_range": Range, "first_layer": Text, "nac_mul": Several[Literal["none", "normal",
-    "safe", "max-safe", "mnac", "npu", "real-npu"]], "npu_clip": Several[Literal["none", "w", "g",
-    "wg", "wig"]], "npu_Wr_init": Several[Literal["xavier-uniform", "xavier-uniform-constrained"]],
-    "regualizer_beta_start": Float, "regualizer_beta_end": Float, "regualizer_beta_step": Int,
-    "regualizer_beta_growth": Int, "regualizer_l1": Switch, "engine": Several[Literal["lanes",
-    "torch"]], "show_engine": Switch}, total=False)
+_WithNumSubsets = TypedDict("_WithNumSubsets", {"num_subsets": Int, "first_layer": Text, "nac_mul":
+    Several[Literal["none", "normal", "safe", "max-safe", "mnac", "npu", "real-npu"]], "npu_clip":
+    Several[Literal["none", "w", "g", "wg", "wig"]], "npu_Wr_init":
+    Several[Literal["xavier-uniform", "xavier-uniform-constrained"]], "regualizer_beta_start":
+    Float, "regualizer_beta_end": Float, "regualizer_beta_step": Int, "regualizer_beta_growth": Int,
+    "regualizer_l1": Switch}, total=False)
+_WithInterpolationRange = TypedDict("_WithInterpolationRange", {"interpolation_range": Range,
+    "extrapolation_range": Range, "engine": Several[Literal["lanes", "torch"]], "show_engine":
+    Switch}, total=False)
 _WithSubsetRatio = TypedDict("_WithSubsetRatio", {"subset_ratio": Float, "overlap_ratio": Float,
     "simple": Switch}, total=False)
 _WithSeed = TypedDict("_WithSeed", {"seed": Seeds, "layer_file": Paths, "layer_option": Options,
@@ -55,8 +57,6 @@ _WithRegualizerZ = TypedDict("_WithRegualizerZ", {"regualizer_z": Float, "regual
     "regualizer_scaling": Several[Literal["exp", "linear"]]}, total=False)
 _WithTrainCriterion = TypedDict("_WithTrainCriterion", {"train_criterion": Several[Literal["mse",
     "pcc", "pcc-mse", "mape"]], "pcc2mse_iteration": Int}, total=False)
-_WithNruDivMode = TypedDict("_WithNruDivMode", {"nru_div_mode": Several[Literal["div",
-    "div-sepSign"]], "realnpu_reg_type": Several[Literal["W", "bias"]]}, total=False)
 _WithOperation = TypedDict("_WithOperation", {"operation": Several[Literal["cumsum", "sum",
     "cumprod", "prod"]], "nac_mul": Several[Literal["none", "normal", "mnac"]],
     "model_simplification": Several[Literal["none", "solved-accumulator", "pass-through"]],
@@ -73,8 +73,8 @@ _SimpleFunctionStatic = TypedDict("_SimpleFunctionStatic", {"operation": Several
     "momentum": Float, "id": Int, "log_interval": Int, "save_best_model": Switch, "no_compile":
     Switch, "extrapolation_rule": Several[Literal["range", "exceed"]], "random_models": Int},
     total=False)
-class SimpleFunctionStatic(_WithNumSubsets, _WithSubsetRatio, _WithSeed, _WithLayerType,
-    _WithOobMode, _WithNauNoise, _WithNaluMul, _WithRegualizer, _WithRegualizerZ,
+class SimpleFunctionStatic(_WithNumSubsets, _WithInterpolationRange, _WithSubsetRatio, _WithSeed,
+    _WithLayerType, _WithOobMode, _WithNauNoise, _WithNaluMul, _WithRegualizer, _WithRegualizerZ,
     _WithTrainCriterion, _SimpleFunctionStatic): ...
 _SimpleFunctionStaticNpu = TypedDict("_SimpleFunctionStaticNpu", {"operation":
     Several[Literal["add", "sub", "mul", "div", "squared", "root"]], "input_size": Int,
@@ -83,8 +83,8 @@ _SimpleFunctionStaticNpu = TypedDict("_SimpleFunctionStaticNpu", {"operation":
     Int, "regualizer_gate": Int, "optimizer": Several[Literal["adam", "sgd"]], "learning_rate":
     Float, "momentum": Float, "id": Int, "log_interval": Int, "save_best_model": Switch,
     "no_compile": Switch}, total=False)
-class SimpleFunctionStaticNpu(_WithNumSubsets, _WithSubsetRatio, _WithSeed, _WithLayerType,
-    _WithOobMode, _WithNauNoise, _WithNaluMul, _WithRegualizer, _WithRegualizerZ,
+class SimpleFunctionStaticNpu(_WithNumSubsets, _WithInterpolationRange, _WithSubsetRatio, _WithSeed,
+    _WithLayerType, _WithOobMode, _WithNauNoise, _WithNaluMul, _WithRegualizer, _WithRegualizerZ,
     _WithTrainCriterion, _SimpleFunctionStaticNpu): ...
 _SingleLayer = TypedDict("_SingleLayer", {"input_size": Int, "batch_size": Int, "max_iterations":
     Int, "hidden_size": Int, "trash_cell": Switch, "reg_scale_type": Several[Literal["heim",
@@ -92,42 +92,48 @@ _SingleLayer = TypedDict("_SingleLayer", {"input_size": Int, "batch_size": Int, 
     Several[Literal["adam", "sgd"]], "learning_rate": Float, "momentum": Float, "id": Int,
     "log_interval": Int, "no_compile": Switch, "operation": Several[Literal["add", "sub", "mul",
     "div", "squared", "root", "reciprocal"]], "sample_distribution": Distribution, "output_size":
-    Int, "lp_norm": Several[Literal[1, 2]], "clip_grad_norm": Float}, total=False)
-class SingleLayer(_WithNumSubsets, _WithSubsetRatio, _WithSeed, _WithLayerType, _WithOobMode,
-    _WithNauNoise, _WithNaluMul, _WithRegualizer, _WithRegualizerZ, _WithTrainCriterion,
-    _WithNruDivMode, _SingleLayer): ...
+    Int, "nru_div_mode": Several[Literal["div", "div-sepSign"]], "realnpu_reg_type":
+    Several[Literal["W", "bias"]], "lp_norm": Several[Literal[1, 2]], "clip_grad_norm": Float},
+    total=False)
+class SingleLayer(_WithNumSubsets, _WithInterpolationRange, _WithSubsetRatio, _WithSeed,
+    _WithLayerType, _WithOobMode, _WithNauNoise, _WithNaluMul, _WithRegualizer, _WithRegualizerZ,
+    _WithTrainCriterion, _SingleLayer): ...
 _SingleLayerRobust = TypedDict("_SingleLayerRobust", {"input_size": Int, "batch_size": Int,
     "max_iterations": Int, "hidden_size": Int, "reg_scale_type": Several[Literal["heim", "madsen"]],
     "regualizer_npu_w": Int, "regualizer_gate": Int, "optimizer": Several[Literal["adam", "sgd"]],
     "learning_rate": Float, "momentum": Float, "id": Int, "log_interval": Int, "no_compile": Switch,
     "operation": Several[Literal["add", "sub", "mul", "div", "squared", "root", "reciprocal"]],
-    "sample_distribution": Distribution, "output_size": Int, "clip_grad_norm": Float}, total=False)
-class SingleLayerRobust(_WithNumSubsets, _WithSubsetRatio, _WithSeed, _WithLayerType, _WithOobMode,
-    _WithNauNoise, _WithNaluMul, _WithRegualizer, _WithRegualizerZ, _WithTrainCriterion,
-    _WithNruDivMode, _SingleLayerRobust): ...
+    "sample_distribution": Distribution, "output_size": Int, "nru_div_mode": Several[Literal["div",
+    "div-sepSign"]], "realnpu_reg_type": Several[Literal["W", "bias"]], "clip_grad_norm": Float},
+    total=False)
+class SingleLayerRobust(_WithNumSubsets, _WithInterpolationRange, _WithSubsetRatio, _WithSeed,
+    _WithLayerType, _WithOobMode, _WithNauNoise, _WithNaluMul, _WithRegualizer, _WithRegualizerZ,
+    _WithTrainCriterion, _SingleLayerRobust): ...
 _SingleLayerCurriculum = TypedDict("_SingleLayerCurriculum", {"operation": Several[Literal["add",
     "sub", "mul", "div", "squared", "root"]], "input_size": Int, "batch_size": Int,
     "max_iterations": Int, "hidden_size": Int, "trash_cell": Switch, "W_set_count": Int,
     "regualizer_gate": Int, "optimizer": Several[Literal["adam", "sgd"]], "learning_rate": Float,
-    "momentum": Float, "id": Int, "log_interval": Int, "no_compile": Switch, "regualizer_npu_w":
-    Switch}, total=False)
-class SingleLayerCurriculum(_WithNumSubsets, _WithSubsetRatio, _WithSeed, _WithLayerType,
-    _WithOobMode, _WithNauNoise, _WithNaluMul, _WithRegualizer, _WithRegualizerZ, _WithNruDivMode,
+    "momentum": Float, "id": Int, "log_interval": Int, "no_compile": Switch, "nru_div_mode":
+    Several[Literal["div", "div-sepSign"]], "realnpu_reg_type": Several[Literal["W", "bias"]],
+    "regualizer_npu_w": Switch}, total=False)
+class SingleLayerCurriculum(_WithNumSubsets, _WithInterpolationRange, _WithSubsetRatio, _WithSeed,
+    _WithLayerType, _WithOobMode, _WithNauNoise, _WithNaluMul, _WithRegualizer, _WithRegualizerZ,
     _SingleLayerCurriculum): ...
 _SingleLayerBenchmark = TypedDict("_SingleLayerBenchmark", {"input_size": Int, "batch_size": Int,
     "max_iterations": Int, "hidden_size": Int, "reg_scale_type": Several[Literal["heim", "madsen"]],
     "regualizer_npu_w": Int, "regualizer_gate": Int, "optimizer": Several[Literal["adam", "sgd"]],
     "learning_rate": Float, "momentum": Float, "id": Int, "log_interval": Int, "no_compile": Switch,
     "operation": Several[Literal["add", "sub", "mul", "div", "squared", "root", "reciprocal"]],
-    "output_size": Int, "clip_grad_norm": Float, "mlp_bias": Switch, "mlp_depth": Int, "nalu_mul":
-    Several[Literal["normal", "safe", "trig", "max-safe", "mnac", "golden-ratio"]], "nalu_gate":
-    Several[Literal["normal", "regualized", "obs-gumbel", "gumbel", "linear", "independent",
-    "golden-ratio"]], "nac_weight": Several[Literal["normal", "golden-ratio"]], "clip_grad_value":
-    Float, "reinit": Switch, "reinit_epoch_interval": Int, "reinit_max_stored_losses": Int,
-    "reinit_loss_thr": Float}, total=False)
-class SingleLayerBenchmark(_WithNumSubsets, _WithSubsetRatio, _WithSeed, _WithLayerType,
-    _WithOobMode, _WithNauNoise, _WithRegualizer, _WithRegualizerZ, _WithTrainCriterion,
-    _WithNruDivMode, _SingleLayerBenchmark): ...
+    "output_size": Int, "nru_div_mode": Several[Literal["div", "div-sepSign"]], "realnpu_reg_type":
+    Several[Literal["W", "bias"]], "clip_grad_norm": Float, "mlp_bias": Switch, "mlp_depth": Int,
+    "nalu_mul": Several[Literal["normal", "safe", "trig", "max-safe", "mnac", "golden-ratio"]],
+    "nalu_gate": Several[Literal["normal", "regualized", "obs-gumbel", "gumbel", "linear",
+    "independent", "golden-ratio"]], "nac_weight": Several[Literal["normal", "golden-ratio"]],
+    "reinit": Switch, "reinit_epoch_interval": Int, "reinit_max_stored_losses": Int,
+    "reinit_loss_thr": Float, "clip_grad_value": Float}, total=False)
+class SingleLayerBenchmark(_WithNumSubsets, _WithInterpolationRange, _WithSubsetRatio, _WithSeed,
+    _WithLayerType, _WithOobMode, _WithNauNoise, _WithRegualizer, _WithRegualizerZ,
+    _WithTrainCriterion, _SingleLayerBenchmark): ...
 _SimpleFunctionRecurrent = TypedDict("_SimpleFunctionRecurrent", {"operation":
     Several[Literal["add", "sub", "mul", "div", "squared", "root"]], "input_size": Int,
     "batch_size": Int, "max_iterations": Int, "hidden_size": Int, "optimizer":
@@ -226,6 +232,15 @@ _Comparison = TypedDict("_Comparison", {"max_iterations": Int, "hidden_size": In
     "eq", "ne"]], "scale": Float}, total=False)
 class Comparison(_WithSeed, _WithLayerType, _WithOobMode, _WithNauNoise, _WithNaluMul, _Comparison):
     ...
+_Depth = TypedDict("_Depth", {"batch_size": Int, "max_iterations": Int, "trash_cell": Switch,
+    "optimizer": Several[Literal["adam", "sgd"]], "learning_rate": Float, "momentum": Float, "id":
+    Int, "log_interval": Int, "no_compile": Switch, "nru_div_mode": Several[Literal["div",
+    "div-sepSign"]], "clip_grad_norm": Float, "clip_grad_value": Float, "operations":
+    Several[Literal["add,mul", "add,div", "sub,mul", "sub,div", "add", "mul", "sub", "div", "eml"]],
+    "redundant": Int, "noise": Float, "sum_layer": Text, "start": Several[Literal["random", "near",
+    "curriculum"]], "start_noise": Float, "depth": Int}, total=False)
+class Depth(_WithInterpolationRange, _WithSeed, _WithLayerType, _WithOobMode, _WithNauNoise,
+    _WithNaluMul, _WithRegualizer, _WithRegualizerZ, _Depth): ...
 _EmlRecovery = TypedDict("_EmlRecovery", {"max_iterations": Int, "learning_rate": Float, "id": Int,
     "log_interval": Int, "no_compile": Switch, "clip_grad_norm": Float, "optimizer":
     Several[Literal["adam", "rmsprop", "sgd"]], "depth": Int, "warm_start": Float}, total=False)
@@ -277,6 +292,8 @@ def train(script: Literal["program_evaluation"], **flags: Unpack[ProgramEvaluati
 def train(script: Literal["notebook_addition"], **flags: Unpack[NotebookAddition]) -> TrainedRuns: ...
 @overload
 def train(script: Literal["comparison"], **flags: Unpack[Comparison]) -> TrainedRuns: ...
+@overload
+def train(script: Literal["depth"], **flags: Unpack[Depth]) -> TrainedRuns: ...
 @overload
 def train(script: Literal["eml_recovery"], **flags: Unpack[EmlRecovery]) -> TrainedRuns: ...
 @overload

@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# Generated from stable_nalu/paper; rewrite with `make generated`.
+#
+# The last step of a curriculum on chains of operations, by their depth: depth, curriculum of not published elsewhere (depth/curriculum)
+#
+#   bash lfs_batch_jobs/depth-curriculum.sh [FIRST_SEED LAST_SEED] [--model NAME ...]
+#        [--scheduler local|slurm|lsf|print] [--resume] [--status] [--dry-run]
+#   sbatch lfs_batch_jobs/depth-curriculum.sh
+#   bsub < lfs_batch_jobs/depth-curriculum.sh
+#
+# Models, and runs of each:
+#   nmu: NAU, NMU, 600 runs
+#   nru: NAU, NRU, 600 runs
+#   nalu: NALU, 600 runs
+#   inalu: iNALU, 600 runs
+#   eml: EML, own chains, 600 runs
+#
+#SBATCH --job-name=depth-curriculum
+#SBATCH --array=0-29
+#SBATCH --nodes=1
+#SBATCH --ntasks=1
+#SBATCH --cpus-per-task=1
+#SBATCH --mem=2G
+#SBATCH --time=01:00:00
+#SBATCH --ignore-pbs
+#SBATCH --requeue
+#SBATCH --signal=B:TERM@120
+#SBATCH --open-mode=append
+#SBATCH --output=%x_%A_%a.out
+#BSUB -J "depth-curriculum[1-30]"
+#BSUB -n 1
+#BSUB -R "span[hosts=1]"
+#BSUB -R "rusage[mem=2GB]"
+#BSUB -W 1:00
+#BSUB -r
+#BSUB -Q "75"
+#BSUB -wa "TERM" -wt "2"
+#BSUB -o depth-curriculum_%J_%I.lsf.out
+
+set -eu
+root="${STABLE_NALU_ROOT:-${SLURM_SUBMIT_DIR:-${LS_SUBCWD:-}}}"
+if [ ! -e "$root/lfs_batch_jobs/run.sh" ]; then
+  root="$(cd "$(dirname "$0")/.." && pwd)"
+fi
+
+exec bash "$root/lfs_batch_jobs/run.sh" depth-curriculum "$@"

@@ -1,0 +1,132 @@
+"""Depth: how often units learn operations on operations, by how many there are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from stable_nalu.papers import OWN_STUDIES
+
+from .drawing import drawn, sketch
+from .experiment import Experiment, Measure, Recipe, Resources, shown_in
+from .nalu import measured, units_of
+from .sweeps import variants
+
+BELOW = 1e-5
+"""Squared error beyond the range of training, relative to the target's, that is a success."""
+
+_ITERATIONS = 30_000
+_RAMP = "--regualizer 0.01 --regualizer-scaling-start 10000 --regualizer-scaling-end 20000"
+_UNITS = {
+    "nmu": ("NAU, NMU", f"--layer-type NMU --sum-layer NAU {_RAMP}"),
+    "nru": ("NAU, NRU", f"--layer-type NRU --sum-layer NAU {_RAMP}"),
+    "nalu": ("NALU", "--layer-type NALU --nalu-two-nac --nalu-gate independent"),
+    "inalu": ("iNALU", "--layer-type iNALU --clip-grad-value 0.1"),
+    "eql": (
+        "EQL",
+        f"--layer-type EQL --batch-size 20 --layer-option width=4 iterations={_ITERATIONS}",
+    ),
+    "eml": ("EML, own chains", "--layer-type EML --operations eml --clip-grad-norm 1"),
+}
+_SOURCE = "EML, its README"
+_PUBLISHED = {
+    "random": ((2, 32, 32), (3, 17, 64), (4, 15, 64), (5, 2, 128), (6, 0, 128)),
+    "near": ((5, 4, 4), (6, 4, 4)),
+}
+"""Start -> depth, trees that were found, and all of them, as the published code tells."""
+
+
+def _study(
+    name: str, title: str, flags: str, swept: str, x_label: str, units: str, note: str
+) -> Experiment:
+    key = f"depth/{name}"
+    flag, _, values = swept.partition(" ")
+    setting = Recipe(
+        "depth",
+        f"--max-iterations {_ITERATIONS} --log-interval 10000 --learning-rate 1e-2 {flags}",
+        range(100),
+        Resources(60),
+        variants=variants(flag, values),
+    )
+    chosen: Mapping[str, tuple[str, str]] = {unit: _UNITS[unit] for unit in units.split()}
+    column, parameter = "metric.test.extrapolation", flag.removeprefix("--")
+    published = ((_SOURCE, _PUBLISHED[name]),) if name in _PUBLISHED else ()
+    return measured(
+        key,
+        title,
+        shown_in(OWN_STUDIES, f"depth, {name}"),
+        units_of(key, setting, chosen),
+        drawn(
+            sketch(
+                "shares",
+                parameter=parameter,
+                column=column,
+                below=BELOW,
+                x_label=x_label,
+                published=published,
+            )
+        ),
+        parameter=parameter,
+        measures=(
+            Measure(column, "relative error beyond the range", below=BELOW),
+            Measure("metric.valid.interpolation", "relative error within", below=BELOW),
+        ),
+        rate=20_000,
+        note=note,
+    )
+
+
+_DEPTHS = ("--depth 1 2 3 4 5 6", "Depth")
+_ALL = "nmu nru nalu inalu eql eml"
+_TOLD = (
+    "A chain adds and multiplies in turn: ((x1 + x2) x3 + x4) x5 has depth 4. NAU, NMU and NRU are "
+    "told which levels add. Trained on [1, 2], tested on [2, 6]. EML trees, in which a sum alone "
+    "has depth 5, learn chains of their own operation, exp(x) - ln(h)."
+)
+
+EXPERIMENTS = (
+    _study(
+        "random",
+        "Chains of operations, by their depth",
+        "",
+        *_DEPTHS,
+        _ALL,
+        f"{_TOLD} The README of the published EML code counts trees that were found, of targets of "
+        "its own and several starts.",
+    ),
+    _study(
+        "near",
+        "Chains of operations from nearly exact weights, by their depth",
+        "--start near",
+        *_DEPTHS,
+        "nmu nru nalu inalu eml",
+        f"{_TOLD} Normal noise has half the size of the largest weight, as in the README of the "
+        "published EML code, whose targets are its own. A warm start is no discovery.",
+    ),
+    _study(
+        "curriculum",
+        "The last step of a curriculum on chains of operations, by their depth",
+        "--start curriculum",
+        *_DEPTHS,
+        "nmu nru nalu inalu eml",
+        f"{_TOLD} All levels but the last one start from exact weights, as if a curriculum had "
+        "solved the chain of one operation less; all of them are trained.",
+    ),
+    _study(
+        "noise",
+        "A sum times a number, by the noise of the targets",
+        "--depth 2",
+        "--noise 0 0.01 0.02 0.05 0.1",
+        "Relative deviation of the noise",
+        "nmu nru nalu inalu eql",
+        "The chain (x1 + x2) x3. Noise is uniform and in training only.",
+    ),
+    _study(
+        "redundant",
+        "A sum times a number, by the number of redundant inputs",
+        "--depth 2",
+        "--redundant 0 1 3 10 30 100",
+        "Redundant inputs",
+        "nmu nru nalu inalu eql",
+        "The chain (x1 + x2) x3 among inputs that the target does not use.",
+    ),
+)

@@ -1,0 +1,178 @@
+"""Chains of operations: targets, noise, starts from exact weights, and what is refused."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from stable_nalu.errors import UsageError
+from stable_nalu.task import SCRIPTS
+from stable_nalu.task.depth import EXACT, OPERATIONS, PRODUCTS, SUMS, Chain
+from stable_nalu.task.run import task_of
+from stable_nalu.training.runs import PlannedRun, with_engine
+from tests.experiments.scripts import read, run, run_names, saved
+
+SCRIPT = "depth"
+STACK = "--layer-type NMU --sum-layer NAU"
+
+
+def planned(words):
+    (config,) = SCRIPTS[SCRIPT].plan(words.split()).configs
+    return config
+
+
+def built(words):
+    torch.set_default_dtype(torch.float64)
+    config = planned(words)
+    options = SCRIPTS[SCRIPT].layer_options(config)
+    torch.manual_seed(config.seed)
+    task = task_of(SCRIPT)(config, torch.device("cpu"))
+    return task, task.initialized(config, options)
+
+
+def errors(task, model):
+    return [error.item() for _, error in task.evaluate(model)]
+
+
+@pytest.mark.parametrize("operations", OPERATIONS)
+@pytest.mark.parametrize("depth", [1, 2, 5])
+def test_targets_are_what_their_formula_says(operations, depth):
+    chain = Chain(planned(f"--operations {operations} --depth {depth} --redundant 2"))
+    x, t = chain.fork([1, 2], seed=3)[0:50]
+    assert x.shape == (50, depth + 3)
+    known = {"exp": np.exp, "ln": np.log}
+    columns = {f"x{k + 1}": x[:, k].double().numpy() for k in range(x.shape[1])}
+    expected = eval(chain.print_operation(), known | columns)
+    np.testing.assert_allclose(t[:, 0].numpy(), expected, rtol=2e-5)
+
+
+def test_formulas():
+    texts = {
+        "--depth 4": "(((x1 + x2) * x3) + x4) * x5",
+        "--depth 2 --operations sub,div": "(x1 - x2) / x3",
+        "--depth 2 --operations eml": "exp(x3) - ln(exp(x2) - ln(x1))",
+    }
+    for words, text in texts.items():
+        assert Chain(planned(words)).print_operation() == text
+
+
+def test_noise_is_relative_uniform_of_its_deviation_and_in_training_only():
+    task, model = built(f"{STACK} --start near --start-noise 0 --noise 0.1 --batch-size 4000")
+    ((x, t),) = task.batches(0)
+    factor = t / ((x[:, :1] + x[:, 1:2]) * x[:, 2:3]) - 1
+    assert x.shape[1] == 4
+    assert factor.abs().max() <= 0.1 * 3**0.5
+    assert factor.std().item() == pytest.approx(0.1, rel=0.05)
+    assert abs(factor.mean().item()) < 0.01
+    assert np.corrcoef(factor[:, 0], t[:, 0])[0, 1] > 0.2
+    assert max(errors(task, model)) < 1e-20
+    model.zero_grad()
+    changed = x.clone()
+    changed[:, 3] = 7
+    assert torch.equal(model(changed), model(x))
+
+
+@pytest.mark.parametrize("unit", EXACT)
+@pytest.mark.parametrize("depth", [1, 3, 4])
+def test_exact_weights_solve_at_once(unit, depth):
+    own = {SUMS: "sub", ("mul",): "mul", PRODUCTS: "div", ("eml",): "eml"}
+    operations = own.get(EXACT[unit], "add,div")
+    words = f"--layer-type {unit} --operations {operations} --depth {depth} --redundant 3"
+    task, model = built(f"{words} --start near --start-noise 0")
+    assert max(errors(task, model)) < 1e-9
+    task, model = built(words)
+    assert max(errors(task, model)) > 1e-3
+
+
+@pytest.mark.parametrize("unit", ["NALU --nalu-two-nac --nalu-gate independent", "iNALU"])
+def test_a_pair_of_operations_from_exact_weights(unit):
+    words = f"--layer-type {unit} --operations add,mul --depth 3 --start near --start-noise 0"
+    assert max(errors(*built(words))) < 1e-9
+
+
+def test_near_is_a_normal_deviation_of_the_exact_weights():
+    _, exact = built(f"{STACK} --start near --start-noise 0 --redundant 500")
+    _, near = built(f"{STACK} --start near --start-noise 0.2 --redundant 500")
+    for one, other in zip(exact.parameters(), near.parameters(), strict=True):
+        assert (other - one).std().item() == pytest.approx(0.2, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("words", "last"),
+    [(f"{STACK} --depth 3", 5), ("--layer-type EML --operations eml --depth 3", 12)],
+)
+def test_a_curriculum_knows_all_but_the_last_level(words, last):
+    _, random = built(words)
+    _, exact = built(f"{words} --start near --start-noise 0")
+    _, step = built(f"{words} --start curriculum")
+    values = [torch.cat([p.flatten() for p in m.parameters()]) for m in (random, exact, step)]
+    start, known, own = values
+    assert torch.equal(own[-last:], start[-last:])
+    assert torch.equal(own[:-last], known[:-last])
+    assert not (start == known).any()
+
+
+def test_errors_are_relative_to_the_square_of_the_target():
+    task, model = built(f"{STACK} --depth 3")
+    (x, t), *_ = task.evaluation[1].rows_of_runs()
+    assert x.min() >= 2
+    model.eval()
+    with torch.no_grad():
+        expected = ((model(x) - t) ** 2).mean() / (t**2).mean()
+    assert errors(task, model)[1] == pytest.approx(expected.item())
+
+
+def test_an_eml_tree_of_depth_three_is_its_chain():
+    _, model = built("--layer-type EML --operations eml --depth 3 --start near --start-noise 0")
+    x = torch.tensor([[1.5, 1.1, 1.9, 1.3]])
+    h = 1.5
+    for own in (1.1, 1.9, 1.3):
+        h = math.exp(own) - math.log(h)
+    assert model(x).item() == pytest.approx(h, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "words", [STACK, "--layer-type NRU", "--layer-type NALU", "--layer-type iNALU",
+              "--layer-type EQL --layer-option width=2"]
+)  # fmt: skip
+def test_the_engine_trains_units(words):
+    config = planned(f"{words} --depth 3")
+    run = PlannedRun(config, "a", SCRIPTS[SCRIPT].layer_options(config))
+    assert with_engine(task_of(SCRIPT), run).in_lanes
+
+
+def test_a_run_that_is_resumed_equals_one_that_was_not():
+    words = (*STACK.split(), "--noise", "0.05", "--seed", "0-2", "--log-interval", "10")
+    whole = (*words, "--max-iterations", "40", "--id", "1")
+    assert run(SCRIPT, *whole) == 0
+    assert run(SCRIPT, *words, "--max-iterations", "20") == 0
+    assert run(SCRIPT, *words, "--max-iterations", "40", "--resume") == 0
+    for one, other in zip(run_names(SCRIPT, *whole), run_names(SCRIPT, *words), strict=True):
+        first, second = (saved(name)["model_state_dict"] for name in (one, other))
+        assert all(torch.equal(first[name], second[name]) for name in first)
+        tag = "metric/test/extrapolation"
+        assert read(one).series(tag) == read(other).series(tag)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("--start near --layer-type EQL", "no exact weights of EQL for add are known"),
+        ("--start near --layer-type NMU", "no exact weights of ReRegualizedLinearMNAC for add"),
+        ("--start near --layer-type EML", "no exact weights of EML for add"),
+        (
+            "--start near --layer-type EML --operations eml --layer-option tree=bottom",
+            "variables at the bottom",
+        ),
+        ("--sum-layer NAU --layer-type EQL", "EQL is all levels in one"),
+        ("--sum-layer NAU --operations mul", "mul has no sums"),
+        ("--depth 9", "--depth"),
+        ("--operations add,pow", "--operations"),
+        ("--noise 2", "--noise"),
+    ],
+)
+def test_bad_flags_are_one_line(words, told):
+    with pytest.raises(UsageError, match=told.replace("--", "")) as raised:
+        planned(words)
+    assert "\n" not in str(raised.value)
