@@ -15,6 +15,7 @@ from stable_nalu.statistics.intervals import wilson
 from tests.figure.drawing import (
     FAILED,
     by_gid,
+    exported,
     legend_texts,
     means,
     metrics,
@@ -284,3 +285,25 @@ def test_a_table_by_a_number(tmp_path):
     assert "learning.rate" in text
     assert "Range" not in text
     assert text.index("0.001 ") < text.index("0.01 ")
+
+
+def test_shares_of_runs_below_a_limit(tmp_path):
+    column = "metric.test.extrapolation"
+    rows = [
+        {"name": f"{depth}-{seed}", "step": step, "depth": depth, column: error if step else 9.0}
+        for depth, errors in {1: [0.0, 1e-6, 1e-4, "nan"], 2: [1e-5, 1.0, "inf", ""]}.items()
+        for seed, error in enumerate(errors)
+        for step in (0, 10)
+    ]
+    (product,) = exported("depth/random", tmp_path, {"depth-random/nmu": rows})
+    found = product.side["depth-random_plot_data"].set_index(["model", "depth"])
+    known = found.loc["NAU, NMU"]
+    assert known["solved"].tolist() == [2, 0]
+    assert known["n"].tolist() == [4, 4]
+    # Wilson's interval of 2 in 4, by its formula.
+    z = 1.959964
+    half = z * math.sqrt(0.25 / 4 + (z / 8) ** 2) / (1 + z * z / 4)
+    assert known.loc[1, ["lower", "upper"]].tolist() == pytest.approx([0.5 - half, 0.5 + half])
+    assert found.loc[("EML, its README", 3), "solved"] == 17
+    (axes,) = product.figure.axes
+    assert sorted(means(axes, "NAU, NMU").values()) == [0, 0.5]
