@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
 
-from stable_nalu.engine.build import EXTRA_FLAGS, FLAGS
+from stable_nalu.engine.tiles import EXTRA_FLAGS, FLAGS
 from stable_nalu.machine import CHECKOUT
 
 HERE = Path(__file__).parent

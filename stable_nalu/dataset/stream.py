@@ -270,6 +270,11 @@ def join(streams: Sequence[SampleStream]) -> list[JointStreams]:
     return [JointStreams([streams[k] for k in group], group) for group in members.values()]
 
 
+def numpy_type(dtype: torch.dtype) -> np.dtype:
+    """Return NumPy's name of a type of torch."""
+    return np.dtype(str(dtype).removeprefix("torch."))
+
+
 class Feed:
     """Batches `x (batch, in)`, `t (batch, 1)` of a run, or many batches of many runs."""
 
@@ -281,7 +286,7 @@ class Feed:
 
     def _buffers(self, count: int, runs: int) -> tuple[np.ndarray, np.ndarray]:
         batch_size, input_size = self._shape
-        dtype = np.dtype(str(torch.get_default_dtype()).removeprefix("torch."))
+        dtype = numpy_type(torch.get_default_dtype())
         x = np.empty((count, runs, batch_size, input_size), dtype)
         return x, np.empty((count, runs, batch_size, 1), dtype)
 

@@ -14,8 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from .graph import BATCH, Graph, Node
-from .schedule import Gather, Loop, Statement, Store, planned
+from .graph import BATCH, Gather, Graph, Loop, Node, Planner, Statement, Store
 
 SAMPLES = 4
 """Samples that are computed side by side. Their sums are added first to last, then to the total."""
@@ -84,19 +83,14 @@ class EmittedSource:
     work: int
 
 
-def emitted(
-    graph: Graph, stores: Sequence[Store], memory: Memory, prefix: str, batch: int
-) -> EmittedSource:
-    """Return the functions that write all stores."""
-    return _Emitter(graph, stores, memory, prefix, batch).source()
+class Emitter:
+    """Writes the functions that write all stores."""
 
-
-class _Emitter:
     def __init__(
         self, graph: Graph, stores: Sequence[Store], memory: Memory, prefix: str, batch: int
     ):
         self.graph = graph
-        self.plan = planned(stores)
+        self.plan = Planner(stores).plan()
         self.memory = memory
         self.prefix = prefix
         self.batch = batch
@@ -117,6 +111,7 @@ class _Emitter:
             self._share(function, {})
 
     def source(self) -> EmittedSource:
+        """Return the functions."""
         text = [self._function(name) for name in ("begin", "block", "update")]
         return EmittedSource(
             "\n\n".join(text), max(1, self.scratch), self.plan.passes, self._work()

@@ -1,16 +1,21 @@
-"""Scalar operations of one run, over named axes: what a recorded iteration is lowered to.
+"""Scalar operations of one run, over named axes, and where each is computed.
 
 Every `Node` is one number of one run: a constant, a number read from memory, an operation on other
 nodes, or a sum (product, maximum) over an axis. Its `axes` say on which loop counters it depends:
 `b` counts the samples of a batch; other axes count inputs or outputs too many to write out.
+
+An iteration is three functions. `begin` computes what does not depend on samples, `block` goes
+through samples, several times where a sum over all of them is needed before the rest, and `update`
+computes what follows from the sums. In each, nodes of equal axes share loops as far as none waits
+for the end of a loop. What is read elsewhere is remembered.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, TypeGuard
 
 BATCH = "b"
 
@@ -92,20 +97,17 @@ class Graph:
     def reduce(self, kind: str, axis: str, arg: Node) -> Node:
         """Return the sum, product or maximum over an axis, first to last."""
         if axis not in arg.axes:
-            return self._repeated(kind, self.extents[axis], arg)
+            return self.repeated(kind, self.extents[axis], arg)
         axes = arg.axes - {axis}
         return self._once(
             (kind, axis, arg), lambda: Node("reduce", (arg,), axes, name=kind, axis=axis)
         )
 
-    def _repeated(self, kind: str, count: int, arg: Node) -> Node:
-        if kind == "sum":
-            return self.op("mul", arg, self.const(count))
-        return arg if kind == "max" else self.op("pow", arg, self.const(count))
-
     def repeated(self, kind: str, count: int, arg: Node) -> Node:
         """Return the sum, product or maximum of `count` equal numbers."""
-        return self._repeated(kind, count, arg) if count > 1 else arg
+        if kind == "max" or count == 1:
+            return arg
+        return self.op("mul" if kind == "sum" else "pow", arg, self.const(count))
 
     def renamed(self, node: Node, axes: Mapping[str, str], memo: dict[Node, Node]) -> Node:
         """Return the same number with other counters."""
@@ -158,3 +160,267 @@ def ordered(roots: Iterable[Node]) -> list[Node]:
             stack.append((node, True))
             stack += [(arg, False) for arg in reversed(node.args) if arg not in done]
     return list(seen)
+
+
+FREE = ("const", "load")
+
+
+@dataclass(eq=False)
+class Store:
+    """A number that is written to memory."""
+
+    name: str
+    index: tuple
+    node: Node
+
+    @property
+    def axes(self) -> frozenset[str]:
+        """Return the counters that the place in memory depends on."""
+        return frozenset(part for part in self.index if isinstance(part, str))
+
+
+@dataclass(eq=False)
+class Gather:
+    """What a loop adds to a sum: `reduce` is the sum, whose loop this statement is in."""
+
+    reduce: Node
+
+    @property
+    def node(self) -> Node:
+        """Return what is added."""
+        return self.reduce.args[0]
+
+    @property
+    def axes(self) -> frozenset[str]:
+        """Return the counters that what is added depends on."""
+        return self.node.axes
+
+
+Statement = Node | Store | Gather
+
+
+@dataclass(eq=False)
+class Loop:
+    """A loop over an axis: sums that begin before it, and its body."""
+
+    axis: str
+    sums: list[Node] = field(default_factory=list)
+    body: list[list] = field(default_factory=list)
+    """Lists of statements, and loops, in order."""
+    statements: list[Statement] = field(default_factory=list)
+
+
+@dataclass
+class StatementPlan:
+    """The statements of each function, and how each node is remembered.
+
+    home: the function and the loops in which a node is computed. kept: the axes over which a node
+    needs an array, and whether that must outlive the function (or the pass over the samples).
+    """
+
+    functions: dict[str, list]
+    home: dict[Node, tuple]
+    kept: dict[Node, tuple[tuple[str, ...], bool]]
+    passes: int
+
+
+class Planner:
+    """Plans the functions that write all stores."""
+
+    def __init__(self, stores: Sequence[Store]):
+        self.stores = list(stores)
+        self.nodes = [n for n in ordered(s.node for s in stores) if n.op not in FREE]
+        self.stage: dict[Node, int] = {}
+        self.home: dict[Node, tuple] = {}
+        self.places: list[tuple[Statement, tuple]] = []
+
+    def plan(self) -> StatementPlan:
+        """Return the statements of each function."""
+        for node in self.nodes:
+            self.stage[node] = self._stage_of(node)
+        # Nothing is kept for what ends a training iteration: it comes last of all.
+        last = max([1, *(s for s in self.stage.values())])
+        last += last % 2
+        by_stage: dict[int, list[Statement]] = {}
+        for node in self.nodes:
+            by_stage.setdefault(self.stage[node], []).append(node)
+            if node.op == "reduce" and node.axis == BATCH:
+                by_stage[self.stage[node]].remove(node)
+                by_stage.setdefault(self.stage[node] - 1, []).append(Gather(node))
+        for store in self.stores:
+            stage = last
+            if BATCH in store.axes:
+                stage = max(1, self._known(store.node) | 1)
+            by_stage.setdefault(stage, []).append(store)
+        functions: dict[str, list] = {"begin": [], "block": [], "update": []}
+        for stage in sorted(by_stage):
+            function = "begin" if stage == 0 else "update" if stage == last else "block"
+            functions[function] += self._region(by_stage[stage], frozenset(), (function,))
+        kept = self._kept()
+        return StatementPlan(functions, self.home, kept, (last + 1) // 2)
+
+    def _known(self, node: Node) -> int:
+        if node.op in FREE:
+            return 1 if BATCH in node.axes else 0
+        return self.stage[node]
+
+    def _stage_of(self, node: Node) -> int:
+        if node.op == "reduce" and node.axis == BATCH:
+            return (self._known(node.args[0]) | 1) + 1
+        stages = [self._known(arg) for arg in node.args]
+        if BATCH not in node.axes:
+            return max(stages, default=0)
+        return max([1, *(s if s % 2 else s + 1 for s in stages)])
+
+    def _region(self, statements: list[Statement], inside: frozenset[str], path: tuple) -> list:
+        """Return statements and loops in order; `inside` are the counters of the loops around."""
+        region = _Region(inside)
+        for statement in _copies_first(statements):
+            if region.sums_here(statement):
+                region.begin_sum(statement)
+                self.home[statement] = path
+            elif region.place(statement):
+                self.places.append((statement, path))
+                if isinstance(statement, Node):
+                    self.home[statement] = path
+        result: list = []
+        for number in region.numbers:
+            if number in region.scalars:
+                result.append(region.scalars[number])
+            for (at, axis), loop in region.loops.items():
+                if at == number:
+                    loop.body = self._region(loop.statements, inside | {axis}, (*path, loop))
+                    for reduce in loop.sums:
+                        self.home.setdefault(reduce, path)
+                    result.append(loop)
+        return result
+
+    def _kept(self) -> dict[Node, tuple[tuple[str, ...], bool]]:
+        """Return which nodes are read outside of the loops that compute them."""
+        kept: dict[Node, tuple[tuple[str, ...], bool]] = {}
+        for node in self.nodes:
+            if node.op == "reduce":
+                inside = {loop.axis for loop in self.home[node] if isinstance(loop, Loop)}
+                left = tuple(sorted(node.axes - inside))
+                if left or node.axis == BATCH:
+                    kept[node] = (left, node.axis == BATCH)
+        for statement, path in self.places:
+            args = statement.args if isinstance(statement, Node) else (statement.node,)
+            for arg in args:
+                home = self.home.get(arg)
+                if home is None or path[: len(home)] == home:
+                    continue
+                shared = sum(1 for _ in _common(home, path))
+                axes = [loop.axis for loop in home[shared:] if isinstance(loop, Loop)]
+                axes = [a for a in axes if a in arg.axes]
+                if arg.op == "reduce":
+                    axes += [a for a in kept.get(arg, ((), False))[0] if a not in axes]
+                lasting = home[0] != path[0] or BATCH in axes
+                before, was_lasting = kept.get(arg, ((), False))
+                merged = (
+                    tuple(dict.fromkeys([*axes, *before])) if len(axes) >= len(before) else before
+                )
+                kept[arg] = (merged, lasting or was_lasting)
+        return kept
+
+
+class _Region:
+    """The order of statements within the same loops: numbered phases, each of single numbers first.
+
+    What a loop sums is known in the next phase.
+    """
+
+    def __init__(self, inside: frozenset[str]):
+        self.inside = inside
+        self.scalars: dict[int, list[Statement]] = {}
+        self.loops: dict[tuple[int, str], Loop] = {}
+        self._phase: dict[Node, tuple[int, str | None]] = {}
+        self._uses: dict[str, list[tuple[int, str | None, tuple]]] = {}
+
+    @property
+    def numbers(self) -> list[int]:
+        """Return the numbers of all phases."""
+        return sorted({*self.scalars, *(number for number, _ in self.loops)})
+
+    def _outer(self, axes: frozenset[str]) -> str | None:
+        left = axes - self.inside
+        return min(left, key=_rank) if left else None
+
+    def _earliest(self, node: Node, outer: str | None) -> int:
+        number, axis = self._phase.get(node, (0, None))
+        return number if axis is None or axis == outer else number + 1
+
+    def _note_reads(self, args: Iterable[Node], number: int, outer: str | None) -> None:
+        for arg in args:
+            if arg.op == "load":
+                self._uses.setdefault(arg.name, []).append((number, outer, arg.index))
+
+    def sums_here(self, statement: Statement) -> TypeGuard[Node]:
+        """Return whether it is a sum over the loop that stands outermost in this region."""
+        if not isinstance(statement, Node) or statement.op != "reduce" or statement.axis == BATCH:
+            return False
+        return self._outer(statement.args[0].axes) == statement.axis
+
+    def begin_sum(self, reduce: Node) -> None:
+        """Let a loop of this region sum, which is known after it."""
+        (arg,) = reduce.args
+        number = self._earliest(arg, reduce.axis)
+        loop = self.loops.setdefault((number, reduce.axis), Loop(reduce.axis))
+        loop.sums.append(reduce)
+        loop.statements.append(Gather(reduce))
+        self._note_reads([arg], number, reduce.axis)
+        self._phase[reduce] = (number + 1, None)
+
+    def place(self, statement: Statement) -> bool:
+        """Put a statement as early as its arguments allow; return whether it needs no loop."""
+        outer = self._outer(statement.axes)
+        args = statement.args if isinstance(statement, Node) else (statement.node,)
+        number = max([0, *(self._earliest(arg, outer) for arg in args)])
+        if isinstance(statement, Store):
+            number = _after_reads(statement, number, outer, self._uses.get(statement.name, ()))
+        self._note_reads(args, number, outer)
+        if isinstance(statement, Node):
+            self._phase[statement] = (number, outer)
+        if outer is None:
+            self.scalars.setdefault(number, []).append(statement)
+            return True
+        loop = self.loops.setdefault((number, outer), Loop(outer))
+        loop.statements.append(statement)
+        if isinstance(statement, Gather) and statement.reduce.axis == outer:
+            loop.sums.append(statement.reduce)
+        return False
+
+
+def _copies_first(statements: Sequence[Statement]) -> list[Statement]:
+    """Return nodes, then stores; first those that copy a number which a later one overwrites."""
+    copied = {s.node.name for s in statements if isinstance(s, Store) and s.node.op == "load"}
+
+    def rank(statement: Statement) -> int:
+        if not isinstance(statement, Store):
+            return 0
+        return 1 + (statement.node.op != "load") + (statement.name in copied)
+
+    return sorted(statements, key=rank)
+
+
+def _after_reads(
+    store: Store, number: int, outer: str | None, uses: Iterable[tuple[int, str | None, tuple]]
+) -> int:
+    """Return from when on a number may be overwritten: once nobody reads the old one any more."""
+    for read, loop, index in uses:
+        if loop == outer and (outer is None or index == store.index):
+            number = max(number, read)
+        else:
+            number = max(number, read + (loop is not None or outer is not None and loop != outer))
+    return number
+
+
+def _rank(axis: str) -> tuple[bool, str]:
+    return axis != BATCH, axis
+
+
+def _common(a: tuple, b: tuple) -> Iterable:
+    for x, y in zip(a, b, strict=False):
+        if x is not y and x != y:
+            return
+        yield x

@@ -8,12 +8,25 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import torch
 
-from .build import library, no_compiler, source
+from stable_nalu.dataset.stream import numpy_type
+
 from .emit import SAMPLES
-from .layout import Generators, Layout, Member, Rows, Samples, Tile, aligned
 from .program import Program
-from .samples import in_lanes
-from .tiles import TileMemory, runtime_text
+from .tiles import (
+    Generators,
+    Layout,
+    Member,
+    Rows,
+    Samples,
+    Tile,
+    TileMemory,
+    aligned,
+    in_lanes,
+    library,
+    no_compiler,
+    runtime_text,
+    source,
+)
 
 Schedule = Mapping[str, np.ndarray]
 """Scheduled numbers by their names: `(iterations, 1)` or `(iterations, runs)`."""
@@ -33,7 +46,7 @@ class Lanes:
         self.program = program
         self.layout = layout
         self.runs = len(layout.place)
-        self.dtype = np.dtype(str(program.dtype).removeprefix("torch."))
+        self.dtype = numpy_type(program.dtype)
         self.library = library(source(program.text, double=self.dtype == np.float64))
         self.workspace = TileMemory(shape, self.dtype)
         self.count, self.lanes = layout.members.shape

@@ -26,11 +26,10 @@ from stable_nalu.training.recorder import (
 )
 from stable_nalu.training.step import TrainingStep
 
-from .emit import COSTS, EmittedSource, Memory, Place, emitted, named
-from .graph import BATCH, Graph, Node, ordered
-from .record import Draw, RecordedDraws, Recording, drawing_from
-from .schedule import Store
-from .values import NotLoweredError, Tensors, Value
+from .emit import COSTS, EmittedSource, Emitter, Memory, Place, named
+from .graph import BATCH, Graph, Node, Store, ordered
+from .lower import Draw, RecordedDraws, Recording, drawing_from
+from .values import LONGEST_WRITTEN, NotLoweredError, Tensors, Value
 
 LONG = 30
 """From how many operations on what is computed apart for all that can share it."""
@@ -78,21 +77,20 @@ class Program:
 def program(
     step: TrainingStep,
     criterion: Callable[..., torch.Tensor],
-    keys: Sequence[str],
     x: torch.Tensor,
     t: torch.Tensor,
     *,
-    observes: Mapping[str, bool],
-    evaluated_in_eval_mode: bool | None,
+    verbose: bool,
+    eval_mode: bool | None,
 ) -> Program:
     """Return the program of a single run's step on batches like x and t.
 
-    keys: penalties that are in force at some iteration. observes: `modules`, `verbose`. Raises
-    NotLoweredError for an operation that is not known.
+    verbose: whether logged iterations tell all that modules do. eval_mode: of the model when it is
+    evaluated; None if it is not. Raises NotLoweredError for an operation that is not known.
     """
-    arguments = (step, criterion, keys, x, t, observes, evaluated_in_eval_mode)
+    arguments = (step, criterion, x, t, verbose, eval_mode)
     try:
-        return _Builder(*arguments).build()
+        return _Builder(*arguments, longest=LONGEST_WRITTEN).build()
     except NotLoweredError as error:
         if "long dimension" not in str(error):
             raise
@@ -110,18 +108,16 @@ class _Iteration:
 
 
 class _Builder:
-    def __init__(
-        self, step, criterion, keys, x, t, observes, eval_mode, longest: float | None = None
-    ):
+    def __init__(self, step, criterion, x, t, verbose, eval_mode, *, longest: float):
         self.step: TrainingStep = step
         self.model: ExtendedTorchModule = step.model
         self.criterion = criterion
-        self.keys = list(keys)
+        self.keys = self.step.penalties.keys()
         self.x, self.t = x, t
-        self.observes = observes
+        self.verbose = verbose
         self.eval_mode = eval_mode
         self.graph = Graph()
-        self.tensors = Tensors(self.graph) if longest is None else Tensors(self.graph, longest)
+        self.tensors = Tensors(self.graph, longest)
         self.memory = Memory()
         self.draws: list[Draw] = []
         self.told: list[Told] = []
@@ -140,21 +136,20 @@ class _Builder:
         self.draws = self._draws()
         outputs, logged = self._iteration(state, inputs)
         self.tensors.most = math.inf
-        batch = len(self.x)
         outputs, logged, of_inputs = self._apart(outputs, logged)
-        parts = {
-            "run": emitted(self.graph, outputs, self.memory, "run", batch),
-            "log": emitted(self.graph, [*outputs, *logged], self.memory, "log", batch),
-        }
+        parts = {"run": self._emitted("run", outputs)}
+        parts["log"] = self._emitted("log", [*outputs, *logged])
         if of_inputs:
-            parts["prepare"] = emitted(self.graph, of_inputs, self.memory, "prepare", batch)
+            parts["prepare"] = self._emitted("prepare", of_inputs)
         if self.eval_mode is not None:
-            squares = self._evaluation(state, inputs)
-            parts["eval"] = emitted(self.graph, squares, self.memory, "eval", batch)
+            parts["eval"] = self._emitted("eval", self._evaluation(state, inputs))
         text = named("\n\n".join(part.text for part in parts.values()), self.memory.places)
         trained = [name for name, p in self.model.named_parameters() if name in self.trained]
         told, dtype, again = self.told, self.x.dtype, self.evaluation_draws
         return Program(text, self.memory, parts, self.draws, trained, told, dtype, again)
+
+    def _emitted(self, name: str, stores: Sequence[Store]) -> EmittedSource:
+        return Emitter(self.graph, stores, self.memory, name, len(self.x)).source()
 
     def _apart(
         self, outputs: list[Store], logged: list[Store]
@@ -259,8 +254,7 @@ class _Builder:
         def body(own, x, t, noise, weights, bounds):
             self._set_limits(limits, bounds)
             with drawing_from(self.model, RecordedDraws(noise)):
-                if self.observes["modules"]:
-                    start_trace(self.model)
+                start_trace(self.model)
                 weighted = list(zip(self.keys, weights, strict=True))
                 criterion, penalty, total = step.loss(x[0], t[0], self.criterion, weighted)
                 told = self._observed(total)
@@ -296,12 +290,10 @@ class _Builder:
             setattr(self.step, f"_{name}", bound)
 
     def _observed(self, total: torch.Tensor) -> list[TaggedValue]:
-        told = []
-        if self.observes["modules"]:
-            told += observe_modules(self.model, verbose=self.observes["verbose"])
-        if self.observes["verbose"] and self.step.penalties.uses_l1:
+        told = observe_modules(self.model, verbose=self.verbose)
+        if self.verbose and self.step.penalties.uses_l1:
             told.append(scalar(L1_LOSS, self.step.penalties.l1()))
-        if self.observes["verbose"]:
+        if self.verbose:
             told += observe_regualizers(self.model, torch.zeros_like(total.detach()))
         return told
 

@@ -12,18 +12,16 @@ import numpy as np
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule, PerRunRandomSource
-from stable_nalu.dataset.stream import SampleStream
+from stable_nalu.dataset.stream import SampleStream, numpy_type
 from stable_nalu.options import Config
 from stable_nalu.training.optimizer import Adam
 from stable_nalu.training.recorder import StepResult, TaggedValue
 from stable_nalu.training.step import TrainingStep
 
 from .lanes import Lanes
-from .layout import Layout, Member, arranged
+from .lower import Draw
 from .program import Program, program
-from .record import Draw
-from .samples import drawn_by_cpp
-from .tiles import Tiles, runtime
+from .tiles import Layout, Member, Tiles, arranged, drawn_by_cpp, runtime
 from .values import NotLoweredError
 
 CriterionPrograms = dict[Any, Program]
@@ -87,20 +85,13 @@ def _made(config: Config, build: BuildOne, shape: Shape, dtype: torch.dtype) -> 
     step = TrainingStep([config], model, stacked=False)
     example = torch.linspace(1, 2, shape.batch * (shape.inputs + shape.outputs), dtype=dtype)
     x, t = example.split([shape.batch * shape.inputs, shape.batch * shape.outputs])
-    observes = {"modules": True, "verbose": shape.verbose}
-    keys = step.penalties.keys()
-    found = {}
-    for criterion in step.criteria():
-        found[criterion] = program(
-            step,
-            criterion,
-            keys,
-            x.reshape(shape.batch, -1),
-            t.reshape(shape.batch, -1),
-            observes=observes,
-            evaluated_in_eval_mode=shape.eval_mode,
+    batch = x.reshape(shape.batch, -1), t.reshape(shape.batch, -1)
+    return {
+        criterion: program(
+            step, criterion, *batch, verbose=shape.verbose, eval_mode=shape.eval_mode
         )
-    return found
+        for criterion in step.criteria()
+    }
 
 
 @dataclass
@@ -115,6 +106,11 @@ class RunsOfProgram:
     draw: Callable[[int], tuple[np.ndarray, np.ndarray]] | None = None
     lanes: Lanes | None = None
     criterion: Any = None
+
+    @property
+    def program(self) -> Program:
+        """Return the first program."""
+        return next(iter(self.programs.values()))
 
 
 class EngineStack:
@@ -154,22 +150,10 @@ class EngineStack:
         for run, config in enumerate(configs):
             key = structure(config)
             if key not in by_program:
-                by_program[key] = RunsOfProgram(
-                    [],
-                    programs_of(
-                        config,
-                        build,
-                        self.shape,
-                        dtype=self.dtype,
-                    ),
-                )
+                found = programs_of(config, build, self.shape, dtype=self.dtype)
+                by_program[key] = RunsOfProgram([], found)
             by_program[key].runs.append(run)
         return list(by_program.values())
-
-    @property
-    def program(self) -> Program:
-        """Return the first program, for a look."""
-        return next(iter(self.parts[0].programs.values()))
 
     def _load(self, part: RunsOfProgram, criterion: Any) -> Lanes:
         """Put the numbers of a part into lanes."""
@@ -327,14 +311,14 @@ class EngineStack:
                 continue
             for k in range(count):
                 noise[k, run] = np.concatenate([_drawn(d, generator, self.dtype) for d in draws])
-        start = 0
+        start, rounding = 0, numpy_type(self.dtype)
         for draw, size in zip(draws, sizes, strict=True):
             low, high = draw.bounds
             if draw.kind == "uniform" and draw.bounds != (0.0, 1.0):
                 own = noise[:, :, start : start + size]
                 # In float64 it is rounded once, as torch's own bounded draw.
-                low, high = (float(np.asarray(v, noise_dtype(self.dtype))) for v in (low, high))
-                own *= float(np.asarray(high - low, noise_dtype(self.dtype)))
+                low, high = (float(np.asarray(v, rounding)) for v in (low, high))
+                own *= float(np.asarray(high - low, rounding))
                 own += low
             start += size
         return noise
@@ -409,9 +393,9 @@ class Company:
             shape = self.stacks[0].shape
             self._tiles = Tiles(
                 [[stack.streams[run] for run in part.runs] for stack, part in pairs],
-                [next(iter(part.programs.values())).work for _, part in pairs],
+                [part.program.work for _, part in pairs],
                 (shape.batch, shape.inputs),
-                np.dtype(str(self.stacks[0].dtype).removeprefix("torch.")),
+                numpy_type(self.stacks[0].dtype),
             )
         return self._tiles
 
@@ -419,7 +403,7 @@ class Company:
         """Return which runs of a part are in which lanes."""
         if part.draw is None:
             return self._drawn().layouts[self._native.index(id(part))]
-        double = next(iter(part.programs.values())).dtype == torch.float64
+        double = part.program.dtype == torch.float64
         runs = len(part.runs)
         return arranged(range(runs), [0] * runs, runtime(double=double).lanes(), [1.0] * runs)
 
@@ -466,11 +450,6 @@ def structure(config: Config) -> str:
         is_switch = name.startswith("clip_grad") or name in WEIGHTS
         held[name] = value not in (None, 0) if is_switch else value
     return repr(held)
-
-
-def noise_dtype(dtype: torch.dtype) -> str:
-    """Return the type of NumPy in which bounds are rounded."""
-    return str(dtype).removeprefix("torch.")
 
 
 def _drawn(draw: Draw, generator: torch.Generator, dtype: torch.dtype) -> np.ndarray:

@@ -1,18 +1,325 @@
-"""Vectors of runs of several programs that draw the same doubles, and the samples made of these."""
+"""Compiled C++, which run is trained in which lane of its vectors, and the samples of all lanes.
+
+Runs of several programs that draw the same doubles share them: their vectors make a tile.
+"""
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping, Sequence
+import os
+import shlex
+import subprocess
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from stable_nalu.compiled_files import library_of
+from stable_nalu.dataset.distribution import Uniform
+from stable_nalu.dataset.legacy_random import STATE_WORDS
 from stable_nalu.dataset.stream import SampleStream
 
-from .build import header, library, source
-from .layout import Generators, Layout, Member, Samples, Tile, Work, aligned, arranged
-from .samples import LaneGenerators, described, generator_key, kind_key, operands_of
+HERE = Path(__file__).parent
+FLAGS = (
+    *("-std=c++17", "-O3", "-march=native", "-ffp-contract=off", "-fno-math-errno", "-w"),
+    *("-shared", "-fPIC"),
+)
+EXTRA_FLAGS = "STABLE_NALU_CXXFLAGS"
+"""Further flags of the compiler, such as -mno-avx512f: they change no bit of any number."""
+
+
+class NoCompilerError(Exception):
+    """Why nothing can be compiled here, in a line."""
+
+
+@cache
+def header(name: str) -> str:
+    """Return the text of a file beside this module."""
+    return (HERE / name).read_text()
+
+
+def source(text: str, *, double: bool, functions: bool = True) -> str:
+    """Return a whole C++ file: types, elementary functions and a text that uses them."""
+    kinds = "#define DOUBLE\n" if double else ""
+    parts = [header("prelude.h"), *([header("functions.h")] if functions else []), text]
+    return kinds + "\n".join(parts)
+
+
+@cache
+def library(text: str) -> ctypes.CDLL:
+    """Return a library, compiled unless that was done for this compiler and processor before."""
+    try:
+        flags = (*FLAGS, *shlex.split(os.environ.get(EXTRA_FLAGS, "")))
+        return ctypes.CDLL(str(library_of(text, flags)))
+    except subprocess.CalledProcessError as error:
+        said = error.stderr.decode(errors="replace").splitlines() if error.stderr else []
+        raise NoCompilerError(said[0] if said else f"exit code {error.returncode}") from None
+    except OSError as error:
+        raise NoCompilerError(error.strerror or str(error)) from None
+
+
+@cache
+def no_compiler(text: str) -> str | None:
+    """Return why a text cannot be compiled here, in a line, or None where it was."""
+    try:
+        library(text)
+    except NoCompilerError as error:
+        return f"no C++ compiler works: {error}"
+    return None
+
+
+ALIGNED = 64
+Vector = list[int]
+"""The runs of the lanes of a vector. Lanes that are left over repeat a run and are never read."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Tiles of vectors: those of a tile draw from the same generators, one in each lane.
+
+    members: the vectors of all tiles, one after another. first: number of each tile's first vector.
+    place: vector and lane of each run.
+    """
+
+    members: np.ndarray
+    first: list[int]
+    place: np.ndarray
+
+    @property
+    def tiles(self) -> list[range]:
+        """Return the numbers of the vectors of each tile."""
+        ends = [*self.first[1:], len(self.members)]
+        return [range(a, b) for a, b in zip(self.first, ends, strict=True)]
+
+
+def arranged(
+    generators: Sequence[Hashable], kinds: Sequence[Hashable], lanes: int, work: Sequence[float]
+) -> Layout:
+    """Put runs into lanes, those of equal generators under each other where that is cheaper.
+
+    The runs of a vector are of one kind. What is chosen changes no number.
+
+    work: how long a vector of a run's kind takes, in times that its generators take.
+    """
+
+    def cost(tiles: Sequence[Sequence[Sequence[int | None]]]) -> float:
+        return sum(1 + sum(work[_some(vector)] for vector in tile) for tile in tiles)
+
+    choices = []
+    for most in {0.0, *work}:
+        shared = [run for run in range(len(kinds)) if work[run] <= most]
+        apart = [run for run in range(len(kinds)) if work[run] > most]
+        choices.append(_stacked(shared, generators, kinds, lanes) + _packed(apart, kinds, lanes))
+    members, first, place = [], [], np.zeros((len(kinds), 2), np.int64)
+    for tile in min(choices, key=cost):
+        first.append(len(members))
+        for vector in tile:
+            for lane, run in enumerate(vector):
+                if run is not None:
+                    place[run] = len(members), lane
+            filled = [_some(vector) if run is None else run for run in vector]
+            members.append(filled + [_some(vector)] * (lanes - len(filled)))
+    return Layout(np.array(members), first, place)
+
+
+def _some(vector: Sequence[int | None]) -> int:
+    return next(run for run in vector if run is not None)
+
+
+def _packed(runs: Sequence[int], kinds: Sequence[Hashable], lanes: int) -> list[list[list]]:
+    groups: dict[Hashable, Vector] = {}
+    for run in runs:
+        groups.setdefault(kinds[run], []).append(run)
+    return [[g[k : k + lanes]] for g in groups.values() for k in range(0, len(g), lanes)]
+
+
+def _stacked(
+    runs: Sequence[int], generators: Sequence[Hashable], kinds: Sequence[Hashable], lanes: int
+) -> list[list[list]]:
+    by_generator: dict[Hashable, dict[Hashable, Vector]] = {}
+    for run in runs:
+        by_generator.setdefault(generators[run], {}).setdefault(kinds[run], []).append(run)
+    columns = sorted(by_generator.values(), key=lambda own: -sum(map(len, own.values())))
+    tiles = []
+    for k in range(0, len(columns), lanes):
+        some = columns[k : k + lanes]
+        tile = []
+        for kind in dict.fromkeys(kind for own in some for kind in own):
+            for row in range(max(len(own.get(kind, ())) for own in some)):
+                of_kind = [own.get(kind, []) for own in some]
+                tile.append([r[row] if row < len(r) else None for r in of_kind])
+        tiles.append(tile)
+    return tiles
+
+
+def aligned(shape: Sequence[int], dtype: Any) -> np.ndarray:
+    """Return zeros that begin at a multiple of 64 bytes, as vectors must."""
+    count = int(np.prod(shape, dtype=np.int64))
+    size = count * np.dtype(dtype).itemsize
+    memory = np.zeros(size + ALIGNED, np.uint8)
+    start = -memory.ctypes.data % ALIGNED
+    return memory[start : start + size].view(dtype).reshape(shape)
+
+
+_address, _number = ctypes.c_void_p, ctypes.c_int64
+
+
+class Generators(ctypes.Structure):
+    """`Generators` of runtime.cpp."""
+
+    _fields_ = (("key", _address), ("position", _number))
+
+
+class Samples(ctypes.Structure):
+    """`Samples` of runtime.cpp."""
+
+    _fields_ = (
+        *((name, _address) for name in ("low", "width", "slices")),
+        *((name, _number) for name in ("equal_slices", "single", "operation", "operands")),
+        *((name, _number) for name in ("inputs", "again")),
+        *((name, _address) for name in ("x_given", "t_given")),
+        ("outputs", _number),
+    )
+
+
+class Member(ctypes.Structure):
+    """`Member` of runtime.cpp."""
+
+    _fields_ = (
+        *((name, _address) for name in ("begin", "block", "update")),
+        *((name, _address) for name in ("s", "q", "o", "w", "z")),
+        *((name, _number) for name in ("w_row", "z_row", "samples")),
+        *((name, _address) for name in ("prepare", "p")),
+    )
+
+
+class Tile(ctypes.Structure):
+    """`Tile` of runtime.cpp."""
+
+    _fields_ = (
+        ("generators", Generators),
+        ("samples", ctypes.POINTER(Samples)),
+        ("members", ctypes.POINTER(Member)),
+        *((name, _number) for name in ("samples_count", "members_count")),
+    )
+
+
+class Work(ctypes.Structure):
+    """`Work` of runtime.cpp."""
+
+    _fields_ = (
+        *((name, _number) for name in ("batch", "inputs", "portion")),
+        *((name, _address) for name in ("doubles", "scaled", "sums", "x", "t")),
+    )
+
+
+class Rows(ctypes.Structure):
+    """`Rows` of runtime.cpp."""
+
+    _fields_ = (
+        *((name, _address) for name in ("x", "t", "x_set", "t_set")),
+        *((name, _number) for name in ("rows", "inputs", "outputs", "width", "portion", "roots")),
+        *((name, _address) for name in ("x_lanes", "t_lanes")),
+    )
+
+
+OPERATIONS = ("add", "sub", "mul", "div", "squared", "root", "reciprocal")
+"""The operations that runtime.cpp knows, in its order."""
+
+
+def drawn_by_cpp(stream: object) -> bool:
+    """Return whether runtime.cpp draws the samples of a stream."""
+    return (
+        isinstance(stream, SampleStream)
+        and stream.sampler.scales_doubles
+        and isinstance(stream.sampler.distribution, Uniform)
+        and len(stream.sampler.sample_shape) == 1
+        and stream.targets.operation.name in OPERATIONS
+        and all(end > start for start, end in stream.targets.operands)
+    )
+
+
+class LaneGenerators:
+    """The generators of a tile: `key[k]` holds word k of each lane, `position` the next one."""
+
+    def __init__(self, streams: Sequence[SampleStream]):
+        lanes = len(streams)
+        # The first half of the lanes has the first two of four places each.
+        self._places = np.arange(lanes).reshape(-1, 2, 2).swapaxes(0, 1).ravel()
+        self.key = aligned((STATE_WORDS, lanes), np.uint32)
+        for place, stream in zip(self._places, streams, strict=True):
+            state = stream.random.state
+            self.key[:, place] = _next_words(state[:-1], int(state[-1]))
+
+    def store(
+        self,
+        words: np.ndarray,
+        position: int,
+        streams: Sequence[SampleStream],
+        lanes: Sequence[int],
+    ) -> None:
+        """Put streams where generators have come to in their lanes."""
+        for stream, lane in zip(streams, lanes, strict=True):
+            state = stream.random.state
+            state[:-1], state[-1] = np.roll(words[:, self._places[lane]], -position), 0
+
+
+@cache
+def _twister() -> np.random.MT19937:
+    """Return a generator whose state others are put into, as making one takes long."""
+    return np.random.MT19937(0)
+
+
+def _next_words(key: np.ndarray, position: int) -> np.ndarray:
+    """Return the 624 words that a generator takes next, not yet tempered."""
+    if not position:
+        return key
+    bits = _twister()
+    bits.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": STATE_WORDS}}
+    bits.random_raw(1, output=False)
+    after = bits.state["state"]["key"]
+    return np.concatenate([key[position:], after[:position]])
+
+
+def described(streams: Sequence[SampleStream], keep: list[np.ndarray]) -> Samples:
+    """Return what C++ makes of doubles, for the stream of each lane; `keep` holds its memory."""
+    intervals = [stream.sampler.range.intervals[0] for stream in streams]
+    low = aligned((len(streams),), np.float64)
+    width = aligned((len(streams),), np.float64)
+    low[:] = [a for a, _ in intervals]
+    width[:] = [float(b) - float(a) for a, b in intervals]
+    operands = [stream.targets.operands for stream in streams]
+    slices = np.ascontiguousarray(np.swapaxes(np.array(operands, np.int64), 0, 1))
+    keep += [low, width, slices]
+    return Samples(
+        low=low.ctypes.data,
+        width=width.ctypes.data,
+        slices=slices.ctypes.data,
+        equal_slices=all(o == operands[0] for o in operands),
+        single=all(b - a == 1 for own in operands for a, b in own),
+        operation=OPERATIONS.index(streams[0].targets.operation.name),
+        operands=len(operands[0]),
+        inputs=streams[0].sampler.sample_shape[0],
+        again=False,
+        x_given=None,
+        t_given=None,
+        outputs=1,
+    )
+
+
+def in_lanes(values: np.ndarray, layout: Layout, dtype: np.dtype) -> list[np.ndarray]:
+    """Return values `(iterations, runs, ...)` of each vector: `(iterations, ..., lanes)`."""
+    found = []
+    for runs in layout.members:
+        own = np.moveaxis(values[:, runs], 1, -1)
+        laid = aligned(own.shape, dtype)
+        laid[...] = own
+        found.append(laid)
+    return found
+
 
 PORTION = 16 << 10
 """Bytes of the samples of a portion, which stay in the nearest cache."""
@@ -146,10 +453,11 @@ class Tiles:
         every = [(p, run) for p, own in enumerate(streams) for run in range(len(own))]
         flat = [stream for own in streams for stream in own]
         kinds = [
-            (p, kind_key(s), len(operands_of(s))) for (p, _), s in zip(every, flat, strict=True)
+            (p, s.targets.operation.name, len(s.targets.operands))
+            for (p, _), s in zip(every, flat, strict=True)
         ]
         works = [work[p] / (DRAW * shape[1]) for p, _ in every]
-        layout = arranged(list(map(generator_key, flat)), kinds, lanes, works)
+        layout = arranged([stream.random.position() for stream in flat], kinds, lanes, works)
         self._streams = streams
         owners = [every[runs[0]][0] for runs in layout.members]
         # The number of each vector among those of its program.
@@ -166,7 +474,7 @@ class Tiles:
         self._tiles = [
             self._tile([(owners[v], number[v]) for v in vectors], lanes) for vectors in layout.tiles
         ]
-        most = max(len(operands_of(stream)) for stream in flat)
+        most = max(len(stream.targets.operands) for stream in flat)
         targets = max(len(tile.samples) for tile in self._tiles)
         self._workspace = TileMemory(shape, dtype, most, targets)
 
@@ -182,9 +490,9 @@ class Tiles:
                 if place == vector:
                     of_lanes[lane] = own[run]
             same = inputs.setdefault(
-                tuple((s.sampler.key, operands_of(s)) for s in streams), len(inputs)
+                tuple((s.sampler.key, s.targets.operands) for s in streams), len(inputs)
             )
-            every.append((same, kind_key(streams[0]), program, vector, streams))
+            every.append((same, streams[0].targets.operation.name, program, vector, streams))
         every.sort(key=lambda one: one[:4])
         samples: list[tuple[Samples, int]] = []
         numbered = []

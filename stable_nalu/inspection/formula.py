@@ -21,7 +21,7 @@ import torch
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.dataset.stream import FunctionTargets
 from stable_nalu.engine.graph import Graph, Node, ordered
-from stable_nalu.engine.record import Recording
+from stable_nalu.engine.lower import Recording
 from stable_nalu.engine.values import NotLoweredError, Tensors
 from stable_nalu.errors import UsageError
 
