@@ -14,8 +14,9 @@ import pytest
 import scipy.io
 import torch
 
-from stable_nalu.dataset.images import DigitSequences, DigitSubset, ImageCorpus, sources
-from stable_nalu.dataset.legacy_random import LegacyRandom
+from stable_nalu.dataset import images as sources
+from stable_nalu.dataset.distribution import LegacyRandom
+from stable_nalu.dataset.images import DigitSequences, DigitSubset, ImageCorpus
 
 MNIST = Path(os.environ.get("STABLE_NALU_MNIST", ""))
 """A folder with the published images, in torchvision's layout; the tests have none of their own."""
@@ -69,7 +70,7 @@ def images(count: int, *shape: int, seed: int = 0) -> np.ndarray:
 
 def write_mnist(folder: Path, monkeypatch, train: ImageCorpus, test: ImageCorpus) -> None:
     """The four files as the publisher packs them, known to torchvision by their checksums."""
-    from stable_nalu.dataset.images.sources import torchvision
+    from stable_nalu.dataset.images import torchvision
 
     raw = folder / "MNIST" / "raw"
     raw.mkdir(parents=True)
@@ -89,7 +90,7 @@ def write_mnist(folder: Path, monkeypatch, train: ImageCorpus, test: ImageCorpus
 
 def write_svhn(folder: Path, monkeypatch, split: str, corpus: ImageCorpus) -> None:
     """One .mat file: images last axis first, labels 1 to 10 where 10 is the digit 0."""
-    from stable_nalu.dataset.images.sources import torchvision
+    from stable_nalu.dataset.images import torchvision
 
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{split}_32x32.mat"

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from .distribution import LegacyRandom
 from .images import ImageCorpus, PixelTable
-from .legacy_random import LegacyRandom
 from .loader import IndexLoader, Places
 
 SPLIT_SEED = 0

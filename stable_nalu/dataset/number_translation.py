@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from .legacy_random import LegacyRandom
+from .distribution import LegacyRandom
 
 VOCABULARY = (
     "<pad>", "and",

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from .distribution import Benford, Distribution, Exponential, SampleRange
-from .legacy_random import LegacyRandom
+from .distribution import Benford, Distribution, Exponential, LegacyRandom, SampleRange
 
 BLOCK_ELEMENTS = 2**16
 """Input elements drawn at once: half a MiB in float64, so that a block stays in the cache."""

@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 
 from stable_nalu.compiled_files import library_of
-from stable_nalu.dataset.distribution import Uniform
-from stable_nalu.dataset.legacy_random import STATE_WORDS
+from stable_nalu.dataset.distribution import STATE_WORDS, Uniform
 from stable_nalu.dataset.stream import SampleStream
 
 HERE = Path(__file__).parent

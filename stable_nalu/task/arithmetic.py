@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     import torch
 
     from stable_nalu.abstract import ExtendedTorchModule
-    from stable_nalu.dataset.exceeding import ExceedingStream
-    from stable_nalu.dataset.legacy_random import LegacyRandom
-    from stable_nalu.dataset.simple_function import SimpleFunctionStaticDataset
+    from stable_nalu.dataset.distribution import LegacyRandom
+    from stable_nalu.dataset.simple_function import ExceedingStream, SimpleFunctionStaticDataset
     from stable_nalu.dataset.stream import SampleStream
     from stable_nalu.engine.stack import CriterionPrograms, EngineStack, Shape
     from stable_nalu.training.console import LogPoint

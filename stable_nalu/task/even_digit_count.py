@@ -151,7 +151,7 @@ def _check_head_bias(c: Config) -> None:
 def _check_room(c: Config) -> None:
     """Require that the digits find room in a picture."""
     # NumPy, which the module imports, may be missing when --help is asked for.
-    from stable_nalu.dataset.images.even_digits import DIGIT, Placement
+    from stable_nalu.dataset.images import DIGIT, Placement
 
     if c.image_size <= DIGIT:
         problem = f"{c.image_size} is no larger than a digit, which has {DIGIT} rows"

@@ -202,7 +202,7 @@ def fixed_places(count: int, length: int, seed: int, repeats: int = 1) -> np.nda
     """
     import numpy as np
 
-    from stable_nalu.dataset.legacy_random import LegacyRandom
+    from stable_nalu.dataset.distribution import LegacyRandom
 
     random = LegacyRandom(seed)
     return _cut(np.concatenate([random.permutation(count) for _ in range(repeats)]), length)

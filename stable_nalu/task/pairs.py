@@ -65,8 +65,8 @@ class PairTask(Task):
             hold_out,
             pair_loader,
         )
+        from stable_nalu.dataset.distribution import LegacyRandom
         from stable_nalu.dataset.images import load_corpus
-        from stable_nalu.dataset.legacy_random import LegacyRandom
 
         super().__init__(config, device)
         folder = Path(config.data_dir) if config.data_dir else None

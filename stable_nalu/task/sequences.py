@@ -60,8 +60,8 @@ class SequentialTask(Task):
     logs_updates = True
 
     def __init__(self, config: Config, device: torch.device):
+        from stable_nalu.dataset.distribution import LegacyRandom
         from stable_nalu.dataset.images import DigitSubset, load_subset
-        from stable_nalu.dataset.legacy_random import LegacyRandom
 
         super().__init__(config, device)
         folder = Path(config.data_dir) if config.data_dir else None

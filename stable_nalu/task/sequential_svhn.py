@@ -28,7 +28,7 @@ class SequentialSvhnTask(sequences.SequentialTask):
     all_cores = True
 
     def image_network(self, outputs: int) -> torch.nn.Module:
-        from stable_nalu.dataset.images.sources import torchvision
+        from stable_nalu.dataset.images import torchvision
 
         return getattr(torchvision().models, self.config.resnet)(num_classes=outputs)
 

@@ -16,8 +16,7 @@ from . import arithmetic
 
 if TYPE_CHECKING:
     from stable_nalu.abstract import ExtendedTorchModule
-    from stable_nalu.dataset.exceeding import ExceedingStream
-    from stable_nalu.dataset.simple_function import SimpleFunctionStaticDataset
+    from stable_nalu.dataset.simple_function import ExceedingStream, SimpleFunctionStaticDataset
     from stable_nalu.dataset.stream import SampleStream
 
 SUCCESS_THRESHOLD = 1e-7
@@ -146,8 +145,7 @@ def _cannot_exceed(operation: str, ranges: str, sizes: tuple[Any, ...]) -> str |
     """Return what keeps the test rows from being drawn; it hardly depends on the seed."""
     from ast import literal_eval
 
-    from stable_nalu.dataset.exceeding import ExceedingStream
-    from stable_nalu.dataset.simple_function import SimpleFunctionStaticDataset
+    from stable_nalu.dataset.simple_function import ExceedingStream, SimpleFunctionStaticDataset
 
     names = "input_size", "subset_ratio", "overlap_ratio", "num_subsets", "simple"
     dataset = SimpleFunctionStaticDataset(operation, **dict(zip(names, sizes, strict=True)), seed=0)
@@ -200,7 +198,7 @@ class SimpleFunctionStatic(arithmetic.OperationTask):
     ) -> SampleStream | ExceedingStream:
         if getattr(config, "extrapolation_rule", "range") == "range":
             return super().test_stream(dataset, config)
-        from stable_nalu.dataset.exceeding import ExceedingStream
+        from stable_nalu.dataset.simple_function import ExceedingStream
 
         ranges = config.interpolation_range, config.extrapolation_range
         return ExceedingStream(dataset, *ranges, seed=arithmetic.TEST_SEED)

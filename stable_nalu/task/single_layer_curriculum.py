@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import torch
 
     from stable_nalu.abstract import ExtendedTorchModule
-    from stable_nalu.dataset.legacy_random import LegacyRandom
+    from stable_nalu.dataset.distribution import LegacyRandom
     from stable_nalu.dataset.stream import SampleStream
     from stable_nalu.engine.stack import EngineStack
     from stable_nalu.training.loss import Penalties

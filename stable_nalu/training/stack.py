@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule, PerRunRandomSource, run_state, stack_models
-from stable_nalu.dataset.legacy_random import LegacyRandom
+from stable_nalu.dataset.distribution import LegacyRandom
 
 from .checkpoint import restore_parameters
 from .optimizer import Gradients, load_optimizer_state, optimizer_state

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import torch
 
     from stable_nalu.abstract import ExtendedTorchModule
-    from stable_nalu.dataset.legacy_random import LegacyRandom
+    from stable_nalu.dataset.distribution import LegacyRandom
     from stable_nalu.dataset.loader import IndexLoader
     from stable_nalu.statistics.setups import Limit
 

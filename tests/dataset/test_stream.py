@@ -5,8 +5,7 @@ import pytest
 import torch
 from scipy.stats import truncnorm
 
-from stable_nalu.dataset.distribution import Benford
-from stable_nalu.dataset.legacy_random import LegacyRandom
+from stable_nalu.dataset.distribution import Benford, LegacyRandom
 from stable_nalu.dataset.simple_function import (
     SimpleFunctionRecurrentDataset,
     SimpleFunctionStaticDataset,

@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.dataset.images import ImageCorpus, sources
+from stable_nalu.dataset import images as sources
+from stable_nalu.dataset.images import ImageCorpus
 from stable_nalu.network import RegressionMnistNetwork, SequentialDigitNetwork
 from stable_nalu.task import SCRIPTS, sequences
 from stable_nalu.task.sequential_mnist import SequentialMnistTask

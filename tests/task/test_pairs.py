@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from stable_nalu.dataset.digit_pairs import draw_pair_sets, fold_pairs
+from stable_nalu.dataset.distribution import LegacyRandom
 from stable_nalu.dataset.images import PixelTable, load_corpus
-from stable_nalu.dataset.legacy_random import LegacyRandom
 from stable_nalu.task import SCRIPTS
 from stable_nalu.task.ST_mnist_labels import ScatteredTask
 from stable_nalu.task.two_digit_mnist import TwoDigitTask

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from stable_nalu.dataset.legacy_random import LegacyRandom
+from stable_nalu.dataset.distribution import LegacyRandom
 from stable_nalu.errors import UsageError
 from stable_nalu.files import atomic_path
 from stable_nalu.training.checkpoint import (
