@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import mpmath
@@ -54,7 +55,8 @@ class Certificate:
     """What a network has learned.
 
     learned, rounded: its formula with the weights as trained, and with whole numbers for them; of
-    a network whose formula depends on the signs of inputs, where they are those of the first box.
+    a network whose formula depends on the signs of inputs, where they are those of the first box;
+    of a recurrent network, for a sequence of one step, or, where `of_sums`, of sums over any.
     change: by how much the farthest weight was rounded, wherever inputs may lie. proof: how
     equality with the target was shown, if it was. ulps: by how many units in the last place the
     formula and the network differ, both with the weights as trained.
@@ -67,6 +69,7 @@ class Certificate:
     change: float
     proof: str = ""
     ulps: float = math.nan
+    of_sums: bool = False
 
     @property
     def is_exact(self) -> bool:
@@ -87,7 +90,8 @@ class Certificate:
         """Return it in words."""
         if self.is_exact:
             how = f" (weights by at most {self.change:.2g})" if self.change else ""
-            return f"learned: {self.rounded}, {self.verdict}{how}"
+            sums = " of sums over all steps" if self.of_sums else ""
+            return f"learned: {self.rounded}{sums}, {self.verdict}{how}"
         shown = self.learned if self.verdict == OTHER else self.rounded
         if not shown.free_symbols:
             what = f"the answer is always {sympy.N(shown, 4)}"
@@ -401,6 +405,70 @@ def certificate(
         verdict = OTHER if solved else INSIDE if solved_inside else WRONG
     gap = _gap(model, learned)
     return Certificate(verdict, learned.exprs[0], rounded.exprs[0], target, change, proof, gap)
+
+
+def recurrent_certificate(
+    network: Any,
+    targets: FunctionTargets,
+    intervals: Sequence[Sequence[float]],
+    *,
+    solved: bool,
+    solved_inside: bool,
+) -> Certificate:
+    """Return what a recurrent network computes of sums over the steps of a sequence.
+
+    It is right for every length if it is right for one step, and every step adds to the state what
+    follows from its inputs alone.
+    """
+    told = {"solved": solved, "solved_inside": solved_inside}
+    found = certificate(_OneStep(network), targets, network.input_size, intervals, **told)
+    change = _change_of_adding(network, intervals) if found.is_exact else math.inf
+    if change <= FARTHEST:
+        change = max(change, found.change)
+        verdict = ROUNDED if change else EXACT
+        return replace(found, verdict=verdict, change=change, of_sums=True)
+    verdict = OTHER if solved else INSIDE if solved_inside else WRONG
+    return replace(found, verdict=verdict, proof="")
+
+
+class _OneStep(ExtendedTorchModule):
+    """A recurrent network for sequences of one step; its next state, if inputs hold a state."""
+
+    def __init__(self, network: Any):
+        super().__init__("one_step")
+        self.network = network
+
+    def reset_parameters(self) -> None:
+        """Leave the network as it was trained."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        network, inputs = self.network, self.network.input_size
+        if x.shape[-1] == inputs:
+            return network(x.unsqueeze(-2))
+        return network.recurent_cell.unroll(x[..., None, :inputs], x[..., inputs:])
+
+
+def _change_of_adding(network: Any, intervals: Sequence[Sequence[float]]) -> float:
+    """Return by how much weights are rounded for every step to add what follows from its inputs.
+
+    Infinite where it does not.
+    """
+    inputs, hidden = network.input_size, network.hidden_size
+    formula = NetworkFormula(_OneStep(network), inputs + hidden)
+    (first,) = boxes(intervals, inputs, ())
+    state = itertools.product([(-1e6, -1e-6), (1e-6, 1e6)], repeat=hidden)
+    change = 0.0
+    for signs in itertools.islice(state, MOST_BOXES):
+        reading = formula.read((*first, *signs), rounded=True)
+        change = max(change, reading.change)
+        x, states = reading.symbols[:inputs], reading.symbols[inputs:]
+        for expr, own in zip(reading.exprs, states, strict=True):
+            added = sympy.expand(expr - own)
+            slopes = [sympy.diff(added, symbol) for symbol in x]
+            is_sum = sympy.expand(added - sum(map(operator.mul, slopes, x))) == 0
+            if not is_sum or any(slope.free_symbols for slope in slopes):
+                return math.inf
+    return change
 
 
 def _proof(

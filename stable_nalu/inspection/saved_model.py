@@ -26,11 +26,12 @@ from stable_nalu.layer.own_layers import load_layer_file, read_layer_file
 from stable_nalu.machine import model_file, save_root
 from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.options.layer_options import units_of
+from stable_nalu.papers import FLAT
 from stable_nalu.script import ScriptParser, exit_code, say
 from stable_nalu.statistics.setups import limit_of
 from stable_nalu.statistics.table import write_plain_frame
 from stable_nalu.tags import RESULT_TEST
-from stable_nalu.task import ARITHMETIC, SCRIPTS
+from stable_nalu.task import ARITHMETIC, SCRIPTS, simple_function_recurrent
 from stable_nalu.task.arithmetic import VALIDATION_SEED, build_dataset
 from stable_nalu.task.run import task_of
 from stable_nalu.training.checkpoint import load_torch, restore_parameters
@@ -40,7 +41,7 @@ from stable_nalu.training.surroundings import as_at_the_start, default_dtype, pr
 from stable_nalu.training.task import Task
 from stable_nalu.writer import RunRecord
 
-from .formula import VERDICTS, Certificate, certificate
+from .formula import VERDICTS, Certificate, certificate, recurrent_certificate
 
 if TYPE_CHECKING:
     from stable_nalu.runs import TrainedRun
@@ -108,13 +109,22 @@ class TrainedModel(torch.nn.Module):
     def formula(self) -> Certificate:
         """Return what the network computes, and whether it is what its task asks for."""
         config = self.config
-        if config.script not in ARITHMETIC:
+        if config.script not in (*ARITHMETIC, simple_function_recurrent.SCRIPT.name):
             raise UsageError(
-                f"runs of {config.script} have no formula; those of arithmetic tasks do"
+                f"runs of {config.script} have no formula; those of arithmetic tasks do, and of sums "
+                "over sequences"
             )
         network: Any = self.module
         inside = self.inside
         with default_dtype(precision(config)), torch.no_grad():
+            if config.script not in ARITHMETIC:
+                return recurrent_certificate(
+                    network,
+                    inside.targets,
+                    SampleRange.parse(config.input_range).intervals,
+                    solved=self.score.test_error < FLAT,
+                    solved_inside=inside.error < FLAT,
+                )
             return certificate(
                 network,
                 inside.targets,
@@ -129,7 +139,12 @@ class TrainedModel(torch.nn.Module):
         """Return what a network of an arithmetic script answers in its training range."""
         config = self.config
         with default_dtype(precision(config)), torch.no_grad():
-            rows = build_dataset(config).fork(config.interpolation_range, seed=VALIDATION_SEED)
+            if config.script in ARITHMETIC:
+                rows = build_dataset(config).fork(config.interpolation_range, seed=VALIDATION_SEED)
+            else:
+                rows = simple_function_recurrent.build_dataset(config).fork(
+                    config.interpolation_length, config.input_range, VALIDATION_SEED
+                )
             x, t = rows[0:10_000]
             return Inside(rows.targets, x, t, self.module(x))
 

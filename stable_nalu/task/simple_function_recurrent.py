@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import torch
 
     from stable_nalu.abstract import ExtendedTorchModule
+    from stable_nalu.dataset.simple_function import SimpleFunctionRecurrentDataset
     from stable_nalu.dataset.stream import SampleStream
 
 EVALUATION_ROWS = 2048
@@ -36,6 +37,20 @@ SCORED_ROWS = 2048, 512
 EVALUATION_BLOCK = 256
 """Rows drawn at once: a block of long sequences in float64 is 20 MiB."""
 LOG_INTERVAL = 1000
+
+
+def build_dataset(config: Config) -> SimpleFunctionRecurrentDataset:
+    """Return the data set of a run."""
+    from stable_nalu.dataset.simple_function import SimpleFunctionRecurrentDataset
+
+    return SimpleFunctionRecurrentDataset(
+        config.operation,
+        config.input_size,
+        subset_ratio=config.subset_ratio,
+        overlap_ratio=config.overlap_ratio,
+        simple=config.simple,
+        seed=config.seed,
+    )
 
 
 class SumsTask(RecurrentTask):
@@ -50,17 +65,8 @@ class SumsTask(RecurrentTask):
     valid, test = LOSS_VALID_INTERPOLATION, LOSS_VALID_EXTRAPOLATION
 
     def __init__(self, config: Config, device: torch.device):
-        from stable_nalu.dataset.simple_function import SimpleFunctionRecurrentDataset
-
         super().__init__(config, device)
-        self._dataset = SimpleFunctionRecurrentDataset(
-            config.operation,
-            config.input_size,
-            subset_ratio=config.subset_ratio,
-            overlap_ratio=config.overlap_ratio,
-            simple=config.simple,
-            seed=config.seed,
-        )
+        self._dataset = build_dataset(config)
         length = config.interpolation_length
         lengths, own = (length, length, config.extrapolation_length), config.input_range
         self._streams = [self._dataset.fork(length, own) for length in lengths]

@@ -19,10 +19,12 @@ from stable_nalu.inspection.formula import (
     ROUNDED,
     WRONG,
     certificate,
+    recurrent_certificate,
 )
 from stable_nalu.inspection.saved_model import counted, formula, formula_command, in_short
 from stable_nalu.layer import entries
 from stable_nalu.network.arithmetic import SimpleFunctionStaticNetwork
+from stable_nalu.network.simple_function_recurrent import SimpleFunctionRecurrentNetwork
 
 X1, X2 = sympy.symbols("x1 x2", positive=True)
 WITHOUT = {"HardSoftmaxNAC", "HardSoftmaxNALU", "EnsembleGumbelNAU", "EML"}
@@ -212,3 +214,50 @@ def test_a_hundred_inputs_have_a_verdict():
     network = SimpleFunctionStaticNetwork("ReRegualizedLinearNAC", 100, nac_mul="mnac")
     network.reset_parameters()
     assert judged(network, "mul", inputs=100).verdict == WRONG
+
+
+SUMS = [[1.0, 1.0, 0.0], [0.0, 1.0, 1.0]]
+"""Weights of three inputs: x1 + x2 and x2 + x3."""
+
+
+def of_a_cell(unit, inputs=None, state=None):
+    network = SimpleFunctionRecurrentNetwork(unit, 3)
+    network.reset_parameters()
+    if inputs:
+        weights = torch.cat([torch.tensor(inputs), torch.tensor(state)], -1)
+        for name, values in network.named_parameters():
+            if name != "zero_state":
+                values.data[:] = weights if values.shape == weights.shape else 1.0
+    targets = FunctionTargets(get_operation("add"), [(0, 2), (1, 3)])
+    return recurrent_certificate(network, targets, [(1.0, 2.0)], solved=False, solved_inside=False)
+
+
+@pytest.mark.parametrize(
+    ("state", "verdict"),
+    [
+        ([[1.0, 0.0], [0.0, 1.0]], EXACT),
+        ([[0.99, 0.0], [0.0, 1.0]], ROUNDED),
+        # Right for one step, and for no second one.
+        ([[0.0, 0.0], [0.0, 0.0]], WRONG),
+        ([[0.8, 0.0], [0.0, 1.0]], WRONG),
+        ([[1.0, 1.0], [0.0, 1.0]], WRONG),
+    ],
+)
+def test_a_recurrent_network_has_to_add_up_steps(state, verdict):
+    found = of_a_cell("ReRegualizedLinearNAC", SUMS, state)
+    assert found.verdict == verdict
+    if found.is_exact:
+        assert str(found).startswith("learned: x1 + 2*x2 + x3 of sums over all steps, exact")
+        assert found.change == pytest.approx(0.01 * (verdict == ROUNDED))
+
+
+@pytest.mark.parametrize("unit", ["GRU", "LSTM", "RNN-tanh", "NALU", "NAC"])
+def test_cells_as_they_begin_are_no_sums(unit):
+    assert of_a_cell(unit).verdict == WRONG
+
+
+def test_recurrent_runs_tell_what_they_have_learned(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    flags = {"operation": "add", "simple": True, "max_iterations": 2, "no_cuda": True}
+    runs = sn.train("simple_function_recurrent", layer="NAC", seed=0, **flags)
+    assert str(formula(runs[0])).endswith("not 2*x1 + 2*x2 + x3 + x4")
