@@ -110,10 +110,8 @@ class TrainedModel(torch.nn.Module):
         """Return what the network computes, and whether it is what its task asks for."""
         config = self.config
         if config.script not in (*ARITHMETIC, simple_function_recurrent.SCRIPT.name):
-            raise UsageError(
-                f"runs of {config.script} have no formula; those of arithmetic tasks do, and of sums "
-                "over sequences"
-            )
+            has = "those of arithmetic tasks and of sums over sequences do"
+            raise UsageError(f"runs of {config.script} have no formula; {has}")
         network: Any = self.module
         inside = self.inside
         with default_dtype(precision(config)), torch.no_grad():
