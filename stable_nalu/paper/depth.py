@@ -19,7 +19,7 @@ _RAMP = "--regualizer 0.01 --regualizer-scaling-start 10000 --regualizer-scaling
 _UNITS = {
     "nmu": ("NAU, NMU", f"--layer-type NMU --sum-layer NAU {_RAMP}"),
     "nru": ("NAU, NRU", f"--layer-type NRU --sum-layer NAU {_RAMP}"),
-    "nalu": ("NALU", "--layer-type NALU --nalu-two-nac --nalu-gate independent"),
+    "nalu": ("NALU", "--layer-type NALU"),
     "inalu": ("iNALU", "--layer-type iNALU --clip-grad-value 0.1"),
     "eql": (
         "EQL",
