@@ -14,8 +14,8 @@ from .sweeps import variants
 BELOW = 1e-5
 """Squared error beyond the range of training, relative to the target's, that is a success."""
 
-_ITERATIONS = 30_000
-_RAMP = "--regualizer 0.01 --regualizer-scaling-start 10000 --regualizer-scaling-end 20000"
+_ITERATIONS = 20_000
+_RAMP = "--regualizer 0.01 --regualizer-scaling-start 6000 --regualizer-scaling-end 12000"
 _UNITS = {
     "nmu": ("NAU, NMU", f"--layer-type NMU --sum-layer NAU {_RAMP}"),
     "nru": ("NAU, NRU", f"--layer-type NRU --sum-layer NAU {_RAMP}"),
@@ -25,7 +25,7 @@ _UNITS = {
         "EQL",
         f"--layer-type EQL --batch-size 20 --layer-option width=4 iterations={_ITERATIONS}",
     ),
-    "eml": ("EML, own chains", "--layer-type EML --operations eml --clip-grad-norm 1"),
+    "eml": ("EML, own chains", "--layer-type EML --operations eml --learning-rate 0.03"),
 }
 _SOURCE = "EML, its README"
 _PUBLISHED = {
