@@ -106,7 +106,7 @@ class Chain:
     """
 
     def __init__(self, config: Config):
-        from stable_nalu.dataset.legacy_random import LegacyRandom
+        from stable_nalu.dataset.distribution import LegacyRandom
 
         self._parent = LegacyRandom(config.seed)
         self._operations = operations_of(config)

@@ -224,7 +224,8 @@ def introduction(spec: ScriptSpec, configs: Sequence[Config], amount: str) -> li
     def values(dest: str) -> list[Any]:
         return list(dict.fromkeys(str(getattr(c, dest)) for c in configs if dest in c.as_dict()))
 
-    task = " ".join([*values("operation"), *values("task"), *values("program")])
+    dests = "operation", "operations", "task", "program"
+    task = " ".join(value for dest in dests for value in values(dest))
     if sizes := values("input_size"):
         task += f" of {', '.join(sizes)} inputs"
     for how, dest in (("trained on", "interpolation_range"), ("tested on", "extrapolation_range")):
