@@ -15,7 +15,6 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from stable_nalu.fair_play import card
 from stable_nalu.files import atomic_text_file, cells_of
 from stable_nalu.inspection.formula import EXACT_VERDICTS, VERDICTS
 from stable_nalu.layer import entries
@@ -36,6 +35,7 @@ from stable_nalu.result.stored import DATA, formulas_of, sessions_of
 from stable_nalu.result.submission import Submission, submissions
 from stable_nalu.statistics.intervals import holm, paired_difference, sign_test
 from stable_nalu.statistics.setups import LEVEL
+from stable_nalu.zoo import card
 from tools.site_pages import layer_of
 
 PATH = CHECKOUT / "docs" / "board.html"

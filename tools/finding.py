@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from stable_nalu.options.labels import half_open
+from stable_nalu.options.layer_options import half_open
 from stable_nalu.paper.experiment import Experiment
 from stable_nalu.result.compare import MeasuredPoint, measured_points, places
 from stable_nalu.result.document import number, plain

@@ -21,7 +21,7 @@ from stable_nalu.figure.entries import Output, all_entries, needs, render
 from stable_nalu.figure.entry import Context, Source
 from stable_nalu.files import atomic_text_file
 from stable_nalu.machine import CHECKOUT
-from stable_nalu.paper.drawing import Drawing
+from stable_nalu.paper.experiment import Drawing
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.papers import STUDIES
 from stable_nalu.process import begin

@@ -33,7 +33,7 @@ from stable_nalu.task import SCRIPTS
 if TYPE_CHECKING:
     import pandas as pd
 
-    from stable_nalu.paper.drawing import Drawing, Series
+    from stable_nalu.paper.experiment import Drawing, Series
 
 
 @dataclass

@@ -23,7 +23,7 @@ from stable_nalu.errors import UsageError
 from stable_nalu.files import atomic_text_file
 from stable_nalu.inspection.formula import FARTHEST
 from stable_nalu.machine import is_checkout
-from stable_nalu.options.labels import half_open
+from stable_nalu.options.layer_options import half_open
 from stable_nalu.paper.experiment import Experiment, seeds_text
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.paper.published import published_seeds

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from stable_nalu.compiled_files import library_of
 from stable_nalu.dataset.distribution import STATE_WORDS, Uniform
 from stable_nalu.dataset.stream import SampleStream
+from stable_nalu.machine import library_of
 
 HERE = Path(__file__).parent
 FLAGS = (

@@ -14,17 +14,18 @@ import pandas as pd
 from stable_nalu.console import plain
 from stable_nalu.statistics.intervals import student
 
-from .decoration import (
+from .entry import Context, Product, kind, last_rows
+from .style import (
     SMALL,
     footnote,
     grouped_bars,
     legend,
+    looks,
     mark,
+    new_figure,
     patch_legend,
     ribbon,
 )
-from .entry import Context, Product, kind, last_rows
-from .style import looks, new_figure
 from .tables import selected_rows
 
 if TYPE_CHECKING:

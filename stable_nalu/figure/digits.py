@@ -10,14 +10,13 @@ import numpy as np
 import pandas as pd
 
 from stable_nalu.errors import UsageError
-from stable_nalu.paper.drawing import Series
+from stable_nalu.paper.experiment import Series
 from stable_nalu.statistics.summary import mean_summary
 from stable_nalu.statistics.table import numeric
 
-from .decoration import NO_DATA, footnote, grouped_bars, legend, patch_legend
 from .entry import INCH, Context, Product, kind, read_csv, two_digit_name, with_names
 from .panels import draw_series, offsets
-from .style import MISSING, looks, new_figure
+from .style import MISSING, NO_DATA, footnote, grouped_bars, legend, looks, new_figure, patch_legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from stable_nalu.errors import UsageError, did_you_mean, is_text
 from stable_nalu.files import atomic_text_file, table_rows
-from stable_nalu.paper.drawing import STANDARD, Drawing, Runs, Series, Sketch, sketch
-from stable_nalu.paper.experiment import Experiment
+from stable_nalu.paper.experiment import STANDARD, Drawing, Experiment, Runs, Series, Sketch, sketch
 from stable_nalu.paper.index import EXPERIMENTS, OTHER_KEYS, known
 from stable_nalu.papers import STUDIES
 from stable_nalu.statistics.judge import TEST

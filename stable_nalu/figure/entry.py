@@ -16,7 +16,7 @@ import pandas as pd
 from stable_nalu.console import plain
 from stable_nalu.errors import UsageError
 from stable_nalu.options.name_fields import Columns, NameField, read_fields
-from stable_nalu.paper.drawing import Drawing, Run, Series
+from stable_nalu.paper.experiment import Drawing, Run, Series
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.statistics.names import model_label
 from stable_nalu.statistics.setups import PUBLISHED, Estimators

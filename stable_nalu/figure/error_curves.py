@@ -11,19 +11,31 @@ import pandas as pd
 
 from stable_nalu.console import plain
 from stable_nalu.errors import UsageError
-from stable_nalu.options.labels import half_open
-from stable_nalu.paper.drawing import Runs
+from stable_nalu.options.layer_options import half_open
+from stable_nalu.paper.experiment import Runs
 from stable_nalu.paper.published import published_measures
 from stable_nalu.result.run_parser import CURVE_COLUMNS
 from stable_nalu.statistics.judge import TEST
 from stable_nalu.statistics.names import operation_label
 from stable_nalu.statistics.table import groups, refuse_repeated
 
-from .decoration import SMALL, footnote, legend, mark, ribbon, say_no_data
 from .entry import Context, Product, kind, last_rows
 from .panels import draw_series, offsets
 from .runs import SEQUENCE_VALIDATION, judgement_of, read_series, tested_lengths
-from .style import Look, legend_order, looks, new_figure, operation_order, range_order
+from .style import (
+    SMALL,
+    Look,
+    footnote,
+    legend,
+    legend_order,
+    looks,
+    mark,
+    new_figure,
+    operation_order,
+    range_order,
+    ribbon,
+    say_no_data,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

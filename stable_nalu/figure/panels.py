@@ -11,24 +11,12 @@ import numpy as np
 import pandas as pd
 
 from stable_nalu.errors import UsageError
-from stable_nalu.options.labels import half_open
-from stable_nalu.paper.drawing import STANDARD, Runs, Series, Size, standard
+from stable_nalu.options.layer_options import half_open
+from stable_nalu.paper.experiment import STANDARD, Runs, Series, Size, standard
 from stable_nalu.statistics.intervals import wilson
 from stable_nalu.statistics.means import MARGIN
 from stable_nalu.statistics.summary import MEASURES, long_form, mean_summary
 
-from .decoration import (
-    GAP,
-    LEFT,
-    RIGHT,
-    SMALL,
-    counts,
-    footnote,
-    framed,
-    legend,
-    legend_handles,
-    say_no_data,
-)
 from .entry import Context, Product, kind, last_rows
 from .runs import (
     BEST_STEP,
@@ -39,7 +27,24 @@ from .runs import (
     reduced_and_estimated,
     x_values,
 )
-from .style import MISSING, Look, Palette, legend_order, looks, new_figure
+from .style import (
+    GAP,
+    LEFT,
+    MISSING,
+    RIGHT,
+    SMALL,
+    Look,
+    Palette,
+    counts,
+    footnote,
+    framed,
+    legend,
+    legend_handles,
+    legend_order,
+    looks,
+    new_figure,
+    say_no_data,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

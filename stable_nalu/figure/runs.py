@@ -13,7 +13,7 @@ import pandas as pd
 
 from stable_nalu.console import plain
 from stable_nalu.errors import UsageError
-from stable_nalu.paper.drawing import Reference, Runs, Series
+from stable_nalu.paper.experiment import Reference, Runs, Series
 from stable_nalu.statistics.judge import (
     BEST_STEP,
     EXPORTED,

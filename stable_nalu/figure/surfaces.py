@@ -18,15 +18,25 @@ import pandas as pd
 
 from stable_nalu.console import plain
 from stable_nalu.errors import UsageError
-from stable_nalu.options.labels import half_open
-from stable_nalu.paper.drawing import STANDARD, Runs, Series, Size
+from stable_nalu.options.layer_options import half_open
+from stable_nalu.paper.experiment import STANDARD, Runs, Series, Size
 from stable_nalu.statistics.names import operation_label
 from stable_nalu.statistics.table import numeric
 
-from .decoration import HATCHES, SMALL, footnote, legend, patch_legend, say_no_data
 from .entry import INCH, Context, Product, kind, read_csv
 from .runs import reduce_series
-from .style import Look, drawable, looks, new_figure
+from .style import (
+    HATCHES,
+    SMALL,
+    Look,
+    drawable,
+    footnote,
+    legend,
+    looks,
+    new_figure,
+    patch_legend,
+    say_no_data,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,15 +12,14 @@ import pandas as pd
 
 from stable_nalu.console import plain
 from stable_nalu.errors import UsageError
-from stable_nalu.options.labels import half_open
-from stable_nalu.paper.drawing import Runs
+from stable_nalu.options.layer_options import half_open
+from stable_nalu.paper.experiment import Runs
 from stable_nalu.paper.nalu import TABLE_1
 from stable_nalu.statistics.names import operation_label
 
-from .decoration import SMALL, ascending, footnote
 from .entry import Context, Product, kind, last_rows
 from .runs import in_order, reduced_and_estimated
-from .style import MISSING, legend_order, new_figure, operation_order
+from .style import MISSING, SMALL, ascending, footnote, legend_order, new_figure, operation_order
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

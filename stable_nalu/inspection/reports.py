@@ -29,14 +29,13 @@ import torch
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.errors import UsageError
 from stable_nalu.figure import digits
-from stable_nalu.figure.decoration import footnote
 from stable_nalu.figure.entries import Output, made, write
 from stable_nalu.figure.entry import Context, Product, Source
-from stable_nalu.figure.style import drawing, new_figure
+from stable_nalu.figure.style import drawing, footnote, new_figure
 from stable_nalu.files import atomic_text_file
 from stable_nalu.machine import save_root, tensorboard_root
 from stable_nalu.options import Config, ScriptSpec
-from stable_nalu.paper.drawing import Drawing, Series, Sketch, sketch
+from stable_nalu.paper.experiment import Drawing, Series, Sketch, sketch
 from stable_nalu.result.export import RunTable, write_tables
 from stable_nalu.result.run_parser import PairParser
 from stable_nalu.statistics.table import write_plain_frame

@@ -16,8 +16,7 @@ from stable_nalu.errors import OptionError, UsageError, did_you_mean
 from stable_nalu.script import ScriptParser, command_of
 
 from .flag import Config, Flag, FlagGroup, ReadFlag
-from .labels import short_leaf
-from .layer_options import Script, load_own_layers, own_options, with_flags
+from .layer_options import Script, load_own_layers, own_options, short_leaf, with_flags
 from .name_fields import NameField, format_leaf, template, trailing
 
 _LONGEST_FOLDER = 255

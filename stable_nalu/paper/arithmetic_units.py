@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from stable_nalu.options.paper_names import MODELS
+from stable_nalu.options.flag import MODELS
 from stable_nalu.papers import MADSEN_2019, MADSEN_2020
 from stable_nalu.statistics.names import (
     GATED,
@@ -23,8 +23,21 @@ from stable_nalu.statistics.names import (
     ablation_suffix,
 )
 
-from .drawing import Only, Run, Runs, Sketch, drawn, sketch, standard
-from .experiment import Experiment, Model, Recipe, Resources, Shown, shown_in
+from .experiment import (
+    Experiment,
+    Model,
+    Only,
+    Recipe,
+    Resources,
+    Run,
+    Runs,
+    Shown,
+    Sketch,
+    drawn,
+    shown_in,
+    sketch,
+    standard,
+)
 from .sweeps import INPUT_SIZES, MULTIPLICATION_PAIRS, operations, values, variants
 
 _IN_PAPERS = {

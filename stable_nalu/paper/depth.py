@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 from stable_nalu.papers import OWN_STUDIES
 
-from .drawing import drawn, sketch
-from .experiment import Experiment, Measure, Recipe, Resources, shown_in
+from .experiment import Experiment, Measure, Recipe, Resources, drawn, shown_in, sketch
 from .nalu import measured, units_of
 from .sweeps import variants
 

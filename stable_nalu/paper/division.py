@@ -8,9 +8,55 @@ from typing import Any
 
 from stable_nalu.papers import MISTRY_2022_DIVISION, MISTRY_2022_MECHANISMS
 
-from .drawing import Drawing, Runs, Series, Sketch, drawn, sketch
-from .experiment import Experiment, Model, Recipe, Resources, Shown, measures_of_pairs, shown_in
+from .experiment import (
+    Drawing,
+    Experiment,
+    Measure,
+    Model,
+    Recipe,
+    Resources,
+    Runs,
+    Series,
+    Shown,
+    Sketch,
+    drawn,
+    shown_in,
+    sketch,
+)
 from .sweeps import DISTRIBUTIONS, INTERPOLATION_ORDER, MIXED_SIGNS, NEAR_ZERO, SINGLE_MODULE_RANGES
+
+_PAIR_EPOCHS = (*range(10), *range(10, 50, 5), *range(50, 1001, 50))
+"""Epochs whose errors and shares are kept for curves: every one of few, some of many."""
+
+
+def measures_of_pairs(loss: str, answer: str = "output_rounded") -> tuple[Measure, ...]:
+    """Return the measures of runs on pairs; shares are percentages.
+
+    loss: how columns call the error. answer: how they call answers that are counted.
+    """
+    shares = {answer: "answers", "label1_rounded": "left digits", "label2_rounded": "right digits"}
+    sets = ("test", "train")
+    return (
+        *(
+            Measure(
+                f"metric.{part}.{column}.acc",
+                f"% of {label} right, {part}",
+                steps=_PAIR_EPOCHS,
+                lower=False,
+            )
+            for part in sets
+            for column, label in shares.items()
+        ),
+        *(
+            Measure(f"metric.{part}.output.{loss}", f"error, {part}", steps=_PAIR_EPOCHS)
+            for part in sets
+        ),
+        *(
+            Measure(f"metric.{part}.*", f"other measures, {part}: *", steps=_PAIR_EPOCHS)
+            for part in sets
+        ),
+    )
+
 
 _UNREGULARISED = (
     "--layer-type RealNPU --nac-mul real-npu --learning-rate 5e-3 --regualizer-shape none "

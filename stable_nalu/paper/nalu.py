@@ -8,8 +8,18 @@ from functools import partial
 
 from stable_nalu.papers import NALU_ARTICLE, NALU_NOTES, TRASK_2018
 
-from .drawing import Sketch, drawn, sketch
-from .experiment import MEASURED, Experiment, Measure, Model, Recipe, Resources, shown_in
+from .experiment import (
+    MEASURED,
+    Experiment,
+    Measure,
+    Model,
+    Recipe,
+    Resources,
+    Sketch,
+    drawn,
+    shown_in,
+    sketch,
+)
 from .sweeps import operations, variants
 
 Units = Mapping[str, tuple[str, str]]

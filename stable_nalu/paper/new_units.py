@@ -7,8 +7,20 @@ from dataclasses import replace
 from stable_nalu.papers import CURRY_2025, FABER_2023, ODRZYWOLEK_2026
 from stable_nalu.statistics.setups import DMU
 
-from .drawing import Drawing, Only, Runs, Series, drawn, sketch
-from .experiment import Experiment, Measure, Model, Recipe, Resources, shown_in
+from .experiment import (
+    Drawing,
+    Experiment,
+    Measure,
+    Model,
+    Only,
+    Recipe,
+    Resources,
+    Runs,
+    Series,
+    drawn,
+    shown_in,
+    sketch,
+)
 from .nalu import layers, measured, units_of
 from .primer import RUNS, for_operation
 from .sweeps import variants

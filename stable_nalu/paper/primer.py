@@ -8,8 +8,20 @@ from functools import partial
 from stable_nalu.papers import MCFC_2023, MISTRY_2022_PRIMER
 from stable_nalu.statistics.names import MODELS
 
-from .drawing import Drawing, Runs, Series, Sketch, drawn, sketch
-from .experiment import Experiment, Model, Recipe, Resources, Shown, shown_in
+from .experiment import (
+    Drawing,
+    Experiment,
+    Model,
+    Recipe,
+    Resources,
+    Runs,
+    Series,
+    Shown,
+    Sketch,
+    drawn,
+    shown_in,
+    sketch,
+)
 from .sweeps import INTERPOLATION_ORDER, SINGLE_MODULE_RANGES
 
 WINDOW = "--regualizer-scaling-start 20000 --regualizer-scaling-end 35000"

@@ -7,8 +7,20 @@ from pathlib import PurePath
 
 from stable_nalu.papers import MISTRY_2022_ROBUST
 
-from .drawing import Drawing, Runs, Series, drawn, sketch
-from .experiment import Experiment, Model, Recipe, Resources, Shown, measures_of_pairs, shown_in
+from .division import measures_of_pairs
+from .experiment import (
+    Drawing,
+    Experiment,
+    Model,
+    Recipe,
+    Resources,
+    Runs,
+    Series,
+    Shown,
+    drawn,
+    shown_in,
+    sketch,
+)
 from .primer import (
     MULTIPLYING,
     MULTIPLYING_FILES,

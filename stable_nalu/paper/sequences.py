@@ -8,19 +8,44 @@ from functools import partial
 from stable_nalu.papers import MADSEN_2020
 from stable_nalu.statistics.names import NAC_ADD, NAC_ADD_Z, NAC_MUL, NAC_MUL_NMU, NAC_MUL_SIGMA
 
-from .drawing import (
+from .experiment import (
     Drawing,
+    Experiment,
+    Measure,
+    Model,
     Only,
+    Recipe,
     Reference,
+    Resources,
     Run,
     Runs,
     Series,
     Sketch,
+    shown_in,
     sketch,
     standard,
 )
-from .experiment import Experiment, Model, Recipe, Resources, measures_of_lengths, shown_in
 from .sweeps import variants
+
+_EPOCHS = (*range(0, 100, 5), *range(100, 1001, 50))
+"""Epochs whose errors are kept for curves."""
+
+
+def measures_of_lengths(*lengths: int) -> tuple[Measure, ...]:
+    """Return the measures of runs on sequences, which are tested on several lengths.
+
+    lengths: those that tables show; the errors at all others are kept for figures.
+    """
+    shown = (
+        ("metric.valid.mse", "validation error"),
+        *((f"metric.test.extrapolation.{n}.mse", f"error, length {n}") for n in lengths),
+    )
+    return (
+        *(Measure(column, label, steps=_EPOCHS) for column, label in shown),
+        Measure("sparse.error.max", "sparsity error", steps=_EPOCHS, optional=True),
+        Measure("metric.test.extrapolation.*", "error at other lengths: *"),
+    )
+
 
 LENGTHS_TO_20 = "[" + ",".join(map(str, range(1, 21))) + "]"
 _LENGTHS_TO_9 = "[" + ",".join(map(str, range(1, 10))) + "]"

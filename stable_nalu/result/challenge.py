@@ -251,7 +251,7 @@ def figures(contest: Contest, drawn: str | None = None) -> dict[str, Figure]:
     from stable_nalu.figure.panels import Panels, draw
     from stable_nalu.figure.runs import Reduced, estimate
     from stable_nalu.figure.style import drawable
-    from stable_nalu.paper.drawing import Runs
+    from stable_nalu.paper.experiment import Runs
     from stable_nalu.statistics.setups import PUBLISHED
 
     x = contest.experiment.parameter

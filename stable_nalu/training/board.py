@@ -13,8 +13,7 @@ from typing import Any
 
 from stable_nalu.layer import entries
 from stable_nalu.options import Config, ScriptSpec
-from stable_nalu.options.labels import varying
-from stable_nalu.options.layer_options import units_of
+from stable_nalu.options.layer_options import units_of, varying
 from stable_nalu.statistics.setups import limit_of
 from stable_nalu.tags import METRIC_TEST, RESULTS, logged_result
 from stable_nalu.writer import EventFile, RunRecord

@@ -29,7 +29,7 @@ from stable_nalu.console import (
 )
 from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.options.kinds import seeds_text
-from stable_nalu.options.labels import label, range_label, units_label, varying
+from stable_nalu.options.layer_options import label, range_label, units_label, varying
 from stable_nalu.script import say
 from stable_nalu.statistics.setups import Limit, below
 

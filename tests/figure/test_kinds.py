@@ -26,7 +26,7 @@ from stable_nalu.figure.style import (
 from stable_nalu.figure.surfaces import RAMP, TARGET, chain_error, chain_output, published_ramp
 from stable_nalu.layer.own_layers import register
 from stable_nalu.layer.registry import drop, entries
-from stable_nalu.options.labels import half_open
+from stable_nalu.options.layer_options import half_open
 from tests.figure.drawing import (
     by_gid,
     exported,

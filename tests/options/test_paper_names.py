@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from stable_nalu.errors import OptionError
-from stable_nalu.options.paper_names import MODELS, SPELLINGS
+from stable_nalu.options.flag import MODELS, SPELLINGS
 from stable_nalu.paper.arithmetic_units import ALL
 from stable_nalu.task import SCRIPTS
 

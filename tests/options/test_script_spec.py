@@ -114,7 +114,7 @@ def test_a_layer_is_imported_when_it_is_built():
     code = """if True:
         import sys
         from stable_nalu.options.kinds import layer_names
-        from stable_nalu.options.paper_names import is_paper_name
+        from stable_nalu.options.flag import is_paper_name
         from stable_nalu.task import SCRIPTS
         from stable_nalu.task.run import task_of
         assert "NAC" in layer_names() and is_paper_name("sNMU")

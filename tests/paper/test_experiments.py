@@ -1,20 +1,15 @@
-"""Every experiment is what the papers ran."""
+"""Experiments as data: published flags, seeds, ranges; those on sequences and pairs of digits."""
 
-from pathlib import PurePosixPath
+import shlex
+from itertools import product
+from pathlib import Path, PurePosixPath
 
 import pytest
 
 from stable_nalu.errors import UsageError
 from stable_nalu.options.kinds import seeds
 from stable_nalu.options.name_fields import canonical
-from stable_nalu.paper.experiment import (
-    expected_runs,
-    flags,
-    gathered,
-    merged,
-    seeds_text,
-    words,
-)
+from stable_nalu.paper.experiment import expected_runs, flags, gathered, merged, seeds_text, words
 from stable_nalu.paper.index import EXPERIMENTS, find
 from stable_nalu.paper.sweeps import (
     DATA_SET_RANGES,
@@ -26,6 +21,12 @@ from stable_nalu.paper.sweeps import (
     SMALL_DIVISOR_BOUNDS,
     ExtrapolationRange,
 )
+from stable_nalu.result import batch
+from stable_nalu.result.jobs import JOB_SCRIPTS
+from stable_nalu.result.pipeline import exporter_of
+from stable_nalu.result.shard import how_to_run, pending, shards
+from stable_nalu.result.stored import seconds_here
+from stable_nalu.script import duration
 from stable_nalu.task import SCRIPTS
 
 MODELS = [(key, model) for key, e in EXPERIMENTS.items() for model in e.models]
@@ -253,3 +254,246 @@ def test_longest_published_run_names_fit_a_folder():
             leaves = [run.name.rsplit("/", 1)[-1] for run in expected_runs(one, [0, 49])]
             assert max(len(leaf.encode()) for leaf in leaves) <= 255
             assert len(set(leaves)) == len(leaves)
+
+
+MODULE = "--use-nalm --learn-labels2out"
+RAMP = f"{MODULE} --regualizer-scaling-start 30 --regualizer-scaling-end 40"
+FOUR, BATCH_NOISE = "--dataset-workers 4", "--nmu-noise --noise-range [1,0]"
+COLOUR = (
+    "--num-folds 3 --batch-size 256 --learning-rate 0.001 --img2label-model TPS-no-concat-conv "
+    "--optimizer adam --no-scheduler --operation mul --max-epochs 1000 --scheduler-step-size 2000 "
+    "--samples-per-permutation 1100 --dataset-workers 4"
+)
+MUL = "static-mnist/mul/"
+TPS = "_MSE_Adam-lr0.001_TPS-no-concat-conv"
+
+# Batch script -> (script, common flags, folds, {id: (prefix, extra flags)}), as papers say.
+CONV, DIV = f"{MUL}1digit_conv-", "two-digit-mnist/div/ID"
+PUBLISHED = {
+    "icml_2022/static_mnist_prod_isolated": (
+        "two_digit_mnist",
+        "--operation mul --max-epochs 1000",
+        10,
+        {
+            1: (f"{CONV}snmu", f"{RAMP} --nmu-noise --regualizer 100 {FOUR}"),
+            2: (f"{CONV}mul", "--dataset-workers 5"),
+            3: (f"{CONV}nmu", f"{RAMP} --regualizer 100 {FOUR}"),
+            4: (f"{CONV}fc", f"--learn-labels2out {FOUR}"),
+            5: (f"{CONV}batch-snmu", f"{RAMP} {BATCH_NOISE} --regualizer 100 {FOUR}"),
+        },
+    ),
+    "icml_2022/static_mnist_prod_colour_concat": (
+        "ST_mnist_labels",
+        COLOUR,
+        3,
+        {
+            6: (f"{MUL}mul{TPS}", ""),
+            7: (f"{MUL}snmu{TPS}", f"{MODULE} --nmu-noise"),
+            8: (f"{MUL}nmu{TPS}", MODULE),
+            9: (f"{MUL}fc{TPS}", "--learn-labels2out"),
+            10: (f"{MUL}batch-snmu{TPS}", f"{MODULE} {BATCH_NOISE}"),
+        },
+    ),
+    "two_digit_mnist/parallel_run": (
+        "two_digit_mnist",
+        "--operation div --max-epochs 1000 --dataset-workers 5",
+        10,
+        {
+            79: (f"{DIV}79-1digit_conv-div", ""),
+            84: (
+                f"{DIV}84-1digit_conv-mlp_2L-256HU_wDecay-1e-3",
+                "--learn-labels2out --weight-decay 0.001",
+            ),
+            78: (
+                f"{DIV}78-1digit_conv-nru_R30-40-2_gnc1_s3Init",
+                f"{RAMP} --nalm-name nru --regualizer 2 --clip-grad-norm 1",
+            ),
+            80: (
+                f"{DIV}80-1digit_conv-realnpu-mod_R30-40-2_s3Init",
+                f"{RAMP} --nalm-name realnpu-mod --regualizer-npu-w 2 --regualizer-gate 2",
+            ),
+            81: (
+                f"{DIV}81-1digit_conv-nmruSign_R30-40-2_gncF_s3Init",
+                f"{RAMP} --nalm-name nmru-sign --regualizer 2",
+            ),
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("batch", PUBLISHED)
+def test_a_dry_run_is_the_published_plan(batch):
+    script, common, folds, models = PUBLISHED[batch]
+    spec = SCRIPTS[script]
+    planned = {}
+    for shard in shards(JOB_SCRIPTS[batch].named_models(), None):
+        assert shard.model.script == script
+        for command, names in pending(shard):
+            (config,) = spec.plan(command.words).configs
+            assert names == [spec.run_name(config)]
+            planned[config.id, config.seed] = config
+    assert len(planned) == folds * len(models)
+    # How a run is carried out is ours: it resumes instead of starting anew.
+    ours = {"resume", "remove_existing_data", "checkpoint_interval"}
+    for number, (prefix, extra) in models.items():
+        for seed in range(folds):
+            words = f"{common} {extra} --id {number} --name-prefix {prefix} --seed {seed}"
+            words = " ".join(words.replace("--dataset-workers 5 --dataset", "--dataset").split())
+            (published,) = spec.plan(words.split()).configs
+            found = planned[number, seed]
+            for name, value in published.as_dict().items():
+                assert name in ours or getattr(found, name) == value, (number, name)
+
+
+def test_runs_have_their_published_names():
+    model = JOB_SCRIPTS["icml_2022/static_mnist_prod_isolated"].named_models()["snmu"]
+    names = [run.name for run in expected_runs(model, [2])]
+    assert names == ["static-mnist/mul/1digit_conv-snmu/1_f2_op-mul_nalmT_learnLT_s2"]
+
+
+def test_a_shorter_plan_has_whole_epochs():
+    model = JOB_SCRIPTS["icml_2022/static_mnist_prod_isolated"].named_models()["mul"]
+    variant = model.variants[0]
+    assert how_to_run(model, variant) == {"--checkpoint-interval": ("20",)}
+    assert how_to_run(model, variant, 1409) == {
+        "--max-epochs": ("2",),
+        "--checkpoint-interval": ("1",),
+    }
+
+
+@pytest.mark.parametrize("batch", PUBLISHED)
+def test_tables_come_from_the_exporter_of_pairs(batch):
+    for model in JOB_SCRIPTS[batch].models():
+        assert exporter_of(model)[0] == "two_digit_mnist/two_digit_mnist_reader.py"
+    assert exporter_of(find("nips-sltr-in2").models[0])[0] == "simple_function_static.py"
+
+
+def test_estimated_time_is_that_of_image_networks():
+    seconds = seconds_here(find("static-mnist-mul-isolated"), cores=2)
+    assert seconds is not None
+    assert "years" in duration(seconds) or "days" in duration(seconds)
+
+
+TO_20, TO_9 = list(range(1, 21)), list(range(1, 10))
+OF_SUMS = [1, 10, *range(100, 1001, 100)]
+NMU = ("ReRegualizedLinearNAC", "mnac")
+NAC_MUL, NAC_SIGMA = ("NAC", "normal"), ("PosNAC", "normal")
+NAC_NMU = ("ReRegualizedLinearPosNAC", "normal")
+NALU, LSTM = ("NALU", "none"), ("LSTM", "none")
+FIVE = [(NAC_MUL, 0), (NAC_SIGMA, 0), (NALU, 0), (NMU, 1), (LSTM, 0)]
+LONG = [*FIVE, (NMU, 0), (NAC_NMU, 0), (NAC_NMU, 1)]
+NAC_ADD, NAU = ("NAC", "none"), ("ReRegualizedLinearNAC", "none")
+
+
+def configs(key, *, reference=False):
+    """What every command of an experiment trains, first seed only."""
+    for model in EXPERIMENTS[key].models:
+        if (model.key == "reference") == reference:
+            for command in model.commands(model.seeds[:1]):
+                yield model, SCRIPTS[model.script].plan(command.words).configs[0]
+
+
+def units(key):
+    return sorted(((c.layer_type, c.nac_mul), int(c.regualizer_z)) for _, c in configs(key))
+
+
+def assert_all(key, *, reference=False, seeds, **expected):
+    for model, config in configs(key, reference=reference):
+        assert list(model.seeds) == list(seeds)
+        found = {name: getattr(config, name) for name in expected}
+        assert found == expected, model.key
+
+
+PRODUCT = {"operation": "cumprod", "mnist_digits": TO_9, "max_epochs": 1000, "batch_size": 64}
+SUM = {"operation": "cumsum", "mnist_digits": list(range(10)), "max_epochs": 1000}
+DEFAULTS = {
+    "regualizer": 10,
+    "regualizer_oob": 1,
+    "regualizer_scaling_start": 10000,
+    "regualizer_scaling_end": 100000,
+    "nac_oob": "clip",
+    "train_criterion": "mse",
+}
+
+
+def test_products():
+    key = "sequential_mnist_prod_long"
+    lengths = {"interpolation_length": 2, "extrapolation_lengths": TO_20}
+    assert_all(key, seeds=range(10), verbose=True, **PRODUCT, **DEFAULTS, **lengths)
+    assert units(key) == sorted(LONG)
+    solved = {"model_simplification": "solved-accumulator", "nac_mul": "mnac", "regualizer_z": 0}
+    assert_all(key, reference=True, seeds=range(10), **PRODUCT, **lengths, **solved)
+
+
+def test_sums():
+    key = "sequential_mnist_sum_long"
+    lengths = {"interpolation_length": 10, "extrapolation_lengths": OF_SUMS}
+    assert_all(key, seeds=range(10), verbose=True, **SUM, **DEFAULTS, **lengths)
+    assert units(key) == sorted(
+        [(NAC_ADD, 0), (NAC_ADD, 1), (NAU, 0), (NAU, 1), (NALU, 0), (LSTM, 0)]
+    )
+    solved = {"model_simplification": "solved-accumulator", "nac_mul": "none"}
+    assert_all(key, reference=True, seeds=range(10), **SUM, **lengths, **solved)
+
+
+def test_training_lengths_and_outputs():
+    key = "sequential_mnist_prod_interpolation"
+    assert_all(key, seeds=range(5), extrapolation_lengths=TO_9, **PRODUCT)
+    assert units(key) == sorted(FIVE * 4)
+    assert {c.interpolation_length for _, c in configs(key)} == {2, 3, 4, 5}
+    key = "sequential_mnist_prod_outputs"
+    assert_all(key, seeds=range(5), extrapolation_lengths=TO_9, interpolation_length=2, **PRODUCT)
+    assert units(key) == sorted([*FIVE, (NAC_NMU, 1)] * 6)
+    assert {c.mnist_outputs for _, c in configs(key)} == set(range(1, 7))
+
+
+def test_house_numbers():
+    key = "sequential_svhn_prod_long"
+    lengths = {"interpolation_length": 2, "extrapolation_lengths": TO_20, "svhn_digits": TO_9}
+    assert_all(key, seeds=range(5), operation="cumprod", svhn_outputs=1, **lengths)
+    published = [(NAC_MUL, 0), (NAC_SIGMA, 0), (NALU, 0), (NMU, 1), (NAC_NMU, 1)]
+    nets = ("resnet18", "resnet34", "resnet50")
+    found = {((c.layer_type, c.nac_mul), int(c.regualizer_z), c.resnet) for _, c in configs(key)}
+    assert found >= {(unit, z, net) for (unit, z), net in product(published, nets)}
+    solved = {"model_simplification": "solved-accumulator", "nac_mul": "mnac"}
+    assert_all(key, reference=True, seeds=range(5), operation="cumprod", **lengths, **solved)
+    assert {c.resnet for _, c in configs(key, reference=True)} == set(nets)
+
+
+def test_noise():
+    key = "robust-sequential_mnist_prod_long"
+    lengths = {"interpolation_length": 2, "extrapolation_lengths": TO_20, "dataset_workers": 5}
+    unit = {"layer_type": "ReRegualizedLinearNAC", "nac_mul": "mnac"}
+    common = {**PRODUCT, **lengths, **unit}
+    assert_all(key, seeds=range(10), verbose=True, mnist_outputs=1, regualizer_z=1, **common)
+    noises = [(m.prefix.rpartition("/")[2], c.nmu_noise, c.noise_range) for m, c in configs(key)]
+    assert noises == [
+        ("nmu", False, [1, 5]), ("snmu", True, [1, 5]), ("batch-snmu", True, [1, 0]),
+    ]  # fmt: skip
+    solved = {"model_simplification": "solved-accumulator", "verbose": False, "regualizer_z": 0}
+    assert_all(key, reference=True, seeds=range(10), **common, **solved)
+
+
+@pytest.mark.parametrize(
+    ("script", "seeds", "runs"),
+    [
+        ("icml_2022/sequential_mnist_prod_long", "0 1", 6),
+        pytest.param(
+            "icml_2022/sequential_mnist_prod_reference", "0 9", 10, marks=pytest.mark.slow
+        ),
+        pytest.param("sequential_svhn_prod_reference", "0 0", 3, marks=pytest.mark.slow),
+    ],
+)
+def test_dry_runs_print_commands_of_these_runs(script, seeds, runs, tmp_path, monkeypatch, capsys):
+    """What the scripts would start, with checkpoints every few epochs."""
+    monkeypatch.setenv("TENSORBOARD_DIR", str(tmp_path))
+    assert batch.main([script, *seeds.split(), "--dry-run"]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    commands = [shlex.split(line) for line in printed if "experiments/" in line]
+    assert len(commands) == runs
+    for command in commands:
+        spec = SCRIPTS[Path(command[1]).stem]
+        (config,) = spec.plan(command[2:]).configs
+        assert config.operation == "cumprod"
+        assert config.resume
+        assert config.checkpoint_interval == 20

@@ -12,8 +12,7 @@ from stable_nalu.errors import UsageError
 from stable_nalu.figure import entries
 from stable_nalu.figure.entry import KINDS, PartKind, Product
 from stable_nalu.files import cells_of
-from stable_nalu.paper.drawing import Drawing, Series, sketch
-from stable_nalu.paper.experiment import Measure
+from stable_nalu.paper.experiment import Drawing, Measure, Series, sketch
 from stable_nalu.paper.index import EXPERIMENTS, find
 from stable_nalu.paper.published import PublishedMeasure
 from stable_nalu.papers import TRASK_2018

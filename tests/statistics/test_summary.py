@@ -1,4 +1,8 @@
-"""Summaries of groups of runs, the published ones among them."""
+"""Summaries of groups of runs, and published tables that can be recomputed exactly.
+
+Success rates with their intervals are exact in the papers; means of steps are not. Each known run
+goes through the whole path: exported file, shipped thresholds, summary, cells of the table.
+"""
 
 import math
 from pathlib import Path
@@ -7,8 +11,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from stable_nalu.statistics.setups import Estimators
-from stable_nalu.statistics.summary import long_form, summarize, summarize_group, summarize_solved
+from stable_nalu.figure.style import NAC_MUL, NAC_MUL_NMU
+from stable_nalu.figure.tables import cell
+from stable_nalu.statistics.intervals import wilson
+from stable_nalu.statistics.judge import SPARSITY, TEST, VALIDATION, Judgement, judge_runs
+from stable_nalu.statistics.names import MODELS
+from stable_nalu.statistics.setups import SHIPPED, Estimators
+from stable_nalu.statistics.summary import (
+    long_form,
+    summarize,
+    summarize_group,
+    summarize_runs,
+    summarize_solved,
+)
 
 FIXTURES = Path(__file__).parent / "fixtures"
 
@@ -95,3 +110,95 @@ def test_long_form_has_a_row_a_group_and_measure():
     assert found["key"].tolist() == ["success.rate", "converged.at", "sparse.error"] * 2
     assert found["mean.value"].tolist()[:3] == [1, 5, 0.25]
     assert found["our.model"].tolist() == [True] * 3 + [False] * 3
+
+
+SEEDS = frozenset(range(100))
+NAC_MUL_TIMES = (
+    "0 1 9 10 19 20 30 31 35 40 42 49 52 53 57 58 63 64 68 70 72 74 76 77 84 87 88 92 97 98 99"
+)
+
+
+def seeds(text):
+    return frozenset(map(int, text.split()))
+
+
+# Operation, model, seeds that solve the task, published success rate and interval in percent.
+DEFAULT_TASK = (
+    ("mul", "NMU", SEEDS - seeds("70 85"), (98, 93.0, 99.4)),
+    ("mul", NAC_MUL_NMU, SEEDS - seeds("17 29 34 38 45 70 85"), (93, 86.3, 96.6)),
+    ("mul", NAC_MUL, seeds(NAC_MUL_TIMES), (31, 22.8, 40.6)),
+    ("add", "NALU", seeds("16 31 33 39 42 47 54 59 66 73 84 87 89 97"), (14, 8.5, 22.1)),
+    ("sub", "NALU", seeds("6 16 27 28 33 37 54 62 65 69 74 79 92 99"), (14, 8.5, 22.1)),
+    ("sub", "Linear", seeds("23 42 43 48 67 81 93"), (7, 3.4, 13.7)),
+    ("root", "NALU", seeds("9 94"), (2, 0.6, 7.0)),
+    ("root", NAC_MUL, seeds("12 13 16 44 55 60 79"), (7, 3.4, 13.7)),
+    ("root", NAC_MUL_NMU, seeds("19 20 89"), (3, 1.0, 8.5)),
+    ("div", "NALU", frozenset(), (0, 0.0, 3.7)),
+    ("add", "NAU", SEEDS, (100, 96.3, 100.0)),
+)
+THRESHOLDS = {"mul": 0.16, "add": 1.4785e-5, "sub": 1.3844e-8, "root": 8.95e-9, "div": 4.955e-12}
+
+
+def run_name(model, operation, seed):
+    codes = {label: code for code, label in MODELS.items() if "mnac" not in code}
+    code = "reregualizedlinearnac-nac-m" if model == "NMU" else codes[model]
+    return (
+        f"{code}_op-{operation}_oob-c_rs-linear-linear_eps-0_rl-1000000-2000000_r-10-0-1_i-1-2_"
+        f"e-2-6_z-100-0.25-0.5_b128_s{seed}_h2_z2_lr-adam-0.00100-0.0"
+    )
+
+
+def exported(path, solved_at=1_001_000):
+    """A file with every run: errors just below the published threshold, or just above it."""
+    rows = []
+    for operation, model, solved, _ in DEFAULT_TASK:
+        for seed in sorted(SEEDS):
+            error = THRESHOLDS[operation] * (0.99 if seed in solved else 1.01)
+            name = run_name(model, operation, seed)
+            rows.append((name, 1.0, 0, 1.0, 0.5))
+            rows.append((name, 0.1, solved_at, error, 1e-4))
+    columns = ["name", VALIDATION, "step", TEST, SPARSITY]
+    pd.DataFrame(rows, columns=columns).to_csv(path, index=False)
+
+
+@pytest.fixture(scope="module")
+def summary(tmp_path_factory):
+    path = tmp_path_factory.mktemp("published") / "defaults.csv"
+    exported(path)
+    runs = judge_runs([path], Judgement(setups=SHIPPED), pytest.fail)
+    return summarize_runs(runs, ["model", "operation"], Estimators()).set_index(
+        ["operation", "model"]
+    )
+
+
+@pytest.mark.parametrize(("operation", "model", "solved", "published"), DEFAULT_TASK)
+def test_default_task(summary, operation, model, solved, published):
+    row = summary.loc[(operation, model)]
+    columns = ["success.rate.mean", "success.rate.lower", "success.rate.upper"]
+    assert tuple(round(100 * row[c], 1) for c in columns) == published
+    assert row["converged.at.median"] == 1_001_000 or not solved
+
+
+# Table 1, and the gate experiment: success in percent, and the way to both ends of the interval.
+ROUNDED = (
+    (13, 8, 5), (26, 9, 8), (94, 3, 6), (62, 9, 10), (22, 9, 7),
+    (24, 9, 7), (37, 10, 9), (51, 10, 10), (34, 10, 9),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("solved", "above", "below"), ROUNDED)
+def test_cells_of_the_tables(solved, above, below):
+    rate = wilson(solved, 100)
+    names = ("mean", "lower", "upper")
+    row = pd.Series({f"success.rate.{name}": getattr(rate, name) for name in names})
+    text = cell(row, "success.rate.mean", bold=False)
+    assert text == f"${solved}\\% {{~}}^{{+{above}\\%}}_{{-{below}\\%}}$"
+
+
+def test_intervals_of_none_and_all():
+    """What published figures of 25, 50 and 100 seeds show for 0 and n solved runs."""
+    subtraction = wilson(56, 100)  # by the NMU
+    assert [round(100 * x, 1) for x in (subtraction.lower, subtraction.upper)] == [46.2, 65.3]
+    for n, edge in ((25, 13.3), (50, 7.1), (100, 3.7)):
+        assert round(100 * wilson(0, n).upper, 1) == edge
+        np.testing.assert_allclose(wilson(n, n).lower, 1 - wilson(0, n).upper, rtol=1e-12)

@@ -1,4 +1,4 @@
-"""A figure end to end, in miniature."""
+"""From a key to exported, judged, drawn and compared results; of every key some runs."""
 
 from contextlib import ExitStack
 
@@ -6,6 +6,7 @@ import pytest
 
 from stable_nalu.files import cells_of, shared_lock
 from stable_nalu.machine import tensorboard_root
+from stable_nalu.paper.experiment import JUDGED
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.paper.published import published, same_point
 from stable_nalu.result import command, pipeline
@@ -117,3 +118,61 @@ def test_when_nothing_can_be_trained_the_reason_is_said(tmp_path, capsys):
     assert "task-0.err: single_layer.py: error: " in said.out
     logs = tmp_path / "iterations-20/logs"
     assert f"no run of sign-nmru was trained; files in {logs} say why" in said.err
+
+
+ITERATIONS = {"simple_function_static": 8, "single_layer": 100, "single_layer_benchmark": 100}
+SCRIPTS = tuple(ITERATIONS)
+KEYS = {
+    script: [key for key, e in EXPERIMENTS.items() if {m.script for m in e.models} == {script}]
+    for script in SCRIPTS
+}
+WITHOUT_TRAINING = ("divBy0_gold_test_errors", "loss_landscape")
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """One folder for all: runs that two figures share are trained once."""
+    return tmp_path_factory.mktemp("results")
+
+
+def test_no_experiment_is_forgotten():
+    found = {key for keys in KEYS.values() for key in keys}
+    trained = {
+        key for key, e in EXPERIMENTS.items() if any(model.script in SCRIPTS for model in e.models)
+    }
+    assert found == trained
+    assert len(found) == 60
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_end_to_end(script, results, in_this_process, capsys):  # noqa: F811
+    length = ITERATIONS[script]
+    for key in KEYS[script]:
+        words = [key, "--out", str(results), "--seeds", "0-1", "--max-iterations", str(length)]
+        words += ["--format", "png"]
+        assert command.main(words) == 0, (key, capsys.readouterr())
+        assert_reported(EXPERIMENTS[key], results / f"iterations-{length}", capsys.readouterr().out)
+        assert command.main([*words, "--dry-run"]) == 0
+        assert "python3 experiments/" not in capsys.readouterr().out, f"{key} is not finished"
+
+
+def assert_reported(experiment, folder, said):
+    """Tables and a summary are there, and figures where the paper has one."""
+    for model in experiment.models:
+        assert (folder / "csv" / f"{model.csv}.csv").stat().st_size > 0
+    if experiment.criterion.startswith(JUDGED):
+        assert (folder / "summary" / f"{experiment.key}.csv").exists()
+    if experiment.shown:
+        assert f"figure  {folder / 'figures'}" in said
+
+
+@pytest.mark.parametrize("key", WITHOUT_TRAINING)
+def test_without_training(key, tmp_path, capsys):
+    assert command.main([key, "--out", str(tmp_path)]) == 0
+    assert f"figure  {tmp_path / 'figures'}" in capsys.readouterr().out
+
+
+def test_figures_that_lack_their_data(tmp_path, capsys):
+    assert command.main(["static-mnist-appendix", "--out", str(tmp_path)]) == 1
+    assert "figure confusion_matrix not drawn" in capsys.readouterr().out
