@@ -19,8 +19,7 @@ import torch
 
 from stable_nalu.abstract import ExtendedTorchModule, run_state, stack_models
 from stable_nalu.inspection.formula import NetworkFormula
-from stable_nalu.layer.eml import EMLLayer
-from stable_nalu.layer.eql import EQLDivLayer
+from stable_nalu.layer.equations import EMLLayer, EQLDivLayer
 from stable_nalu.network.arithmetic import SimpleFunctionStaticNetwork
 
 from .contest import NOTHING, Clock, ProblemRows, Reply, formula_of

@@ -15,8 +15,7 @@ import numpy as np
 import torch
 
 from stable_nalu.layer.division import ConcatReciprocalNMUGatedSignRetrievalLayer
-from stable_nalu.layer.dmu import DMULayer
-from stable_nalu.layer.inalu import INALULayer
+from stable_nalu.layer.gated import DMULayer, INALULayer
 from stable_nalu.layer.mcfc import MulMCFCSignRealNPU
 from stable_nalu.layer.nalu import AbstractNALULayer
 from stable_nalu.layer.npu import NPUBase

@@ -9,7 +9,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from .registry import entries, named, own_entries
+from .registry import entries, families, named, own_entries
 
 if TYPE_CHECKING:
     from .ablations import *
@@ -17,52 +17,19 @@ if TYPE_CHECKING:
     from .basic import *
     from .choosing import *
     from .division import *
-    from .dmu import *
-    from .eml import *
-    from .eql import *
+    from .equations import *
+    from .gated import *
     from .generalized import GeneralizedCell, GeneralizedLayer
-    from .inalu import *
     from .mcfc import *
     from .nac import *
     from .nalu import *
-    from .nalu_variants import *
-    from .nau import *
-    from .nmu import *
+    from .nau_nmu import *
     from .npu import *
     from .nsr import *
-    from .product_unit import *
-    from .torch_cell import *
-
-_FAMILIES = (
-    *(
-        "ablations",
-        "base",
-        "basic",
-        "choosing",
-        "division",
-        "dmu",
-        "eml",
-        "eql",
-        "generalized",
-        "inalu",
-    ),
-    *(
-        "mcfc",
-        "nac",
-        "nalu",
-        "nalu_variants",
-        "nau",
-        "nmu",
-        "npu",
-        "nsr",
-        "product_unit",
-        "torch_cell",
-    ),
-)
 
 
 def _import_classes() -> None:
-    for family in _FAMILIES:
+    for family in ("base", "generalized", *families()):
         for name, value in vars(import_module(f".{family}", __name__)).items():
             if isinstance(value, type) and value.__module__.startswith(f"{__name__}."):
                 globals().setdefault(name, value)

@@ -11,8 +11,7 @@ from stable_nalu.functional import MNAC_BOUND, Regualizer, linear, mean_over, mn
 
 from .base import Layer, WeightLayer, recurrent
 from .nac import NACLayer
-from .nau import NAUBase, UnitWeightLayer, nau_init_
-from .nmu import normalized_mnac
+from .nau_nmu import NAUBase, UnitWeightLayer, nau_init_, normalized_mnac
 
 
 class LinearNACLayer(WeightLayer):

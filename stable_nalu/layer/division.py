@@ -12,8 +12,7 @@ from stable_nalu.abstract import Observation, weight_observations
 from stable_nalu.functional import Regualizer, mnac, sign_phase
 
 from .base import EPSILON
-from .nau import RangedWeightLayer, nau_init_
-from .nmu import NMUBase
+from .nau_nmu import NMUBase, RangedWeightLayer, nau_init_
 
 DIV_MODES = ("div", "div-sepSign")
 

@@ -1,4 +1,4 @@
-r"""NALU, the Neural Arithmetic Logic Unit, G-NALU, gated NAU/NMU, and what all NALUs share.
+"""NALU, the Neural Arithmetic Logic Unit, G-NALU, gated NAU/NMU, and what all NALUs share.
 
 A gate chooses between an additive and a multiplicative path:
 
@@ -19,12 +19,15 @@ Shapes: x (*runs, batch, in), G (*runs, out, in), b (*runs, out), y (*runs, batc
 `nalu_init`        `default`: start values of the NACs and Xavier-uniform gates; `xavier-normal` and
                    `truncated` (normal, deviation 0.02, cut at 0.04), `uniform` (within 0.01 of 0):
                    all matrices are drawn so
+
+Some have other layers than the NAC in its place.
 """
 
 from __future__ import annotations
 
 from functools import partial
-from typing import ClassVar
+from types import new_class
+from typing import Any, ClassVar
 
 import torch
 
@@ -38,10 +41,17 @@ from stable_nalu.functional import (
     xavier_bound,
 )
 
+from .ablations import IndependentNACLayer, LinearNACLayer, RegualizedLinearNACLayer
 from .base import Layer, recurrent
-from .nac import MNACLayer, NACLayer
-from .nau import NAULayer
-from .nmu import NMULayer
+from .choosing import (
+    GradientBanditNACLayer,
+    GumbelMNACLayer,
+    GumbelNACLayer,
+    HardSoftmaxNACLayer,
+    SoftmaxNACLayer,
+)
+from .nac import MNACLayer, NACLayer, PosNACLayer
+from .nau_nmu import NAULayer, NMULayer
 from .registry import option_parameters
 
 NALU_GATES = (
@@ -277,3 +287,60 @@ class GatedNAUNMULayer(AbstractNALULayer):
 
 GatedNAUNMUCell = recurrent(GatedNAUNMULayer)
 ReRegualizedLinearNALULayer, ReRegualizedLinearNALUCell = GatedNAUNMULayer, GatedNAUNMUCell
+
+
+_OF_VARIANTS = """\
+NALUs over other layers than the NAC, from the published code of Madsen & Johansen (2020).
+
+    y = g * NAC(x) + (1 - g) * exp(NAC(log(|x| + eps))),    g = sigmoid(G x)
+
+where NAC stands for the layer that is in the name.
+
+Shapes: x (*runs, batch, in), G (*runs, out, in), y (*runs, batch, out). Options: see
+`stable_nalu.layer.nalu`.
+
+Of the GradientBanditNALU only the gate is trained by gradients. `set_parameter("tau", v)` reaches
+the NACs of the GumbelNALU, not its gate; with `nalu_two_nac=True, nalu_mul="mnac"` a GumbelMNAC
+multiplies.
+
+Departs from the paper: they are not in the paper. Departs from the published code: the
+RegualizedLinearNALU cannot be built there (a missing import); this is what it was meant to be. Nor
+can the cells of the bandit, Gumbel, hard softmax and independent NALU, which are those over these
+layers.
+"""
+
+
+class SampledNALU(AbstractNALULayer):
+    """A NALU whose shared NAC multiplies with what it drew for adding."""
+
+    def shared_nac(self, x: torch.Tensor) -> torch.Tensor:
+        return self.nac_add(x, reuse=True)
+
+
+def over(
+    nac: type[Layer], base: type[AbstractNALULayer] = AbstractNALULayer, **members: Any
+) -> type[AbstractNALULayer]:
+    """Return the NALU of a layer, for a variable called as the layer but `NALU`."""
+    name = nac.__name__.replace("NAC", "NALU")
+    about = f"Choose by a gate between a sum and a product of {nac.__name__}s.\n\n{_OF_VARIANTS}"
+    members |= {"NACOp": nac, "__module__": __name__, "__doc__": about}
+    return new_class(name, (base,), exec_body=lambda body: body.update(members))
+
+
+GradientBanditNALULayer = over(GradientBanditNACLayer, SampledNALU)
+GumbelNALULayer = over(GumbelNACLayer, SampledNALU, MNACOp=GumbelMNACLayer)
+HardSoftmaxNALULayer = over(HardSoftmaxNACLayer, SampledNALU)
+IndependentNALULayer = over(IndependentNACLayer)
+LinearNALULayer = over(LinearNACLayer)
+PosNALULayer = over(PosNACLayer)
+RegualizedLinearNALULayer = over(RegualizedLinearNACLayer)
+SoftmaxNALULayer = over(SoftmaxNACLayer)
+
+GradientBanditNALUCell = recurrent(GradientBanditNALULayer)
+GumbelNALUCell = recurrent(GumbelNALULayer)
+HardSoftmaxNALUCell = recurrent(HardSoftmaxNALULayer)
+IndependentNALUCell = recurrent(IndependentNALULayer)
+LinearNALUCell = recurrent(LinearNALULayer)
+PosNALUCell = recurrent(PosNALULayer)
+RegualizedLinearNALUCell = recurrent(RegualizedLinearNALULayer)
+SoftmaxNALUCell = recurrent(SoftmaxNALULayer)

@@ -1,4 +1,4 @@
-"""NPU, the Neural Power Unit, and RealNPU, its version with real weights."""
+"""Powers: NPU, the Neural Power Unit, RealNPU, with real weights, and the product unit of 1989."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import torch
 
 from stable_nalu.abstract import Observation, Term, weight_observations
-from stable_nalu.functional import Regualizer, nau_bound, sign_phase, trailing, xavier_bound
+from stable_nalu.functional import Regualizer, linear, nau_bound, sign_phase, trailing, xavier_bound
 
-from .base import EPSILON, Layer
+from .base import EPSILON, Layer, WeightLayer
 
 INITIAL_BOUNDS: dict[str, Callable[[int, int], float]] = {
     "xavier-uniform": xavier_bound,
@@ -185,3 +185,37 @@ class RealNPULayer(NPUBase):
 
     def weight_penalty(self) -> torch.Tensor:
         return _WEIGHT_PENALTIES[self.realnpu_reg_type](self.W_real)
+
+
+SMALLEST_INPUT = 1e-7
+
+
+class ProductUnitLayer(WeightLayer):
+    r"""Multiply inputs raised to learned powers: the product unit of Durbin & Rumelhart (1989,
+    Neural Computation 1(1)).
+
+        y_o = exp(sum_i W_oi log max(|x_i|, 1e-7)) * cos(sum_i W_oi pi [x_i < 0])
+
+    the real part of prod_i x_i^W_oi. An input of zero counts as positive.
+
+    Shapes: x (*runs, batch, in), W (*runs, out, in), y (*runs, batch, out).
+
+    start: W starts from U(-start, start).
+
+    Departs from the paper: not known in how weights start and what becomes of an input of zero.
+    Summing units behind it are layers of their own.
+    """
+
+    default_name = "product-unit"
+
+    def __init__(self, in_features: int, out_features: int, *, start: float = 0.5, **options: Any):
+        super().__init__(in_features, out_features, **options)
+        self.start = start
+        self.W = torch.nn.Parameter(torch.empty(out_features, in_features))
+
+    def reset_parameters(self) -> None:
+        torch.nn.init.uniform_(self.W, -self.start, self.start)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        magnitude = linear(x.abs().clamp(min=SMALLEST_INPUT).log(), self.W).exp()
+        return magnitude * torch.cos(linear(sign_phase(x), self.W))

@@ -189,11 +189,11 @@ _OF_PACKAGE = (
     LayerEntry("PosNAC", "PosNAC", MADSEN_2020, "nac.PosNACLayer", "nac.PosNACCell",
                r"\mathrm{NAC}_{+,\sigma}", look=(PURPLE, "X")),
     LayerEntry("MNAC", "MNAC", MADSEN_2020, "nac.MNACLayer", "nac.MNACCell", look=(WINE, "<")),
-    LayerEntry("ReRegualizedLinearNAC", "NAU", MADSEN_2020, "nau.NAULayer", "nau.NAUCell",
+    LayerEntry("ReRegualizedLinearNAC", "NAU", MADSEN_2020, "nau_nmu.NAULayer", "nau_nmu.NAUCell",
                look=(BLUE, "^")),
-    LayerEntry("ReRegualizedLinearPosNAC", "PosNAU", MADSEN_2020, "nau.PosNAULayer",
-               "nau.PosNAUCell", r"\mathrm{NAC}_{+,\mathrm{NMU}}", look=(GREEN, "P")),
-    LayerEntry("ReRegualizedLinearMNAC", "NMU", MADSEN_2020, "nmu.NMULayer", "nmu.NMUCell",
+    LayerEntry("ReRegualizedLinearPosNAC", "PosNAU", MADSEN_2020, "nau_nmu.PosNAULayer",
+               "nau_nmu.PosNAUCell", r"\mathrm{NAC}_{+,\mathrm{NMU}}", look=(GREEN, "P")),
+    LayerEntry("ReRegualizedLinearMNAC", "NMU", MADSEN_2020, "nau_nmu.NMULayer", "nau_nmu.NMUCell",
                variants=_NMU_VARIANTS, look=(BLUE, "o")),
     _activation("Tanh", papers.RUMELHART_1986),
     _activation("Sigmoid", papers.RUMELHART_1986),
@@ -213,7 +213,7 @@ _OF_PACKAGE = (
                "division.ConcatReciprocalNMUSignRetrievalLayer", look=(PURPLE, "D")),
     LayerEntry("GatedSignNMRU", "NMRU (gated)", MISTRY_2022_DIVISION,
                "division.ConcatReciprocalNMUGatedSignRetrievalLayer", look=(PURPLE, "P")),
-    LayerEntry("iNALU", "iNALU", papers.SCHLOER_2020, "inalu.INALULayer", look=(OLIVE, "X")),
+    LayerEntry("iNALU", "iNALU", papers.SCHLOER_2020, "gated.INALULayer", look=(OLIVE, "X")),
     LayerEntry("MCFC", "MCFC", papers.HOEDT_2021, "mcfc.MCFullyConnected", look=(GREEN, "h")),
     LayerEntry("MulMCFC", "MulMCFC", papers.HOEDT_2021, "mcfc.MulMCFC", look=(GREEN, "h")),
     LayerEntry("MulMCFCSignINALU", "MulMCFC (sign: iNALU)", papers.HOEDT_2021,
@@ -227,20 +227,20 @@ _OF_PACKAGE = (
     LayerEntry("NPU", "NPU", papers.HEIM_2020, "npu.NPULayer", look=(SKY, "s")),
     LayerEntry("RealNPU", "Real NPU", papers.HEIM_2020, "npu.RealNPULayer",
                variants=_REALNPU_VARIANTS, look=(VERMILION, "^")),
-    LayerEntry("DMU", "DMU", papers.CURRY_2025, "dmu.DMULayer", variants=_DMU_VARIANTS,
+    LayerEntry("DMU", "DMU", papers.CURRY_2025, "gated.DMULayer", variants=_DMU_VARIANTS,
                look=(WINE, "D")),
-    LayerEntry("ProductUnit", "Product unit", papers.DURBIN_1989, "product_unit.ProductUnitLayer",
+    LayerEntry("ProductUnit", "Product unit", papers.DURBIN_1989, "npu.ProductUnitLayer",
                look=(GREY, "p")),
-    LayerEntry("EML", "EML", papers.ODRZYWOLEK_2026, "eml.EMLLayer", look=(BLACK, "D")),
-    LayerEntry("EQL", "EQL", papers.MARTIUS_2016, "eql.EQLLayer", look=(OLIVE, "s")),
-    LayerEntry("EQLDiv", "EQL-div", papers.SAHOO_2018, "eql.EQLDivLayer", look=(WINE, "s")),
+    LayerEntry("EML", "EML", papers.ODRZYWOLEK_2026, "equations.EMLLayer", look=(BLACK, "D")),
+    LayerEntry("EQL", "EQL", papers.MARTIUS_2016, "equations.EQLLayer", look=(OLIVE, "s")),
+    LayerEntry("EQLDiv", "EQL-div", papers.SAHOO_2018, "equations.EQLDivLayer", look=(WINE, "s")),
     LayerEntry("NSR", "NSR", papers.FABER_2023, "nsr.NSRLayer", look=(SKY, "D")),
-    LayerEntry("GRU", "GRU", papers.CHO_2014, None, "torch_cell.GRUCell", look=(OLIVE, "P")),
-    LayerEntry("LSTM", "LSTM", papers.HOCHREITER_1997, None, "torch_cell.LSTMCell",
+    LayerEntry("GRU", "GRU", papers.CHO_2014, None, "basic.GRUCell", look=(OLIVE, "P")),
+    LayerEntry("LSTM", "LSTM", papers.HOCHREITER_1997, None, "basic.LSTMCell",
                look=(GREY, "o")),
-    LayerEntry("RNN-tanh", "RNN-tanh", papers.ELMAN_1990, None, "torch_cell.RNNTanhCell",
+    LayerEntry("RNN-tanh", "RNN-tanh", papers.ELMAN_1990, None, "basic.RNNTanhCell",
                look=(GREEN, "X")),
-    LayerEntry("RNN-ReLU", "RNN-ReLU", papers.ELMAN_1990, None, "torch_cell.RNNReLUCell",
+    LayerEntry("RNN-ReLU", "RNN-ReLU", papers.ELMAN_1990, None, "basic.RNNReLUCell",
                look=(VERMILION, "D")),
     _trial("Linear NAC", "ablations.LinearNAC"),
     _trial("NAU, W = W_hat", "ablations.RegualizedLinearNAC", cell=True,
@@ -259,15 +259,15 @@ _OF_PACKAGE = (
     _trial("Gumbel MNAC", "choosing.GumbelMNAC", cell=True),
     _trial("Gradient bandit NAC", "choosing.GradientBanditNAC", cell=True),
     _trial("Ensemble Gumbel NAU", "choosing.EnsembleGumbelNAU", cites=MISTRY_2022_DIVISION),
-    _trial("Gradient bandit NALU", "nalu_variants.GradientBanditNALU", cell=True),
-    _trial("Gumbel NALU", "nalu_variants.GumbelNALU", cell=True),
-    _trial("Hard softmax NALU", "nalu_variants.HardSoftmaxNALU", cell=True),
-    _trial("Independent NALU", "nalu_variants.IndependentNALU", cell=True),
-    _trial("Linear NALU", "nalu_variants.LinearNALU"),
-    _trial("Pos NALU", "nalu_variants.PosNALU", cell=True),
-    _trial("NALU over NAU, W = W_hat", "nalu_variants.RegualizedLinearNALU", cell=True,
+    _trial("Gradient bandit NALU", "nalu.GradientBanditNALU", cell=True),
+    _trial("Gumbel NALU", "nalu.GumbelNALU", cell=True),
+    _trial("Hard softmax NALU", "nalu.HardSoftmaxNALU", cell=True),
+    _trial("Independent NALU", "nalu.IndependentNALU", cell=True),
+    _trial("Linear NALU", "nalu.LinearNALU"),
+    _trial("Pos NALU", "nalu.PosNALU", cell=True),
+    _trial("NALU over NAU, W = W_hat", "nalu.RegualizedLinearNALU", cell=True,
            latex=rf"\mathrm{{NALU}},{_RAW}"),
-    _trial("Softmax NALU", "nalu_variants.SoftmaxNALU", cell=True),
+    _trial("Softmax NALU", "nalu.SoftmaxNALU", cell=True),
 )  # fmt: skip
 _entries = {entry.key: entry for entry in _OF_PACKAGE}
 
@@ -287,6 +287,12 @@ def entries() -> dict[str, LayerEntry]:
 def own_entries() -> list[LayerEntry]:
     """Return the entries of layers that are not of this package."""
     return [entry for entry in _entries.values() if entry.origin is not None]
+
+
+def families() -> tuple[str, ...]:
+    """Return the modules of all layers of the package."""
+    places = (place for e in _OF_PACKAGE for place in (e.of_layer, e.of_cell))
+    return tuple(dict.fromkeys(p.partition(".")[0] for p in places if isinstance(p, str)))
 
 
 def activation_names() -> tuple[str, ...]:

@@ -7,9 +7,9 @@ from typing import Any
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.layer.eml import DECIDED, EMLLayer
+from stable_nalu.layer.equations import DECIDED, EMLLayer
+from stable_nalu.layer.gated import INALULayer
 from stable_nalu.layer.generalized import GeneralizedLayer
-from stable_nalu.layer.inalu import INALULayer
 from stable_nalu.layer.nalu import AbstractNALULayer
 
 SATURATED = 20.0

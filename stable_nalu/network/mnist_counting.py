@@ -8,8 +8,8 @@ from typing import Any
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.layer.basic import TorchCell
 from stable_nalu.layer.generalized import GeneralizedCell
-from stable_nalu.layer.torch_cell import TorchCell
 
 from .dense import Convolution, Dense, pooled
 

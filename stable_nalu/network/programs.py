@@ -12,8 +12,8 @@ from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.dataset.programs import TOKENS
 from stable_nalu.functional import linear, lstm_step, nac_weight
 from stable_nalu.layer.base import Cell
+from stable_nalu.layer.gated import LARGEST_EXPONENT
 from stable_nalu.layer.generalized import GeneralizedCell
-from stable_nalu.layer.inalu import LARGEST_EXPONENT
 
 from .dense import Dense
 

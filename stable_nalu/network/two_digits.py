@@ -19,8 +19,7 @@ from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.layer import entries
 from stable_nalu.layer.division import ConcatReciprocalNMUSignRetrievalLayer, ReciprocalNMULayer
 from stable_nalu.layer.generalized import GeneralizedLayer
-from stable_nalu.layer.nau import NAULayer, nmu_init_
-from stable_nalu.layer.nmu import NMULayer
+from stable_nalu.layer.nau_nmu import NAULayer, NMULayer, nmu_init_
 from stable_nalu.layer.npu import RealNPULayer
 
 from .sparse_gradients import pooled_convolution, rectified_linear

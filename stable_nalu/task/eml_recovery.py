@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import torch
 
     from stable_nalu.abstract import ExtendedTorchModule
-    from stable_nalu.layer.eml import EMLLayer
+    from stable_nalu.layer.equations import EMLLayer
 
 SEARCH, COLD = 2.5, 0.01
 """Temperature of the search, and at the end."""
@@ -65,7 +65,7 @@ def undecided(layer: EMLLayer) -> torch.Tensor:
 
 def drawn_tree(depth: int, tree: str, grid: torch.Tensor) -> EMLLayer:
     """Return a tree of exactly this depth over both inputs, real and not large on a grid."""
-    from stable_nalu.layer.eml import EMLLayer
+    from stable_nalu.layer.equations import EMLLayer
 
     for _ in range(MOST_DRAWS):
         layer = EMLLayer(2, 1, depth=depth, tree=tree, temperature=COLD)

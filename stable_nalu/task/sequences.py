@@ -139,7 +139,7 @@ class SequentialTask(Task):
         self, model: ExtendedTorchModule, gradients: dict[int, torch.Tensor | None]
     ) -> dict[int, torch.Tensor | None]:
         """Return those of the cell, unless it is torch's: published logs have no others."""
-        from stable_nalu.layer.torch_cell import TorchCell
+        from stable_nalu.layer.basic import TorchCell
 
         cell = getattr(model, "recurent_cell", None)
         if cell is None or isinstance(cell.cell, TorchCell):

@@ -1,11 +1,14 @@
-"""NPU and RealNPU: formulas, start values, penalties, ranges, logged values."""
+"""NPU and RealNPU: formulas, start values, penalties, ranges, logged values.
+
+The product unit: formula and start.
+"""
 
 import math
 
 import pytest
 import torch
 
-from stable_nalu.layer import NPULayer, RealNPULayer
+from stable_nalu.layer import NPULayer, ProductUnitLayer, RealNPULayer
 from tests.layer_checks import Clipped, LayerChecks, Penalised, Published
 from tests.layer_values import IN, OUT, X, observed, randomised, uniform, with_parameters
 from tests.runs import normal
@@ -146,3 +149,32 @@ class TestRealNPU(NPUChecks):
         npu.W_real.data, npu.g.data = real.W_real.data, real.g.data
         x = normal(6, 3)
         torch.testing.assert_close(real(x), npu(x))
+
+
+class TestProductUnit(LayerChecks):
+    layer = ProductUnitLayer
+    start_options = ({}, {"start": 2.0})
+
+    def formula(self, layer, row, o):
+        W = layer.W[o].tolist()
+        log = sum(w * math.log(max(abs(v), 1e-7)) for w, v in zip(W, row, strict=True))
+        return math.exp(log) * math.cos(
+            math.pi * sum(w for w, v in zip(W, row, strict=True) if v < 0)
+        )
+
+    def start(self, start=0.5):
+        yield "W", uniform(-start, start)
+
+    @pytest.mark.parametrize(
+        ("powers", "x", "expected"),
+        [
+            ([1.0, 1.0], [-2.0, 3.0], -6.0),
+            ([1.0, -1.0], [-3.0, -2.0], 1.5),
+            ([0.5, 2.0], [4.0, -3.0], 18.0),
+            ([0.0, -1.0], [5.0, 0.0], 1e7),
+        ],
+    )
+    def test_powers_of_any_sign(self, powers, x, expected):
+        layer = ProductUnitLayer(2, 1).double()
+        layer.W.data = torch.tensor([powers]).double()
+        assert layer(torch.tensor([x]).double()).item() == pytest.approx(expected)

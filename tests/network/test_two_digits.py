@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from stable_nalu.layer.nmu import NMULayer
+from stable_nalu.layer.nau_nmu import NMULayer
 from stable_nalu.network.two_digits import (
     READERS,
     AffineTransform,

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from stable_nalu.layer.eml import EMLLayer
+from stable_nalu.layer.equations import EMLLayer
 from stable_nalu.tags import METRIC_TEST, METRIC_VALID
 from stable_nalu.task import SCRIPTS
 from stable_nalu.task.eml_recovery import (

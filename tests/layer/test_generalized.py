@@ -8,8 +8,8 @@ from torch.nn.functional import dropout
 
 from stable_nalu import Layer
 from stable_nalu.abstract import Observation
-from stable_nalu.layer.plain import plain_layer
-from stable_nalu.layer.trial import obstacle
+from stable_nalu.layer.generalized import obstacle
+from stable_nalu.layer.own_layers import plain_layer
 
 
 class Base(torch.nn.Module):
