@@ -4,18 +4,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .arithmetic import SimpleFunctionStaticNetwork, SingleLayerNetwork
-    from .number_translation import NumberTranslationNetwork
-    from .sequential_digits import RegressionMnistNetwork, SequentialDigitNetwork
-    from .simple_function_recurrent import SimpleFunctionRecurrentNetwork
+    from .arithmetic import (
+        SimpleFunctionRecurrentNetwork,
+        SimpleFunctionStaticNetwork,
+        SingleLayerNetwork,
+    )
+    from .digits import RegressionMnistNetwork, SequentialDigitNetwork
+    from .texts import NumberTranslationNetwork
 
 _HOMES = {
     "SimpleFunctionStaticNetwork": "arithmetic",
     "SingleLayerNetwork": "arithmetic",
-    "NumberTranslationNetwork": "number_translation",
-    "RegressionMnistNetwork": "sequential_digits",
-    "SequentialDigitNetwork": "sequential_digits",
-    "SimpleFunctionRecurrentNetwork": "simple_function_recurrent",
+    "NumberTranslationNetwork": "texts",
+    "RegressionMnistNetwork": "digits",
+    "SequentialDigitNetwork": "digits",
+    "SimpleFunctionRecurrentNetwork": "arithmetic",
 }
 
 

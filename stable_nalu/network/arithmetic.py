@@ -1,15 +1,18 @@
-"""The networks of the arithmetic scripts: one layer, two layers, and what they log and penalise."""
+"""Networks of one kind of unit: for vectors, for sequences, and small ones of one experiment."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule, Observation
 from stable_nalu.functional import in_log_space, mean_over
 from stable_nalu.layer.basic import ACTIVATIONS
-from stable_nalu.layer.generalized import GeneralizedLayer
+from stable_nalu.layer.generalized import GeneralizedCell, GeneralizedLayer
+
+from .dense import ACTIVATIONS as ACTIVATIONS_OF_DENSE
+from .dense import Dense
 
 
 class ArithmeticNetwork(ExtendedTorchModule):
@@ -152,3 +155,157 @@ class SimpleFunctionStaticNetwork(ArithmeticNetwork):
             z_2 = self.layer_2(z_1)
         self.keep(x=x, z_1=z_1, z_2=z_2)
         return z_2
+
+
+_LINEAR_OUTPUT = ("GRU", "LSTM", "RNN-tanh", "RNN-ReLU", "RNN-linear")
+
+
+class SimpleFunctionRecurrentNetwork(ExtendedTorchModule):
+    """x `(*runs, batch, time, input_size)` -> `(*runs, batch, 1)`.
+
+    h_0 is trainable; h_t = cell(x_t, h_{t-1}); y = output_layer(h_T). An LSTM carries a pair
+    (h, c), both trainable at the start.
+    """
+
+    def __init__(
+        self, unit_name: str, input_size: int = 10, *, hidden_size: int = 2, **layer_options
+    ):
+        super().__init__("network")
+        self.unit_name = unit_name
+        self.input_size = input_size
+        self.hidden_size = hidden_size
+        self.is_lstm = unit_name == "LSTM"
+        for name in self._state_names():
+            self.register_parameter(name, torch.nn.Parameter(torch.empty(self.hidden_size)))
+        # The spelling is the one of published state dictionaries.
+        self.recurent_cell = GeneralizedCell(
+            input_size, self.hidden_size, unit_name, name="recurrent_layer", **layer_options
+        )
+        output_unit = "linear" if unit_name in _LINEAR_OUTPUT else unit_name
+        self.output_layer = GeneralizedLayer(
+            self.hidden_size, 1, output_unit, name="output_layer", **layer_options
+        )
+
+    def _state_names(self) -> tuple[str, ...]:
+        return ("h_t0", "c_t0") if self.is_lstm else ("zero_state",)
+
+    def reset_parameters(self) -> None:
+        for name in self._state_names():
+            torch.nn.init.zeros_(getattr(self, name))
+        super().reset_parameters()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        shape = (*x.shape[:-2], self.hidden_size)
+        initial = [getattr(self, n).unsqueeze(-2).expand(shape) for n in self._state_names()]
+        state = tuple(initial) if self.is_lstm else initial[0]
+        return self.output_layer(self.recurent_cell.unroll(x, state))
+
+
+class UntrainedLSTM(torch.nn.Module):
+    """An LSTM and a read-out of its last state, as torch initialises them."""
+
+    def __init__(self, input_size: int, hidden_size: int):
+        super().__init__()
+        self.lstm = torch.nn.LSTM(input_size, hidden_size, batch_first=True)
+        self.output = torch.nn.Linear(hidden_size, 1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Map x `(batch, time, in)` to `(batch, 1)`."""
+        states, _ = self.lstm(x)
+        return self.output(states[:, -1])
+
+
+def _through(unit_name: str, sizes: list[int], layer_options: dict[str, Any]) -> torch.nn.Module:
+    """Return layers between widths: of a unit, or with an activation behind all but the last."""
+    layers: list[torch.nn.Module] = []
+    for place, (size, width) in enumerate(zip(sizes, sizes[1:], strict=False), start=1):
+        name = f"layer_{place}"
+        if unit_name in ACTIVATIONS_OF_DENSE:
+            activation = unit_name if place < len(sizes) - 1 else "linear"
+            layers.append(Dense(size, width, activation, name))
+        else:
+            layers.append(GeneralizedLayer(size, width, unit_name, name=name, **layer_options))
+    return torch.nn.Sequential(*layers)
+
+
+class IdentityNetwork(ExtendedTorchModule):
+    """x `(*runs, batch, 1)` -> `(*runs, batch, 1)`, through hidden layers of one size.
+
+    An activation stands behind every hidden layer and not behind the last one. A unit of the zoo
+    takes the place of all layers, the last one too; it has no bias.
+    """
+
+    def __init__(
+        self, unit_name: str, hidden_size: int = 8, hidden_layers: int = 3, **layer_options
+    ):
+        super().__init__("network")
+        self.unit_name = unit_name
+        sizes = [1, *[hidden_size] * hidden_layers, 1]
+        self.layers = _through(unit_name, sizes, layer_options)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.layers(x)
+
+
+class NotebookNetwork(ExtendedTorchModule):
+    """x `(*runs, batch, input_size)` -> `(*runs, batch, 1)`: two layers of one unit."""
+
+    def __init__(self, unit_name: str, input_size: int = 10, hidden_size: int = 2, **layer_options):
+        super().__init__("network")
+        self.unit_name = unit_name
+        self.layer_1 = GeneralizedLayer(
+            input_size, hidden_size, unit_name, name="layer_1", **layer_options
+        )
+        self.layer_2 = GeneralizedLayer(hidden_size, 1, unit_name, name="layer_2", **layer_options)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.layer_2(self.layer_1(x))
+
+
+class ComparisonNetwork(ExtendedTorchModule):
+    """x `(*runs, batch, 2)` -> a probability, `(*runs, batch, 1)`.
+
+    An NSR gives one itself. Others are two layers, of a unit or dense ones with an activation
+    between them, and a sigmoid.
+    """
+
+    def __init__(self, unit_name: str, hidden_size: int = 10, **layer_options):
+        super().__init__("network")
+        self.unit_name = unit_name
+        self.squashes = unit_name != "NSR"
+        sizes = [2, hidden_size, 1] if self.squashes else [2, 1]
+        self.layers = _through(unit_name, sizes, layer_options)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.layers(x)
+        return torch.sigmoid(y) if self.squashes else y
+
+
+VANILLA = "vanilla"
+"""The article's name of a dense layer with a ReLU on its output, and nothing before it."""
+
+
+class MysteryNetwork(ExtendedTorchModule):
+    """x `(*runs, batch, inputs)` -> `(*runs, batch, outputs)`, through a single layer.
+
+    The NAC starts Xavier-normal, as the article has it; a NALU does if its options say so, and
+    other layers start as they do everywhere.
+    """
+
+    def __init__(self, unit_name: str, inputs: int, outputs: int, **layer_options):
+        super().__init__("network")
+        self.unit_name = unit_name
+        name = "layer_1"
+        if unit_name == VANILLA:
+            self.layer = Dense(inputs, outputs, "ReLU", name)
+        else:
+            self.layer = GeneralizedLayer(inputs, outputs, unit_name, name=name, **layer_options)
+
+    def reset_parameters(self) -> None:
+        super().reset_parameters()
+        if self.unit_name == "NAC":
+            for weight in self.parameters():
+                torch.nn.init.xavier_normal_(weight)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.layer(x)

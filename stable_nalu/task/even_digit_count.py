@@ -58,7 +58,7 @@ class EvenDigitTask(Task):
         return EvenDigitPictures(corpus, placement)
 
     def network(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-        from stable_nalu.network.even_digits import EvenDigitNetwork
+        from stable_nalu.network.digits import EvenDigitNetwork
 
         return EvenDigitNetwork(
             config.layer_type,

@@ -92,7 +92,7 @@ class CountingTask(Task):
         training_places(len(self._subsets["train"]), length, 0, 0)
 
     def network(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-        from stable_nalu.network.mnist_counting import CountingNetwork
+        from stable_nalu.network.digits import CountingNetwork
 
         outputs = OUTPUTS[config.task]
         return CountingNetwork(

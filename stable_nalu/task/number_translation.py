@@ -83,10 +83,7 @@ class TranslationTask(RecurrentTask):
 
     def network(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
         from stable_nalu.dataset.number_translation import VOCABULARIES
-        from stable_nalu.network.number_translation import (
-            NumberReaderNetwork,
-            NumberTranslationNetwork,
-        )
+        from stable_nalu.network.texts import NumberReaderNetwork, NumberTranslationNetwork
 
         build = NumberReaderNetwork if config.head == "final" else NumberTranslationNetwork
         words = len(VOCABULARIES[config.number_range])

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from stable_nalu.abstract import ExtendedTorchModule
     from stable_nalu.dataset.programs import Programs, Steps
-    from stable_nalu.network.programs import Reading
+    from stable_nalu.network.texts import Reading
 
 BLOCK = 16
 """Batches that are drawn at once, as most of the work is done once per drawing."""
@@ -71,7 +71,7 @@ class ProgramTask(Task):
         ]
 
     def network(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-        from stable_nalu.network.programs import ProgramNetwork
+        from stable_nalu.network.texts import ProgramNetwork
 
         return ProgramNetwork(
             config.layer_type,
@@ -110,7 +110,7 @@ class ProgramTask(Task):
         import torch
 
         from stable_nalu.dataset.programs import TOKENS
-        from stable_nalu.network.programs import Reading
+        from stable_nalu.network.texts import Reading
 
         values = self.own(torch.from_numpy(steps.values))
         tokens = steps.tokens

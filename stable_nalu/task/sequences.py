@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from stable_nalu.abstract import ExtendedTorchModule
     from stable_nalu.dataset.images import DigitSequences
-    from stable_nalu.network.sequential_digits import SequentialDigitNetwork
+    from stable_nalu.network.digits import SequentialDigitNetwork
     from stable_nalu.training.recorder import StepResult, TaggedValue
 
 LOG_EPOCHS = 5
@@ -105,7 +105,7 @@ class SequentialTask(Task):
         raise NotImplementedError
 
     def network(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-        from stable_nalu.network.sequential_digits import SequentialDigitNetwork
+        from stable_nalu.network.digits import SequentialDigitNetwork
 
         model = SequentialDigitNetwork(
             self.image_network,

@@ -24,7 +24,7 @@ class SequentialMnistTask(sequences.SequentialTask):
     family = "mnist"
 
     def image_network(self, outputs: int) -> torch.nn.Module:
-        from stable_nalu.network.sequential_digits import RegressionMnistNetwork
+        from stable_nalu.network.digits import RegressionMnistNetwork
 
         return RegressionMnistNetwork(outputs)
 

@@ -72,7 +72,7 @@ class SumsTask(RecurrentTask):
         self._streams = [self._dataset.fork(length, own) for length in lengths]
         self._fixed: list[Batch] = []
         if config.random_models:
-            from stable_nalu.network.simple_function_recurrent import UntrainedLSTM
+            from stable_nalu.network.arithmetic import UntrainedLSTM
             from stable_nalu.training.evaluation import RandomModels
 
             self.valid, self.test = METRIC_VALID, METRIC_TEST
@@ -87,7 +87,7 @@ class SumsTask(RecurrentTask):
             )
 
     def network(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-        from stable_nalu.network.simple_function_recurrent import SimpleFunctionRecurrentNetwork
+        from stable_nalu.network.arithmetic import SimpleFunctionRecurrentNetwork
 
         return SimpleFunctionRecurrentNetwork(
             config.layer_type, config.inputs, hidden_size=config.hidden_size, **layer_options

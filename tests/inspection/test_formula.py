@@ -23,8 +23,10 @@ from stable_nalu.inspection.formula import (
 )
 from stable_nalu.inspection.saved_model import counted, formula, formula_command, in_short
 from stable_nalu.layer import entries
-from stable_nalu.network.arithmetic import SimpleFunctionStaticNetwork
-from stable_nalu.network.simple_function_recurrent import SimpleFunctionRecurrentNetwork
+from stable_nalu.network.arithmetic import (
+    SimpleFunctionRecurrentNetwork,
+    SimpleFunctionStaticNetwork,
+)
 
 X1, X2 = sympy.symbols("x1 x2", positive=True)
 WITHOUT = {"HardSoftmaxNAC", "HardSoftmaxNALU", "EnsembleGumbelNAU", "EML"}

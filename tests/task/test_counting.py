@@ -8,7 +8,7 @@ import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.functional import mse
-from stable_nalu.network.mnist_counting import CountingNetwork
+from stable_nalu.network.digits import CountingNetwork
 from stable_nalu.result.exporters import any_runs
 from stable_nalu.task import SCRIPTS
 from stable_nalu.task.mnist_counting import CountingTask, training_places

@@ -8,7 +8,7 @@ import torch
 from stable_nalu.dataset.simple_function import SimpleFunctionRecurrentDataset
 from stable_nalu.functional import mse
 from stable_nalu.network import SimpleFunctionRecurrentNetwork
-from stable_nalu.network.simple_function_recurrent import UntrainedLSTM
+from stable_nalu.network.arithmetic import UntrainedLSTM
 from stable_nalu.task import simple_function_recurrent as sums
 from tests.ensemble.plans import furthest, train, trained
 from tests.experiments.scripts import read, run, run_names

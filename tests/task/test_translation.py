@@ -3,7 +3,7 @@ import torch
 
 from stable_nalu.dataset.number_translation import encode, split_numbers, words_of
 from stable_nalu.layer import GeneralizedCell
-from stable_nalu.network.number_translation import NumberReaderNetwork, NumberTranslationNetwork
+from stable_nalu.network.texts import NumberReaderNetwork, NumberTranslationNetwork
 from stable_nalu.task.number_translation import TranslationTask
 from stable_nalu.task.run import run_script
 from tests.sequence_runs import logged, results

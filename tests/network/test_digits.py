@@ -1,0 +1,312 @@
+"""Networks of digits: published values and draws, and what is read, counted and accumulated."""
+
+import pytest
+import torch
+from torch import nn
+
+from stable_nalu.layer import GeneralizedCell
+from stable_nalu.network import RegressionMnistNetwork, SequentialDigitNetwork
+from stable_nalu.network.dense import Convolution, pooled
+from stable_nalu.network.digits import (
+    HEADS,
+    CountingNetwork,
+    EvenDigitNetwork,
+    FlatReader,
+    LargeReader,
+    SmallReader,
+)
+
+NMU = "ReRegualizedLinearNAC"
+
+
+def build(unit=NMU, outputs=1, nac_mul="mnac", **options):
+    return SequentialDigitNetwork(RegressionMnistNetwork, unit, outputs, nac_mul, **options)
+
+
+def count(module):
+    return sum(parameter.numel() for parameter in module.parameters())
+
+
+def test_numbers_of_parameters():
+    assert count(RegressionMnistNetwork()) == 426_571
+    assert count(build()) == 426_573
+    assert count(build(model_simplification="solved-accumulator")) == 426_571
+
+
+def torch_default_draw():
+    """The image network's parameters as torch's own modules draw them."""
+    layers = (
+        torch.nn.Conv2d(1, 20, 5),
+        torch.nn.Conv2d(20, 50, 5),
+        torch.nn.Linear(800, 500),
+        torch.nn.Linear(500, 1),
+    )
+    return [parameter for layer in layers for parameter in layer.parameters()]
+
+
+@pytest.mark.parametrize(("unit", "cell_draws"), [(NMU, 2), ("LSTM", 3)])
+def test_runs_start_from_the_third_draw_of_images_and_the_second_of_cells(unit, cell_draws):
+    nac_mul = "none" if unit == "LSTM" else "mnac"
+    torch.manual_seed(7)
+    network = build(unit, nac_mul=nac_mul)
+    network.reset_parameters()
+    torch.manual_seed(7)
+    image_draws = []
+    for draw in range(3):
+        image_draws.append(torch_default_draw())
+        if draw > 0 or cell_draws == 3:
+            name = "ReRegualizedLinearMNAC" if nac_mul == "mnac" else unit
+            # Alone, a torch cell would draw in its constructor and again when it is complete.
+            cell = _drawn_once(name)
+    for own, expected in zip(network.image2label.parameters(), image_draws[-1], strict=True):
+        assert torch.equal(own, expected)
+    for own, expected in zip(network.recurent_cell.parameters(), cell, strict=True):
+        assert torch.equal(own, expected)
+
+
+def _drawn_once(name):
+    if name == "LSTM":
+        shapes = ((4, 1), (4, 1), (4,), (4,))
+        return [torch.empty(shape).uniform_(-1, 1) for shape in shapes]
+    return [torch.empty(1, 2).uniform_(0.25, 0.75)]
+
+
+def test_the_image_network_layer_by_layer():
+    torch.manual_seed(0)
+    network, x = RegressionMnistNetwork(3).double(), torch.randn(2, 1, 28, 28).double()
+    functional = torch.nn.functional
+    a = functional.max_pool2d(functional.relu(network.conv1(x)), 2, 2)
+    b = functional.max_pool2d(functional.relu(network.conv2(a)), 2, 2)
+    assert b.shape == (2, 50, 4, 4)
+    expected = network.fc2(functional.relu(network.fc1(b.reshape(2, 800))))
+    assert torch.equal(network(x), expected)
+
+
+def test_shapes():
+    labels, y = build(outputs=3)(torch.randn(5, 4, 1, 28, 28))
+    assert labels.shape == (5, 4, 3)
+    assert y.shape == (5, 4, 1)
+
+
+@pytest.mark.parametrize(("nac_mul", "expected"), [("mnac", [2, 6, 24]), ("none", [2, 5, 9])])
+def test_weights_of_one_and_references_are_exact(nac_mul, expected):
+    labels = torch.tensor([[[2.0], [3.0], [4.0]]])
+    network = build(nac_mul=nac_mul)
+    network.recurent_cell.cell.op.W.data.fill_(1)
+    solved = build(nac_mul=nac_mul, model_simplification="solved-accumulator")
+    for one in (network, solved):
+        assert one.accumulate(labels).ravel().tolist() == expected
+    assert torch.equal(build(model_simplification="pass-through").accumulate(labels), labels)
+
+
+@pytest.mark.parametrize("nac_mul", ["none", "mnac", "normal"])
+def test_the_recurrence_against_a_loop(nac_mul):
+    torch.manual_seed(1)
+    network = build("NAC", 2, nac_mul).double()
+    labels = torch.rand(3, 4, 2).double() + 1
+    h = torch.full((3, 1), 0.0 if nac_mul == "none" else 1.0).double()
+    expected = []
+    for t in range(4):
+        if nac_mul == "normal":
+            logs = (torch.log(v.abs() + 1e-7) for v in (labels[:, t], h))
+            h = torch.exp(network.recurent_cell(*logs))
+        else:
+            h = network.recurent_cell(labels[:, t], h)
+        expected.append(h)
+    assert torch.equal(network.accumulate(labels), torch.stack(expected, 1))
+
+
+def test_an_lstm_shows_h_and_keeps_both_states():
+    network = build("LSTM", nac_mul="none")
+    assert {n for n, _ in network.named_buffers()} == {"zero_state_h", "zero_state_c"}
+    labels = torch.randn(2, 3, 1)
+    state = (torch.zeros(2, 1), torch.zeros(2, 1))
+    for t in range(3):
+        state = network.recurent_cell(labels[:, t], state)
+    assert torch.equal(network.accumulate(labels)[:, -1], state[0])
+
+
+@pytest.mark.parametrize("nac_mul", ["none", "normal"])
+@pytest.mark.parametrize("unit", GeneralizedCell.unit_names())
+def test_every_cell_accumulates(unit, nac_mul):
+    if (unit, nac_mul) == ("LSTM", "normal"):
+        pytest.skip("refused at the command line")
+    network = build(unit, nac_mul=nac_mul)
+    labels = (torch.rand(4, 2, 1) + 1).requires_grad_()
+    y = network.accumulate(labels)
+    assert y.shape == (4, 2, 1)
+    y.sum().backward()
+    assert labels.grad is not None
+
+
+def test_a_network_that_looks_at_its_batch_reads_one_step_at_a_time():
+    class Mean(torch.nn.Module):
+        def forward(self, x):
+            return x - x.mean(0)
+
+    network = SequentialDigitNetwork(lambda outputs: Mean(), NMU, nac_mul="mnac")
+    x = torch.randn(4, 3, 1)
+    assert not network.reads_images_alone
+    assert torch.allclose(network.labels(x), x - x.mean(0))
+    assert build().reads_images_alone
+
+
+CELLS = ("LSTM", "GRU", "RNN-tanh", "RNN-ReLU", "NAC", "NALU")
+
+
+@pytest.mark.parametrize(
+    ("reader", "filters", "flat", "hidden"),
+    [(SmallReader, (10, 20), 320, 50), (LargeReader, (20, 50), 800, 500)],
+)
+def test_image_networks_are_those_of_torch(reader, filters, flat, hidden):
+    ours, (first, second) = reader(4), filters
+    net = torch.nn.Sequential(
+        torch.nn.Conv2d(1, first, 5), torch.nn.MaxPool2d(2), torch.nn.ReLU(),
+        torch.nn.Conv2d(first, second, 5), torch.nn.MaxPool2d(2), torch.nn.ReLU(),
+        torch.nn.Flatten(), torch.nn.Linear(flat, hidden), torch.nn.ReLU(),
+        torch.nn.Linear(hidden, 4),
+    )  # fmt: skip
+    net.load_state_dict(dict(zip(net.state_dict(), ours.state_dict().values(), strict=True)))
+    x = torch.randn(6, 1, 28, 28)
+    torch.testing.assert_close(ours(x), net(x))
+
+
+def test_the_flat_image_network_has_one_hidden_layer():
+    shapes = [tuple(p.shape) for p in FlatReader(10).parameters()]
+    assert shapes == [(64, 64), (64,), (10, 64), (10,)]
+
+
+def test_dropout_leaves_out_whole_channels_and_keeps_the_mean():
+    reader = SmallReader(4, dropout=0.25)
+    x = torch.ones(2000, 3, 2, 2)
+    dropped = reader._dropped(x, 2)
+    assert dropped.unique().tolist() == pytest.approx([0, 4 / 3])
+    assert torch.equal(dropped, dropped[..., :1, :1].expand_as(x))
+    assert float(dropped.mean()) == pytest.approx(1, abs=0.05)
+    image = torch.randn(5, 1, 28, 28)
+    assert not torch.equal(reader(image), reader(image))
+    with reader.no_random():
+        assert torch.equal(reader(image), reader(image))
+
+
+@pytest.mark.parametrize("unit", CELLS)
+def test_a_sequence_is_a_loop_over_its_images(unit):
+    torch.set_default_dtype(torch.float64)
+    model = CountingNetwork(unit, 3, 2, "mlp8")
+    x = torch.randn(2, 4, 1, 8, 8)
+    for row in range(2):
+        state = torch.zeros(1, 3)
+        state = (state, state) if unit == "LSTM" else state
+        for step in range(4):
+            state = model.cell(model.reader(x[row, step : step + 1]), state)
+            h = state[0] if unit == "LSTM" else state
+            out = model.read_out
+            assert (out is None) == (unit in ("NAC", "NALU"))
+            y = h if out is None else h @ out.W.mT + out.bias
+            torch.testing.assert_close(model(x, every=True)[row, step], y[0])
+        torch.testing.assert_close(model(x)[row, 0], y[0])
+
+
+UNITS = (*HEADS, "NAC", "NALU")
+
+
+def by_torch(model):
+    """The layers of the public repository, with the weights of ours."""
+    parts = [model.first, model.second, model.third, model.dense]
+    layers = [
+        nn.Conv2d(1, 8, 7, 2, 3), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Conv2d(8, 16, 3, padding=2, dilation=2), nn.ReLU(),
+        nn.Conv2d(16, 32, 3, padding=1), nn.ReLU(), nn.Conv2d(32, 1, 1), nn.ReLU(),
+        nn.Flatten(), nn.Linear(model.dense.in_features, 32), nn.ReLU(),
+    ]  # fmt: skip
+    for ours, theirs in zip(parts, (layers[0], layers[3], layers[5], layers[10]), strict=True):
+        theirs.weight, theirs.bias = ours.W, ours.bias
+    layers[7].weight = nn.Parameter(model.fourth.W.view(1, 32, 1, 1))
+    layers[7].bias = model.fourth.bias
+    return nn.Sequential(*layers)
+
+
+@pytest.mark.parametrize("size", [100, 61, 30])
+def test_features_are_those_of_torchs_layers(size):
+    torch.set_default_dtype(torch.float64)
+    model = EvenDigitNetwork("linear", size)
+    x = torch.randn(3, size, size)
+    wanted, ours = by_torch(model)(x.unsqueeze(1)), model.features(x)
+    assert ours.shape == (3, 32)
+    torch.testing.assert_close(ours, wanted)
+    weights = [model.first.W, model.second.W, model.dense.W]
+    for one, other in zip(
+        torch.autograd.grad(wanted.sum(), weights), torch.autograd.grad(ours.sum(), weights),
+        strict=True,
+    ):  # fmt: skip
+        torch.testing.assert_close(one, other)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("bias", [True, False])
+def test_heads(unit, bias):
+    model = EvenDigitNetwork(unit, 40, bias=bias)
+    torch.nn.init.normal_(model.head.bias) if bias else None
+    x = torch.randn(5, 40, 40)
+    h = model.features(x)
+    if unit in HEADS or unit == "NAC":
+        W = {
+            "linear": lambda: model.head.W_hat,
+            "sigmoid": lambda: 1 / (1 + torch.exp(-model.head.W_hat)),
+            "tanh": lambda: torch.tanh(model.head.W_hat),
+            "NAC": lambda: model.head.layer.layer.weights(),
+        }[unit]()
+        wanted = torch.einsum("bi,oi->bo", h, W)
+    else:
+        wanted = model.head.layer(h)
+    wanted = wanted + model.head.bias if bias else wanted
+    torch.testing.assert_close(model(x), wanted)
+    assert (model.head.bias is not None) == bias
+
+
+def test_networks_of_a_seed_differ_in_their_heads_alone():
+    states = {}
+    for unit in UNITS:
+        for bias in (True, False):
+            torch.manual_seed(7)
+            model = EvenDigitNetwork(unit, bias=bias)
+            model.reset_parameters()
+            states[unit, bias] = model.state_dict()
+    first = states["linear", True]
+    for state in states.values():
+        rest = {name for name in state if not name.startswith("head.")}
+        assert rest == {name for name in first if not name.startswith("head.")}
+        assert all(torch.equal(state[name], first[name]) for name in rest)
+    assert torch.equal(first["head.W_hat"], states["tanh", False]["head.W_hat"])
+    assert torch.equal(first["head.bias"], torch.zeros(6))
+    torch.manual_seed(8)
+    other = EvenDigitNetwork("linear").state_dict()
+    assert not any(torch.equal(other[name], first[name]) for name in first if "W" in name)
+
+
+def test_no_network_starts_with_a_channel_that_is_dead():
+    """From torch's own start, as of seed 1, the last convolution is zero everywhere."""
+    x = torch.rand(4, 100, 100) * 2 - 1
+    for seed in range(8):
+        torch.manual_seed(seed)
+        model = EvenDigitNetwork("linear")
+        with torch.no_grad():
+            assert (model.features(x).std(0) > 0).any(), seed
+    assert (model.fourth.W >= 0).all()
+    assert torch.equal(model.fourth.bias, torch.zeros(1))
+
+
+def test_a_convolution_is_that_of_torch():
+    model, x = Convolution(2, 3, 5, 2), torch.randn(7, 2, 20, 20)
+    theirs = torch.nn.functional.conv2d(x, model.W, model.bias, stride=2)
+    assert torch.equal(model(x), theirs)
+
+
+def test_pooling_is_that_of_torch():
+    """With its gradient, where neighbours are equal too: the first of them has it."""
+    x = torch.randint(0, 3, (10, 3, 6, 6)).float().requires_grad_()
+    theirs = torch.nn.functional.max_pool2d(x, 2)
+    weights = torch.randn(theirs.shape)
+    assert torch.equal(pooled(x), theirs)
+    ours = torch.autograd.grad((pooled(x) * weights).sum(), x)[0]
+    assert torch.equal(ours, torch.autograd.grad((theirs * weights).sum(), x)[0])
