@@ -97,16 +97,16 @@ def told(name: str, text: str) -> str:
     return f"{paint(f'{name:<7}', BOLD)} {text}"
 
 
-def joined(facts: Sequence[str], lines: int = 3) -> str:
+def joined(facts: Sequence[str]) -> str:
     """Return facts in a few lines below what `told` says, and how many there was no room for."""
     indent, fixed = " " * 8, [fact.replace(" ", "\xa0") for fact in facts]
     columns = shutil.get_terminal_size((80, 24)).columns - len(" and 99 more")
     wrapped = textwrap.wrap(
         "; ".join(fixed), columns - len(indent), break_long_words=False, break_on_hyphens=False
     )
-    kept = wrapped[:lines]
-    rest = sum(line.count("; ") for line in wrapped[lines:]) + bool(wrapped[lines:])
-    rest += sum(line.endswith(";") for line in wrapped[lines:-1])
+    kept = wrapped[:3]
+    rest = sum(line.count("; ") for line in wrapped[3:]) + bool(wrapped[3:])
+    rest += sum(line.endswith(";") for line in wrapped[3:-1])
     more = f" and {rest} more" if rest else ""
     return f"\n{indent}".join(kept).replace("\xa0", " ") + more
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import pandas as pd
 import torch
 
 from stable_nalu.files import cells_of
@@ -21,7 +20,7 @@ from stable_nalu.result.judged import identifying, judged_runs, runs_of
 from stable_nalu.result.pipeline import Folders, export
 from stable_nalu.result.shard import shards, train_shards
 from stable_nalu.result.stored import DATA, formulas_of, keep, keep_formulas
-from stable_nalu.statistics.table import write_plain_frame
+from stable_nalu.statistics.table import write_rows
 from stable_nalu.training import loop
 
 from .atlas import NUDGED
@@ -66,7 +65,7 @@ def main(argv: Sequence[str]) -> int:
         if run in again and failure != "solved":
             told = {"key": key, "model": run[0], "run": " ".join(filter(None, run[1:]))}
             rows.append(told | {"failure": failure, "nudged": again[run]})
-    write_plain_frame(path, pd.DataFrame(rows))
+    write_rows(path, rows)
     return 0
 
 

@@ -16,7 +16,6 @@ log of a run is read and left as it is.
 
 from __future__ import annotations
 
-import csv
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -98,13 +97,11 @@ def counts_of(run: Training, *, rounded: bool) -> np.ndarray:
 def write_counts(counts: np.ndarray, model: str, folder: Path) -> list[Path]:
     """Write the accuracy of each digit, and the confusion matrix as numbers and as a figure."""
     accuracies = folder / f"{model}_class_accs.csv"
-    shares = digits.accuracies(counts)
-    rows = zip(shares["digit"], shares["accuracy"], strict=True)
-    cells = [(model, digit, "" if np.isnan(share) else share) for digit, share in rows]
-    _write_csv(accuracies, ("model", "digit", "accuracy"), cells)
+    write_plain_frame(accuracies, pd.DataFrame({"model": model, **digits.accuracies(counts)}))
     stem = f"{model}_confusion_matrix"
     numbers = folder / f"{stem}.csv"
-    _write_csv(numbers, digits.COUNTED, [(*place, n) for place, n in np.ndenumerate(counts)])
+    cells = [(*place, n) for place, n in np.ndenumerate(counts)]
+    write_plain_frame(numbers, pd.DataFrame(cells, columns=[*digits.COUNTED]))
     return [
         accuracies,
         numbers,
@@ -144,11 +141,6 @@ def _logged(run: str) -> dict[str, list] | None:
 def _drawn(part: Sketch, folder: Path, *series: Series) -> list[Path]:
     product = made(part, Context(Drawing((part,), series, key=part.stem), Source(folder)))
     return write(product, Output(folder, FORMATS, DPI, side=False))
-
-
-def _write_csv(file: Path, header: tuple[str, ...], rows: list) -> None:
-    with atomic_text_file(file) as out:
-        csv.writer(out, lineterminator="\n").writerows([header, *rows])
 
 
 MYSTERY_FOLDER = "mystery_arithmetic_plots"

@@ -13,7 +13,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import pandas as pd
 import torch
 
 from stable_nalu.console import bar, told
@@ -29,7 +28,7 @@ from stable_nalu.options.layer_options import units_of
 from stable_nalu.papers import FLAT
 from stable_nalu.script import ScriptParser, exit_code, say
 from stable_nalu.statistics.setups import limit_of
-from stable_nalu.statistics.table import write_plain_frame
+from stable_nalu.statistics.table import write_rows
 from stable_nalu.tags import RESULT_TEST
 from stable_nalu.task import ARITHMETIC, SCRIPTS, simple_function_recurrent
 from stable_nalu.task.arithmetic import VALIDATION_SEED, build_dataset
@@ -431,6 +430,6 @@ def formula_command(argv: Sequence[str] | None = None) -> int:
         if arguments.csv_out:
             told_of = zip(folders, every, strict=True)
             rows = [{"name": folder.name, **found.row} for folder, found in told_of]
-            write_plain_frame(Path(arguments.csv_out), pd.DataFrame(rows))
+            write_rows(Path(arguments.csv_out), rows)
 
     return exit_code("formula.py", tell)

@@ -52,9 +52,9 @@ class Notation:
         return self.exact(value) if self.exact else self.read(self.write(value))
 
 
-def _coded(codes: Mapping[Any, str], cells: Mapping[str, Any] | None = None) -> Notation:
-    """Return the form of a few values, each with a text; the cell is the value or the one given."""
-    read = cells or {code: value for value, code in codes.items()}
+def _coded(codes: Mapping[Any, str]) -> Notation:
+    """Return the form of a few values, each with a text."""
+    read = {code: value for value, code in codes.items()}
     return Notation("|".join(read), read.__getitem__, codes.__getitem__)
 
 

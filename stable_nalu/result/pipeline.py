@@ -6,7 +6,7 @@ import fcntl
 import os
 import shlex
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
@@ -26,7 +26,7 @@ from stable_nalu.paper.experiment import (
     words,
 )
 from stable_nalu.script import EXIT_INTERRUPTED, EXIT_REQUEUE, command_of, say
-from stable_nalu.statistics.table import write_plain_frame
+from stable_nalu.statistics.table import write_plain_frame, write_rows
 from stable_nalu.writer.run_folder import LOCK_NAME
 
 from .export import export_csv
@@ -217,15 +217,6 @@ def other_tables(
         path = model_file(space.save, run.name)
         found.append(OtherTable(_SWEEP, line, path, name))
     return found
-
-
-def write_rows(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
-    """Write rows of the same columns as a table."""
-    import pandas as pd
-
-    from stable_nalu.statistics.table import write_plain_frame
-
-    write_plain_frame(path, pd.DataFrame(rows))
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stable_nalu.files import cells_of
@@ -35,7 +34,7 @@ from stable_nalu.statistics.summary import solved_of, summary_of
 from .challenger import KEY
 from .compare import ALL_POINTS
 from .judged import point_columns
-from .stored import DATA, path_of
+from .stored import path_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,7 +43,6 @@ if TYPE_CHECKING:
 OPERATIONS = ("add", "sub", "mul", "div")
 PUBLISHED, TUNED = "as published", "equal tuning"
 TUNED_RUNS = data_file("docs/board") / "equal_tuning.csv"
-_DMU = {"add": "add", "mul": "add", "sub": "sub", "div": "sub"}
 _PAIR = "the pair of operations"
 
 KEYS: Mapping[str, Sequence[tuple[str, tuple[str, ...]]]] = {
@@ -91,11 +89,11 @@ class Entry:
         }
 
 
-def kept_entries(operation: str, data: Path = DATA) -> list[Entry]:
+def kept_entries(operation: str) -> list[Entry]:
     """Return the units of which runs of an operation are kept."""
     found = []
     for key, chosen in (*KEYS[operation], ("dmu", (f"given-{operation}", f"learned-{operation}"))):
-        rows = cells_of(path_of(key, data)) if path_of(key, data).exists() else []
+        rows = cells_of(path_of(key)) if path_of(key).exists() else []
         for model in find(key).models:
             own = tuple(row for row in rows if row["model"] == model.key)
             if own and (not chosen or model.key in chosen):

@@ -25,7 +25,7 @@ from stable_nalu.files import atomic_text_file, cells_of, locked
 from stable_nalu.machine import data_file, processor, tensorboard_root
 from stable_nalu.paper.experiment import MEASURED, ExpectedRun, Experiment, Model, merged
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.statistics.table import write_plain_frame
+from stable_nalu.statistics.table import write_plain_frame, write_rows
 from stable_nalu.task import ARITHMETIC
 from stable_nalu.writer.run_folder import RunRecord
 
@@ -262,8 +262,6 @@ def add(
     experiment: Experiment, new: pd.DataFrame, sessions: Iterable[Session], data: Path = DATA
 ) -> pd.DataFrame:
     """Add rows of runs to what is kept; a run that is there already is replaced."""
-    from stable_nalu.statistics.table import write_plain_frame
-
     path = path_of(experiment.key, data)
     if new.empty and not path.exists():
         raise UsageError(f"no run of {experiment.key} is finished; there is nothing to keep")
@@ -358,8 +356,6 @@ def keep_formulas(experiment: Experiment, runs: Iterable[ExpectedRun], data: Pat
 
     What is kept of the same run is replaced; of others, and of runs that still train, it stays.
     """
-    import pandas as pd
-
     told: dict[tuple[str, ...], dict[str, str]] = {}
     examples: dict[str, tuple[tuple[str, ...], Path]] = {}
     root, points = tensorboard_root(), identifying(experiment.key)
@@ -376,7 +372,7 @@ def keep_formulas(experiment: Experiment, runs: Iterable[ExpectedRun], data: Pat
             told.setdefault(tuple(row[c] for c in points), dict(list(row.items())[len(points) :]))
         rows = [dict(zip(points, one, strict=True)) | told[one] for one in kept if told.get(one)]
         if rows:
-            write_plain_frame(path, pd.DataFrame(rows))
+            write_rows(path, rows)
     examples.pop("", None)
     _keep_curves(experiment, examples, data)
     return path if rows else None
@@ -386,8 +382,6 @@ def _keep_curves(
     experiment: Experiment, examples: Mapping[str, tuple[tuple[str, ...], Path]], data: Path
 ) -> None:
     """Keep the curve of a failed run of each class that has none yet."""
-    import pandas as pd
-
     from stable_nalu.inspection.failures import UNCLASSIFIED, curve
 
     path, points = data / CURVES, identifying(experiment.key)
@@ -402,7 +396,7 @@ def _keep_curves(
             pairs = zip(steps, errors, strict=True)
             rows += [told | {"step": f"{at:.0f}", "error": f"{e:.4g}"} for at, e in pairs]
         if rows:
-            write_plain_frame(path, pd.DataFrame(rows))
+            write_rows(path, rows)
 
 
 def _row(folder: Path, kept: Mapping[str, str]) -> dict[str, str]:

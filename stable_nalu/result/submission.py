@@ -34,11 +34,12 @@ from stable_nalu.options.layer_options import own_options
 from stable_nalu.paper.experiment import Experiment, Model
 from stable_nalu.paper.index import find
 from stable_nalu.script import say
+from stable_nalu.statistics.table import write_rows
 from stable_nalu.training.console import quiet
 
 from .challenger import challenger_of
 from .judged import judged_runs, runs_of
-from .pipeline import Folders, export, write_rows
+from .pipeline import Folders, export
 from .ranking import OPERATIONS, Entry
 from .shard import Shard, train_shards
 from .stored import Stopwatch, keep, keep_formulas, path_of
@@ -48,8 +49,6 @@ SEEDS, ITERATIONS = "0-24", 50_000
 POINT = ("operation", "interpolation.range", "seed")
 _JUDGED = ("iterations", "threshold", "solved", "extrapolation.step.solved", "extrapolation.last")
 FORMULA = ("verdict", "formula", "largest.rounding")
-
-JudgedRows = list[dict[str, str]]
 
 
 @dataclass(frozen=True)

@@ -23,12 +23,13 @@ from stable_nalu.paper.experiment import ExpectedRun, Experiment
 from stable_nalu.paper.index import find
 from stable_nalu.process import begin
 from stable_nalu.script import duration, exit_code, say
+from stable_nalu.statistics.table import write_rows
 from stable_nalu.task import SCRIPTS
 from stable_nalu.writer.event_file import FILE_PREFIX
 
 from . import stored
 from .judged import identifying, judged_runs, runs_of, runs_of_rows
-from .pipeline import Folders, chosen_models, export, show_training, write_rows
+from .pipeline import Folders, chosen_models, export, show_training
 from .shard import Shard, pending, refuse_running, run_modules, train_shards
 from .stored import ALONE, Verified, add_verified, digest_of, origin, seconds_here
 

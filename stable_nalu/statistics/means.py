@@ -241,7 +241,7 @@ def _crossing(excess: Callable[[float], float], mean: float, bound: float, facto
         inner = outer
 
 
-def gamma_p_value(steps: np.ndarray, samples: int = 2000, seed: int = 0) -> float:
+def gamma_p_value(steps: np.ndarray, samples: int = 2000) -> float:
     """Return p of the gamma density of largest likelihood, by Kolmogorov and Smirnov's statistic.
 
     As the density is fitted to the same steps, the distribution of the statistic is simulated
@@ -253,7 +253,7 @@ def gamma_p_value(steps: np.ndarray, samples: int = 2000, seed: int = 0) -> floa
         return math.nan
     own = _statistic(steps[None, :])[0]
     shape = gamma_shape(steps[None, :])[0]
-    drawn = np.random.default_rng(seed).gamma(shape, size=(samples, len(steps)))
+    drawn = np.random.default_rng(0).gamma(shape, size=(samples, len(steps)))
     # A draw of a tiny shape may round to 0, which has no logarithm.
     worse = np.sum(_statistic(np.maximum(drawn, np.finfo(float).tiny)) >= own)
     return float((1 + worse) / (1 + samples))

@@ -191,6 +191,13 @@ def write_plain_frame(path: Path, table: pd.DataFrame) -> None:
     _write_text(path, table.to_csv(index=False))
 
 
+def write_rows(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
+    """Write rows of the same columns as `write_plain_frame` does."""
+    import pandas as pd
+
+    write_plain_frame(path, pd.DataFrame(rows))
+
+
 def _write_text(path: Path, text: str) -> None:
     try:
         with atomic_text_file(path) as file:

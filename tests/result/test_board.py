@@ -12,7 +12,6 @@ import pytest
 from stable_nalu.errors import UsageError
 from stable_nalu.result.board import main
 from stable_nalu.result.command import main as reproduce
-from stable_nalu.result.pipeline import write_rows
 from stable_nalu.result.ranking import OPERATIONS, RULES, kept_entries, placed, thresholds
 from stable_nalu.result.referee import _unlike, fenced
 from stable_nalu.result.submission import (
@@ -22,6 +21,7 @@ from stable_nalu.result.submission import (
     read_card,
     read_submission,
 )
+from stable_nalu.statistics.table import write_rows
 from tests.processes import started
 
 ROOT = Path(__file__).parents[2]

@@ -14,6 +14,7 @@ from stable_nalu.result.command import listing
 from stable_nalu.result.judged import runs_of
 from stable_nalu.script import duration
 from stable_nalu.writer.run_folder import LOCK_NAME, RunFolder, RunRecord
+from tests.result.tiny import in_this_process  # noqa: F401
 
 WORDS = ["nips-sltr-in10", "--model", "sign-nmru", "--seeds", "0-1", "--max-iterations", "20"]
 
