@@ -9,7 +9,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from stable_nalu.files import cells_of
@@ -19,9 +18,9 @@ from stable_nalu.layer import entries
 from stable_nalu.options.layer_options import units_of
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result.compare import places
-from stable_nalu.result.document import UNKNOWN, as_svg, plain, rate
+from stable_nalu.result.document import UNKNOWN, plain, rate
 from stable_nalu.result.judged import identifying, identity_of, runs_of
-from stable_nalu.result.stored import CURVES, formulas_of
+from stable_nalu.result.stored import formulas_of
 from stable_nalu.statistics.intervals import wilson
 from stable_nalu.statistics.table import groups
 
@@ -29,7 +28,6 @@ _INPUT = re.compile(r"\bx\d+\b")
 Rows = list[dict[str, Any]]
 
 CLASSES = (*FAILURES, UNCLASSIFIED)
-PICTURE = "pictures/failures.svg"
 NUDGED = "failures_nudged.csv"
 """The classes of runs that were trained again from start weights changed in the last bit."""
 
@@ -144,30 +142,3 @@ def nudged(data: Path) -> dict[str, Any]:
     same = sum(row["failure"] == row["nudged"] for row in rows)
     keys = ", ".join(f"`{key}`" for key in dict.fromkeys(row["key"] for row in rows))
     return {"runs": len(rows), "same": rate(same, len(rows)) if rows else "", "of": keys}
-
-
-def curves(data: Path) -> dict[str, str]:
-    """Return the picture of one failed run of each class: its error while it trained."""
-    path = data / CURVES
-    if not path.exists():
-        return {}
-    from stable_nalu.figure.style import drawing, looks, new_figure
-
-    table = pd.read_csv(path)
-    shown = [why for why in FAILURES if why in set(table["failure"])]
-    color = looks(["here"])["here"].color
-    with drawing():
-        figure = new_figure((22, 4.2 * -(-len(shown) // 2)))
-        axes = list(figure.subplots(-(-len(shown) // 2), 2, squeeze=False).flat)
-        for axis in axes[len(shown) :]:
-            axis.set_visible(False)
-        for axis, why in zip(axes, shown, strict=False):
-            own = table.loc[table["failure"] == why]
-            first = own.iloc[0]
-            unit = EXPERIMENTS[first["key"]].model(str(first["model"])).label
-            axis.plot(own["step"], own["error"].replace(0, np.nan), color=color)
-            axis.set_yscale("log")
-            at, _, seed = str(first["run"]).rpartition(" ")
-            axis.set_title(f"{why}: {unit}, {at}, seed {seed}", loc="left", fontsize="small")
-            axis.set(xlabel="iteration", ylabel="validation error")
-        return {PICTURE: as_svg(figure)}

@@ -19,8 +19,9 @@ from stable_nalu.paper.experiment import Experiment
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.papers import Paper
 from stable_nalu.result.judged import label_of, measure_of
-from stable_nalu.result.stored import CURVES, DATA, cost_of, file_of, formulas_of, path_of
+from stable_nalu.result.stored import DATA, cost_of, file_of, formulas_of, path_of
 
+from . import landscape
 from .atlas import NUDGED
 
 PATH = DATA.parent / "datapackage.json"
@@ -75,8 +76,9 @@ def package(data: Path = DATA) -> dict[str, Any]:
     ]
     title = "Kept rows that were trained again, and what came of them"
     others.append(("verified", file_of(data), title, "verified", ("key", "row", "digest")))
-    title = "The error of one failed run of each class while it trained"
-    others.append(("failure-curves", data / CURVES, title, "curve", ("failure", "step")))
+    title = "A plane of weights with the path of one failed run of each class"
+    key = ("failure", "part", "step", "u", "v")
+    others.append(("failure-landscapes", data / landscape.FILE, title, "landscape", key))
     title = "Failed runs trained again with one start weight changed in its last bit"
     others.append(("failures-nudged", data / NUDGED, title, "nudged", ("key", "model", "run")))
     title = "What was not run, and why"

@@ -55,7 +55,7 @@ from stable_nalu.statistics.intervals import Estimate, difference, wilson
 from stable_nalu.statistics.summary import STEP
 from stable_nalu.task import ARITHMETIC
 
-from . import atlas, headline, power
+from . import atlas, headline, landscape, power
 from .drawing import pictures_of
 from .finding import finding
 from .long_table import (
@@ -167,7 +167,7 @@ def page(data: Path, link: str) -> tuple[str, dict[str, str], dict[str, str]]:
     claims = headline.rows_of(lines, counts)
     pictures = {HEADLINE: headline.drawing(lines)} if claims else {}
     pictures |= {name: svg for of_key in shown.values() for name, svg in of_key.items()}
-    pictures |= atlas.curves(data)
+    pictures |= landscape.pictures(data)
     text = filled(
         TEMPLATE,
         first_words=FIRST_WORDS,
@@ -194,7 +194,7 @@ def page(data: Path, link: str) -> tuple[str, dict[str, str], dict[str, str]]:
         failed=atlas.summed(told),
         failures=atlas.by_unit(told),
         nudged=atlas.nudged(data),
-        curves=[name for name in pictures if name == atlas.PICTURE],
+        landscapes=[name for name in pictures if name == landscape.PICTURE],
         many=power.rows_of(counts, every),
         differences=_differences(lines),
         left=left,

@@ -339,8 +339,6 @@ def sessions_of(key: str, data: Path = DATA) -> list[Session]:
     return read_sessions(cost_of(key, data))
 
 
-CURVES = "failure_curves.csv"
-"""The file of the error in the training range over the steps of one failed run of each class."""
 COLUMNS = "verdict", "formula", "largest.rounding", "proof"
 LONGEST = 120
 """Characters of a formula that is kept; a longer one says nothing to a reader."""
@@ -357,15 +355,13 @@ def keep_formulas(experiment: Experiment, runs: Iterable[ExpectedRun], data: Pat
     What is kept of the same run is replaced; of others, and of runs that still train, it stays.
     """
     told: dict[tuple[str, ...], dict[str, str]] = {}
-    examples: dict[str, tuple[tuple[str, ...], Path]] = {}
     root, points = tensorboard_root(), identifying(experiment.key)
     kept = {tuple(r[c] for c in points): r for r in cells_of(path_of(experiment.key, data))}
     done = [run for run in runs if state_of(run, root) is State.DONE]
     for run in bar(done, unit="runs", what="formulas"):
         options = options_of(experiment, run) | {"model": run.model.key, "seed": run.seed}
         identity = identity_of(experiment, options)
-        told[identity] = row = _row(root / run.name, kept.get(identity, {}))
-        examples.setdefault(row.get("failure", ""), (identity, root / run.name))
+        told[identity] = _row(root / run.name, kept.get(identity, {}))
     path = formulas_of(experiment.key, data)
     with locked(path):
         for row in cells_of(path) if path.exists() else []:
@@ -373,30 +369,7 @@ def keep_formulas(experiment: Experiment, runs: Iterable[ExpectedRun], data: Pat
         rows = [dict(zip(points, one, strict=True)) | told[one] for one in kept if told.get(one)]
         if rows:
             write_rows(path, rows)
-    examples.pop("", None)
-    _keep_curves(experiment, examples, data)
     return path if rows else None
-
-
-def _keep_curves(
-    experiment: Experiment, examples: Mapping[str, tuple[tuple[str, ...], Path]], data: Path
-) -> None:
-    """Keep the curve of a failed run of each class that has none yet."""
-    from stable_nalu.inspection.failures import UNCLASSIFIED, curve
-
-    path, points = data / CURVES, identifying(experiment.key)
-    with locked(path):
-        rows: list[Mapping[str, object]] = list(cells_of(path)) if path.exists() else []
-        for why in sorted({*examples} - {UNCLASSIFIED} - {row["failure"] for row in rows}):
-            identity, folder = examples[why]
-            of = dict(zip(points, identity, strict=True))
-            run = " ".join(filter(None, (cell for name, cell in of.items() if name != "model")))
-            told = {"failure": why, "key": experiment.key, "model": of["model"], "run": run}
-            steps, errors = curve(folder)
-            pairs = zip(steps, errors, strict=True)
-            rows += [told | {"step": f"{at:.0f}", "error": f"{e:.4g}"} for at, e in pairs]
-        if rows:
-            write_rows(path, rows)
 
 
 def _row(folder: Path, kept: Mapping[str, str]) -> dict[str, str]:

@@ -18,7 +18,7 @@ from stable_nalu.result import command, stored
 from stable_nalu.result.judged import TEST_ERROR
 from tests.result.made_up import write
 from tests.tools.page_reader import read_page
-from tools import atlas, generated, headline, notes, page
+from tools import atlas, generated, headline, landscape, notes, page
 
 PAGE = stored.DATA.parent
 MADE_UP = "simple_mul"
@@ -431,7 +431,8 @@ def test_why_runs_fail_is_counted_in_the_files():
     assert f"last bit, {100 * same / len(again):.1f} % ({same}/{len(again)})" in shown
     rows = cells_of(PAGE / "tables" / "failures.csv")
     assert sum(int(row["runs"]) for row in rows) == failed
-    assert {row["failure"] for row in cells_of(stored.DATA / "failure_curves.csv")} <= set(counts)
+    drawn = {row["failure"] for row in cells_of(stored.DATA / landscape.FILE)}
+    assert drawn == {why for why, count in counts.items() if count and why != "unclassified"}
 
 
 def test_seeds_agree_whatever_inputs_they_read():
