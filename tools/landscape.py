@@ -25,14 +25,13 @@ from stable_nalu.process import begin
 from stable_nalu.result.document import as_svg
 from stable_nalu.result.judged import identifying, identity_of, options_of, runs_of
 from stable_nalu.result.stored import DATA, formulas_of, path_of
-from stable_nalu.statistics.table import write_plain_frame
+from stable_nalu.statistics.table import write_rows
 from stable_nalu.training.surroundings import default_dtype, precision
 
 from .atlas import unit_of
 
 FILE = "failure_landscapes.csv"
 PICTURE = "pictures/failures.svg"
-COLUMNS = ("failure", "key", "model", "run", "part", "step", "u", "v", "error")
 GRID, LENGTHS, ROWS, LONGEST = 25, 24, 500, 100_000
 """Points of each axis, lengths of training on the path, rows that errors are of; longer runs are
 no examples."""

@@ -47,7 +47,7 @@ def test_tables_of_digits_are_read_where_the_readme_puts_them(key, tmp_path):
     read = folders(key)[0].replace(CSVS, f"{tmp_path}/csvs/")
     words = ["--csv-dir", read, "--out-dir", str(tmp_path / "plots"), "--format", "png"]
     assert PurePath(read) == folder
-    assert plot.main([key, *words]) == 0
+    assert plot.plot_command([key, *words]) == 0
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_a_command_of_the_document_is_understood(command, tmp_path, monkeypatch,
         assert small_divisors.main(words) == 0
     elif name == "plot":
         assert find(words[0]).key == words[0]
-        assert plot.parse_arguments(words).keys == [words[0]]
+        assert plot._plot_arguments(words).keys == [words[0]]
     elif name == "pretrained_model_prediction_sweep":
         words[words.index("--csv-save-folder") + 1] = str(tmp_path)
         assert prediction_sweep.main(words) == 0
