@@ -15,7 +15,6 @@ import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.tags import L1_LOSS
-from stable_nalu.training.optimizer import SGD, Adam, RMSprop
 from stable_nalu.training.recorder import (
     TaggedValue,
     observe_modules,
@@ -24,7 +23,7 @@ from stable_nalu.training.recorder import (
     start_trace,
     stop_trace,
 )
-from stable_nalu.training.step import TrainingStep
+from stable_nalu.training.step import SGD, Adam, RMSprop, TrainingStep
 
 from .emit import COSTS, EmittedSource, Emitter, Memory, Place, named
 from .graph import BATCH, Graph, Node, Store, ordered

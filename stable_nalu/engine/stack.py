@@ -14,9 +14,8 @@ import torch
 from stable_nalu.abstract import ExtendedTorchModule, PerRunRandomSource
 from stable_nalu.dataset.stream import SampleStream, numpy_type
 from stable_nalu.options import Config
-from stable_nalu.training.optimizer import Adam
 from stable_nalu.training.recorder import StepResult, TaggedValue
-from stable_nalu.training.step import TrainingStep
+from stable_nalu.training.step import Adam, TrainingStep
 
 from .lanes import Lanes
 from .lower import Draw

@@ -1,7 +1,11 @@
-"""What a training script shows: what is trained, one bar, and how it came out."""
+"""What is shown of training: on the console what is trained, one bar, and how it came out.
+
+TensorBoard shows what the runs of a folder have in common.
+"""
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import time
@@ -27,11 +31,16 @@ from stable_nalu.console import (
     plural,
     told,
 )
-from stable_nalu.options import Config, ScriptSpec
+from stable_nalu.layer import entries
+from stable_nalu.options import Config, Flag, ScriptSpec
 from stable_nalu.options.kinds import seeds_text
-from stable_nalu.options.layer_options import label, range_label, units_label, varying
+from stable_nalu.options.layer_options import label, range_label, units_label, units_of, varying
 from stable_nalu.script import say
-from stable_nalu.statistics.setups import Limit, below
+from stable_nalu.statistics.setups import Limit, below, limit_of
+from stable_nalu.tags import METRIC_TEST, RESULTS, logged_result
+from stable_nalu.writer import EventFile, RunRecord
+from stable_nalu.writer.event_file import FILE_PREFIX, event_message
+from stable_nalu.writer.run_writer import hparam
 
 LINES_OF_A_PLAN = 10
 RANGES_BY_NAME = 3
@@ -314,3 +323,78 @@ def _groups(spec: ScriptSpec, runs: Sequence[tuple[Config, End]]) -> list[str]:
         return []
     rates = [f"{name} {rate(sum(own), len(own))}" for name, own in groups.items()]
     return [" " * 8 + joined(rates)]
+
+
+def write_board(
+    spec: ScriptSpec,
+    folder: Path,
+    records: Mapping[str, RunRecord],
+    *,
+    shown: Sequence[Flag],
+    last: Callable[[Config], int] | None,
+) -> None:
+    """Write what TensorBoard shows of all runs in a folder: what varies, thresholds, three charts.
+
+    It is a hidden event file beside the folders of the runs, which no exporter reads. Other runs
+    may be there already.
+
+    records: those of the runs that are trained now, by the names of their folders. shown: the flags
+    that may tell runs apart. last: the last iteration of a run, where the task says when it is
+    solved.
+    """
+    found = {path.name: RunRecord.read(path) for path in folder.iterdir()} | dict(records)
+    configs = [
+        Config(spec.name, spec.defaults | json.loads(json.dumps(record.config)), fixed=spec.fixed)
+        for record in found.values()
+        if record is not None and record.script == spec.name
+    ]
+    older = list(folder.glob(f".{FILE_PREFIX}*"))
+    file = EventFile(folder / f".{time.time_ns()}")
+    file.add(_event(0, *_summaries(spec.name, shown, configs, errors=last is not None)))
+    if last is not None:
+        lines = _thresholds(configs)
+        for step in (0, max(map(last, configs))):
+            file.add(_event(step, lines))
+    file.close()
+    file.path.replace(folder / f".{FILE_PREFIX}{file.path.name[1:]}")
+    for path in older:
+        path.unlink(missing_ok=True)
+
+
+def _event(step: int, *summaries: Any) -> bytes:
+    event = event_message()(wall_time=time.time(), step=step)
+    for summary in summaries:
+        event.summary.MergeFrom(summary)
+    return event.SerializeToString()
+
+
+def _thresholds(configs: Sequence[Config]) -> Any:
+    """Return the errors below which runs are solved, each once."""
+    summary = event_message()().summary
+    for threshold in sorted({limit_of(config).threshold for config in configs}):
+        summary.value.add(tag=f"threshold/{threshold:.2g}", simple_value=threshold)
+    return summary
+
+
+def _summaries(
+    script: str, flags: Sequence[Flag], configs: Sequence[Config], *, errors: bool
+) -> list[Any]:
+    """Return the columns of the HParams page, and the charts of Custom Scalars."""
+    from tensorboardX.summary import custom_scalars, hparams
+
+    last = configs[-1]
+    dests = varying(flags, configs) or [flag.dest for flag in flags]
+    results = reversed(RESULTS if errors else RESULTS[:2])
+    short = last.short_names is not None
+    columns, *_ = hparams(
+        {dest: hparam(getattr(last, dest)) for dest in dests},
+        dict.fromkeys(logged_result(tag, short=short) for tag in results),
+    )
+    error = [f"{METRIC_TEST}$", "threshold/"] if errors else ["metric/test/"]
+    charts = {"test error": error, "sparsity error": [".*sparsity_error$"]}
+    units = [entries().get(unit) for config in configs for unit in units_of(config)]
+    gated = any(hasattr(entry.layer, "gate") for entry in units if entry is not None)
+    if gated or any("npu" in getattr(config, "nac_mul", "") for config in configs):
+        charts["gate"] = [".*gate/(mean|sparsity_error)$"]
+    layout = {script: {title: ("Multiline", tags) for title, tags in charts.items()}}
+    return [columns, custom_scalars(layout)]

@@ -37,7 +37,6 @@ from stable_nalu.tags import RESULT_SOLVED, RESULT_TEST, RESULTS
 from stable_nalu.writer import ResumePoint, RunFolder, RunRecord, RunWriter
 from stable_nalu.writer.run_folder import WAYS_OUT
 
-from .board import write_board
 from .checkpoint import BEST_MODELS, BEST_PARAMETERS, model_file, plain, require_writable
 from .console import (
     Console,
@@ -48,6 +47,7 @@ from .console import (
     is_quiet,
     outcome,
     print_line,
+    write_board,
 )
 from .loop import PROGRESS, Training
 from .recorder import Recorder
@@ -269,9 +269,11 @@ def _show_in_tensorboard(task: type[Task], spec: ScriptSpec, runs: Sequence[Plan
     for run in runs:
         path = tensorboard_root() / run.name
         folders.setdefault(path.parent, {})[path.name] = _record(spec, run)
+    shown = [flag for flag in spec.flags if flag.dest not in run_control(spec)]
+    last = task.unit.last if task.by_engine else None
     with suppress(OSError, UsageError):
         for folder, records in folders.items():
-            write_board(task, spec, folder, records)
+            write_board(spec, folder, records, shown=shown, last=last)
 
 
 def _train_left(

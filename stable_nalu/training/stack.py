@@ -19,10 +19,9 @@ from stable_nalu.abstract import ExtendedTorchModule, PerRunRandomSource, run_st
 from stable_nalu.dataset.distribution import LegacyRandom
 
 from .checkpoint import restore_parameters
-from .optimizer import Gradients, load_optimizer_state, optimizer_state
 from .recorder import TaggedValue
 from .runs import Stack
-from .step import TrainingStep
+from .step import Gradients, TrainingStep, load_optimizer_state, optimizer_state
 from .task import Task
 
 Generator = torch.Generator | np.random.Generator | np.random.RandomState | LegacyRandom

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from .console import LogPoint
     from .loss import Penalties
-    from .optimizer import Gradients
     from .recorder import StepResult, TaggedValue
+    from .step import Gradients
 
 Batch = tuple[Any, ...]
 """Inputs and targets: whatever the network and the loss of a task take."""

@@ -1,4 +1,4 @@
-"""Stacks that draw the same samples train in turns, with the numbers that each has alone."""
+"""How a plan is cut into stacks, and stacks that draw the same samples and train in turns."""
 
 from dataclasses import replace
 
@@ -9,6 +9,31 @@ from stable_nalu.task.run import run_script, task_of
 from stable_nalu.training.runs import LANES, TORCH, PlannedRun, stacks_of
 from stable_nalu.training.shell import groups_of
 from tests.ensemble.plans import COMMON, assert_identical, roots, train, trained
+
+
+def cut(script, *words, workers=1):
+    spec = SCRIPTS[script]
+    configs = spec.plan(words).configs
+    runs = [replace(PlannedRun.of(spec, config), engine=LANES) for config in configs]
+    return stacks_of(runs, workers)
+
+
+def test_the_simple_task_has_four_inputs():
+    """Whatever size is asked for, so its runs share stacks like others of four inputs."""
+    words = ("--layer-type", "NALU", "--simple", "--seed", "0-99")
+    (stack,) = cut("simple_function_static", *words)
+    assert len(stack) == 100
+    assert stack[0].config.input_size == 100
+    assert stack[0].config.inputs == 4
+
+
+def test_runs_of_a_seed_are_in_one_stack():
+    """In the order of the plan, ranges before seeds."""
+    ranges = ("--interpolation-range", "[1,2]", "[3,4]", "--extrapolation-range", *["[2,6]"] * 2)
+    stacks = cut("single_layer", "--seed", "0-3", *ranges, workers=2)
+    seeds = [[run.config.seed for run in stack] for stack in stacks]
+    assert seeds == [[0, 1, 0, 1], [2, 3, 2, 3]]
+
 
 SCRIPT = "single_layer"
 NOISY = ("--layer-type", "ReRegualizedLinearMNAC", "--operation", "mul", "--nmu-noise")
