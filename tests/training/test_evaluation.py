@@ -65,11 +65,11 @@ def test_the_engine_has_the_errors_of_torch(unit, words):
     def both(squares: torch.Tensor) -> torch.Tensor:
         return torch.stack([squares.mean(), squares.sqrt().mean()])
 
-    for run, config in enumerate(configs):
+    for k, config in enumerate(configs):
         plain = training("single_layer", [config], engine=False)
         errors = evaluate(plain.model, plain.task.evaluation, eval_mode=True, measure=both)
         for of_all, alone in zip(found, errors, strict=True):
-            torch.testing.assert_close(of_all[:, run], alone, rtol=1e-6, atol=0)
+            torch.testing.assert_close(of_all[:, k], alone, rtol=1e-6, atol=0)
 
 
 def test_evaluation_draws_no_random_numbers():
