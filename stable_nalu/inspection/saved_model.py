@@ -21,7 +21,6 @@ from stable_nalu.dataset.stream import FunctionTargets
 from stable_nalu.errors import OptionError, UsageError, named_as_in_python
 from stable_nalu.files import atomic_path, atomic_text_file
 from stable_nalu.layer import entries
-from stable_nalu.layer.own_layers import load_layer_file, read_layer_file
 from stable_nalu.machine import model_file, save_root
 from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.options.layer_options import units_of
@@ -215,6 +214,8 @@ def _config(spec: ScriptSpec, values: Mapping[str, Any]) -> Config:
 
 def _know_layers(record: RunRecord, config: Config) -> None:
     """Make the layers of a run known, or say how to."""
+    if record.layer_files:
+        from stable_nalu.layer.own_layers import load_layer_file, read_layer_file
     for file in record.layer_files:
         path = Path(file["path"])
         if path.suffix == ".py" and path.is_file():

@@ -1,18 +1,15 @@
-"""Networks of one kind of unit: for vectors, for sequences, and small ones of one experiment."""
+"""Networks of the arithmetic scripts, for vectors and sequences, what they log and penalise."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule, Observation
 from stable_nalu.functional import in_log_space, mean_over
-from stable_nalu.layer.basic import ACTIVATIONS
 from stable_nalu.layer.generalized import GeneralizedCell, GeneralizedLayer
-
-from .dense import ACTIVATIONS as ACTIVATIONS_OF_DENSE
-from .dense import Dense
+from stable_nalu.layer.registry import activation_names
 
 
 class ArithmeticNetwork(ExtendedTorchModule):
@@ -75,7 +72,7 @@ class SingleLayerNetwork(ArithmeticNetwork):
         self.unit_name = unit_name
         self.input_size = input_size
         layer_options["eps"] = eps
-        self.is_mlp = unit_name in ACTIVATIONS
+        self.is_mlp = unit_name in activation_names()
         self.multiplies_logs = unit_name == "MNAC"
         first = "NAC" if self.multiplies_logs else unit_name
         width = hidden_size if self.is_mlp else output_size
@@ -115,7 +112,7 @@ def second_layer(unit_name: str, nac_mul: str) -> str:
         return "NPU"
     if nac_mul == "real-npu":
         return "RealNPU"
-    return "linear" if unit_name in ACTIVATIONS else unit_name
+    return "linear" if unit_name in activation_names() else unit_name
 
 
 class SimpleFunctionStaticNetwork(ArithmeticNetwork):
@@ -213,99 +210,3 @@ class UntrainedLSTM(torch.nn.Module):
         """Map x `(batch, time, in)` to `(batch, 1)`."""
         states, _ = self.lstm(x)
         return self.output(states[:, -1])
-
-
-def _through(unit_name: str, sizes: list[int], layer_options: dict[str, Any]) -> torch.nn.Module:
-    """Return layers between widths: of a unit, or with an activation behind all but the last."""
-    layers: list[torch.nn.Module] = []
-    for place, (size, width) in enumerate(zip(sizes, sizes[1:], strict=False), start=1):
-        name = f"layer_{place}"
-        if unit_name in ACTIVATIONS_OF_DENSE:
-            activation = unit_name if place < len(sizes) - 1 else "linear"
-            layers.append(Dense(size, width, activation, name))
-        else:
-            layers.append(GeneralizedLayer(size, width, unit_name, name=name, **layer_options))
-    return torch.nn.Sequential(*layers)
-
-
-class IdentityNetwork(ExtendedTorchModule):
-    """x `(*runs, batch, 1)` -> `(*runs, batch, 1)`, through hidden layers of one size.
-
-    An activation stands behind every hidden layer and not behind the last one. A unit of the zoo
-    takes the place of all layers, the last one too; it has no bias.
-    """
-
-    def __init__(
-        self, unit_name: str, hidden_size: int = 8, hidden_layers: int = 3, **layer_options
-    ):
-        super().__init__("network")
-        self.unit_name = unit_name
-        sizes = [1, *[hidden_size] * hidden_layers, 1]
-        self.layers = _through(unit_name, sizes, layer_options)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.layers(x)
-
-
-class NotebookNetwork(ExtendedTorchModule):
-    """x `(*runs, batch, input_size)` -> `(*runs, batch, 1)`: two layers of one unit."""
-
-    def __init__(self, unit_name: str, input_size: int = 10, hidden_size: int = 2, **layer_options):
-        super().__init__("network")
-        self.unit_name = unit_name
-        self.layer_1 = GeneralizedLayer(
-            input_size, hidden_size, unit_name, name="layer_1", **layer_options
-        )
-        self.layer_2 = GeneralizedLayer(hidden_size, 1, unit_name, name="layer_2", **layer_options)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.layer_2(self.layer_1(x))
-
-
-class ComparisonNetwork(ExtendedTorchModule):
-    """x `(*runs, batch, 2)` -> a probability, `(*runs, batch, 1)`.
-
-    An NSR gives one itself. Others are two layers, of a unit or dense ones with an activation
-    between them, and a sigmoid.
-    """
-
-    def __init__(self, unit_name: str, hidden_size: int = 10, **layer_options):
-        super().__init__("network")
-        self.unit_name = unit_name
-        self.squashes = unit_name != "NSR"
-        sizes = [2, hidden_size, 1] if self.squashes else [2, 1]
-        self.layers = _through(unit_name, sizes, layer_options)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        y = self.layers(x)
-        return torch.sigmoid(y) if self.squashes else y
-
-
-VANILLA = "vanilla"
-"""The article's name of a dense layer with a ReLU on its output, and nothing before it."""
-
-
-class MysteryNetwork(ExtendedTorchModule):
-    """x `(*runs, batch, inputs)` -> `(*runs, batch, outputs)`, through a single layer.
-
-    The NAC starts Xavier-normal, as the article has it; a NALU does if its options say so, and
-    other layers start as they do everywhere.
-    """
-
-    def __init__(self, unit_name: str, inputs: int, outputs: int, **layer_options):
-        super().__init__("network")
-        self.unit_name = unit_name
-        name = "layer_1"
-        if unit_name == VANILLA:
-            self.layer = Dense(inputs, outputs, "ReLU", name)
-        else:
-            self.layer = GeneralizedLayer(inputs, outputs, unit_name, name=name, **layer_options)
-
-    def reset_parameters(self) -> None:
-        super().reset_parameters()
-        if self.unit_name == "NAC":
-            for weight in self.parameters():
-                torch.nn.init.xavier_normal_(weight)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.layer(x)

@@ -87,7 +87,7 @@ class ComparisonTask(Task):
         return self.own(x), self.own(t)
 
     def network(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-        from stable_nalu.network.arithmetic import ComparisonNetwork
+        from stable_nalu.network.dense import ComparisonNetwork
 
         return ComparisonNetwork(config.layer_type, config.hidden_size, **layer_options)
 

@@ -58,7 +58,7 @@ class IdentityTask(Task):
         )
 
     def network(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-        from stable_nalu.network.arithmetic import IdentityNetwork
+        from stable_nalu.network.dense import IdentityNetwork
 
         return IdentityNetwork(
             config.layer_type, config.hidden_size, config.hidden_layers, **layer_options

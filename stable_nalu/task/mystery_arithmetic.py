@@ -128,7 +128,7 @@ class MysteryTask(Task):
         }
 
     def network(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-        from stable_nalu.network.arithmetic import MysteryNetwork
+        from stable_nalu.network.dense import MysteryNetwork
 
         if config.layer_type == "NALU":
             layer_options = {**layer_options, **NALU_VARIANTS[config.nalu_variant]}
@@ -182,7 +182,7 @@ NALU_VARIANTS: Mapping[str, Mapping[str, Any]] = {
 
 
 def _vanilla() -> Mapping[str, Any]:
-    from stable_nalu.network.arithmetic import VANILLA
+    from stable_nalu.network.dense import VANILLA
 
     return {VANILLA: None}
 

@@ -58,7 +58,7 @@ class NotebookTask(Task):
         return self.own(torch.from_numpy(x)), self.own(torch.from_numpy(a + b))
 
     def network(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-        from stable_nalu.network.arithmetic import NotebookNetwork
+        from stable_nalu.network.dense import NotebookNetwork
 
         return NotebookNetwork(config.layer_type, INPUTS, **layer_options)
 

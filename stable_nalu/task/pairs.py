@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
     from stable_nalu.abstract import ExtendedTorchModule
     from stable_nalu.dataset.loader import IndexLoader
-    from stable_nalu.training.recorder import StepResult, TaggedValue
-    from stable_nalu.training.step import Gradients
+    from stable_nalu.training.recorder import Gradients, StepResult, TaggedValue
 
 LAST_TEMPERATURE = 1e-3
 QUANTITIES = ("output", "label1", "label2")

@@ -35,8 +35,7 @@ from .checkpoint import (
 )
 from .console import End, LogPoint, StackView
 from .recorder import Recorder, StepResult, TaggedValue, numbers, scalar
-from .runs import LANES, TORCH, Stack, device_of
-from .stack import ModelStack, put_back, saved_state
+from .runs import LANES, TORCH, ModelStack, Stack, device_of, put_back, saved_state
 from .task import Batch, Observed, Task
 
 PROGRESS = {

@@ -14,6 +14,8 @@ from stable_nalu.abstract import ExtendedTorchModule, extended_children
 from stable_nalu.tags import LOSS_CRITERION, LOSS_REGULARIZER, LOSS_TOTAL
 from stable_nalu.writer import scalar_events
 
+Gradients = Sequence[torch.Tensor | None]
+
 SECONDS_UNWRITTEN = 1.0
 """Opening hundreds of files at every log point would take longer than what is logged."""
 
@@ -135,7 +137,7 @@ class StepResult:
     criterion: torch.Tensor
     penalty: torch.Tensor | None
     total: torch.Tensor
-    gradients: Sequence[torch.Tensor | None]
+    gradients: Gradients
 
     def of_first(self) -> tuple[float, float, float]:
         """Return criterion, penalty and total of the first run."""

@@ -18,6 +18,7 @@ from stable_nalu.options import Config
 
 from .loss import Penalties
 from .recorder import (
+    Gradients,
     Recorder,
     StepResult,
     TaggedValue,
@@ -30,7 +31,6 @@ from .recorder import (
 from .task import Observed
 
 Number = float | torch.Tensor
-Gradients = Sequence[torch.Tensor | None]
 Slots = dict[str, list[torch.Tensor]]
 
 
@@ -267,7 +267,7 @@ class TrainingStep:
 
     def gradients(
         self, total: torch.Tensor, parameters: Sequence[torch.Tensor] | None = None
-    ) -> Sequence[torch.Tensor | None]:
+    ) -> Gradients:
         """Return clipped gradients of all trainable parameters; none when nothing is trainable."""
         if not total.requires_grad:
             return ()
@@ -278,7 +278,7 @@ class TrainingStep:
         )
         return self.clipped(gradients)
 
-    def clipped(self, gradients: Sequence[torch.Tensor | None]) -> Sequence[torch.Tensor | None]:
+    def clipped(self, gradients: Gradients) -> Gradients:
         """Return gradients within the limits that flags set."""
         if self._clip_norm is not None:
             gradients = clip_norm(gradients, self._clip_norm, self.run_dims)
@@ -300,7 +300,7 @@ class TrainingStep:
             for module in self._stateful:
                 module.after_step(criterion)
 
-    def update(self, gradients: Sequence[torch.Tensor | None], criterion: torch.Tensor) -> None:
+    def update(self, gradients: Gradients, criterion: torch.Tensor) -> None:
         """Make the optimiser's step and what follows it."""
         self.optimizer.step(gradients)
         self.finish(criterion)
@@ -362,13 +362,11 @@ class TrainingStep:
         stop_trace(self.model)
         return observed
 
-    def observe_gradients(self, gradients: Sequence[torch.Tensor | None]) -> list[TaggedValue]:
+    def observe_gradients(self, gradients: Gradients) -> list[TaggedValue]:
         """Return what is logged of gradients."""
         return observe_gradients(self.model, self.logged_gradients(gradients), self.run_dims)
 
-    def logged_gradients(
-        self, gradients: Sequence[torch.Tensor | None]
-    ) -> dict[int, torch.Tensor | None]:
+    def logged_gradients(self, gradients: Gradients) -> dict[int, torch.Tensor | None]:
         """Return the gradients that are logged, by the ids of their parameters."""
         return dict(zip(map(id, self.parameters), gradients, strict=False))
 
@@ -380,9 +378,7 @@ def _overrides(module: ExtendedTorchModule, method: str) -> bool:
 NormLimit = float | torch.Tensor
 
 
-def clip_norm(
-    gradients: Sequence[torch.Tensor | None], limit: NormLimit, run_dims: int
-) -> list[torch.Tensor | None]:
+def clip_norm(gradients: Gradients, limit: NormLimit, run_dims: int) -> list[torch.Tensor | None]:
     """Scale a run's gradients so that their joint Euclidean norm is at most `limit`."""
     norms = [lp_norm(g, 2, g.ndim - run_dims) for g in gradients if g is not None]
     total = torch.linalg.vector_norm(torch.stack(norms, dim=-1), dim=-1)
@@ -393,9 +389,7 @@ def clip_norm(
     ]
 
 
-def clip_value(
-    gradients: Sequence[torch.Tensor | None], limit: NormLimit, run_dims: int
-) -> list[torch.Tensor | None]:
+def clip_value(gradients: Gradients, limit: NormLimit, run_dims: int) -> list[torch.Tensor | None]:
     """Clamp every element to [-limit, limit]."""
 
     def clamped(g: torch.Tensor) -> torch.Tensor:

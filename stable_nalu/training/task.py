@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
     from .console import LogPoint
     from .loss import Penalties
-    from .recorder import StepResult, TaggedValue
-    from .step import Gradients
+    from .recorder import Gradients, StepResult, TaggedValue
 
 Batch = tuple[Any, ...]
 """Inputs and targets: whatever the network and the loss of a task take."""

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from stable_nalu.network.arithmetic import ComparisonNetwork
+from stable_nalu.network.dense import ComparisonNetwork
 from stable_nalu.task import SCRIPTS
 from stable_nalu.task.comparison import MAGNITUDES, RELATIONS, pairs_of_magnitude, training_pairs
 from stable_nalu.task.run import task_of

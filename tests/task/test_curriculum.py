@@ -5,7 +5,7 @@ import torch
 
 from stable_nalu.task import single_layer_curriculum
 from stable_nalu.task.arithmetic import build_dataset
-from stable_nalu.training.stack import put_back, saved_state
+from stable_nalu.training.runs import put_back, saved_state
 from tests.training.configurations import configurations
 
 RANGES = ((1.1, 1.125), (1.1, 1.15), (1.1, 1.175), (1.1, 1.2))

@@ -4,8 +4,7 @@ import pandas as pd
 import pytest
 import torch
 
-from stable_nalu.network.arithmetic import IdentityNetwork
-from stable_nalu.network.dense import ACTIVATIONS, Dense
+from stable_nalu.network.dense import ACTIVATIONS, Dense, IdentityNetwork
 from stable_nalu.result.exporters import any_runs, write_curves
 from stable_nalu.task import SCRIPTS
 from stable_nalu.task.identity_autoencoder import IdentityTask

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 import torch
 
-from stable_nalu.network.arithmetic import NotebookNetwork
+from stable_nalu.network.dense import NotebookNetwork
 from stable_nalu.result.exporters import any_runs
 from stable_nalu.task import SCRIPTS
 from stable_nalu.task.notebook_addition import NotebookTask

@@ -22,7 +22,7 @@ from stable_nalu.training.checkpoint import (
     save_torch,
     sweep,
 )
-from stable_nalu.training.stack import put_back, saved_state, seeded_state
+from stable_nalu.training.runs import put_back, saved_state, seeded_state
 from tests.experiments.scripts import assert_same_state
 
 CONTENT = {"epoch": 3, "weights": {"W": torch.arange(3.0)}, "best": float("inf"), "names": ["a"]}
