@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from stable_nalu.layer import nmu
+from stable_nalu.layer import nau_nmu
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result import challenge, command
 from stable_nalu.result.challenge import FIGURES
@@ -248,7 +248,7 @@ def test_from_a_layer_to_a_page(tmp_path, capsys):
     assert "**No fair comparison: rivals ran longer, and no verdict is given" in text
     assert "simple_mul: rivals 200,000 iterations, here 20" in text
     assert "no results of these runs are kept: Gated NAU/NMU" in text
-    assert hashlib.sha256(Path(nmu.__file__).read_bytes()).hexdigest() in text
+    assert hashlib.sha256(Path(nau_nmu.__file__).read_bytes()).hexdigest() in text
     assert "| NALU | 2 |" in text
     assert "| paper | Madsen & Johansen 2020, Neural Arithmetic Units, arXiv:2001.05016 |" in text
     assert "flags of its own (--learning-rate 0.01); rivals were trained as published" in text

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.layer import trial
+from stable_nalu.layer import generalized
 from stable_nalu.training.loss import BetaGrowth, Penalties, PenaltyRamp, saturation
 from tests.training.configurations import Penalised, configuration, configurations
 
@@ -171,10 +171,10 @@ def test_weights_equal_a_fresh_computation_at_every_iteration():
 
 def test_penalties_of_own_layers_are_those_that_flags_weigh():
     """The trial of a layer refuses others, which would never act."""
-    model = Penalised(dict.fromkeys(("unknown", *trial._PENALTIES), 1.0))
+    model = Penalised(dict.fromkeys(("unknown", *generalized._PENALTIES), 1.0))
     config = configuration("single_layer", "--operation", "mul")
     weighed = Penalties([config], model, stacked=False)._factors
-    assert [key for key, _ in weighed] == list(trial._PENALTIES)
+    assert [key for key, _ in weighed] == list(generalized._PENALTIES)
 
 
 @pytest.mark.parametrize("iteration", [0, 1, 1000, 69_314, 69_315, 10**7])
