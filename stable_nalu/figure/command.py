@@ -33,7 +33,7 @@ _EXAMPLES = """examples:
 """
 
 
-def _plot_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+def plot_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     """Read the command line."""
     parser = ScriptParser(prog="plot.py", description=_PLOT, epilog=_EXAMPLES)
     parser.add_argument("keys", metavar="KEY", nargs="*", help="figures or tables to make")
@@ -112,7 +112,7 @@ def _plot(args: argparse.Namespace) -> None:
 
 def plot_command(argv: Sequence[str] | None = None) -> int:
     """Draw the figures, and return the exit code."""
-    args = _plot_arguments(argv)
+    args = plot_arguments(argv)
     return exit_code("plot.py", lambda: _plot(args))
 
 

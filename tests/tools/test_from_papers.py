@@ -116,7 +116,7 @@ def test_a_command_of_the_document_is_understood(command, tmp_path, monkeypatch,
         assert small_divisors.main(words) == 0
     elif name == "plot":
         assert find(words[0]).key == words[0]
-        assert plot._plot_arguments(words).keys == [words[0]]
+        assert plot.plot_arguments(words).keys == [words[0]]
     elif name == "pretrained_model_prediction_sweep":
         words[words.index("--csv-save-folder") + 1] = str(tmp_path)
         assert prediction_sweep.main(words) == 0
