@@ -473,7 +473,7 @@ def shares(
         figure,
         f"n = {' to '.join(map(str, dict.fromkeys((runs[0], runs[-1]))))} runs per point, with "
         "95 % intervals; points of one value side by side.",
-        "Published: other counts, in the note of the experiment." if published else "",
+        *(f"{label}: counted elsewhere, on targets of its own." for label, _ in published),
     )
     return context.plotted(figure, found)
 

@@ -69,7 +69,7 @@ def _study(
             Measure(column, "relative error beyond the range", below=BELOW),
             Measure("metric.valid.interpolation", "relative error within", below=BELOW),
         ),
-        rate=20_000,
+        rate=100_000,
         note=note,
     )
 
