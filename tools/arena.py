@@ -292,6 +292,8 @@ def write_page(rows: Sequence[dict[str, Any]], path: Path) -> None:
 def _command(part: Any) -> str:
     first = part.iloc[0]
     words = f"--seed {seeds_text(part['seed'].unique().tolist())} --seconds {first['seconds']:g}"
+    tasks = part["task"].unique()
+    words = f"--tasks {' '.join(tasks)} {words}" if len(tasks) < len(PROBLEMS) else words
     words += f" --noise {first['noise']:g}" if first["noise"] else ""
     words += f" --redundant {first['redundant']:g}" if first["redundant"] else ""
     return f"stable-nalu arena {words}"
