@@ -73,9 +73,16 @@ def verdicts(told: pd.DataFrame, *by: str) -> Rows:
             | {"no formula": counts[""] or UNKNOWN}
             | {"solved, not exact": int((own["solved"] & ~is_exact).sum())}
             | {"exact, not solved": int((~own["solved"] & is_exact).sum())}
-            | {"seeds agree": rate(agree, len(own))}
+            | {"seeds agree": _percent(agree, len(own))}
         )
     return rows
+
+
+def _percent(count: int, total: int) -> str:
+    """Return a share in percent with its interval."""
+    found = wilson(count, total)
+    ends = (100 * share for share in (found.mean, found.lower, found.upper))
+    return "{:.0f} [{:.0f}–{:.0f}]".format(*ends)
 
 
 def _most(formulas: pd.Series) -> int:
@@ -116,9 +123,8 @@ def by_unit(told: pd.DataFrame) -> Rows:
     """Return a row for each unit with the share of each class, in percent with its interval."""
     found: dict[str, dict[str, Any]] = {}
     for row in failures(told, "unit"):
-        ends = [100 * float(row[name]) for name in ("share", "lower", "upper")]
         of = found.setdefault(row["unit"], {"unit": plain(row["unit"]), "failed": row["failed"]})
-        of[row["failure"]] = "{:.0f} [{:.0f}–{:.0f}]".format(*ends) if row["runs"] else UNKNOWN
+        of[row["failure"]] = _percent(row["runs"], row["failed"]) if row["runs"] else UNKNOWN
     return sorted(found.values(), key=lambda row: -row["failed"])
 
 

@@ -65,7 +65,7 @@ def pictures_of(experiment: Experiment, lines: Sequence[Line], data: Path) -> di
 
 
 def _mark(line: Line, label: str) -> Mark:
-    """Return the mark of a point; the outcome of chosen seeds is not drawn as a rate."""
+    """Return the mark of a point; the outcome of some seeds is not drawn as a rate."""
     known = line.published_n and wilson(line.published_solved or 0, line.published_n)
     ours = None if line.verdict == CHOSEN else wilson(line.solved or 0, line.n)
     return Mark(label, known or None, ours)

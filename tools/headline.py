@@ -80,7 +80,10 @@ def _rows(
     elif line.verdict == CHOSEN:
         steps = [one.test for one in lines if one.measure == MEAN_STEP and _same(one, line)]
         verdict = "; ".join(filter(None, (line.test, *steps)))
-        told |= {"here": f"{line.solved}/{line.n} of chosen seeds", "difference in points": UNKNOWN}
+        told |= {
+            "here": f"{line.solved}/{line.n} of same seeds",
+            "difference in points": UNKNOWN,
+        }
         told |= {"verdict": plain(verdict)}
     else:
         ends = (line.gap, line.gap_lower, line.gap_upper)

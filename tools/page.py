@@ -376,7 +376,7 @@ def _row(lines: Sequence[Line]) -> dict[str, str]:
 def _mean(lines: Sequence[Line]) -> str:
     """Return a published mean, ours and the verdict; of several, how many have which verdict.
 
-    Published means say nothing of chosen seeds, which are compared one by one.
+    Published means say nothing of some seeds, which are compared one by one.
     """
     lines = [line for line in lines if line.verdict != CHOSEN]
     if len(lines) != 1:
@@ -397,7 +397,7 @@ def _cells(line: Line) -> tuple[str, str, str]:
         ours = rate(line.solved or 0, line.n)
         if line.verdict == CHOSEN:
             ours = f"{line.solved}/{line.n}"
-            verdict = re.sub(r" (runs of )?chosen seeds \([^)]*\)", "", line.test)
+            verdict = re.sub(r" (runs of )?seeds \([^)]*\)", "", line.test)
         return rate(line.published_solved or 0, line.published_n or 1), ours, verdict
     theirs = interval(line.published, line.published_lower, line.published_upper)
     claim, _, told = line.test.partition(": ")

@@ -62,7 +62,7 @@ MARGIN = 0.05
 
 EQUAL, DIFFERS, CANNOT_TELL = "equal", "differs", "inconclusive"
 WITHIN_POINTS, WITHIN_PERCENT, WITHIN_LIMIT = "within 5 points", "within 5 %", "below the limit"
-CHOSEN, SHORT = "chosen seeds", "not comparable"
+CHOSEN, SHORT = "same seeds", "not comparable"
 RATE_VERDICTS = (EQUAL, WITHIN_POINTS, CANNOT_TELL, DIFFERS)
 """Verdicts about rates that are compared as rates."""
 WITHIN_TOLERANCE, HOLDS, FAILS = "within tolerance", "holds", "does not hold"
@@ -84,7 +84,7 @@ class Chosen:
     steps: Pairs | None = None
 
     def __str__(self) -> str:
-        what = "chosen seeds" if self.runs == len(self.seeds) else "runs of chosen seeds"
+        what = "seeds" if self.runs == len(self.seeds) else "runs of seeds"
         seeds = seeds_text(self.seeds).replace(",", ", ")
         return f"{self.same} of {self.runs} {what} ({seeds}) end as published"
 

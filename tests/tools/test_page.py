@@ -158,7 +158,7 @@ def test_each_published_number_is_counted_once_and_chosen_seeds_are_not():
     assert len(set(places)) == len(places)
     known = {(p.model, p.operation) for key in JUDGED for p in published(key)}
     assert {(one["model"], one["operation"]) for one in rates} <= known
-    assert not [one for one in counted if one["verdict"] in ("chosen seeds", "not judged", "")]
+    assert not [one for one in counted if one["verdict"] in ("same seeds", "not judged", "")]
 
 
 def test_the_page_leads_with_what_each_source_can_tell():
