@@ -161,33 +161,6 @@ class OperationRules(ShapeRules):
             return self.each("div", 1.0, a)
         return self.each("sqrt", a) if exponent == 0.5 else None
 
-    def rule_atan2(self, y, x):
-        """Return the angle of (x, y), of which one at least is finite.
-
-        Of the octant next to the axis it is a polynomial p of the slope, off by 3e-6, plus
-        sin(angle - p), which is the rest up to 1e-17.
-        """
-        flat, steep = self.each("abs", x), self.each("abs", y)
-        least, most = self.each("min", flat, steep), self.each("max", flat, steep)
-        slope = self.each("where", self.each("eq", most, 0.0), 0.0, self.each("div", least, most))
-        square = self.each("mul", slope, slope)
-        series = self.value(ATAN[-1])
-        for coefficient in ATAN[-2::-1]:
-            series = self.each("add", coefficient, self.each("mul", series, square))
-        p = self.each("mul", slope, series)
-        across = self.each("sub", self.each("mul", slope, self.each("cos", p)), self.each("sin", p))
-        length = self.each("sqrt", self.each("add", 1.0, square))
-        angle = self.each("add", p, self.each("div", across, length))
-        turned = self.each("sub", math.pi / 2, angle)
-        angle = self.each("where", self.each("gt", steep, flat), turned, angle)
-        angle = self.each("where", self._negative(x), self.each("sub", math.pi, angle), angle)
-        return self.each("where", self._negative(y), self.each("neg", angle), angle)
-
-    def _negative(self, a: Value) -> Value:
-        """Return where numbers are negative, a zero with a sign included."""
-        below = self.each("lt", self.each("div", 1.0, a), 0.0)
-        return self.each("or", self.each("lt", a, 0.0), below)
-
     def rule_lerp(self, a, b, weight):
         return self.each("add", a, self.each("mul", weight, self.each("sub", b, a)))
 
@@ -381,11 +354,6 @@ class OperationRules(ShapeRules):
 
     rule_baddbmm = rule_addmm
 
-
-ATAN = (
-    0.9999955, -0.3329886, 0.1955891, -0.1211095, 0.05733055, -0.01342218
-)  # fmt: skip
-"""atan(a) / a for a from 0 to 1, by powers of a²."""
 
 ELEMENTWISE = {
     **{op: op for op in ("mul", "neg", "abs", "sqrt", "exp", "expm1", "log", "log1p", "tanh")},

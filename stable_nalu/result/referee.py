@@ -201,11 +201,6 @@ def main() -> int:
     return exit_code("board.py", body)
 
 
-if __name__ == "__main__":
-    begin()
-    raise SystemExit(main())
-
-
 REQUEST, ANSWER = "request.json", "answer.json"
 SECONDS, GIGABYTES = 600, 12
 _LARGEST = 2**30
@@ -337,3 +332,8 @@ def _hook(folder: Path) -> Any:
             raise PermissionError(f"it must not use {event}")
 
     return hook
+
+
+if __name__ == "__main__":
+    begin()
+    raise SystemExit(main())

@@ -33,6 +33,7 @@ NOT_UNITS = {
 """Recurrent cells, and names of halves."""
 
 IN_TORCH = {
+    "EML": "operation atan2",
     "EnsembleGumbelNAU": "a layer that reads the iteration",
     "MultiWeightNAU": "a layer that reads the iteration",
 }

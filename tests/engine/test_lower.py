@@ -171,7 +171,6 @@ def test_of_parts_of_a_loop(name):
 OF_TWO = {
     **{n: getattr(torch, n) for n in ("add", "sub", "mul", "div", "minimum", "maximum")},
     "power": lambda a, b: a.abs() ** b,
-    "angle": torch.atan2,
     "add with a factor": lambda a, b: torch.add(a, b, alpha=3),
     "addcmul": lambda a, b: torch.addcmul(a, a, b, value=2),
     "addcdiv": lambda a, b: torch.addcdiv(a, a, b, value=2),
@@ -185,17 +184,6 @@ def test_broadcasting(name, shapes):
     one, two = (some(*shape, seed=k) for k, shape in enumerate(shapes))
     assert_lowered(OF_TWO[name], one, two)
     assert_lowered(OF_TWO[name], two, one)
-
-
-def test_angles_of_all_directions():
-    """Around the circle, from far inside to far outside, and on the axes, zeros with signs."""
-    turn = torch.linspace(-math.pi, math.pi, 97, dtype=torch.float64)
-    for size in (1e-200, 1.0, 1e200):
-        assert_lowered(torch.atan2, size * turn.sin(), size * turn.cos())
-    signed = torch.tensor([0.0, -0.0, 1e-300, -1e-9, 3.0, -5.0], dtype=torch.float64)
-    assert_lowered(torch.atan2, *torch.cartesian_prod(signed, signed).T)
-    slope = torch.logspace(-30, 30, 61, dtype=torch.float64)
-    assert_lowered(torch.atan2, slope, torch.ones_like(slope))
 
 
 @pytest.mark.parametrize("inner", [1, 3, 6])

@@ -115,7 +115,14 @@ def _comparison_run(run):
     return pd.DataFrame([{"step": 0}, {"step": 50_000, **errors}]).assign(seed=run.seed)
 
 
-_OF_SCRIPTS = {"comparison": _comparison_run}
+def _depth_run(run):
+    """As a single module, told with its seed and what is varied."""
+    config = run.config
+    varied = {"depth": config.depth, "noise": config.noise, "redundant": config.redundant}
+    return _module_run(run).assign(seed=run.seed, **varied)
+
+
+_OF_SCRIPTS = {"comparison": _comparison_run, "depth": _depth_run}
 _OF_SCRIPTS |= dict.fromkeys(("sequential_mnist", "sequential_svhn"), _sequence_run)
 _OF_SCRIPTS |= dict.fromkeys(("two_digit_mnist", "ST_mnist_labels"), _pair_run)
 

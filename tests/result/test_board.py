@@ -184,7 +184,7 @@ def test_from_file_to_check(tmp_path, capsys):
     assert len(found.rows) == 18
     assert "" not in {row["verdict"] for row in found.rows}
     code, said = check(found.folder, capsys, "--rows", "2", "--seed", "1", "--fresh", "0")
-    assert (code, "2 of 2 rows equal" in said, "accepted: a" in said) == (0, True, True)
+    assert (code, "2 of 2 rows equal" in said, "accepted: a" in said) == (0, True, True), said
     altered = [dict(row) for row in found.rows]
     altered[5]["extrapolation.last"] = str(float(altered[5]["extrapolation.last"]) * (1 + 1e-6))
     write_rows(found.folder / "runs.csv", altered)
