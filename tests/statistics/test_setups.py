@@ -171,7 +171,6 @@ def test_display_names():
     assert names.model_label("posnac") == r"$\mathrm{NAC}_{+,\sigma}$"
     assert names.model_label("signnmru") == "NMRU"
     assert names.model_label("unheard-of") == "unheard-of"
-    assert names.model_label("signnmru", robustness=True) == "Sign NMRU"
     assert names.operation_label("op-squared") == "z²"
     assert names.operation_label("mul", latex=True) == r"$\bm{\times}$"
     labels = ["NMU", "Linear", r"$\mathrm{NAC}_{+}$", "NAU"]
