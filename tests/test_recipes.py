@@ -236,9 +236,6 @@ def test_a_task_is_its_file_and_its_script(tree):
 
 
 DECLARED = """
-from .drawing import drawn
-from .primer import panels
-
 EXPERIMENTS += (
     judged_by_benchmark(
         "new-figure", "Addition by a new unit", shown_in(MCFC_2023, "new"),
