@@ -29,7 +29,7 @@ from stable_nalu.script import ScriptParser, exit_code, say
 from stable_nalu.statistics.setups import limit_of
 from stable_nalu.statistics.table import write_rows
 from stable_nalu.tags import RESULT_TEST
-from stable_nalu.task import ARITHMETIC, SCRIPTS, simple_function_recurrent
+from stable_nalu.task import ARITHMETIC, SCRIPTS
 from stable_nalu.task.arithmetic import VALIDATION_SEED, build_dataset
 from stable_nalu.task.run import task_of
 from stable_nalu.training.checkpoint import load_torch, restore_parameters
@@ -43,6 +43,8 @@ from .formula import VERDICTS, Certificate, certificate, recurrent_certificate
 
 if TYPE_CHECKING:
     from stable_nalu.runs import TrainedRun
+
+_OF_SEQUENCES = "simple_function_recurrent"
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,7 @@ class TrainedModel(torch.nn.Module):
     def formula(self) -> Certificate:
         """Return what the network computes, and whether it is what its task asks for."""
         config = self.config
-        if config.script not in (*ARITHMETIC, simple_function_recurrent.SCRIPT.name):
+        if config.script not in (*ARITHMETIC, _OF_SEQUENCES):
             has = "those of arithmetic tasks and of sums over sequences do"
             raise UsageError(f"runs of {config.script} have no formula; {has}")
         network: Any = self.module
@@ -138,9 +140,10 @@ class TrainedModel(torch.nn.Module):
             if config.script in ARITHMETIC:
                 rows = build_dataset(config).fork(config.interpolation_range, seed=VALIDATION_SEED)
             else:
-                rows = simple_function_recurrent.build_dataset(config).fork(
-                    config.interpolation_length, config.input_range, VALIDATION_SEED
-                )
+                from stable_nalu.task.simple_function_recurrent import build_dataset as of_sequences
+
+                length, span = config.interpolation_length, config.input_range
+                rows = of_sequences(config).fork(length, span, VALIDATION_SEED)
             x, t = rows[0:10_000]
             return Inside(rows.targets, x, t, self.module(x))
 

@@ -183,24 +183,6 @@ def _asked(place: Path, work: Sequence[TrainingPart]) -> Any:
     return fenced("stable_nalu.result.referee", place, {"work": [asdict(one) for one in work]})
 
 
-def main() -> int:
-    """Do what is asked of this process, behind a fence."""
-    place = Path(sys.argv[1])
-    layer = place / LAYER
-    asked = [
-        TrainingPart(one["operation"], tuple(one["seeds"]), one["at"])
-        for one in enter(place)["work"]
-    ]
-
-    def body() -> None:
-        card = read_card(place / CARD)
-        with TemporaryDirectory(dir=place) as out:
-            rows = [row for work in asked for row in trained(card, layer, work, Path(out))]
-        answer(place, rows if asked else parameters_of(card, layer))
-
-    return exit_code("board.py", body)
-
-
 REQUEST, ANSWER = "request.json", "answer.json"
 SECONDS, GIGABYTES = 600, 12
 _LARGEST = 2**30
@@ -332,6 +314,24 @@ def _hook(folder: Path) -> Any:
             raise PermissionError(f"it must not use {event}")
 
     return hook
+
+
+def main() -> int:
+    """Do what is asked of this process, behind a fence."""
+    place = Path(sys.argv[1])
+    layer = place / LAYER
+    asked = [
+        TrainingPart(one["operation"], tuple(one["seeds"]), one["at"])
+        for one in enter(place)["work"]
+    ]
+
+    def body() -> None:
+        card = read_card(place / CARD)
+        with TemporaryDirectory(dir=place) as out:
+            rows = [row for work in asked for row in trained(card, layer, work, Path(out))]
+        answer(place, rows if asked else parameters_of(card, layer))
+
+    return exit_code("board.py", body)
 
 
 if __name__ == "__main__":
