@@ -19,7 +19,7 @@ LONGEST_WRITTEN = 40
 """Dimensions up to which each number is a variable of its own; longer ones become loops."""
 
 
-MOST_NODES = 8_000
+MOST_NODES = 14_000
 """What a compiler takes some twenty seconds for."""
 
 
