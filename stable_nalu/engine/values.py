@@ -364,9 +364,9 @@ class ShapeRules:
         return [self.rule_select(a, d, k) for k in range(a.shape[a.dim(d)])]
 
     def rule_select_backward(self, grad, shape, d, place):
-        return self.rule_slice_backward(
-            self.rule_unsqueeze(grad, d % len(shape)), shape, d, place, place + 1, 1
-        )
+        d = d % len(shape)
+        place = place % shape[d]  # of -1, too
+        return self.rule_slice_backward(self.rule_unsqueeze(grad, d), shape, d, place, place + 1, 1)
 
     def rule_slice_backward(self, grad, shape, d, start, end, step):
         d = d % len(shape)

@@ -141,6 +141,7 @@ WRITTEN = {
     "part": lambda x: x[:, 1:3] * 2,
     "every second": lambda x: x[:, ::2] * 2,
     "entry": lambda x: x[:, 1] * 2,
+    "times the last entry": lambda x: x[:, -1].unsqueeze(1) * x,
     "of each its own": lambda x: x * torch.arange(x.shape[1]),
     "joined": lambda x: torch.cat([x, 2 * x], 1),
     "stacked": lambda x: torch.stack([x, 2 * x], 1),
@@ -210,15 +211,17 @@ def test_square_matrices_that_are_turned():
 
 GRADIENTS = (
     *("tanh", "sigmoid", "relu", "elu", "selu", "silu", "softplus", "hardtanh", "leaky_relu"),
-    *("sinh", "erf", "softmax -1", "log softmax", "sum 0"),
+    *("sinh", "erf", "softmax -1", "log softmax", "sum 0", "times the last entry"),
 )
 
 
 @pytest.mark.parametrize("name", GRADIENTS)
 def test_gradients(name):
+    function = {**OF_ONE, **WRITTEN}[name]
+
     def gradient(x, g):
         leaf = x.detach().requires_grad_()
-        return torch.autograd.grad((OF_ONE[name](leaf) * g).sum(), leaf)[0]
+        return torch.autograd.grad((function(leaf) * g).sum(), leaf)[0]
 
     x = some(SAMPLES, 3)
     g = some(3, seed=1)
