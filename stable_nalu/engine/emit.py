@@ -31,7 +31,7 @@ INFIX = {
 COSTS = {
     **dict.fromkeys(("exp", "expm1", "log", "log1p", "tanh", "sigmoid", "sinh", "sin", "cos"), 30),
     **dict.fromkeys(("cosh", "erf"), 30),
-    **{"pow": 70, "sqrt": 20, "div": 4},
+    **{"pow": 70, "atan2": 40, "sqrt": 20, "div": 4},
 }
 """Operations that take longer than a sum, and about how much."""
 GATHERED = {"sum": "{} + {}", "prod": "{} * {}", "max": "max_({}, {})"}

@@ -357,7 +357,7 @@ class OperationRules(ShapeRules):
 
 ELEMENTWISE = {
     **{op: op for op in ("mul", "neg", "abs", "sqrt", "exp", "expm1", "log", "log1p", "tanh")},
-    **{op: op for op in ("sigmoid", "sin", "cos", "sinh", "cosh", "erf", "sign")},
+    **{op: op for op in ("sigmoid", "sin", "cos", "sinh", "cosh", "erf", "sign", "atan2")},
     **{op: op for op in ("eq", "ne", "lt", "le", "gt", "ge")},
     "sgn": "sign",
     "round": "rint",

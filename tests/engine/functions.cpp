@@ -26,4 +26,4 @@ typedef int64_t J __attribute__((vector_size(L * 8)));
     LOOP(float_##name, F, float, name##_(x, y)) LOOP(double_##name, D, double, name##_(x, y))
 ONE(exp) ONE(expm1) ONE(log) ONE(log1p) ONE(tanh) ONE(sigmoid) ONE(erf) ONE(sinh) ONE(cosh) ONE(sin)
 ONE(cos) ONE(rint) ONE(sign) ONE(abs) ONE(sqrt)
-TWO(pow) TWO(min) TWO(max)
+TWO(pow) TWO(atan2) TWO(min) TWO(max)

@@ -33,13 +33,12 @@ NOT_UNITS = {
 """Recurrent cells, and names of halves."""
 
 IN_TORCH = {
-    "EML": "operation atan2",
     "EnsembleGumbelNAU": "a layer that reads the iteration",
     "MultiWeightNAU": "a layer that reads the iteration",
 }
 """Units that the engine does not train, and why."""
 
-LARGE = {"EQL", "EQLDiv", "NMRU", "SignNMRU", "GatedSignNMRU"}
+LARGE = {"EML", "EQL", "EQLDiv", "NMRU", "SignNMRU", "GatedSignNMRU"}
 """Those that are too many numbers for the engine in the two layers and 100 inputs of one script."""
 
 SCRIPTS_OF_UNITS = ("single_layer", "simple_function_static")

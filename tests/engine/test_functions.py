@@ -18,7 +18,7 @@ SOURCE = Path(__file__).with_name("functions.cpp")
 TYPES = {"float": np.float32, "double": np.float64}
 SMOOTH = ("exp", "expm1", "log", "log1p", "tanh", "sigmoid", "sinh", "cosh", "sin", "cos", "erf")
 OTHER = ("rint", "sign", "abs", "sqrt")
-OF_TWO = ("pow", "min", "max")
+OF_TWO = ("pow", "atan2", "min", "max")
 INF, NAN = np.inf, np.nan
 SPECIAL = (0.0, -0.0, 1.0, -1.0, INF, -INF, NAN, 0.5, -0.5, 2.0, -2.0, 3.0, -3.0, 1e30, -1e30)
 FAST = {"widest": (16, "-O3 -march=native"), "scalar": (1, "-O1")}
@@ -139,6 +139,20 @@ def test_powers_are_within_one_ulp(library, kind, bound):
     assert errors[worst] < bound, (x[worst], y[worst])
 
 
+@pytest.mark.parametrize(("kind", "bound"), [("float", 0.51), ("double", 0.95)])
+def test_angles_are_within_one_ulp(library, kind, bound):
+    """Of sides of all sizes, and of such that differ little."""
+    random = np.random.default_rng(4)
+    x = arguments(kind, 1 if kind == "float" else 4, 50)
+    with np.errstate(over="ignore"):
+        slopes = np.exp(random.uniform(-4, 4, len(x))).astype(x.dtype)
+        for y in (random.permutation(x), slopes * x, x):
+            for sides in ((x, y), (y, x), (y, -x)):
+                errors = ulps(library("atan2", *sides), exact("arctan2", *sides))
+                worst = errors.argmax()
+                assert errors[worst] < bound, [side[worst] for side in sides]
+
+
 @pytest.mark.parametrize("kind", TYPES)
 @pytest.mark.parametrize("name", [*SMOOTH, *OTHER])
 def test_special_values(library, kind, name):
@@ -159,11 +173,12 @@ def test_special_values_of_two(library, kind, name):
     with np.errstate(all="ignore"):
         right = {
             "pow": lambda: np.power(x, y),
+            "atan2": lambda: np.arctan2(x, y),
             "min": lambda: torch.minimum(tx, ty).numpy(),
             "max": lambda: torch.maximum(tx, ty).numpy(),
         }[name]()
     assert np.allclose(found, right, 1e-6, 0, equal_nan=True)
-    if name == "pow":
+    if name in ("pow", "atan2"):
         assert np.array_equal(np.signbit(found[found == 0]), np.signbit(right[found == 0]))
 
 

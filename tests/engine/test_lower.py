@@ -25,6 +25,7 @@ SIMPLE = {
     "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
     "cosh": np.cosh,
     "erf": np.vectorize(math.erf),
+    "atan2": np.arctan2,
 }
 REDUCED = {"sum": np.sum, "prod": np.prod, "max": np.max}
 
@@ -172,6 +173,7 @@ def test_of_parts_of_a_loop(name):
 OF_TWO = {
     **{n: getattr(torch, n) for n in ("add", "sub", "mul", "div", "minimum", "maximum")},
     "power": lambda a, b: a.abs() ** b,
+    "angle": torch.atan2,
     "add with a factor": lambda a, b: torch.add(a, b, alpha=3),
     "addcmul": lambda a, b: torch.addcmul(a, a, b, value=2),
     "addcdiv": lambda a, b: torch.addcdiv(a, a, b, value=2),

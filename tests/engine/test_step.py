@@ -138,6 +138,10 @@ VARIANTS = {
     "robust": ("single_layer_robust", *MNAC),
     "trig": ("single_layer", *words_of("single_layer", "NALU"), "--nalu-mul", "trig"),
     "bandit": ("single_layer", "--layer-type", "GradientBanditNALU", "--operation", "add"),
+    "trees": (
+        *("single_layer", "--layer-type", "EML", "--layer-option", "tree=bottom", "depth=3"),
+        *("--operation", "mul", "--regualizer-z", "0.1"),
+    ),
     "NPU": ("single_layer_benchmark", "--layer-type", "NPU", "--operation", "mul"),
 }
 
