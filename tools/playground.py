@@ -34,14 +34,22 @@ PATHS = Path(__file__).parent / "templates" / "playground_paths.json"
 
 OPERATIONS = ("add", "sub", "mul", "div")
 KEPT = {
-    "benchmark_sltr_add": {"NAC": "NAC", "NAU": "NAU", "NALU": "NALU"},
-    "benchmark_sltr_sub": {"NAU": "NAU"},
+    "benchmark_sltr_add": {"NAC": "NAC", "NAU": "NAU", "NALU": "NALU", "G-NALU": "G-NALU"},
+    "benchmark_sltr_sub": {"NAC": "NAC", "NAU": "NAU", "NALU": "NALU", "G-NALU": "G-NALU"},
     "benchmark_sltr_mul": {
         **{"MNAC": "NAC•", "NALU": "NALU", "G-NALU": "G-NALU"},
-        **{"NMU": "NMU", "RealNPU": "Real NPU"},
+        **{"NMU": "NMU", "NPU": "NPU", "RealNPU": "Real NPU"},
     },
-    "benchmark_sltr_div": {"NPU": "NPU", "RealNPU": "Real NPU"},
+    "benchmark_sltr_div": {
+        **{"MNAC": "NAC•", "NALU": "NALU", "G-NALU": "G-NALU"},
+        **{"NPU": "NPU", "RealNPU": "Real NPU"},
+    },
     "nips-sltr-in2": {"nru": "NRU", "sign-nmru": "NMRU"},
+    "dmu": {
+        f"{operands}-{operation}": name
+        for operands, name in {"given": "DMU given", "learned": "DMU"}.items()
+        for operation in OPERATIONS
+    },
 }
 """Experiment -> model -> its name in the page."""
 SHOWN = ("[1,2]", "[-2,2]")
@@ -87,20 +95,27 @@ def ranges() -> dict[str, dict[str, Any]]:
 
 
 def main() -> int:
-    """Train the kept runs of the page again, and keep the paths of their weights."""
+    """Train again the kept runs whose paths are not in the file yet, and keep these."""
     for key, names in KEPT.items():
         rows = cells_of(path_of(key))
         for model in find(key).models:
             for point in model.points if model.key in names else ():
                 (train,) = point["--interpolation-range"]
+                kept = [
+                    row
+                    for row in rows
+                    if (row["model"], row["interpolation.range"]) == (model.key, f"U{train}")
+                ]
                 if train in SHOWN:
-                    _keep(_paths(rows, names[model.key], model, point, train))
+                    name = "|".join((names[model.key], kept[0]["operation"], train[1:-1]))
+                    paths = json.loads(PATHS.read_text(encoding="utf-8"))
+                    if name not in paths:
+                        _keep(paths | {name: _path(kept, model, point)})
     return 0
 
 
-def _keep(new: dict[str, dict[str, Any]]) -> None:
-    """Add paths to the file, a line for each unit, operation and range."""
-    paths = json.loads(PATHS.read_text(encoding="utf-8")) | new
+def _keep(paths: dict[str, dict[str, Any]]) -> None:
+    """Write the file of paths, a line for each unit, operation and range."""
     lines = (
         f" {json.dumps(name, ensure_ascii=False)}: {json.dumps(paths[name])}" for name in paths
     )
@@ -108,11 +123,12 @@ def _keep(new: dict[str, dict[str, Any]]) -> None:
         file.write("{\n" + ",\n".join(lines) + "\n}\n")
 
 
-def _paths(
-    rows: list[dict[str, str]], name: str, model: Any, point: Any, train: str
-) -> dict[str, dict[str, Any]]:
+def _path(rows: list[dict[str, str]], model: Any, point: Any) -> dict[str, Any]:
     """Return the weights of a model's runs in one range, as bytes, and which solved their task."""
-    command = model.command(model.variants[0], points=[point], extra={"--verbose": ()})
+    extra = {"--verbose": ()} | (
+        {"--log-interval": ("100",)} if model.prefix == "dmu/learned" else {}
+    )
+    command = model.command(model.variants[0], points=[point], extra=extra)
     with TemporaryDirectory() as folder:
         root = Path(folder)
         places = {"TENSORBOARD_DIR": str(root / "logs"), "SAVE_DIR": str(root / "save")}
@@ -134,30 +150,31 @@ def _paths(
     values = np.array([[runs[seed][step] for step in chosen] for seed in sorted(runs)])
     scale = 100 if np.abs(values).max() < 1.27 else 40
     coded = np.clip(np.rint(values * scale) + 128, 0, 255).astype(np.uint8)
-    of_range = [
-        r for r in rows if r["model"] == model.key and r["interpolation.range"] == f"U{train}"
-    ]
-    operation = of_range[0]["operation"]
     return {
-        f"{name}|{operation}|{train[1:-1]}": {
-            "steps": chosen,
-            "scale": scale,
-            "solved": "".join(r["solved"] for r in sorted(of_range, key=lambda r: int(r["seed"]))),
-            "path": base64.b64encode(coded.tobytes()).decode(),
-        }
+        "steps": chosen,
+        "scale": scale,
+        "solved": "".join(row["solved"] for row in sorted(rows, key=lambda row: int(row["seed"]))),
+        "path": base64.b64encode(coded.tobytes()).decode(),
     }
 
 
 def _weights(log: Path) -> dict[int, list[float]]:
-    """Return step -> the two weights of a run; those of reciprocals count as negative."""
+    """Return step -> the two weights of a run, or the shares of a gate where it is all that learns.
+
+    Weights of reciprocals count as negative.
+    """
     (file,) = log.glob(f"{FILE_PREFIX}*")
+    tag_of = "gate" if "operands=" in log.name and "learned" not in log.name else "W(_real)?"
     found: dict[int, list[float]] = {}
     for event in EventFileReader(file):
         for tag, value in zip(event.tags, event.values, strict=True):
-            if isinstance(value, bytes) and re.search(r"/W(_real)?/text_summary$", tag):
+            if isinstance(value, bytes) and re.search(f"/{tag_of}/text_summary$", tag):
                 numbers = np.array(matrix_elements(value))
-                reciprocal = numbers[2:] if len(numbers) > 2 else 0
-                found[event.step] = (numbers[:2] - reciprocal).tolist()
+                if tag_of == "gate":
+                    numbers = np.array([numbers[0], 1 - numbers[0]])
+                found[event.step] = (
+                    numbers[:2] - (numbers[2:] if len(numbers) > 2 else 0)
+                ).tolist()
     return found
 
 

@@ -34,6 +34,9 @@ LAYERS = {
     "Real NPU": (sn.layer("RealNPU"), {}, ["W_real", "g"]),
     "NRU": (sn.layer("NRU"), CLIPPED, ["W"]),
     "NMRU": (sn.layer("SignNMRU"), CLIPPED, ["W"]),
+    "Product unit": (sn.layer("ProductUnit"), {}, ["W"]),
+    "DMU": (sn.layer("DMU"), {}, ["W", "G"]),
+    "DMU given": (sn.layer("DMU"), {"operands": "sub"}, ["G"]),
 }
 """Unit of the page -> layer, options, parameters in the order of the page."""
 
@@ -62,7 +65,7 @@ def test_a_unit_takes_the_steps_of_its_layer(unit, strength):
     start = random.uniform(0.2, 0.6, sum(p.numel() for p in parameters))
     found = run(
         f"const unit = UNITS[{json.dumps(unit)}], p = {start.tolist()}, adam = new Adam(unit, p);"
-        f"const code = compiled(unit, true), g = p.map(() => 0);"
+        f"const code = compiled(unit, true, OPERATIONS.sub), g = p.map(() => 0);"
         f"for (const X of {x.reshape(STEPS, -1).tolist()}) {{"
         "  const T = Float64Array.from({ length: 128 }, (_, i) => X[2 * i] * X[2 * i + 1]);"
         f"  code.gradient(p, X, T, 128, g); adam.step(g, {strength}, {l1});"
@@ -108,7 +111,7 @@ def test_tests_of_a_unit_are_those_of_its_layer():
         X = torch.tensor(x)
         y = torch.exp(layer(torch.log(X.abs() + 1e-7))) if unit == "NAC•" else layer(X)
         found = run(
-            f"const out = Array(50); compiled(UNITS[{json.dumps(unit)}], false)"
+            f"const out = Array(50); compiled(UNITS[{json.dumps(unit)}], false, OPERATIONS.sub)"
             f".output({p.tolist()}, {x.flatten().tolist()}, 50, out); return out;"
         )
         np.testing.assert_allclose(found, y.detach()[:, 0], rtol=1e-9, err_msg=unit)
@@ -153,6 +156,13 @@ def test_success_is_within_the_interval_of_kept_runs(unit, op, trained_on, key, 
         ("'NAC\u2022', 'mul', '-2,2'", [9, 9, 9, 9], "Signs are lost"),
         ("'NMU', 'mul', '1,2'", [0.5, "NaN"], "Exploded"),
         ("'NAU', 'add', '1,2'", [1, 0.99], "Slow: the right corner"),
+        ("'DMU', 'mul', '1,2'", [0.75, 0.75, 1, -1], "Gate stuck: it takes 100 % of the sum"),
+        ("'DMU given', 'sub', '1,2'", [-1, 1], "Gate stuck: it takes 0 % of the sum"),
+        ("'DMU', 'div', '-2,2'", [0.98, -1.02, -1, 1], "Noisy: where x2 is near zero"),
+        ("'Product unit', 'add', '1,2'", [1, 1], "Out of reach"),
+        ("'DMU', 'mul', '1,2'", [200.5, 200.5, -1, 1], "Flat region"),
+        ("'NALU', 'add', '-2,2'", [9, 9, 9, 9, 9, 9], "Gate turns"),
+        ("'NAC\u2022', 'mul', '-2,-1'", [9, 9, 9, 9], "Slow: the right corner"),
     ],
 )
 def test_a_failure_has_its_reason(task, weights, words):
@@ -189,9 +199,14 @@ const wait = setInterval(() => { if (document.body.dataset.done !== "yes") retur
   clearInterval(wait);
   const told = document.documentElement.dataset, all = q => [...document.querySelectorAll(q)];
   const seeds = all("#list button");
+  const box = document.querySelector("#paths").getBoundingClientRect(), size = box.width;
+  const at = { clientX: box.left + place(1, size), clientY: box.top + size - place(1, size) };
+  document.querySelector("#paths").dispatchEvent(new MouseEvent("click", at));
+  told.clicked = /&seed=\\d+$/.test(location.hash);
   seeds[2].click();
+  told.address = location.hash;
   told.wide = document.documentElement.scrollWidth - innerWidth;
-  const texts = "p, h1, h2, label, button, a, figcaption, .formula, .rate";
+  const texts = "p, h1, h2, th, td, label, button, a, figcaption, .formula, .rate";
   told.contrast = Math.min(...all(texts).map(contrast));
   told.named = seeds.every(b => /^seed \\d+: (solved|failed)$/.test(b.getAttribute("aria-label")));
   told.labelled = all("select, input").every(e => e.labels.length === 1);
@@ -206,7 +221,7 @@ const wait = setInterval(() => { if (document.body.dataset.done !== "yes") retur
 def test_trains_in_a_browser(width, colours, tmp_path):
     size = {"width": width, "colours": colours}
     out, told = measured(
-        PAGE, MEASURE, "unit=NMU&op=mul&range=1,2&seeds=25&run=1", tmp_path, **size, budget=60000
+        PAGE, MEASURE, "unit=NMU&op=mul&range=1,2&seeds=25", tmp_path, **size, budget=60000
     )
     assert "solved 25 of 25" in out
     assert "What seed 2 computes" in out
@@ -214,3 +229,5 @@ def test_trains_in_a_browser(width, colours, tmp_path):
     assert int(told["wide"]) <= 0
     assert float(told["contrast"]) >= 4.5
     assert (told["named"], told["labelled"], told["requests"]) == ("true", "true", "0")
+    assert told["clicked"] == "true"
+    assert told["address"] == "#unit=NMU&amp;op=mul&amp;range=1,2&amp;seeds=25&amp;seed=2"
