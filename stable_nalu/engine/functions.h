@@ -18,6 +18,11 @@
 #include <cstring>
 
 #define INLINE_ static inline __attribute__((always_inline))
+#ifdef CALLED  // by models that would take minutes to compile
+#define LONG_ static __attribute__((noinline))
+#else
+#define LONG_ INLINE_
+#endif
 
 namespace elementary {
 
@@ -535,7 +540,7 @@ template <class V> INLINE_ V sign_of(V x) { return x > V{} ? V{} + 1 : x < V{} ?
 
 #define PART_(expression, ...) [](__VA_ARGS__) __attribute__((always_inline)) { return expression; }
 #define FUNCTION_(V, name, part, argument, whole) \
-    INLINE_ V name(V x) { \
+    LONG_ V name(V x) { \
         V v = each<V>(PART_(part, d x), argument); \
         return whole; \
     }
@@ -563,23 +568,26 @@ FUNCTIONS_(cosh_, cosh_f(x), bounded(x), v, cosh_d(x))
 FUNCTIONS_(sin_, sine_f<0>(x), x, sine_cases(x, v, long_sin), sin_d(x))
 FUNCTIONS_(cos_, sine_f<1>(x), x, sine_cases(x, v, long_cos), sine_d(x, 1))
 FUNCTIONS_(erf_, erf_f(x), at_least(at_most(x, 3.92), -3.92), v, erf_d(x))
-FUNCTIONS_(rint_, x, x, rounded(x), rounded(x))
-FUNCTIONS_(sign_, x, x, sign_of(x), sign_of(x))
-FUNCTIONS_(abs_, x, x, absolute(x), absolute(x))
 
-INLINE_ F pow_(F x, F y) {
+LONG_ F pow_(F x, F y) {
     return pow_cases(x, y, each<F>(PART_(pow_f(x, y), d x, d y), absolute(x), y));
 }
 static inline D pow_(D x, D y) {
     return each<D>(PART_(pow_cases(x, y, pow_d(absolute(x), y)), d x, d y), x, y);
 }
-INLINE_ F atan2_(F y, F x) { return each<F>(PART_(angle<true>(y, x), d y, d x), y, x); }
+LONG_ F atan2_(F y, F x) { return each<F>(PART_(angle<true>(y, x), d y, d x), y, x); }
 static inline D atan2_(D y, D x) { return each<D>(PART_(angle<false>(y, x), d y, d x), y, x); }
 static inline F max_(F x, F y) { return larger(x, y); }
 static inline F min_(F x, F y) { return smaller(x, y); }
 static inline D max_(D x, D y) { return each<D>(PART_(larger(x, y), d x, d y), x, y); }
 static inline D min_(D x, D y) { return each<D>(PART_(smaller(x, y), d x, d y), x, y); }
 
+INLINE_ F rint_(F x) { return rounded(x); }
+INLINE_ D rint_(D x) { return each<D>(PART_(rounded(x), d x), x); }
+INLINE_ F sign_(F x) { return sign_of(x); }
+INLINE_ D sign_(D x) { return each<D>(PART_(sign_of(x), d x), x); }
+INLINE_ F abs_(F x) { return absolute(x); }
+INLINE_ D abs_(D x) { return each<D>(PART_(absolute(x), d x), x); }
 static inline F sqrt_(F x) { return root(x); }
 static inline D sqrt_(D x) { return each<D>(PART_(root(x), d x), x); }
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import shlex
 import subprocess
 from collections.abc import Hashable, Mapping, Sequence
@@ -21,11 +22,16 @@ from stable_nalu.dataset.distribution import STATE_WORDS, Uniform
 from stable_nalu.dataset.stream import SampleStream
 from stable_nalu.machine import library_of
 
+from .emit import COSTS
+
 HERE = Path(__file__).parent
 FLAGS = (
     *("-std=c++17", "-O3", "-march=native", "-ffp-contract=off", "-fno-math-errno", "-w"),
     *("-shared", "-fPIC"),
 )
+CALLS = re.compile(rf"\b({'|'.join(op for op, cost in COSTS.items() if cost >= 30)})_\(")
+MOST_INLINED = 200
+"""Elementary functions in a text; those of a longer one are called, and it compiles in a fifth."""
 EXTRA_FLAGS = "STABLE_NALU_CXXFLAGS"
 """Further flags of the compiler, such as -mno-avx512f: they change no bit of any number."""
 
@@ -43,6 +49,8 @@ def header(name: str) -> str:
 def source(text: str, *, double: bool, functions: bool = True) -> str:
     """Return a whole C++ file: types, elementary functions and a text that uses them."""
     kinds = "#define DOUBLE\n" if double else ""
+    if len(CALLS.findall(text)) > MOST_INLINED:
+        kinds += "#define CALLED\n"
     parts = [header("prelude.h"), *([header("functions.h")] if functions else []), text]
     return kinds + "\n".join(parts)
 

@@ -19,8 +19,8 @@ LONGEST_WRITTEN = 40
 """Dimensions up to which each number is a variable of its own; longer ones become loops."""
 
 
-MOST_NODES = 14_000
-"""What a compiler takes some twenty seconds for."""
+MOST_NODES = 20_000
+"""What a compiler takes some forty seconds for."""
 
 
 class NotLoweredError(Exception):

@@ -176,7 +176,7 @@ def test_units_that_are_trained_in_torch_say_why():
     from stable_nalu.training.runs import PlannedRun, with_engine
 
     wanted = [("single_layer", key, why) for key, why in IN_TORCH.items()]
-    wanted += [("simple_function_static", key, "more than 14,000 numbers") for key in LARGE]
+    wanted += [("simple_function_static", key, "more than 20,000 numbers") for key in LARGE]
     for script, key, why in wanted:
         (config,) = planned(script, *words_of(script, key))
         run = with_engine(task_of(script), PlannedRun.of(SCRIPTS[script], config))

@@ -29,6 +29,7 @@ SLOW = {
     "wider than registers": (16, "-O2 -march=x86-64-v2"),
     "lazy": (16, "-O1 -march=native"),
     "plain": (8, "-O3"),
+    "called": (16, "-O3 -march=native -DCALLED"),
 }
 
 
