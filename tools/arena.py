@@ -31,6 +31,11 @@ UNITS = [name for name, one in CONTESTANTS.items() if one.plays == "two_layers"]
 SETTING = ("seconds", "noise", "redundant")
 
 
+def _shown(name: Any) -> str:
+    """Return a contestant's name for lists that have commas of their own."""
+    return str(name).replace(", ", " + ")
+
+
 def frame_of(rows: Sequence[dict[str, Any]]) -> Any:
     """Return rows as a table with numbers: those of tasks and seeds that everyone has played."""
     table: Any = pd.DataFrame(rows)
@@ -118,7 +123,7 @@ def lines_of(table: Any) -> list[dict[str, str]]:
         nodes = medians["nodes"].dropna()
         found.append(
             {
-                "contestant": str(name),
+                "contestant": _shown(name),
                 "mean rank": f"{rank:.2f}",
                 "tasks solved": rate(int((medians["outside"] < SOLVED).sum()), len(medians)),
                 "formula recovered": rate(exact, len(medians)) if len(nodes) else UNKNOWN,
@@ -177,7 +182,7 @@ def critical_difference(table: Any) -> Figure:
         end, side = (0.6, "right") if left else (count + 0.4, "left")
         color = "black" if CONTESTANTS[str(name)].needs else "#D55E00"
         axes.plot([rank, rank, end], [0, level, level], color=color, linewidth=1)
-        label = f"{name}  {rank:.2f}" if left else f"{rank:.2f}  {name}"
+        label = f"{_shown(name)}  {rank:.2f}" if left else f"{rank:.2f}  {_shown(name)}"
         shift = -0.08 if left else 0.08
         axes.text(end + shift, level, label, ha=side, va="center", fontsize=10, color=color)
     for k, (low, high) in enumerate(bars):
@@ -211,7 +216,7 @@ def by_task(table: Any) -> list[dict[str, str]]:
             own = rows[rows["contestant"] == name]
             error, exact = own["outside"].median(), int(own["exact"].sum())
             text = f"**{_power(error)}**" if error < SOLVED else _power(error)
-            line[str(name)] = text + (f" ✓{exact}/{len(own)}" if exact else "")
+            line[_shown(name)] = text + (f" ✓{exact}/{len(own)}" if exact else "")
         found.append(line)
     return found
 
@@ -236,8 +241,8 @@ def losses(table: Any) -> dict[str, list[str]]:
 def solvers(table: Any) -> str:
     """Return how many tasks the best family of each kind solves, in words."""
     solved = (scores(table) <= SOLVED).sum().sort_values(ascending=False, kind="stable")
-    told = [f"{name} {count}" for name, count in solved.items() if count]
-    nobody = [str(name) for name, count in solved.items() if not count]
+    told = [f"{_shown(name)} {count}" for name, count in solved.items() if count]
+    nobody = [_shown(name) for name, count in solved.items() if not count]
     none = f"; {', '.join(nobody)}: none" if nobody else ""
     return f"Tasks solved: {', '.join(told) or 'none'}{none if told else ''}"
 
@@ -268,7 +273,7 @@ def write_page(rows: Sequence[dict[str, Any]], path: Path) -> None:
     library = table.groupby("contestant")["library"].first()
     cards = [
         {
-            "contestant": one.name,
+            "contestant": _shown(one.name),
             "given": one.given,
             "learned": one.learned,
             "settings": f"`{', '.join(f'{k}={v}' for k, v in one.settings.items())}`",
