@@ -12,6 +12,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -68,6 +69,7 @@ def refreshed(_text: str = "") -> str:
         "nmu": [0.5 - NMU_BOUND, 0.5 + NMU_BOUND],
     }
     filled = {"STARTS": starts, "RANGES": ranges(), "RUNS": json.loads(PATHS.read_text())}
+    filled["SOLVED"] = {name: sum(int(r["solved"]) for r in rows) for name, _, _, rows in kept()}
     for name, value in filled.items():
         text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
         page = page.replace(f"__{name}__", text.replace("<", "\\u003c"))
@@ -94,23 +96,26 @@ def ranges() -> dict[str, dict[str, Any]]:
     return dict(sorted(found.items(), key=lambda item: abs(item[1]["train"][0][0])))
 
 
-def main() -> int:
-    """Train again the kept runs whose paths are not in the file yet, and keep these."""
+def kept() -> Iterator[tuple[str, Any, Any, list[dict[str, str]]]]:
+    """Yield unit, operation and range in one word, model, point and rows of what the page shows."""
     for key, names in KEPT.items():
         rows = cells_of(path_of(key))
         for model in find(key).models:
             for point in model.points if model.key in names else ():
                 (train,) = point["--interpolation-range"]
-                kept = [
-                    row
-                    for row in rows
-                    if (row["model"], row["interpolation.range"]) == (model.key, f"U{train}")
-                ]
+                of = (model.key, f"U{train}")
+                own = [row for row in rows if (row["model"], row["interpolation.range"]) == of]
                 if train in SHOWN:
-                    name = "|".join((names[model.key], kept[0]["operation"], train[1:-1]))
-                    paths = json.loads(PATHS.read_text(encoding="utf-8"))
-                    if name not in paths:
-                        _keep(paths | {name: _path(kept, model, point)})
+                    name = "|".join((names[model.key], own[0]["operation"], train[1:-1]))
+                    yield name, model, point, own
+
+
+def main() -> int:
+    """Train again the kept runs whose paths are not in the file yet, and keep these."""
+    for name, model, point, rows in kept():
+        paths = json.loads(PATHS.read_text(encoding="utf-8"))
+        if name not in paths:
+            _keep(paths | {name: _path(rows, model, point)})
     return 0
 
 
