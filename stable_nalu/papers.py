@@ -116,6 +116,13 @@ NALU_NOTES = Paper(
     "nalu-notes", "NALU notes", 2018, "Notes on NALU, with a notebook", "notes, 2018"
 )
 
+SAHOO_2018 = Paper(
+    "eql-div",
+    "Sahoo et al.",
+    2018,
+    "Learning Equations for Extrapolation and Control",
+    "arXiv:1806.07259",
+)
 OWN_STUDIES = Paper(
     "own", "this project", 2026, "Studies of this project", "not published elsewhere"
 )
@@ -131,6 +138,7 @@ STUDIES = (
     CURRY_2025,
     FABER_2023,
     ODRZYWOLEK_2026,
+    SAHOO_2018,
     TRASK_2018,
     NALU_ARTICLE,
     NALU_NOTES,
@@ -166,13 +174,6 @@ HOEDT_2021 = Paper(
 )
 MARTIUS_2016 = Paper(
     "eql", "Martius & Lampert", 2016, "Extrapolation and learning equations", "arXiv:1610.02995"
-)
-SAHOO_2018 = Paper(
-    "eql-div",
-    "Sahoo et al.",
-    2018,
-    "Learning Equations for Extrapolation and Control",
-    "arXiv:1806.07259",
 )
 _WITH_STUDIES = (*STUDIES[:4], STUDIES[5], TRASK_2018, CURRY_2025, FABER_2023, ODRZYWOLEK_2026)
 MODULES = (*_WITH_STUDIES, HEIM_2020, RANA_2020, SCHLOER_2020, HOEDT_2021, MARTIUS_2016, SAHOO_2018)

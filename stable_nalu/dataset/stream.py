@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from .distribution import Benford, Distribution, Exponential, LegacyRandom, SampleRange
+from .distribution import Benford, Distribution, Exponential, LegacyRandom, SampleRange, Uniform
 
 BLOCK_ELEMENTS = 2**16
 """Input elements drawn at once: half a MiB in float64, so that a block stays in the cache."""
@@ -222,6 +222,36 @@ class SampleStream:
     def targets_key(self) -> tuple:
         """Return what is equal for streams whose next draws have identical targets, too."""
         return self.inputs_key(), self.targets.key
+
+
+class StoredStream(SampleStream):
+    """Rows that are stored, x `(rows, in)` and t `(rows, 1)`; batches draw them with replacement.
+
+    A draw takes a double for each row. Accessed by a slice, they come in their order.
+    """
+
+    def __init__(self, seed: int, x: np.ndarray, t: np.ndarray):
+        span = SampleRange.parse([0, len(x)])
+        self.seed, self.sampler = seed, Sampler(Uniform(), span, (1,))
+        self.random = LegacyRandom(seed)
+        self.x, self.t = x, t
+
+    def __getitem__(self, rows: slice) -> tuple[torch.Tensor, torch.Tensor]:
+        own = torch.get_default_dtype()
+        return torch.from_numpy(self.x[rows]).to(own), torch.from_numpy(self.t[rows]).to(own)
+
+    def write(self, block: np.ndarray, x: np.ndarray, t: np.ndarray) -> None:
+        """Write the rows that doubles up to their number choose."""
+        chosen = block[..., 0].astype(int)
+        x[...], t[...] = self.x[chosen], self.t[chosen]
+
+    def inputs_key(self) -> tuple:
+        """Return what is equal for streams of the same rows."""
+        return (id(self.x),)
+
+    def targets_key(self) -> tuple:
+        """Return what is equal for streams of the same targets."""
+        return (id(self.t),)
 
 
 class JointStreams:

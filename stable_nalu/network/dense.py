@@ -122,18 +122,23 @@ def _through(unit_name: str, sizes: list[int], layer_options: dict[str, Any]) ->
 
 
 class IdentityNetwork(ExtendedTorchModule):
-    """x `(*runs, batch, 1)` -> `(*runs, batch, 1)`, through hidden layers of one size.
+    """x `(*runs, batch, inputs)` -> `(*runs, batch, 1)`, through hidden layers of one size.
 
     An activation stands behind every hidden layer and not behind the last one. A unit of the zoo
     takes the place of all layers, the last one too; it has no bias.
     """
 
     def __init__(
-        self, unit_name: str, hidden_size: int = 8, hidden_layers: int = 3, **layer_options
+        self,
+        unit_name: str,
+        hidden_size: int = 8,
+        hidden_layers: int = 3,
+        inputs: int = 1,
+        **layer_options,
     ):
         super().__init__("network")
         self.unit_name = unit_name
-        sizes = [1, *[hidden_size] * hidden_layers, 1]
+        sizes = [inputs, *[hidden_size] * hidden_layers, 1]
         self.layers = _through(unit_name, sizes, layer_options)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:

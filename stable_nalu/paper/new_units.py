@@ -1,10 +1,10 @@
-"""Papers of one new unit and one experiment each: DMU, Neural Status Registers, EML trees."""
+"""Papers of one new unit and one experiment each: DMU, NSR, EML trees, EQL-division."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from stable_nalu.papers import CURRY_2025, FABER_2023, ODRZYWOLEK_2026
+from stable_nalu.papers import CURRY_2025, FABER_2023, ODRZYWOLEK_2026, SAHOO_2018
 from stable_nalu.statistics.setups import DMU
 
 from .experiment import (
@@ -163,4 +163,39 @@ _EML = (
     ),
 )
 
-EXPERIMENTS = (*_DMU, *_NSR, *_EML)
+
+_LEARNED = Recipe(
+    "equations",
+    "--batch-size 20 --max-iterations 20000 --log-interval 5000 --adam-epsilon 1e-4",
+    range(10),
+    Resources(60),
+    variants=variants("--equation", "div F-1 F-2 F-3 F-4"),
+)
+_NETWORKS = {
+    "eqldiv": ("EQLDiv", "--layer-type EQLDiv --layer-option iterations=20000"),
+    "eql": ("EQL", "--layer-type EQL --layer-option iterations=20000"),
+    "mlp": ("MLP", "--layer-type Tanh --hidden-size 50"),
+}
+
+_EQL = (
+    measured(
+        "eql/equations",
+        "Equations learned in a cube: the error around it",
+        shown_in(SAHOO_2018, "figure 5 and table 1"),
+        units_of("eql/equations", _LEARNED, _NETWORKS),
+        parameter="equation",
+        measures=(
+            Measure("metric.test.extrapolation", "RMS outside the cube"),
+            Measure("metric.valid.interpolation", "RMS of noisy targets inside"),
+        ),
+        rate=600,
+        note="20,000 iterations, 44 epochs, where the paper trains 10,000 epochs for each layer "
+        "but one. It chooses lambda among 26 values and the number of layers by validation and "
+        "sparsity; here lambda is 1e-4, and an EQL has the fewest layers that hold the equation. "
+        "There are no penalties on inputs of the test. The MLP has two layers of 50 tanh units. "
+        "Published numbers are medians of ten runs; whether their targets outside have noise, "
+        "which alone is 0.01, is not known: here they have none.",
+    ),
+)
+
+EXPERIMENTS = (*_DMU, *_NSR, *_EML, *_EQL)

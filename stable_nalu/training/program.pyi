@@ -31,8 +31,7 @@ _WithNumSubsets = TypedDict("_WithNumSubsets", {"num_subsets": Int, "first_layer
     Float, "regualizer_beta_end": Float, "regualizer_beta_step": Int, "regualizer_beta_growth": Int,
     "regualizer_l1": Switch}, total=False)
 _WithInterpolationRange = TypedDict("_WithInterpolationRange", {"interpolation_range": Range,
-    "extrapolation_range": Range, "engine": Several[Literal["lanes", "torch"]], "show_engine":
-    Switch}, total=False)
+    "extrapolation_range": Range}, total=False)
 _WithSubsetRatio = TypedDict("_WithSubsetRatio", {"subset_ratio": Float, "overlap_ratio": Float,
     "simple": Switch}, total=False)
 _WithSeed = TypedDict("_WithSeed", {"seed": Seeds, "layer_file": Paths, "layer_option": Options,
@@ -57,6 +56,8 @@ _WithRegualizerZ = TypedDict("_WithRegualizerZ", {"regualizer_z": Float, "regual
     "regualizer_scaling": Several[Literal["exp", "linear"]]}, total=False)
 _WithTrainCriterion = TypedDict("_WithTrainCriterion", {"train_criterion": Several[Literal["mse",
     "pcc", "pcc-mse", "mape"]], "pcc2mse_iteration": Int}, total=False)
+_WithEngine = TypedDict("_WithEngine", {"engine": Several[Literal["lanes", "torch"]], "show_engine":
+    Switch}, total=False)
 _WithOperation = TypedDict("_WithOperation", {"operation": Several[Literal["cumsum", "sum",
     "cumprod", "prod"]], "nac_mul": Several[Literal["none", "normal", "mnac"]],
     "model_simplification": Several[Literal["none", "solved-accumulator", "pass-through"]],
@@ -75,7 +76,7 @@ _SimpleFunctionStatic = TypedDict("_SimpleFunctionStatic", {"operation": Several
     total=False)
 class SimpleFunctionStatic(_WithNumSubsets, _WithInterpolationRange, _WithSubsetRatio, _WithSeed,
     _WithLayerType, _WithOobMode, _WithNauNoise, _WithNaluMul, _WithRegualizer, _WithRegualizerZ,
-    _WithTrainCriterion, _SimpleFunctionStatic): ...
+    _WithTrainCriterion, _WithEngine, _SimpleFunctionStatic): ...
 _SimpleFunctionStaticNpu = TypedDict("_SimpleFunctionStaticNpu", {"operation":
     Several[Literal["add", "sub", "mul", "div", "squared", "root"]], "input_size": Int,
     "batch_size": Int, "max_iterations": Int, "hidden_size": Int, "trash_cell": Switch,
@@ -85,7 +86,7 @@ _SimpleFunctionStaticNpu = TypedDict("_SimpleFunctionStaticNpu", {"operation":
     "no_compile": Switch}, total=False)
 class SimpleFunctionStaticNpu(_WithNumSubsets, _WithInterpolationRange, _WithSubsetRatio, _WithSeed,
     _WithLayerType, _WithOobMode, _WithNauNoise, _WithNaluMul, _WithRegualizer, _WithRegualizerZ,
-    _WithTrainCriterion, _SimpleFunctionStaticNpu): ...
+    _WithTrainCriterion, _WithEngine, _SimpleFunctionStaticNpu): ...
 _SingleLayer = TypedDict("_SingleLayer", {"input_size": Int, "batch_size": Int, "max_iterations":
     Int, "hidden_size": Int, "trash_cell": Switch, "reg_scale_type": Several[Literal["heim",
     "madsen"]], "regualizer_npu_w": Int, "regualizer_gate": Int, "optimizer":
@@ -97,7 +98,7 @@ _SingleLayer = TypedDict("_SingleLayer", {"input_size": Int, "batch_size": Int, 
     total=False)
 class SingleLayer(_WithNumSubsets, _WithInterpolationRange, _WithSubsetRatio, _WithSeed,
     _WithLayerType, _WithOobMode, _WithNauNoise, _WithNaluMul, _WithRegualizer, _WithRegualizerZ,
-    _WithTrainCriterion, _SingleLayer): ...
+    _WithTrainCriterion, _WithEngine, _SingleLayer): ...
 _SingleLayerRobust = TypedDict("_SingleLayerRobust", {"input_size": Int, "batch_size": Int,
     "max_iterations": Int, "hidden_size": Int, "reg_scale_type": Several[Literal["heim", "madsen"]],
     "regualizer_npu_w": Int, "regualizer_gate": Int, "optimizer": Several[Literal["adam", "sgd"]],
@@ -108,7 +109,7 @@ _SingleLayerRobust = TypedDict("_SingleLayerRobust", {"input_size": Int, "batch_
     total=False)
 class SingleLayerRobust(_WithNumSubsets, _WithInterpolationRange, _WithSubsetRatio, _WithSeed,
     _WithLayerType, _WithOobMode, _WithNauNoise, _WithNaluMul, _WithRegualizer, _WithRegualizerZ,
-    _WithTrainCriterion, _SingleLayerRobust): ...
+    _WithTrainCriterion, _WithEngine, _SingleLayerRobust): ...
 _SingleLayerCurriculum = TypedDict("_SingleLayerCurriculum", {"operation": Several[Literal["add",
     "sub", "mul", "div", "squared", "root"]], "input_size": Int, "batch_size": Int,
     "max_iterations": Int, "hidden_size": Int, "trash_cell": Switch, "W_set_count": Int,
@@ -118,7 +119,7 @@ _SingleLayerCurriculum = TypedDict("_SingleLayerCurriculum", {"operation": Sever
     "regualizer_npu_w": Switch}, total=False)
 class SingleLayerCurriculum(_WithNumSubsets, _WithInterpolationRange, _WithSubsetRatio, _WithSeed,
     _WithLayerType, _WithOobMode, _WithNauNoise, _WithNaluMul, _WithRegualizer, _WithRegualizerZ,
-    _SingleLayerCurriculum): ...
+    _WithEngine, _SingleLayerCurriculum): ...
 _SingleLayerBenchmark = TypedDict("_SingleLayerBenchmark", {"input_size": Int, "batch_size": Int,
     "max_iterations": Int, "hidden_size": Int, "reg_scale_type": Several[Literal["heim", "madsen"]],
     "regualizer_npu_w": Int, "regualizer_gate": Int, "optimizer": Several[Literal["adam", "sgd"]],
@@ -133,7 +134,7 @@ _SingleLayerBenchmark = TypedDict("_SingleLayerBenchmark", {"input_size": Int, "
     "reinit_loss_thr": Float, "clip_grad_value": Float}, total=False)
 class SingleLayerBenchmark(_WithNumSubsets, _WithInterpolationRange, _WithSubsetRatio, _WithSeed,
     _WithLayerType, _WithOobMode, _WithNauNoise, _WithRegualizer, _WithRegualizerZ,
-    _WithTrainCriterion, _SingleLayerBenchmark): ...
+    _WithTrainCriterion, _WithEngine, _SingleLayerBenchmark): ...
 _SimpleFunctionRecurrent = TypedDict("_SimpleFunctionRecurrent", {"operation":
     Several[Literal["add", "sub", "mul", "div", "squared", "root"]], "input_size": Int,
     "batch_size": Int, "max_iterations": Int, "hidden_size": Int, "optimizer":
@@ -179,8 +180,8 @@ _STMnistLabels = TypedDict("_STMnistLabels", {"batch_size": Int, "optimizer":
 class STMnistLabels(_WithSeed, _WithNauNoise, _WithRegualizer, _WithNumFolds, _STMnistLabels): ...
 _IdentityAutoencoder = TypedDict("_IdentityAutoencoder", {"batch_size": Int, "max_iterations": Int,
     "hidden_size": Int, "learning_rate": Float, "id": Int, "log_interval": Int, "clip_grad_norm":
-    Float, "train_sampling": Several[Literal["grid", "uniform"]], "hidden_layers": Int,
-    "train_range": Range, "test_range": Range, "optimizer": Several[Literal["adam", "rmsprop",
+    Float, "train_sampling": Several[Literal["grid", "uniform"]], "train_range": Range,
+    "test_range": Range, "hidden_layers": Int, "optimizer": Several[Literal["adam", "rmsprop",
     "sgd"]]}, total=False)
 class IdentityAutoencoder(_WithSeed, _WithLayerType, _WithOobMode, _WithNauNoise, _WithNaluMul,
     _IdentityAutoencoder): ...
@@ -237,15 +238,23 @@ _Depth = TypedDict("_Depth", {"batch_size": Int, "max_iterations": Int, "trash_c
     Int, "log_interval": Int, "no_compile": Switch, "nru_div_mode": Several[Literal["div",
     "div-sepSign"]], "clip_grad_norm": Float, "clip_grad_value": Float, "operations":
     Several[Literal["add,mul", "add,div", "sub,mul", "sub,div", "add", "mul", "sub", "div", "eml"]],
-    "redundant": Int, "noise": Float, "sum_layer": Text, "start": Several[Literal["random", "near",
-    "curriculum"]], "start_noise": Float, "depth": Int}, total=False)
+    "redundant": Int, "sum_layer": Text, "start": Several[Literal["random", "near", "curriculum"]],
+    "start_noise": Float, "depth": Int, "noise": Float}, total=False)
 class Depth(_WithInterpolationRange, _WithSeed, _WithLayerType, _WithOobMode, _WithNauNoise,
-    _WithNaluMul, _WithRegualizer, _WithRegualizerZ, _Depth): ...
+    _WithNaluMul, _WithRegualizer, _WithRegualizerZ, _WithEngine, _Depth): ...
 _EmlRecovery = TypedDict("_EmlRecovery", {"max_iterations": Int, "learning_rate": Float, "id": Int,
     "log_interval": Int, "no_compile": Switch, "clip_grad_norm": Float, "optimizer":
     Several[Literal["adam", "rmsprop", "sgd"]], "depth": Int, "warm_start": Float}, total=False)
 class EmlRecovery(_WithSeed, _WithLayerType, _WithOobMode, _WithNauNoise, _WithNaluMul,
     _EmlRecovery): ...
+_Equations = TypedDict("_Equations", {"batch_size": Int, "max_iterations": Int, "hidden_size": Int,
+    "trash_cell": Switch, "optimizer": Several[Literal["adam", "sgd"]], "learning_rate": Float,
+    "momentum": Float, "id": Int, "log_interval": Int, "no_compile": Switch, "nru_div_mode":
+    Several[Literal["div", "div-sepSign"]], "clip_grad_norm": Float, "clip_grad_value": Float,
+    "hidden_layers": Int, "noise": Float, "equation": Several[Literal["div", "F-1", "F-2", "F-3",
+    "F-4"]], "adam_epsilon": Float}, total=False)
+class Equations(_WithSeed, _WithLayerType, _WithOobMode, _WithNauNoise, _WithNaluMul,
+    _WithRegualizer, _WithRegualizerZ, _WithEngine, _Equations): ...
 _MysteryArithmetic = TypedDict("_MysteryArithmetic", {"input_size": Int, "batch_size": Int,
     "learning_rate": Float, "id": Int, "log_interval": Int, "output_size": Int, "clip_grad_norm":
     Float, "max_epochs": Int, "evaluation_dir": Paths, "train_range": Range, "test_range": Range,
@@ -296,5 +305,7 @@ def train(script: Literal["comparison"], **flags: Unpack[Comparison]) -> Trained
 def train(script: Literal["depth"], **flags: Unpack[Depth]) -> TrainedRuns: ...
 @overload
 def train(script: Literal["eml_recovery"], **flags: Unpack[EmlRecovery]) -> TrainedRuns: ...
+@overload
+def train(script: Literal["equations"], **flags: Unpack[Equations]) -> TrainedRuns: ...
 @overload
 def train(script: Literal["mystery_arithmetic"], **flags: Unpack[MysteryArithmetic]) -> TrainedRuns: ...

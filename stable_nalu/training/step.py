@@ -221,7 +221,10 @@ class TrainingStep:
         rate: Number = per_run_value(configs, "learning_rate", 1e-3)
         name = getattr(configs[0], "optimizer", "adam")
         if name in OPTIMIZERS:
-            return OPTIMIZERS[name](self.parameters, rate)
+            optimizer = OPTIMIZERS[name](self.parameters, rate)
+            if isinstance(optimizer, Adam):
+                optimizer.epsilon = getattr(configs[0], "adam_epsilon", Adam.epsilon)
+            return optimizer
         return SGD(self.parameters, rate, per_run_value(configs, "momentum", 0.0))
 
     def criteria(self) -> list[Callable]:

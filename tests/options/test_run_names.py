@@ -41,6 +41,7 @@ DEFAULT_LEAF = {
     "comparison": "nsr_s0_lr-adam-0.00100",
     "eml_recovery": "eml_s0_lr-adam-0.01000",
     "depth": "inalu_op-add,mul_d2_b128_s0_lr-adam-0.00100-0.0",
+    "equations": "eqldiv_eq-div_b128_s0_lr-adam-0.00100-0.0",
     "mystery_arithmetic": "nalu_b32_s0_lr-adam-0.00100",
 }
 ARITHMETIC = [script for script, name in DEFAULT_LEAF.items() if HEAD in name]

@@ -1,0 +1,22 @@
+"""Train a network on an equation, and see how far it extrapolates."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from stable_nalu.process import begin  # noqa: E402
+
+begin(__name__)
+
+from stable_nalu.task.run import run_script  # noqa: E402
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Parse the command line, train all runs and return the exit code."""
+    return run_script("equations", argv)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

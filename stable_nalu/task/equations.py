@@ -1,0 +1,186 @@
+"""Equations of two and four inputs, learned from noisy samples of a small cube.
+
+The tasks of the EQL papers: 10,000 rows of [-1, 1]^d, of which a tenth is for validation, and 5,000
+of [-2, 2]^d outside of it, on which targets have no noise. Batches are drawn with replacement.
+Errors are roots of mean squares. EQL networks have as many layers as the equation needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from stable_nalu.options import Config, Flag, FlagGroup, checks
+from stable_nalu.options import flags as common
+from stable_nalu.options import name_fields as nf
+from stable_nalu.options.kinds import and_layers, choice, integer, number
+
+from . import arithmetic
+from .depth import WHOLE
+from .description import DENSITY, lower
+from .identity_autoencoder import activations
+
+if TYPE_CHECKING:
+    import torch
+
+    from stable_nalu.abstract import ExtendedTorchModule
+    from stable_nalu.dataset.stream import StoredStream
+    from stable_nalu.training.evaluation import EvaluationSet
+
+EQUATIONS = {
+    "div": ("sin(pi*x1)/(x2**2 + 1)", 2, 2),
+    "F-1": ("(sin(pi*x1) + sin(2*pi*x2 + pi/8) + x2 - x3*x4)/3", 4, 2),
+    "F-2": ("(sin(pi*x1) + x2*cos(2*pi*x1 + pi/4) + x3 - x4**2)/3", 4, 3),
+    "F-3": ("((1 + x2)*sin(pi*x1) + x2*x3*x4)/3", 4, 3),
+    "F-4": ("(sin(pi*x1) + cos(2*x2*sin(pi*x1)) + x2*x3*x4)/2", 4, 4),
+}
+"""Name -> the equation, its inputs, and the layers of an EQL that holds it."""
+ROWS, TRAINING, TESTED = 10_000, 9_000, 5_000
+
+
+class Cube:
+    """The rows of a run: all but those of the test are its own."""
+
+    def __init__(self, config: Config):
+        import sympy
+
+        self._config = config
+        self._text, self._inputs, _ = EQUATIONS[config.equation]
+        names = [f"x{k}" for k in range(1, self._inputs + 1)]
+        self._function = sympy.lambdify(names, sympy.sympify(self._text), "numpy")
+
+    def get_input_size(self) -> int:
+        """Return how many inputs there are."""
+        return self._inputs
+
+    def print_operation(self) -> str:
+        """Return the equation as text."""
+        return self._text
+
+    def streams(self) -> tuple[StoredStream, StoredStream, StoredStream]:
+        """Return the rows of training, validation and test."""
+        import numpy as np
+
+        from stable_nalu.dataset.stream import StoredStream
+
+        seed, function = self._config.seed, self._function
+        random, fixed = (np.random.default_rng(s) for s in (seed, arithmetic.TEST_SEED))
+        x = random.uniform(-1, 1, (ROWS, self._inputs))
+        t = function(*x.T) + self._config.noise * random.standard_normal(ROWS)
+        far = fixed.uniform(-2, 2, (2 * TESTED, self._inputs))
+        far = far[np.abs(far).max(-1) > 1][:TESTED]
+        sets = (x[:TRAINING], t[:TRAINING]), (x[TRAINING:], t[TRAINING:]), (far, function(*far.T))
+        first, second, third = (StoredStream(seed, x, t[:, None]) for x, t in sets)
+        return first, second, third
+
+
+class EquationTask(arithmetic.OperationTask):
+    """Learn an equation; the errors are roots of mean squares."""
+
+    exporter = "runs.py"
+    learned = None
+
+    @classmethod
+    def dataset(cls, config: Config) -> Cube:
+        return Cube(config)
+
+    @classmethod
+    def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
+        from stable_nalu.network.dense import IdentityNetwork
+
+        _, inputs, layers = EQUATIONS[config.equation]
+        hidden = 0 if config.layer_type in WHOLE else config.hidden_layers
+        options = {"layers": layers, **layer_options}
+        return IdentityNetwork(
+            config.layer_type, config.hidden_size, hidden, inputs=inputs, **options
+        )
+
+    def training_streams(self) -> list[Any]:
+        self._streams = [cube.streams() for cube in self.datasets]
+        return [training for training, *_ in self._streams]
+
+    def _fixed_rows(self) -> list[EvaluationSet]:
+        from stable_nalu.training.evaluation import EvaluationSet
+
+        _, *others = zip(*self._streams, strict=True)
+        return [EvaluationSet(streams, device=self.device) for streams in others]
+
+    def lanes(self, step: Any, layer_options: dict[str, Any], **more: bool) -> Any:
+        return super().lanes(step, layer_options, in_python=True, **more)
+
+    def evaluate(self, model: ExtendedTorchModule) -> Iterator[tuple[str, torch.Tensor]]:
+        for tag, error in super().evaluate(model):
+            yield tag, error.sqrt()
+
+    def shows_weights(self) -> bool:
+        return False
+
+
+SCRIPT = arithmetic.script(
+    name="equations",
+    drawn_by=(),
+    summary="Train a network on an equation of a small cube, and measure it around the cube.",
+    example="--layer-type EQLDiv --equation F-2 --batch-size 20 --seed 0-9",
+    groups=(
+        FlagGroup(
+            "Task and data",
+            choice("--equation", "div", "Equation, by its name in the paper.", tuple(EQUATIONS)),
+            Flag("--noise", number(0), 0.01, "Deviation of normal noise on targets, in training."),
+            *common.TASK.only("--batch-size", "--seed"),
+            common.MAX_ITERATIONS.but(default=50000),
+        ),
+        FlagGroup(
+            "Network",
+            common.LAYER_TYPE.but(
+                default="EQLDiv",
+                help="EQL or EQLDiv, which have layers themselves; or a unit, or an activation.",
+                choices=and_layers(activations),
+            ),
+            Flag("--hidden-size", integer(1), 32, "Width of hidden layers; an EQL has its own."),
+            Flag("--hidden-layers", integer(0), 2, "Hidden layers; an EQL has its own."),
+        ),
+        common.OWN_LAYERS,
+        common.WEIGHTS.without("--W-set-count"),
+        common.NALU.without("--nac-weight"),
+        common.PENALTIES,
+        FlagGroup(
+            common.OPTIMIZER.title,
+            *common.OPTIMIZER,
+            Flag("--adam-epsilon", number(above=0), 1e-8, "What Adam adds to its divisor."),
+        ),
+        arithmetic.SINGLE_LOGGING.but(
+            name_prefix={"default": "equations"}, log_interval={"unnamed": DENSITY}
+        ),
+        common.RUN_CONTROL,
+    ),
+    name_fields=(
+        lower("layer_type"),
+        nf.template("eq-{equation}"),
+        nf.BATCH_SIZE,
+        nf.SEED,
+        nf.RATE,
+        *map(
+            nf.trailing,
+            (
+                nf.template("no-{noise:float}"),
+                nf.template("h{hidden_size}x{hidden_layers:int}"),
+                nf.template("ae-{adam_epsilon:float}"),
+                *nf.PENALTY_FIELDS,
+                nf.GRAD_NORM,
+                nf.GRAD_VALUE,
+                nf.template("nru-{nru_div_mode}"),
+                nf.TRASH_CELL,
+            ),
+        ),
+        *(
+            f
+            for f in nf.LAYER_OPTIONS_TRAILING
+            if not {"mnac_epsilon", "regualizer_shape"} & {*f.flags}
+        ),
+        nf.trailing(nf.ID),
+    ),
+    checks=(
+        checks.check_schedule, checks.check_optimizer, checks.check_nalu, checks.check_files,
+    ),
+)  # fmt: skip
+TASK = EquationTask

@@ -1,0 +1,111 @@
+"""Equations: their values, their rows, how errors are measured, and Adam's epsilon."""
+
+from math import cos, pi, sin
+
+import numpy as np
+import pytest
+import torch
+
+from stable_nalu.errors import UsageError
+from stable_nalu.task import SCRIPTS
+from stable_nalu.task.equations import EQUATIONS
+from stable_nalu.task.run import task_of
+from stable_nalu.training.step import TrainingStep
+from tests.experiments.scripts import read, run, run_names, saved
+
+SCRIPT = "equations"
+KNOWN = {
+    "div": lambda a, b: sin(pi * a) / (b * b + 1),
+    "F-1": lambda a, b, c, d: (sin(pi * a) + sin(2 * pi * b + pi / 8) + b - c * d) / 3,
+    "F-2": lambda a, b, c, d: (sin(pi * a) + b * cos(2 * pi * a + pi / 4) + c - d * d) / 3,
+    "F-3": lambda a, b, c, d: ((1 + b) * sin(pi * a) + b * c * d) / 3,
+    "F-4": lambda a, b, c, d: (sin(pi * a) + cos(2 * b * sin(pi * a)) + b * c * d) / 2,
+}
+
+
+def planned(words=""):
+    (config,) = SCRIPTS[SCRIPT].plan(words.split()).configs
+    return config
+
+
+def built(words=""):
+    config = planned(words)
+    torch.manual_seed(0)
+    task = task_of(SCRIPT)(config, torch.device("cpu"))
+    return task, task.initialized(config, SCRIPTS[SCRIPT].layer_options(config))
+
+
+@pytest.mark.parametrize("equation", EQUATIONS)
+def test_rows_are_those_of_the_paper(equation):
+    task, _ = built(f"--equation {equation} --seed 3")
+    training, validation, test = task._streams[0]
+    x, t = test[0:10_000]
+    exact = [KNOWN[equation](*row) for row in test.x.tolist()]
+    np.testing.assert_allclose(test.t[:, 0], exact, rtol=1e-12, atol=1e-12)
+    assert (len(x), len(t)) == (5000, 5000)
+    assert (x.abs().amax(-1) > 1).all()
+    assert x.abs().max() <= 2
+    assert (len(training.x), len(validation.x)) == (9000, 1000)
+    for rows in (training, validation):
+        assert np.abs(rows.x).max() <= 1
+        noise = rows.t[:, 0] - [KNOWN[equation](*row) for row in rows.x.tolist()]
+        assert noise.std() == pytest.approx(0.01, rel=0.1)
+
+
+def test_a_batch_is_of_stored_rows():
+    task, _ = built("--batch-size 20")
+    ((x, t),) = task.batches(0)
+    stored = {tuple(row) for row in np.hstack(task._streams[0][0][0:9000]).tolist()}
+    assert {tuple(row) for row in torch.cat((x, t), -1).tolist()} <= stored
+
+
+def test_errors_are_roots_and_tests_are_the_same_for_all_seeds():
+    (task, model), (other, _) = built(), built("--seed 1")
+    ((x, t),) = task.evaluation[1].rows_of_runs()
+    assert torch.equal(x, other.evaluation[1].rows_of_runs()[0][0])
+    assert not torch.equal(*(one.evaluation[0].inputs(9) for one in (task, other)))
+    found = dict(task.evaluate(model))
+    model.eval()
+    with torch.no_grad():
+        expected = ((model(x) - t) ** 2).mean().sqrt()
+    assert found["metric/test/extrapolation"].item() == pytest.approx(expected.item())
+
+
+@pytest.mark.parametrize(("equation", "layers"), [("F-1", 2), ("F-2", 3), ("F-4", 4)])
+def test_an_eql_has_the_layers_that_the_equation_needs(equation, layers):
+    _, model = built(f"--equation {equation} --layer-option width=2")
+    assert model.layers[0].layer.layers == layers
+
+
+def test_the_first_step_of_adam_tells_its_epsilon():
+    x, t = torch.ones(1, 2), torch.zeros(1, 1)
+    config = planned("--layer-type linear --hidden-layers 0 --adam-epsilon 0.5 --learning-rate 1")
+    task, model = built("--layer-type linear --hidden-layers 0")
+    before = [p.detach().clone() for p in model.parameters()]
+    step = TrainingStep([config], model, stacked=False)
+    gradients = torch.autograd.grad(task.loss(model, x, t, torch.nn.MSELoss()), step.parameters)
+    step.optimizer.step(gradients)
+    for old, new, g in zip(before, model.parameters(), gradients, strict=True):
+        assert torch.allclose(new, old - g / (g.abs() + 0.5))
+
+
+def test_a_run_that_is_resumed_equals_one_that_was_not():
+    words = ("--layer-option", "width=1", "--seed", "0-1", "--log-interval", "10")
+    whole = (*words, "--max-iterations", "20", "--id", "1")
+    assert run(SCRIPT, *whole) == 0
+    assert run(SCRIPT, *words, "--max-iterations", "10") == 0
+    assert run(SCRIPT, *words, "--max-iterations", "20", "--resume") == 0
+    for one, other in zip(run_names(SCRIPT, *whole), run_names(SCRIPT, *words), strict=True):
+        first, second = (saved(name)["model_state_dict"] for name in (one, other))
+        assert all(torch.equal(first[name], second[name]) for name in first)
+        tag = "metric/test/extrapolation"
+        assert read(one).series(tag) == read(other).series(tag)
+
+
+@pytest.mark.parametrize(
+    "words", ["--equation F-5", "--noise -1", "--adam-epsilon 0", "--hidden-size 0"]
+)
+def test_bad_flags_are_one_line(words):
+    with pytest.raises(UsageError, match=words.split()[0]) as raised:
+        planned(words)
+    assert "\n" not in str(raised.value)
