@@ -15,17 +15,7 @@ from stable_nalu.console import plain
 from stable_nalu.statistics.intervals import student
 
 from .entry import Context, Product, kind, last_rows
-from .style import (
-    SMALL,
-    footnote,
-    grouped_bars,
-    legend,
-    looks,
-    mark,
-    new_figure,
-    patch_legend,
-    ribbon,
-)
+from .style import MARK, SMALL, grouped_bars, legend_handles, ribbon, subplots
 from .tables import selected_rows
 
 if TYPE_CHECKING:
@@ -78,8 +68,7 @@ def _digits(low: int, high: int) -> str:
 def digit_bars(context: Context) -> Product:
     """Draw shares of digits that are right: a group of bars per range, a bar per model."""
     tables = _ends(context)
-    figure = new_figure((14.0, 7.6))
-    axes = figure.add_subplot()
+    figure, axes = subplots((14.0, 7.6))
     side = pd.DataFrame(
         {"model": plain(model), "range": f"{low}-{high}", **_shares(table, place, low, high)}
         for model, table in tables.items()
@@ -88,16 +77,14 @@ def digit_bars(context: Context) -> Product:
     names = list(dict.fromkeys(side["range"]))
     own = {m: side.loc[side["model"] == plain(m)].set_index("range").reindex(names) for m in tables}
     heights = {model: (table["mean"], table["deviation"]) for model, table in own.items()}
-    entries = grouped_bars(axes, heights, looks(list(tables), context.palette), 0.8)
+    bars = grouped_bars(axes, heights, context.looks(tables), 0.8)
     groups = [_digits(*map(int, name.split("-"))) for name in names]
     groups[0] += "\n(as in training)"
     axes.set_xticks(range(len(names)), groups)
-    axes.set_ylim(0, 1.05)
-    axes.set_ylabel("Share of digits that are right")
-    patch_legend(figure, entries)
+    axes.set(ylim=(0, 1.05), ylabel="Share of digits that are right")
     note = f"Mean of {max(side['runs'])} seeds, plus and minus one standard deviation."
-    footnote(figure, note, "The paper's numbers are not known.")
-    return context.plotted(figure, side)
+    numbers = "The paper's numbers are not known."
+    return context.plotted(figure, side, note, numbers, handles=bars)
 
 
 def _shares(table: pd.DataFrame, place: int, low: int, high: int) -> dict[str, float]:
@@ -114,14 +101,13 @@ def program_traces(context: Context) -> Product:
     found = _of_seed(_ends(context))
     first = next(iter(found.values()))
     ranges = _ranges(first)
-    colors = looks(list(found), context.palette)
-    figure = new_figure((18.0, 7.4))
-    grid = figure.subplots(1, len(ranges), squeeze=False).flat
+    colors = context.looks(found)
+    figure, grid = subplots((18.0, 7.4), 1, len(ranges), squeeze=False)
     side = []
     for axes, (low, high), (text, result) in zip(
-        grid, ranges, _programs(first, ranges), strict=True
+        grid.flat, ranges, _programs(first, ranges), strict=True
     ):
-        mark(axes, y=result, linewidth=0.9)
+        axes.axhline(result, **MARK | {"linewidth": 0.9})
         axes.set_title(f"{_digits(low, high)}, result {result}")
         names = [f"metric.trace.{low}-{high}.{step}" for step in range(len(text))]
         answers = {model: pd.Series(row[names]).to_numpy(float) for model, row in found.items()}
@@ -131,13 +117,13 @@ def program_traces(context: Context) -> Product:
             columns |= {"range": f"{low}-{high}", "step": range(len(text)), "result": result}
             side.append(pd.DataFrame(columns))
         _frame(axes, text, result, np.concatenate([*answers.values()]))
-    legend(figure, colors)
-    footnote(
+    return context.plotted(
         figure,
+        side,
         f"What models would answer after each word, from left to right; seed {SEED}.",
         "Dashed: what the program computes. Answers far off are cut off.",
+        handles=legend_handles(colors),
     )
-    return context.plotted(figure, pd.concat(side, ignore_index=True))
 
 
 def _frame(axes: Axes, text: list[str], result: int, answers: np.ndarray) -> None:
@@ -168,9 +154,8 @@ def word_traces(context: Context) -> Product:
 
     rows = _of_seed(selected_rows(context))
     rows = {model: row for model, row in rows.items() if "metric.trace.0.number" in row}
-    models = looks([series.name for series in context.series], context.palette)
-    figure = new_figure((21.0, 7.6))
-    panels = figure.subplots(1, 4, sharey=True)
+    models = context.looks(series.name for series in context.series)
+    figure, panels = subplots((21.0, 7.6), 1, 4, sharey=True)
     side = []
     for place, axes in enumerate(panels):
         for model, row in rows.items():
@@ -179,7 +164,7 @@ def word_traces(context: Context) -> Product:
             text = words_of(number, PAPER)
             answers = [traced[str(k + 1)] for k in range(len(text))]
             axes.plot(range(len(text)), answers, **models[model].style, markersize=4)
-            mark(axes, y=number)
+            axes.axhline(number, **MARK)
             axes.set(title=str(number), xticks=range(len(text)))
             axes.set_xticklabels(text, rotation=45, ha="right", rotation_mode="anchor")
             side += [
@@ -187,14 +172,14 @@ def word_traces(context: Context) -> Product:
                 for word, value in zip(text, answers, strict=True)
             ]
     panels[0].set_ylabel("Answer behind each word")
-    legend(figure, models, missing=models.keys() - rows.keys())
-    footnote(
+    return context.plotted(
         figure,
+        pd.DataFrame(side),
         f"The first {len(panels)} test numbers of seed {SEED}, which no model has seen; "
         "dashed: what is right behind the last word.",
         "Models are trained on their answer behind the last word alone.",
+        handles=legend_handles(models, missing=models.keys() - rows.keys()),
     )
-    return context.plotted(figure, pd.DataFrame(side))
 
 
 @kind("running counts")
@@ -207,8 +192,8 @@ def running_counts(context: Context, models: tuple[str, ...]) -> Product:
 
     tables = context.exported(("name", "step", "seed", "sequence.loss"))
     told = {m: found for m in models if (found := _told(tables.get(m))) is not None}
-    figure = new_figure((18.0, 13.0))
-    grid = figure.subplots(2, max(1, len(told)), squeeze=False, height_ratios=(1, 9), sharex="col")
+    shape = (2, max(1, len(told)))
+    figure, grid = subplots((18.0, 13.0), *shape, squeeze=False, height_ratios=(1, 9), sharex="col")
     with Image.open(DIGITS) as image:
         strip = np.hsplit(np.asarray(image), 10)
     places = zip(told.items(), grid[0], grid[1], strict=False)
@@ -222,17 +207,17 @@ def running_counts(context: Context, models: tuple[str, ...]) -> Product:
                 digit, cmap="gray_r", extent=box, aspect="auto", interpolation="antialiased"
             )
         _draw_counts(axes, counts, (labels == np.arange(10)[:, None]).cumsum(1))
-    footnote(
-        figure,
-        "What cells tell of ten images of the test after each of them: how often each digit was "
-        f"there. Orange: not the true count when rounded. Seed {SEED}, trained on every step.",
-    )
     side = pd.DataFrame(
         {"model": plain(model), "step": step + 1, "digit": digit, "count": counts[digit, step]}
         for model, (_, counts) in told.items()
         for digit, step in np.ndindex(*counts.shape)
     )
-    return context.plotted(figure, side)
+    return context.plotted(
+        figure,
+        side,
+        "What cells tell of ten images of the test after each of them: how often each digit was "
+        f"there. Orange: not the true count when rounded. Seed {SEED}, trained on every step.",
+    )
 
 
 def _told(table: pd.DataFrame | None) -> tuple[np.ndarray, np.ndarray] | None:
@@ -256,9 +241,8 @@ def _draw_counts(axes: Axes, counts: np.ndarray, truth: np.ndarray) -> None:
     """Draw a cell for each digit and step, darker for higher counts."""
     axes.imshow(np.clip(counts, 0, None), cmap="Blues", vmin=0, vmax=2 * truth.max(), aspect="auto")
     axes.grid(visible=False)
-    axes.set(xlim=(-0.5, 9.5), xticks=range(10), yticks=range(10), ylabel="Digit")
-    axes.set_xticklabels([str(step) for step in range(1, 11)])
-    axes.set_xlabel("Images seen")
+    axes.set(xlim=(-0.5, 9.5), yticks=range(10), xlabel="Images seen", ylabel="Digit")
+    axes.set_xticks(range(10), [str(step) for step in range(1, 11)])
     for digit, step in np.ndindex(*counts.shape):
         count, true = float(counts[digit, step]), int(truth[digit, step])
         right = np.isfinite(count) and round(count) == true
@@ -278,9 +262,8 @@ def arrivals(context: Context, marks: tuple[int, ...]) -> Product:
     marks: steps at which published results change.
     """
     tables = _ends(context)
-    models = looks(list(tables), context.palette)
-    figure = new_figure((18.0, 8.2))
-    grid = figure.subplots(1, 2)
+    models = context.looks(tables)
+    figure, grid = subplots((18.0, 8.2), 1, 2)
     side = pd.DataFrame(
         row | {"model": plain(model)} for model, table in tables.items() for row in _rewards(table)
     )
@@ -290,7 +273,7 @@ def arrivals(context: Context, marks: tuple[int, ...]) -> Product:
     for axes, (measure, title) in zip(grid, panels, strict=True):
         axes.axvspan(low - 0.5, high + 0.5, color="0.92", linewidth=0, zorder=0)
         for step in marks:
-            mark(axes, x=step)
+            axes.axvline(step, **MARK)
         for model, look in models.items():
             own = side.loc[(side["model"] == plain(model)) & (side["measure"] == measure)]
             own = own.sort_values("stimulus")
@@ -299,21 +282,20 @@ def arrivals(context: Context, marks: tuple[int, ...]) -> Product:
         # Intervals of three seeds may be many times as long as the axis.
         means = side.loc[side["measure"] == measure, "mean"]
         room = 0.06 * (means.max() - means.min())
+        axes.set(xlabel="Step asked for, T", ylabel=title)
         axes.set_ylim(means.min() - room, means.max() + room)
-        axes.set_xlabel("Step asked for, T")
-        axes.set_ylabel(title)
     ends = sorted(side["stimulus"])
     grid[1].plot((ends[0], ends[-1]), (ends[0], ends[-1]), color="0.35", linewidth=0.8)
-    legend(figure, models)
-    footnote(
+    return context.plotted(
         figure,
+        side,
         f"Mean of {max(map(len, tables.values()))} seeds with 95 % intervals by Student's t; "
         "arrivals of those that arrive.",
         f"Grey: the range of training. Dashed: T = {' and '.join(map(str, marks))}, up to which "
         "the notes call the baseline and the NAC good.",
         "Reward shape assumed.",
+        handles=legend_handles(models),
     )
-    return context.plotted(figure, side)
 
 
 def _rewards(table: pd.DataFrame) -> Iterator[dict[str, object]]:
@@ -337,9 +319,8 @@ def episodes(context: Context, stimulus: int) -> Product:
     """
     found = {model: _frames(row) for model, row in _of_seed(_ends(context)).items()}
     columns = stimulus + 5
-    figure = new_figure((21.0, 5.6))
+    figure, grid = subplots((21.0, 5.6), len(found), columns, squeeze=False)
     figure.get_layout_engine().set(w_pad=0.01, wspace=0)  # pyright: ignore
-    grid = figure.subplots(len(found), columns, squeeze=False)
     for row, (model, frames) in zip(grid, found.items(), strict=True):
         row[0].set_ylabel(model, rotation=0, ha="right", va="center", fontsize=SMALL, labelpad=4)
         _draw_episode(row, frames)
@@ -349,17 +330,17 @@ def episodes(context: Context, stimulus: int) -> Product:
             str(step), fontsize=SMALL, pad=2, weight="bold" if asked else "normal",
             color=_WRONG if asked else "black",
         )  # fmt: skip
-    footnote(
-        figure,
-        f"The player (grey) is told to step on the red square at step {stimulus}, beyond "
-        f"those of training; the most likely actions of seed {SEED}.",
-    )
     side = pd.DataFrame(
         {"model": plain(model), "step": step, "player": player, "target": target}
         for model, frames in found.items()
         for step, (player, target) in enumerate(frames)
     )
-    return context.plotted(figure, side)
+    return context.plotted(
+        figure,
+        side,
+        f"The player (grey) is told to step on the red square at step {stimulus}, beyond "
+        f"those of training; the most likely actions of seed {SEED}.",
+    )
 
 
 def _frames(row: pd.Series) -> list[tuple[int, int]]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,13 +15,10 @@ from stable_nalu.machine import CSV_FOLDER
 from stable_nalu.options.kinds import file_name, integer, interval
 from stable_nalu.script import ScriptParser, exit_code
 from stable_nalu.statistics.setups import Estimators, add_estimate_flags, add_threshold_flags
+from stable_nalu.statistics.table import write_frame
 
 if TYPE_CHECKING:
-    import numpy as np
     import pandas as pd
-
-    from .surfaces import Weights
-
 
 _PLOT = (
     "Draw figures and write tables of the papers from exported CSV files, or figures of your own."
@@ -187,43 +184,25 @@ def _check_weights(args: argparse.Namespace) -> None:
 
 def _show_weights(args: argparse.Namespace) -> None:
     _check_weights(args)
-    from .surfaces import Shares, Weights
+    from .style import drawing, save
+    from .surfaces import Weights, draw_weights, histogram_table, shares_text
 
     low, high = args.range or (-10, 10)
     part = Weights(tuple(args.init), args.draws, (low, high), args.bins, args.seed)
-    weights = part.weights()
+    weights, picture = part.weights(), args.figure_out
     try:
-        with _figure(args.figure_out, part, weights):
-            _write_table(args.csv_out, part, weights)
+        # Neither file is written if the other cannot be.
+        with atomic_path(picture) if picture else nullcontext() as temporary:
+            if temporary is not None:
+                with drawing():
+                    save(draw_weights(part, weights), temporary, picture.suffix[1:])
+            if args.csv_out is not None:
+                write_frame(args.csv_out, histogram_table(part, weights))
     except OSError as error:
-        raise UsageError(f"cannot write {args.figure_out}: {error.strerror}") from None
+        raise UsageError(f"cannot write {picture}: {error.strerror}") from None
     if str(args.csv_out) not in STREAMS:
         for start, w in weights.items():
-            sys.stdout.write(f"{start}: {len(w)} weights, {Shares.of(w)}\n")
-
-
-@contextmanager
-def _figure(path: Path | None, part: Weights, weights: Mapping[str, np.ndarray]) -> Iterator[None]:
-    """Write the drawing, if one is asked for, unless the block fails."""
-    if path is None:
-        yield
-        return
-    from .style import drawing, save_as
-    from .surfaces import draw_weights
-
-    with atomic_path(path) as temporary:
-        with drawing():
-            save_as(draw_weights(part, weights), temporary, path.suffix[1:])
-        yield
-
-
-def _write_table(path: Path | None, part: Weights, weights: Mapping[str, np.ndarray]) -> None:
-    if path is not None:
-        from stable_nalu.statistics.table import write_table
-
-        from .surfaces import HISTOGRAM_COLUMNS, histogram_rows
-
-        write_table(path, HISTOGRAM_COLUMNS, histogram_rows(part, weights))
+            sys.stdout.write(f"{start}: {len(w)} weights, {shares_text(w)}\n")
 
 
 SEEDS, INPUTS = 25, 10

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -16,11 +16,12 @@ from stable_nalu.statistics.table import numeric
 
 from .entry import INCH, Context, Product, kind, read_csv, two_digit_name, with_names
 from .panels import draw_series, offsets
-from .style import MISSING, NO_DATA, footnote, grouped_bars, legend, looks, new_figure, patch_legend
+from .style import MISSING, NO_DATA, footnote, grouped_bars, legend, legend_handles, subplots
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.collections import PolyCollection
+    from matplotlib.container import BarContainer
 
 LAST_ROWS = 10
 
@@ -64,9 +65,8 @@ def epoch_curves(context: Context, column: str, y_label: str) -> Product:
     summary = groups.agg(n="count", mean="mean", sd="std").reset_index()
     summary["se"] = summary["sd"] / summary["n"] ** 0.5
     summary = summary.sort_values(["model", "epoch"], kind="stable").reset_index(drop=True)
-    figure = new_figure((7 * INCH, 7 * INCH))
-    axes = figure.add_subplot()
-    shown = looks(labels, context.palette)
+    figure, axes = subplots((7 * INCH, 7 * INCH))
+    shown = context.looks(labels)
     texts = {}
     for label, look in shown.items():
         table = summary.loc[summary["model"] == label]
@@ -79,12 +79,10 @@ def epoch_curves(context: Context, column: str, y_label: str) -> Product:
         axes.fill_between(epochs, mean - error, mean + error, color=look.color, alpha=0.15, gid=gid)
         fewest, most = min(table["n"]), max(table["n"])
         texts[label] = f" (n = {most})" if fewest == most else f" (n = {fewest} to {most})"
-    axes.set_xlabel("Epoch")
+    axes.set(xlabel="Epoch", ylabel=y_label)
     axes.locator_params(axis="x", integer=True)
-    axes.set_ylabel(y_label)
-    legend(figure, shown, texts, missing)
-    footnote(figure, "Means over runs that have the epoch. Ribbons: standard errors.")
-    return context.plotted(figure, summary)
+    note = "Means over runs that have the epoch. Ribbons: standard errors."
+    return context.plotted(figure, summary, note, handles=legend_handles(shown, texts, missing))
 
 
 @kind("metrics")
@@ -113,9 +111,8 @@ def scatter(
         wanted = ", ".join(columns[0] for columns, _ in metrics[:2])
         raise UsageError(f"no file has a column for {y_label}, such as {wanted}")
     summary = mean_summary(chosen, ["model"], measures)
-    figure = new_figure((7 * INCH, 7 * INCH))
-    axes = figure.add_subplot()
-    shown = looks(list(dict.fromkeys(summary["metric.type"])), context.palette)
+    figure, axes = subplots((7 * INCH, 7 * INCH))
+    shown = context.looks(dict.fromkeys(summary["metric.type"]))
     places = np.arange(len(models))
     for (measure, look), offset in zip(shown.items(), offsets(len(shown)), strict=True):
         table = summary[summary["metric.type"] == measure].set_index("model").reindex(models)
@@ -125,15 +122,12 @@ def scatter(
     counts = dict(zip(summary["model"], summary["n"], strict=True))
     below = {m: NO_DATA.strip() if m in missing else f"n = {counts.get(m, 0)}" for m in models}
     axes.set_xticks(places, [f"{model}\n{text}" for model, text in below.items()])
-    axes.set_xlim(-0.5, len(models) - 0.5)
-    axes.set_ylabel(y_label)
-    axes.set_xlabel("Model")
+    axes.set(xlim=(-0.5, len(models) - 0.5), xlabel="Model", ylabel=y_label)
     if max(map(len, models)) * len(models) > 70:
         axes.tick_params(axis="x", labelrotation=20)
-    legend(figure, shown, lines=False)
     when = "at the last epoch" if best is None else f"at the best {best} of the last ten"
-    footnote(figure, f"Means over runs {when}. Bars: standard errors.")
-    return context.plotted(figure, summary)
+    note = f"Means over runs {when}. Bars: standard errors."
+    return context.plotted(figure, summary, note, handles=legend_handles(shown, lines=False))
 
 
 WIDE = (13.968 * 2, 5.7 * 2)
@@ -148,17 +142,14 @@ def violin(
     chosen = _chosen_rows(rows, best)
     models = [model for model in order if model in labels]
     values = {m: chosen.loc[chosen["model"] == m, column].dropna() for m in models}
-    figure = new_figure(WIDE)
-    axes = figure.add_subplot()
+    figure, axes = subplots(WIDE)
     for place, some in enumerate(values.values(), start=1):
         _draw_violin(axes, place, some.to_numpy())
     texts = [f"{model}\n(n = {len(some)})" for model, some in values.items()]
     axes.set_yticks(range(1, len(models) + 1), texts)
-    axes.set_ylim(0.4, len(models) + 0.6)
-    axes.set_xlabel(y_label)
-    axes.set_ylabel("Model")
-    footnote(figure, "Box: quartiles. Points: outliers.")
-    return context.plotted(figure, chosen.filter(["model", "name", "seed", "epoch", column]))
+    axes.set(ylim=(0.4, len(models) + 0.6), xlabel=y_label, ylabel="Model")
+    drawn = chosen.filter(["model", "name", "seed", "epoch", column])
+    return context.plotted(figure, drawn, "Box: quartiles. Points: outliers.")
 
 
 def _draw_violin(axes: Axes, place: int, some: np.ndarray) -> None:
@@ -191,19 +182,18 @@ def class_bars(context: Context) -> Product:
     found = context.tables(read)
     table = pd.concat([own for own in found.values() if own is not None], ignore_index=True)
     classes = sorted(table["digit"].unique())
-    shown = looks(list(found), context.palette)
-    figure = new_figure(WIDE)
+    shown = context.looks(found)
+    figure, panels = subplots(WIDE, 1, 2)
     of_model = {m: table[table["model"] == m].set_index("digit")["accuracy"] for m in found}
     heights = {model: (own.reindex(classes), None) for model, own in of_model.items()}
-    entries: Mapping[str, tuple[str, str]] = {}
-    for axes, limits in zip(figure.subplots(1, 2), ((0, 1), (0.96, 1.0)), strict=True):
-        entries = grouped_bars(axes, heights, shown, 0.6)
+    bars: list[BarContainer] = []
+    for axes, limits in zip(panels, ((0, 1), (0.96, 1.0)), strict=True):
+        bars = grouped_bars(axes, heights, shown, 0.6)
         axes.set_xticks(range(len(classes)), [str(c) for c in classes])
-        axes.set_ylim(*limits)
-        axes.set_xlabel("Digit")
-        axes.set_ylabel("Success rate")
-    absent = {label: NO_DATA for label, own in found.items() if own is None}
-    patch_legend(figure, {f"{m}{absent.get(m, '')}": entry for m, entry in entries.items()})
+        axes.set(ylim=limits, xlabel="Digit", ylabel="Success rate")
+    for bar, own in zip(bars, found.values(), strict=True):
+        bar.set_label(f"{bar.get_label()}{NO_DATA if own is None else ''}")
+    legend(figure, bars)
     footnote(figure, "One trained network per model: no intervals. Right: zoomed.")
     name = f"{context.stem.removesuffix('_class_accs')}_combined_class_accs"
     side = table.filter(["model", "digit", "accuracy"])
@@ -222,8 +212,7 @@ def matrix(context: Context) -> Product:
     if table.empty:
         raise UsageError(f"{path} has no rows")
     counts = counted(table)
-    figure = new_figure((15 * INCH, 10 * INCH))
-    axes = figure.add_subplot()
+    figure, axes = subplots((15 * INCH, 10 * INCH))
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     image = axes.imshow(shares, cmap="Blues", vmin=0, vmax=1, aspect="auto")
     for (row, column), count in np.ndenumerate(counts):
@@ -237,9 +226,8 @@ def matrix(context: Context) -> Product:
     axes.set_ylabel("True digit", fontsize=15)
     bar = figure.colorbar(image, ax=axes)
     bar.set_label("Share of the true digit", fontsize=13)
-    footnote(figure, f"n = {counts.sum()} digits: both of every pair.")
-    side = {f"{context.stem}_class_accs": accuracies(counts)}
-    return Product(context.stem, figure, side=side)
+    note = f"n = {counts.sum()} digits: both of every pair."
+    return context.plotted(figure, accuracies(counts), note, side="class_accs")
 
 
 def counted(table: pd.DataFrame) -> np.ndarray:

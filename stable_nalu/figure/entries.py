@@ -15,7 +15,7 @@ from stable_nalu.paper.experiment import STANDARD, Drawing, Experiment, Runs, Se
 from stable_nalu.paper.index import EXPERIMENTS, OTHER_KEYS, known
 from stable_nalu.papers import STUDIES
 from stable_nalu.statistics.judge import TEST
-from stable_nalu.statistics.table import write_table
+from stable_nalu.statistics.table import write_frame
 
 # Each of these modules adds its kinds.
 from . import answers, digits, error_curves, panels, surfaces, tables  # noqa: F401
@@ -167,11 +167,7 @@ def _over_epochs(files: Sequence[Path]) -> bool:
 
 
 def entry_of_files(
-    kind: str,
-    files: Sequence[Path],
-    labels: Sequence[str],
-    stem: str,
-    column: str | None = None,
+    kind: str, files: Sequence[Path], labels: Sequence[str], stem: str, column: str | None = None
 ) -> Drawing:
     """Return a figure of files that the user names; labels are the model names, or none."""
     if not isinstance(kind, str) or kind not in USER_KINDS:
@@ -251,7 +247,9 @@ def write(product: Product, output: Output) -> list[Path]:
     try:
         output.folder.mkdir(parents=True, exist_ok=True)
         if product.figure is not None:
-            written += save(product.figure, output.folder, product.stem, output.formats, output.dpi)
+            for form in output.formats:
+                path = output.folder / f"{product.stem}.{form}"
+                written.append(save(product.figure, path, form, output.dpi))
         if product.text is not None:
             path = output.folder / f"{product.stem}.tex"
             with atomic_text_file(path) as file:
@@ -269,9 +267,6 @@ def write(product: Product, output: Output) -> list[Path]:
 
 def write_numbered(path: Path, table: pd.DataFrame) -> None:
     """Write a table behind an unnamed column of row numbers, as the published files have."""
-    columns = ["", *map(str, table.columns)]
-    records = (
-        {"": str(number), **{str(name): value for name, value in row.items()}}
-        for number, row in enumerate(table.to_dict("records"), start=1)
-    )
-    write_table(path, columns, records)
+    numbered = table.rename(columns=str)
+    numbered.insert(0, "", [str(number) for number in range(1, len(table) + 1)])
+    write_frame(path, numbered)

@@ -23,11 +23,12 @@ from stable_nalu.statistics.setups import PUBLISHED, Estimators
 from stable_nalu.statistics.table import MODEL_CODE, parsed_names, read_table, require
 from stable_nalu.task import pairs, sequences
 
-from .style import Palette
+from .style import Look, Palette, footnote, legend, looks
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from matplotlib.container import BarContainer
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 
 _NUMBER = r"-?\d+\.?\d*"
@@ -62,6 +63,10 @@ class Source:
         """Remember that something is missing."""
         if text not in self.warnings:
             self.warnings.append(text)
+
+    def nothing(self) -> UsageError:
+        """Return the error of a figure without data, for the reasons that were remembered."""
+        return UsageError(f"nothing to draw: {'; '.join(self.warnings) or 'no run is left'}")
 
     def note(self, text: str) -> None:
         """Remember what was done."""
@@ -236,12 +241,30 @@ class Context:
             path = self.source.expect(one.files, (one.name,))
             found[one.name] = None if path is None else read(path, one)
         if all(table is None for table in found.values()):
-            raise UsageError(f"nothing to draw: {'; '.join(self.source.warnings)}")
+            raise self.source.nothing()
         return found
 
-    def plotted(self, figure: Figure, points: pd.DataFrame) -> Product:
-        """Return a drawing with the table of what is drawn."""
-        return Product(self.stem, figure, side={f"{self.stem}_plot_data": points})
+    def looks(self, labels: Iterable[str]) -> dict[str, Look]:
+        """Return the look of every series, in the colours that are asked for."""
+        return looks(list(labels), self.palette)
+
+    def plotted(
+        self,
+        figure: Figure,
+        points: pd.DataFrame | Sequence[pd.DataFrame],
+        *sentences: str,
+        handles: Sequence[Line2D | BarContainer] = (),
+        text: str | None = None,
+        side: str = "plot_data",
+    ) -> Product:
+        """Return a drawing with its legend and footnote, and the table of what is drawn.
+
+        points: the table, or parts of it. side: how the name of its file ends.
+        """
+        legend(figure, handles)
+        footnote(figure, *sentences)
+        table = points if isinstance(points, pd.DataFrame) else pd.concat(points, ignore_index=True)
+        return Product(self.stem, figure, text, {f"{self.stem}_{side}": table})
 
 
 Maker = Callable[..., Product]

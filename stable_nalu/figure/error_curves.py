@@ -19,31 +19,19 @@ from stable_nalu.statistics.judge import TEST
 from stable_nalu.statistics.names import operation_label
 from stable_nalu.statistics.table import groups, refuse_repeated
 
+from . import style
 from .entry import Context, Product, kind, last_rows
 from .panels import draw_series, offsets
-from .runs import SEQUENCE_VALIDATION, judgement_of, read_series, tested_lengths
-from .style import (
-    SMALL,
-    Look,
-    footnote,
-    legend,
-    legend_order,
-    looks,
-    mark,
-    new_figure,
-    operation_order,
-    range_order,
-    ribbon,
-    say_no_data,
-)
+from .runs import SEQUENCE_VALIDATION, judgement_of, logged, tested_lengths
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
 
 _FLOOR = 1e-32
 """What errors of 0 are drawn as."""
 
-_OURS, _THEIRS = Look("#0072B2", "", "-"), "#D55E00"
+_OURS, _THEIRS = style.Look("#0072B2", "", "-"), "#D55E00"
 """How our curves look, and the colour of published points, in drawings of one model."""
 
 
@@ -64,8 +52,8 @@ def _quartiles(table: pd.DataFrame, by: str, column: str) -> pd.DataFrame:
     return pd.DataFrame(found).rename_axis(by).reset_index()
 
 
-def _draw_quartiles(axes: Axes, curve: pd.DataFrame, by: str, look: Look) -> None:
-    ribbon(axes, curve, by, "median", look, markevery=max(1, len(curve) // 6))
+def _draw_quartiles(axes: Axes, curve: pd.DataFrame, by: str, look: style.Look) -> None:
+    style.ribbon(axes, curve, by, "median", look, markevery=max(1, len(curve) // 6))
 
 
 def _draw_epochs(
@@ -73,7 +61,7 @@ def _draw_epochs(
     curves: Titled,
     by: str,
     models: Mapping[str, pd.DataFrame],
-    shown: Mapping[str, Look],
+    shown: Mapping[str, style.Look],
 ) -> list[pd.DataFrame]:
     """Draw quartiles of each column against the epoch, in a panel of its own."""
     side = []
@@ -87,8 +75,10 @@ def _draw_epochs(
     return side
 
 
-def _with_counts(models: Mapping[str, pd.DataFrame]) -> dict[str, str]:
-    return {model: f" (n = {table['name'].nunique()})" for model, table in models.items()}
+def _with_counts(shown: dict[str, style.Look], models: dict[str, pd.DataFrame]) -> list[Line2D]:
+    """Return the entries of a legend, with the number of runs of each model."""
+    texts = {model: f" (n = {table['name'].nunique()})" for model, table in models.items()}
+    return style.legend_handles(shown, texts, shown.keys() - models.keys())
 
 
 @kind("curve")
@@ -99,32 +89,28 @@ def iterations(context: Context, column: str, y_label: str, runs: Runs) -> Produ
 
     runs: how runs are named, and what their thresholds are.
     """
-    columns = ["name", "step", column]
-    found = [read_series(one, runs, context.source, columns) for one in context.series]
-    tables = [logged[columns].merge(of, on="name") for logged, of in filter(None, found)]
-    if not tables:
-        raise UsageError(f"nothing to draw: {'; '.join(context.source.warnings)}")
-    rows = pd.concat(tables, ignore_index=True)
+    rows = logged(context, runs, ("name", "step", column))
     refuse_repeated(rows, ["model", "name", "step"])
     parts: dict[Any, pd.DataFrame] = dict(groups(rows, ["operation", runs.x]))
     places = [
         (operation, trained)
-        for operation in operation_order(map(str, rows["operation"]))
-        for trained in range_order(map(str, rows[runs.x]))
+        for operation in style.operation_order(map(str, rows["operation"]))
+        for trained in style.range_order(map(str, rows[runs.x]))
         if (operation, trained) in parts
     ]
     listed = list(dict.fromkeys(one.label for one in context.series if one.label))
-    shown = looks(listed or legend_order(map(str, rows["model"])), context.palette)
+    shown = context.looks(listed or style.legend_order(map(str, rows["model"])))
     across = min(3, len(places))
     down = -(-len(places) // across)
-    figure = new_figure((max(9.0, 6.5 * across), 6.0 * down + 2.0))
-    grid = figure.subplots(down, across, squeeze=False, sharey=True)
+    size = (max(9.0, 6.5 * across), 6.0 * down + 2.0)
+    figure, grid = style.subplots(size, down, across, squeeze=False, sharey=True)
     side = []
     for axes in list(grid.flat)[len(places) :]:
         axes.set_axis_off()
     for axes, (operation, trained) in zip(grid.flat, places, strict=False):
         table = parts[operation, trained]
-        axes.set_title(f"{operation_label(operation)} on {half_open(trained)}")
+        title = f"{operation_label(operation)} on {half_open(trained)}"
+        axes.set(title=title, xlabel="Iteration")
         for (model,), own in groups(table, ["model"]):
             curve = _draw_runs(axes, own, column, shown[model])
             place = {"model": model, "operation": operation, runs.x: trained}
@@ -132,26 +118,24 @@ def iterations(context: Context, column: str, y_label: str, runs: Runs) -> Produ
         if column == TEST:
             judgement = judgement_of(runs, context)
             for limit in set(judgement.limits(table.drop_duplicates("name"))):
-                mark(axes, y=limit.threshold)
-        axes.set_xlabel("Iteration")
-    first = grid[0][0]
+                axes.axhline(limit.threshold, **style.MARK)
     errors = rows[column].to_numpy(float)
     if (errors[np.isfinite(errors)] >= 0).all():
-        first.set_yscale("log")
+        grid[0][0].set_yscale("log")
     for beside in grid[:, 0]:
         beside.set_ylabel(y_label)
     each = {model: table for (model,), table in groups(rows, ["model"])}
-    legend(figure, shown, _with_counts(each), shown.keys() - each.keys())
-    footnote(
+    return context.plotted(
         figure,
+        side,
         "Thin: every run. Thick: the median; band: quartiles; a run that diverged counts as the "
         "largest error.",
         "Dashed: the threshold below which a run is solved." if column == TEST else "",
+        handles=_with_counts(shown, each),
     )
-    return context.plotted(figure, pd.concat(side, ignore_index=True))
 
 
-def _draw_runs(axes: Axes, table: pd.DataFrame, column: str, look: Look) -> pd.DataFrame:
+def _draw_runs(axes: Axes, table: pd.DataFrame, column: str, look: style.Look) -> pd.DataFrame:
     """Draw every run thin, and median and quartiles, which are returned, thick."""
     values = pd.Series(pd.to_numeric(table[column], errors="coerce")).fillna(np.inf)
     runs = table.assign(value=values).pivot(index="step", columns="name", values="value")
@@ -160,7 +144,7 @@ def _draw_runs(axes: Axes, table: pd.DataFrame, column: str, look: Look) -> pd.D
     drawn = runs.mask(runs == 0, _FLOOR).replace(np.inf, np.nan)
     axes.plot(drawn.index, drawn, color=look.color, alpha=0.2, linewidth=0.5, gid="run")
     seen = levels.mask(levels == 0, _FLOOR).replace(np.inf, np.nan).reset_index()
-    ribbon(axes, seen, "step", "median", look, markevery=max(1, len(seen) // 6))
+    style.ribbon(axes, seen, "step", "median", look, markevery=max(1, len(seen) // 6))
     return levels.assign(runs=runs.notna().sum(axis=1))
 
 
@@ -169,11 +153,10 @@ def learning(context: Context, curves: Titled, ends: Titled, ends_title: str) ->
     """Draw a panel of curves for each of some columns, and one of the last values of others."""
     columns = [column for column, _ in ends]
     found = context.present(("name", "step", *(column for column, _ in curves), *columns))
-    shown = looks([one.name for one in context.series], context.palette)
-    figure = new_figure((19.0, 8.0))
-    *panels, last = figure.subplots(
-        1, len(curves) + 1, sharey=True, width_ratios=[*[1.0] * len(curves), 0.9]
-    )
+    shown = context.looks(one.name for one in context.series)
+    widths = [*[1.0] * len(curves), 0.9]
+    figure, grid = style.subplots((19.0, 8.0), 1, len(widths), sharey=True, width_ratios=widths)
+    *panels, last = grid
     side = _draw_epochs(panels, curves, "step", found, shown)
     for (model, table), offset in zip(found.items(), offsets(len(found)), strict=True):
         ended = last_rows(table).assign(end=0)
@@ -182,16 +165,15 @@ def learning(context: Context, curves: Titled, ends: Titled, ends_title: str) ->
         x = np.arange(len(columns)) + offset
         draw_series(last, x, means, shown[model], model, line=False)
         side.append(points.assign(model=model, column=columns))
-    last.set(title=ends_title, xticks=range(len(columns)))
-    last.set_xticklabels([label for _, label in ends])
-    last.set_xlim(-0.5, len(columns) - 0.5)
-    legend(figure, shown, _with_counts(found), shown.keys() - found.keys())
-    footnote(
+    last.set(title=ends_title, xlim=(-0.5, len(columns) - 0.5))
+    last.set_xticks(range(len(columns)), [label for _, label in ends])
+    return context.plotted(
         figure,
+        side,
         "Medians over runs; ribbons and bars: quartiles.",
         "Right: test rows at the end of training, of the problems that have such outputs.",
+        handles=_with_counts(shown, found),
     )
-    return context.plotted(figure, pd.concat(side, ignore_index=True))
 
 
 @kind("error by length")
@@ -202,36 +184,31 @@ def lengths(context: Context, runs: Runs, reference: str, curves: Titled) -> Pro
 
     runs: how rows are named and chosen. reference: the model that errors by length are divided by.
     """
-    logged = ("name", "epoch", SEQUENCE_VALIDATION)
-    found = [read_series(one, runs, context.source, logged) for one in context.series]
-    read = [one[0].merge(one[1][["name", "model"]], on="name") for one in found if one]
-    if not read:
-        raise UsageError(f"nothing to draw: {'; '.join(context.source.warnings)}")
-    rows = pd.concat(read, ignore_index=True)
+    rows = logged(context, runs, ("name", "epoch", SEQUENCE_VALIDATION))
     of_model = {str(model): table for model, table in rows.groupby("model", sort=False)}
     wanted = (*(one.label for one in context.series if one.label), *runs.models)
     models = {model: of_model[model] for model in wanted if model in of_model}
-    shown = looks(list(models), context.palette)
-    figure = new_figure((19.0, 8.0))
-    *panels, last = figure.subplots(1, len(curves) + 1)
+    shown = context.looks(models)
+    figure, grid = style.subplots((19.0, 8.0), 1, len(curves) + 1)
+    *panels, last = grid
     side = _draw_epochs(panels, curves, "epoch", models, shown)
     for axes in panels:
         axes.xaxis.get_major_locator().set_params(integer=True)
     side += _draw_lengths(last, models, shown, reference)
-    legend(figure, shown, _with_counts(models))
-    footnote(
+    return context.plotted(
         figure,
+        side,
         "Medians over runs; ribbons: quartiles.",
         f"Right: at the last epoch, divided by the median error of the {reference}.",
+        handles=_with_counts(shown, models),
     )
-    return context.plotted(figure, pd.concat(side, ignore_index=True))
 
 
 def _draw_lengths(
-    axes: Axes, models: Mapping[str, pd.DataFrame], shown: Mapping[str, Look], reference: str
+    axes: Axes, models: Mapping[str, pd.DataFrame], shown: Mapping[str, style.Look], reference: str
 ) -> list[pd.DataFrame]:
     """Draw the last errors of every model at every length."""
-    axes.set(title="By length", xlabel="Digits of a sequence", yscale="log")
+    axes.set(title="By length", yscale="log", xlabel="Digits of a sequence")
     axes.set_ylabel("Error relative to the reference")
     if reference not in models:
         raise UsageError(f"no runs of the {reference}, which errors are divided by")
@@ -269,31 +246,29 @@ def counting_lengths(context: Context) -> Product:
     )
     titles = {"last": "Trained on the last step", "all": "Trained on every step"}
     losses = [loss for loss in titles if loss in set(side["loss"])]
-    shown = looks([one.name for one in context.series], context.palette)
-    figure = new_figure((18.0, 9.0))
-    grid = figure.subplots(1, len(losses), sharey=True, squeeze=False)[0]
+    shown = context.looks(one.name for one in context.series)
+    figure, ((*grid,),) = style.subplots((18.0, 9.0), 1, len(losses), sharey=True, squeeze=False)
     trained = next(iter(tables.values()))["interpolation.length"].iloc[0]
     for axes, loss in zip(grid, losses, strict=True):
-        mark(axes, x=trained)
+        axes.axvline(trained, **style.MARK)
         for model, look in shown.items():
             of_model = (side["loss"] == loss) & (side["model"] == plain(model))
             own = side.loc[of_model & np.isfinite(side["median"])].sort_values("length")
             # A range that overflows would leave no room for the rest.
             upper = own["highest"].where(np.isfinite(own["highest"]), own["median"])
             own = own.assign(lower=own["lowest"], upper=upper)
-            ribbon(axes, own, "length", "median", look, alpha=0.13)
-        axes.set(xscale="log", yscale="log", title=titles[loss])
-        axes.set_xlabel("Digits in a sequence")
+            style.ribbon(axes, own, "length", "median", look, alpha=0.13)
+        axes.set(xscale="log", yscale="log", title=titles[loss], xlabel="Digits in a sequence")
     grid[0].set_ylabel("Mean absolute error")
     # Cells that explode would leave no room for the others: no more than 20 for each digit.
     grid[0].set_ylim(top=min(grid[0].get_ylim()[1], 20 * side["length"].max()))
-    legend(figure, shown, missing=shown.keys() - tables.keys())
-    footnote(
+    return context.plotted(
         figure,
+        side,
         f"Median and range of {max(side['runs'])} seeds; lines end, or leave the axes, where the "
         "median overflows or nearly does. Dashed: the length of training.",
+        handles=style.legend_handles(shown, missing=shown.keys() - tables.keys()),
     )
-    return context.plotted(figure, side)
 
 
 def _over_length(table: pd.DataFrame) -> Iterator[dict[str, object]]:
@@ -322,8 +297,7 @@ def losses(context: Context, experiment: str, column: str, half_sum: str, below:
     size = int(rows["train.size"].iloc[0])
     levels = curves.ffill().quantile((0.25, 0.5, 0.75), axis=1).T
     known = [one for one in published_measures(experiment) if one.number is not None]
-    figure = new_figure((14.0, 8.5))
-    axes = figure.add_subplot()
+    figure, axes = style.subplots((14.0, 8.5))
     axes.plot(curves.index, curves, color=_OURS.color, alpha=0.18, linewidth=0.5)
     for level, width in zip(levels, (1.2, 2.4, 1.2), strict=True):
         axes.plot(levels.index, levels[level], color=_OURS.color, linewidth=width)
@@ -334,16 +308,16 @@ def losses(context: Context, experiment: str, column: str, half_sum: str, below:
     axes.set(yscale="log", xlabel="Iteration", ylabel="Mean squared error")
     axes.xaxis.set_major_formatter("{x:,.0f}")
     seeds = curves.shape[1]
-    footnote(
+    side = levels.set_axis([f"quartile.{level:g}" for level in levels], axis=1)
+    side.insert(0, "runs", curves.notna().sum(axis=1))
+    return context.plotted(
         figure,
+        side.reset_index(),
         f"{seeds} seeds (thin) on {size:,} rows, median and quartiles (thick).",
         f"Dashed: a loss of {below:g}, half the sum over all rows; {arrived} of {seeds} seeds end "
         "below it.",
         f"Rings: the one run shown, on 10,000 rows, {known[0].standing}." if known else "",
     )
-    side = levels.set_axis([f"quartile.{level:g}" for level in levels], axis=1)
-    side.insert(0, "runs", curves.notna().sum(axis=1))
-    return context.plotted(figure, side.reset_index())
 
 
 def _ring(axes: Axes, points: Sequence[tuple[float, float | None]], **options: Any) -> None:
@@ -367,23 +341,23 @@ def extrapolations(
     known = published_measures(experiment)
     across = min(COLUMNS, len(tables))
     rows = -(-len(tables) // across)
-    figure = new_figure((18.0, 11.5 if rows > 1 else 7.0))
-    grid = figure.subplots(rows, across, sharex=True, sharey=True, squeeze=False)
+    size = (18.0, 11.5 if rows > 1 else 7.0)
+    figure, grid = style.subplots(size, rows, across, sharex=True, sharey=True, squeeze=False)
     side, ranges = [], set()
     for axes, (model, table) in zip(grid.flat, tables.items(), strict=False):
         axes.set_title(model, pad=3)
         if table is None:
-            say_no_data(axes)
+            style.say_no_data(axes)
             continue
         if "train.range" in table:
             low, high = map(float, str(table["train.range"].iloc[0]).split())
             axes.axvspan(low, high, color="0.92", linewidth=0, zorder=0)
             ranges.add(f"[{low:g}, {high:g}]")
         curve = _error_curve(table)
-        ribbon(axes, curve, "x", "mean", _OURS, alpha=0.25)
+        style.ribbon(axes, curve, "x", "mean", _OURS, alpha=0.25)
         axes.text(
             0.5, 0.93, f"{curve['mean'].iloc[-1]:.2g}", transform=axes.transAxes, ha="center",
-            va="top", fontsize=SMALL, color=_OURS.color,
+            va="top", fontsize=style.SMALL, color=_OURS.color,
             bbox={"facecolor": "1", "edgecolor": "none", "pad": 1},
         )  # fmt: skip
         points = [
@@ -405,14 +379,14 @@ def extrapolations(
         beside.set_ylabel("Absolute error")
     curves = pd.concat(side, ignore_index=True)
     by_shape = "its colours repeat, so that three pairs of its lines were told apart by their"
-    footnote(
+    return context.plotted(
         figure,
+        curves,
         f"Mean (line) and quartiles (band) of {max(curves['runs'])} models each; "
         "means of those whose error is finite. Number: the mean at the right end.",
         f"Grey: the range of training, {' or '.join(sorted(ranges))}." if ranges else "",
         f"Rings: the paper, {known[0].standing}; {by_shape} shape." if known else "",
     )
-    return context.plotted(figure, curves)
 
 
 def _error_curve(table: pd.DataFrame) -> pd.DataFrame:

@@ -17,34 +17,9 @@ from stable_nalu.statistics.intervals import wilson
 from stable_nalu.statistics.means import MARGIN
 from stable_nalu.statistics.summary import MEASURES, long_form, mean_summary
 
+from . import style
 from .entry import Context, Product, kind, last_rows
-from .runs import (
-    BEST_STEP,
-    Reduced,
-    estimate,
-    points,
-    reduce_series,
-    reduced_and_estimated,
-    x_values,
-)
-from .style import (
-    GAP,
-    LEFT,
-    MISSING,
-    RIGHT,
-    SMALL,
-    Look,
-    Palette,
-    counts,
-    footnote,
-    framed,
-    legend,
-    legend_handles,
-    legend_order,
-    looks,
-    new_figure,
-    say_no_data,
-)
+from .runs import BEST_STEP, estimate, in_order, points, reduce_series, reduced_and_estimated
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -109,18 +84,18 @@ class Panels:
 def panels(context: Context, **options: Any) -> Product:
     """Draw success rate, solved at and sparsity error; options are those of `Panels`."""
     part = Panels(**options)
-    reduced, summary = reduced_and_estimated(part.runs, part.grouping, context)
-    figure = draw(part, reduced, summary, context.palette)
-    return Product(context.stem, figure, side=_side_tables(part, context.stem, reduced, summary))
+    runs, models, summary = reduced_and_estimated(part.runs, part.grouping, context)
+    figure = draw(part, runs, models, summary, context.palette)
+    return Product(context.stem, figure, side=_side_tables(part, context.stem, runs, summary))
 
 
 def _side_tables(
-    part: Panels, stem: str, reduced: Reduced, summary: pd.DataFrame
+    part: Panels, stem: str, runs: pd.DataFrame, summary: pd.DataFrame
 ) -> dict[str, pd.DataFrame]:
     """Return the tables that the published scripts write beside the figure."""
     x = part.runs.x
     plotted = long_form(summary, part.grouping).rename(columns={x: "parameter"})
-    runs = reduced.runs.rename(columns={x: "parameter"})
+    runs = runs.rename(columns={x: "parameter"})
     failures = runs.loc[~runs["solved"], ["name", "parameter", "seed"]]
     tables = {
         f"{stem}_plot_data": plotted,
@@ -145,78 +120,48 @@ def _stats(runs: pd.DataFrame) -> pd.DataFrame:
     return mean_summary(solved, ["model", "parameter"], _STATS)
 
 
-@dataclass(frozen=True)
-class _Plotted:
-    """What all panels of a figure share: the values of x, a table of points of each series."""
-
-    part: Panels
-    values: list
-    series: Mapping[str, pd.DataFrame]
-    looks: Mapping[str, Look]
-
-    def positions(self, index: int = 0, number: int = 1) -> np.ndarray:
-        """Return the x coordinates of one of some series at all values."""
-        if self.part.style == "line":
-            try:
-                return np.asarray(self.values, dtype=float)
-            except ValueError as error:
-                problem = f"{self.part.runs.x} has no place on an axis of numbers: {error}"
-                remedy = "draw it as another kind, such as distribution"
-                raise UsageError(f"{problem}; {remedy}") from None
-        places = np.arange(len(self.values), dtype=float)
-        return places + offsets(number)[index] if self.part.style == "dodge" else places
-
-    def points(self, label: str, measure: str) -> pd.DataFrame:
-        """Return the points of a series at all values, missing where it has none."""
-        table, x = self.series[label], self.part.runs.x
-        if table.empty:
-            columns = ["mean", "lower", "upper", "count"]
-            return pd.DataFrame(np.nan, index=self.values, columns=columns)
-        found = points(table, measure).set_axis(pd.Index(table[x]))
-        again = found.index[found.index.duplicated()].tolist()
-        if again:
-            problem = f"runs of several operations are there at {x} {again[0]}"
-            raise UsageError(f"{problem}; draw each operation from a file of its own, with a label")
-        return found.reindex(self.values)
-
-    def too_close(self, panels: int) -> bool:
-        """Say whether series would lie on each other if the panels stood beside each other."""
-        each = (self.part.size[0] - LEFT - RIGHT - GAP * (panels - 1)) / panels
-        number = max(len(self.values) * len(self.series), 1)
-        return panels > 1 and _SPREAD * each / number < _CLOSEST
-
-
 def draw(
-    part: Panels, reduced: Reduced, summary: pd.DataFrame, palette: Palette = "safe"
+    part: Panels,
+    runs: pd.DataFrame,
+    models: Sequence[str],
+    summary: pd.DataFrame,
+    palette: style.Palette = "safe",
 ) -> Figure:
-    """Draw the whole figure."""
-    series = _split(part, reduced, summary)
-    shown = looks(list(series), palette)
-    plotted = _Plotted(part, x_values(reduced, part.runs), series, shown)
+    """Draw the whole figure: runs, the models of its legend, and the summary of the runs."""
+    values = in_order([*part.runs.expected, *runs[part.runs.x].dropna()], part.runs.x)
+    series, dodged = _split(part, models, summary), part.style == "dodge"
+    shown = style.looks(list(series), palette)
     measures: Sequence[str] = MEASURES[:1] if part.alone else MEASURES
-    runs, texts = _run_texts(series)
+    counted, texts = _run_texts(series)
     absent = [label for label, table in series.items() if table.empty]
-    handles = legend_handles(shown, texts, absent, lines=part.style != "dodge")
-    stacked = part.style == "dodge" and plotted.too_close(len(measures))
-    slanted = part.style == "dodge" and not stacked
-    longest = max((len(tick_text(value)) for value in plotted.values), default=1)
+    handles = style.legend_handles(shown, texts, absent, lines=not dodged)
+    each = style.panel_width(part.size[0], len(measures)) / max(len(values) * len(series), 1)
+    stacked = dodged and len(measures) > 1 and _SPREAD * each < _CLOSEST
+    slanted = dodged and not stacked
+    longest = max((len(tick_text(value)) for value in values), default=1)
     ticks = 0.25 + 0.085 * longest if slanted else 0.4
-    note = f"{runs}{_EXPLAINED}"
-    frame = framed(part.size, len(measures), ticks, handles, note, stacked=stacked)
-    for measure, (axes, below) in zip(measures, frame.panels, strict=True):
+    note = f"{counted}{_EXPLAINED}"
+    figure, frames = style.framed(part.size, len(measures), ticks, handles, note, stacked=stacked)
+    for measure, (axes, below) in zip(measures, frames, strict=True):
         below.set_xlabel(part.x_label)
-        _draw_x_axis(axes, below, plotted, slanted=slanted)
-        _draw_measure(axes, measure, plotted)
-        _draw_counts(below, measure, plotted)
+        x = _draw_x_axis(part, axes, below, values, slanted=slanted)
+        found = {label: _at(part, values, table, measure) for label, table in series.items()}
+        _draw_measure(axes, measure, x, found, shown, dodged=dodged, absent=absent)
+        if not any(table["mean"].notna().any() for table in found.values()):
+            solved = bool((summary["n"] > summary["failed"]).any())
+            told = "not defined" if solved else "no run solved"
+            axes.text(0.5, 0.5, told, transform=axes.transAxes, ha="center", color="0.35")
+        written = {label: table["written"].to_numpy(float) for label, table in found.items()}
+        style.counts(below, x, written, shown, "failed" if measure == MEASURES[0] else "solved")
         axes.set_title(_TITLES[measure])
-    return frame.figure
+    return figure
 
 
-def _split(part: Panels, reduced: Reduced, summary: pd.DataFrame) -> dict[str, pd.DataFrame]:
+def _split(part: Panels, models: Sequence[str], summary: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Return series in the order of the legend; a model without runs has an empty one."""
     extra = part.runs.extra
     series = {}
-    for model in reduced.models:
+    for model in models:
         of_model = summary.loc[summary["model"] == model]
         if extra is None or of_model.empty:
             series[model] = of_model
@@ -224,6 +169,20 @@ def _split(part: Panels, reduced: Reduced, summary: pd.DataFrame) -> dict[str, p
         for value, rows in of_model.groupby(extra):
             series[f"{model}, {value}"] = rows
     return series
+
+
+def _at(part: Panels, values: list, table: pd.DataFrame, measure: str) -> pd.DataFrame:
+    """Return the points of a series at all values of x, missing where it has none."""
+    found = points(table, measure).set_axis(pd.Index(table[part.runs.x]))
+    again = found.index[found.index.duplicated()].tolist()
+    if again:
+        problem = f"runs of several operations are there at {part.runs.x} {again[0]}"
+        raise UsageError(f"{problem}; draw each operation from a file of its own, with a label")
+    if measure == "sparse.error":
+        # The papers' fit cuts errors of exactly 0 to its margin.
+        ends = found[["mean", "lower", "upper"]]
+        found = found.assign(**ends.mask(ends <= MARGIN, 0.0))
+    return found.reindex(values)
 
 
 def _run_texts(series: Mapping[str, pd.DataFrame]) -> tuple[str, dict[str, str]]:
@@ -244,35 +203,31 @@ def offsets(number: int) -> np.ndarray:
     return (np.arange(number) - (number - 1) / 2) * step
 
 
-def _draw_measure(axes: Axes, measure: str, plotted: _Plotted) -> None:
+def _draw_measure(
+    axes: Axes,
+    measure: str,
+    x: np.ndarray,
+    found: Mapping[str, pd.DataFrame],
+    shown: Mapping[str, style.Look],
+    *,
+    dodged: bool,
+    absent: Sequence[str],
+) -> None:
     """Draw one panel."""
-    series, lines = plotted.series, plotted.part.style != "dodge"
-    any_point = False
-    for index, (label, table) in enumerate(series.items()):
-        x = plotted.positions(index, len(series))
-        found = plotted.points(label, measure)
-        if measure == "sparse.error":
-            # The papers' fit cuts errors of exactly 0 to its margin.
-            found = found.mask(found <= MARGIN, 0.0)
-        any_point |= bool(found["mean"].notna().any())
-        draw_series(axes, x, found, plotted.looks[label], label, line=lines)
-        if measure == "success.rate" and not table.empty:
-            gone = x[found["count"].isna().to_numpy()]
+    for (label, table), offset in zip(found.items(), offsets(len(found)), strict=True):
+        places = x + offset if dodged else x
+        draw_series(axes, places, table, shown[label], label, line=not dodged)
+        if measure == "success.rate" and label not in absent:
+            gone = places[table["count"].isna().to_numpy()]
             axes.plot(
-                gone, np.zeros(len(gone)), linestyle="none", marker="x", color=MISSING,
+                gone, np.zeros(len(gone)), linestyle="none", marker="x", color=style.MISSING,
                 clip_on=False, gid="missing", zorder=4,
             )  # fmt: skip
     _draw_y_axis(axes, measure)
-    if not any_point:
-        solved = any(
-            (table["n"] > table["failed"]).any() for table in series.values() if len(table)
-        )
-        told = "not defined" if solved else "no run solved"
-        axes.text(0.5, 0.5, told, transform=axes.transAxes, ha="center", color="0.35")
 
 
 def draw_series(
-    axes: Axes, x: np.ndarray, found: pd.DataFrame, look: Look, label: str, *, line: bool
+    axes: Axes, x: np.ndarray, found: pd.DataFrame, look: style.Look, label: str, *, line: bool
 ) -> None:
     """Draw means with their intervals; a mean without interval is hollow."""
     mean, lower, upper = (found[c].to_numpy(dtype=float) for c in ("mean", "lower", "upper"))
@@ -314,25 +269,17 @@ def _draw_y_axis(axes: Axes, measure: str) -> None:
         axes.ticklabel_format(axis="y", style="sci", scilimits=(-2, 3), useMathText=True)
 
 
-def _draw_counts(axes: Axes, measure: str, plotted: _Plotted) -> None:
-    """Write failed runs below the success rates, solved ones below the other means."""
-    rows = {}
-    for label, table in plotted.series.items():
-        found = plotted.points(label, measure)["count"]
-        if measure == "success.rate" and not table.empty:
-            x = pd.Index(table[plotted.part.runs.x])
-            failed = pd.Series(table["failed"].to_numpy(), index=x)
-            found = failed.loc[~failed.index.duplicated()].reindex(plotted.values)
-        rows[label] = (plotted.positions(), found.to_numpy(dtype=float))
-    title = "failed" if measure == "success.rate" else "solved"
-    counts(axes, rows, plotted.looks, title)
-
-
-def _draw_x_axis(axes: Axes, below: Axes, plotted: _Plotted, *, slanted: bool) -> None:
-    """Write ticks below the counts, also where no series has a mean."""
-    part, values = plotted.part, plotted.values
+def _draw_x_axis(
+    part: Panels, axes: Axes, below: Axes, values: list, *, slanted: bool
+) -> np.ndarray:
+    """Write ticks below the counts, also where no series has a mean; return where values are."""
+    x = np.arange(len(values), dtype=float)
     if part.style == "line":
-        x = plotted.positions()
+        try:
+            x = np.asarray(values, dtype=float)
+        except ValueError as error:
+            problem = f"{part.runs.x} has no place on an axis of numbers: {error}"
+            raise UsageError(f"{problem}; draw it as another kind, such as distribution") from None
         ends = [(end, 0.0) for end in (x.min(), x.max())] if len(x) else []
         axes.update_datalim(ends, updatey=False)
         wide = not part.breaks and len(x) > 1 and x.min() > 0 and x.max() >= _WIDE * x.min()
@@ -342,16 +289,15 @@ def _draw_x_axis(axes: Axes, below: Axes, plotted: _Plotted, *, slanted: bool) -
         ticks = part.breaks or values[:: max(1, -(-len(values) // _MOST_TICKS))]
         axes.set_xticks(ticks, [tick_text(value) for value in ticks])
     else:
-        texts = [
-            tick_text(value) if not part.breaks or value in part.breaks else "" for value in values
-        ]
-        axes.set_xticks(np.arange(len(values)), texts)
+        printed = part.breaks or values
+        axes.set_xticks(x, [tick_text(value) if value in printed else "" for value in values])
         axes.set_xlim(-0.5, len(values) - 0.5)
     axes.tick_params(axis="x", labelbottom=False, length=0)
     below.tick_params(axis="x", labelbottom=True)
     if slanted:
         for text in below.get_xticklabels():
             text.set(rotation=45, ha="right", va="center", rotation_mode="anchor")
+    return x
 
 
 def tick_text(value: object) -> str:
@@ -368,17 +314,16 @@ def successes(
         context.shared[swept] = _estimated(context, swept)
     found, models = context.shared[swept]
     width, height = standard(height)
-    figure = new_figure((width, height + 0.6))
-    shown = looks(legend_order(models), context.palette)
+    figure = style.new_figure((width, height + 0.6))
+    shown = context.looks(style.legend_order(models))
     drawn = set()
     for place, (title, _, runs) in enumerate(swept):
         axes = figure.add_subplot(math.ceil(len(swept) / columns), columns, place + 1)
-        axes.set_title(title)
-        axes.set_ylim(-0.08, 1.1)
+        axes.set(title=title, ylim=(-0.08, 1.1))
         if place % columns == 0:
             axes.set_ylabel("Success rate")
         if title not in found:
-            say_no_data(axes, "0.35")
+            style.say_no_data(axes, "0.35")
             continue
         for index, (model, look) in enumerate(shown.items()):
             own = found[title].loc[found[title]["model"] == model].sort_values(runs.x)
@@ -387,8 +332,8 @@ def successes(
                 _draw_rates(axes, own, runs.x, look, model, above=index == 0)
         largest = float(np.max(found[title][runs.x]))
         axes.set_xlim(-0.04 * largest, 1.06 * largest)
-    legend(figure, shown, missing=shown.keys() - drawn)
-    footnote(figure, "Bars: 95 % intervals. Beside the points: runs that failed, of n.")
+    style.legend(figure, style.legend_handles(shown, missing=shown.keys() - drawn))
+    style.footnote(figure, "Bars: 95 % intervals. Beside the points: runs that failed, of n.")
     side = {
         f"{context.stem}_{title.lower().replace(' ', '_')}_plot_data": summary
         for title, summary in found.items()
@@ -403,15 +348,14 @@ def _estimated(
     found, models = {}, []
     for title, file, runs in swept:
         if context.source.expect((file,), (title,)) is not None:
-            reduced = reduce_series((Series((file,)),), runs, context)
-            by = ["model", "operation", runs.x]
-            found[title] = estimate(reduced.runs, by, context.estimators)
-            models += reduced.models
+            table, own = reduce_series((Series((file,)),), runs, context)
+            found[title] = estimate(table, ["model", "operation", runs.x], context.estimators)
+            models += own
     return found, models
 
 
 def _draw_rates(
-    axes: Axes, table: pd.DataFrame, x: str, look: Look, model: str, *, above: bool
+    axes: Axes, table: pd.DataFrame, x: str, look: style.Look, model: str, *, above: bool
 ) -> None:
     """Draw the success rates of a model, with the runs that failed above or below them."""
     places = table[x].to_numpy(dtype=float)
@@ -420,7 +364,7 @@ def _draw_rates(
     for at, mean, text in zip(places, table["success.rate.mean"], texts, strict=True):
         axes.annotate(
             text, (at, mean), xytext=(2, 4 if above else -9), textcoords="offset points",
-            fontsize=SMALL, color=look.color,
+            fontsize=style.SMALL, color=look.color,
         )  # fmt: skip
 
 
@@ -456,9 +400,8 @@ def shares(
     )
     labels = list(dict.fromkeys(found["model"]))
     values = sorted(set(found[parameter]))
-    shown = looks(labels, context.palette)
-    figure = new_figure((14.0, 8.5))
-    axes = figure.add_subplot()
+    shown = context.looks(labels)
+    figure, axes = style.subplots((14.0, 8.5))
     for place, label in enumerate(labels):
         own = found.loc[found["model"] == label]
         x = np.array([values.index(value) for value in own[parameter]], float)
@@ -467,15 +410,15 @@ def shares(
     axes.set_xticks(range(len(values)), [f"{value:g}" for value in values])
     axes.set(xlabel=x_label, ylabel="Solved runs", ylim=(-0.04, 1.04))
     axes.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
-    legend(figure, shown)
     runs = sorted({runs for _, rows in counted for *_, runs in rows})
-    footnote(
+    return context.plotted(
         figure,
+        found,
         f"n = {' to '.join(map(str, dict.fromkeys((runs[0], runs[-1]))))} runs per point, with "
         "95 % intervals; points of one value side by side.",
         *(f"{label}: counted elsewhere, on targets of its own." for label, _ in published),
+        handles=style.legend_handles(shown),
     )
-    return context.plotted(figure, found)
 
 
 def _counted(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,7 @@ from stable_nalu.statistics.judge import (
 )
 from stable_nalu.statistics.names import expand_name
 from stable_nalu.statistics.setups import Estimators, Judgement
-from stable_nalu.statistics.summary import MEASURES, summarize
+from stable_nalu.statistics.summary import summarize
 from stable_nalu.statistics.table import groups, numeric, parsed_names
 from stable_nalu.statistics.thresholds import from_reference
 
@@ -41,27 +41,14 @@ SEQUENCES_LOGGED = ("name", "step", SEQUENCE_VALIDATION, SPARSITY)
 _TEST_OF_SEQUENCES = re.compile(r"metric\.test\.extrapolation\.(\d+)\.mse")
 
 
-@dataclass(frozen=True)
-class Reduced:
-    """One row per run.
-
-    models: the models of the legend, in its order, missing ones included.
-    missing: the models without a run.
-    """
-
-    runs: pd.DataFrame
-    models: tuple[str, ...]
-    missing: tuple[str, ...]
-
-
 def reduced_and_estimated(
     spec: Runs, by: list[str], context: Context
-) -> tuple[Reduced, pd.DataFrame]:
-    """Return the runs of a figure and their summary, made once for parts that show the same."""
+) -> tuple[pd.DataFrame, tuple[str, ...], pd.DataFrame]:
+    """Return runs, models and a summary of a figure, made once for parts that show the same."""
     key = (spec, tuple(by))
     if key not in context.shared:
-        reduced = reduce_series(context.series, spec, context)
-        context.shared[key] = (reduced, estimate(reduced.runs, by, context.estimators))
+        runs, models = reduce_series(context.series, spec, context)
+        context.shared[key] = (runs, models, estimate(runs, by, context.estimators))
     return context.shared[key]
 
 
@@ -78,27 +65,23 @@ def estimate(runs: pd.DataFrame, by: list[str], estimators: Estimators) -> pd.Da
 
 
 def points(summary: pd.DataFrame, measure: str) -> pd.DataFrame:
-    """Return the columns mean, lower, upper and count of one measure."""
-    if measure not in MEASURES:
-        raise ValueError(measure)
+    """Return mean, interval and number of runs of one measure, and the number that is written.
+
+    It is that of the runs that failed for a success rate, of those that solved the task for others.
+    """
+    of_all = measure == "success.rate"
     solved = summary["n"] - summary["failed"]
-    return pd.DataFrame(
-        {
-            "mean": summary[f"{measure}.mean"],
-            "lower": summary[f"{measure}.lower"],
-            "upper": summary[f"{measure}.upper"],
-            "count": summary["n"] if measure == "success.rate" else solved,
-        }
-    )
+    found = {end: summary[f"{measure}.{end}"] for end in ("mean", "lower", "upper")}
+    found["count"] = summary["n"] if of_all else solved
+    return pd.DataFrame(found | {"written": summary["failed"] if of_all else solved})
 
 
 def reduce_series(
-    series: Sequence[Series],
-    spec: Runs,
-    context: Context,
-    also: Sequence[str] = (),
-) -> Reduced:
-    """Read, choose, name and judge the runs of a figure.
+    series: Sequence[Series], spec: Runs, context: Context, also: Sequence[str] = ()
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Return one row per judged run of a figure, and its models in the order of the legend.
+
+    Models without a run are among them.
 
     also: columns whose values at the row that a run is judged at are wanted.
     """
@@ -131,7 +114,7 @@ def reduce_series(
         ]
     tables = [table for table in tables if not table.empty]
     if not tables:
-        raise UsageError(f"nothing to draw: {'; '.join(source.warnings) or 'no run is left'}")
+        raise source.nothing()
     runs = pd.concat(tables, ignore_index=True)
     if "name" in runs:
         own = dict.fromkeys(("model", "name", "operation", spec.x, spec.extra))
@@ -140,7 +123,7 @@ def reduce_series(
             problem = f"run {twice['name'].iloc[0]} is there twice"
             raise UsageError(f"{problem}; give each run once, or label the files apart")
         _warn_of_mixtures(runs, spec, source)
-    return gathered(runs, [one.label for one in series], missed, spec, source)
+    return runs, legend_models(runs, series, missed, spec, source)
 
 
 def judgement_of(spec: Runs, context: Context) -> Judgement:
@@ -188,6 +171,18 @@ def read_series(
     return table, runs
 
 
+def logged(context: Context, spec: Runs, columns: Sequence[str]) -> pd.DataFrame:
+    """Return all rows of the runs that a figure is about, with the options of their runs."""
+    read = [read_series(one, spec, context.source, columns) for one in context.series]
+    tables = [
+        rows.drop(columns=[c for c in runs if c in rows and c != "name"]).merge(runs, on="name")
+        for rows, runs in filter(None, read)
+    ]
+    if not tables:
+        raise context.source.nothing()
+    return pd.concat(tables, ignore_index=True)
+
+
 def labelled(table: pd.DataFrame, one: Series, spec: Runs, path: Path) -> pd.DataFrame:
     """Return the runs of a table that the figure is about, with their options and models."""
     parse = expand_name if spec.reference is None else sequence_name
@@ -205,19 +200,14 @@ def labelled(table: pd.DataFrame, one: Series, spec: Runs, path: Path) -> pd.Dat
 
 def keep(rows: pd.DataFrame, spec: Runs) -> pd.DataFrame:
     """Keep the rows that a figure is about."""
-    wanted = pd.Series(True, index=rows.index)
+    models = rows["model"]
+    wanted = models.isin(spec.models) | (not spec.closed)
     for only in spec.only:
         if only.column not in rows:
             raise UsageError(f"run names hold no {only.column}")
-        wanted &= rows[only.column].isin(only.values) | ~_among(rows, only.models)
-    return rows.loc[wanted & _among(rows, spec.models if spec.closed else None)]
-
-
-def _among(rows: pd.DataFrame, models: Sequence[str] | None) -> pd.Series:
-    """Say of which rows the model is one of some; None: of all."""
-    return (
-        pd.Series(True, index=rows.index) if models is None else rows.loc[:, "model"].isin(models)
-    )
+        others = False if only.models is None else ~models.isin(only.models)
+        wanted &= rows[only.column].isin(only.values) | others
+    return rows.loc[wanted]
 
 
 def reduce_rows(
@@ -240,14 +230,10 @@ def reduce_rows(
     return found.loc[:, list(dict.fromkeys([*columns, *extra, *also]))]
 
 
-def gathered(
-    runs: pd.DataFrame,
-    labels: Sequence[str | None],
-    missed: Sequence[str],
-    spec: Runs,
-    source: Source,
-) -> Reduced:
-    """Give the runs their legend; warn of expected models and points without a run."""
+def legend_models(
+    runs: pd.DataFrame, series: Sequence[Series], missed: Sequence[str], spec: Runs, source: Source
+) -> tuple[str, ...]:
+    """Return the models of a legend; warn of expected models and points without a run."""
     present = dict.fromkeys(runs["model"])
     absent = [model for model in (*missed, *spec.models) if model not in present]
     for model in dict.fromkeys(absent):
@@ -255,22 +241,15 @@ def gathered(
             source.warn(f"missing: {plain(model)} (no run of it)")
     if without := int(runs[spec.x].isna().to_numpy().sum()):
         source.warn(f"{without} runs have no {spec.x} and are left out")
-    listed = [label for label in labels if label is not None]
-    everyone = [*present, *dict.fromkeys(absent)]
-    models = list(dict.fromkeys(listed)) if listed else legend_order(everyone)
+    listed = list(dict.fromkeys(one.label for one in series if one.label is not None))
+    models = listed or legend_order([*present, *absent])
     if not source.names_missing:
-        models, absent = [model for model in models if model in present], []
+        models = [model for model in models if model in present]
     for model in present:
         there = set(runs.loc[runs["model"] == model, spec.x])
-        gaps = [str(value) for value in spec.expected if value not in there]
-        if gaps:
+        if gaps := [str(value) for value in spec.expected if value not in there]:
             source.warn(f"missing: {plain(model)} at {spec.x} {', '.join(gaps)} (no run)")
-    return Reduced(runs, tuple(models), tuple(dict.fromkeys(absent)))
-
-
-def x_values(reduced: Reduced, spec: Runs) -> list:
-    """Return values of x in the order of the axis: expected ones and those that runs have."""
-    return in_order([*spec.expected, *reduced.runs[spec.x].dropna()], spec.x)
+    return tuple(models)
 
 
 def in_order(values: Iterable[Any], column: str) -> list:

@@ -10,31 +10,19 @@ from __future__ import annotations
 import math
 import re
 import textwrap
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
 
 from stable_nalu.console import plain
 from stable_nalu.layer import registry
-from stable_nalu.layer.registry import (
-    AMBER,
-    BLACK,
-    BLUE,
-    GREEN,
-    GREY,
-    OLIVE,
-    PURPLE,
-    SKY,
-    VERMILION,
-    WINE,
-)
 from stable_nalu.paper.sweeps import INTERPOLATION_ORDER
 from stable_nalu.statistics.names import (
     MODELS,
@@ -48,6 +36,7 @@ from stable_nalu.statistics.names import (
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.container import BarContainer
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
@@ -68,11 +57,13 @@ FORMATS = ("pdf", "png")
 MISSING = "0.55"
 """Grey of what is absent."""
 
-DASHED: Line = (0, (4, 2))
-"""Of lines that mark a place on an axis."""
+MARK: dict[str, Any] = {"color": "0.35", "linewidth": 0.8, "linestyle": (0, (4, 2))}
+"""How lines look that mark a place on an axis."""
 
-_COLORS = (BLUE, VERMILION, GREEN, PURPLE, AMBER, SKY, BLACK, WINE, OLIVE, GREY)
 _MARKERS = ("o", "^", "s", "D", "v", "P", "X", "<", "*", "h")
+_LOOKS = tuple(zip(registry.COLORS, _MARKERS, strict=True))
+"""Colours and markers of what has none of its own."""
+
 _LINES: tuple[Line, ...] = (
     "-",
     (0, (4, 1.5)),
@@ -147,11 +138,7 @@ def looks(labels: Sequence[str], palette: Palette = "safe") -> dict[str, Look]:
             taken.setdefault(look, label)
     found = {label: look for look, label in taken.items()}
     colors = [color for color, _ in taken]
-    free = [
-        (color, marker)
-        for color, marker in zip(_COLORS, _MARKERS, strict=True)
-        if color not in colors
-    ] or list(zip(_COLORS, _MARKERS, strict=True))
+    free = [one for one in _LOOKS if one[0] not in colors] or _LOOKS
     others = [label for label in labels if label not in found]
     found |= {label: free[i % len(free)] for i, label in enumerate(others)}
     return {
@@ -167,7 +154,7 @@ def _looks_of_units() -> dict[str, registry.ColorAndMarker | None]:
     pairs = [(label, by_key.get(code.partition("-")[0])) for code, label in MODELS.items()]
     pairs += [(label, by_key[code]) for code, label in MODELS.items() if code in by_key]
     for entry in known:
-        look = (BLACK, "*") if entry.tier == "own" else entry.look
+        look = (registry.BLACK, "*") if entry.tier == "own" else entry.look
         variants = [(one.label, one.look) for one in entry.variants if one.look]
         pairs += [(entry.key, look), (entry.label, look), (entry.shown, look), *variants]
     return {label.casefold(): look for label, look in pairs if look is not None}
@@ -198,12 +185,8 @@ def _hcl(hue: float, chroma: float, luminance: float) -> str:
         -0.969256 * x + 1.875992 * y + 0.041556 * z,
         0.055648 * x - 0.204043 * y + 1.057311 * z,
     )
-    return "#" + "".join(f"{round(255 * _gamma(c)):02X}" for c in linear)
-
-
-def _gamma(value: float) -> float:
-    encoded = 12.92 * value if value <= 0.00304 else 1.055 * value ** (1 / 2.4) - 0.055
-    return min(1.0, max(0.0, encoded))
+    encoded = [12.92 * c if c <= 0.00304 else 1.055 * c ** (1 / 2.4) - 0.055 for c in linear]
+    return "#" + "".join(f"{round(255 * min(1.0, max(0.0, c))):02X}" for c in encoded)
 
 
 @contextmanager
@@ -221,6 +204,12 @@ def new_figure(
 ) -> Figure:
     """Return an empty figure of a size in cm that no global state holds on to."""
     return _displayed()(figsize=(size[0] * CM, size[1] * CM), layout=layout)
+
+
+def subplots(size: tuple[float, float], *shape: int, **options: Any) -> tuple[Figure, Any]:
+    """Return an empty figure and its axes, as the `subplots` of matplotlib does."""
+    figure = new_figure(size)
+    return figure, figure.subplots(*shape, **options)
 
 
 @cache
@@ -242,54 +231,42 @@ def _displayed() -> type[Figure]:
     return DisplayedFigure
 
 
-def save(
-    figure: Figure, folder: Path, stem: str, formats: Sequence[str], dpi: int = 200
-) -> list[Path]:
-    """Write the figure once per format and return the files."""
-    folder.mkdir(parents=True, exist_ok=True)
-    written = []
-    for name in formats:
-        path = folder / f"{stem}.{name}"
-        save_as(figure, path, name, dpi)
-        written.append(path)
-    return written
-
-
-def save_as(figure: Figure, path: Path, name: str, dpi: int = 200) -> None:
+def save(figure: Figure, path: Path, form: str, dpi: int = 200) -> Path:
     """Write the figure in a format, without a date: equal figures make equal files."""
-    metadata = {"CreationDate": None} if name == "pdf" else {"Software": None}
-    figure.savefig(path, format=name, dpi=dpi, metadata=metadata)
+    metadata = {"CreationDate": None} if form == "pdf" else {"Software": None}
+    figure.savefig(path, format=form, dpi=dpi, metadata=metadata)
+    return path
+
+
+def _ordered(labels: Iterable[str], known: Sequence[str], rank: Callable[[str], Any]) -> list[str]:
+    """Return distinct labels: the known ones in their order, then others by a rank."""
+    places = {label: place for place, label in enumerate(known)}
+
+    def key(label: str) -> tuple[int, Any]:
+        place = places.get(label.replace(")", "]"), len(places))
+        return place, rank(label) if place == len(places) else ()
+
+    return sorted(dict.fromkeys(labels), key=key)
 
 
 def legend_order(labels: Iterable[str]) -> list[str]:
     """Return distinct labels as published legends have them: LaTeX first, then by alphabet."""
-
-    def rank(label: str) -> tuple[bool, int, str]:
-        known = _LATEX_ORDER.index(label) if label in _LATEX_ORDER else len(_LATEX_ORDER)
-        return (not label.startswith("$"), known, label.lower())
-
-    return sorted(dict.fromkeys(labels), key=rank)
+    return _ordered(labels, _LATEX_ORDER, lambda label: (label[:1] != "$", label.lower()))
 
 
 def range_order(labels: Iterable[str]) -> list[str]:
     """Return distinct ranges: the nine in their order, others after them by their numbers."""
-
-    def rank(label: str) -> tuple[int, tuple[float, ...], str]:
-        closed = label.replace(")", "]")
-        if closed in INTERPOLATION_ORDER:
-            return (INTERPOLATION_ORDER.index(closed), (), "")
-        numbers = tuple(float(number) for number in _NUMBER.findall(label))
-        return (len(INTERPOLATION_ORDER), numbers, label)
-
-    return sorted(dict.fromkeys(labels), key=rank)
+    return _ordered(labels, INTERPOLATION_ORDER, lambda label: (numbers_of(label), label))
 
 
 def operation_order(operations: Iterable[str]) -> list[str]:
     """Return distinct operations (`mul`, …) in the order of tables; unknown ones come last."""
-    known = list(OPERATIONS)
-    return sorted(
-        dict.fromkeys(operations), key=lambda o: known.index(o) if o in known else len(known)
-    )
+    return _ordered(operations, list(OPERATIONS), lambda _: ())
+
+
+def numbers_of(label: str) -> list[float]:
+    """Return the numbers of a range."""
+    return [float(number) for number in _NUMBER.findall(label)]
 
 
 @cache
@@ -318,16 +295,6 @@ X_TITLE, LEGEND_ROW, NOTE_LINE, COUNT_ROW = 0.75, 0.44, 0.31, 0.3
 """Heights and gaps in cm."""
 
 
-class Frame(NamedTuple):
-    """A figure of panels, each with a strip of counts below it.
-
-    panels: pairs of axes, panel and strip.
-    """
-
-    figure: Figure
-    panels: list[tuple[Axes, Axes]]
-
-
 def framed(
     size: tuple[float, float],
     panels: int,
@@ -336,8 +303,10 @@ def framed(
     note: str,
     *,
     stacked: bool,
-) -> Frame:
-    """Place panels beside or, stacked, below each other; strips and note make the figure higher.
+) -> tuple[Figure, list[tuple[Axes, Axes]]]:
+    """Return a figure of panels beside or, stacked, below each other, each with a strip below it.
+
+    Strips, of counts, and the note make the figure higher.
 
     handles: the entries of the legend, each with a row of counts.
     """
@@ -349,14 +318,13 @@ def framed(
     row = X_TITLE + tick_height + strip + 0.1 + panel + TOP
     notes_top = 0.1 + NOTE_LINE * len(lines)
     legend_top = notes_top + LEGEND_ROW * math.ceil(len(handles) / per_row) + 0.1
-    rows, columns = (panels, 1) if stacked else (1, panels)
-    height = legend_top + row * rows
+    height = legend_top + row * (panels if stacked else 1)
     figure = new_figure((width, height), layout=None)
-    each = (width - LEFT - RIGHT - GAP * (columns - 1)) / columns
+    each = panel_width(width, 1 if stacked else panels)
     placed = []
     for place in range(panels):
-        left = (LEFT + (place % columns) * (each + GAP)) / width
-        base = legend_top + row * (rows - 1 - place // columns) + X_TITLE + tick_height
+        left = (LEFT + (0 if stacked else place) * (each + GAP)) / width
+        base = legend_top + row * (panels - 1 - place if stacked else 0) + X_TITLE + tick_height
         box = (left, (base + strip + 0.1) / height, each / width, panel / height)
         axes = figure.add_axes(box)
         below = figure.add_axes((left, base / height, each / width, strip / height), sharex=axes)
@@ -371,7 +339,12 @@ def framed(
         borderaxespad=0.2,
     )
     _write_note(figure, lines, height)
-    return Frame(figure, placed)
+    return figure, placed
+
+
+def panel_width(width: float, columns: int) -> float:
+    """Return the width of each of some panels beside each other."""
+    return (width - LEFT - RIGHT - GAP * (columns - 1)) / columns
 
 
 def _write_note(figure: Figure, lines: Sequence[str], height: float) -> None:
@@ -382,10 +355,10 @@ def _write_note(figure: Figure, lines: Sequence[str], height: float) -> None:
 
 def legend_handles(
     looks: Mapping[str, Look],
-    texts: Mapping[str, str],
-    missing: Collection[str],
+    texts: Mapping[str, str] | None = None,
+    missing: Collection[str] = (),
     *,
-    lines: bool,
+    lines: bool = True,
 ) -> list[Line2D]:
     """Return the entries of a legend; series without data are grey and say so.
 
@@ -393,20 +366,15 @@ def legend_handles(
     """
     from matplotlib.lines import Line2D
 
-    handles = []
-    for label, look in looks.items():
-        gone = label in missing
-        handles.append(
-            Line2D(
-                [],
-                [],
-                color=MISSING if gone else look.color,
-                marker="x" if gone else look.marker,
-                linestyle=look.line if lines and not gone else "none",
-                label=label + (NO_DATA if gone else texts.get(label, "")),
-            )
-        )
-    return handles
+    def handle(label: str, look: Look) -> Line2D:
+        if label in missing:
+            look, text, line = Look(MISSING, "x", "-"), NO_DATA, False
+        else:
+            text, line = (texts or {}).get(label, ""), lines
+        own: dict[str, Any] = {"color": look.color, "linestyle": look.line if line else "none"}
+        return Line2D([], [], marker=look.marker, label=label + text, **own)
+
+    return [handle(label, look) for label, look in looks.items()]
 
 
 def _legend_columns(width: float, labels: Sequence[str]) -> int:
@@ -436,50 +404,21 @@ def footnote(figure: Figure, *sentences: str) -> None:
     _write_note(figure, lines, height)
 
 
-def legend(
-    figure: Figure,
-    looks: Mapping[str, Look],
-    texts: Mapping[str, str] | None = None,
-    missing: Collection[str] = (),
-    *,
-    lines: bool = True,
-) -> None:
-    """Write the legend below a figure that lays itself out; see `legend_handles`."""
-    handles = legend_handles(looks, texts or {}, missing, lines=lines)
-    columns = _legend_columns(_width(figure), [str(handle.get_label()) for handle in handles])
-    figure.legend(handles=handles, loc="lower center", ncols=columns, handlelength=2.6)
+def legend(figure: Figure, handles: Sequence[Line2D | BarContainer]) -> None:
+    """Write a legend, if it has entries, below a figure that lays itself out."""
+    from matplotlib.lines import Line2D
 
-
-def patch_legend(figure: Figure, entries: Mapping[str, tuple[str, str]]) -> None:
-    """Write a legend of bars, label -> colour and hatch, below a figure that lays itself out."""
-    from matplotlib.patches import Patch
-
-    handles = [
-        Patch(facecolor=color, hatch=hatch, edgecolor="white", linewidth=0.3, label=label)
-        for label, (color, hatch) in entries.items()
-    ]
-    columns = _legend_columns(_width(figure), list(entries))
-    figure.legend(handles=handles, loc="lower center", ncols=columns)
-
-
-def _width(figure: Figure) -> float:
-    return figure.get_figwidth() / CM
+    if handles:
+        columns = _legend_columns(
+            figure.get_figwidth() / CM, [str(handle.get_label()) for handle in handles]
+        )
+        length = 2.6 if isinstance(handles[0], Line2D) else None
+        figure.legend(handles=handles, loc="lower center", ncols=columns, handlelength=length)
 
 
 def ascending(numbers: Iterable[int], form: str = "") -> str:
     """Return the different numbers as a sentence has them: `3 or 5`."""
     return " or ".join(format(number, form) for number in sorted(set(numbers)))
-
-
-def mark(
-    axes: Axes, x: float | None = None, y: float | None = None, linewidth: float = 0.8
-) -> None:
-    """Draw a dashed line at a place of an axis."""
-    look: dict[str, Any] = {"color": "0.35", "linewidth": linewidth, "linestyle": DASHED}
-    if x is not None:
-        axes.axvline(x, **look)
-    if y is not None:
-        axes.axhline(y, **look)
 
 
 def ribbon(
@@ -493,27 +432,28 @@ def ribbon(
     axes.plot(table[x], table[middle], **look.style | line)
 
 
+BARS: dict[str, Any] = {"edgecolor": "white", "linewidth": 0.3}
+"""How bars with hatches look."""
+
+
 def grouped_bars(
-    axes: Axes,
-    heights: Mapping[str, tuple[Any, Any]],
-    looks: Mapping[str, Look],
-    share: float,
-) -> dict[str, tuple[str, str]]:
-    """Draw a group of bars for each number of some series, and return the entries of the legend.
+    axes: Axes, heights: Mapping[str, tuple[Any, Any]], looks: Mapping[str, Look], share: float
+) -> list[BarContainer]:
+    """Draw a group of bars for each number of some series, and return the bars of each series.
 
     heights: heights of bars and lengths of their error bars. share: of the axis that bars take.
     """
-    entries, each = {}, share / len(heights)
+    bars, each = [], share / len(heights)
+    errors = {"elinewidth": 0.9, "capsize": 2}
     for place, (label, (height, error)) in enumerate(heights.items()):
         x = np.arange(len(height)) + (place + 0.5) * each - share / 2
-        color, hatch = looks[label].color, HATCHES[place % len(HATCHES)]
-        axes.bar(
-            x, height, each, yerr=error, color=color, hatch=hatch, edgecolor="white",
-            linewidth=0.3, error_kw={"elinewidth": 0.9, "capsize": 2},
-        )  # fmt: skip
-        entries[label] = (color, hatch)
+        look: dict[str, Any] = BARS | {
+            "color": looks[label].color,
+            "hatch": HATCHES[place % len(HATCHES)],
+        }
+        bars.append(axes.bar(x, height, each, yerr=error, error_kw=errors, label=label, **look))
     axes.grid(visible=False, axis="x")
-    return entries
+    return bars
 
 
 def say_no_data(axes: Axes, color: str = MISSING) -> None:
@@ -522,24 +462,19 @@ def say_no_data(axes: Axes, color: str = MISSING) -> None:
 
 
 def counts(
-    axes: Axes,
-    rows: Mapping[str, tuple[np.ndarray, np.ndarray]],
-    looks: Mapping[str, Look],
-    title: str,
+    axes: Axes, x: np.ndarray, rows: Mapping[str, np.ndarray], looks: Mapping[str, Look], title: str
 ) -> None:
     """Write numbers of runs below a panel: one row per series, one number per point.
 
-    rows: label -> (x, counts), NaN where there is no run.
+    rows: label -> counts, NaN where there is no run.
     """
-    axes.set_ylim(len(rows) - 0.4, -0.6)
-    axes.set_yticks([])
+    axes.set(ylim=(len(rows) - 0.4, -0.6), yticks=[])
     axes.grid(visible=False)
-    for side in ("top", "right", "left", "bottom"):
-        axes.spines[side].set_visible(False)
+    axes.spines[:].set_visible(False)
     axes.tick_params(axis="x", length=0, pad=1)
     across = axes.get_yaxis_transform()
     inch = axes.get_window_extent().width / axes.figure.dpi
-    for row, (label, (x, numbers)) in enumerate(rows.items()):
+    for row, (label, numbers) in enumerate(rows.items()):
         look = looks[label]
         axes.plot(
             -0.06 / inch, row, marker=look.marker, color=look.color, markersize=3,

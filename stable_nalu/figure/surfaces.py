@@ -8,10 +8,9 @@ of 100 inputs and 10 outputs begins its training.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -23,23 +22,13 @@ from stable_nalu.paper.experiment import STANDARD, Runs, Series, Size
 from stable_nalu.statistics.names import operation_label
 from stable_nalu.statistics.table import numeric
 
+from . import style
 from .entry import INCH, Context, Product, kind, read_csv
 from .runs import reduce_series
-from .style import (
-    HATCHES,
-    SMALL,
-    Look,
-    drawable,
-    footnote,
-    legend,
-    looks,
-    new_figure,
-    patch_legend,
-    say_no_data,
-)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.container import BarContainer
     from matplotlib.figure import Figure
 
 
@@ -68,7 +57,7 @@ def surface(context: Context) -> Product:
         raise UsageError("no prediction is a finite number")
     edges = np.linspace(finite.min(), finite.max() + 1e-9, BINS + 1)
     columns = math.ceil(len(grids) / 2)
-    figure = new_figure((16 * 1.4 * max(1.0, columns / 2.6), 10 * 1.4 + 1))
+    figure = style.new_figure((16 * 1.4 * max(1.0, columns / 2.6), 10 * 1.4 + 1))
     cmap = matplotlib.colormaps["viridis"].resampled(BINS)
     if context.palette == "published":
         cmap = ListedColormap(published_ramp(BINS))
@@ -80,7 +69,7 @@ def surface(context: Context) -> Product:
         axes.set(title=label, xlabel="$x_1$", ylabel="$x_2$")
         axes.grid(visible=False)
         if grid is None:
-            say_no_data(axes)
+            style.say_no_data(axes)
             continue
         table = grid.pivot_table(index="x2", columns="x1", values="pred")
         axes.pcolormesh(
@@ -88,13 +77,11 @@ def surface(context: Context) -> Product:
         )
         for low, high, color, gid in _SQUARES:
             side = high - low
-            square = Rectangle((low, low), side, side, fill=False, edgecolor=color, lw=1.2)
-            square.set_gid(gid)
-            axes.add_patch(square)
+            look = {"fill": False, "edgecolor": color, "lw": 1.2, "gid": gid}
+            axes.add_patch(Rectangle((low, low), side, side, **look))
     bar = figure.colorbar(ScalarMappable(norm, cmap), ax=facets, label="Prediction")
-    ends = edges[::4].tolist()
-    bar.set_ticks(ends, labels=[f"{end:.3g}" for end in ends])
-    footnote(
+    bar.set_ticks(edges[::4].tolist(), labels=[f"{end:.3g}" for end in edges[::4]])
+    style.footnote(
         figure,
         "White square: range of training; red square: range of the test. Titles: solved where.",
     )
@@ -128,7 +115,7 @@ def landscape(context: Context, unit: str, epsilon: float, title: str) -> Produc
     step = 0.01
     weights = np.arange(-1.0, 1.0 - step / 2, step)
     w1, w2 = np.meshgrid(weights, weights, indexing="ij")
-    figure = new_figure((7 * INCH, 4.6 * INCH), layout=None)
+    figure = style.new_figure((7 * INCH, 4.6 * INCH), layout=None)
     axes = figure.add_subplot(projection="3d")
     assert isinstance(axes, Axes3D)
     surface = axes.plot_surface(
@@ -139,7 +126,7 @@ def landscape(context: Context, unit: str, epsilon: float, title: str) -> Produc
     axes.set(xlabel="$w_1$", ylabel="$w_2$", zlabel="RMSE", title=title)
     figure.colorbar(surface, ax=axes, shrink=0.6, pad=0.14)
     text = f"Computed, no runs. Input {tuple(map(float, X))}, target {TARGET:g}."
-    figure.text(0.5, 0.02, text, ha="center", fontsize=SMALL, color="0.35")
+    figure.text(0.5, 0.02, text, ha="center", fontsize=style.SMALL, color="0.35")
     return Product(context.stem, figure)
 
 
@@ -186,40 +173,31 @@ def path(
     if rows.empty:
         remedy = "run and export with --verbose; pairs of digits with --learn-labels2out"
         raise UsageError(f"{found} holds no weights in {shown[0]}: {remedy}")
-    figure = new_figure((16, 16))
-    axes = figure.add_subplot(aspect="equal")
+    figure, axes = style.subplots((16, 16), subplot_kw={"aspect": "equal"})
     for pair, marker in zip(pairs, ("o", "^"), strict=False):
         for _, run in rows.groupby("name", sort=False):
             line = _draw_path(axes, run[list(pair)].to_numpy(), run[time].to_numpy(), marker)
-    reach = rows[shown].to_numpy(dtype=float)
-    low, high = limits
-    axes.set_xlim(min(low, np.nanmin(reach)) - 0.05, max(high, np.nanmax(reach)) + 0.05)
-    axes.set_ylim(axes.get_xlim())
-    axes.set_xlabel("Weight 0")
-    axes.set_ylabel("Weight 1")
-    axes.set_title(one.label or drawable(file), fontsize=9)
+    reach = np.array([*limits, *rows[shown].to_numpy(dtype=float).flat])
+    ends = (np.nanmin(reach) - 0.05, np.nanmax(reach) + 0.05)
+    axes.set(xlim=ends, ylim=ends, xlabel="Weight 0", ylabel="Weight 1")
+    axes.set_title(one.label or style.drawable(file), fontsize=9)
     figure.colorbar(line, ax=axes, label=time, shrink=0.8)
     gates = " Triangles: gates." if len(pairs) > 1 else ""
     runs = rows["name"].nunique()
-    footnote(figure, f"{runs} runs. Blue star: first, red star: last row.{gates}")
-    return context.plotted(figure, rows.filter(["name", time, *shown]))
+    note = f"{runs} runs. Blue star: first, red star: last row.{gates}"
+    return context.plotted(figure, rows.filter(["name", time, *shown]), note)
 
 
 def _draw_path(axes: Axes, points: np.ndarray, times: np.ndarray, marker: str):
     """Draw one run; segments take the colour of the time they begin at."""
     from matplotlib.collections import LineCollection
-    from matplotlib.colors import LinearSegmentedColormap
+    from matplotlib.colors import LinearSegmentedColormap, Normalize
 
     ramp = LinearSegmentedColormap.from_list("time", [_FIRST, _LAST])
+    colors: dict[str, Any] = {"cmap": ramp, "norm": Normalize(times.min(), times.max())}
     segments = np.stack([points[:-1], points[1:]], axis=1)
-    line = LineCollection(list(segments), cmap=ramp, linewidth=0.9)
-    line.set_array(times[:-1].astype(float))
-    line.set_clim(float(times.min()), float(times.max()))
-    axes.add_collection(line)
-    inner = axes.scatter(
-        points[:, 0], points[:, 1], c=times, cmap=ramp, marker=marker, s=7, linewidth=0
-    )
-    inner.set_clim(float(times.min()), float(times.max()))
+    axes.add_collection(LineCollection(list(segments), array=times[:-1], linewidth=0.9, **colors))
+    inner = axes.scatter(*points.T, c=times, marker=marker, s=7, linewidth=0, **colors)
     for place, color in ((0, _FIRST), (-1, _LAST)):
         axes.plot(
             *points[place], marker="*", markersize=9, color=color, markeredgecolor="white",
@@ -242,79 +220,77 @@ def gold_errors(
     absent = [module for module in order if module not in set(table["module"])]
     for module in absent:
         context.source.warn(f"missing: {plain(module)} (no row in {path})")
-    shown = looks([*order, *sorted(set(table["module"]) - set(order))], context.palette)
-    ranges = sorted(table["range"].unique(), key=upper_bound)
+    shown = context.looks([*order, *sorted(set(table["module"]) - set(order))])
+    ranges = sorted(table["range"].unique(), key=lambda label: max(style.numbers_of(label)))
     places = np.arange(len(ranges))
-    figure = new_figure((STANDARD[0], STANDARD[1] + 1.2))
-    grid = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+    size = (STANDARD[0], STANDARD[1] + 1.2)
+    figure, ((*grid,),) = style.subplots(size, 1, len(panels), sharey=True, squeeze=False)
     for axes, (parameter, title) in zip(grid, panels, strict=True):
         for module, look in shown.items():
             chosen = (table["module"] == module) & (table["parameter"] == parameter)
             errors = table[chosen].set_index("range")["test.mse"].reindex(ranges)
             axes.plot(places, errors, **look.style, label=module)
-        axes.set_title(title)
-        axes.set_yscale("log")
+        axes.set(title=title, yscale="log", xlabel="Range that inputs are sampled from")
         axes.margins(0.08)
         axes.set_xticks(places, [half_open(r) for r in ranges])
         for text in axes.get_xticklabels():
             text.set(rotation=45, ha="right", rotation_mode="anchor")
-        axes.set_xlabel("Range that inputs are sampled from")
     grid[0].set_ylabel("Mean squared test error")
-    legend(figure, shown, missing=absent)
-    footnote(figure, "Computed in float32 with the weights that solve the task exactly: no runs.")
+    style.legend(figure, style.legend_handles(shown, missing=absent))
+    note = "Computed in float32 with the weights that solve the task exactly: no runs."
+    style.footnote(figure, note)
     return Product(context.stem, figure)
 
 
-def upper_bound(label: str) -> float:
-    """Return the larger number of a range."""
-    return max(float(n) for n in re.findall(r"\d+\.?\d*(?:e[+-]?\d+)?", label))
-
-
-_OUTCOMES = {"solved": HATCHES[0], "not solved": HATCHES[1]}
+_OUTCOMES = ("solved", "not solved")
 
 
 @kind("histogram", needs="outcomes")
 def histogram(context: Context, runs: Runs, column: str, size: Size = STANDARD) -> Product:
     """Draw how a gate is distributed over runs: a panel per operation and model, by success."""
-    reduced = reduce_series(context.series, runs, context, (column,))
-    judged = reduced.runs
+    judged, models = reduce_series(context.series, runs, context, (column,))
     operations = [name for name in ("mul", "add") if name in set(judged["operation"])]
     operations += sorted(set(judged["operation"]) - set(operations))
-    figure = new_figure(size)
-    grid = figure.subplots(len(operations), len(reduced.models), sharex=True, squeeze=False)
-    shown = looks(tuple(_OUTCOMES), context.palette)
+    shape = (len(operations), len(models))
+    figure, grid = style.subplots(size, *shape, sharex=True, squeeze=False)
+    shown = context.looks(_OUTCOMES)
     words = {"mul": "Multiplication", "add": "Addition"}
     for line, operation in zip(grid, operations, strict=True):
-        for axes, model in zip(line, reduced.models, strict=True):
+        for axes, model in zip(line, models, strict=True):
             group = judged.loc[(judged["model"] == model) & (judged["operation"] == operation)]
-            _draw_gates(axes, group, column, shown)
+            bars = _draw_gates(axes, group, column, shown)
             failed = int(np.sum(~group["solved"].to_numpy(bool)))
             word = words.get(operation, operation_label(operation))
             title = f"{word} – {model}\nn = {len(group)}, failed: {failed}"
             axes.set_title(title, fontsize=7)
-            if model in reduced.missing or group.empty:
-                say_no_data(axes, "black")
+            if group.empty:
+                style.say_no_data(axes, "black")
                 context.source.warn(f"missing: {plain(model)} on {operation} (no run of it)")
         line[0].set_ylabel("Runs")
     for axes in grid[-1]:
         axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["mul", "0.25", "0.50", "0.75", "add"])
         axes.set_xlabel("Gate")
-    patch_legend(figure, {name: (shown[name].color, h) for name, h in _OUTCOMES.items()})
-    footnote(figure, "Gate at the row that a run is judged at.")
-    return Product(context.stem, figure, side={f"{context.stem}_seeds_best": judged})
+    note = "Gate at the row that a run is judged at."
+    return context.plotted(figure, judged, note, handles=bars, side="seeds_best")
 
 
-def _draw_gates(axes: Axes, group: pd.DataFrame, column: str, shown: dict[str, Look]) -> None:
-    """Draw the counts of solved and failed runs beside each other."""
+def _draw_gates(
+    axes: Axes, group: pd.DataFrame, column: str, shown: Mapping[str, style.Look]
+) -> list[BarContainer]:
+    """Draw the counts of solved and failed runs beside each other, and return their bars."""
     edges = np.linspace(0, 1, 26)
     width = (edges[1] - edges[0]) / 2
-    for place, (outcome, hatch) in enumerate(_OUTCOMES.items()):
-        gates = group.loc[group["solved"] == (place == 0), column]
+    bars = []
+    for place, outcome in enumerate(_OUTCOMES):
+        gates = group.loc[group["solved"] == (outcome == "solved"), column]
         heights, _ = np.histogram(gates.dropna().to_numpy(dtype=float), bins=edges)
-        axes.bar(
-            edges[:-1] + place * width, heights, width=width, align="edge",
-            color=shown[outcome].color, hatch=hatch, edgecolor="white", linewidth=0.3,
-        )  # fmt: skip
+        look: dict[str, Any] = style.BARS | {
+            "color": shown[outcome].color,
+            "hatch": style.HATCHES[place],
+        }
+        left = edges[:-1] + place * width
+        bars.append(axes.bar(left, heights, width, align="edge", label=outcome, **look))
+    return bars
 
 
 ARTICLE = "uniform"
@@ -327,34 +303,21 @@ STARTS = {
 """Start -> how its panel is called."""
 
 INPUTS, OUTPUTS = 100, 10
-HISTOGRAM_COLUMNS = ("init", "bin.low", "bin.high", "count", "share")
 
 _INITS = {"nac": "default", "xavier-normal": "xavier-normal", "truncated-normal": "truncated"}
 """Start -> the option `nalu_init` of the layer that begins so."""
 
 
-@dataclass(frozen=True)
-class Shares:
-    """How many of the weights are close to the three values that they should have."""
+def shares(w: np.ndarray) -> tuple[float, float, float]:
+    """Return which shares of the weights are within 0.05 of 0, above 0.95 and below -0.95."""
+    return float(np.mean(np.abs(w) < 0.05)), float(np.mean(w > 0.95)), float(np.mean(w < -0.95))
 
-    zero: float
-    one: float
-    minus_one: float
-    deviation: float
 
-    @classmethod
-    def of(cls, w: np.ndarray) -> Shares:
-        """Count weights within 0.05 of 0, above 0.95 and below -0.95."""
-        zero, one, minus_one = (
-            float(np.mean(near)) for near in (np.abs(w) < 0.05, w > 0.95, w < -0.95)
-        )
-        return cls(zero, one, minus_one, float(np.std(w)))
-
-    def __str__(self) -> str:
-        return (
-            f"{100 * self.zero:.1f} % within 0.05 of 0, {100 * self.one:.1f} % above 0.95, "
-            f"{100 * self.minus_one:.1f} % below −0.95, deviation {self.deviation:.3f}"
-        )
+def shares_text(w: np.ndarray) -> str:
+    """Say how many weights are close to the values that they should have, and how they deviate."""
+    zero, one, minus_one = (f"{100 * share:.1f} %" for share in shares(w))
+    near = f"{zero} within 0.05 of 0, {one} above 0.95, {minus_one} below −0.95"
+    return f"{near}, deviation {np.std(w):.3f}"
 
 
 @dataclass(frozen=True)
@@ -369,6 +332,11 @@ class Weights:
     ends: tuple[float, float] = (-10, 10)
     bins: int = 100
     seed: int = 0
+
+    @property
+    def edges(self) -> np.ndarray:
+        """Return the ends of the bins."""
+        return np.linspace(-1, 1, self.bins + 1)
 
     def weights(self) -> dict[str, np.ndarray]:
         """Return the weights of every start."""
@@ -401,44 +369,42 @@ def weights(context: Context) -> Product:
     return Product(context.stem, draw_weights(part, part.weights()))
 
 
-def _edges(part: Weights) -> np.ndarray:
-    """Return the ends of the bins, from -1 to 1."""
-    return np.linspace(-1, 1, part.bins + 1)
-
-
-def histogram_rows(part: Weights, weights: Mapping[str, np.ndarray]) -> list[dict[str, object]]:
+def histogram_table(part: Weights, weights: Mapping[str, np.ndarray]) -> pd.DataFrame:
     """Return the histogram of every start, a row per bin."""
-    ends = _edges(part)
-    found: list[dict[str, object]] = []
+    found = []
     for start, w in weights.items():
-        counts, _ = np.histogram(w, ends)
-        for low, high, count in zip(ends, ends[1:], counts, strict=False):
-            cells = (start, float(low), float(high), int(count), float(count / len(w)))
-            found.append(dict[str, object](zip(HISTOGRAM_COLUMNS, cells, strict=True)))
-    return found
+        counts, ends = np.histogram(w, part.edges)
+        columns = {"bin.low": ends[:-1], "bin.high": ends[1:], "count": counts}
+        found.append(pd.DataFrame({"init": start, **columns, "share": counts / len(w)}))
+    return pd.concat(found, ignore_index=True)
 
 
 def draw_weights(part: Weights, weights: Mapping[str, np.ndarray]) -> Figure:
     """Draw the first start large, and the others below each other at its right."""
-    figure = new_figure((8 * INCH, 4 * INCH))
+    figure = style.new_figure((8 * INCH, 4 * INCH))
     others = len(weights) - 1
     ratios = (1.6, 1) if others else (1,)
     grid = figure.add_gridspec(max(others, 1), len(ratios), width_ratios=ratios)
     places = [grid[:, 0], *(grid[row, 1] for row in range(others))]
-    shown = looks(tuple(weights))
+    shown = style.looks(tuple(weights))
     for number, ((start, w), place) in enumerate(zip(weights.items(), places, strict=True)):
         axes = figure.add_subplot(place)
-        _draw_histogram(axes, w, _edges(part), shown[start].color)
+        counts, ends = np.histogram(w, part.edges)
+        axes.stairs(counts, ends, fill=True, color=shown[start].color)
+        axes.set(xlim=(-1.03, 1.03), ylim=(0, None))
+        axes.yaxis.set_major_formatter("{x:,.0f}")
+        axes.set_xticks([-1, -0.5, 0, 0.5, 1], ["−1", "−0.5", "0", "0.5", "1"])
+        axes.grid(visible=False, axis="x")
         low, high = (f"{end:g}".replace("-", "−") for end in part.ends)
         title = STARTS[start].format(range=f"U({low}, {high})")
-        of = Shares.of(w)
-        axes.set_title(f"{title}: deviation {of.deviation:.3f}" if number else f"{title}\n{of}")
+        told = f": deviation {np.std(w):.3f}" if number else f"\n{shares_text(w)}"
+        axes.set_title(f"{title}{told}")
         if number in (0, others):
             axes.set_xlabel("Weight W")
         else:
             axes.tick_params(labelbottom=False)
     figure.axes[0].set_ylabel("Number of weights")
-    footnote(
+    style.footnote(
         figure,
         f"{part.draws:,} weights W = tanh(Ŵ) σ(M̂) each, {part.bins:,} bins.",
         f"A start is that of a layer of {INPUTS} inputs and {OUTPUTS} outputs."
@@ -446,13 +412,3 @@ def draw_weights(part: Weights, weights: Mapping[str, np.ndarray]) -> Figure:
         else "",
     )
     return figure
-
-
-def _draw_histogram(axes: Axes, w: np.ndarray, ends: np.ndarray, color: str) -> None:
-    counts, _ = np.histogram(w, ends)
-    axes.stairs(counts, ends, fill=True, color=color)
-    axes.set_xlim(-1.03, 1.03)
-    axes.set_ylim(bottom=0)
-    axes.yaxis.set_major_formatter("{x:,.0f}")
-    axes.set_xticks([-1, -0.5, 0, 0.5, 1], ["−1", "−0.5", "0", "0.5", "1"])
-    axes.grid(visible=False, axis="x")

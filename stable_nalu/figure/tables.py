@@ -19,7 +19,7 @@ from stable_nalu.statistics.names import operation_label
 
 from .entry import Context, Product, kind, last_rows
 from .runs import in_order, reduced_and_estimated
-from .style import MISSING, SMALL, ascending, footnote, legend_order, new_figure, operation_order
+from .style import MISSING, SMALL, ascending, legend_order, operation_order, subplots
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,24 +37,20 @@ BY_RANGE = (ONE_RANGE[0], *ONE_RANGE[2:])
 
 
 def _tabular(
-    caption: str, label: str, alignment: str, head: Sequence[str], body: Sequence[str]
-) -> str:
-    """Return a LaTeX table with its surroundings."""
-    lines = (
-        "\\begin{table}[h]",
-        "\\centering",
-        f"\\caption{{{caption}}}",
-        f"\\label{{tab:{label.replace('/', '-')}}}",
-        f"\\begin{{tabular}}{{{alignment}}}",
-        "\\toprule",
-        *head,
-        "\\midrule",
-        *body,
-        "\\bottomrule",
-        "\\end{tabular}",
-        "\\end{table}",
-    )
-    return "\n".join(lines) + "\n"
+    caption: str, label: str, alignment: str, head: Sequence[str], body: Sequence[str], *,
+    long: bool = False,
+) -> str:  # fmt: skip
+    """Return a LaTeX table with its surroundings; long: it may go on over pages."""
+    named = f"\\caption{{{caption}}}\n\\label{{tab:{label.replace('/', '-')}}}"
+    headed = "\n".join(("\\toprule", *head, "\\midrule"))
+    if long:
+        begin = f"\\begin{{longtable}}{{{alignment}}}\n{named} \\\\"
+        headed = f"{headed}\n\\endfirsthead\n{headed}\n\\endhead"
+        end = "\\end{longtable}"
+    else:
+        begin = f"\\begin{{table}}[h]\n\\centering\n{named}\n\\begin{{tabular}}{{{alignment}}}"
+        end = "\\end{tabular}\n\\end{table}"
+    return "\n".join((begin, headed, *body, "\\bottomrule", end)) + "\n"
 
 
 def _row(*cells: str) -> str:
@@ -84,36 +80,32 @@ def table(context: Context, **options: Any) -> Product:
     """Write success rate, solved at and sparsity error in LaTeX; options are those of `Table`."""
     part = Table(**options)
     by = ["model", "operation", *([part.runs.x] if part.show_range else [])]
-    _, summary = reduced_and_estimated(part.runs, by, context)
-    chosen = _select(summary, part)
-    there = set(zip(chosen["operation"], chosen["model"], strict=True))
-    for operation, model in ((operation, m) for operation, models in part.rows for m in models):
+    *_, summary = reduced_and_estimated(part.runs, by, context)
+    there = list(zip(summary["operation"], summary["model"], strict=True))
+    if pairs := [(operation, model) for operation, models in part.rows for model in models]:
+        summary = summary.loc[[pair in pairs for pair in there]]
+    for operation, model in pairs:
         if (operation, model) not in there:
             context.source.warn(f"missing: {plain(model)} on {operation} (no run of it)")
+    chosen = _in_order(summary, part)
     if chosen.empty:
         raise UsageError(f"table {context.stem} has no row: no run of its models")
     side = {f"{context.stem}_final_metrics": chosen}
     return Product(context.stem, text=latex(chosen, part), side=side)
 
 
-def _select(summary: pd.DataFrame, part: Table) -> pd.DataFrame:
+def _in_order(summary: pd.DataFrame, part: Table) -> pd.DataFrame:
     """Return rows in the order of the table: operation, model, range."""
-    if part.rows:
-        pairs = {(operation, model) for operation, models in part.rows for model in models}
-        wanted = [
-            pair in pairs for pair in zip(summary["operation"], summary["model"], strict=True)
-        ]
-        summary = summary.loc[wanted]
-    places = {
+    places: dict[Any, list] = {
         "operation": operation_order(summary["operation"]),
         "model": legend_order(summary["model"]),
     }
     if part.show_range:
         summary = summary.loc[summary[part.runs.x].notna()]
         places[part.runs.x] = in_order(summary[part.runs.x], part.runs.x)
-    keys = [summary[column].map(order.index) for column, order in places.items()]
-    order = np.lexsort([key.to_numpy() for key in reversed(keys)])
-    return summary.iloc[order].reset_index(drop=True)
+    return summary.sort_values(
+        list(places), key=lambda own: own.map(places[own.name].index), ignore_index=True
+    )
 
 
 def latex(rows: pd.DataFrame, part: Table) -> str:
@@ -125,18 +117,7 @@ def latex(rows: pd.DataFrame, part: Table) -> str:
     left = "cr" if part.show_operation else "r"
     alignment = left + "l" * (len(heads) - len(left) + len(columns))
     head, body = _header(heads, columns), _body_lines(rows, part, columns)
-    if not part.long:
-        return _tabular(part.caption, part.label, alignment, head, body)
-    lines = (
-        f"\\begin{{longtable}}{{{alignment}}}",
-        f"\\caption{{{part.caption}}}",
-        f"\\label{{tab:{part.label}}} \\\\",
-        *("\\toprule", *head, "\\midrule", "\\endfirsthead"),
-        *("\\toprule", *head, "\\midrule", "\\endhead"),
-        *body,
-        *("\\bottomrule", "\\end{longtable}"),
-    )
-    return "\n".join(lines) + "\n"
+    return _tabular(part.caption, part.label, alignment, head, body, long=part.long)
 
 
 def _header(heads: list[str], columns: Measures) -> list[str]:
@@ -178,13 +159,11 @@ def _body_lines(rows: pd.DataFrame, part: Table, columns: Measures) -> list[str]
 def best_cells(rows: pd.DataFrame, part: Table, columns: Measures) -> set[tuple[object, str]]:
     """Return the best means of each group, ties included: the largest rate, the smallest others."""
     best = set()
-    groups = rows.groupby(list(part.within), sort=False) if part.within else ()
-    for _, group in groups:
+    for _, group in rows.groupby(list(part.within), sort=False) if part.within else ():
         for name, *_ in columns:
-            values = {i: v for i, v in group.loc[:, name].items() if math.isfinite(v)}
-            if values:
-                top = (max if name.startswith("success") else min)(values.values())
-                best |= {(index, name) for index, value in values.items() if value == top}
+            values = group.loc[np.isfinite(group[name].to_numpy(float)), name]
+            top = values.max() if name.startswith("success") else values.min()
+            best |= {(index, name) for index in values.index[values == top]}
     return best
 
 
@@ -225,6 +204,10 @@ def _numbers(table: pd.DataFrame | None, column: str) -> pd.Series:
     return pd.Series(pd.to_numeric(table[column], errors="coerce")).fillna(math.inf)
 
 
+def _summary(errors: pd.Series) -> dict[str, Any]:
+    return {"runs": len(errors), "median": errors.median(), "best": errors.min()}
+
+
 def _add_cell(
     axes: Axes, x: float, y: float, color: str, *texts: tuple[float, str, float | None]
 ) -> None:
@@ -262,15 +245,16 @@ def scores(context: Context) -> Product:
     cells = pd.DataFrame(
         [cell for model, table in tables.items() for cell in summed_up(model, table)]
     )
-    figure = new_figure((18.0, 10.5))
-    _draw_scores(figure.subplots(), cells, [*tables])
-    footnote(
+    figure, axes = subplots((18.0, 10.5))
+    _draw_scores(axes, cells, [*tables])
+    return context.plotted(
         figure,
+        cells,
         "Error in percent of that of untrained networks: median [best] of "
         f"{ascending(filter(None, cells['runs']))} runs, and how many score below {GOOD:g}.",
+        text=_latex_of_scores(cells, [*tables], context.key),
+        side="scores",
     )
-    text = _latex_of_scores(cells, [*tables], context.key)
-    return Product(context.stem, figure, text, {f"{context.stem}_scores": cells})
 
 
 def summed_up(model: str, table: pd.DataFrame | None) -> list[dict[str, Any]]:
@@ -280,9 +264,9 @@ def summed_up(model: str, table: pd.DataFrame | None) -> list[dict[str, Any]]:
         own = None if table is None else last_rows(table.loc[table["operation"] == operation])
         for split in SPLITS:
             scores = _numbers(own, f"score.{split}")
-            row = {"operation": operation, "model": model, "split": split, "runs": len(scores)}
-            row |= {"median": scores.median(), "best": scores.min()}
-            cells.append(row | {"below": int((scores < GOOD).to_numpy().sum())})
+            below = {"below": int((scores < GOOD).to_numpy().sum())}
+            row = {"operation": operation, "model": model, "split": split}
+            cells.append(row | _summary(scores) | below)
     return cells
 
 
@@ -302,8 +286,7 @@ def score_text(score: float) -> str:
 def _draw_scores(axes: Axes, cells: pd.DataFrame, models: list[str]) -> None:
     """Draw a cell for each operation, unit and split, darker for higher medians."""
     axes.set_axis_off()
-    axes.set_xlim(-0.75, 2 * len(models))
-    axes.set_ylim(len(TABLE_1), -0.85)
+    axes.set(xlim=(-0.75, 2 * len(models)), ylim=(len(TABLE_1), -0.85))
     for place, model in enumerate(models):
         axes.text(2 * place + 1, -0.55, model, ha="center", fontweight="bold")
         for half, split in enumerate(SPLITS):
@@ -328,7 +311,9 @@ def _latex_of_scores(cells: pd.DataFrame, models: list[str], experiment: str) ->
     lines = []
     for operation in TABLE_1:
         row = [by_place[operation, model, split] for model in models for split in SPLITS]
-        ours = [f"${_tex(c['median'])}$ [${_tex(c['best'])}$]" if c["runs"] else "---" for c in row]
+        told = [(score_text(c["median"]), score_text(c["best"])) for c in row]
+        ours = [f"${one}$ [${best}$]".replace("--", "\\text{--}") for one, best in told]
+        ours = [text if c["runs"] else "---" for text, c in zip(ours, row, strict=True)]
         shares = [f"{c['below']}/{c['runs']}" if c["runs"] else "" for c in row]
         name = operation_label(operation, latex=True)
         lines += [f"{_row(name, *ours)}*", _row("", *shares), "\\midrule"]
@@ -336,10 +321,6 @@ def _latex_of_scores(cells: pd.DataFrame, models: list[str], experiment: str) ->
     heads.append(_row("", *["inter. & extra."] * len(models)))
     caption = "Median [best] error in percent of that of untrained networks, and runs below 1."
     return _tabular(caption, experiment, "l" + "rr" * len(models), heads, lines[:-1])
-
-
-def _tex(score: float) -> str:
-    return score_text(score).replace("--", "\\text{--}")
 
 
 _OF_READING = {"train": "training", "valid": "validation", "test": "test"}
@@ -361,31 +342,27 @@ def reading_errors(context: Context) -> Product:
     """Write and draw median and best absolute error of each model on the three sets."""
     rows = selected_rows(context)
     cells = pd.DataFrame(
-        {
-            "model": series.name,
-            "split": split,
-            "runs": len(errors),
-            "median": errors.median(),
-            "best": errors.min(),
-        }
-        for series in context.series
+        {"model": one.name, "split": split}
+        | _summary(_numbers(rows.get(one.name), f"metric.{split}.mae"))
+        for one in context.series
         for split in _OF_READING
-        for errors in [_numbers(rows.get(series.name), f"metric.{split}.mae")]
     )
-    figure = new_figure((13.0, 5.2))
-    _draw_reading_errors(figure.subplots(), cells)
-    footnote(
-        figure,
-        f"Mean absolute error, median [best] of {ascending(filter(None, cells['runs'])) or 'no'} "
-        "runs, each at the logged epoch of its lowest validation error.",
-    )
+    figure, axes = subplots((13.0, 5.2))
+    _draw_reading_errors(axes, cells)
     lines = [
         _row(str(model), *map(_reading_error, own.to_dict("records"))).replace("∞", "$\\infty$")
         for model, own in cells.groupby("model", sort=False)
     ]
     caption = "Mean absolute error of numbers in words: median [best] of runs."
     text = _tabular(caption, context.key, "lrrr", [_row("", *_OF_READING.values())], lines)
-    return Product(context.stem, figure, text, {f"{context.stem}_errors": cells})
+    return context.plotted(
+        figure,
+        cells,
+        f"Mean absolute error, median [best] of {ascending(filter(None, cells['runs'])) or 'no'} "
+        "runs, each at the logged epoch of its lowest validation error.",
+        text=text,
+        side="errors",
+    )
 
 
 def _reading_error(cell: Mapping[Any, Any]) -> str:
@@ -400,8 +377,7 @@ def _draw_reading_errors(axes: Axes, cells: pd.DataFrame) -> None:
     """Draw a row of cells for each model, darker for higher medians."""
     models, splits = list(dict.fromkeys(cells["model"])), list(_OF_READING)
     axes.set_axis_off()
-    axes.set_xlim(-1.1, len(splits))
-    axes.set_ylim(len(models), -0.4)
+    axes.set(xlim=(-1.1, len(splits)), ylim=(len(models), -0.4))
     for place, split in enumerate(splits):
         axes.text(place + 0.5, -0.12, _OF_READING[split], ha="center", fontweight="bold")
     for row, model in enumerate(models):
@@ -429,16 +405,9 @@ def heads(context: Context) -> Product:
     parts = [rows.assign(model=name) for name, rows in ends.items() if len(rows)]
     side = pd.concat(parts or [pd.DataFrame()], ignore_index=True)
     side = side.reindex(columns=["model", "seed", "error", "step"])
-    figure = new_figure((18.0, 8.6))
-    bars, cells = figure.subplots(1, 2, width_ratios=(1.25, 1))
+    figure, (bars, cells) = subplots((18.0, 8.6), 1, 2, width_ratios=(1.25, 1))
     _draw_bars(bars, ends, keys)
     _draw_accuracies(cells, ends)
-    footnote(
-        figure,
-        f"Mean of {ascending(map(len, parts))} seeds (dots: each of them) after "
-        f"{ascending(side['step'], ',')} updates; how many the paper has is not known, the public "
-        "network that this is has 100,000.",
-    )
     text = _tabular(
         "Test accuracy in percent by last layer: mean and range.",
         context.key,
@@ -446,7 +415,14 @@ def heads(context: Context) -> Product:
         [_row("Last layer", "accuracy")],
         [_row(name, _accuracy(rows)) for name, rows in ends.items()],
     )
-    return Product(context.stem, figure, text, {f"{context.stem}_plot_data": side})
+    return context.plotted(
+        figure,
+        side,
+        f"Mean of {ascending(map(len, parts))} seeds (dots: each of them) after "
+        f"{ascending(side['step'], ',')} updates; how many the paper has is not known, the public "
+        "network that this is has 100,000.",
+        text=text,
+    )
 
 
 def _last_accuracies(table: pd.DataFrame | None) -> pd.DataFrame:
@@ -470,8 +446,7 @@ def _draw_bars(axes: Axes, ends: Mapping[str, pd.DataFrame], keys: Mapping[str, 
             axes.bar(at, np.mean(errors), 0.36, color=_WITH_BIAS if biased else _WITHOUT)
             axes.plot([at] * len(errors), errors, "o", color="0.15", markersize=2.5)
     axes.set_xticks(range(len(names)), list(names.values()))
-    axes.set_ylabel("Wrong counts in the test, %")
-    axes.set_ylim(bottom=0)
+    axes.set(ylabel="Wrong counts in the test, %", ylim=(0, None))
     axes.grid(visible=False, axis="x")
     handles = [axes.bar(0, 0, color=color) for color in (_WITH_BIAS, _WITHOUT)]
     axes.legend(handles, ["with a bias", "without"], loc="upper right", frameon=False)
@@ -480,8 +455,7 @@ def _draw_bars(axes: Axes, ends: Mapping[str, pd.DataFrame], keys: Mapping[str, 
 def _draw_accuracies(axes: Axes, ends: Mapping[str, pd.DataFrame]) -> None:
     """Draw the accuracy of each last layer as a table."""
     axes.set_axis_off()
-    axes.set_xlim(0, 1)
-    axes.set_ylim(len(ends) + 0.3, -1)
+    axes.set(xlim=(0, 1), ylim=(len(ends) + 0.3, -1))
     for x, head, side in ((0.0, "Last layer", "left"), (0.9, "Accuracy, %", "right")):
         axes.text(x, -0.4, head, ha=side, va="center", weight="bold")
     for y, (name, rows) in enumerate(ends.items()):

@@ -209,7 +209,10 @@ class Page:
 
 def write(page: Page, folder: Path, formats: Sequence[str]) -> list[Path]:
     """Write the page as HTML and Markdown, with pictures and tables, and return the paths."""
-    from stable_nalu.figure.style import drawing, save
+    from stable_nalu.figure.entries import Output
+    from stable_nalu.figure.entries import write as write_product
+    from stable_nalu.figure.entry import Product
+    from stable_nalu.figure.style import drawing
     from stable_nalu.statistics.table import write_plain_frame
 
     pictures: dict[str, str] = {}
@@ -220,7 +223,8 @@ def write(page: Page, folder: Path, formats: Sequence[str]) -> list[Path]:
             for operation, figure in figures(chapter.contest, page.challenger.drawn).items():
                 name = "_".join(filter(None, (chapter.key, operation)))
                 own[f"pictures/{name}.svg"] = as_svg(figure)
-                written += save(figure, folder / "figures", name, formats)
+                output = Output(folder / "figures", formats)
+                written += write_product(Product(name, figure), output)
         for name, table in tables(chapter.contest).items():
             written.append(folder / "tables" / f"{chapter.key}_{name}.csv")
             write_plain_frame(written[-1], table)
@@ -249,7 +253,7 @@ def figures(contest: Contest, drawn: str | None = None) -> dict[str, Figure]:
     drawn: the challenger's label in figures, where that is not the one in texts.
     """
     from stable_nalu.figure.panels import Panels, draw
-    from stable_nalu.figure.runs import Reduced, estimate
+    from stable_nalu.figure.runs import estimate
     from stable_nalu.figure.style import drawable
     from stable_nalu.paper.experiment import Runs
     from stable_nalu.statistics.setups import PUBLISHED
@@ -269,10 +273,9 @@ def figures(contest: Contest, drawn: str | None = None) -> dict[str, Figure]:
     for operation in operations:
         own = runs if operation is None else runs.loc[runs["operation"] == operation]
         part = Panels(Runs(x), x.replace(".", " ").capitalize())
-        reduced = Reduced(own, tuple(labels.values()), ())
         summary = estimate(own, list(dict.fromkeys(part.grouping)), PUBLISHED)
         name = str(operation) if len(operations) > 1 else ""
-        found[name] = draw(part, reduced, summary)
+        found[name] = draw(part, own, tuple(labels.values()), summary)
     return found
 
 

@@ -313,7 +313,8 @@ def test_files_are_repeatable_and_fonts_embedded(tmp_path):
         with drawing():
             figure = new_figure((5, 4))
             figure.add_subplot().set_title("Text")
-            return save(figure, folder, "f", ("pdf", "png"))
+            folder.mkdir()
+            return [save(figure, folder / f"f.{form}", form) for form in ("pdf", "png")]
 
     first, second = once(tmp_path / "a"), once(tmp_path / "b")
     assert [a.read_bytes() for a in first] == [b.read_bytes() for b in second]
