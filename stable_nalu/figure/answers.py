@@ -190,8 +190,10 @@ def running_counts(context: Context, models: tuple[str, ...]) -> Product:
     """
     from PIL import Image
 
-    tables = context.exported(("name", "step", "seed", "sequence.loss"))
-    told = {m: found for m in models if (found := _told(tables.get(m))) is not None}
+    tables = context.present(("name", "step", "seed", "sequence.loss"))
+    trained = {m: tables[m].loc[tables[m]["sequence.loss"] == "all"] for m in models if m in tables}
+    ends = {model: last_rows(table) for model, table in trained.items()}
+    told = {model: _told(row) for model, row in _of_seed(ends).items()}
     shape = (2, max(1, len(told)))
     figure, grid = subplots((18.0, 13.0), *shape, squeeze=False, height_ratios=(1, 9), sharex="col")
     with Image.open(DIGITS) as image:
@@ -220,14 +222,8 @@ def running_counts(context: Context, models: tuple[str, ...]) -> Product:
     )
 
 
-def _told(table: pd.DataFrame | None) -> tuple[np.ndarray, np.ndarray] | None:
+def _told(row: pd.Series) -> tuple[np.ndarray, np.ndarray]:
     """Return the digits that a run was shown, and its counts of each digit (10, 10) after each."""
-    if table is None:
-        return None
-    own = table.loc[(table["seed"] == SEED) & (table["sequence.loss"] == "all")]
-    if own.empty:
-        return None
-    row = own.sort_values("step", kind="stable").iloc[-1]
     labels, counts = np.zeros(10, int), np.zeros((10, 10))
     for match, value in _cells(row, r"metric\.test\.shown\.(\d+)\.(digit|\d+)"):
         if match[2] == "digit":

@@ -98,8 +98,7 @@ def _plot(args: argparse.Namespace) -> None:
         source = Source(Path(args.csv_dir), entry.folders)
         setups = [Path(path) for path in args.exp_setups]
         estimators = Estimators(args.gamma_fit, args.sparsity_fit)
-        wanted = setups, args.threshold, estimators, args.palette
-        context = Context(entry, source, *wanted)
+        context = Context(entry, source, setups, args.threshold, estimators, args.palette)
         written = render(context, Output(Path(args.out_dir), args.format))
         for text in source.warnings:
             sys.stderr.write(f"warning: {entry.key}: {text}\n")
@@ -120,7 +119,6 @@ Show how the weights of a NAC are distributed: drawn at random, or as a layer st
 A table of the histogram goes to --csv-out, a drawing to --figure-out; shares of weights near 0, 1
 and -1 are printed. Nothing is trained.
 """
-MOST_DRAWS, MOST_BINS = 10_000_000, 100_000
 _STARTS = ("uniform", "xavier-normal", "truncated-normal", "nac")
 _FORMATS = ("pdf", "png")
 _EXAMPLE = """example:
@@ -135,7 +133,7 @@ def weights_command(argv: Sequence[str] | None = None) -> int:
     add(
         "--draws",
         metavar="INT",
-        type=integer(1).one,
+        type=integer(1, 10_000_000).one,
         default=1000,
         help="number of weights (default: %(default)s)",
     )
@@ -145,7 +143,8 @@ def weights_command(argv: Sequence[str] | None = None) -> int:
         type=interval().one,
         help="what --init uniform draws from (default: [-10,10])",
     )
-    add("--bins", metavar="INT", type=integer(1).one, default=100, help="default: %(default)s")
+    bins = integer(1, 100_000).one
+    add("--bins", metavar="INT", type=bins, default=100, help="default: %(default)s")
     add("--seed", metavar="INT", type=integer(0).one, default=0, help="default: %(default)s")
     add(
         "--init",
@@ -164,12 +163,6 @@ def weights_command(argv: Sequence[str] | None = None) -> int:
 
 
 def _check_weights(args: argparse.Namespace) -> None:
-    for flag, value, most in (
-        ("--draws", args.draws, MOST_DRAWS),
-        ("--bins", args.bins, MOST_BINS),
-    ):
-        if value > most:
-            raise OptionError(flag, f"{value} is too large", f"the largest value is {most}")
     twice = next((start for start in args.init if args.init.count(start) > 1), None)
     if twice is not None:
         raise OptionError("--init", f"{twice} is given twice", "give every value once")

@@ -49,11 +49,9 @@ def _chosen_rows(rows: pd.DataFrame, best: str | None) -> pd.DataFrame:
     """Return one row per run: the last, or that of the largest `best` among the last rows."""
     picked = []
     for _, run in rows.sort_values("epoch", kind="stable").groupby(["model", "name"], sort=False):
-        if best is None or best not in run or bool(run.loc[:, best].isna().all()):
-            picked.append(run.iloc[-1])
-        else:
-            last = run.iloc[-LAST_ROWS:]
-            picked.append(last.loc[last[best].idxmax()])
+        last = run.iloc[-LAST_ROWS:]
+        known = best in last and bool(last[best].notna().any())
+        picked.append(last.loc[last[best].idxmax()] if known else last.iloc[-1])
     return pd.DataFrame(picked).reset_index(drop=True)
 
 

@@ -150,7 +150,7 @@ def _part(kind: str, stem: str, files: Sequence[Path], column: str | None) -> Sk
         runs = Runs("operation")
         return sketch("histogram", stem, runs=runs, column=column or _GATE)
     shown = column or _ACCURACY
-    if kind == "curve" and not _over_epochs(files):
+    if kind == "curve" and "epoch" not in next(table_rows(files[0]), []):  # arithmetic runs
         runs = Runs("interpolation.range")
         text = drawable(column) if column else "Test error"
         return sketch("iterations", stem, column=column or TEST, y_label=text, runs=runs)
@@ -159,11 +159,6 @@ def _part(kind: str, stem: str, files: Sequence[Path], column: str | None) -> Sk
     if kind == "metrics":
         return sketch("scatter", stem, metrics=(((shown,), shown),), y_label=drawable(shown))
     return _path(stem, files, column) if kind == "path" else sketch(kind, stem)
-
-
-def _over_epochs(files: Sequence[Path]) -> bool:
-    """Return whether files are of a task that counts epochs, not of arithmetic runs."""
-    return "epoch" in next(table_rows(files[0]), [])
 
 
 def entry_of_files(

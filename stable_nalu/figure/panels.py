@@ -425,7 +425,6 @@ def _counted(
     rows: pd.DataFrame, parameter: str, column: str, below: float
 ) -> tuple[tuple[float, int, int], ...]:
     """Return a point for each value of the parameter; an error that is missing is not low."""
-    solved = np.asarray(pd.to_numeric(rows[column], errors="coerce"), float) < below
-    values = np.asarray(pd.to_numeric(rows[parameter]), float)
-    chosen = {float(at): solved[values == at] for at in np.unique(values)}
-    return tuple((at, int(own.sum()), len(own)) for at, own in chosen.items())
+    solved = pd.Series(pd.to_numeric(rows[column], errors="coerce")) < below
+    found = solved.groupby(rows[parameter].astype(float).to_numpy()).agg(["sum", "count"])
+    return tuple((at, int(own), int(runs)) for at, own, runs in found.itertuples())

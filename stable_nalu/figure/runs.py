@@ -313,9 +313,8 @@ def of_lengths(
     for length, column in tested_lengths(rows).items():
         if spec.length not in (None, length):
             continue
-        threshold = thresholds
-        if isinstance(threshold, Mapping):
-            threshold = threshold.get(length, np.nan)
+        one_for_all = not isinstance(thresholds, Mapping)
+        threshold = thresholds if one_for_all else thresholds.get(length, np.nan)
         if np.isnan(threshold):
             source.warn(f"length {length} left out, the reference has no threshold for it")
             continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -122,9 +123,7 @@ def latex(rows: pd.DataFrame, part: Table) -> str:
 
 def _header(heads: list[str], columns: Measures) -> list[str]:
     """Return two rows of heads; columns of one group share the upper one."""
-    spans: dict[str, int] = {}
-    for _, group, _ in columns:
-        spans[group] = spans.get(group, 0) + 1
+    spans = Counter(group for _, group, _ in columns)
     upper = [
         group if span == 1 else f"\\multicolumn{{{span}}}{{c}}{{{group}}}"
         for group, span in spans.items()
