@@ -19,7 +19,7 @@
 #SBATCH --ntasks=1
 #SBATCH --cpus-per-task=1
 #SBATCH --mem=2G
-#SBATCH --time=01:00:00
+#SBATCH --time=04:00:00
 #SBATCH --ignore-pbs
 #SBATCH --requeue
 #SBATCH --signal=B:TERM@120
@@ -29,7 +29,7 @@
 #BSUB -n 1
 #BSUB -R "span[hosts=1]"
 #BSUB -R "rusage[mem=2GB]"
-#BSUB -W 1:00
+#BSUB -W 4:00
 #BSUB -r
 #BSUB -Q "75"
 #BSUB -wa "TERM" -wt "2"

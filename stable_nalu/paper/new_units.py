@@ -166,14 +166,14 @@ _EML = (
 
 _LEARNED = Recipe(
     "equations",
-    "--batch-size 20 --max-iterations 20000 --log-interval 5000 --adam-epsilon 1e-4",
+    "--batch-size 20 --max-iterations 200000 --log-interval 20000 --adam-epsilon 1e-4",
     range(10),
-    Resources(60),
+    Resources(240),
     variants=variants("--equation", "div F-1 F-2 F-3 F-4"),
 )
 _NETWORKS = {
-    "eqldiv": ("EQLDiv", "--layer-type EQLDiv --layer-option iterations=20000"),
-    "eql": ("EQL", "--layer-type EQL --layer-option iterations=20000"),
+    "eqldiv": ("EQLDiv", "--layer-type EQLDiv --layer-option iterations=200000"),
+    "eql": ("EQL", "--layer-type EQL --layer-option iterations=200000"),
     "mlp": ("MLP", "--layer-type Tanh --hidden-size 50"),
 }
 
@@ -189,7 +189,7 @@ _EQL = (
             Measure("metric.valid.interpolation", "RMS of noisy targets inside"),
         ),
         rate=600,
-        note="20,000 iterations, 44 epochs, where the paper trains 10,000 epochs for each layer "
+        note="200,000 iterations, 444 epochs, where the paper trains 10,000 epochs for each layer "
         "but one. It chooses lambda among 26 values and the number of layers by validation and "
         "sparsity; here lambda is 1e-4, and an EQL has the fewest layers that hold the equation. "
         "There are no penalties on inputs of the test. The MLP has two layers of 50 tanh units. "
