@@ -135,25 +135,40 @@ class SequentialDigitNetwork(ExtendedTorchModule):
         return labels, self.accumulate(labels)
 
 
-class SmallReader(ExtendedTorchModule):
-    """x `(images, 1, 28, 28)` -> `(images, outputs)`: PyTorch's example of 2017.
+READERS: dict[str, tuple[tuple[int, ...], int, int]] = {
+    "small": ((10, 20), 320, 50),
+    "large": ((20, 50), 800, 500),
+    "mlp8": ((), 64, 64),
+}
+"""Image network -> filters of its convolutions, what the hidden layer reads, and its size.
 
-    Convolutions of 10 and 20 filters of 5 x 5, each pooled by 2 x 2, a hidden layer of 50, ReLU
+The first two are PyTorch's examples of 2017 and of 2018, the last one reads images of 8 x 8.
+"""
+
+
+class DigitReader(ExtendedTorchModule):
+    """x `(images, 1, side, side)` -> `(images, outputs)`, through a network of `READERS`.
+
+    Convolutions of 5 x 5, each pooled by 2 x 2, if there are any, and a hidden layer, ReLU
     throughout. dropout: the probability with which whole channels of the second convolution, and
-    units of the hidden layer, are left out of an update; the example has 0.5.
+    units of the hidden layer, are left out of an update; PyTorch's example of 2017 has 0.5.
     """
 
-    def __init__(self, outputs: int, dropout: float = 0.0):
+    def __init__(self, outputs: int, cnn: str, dropout: float = 0.0):
         super().__init__("reader")
         self.dropout = dropout
-        self.first = Convolution(1, 10, 5, name="first")
-        self.second = Convolution(10, 20, 5, name="second")
-        self.hidden = Dense(320, 50, "ReLU", "hidden")
-        self.output = Dense(50, outputs, name="output")
+        filters, flat, hidden = READERS[cnn]
+        self.convolves = bool(filters)
+        if filters:
+            self.first = Convolution(1, filters[0], 5, name="first")
+            self.second = Convolution(*filters, 5, name="second")
+        self.hidden = Dense(flat, hidden, "ReLU", "hidden")
+        self.output = Dense(hidden, outputs, name="output")
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        x = self.second(torch.relu(pooled(self.first(x))))
-        x = torch.relu(pooled(self._dropped(x, 2)))
+        if self.convolves:
+            x = self.second(torch.relu(pooled(self.first(x))))
+            x = torch.relu(pooled(self._dropped(x, 2)))
         return self.output(self._dropped(self.hidden(x.flatten(-3)), 0))
 
     def _dropped(self, x: torch.Tensor, inner: int) -> torch.Tensor:
@@ -167,44 +182,6 @@ class SmallReader(ExtendedTorchModule):
         noise = self.random.uniform(tuple(shape), 0, 1, x)
         kept = (noise >= self.dropout).to(x) / (1 - self.dropout)
         return x * kept.reshape(*kept.shape, *[1] * inner)
-
-
-class LargeReader(ExtendedTorchModule):
-    """x `(images, 1, 28, 28)` -> `(images, outputs)`: PyTorch's example of 2018.
-
-    Convolutions of 20 and 50 filters of 5 x 5, each pooled by 2 x 2, and a hidden layer of 500.
-    """
-
-    def __init__(self, outputs: int):
-        super().__init__("reader")
-        self.first = Convolution(1, 20, 5, name="first")
-        self.second = Convolution(20, 50, 5, name="second")
-        self.hidden = Dense(800, 500, "ReLU", "hidden")
-        self.output = Dense(500, outputs, name="output")
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        for convolution in (self.first, self.second):
-            x = torch.relu(pooled(convolution(x)))
-        return self.output(self.hidden(x.flatten(-3)))
-
-
-class FlatReader(ExtendedTorchModule):
-    """x `(images, 1, 8, 8)` -> `(images, outputs)`, through a hidden layer of 64."""
-
-    def __init__(self, outputs: int):
-        super().__init__("reader")
-        self.hidden = Dense(64, 64, "ReLU", "hidden")
-        self.output = Dense(64, outputs, name="output")
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.output(self.hidden(x.flatten(-3)))
-
-
-READERS: dict[str, Callable[..., ExtendedTorchModule]] = {
-    "small": SmallReader,
-    "large": LargeReader,
-    "mlp8": FlatReader,
-}
 
 
 class CountingNetwork(ExtendedTorchModule):
@@ -229,7 +206,7 @@ class CountingNetwork(ExtendedTorchModule):
         super().__init__("network")
         self.unit_name = unit_name
         self.outputs = outputs
-        self.reader = READERS[cnn](features, **({"dropout": dropout} if cnn == "small" else {}))
+        self.reader = DigitReader(features, cnn, dropout)
         self.cell = GeneralizedCell(features, outputs, unit_name, name="cell", **layer_options)
         is_torch = isinstance(self.cell.cell, TorchCell)
         self.read_out = Dense(outputs, outputs, name="read_out") if is_torch else None

@@ -9,6 +9,7 @@ layer that has to learn it, or an arithmetic unit.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -204,46 +205,30 @@ def linear_body(*widths: int) -> nn.Sequential:
     return nn.Sequential(*layers[:-1])
 
 
-def build_classifier(name: str) -> nn.Module:
-    """Return the classifier of a network of `READERS`."""
-    match name:
-        case "concat":
-            return JointClassifier(linear_body(1764, 200, 128, 20))
-        case "no-concat-linear":
-            body = nn.Sequential(linear_body(882, 200, 128), nn.ReLU())
-            return ApartClassifier(body, [nn.Linear(128, 10), nn.Linear(128, 10)])
-        case "no-concat-conv" | "TPS-no-concat-conv":
-            return ApartClassifier(ConvHead(2, 4096, 10))
-        case "concat-conv":
-            return JointClassifier(ConvHead(4, 4096, 20))
-        case "no-concat-indep-conv":
-            heads = [ConvHead(2, 4096, 10), ConvHead(2, 4096, 10)]
-            return ApartClassifier(nn.Identity(), heads)
-        case _:
-            return ApartClassifier(ConvHead(1, 9728, 10))
-
-
-READERS = (
-    "concat",
-    "no-concat-linear",
-    "no-concat-conv",
-    "concat-conv",
-    "no-concat-indep-conv",
-    "width-no-concat-conv",
-    "TPS-no-concat-conv",
-)
+READERS: dict[str, Callable[[], nn.Module]] = {
+    "concat": lambda: JointClassifier(linear_body(1764, 200, 128, 20)),
+    "no-concat-linear": lambda: ApartClassifier(
+        nn.Sequential(linear_body(882, 200, 128), nn.ReLU()),
+        [nn.Linear(128, 10), nn.Linear(128, 10)],
+    ),
+    "no-concat-conv": lambda: ApartClassifier(ConvHead(2, 4096, 10)),
+    "concat-conv": lambda: JointClassifier(ConvHead(4, 4096, 20)),
+    "no-concat-indep-conv": lambda: ApartClassifier(
+        nn.Identity(), [ConvHead(2, 4096, 10), ConvHead(2, 4096, 10)]
+    ),
+    "width-no-concat-conv": lambda: ApartClassifier(ConvHead(1, 9728, 10)),
+    "TPS-no-concat-conv": lambda: ApartClassifier(ConvHead(2, 4096, 10)),
+}
+"""Network that reads scattered digits -> how its classifier is made."""
 
 
 def build_reader(name: str, *, unbounded: bool = False) -> TransformingReader:
     """Return a network of `READERS`; `unbounded` lets control points of splines leave the image."""
-    classifier = build_classifier(name)
+    classifier = READERS[name]()
+    transform = partial(AffineTransform, *(1, 1200) if name.startswith("width") else (2, 320))
     if name.startswith("TPS"):
-        transforms = [SplineTransform(2, 320, unbounded=unbounded) for _ in range(2)]
-    elif name.startswith("width"):
-        transforms = [AffineTransform(1, 1200) for _ in range(2)]
-    else:
-        transforms = [AffineTransform(2, 320) for _ in range(2)]
-    return TransformingReader(classifier, transforms)
+        transform = partial(SplineTransform, 2, 320, unbounded=unbounded)
+    return TransformingReader(classifier, [transform(), transform()])
 
 
 SPAN = 0.9

@@ -345,7 +345,7 @@ PAIRS = FlagGroup(
 def _readers() -> tuple[str, ...]:
     from stable_nalu.network.two_digits import READERS
 
-    return READERS
+    return tuple(READERS)
 
 
 def _dividers() -> tuple[str, ...]:

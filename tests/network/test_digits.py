@@ -10,10 +10,8 @@ from stable_nalu.network.dense import Convolution, pooled
 from stable_nalu.network.digits import (
     HEADS,
     CountingNetwork,
+    DigitReader,
     EvenDigitNetwork,
-    FlatReader,
-    LargeReader,
-    SmallReader,
 )
 
 NMU = "ReRegualizedLinearNAC"
@@ -155,11 +153,11 @@ CELLS = ("LSTM", "GRU", "RNN-tanh", "RNN-ReLU", "NAC", "NALU")
 
 
 @pytest.mark.parametrize(
-    ("reader", "filters", "flat", "hidden"),
-    [(SmallReader, (10, 20), 320, 50), (LargeReader, (20, 50), 800, 500)],
+    ("cnn", "filters", "flat", "hidden"),
+    [("small", (10, 20), 320, 50), ("large", (20, 50), 800, 500)],
 )
-def test_image_networks_are_those_of_torch(reader, filters, flat, hidden):
-    ours, (first, second) = reader(4), filters
+def test_image_networks_are_those_of_torch(cnn, filters, flat, hidden):
+    ours, (first, second) = DigitReader(4, cnn), filters
     net = torch.nn.Sequential(
         torch.nn.Conv2d(1, first, 5), torch.nn.MaxPool2d(2), torch.nn.ReLU(),
         torch.nn.Conv2d(first, second, 5), torch.nn.MaxPool2d(2), torch.nn.ReLU(),
@@ -172,12 +170,12 @@ def test_image_networks_are_those_of_torch(reader, filters, flat, hidden):
 
 
 def test_the_flat_image_network_has_one_hidden_layer():
-    shapes = [tuple(p.shape) for p in FlatReader(10).parameters()]
+    shapes = [tuple(p.shape) for p in DigitReader(10, "mlp8").parameters()]
     assert shapes == [(64, 64), (64,), (10, 64), (10,)]
 
 
 def test_dropout_leaves_out_whole_channels_and_keeps_the_mean():
-    reader = SmallReader(4, dropout=0.25)
+    reader = DigitReader(4, "small", dropout=0.25)
     x = torch.ones(2000, 3, 2, 2)
     dropped = reader._dropped(x, 2)
     assert dropped.unique().tolist() == pytest.approx([0, 4 / 3])
