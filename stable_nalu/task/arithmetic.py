@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from stable_nalu.errors import OptionError
 from stable_nalu.layer.registry import activation_names, entries
-from stable_nalu.options import Config, ScriptSpec, checks
+from stable_nalu.options import Config, FlagGroup, ScriptSpec, checks
 from stable_nalu.options import flags as common
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.kinds import BATCH_NOISE, as_clause
 from stable_nalu.tags import METRIC_TEST, METRIC_VALID, RESULT_TEST, RESULT_VALID
 from stable_nalu.training.task import Batch, Observed, Task
 
+from .description import DENSITY
+
 if TYPE_CHECKING:
-    import numpy as np
     import torch
 
     from stable_nalu.abstract import ExtendedTorchModule
@@ -24,9 +25,7 @@ if TYPE_CHECKING:
     from stable_nalu.dataset.simple_function import ExceedingStream, SimpleFunctionStaticDataset
     from stable_nalu.dataset.stream import SampleStream
     from stable_nalu.engine.stack import CriterionPrograms, EngineStack, Shape
-    from stable_nalu.training.console import LogPoint
     from stable_nalu.training.evaluation import EvaluationSet
-    from stable_nalu.training.recorder import StepResult
 
 VALIDATION_SEED, TEST_SEED = 43953907, 8689336
 SHOWN_INPUTS = 10
@@ -172,6 +171,43 @@ CHECKS = (
 )
 SINGLE_LAYER_CHECKS = (*CHECKS, _check_single_layer, _check_distribution)
 
+FORMULA_LAYERS = (
+    common.OWN_LAYERS,
+    common.WEIGHTS.without("--W-set-count"),
+    common.NALU.without("--nac-weight"),
+    common.PENALTIES,
+)
+FORMULA_NAME = (
+    *map(
+        nf.trailing,
+        (
+            *nf.PENALTY_FIELDS,
+            nf.GRAD_NORM,
+            nf.GRAD_VALUE,
+            nf.template("nru-{nru_div_mode}"),
+            nf.TRASH_CELL,
+        ),
+    ),
+    *(
+        f
+        for f in nf.LAYER_OPTIONS_TRAILING
+        if not {"mnac_epsilon", "regualizer_shape"} & {*f.flags}
+    ),
+    nf.trailing(nf.ID),
+)
+"""What run names of formulas end with."""
+FORMULA_CHECKS = (
+    checks.check_schedule,
+    checks.check_optimizer,
+    checks.check_nalu,
+    checks.check_files,
+)
+
+
+def formula_logging(name: str) -> FlagGroup:
+    """Return flags of logs, for a formula."""
+    return SINGLE_LOGGING.but(name_prefix={"default": name}, log_interval={"unnamed": DENSITY})
+
 
 def build_dataset(config: Config) -> SimpleFunctionStaticDataset:
     """Return the data set that a configuration describes."""
@@ -204,6 +240,8 @@ class OperationTask(Task):
     tells_infinity = True
     eval_mode: ClassVar[bool | None] = True
     """Whether models are measured in evaluation mode; None: they are not."""
+    in_python: ClassVar[bool] = False
+    """Whether samples are drawn by `feed` alone, as C++ must not or cannot."""
 
     def __init__(self, config: Config, device: torch.device, *beside: Config):
         from stable_nalu.dataset.stream import Feed
@@ -281,14 +319,15 @@ class OperationTask(Task):
 
         return programs_of(config, build, cls._shape(config), dtype=torch.get_default_dtype())
 
-    def lanes(self, step: Any, layer_options: dict[str, Any], **more: bool) -> EngineStack:
+    def lanes(self, step: Any, layer_options: dict[str, Any]) -> EngineStack:
         from stable_nalu.engine.stack import EngineStack
 
         def build(one: Config) -> ExtendedTorchModule:
             return self.network(one, layer_options)
 
-        shape, feed = self._shape(self.config), self.feed
-        return EngineStack(self.configs, step, build, shape, feed.streams, feed.draw, **more)
+        samples = self.feed.streams, self.feed.draw
+        shape, in_python = self._shape(self.config), self.in_python
+        return EngineStack(self.configs, step, build, shape, *samples, in_python=in_python)
 
     def changes(self, at: int) -> Sequence[int]:
         from stable_nalu.training.loss import INALU_START
@@ -344,19 +383,9 @@ class OperationTask(Task):
         """Return whether the console shows the weights of a single run."""
         return self.config.input_size <= SHOWN_INPUTS
 
-    def log_point(
-        self,
-        at: int,
-        result: StepResult,
-        errors: Mapping[str, np.ndarray],
-        measured: Mapping[str, Any],
-    ) -> LogPoint:
-        from stable_nalu.training.console import LogPoint
-
+    def summary(self, errors: Mapping[str, float], measured: Mapping[str, Any], loss: float) -> str:
         inter, extra = errors[RESULT_VALID], errors[RESULT_TEST]
-        criterion = result.of_first()[0]
-        text = f"train {at}: {criterion:.5f}, inter: {inter[0]:.5f}, extra: {extra[0]:.5f}"
-        return LogPoint(at, extra, text, self.limits)
+        return f"{loss:.5f}, inter: {inter:.5f}, extra: {extra:.5f}"
 
     def results(
         self, errors: Mapping[str, float], measured: Mapping[str, Any], loss: float
@@ -372,6 +401,17 @@ class OperationTask(Task):
 
     def generators(self, run: int) -> Sequence[LegacyRandom]:
         return [self.feed.streams[run].random]
+
+
+class FormulaTask(OperationTask):
+    """A formula whose rows Python makes, for networks of more than a layer."""
+
+    exporter = "runs.py"
+    learned = None
+    in_python = True
+
+    def shows_weights(self) -> bool:
+        return False
 
 
 class SingleLayerTask(OperationTask):

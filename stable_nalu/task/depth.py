@@ -26,13 +26,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from stable_nalu.errors import OptionError
-from stable_nalu.options import Config, Flag, FlagGroup, checks
+from stable_nalu.options import Config, Flag, FlagGroup
 from stable_nalu.options import flags as common
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.kinds import buildable_layers, choice, integer, number
 
 from . import arithmetic
-from .description import DENSITY, lower
+from .description import lower
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
     from stable_nalu.abstract import ExtendedTorchModule
     from stable_nalu.dataset.stream import SampleStream
-    from stable_nalu.engine.stack import EngineStack
 
 SUMS, PRODUCTS = ("add", "sub"), ("mul", "div")
 OPERATIONS = ("add,mul", "add,div", "sub,mul", "sub,div", "add", "mul", "sub", "div", "eml")
@@ -148,11 +147,8 @@ def _noisy(combine: Any, noise: float, interval: tuple[float, float], *x: np.nda
     return combine(*x[:-1]) * (1 + noise * u)
 
 
-class DepthTask(arithmetic.OperationTask):
+class DepthTask(arithmetic.FormulaTask):
     """Learn a chain; the errors are relative ones."""
-
-    exporter = "runs.py"
-    learned = None
 
     def __init__(self, config: Config, device: torch.device, *beside: Config):
         import torch
@@ -197,15 +193,9 @@ class DepthTask(arithmetic.OperationTask):
         pairs = zip(self.datasets, self.configs, strict=True)
         return [chain.fork(c.interpolation_range, noisy=True) for chain, c in pairs]
 
-    def lanes(self, step: Any, layer_options: dict[str, Any], **more: bool) -> EngineStack:
-        return super().lanes(step, layer_options, in_python=True, **more)
-
     def evaluate(self, model: ExtendedTorchModule) -> Iterator[tuple[str, torch.Tensor]]:
         for (tag, error), scale in zip(super().evaluate(model), self._scales, strict=True):
             yield tag, error / scale.reshape(error.shape)
-
-    def shows_weights(self) -> bool:
-        return False
 
 
 def _check_start(c: Config) -> None:
@@ -286,14 +276,9 @@ SCRIPT = arithmetic.script(
                 "Deviation of --start near, as a part of the largest weight of a matrix.",
             ),
         ),
-        common.OWN_LAYERS,
-        common.WEIGHTS.without("--W-set-count"),
-        common.NALU.without("--nac-weight"),
-        common.PENALTIES,
+        *arithmetic.FORMULA_LAYERS,
         common.OPTIMIZER,
-        arithmetic.SINGLE_LOGGING.but(
-            name_prefix={"default": "depth"}, log_interval={"unnamed": DENSITY}
-        ),
+        arithmetic.formula_logging("depth"),
         common.RUN_CONTROL,
     ),
     name_fields=(
@@ -312,27 +297,10 @@ SCRIPT = arithmetic.script(
                 nf.template("st-{start:word}-{start_noise:float}"),
                 nf.template("i-{interpolation_range:range}"),
                 nf.template("e-{extrapolation_range:range}"),
-                *nf.PENALTY_FIELDS,
-                nf.GRAD_NORM,
-                nf.GRAD_VALUE,
-                nf.template("nru-{nru_div_mode}"),
-                nf.TRASH_CELL,
             ),
         ),
-        *(
-            f
-            for f in nf.LAYER_OPTIONS_TRAILING
-            if not {"mnac_epsilon", "regualizer_shape"} & {*f.flags}
-        ),
-        nf.trailing(nf.ID),
+        *arithmetic.FORMULA_NAME,
     ),
-    checks=(
-        checks.check_schedule,
-        checks.check_optimizer,
-        checks.check_nalu,
-        checks.check_files,
-        _check_sums,
-        _check_start,
-    ),
+    checks=(*arithmetic.FORMULA_CHECKS, _check_sums, _check_start),
 )
 TASK = DepthTask

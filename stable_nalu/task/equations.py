@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from stable_nalu.options import Config, Flag, FlagGroup, checks
+from stable_nalu.options import Config, Flag, FlagGroup
 from stable_nalu.options import flags as common
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.kinds import and_layers, choice, integer, number
 
 from . import arithmetic
 from .depth import WHOLE
-from .description import DENSITY, lower
+from .description import lower
 from .identity_autoencoder import activations
 
 if TYPE_CHECKING:
@@ -74,11 +74,8 @@ class Cube:
         return first, second, third
 
 
-class EquationTask(arithmetic.OperationTask):
+class EquationTask(arithmetic.FormulaTask):
     """Learn an equation; the errors are roots of mean squares."""
-
-    exporter = "runs.py"
-    learned = None
 
     @classmethod
     def dataset(cls, config: Config) -> Cube:
@@ -105,15 +102,9 @@ class EquationTask(arithmetic.OperationTask):
         _, *others = zip(*self._streams, strict=True)
         return [EvaluationSet(streams, device=self.device) for streams in others]
 
-    def lanes(self, step: Any, layer_options: dict[str, Any], **more: bool) -> Any:
-        return super().lanes(step, layer_options, in_python=True, **more)
-
     def evaluate(self, model: ExtendedTorchModule) -> Iterator[tuple[str, torch.Tensor]]:
         for tag, error in super().evaluate(model):
             yield tag, error.sqrt()
-
-    def shows_weights(self) -> bool:
-        return False
 
 
 SCRIPT = arithmetic.script(
@@ -139,18 +130,13 @@ SCRIPT = arithmetic.script(
             Flag("--hidden-size", integer(1), 32, "Width of hidden layers; an EQL has its own."),
             Flag("--hidden-layers", integer(0), 2, "Hidden layers; an EQL has its own."),
         ),
-        common.OWN_LAYERS,
-        common.WEIGHTS.without("--W-set-count"),
-        common.NALU.without("--nac-weight"),
-        common.PENALTIES,
+        *arithmetic.FORMULA_LAYERS,
         FlagGroup(
             common.OPTIMIZER.title,
             *common.OPTIMIZER,
             Flag("--adam-epsilon", number(above=0), 1e-8, "What Adam adds to its divisor."),
         ),
-        arithmetic.SINGLE_LOGGING.but(
-            name_prefix={"default": "equations"}, log_interval={"unnamed": DENSITY}
-        ),
+        arithmetic.formula_logging("equations"),
         common.RUN_CONTROL,
     ),
     name_fields=(
@@ -165,22 +151,10 @@ SCRIPT = arithmetic.script(
                 nf.template("no-{noise:float}"),
                 nf.template("h{hidden_size}x{hidden_layers:int}"),
                 nf.template("ae-{adam_epsilon:float}"),
-                *nf.PENALTY_FIELDS,
-                nf.GRAD_NORM,
-                nf.GRAD_VALUE,
-                nf.template("nru-{nru_div_mode}"),
-                nf.TRASH_CELL,
             ),
         ),
-        *(
-            f
-            for f in nf.LAYER_OPTIONS_TRAILING
-            if not {"mnac_epsilon", "regualizer_shape"} & {*f.flags}
-        ),
-        nf.trailing(nf.ID),
+        *arithmetic.FORMULA_NAME,
     ),
-    checks=(
-        checks.check_schedule, checks.check_optimizer, checks.check_nalu, checks.check_files,
-    ),
-)  # fmt: skip
+    checks=arithmetic.FORMULA_CHECKS,
+)
 TASK = EquationTask

@@ -19,7 +19,7 @@ from stable_nalu.options import flags as common
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.kinds import choice, integer, number
 from stable_nalu.options.layer_options import own_options
-from stable_nalu.tags import EPOCH, LABEL_WEIGHTS, METRIC
+from stable_nalu.tags import LABEL_WEIGHTS, METRIC
 from stable_nalu.training.task import EPOCHS, Batch, Observed, Task
 
 from .description import DATA_DIR, DATASET_WORKERS, EVALUATION, MAX_EPOCHS, data_source, epoch_files
@@ -184,9 +184,6 @@ class PairTask(Task):
                 found[k] = gradient.add(parameters[k].detach(), alpha=decay)
         return found
 
-    def clock(self, updates: int) -> int:
-        return updates + 1
-
     def schedule(self, clock: int) -> int:
         return self.at
 
@@ -194,11 +191,6 @@ class PairTask(Task):
         logged = at_log_point or clock % self.config.log_interval == 0
         verbose = self.config.verbose
         return Observed(logged, penalties=logged and verbose, verbose=verbose)
-
-    def beside(self) -> Mapping[str, torch.Tensor]:
-        import torch
-
-        return {EPOCH: torch.tensor(self.at)}
 
     def told(
         self, result: StepResult, batch: Batch, *, at_log_point: bool

@@ -15,7 +15,7 @@ from stable_nalu.options import name_fields as nf
 from stable_nalu.options.flags import LAYER_TYPE, NETWORK, SEED, WEIGHTS
 from stable_nalu.options.flags import PENALTIES as ALL_PENALTIES
 from stable_nalu.options.kinds import cell_names, choice, digits, each_word, integer, lengths
-from stable_nalu.tags import EPOCH, LOSS_ACCURACY, METRIC, METRIC_TEST, RESULT_VALID
+from stable_nalu.tags import LOSS_ACCURACY, METRIC, METRIC_TEST, RESULT_VALID
 from stable_nalu.training.task import EPOCHS, Batch, Observed, Task
 
 from .description import (
@@ -147,9 +147,6 @@ class SequentialTask(Task):
         own = set(map(id, cell.parameters()))
         return {key: gradient for key, gradient in gradients.items() if key in own}
 
-    def clock(self, updates: int) -> int:
-        return updates + 1
-
     @property
     def log_interval(self) -> int:
         return LOG_EPOCHS
@@ -158,11 +155,6 @@ class SequentialTask(Task):
         verbose, regularly = self.config.verbose, clock % LOG_UPDATES == 0
         modules = at_log_point or regularly
         return Observed(modules, verbose and regularly, verbose and modules, verbose)
-
-    def beside(self) -> Mapping[str, torch.Tensor]:
-        import torch
-
-        return {EPOCH: torch.tensor(self.at)}
 
     def told(
         self, result: StepResult, batch: Batch, *, at_log_point: bool

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from stable_nalu.abstract import ExtendedTorchModule
     from stable_nalu.dataset.distribution import LegacyRandom
     from stable_nalu.dataset.stream import SampleStream
-    from stable_nalu.engine.stack import EngineStack
     from stable_nalu.training.loss import Penalties
 
 RANGES = ((1.1, 1.125), (1.1, 1.15), (1.1, 1.175), (1.1, 1.2))
@@ -102,6 +101,7 @@ class SingleLayerCurriculum(arithmetic.SingleLayerTask):
     """
 
     eval_mode = False
+    in_python = True
 
     def training_streams(self) -> list[SampleStream]:
         self.stages = [[d.fork(list(stage)) for stage in RANGES] for d in self.datasets]
@@ -125,9 +125,6 @@ class SingleLayerCurriculum(arithmetic.SingleLayerTask):
 
     def changes(self, at: int) -> list[int]:
         return [at + 1]
-
-    def lanes(self, step: Any, layer_options: dict[str, Any]) -> EngineStack:
-        return super().lanes(step, layer_options, in_python=True)
 
     def penalties(self, model: ExtendedTorchModule, *, stacked: bool) -> Penalties:
         from stable_nalu.training.loss import Penalties

@@ -16,6 +16,7 @@ from stable_nalu.errors import UsageError
 from stable_nalu.machine import model_file, save_root
 from stable_nalu.tags import (
     DIVERGED,
+    EPOCH,
     L1_BETA,
     L1_LOSS,
     REINIT,
@@ -198,7 +199,8 @@ class Training:
             if batch is None:
                 break
             self.clock = task.clock(self.updates)
-            self._write(task.beside().items())
+            if task.updates is not None:
+                self.recorder.write([scalar(EPOCH, torch.tensor(self.at))])
             if due:
                 self._freeze_diverged()
                 if self.all_diverged:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from stable_nalu.options import Config
-from stable_nalu.tags import METRIC_TEST, METRIC_VALID
+from stable_nalu.tags import METRIC_TEST, METRIC_VALID, RESULT_TEST
 
 if TYPE_CHECKING:
     import numpy as np
@@ -110,8 +110,9 @@ class Task:
     rate: float | None = None
     """The learning rate, where it is not what a flag says."""
     updates: int | None = None
-    """Updates of a unit so long that training may stop between two of them. Nothing is logged of a
-    run that has diverged behind its last log point, as published."""
+    """Updates of a unit so long that training may stop between two of them, and that each update
+    has a step of its own in logs, beside the unit's number. Nothing is logged of a run that has
+    diverged behind its last log point, as published."""
 
     limits: Sequence[Limit] = ()
     """When each run counts as solved, where the task says it."""
@@ -223,7 +224,7 @@ class Task:
 
     def clock(self, updates: int) -> int:
         """Return the step under which an update is logged that so many are before."""
-        return self.at
+        return self.at if self.updates is None else updates + 1
 
     def schedule(self, clock: int) -> int:
         """Return the step that penalties and temperatures of an update follow."""
@@ -255,10 +256,6 @@ class Task:
     ) -> Iterable[TaggedValue]:
         """Return what is logged of an update before it is made."""
         return result.losses() if self.logs_updates else ()
-
-    def beside(self) -> Mapping[str, torch.Tensor]:
-        """Return what is logged of every update, by tags."""
-        return {}
 
     def losses(self, loss: torch.Tensor, model: ExtendedTorchModule) -> Mapping[str, torch.Tensor]:
         """Return what is logged of the unit's mean loss besides itself, and of the model after."""
@@ -319,7 +316,8 @@ class Task:
 
         of_first = {tag: float(values[0]) for tag, values in errors.items()}
         summary = self.summary(of_first, measured, result.of_first()[0])
-        return LogPoint(at, numbers(result.criterion), f"train {at}: {summary}")
+        values = errors[RESULT_TEST] if self.limits else numbers(result.criterion)
+        return LogPoint(at, values, f"train {at}: {summary}", self.limits)
 
     def summary(self, errors: Mapping[str, float], measured: Mapping[str, Any], loss: float) -> str:
         """Return what the console shows of a log point."""
