@@ -85,9 +85,10 @@ def _point(run: Any) -> tuple[Any, ...]:
 def _trained(run: Any, length: int, folder: Path) -> TrainedModel:
     """Return the network of a run after a number of iterations."""
     config = run.config
-    flags = {name: v for name, v in config.as_dict().items() if config.is_typed(name)}
+    typed = {name: v for name, v in config.as_dict().items() if config.is_typed(name)}
+    flags: dict[str, Any] = typed | {"max_iterations": length}
     out = folder / str(length)
-    (found,) = sn.train(config.script, **flags | {"max_iterations": length}, out=out)
+    (found,) = sn.train(config.script, **flags, out=out)
     return sn.load(found)
 
 

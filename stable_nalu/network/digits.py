@@ -161,7 +161,7 @@ class DigitReader(ExtendedTorchModule):
         self.convolves = bool(filters)
         if filters:
             self.first = Convolution(1, filters[0], 5, name="first")
-            self.second = Convolution(*filters, 5, name="second")
+            self.second = Convolution(filters[0], filters[1], 5, name="second")
         self.hidden = Dense(flat, hidden, "ReLU", "hidden")
         self.output = Dense(hidden, outputs, name="output")
 
