@@ -301,6 +301,7 @@ def _verified(figures: Rows, data: Path) -> dict[str, int]:
         "equal": len(equal),
         "alone": sum(one.trained == ALONE for one in equal),
         "gone": len(gone),
+        "stay": len(kept) - len(equal),
         "figures": sum(figure["equal_alone"] > 0 for figure in figures),
     }
 
