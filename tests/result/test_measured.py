@@ -301,7 +301,7 @@ def test_the_page_shows_them(tmp_path, drawn):
     assert row["published"] == "below nac"
     assert "0 of 3 runs of the same seed [0–56 %], p = 0.25" in row["verdict"]
     (row,) = tables["runs-nalu"][0]
-    assert (row["runs"], row["seeds"], row["CPU time"]) == ("12 of 12", "0-2", "12 s")
+    assert (row["runs"], row["seeds"], row["CPU time"]) == ("12/12", "0-2", "12 s")
     (row,) = tables["differences"][0]
     assert (row["units"], row["of"]) == ("NAC", "error, median")
     assert row["explanation"] == "The <b>cause</b>."
