@@ -190,11 +190,11 @@ _EQL = (
         ),
         rate=600,
         note="200,000 iterations, 444 epochs, where the paper trains 10,000 epochs for each layer "
-        "but one. It chooses lambda among 26 values and the number of layers by validation and "
-        "sparsity; here lambda is 1e-4, and an EQL has the fewest layers that hold the equation. "
-        "There are no penalties on inputs of the test. The MLP has two layers of 50 tanh units. "
-        "Published numbers are medians of ten runs; whether their targets outside have noise, "
-        "which alone is 0.01, is not known: here they have none.",
+        "but one; batches are drawn with replacement. It chooses lambda among 26 values and the "
+        "number of layers by validation and sparsity; here lambda is 1e-4, and an EQL has the "
+        "fewest layers that hold the equation. There are no penalties on inputs of the test. The "
+        "MLP has two layers of 50 tanh units. Published numbers are medians of ten runs; whether "
+        "their targets outside have noise, which alone is 0.01, is not known: here they have none.",
     ),
 )
 

@@ -75,7 +75,11 @@ class Cube:
 
 
 class EquationTask(arithmetic.FormulaTask):
-    """Learn an equation; the errors are roots of mean squares."""
+    """Learn an equation; the errors are roots of mean squares, and no threshold is known."""
+
+    def __init__(self, config: Config, device: torch.device, *beside: Config):
+        super().__init__(config, device, *beside)
+        self.limits = ()
 
     @classmethod
     def dataset(cls, config: Config) -> Cube:

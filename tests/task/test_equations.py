@@ -89,6 +89,14 @@ def test_the_first_step_of_adam_tells_its_epsilon():
         assert torch.allclose(new, old - g / (g.abs() + 0.5))
 
 
+def test_no_run_counts_as_solved_as_no_threshold_is_known(capsys):
+    assert run(SCRIPT, "--layer-option", "width=1", "--max-iterations", "2", "--seed", "0-1") == 0
+    out = capsys.readouterr().out
+    assert "test error" in out
+    assert "are solved" not in out
+    assert ": solved" not in out
+
+
 def test_a_run_that_is_resumed_equals_one_that_was_not():
     words = ("--layer-option", "width=1", "--seed", "0-1", "--log-interval", "10")
     whole = (*words, "--max-iterations", "20", "--id", "1")
