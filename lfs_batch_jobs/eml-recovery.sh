@@ -9,12 +9,15 @@
 #   bsub < lfs_batch_jobs/eml-recovery.sh
 #
 # Models, and runs of each:
-#   bottom: variables at the bottom, 320 runs
-#   slots: variables everywhere, 320 runs
-#   warm: true tree plus noise, 320 runs
+#   bottom: random_hot start, 64 runs
+#   biased: biased start, 64 runs
+#   uniform: uniform start, 64 runs
+#   xy: xy_biased start, 64 runs
+#   slots: variables everywhere, 64 runs
+#   warm: true tree plus noise, 64 runs
 #
 #SBATCH --job-name=eml-recovery
-#SBATCH --array=0-14
+#SBATCH --array=0-23
 #SBATCH --nodes=1
 #SBATCH --ntasks=1
 #SBATCH --cpus-per-task=1
@@ -25,7 +28,7 @@
 #SBATCH --signal=B:TERM@120
 #SBATCH --open-mode=append
 #SBATCH --output=%x_%A_%a.out
-#BSUB -J "eml-recovery[1-15]"
+#BSUB -J "eml-recovery[1-24]"
 #BSUB -n 1
 #BSUB -R "span[hosts=1]"
 #BSUB -R "rusage[mem=2GB]"

@@ -87,7 +87,17 @@ def mape(y: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
     return mean_over(((t - y) / t).abs(), 2)
 
 
-CRITERIA = {"mse": mse, "pcc": pcc, "mape": mape}
+def mae(y: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
+    """Return the mean absolute error."""
+    return mean_over((y - t).abs(), 2)
+
+
+def half_sum(y: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
+    """Return half the sum of squared errors."""
+    return ((y - t) ** 2).sum(trailing(2)) / 2
+
+
+CRITERIA = {"mse": mse, "pcc": pcc, "mape": mape, "mae": mae, "half-sum": half_sum}
 
 
 def get_train_criterion(name: str, iteration: int, pcc2mse_iteration: int):

@@ -116,11 +116,15 @@ class Lanes:
     def iterate(
         self, members: Sequence[Member], x: np.ndarray, t: np.ndarray, iterations: int
     ) -> None:
-        """Train on given samples x `(iterations, runs, batch, in)` and t."""
-        laid = [in_lanes(values, self.layout, self.dtype) for values in (x, t)]
+        """Train on given samples x `(iterations, runs, batch, in)` and t.
+
+        There are those of one iteration only, if all have the same.
+        """
+        laid, same = [in_lanes(values, self.layout, self.dtype) for values in (x, t)], len(x) == 1
         tiles = []
         for member, own_x, own_t in zip(members, *laid, strict=True):
-            samples = Samples(x_given=own_x.ctypes.data, t_given=own_t.ctypes.data, outputs=1)
+            given = own_x.ctypes.data, own_t.ctypes.data
+            samples = Samples(x_given=given[0], t_given=given[1], outputs=1, same=same)
             tiles.append(Tile(Generators(), ctypes.pointer(samples), ctypes.pointer(member), 1, 1))
         self.workspace.iterate(tiles, iterations, whole=self.whole)
 

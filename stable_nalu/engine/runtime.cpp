@@ -100,13 +100,14 @@ enum Operation { kAdd, kSub, kMul, kDiv, kSquared, kRoot, kReciprocal };
 
 // Inputs low + width * double, and targets: an operation on sums over slices of the inputs; all but
 // the operation is as in the samples before, if `again`. `equal_slices`: in all lanes; `single`: of
-// one input each. Where `x_given` is not null, samples lie there instead, iteration after iteration.
+// one input each. Where `x_given` is not null, samples lie there instead: iteration after iteration,
+// or the `same` ones for all.
 struct Samples {
   const H *low, *width;
   const int64_t* slices;  // from, to of each operand and lane
   int64_t equal_slices, single, operation, operands, inputs, again;
   const N *x_given, *t_given;
-  int64_t outputs;
+  int64_t outputs, same;
 };
 
 // The sum of d[0] to d[count - 1] in the order in which NumPy adds them.
@@ -319,8 +320,9 @@ extern "C" void iterate(Tile* tiles, int64_t count, const Work* work, int64_t it
           for (next = k + 1; next < tile->samples_count && from[next].again;) next++;
           const N *x = work->x, *t = work->t;
           if (from[k].x_given) {
-            x = from[k].x_given + (it * batch + first) * inputs;
-            t = from[k].t_given + (it * batch + first) * from[k].outputs;
+            const int64_t row = (from[k].same ? 0 : it * batch) + first;
+            x = from[k].x_given + row * inputs;
+            t = from[k].t_given + row * from[k].outputs;
           } else {
             make(*tile, *work, some, k, next);
           }

@@ -14,6 +14,7 @@ import torch
 from stable_nalu.abstract import ExtendedTorchModule, PerRunRandomSource
 from stable_nalu.dataset.stream import SampleStream, numpy_type
 from stable_nalu.options import Config
+from stable_nalu.training.loss import Penalties
 from stable_nalu.training.recorder import StepResult, TaggedValue
 from stable_nalu.training.step import Adam, TrainingStep
 
@@ -57,16 +58,21 @@ class Shape:
 
 
 def programs_of(
-    config: Config, build: BuildOne, shape: Shape, *, dtype: torch.dtype
+    config: Config,
+    build: BuildOne,
+    shape: Shape,
+    *,
+    dtype: torch.dtype,
+    penalties: type[Penalties] = Penalties,
 ) -> CriterionPrograms:
     """Return the program of each criterion that a run trains by, or raise NotLoweredError.
 
-    A run's programs follow from its configuration alone.
+    A run's programs follow from its configuration alone. penalties: which a script has.
     """
     key = config.script, structure(config), shape, dtype
     if key not in _PROGRAMS:
         try:
-            _PROGRAMS[key] = _made(config, build, shape, dtype)
+            _PROGRAMS[key] = _made(config, build, shape, dtype, penalties)
         except NotLoweredError as error:
             _PROGRAMS[key] = str(error)
     found = _PROGRAMS[key]
@@ -75,13 +81,20 @@ def programs_of(
     return found
 
 
-def _made(config: Config, build: BuildOne, shape: Shape, dtype: torch.dtype) -> CriterionPrograms:
+def _made(
+    config: Config,
+    build: BuildOne,
+    shape: Shape,
+    dtype: torch.dtype,
+    penalties: type[Penalties],
+) -> CriterionPrograms:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         model = build(config)
     if any(module.reads_iteration for module in model.extended_modules()):
         raise NotLoweredError("a layer that reads the iteration")
-    step = TrainingStep([config], model, stacked=False)
+    own = penalties([config], model, stacked=False)
+    step = TrainingStep([config], model, stacked=False, penalties=own)
     example = torch.linspace(1, 2, shape.batch * (shape.inputs + shape.outputs), dtype=dtype)
     x, t = example.split([shape.batch * shape.inputs, shape.batch * shape.outputs])
     batch = x.reshape(shape.batch, -1), t.reshape(shape.batch, -1)
@@ -118,7 +131,8 @@ class EngineStack:
     model and step are those of the stack; the engine reads and writes their tensors, the streams
     and the generators of noise at `load` and `store`.
 
-    draw: makes the next samples of given runs, where C++ cannot or, if `in_python`, must not.
+    draw: makes the next samples of given runs, where C++ cannot or, if `in_python`, must not. rate:
+    what the learning rate of an iteration is multiplied by.
     """
 
     def __init__(
@@ -131,8 +145,10 @@ class EngineStack:
         draw: Callable[[Sequence[int], int], tuple[np.ndarray, np.ndarray]],
         *,
         in_python: bool = False,
+        rate: Callable[[int], float] = lambda at: 1.0,
     ):
         self.step = step
+        self.rate = rate
         self.shape = shape
         self.runs = len(configs)
         self.streams = list(streams)
@@ -149,7 +165,13 @@ class EngineStack:
         for run, config in enumerate(configs):
             key = structure(config)
             if key not in by_program:
-                found = programs_of(config, build, self.shape, dtype=self.dtype)
+                found = programs_of(
+                    config,
+                    build,
+                    self.shape,
+                    dtype=self.dtype,
+                    penalties=type(self.step.penalties),
+                )
                 by_program[key] = RunsOfProgram([], found)
             by_program[key].runs.append(run)
         return list(by_program.values())
@@ -267,7 +289,7 @@ class EngineStack:
                 rates[f"weight:{key}"] = held
             at = until
         self.step.set_clock(end - 1)
-        rates |= self._rates(count)
+        rates |= self._rates(first, count)
         for name in self._state():
             if name.split(".")[-1] == "tau":
                 owner: Any = self.step.model.get_submodule(name.rpartition(".")[0])
@@ -275,10 +297,11 @@ class EngineStack:
                 rates[f"at:{name}"] = np.array(taus)
         return criterion, rates
 
-    def _rates(self, count: int) -> dict[str, np.ndarray]:
+    def _rates(self, first: int, count: int) -> dict[str, np.ndarray]:
         optimizer = self.step.optimizer
         rate = optimizer.learning_rate
         column = rate.numpy()[None, :] if isinstance(rate, torch.Tensor) else np.array([[rate]])
+        column = column * np.array([[self.rate(at)] for at in range(first, first + count)])
         done = max(optimizer.steps, default=0)
         updated = {
             name for part in self.parts for p in part.programs.values() for name in p.trained
@@ -288,7 +311,7 @@ class EngineStack:
             s + count if n in updated else s for s, n in zip(optimizer.steps, names, strict=True)
         ]
         if not isinstance(optimizer, Adam):
-            return {"rate": np.repeat(column, count, axis=0)}
+            return {"rate": column}
         steps = [done + k + 1 for k in range(count)]
         first = np.array([[1 - optimizer.beta_1**s] for s in steps])
         second = np.array([[(1 - optimizer.beta_2**s) ** 0.5] for s in steps])

@@ -188,7 +188,7 @@ class Samples(ctypes.Structure):
         *((name, _number) for name in ("equal_slices", "single", "operation", "operands")),
         *((name, _number) for name in ("inputs", "again")),
         *((name, _address) for name in ("x_given", "t_given")),
-        ("outputs", _number),
+        *((name, _number) for name in ("outputs", "same")),
     )
 
 

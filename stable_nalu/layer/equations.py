@@ -19,6 +19,12 @@ TREES = ("slots", "bottom")
 STARTS = ("normal", "biased", "uniform", "xy_biased", "random_hot")
 DECIDED = 24.0
 """Logit of a choice that is made."""
+SEARCH, COLD = 2.5, 0.01
+"""Temperature of the search for a tree, and at the end of hardening."""
+SEARCHING = 0.75
+"""Part of the iterations that is search."""
+DOUBT, TOO_LARGE, LARGE = 0.02, 50.0, 1e-4
+"""Factor of doubt, and what nodes may be until it costs that factor of their excess, squared."""
 
 
 class EMLLayer(Layer):
@@ -42,12 +48,17 @@ class EMLLayer(Layer):
     if `uniform`. With `regualizer_z` the penalty `z` is the mean square of the imaginary part of
     the root.
 
+    With `iterations` training is that of the published code: three quarters of them search, with T
+    2.5; then choices harden, up to tau = 1, with T = 2.5 (0.01 / 2.5)^(tau^2). The penalty `g` is
+    in force without a flag: the mean square of the imaginary part of the root, 0.0001 times that of
+    what nodes exceed 50 by, and 0.02 tau times how undecided choices are.
+
     Departs from the paper: no. Departs from the published code: a is cut where exp(a) is 1e300 (in
     float32, an eighth of the largest number), and ln(0) is that of the smallest one.
     """
 
     default_name = "eml"
-    forgets: ClassVar = {"_imaginary": None}
+    forgets: ClassVar = {"_imaginary": None, "_levels": []}
 
     def __init__(
         self,
@@ -59,11 +70,14 @@ class EMLLayer(Layer):
         init: str = "normal",
         temperature: float = 1.0,
         regualizer_z: float = 0,
+        iterations: int = 0,
         **options: Any,
     ):
         super().__init__(in_features, out_features, **options)
         if not 1 <= depth <= 10 or not temperature > 0:
             raise ValueError("depth has to be from 1 to 10, and temperature above 0")
+        if iterations < 0:
+            raise ValueError("iterations has to be at least 0")
         for name, value, known in (("tree", tree, TREES), ("init", init, STARTS)):
             if value not in known:
                 raise ValueError(f"{name} {value!r} is not one of {', '.join(known)}")
@@ -72,7 +86,11 @@ class EMLLayer(Layer):
         self.init = init
         self.temperature = temperature
         self.regualizer_z = regualizer_z
+        self.iterations = iterations
         self._imaginary: torch.Tensor | None = None
+        self._levels: list[Pair] = []
+        tau = torch.nn.Parameter(torch.zeros(()), requires_grad=False) if iterations else None
+        self.register_parameter("tau", tau)
         self.leaves = torch.nn.Parameter(torch.empty(out_features, 2**depth, in_features + 1))
         more = (2**depth - 2, in_features + 2) if tree == "slots" else (2 * (2**depth - 1),)
         self.nodes = torch.nn.Parameter(torch.empty(out_features, *more))
@@ -94,11 +112,21 @@ class EMLLayer(Layer):
                 if is_hot:
                     self.nodes -= 6 * (torch.rand(self.nodes.shape) < 0.25).to(self.nodes.dtype)
 
+    def tau_at(self, iteration: int) -> float:
+        return hardened(iteration, self.iterations)
+
+    def heat(self, ndim: int) -> float | torch.Tensor:
+        """Return the temperature, to divide logits of so many dimensions by."""
+        if self.tau is None:
+            return self.temperature
+        return per_run(SEARCH * (math.log(COLD / SEARCH) * self.tau**2).exp(), ndim)
+
     def choices(self) -> Pair:
         """Return the shares of leaves, and of slots or gates."""
-        leaves, nodes = self.leaves / self.temperature, self.nodes / self.temperature
-        of_nodes = torch.softmax(nodes, -1) if self.tree == "slots" else torch.sigmoid(nodes)
-        return torch.softmax(leaves, -1), of_nodes
+        leaves = torch.softmax(self.leaves / self.heat(3), -1)
+        if self.tree == "slots":
+            return leaves, torch.softmax(self.nodes / self.heat(3), -1)
+        return leaves, torch.sigmoid(self.nodes / self.heat(2))
 
     def levels(self, x: torch.Tensor) -> list[Pair]:
         """Return the nodes of all levels, the root last: `(*runs, out, batch, nodes)`."""
@@ -126,13 +154,38 @@ class EMLLayer(Layer):
         return found
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        real, imaginary = self.levels(x)[-1]
+        levels = self.levels(x)
+        if self.tau is not None and self.training:
+            levels = self._levels = [(_limited(a), _limited(b)) for a, b in levels]
+        real, imaginary = levels[-1]
         if self.regualizer_z:
             self._imaginary = imaginary
         return real.squeeze(-1).mT
 
     def regualizer_terms(self):
-        return {"z": self._squared_imaginary if self.regualizer_z else None}
+        return {
+            "g": None if self.tau is None else self.penalty,
+            "z": self._squared_imaginary if self.regualizer_z else None,
+        }
+
+    def penalty(self) -> torch.Tensor:
+        """Return the penalty of training by phases: `runs`."""
+        assert self.tau is not None
+        levels, self._levels = self._levels, []
+        if not levels:
+            return torch.zeros_like(self.tau)
+        excess = [(a.abs().maximum(b.abs()) - TOO_LARGE).clamp(min=0) for a, b in levels]
+        large = sum(mean_over(part**2, 3) for part in excess) / len(levels)
+        doubt = DOUBT * self.tau * self.undecided()
+        return mean_over(levels[-1][1] ** 2, 3) + LARGE * large + doubt
+
+    def undecided(self) -> torch.Tensor:
+        """Return the mean entropy of choices and variance of gates, each weighted by its doubt."""
+        leaves, nodes = self.choices()
+        if self.tree == "bottom":
+            doubt = 1 - (2 * nodes - 1).abs()
+            return _entropy(leaves) + mean_over(nodes * (1 - nodes) * doubt, 2)
+        return _entropy(leaves) + (_entropy(nodes) if nodes.shape[-2] else 0.0)
 
     def _squared_imaginary(self) -> torch.Tensor:
         if self._imaginary is None:
@@ -141,7 +194,7 @@ class EMLLayer(Layer):
         return value
 
     def after_step(self, loss: torch.Tensor) -> None:
-        self._imaginary = None
+        self._imaginary, self._levels = None, []
 
     def snap(self) -> None:
         """Make every choice that is the likeliest one, for good."""
@@ -170,6 +223,12 @@ class EMLLayer(Layer):
         return value[0]
 
 
+def hardened(iteration: int, iterations: int) -> float:
+    """Return how far hardening is: 0 to 1."""
+    searched = SEARCHING * iterations
+    return max(0.0, iteration - searched) / max(1.0, iterations - searched)
+
+
 def eml(a: Pair, b: Pair) -> Pair:
     """Return exp(a) - ln(b) of complex numbers, as real and imaginary part."""
     (a_real, a_imaginary), (b_real, b_imaginary) = a, b
@@ -183,6 +242,19 @@ def eml(a: Pair, b: Pair) -> Pair:
     phase = torch.atan2(b_imaginary, torch.where(is_zero, torch.ones_like(b_real), b_real))
     real = size * a_imaginary.cos() - (m.log() + squares.log() / 2)
     return real, size * a_imaginary.sin() - phase
+
+
+def _entropy(shares: torch.Tensor) -> torch.Tensor:
+    """Return the mean entropy of choices, each weighted by how far it is from decided."""
+    doubt = ((1 - shares.amax(-1)) / (1 - 1 / shares.shape[-1])).clamp(0, 1)
+    entropy = -(shares * shares.clamp(min=1e-30).log()).sum(-1)
+    return mean_over(doubt * entropy, 2)
+
+
+def _limited(values: torch.Tensor) -> torch.Tensor:
+    """Return values whose squares, and gradients of these, are numbers."""
+    most = torch.finfo(values.dtype).max ** (1 / 6)
+    return values.clamp(-most, most)
 
 
 SMALL = 1e-3

@@ -521,10 +521,10 @@ RUN_CONTROL = FlagGroup(
 )
 
 
-PLAIN_RUN_CONTROL = RUN_CONTROL.without("--engine", "--show-engine").but(
+PLAIN_RUN_CONTROL = RUN_CONTROL.without("--engine", "--show-engine", "--no-compile").but(
     ensemble_size={"note": "accepted without effect, runs train one by one"}
 )
-"""That of scripts without the engine; few have --no-compile, without effect."""
+"""That of scripts without the engine."""
 
 
 def files_and_devices(prefix: str, unit: str) -> FlagGroup:
@@ -541,5 +541,5 @@ def files_and_devices(prefix: str, unit: str) -> FlagGroup:
         *LOGGING.without("--id", "--log-interval", "--save-best-model"),
         *RUN_CONTROL.only("--checkpoint-interval"),
         cuda,
-        *PLAIN_RUN_CONTROL.without("--checkpoint-interval", "--no-compile"),
+        *PLAIN_RUN_CONTROL.without("--checkpoint-interval"),
     ).but(name_prefix={"default": prefix}, checkpoint_interval={"help": saves})

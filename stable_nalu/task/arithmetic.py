@@ -13,9 +13,10 @@ from stable_nalu.options import flags as common
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.kinds import BATCH_NOISE, as_clause
 from stable_nalu.tags import METRIC_TEST, METRIC_VALID, RESULT_TEST, RESULT_VALID
-from stable_nalu.training.task import Batch, Observed, Task
+from stable_nalu.training.task import Batch, Observed
 
 from .description import DENSITY
+from .lanes import EngineTask
 
 if TYPE_CHECKING:
     import torch
@@ -24,8 +25,10 @@ if TYPE_CHECKING:
     from stable_nalu.dataset.distribution import LegacyRandom
     from stable_nalu.dataset.simple_function import ExceedingStream, SimpleFunctionStaticDataset
     from stable_nalu.dataset.stream import SampleStream
-    from stable_nalu.engine.stack import CriterionPrograms, EngineStack, Shape
+    from stable_nalu.engine.stack import Shape
     from stable_nalu.training.evaluation import EvaluationSet
+
+    from .lanes import Draw
 
 VALIDATION_SEED, TEST_SEED = 43953907, 8689336
 SHOWN_INPUTS = 10
@@ -225,14 +228,13 @@ def build_dataset(config: Config) -> SimpleFunctionStaticDataset:
     )
 
 
-class OperationTask(Task):
+class OperationTask(EngineTask):
     """Learn an operation, in stacks of runs that the engine trains.
 
     Of a run's data set, training, validation and test streams are forks, in this order. Errors on
     fixed rows are measured at log points.
     """
 
-    by_engine = True
     learned = "stable_nalu.inspection.saved_model"
     exporter = "simple_function_static.py"
     finite = ("loss_train",)
@@ -240,8 +242,6 @@ class OperationTask(Task):
     tells_infinity = True
     eval_mode: ClassVar[bool | None] = True
     """Whether models are measured in evaluation mode; None: they are not."""
-    in_python: ClassVar[bool] = False
-    """Whether samples are drawn by `feed` alone, as C++ must not or cannot."""
 
     def __init__(self, config: Config, device: torch.device, *beside: Config):
         from stable_nalu.dataset.stream import Feed
@@ -254,10 +254,6 @@ class OperationTask(Task):
         self.feed = Feed(streams, config.batch_size, self.datasets[0].get_input_size())
         self.evaluation = self._fixed_rows()
         self._untrained = self._random_models() if config.random_models else None
-
-    @classmethod
-    def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-        raise NotImplementedError
 
     @classmethod
     def dataset(cls, config: Config) -> Any:
@@ -301,33 +297,14 @@ class OperationTask(Task):
         return RandomModels(build, self.config.random_models, rows)
 
     @classmethod
-    def _shape(cls, config: Config) -> Shape:
-        """Return what the engine must know of data and logs."""
+    def shape(cls, config: Config) -> Shape:
         from stable_nalu.engine.stack import Shape
 
         inputs = cls.dataset(config).get_input_size()
         return Shape(config.batch_size, inputs, 1, cls.eval_mode, config.verbose)
 
-    @classmethod
-    def programs(cls, config: Config, layer_options: dict[str, Any]) -> CriterionPrograms:
-        import torch
-
-        from stable_nalu.engine.stack import programs_of
-
-        def build(one: Config) -> ExtendedTorchModule:
-            return cls.network(one, layer_options)
-
-        return programs_of(config, build, cls._shape(config), dtype=torch.get_default_dtype())
-
-    def lanes(self, step: Any, layer_options: dict[str, Any]) -> EngineStack:
-        from stable_nalu.engine.stack import EngineStack
-
-        def build(one: Config) -> ExtendedTorchModule:
-            return self.network(one, layer_options)
-
-        samples = self.feed.streams, self.feed.draw
-        shape, in_python = self._shape(self.config), self.in_python
-        return EngineStack(self.configs, step, build, shape, *samples, in_python=in_python)
+    def samples(self) -> tuple[Sequence[SampleStream], Draw]:
+        return self.feed.streams, self.feed.draw
 
     def changes(self, at: int) -> Sequence[int]:
         from stable_nalu.training.loss import INALU_START

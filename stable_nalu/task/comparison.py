@@ -14,10 +14,11 @@ from stable_nalu.options import name_fields as nf
 from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS
 from stable_nalu.options.kinds import and_layers, choice, integer, number
 from stable_nalu.tags import ACCURACY_TEST, ERROR_CURVE, METRIC_TEST, METRIC_VALID
-from stable_nalu.training.task import Batch, Task
+from stable_nalu.training.task import Batch
 
 from .description import task_script
 from .identity_autoencoder import activations, error_table
+from .lanes import RowsTask
 
 if TYPE_CHECKING:
     import numpy as np
@@ -60,50 +61,62 @@ def pairs_of_magnitude(
     return [*found, *((b, a) for a, b in found)]
 
 
-class ComparisonTask(Task):
+class ComparisonTask(RowsTask):
     """Tell whether a relation holds; errors are mean absolute ones of the probability."""
 
     cost = 3
 
-    def __init__(self, config: Config, device: torch.device):
+    def __init__(self, config: Config, device: torch.device, *beside: Config):
+        self._tests: list[list[Batch]] = []
+        super().__init__(config, device, *beside)
+
+    def rows_of(self, config: Config) -> Batch:
         import numpy as np
 
-        super().__init__(config, device)
-        random, scale = np.random.default_rng(config.seed), config.scale
-        pairs = training_pairs(config.relation, random)
-        self.rows = self._labelled([(a * scale, b * scale) for a, b in pairs])
-        self._tests = [
-            self._labelled(pairs_of_magnitude(config.relation, scale, power, random))
-            for power in MAGNITUDES
-        ]
+        random, relation, scale = np.random.default_rng(config.seed), config.relation, config.scale
+        pairs = [(a * scale, b * scale) for a, b in training_pairs(relation, random)]
+        tests = [pairs_of_magnitude(relation, scale, power, random) for power in MAGNITUDES]
+        self._tests.append([self._labelled(relation, test) for test in tests])
+        return self._labelled(relation, pairs)
 
-    def _labelled(self, pairs: NumberPairs) -> Batch:
+    @classmethod
+    def rows_and_inputs(cls, config: Config) -> tuple[int, int]:
+        import numpy as np
+
+        return len(training_pairs(config.relation, np.random.default_rng(0))), 2
+
+    def _labelled(self, relation: str, pairs: NumberPairs) -> Batch:
         """Return inputs `(pairs, 2)` and whether the relation holds `(pairs, 1)`."""
         import torch
 
-        holds = RELATIONS[self.config.relation]
+        holds = RELATIONS[relation]
         x = torch.tensor([[float(a), float(b)] for a, b in pairs], dtype=torch.float64)
         t = torch.tensor([[float(holds(a, b))] for a, b in pairs], dtype=torch.float64)
         return self.own(x), self.own(t)
 
-    def network(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
+    @classmethod
+    def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
         from stable_nalu.network.dense import ComparisonNetwork
 
         return ComparisonNetwork(config.layer_type, config.hidden_size, **layer_options)
 
-    def loss(self, model: ExtendedTorchModule, x: Any, t: Any, criterion: Any) -> torch.Tensor:
-        return (model(x) - t).abs().mean()
-
-    def measures(self, model: ExtendedTorchModule) -> Mapping[str, torch.Tensor | str]:
+    def measures(
+        self, model: ExtendedTorchModule
+    ) -> Mapping[str, torch.Tensor | str | Sequence[str]]:
         import torch
 
-        ((x, t),) = self.batches(0)
-        errors = torch.stack([(model(a) - b).abs().squeeze(-1) for a, b in self._tests])
-        found: dict[str, Any] = {METRIC_VALID: self.loss(model, x, t, None)}
-        found |= {METRIC_TEST: errors.mean(), ACCURACY_TEST: (errors < 0.5).double().mean() * 100}
+        def errors(parts: Sequence[Batch]) -> torch.Tensor:
+            x, t = (self.each(part) for part in zip(*parts, strict=True))
+            return (model(x) - t).abs().squeeze(-1)
+
+        tests = torch.stack([errors(parts) for parts in zip(*self._tests, strict=True)], -2)
+        found: dict[str, Any] = {METRIC_VALID: errors(self.data).mean(-1)}
+        found[METRIC_TEST] = tests.mean((-2, -1))
+        found[ACCURACY_TEST] = (tests < 0.5).double().mean((-2, -1)) * 100
         if self.at < self.config.max_iterations:
             return found
-        return {**found, ERROR_CURVE: error_table(MAGNITUDES, errors.mean(-1).tolist())}
+        curves = tests.mean(-1).reshape(-1, len(MAGNITUDES)).tolist()
+        return {**found, ERROR_CURVE: [error_table(MAGNITUDES, curve) for curve in curves]}
 
     def introduction(self) -> str:
         return f"dataset: pairs of digits, times {self.config.scale:g}; is one {RELATION_WORDS}?"
@@ -138,5 +151,7 @@ SCRIPT = task_script(
     ),
     batch_size=None,
     learning_rate=1e-3,
+    by_engine=True,
+    fixed={"train_criterion": "mae", "simple": False, "input_size": 2},
 )
 TASK = ComparisonTask

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Any
 
 from stable_nalu.options import Config, Flag, FlagGroup, ScriptSpec
 from stable_nalu.options import flags as common
@@ -70,15 +71,16 @@ def task_script(
     log_interval: int = 1000,
     unit: str = "Iterations",
     nalu_init: str = "default",
-    compiles: bool = False,
     look: FlagGroup | None = None,
+    by_engine: bool = False,
+    fixed: Mapping[str, Any] | None = None,
 ) -> ScriptSpec:
     """Return the description of a task's script.
 
     fragments: fields of its run names that vanish at their defaults. batch_size: None for a task
     that says itself what a batch is. unit: what the task counts its training in. nalu_init: default
-    of --nalu-init, for units that have it. compiles: whether its updates may be compiled. look:
-    flags that look at a trained model.
+    of --nalu-init, for units that have it. look: flags that look at a trained model. by_engine:
+    whether the engine trains it. fixed: what a configuration reads of flags that it does not take.
     """
     batch = () if batch_size is None else (_BATCH_SIZE.but(default=batch_size),)
     start = {"nalu_init": {"default": nalu_init}}
@@ -92,7 +94,7 @@ def task_script(
             _OPTIMIZER.but(
                 learning_rate={"default": learning_rate}, clip_grad_norm={"default": clip_grad_norm}
             ),
-            *_files(name, log_interval, unit, compiles),
+            *_files(name, log_interval, unit, by_engine),
             *((look,) if look else ()),
         ),
         name_fields=(
@@ -106,17 +108,13 @@ def task_script(
             nf.trailing(nf.ID),
         ),
         checks=(partial(check_nalu, init=nalu_init), check_files, *checks),
-        fixed=PENALTY_RAMP,
+        fixed={**PENALTY_RAMP, **(fixed or {})},
     )
 
 
-def _files(name: str, log_interval: int, unit: str, compiles: bool) -> tuple[FlagGroup, FlagGroup]:
+def _files(name: str, log_interval: int, unit: str, by_engine: bool) -> tuple[FlagGroup, FlagGroup]:
     """Return flags of names, logs, files and devices, for a task that counts in `unit`."""
-    if compiles:
-        help = "No effect: this script compiles nothing."
-        control = common.PLAIN_RUN_CONTROL.but(no_compile={"help": help})
-    else:
-        control = common.PLAIN_RUN_CONTROL.without("--no-compile")
+    control = common.RUN_CONTROL if by_engine else common.PLAIN_RUN_CONTROL
     logged = f"{unit} between two points of the log."
     saved = f"{unit} between two saved states to resume from; 0 saves at the end only."
     return (

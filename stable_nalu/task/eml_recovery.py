@@ -10,62 +10,34 @@ import copy
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from stable_nalu.errors import UsageError
+from stable_nalu.errors import OptionError, UsageError
 from stable_nalu.options import Config, Flag
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS
-from stable_nalu.options.kinds import integer, number
+from stable_nalu.options.kinds import choice, integer, number
 from stable_nalu.tags import METRIC_TEST, METRIC_VALID
-from stable_nalu.training.task import Task
+from stable_nalu.training.task import Batch
 
 from .description import task_script
+from .lanes import RowsTask
 
 if TYPE_CHECKING:
     import torch
 
     from stable_nalu.abstract import ExtendedTorchModule
     from stable_nalu.layer.equations import EMLLayer
+    from stable_nalu.training.loss import Penalties
 
-SEARCH, COLD = 2.5, 0.01
-"""Temperature of the search, and at the end."""
-SEARCHING = 0.75
-"""Part of the iterations that is search."""
-PENALTY, TOO_LARGE, LARGE_PENALTY = 0.02, 50.0, 1e-4
+SLOWEST = 0.01
+"""Part of the learning rate that is left at the end."""
 MOST_DRAWS = 20_000
-
-
-def progress(at: int, iterations: int) -> float:
-    """Return how far hardening is: 0 to 1."""
-    searched = SEARCHING * iterations
-    return max(0.0, at - searched) / max(1.0, iterations - searched)
-
-
-def temperature(t: float) -> float:
-    """Return the temperature of choices when hardening is so far."""
-    return SEARCH * (COLD / SEARCH) ** (t * t)
-
-
-def undecided(layer: EMLLayer) -> torch.Tensor:
-    """Return the mean entropy of choices and variance of gates, each weighted by its doubt."""
-    import torch
-
-    total = torch.zeros(())
-    for share, is_gate in zip(layer.choices(), (False, layer.tree == "bottom"), strict=True):
-        if share.numel() == 0:
-            continue
-        if is_gate:
-            total = total + (share * (1 - share) * (1 - (2 * share - 1).abs())).mean()
-        else:
-            most = 1 - 1 / share.shape[-1]
-            doubt = ((1 - share.amax(-1)) / most).clamp(0, 1)
-            entropy = -(share * share.clamp(min=1e-30).log()).sum(-1)
-            total = total + (doubt * entropy).mean()
-    return total
+HELD = {2: 1, 3: 0, 4: 1, 5: 1, 6: 0}
+"""Depth of a chain -> the place of what it holds: eml(1, held) or eml(held, 1)."""
 
 
 def drawn_tree(depth: int, tree: str, grid: torch.Tensor) -> EMLLayer:
     """Return a tree of exactly this depth over both inputs, real and not large on a grid."""
-    from stable_nalu.layer.equations import EMLLayer
+    from stable_nalu.layer.equations import COLD, TOO_LARGE, EMLLayer
 
     for _ in range(MOST_DRAWS):
         layer = EMLLayer(2, 1, depth=depth, tree=tree, temperature=COLD)
@@ -81,12 +53,36 @@ def drawn_tree(depth: int, tree: str, grid: torch.Tensor) -> EMLLayer:
     raise UsageError(f"argument --depth: no tree of depth {depth} was found in {MOST_DRAWS} draws")
 
 
-def _limited(values: torch.Tensor) -> torch.Tensor:
-    """Return values whose squares, and gradients of these, are numbers."""
+def chain(depth: int, tree: str) -> EMLLayer:
+    """Return a tree whose only node of inputs is the deepest: those of the published code.
+
+    With z = e^x - ln y they compute z, e - ln z, e^e / z and ln z; here they go on with
+    e - ln(ln z) and e^e / ln z.
+    """
     import torch
 
-    most = torch.finfo(values.dtype).max ** (1 / 6)
-    return values.clamp(-most, most)
+    from stable_nalu.layer.equations import COLD, DECIDED, EMLLayer
+
+    layer = EMLLayer(2, 1, depth=depth, tree=tree, temperature=COLD)
+    held = [0]
+    for level in range(depth, 1, -1):
+        held.append(2 * held[-1] + HELD[level])
+    leaves, nodes = layer.leaves.data[0].fill_(0), layer.nodes.data[0].fill_(0)
+    leaves[:, 0] = 1
+    leaves[2 * held[-1] : 2 * held[-1] + 2] = leaves.new_tensor([[0, 1, 0], [0, 0, 1]])
+    inner = list(zip(range(1, depth), held[1:], strict=True))
+    # The slots of a level lie behind those of all levels below it.
+    if tree == "slots":
+        nodes[:, 0] = 1
+        for level, slot in inner:
+            nodes[2**depth - 2 ** (level + 1) + slot] = nodes.new_tensor([0, 0, 0, 1])
+    else:
+        nodes.fill_(DECIDED)
+        for level, slot in [*inner, (depth, 2 * held[-1]), (depth, 2 * held[-1] + 1)]:
+            nodes[2 ** (depth + 1) - 2 ** (level + 1) + slot] = -DECIDED
+    with torch.no_grad():
+        layer.snap()
+    return layer
 
 
 def _nesting(text: str) -> int:
@@ -97,67 +93,94 @@ def _nesting(text: str) -> int:
     return max(depths)
 
 
-class RecoveryTask(Task):
+class RecoveryTask(RowsTask):
     """Find a tree that computes what the target does; errors are those of the snapped tree."""
 
     cost = 10
 
-    def __init__(self, config: Config, device: torch.device):
+    def __init__(self, config: Config, device: torch.device, *beside: Config):
+        self.targets: list[EMLLayer] = []
+        self._beyond: list[Batch] = []
+        super().__init__(config, device, *beside)
+
+    def rows_of(self, config: Config) -> Batch:
         import torch
 
-        super().__init__(config, device)
-        axis = torch.linspace(1, 3, 21, dtype=torch.float64)
-        grid = self.own(torch.cartesian_prod(axis, axis))
+        grid = self.own(_grid())
         options = dict(word.split("=", 1) for word in config.layer_option)
+        tree = options.get("tree", "slots")
         with torch.random.fork_rng(devices=[]), torch.no_grad():
             torch.manual_seed(config.seed)
-            self.target = drawn_tree(config.depth, options.get("tree", "slots"), grid)
+            drawn = config.target == "drawn"
+            target = drawn_tree(config.depth, tree, grid) if drawn else chain(config.depth, tree)
             beyond = self.own(0.5 + 4.5 * torch.rand(4000, 2, dtype=torch.float64))
-            self.rows = grid, self.target(grid)
-            self._beyond = beyond, self.target(beyond)
+            self.targets.append(target)
+            self._beyond.append((beyond, target(beyond)))
+            return grid, target(grid)
 
-    def network(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
+    @classmethod
+    def rows_and_inputs(cls, config: Config) -> tuple[int, int]:
+        return len(_grid()), 2
+
+    @classmethod
+    def kind_of_penalties(cls, config: Config) -> type[Penalties]:
+        from stable_nalu.training.loss import Penalties
+
+        return Penalties
+
+    @classmethod
+    def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
         from stable_nalu.layer import GeneralizedLayer
 
-        return GeneralizedLayer(2, 1, config.layer_type, depth=config.depth, **layer_options)
+        options = {"depth": config.depth, "iterations": config.max_iterations}
+        return GeneralizedLayer(2, 1, config.layer_type, **options, **layer_options)
 
     def initialized(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
         import torch
 
         model = super().initialized(config, layer_options)
         if config.warm_start is not None:
+            target = dict(self.targets[self.configs.index(config)].named_parameters())
             with torch.no_grad():
-                pairs = zip(model.parameters(), self.target.parameters(), strict=True)
-                for own, known in pairs:
-                    own.copy_(known + config.warm_start * torch.randn_like(own))
+                for name, own in cast("EMLLayer", model.layer).named_parameters():
+                    if own.requires_grad:
+                        own.copy_(target[name] + config.warm_start * torch.randn_like(own))
         return model
 
     def begin(self) -> None:
         super().begin()
-        t = progress(self.at, self.config.max_iterations)
-        self.rate = self.config.learning_rate * max(0.01, (1 - t) ** 2)
+        self.rate = self.config.learning_rate * self.rate_factor(self.at)
 
-    def loss(self, model: ExtendedTorchModule, x: Any, t: Any, criterion: Any) -> torch.Tensor:
-        layer = cast("EMLLayer", model.layer)
-        hardened = progress(self.at, self.config.max_iterations)
-        layer.temperature = temperature(hardened)
-        levels = [(_limited(a), _limited(b)) for a, b in layer.levels(x)]
-        real, imaginary = (part.squeeze(-1).mT for part in levels[-1])
-        error = ((real - t) ** 2 + imaginary**2).mean()
-        large = [(a.abs().maximum(b.abs()) - TOO_LARGE).relu() ** 2 for a, b in levels]
-        penalty = LARGE_PENALTY * sum(part.mean() for part in large) / len(large)
-        return error + penalty + PENALTY * hardened * undecided(layer)
+    def rate_factor(self, at: int) -> float:
+        from stable_nalu.layer.equations import hardened
+
+        return max(SLOWEST, (1 - hardened(at, self.config.max_iterations)) ** 2)
 
     def measures(self, model: ExtendedTorchModule) -> Mapping[str, torch.Tensor]:
-        layer = copy.deepcopy(cast("EMLLayer", model.layer))
+        layer = copy.deepcopy(cast("EMLLayer", model.layer)).eval()
         layer.snap()
-        layer.temperature = COLD
-        assert self.rows is not None
-        sets = {METRIC_VALID: self.rows, METRIC_TEST: self._beyond}
-        return {tag: ((layer(x) - t) ** 2).mean() for tag, (x, t) in sets.items()}
+        layer.set_parameter("tau", 1.0)
+        found = {}
+        for tag, sets in ((METRIC_VALID, self.data), (METRIC_TEST, self._beyond)):
+            x, t = (self.each(part) for part in zip(*sets, strict=True))
+            found[tag] = ((layer(x) - t) ** 2).mean((-2, -1))
+        return found
 
     def introduction(self) -> str:
-        return f"dataset: {self.target.expression(('x', 'y'))} on [1, 3]²"
+        return f"dataset: {self.targets[0].expression(('x', 'y'))} on [1, 3]²"
+
+
+def _grid() -> torch.Tensor:
+    import torch
+
+    axis = torch.linspace(1, 3, 21, dtype=torch.float64)
+    return torch.cartesian_prod(axis, axis)
+
+
+def _check_target(c: Config) -> None:
+    """Require a depth for which a chain is known."""
+    if c.target == "chain" and c.depth > max(HELD):
+        raise OptionError("--target", f"no chain of depth {c.depth} is known", "take drawn")
 
 
 def _trees() -> tuple[str, ...]:
@@ -171,6 +194,14 @@ SCRIPT = task_script(
     task=(
         LAYER_TYPE.but(default="EML", help="The tree.", choices=_trees),
         Flag("--depth", integer(1, 8), 2, "Depth of the target and of the tree that learns it."),
+        choice(
+            "--target",
+            "drawn",
+            "What is to be found: a tree that the seed draws, or a chain of nodes, which up to "
+            "depth 4 is that of the published code.",
+            ("drawn", "chain"),
+            young=True,
+        ),
         Flag(
             "--warm-start",
             number(0),
@@ -179,10 +210,16 @@ SCRIPT = task_script(
         ),
         MAX_ITERATIONS.but(default=8000),
     ),
-    fragments=(nf.template("d{depth}"), nf.template("ws-{warm_start:float}")),
+    fragments=(
+        nf.template("d{depth}"),
+        nf.template("ta-{target}"),
+        nf.template("ws-{warm_start:float}"),
+    ),
     batch_size=None,
     learning_rate=1e-2,
     clip_grad_norm=1.0,
-    compiles=True,
+    by_engine=True,
+    fixed={"simple": False, "input_size": 2},
+    checks=(_check_target,),
 )
 TASK = RecoveryTask

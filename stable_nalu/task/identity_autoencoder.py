@@ -15,11 +15,13 @@ from stable_nalu.options import name_fields as nf
 from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS
 from stable_nalu.options.kinds import and_layers, choice, integer, interval
 from stable_nalu.tags import ERROR_CURVE, METRIC_TEST, METRIC_VALID
-from stable_nalu.training.task import Batch, Task
+from stable_nalu.training.task import Batch
 
 from .description import range_field, task_script
+from .lanes import RowsTask
 
 if TYPE_CHECKING:
+    import numpy as np
     import torch
 
     from stable_nalu.abstract import ExtendedTorchModule
@@ -28,36 +30,54 @@ POINTS = 101
 """Points of the training range at which the error is measured."""
 
 
-class IdentityTask(Task):
+class IdentityTask(RowsTask):
     """Reconstruct a number; the test error is the mean absolute one outside the training range."""
 
     cost = 3
 
-    def __init__(self, config: Config, device: torch.device):
-        import numpy as np
+    def __init__(self, config: Config, device: torch.device, *beside: Config):
         import torch
 
-        super().__init__(config, device)
+        self.randoms: list[np.random.Generator] = []
+        super().__init__(config, device, *beside)
         (low, high), (first, last) = config.train_range, config.test_range
-        self.random = np.random.default_rng(config.seed)
-        self._x = self._next()
         self._within = self.own(torch.linspace(low, high, POINTS, dtype=torch.float64)[:, None])
         self._numbers = whole_numbers(first, last)
         self._outside = (self._numbers < low) | (self._numbers > high)
         self._over = self.own(self._numbers[:, None])
 
-    def _next(self) -> torch.Tensor:
-        """Return all whole numbers of the range, or as many uniform ones as a batch has."""
+    def rows_of(self, config: Config) -> Batch:
+        import numpy as np
+
+        self.randoms.append(np.random.default_rng(config.seed))
+        if config.train_sampling == "grid":
+            x = self.own(whole_numbers(*config.train_range)[:, None])
+        else:
+            (x,) = self._drawn(self.randoms[-1], 1)
+        return x, x
+
+    @classmethod
+    def rows_and_inputs(cls, config: Config) -> tuple[int, int]:
+        grid = config.train_sampling == "grid"
+        return (len(whole_numbers(*config.train_range)) if grid else config.batch_size), 1
+
+    def _drawn(self, random: np.random.Generator, count: int) -> torch.Tensor:
+        """Return fresh batches, `(count, batch, 1)`."""
         import torch
 
-        low, high = self.config.train_range
-        if self.config.train_sampling == "grid":
-            return self.own(whole_numbers(low, high)[:, None])
-        return self.own(
-            torch.from_numpy(self.random.uniform(low, high, (self.config.batch_size, 1)))
-        )
+        size = (count, self.config.batch_size, 1)
+        return self.own(torch.from_numpy(random.uniform(*self.config.train_range, size)))
 
-    def network(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
+    def given(self, runs: Sequence[int], count: int) -> tuple[np.ndarray, np.ndarray]:
+        import torch
+
+        if self.config.train_sampling == "grid":
+            return super().given(runs, count)
+        x = torch.stack([self._drawn(self.randoms[run], count) for run in runs], 1).numpy()
+        return x, x
+
+    @classmethod
+    def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
         from stable_nalu.network.dense import IdentityNetwork
 
         return IdentityNetwork(
@@ -65,19 +85,28 @@ class IdentityTask(Task):
         )
 
     def batches(self, first: int) -> Iterator[Batch]:
-        x = self._x if self.config.train_sampling == "grid" else self._next()
-        yield x, x
+        if self.config.train_sampling == "grid":
+            yield from super().batches(first)
+        else:
+            (x,) = self._drawn(self.randoms[0], 1)
+            yield x, x
 
-    def measures(self, model: ExtendedTorchModule) -> Mapping[str, torch.Tensor | str]:
-        within = (model(self._within) - self._within).abs()
-        over = (model(self._over) - self._over).abs().squeeze(-1)
-        found = {METRIC_VALID: within.mean(), METRIC_TEST: over[self._outside].mean()}
+    def measures(
+        self, model: ExtendedTorchModule
+    ) -> Mapping[str, torch.Tensor | str | Sequence[str]]:
+        def errors(x: torch.Tensor) -> torch.Tensor:
+            return (model(self.each([x] * len(self.configs))) - x).abs().squeeze(-1)
+
+        over = errors(self._over)
+        found: dict[str, Any] = {METRIC_VALID: errors(self._within).mean(-1)}
+        found[METRIC_TEST] = over[..., self._outside].mean(-1)
         if self.at < self.config.max_iterations:
             return found
-        return {**found, ERROR_CURVE: error_table(self._numbers.tolist(), over.tolist())}
+        x, curves = self._numbers.tolist(), over.reshape(-1, len(self._numbers)).tolist()
+        return {**found, ERROR_CURVE: [error_table(x, curve) for curve in curves]}
 
-    def generators(self, run: int):
-        return [self.random]
+    def generators(self, run: int) -> Sequence[np.random.Generator]:
+        return [self.randoms[run]]
 
     def introduction(self) -> str:
         low, high = self.config.train_range
@@ -159,5 +188,7 @@ SCRIPT = task_script(
     checks=(_check_test_range, _check_grid),
     batch_size=64,
     learning_rate=1e-2,
+    by_engine=True,
+    fixed={"simple": False, "input_size": 1},
 )
 TASK = IdentityTask

@@ -6,7 +6,7 @@ here these are only measured, unless `--train-on-test` says otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from stable_nalu.errors import UsageError
@@ -15,9 +15,10 @@ from stable_nalu.options import name_fields as nf
 from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS
 from stable_nalu.options.kinds import and_layers, integer
 from stable_nalu.tags import AFTER_SUFFIX, LOSS_HALF_SUM, LOSS_MSE, METRIC_TEST_HALF_SUM, MSE_TEST
-from stable_nalu.training.task import Batch, Task
+from stable_nalu.training.task import Batch
 
 from .description import task_script
+from .lanes import RowsTask
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,7 +32,7 @@ SPLIT = 4
 TRAIN_HIGH, TEST_HIGH = 10.0, 100.0
 
 
-class NotebookTask(Task):
+class NotebookTask(RowsTask):
     """Add up each row; the loss is half the sum, over all rows, of squared errors.
 
     Training rows are uniform in [0, 10), as many test rows in [0, 100), drawn once from a seed.
@@ -41,13 +42,21 @@ class NotebookTask(Task):
     valid = None
     test = METRIC_TEST_HALF_SUM
 
-    def __init__(self, config: Config, device: torch.device):
+    def __init__(self, config: Config, device: torch.device, *beside: Config):
+        self.test_rows: list[Batch] = []
+        super().__init__(config, device, *beside)
+
+    def rows_of(self, config: Config) -> Batch:
         import numpy as np
 
-        super().__init__(config, device)
         random = np.random.default_rng(config.seed)
-        self.rows = self._drawn(random, TRAIN_HIGH)
-        self.test_rows = self._drawn(random, TEST_HIGH)
+        rows = self._drawn(random, TRAIN_HIGH)
+        self.test_rows.append(self._drawn(random, TEST_HIGH))
+        return rows
+
+    @classmethod
+    def rows_and_inputs(cls, config: Config) -> tuple[int, int]:
+        return config.train_size, INPUTS
 
     def _drawn(self, random: np.random.Generator, high: float) -> Batch:
         """Return inputs `(rows, 10)` and targets `(rows, 1)`."""
@@ -57,7 +66,8 @@ class NotebookTask(Task):
         a, b = x[:, :SPLIT].sum(1, keepdims=True), x[:, SPLIT:].sum(1, keepdims=True)
         return self.own(torch.from_numpy(x)), self.own(torch.from_numpy(a + b))
 
-    def network(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
+    @classmethod
+    def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
         from stable_nalu.network.dense import NotebookNetwork
 
         return NotebookNetwork(config.layer_type, INPUTS, **layer_options)
@@ -68,10 +78,12 @@ class NotebookTask(Task):
         return self.config.train_on_test and self.at == self.config.max_iterations
 
     def batches(self, first: int) -> Iterator[Batch]:
-        return iter([self.test_rows]) if self._trains_on_test else super().batches(first)
+        return iter(self.test_rows) if self._trains_on_test else super().batches(first)
 
-    def loss(self, model: ExtendedTorchModule, x: Any, t: Any, criterion: Any) -> torch.Tensor:
-        return ((model(x) - t) ** 2).sum() / 2
+    def given(self, runs: Sequence[int], count: int) -> tuple[np.ndarray, np.ndarray]:
+        if self._trains_on_test:
+            return self.laid([self.test_rows[run] for run in runs])
+        return super().given(runs, count)
 
     def losses(self, loss: torch.Tensor, model: ExtendedTorchModule) -> Mapping[str, torch.Tensor]:
         found = {LOSS_HALF_SUM: loss, LOSS_MSE: self._mean(loss)}
@@ -81,8 +93,10 @@ class NotebookTask(Task):
         return found
 
     def measures(self, model: ExtendedTorchModule) -> Mapping[str, torch.Tensor]:
-        x, t = self.test_rows
-        half_sum = self.loss(model, x, t, None)
+        from stable_nalu.functional import half_sum as of
+
+        x, t = (self.each(part) for part in zip(*self.test_rows, strict=True))
+        half_sum = of(model(x), t)
         return {METRIC_TEST_HALF_SUM: half_sum, MSE_TEST: self._mean(half_sum)}
 
     def _mean(self, half_sum: torch.Tensor) -> torch.Tensor:
@@ -122,6 +136,7 @@ SCRIPT = task_script(
     batch_size=None,
     learning_rate=0.1,
     nalu_init="truncated",
-    compiles=True,
+    by_engine=True,
+    fixed={"train_criterion": "half-sum", "simple": False, "input_size": INPUTS},
 )
 TASK = NotebookTask

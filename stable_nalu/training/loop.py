@@ -162,10 +162,10 @@ class Training:
     def _quiet(self) -> int:
         """Return how many units there are until something must be looked at."""
         at, interval = self.at, self.task.log_interval
-        if self.config.verbose or at % interval == 0:
+        if self.config.verbose or self._is_log_point():
             return 0
         ends = [at - at % n + n for n in (interval, self.config.checkpoint_interval) if n]
-        return min(self.last + 1, *ends, *self.task.changes(at)) - at
+        return min(self.last + self.task.logs_updates, *ends, *self.task.changes(at)) - at
 
     def _train_ahead(self, units: int) -> None:
         """Let the engine train units of which nothing is logged."""
@@ -257,14 +257,15 @@ class Training:
         }
         self.task.adapt(self.step.penalties, self.errors)
 
-    def _write(self, items: Iterable[tuple[str, torch.Tensor | str]]) -> None:
+    def _write(self, items: Iterable[tuple[str, torch.Tensor | str | Sequence[str]]]) -> None:
         """Log numbers and texts of this step."""
         for tag, value in items:
-            if isinstance(value, str):
-                if self.recorder.live[0]:
-                    self.recorder.text(0, tag, value, rooted=False)
-            else:
+            if isinstance(value, torch.Tensor):
                 self.recorder.write([scalar(tag, value)])
+                continue
+            for run, text in enumerate([value] if isinstance(value, str) else value):
+                if self.recorder.live[run]:
+                    self.recorder.text(run, tag, text, rooted=False)
 
     def _update(self, batch: Batch, *, at_log_point: bool) -> StepResult:
         task = self.task
@@ -332,6 +333,8 @@ class Training:
             for same in of_tags
         ]
         self.recorder.write(means)
+        if self.engine is not None:
+            self.engine.store_model()
         with torch.no_grad(), self.model.no_random():
             further = self.task.losses(means[0].value, self.model)
         self._write(further.items())

@@ -56,8 +56,8 @@ _WithRegualizerZ = TypedDict("_WithRegualizerZ", {"regualizer_z": Float, "regual
     "regualizer_scaling": Several[Literal["exp", "linear"]]}, total=False)
 _WithTrainCriterion = TypedDict("_WithTrainCriterion", {"train_criterion": Several[Literal["mse",
     "pcc", "pcc-mse", "mape"]], "pcc2mse_iteration": Int}, total=False)
-_WithEngine = TypedDict("_WithEngine", {"engine": Several[Literal["lanes", "torch"]], "show_engine":
-    Switch}, total=False)
+_WithEngine = TypedDict("_WithEngine", {"engine": Several[Literal["lanes", "torch"]], "no_compile":
+    Switch, "show_engine": Switch}, total=False)
 _WithOperation = TypedDict("_WithOperation", {"operation": Several[Literal["cumsum", "sum",
     "cumprod", "prod"]], "nac_mul": Several[Literal["none", "normal", "mnac"]],
     "model_simplification": Several[Literal["none", "solved-accumulator", "pass-through"]],
@@ -71,9 +71,8 @@ _SimpleFunctionStatic = TypedDict("_SimpleFunctionStatic", {"operation": Several
     "max_iterations": Int, "hidden_size": Int, "trash_cell": Switch, "W_set_count": Int,
     "reg_scale_type": Several[Literal["heim", "madsen"]], "regualizer_npu_w": Int,
     "regualizer_gate": Int, "optimizer": Several[Literal["adam", "sgd"]], "learning_rate": Float,
-    "momentum": Float, "id": Int, "log_interval": Int, "save_best_model": Switch, "no_compile":
-    Switch, "extrapolation_rule": Several[Literal["range", "exceed"]], "random_models": Int},
-    total=False)
+    "momentum": Float, "id": Int, "log_interval": Int, "save_best_model": Switch,
+    "extrapolation_rule": Several[Literal["range", "exceed"]], "random_models": Int}, total=False)
 class SimpleFunctionStatic(_WithNumSubsets, _WithInterpolationRange, _WithSubsetRatio, _WithSeed,
     _WithLayerType, _WithOobMode, _WithNauNoise, _WithNaluMul, _WithRegualizer, _WithRegualizerZ,
     _WithTrainCriterion, _WithEngine, _SimpleFunctionStatic): ...
@@ -82,8 +81,8 @@ _SimpleFunctionStaticNpu = TypedDict("_SimpleFunctionStaticNpu", {"operation":
     "batch_size": Int, "max_iterations": Int, "hidden_size": Int, "trash_cell": Switch,
     "W_set_count": Int, "reg_scale_type": Several[Literal["heim", "madsen"]], "regualizer_npu_w":
     Int, "regualizer_gate": Int, "optimizer": Several[Literal["adam", "sgd"]], "learning_rate":
-    Float, "momentum": Float, "id": Int, "log_interval": Int, "save_best_model": Switch,
-    "no_compile": Switch}, total=False)
+    Float, "momentum": Float, "id": Int, "log_interval": Int, "save_best_model": Switch},
+    total=False)
 class SimpleFunctionStaticNpu(_WithNumSubsets, _WithInterpolationRange, _WithSubsetRatio, _WithSeed,
     _WithLayerType, _WithOobMode, _WithNauNoise, _WithNaluMul, _WithRegualizer, _WithRegualizerZ,
     _WithTrainCriterion, _WithEngine, _SimpleFunctionStaticNpu): ...
@@ -91,19 +90,18 @@ _SingleLayer = TypedDict("_SingleLayer", {"input_size": Int, "batch_size": Int, 
     Int, "hidden_size": Int, "trash_cell": Switch, "reg_scale_type": Several[Literal["heim",
     "madsen"]], "regualizer_npu_w": Int, "regualizer_gate": Int, "optimizer":
     Several[Literal["adam", "sgd"]], "learning_rate": Float, "momentum": Float, "id": Int,
-    "log_interval": Int, "no_compile": Switch, "operation": Several[Literal["add", "sub", "mul",
-    "div", "squared", "root", "reciprocal"]], "sample_distribution": Distribution, "output_size":
-    Int, "nru_div_mode": Several[Literal["div", "div-sepSign"]], "realnpu_reg_type":
-    Several[Literal["W", "bias"]], "lp_norm": Several[Literal[1, 2]], "clip_grad_norm": Float},
-    total=False)
+    "log_interval": Int, "operation": Several[Literal["add", "sub", "mul", "div", "squared", "root",
+    "reciprocal"]], "sample_distribution": Distribution, "output_size": Int, "nru_div_mode":
+    Several[Literal["div", "div-sepSign"]], "realnpu_reg_type": Several[Literal["W", "bias"]],
+    "lp_norm": Several[Literal[1, 2]], "clip_grad_norm": Float}, total=False)
 class SingleLayer(_WithNumSubsets, _WithInterpolationRange, _WithSubsetRatio, _WithSeed,
     _WithLayerType, _WithOobMode, _WithNauNoise, _WithNaluMul, _WithRegualizer, _WithRegualizerZ,
     _WithTrainCriterion, _WithEngine, _SingleLayer): ...
 _SingleLayerRobust = TypedDict("_SingleLayerRobust", {"input_size": Int, "batch_size": Int,
     "max_iterations": Int, "hidden_size": Int, "reg_scale_type": Several[Literal["heim", "madsen"]],
     "regualizer_npu_w": Int, "regualizer_gate": Int, "optimizer": Several[Literal["adam", "sgd"]],
-    "learning_rate": Float, "momentum": Float, "id": Int, "log_interval": Int, "no_compile": Switch,
-    "operation": Several[Literal["add", "sub", "mul", "div", "squared", "root", "reciprocal"]],
+    "learning_rate": Float, "momentum": Float, "id": Int, "log_interval": Int, "operation":
+    Several[Literal["add", "sub", "mul", "div", "squared", "root", "reciprocal"]],
     "sample_distribution": Distribution, "output_size": Int, "nru_div_mode": Several[Literal["div",
     "div-sepSign"]], "realnpu_reg_type": Several[Literal["W", "bias"]], "clip_grad_norm": Float},
     total=False)
@@ -114,18 +112,18 @@ _SingleLayerCurriculum = TypedDict("_SingleLayerCurriculum", {"operation": Sever
     "sub", "mul", "div", "squared", "root"]], "input_size": Int, "batch_size": Int,
     "max_iterations": Int, "hidden_size": Int, "trash_cell": Switch, "W_set_count": Int,
     "regualizer_gate": Int, "optimizer": Several[Literal["adam", "sgd"]], "learning_rate": Float,
-    "momentum": Float, "id": Int, "log_interval": Int, "no_compile": Switch, "nru_div_mode":
-    Several[Literal["div", "div-sepSign"]], "realnpu_reg_type": Several[Literal["W", "bias"]],
-    "regualizer_npu_w": Switch}, total=False)
+    "momentum": Float, "id": Int, "log_interval": Int, "nru_div_mode": Several[Literal["div",
+    "div-sepSign"]], "realnpu_reg_type": Several[Literal["W", "bias"]], "regualizer_npu_w": Switch},
+    total=False)
 class SingleLayerCurriculum(_WithNumSubsets, _WithInterpolationRange, _WithSubsetRatio, _WithSeed,
     _WithLayerType, _WithOobMode, _WithNauNoise, _WithNaluMul, _WithRegualizer, _WithRegualizerZ,
     _WithEngine, _SingleLayerCurriculum): ...
 _SingleLayerBenchmark = TypedDict("_SingleLayerBenchmark", {"input_size": Int, "batch_size": Int,
     "max_iterations": Int, "hidden_size": Int, "reg_scale_type": Several[Literal["heim", "madsen"]],
     "regualizer_npu_w": Int, "regualizer_gate": Int, "optimizer": Several[Literal["adam", "sgd"]],
-    "learning_rate": Float, "momentum": Float, "id": Int, "log_interval": Int, "no_compile": Switch,
-    "operation": Several[Literal["add", "sub", "mul", "div", "squared", "root", "reciprocal"]],
-    "output_size": Int, "nru_div_mode": Several[Literal["div", "div-sepSign"]], "realnpu_reg_type":
+    "learning_rate": Float, "momentum": Float, "id": Int, "log_interval": Int, "operation":
+    Several[Literal["add", "sub", "mul", "div", "squared", "root", "reciprocal"]], "output_size":
+    Int, "nru_div_mode": Several[Literal["div", "div-sepSign"]], "realnpu_reg_type":
     Several[Literal["W", "bias"]], "clip_grad_norm": Float, "mlp_bias": Switch, "mlp_depth": Int,
     "nalu_mul": Several[Literal["normal", "safe", "trig", "max-safe", "mnac", "golden-ratio"]],
     "nalu_gate": Several[Literal["normal", "regualized", "obs-gumbel", "gumbel", "linear",
@@ -184,7 +182,7 @@ _IdentityAutoencoder = TypedDict("_IdentityAutoencoder", {"batch_size": Int, "ma
     "test_range": Range, "hidden_layers": Int, "optimizer": Several[Literal["adam", "rmsprop",
     "sgd"]]}, total=False)
 class IdentityAutoencoder(_WithSeed, _WithLayerType, _WithOobMode, _WithNauNoise, _WithNaluMul,
-    _IdentityAutoencoder): ...
+    _WithEngine, _IdentityAutoencoder): ...
 _EvenDigitCount = TypedDict("_EvenDigitCount", {"batch_size": Int, "max_iterations": Int,
     "learning_rate": Float, "id": Int, "log_interval": Int, "clip_grad_norm": Float, "data_dir":
     Paths, "optimizer": Several[Literal["adam", "rmsprop", "sgd"]], "head_bias": Switch,
@@ -222,37 +220,37 @@ _ProgramEvaluation = TypedDict("_ProgramEvaluation", {"batch_size": Int, "max_it
 class ProgramEvaluation(_WithSeed, _WithLayerType, _WithOobMode, _WithNauNoise, _WithNaluMul,
     _ProgramEvaluation): ...
 _NotebookAddition = TypedDict("_NotebookAddition", {"max_iterations": Int, "learning_rate": Float,
-    "id": Int, "log_interval": Int, "no_compile": Switch, "clip_grad_norm": Float, "optimizer":
-    Several[Literal["adam", "rmsprop", "sgd"]], "train_size": Int, "train_on_test": Switch},
-    total=False)
+    "id": Int, "log_interval": Int, "clip_grad_norm": Float, "optimizer": Several[Literal["adam",
+    "rmsprop", "sgd"]], "train_size": Int, "train_on_test": Switch}, total=False)
 class NotebookAddition(_WithSeed, _WithLayerType, _WithOobMode, _WithNauNoise, _WithNaluMul,
-    _NotebookAddition): ...
+    _WithEngine, _NotebookAddition): ...
 _Comparison = TypedDict("_Comparison", {"max_iterations": Int, "hidden_size": Int, "learning_rate":
     Float, "id": Int, "log_interval": Int, "clip_grad_norm": Float, "optimizer":
     Several[Literal["adam", "rmsprop", "sgd"]], "relation": Several[Literal["gt", "lt", "ge", "le",
     "eq", "ne"]], "scale": Float}, total=False)
-class Comparison(_WithSeed, _WithLayerType, _WithOobMode, _WithNauNoise, _WithNaluMul, _Comparison):
-    ...
+class Comparison(_WithSeed, _WithLayerType, _WithOobMode, _WithNauNoise, _WithNaluMul, _WithEngine,
+    _Comparison): ...
 _Depth = TypedDict("_Depth", {"batch_size": Int, "max_iterations": Int, "trash_cell": Switch,
     "optimizer": Several[Literal["adam", "sgd"]], "learning_rate": Float, "momentum": Float, "id":
-    Int, "log_interval": Int, "no_compile": Switch, "nru_div_mode": Several[Literal["div",
-    "div-sepSign"]], "clip_grad_norm": Float, "clip_grad_value": Float, "operations":
-    Several[Literal["add,mul", "add,div", "sub,mul", "sub,div", "add", "mul", "sub", "div", "eml"]],
-    "redundant": Int, "sum_layer": Text, "start": Several[Literal["random", "near", "curriculum"]],
-    "start_noise": Float, "depth": Int, "noise": Float}, total=False)
+    Int, "log_interval": Int, "nru_div_mode": Several[Literal["div", "div-sepSign"]],
+    "clip_grad_norm": Float, "clip_grad_value": Float, "operations": Several[Literal["add,mul",
+    "add,div", "sub,mul", "sub,div", "add", "mul", "sub", "div", "eml"]], "redundant": Int,
+    "sum_layer": Text, "start": Several[Literal["random", "near", "curriculum"]], "start_noise":
+    Float, "depth": Int, "noise": Float}, total=False)
 class Depth(_WithInterpolationRange, _WithSeed, _WithLayerType, _WithOobMode, _WithNauNoise,
     _WithNaluMul, _WithRegualizer, _WithRegualizerZ, _WithEngine, _Depth): ...
 _EmlRecovery = TypedDict("_EmlRecovery", {"max_iterations": Int, "learning_rate": Float, "id": Int,
-    "log_interval": Int, "no_compile": Switch, "clip_grad_norm": Float, "optimizer":
-    Several[Literal["adam", "rmsprop", "sgd"]], "depth": Int, "warm_start": Float}, total=False)
-class EmlRecovery(_WithSeed, _WithLayerType, _WithOobMode, _WithNauNoise, _WithNaluMul,
+    "log_interval": Int, "clip_grad_norm": Float, "optimizer": Several[Literal["adam", "rmsprop",
+    "sgd"]], "depth": Int, "target": Several[Literal["drawn", "chain"]], "warm_start": Float},
+    total=False)
+class EmlRecovery(_WithSeed, _WithLayerType, _WithOobMode, _WithNauNoise, _WithNaluMul, _WithEngine,
     _EmlRecovery): ...
 _Equations = TypedDict("_Equations", {"batch_size": Int, "max_iterations": Int, "hidden_size": Int,
     "trash_cell": Switch, "optimizer": Several[Literal["adam", "sgd"]], "learning_rate": Float,
-    "momentum": Float, "id": Int, "log_interval": Int, "no_compile": Switch, "nru_div_mode":
-    Several[Literal["div", "div-sepSign"]], "clip_grad_norm": Float, "clip_grad_value": Float,
-    "hidden_layers": Int, "noise": Float, "equation": Several[Literal["div", "F-1", "F-2", "F-3",
-    "F-4"]], "adam_epsilon": Float}, total=False)
+    "momentum": Float, "id": Int, "log_interval": Int, "nru_div_mode": Several[Literal["div",
+    "div-sepSign"]], "clip_grad_norm": Float, "clip_grad_value": Float, "hidden_layers": Int,
+    "noise": Float, "equation": Several[Literal["div", "F-1", "F-2", "F-3", "F-4"]], "adam_epsilon":
+    Float}, total=False)
 class Equations(_WithSeed, _WithLayerType, _WithOobMode, _WithNauNoise, _WithNaluMul,
     _WithRegualizer, _WithRegualizerZ, _WithEngine, _Equations): ...
 _MysteryArithmetic = TypedDict("_MysteryArithmetic", {"input_size": Int, "batch_size": Int,

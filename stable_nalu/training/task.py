@@ -146,6 +146,10 @@ class Task:
         model.reset_parameters()
         return model
 
+    def rate_factor(self, at: int) -> float:
+        """Return what the learning rate is multiplied by in a unit."""
+        return 1.0
+
     @classmethod
     def programs(cls, config: Config, layer_options: dict[str, Any]) -> Mapping[Any, Any]:
         """Return what the engine makes of a run, by criteria, or raise NotLoweredError."""
@@ -156,11 +160,15 @@ class Task:
         raise NotImplementedError
 
     def penalties(self, model: ExtendedTorchModule, *, stacked: bool) -> Penalties:
-        """Return the penalties; where no flag weighs them, those of the recurrent scripts."""
+        """Return the penalties."""
+        return self.kind_of_penalties(self.config)(self.configs, model, stacked=stacked)
+
+    @classmethod
+    def kind_of_penalties(cls, config: Config) -> type[Penalties]:
+        """Return how penalties are weighed: where no flag says it, as in the recurrent scripts."""
         from .loss import Penalties, SummedPenalties
 
-        weighed = hasattr(self.config, "regualizer")
-        return (Penalties if weighed else SummedPenalties)(self.configs, model, stacked=stacked)
+        return Penalties if hasattr(config, "regualizer") else SummedPenalties
 
     def introduction(self) -> str:
         """Return a line about the data, or nothing."""
@@ -263,13 +271,15 @@ class Task:
 
     def evaluate(
         self, model: ExtendedTorchModule
-    ) -> Iterator[tuple[str, torch.Tensor | str] | None]:
+    ) -> Iterator[tuple[str, torch.Tensor | str | Sequence[str]] | None]:
         """Yield numbers and texts by their tags, and None where training may be left for good."""
         with model.no_random():
             yield from self.measures(model).items()
 
-    def measures(self, model: ExtendedTorchModule) -> Mapping[str, torch.Tensor | str]:
-        """Return numbers and texts by their tags."""
+    def measures(
+        self, model: ExtendedTorchModule
+    ) -> Mapping[str, torch.Tensor | str | Sequence[str]]:
+        """Return numbers and texts by their tags; where runs are stacked, a text for each."""
         raise NotImplementedError
 
     def adapt(self, penalties: Penalties, errors: Mapping[str, np.ndarray]) -> None:

@@ -5,16 +5,13 @@ import math
 import pytest
 import torch
 
-from stable_nalu.layer.equations import EMLLayer
+from stable_nalu.layer.equations import EMLLayer, hardened
 from stable_nalu.tags import METRIC_TEST, METRIC_VALID
 from stable_nalu.task import SCRIPTS
-from stable_nalu.task.eml_recovery import (
-    drawn_tree,
-    progress,
-    temperature,
-    undecided,
-)
+from stable_nalu.task.eml_recovery import chain, drawn_tree
 from stable_nalu.task.run import task_of
+from stable_nalu.training.step import TrainingStep
+from tests.experiments.scripts import read, run, run_names
 
 
 def built(words=""):
@@ -24,11 +21,19 @@ def built(words=""):
     return task, config
 
 
+def loss_of(task, model, at):
+    """The loss of an update, penalties included."""
+    penalties = task.penalties(model, stacked=False)
+    step = TrainingStep([task.config], model, stacked=False, penalties=penalties)
+    return step.loss(*task.rows, *step.prepare(at))[2]
+
+
 def test_phases():
-    assert [progress(at, 8000) for at in (0, 6000, 7000, 8000)] == [0, 0, 0.5, 1]
-    assert temperature(0) == 2.5
-    assert temperature(1) == pytest.approx(0.01)
-    assert temperature(0.5) == pytest.approx(2.5 * (0.004) ** 0.25)
+    assert [hardened(at, 8000) for at in (0, 6000, 7000, 8000)] == [0, 0, 0.5, 1]
+    layer = EMLLayer(2, 1, iterations=8000).double()
+    for at, t in ((0, 2.5), (6000, 2.5), (7000, 2.5 * 0.004**0.25), (8000, 0.01)):
+        layer.tau.data.fill_(layer.tau_at(at))
+        assert float(layer.heat(0)) == pytest.approx(t)
     task, config = built("--max-iterations 8000")
     for at, factor in ((6000, 1), (7000, 0.25), (8000, 0.01)):
         task.at = at
@@ -43,7 +48,37 @@ def test_doubt_by_hand():
     entropy = 0.5 * math.log(2) + 0.5 * math.log(4)
     leaves = (0.5 / (2 / 3)) * entropy / 2
     gates = (0.25 + 0.75 * 0.25 * (1 - 0.5)) / 2
-    assert undecided(layer).item() == pytest.approx(leaves + gates)
+    assert layer.undecided().item() == pytest.approx(leaves + gates)
+
+
+@pytest.mark.parametrize("tree", ["slots", "bottom"])
+def test_chains_are_what_the_published_code_looks_for(tree):
+    torch.set_default_dtype(torch.float64)
+    x = torch.tensor([[1.5, 2.0], [3.0, 1.0]])
+    z = x[:, 0].exp() - x[:, 1].log()
+    known = [z, math.e - z.log(), math.exp(math.e) / z, z.log()]
+    known += [math.e - z.log().log(), math.exp(math.e) / z.log()]
+    for depth, expected in enumerate(known, start=1):
+        torch.testing.assert_close(chain(depth, tree)(x)[:, 0], expected)
+
+
+def test_a_chain_that_is_not_known(capsys):
+    assert run("eml_recovery", "--target", "chain", "--depth", "7") == 2
+    assert "--target: no chain of depth 7 is known; take drawn" in capsys.readouterr().err
+
+
+def test_the_engine_trains_what_torch_does_each_run_alone():
+    words = "--depth 2 --target chain --max-iterations 40 --log-interval 20 --pytorch-precision 64"
+    words = [*words.split(), "--layer-option", "tree=bottom", "init=random_hot"]
+    logs = {}
+    for seeds, how in (("0-2", "lanes"), ("1", "lanes"), ("1", "torch")):
+        own = [*words, "--seed", seeds, "--engine", how, "--name-prefix", seeds + how]
+        assert run("eml_recovery", *own) == 0
+        log = read(run_names("eml_recovery", *own)[1 if seeds == "0-2" else 0])
+        logs[seeds, how] = {tag: log.series(tag) for tag in ("loss/train/total", METRIC_VALID)}
+    assert logs["0-2", "lanes"] == logs["1", "lanes"]
+    for tag, series in logs["1", "torch"].items():
+        assert logs["1", "lanes"][tag] == pytest.approx(series, rel=1e-6)
 
 
 @pytest.mark.parametrize("tree", ["slots", "bottom"])
@@ -74,8 +109,7 @@ def test_a_warm_start_without_noise_is_the_target_and_found():
 
 def test_a_decided_tree_costs_nothing_where_no_node_is_large():
     task, config = built("--depth 2 --warm-start 0")
-    task.at = config.max_iterations
-    assert task.loss(task.initialized(config, {}), *task.rows, None) < 1e-6
+    assert loss_of(task, task.initialized(config, {}), config.max_iterations) < 1e-6
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -83,11 +117,10 @@ def test_losses_and_gradients_are_numbers_however_large_nodes_are(seed):
     task, config = built(f"--depth 5 --seed {seed}")
     torch.manual_seed(seed)
     model = task.initialized(config, {})
-    task.at = config.max_iterations
-    loss = task.loss(model, *task.rows, None)
+    loss = loss_of(task, model, config.max_iterations)
     loss.backward()
     assert torch.isfinite(loss)
-    assert all(torch.isfinite(p.grad).all() for p in model.parameters())
+    assert all(torch.isfinite(p.grad).all() for p in model.parameters() if p.requires_grad)
 
 
 def test_a_blind_start_is_not_the_target():
@@ -101,7 +134,7 @@ def test_the_loss_is_the_squared_distance_of_complex_numbers():
     task, config = built("--depth 1")
     model = task.initialized(config, {})
     layer, (x, t) = model.layer, task.rows
-    value = task.loss(model, x, t, None).item()
+    value = loss_of(task, model, 0).item()
     p = torch.softmax(layer.leaves[0] / 2.5, -1)
     a, b = (p[k, 0] + x @ p[k, 1:] for k in (0, 1))
     expected = ((a.exp() - b.log() - t[:, 0]) ** 2).mean().item()

@@ -21,7 +21,7 @@ def rows(size: int, seed: int):
     words = ["--train-size", f"{size}", "--seed", f"{seed}"]
     (config,) = SCRIPTS[SCRIPT].plan(words).configs
     task = NotebookTask(config, torch.device("cpu"))
-    return task.rows, task.test_rows
+    return task.rows, task.test_rows[0]
 
 
 def test_rows_are_sums_of_two_sums_of_ten_numbers():

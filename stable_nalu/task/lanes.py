@@ -1,0 +1,119 @@
+"""Tasks whose runs the engine trains, many in a stack."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from stable_nalu.options import Config
+from stable_nalu.training.task import Batch, Task
+
+if TYPE_CHECKING:
+    import numpy as np
+    import torch
+
+    from stable_nalu.abstract import ExtendedTorchModule
+    from stable_nalu.dataset.stream import SampleStream
+    from stable_nalu.engine.stack import CriterionPrograms, EngineStack, Shape
+
+Draw = Callable[[Sequence[int], int], "tuple[np.ndarray, np.ndarray]"]
+"""Makes the next samples of some runs: x `(iterations, runs, batch, in)` and t."""
+
+
+class EngineTask(Task):
+    """What the engine must know: networks, the shape of samples, and what draws them."""
+
+    by_engine = True
+    in_python: ClassVar[bool] = False
+    """Whether samples are drawn by Python alone, as C++ must not or cannot."""
+
+    @classmethod
+    def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
+        raise NotImplementedError
+
+    @classmethod
+    def shape(cls, config: Config) -> Shape:
+        """Return what the engine must know of data and logs."""
+        raise NotImplementedError
+
+    def samples(self) -> tuple[Sequence[SampleStream], Draw]:
+        """Return the streams of all runs, where C++ may draw them, and what draws in Python."""
+        raise NotImplementedError
+
+    @classmethod
+    def programs(cls, config: Config, layer_options: dict[str, Any]) -> CriterionPrograms:
+        import torch
+
+        from stable_nalu.engine.stack import programs_of
+
+        def build(one: Config) -> ExtendedTorchModule:
+            return cls.network(one, layer_options)
+
+        own, dtype = cls.kind_of_penalties(config), torch.get_default_dtype()
+        return programs_of(config, build, cls.shape(config), dtype=dtype, penalties=own)
+
+    def lanes(self, step: Any, layer_options: dict[str, Any]) -> EngineStack:
+        from stable_nalu.engine.stack import EngineStack
+
+        def build(one: Config) -> ExtendedTorchModule:
+            return self.network(one, layer_options)
+
+        return EngineStack(
+            *(self.configs, step, build, self.shape(self.config), *self.samples()),
+            in_python=self.in_python,
+            rate=self.rate_factor,
+        )
+
+
+class RowsTask(EngineTask):
+    """Trains on all rows in every update, or on few that Python draws; torch measures models."""
+
+    in_python = True
+
+    def __init__(self, config: Config, device: torch.device, *beside: Config):
+        super().__init__(config, device, *beside)
+        self.data = list(map(self.rows_of, self.configs))
+        self.rows = self.data[0]
+
+    def rows_of(self, config: Config) -> Batch:
+        """Return the rows of a run, `(rows, in)` and `(rows, 1)`."""
+        raise NotImplementedError
+
+    @classmethod
+    def rows_and_inputs(cls, config: Config) -> tuple[int, int]:
+        """Return how many rows there are, and how many inputs."""
+        raise NotImplementedError
+
+    @classmethod
+    def shape(cls, config: Config) -> Shape:
+        from stable_nalu.engine.stack import Shape
+
+        return Shape(*cls.rows_and_inputs(config), 1, None, config.verbose)
+
+    def samples(self) -> tuple[Sequence[SampleStream], Draw]:
+        return (), self.given
+
+    def given(self, runs: Sequence[int], count: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return samples of some runs: their rows, the same ones for all iterations."""
+        return self.laid([self.data[run] for run in runs])
+
+    @staticmethod
+    def laid(rows: Sequence[Batch]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows of runs as the engine takes them."""
+        import torch
+
+        x, t = (torch.stack(parts)[None].numpy() for parts in zip(*rows, strict=True))
+        return x, t
+
+    def each(self, values: Sequence[torch.Tensor]) -> torch.Tensor:
+        """Return values of all runs as models take them: stacked, where the engine trains."""
+        import torch
+
+        return values[0] if self.engine is None else torch.stack(list(values))
+
+    def evaluate(
+        self, model: ExtendedTorchModule
+    ) -> Iterator[tuple[str, torch.Tensor | str | Sequence[str]] | None]:
+        if self.engine is not None:
+            self.engine.store_model()
+        yield from super().evaluate(model)
