@@ -228,6 +228,10 @@ _SHOWN = 32
 """Characters of a digest in a name."""
 
 
+LONG_SOURCE = 500_000
+"""Characters of C++ that compile for more than a minute."""
+
+
 def library_of(source: str, flags: Sequence[str]) -> Path:
     """Return a shared library of C++, compiled unless that was done before.
 
@@ -238,6 +242,8 @@ def library_of(source: str, flags: Sequence[str]) -> Path:
     code = source.encode()
 
     def make(path: Path) -> None:
+        if len(code) > LONG_SOURCE:
+            sys.stderr.write("a large network is compiled, which takes minutes, once\n")
         words = [*command, "-x", "c++", "-", "-o", str(path)]
         subprocess.run(words, input=code, capture_output=True, check=True)
 

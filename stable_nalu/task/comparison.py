@@ -100,23 +100,16 @@ class ComparisonTask(RowsTask):
 
         return ComparisonNetwork(config.layer_type, config.hidden_size, **layer_options)
 
-    def measures(
-        self, model: ExtendedTorchModule
-    ) -> Mapping[str, torch.Tensor | str | Sequence[str]]:
+    def measured(self, model: ExtendedTorchModule, run: int) -> Mapping[str, torch.Tensor | str]:
         import torch
 
-        def errors(parts: Sequence[Batch]) -> torch.Tensor:
-            x, t = (self.each(part) for part in zip(*parts, strict=True))
-            return (model(x) - t).abs().squeeze(-1)
-
-        tests = torch.stack([errors(parts) for parts in zip(*self._tests, strict=True)], -2)
-        found: dict[str, Any] = {METRIC_VALID: errors(self.data).mean(-1)}
-        found[METRIC_TEST] = tests.mean((-2, -1))
-        found[ACCURACY_TEST] = (tests < 0.5).double().mean((-2, -1)) * 100
+        x, t = self.data[run]
+        errors = torch.stack([(model(a) - b).abs().squeeze(-1) for a, b in self._tests[run]])
+        found: dict[str, Any] = {METRIC_VALID: (model(x) - t).abs().mean()}
+        found |= {METRIC_TEST: errors.mean(), ACCURACY_TEST: (errors < 0.5).double().mean() * 100}
         if self.at < self.config.max_iterations:
             return found
-        curves = tests.mean(-1).reshape(-1, len(MAGNITUDES)).tolist()
-        return {**found, ERROR_CURVE: [error_table(MAGNITUDES, curve) for curve in curves]}
+        return {**found, ERROR_CURVE: error_table(MAGNITUDES, errors.mean(-1).tolist())}
 
     def introduction(self) -> str:
         return f"dataset: pairs of digits, times {self.config.scale:g}; is one {RELATION_WORDS}?"

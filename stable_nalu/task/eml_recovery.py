@@ -156,15 +156,12 @@ class RecoveryTask(RowsTask):
 
         return max(SLOWEST, (1 - hardened(at, self.config.max_iterations)) ** 2)
 
-    def measures(self, model: ExtendedTorchModule) -> Mapping[str, torch.Tensor]:
+    def measured(self, model: ExtendedTorchModule, run: int) -> Mapping[str, torch.Tensor]:
         layer = copy.deepcopy(cast("EMLLayer", model.layer)).eval()
         layer.snap()
         layer.set_parameter("tau", 1.0)
-        found = {}
-        for tag, sets in ((METRIC_VALID, self.data), (METRIC_TEST, self._beyond)):
-            x, t = (self.each(part) for part in zip(*sets, strict=True))
-            found[tag] = ((layer(x) - t) ** 2).mean((-2, -1))
-        return found
+        sets = {METRIC_VALID: self.data[run], METRIC_TEST: self._beyond[run]}
+        return {tag: ((layer(x) - t) ** 2).mean() for tag, (x, t) in sets.items()}
 
     def introduction(self) -> str:
         return f"dataset: {self.targets[0].expression(('x', 'y'))} on [1, 3]²"

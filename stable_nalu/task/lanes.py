@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from stable_nalu.options import Config
@@ -105,15 +105,32 @@ class RowsTask(EngineTask):
         x, t = (torch.stack(parts)[None].numpy() for parts in zip(*rows, strict=True))
         return x, t
 
-    def each(self, values: Sequence[torch.Tensor]) -> torch.Tensor:
-        """Return values of all runs as models take them: stacked, where the engine trains."""
+    def lanes(self, step: Any, layer_options: dict[str, Any]) -> EngineStack:
+        self._alone = self.network(self.config, layer_options)
+        return super().lanes(step, layer_options)
+
+    def measures(
+        self, model: ExtendedTorchModule
+    ) -> Mapping[str, torch.Tensor | str | Sequence[str]]:
         import torch
 
-        return values[0] if self.engine is None else torch.stack(list(values))
+        from stable_nalu.abstract import run_state
 
-    def evaluate(
-        self, model: ExtendedTorchModule
-    ) -> Iterator[tuple[str, torch.Tensor | str | Sequence[str]] | None]:
-        if self.engine is not None:
-            self.engine.store_model()
-        yield from super().evaluate(model)
+        if self.engine is None:
+            return self.measured(model, 0)
+        # Torch rounds by shapes: each run is measured alone.
+        self.engine.store_model()
+        every: dict[str, list[Any]] = {}
+        for run in range(len(self.configs)):
+            self._alone.load_state_dict(run_state(model.state_dict(), run))
+            with self._alone.no_random():
+                for tag, value in self.measured(self._alone, run).items():
+                    every.setdefault(tag, []).append(value)
+        return {
+            tag: torch.stack(values) if isinstance(values[0], torch.Tensor) else values
+            for tag, values in every.items()
+        }
+
+    def measured(self, model: ExtendedTorchModule, run: int) -> Mapping[str, torch.Tensor | str]:
+        """Return numbers and texts of the model of one run by their tags."""
+        raise NotImplementedError

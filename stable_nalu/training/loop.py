@@ -333,8 +333,6 @@ class Training:
             for same in of_tags
         ]
         self.recorder.write(means)
-        if self.engine is not None:
-            self.engine.store_model()
         with torch.no_grad(), self.model.no_random():
             further = self.task.losses(means[0].value, self.model)
         self._write(further.items())

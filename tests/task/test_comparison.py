@@ -67,7 +67,7 @@ def test_an_exact_register_is_right_until_floats_are_one():
         layer.b.fill_(-6.0)
     task.at = task.config.max_iterations
     found = task.measures(model)
-    rows = [line.split("|")[1:3] for line in found["error/curve"][0].splitlines()[2:]]
+    rows = [line.split("|")[1:3] for line in found["error/curve"].splitlines()[2:]]
     errors = {int(power): float(error) for power, error in rows}
     assert max(errors[power] for power in range(1, 15)) < 0.01
     assert errors[18] > 0.3

@@ -11,7 +11,7 @@ from stable_nalu.task import SCRIPTS
 from stable_nalu.task.eml_recovery import chain, drawn_tree
 from stable_nalu.task.run import task_of
 from stable_nalu.training.step import TrainingStep
-from tests.experiments.scripts import read, run, run_names
+from tests.experiments.scripts import run
 
 
 def built(words=""):
@@ -65,20 +65,6 @@ def test_chains_are_what_the_published_code_looks_for(tree):
 def test_a_chain_that_is_not_known(capsys):
     assert run("eml_recovery", "--target", "chain", "--depth", "7") == 2
     assert "--target: no chain of depth 7 is known; take drawn" in capsys.readouterr().err
-
-
-def test_the_engine_trains_what_torch_does_each_run_alone():
-    words = "--depth 2 --target chain --max-iterations 40 --log-interval 20 --pytorch-precision 64"
-    words = [*words.split(), "--layer-option", "tree=bottom", "init=random_hot"]
-    logs = {}
-    for seeds, how in (("0-2", "lanes"), ("1", "lanes"), ("1", "torch")):
-        own = [*words, "--seed", seeds, "--engine", how, "--name-prefix", seeds + how]
-        assert run("eml_recovery", *own) == 0
-        log = read(run_names("eml_recovery", *own)[1 if seeds == "0-2" else 0])
-        logs[seeds, how] = {tag: log.series(tag) for tag in ("loss/train/total", METRIC_VALID)}
-    assert logs["0-2", "lanes"] == logs["1", "lanes"]
-    for tag, series in logs["1", "torch"].items():
-        assert logs["1", "lanes"][tag] == pytest.approx(series, rel=1e-6)
 
 
 @pytest.mark.parametrize("tree", ["slots", "bottom"])
