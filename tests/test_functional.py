@@ -204,7 +204,7 @@ def test_switched_off(regualizer, runs):
 def test_unknown_names():
     with pytest.raises(ValueError, match="no regualizer for support, type, shape = npu, W, cubic"):
         Regualizer("npu", "W", "cubic")
-    with pytest.raises(ValueError, match="'rmse' is not one of mse, pcc, mape, pcc-mse"):
+    with pytest.raises(ValueError, match="'rmse' is not one of mse, .*, pcc-mse"):
         get_train_criterion("rmse", 0, 0)
 
 

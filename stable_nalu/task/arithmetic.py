@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from stable_nalu.engine.stack import Shape
     from stable_nalu.training.evaluation import EvaluationSet
 
-    from .lanes import Draw
+    from .lanes import Drawn
 
 VALIDATION_SEED, TEST_SEED = 43953907, 8689336
 SHOWN_INPUTS = 10
@@ -303,7 +303,7 @@ class OperationTask(EngineTask):
         inputs = cls.dataset(config).get_input_size()
         return Shape(config.batch_size, inputs, 1, cls.eval_mode, config.verbose)
 
-    def samples(self) -> tuple[Sequence[SampleStream], Draw]:
+    def samples(self) -> tuple[Sequence[SampleStream], Drawn]:
         return self.feed.streams, self.feed.draw
 
     def changes(self, at: int) -> Sequence[int]:

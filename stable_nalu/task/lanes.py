@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from stable_nalu.dataset.stream import SampleStream
     from stable_nalu.engine.stack import CriterionPrograms, EngineStack, Shape
 
-Draw = Callable[[Sequence[int], int], "tuple[np.ndarray, np.ndarray]"]
+Drawn = Callable[[Sequence[int], int], "tuple[np.ndarray, np.ndarray]"]
 """Makes the next samples of some runs: x `(iterations, runs, batch, in)` and t."""
 
 
@@ -36,7 +36,7 @@ class EngineTask(Task):
         """Return what the engine must know of data and logs."""
         raise NotImplementedError
 
-    def samples(self) -> tuple[Sequence[SampleStream], Draw]:
+    def samples(self) -> tuple[Sequence[SampleStream], Drawn]:
         """Return the streams of all runs, where C++ may draw them, and what draws in Python."""
         raise NotImplementedError
 
@@ -90,7 +90,7 @@ class RowsTask(EngineTask):
 
         return Shape(*cls.rows_and_inputs(config), 1, None, config.verbose)
 
-    def samples(self) -> tuple[Sequence[SampleStream], Draw]:
+    def samples(self) -> tuple[Sequence[SampleStream], Drawn]:
         return (), self.given
 
     def given(self, runs: Sequence[int], count: int) -> tuple[np.ndarray, np.ndarray]:
