@@ -313,9 +313,9 @@ class EngineStack:
         if not isinstance(optimizer, Adam):
             return {"rate": column}
         steps = [done + k + 1 for k in range(count)]
-        first = np.array([[1 - optimizer.beta_1**s] for s in steps])
+        growth = np.array([[1 - optimizer.beta_1**s] for s in steps])
         second = np.array([[(1 - optimizer.beta_2**s) ** 0.5] for s in steps])
-        return {"rate": column / first, "correction": second}
+        return {"rate": column / growth, "correction": second}
 
     def _noise(self, part: RunsOfProgram, draws: Sequence[Draw], count: int) -> np.ndarray | None:
         """Return the noise of a part, `(iterations, runs, numbers)`, as each run alone draws it."""

@@ -65,8 +65,8 @@ class IdentityTask(RowsTask):
         """Return fresh batches, `(count, batch, 1)`."""
         import torch
 
-        size = (count, self.config.batch_size, 1)
-        return self.own(torch.from_numpy(random.uniform(*self.config.train_range, size)))
+        (low, high), size = self.config.train_range, (count, self.config.batch_size, 1)
+        return self.own(torch.from_numpy(random.uniform(low, high, size)))
 
     def given(self, runs: Sequence[int], count: int) -> tuple[np.ndarray, np.ndarray]:
         import torch

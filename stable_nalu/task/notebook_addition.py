@@ -85,8 +85,8 @@ class NotebookTask(RowsTask):
             return self.laid([self.test_rows[run] for run in runs])
         return super().given(runs, count)
 
-    def losses(self, loss: torch.Tensor, model: ExtendedTorchModule) -> Mapping[str, torch.Tensor]:
-        found = {LOSS_HALF_SUM: loss, LOSS_MSE: self._mean(loss)}
+    def losses(self, loss: torch.Tensor, model: ExtendedTorchModule) -> Mapping[str, Any]:
+        found: dict[str, Any] = {LOSS_HALF_SUM: loss, LOSS_MSE: self._mean(loss)}
         if self._trains_on_test:
             after = self.measures(model).items()
             found |= {f"{tag}{AFTER_SUFFIX}": value for tag, value in after}
