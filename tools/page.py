@@ -53,7 +53,7 @@ from stable_nalu.result.stored import (
 from stable_nalu.script import duration
 from stable_nalu.statistics.intervals import Estimate, difference, wilson
 from stable_nalu.statistics.summary import STEP
-from stable_nalu.task import ARITHMETIC
+from stable_nalu.task import SCRIPTS
 
 from . import atlas, headline, landscape, power
 from .drawing import pictures_of
@@ -252,8 +252,9 @@ def _last(sessions: Sequence[Session], runs: int) -> list[Session]:
 
 
 def _engine(experiment: Experiment, session: Session) -> str:
-    arithmetic = {model.script for model in experiment.models} <= set(ARITHMETIC)
-    return "engine" if arithmetic and session.began >= ENGINE_SINCE else "torch"
+    scripts = {model.script for model in experiment.models}
+    takes_it = all("engine" in SCRIPTS[script].defaults for script in scripts)
+    return "engine" if takes_it and session.began >= ENGINE_SINCE else "torch"
 
 
 def revision_text(recorded: str) -> str:
