@@ -82,6 +82,8 @@ FIRST_WORDS = "What the published experiments give when this project trains them
 HEADLINE = "headline.svg"
 ORIGINAL_SECONDS = 8 * 3600 / 5e6
 """The original's seconds of one core per iteration: the papers state 8 hours for 5 million."""
+MOST_UNITS = 12
+"""Units that the page tells of, in tables of units; files have all."""
 ENGINE_SINCE = "2026-11-24T20"
 """From when on arithmetic runs are trained by the engine, unless torch is asked for."""
 WIDER = {"arithmetic": 100, "ranges": 100, "benchmark": 100, "flat": 10, "distributions": 10}
@@ -189,10 +191,11 @@ def page(data: Path, link: str) -> tuple[str, dict[str, str], dict[str, str]]:
         seeds={key: by_seed(key, runs) for key, runs in every.items()},
         finding=lambda key: finding(EXPERIMENTS[key], every[key]),
         thresholds=_by_paper(thresholds),
-        formulas=sorted(atlas.verdicts(told, "unit"), key=lambda row: -row["runs"]),
+        formulas=sorted(atlas.verdicts(told, "unit"), key=lambda row: -row["runs"])[:MOST_UNITS],
+        most_units=MOST_UNITS,
         farthest=FARTHEST,
         failed=atlas.summed(told),
-        failures=atlas.by_unit(told),
+        failures=atlas.by_unit(told)[:MOST_UNITS],
         nudged=atlas.nudged(data),
         landscapes=[name for name in pictures if name == landscape.PICTURE],
         many=power.rows_of(counts, every),
