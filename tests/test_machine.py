@@ -201,6 +201,15 @@ def test_code_that_cannot_be_compiled_leaves_nothing(gcc):
     assert not list((gcc / "libraries").iterdir())
 
 
+def test_what_compiles_long_says_so_once(gcc, monkeypatch, capsys):
+    monkeypatch.setattr(machine, "LONG_SOURCE", 0)
+    told = []
+    for _ in range(2):
+        library_of(source(9), FLAGS)
+        told.append(capsys.readouterr().err)
+    assert told == ["a large network is compiled, which takes minutes, once\n", ""]
+
+
 DAMAGES = {
     "empty": lambda content: b"",
     "cut off": lambda content: content[: len(content) // 2],

@@ -85,7 +85,7 @@ ORIGINAL_SECONDS = 8 * 3600 / 5e6
 MOST_UNITS = 10
 """Units that the page tells of, in tables of units; files have all."""
 ENGINE_SINCE = "2026-11-24T20"
-"""From when on arithmetic runs are trained by the engine, unless torch is asked for."""
+"""From when on the engine trains what scripts with --engine run, unless torch is asked for."""
 WIDER = {"arithmetic": 100, "ranges": 100, "benchmark": 100, "flat": 10, "distributions": 10}
 """Rule -> by what the threshold grows from 1e-5 to 1e-4. An error is squared: where 1e-5 is the
 distance of weights from the right ones (epsilon), it grows a hundredfold."""

@@ -56,6 +56,7 @@ class Lanes:
         self.q = self._memory(max(part.scratch for part in program.sources.values()))
         self.p = aligned((max(1, sizes.get("p", 0)), self.lanes), self.dtype)
         self._read: list[np.ndarray | None] = []
+        self._given: tuple[np.ndarray | None, list[list[np.ndarray]]] = None, []
 
     def _memory(self, size: int) -> np.ndarray:
         return aligned((self.count, max(1, size), self.lanes), self.dtype)
@@ -120,11 +121,12 @@ class Lanes:
 
         There are those of one iteration only, if all have the same.
         """
-        laid, same = [in_lanes(values, self.layout, self.dtype) for values in (x, t)], len(x) == 1
+        if len(x) > 1 or self._given[0] is not x:
+            self._given = x, [in_lanes(values, self.layout, self.dtype) for values in (x, t)]
         tiles = []
-        for member, own_x, own_t in zip(members, *laid, strict=True):
-            given = own_x.ctypes.data, own_t.ctypes.data
-            samples = Samples(x_given=given[0], t_given=given[1], outputs=1, same=same)
+        for member, own_x, own_t in zip(members, *self._given[1], strict=True):
+            given = {"x_given": own_x.ctypes.data, "t_given": own_t.ctypes.data}
+            samples = Samples(**given, outputs=1, same=len(x) == 1)
             tiles.append(Tile(Generators(), ctypes.pointer(samples), ctypes.pointer(member), 1, 1))
         self.workspace.iterate(tiles, iterations, whole=self.whole)
 

@@ -48,31 +48,27 @@ WEIGHTS = {"regualizer", "regualizer_oob"}
 
 @dataclass(frozen=True)
 class Shape:
-    """What an engine must know of a task: its batch, how it evaluates, and what it observes."""
+    """What an engine must know of a task: batch, how it evaluates, what it observes, penalties."""
 
     batch: int
     inputs: int
     outputs: int
     eval_mode: bool | None
     verbose: bool = False
+    penalties: type[Penalties] = Penalties
 
 
 def programs_of(
-    config: Config,
-    build: BuildOne,
-    shape: Shape,
-    *,
-    dtype: torch.dtype,
-    penalties: type[Penalties] = Penalties,
+    config: Config, build: BuildOne, shape: Shape, *, dtype: torch.dtype
 ) -> CriterionPrograms:
     """Return the program of each criterion that a run trains by, or raise NotLoweredError.
 
-    A run's programs follow from its configuration alone. penalties: which a script has.
+    A run's programs follow from its configuration alone.
     """
     key = config.script, structure(config), shape, dtype
     if key not in _PROGRAMS:
         try:
-            _PROGRAMS[key] = _made(config, build, shape, dtype, penalties)
+            _PROGRAMS[key] = _made(config, build, shape, dtype)
         except NotLoweredError as error:
             _PROGRAMS[key] = str(error)
     found = _PROGRAMS[key]
@@ -81,20 +77,14 @@ def programs_of(
     return found
 
 
-def _made(
-    config: Config,
-    build: BuildOne,
-    shape: Shape,
-    dtype: torch.dtype,
-    penalties: type[Penalties],
-) -> CriterionPrograms:
+def _made(config: Config, build: BuildOne, shape: Shape, dtype: torch.dtype) -> CriterionPrograms:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         model = build(config)
     if any(module.reads_iteration for module in model.extended_modules()):
         raise NotLoweredError("a layer that reads the iteration")
-    own = penalties([config], model, stacked=False)
-    step = TrainingStep([config], model, stacked=False, penalties=own)
+    penalties = shape.penalties([config], model, stacked=False)
+    step = TrainingStep([config], model, stacked=False, penalties=penalties)
     example = torch.linspace(1, 2, shape.batch * (shape.inputs + shape.outputs), dtype=dtype)
     x, t = example.split([shape.batch * shape.inputs, shape.batch * shape.outputs])
     batch = x.reshape(shape.batch, -1), t.reshape(shape.batch, -1)
@@ -165,13 +155,7 @@ class EngineStack:
         for run, config in enumerate(configs):
             key = structure(config)
             if key not in by_program:
-                found = programs_of(
-                    config,
-                    build,
-                    self.shape,
-                    dtype=self.dtype,
-                    penalties=type(self.step.penalties),
-                )
+                found = programs_of(config, build, self.shape, dtype=self.dtype)
                 by_program[key] = RunsOfProgram([], found)
             by_program[key].runs.append(run)
         return list(by_program.values())

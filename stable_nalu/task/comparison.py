@@ -80,10 +80,10 @@ class ComparisonTask(RowsTask):
         return self._labelled(relation, pairs)
 
     @classmethod
-    def rows_and_inputs(cls, config: Config) -> tuple[int, int]:
+    def count(cls, config: Config) -> int:
         import numpy as np
 
-        return len(training_pairs(config.relation, np.random.default_rng(0))), 2
+        return len(training_pairs(config.relation, np.random.default_rng(0)))
 
     def _labelled(self, relation: str, pairs: NumberPairs) -> Batch:
         """Return inputs `(pairs, 2)` and whether the relation holds `(pairs, 1)`."""
@@ -144,7 +144,7 @@ SCRIPT = task_script(
     ),
     batch_size=None,
     learning_rate=1e-3,
-    by_engine=True,
-    fixed={"train_criterion": "mae", "simple": False, "input_size": 2},
+    inputs=2,
+    criterion="mae",
 )
 TASK = ComparisonTask

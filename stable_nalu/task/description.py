@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from stable_nalu.options import Config, Flag, FlagGroup, ScriptSpec
 from stable_nalu.options import flags as common
@@ -72,18 +71,19 @@ def task_script(
     unit: str = "Iterations",
     nalu_init: str = "default",
     look: FlagGroup | None = None,
-    by_engine: bool = False,
-    fixed: Mapping[str, Any] | None = None,
+    inputs: int | None = None,
+    criterion: str = "mse",
 ) -> ScriptSpec:
     """Return the description of a task's script.
 
     fragments: fields of its run names that vanish at their defaults. batch_size: None for a task
     that says itself what a batch is. unit: what the task counts its training in. nalu_init: default
-    of --nalu-init, for units that have it. look: flags that look at a trained model. by_engine:
-    whether the engine trains it. fixed: what a configuration reads of flags that it does not take.
+    of --nalu-init, for units that have it. look: flags that look at a trained model. inputs: of a
+    network that the engine trains. criterion: that it trains by.
     """
     batch = () if batch_size is None else (_BATCH_SIZE.but(default=batch_size),)
     start = {"nalu_init": {"default": nalu_init}}
+    by_engine = {"simple": False, "input_size": inputs, "train_criterion": criterion}
     return ScriptSpec(
         name=name,
         summary=summary,
@@ -94,7 +94,7 @@ def task_script(
             _OPTIMIZER.but(
                 learning_rate={"default": learning_rate}, clip_grad_norm={"default": clip_grad_norm}
             ),
-            *_files(name, log_interval, unit, by_engine),
+            *_files(name, log_interval, unit, by_engine=bool(inputs)),
             *((look,) if look else ()),
         ),
         name_fields=(
@@ -108,11 +108,13 @@ def task_script(
             nf.trailing(nf.ID),
         ),
         checks=(partial(check_nalu, init=nalu_init), check_files, *checks),
-        fixed={**PENALTY_RAMP, **(fixed or {})},
+        fixed=PENALTY_RAMP | (by_engine if inputs else {}),
     )
 
 
-def _files(name: str, log_interval: int, unit: str, by_engine: bool) -> tuple[FlagGroup, FlagGroup]:
+def _files(
+    name: str, log_interval: int, unit: str, *, by_engine: bool
+) -> tuple[FlagGroup, FlagGroup]:
     """Return flags of names, logs, files and devices, for a task that counts in `unit`."""
     control = common.RUN_CONTROL if by_engine else common.PLAIN_RUN_CONTROL
     logged = f"{unit} between two points of the log."

@@ -119,8 +119,8 @@ class RecoveryTask(RowsTask):
             return grid, target(grid)
 
     @classmethod
-    def rows_and_inputs(cls, config: Config) -> tuple[int, int]:
-        return len(_grid()), 2
+    def count(cls, config: Config) -> int:
+        return len(_grid())
 
     @classmethod
     def kind_of_penalties(cls, config: Config) -> type[Penalties]:
@@ -215,8 +215,7 @@ SCRIPT = task_script(
     batch_size=None,
     learning_rate=1e-2,
     clip_grad_norm=1.0,
-    by_engine=True,
-    fixed={"simple": False, "input_size": 2},
+    inputs=2,
     checks=(_check_target,),
 )
 TASK = RecoveryTask

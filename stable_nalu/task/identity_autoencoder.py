@@ -57,9 +57,9 @@ class IdentityTask(RowsTask):
         return x, x
 
     @classmethod
-    def rows_and_inputs(cls, config: Config) -> tuple[int, int]:
+    def count(cls, config: Config) -> int:
         grid = config.train_sampling == "grid"
-        return (len(whole_numbers(*config.train_range)) if grid else config.batch_size), 1
+        return len(whole_numbers(*config.train_range)) if grid else config.batch_size
 
     def _drawn(self, random: np.random.Generator, count: int) -> torch.Tensor:
         """Return fresh batches, `(count, batch, 1)`."""
@@ -182,7 +182,6 @@ SCRIPT = task_script(
     checks=(_check_test_range, _check_grid),
     batch_size=64,
     learning_rate=1e-2,
-    by_engine=True,
-    fixed={"simple": False, "input_size": 1},
+    inputs=1,
 )
 TASK = IdentityTask

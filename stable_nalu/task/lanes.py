@@ -49,8 +49,7 @@ class EngineTask(Task):
         def build(one: Config) -> ExtendedTorchModule:
             return cls.network(one, layer_options)
 
-        own, dtype = cls.kind_of_penalties(config), torch.get_default_dtype()
-        return programs_of(config, build, cls.shape(config), dtype=dtype, penalties=own)
+        return programs_of(config, build, cls.shape(config), dtype=torch.get_default_dtype())
 
     def lanes(self, step: Any, layer_options: dict[str, Any]) -> EngineStack:
         from stable_nalu.engine.stack import EngineStack
@@ -74,28 +73,33 @@ class RowsTask(EngineTask):
         super().__init__(config, device, *beside)
         self.data = list(map(self.rows_of, self.configs))
         self.rows = self.data[0]
+        self._laid: dict[tuple[int, ...], tuple[np.ndarray, np.ndarray]] = {}
 
     def rows_of(self, config: Config) -> Batch:
         """Return the rows of a run, `(rows, in)` and `(rows, 1)`."""
         raise NotImplementedError
 
     @classmethod
-    def rows_and_inputs(cls, config: Config) -> tuple[int, int]:
-        """Return how many rows there are, and how many inputs."""
+    def count(cls, config: Config) -> int:
+        """Return how many rows an update has."""
         raise NotImplementedError
 
     @classmethod
     def shape(cls, config: Config) -> Shape:
         from stable_nalu.engine.stack import Shape
 
-        return Shape(*cls.rows_and_inputs(config), 1, None, config.verbose)
+        rows, penalties = cls.count(config), cls.kind_of_penalties(config)
+        return Shape(rows, config.inputs, 1, None, config.verbose, penalties)
 
     def samples(self) -> tuple[Sequence[SampleStream], Drawn]:
         return (), self.given
 
     def given(self, runs: Sequence[int], count: int) -> tuple[np.ndarray, np.ndarray]:
         """Return samples of some runs: their rows, the same ones for all iterations."""
-        return self.laid([self.data[run] for run in runs])
+        key = tuple(runs)
+        if key not in self._laid:
+            self._laid[key] = self.laid([self.data[run] for run in runs])
+        return self._laid[key]
 
     @staticmethod
     def laid(rows: Sequence[Batch]) -> tuple[np.ndarray, np.ndarray]:

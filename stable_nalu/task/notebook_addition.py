@@ -55,8 +55,8 @@ class NotebookTask(RowsTask):
         return rows
 
     @classmethod
-    def rows_and_inputs(cls, config: Config) -> tuple[int, int]:
-        return config.train_size, INPUTS
+    def count(cls, config: Config) -> int:
+        return config.train_size
 
     def _drawn(self, random: np.random.Generator, high: float) -> Batch:
         """Return inputs `(rows, 10)` and targets `(rows, 1)`."""
@@ -136,7 +136,7 @@ SCRIPT = task_script(
     batch_size=None,
     learning_rate=0.1,
     nalu_init="truncated",
-    by_engine=True,
-    fixed={"train_criterion": "half-sum", "simple": False, "input_size": INPUTS},
+    inputs=INPUTS,
+    criterion="half-sum",
 )
 TASK = NotebookTask
