@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from .graph import BATCH, Gather, Graph, Loop, Node, Planner, Statement, Store
+from .graph import BATCH, Gather, Graph, Index, Loop, Node, Part, Planner, Statement, Store, counter
 
 SAMPLES = 4
 """Samples that are computed side by side. Their sums are added first to last, then to the total."""
@@ -343,13 +343,13 @@ class Emitter:
         shape = [self.graph.extents[a] for a in axes]
         return f"q[{self._offset(str(self.lasting[node]), shape, axes)}]"
 
-    def _at(self, place: Place, index: Sequence[int | str]) -> str:
+    def _at(self, place: Place, index: Index) -> str:
         label = "" if place.memory in "xt" else place.label
         offset = self._offset(label, place.shape, index, within=place.memory in "xtp")
         return f"{place.memory}[{offset}]"
 
     def _offset(
-        self, start: str, shape: Sequence[int], index: Sequence[int | str], *, within: bool = False
+        self, start: str, shape: Sequence[int], index: Sequence[Part], *, within: bool = False
     ) -> str:
         """Return a place in memory; `within`: samples are counted from those of this call."""
         terms: dict[str, int] = {}
@@ -358,13 +358,14 @@ class Emitter:
             stride = math.prod(shape[d + 1 :])
             if isinstance(part, int):
                 more += part * stride
-            else:
-                terms[part] = terms.get(part, 0) + stride
+            elif (name := counter(part)) is not None:
+                terms[name] = terms.get(name, 0) + stride
+                more += part[1] * stride if isinstance(part, tuple) else 0
         text = [start] if start else []
         for axis, stride in terms.items():
             sample = f"b + {self.sample}" if within else f"first + b + {self.sample}"
-            counter = sample if axis == BATCH else axis
-            text.append(f"({counter}) * {stride}" if stride != 1 else counter)
+            name = sample if axis == BATCH else axis
+            text.append(f"({name}) * {stride}" if stride != 1 else name)
         return " + ".join([*text, *([str(more)] if more or not text else [])])
 
     def _literal(self, value: float) -> str:

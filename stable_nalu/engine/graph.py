@@ -19,15 +19,41 @@ from typing import ClassVar, TypeGuard
 
 BATCH = "b"
 
-Index = tuple["int | str", ...]
+Part = int | str | tuple[str, int]
+"""A number, a counter, or a counter and what is added to it."""
+
+Index = tuple[Part, ...]
+
+
+def counter(part: Part) -> str | None:
+    """Return the counter of a part of an index, if it has one."""
+    return part if isinstance(part, str) else part[0] if isinstance(part, tuple) else None
+
+
+def _moved(part: Part, axes: Mapping[str, Part]) -> Part:
+    """Return a part of an index with another part in the place of its counter."""
+    name = counter(part)
+    if name is None or name not in axes:
+        return part
+    to, more = axes[name], part[1] if isinstance(part, tuple) else 0
+    if isinstance(to, int):
+        return to + more
+    if isinstance(to, tuple):
+        to, more = to[0], to[1] + more
+    return (to, more) if more else to
+
+
+def counters(index: Iterable[Part]) -> frozenset[str]:
+    """Return the counters of an index."""
+    return frozenset(name for part in index if (name := counter(part)))
 
 
 @dataclass(frozen=True, eq=False)
 class Node:
     """One number. `op` is `const`, `load`, `reduce` or the name of an operation.
 
-    is_mask: a truth value. name, index: what a load reads; index holds numbers and axes. axis,
-    name: what a reduce goes over, and how. value: of a constant.
+    is_mask: a truth value. name, index: what a load reads. axis, name: what a reduce goes over, and
+    how. value: of a constant.
     """
 
     op: str
@@ -80,7 +106,7 @@ class Graph:
 
     def load(self, name: str, index: Index) -> Node:
         """Return a number that is read from memory."""
-        axes = frozenset(part for part in index if isinstance(part, str))
+        axes = counters(index)
         return self._once(
             ("load", name, index), lambda: Node("load", axes=axes, name=name, index=index)
         )
@@ -109,13 +135,13 @@ class Graph:
             return arg
         return self.op("mul" if kind == "sum" else "pow", arg, self.const(count))
 
-    def renamed(self, node: Node, axes: Mapping[str, str], memo: dict[Node, Node]) -> Node:
-        """Return the same number with other counters."""
+    def renamed(self, node: Node, axes: Mapping[str, Part], memo: dict[Node, Node]) -> Node:
+        """Return the same number with other counters, or at one place."""
         if not node.axes & axes.keys():
             return node
         if node not in memo:
             if node.op == "load":
-                index = tuple(axes.get(p, p) if isinstance(p, str) else p for p in node.index)
+                index = tuple(_moved(part, axes) for part in node.index)
                 memo[node] = self.load(node.name, index)
             elif node.op == "reduce":
                 memo[node] = self._renamed_reduce(node, axes, memo)
@@ -123,14 +149,14 @@ class Graph:
                 memo[node] = self.op(node.op, *(self.renamed(a, axes, memo) for a in node.args))
         return memo[node]
 
-    def _renamed_reduce(self, node: Node, axes: Mapping[str, str], memo: dict[Node, Node]) -> Node:
+    def _renamed_reduce(self, node: Node, axes: Mapping[str, Part], memo: dict[Node, Node]) -> Node:
         (arg,) = node.args
-        after = {axes.get(a, a) for a in node.axes}
+        inner: dict[str, Part] = {a: axes.get(a, a) for a in node.axes}
+        after = counters(inner.values())
         bound = node.axis
         if bound in after:
             bound = self.axis(self.extents[bound], after | node.axes)
-        inner = {a: axes.get(a, a) for a in node.axes} | {node.axis: bound}
-        inner = {a: to for a, to in inner.items() if a != to}
+        inner = {a: to for a, to in {**inner, node.axis: bound}.items() if a != to}
         return self.reduce(node.name, bound, self.renamed(arg, inner, {}))
 
 
@@ -170,13 +196,13 @@ class Store:
     """A number that is written to memory."""
 
     name: str
-    index: tuple
+    index: Index
     node: Node
 
     @property
     def axes(self) -> frozenset[str]:
         """Return the counters that the place in memory depends on."""
-        return frozenset(part for part in self.index if isinstance(part, str))
+        return counters(self.index)
 
 
 @dataclass(eq=False)

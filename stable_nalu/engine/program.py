@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +29,15 @@ from stable_nalu.training.step import SGD, Adam, RMSprop, TrainingStep
 from .emit import COSTS, EmittedSource, Emitter, Memory, Place, named
 from .graph import BATCH, Graph, Node, Store, ordered
 from .lower import Draw, RecordedDraws, Recording, drawing_from
-from .values import LONGEST_WRITTEN, NotLoweredError, Tensors, Value
+from .values import (
+    FEW,
+    LONGEST_WRITTEN,
+    NotLoweredError,
+    Tensors,
+    TooLongError,
+    TooManyError,
+    Value,
+)
 
 LONG = 30
 """From how many operations on what is computed apart for all that can share it."""
@@ -88,13 +97,16 @@ def program(
     evaluated; None if it is not. Raises NotLoweredError for an operation that is not known.
     """
     arguments = (step, criterion, x, t, verbose, eval_mode)
+    # Dimensions that are cut or joined are written out, or become loops if that is too much.
     try:
-        return _Builder(*arguments, longest=LONGEST_WRITTEN).build()
-    except NotLoweredError as error:
-        if "long dimension" not in str(error):
-            raise
-        # Dimensions that are cut or joined are written out.
+        with suppress(TooLongError):
+            return _Builder(*arguments, longest=LONGEST_WRITTEN).build()
         return _Builder(*arguments, longest=math.inf).build()
+    except TooManyError as too_many:
+        try:
+            return _Builder(*arguments, longest=FEW, cuts=True).build()
+        except NotLoweredError:
+            raise too_many from None
 
 
 @dataclass
@@ -107,7 +119,9 @@ class _Iteration:
 
 
 class _Builder:
-    def __init__(self, step, criterion, x, t, verbose, eval_mode, *, longest: float):
+    def __init__(
+        self, step, criterion, x, t, verbose, eval_mode, *, longest: float, cuts: bool = False
+    ):
         self.step: TrainingStep = step
         self.model: ExtendedTorchModule = step.model
         self.criterion = criterion
@@ -116,7 +130,7 @@ class _Builder:
         self.verbose = verbose
         self.eval_mode = eval_mode
         self.graph = Graph()
-        self.tensors = Tensors(self.graph, longest)
+        self.tensors = Tensors(self.graph, longest, cuts)
         self.memory = Memory()
         self.draws: list[Draw] = []
         self.told: list[Told] = []

@@ -1,7 +1,8 @@
 """Tensors of one run as arrays of nodes, and rules for what moves numbers without changing them.
 
 A dimension is written out, an entry each; or it is counted by an axis, and then the array has one
-entry there; or all entries are equal, and then, too, there is one.
+entry there; or it has parts, an entry each, which are numbers or counted by axes of their own; or
+all entries are equal, and then there is one.
 """
 
 from __future__ import annotations
@@ -9,15 +10,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
-from .graph import BATCH, Graph, Node
+from .graph import BATCH, Graph, Node, Part
 
 LONGEST_WRITTEN = 40
 """Dimensions up to which each number is a variable of its own; longer ones become loops."""
 
+FEW = 8
+"""The same where so many would be too much to write out."""
 
 MOST_NODES = 20_000
 """What a compiler takes some forty seconds for."""
@@ -27,13 +31,35 @@ class NotLoweredError(Exception):
     """An operation that the engine does not know; the text names it."""
 
 
+class TooLongError(NotLoweredError):
+    """An operation that is known for dimensions that are written out."""
+
+
+class TooManyError(NotLoweredError):
+    """More numbers than are written out."""
+
+
+Axis = str | tuple["str | None", ...] | None
+"""The axis that counts a dimension, those of its parts, or None."""
+
+
+def _names(axes: Sequence[Axis]) -> set[str]:
+    parts = (axis if isinstance(axis, tuple) else (axis,) for axis in axes)
+    return {name for part in parts for name in part if name}
+
+
 @dataclass(frozen=True)
 class Value:
-    """A tensor: its shape, the axis that counts each dimension (or None), and its nodes."""
+    """A tensor: its shape, what counts each dimension, and its nodes."""
 
     shape: tuple[int, ...]
-    axes: tuple[str | None, ...]
+    axes: tuple[Axis, ...]
     nodes: np.ndarray
+
+    def counted_by(self, d: int) -> tuple[str | None, ...]:
+        """Return the axis of each entry of a dimension."""
+        own = self.axes[d]
+        return own if isinstance(own, tuple) else (own,) * self.nodes.shape[d]
 
     @property
     def ndim(self) -> int:
@@ -54,10 +80,16 @@ class Value:
 class Tensors:
     """Operations on values, over one graph."""
 
-    def __init__(self, graph: Graph, longest: int | float = LONGEST_WRITTEN):
+    def __init__(self, graph: Graph, longest: int | float = LONGEST_WRITTEN, cuts: bool = False):
+        """cuts: whether long dimensions may be cut and joined; their sums are those of parts."""
         self.graph = graph
+        self.cuts = cuts
         self._longest = longest
         self.most: float = MOST_NODES
+
+    def is_long(self, extent: int) -> bool:
+        """Return whether a dimension is not written out."""
+        return extent > self._longest
 
     def constant(self, number: float, shape: Sequence[int] = ()) -> Value:
         """Return a tensor of equal numbers."""
@@ -72,7 +104,7 @@ class Tensors:
             if d == batch:
                 axes.append(BATCH)
                 self.graph.extents[BATCH] = extent
-            elif extent > self._longest:
+            elif self.is_long(extent):
                 axes.append(self.graph.axis(extent, [a for a in axes if a]))
             else:
                 axes.append(None)
@@ -94,19 +126,16 @@ class Tensors:
     def each(self, op: str | Callable[..., Node], *values: Value) -> Value:
         """Apply an operation to each entry, with broadcasting."""
         if self.graph.count > self.most:
-            raise NotLoweredError(f"more than {self.most:,} numbers that would be written out")
+            raise TooManyError(f"more than {self.most:,} numbers that would be written out")
         make = op if callable(op) else lambda *nodes: self.graph.op(op, *nodes)
         shape = np.broadcast_shapes(*(v.shape for v in values))
-        lifted = [self._with_ndim(v, len(shape)) for v in values]
-        axes: tuple[str | None, ...] = (None,) * len(shape)
+        lifted = self._cut_alike([self._with_ndim(v, len(shape)) for v in values])
+        axes: tuple[Axis, ...] = (None,) * len(shape)
         aligned = []
         for value in lifted:
             value = self._renamed(value, axes)
             axes = tuple(a or b for a, b in zip(axes, value.axes, strict=True))
             aligned.append(value)
-        for d in range(len(shape)):
-            if axes[d] and any(v.nodes.shape[d] > 1 for v in aligned):
-                raise NotLoweredError("numbers of a long dimension that differ")
         nodes = np.frompyfunc(make, len(aligned), 1)(*(v.nodes for v in aligned))
         if not isinstance(nodes, np.ndarray):
             held = np.empty((), object)
@@ -119,30 +148,136 @@ class Tensors:
         nodes = value.nodes.reshape((1,) * more + value.nodes.shape)
         return Value((1,) * more + value.shape, (None,) * more + value.axes, nodes)
 
-    def _renamed(self, value: Value, wanted: Sequence[str | None]) -> Value:
+    def _renamed(self, value: Value, wanted: Sequence[Axis]) -> Value:
         """Return a value whose dimensions are counted by the wanted axes, where it has any."""
-        pairs = list(zip(value.axes, wanted, strict=True))
-        mapping = {a: w for a, w in pairs if a and w and a != w}
-        used = {w for w in wanted if w}
-        taken = used | {a for a in value.axes if a}
-        for axis, other in pairs:
-            if axis in used and not other:
-                # The others count another dimension by it.
-                mapping[axis] = self._free(axis, taken)
-                taken.add(mapping[axis])
-        return self.with_axes(value, mapping) if mapping else value
+        used = _names(wanted)
+        taken = used | _names(value.axes)
+        new: list[tuple[str | None, ...]] = []
+        for d, want in enumerate(wanted):
+            own = value.counted_by(d)
+            wants = want if isinstance(want, tuple) else (want,) * len(own)
+            free: dict[str, str] = {}
+            for axis in own:
+                if axis in used and not want and axis not in free:
+                    # The others count another dimension by it.
+                    free[axis] = self._free(axis, taken)
+                    taken.add(free[axis])
+            pairs = zip(own, wants, strict=False)
+            new.append(tuple(a and (want or free.get(a, a)) for a, want in pairs))
+        if all(value.counted_by(d) == axes for d, axes in enumerate(new)):
+            return value
+        return self._counted(value, new)
+
+    def _counted(self, value: Value, new: Sequence[tuple[str | None, ...]]) -> Value:
+        """Return a value whose entries are counted by other axes."""
+        nodes = np.empty(value.nodes.shape, object)
+        memos: dict[tuple, dict[Node, Node]] = {}
+        for place in np.ndindex(nodes.shape):
+            mapping: dict[str, Part] = {}
+            for d, k in enumerate(place):
+                old, name = value.counted_by(d)[k], new[d][k]
+                if old and name and old != name:
+                    mapping[old] = name
+            memo = memos.setdefault(tuple(mapping.items()), {})
+            nodes[place] = self.graph.renamed(value.nodes[place], mapping, memo)
+        axes = (
+            names if isinstance(old, tuple) else names[0] if old else None
+            for old, names in zip(value.axes, new, strict=True)
+        )
+        return Value(value.shape, tuple(axes), nodes)
 
     def _free(self, axis: str, taken: set) -> str:
         if axis == BATCH:
             raise NotLoweredError("samples of a batch against each other")
         return self.graph.axis(self.graph.extents[axis], [a for a in taken if a])
 
-    def with_axes(self, value: Value, mapping: dict[str, str]) -> Value:
-        """Return a value with other counters."""
-        memo: dict[Node, Node] = {}
-        nodes = np.frompyfunc(lambda n: self.graph.renamed(n, mapping, memo), 1, 1)(value.nodes)
-        nodes = np.asarray(nodes, object).reshape(value.nodes.shape)
-        return Value(value.shape, tuple(a and mapping.get(a, a) for a in value.axes), nodes)
+    def _ends(self, value: Value, d: int) -> list[int]:
+        """Return where the entries of a dimension that has axes end."""
+        return list(accumulate(self.graph.extents[a] if a else 1 for a in value.counted_by(d)))
+
+    def _cut_alike(self, values: Sequence[Value], apart: int | None = None) -> list[Value]:
+        """Return values whose dimensions, but `apart`, have parts of the same sizes."""
+        values = list(values)
+        for d in range(values[0].ndim):
+            counted = [v for v in values if v.axes[d]]
+            is_written = any(v.axes[d] is None and v.nodes.shape[d] > 1 for v in values)
+            has_parts = any(isinstance(v.axes[d], tuple) for v in counted)
+            if d == apart or not counted or not (is_written or has_parts):
+                continue
+            if is_written and (not self.cuts or counted[0].axes[d] == BATCH):
+                raise TooLongError("numbers of a long dimension that differ")
+            ends = {end for v in counted for end in self._ends(v, d)}
+            if is_written:
+                ends = set(range(1, counted[0].shape[d] + 1))
+            values = [self._cut(v, d, sorted(ends)) if v.axes[d] else v for v in values]
+        return values
+
+    def _cut(self, value: Value, d: int, ends: Sequence[int]) -> Value:
+        """Return a value with a part up to each of these ends, its own among them."""
+        own, bounds = value.counted_by(d), self._ends(value, d)
+        taken = _names([*value.axes[:d], *value.axes[d + 1 :]])
+        columns = np.moveaxis(value.nodes, d, 0)
+        found, names, first, k = [], [], 0, 0
+        for end in ends:
+            begin = bounds[k - 1] if k else 0
+            column, name = columns[k], own[k]
+            if name and (first, end) != (begin, bounds[k]):
+                place: Part = first - begin
+                axis = self.graph.axis(end - first, taken) if end - first > 1 else None
+                mapping = {name: place if axis is None else (axis, place) if place else axis}
+                memo: dict[Node, Node] = {}
+                column = np.frompyfunc(lambda n: self.graph.renamed(n, mapping, memo), 1, 1)(column)  # noqa: B023
+                name = axis
+            found.append(np.asarray(column, object).reshape(columns.shape[1:]))
+            names.append(name)
+            first, k = end, k + (end == bounds[k])
+        return self._of_parts(value, d, found, names)
+
+    def _of_parts(
+        self, value: Value, d: int, columns: Sequence[np.ndarray], names: Sequence[str | None]
+    ) -> Value:
+        """Return a value with these entries along a dimension."""
+        extent = sum(self.graph.extents[name] if name else 1 for name in names)
+        axis: Axis = tuple(names) if any(names) else None
+        axis = names[0] if len(names) == 1 else axis
+        shape = (*value.shape[:d], extent, *value.shape[d + 1 :])
+        axes = (*value.axes[:d], axis, *value.axes[d + 1 :])
+        return Value(shape, axes, np.stack(columns, d))
+
+    def part(self, value: Value, d: int, first: int, last: int) -> Value:
+        """Return a part of a dimension that has axes."""
+        if value.axes[d] == BATCH or first >= last:
+            raise TooLongError("parts of a long dimension")
+        inner = {first, last} if self.is_long(last - first) else {*range(first, last + 1)}
+        ends = sorted({*self._ends(value, d), *inner} - {0})
+        cut = self._cut(value, d, ends)
+        kept = [k for k, end in enumerate(ends) if first < end <= last]
+        columns, names = np.moveaxis(cut.nodes, d, 0), cut.counted_by(d)
+        return self._of_parts(cut, d, [columns[k] for k in kept], [names[k] for k in kept])
+
+    def joined(self, values: Sequence[Value], d: int) -> Value:
+        """Return values one after another along a dimension, of which parts may be long."""
+        values = self._cut_alike(values, apart=d)
+        axes: tuple[Axis, ...] = tuple(
+            next((v.axes[e] for v in values if v.axes[e]), None) if e != d else None
+            for e in range(values[0].ndim)
+        )
+        values = [self._renamed(value, axes) for value in values]
+        counts = [max(v.nodes.shape[e] for v in values) for e in range(len(axes))]
+        counts.pop(d)
+        columns: list[np.ndarray] = []
+        names: list[str | None] = []
+        for value in values:
+            own = value.counted_by(d)
+            if value.axes[d] is None and self.is_long(value.shape[d]) and len(own) == 1:
+                own = (self.graph.axis(value.shape[d], _names(axes)),)
+            elif value.axes[d] is None:
+                value = self.written(value, d)
+                own = value.counted_by(d)
+            columns += [np.broadcast_to(c, counts) for c in np.moveaxis(value.nodes, d, 0)]
+            names += own
+        whole = Value(values[0].shape, axes, values[0].nodes)
+        return self._of_parts(whole, d, columns, names)
 
     def reduce(self, kind: str, value: Value, dims: Sequence[int], keepdim: bool = False) -> Value:
         """Return sums, products or maxima over dimensions, first to last."""
@@ -156,15 +291,19 @@ class Tensors:
         shape = (*value.shape[:d], 1, *value.shape[d + 1 :])
         counts = (*value.nodes.shape[:d], 1, *value.nodes.shape[d + 1 :])
         axes = (*value.axes[:d], None, *value.axes[d + 1 :])
-        if axis:
+        if isinstance(axis, str):
             make = lambda node: graph.reduce(kind, axis, node)  # noqa: E731
             nodes = np.frompyfunc(make, 1, 1)(value.nodes)
-        elif value.nodes.shape[d] < extent:
+        elif axis is None and value.nodes.shape[d] < extent:
             make = lambda node: graph.repeated(kind, extent, node)  # noqa: E731
             nodes = np.frompyfunc(make, 1, 1)(value.nodes)
         else:
             op = {"sum": "add", "prod": "mul", "max": "max"}[kind]
-            columns = np.moveaxis(value.nodes, d, 0)
+            columns = list(np.moveaxis(value.nodes, d, 0))
+            for k, name in enumerate(value.counted_by(d)):
+                if name:
+                    make = lambda node: graph.reduce(kind, name, node)  # noqa: E731, B023
+                    columns[k] = np.frompyfunc(make, 1, 1)(columns[k])
             total = columns[0]
             for column in columns[1:]:
                 total = np.frompyfunc(lambda a, b: graph.op(op, a, b), 2, 1)(total, column)
@@ -174,7 +313,7 @@ class Tensors:
     def written(self, value: Value, d: int) -> Value:
         """Return a value with an entry for each number of a dimension; refuse one with an axis."""
         if value.axes[d]:
-            raise NotLoweredError("parts of a long dimension")
+            raise TooLongError("parts of a long dimension")
         repeats = value.shape[d] // value.nodes.shape[d] if value.nodes.shape[d] else 1
         return Value(value.shape, value.axes, np.repeat(value.nodes, repeats, axis=d))
 
@@ -200,7 +339,7 @@ class Tensors:
             known = math.prod(n for n in shape if n != -1)
             shape[shape.index(-1)] = math.prod(value.shape) // known
         parts = _matched(value.shape, shape)
-        axes: list[str | None] = []
+        axes: list[Axis] = []
         counts: list[int] = []
         for old, new in parts:
             big_old, big_new = (
@@ -345,6 +484,8 @@ class ShapeRules:
         wanted = range(a.shape[d])[start:end:step]
         if len(wanted) == a.shape[d]:
             return a
+        if a.axes[d] and self.t.cuts and step == 1:
+            return self.t.part(a, d, wanted.start, wanted.stop)
         a = self.t.written(a, d)
         return self._taken(a, d, wanted)
 
@@ -354,7 +495,8 @@ class ShapeRules:
 
     def rule_select(self, a, d, place):
         d = a.dim(d)
-        return self._taken(self.t.written(a, d), d, [place % a.shape[d]]).without({d})
+        place = place % a.shape[d]
+        return self.rule_slice(a, d, place, place + 1).without({d})
 
     def rule_split(self, a, size, d=0):
         d = a.dim(d)
@@ -373,6 +515,12 @@ class ShapeRules:
         places = list(range(shape[d])[start:end:step])
         if len(places) == shape[d]:
             return grad
+        if self.t.cuts and step == 1 and (grad.axes[d] or self.t.is_long(shape[d])):
+            before, after = (
+                [self.t.constant(0.0, (*shape[:d], count, *shape[d + 1 :]))] if count else []
+                for count in (places[0], shape[d] - places[-1] - 1)
+            )
+            return self.t.joined([*before, grad, *after], d)
         grad = self.t.written(grad, d)
         zero = self.graph.const(0.0)
         nodes = np.empty((*grad.nodes.shape[:d], shape[d], *grad.nodes.shape[d + 1 :]), object)
@@ -384,6 +532,10 @@ class ShapeRules:
 
     def rule_cat(self, parts, d=0):
         d = parts[0].dim(d)
+        if self.t.cuts and (
+            any(p.axes[d] for p in parts) or self.t.is_long(sum(p.shape[d] for p in parts))
+        ):
+            return self.t.joined(parts, d)
         axes: tuple = tuple(
             next((p.axes[e] for p in parts if p.axes[e]), None) for e in range(parts[0].ndim)
         )

@@ -38,9 +38,6 @@ IN_TORCH = {
 }
 """Units that the engine does not train, and why."""
 
-LARGE = {"EML", "EQL", "EQLDiv", "NMRU", "SignNMRU", "GatedSignNMRU"}
-"""Those that are too many numbers for the engine in the two layers and 100 inputs of one script."""
-
 SCRIPTS_OF_UNITS = ("single_layer", "simple_function_static")
 UNITS = [
     (script, key)
@@ -48,7 +45,7 @@ UNITS = [
     for script in SCRIPTS_OF_UNITS
     if key not in NOT_UNITS
     if key not in IN_TORCH
-    if script == "single_layer" or key not in {"NPU", "RealNPU", *LARGE}
+    if script == "single_layer" or key not in {"NPU", "RealNPU"}
 ]
 """Script and key of every unit that the engine trains."""
 

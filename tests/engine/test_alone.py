@@ -4,7 +4,6 @@ import pytest
 
 from tests.engine.harness import (
     IN_TORCH,
-    LARGE,
     UNITS,
     left_behind,
     left_together,
@@ -19,6 +18,8 @@ RANGES = (
 )
 POSITIVE = {"MulMCFC"}
 """Units whose numbers are none of negative inputs."""
+TOO_LARGE = {("simple_function_static", "NMRU"), ("simple_function_static", "SignNMRU")}
+"""Units whose errors are infinite at first where 100 inputs are small."""
 
 FAST = {
     ("single_layer", "ReRegualizedLinearMNAC"),
@@ -46,7 +47,7 @@ def assert_equal(one, other):
 
 def mixed(script, key, *words, seeds="0-5", **keywords):
     """Runs of mixed ranges and seeds."""
-    ranges = [] if key in POSITIVE else RANGES
+    ranges = [] if key in POSITIVE or (script, key) in TOO_LARGE else RANGES
     unit = ["--operation", "mul", "--layer-type", key, *ranges, "--seed", seeds]
     return planned(script, *unit, *words, **keywords)
 
@@ -175,9 +176,9 @@ def test_units_that_are_trained_in_torch_say_why():
     from stable_nalu.task.run import task_of
     from stable_nalu.training.runs import PlannedRun, with_engine
 
-    wanted = [("single_layer", key, why) for key, why in IN_TORCH.items()]
-    wanted += [("simple_function_static", key, "more than 20,000 numbers") for key in LARGE]
-    for script, key, why in wanted:
-        (config,) = planned(script, *words_of(script, key))
+    wanted = [("single_layer", key, why, ()) for key, why in IN_TORCH.items()]
+    wanted += [("single_layer", "EML", "more than 20,000", ("--layer-option", "depth=9"))]
+    for script, key, why, more in wanted:
+        (config,) = planned(script, *words_of(script, key), *more)
         run = with_engine(task_of(script), PlannedRun.of(SCRIPTS[script], config))
         assert run.engine.startswith(f"torch: {why}"), key

@@ -17,7 +17,7 @@ KEPT = json.loads(PATH.read_text(encoding="utf-8")) if PATH.exists() else {"runs
 
 TWO_LAYERS = {
     *("ReRegualizedLinearNAC", "ReRegualizedLinearMNAC", "NALU", "NRU", "MCFC", "NAC", "MNAC"),
-    *("Tanh", "ReLU", "iNALU", "PosNAC", "GumbelNAC", "MulMCFC"),
+    *("Tanh", "ReLU", "iNALU", "PosNAC", "GumbelNAC", "MulMCFC", "SignNMRU", "EQLDiv", "EML"),
 }
 CASES = {
     **{

@@ -40,28 +40,43 @@ class Interpreter:
         if node.op == "const":
             return node.value
         if node.op == "load":
-            return self.memory[node.name][tuple(at.get(p, p) for p in node.index)]
+            return self.memory[node.name][tuple(self._place(part, at) for part in node.index)]
         if node.op == "reduce":
             places = range(self.graph.extents[node.axis])
             numbers = [self(node.args[0], {**at, node.axis: k}) for k in places]
             return REDUCED[node.name](numbers)
         return SIMPLE[node.op](*(self(arg, at) for arg in node.args))
 
+    def _place(self, part, at):
+        name, first = part if isinstance(part, tuple) else (part, 0)
+        return first + at.get(name, name) if isinstance(name, str) else name
+
     def tensor(self, value):
         """The tensor that a value stands for."""
         found = np.empty(value.shape)
         for place in np.ndindex(value.shape):
-            at = {axis: k for axis, k in zip(value.axes, place, strict=True) if axis}
-            own = tuple(0 if n == 1 else k for k, n in zip(place, value.nodes.shape, strict=True))
-            found[place] = self(value.nodes[own], at)
+            entries = [self._entry(value, d, k) for d, k in enumerate(place)]
+            at = {axis: k for _, axis, k in entries if axis}
+            found[place] = self(value.nodes[tuple(entry for entry, _, _ in entries)], at)
         return found
 
+    def _entry(self, value, d, k):
+        """Which entry holds the k-th number of a dimension, its axis, and where the axis is."""
+        if value.axes[d] is None:
+            return (0 if value.nodes.shape[d] == 1 else k), None, 0
+        for entry, axis in enumerate(value.counted_by(d)):
+            extent = self.graph.extents[axis] if axis else 1
+            if k < extent:
+                return entry, axis, k
+            k -= extent
+        raise AssertionError(f"dimension {d} is shorter than it says")
 
-def assert_lowered(function, *tensors, batch=(), longest=LONG):
+
+def assert_lowered(function, *tensors, batch=(), longest=LONG, cuts=False):
     """A recorded function gives torch's numbers; `batch`: which tensors begin with samples."""
     tensors = [t.double().clone() for t in tensors]
     graph = Graph()
-    made = Tensors(graph, longest)
+    made = Tensors(graph, longest, cuts)
     names = [f"t{k}" for k in range(len(tensors))]
     lowering = Lowering(made)
     for k, (name, t) in enumerate(zip(names, tensors, strict=True)):
@@ -168,6 +183,69 @@ def test_of_parts_of_a_loop(name):
     with pytest.raises(NotLoweredError, match="long dimension"):
         assert_lowered(WRITTEN[name], some(2, 6))
     assert_lowered(WRITTEN[name], some(2, 6), longest=math.inf)
+
+
+CUT = {
+    "part": lambda a, b: a[:, 1:7] * 2,
+    "few": lambda a, b: a[:, 1:3] * b[:, :2],
+    "entry": lambda a, b: a[:, 3] * 2 - b[:, -1],
+    "first and last": lambda a, b: a[:, 3:4] * b[:, -4:-3],
+    "part of a part": lambda a, b: a[:, 1:9][:, 2:8] * 2,
+    "parts that overlap": lambda a, b: a[:, 0:7] * a[:, 2:9] + b[:, 2:],
+    "entries of a part": lambda a, b: a[:, 3:9].unbind(1)[2],
+    "split": lambda a, b: a.split(6, 1)[1] - a.split(6, 1)[0][:, :3],
+    "joined": lambda a, b: torch.cat([a, b, a], 1) * 2,
+    "joined with few": lambda a, b: torch.cat([a[:, :2], b, a[:, :1], torch.ones_like(b)], 1),
+    "joined, cut elsewhere": lambda a, b: torch.cat([a, b], 1)[:, 4:12] * a[:, 1:],
+    "joined along the other": lambda a, b: torch.cat([a, b], 0)[:, 2:8] * 2,
+    "joined twice": lambda a, b: torch.cat([torch.cat([a, b], 1), torch.cat([b, a], 1)], 0),
+    "other parts": lambda a, b: torch.cat([a, b], 1) * torch.cat([b[:, :3], a, b[:, 3:]], 1),
+    "with one for all": lambda a, b: torch.cat([a, b], 1) * a[:, :1] + a.sum(1, keepdim=True),
+    "of equal numbers": lambda a, b: torch.cat([torch.ones_like(a), 0 * b], 1) + 1,
+    "sum": lambda a, b: torch.cat([a, b], 1).sum(1),
+    "product": lambda a, b: torch.cat([a, b[:, :5]], 1).prod(1),
+    "largest": lambda a, b: torch.cat([a, b], 1).amax(1, keepdim=True),
+    "softmax": lambda a, b: torch.cat([a, b], 1).softmax(-1),
+    "turned": lambda a, b: torch.cat([a, b], 1).mT[3:12] * 2,
+    "matrix product": lambda a, b: torch.cat([a, b], 1) @ torch.cat([b, a], 1).mT,
+    "outer product": lambda a, b: torch.cat([a, b], 1).mT @ torch.cat([b, a], 1),
+    "turned sum": lambda a, b: torch.cat([a, b], 1).mT @ a + torch.cat([b, a], 1).mT @ b,
+    "of a square": lambda a, b: (a.mT @ b)[2:8, 1:7] + (a.mT @ b)[1:7, 2:8].mT,
+    "of each its own": lambda a, b: torch.cat([a, b], 1)[:, 4:13] * torch.arange(9) + a,
+    "activations": lambda a, b: torch.cat([a[:, :4], b[:, :5].sin(), a[:, 4:] * b[:, :5]], 1),
+}
+"""Dimensions of nine numbers, which are loops, that are cut and joined."""
+
+
+@pytest.mark.parametrize("name", CUT)
+def test_loops_that_are_cut_and_joined(name):
+    a, b = some(2, 9), some(2, 9, seed=1)
+    assert_lowered(CUT[name], a, b, cuts=True)
+    if name not in {"joined along the other", "joined twice", "matrix product"}:
+        assert_lowered(
+            CUT[name], some(SAMPLES, 9), some(SAMPLES, 9, seed=1), batch=[0, 1], cuts=True
+        )
+
+
+@pytest.mark.parametrize("which", [0, 1])
+@pytest.mark.parametrize("name", [name for name in CUT if name != "product"])
+def test_gradients_of_loops_that_are_cut_and_joined(name, which):
+    a, b = some(2, 9), some(2, 9, seed=1)
+    g = some(*CUT[name](a, b).shape, seed=2)
+
+    def gradient(a, b, g):
+        leaves = [x.detach().requires_grad_() for x in (a, b)]
+        found = torch.autograd.grad((CUT[name](*leaves) * g).sum(), leaves, allow_unused=True)
+        return torch.zeros_like(a) if found[which] is None else found[which]
+
+    assert_lowered(gradient, a, b, g, cuts=True)
+
+
+def test_what_stays_unknown_of_loops():
+    with pytest.raises(NotLoweredError, match="long dimension"):
+        assert_lowered(lambda x: x[:, ::2] * 2, some(2, 9), cuts=True)
+    with pytest.raises(NotLoweredError, match="long dimension"):
+        assert_lowered(lambda x: x[1:3] * 2, some(SAMPLES, 9), batch=[0], cuts=True)
 
 
 OF_TWO = {
