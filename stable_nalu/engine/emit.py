@@ -292,6 +292,9 @@ class Emitter:
         return self._array(reduce) if inner else self._variable(reduce)
 
     def _expression(self, node: Node) -> str:
+        if node.op == "pick":
+            (arg,) = node.args
+            return self._array(arg, dict(zip(sorted(arg.axes), node.index, strict=True)))
         if node.op in INFIX:
             a, b = node.args
             left, right = self._operand(a), self._operand(b)
@@ -329,19 +332,21 @@ class Emitter:
         is_array = BATCH in node.axes and (node.op == "reduce" or node in self.shared)
         return f"{number}[{self.sample}]" if is_array else number
 
-    def _array(self, node: Node) -> str:
-        text = self._memory_of(node)
+    def _array(self, node: Node, places: Mapping[str, Part] = {}) -> str:
+        text = self._memory_of(node, places)
         return f"({text} != T(0))" if node.is_mask and self.plan.kept[node][1] else text
 
-    def _memory_of(self, node: Node) -> str:
+    def _memory_of(self, node: Node, places: Mapping[str, Part] = {}) -> str:
+        """Return where a node is remembered, by its axes, or by what is in their place."""
         axes, lasting = self.plan.kept[node]
+        parts = [places.get(a, a) for a in axes]
         if not lasting:
-            index = "".join(f"[{a}]" for a in axes)
+            index = "".join(f"[{self._offset('', (1,), (part,))}]" for part in parts)
             return f"a{self.numbers[node]}{index}" + (
                 f"[{self.sample}]" if BATCH in node.axes else ""
             )
         shape = [self.graph.extents[a] for a in axes]
-        return f"q[{self._offset(str(self.lasting[node]), shape, axes)}]"
+        return f"q[{self._offset(str(self.lasting[node]), shape, parts)}]"
 
     def _at(self, place: Place, index: Index) -> str:
         label = "" if place.memory in "xt" else place.label
@@ -359,8 +364,9 @@ class Emitter:
             if isinstance(part, int):
                 more += part * stride
             elif (name := counter(part)) is not None:
-                terms[name] = terms.get(name, 0) + stride
-                more += part[1] * stride if isinstance(part, tuple) else 0
+                first, step = part[1:] if isinstance(part, tuple) else (0, 1)
+                terms[name] = terms.get(name, 0) + step * stride
+                more += first * stride
         text = [start] if start else []
         for axis, stride in terms.items():
             sample = f"b + {self.sample}" if within else f"first + b + {self.sample}"

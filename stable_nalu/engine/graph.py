@@ -19,8 +19,8 @@ from typing import ClassVar, TypeGuard
 
 BATCH = "b"
 
-Part = int | str | tuple[str, int]
-"""A number, a counter, or a counter and what is added to it."""
+Part = int | str | tuple[str, int, int]
+"""A number, a counter, or a counter with the first place and the step from each to the next."""
 
 Index = tuple[Part, ...]
 
@@ -35,12 +35,13 @@ def _moved(part: Part, axes: Mapping[str, Part]) -> Part:
     name = counter(part)
     if name is None or name not in axes:
         return part
-    to, more = axes[name], part[1] if isinstance(part, tuple) else 0
+    to = axes[name]
+    first, step = part[1:] if isinstance(part, tuple) else (0, 1)
     if isinstance(to, int):
-        return to + more
-    if isinstance(to, tuple):
-        to, more = to[0], to[1] + more
-    return (to, more) if more else to
+        return first + step * to
+    other, more, by = to if isinstance(to, tuple) else (to, 0, 1)
+    first, step = first + step * more, step * by
+    return other if (first, step) == (0, 1) else (other, first, step)
 
 
 def counters(index: Iterable[Part]) -> frozenset[str]:
@@ -50,10 +51,11 @@ def counters(index: Iterable[Part]) -> frozenset[str]:
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """One number. `op` is `const`, `load`, `reduce` or the name of an operation.
+    """One number. `op` is `const`, `load`, `reduce`, `pick` or the name of an operation.
 
     is_mask: a truth value. name, index: what a load reads. axis, name: what a reduce goes over, and
-    how. value: of a constant.
+    how. index: of a pick, what is in the place of its argument's axes, in their order. value: of a
+    constant.
     """
 
     op: str
@@ -66,6 +68,7 @@ class Node:
     value: float = 0.0
 
 
+FREE = ("const", "load")
 MASKS = {"eq", "ne", "lt", "le", "gt", "ge", "and", "or", "not", "xor"}
 
 
@@ -135,6 +138,22 @@ class Graph:
             return arg
         return self.op("mul" if kind == "sum" else "pow", arg, self.const(count))
 
+    def pick(self, node: Node, axes: Mapping[str, Part]) -> Node:
+        """Return a number at other places, of those that are computed once for all."""
+        if node.op in FREE or not node.axes & axes.keys():
+            return self.renamed(node, axes, {})
+        own = sorted(node.axes)
+        return self._picked(node, tuple(axes.get(axis, axis) for axis in own))
+
+    def _picked(self, node: Node, index: Index) -> Node:
+        if index == tuple(sorted(node.axes)):
+            return node
+        axes = counters(index)
+        return self._once(
+            ("pick", node, index),
+            lambda: Node("pick", (node,), axes, node.is_mask, index=index),
+        )
+
     def renamed(self, node: Node, axes: Mapping[str, Part], memo: dict[Node, Node]) -> Node:
         """Return the same number with other counters, or at one place."""
         if not node.axes & axes.keys():
@@ -143,6 +162,9 @@ class Graph:
             if node.op == "load":
                 index = tuple(_moved(part, axes) for part in node.index)
                 memo[node] = self.load(node.name, index)
+            elif node.op == "pick":
+                index = tuple(_moved(part, axes) for part in node.index)
+                memo[node] = self._picked(node.args[0], index)
             elif node.op == "reduce":
                 memo[node] = self._renamed_reduce(node, axes, memo)
             else:
@@ -186,9 +208,6 @@ def ordered(roots: Iterable[Node]) -> list[Node]:
             stack.append((node, True))
             stack += [(arg, False) for arg in reversed(node.args) if arg not in done]
     return list(seen)
-
-
-FREE = ("const", "load")
 
 
 @dataclass(eq=False)
@@ -372,9 +391,9 @@ class _Region:
         left = axes - self.inside
         return min(left, key=_rank) if left else None
 
-    def _earliest(self, node: Node, outer: str | None) -> int:
+    def _earliest(self, node: Node, outer: str | None, *, elsewhere: bool = False) -> int:
         number, axis = self._phase.get(node, (0, None))
-        return number if axis is None or axis == outer else number + 1
+        return number if axis is None or (axis == outer and not elsewhere) else number + 1
 
     def _note_reads(self, args: Iterable[Node], number: int, outer: str | None) -> None:
         for arg in args:
@@ -401,7 +420,9 @@ class _Region:
         """Put a statement as early as its arguments allow; return whether it needs no loop."""
         outer = self._outer(statement.axes)
         args = statement.args if isinstance(statement, Node) else (statement.node,)
-        number = max([0, *(self._earliest(arg, outer) for arg in args)])
+        elsewhere = isinstance(statement, Node) and _reads_elsewhere(statement, outer)
+        found = (self._earliest(arg, outer, elsewhere=elsewhere) for arg in args)
+        number = max([0, *found])
         if isinstance(statement, Store):
             number = _after_reads(statement, number, outer, self._uses.get(statement.name, ()))
         self._note_reads(args, number, outer)
@@ -415,6 +436,14 @@ class _Region:
         if isinstance(statement, Gather) and statement.reduce.axis == outer:
             loop.sums.append(statement.reduce)
         return False
+
+
+def _reads_elsewhere(node: Node, axis: str | None) -> bool:
+    """Return whether a pick reads at other places of an axis than its own."""
+    if node.op != "pick" or axis is None:
+        return False
+    places = dict(zip(sorted(node.args[0].axes), node.index, strict=True))
+    return places.get(axis, axis) != axis
 
 
 def _copies_first(statements: Sequence[Statement]) -> list[Statement]:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.machine import LONG_SOURCE
 from stable_nalu.tags import L1_LOSS
 from stable_nalu.training.recorder import (
     TaggedValue,
@@ -30,7 +30,6 @@ from .emit import COSTS, EmittedSource, Emitter, Memory, Place, named
 from .graph import BATCH, Graph, Node, Store, ordered
 from .lower import Draw, RecordedDraws, Recording, drawing_from
 from .values import (
-    FEW,
     LONGEST_WRITTEN,
     NotLoweredError,
     Tensors,
@@ -41,6 +40,10 @@ from .values import (
 
 LONG = 30
 """From how many operations on what is computed apart for all that can share it."""
+
+ATTEMPTS = ((LONGEST_WRITTEN, False), (math.inf, False), (8, True), (2, True))
+"""Up to which extent dimensions are written out, and whether others may be cut and joined: the
+first attempt that comes to an end and is no long source counts, else the shortest one."""
 
 LIMITS = ("clip_norm", "clip_value")
 
@@ -97,16 +100,22 @@ def program(
     evaluated; None if it is not. Raises NotLoweredError for an operation that is not known.
     """
     arguments = (step, criterion, x, t, verbose, eval_mode)
-    # Dimensions that are cut or joined are written out, or become loops if that is too much.
-    try:
-        with suppress(TooLongError):
-            return _Builder(*arguments, longest=LONGEST_WRITTEN).build()
-        return _Builder(*arguments, longest=math.inf).build()
-    except TooManyError as too_many:
+    best: Program | None = None
+    refused = NotLoweredError("")
+    for longest, cuts in ATTEMPTS:
+        if best and not cuts:
+            continue
         try:
-            return _Builder(*arguments, longest=FEW, cuts=True).build()
-        except NotLoweredError:
-            raise too_many from None
+            found = _Builder(*arguments, longest=longest, cuts=cuts).build()
+        except (TooLongError, TooManyError) as error:
+            refused = error if isinstance(error, TooManyError) or not cuts else refused
+            continue
+        best = min(best or found, found, key=lambda one: len(one.text))
+        if len(best.text) <= LONG_SOURCE:
+            break
+    if best is None:
+        raise refused
+    return best
 
 
 @dataclass
@@ -179,6 +188,9 @@ class _Builder:
             after[node] = node
             if node.op == "reduce":
                 after[node] = self.graph.reduce(node.name, node.axis, *args)
+            elif node.op == "pick":
+                of = zip(sorted(node.args[0].axes), node.index, strict=True)
+                after[node] = self.graph.pick(*args, dict(of))
             elif node.op == "const" or (node.op == "load" and node.name == "x"):
                 of_inputs.add(node)
             elif args and of_inputs.issuperset(node.args):

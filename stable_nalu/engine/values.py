@@ -1,16 +1,15 @@
 """Tensors of one run as arrays of nodes, and rules for what moves numbers without changing them.
 
 A dimension is written out, an entry each; or it is counted by an axis, and then the array has one
-entry there; or it has parts, an entry each, which are numbers or counted by axes of their own; or
-all entries are equal, and then there is one.
+entry there; or it has parts, an entry each, which are at evenly spaced places; or all entries are
+equal, and then there is one.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -19,9 +18,6 @@ from .graph import BATCH, Graph, Node, Part
 
 LONGEST_WRITTEN = 40
 """Dimensions up to which each number is a variable of its own; longer ones become loops."""
-
-FEW = 8
-"""The same where so many would be too much to write out."""
 
 MOST_NODES = 20_000
 """What a compiler takes some forty seconds for."""
@@ -39,13 +35,33 @@ class TooManyError(NotLoweredError):
     """More numbers than are written out."""
 
 
-Axis = str | tuple["str | None", ...] | None
-"""The axis that counts a dimension, those of its parts, or None."""
+@dataclass(frozen=True)
+class Parts:
+    """Parts of a dimension: the axis of each, or None of one number, and its places."""
+
+    axes: tuple[str | None, ...]
+    places: tuple[range, ...]
 
 
-def _names(axes: Sequence[Axis]) -> set[str]:
-    parts = (axis if isinstance(axis, tuple) else (axis,) for axis in axes)
-    return {name for part in parts for name in part if name}
+Axis = str | Parts | None
+"""What counts a dimension."""
+
+
+def _names(axes: Iterable[Axis]) -> set[str]:
+    every = (axis.axes if isinstance(axis, Parts) else (axis,) for axis in axes)
+    return {name for names in every for name in names if name}
+
+
+def _evenly(places: Iterable[int]) -> list[range]:
+    """Return ascending places as ranges."""
+    found: list[range] = []
+    for place in places:
+        last = found[-1] if found else range(0)
+        if len(last) == 1 or (last and place == last[-1] + last.step):
+            found[-1] = range(last[0], place + 1, place - last[-1])
+        else:
+            found.append(range(place, place + 1))
+    return found
 
 
 @dataclass(frozen=True)
@@ -59,7 +75,16 @@ class Value:
     def counted_by(self, d: int) -> tuple[str | None, ...]:
         """Return the axis of each entry of a dimension."""
         own = self.axes[d]
-        return own if isinstance(own, tuple) else (own,) * self.nodes.shape[d]
+        return own.axes if isinstance(own, Parts) else (own,) * self.nodes.shape[d]
+
+    def places(self, d: int) -> Sequence[range]:
+        """Return the places of each entry of a dimension."""
+        own = self.axes[d]
+        if isinstance(own, Parts):
+            return own.places
+        if own or self.nodes.shape[d] < self.shape[d]:
+            return (range(self.shape[d]),)
+        return [range(k, k + 1) for k in range(self.shape[d])]
 
     @property
     def ndim(self) -> int:
@@ -155,7 +180,7 @@ class Tensors:
         new: list[tuple[str | None, ...]] = []
         for d, want in enumerate(wanted):
             own = value.counted_by(d)
-            wants = want if isinstance(want, tuple) else (want,) * len(own)
+            wants = want.axes if isinstance(want, Parts) else (want,) * len(own)
             free: dict[str, str] = {}
             for axis in own:
                 if axis in used and not want and axis not in free:
@@ -181,7 +206,7 @@ class Tensors:
             memo = memos.setdefault(tuple(mapping.items()), {})
             nodes[place] = self.graph.renamed(value.nodes[place], mapping, memo)
         axes = (
-            names if isinstance(old, tuple) else names[0] if old else None
+            Parts(names, old.places) if isinstance(old, Parts) else names[0] if old else None
             for old, names in zip(value.axes, new, strict=True)
         )
         return Value(value.shape, tuple(axes), nodes)
@@ -191,72 +216,80 @@ class Tensors:
             raise NotLoweredError("samples of a batch against each other")
         return self.graph.axis(self.graph.extents[axis], [a for a in taken if a])
 
-    def _ends(self, value: Value, d: int) -> list[int]:
-        """Return where the entries of a dimension that has axes end."""
-        return list(accumulate(self.graph.extents[a] if a else 1 for a in value.counted_by(d)))
-
     def _cut_alike(self, values: Sequence[Value], apart: int | None = None) -> list[Value]:
-        """Return values whose dimensions, but `apart`, have parts of the same sizes."""
+        """Return values whose dimensions, but `apart`, have the same parts."""
         values = list(values)
         for d in range(values[0].ndim):
             counted = [v for v in values if v.axes[d]]
             is_written = any(v.axes[d] is None and v.nodes.shape[d] > 1 for v in values)
-            has_parts = any(isinstance(v.axes[d], tuple) for v in counted)
+            has_parts = any(isinstance(v.axes[d], Parts) for v in counted)
             if d == apart or not counted or not (is_written or has_parts):
                 continue
             if is_written and (not self.cuts or counted[0].axes[d] == BATCH):
                 raise TooLongError("numbers of a long dimension that differ")
-            ends = {end for v in counted for end in self._ends(v, d)}
+            places = [v.places(d) for v in counted]
             if is_written:
-                ends = set(range(1, counted[0].shape[d] + 1))
-            values = [self._cut(v, d, sorted(ends)) if v.axes[d] else v for v in values]
+                places.append([range(k, k + 1) for k in range(counted[0].shape[d])])
+            values = [self._cut(v, d, places) if v.axes[d] else v for v in values]
         return values
 
-    def _cut(self, value: Value, d: int, ends: Sequence[int]) -> Value:
-        """Return a value with a part up to each of these ends, its own among them."""
-        own, bounds = value.counted_by(d), self._ends(value, d)
+    def _cut(self, value: Value, d: int, others: Iterable[Sequence[range]]) -> Value:
+        """Return a value whose parts each lie within a part of every other list of parts."""
+        own, before = value.counted_by(d), value.places(d)
+        whose: dict[tuple[int, ...], list[int]] = {}
+        every = [before, *others]
+        for place in range(value.shape[d]):
+            key = tuple(next(k for k, p in enumerate(ps) if place in p) for ps in every)
+            whose.setdefault(key, []).append(place)
+        cut = [(part, key[0]) for key, places in whose.items() for part in _evenly(places)]
         taken = _names([*value.axes[:d], *value.axes[d + 1 :]])
         columns = np.moveaxis(value.nodes, d, 0)
-        found, names, first, k = [], [], 0, 0
-        for end in ends:
-            begin = bounds[k - 1] if k else 0
-            column, name = columns[k], own[k]
-            if name and (first, end) != (begin, bounds[k]):
-                place: Part = first - begin
-                axis = self.graph.axis(end - first, taken) if end - first > 1 else None
-                mapping = {name: place if axis is None else (axis, place) if place else axis}
-                memo: dict[Node, Node] = {}
-                column = np.frompyfunc(lambda n: self.graph.renamed(n, mapping, memo), 1, 1)(column)  # noqa: B023
+        found: list[tuple[range, str | None, np.ndarray]] = []
+        for part, k in cut:
+            column, name, old = columns[k], own[k], before[k]
+            if name and part != old:
+                first, step = (part[0] - old[0]) // old.step, part.step // old.step
+                axis = self.graph.axis(len(part), taken) if len(part) > 1 else None
+                to: Part = first if axis is None else (axis, first, step)
+                column = self._at(column, {name: to})
                 name = axis
-            found.append(np.asarray(column, object).reshape(columns.shape[1:]))
-            names.append(name)
-            first, k = end, k + (end == bounds[k])
-        return self._of_parts(value, d, found, names)
+            found.append((part, name, column))
+        return self._of_parts(value, d, found)
+
+    def _at(self, nodes: np.ndarray, mapping: dict[str, Part]) -> np.ndarray:
+        moved = np.frompyfunc(lambda node: self.graph.pick(node, mapping), 1, 1)(nodes)
+        return np.asarray(moved, object).reshape(np.shape(nodes))
 
     def _of_parts(
-        self, value: Value, d: int, columns: Sequence[np.ndarray], names: Sequence[str | None]
+        self, value: Value, d: int, found: Iterable[tuple[range, str | None, np.ndarray]]
     ) -> Value:
-        """Return a value with these entries along a dimension."""
-        extent = sum(self.graph.extents[name] if name else 1 for name in names)
-        axis: Axis = tuple(names) if any(names) else None
+        """Return a value with these parts of a dimension."""
+        found = sorted(found, key=lambda part: part[0][0])
+        places, names, columns = zip(*found, strict=True)
+        axis: Axis = Parts(names, places) if any(names) else None
         axis = names[0] if len(names) == 1 else axis
+        extent = sum(map(len, places))
         shape = (*value.shape[:d], extent, *value.shape[d + 1 :])
         axes = (*value.axes[:d], axis, *value.axes[d + 1 :])
         return Value(shape, axes, np.stack(columns, d))
 
-    def part(self, value: Value, d: int, first: int, last: int) -> Value:
-        """Return a part of a dimension that has axes."""
-        if value.axes[d] == BATCH or first >= last:
+    def part(self, value: Value, d: int, wanted: range) -> Value:
+        """Return some places of a dimension that has axes."""
+        if value.axes[d] == BATCH or not wanted:
             raise TooLongError("parts of a long dimension")
-        inner = {first, last} if self.is_long(last - first) else {*range(first, last + 1)}
-        ends = sorted({*self._ends(value, d), *inner} - {0})
-        cut = self._cut(value, d, ends)
-        kept = [k for k, end in enumerate(ends) if first < end <= last]
-        columns, names = np.moveaxis(cut.nodes, d, 0), cut.counted_by(d)
-        return self._of_parts(cut, d, [columns[k] for k in kept], [names[k] for k in kept])
+        others = [p for p in range(value.shape[d]) if p not in wanted]
+        inner = [wanted] if self.is_long(len(wanted)) else [range(k, k + 1) for k in wanted]
+        cut = self._cut(value, d, [[*inner, *_evenly(others)]])
+        parts = zip(cut.places(d), cut.counted_by(d), np.moveaxis(cut.nodes, d, 0), strict=True)
+        kept = [
+            (_evenly(wanted.index(place) for place in places), name, column)
+            for places, name, column in parts
+            if places[0] in wanted
+        ]
+        return self._of_parts(cut, d, [(places[0], name, column) for places, name, column in kept])
 
-    def joined(self, values: Sequence[Value], d: int) -> Value:
-        """Return values one after another along a dimension, of which parts may be long."""
+    def joined(self, values: Sequence[Value], d: int, places: Sequence[range] = ()) -> Value:
+        """Return values one after another along a dimension, or each at its places."""
         values = self._cut_alike(values, apart=d)
         axes: tuple[Axis, ...] = tuple(
             next((v.axes[e] for v in values if v.axes[e]), None) if e != d else None
@@ -265,19 +298,24 @@ class Tensors:
         values = [self._renamed(value, axes) for value in values]
         counts = [max(v.nodes.shape[e] for v in values) for e in range(len(axes))]
         counts.pop(d)
-        columns: list[np.ndarray] = []
-        names: list[str | None] = []
-        for value in values:
-            own = value.counted_by(d)
-            if value.axes[d] is None and self.is_long(value.shape[d]) and len(own) == 1:
-                own = (self.graph.axis(value.shape[d], _names(axes)),)
+        found: list[tuple[range, str | None, np.ndarray]] = []
+        first = 0
+        for k, value in enumerate(values):
+            extent = value.shape[d]
+            whole = places[k] if places else range(first, first + extent)
+            first += extent
+            names = value.counted_by(d)
+            if value.axes[d] is None and self.is_long(extent) and len(names) == 1:
+                names = (self.graph.axis(extent, _names(axes)),)
             elif value.axes[d] is None:
                 value = self.written(value, d)
-                own = value.counted_by(d)
-            columns += [np.broadcast_to(c, counts) for c in np.moveaxis(value.nodes, d, 0)]
-            names += own
-        whole = Value(values[0].shape, axes, values[0].nodes)
-        return self._of_parts(whole, d, columns, names)
+                names = value.counted_by(d)
+            columns = np.moveaxis(value.nodes, d, 0)
+            for part, name, column in zip(value.places(d), names, columns, strict=True):
+                (at,) = _evenly(whole[place] for place in part)
+                found.append((at, name, np.broadcast_to(column, counts)))
+        whole_value = Value(values[0].shape, axes, values[0].nodes)
+        return self._of_parts(whole_value, d, found)
 
     def reduce(self, kind: str, value: Value, dims: Sequence[int], keepdim: bool = False) -> Value:
         """Return sums, products or maxima over dimensions, first to last."""
@@ -484,8 +522,8 @@ class ShapeRules:
         wanted = range(a.shape[d])[start:end:step]
         if len(wanted) == a.shape[d]:
             return a
-        if a.axes[d] and self.t.cuts and step == 1:
-            return self.t.part(a, d, wanted.start, wanted.stop)
+        if a.axes[d] and self.t.cuts:
+            return self.t.part(a, d, wanted)
         a = self.t.written(a, d)
         return self._taken(a, d, wanted)
 
@@ -512,15 +550,13 @@ class ShapeRules:
 
     def rule_slice_backward(self, grad, shape, d, start, end, step):
         d = d % len(shape)
-        places = list(range(shape[d])[start:end:step])
+        places = range(shape[d])[start:end:step]
         if len(places) == shape[d]:
             return grad
-        if self.t.cuts and step == 1 and (grad.axes[d] or self.t.is_long(shape[d])):
-            before, after = (
-                [self.t.constant(0.0, (*shape[:d], count, *shape[d + 1 :]))] if count else []
-                for count in (places[0], shape[d] - places[-1] - 1)
-            )
-            return self.t.joined([*before, grad, *after], d)
+        if self.t.cuts and (grad.axes[d] or self.t.is_long(shape[d])):
+            around = _evenly(place for place in range(shape[d]) if place not in places)
+            zeros = (self.t.constant(0.0, (*shape[:d], len(r), *shape[d + 1 :])) for r in around)
+            return self.t.joined([grad, *zeros], d, [places, *around])
         grad = self.t.written(grad, d)
         zero = self.graph.const(0.0)
         nodes = np.empty((*grad.nodes.shape[:d], shape[d], *grad.nodes.shape[d + 1 :]), object)
