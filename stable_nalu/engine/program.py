@@ -101,19 +101,23 @@ def program(
     """
     arguments = (step, criterion, x, t, verbose, eval_mode)
     best: Program | None = None
-    refused = NotLoweredError("")
+    refused: NotLoweredError | None = None
     for longest, cuts in ATTEMPTS:
         if best and not cuts:
             continue
         try:
             found = _Builder(*arguments, longest=longest, cuts=cuts).build()
-        except (TooLongError, TooManyError) as error:
-            refused = error if isinstance(error, TooManyError) or not cuts else refused
+        except NotLoweredError as error:
+            if not cuts:
+                refused = error
+                if not isinstance(error, TooLongError | TooManyError):
+                    raise
             continue
         best = min(best or found, found, key=lambda one: len(one.text))
         if len(best.text) <= LONG_SOURCE:
             break
     if best is None:
+        assert refused is not None
         raise refused
     return best
 
