@@ -194,7 +194,7 @@ class _Builder:
                 after[node] = self.graph.reduce(node.name, node.axis, *args)
             elif node.op == "pick":
                 of = zip(sorted(node.args[0].axes), node.index, strict=True)
-                after[node] = self.graph.pick(*args, dict(of))
+                after[node] = self.graph.pick(args[0], dict(of))
             elif node.op == "const" or (node.op == "load" and node.name == "x"):
                 of_inputs.add(node)
             elif args and of_inputs.issuperset(node.args):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -197,14 +198,15 @@ class Tensors:
         """Return a value whose entries are counted by other axes."""
         nodes = np.empty(value.nodes.shape, object)
         memos: dict[tuple, dict[Node, Node]] = {}
-        for place in np.ndindex(nodes.shape):
+        node: Node
+        for place, node in np.ndenumerate(value.nodes):
             mapping: dict[str, Part] = {}
             for d, k in enumerate(place):
                 old, name = value.counted_by(d)[k], new[d][k]
                 if old and name and old != name:
                     mapping[old] = name
             memo = memos.setdefault(tuple(mapping.items()), {})
-            nodes[place] = self.graph.renamed(value.nodes[place], mapping, memo)
+            nodes[place] = self.graph.renamed(node, mapping, memo)
         axes = (
             Parts(names, old.places) if isinstance(old, Parts) else names[0] if old else None
             for old, names in zip(value.axes, new, strict=True)
@@ -340,8 +342,8 @@ class Tensors:
             columns = list(np.moveaxis(value.nodes, d, 0))
             for k, name in enumerate(value.counted_by(d)):
                 if name:
-                    make = lambda node: graph.reduce(kind, name, node)  # noqa: E731, B023
-                    columns[k] = np.frompyfunc(make, 1, 1)(columns[k])
+                    make = np.frompyfunc(partial(graph.reduce, kind, name), 1, 1)
+                    columns[k] = make(columns[k])
             total = columns[0]
             for column in columns[1:]:
                 total = np.frompyfunc(lambda a, b: graph.op(op, a, b), 2, 1)(total, column)
