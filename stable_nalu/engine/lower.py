@@ -23,7 +23,8 @@ from stable_nalu.abstract import Bound, ExtendedTorchModule, RandomSource, scale
 from stable_nalu.errors import in_words
 from stable_nalu.functional import product
 
-from .values import NotLoweredError, ShapeRules, Tensors, Value, is_mask
+from .shapes import ShapeRules
+from .values import NotLoweredError, Tensors, Value, is_mask
 
 
 class Lowering(TorchDispatchMode):

@@ -31,9 +31,9 @@ from .graph import BATCH, Graph, Node, Store, ordered
 from .lower import Draw, RecordedDraws, Recording, drawing_from
 from .values import (
     LONGEST_WRITTEN,
+    LongDimensionError,
     NotLoweredError,
     Tensors,
-    TooLongError,
     TooManyError,
     Value,
 )
@@ -110,7 +110,7 @@ def program(
         except NotLoweredError as error:
             if not cuts:
                 refused = error
-                if not isinstance(error, TooLongError | TooManyError):
+                if not isinstance(error, LongDimensionError | TooManyError):
                     raise
             continue
         best = min(best or found, found, key=lambda one: len(one.text))
