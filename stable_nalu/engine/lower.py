@@ -236,6 +236,31 @@ class OperationRules(ShapeRules):
         inner = self.each("add", 1.0, self.each("mul", a, self.each("sub", 1.0, s)))
         return self.each("mul", grad, self.each("mul", s, inner))
 
+    def rule_gelu(self, a, approximate="none"):
+        return self.each(
+            "mul", self.scaled(a, 0.5), self.each("add", 1.0, self._bent(a, approximate))
+        )
+
+    def rule_gelu_backward(self, grad, a, approximate="none"):
+        bent = self._bent(a, approximate)
+        square = self.each("mul", a, a)
+        if approximate == "none":
+            bell = self.each("exp", self.scaled(square, -0.5))
+            slope = self.scaled(bell, math.sqrt(2 / math.pi))
+        else:
+            inner = self.each("add", 1.0, self.scaled(square, 3 * BEND))
+            steep = self.each("sub", 1.0, self.each("mul", bent, bent))
+            slope = self.each("mul", steep, self.scaled(inner, math.sqrt(2 / math.pi)))
+        whole = self.each("add", self.each("add", 1.0, bent), self.each("mul", a, slope))
+        return self.each("mul", grad, self.scaled(whole, 0.5))
+
+    def _bent(self, a: Value, approximate: str) -> Value:
+        if approximate == "none":
+            return self.each("erf", self.scaled(a, math.sqrt(0.5)))
+        cube = self.each("mul", self.each("mul", a, a), a)
+        inner = self.each("add", a, self.scaled(cube, BEND))
+        return self.each("tanh", self.scaled(inner, math.sqrt(2 / math.pi)))
+
     def rule_softplus(self, a, beta=1.0, threshold=20.0):
         scaled = self.scaled(a, beta)
         soft = self.each("div", self.each("log1p", self.each("exp", scaled)), beta)
@@ -337,6 +362,29 @@ class OperationRules(ShapeRules):
         total = self.t.reduce("sum", grad, [d], True)
         return self.each("sub", grad, self.each("mul", self.each("exp", y), total))
 
+    def rule_native_layer_norm(self, a, shape, weight, bias, epsilon):
+        dims = list(range(a.ndim - len(shape), a.ndim))
+        mean = self.rule_mean(a, dims, True)
+        scale = self.rule_rsqrt(self.each("add", self.rule_var(a, dims, 0, True), epsilon))
+        y = self.each("mul", self.each("sub", a, mean), scale)
+        y = y if weight is None else self.each("mul", y, weight)
+        return [y if bias is None else self.each("add", y, bias), mean, scale]
+
+    def rule_native_layer_norm_backward(self, grad, a, shape, mean, scale, weight, bias, wanted):
+        dims = list(range(a.ndim - len(shape), a.ndim))
+        centred = self.each("mul", self.each("sub", a, mean), scale)
+        inner = grad if weight is None else self.each("mul", grad, weight)
+        along = self.rule_mean(self.each("mul", inner, centred), dims, True)
+        rest = self.each("sub", inner, self.rule_mean(inner, dims, True))
+        found = self.each("mul", scale, self.each("sub", rest, self.each("mul", centred, along)))
+        others = list(range(a.ndim - len(shape)))
+        every = [
+            lambda: found,
+            lambda: self.rule_sum(self.each("mul", grad, centred), others),
+            lambda: self.rule_sum(grad, others),
+        ]
+        return [make() for make, is_wanted in zip(every, wanted, strict=True) if is_wanted]
+
     def rule_mm(self, a, b):
         return self.t.multiplied(a, b)
 
@@ -368,6 +416,9 @@ ELEMENTWISE = {
 }
 """Operations that are applied to each entry, by their names in torch and here."""
 
+
+BEND = 0.044715
+"""Of the cube in the approximate GELU."""
 
 FEW_FACTORS = 16
 

@@ -98,7 +98,9 @@ OF_ONE = {
     **{n: getattr(torch, n) for n in ("cos", "sinh", "sign", "round", "square", "reciprocal")},
     "erf": torch.erf,
     **{n: getattr(F, n) for n in ("relu", "relu6", "elu", "selu", "silu", "softplus", "softsign")},
-    **{n: getattr(F, n) for n in ("hardtanh", "leaky_relu")},
+    **{n: getattr(F, n) for n in ("hardtanh", "leaky_relu", "gelu")},
+    "gelu by tanh": lambda x: F.gelu(x, approximate="tanh"),
+    "layer norm": lambda x: F.layer_norm(x, x.shape[-1:]),
     "sqrt": lambda x: x.abs().sqrt(),
     "rsqrt": lambda x: x.abs().rsqrt(),
     "log": lambda x: x.abs().log(),
@@ -289,6 +291,7 @@ def test_square_matrices_that_are_turned():
 
 GRADIENTS = (
     *("tanh", "sigmoid", "relu", "elu", "selu", "silu", "softplus", "hardtanh", "leaky_relu"),
+    *("gelu", "gelu by tanh", "layer norm"),
     *("sinh", "erf", "softmax -1", "log softmax", "sum 0", "times the last entry"),
 )
 
@@ -304,6 +307,19 @@ def test_gradients(name):
     x = some(SAMPLES, 3)
     g = some(3, seed=1)
     assert_lowered(gradient, x, g)
+
+
+@pytest.mark.parametrize("which", [0, 1, 2])
+@pytest.mark.parametrize("inner", [3, 6])
+def test_gradients_of_a_layer_norm(inner, which):
+    def gradient(x, w, b, g):
+        leaves = [one.detach().requires_grad_() for one in (x, w, b)]
+        y = F.layer_norm(leaves[0], (inner,), leaves[1], leaves[2], 0.1)
+        return torch.autograd.grad((y * g).sum(), leaves[which])[0]
+
+    x, g = some(SAMPLES, inner), some(SAMPLES, inner, seed=1)
+    w, b = some(inner, seed=2), some(inner, seed=3)
+    assert_lowered(gradient, x, w, b, g, batch=[0, 3])
 
 
 def test_an_operation_that_is_not_known_is_named():
