@@ -328,7 +328,7 @@ def _papers(
                     "title": f"{paper.title} ({paper.reference})" if paper else UNSHOWN,
                     "anchor": anchor,
                     "figures": own,
-                    "sources": Counter(plain(one.source) for one in numbers),
+                    "sources": Counter(": ".join(plain(n.source).split(": ")[:2]) for n in numbers),
                     "numbers": _numbers(numbers),
                     "runs": [_runs_row(one, lines, every[one["key"]]) for one in own],
                     "summary": {

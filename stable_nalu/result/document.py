@@ -63,11 +63,22 @@ def heading(level: int, text: str, anchor: str) -> str:
 def table(rows: Sequence[Mapping[str, object]], *, all_columns: bool = True) -> str:
     """Return a table of Markdown cells by their columns.
 
-    all_columns: whether to keep columns in which nothing is known.
+    all_columns: whether to keep columns in which nothing is known, and those which are the same in
+    all of many rows; these are told before the table.
     """
-    head = [name for name in rows[0] if all_columns or any(row[name] != UNKNOWN for row in rows)]
-    lines = [_line(head), f"|{'---|' * len(head)}"]
+    head, before = list(rows[0]), []
+    if not all_columns:
+        head = [name for name in head if any(row[name] != UNKNOWN for row in rows)]
+        if len(rows) >= _MANY:
+            same = [name for name in head if len({row[name] for row in rows}) == 1]
+            head = [name for name in head if name not in same]
+            told = "; ".join(f"{name} {rows[0][name]}" for name in same)
+            before = [f"The same in all rows: {told}.", ""] if same else []
+    lines = [*before, _line(head), f"|{'---|' * len(head)}"]
     return "\n".join([*lines, *(_line(str(row[name]) for name in head) for row in rows)])
+
+
+_MANY = 4
 
 
 def _line(cells: Iterable[str]) -> str:

@@ -93,3 +93,12 @@ def test_files_of_others_are_kept(tmp_path, capsys):
     assert command.main(words) == 2
     assert "index.html is not a page of this script" in capsys.readouterr().err
     assert (page / "index.html").read_text() == "<p>mine</p>"
+
+
+def test_what_many_rows_share_is_told_once():
+    rows = [{"unit": f"u{k}", "n": str(k), "rule": "flat", "step": "–"} for k in range(4)]
+    told, _, head, _, first, *_ = table(rows, all_columns=False).splitlines()
+    assert told == "The same in all rows: rule flat."
+    assert (head, first) == ("| unit | n |", "| u0 | 0 |")
+    assert table(rows[:3], all_columns=False).splitlines()[0] == "| unit | n | rule |"
+    assert table(rows).splitlines()[0] == "| unit | n | rule | step |"
