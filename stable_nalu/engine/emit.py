@@ -228,16 +228,16 @@ class Emitter:
         zero = f"V({self._literal(Graph.IDENTITY[reduce.name])})"
         axes = self.plan.kept.get(reduce, ((), False))[0]
         left = [a for a in axes if a in reduce.axes and a not in self._counters()]
-        name = self._variable(reduce)
-        if not left and not self.samples:
+        name, target = self._variable(reduce), self._target(reduce)
+        if target == name and not self.samples:
             self._line(f"N {name} = {zero};")
             return
-        if not left:
+        if target == name:
             self._line(f"N v{self.numbers[reduce]}[{self.samples}];")
         for axis in left:
             self._line(f"for (int {axis} = 0; {axis} < {self.graph.extents[axis]}; {axis}++)")
         each = f"EACH_OF({self.samples}) " if self.samples else ""
-        self._line(f"{each}{self._array(reduce) if left else name} = {zero};")
+        self._line(f"{each}{target} = {zero};")
 
     def _counters(self) -> set[str]:
         return {p.axis for p in self.path if isinstance(p, Loop)}

@@ -14,7 +14,6 @@ from typing import Any
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.machine import LONG_SOURCE
 from stable_nalu.tags import L1_LOSS
 from stable_nalu.training.recorder import (
     TaggedValue,
@@ -42,8 +41,8 @@ LONG = 30
 """From how many operations on what is computed apart for all that can share it."""
 
 ATTEMPTS = ((LONGEST_WRITTEN, False), (math.inf, False), (8, True), (2, True))
-"""Up to which extent dimensions are written out, and whether others may be cut and joined: the
-first attempt that comes to an end and is no long source counts, else the shortest one."""
+"""Up to which extent dimensions are written out, and whether others may be cut and joined. The first
+attempt that comes to an end counts: others would sum in another order."""
 
 LIMITS = ("clip_norm", "clip_value")
 
@@ -100,26 +99,17 @@ def program(
     evaluated; None if it is not. Raises NotLoweredError for an operation that is not known.
     """
     arguments = (step, criterion, x, t, verbose, eval_mode)
-    best: Program | None = None
     refused: NotLoweredError | None = None
     for longest, cuts in ATTEMPTS:
-        if best and not cuts:
-            continue
         try:
-            found = _Builder(*arguments, longest=longest, cuts=cuts).build()
+            return _Builder(*arguments, longest=longest, cuts=cuts).build()
         except NotLoweredError as error:
             if not cuts:
                 refused = error
                 if not isinstance(error, LongDimensionError | TooManyError):
                     raise
-            continue
-        best = min(best or found, found, key=lambda one: len(one.text))
-        if len(best.text) <= LONG_SOURCE:
-            break
-    if best is None:
-        assert refused is not None
-        raise refused
-    return best
+    assert refused is not None
+    raise refused
 
 
 @dataclass

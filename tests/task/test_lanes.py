@@ -9,7 +9,9 @@ RUNS = (
     "comparison --relation ne",
     "identity_autoencoder --layer-type Tanh",
     "identity_autoencoder --layer-type Tanh --train-sampling uniform --batch-size 16",
+    "identity_autoencoder --layer-type NAU --hidden-size 50",
     "notebook_addition --train-size 200",
+    "equations --layer-type EQLDiv --equation F-2 --layer-option iterations=40 --batch-size 20",
 )
 LENGTH = ("--max-iterations", "30", "--log-interval", "10", "--pytorch-precision", "64")
 
