@@ -41,8 +41,8 @@ LONG = 30
 """From how many operations on what is computed apart for all that can share it."""
 
 ATTEMPTS = ((LONGEST_WRITTEN, False), (math.inf, False), (8, True), (2, True))
-"""Up to which extent dimensions are written out, and whether others may be cut and joined. The first
-attempt that comes to an end counts: others would sum in another order."""
+"""Up to which extent dimensions are written out, and whether others may be cut and joined. The
+first attempt that comes to an end counts: others would sum in another order."""
 
 LIMITS = ("clip_norm", "clip_value")
 
