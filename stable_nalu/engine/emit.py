@@ -293,8 +293,7 @@ class Emitter:
 
     def _expression(self, node: Node) -> str:
         if node.op == "pick":
-            (arg,) = node.args
-            return self._array(arg, dict(zip(sorted(arg.axes), node.index, strict=True)))
+            return self._array(node.args[0], node.picked)
         if node.op in INFIX:
             a, b = node.args
             left, right = self._operand(a), self._operand(b)

@@ -67,6 +67,11 @@ class Node:
     axis: str = ""
     value: float = 0.0
 
+    @property
+    def picked(self) -> dict[str, Part]:
+        """Return what a pick has in the place of each axis of its argument."""
+        return dict(zip(sorted(self.args[0].axes), self.index, strict=True))
+
 
 FREE = ("const", "load")
 MASKS = {"eq", "ne", "lt", "le", "gt", "ge", "and", "or", "not", "xor"}
@@ -442,8 +447,7 @@ def _reads_elsewhere(node: Node, axis: str | None) -> bool:
     """Return whether a pick reads at other places of an axis than its own."""
     if node.op != "pick" or axis is None:
         return False
-    places = dict(zip(sorted(node.args[0].axes), node.index, strict=True))
-    return places.get(axis, axis) != axis
+    return node.picked.get(axis, axis) != axis
 
 
 def _copies_first(statements: Sequence[Statement]) -> list[Statement]:

@@ -183,8 +183,7 @@ class _Builder:
             if node.op == "reduce":
                 after[node] = self.graph.reduce(node.name, node.axis, *args)
             elif node.op == "pick":
-                of = zip(sorted(node.args[0].axes), node.index, strict=True)
-                after[node] = self.graph.pick(args[0], dict(of))
+                after[node] = self.graph.pick(args[0], node.picked)
             elif node.op == "const" or (node.op == "load" and node.name == "x"):
                 of_inputs.add(node)
             elif args and of_inputs.issuperset(node.args):

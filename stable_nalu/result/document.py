@@ -60,11 +60,15 @@ def heading(level: int, text: str, anchor: str) -> str:
     return f'<a id="{anchor}"></a>\n\n{"#" * level} {plain(text)}'
 
 
+_MANY = 4
+"""Rows from which on a line before the table is shorter than a column."""
+
+
 def table(rows: Sequence[Mapping[str, object]], *, all_columns: bool = True) -> str:
     """Return a table of Markdown cells by their columns.
 
     all_columns: whether to keep columns in which nothing is known, and those which are the same in
-    all of many rows; these are told before the table.
+    all of many rows; else a line before the table names what all rows have.
     """
     head, before = list(rows[0]), []
     if not all_columns:
@@ -76,9 +80,6 @@ def table(rows: Sequence[Mapping[str, object]], *, all_columns: bool = True) -> 
             before = [f"The same in all rows: {told}.", ""] if same else []
     lines = [*before, _line(head), f"|{'---|' * len(head)}"]
     return "\n".join([*lines, *(_line(str(row[name]) for name in head) for row in rows)])
-
-
-_MANY = 4
 
 
 def _line(cells: Iterable[str]) -> str:
