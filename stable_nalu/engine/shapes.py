@@ -144,24 +144,7 @@ class ShapeRules:
         return Value(tuple(shape), grad.axes, nodes)
 
     def rule_cat(self, parts, d=0):
-        d = parts[0].dim(d)
-        if self.t.cuts and (
-            any(p.axes[d] for p in parts) or self.t.is_long(sum(p.shape[d] for p in parts))
-        ):
-            return self.t.joined(parts, d)
-        axes: tuple = tuple(
-            next((p.axes[e] for p in parts if p.axes[e]), None) for e in range(parts[0].ndim)
-        )
-        aligned = [self.t.written(self.t._renamed(p, axes), d) for p in parts]
-        counts = [max(p.nodes.shape[e] for p in aligned) for e in range(parts[0].ndim)]
-        arrays = []
-        for part in aligned:
-            target = [c if e != d else part.nodes.shape[d] for e, c in enumerate(counts)]
-            arrays.append(np.broadcast_to(part.nodes, target))
-        nodes = np.concatenate(arrays, axis=d)
-        shape = list(parts[0].shape)
-        shape[d] = sum(p.shape[d] for p in parts)
-        return Value(tuple(shape), axes, nodes)
+        return self.t.joined(parts, parts[0].dim(d))
 
     def rule_stack(self, parts, d=0):
         return self.rule_cat([self.rule_unsqueeze(p, d) for p in parts], d)

@@ -306,9 +306,10 @@ class Tensors:
             whole = places[k] if places else range(first, first + extent)
             first += extent
             names = value.counted_by(d)
-            if value.axes[d] is None and self.is_long(extent) and len(names) == 1:
+            is_written = value.axes[d] is None
+            if self.cuts and is_written and self.is_long(extent) and len(names) == 1:
                 names = (self.graph.axis(extent, _names(axes)),)
-            elif value.axes[d] is None:
+            elif is_written or not self.cuts:
                 value = self.written(value, d)
                 names = value.counted_by(d)
             columns = np.moveaxis(value.nodes, d, 0)
