@@ -57,7 +57,7 @@ def _parser() -> ScriptParser:
     add("--list", action="store_true", help="name tasks and contestants, and what is missing")
     add("--tasks", nargs="+", metavar="KEY", default=list(PROBLEMS), help="tasks (all)")
     add("--contestants", nargs="+", metavar="NAME", default=list(CONTESTANTS), help="who (all)")
-    add("--seed", type=seeds().several, metavar="SEEDS", default=[0, 1, 2], help="seeds (0-2)")
+    add("--seed", type=seeds.several, metavar="SEEDS", default=[0, 1, 2], help="seeds (0-2)")
     kind = number(above=0, maximum=1e6).one
     add("--seconds", type=kind, metavar="CPU", default=10.0, help="CPU time of a contest (10)")
     text = "noise of training rows: its deviation by that of targets (0)"

@@ -63,7 +63,7 @@ def plot_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     )
     own.add_argument(
         "--name",
-        type=file_name().one,
+        type=file_name.one,
         default="figure",
         help="file name without ending (default: %(default)s)",
     )
@@ -140,7 +140,7 @@ def weights_command(argv: Sequence[str] | None = None) -> int:
     add(
         "--range",
         metavar="[LOW,HIGH]",
-        type=interval().one,
+        type=interval.one,
         help="what --init uniform draws from (default: [-10,10])",
     )
     bins = integer(1, 100_000).one

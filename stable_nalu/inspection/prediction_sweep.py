@@ -33,7 +33,7 @@ _SWEEP = FlagGroup(
     switch("--gold-outputs", "Write the exact answers and load no model."),
     Flag("--model-filepath", text("PATH"), None, "Checkpoint of a trained model."),
     Flag("--csv-save-folder", text("PATH"), ".", "Folder of the files that are written."),
-    Flag("--csv-save-filename", file_name(), None, "Name of the file, without .csv."),
+    Flag("--csv-save-filename", file_name, None, "Name of the file, without .csv."),
     Flag("--lower-bound", integer(), -6, "Smallest input."),
     Flag("--upper-bound", integer(), 6, "Largest input."),
     Flag("--step-size", number(above=0), 0.1, "Distance between inputs."),

@@ -90,11 +90,6 @@ class Flag:
         return self.name.removeprefix("--").replace("-", "_")
 
     @property
-    def is_switch(self) -> bool:
-        """Return whether the flag takes no value."""
-        return self.kind is None
-
-    @property
     def spellings(self) -> tuple[str, ...]:
         """Return the name and its aliases, each `regualizer` also spelled `regularizer`."""
         names = (self.name, *self.aliases)
@@ -105,7 +100,7 @@ class Flag:
     @property
     def default_text(self) -> str:
         """Return the default as one would type it."""
-        if self.is_switch:
+        if self.kind is None:
             return "off"
         default = self.default
         if default is None or default == ():
@@ -140,15 +135,12 @@ class Flag:
     def no_choice(self, value: Any) -> OptionError:
         """Return what is wrong with a word that is none of the choices."""
         allowed = self.allowed() or ()
-        if callable(self.choices) and not any(allowed):
-            problem = f"{value!r} is an unknown layer"
-            return OptionError(self.name, problem, "for your own, pass --layer-file")
-        both = two_meanings(str(value), allowed) if callable(self.choices) else None
-        if both is not None:
-            return OptionError(self.name, f"{value} has two meanings", both)
         if callable(self.choices):
-            from stable_nalu.layer import entries
-
+            if not any(allowed):
+                problem = f"{value!r} is an unknown layer"
+                return OptionError(self.name, problem, "for your own, pass --layer-file")
+            if both := two_meanings(str(value), allowed):
+                return OptionError(self.name, f"{value} has two meanings", both)
             own = sys.modules.get("stable_nalu.layer.own_layers")
             if own is not None and (reason := own.why_no_layer(str(value))):
                 return OptionError(self.name, reason, "fix the file")
@@ -162,12 +154,8 @@ class Flag:
     def _takes(self, value: Any) -> bool:
         """Return whether a value is a choice, or a name of the papers, which a script replaces."""
         allowed = self.allowed()
-        if allowed is None or value in allowed:
-            return True
-        if not callable(self.choices):
-            return False
-
-        return is_paper_name(str(value))
+        known = allowed is None or value in allowed
+        return known or (callable(self.choices) and is_paper_name(str(value)))
 
     def read(self, words: list[str]) -> list[Any]:
         """Return the values of the words behind one occurrence, or raise OptionError."""
@@ -265,9 +253,9 @@ class Config:
         typed: frozenset[str] = frozenset(),
         fixed: Mapping[str, Any] | None = None,
     ):
-        state = {**(fixed or {}), **values}
-        state |= {"script": script, "_own": tuple(values), "_typed": typed}
-        self.__dict__.update(state)
+        fixed = fixed or {}
+        state = {"script": script, "_own": tuple(values), "_typed": typed, "_fixed": fixed}
+        self.__dict__.update({**fixed, **values, **state})
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"{self.__dict__.get('script', 'a config')} has no option {name!r}")
@@ -309,10 +297,8 @@ class Config:
         unknown = set(changes) - set(self._own)
         if unknown:
             raise AttributeError(f"{self.script} has no option {', '.join(sorted(unknown))}")
-        hidden = {"script", "_own", "_typed", *self._own}
-        fixed = {k: v for k, v in self.__dict__.items() if k not in hidden}
         values = self.as_dict() | changes
-        return Config(self.script, values, self._typed | set(changes), fixed)
+        return Config(self.script, values, self._typed | set(changes), self._fixed)
 
 
 MODELS = {

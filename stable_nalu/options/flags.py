@@ -31,7 +31,7 @@ OPERATION = choice(
 )
 SEED = Flag(
     "--seed",
-    seeds(),
+    seeds,
     0,
     "Seed of the data and of the start weights; 0-24 or 0,3,9 plan one run per seed.",
     sweep=True,
@@ -55,7 +55,7 @@ TASK = FlagGroup(
     Flag("--num-subsets", integer(1), 2, "Number of summed slices that feed the operation."),
     Flag(
         "--interpolation-range",
-        data_range(),
+        data_range,
         [1, 2],
         "Range of the training and validation inputs: [1,2]; two ranges of equal width as "
         "[[-6,-2],[2,6]], each element from either; or [[-6,-2],[2,6],[]], half the columns "
@@ -64,7 +64,7 @@ TASK = FlagGroup(
     ),
     Flag(
         "--extrapolation-range",
-        data_range(),
+        data_range,
         [2, 6],
         "Range of the test inputs, in the same forms; several are paired with several "
         "interpolation ranges.",
@@ -86,7 +86,7 @@ TASK = FlagGroup(
     SIMPLE,
     Flag(
         "--sample-distribution",
-        distribution(),
+        distribution,
         ("uniform",),
         "Distribution of the inputs: uniform, benford, exponential SCALE, or truncated-normal "
         "MEAN STD TEST_MEAN TEST_STD; repeat the flag for several distributions.",
@@ -162,7 +162,7 @@ OWN_LAYERS = FlagGroup(
     "Layers of your own",
     Flag(
         "--layer-file",
-        files(),
+        files,
         (),
         "Python files that define layers; each class in them is a --layer-type. See "
         "docs/your-layer.md.",
@@ -172,7 +172,7 @@ OWN_LAYERS = FlagGroup(
     ),
     Flag(
         "--layer-option",
-        layer_option(),
+        layer_option,
         (),
         "Options of the layer's constructor that no other flag sets, as name=value; several "
         "values of one name are several runs.",
@@ -258,7 +258,7 @@ WEIGHTS = _of_layers(
     ),
     Flag(
         "--noise-range",
-        noise_range(),
+        noise_range,
         [1, 5],
         "Bounds of the noise of NMU and SignNMRU; [1,0] means from 1 to 1 + 1/std of the batch "
         "(NMU).",
@@ -450,7 +450,7 @@ LOGGING = FlagGroup(
     ID,
     Flag(
         "--name-prefix",
-        name_prefix(),
+        name_prefix,
         "simple_function_static",
         "Folder (or a/b/c) below the log root that holds the run.",
     ),
@@ -458,7 +458,7 @@ LOGGING = FlagGroup(
         "--short-names",
         "Name folders by the layer, what varies in the command and the seed, such as `NMU lr=0.01 "
         "s3`, or by the flags that follow.",
-        flags_shown(),
+        flags_shown,
         None,
     ).but(young=True),
     _control(
@@ -532,7 +532,7 @@ def files_and_devices(prefix: str, unit: str) -> FlagGroup:
     cuda = _control(
         "--cuda",
         "Run on the GPU (true) or the CPU (false); by default the GPU where there is one.",
-        truth(),
+        truth,
         None,
     )
     saves = f"{unit} between two saved states to resume from; 0 saves at the end only."

@@ -7,7 +7,6 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
 from typing import Any, cast
 
 from stable_nalu.layer.registry import LayerEntry, entries
@@ -80,14 +79,8 @@ def text(metavar: str = "NAME") -> Kind:
     return each_word(metavar, str)
 
 
-def files() -> Kind:
-    """Return the kind of paths of files; all words behind a flag make one value."""
-    return Kind("FILE [FILE ...]", lambda words: [tuple(dict.fromkeys(words))])
-
-
-def layer_option() -> Kind:
-    """Return the kind of options `name=value`; a value holds one of each name."""
-    return Kind("NAME=VALUE [...]", _read_layer_options)
+files = Kind("FILE [FILE ...]", lambda words: [tuple(dict.fromkeys(words))])
+"""Paths of files; all words behind a flag make one value."""
 
 
 def _read_layer_options(words: list[str]) -> list[tuple[str, ...]]:
@@ -100,42 +93,39 @@ def _read_layer_options(words: list[str]) -> list[tuple[str, ...]]:
     return list(itertools.product(*by_name.values()))
 
 
-def file_name() -> Kind:
-    """Return the kind of names of files, without a folder."""
-
-    def read(word: str) -> str:
-        if word in ("", ".", "..") or "/" in word:
-            raise ValueError(f"{word!r} is not the name of a file; write one without a folder")
-        return word
-
-    return each_word("NAME", read)
+layer_option = Kind("NAME=VALUE [...]", _read_layer_options)
+"""Options `name=value`; a value holds one of each name."""
 
 
-def truth() -> Kind:
-    """Return the kind of `true` and `false`; the bare flag means true."""
-
-    def read(word: str) -> bool:
-        if word.lower() not in _TRUTH:
-            raise ValueError(f"{word!r} is neither true nor false; write true or false")
-        return _TRUTH[word.lower()]
-
-    return Kind("BOOL", lambda words: [read(word) for word in words] or [True], bare=True)
+def _read_file_name(word: str) -> str:
+    if word in ("", ".", "..") or "/" in word:
+        raise ValueError(f"{word!r} is not the name of a file; write one without a folder")
+    return word
 
 
-def seeds() -> Kind:
-    """Return the kind of seeds: `7`, `0-24` with both ends, `0,3,9`, or several of these words."""
-
-    def read_all(words: list[str]) -> list[int]:
-        read = [seed for word in words for seed in _read_seeds(word)]
-        if len(set(read)) < len(read):
-            twice = next(seed for place, seed in enumerate(read) if seed in read[:place])
-            raise ValueError(f"{twice} is given twice; give every seed once")
-        return read
-
-    return Kind("SEEDS", read_all)
+file_name = each_word("NAME", _read_file_name)
+"""Names of files, without a folder."""
 
 
-def _read_seeds(word: str) -> list[int]:
+def _read_truth(word: str) -> bool:
+    if word.lower() not in _TRUTH:
+        raise ValueError(f"{word!r} is neither true nor false; write true or false")
+    return _TRUTH[word.lower()]
+
+
+truth = Kind("BOOL", lambda words: [*map(_read_truth, words)] or [True], bare=True)
+"""`true` and `false`; the bare flag means true."""
+
+
+def _read_seeds(words: list[str]) -> list[int]:
+    read = [seed for word in words for seed in _read_range_of_seeds(word)]
+    if len(set(read)) < len(read):
+        twice = next(seed for place, seed in enumerate(read) if seed in read[:place])
+        raise ValueError(f"{twice} is given twice; give every seed once")
+    return read
+
+
+def _read_range_of_seeds(word: str) -> list[int]:
     read: list[int] = []
     for part in word.split(","):
         match = re.fullmatch(r"(\d+)(?:-(\d+))?", part)
@@ -153,6 +143,10 @@ def _read_seeds(word: str) -> list[int]:
     return read
 
 
+seeds = Kind("SEEDS", _read_seeds)
+"""Seeds: `7`, `0-24` with both ends, `0,3,9`, or several of these words."""
+
+
 def seeds_text(seeds: Iterable[int]) -> str:
     """Return seeds in the shortest form that the scripts read: `0-24`, `0,3,9`, `0-4,7`."""
     ordered, start = sorted(seeds), 0
@@ -165,17 +159,16 @@ def seeds_text(seeds: Iterable[int]) -> str:
     return ",".join(parts)
 
 
-def digits() -> Kind:
-    """Return the kind of different digits written together: `123456789` becomes a list."""
+def _read_digits(word: str) -> list[int]:
+    if not re.fullmatch("[0-9]+", word) or len(set(word)) != len(word):
+        raise ValueError(
+            f"{word!r} is not a string of different digits; write one such as 123456789"
+        )
+    return [int(digit) for digit in word]
 
-    def read(word: str) -> list[int]:
-        if not re.fullmatch("[0-9]+", word) or len(set(word)) != len(word):
-            raise ValueError(
-                f"{word!r} is not a string of different digits; write one such as 123456789"
-            )
-        return [int(digit) for digit in word]
 
-    return each_word("DIGITS", read)
+digits = each_word("DIGITS", _read_digits)
+"""Different digits written together: `123456789` becomes a list."""
 
 
 def choice(name: str, default: Any, help: str, choices: Choices, **properties: Any) -> Flag:
@@ -183,32 +176,25 @@ def choice(name: str, default: Any, help: str, choices: Choices, **properties: A
     return Flag(name, text(), default, help, choices, **properties)
 
 
-def name_prefix() -> Kind:
-    """Return the kind of folders below the log root: relative paths that do not lead upwards."""
-
-    def read(word: str) -> str:
-        if not word or word.startswith("/") or any(p in ("", ".", "..") for p in word.split("/")):
-            raise ValueError(
-                f"{word!r} is not a folder below the log root; write a relative path such as a/b"
-            )
-        return word
-
-    return each_word("PATH", read)
+def _read_name_prefix(word: str) -> str:
+    if any(part in ("", ".", "..") for part in word.split("/")):
+        raise ValueError(
+            f"{word!r} is not a folder below the log root; write a relative path such as a/b"
+        )
+    return word
 
 
-def flags_shown() -> Kind:
-    """Return the kind of names of flags, all of which make one value; none: those that vary."""
-
-    def read_all(words: list[str]) -> list[tuple[str, ...]]:
-        names = [word.lower().removeprefix("--").replace("-", "_") for word in words]
-        return [() if names == ["true"] else tuple(names)]
-
-    return Kind("FLAG ...", read_all, bare=True)
+name_prefix = each_word("PATH", _read_name_prefix)
+"""Folders below the log root: relative paths that do not lead upwards."""
 
 
-def distribution() -> Kind:
-    """Return the kind of distributions; all words behind a flag make one value."""
-    return Kind("NAME [NUMBER ...]", lambda words: [_read_distribution(words)])
+def _read_flags_shown(words: list[str]) -> list[tuple[str, ...]]:
+    names = [word.lower().removeprefix("--").replace("-", "_") for word in words]
+    return [() if names == ["true"] else tuple(names)]
+
+
+flags_shown = Kind("FLAG ...", _read_flags_shown, bare=True)
+"""Names of flags, all of which make one value; none: those that vary."""
 
 
 def _literals(metavar: str, check: Any, what: str = "a range") -> Kind:
@@ -310,24 +296,24 @@ def _check_lengths(word: str, value: list[Any]) -> list[Any]:
     return value
 
 
-data_range = partial(_literals, "RANGE", _check_data_range)
+data_range = _literals("RANGE", _check_data_range)
 """Of samples: a pair, two pairs (each element from either), or two pairs and `[]` (half the columns
 from each)."""
-interval = partial(_literals, "[LOW,HIGH]", _check_interval)
+interval = _literals("[LOW,HIGH]", _check_interval)
 """Plain ranges, with the low end first."""
-span = partial(_literals, "[LOW,HIGH]", _check_span)
+span = _literals("[LOW,HIGH]", _check_span)
 """Ranges of whole numbers from 1 on, with both ends."""
-whole_range = partial(_literals, "[LOW,HIGH]", _check_whole_range)
+whole_range = _literals("[LOW,HIGH]", _check_whole_range)
 """Ranges of whole numbers from 0 on, without the high end."""
-whole_ranges = partial(_literals, "[[LOW,HIGH],...]", _check_whole_ranges, "a list of ranges")
+whole_ranges = _literals("[[LOW,HIGH],...]", _check_whole_ranges, "a list of ranges")
 """Lists of different such ranges, `[[100,1000],[1000,10000]]`."""
-noise_range = partial(_literals, "[LOW,HIGH]", _check_noise_range)
+noise_range = _literals("[LOW,HIGH]", _check_noise_range)
 """Bounds of noise; `[1,0]` means from 1 to 1 + 1 / deviation of the batch."""
-lengths = partial(_literals, "[L,...]", _check_lengths, "a list of lengths")
+lengths = _literals("[L,...]", _check_lengths, "a list of lengths")
 """Lists of different lengths, such as `[100,1000]`."""
 
 
-def _read_distribution(words: list[str]) -> tuple[Any, ...]:
+def _read_distribution(words: list[str]) -> list[tuple[Any, ...]]:
     from stable_nalu.dataset.distribution import PARAMETER_NAMES, check_dist_params
 
     family, *parameters = words
@@ -335,10 +321,14 @@ def _read_distribution(words: list[str]) -> tuple[Any, ...]:
         known = ", ".join(PARAMETER_NAMES)
         raise ValueError(f"{family!r} is not a distribution; choose one of {known}")
     try:
-        return check_dist_params((family, *map(finite, parameters)))
+        return [check_dist_params((family, *map(finite, parameters)))]
     except ValueError as error:
         names = " ".join(name.replace(" ", "_").upper() for name in PARAMETER_NAMES[family])
         raise ValueError(f"{as_clause(error)}; write {family} {names}") from None
+
+
+distribution = Kind("NAME [NUMBER ...]", _read_distribution)
+"""Distributions; all words behind a flag make one value."""
 
 
 def as_clause(error: Exception) -> str:

@@ -271,21 +271,17 @@ def _label(config: Config, dest: str) -> str:
 
 def short_leaf(config: Config) -> str:
     """Return the folder name of a run with --short-names: its layers, and the flags it shows."""
-    layers = "+".join(map(_short_layer, units_of(config))) or config.script
+    names = [(layer_label(key).replace(" ", ""), key) for key in units_of(config)]
+    shown = (name if name.replace("-", "").isalnum() else key for name, key in names)
+    layers = "+".join(shown) or config.script
     mul = getattr(config, "nac_mul", "none")
     parts = [layers + ("" if mul == "none" else f"+{mul}"), label(config, config.short_names)]
     return " ".join(filter(None, parts)).replace("/", "|")
 
 
-def _short_layer(key: str) -> str:
-    name = layer_label(key).replace(" ", "")
-    return name if name.replace("-", "").isalnum() else key
-
-
 def layer_label(key: str) -> str:
     """Return the name of a layer in its paper, or its key where no paper has one."""
     from stable_nalu.console import plain
-    from stable_nalu.layer import entries
 
     entry = entries().get(key)
     return plain(entry.label) if entry is not None and entry.label else key
@@ -304,7 +300,7 @@ def half_open(label: str) -> str:
 
 def units_label(config: Config) -> str:
     """Return the layers of a run, each with its key where that is another word."""
-    names = dict.fromkeys(unit for unit in units_of(config) if unit)
+    names = dict.fromkeys(units_of(config))
     return " + ".join(
         name if layer_label(name) == name else f"{layer_label(name)} ({name})" for name in names
     )

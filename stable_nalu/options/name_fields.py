@@ -9,7 +9,7 @@ their flags are at the default. Names are read where a run has no record.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
@@ -247,10 +247,6 @@ def criterion(c: Config) -> str:
     return c.train_criterion
 
 
-def _data(c: Config) -> str:
-    return "z-simple" if c.simple else f"z-{c.input_size}-{c.subset_ratio}-{c.overlap_ratio}"
-
-
 RECURRENT_MODEL = NameField(
     two_layer_model, ("layer_type", "nac_mul", *NALU_FLAGS), {"nalu_mul": COLLIDING}
 )
@@ -263,7 +259,6 @@ PENALTY_FIELDS = (
 )
 OPERATION = template("op-{operation}")
 BATCH_SIZE, SEED = template("b{batch_size:int}"), template("s{seed:int}")
-_DATA_FLAGS = ("input_size", "subset_ratio", "overlap_ratio", "simple")
 COMMON = (
     OPERATION,
     template("oob-{oob_mode:control}"),
@@ -271,8 +266,10 @@ COMMON = (
     template("i-{interpolation_range:range}"),
     template("e-{extrapolation_range:range}"),
     NameField(
-        _data,
-        _DATA_FLAGS,
+        lambda c: (
+            "z-simple" if c.simple else f"z-{c.input_size}-{c.subset_ratio}-{c.overlap_ratio}"
+        ),
+        ("input_size", "subset_ratio", "overlap_ratio", "simple"),
         pattern="z-{input_size:float}-{subset_ratio:float}-{overlap_ratio:float}",
     ),
     BATCH_SIZE,
@@ -389,25 +386,19 @@ def parse_leaf(leaf: str) -> Columns:
             raise ValueError(f"run name {leaf!r}: field {text!r} is not of the form {form}")
         columns |= found
     columns = {**columns, **{n: cell for n, cell in _OLDEST.items() if n not in columns}}
+    scripts = import_module("stable_nalu.task").SCRIPTS
     for text in rest[len(COMMON) :]:
-        found = _read_any(text, _later())
+        # A script is imported when the fields of those before it do not fit.
+        found = _read_any(text, (field for script in scripts for field in _later_of(script)))
         if found is None:
             raise ValueError(f"run name {leaf!r}: field {text!r} is not known")
         columns |= found
     return columns
 
 
-def _later() -> Iterator[NameField]:
-    """Yield the fields of arithmetic scripts behind the common ones, which come in any order.
-
-    A script is imported when the fields of those before it do not fit.
-    """
-    for script in import_module("stable_nalu.task").SCRIPTS:
-        yield from _later_of(script)
-
-
 @cache
 def _later_of(script: str) -> tuple[NameField, ...]:
+    """Return the fields of a script behind the common ones, which come in any order."""
     fields = import_module("stable_nalu.task").SCRIPTS[script].fields
     return _behind_common(fields) if _is_arithmetic(fields) else ()
 

@@ -160,7 +160,7 @@ class ScriptSpec:
             if not config.is_typed(flag.dest):
                 continue
             value = getattr(config, flag.dest)
-            if flag.is_switch:
+            if flag.kind is None:
                 words += [flag.name] if value else []
             elif isinstance(value, tuple):
                 words += [flag.name, *map(str, cast("tuple[Any, ...]", value))]

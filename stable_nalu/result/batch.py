@@ -56,7 +56,7 @@ def _parser() -> ScriptParser:
     add("--figure", metavar="NUMBER", help="only the models of this figure, such as 3, or its key")
     add(
         "--seeds",
-        type=seeds().several,
+        type=seeds.several,
         metavar="SEEDS",
         help="seeds in place of first and last: 0-4,7",
     )

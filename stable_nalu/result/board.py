@@ -49,7 +49,7 @@ def _parser() -> ScriptParser:
     add("--tuned", metavar="TEXT", help="runs spent on settings before these (none)")
     add("--failure", metavar="TEXT", help="of a negative result: why it does not work")
     whole = "; others are not ranked"
-    add("--seeds", type=seeds().several, metavar="SEEDS", help=f"0-24{whole}")
+    add("--seeds", type=seeds.several, metavar="SEEDS", help=f"0-24{whole}")
     add("--max-iterations", type=integer(1).one, metavar="N", help=f"50000{whole}")
     add = parser.add_argument_group("check").add_argument
     add("--check", metavar="NAME", help="train random rows again alone, and compare every digit")

@@ -112,7 +112,7 @@ def _parser() -> ScriptParser:
     add("--list", action="store_true", help="list every figure and table")
     add("--out", type=Path, metavar="DIR", default=Path("results"), help="folder (results)")
     add("--model", metavar="NAME", action="append", default=[], help="one model; repeatable")
-    add("--seeds", type=seeds().several, metavar="SEEDS", help="other seeds, as 0-4 or 0,3")
+    add("--seeds", type=seeds.several, metavar="SEEDS", help="other seeds, as 0-4 or 0,3")
     add(
         "--max-iterations",
         type=integer(0).one,

@@ -89,7 +89,7 @@ def _of_card(submission: Submission, source: str) -> Iterator[str]:
         yield f"{CARD}: sha256 is not that of {LAYER}"
     limits = thresholds("benchmark")
     known = list(dict.fromkeys(at for _, at in limits))
-    numbers = seeds().several(card.seeds)
+    numbers = seeds.several(card.seeds)
     planned: Counter[Any] = Counter(
         (o, r, str(s)) for o in card.operations for r in known for s in numbers
     )
@@ -155,7 +155,7 @@ def _parts(
 ) -> Iterator[TrainingPart]:
     """Yield what is trained again: each row alone, or all of an operation."""
     if every and rows:
-        numbers = tuple(seeds().several(submission.card.seeds))
+        numbers = tuple(seeds.several(submission.card.seeds))
         yield from (TrainingPart(name, numbers) for name in submission.card.operations)
         return
     for row in rows:

@@ -250,7 +250,7 @@ def submit(card: SubmissionCard, file: Path, folder: Path, out: Path) -> Submiss
     """Train a layer on the whole benchmark, and write its folder."""
     source = load_layer_file(str(file), card.sha256)
     watch, rows = Stopwatch(resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN), []
-    numbers = tuple(seeds().several(card.seeds))
+    numbers = tuple(seeds.several(card.seeds))
     for place, operation in enumerate(card.operations, start=1):
         say(f"[{place}/{len(card.operations)}] {operation}")
         rows += trained(card, file, TrainingPart(operation, numbers), out)

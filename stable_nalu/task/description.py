@@ -151,7 +151,7 @@ EVALUATION = FlagGroup(
     ),
     Flag(
         "--rounded",
-        truth(),
+        truth,
         None,
         "Count the nearest digit (true) or cut off the decimals (false) in --evaluate; by "
         "default as published. The other choice shows in the file names.",

@@ -299,7 +299,7 @@ SCRIPT = task_script(
             "What is seen of a world: two planes of 5 x 5, or 56 x 56 pixels.",
             ("symbolic", "pixels"),
         ),
-        Flag("--stimulus-range", span(), [5, 12], "Steps of arrival that training asks for."),
+        Flag("--stimulus-range", span, [5, 12], "Steps of arrival that training asks for."),
         Flag("--max-reward", number(above=0), 10, "Reward of an arrival at the right step."),
         Flag("--time-limit", integer(1, 10**6), 24, "Steps after which a world of training ends."),
         choice(
@@ -336,7 +336,7 @@ SCRIPT = task_script(
         MAX_ITERATIONS.but(default=3000),
         Flag(
             "--eval-stimuli",
-            span(),
+            span,
             [5, 25],
             "Steps of arrival that are tested, each by itself.",
             unnamed=TESTING,

@@ -281,7 +281,7 @@ SCRIPT = task_script(
         ),
         Flag(
             "--extrapolation-lengths",
-            lengths(),
+            lengths,
             [1, 100, 1000],
             "Lengths of further test sequences, besides those of training.",
         ),

@@ -250,8 +250,8 @@ SCRIPT = task_script(
             "Operations that the outputs are drawn from; div, whose results have no bound where a "
             "range contains zero, has to be named.",
         ),
-        Flag("--train-range", interval(), [-10, 10], "Range of the training inputs."),
-        Flag("--test-range", interval(), [-10, 10], "Range of the test inputs."),
+        Flag("--train-range", interval, [-10, 10], "Range of the training inputs."),
+        Flag("--test-range", interval, [-10, 10], "Range of the test inputs."),
         Flag("--train-size", integer(1), 1000, "Number of training rows."),
         Flag("--test-size", integer(1), 1000, "Number of test rows."),
         Flag(

@@ -291,10 +291,10 @@ SCRIPT = task_script(
             "Operations of a program, each but the first on the result of the one before; by "
             "default 1 for addition, 2 for programs.",
         ),
-        Flag("--train-range", whole_range(), [0, 100], "Range of the numbers in training."),
+        Flag("--train-range", whole_range, [0, 100], "Range of the numbers in training."),
         Flag(
             "--test-ranges",
-            whole_ranges(),
+            whole_ranges,
             [[100, 1000], [1000, 10000]],
             "Ranges of numbers that are tested, each by itself.",
         ),

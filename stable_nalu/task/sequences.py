@@ -243,7 +243,7 @@ def task_flags(data: str) -> FlagGroup:
         ),
         Flag(
             f"--{data}-digits",
-            digits(),
+            digits,
             list(range(10)),
             "Labels of the images that are used, such as 123456789.",
         ),
@@ -256,7 +256,7 @@ def task_flags(data: str) -> FlagGroup:
         ),
         Flag(
             "--extrapolation-lengths",
-            lengths(),
+            lengths,
             [100, 1000],
             "Lengths of the test sequences.",
             sweep=True,

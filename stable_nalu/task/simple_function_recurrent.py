@@ -165,7 +165,7 @@ _SEQUENCES = FlagGroup(
     "Sequences and training",
     _length("--interpolation-length", 10, "Steps of the sequences of training and validation."),
     _length("--extrapolation-length", 1000, "Steps of the test sequences."),
-    Flag("--input-range", data_range(), [1, 2], "Range of all inputs.", young=True),
+    Flag("--input-range", data_range, [1, 2], "Range of all inputs.", young=True),
     *_SIZES,
     *common.NETWORK.only("--hidden-size").but(
         hidden_size={"help": "Width of the state of the cell.", "young": True}

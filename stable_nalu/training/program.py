@@ -170,7 +170,7 @@ def _commands(spec: ScriptSpec, values: Mapping[str, Any]) -> list[list[str]]:
 
 def _words(flag: Flag, value: Any) -> list[list[str]]:
     """Return the words of a flag, for every command line that its values need."""
-    if flag.is_switch:
+    if flag.kind is None:
         values = _several(value) or [value]
         return [[flag.name] if _is_true(flag.dest, one) else [] for one in values]
     if isinstance(value, Mapping):

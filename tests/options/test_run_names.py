@@ -276,7 +276,7 @@ def test_names_of_pairs_of_digits(script, command, name):
 
 def other_value(flag: Flag):
     """A value that differs from the default in a way that no rounding hides."""
-    if flag.is_switch:
+    if flag.kind is None:
         return not flag.default
     special = {
         "interpolation_range": [3, 4],

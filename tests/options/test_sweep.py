@@ -94,7 +94,7 @@ def test_momentum_and_value_clipping_sweep():
 def test_other_flags_take_one_value(script):
     spec = SCRIPTS[script]
     for flag in spec.flags:
-        if flag.sweep or flag.is_switch or flag.dest in ("layer_file", "short_names"):
+        if flag.sweep or flag.kind is None or flag.dest in ("layer_file", "short_names"):
             continue
         value = "true" if flag.dest == "cuda" else "1"
         if flag.kind.metavar in ("[LOW,HIGH]", "RANGE", "[L,...]"):

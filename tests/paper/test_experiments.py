@@ -174,7 +174,7 @@ def test_flags_are_read_merged_and_written():
 def test_seeds_as_text(given, text):
     assert seeds_text(list(given)) == text
     if text:
-        assert sorted(given) == seeds().read_all([text])
+        assert sorted(given) == seeds.read_all([text])
 
 
 def labels(ranges):
