@@ -29,7 +29,7 @@ from .jobs import (
     submit,
     time_limit,
 )
-from .shard import Shard, State, pending, run_shards, shards, train_shards
+from .shard import Shard, State, pending, run_shards, shards, show_training, train_shards
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -145,9 +145,7 @@ def _run(arguments: argparse.Namespace) -> int:
         say("nothing left to train")
         return 0
     if arguments.dry_run and arguments.scheduler in (None, "local"):
-        for shard in everything.values():
-            for command, _ in pending(shard, length):
-                say(command_of(*command.line))
+        show_training(everything.values(), length)
         return 0
     return _hand_over(script, everything, arguments)
 

@@ -37,9 +37,9 @@ from .challenger import KEY, Challenger, challenger_of
 from .compare import ALL_POINTS
 from .document import UNKNOWN, as_svg, estimated, filled, number, plain, points, rate, render
 from .judged import judged_runs, runs_of
-from .pipeline import Folders, chosen_models, export, show_training
+from .pipeline import Folders, chosen_models, export
 from .ranking import RANKED_BY, Contest, Standing, same_runs
-from .shard import Shard, how_to_run, pending, refuse_running, train_shards
+from .shard import Shard, how_to_run, pending, refuse_running, show_training, train_shards
 from .stored import Session, Stopwatch, add_sessions, path_of, read, read_sessions
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import hashlib
 import inspect
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -127,6 +127,7 @@ class Challenger:
             for name, values in first.flags.items()
             if name not in of_layers and all(m.flags.get(name) == values for m in models)
         }
+        points = [point for model in models for point in model.points]
         known = {flag.name for flag in spec.flags}
         over = {name: values for name, values in self.training.items() if name in known}
         prefix = f"challenge/{self.folder}/{experiment.key}"
@@ -138,7 +139,7 @@ class Challenger:
             csv=prefix,
             flags=merged(shared, self.given, over),
             seeds=max((model.seeds for model in models), key=len),
-            points=_union(model.points for model in models),
+            points=tuple(p for i, p in enumerate(points) if p not in points[:i]),
             variants=tuple({v.name: v for model in models for v in model.variants}.values()),
         )
 
@@ -154,11 +155,6 @@ class Challenger:
         for name in [name for name in self.training if name in varied]:
             problem = f"{experiment.key} compares layers at several values of {name}"
             raise OptionError("--training", problem, "leave it out")
-
-
-def _union(points: Iterable[tuple[Flags, ...]]) -> tuple[Flags, ...]:
-    every = [point for some in points for point in some]
-    return tuple(point for i, point in enumerate(every) if point not in every[:i])
 
 
 def challenger_of(arguments: argparse.Namespace, experiments: Sequence[Experiment]) -> Challenger:

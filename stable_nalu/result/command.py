@@ -24,12 +24,6 @@ from .stored import DATA, path_of, seconds_here
 UNSHOWN = "Runs that no figure shows"
 
 
-def time_here(experiment: Experiment, cores: int) -> str:
-    """Return that time in words."""
-    seconds = seconds_here(experiment, cores)
-    return "time unknown" if seconds is None else duration(seconds)
-
-
 def listing(cores: int, data: Path = DATA) -> str:
     """Return every experiment under the papers that show it, then those that no paper shows.
 
@@ -60,7 +54,9 @@ def _lines(experiment: Experiment, numbers: str, cores: int, data: Path) -> list
         return [f"{head}\n      {experiment.note}"]
     keys = ", ".join(model.key for model in experiment.models)
     size = f"{experiment.runs} runs x {lengths(experiment)} iterations"
-    told = f"{head}\n      {size}, {time_here(experiment, cores)}; models {keys}"
+    seconds = seconds_here(experiment, cores)
+    time = "time unknown" if seconds is None else duration(seconds)
+    told = f"{head}\n      {size}, {time}; models {keys}"
     path = path_of(experiment.key, data)
     if not path.exists():
         return [told]

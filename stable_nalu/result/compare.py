@@ -36,6 +36,7 @@ from stable_nalu.paper.published import (
 from stable_nalu.statistics.intervals import (
     Estimate,
     Pairs,
+    counted,
     difference,
     paired_difference,
     wilson,
@@ -483,12 +484,8 @@ def verdict(comparisons: Sequence[RatePoint]) -> str:
 
 def rates(runs: pd.DataFrame) -> list[str]:
     """Return the success rate of every model, with its interval."""
-    found = []
-    for model, own in runs.groupby("model", sort=False):
-        rate = wilson(solved_of(own), len(own))
-        interval = f"{100 * rate.lower:.0f}–{100 * rate.upper:.0f} %"
-        found.append(f"{model} {solved_of(own)} of {len(own)} [{interval}]")
-    return found
+    every = runs.groupby("model", sort=False)
+    return [f"{model} {counted(solved_of(own), len(own))}" for model, own in every]
 
 
 def measured_points(experiment: Experiment, runs: pd.DataFrame) -> list[MeasuredPoint]:

@@ -149,8 +149,10 @@ def render(markdown: str, pictures: Mapping[str, str]) -> str:
     tokens = _with_anchors(parser.parse(markdown))
     _fold(tokens)
     for place, token in enumerate(tokens):
-        if token.type == "td_open" and (kind := _kind(tokens[place + 1].content)):
-            token.attrSet("class", kind)
+        if token.type == "td_open":
+            cell = tokens[place + 1].content
+            if kind := _CLASSES.get(cell, "long" if len(cell) > _LONG else ""):
+                token.attrSet("class", kind)
         elif token.type == "th_open":
             token.attrSet("scope", "col")
 
@@ -211,11 +213,6 @@ def _fold(tokens: list) -> None:
             opened.meta["rows"] += 1
         elif token.type == "table_close" and opened:
             token.meta, opened = opened.meta, None
-
-
-def _kind(cell: str) -> str:
-    """Return the class of a table's cell."""
-    return _CLASSES.get(cell, "long" if len(cell) > _LONG else "")
 
 
 _NOTHING = (

@@ -142,7 +142,8 @@ class RunReader:
         work = partial(
             _parse_run, self._parser, self._published_names, self._with_config, self._score
         )
-        workers = min(self._processes, len(runs), _total_bytes(runs) // _BYTES_PER_WORKER)
+        size = sum(run.path.stat().st_size for run in runs if run.path is not None)
+        workers = min(self._processes, len(runs), size // _BYTES_PER_WORKER)
         if workers < 2 or not _can_travel(self._parser):
             yield from map(work, runs)
             return
@@ -294,10 +295,6 @@ def _in_order(table: RunTable, first: RunTable) -> RunTable:
         {name: columns.get(name, missing) for name in first.columns},
         {name: options.get(name) for name in first.options},
     )
-
-
-def _total_bytes(runs: Iterable[RunFiles]) -> int:
-    return sum(run.path.stat().st_size for run in runs if run.path is not None)
 
 
 def _can_travel(parser: RunParser | None) -> bool:

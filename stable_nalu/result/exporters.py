@@ -41,12 +41,6 @@ _OF_PAIRS = {
 }
 
 
-def _arithmetic_parser(args: argparse.Namespace) -> RunParser:
-    if args.weights_only:
-        return WeightsParser()
-    return MetricParser(ArithmeticMatcher(args.export_gate), recursive_weight=args.verbose)
-
-
 def _folders_of_runs(args: argparse.Namespace) -> list[Path]:
     """Return the folders below --tensorboard-dir that hold runs, or that folder itself.
 
@@ -181,20 +175,16 @@ def _parser(script: str, description: str, with_config: bool, scored: bool) -> S
 
 def write_curves(exported: str, csv_out: str) -> None:
     """Write the error curves of an exported file, a row per run and point."""
-    long = _points(exported, _CURVES)
-    if long is None:
-        problem = "no run has a curve, which is logged at the end of training"
-        raise OptionError("--curve-out", problem, "leave it out")
+    problem = "no run has a curve, which is logged at the end of training"
+    long = _points(exported, _CURVES, OptionError("--curve-out", problem, "leave it out"))
     long = long.rename(columns={"layer.type": "activation", "point": "x"})
     _write(long, csv_out, ["name", "activation", "seed", "x", "abs.error"], ["name", "x"])
 
 
 def write_stimuli(exported: str, csv_out: str) -> None:
     """Write what grid worlds measured, a row per run, logged test and step asked for."""
-    long = _points(exported, _STIMULI)
-    if long is None:
-        problem = "no run has arrivals at given steps, which a grid world logs"
-        raise OptionError("--stimuli-out", problem, "leave it out")
+    problem = "no run has arrivals at given steps, which a grid world logs"
+    long = _points(exported, _STIMULI, OptionError("--stimuli-out", problem, "leave it out"))
     long = long.rename(columns={"nac.wiring": "wiring", "point": "stimulus"})
     long["stimulus"] = long["stimulus"].astype(int)
     long.loc[long["layer.type"] == "LSTM", "wiring"] = "none"
@@ -203,10 +193,10 @@ def write_stimuli(exported: str, csv_out: str) -> None:
     _write(long, csv_out, [*columns, *measures], ["name", "step", "stimulus"])
 
 
-def _points(exported: str, pattern: str) -> pd.DataFrame | None:
-    """Return a row per run, step and point of the columns that a pattern finds; None of none.
+def _points(exported: str, pattern: str, nothing: OptionError) -> pd.DataFrame:
+    """Return a row per run, step and point of the columns that a pattern finds.
 
-    The groups of the pattern are the point and what is measured there.
+    The groups of the pattern are the point and what is measured there. nothing: of no column.
     """
     import pandas as pd
 
@@ -214,7 +204,7 @@ def _points(exported: str, pattern: str) -> pd.DataFrame | None:
     matches = {str(name): re.fullmatch(pattern, str(name)) for name in table}
     found = {name: match for name, match in matches.items() if match}
     if not found:
-        return None
+        raise nothing
     of_points: dict[str, dict[str, str]] = {}
     for name, match in found.items():
         of_points.setdefault(match["point"], {})[name] = match["measure"]
@@ -247,7 +237,11 @@ any_runs = _exporter(
 arithmetic = _exporter(
     "simple_function_static.py",
     "Export the runs of the arithmetic tasks to a CSV file: one row per run and logged step.",
-    _arithmetic_parser,
+    lambda args: (
+        WeightsParser()
+        if args.weights_only
+        else MetricParser(ArithmeticMatcher(args.export_gate), recursive_weight=args.verbose)
+    ),
     _OF_ARITHMETIC,
     scored=True,
 )

@@ -32,13 +32,11 @@ FOLDER = CHECKOUT / "lfs_batch_jobs"
 class JobScript:
     """A file below `lfs_batch_jobs/`, without `.sh`, and the experiments whose models it trains.
 
-    gpu_argument: it takes a GPU's number behind the seeds. only: keys of its models, or of the
-    others behind `-`.
+    only: keys of its models, or of the others behind `-`.
     """
 
     name: str
     experiments: tuple[str, ...]
-    gpu_argument: bool = False
     only: tuple[str, ...] = ()
 
     @property
@@ -156,15 +154,15 @@ single_layer_task/neurips_2021/in10-mixed-signs-iridis: in10-mixedSigns
 single_layer_task/neurips_2021/sltr-distributions-in2: nips-in2-distributions
 single_layer_task/neurips_2021/sltr-distributions-in10: nips-in10-distributions
 single_layer_task/neurips_2021/divBy0: nips-divBy0-easy nips-divBy0-medium nips-divBy0-hard
-two_digit_mnist/parallel_run GPU: div-1digit_conv-Adam-s3Init
+two_digit_mnist/parallel_run: div-1digit_conv-Adam-s3Init
 icml_2022/single_module: robust-benchmark_sltr_mul surface-mul robust-batch-snmu
 icml_2022/arithmetic_dataset: fts-2021-final fts-snmu-noise-ranges | nau-nmu nau-Nnmu batch_sNMU
 icml_2022/arithmetic_dataset_noise_ranges:
     fts-snmu-noise-ranges | 0.01-0.05 0.1-0.5 1-2 5-10 10-20
-icml_2022/static_mnist_prod_isolated GPU: static-mnist-mul-isolated
-icml_2022/static_mnist_prod_colour_concat GPU: static-mnist-mul-colour-concat
-icml_2022/sequential_mnist_prod_reference GPU: robust-sequential_mnist_prod_long | reference
-icml_2022/sequential_mnist_prod_long GPU:
+icml_2022/static_mnist_prod_isolated: static-mnist-mul-isolated
+icml_2022/static_mnist_prod_colour_concat: static-mnist-mul-colour-concat
+icml_2022/sequential_mnist_prod_reference: robust-sequential_mnist_prod_long | reference
+icml_2022/sequential_mnist_prod_long:
     robust-sequential_mnist_prod_long | nmu snmu batch-snmu
 single_layer_benchmark:
     benchmark_sltr_mul benchmark_sltr_div benchmark_sltr_add benchmark_sltr_sub
@@ -173,8 +171,7 @@ marc_single_layer:
     benchmark_sltr_mul_mcfc benchmark_sltr_add_mcfc |
     MulMCFC MCFC MulMCFCSignINALU MulMCFCSignRealNPU
 """
-"""`NAME [GPU]: experiments | models`, or names that are keys of experiments; behind `-`: all other
-models."""
+"""`NAME: experiments | models`, or names that are keys of experiments; behind `-`: all others."""
 
 
 def _read(table: str) -> Iterator[JobScript]:
@@ -183,9 +180,8 @@ def _read(table: str) -> Iterator[JobScript]:
         if not colon:
             yield from (JobScript(key, (key,)) for key in head.split())
             continue
-        name, *gpu = head.split()
         keys, _, only = rest.partition("|")
-        yield JobScript(name, tuple(keys.split()), bool(gpu), tuple(only.split()))
+        yield JobScript(head, tuple(keys.split()), tuple(only.split()))
 
 
 _BENCHMARK = ("single_layer_benchmark", "marc_single_layer")
@@ -332,16 +328,15 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str)
 
 
-def _is_list(value: object) -> bool:
-    return isinstance(value, list) and all(map(_is_text, value))
-
-
 _LISTS = ("modules", "setup", "options")
 _FORMS: dict[str, tuple[str, object, Callable[[Any], bool]]] = {
     "time": ("a text", "12:00", _is_text),
     "memory": ("a whole number of GB from 1 on", 8, lambda v: type(v) is int and v >= 1),
     "gpus": ("0 or 1", 1, lambda v: type(v) is int and v in (0, 1)),
-    **{name: ("a list of texts", ["…"], _is_list) for name in _LISTS},
+    **{
+        name: ("a list of texts", ["…"], lambda v: isinstance(v, list) and all(map(_is_text, v)))
+        for name in _LISTS
+    },
 }
 """What an entry is, an example, and whether a value is one; of a text when it is not here."""
 

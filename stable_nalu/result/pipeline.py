@@ -41,8 +41,8 @@ from .run_parser import (
     MetricParser,
     RunParser,
 )
-from .shard import Shard, pending, refuse_running, run_shards, shards
-from .stored import Stopwatch, add_sessions, keep, path_of, read_sessions
+from .shard import Shard, pending, refuse_running, run_shards, shards, show_training
+from .stored import Stopwatch, add_sessions, keep, keep_formulas, path_of, read_sessions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -98,13 +98,6 @@ class Folders:
         """Print how a shell does the same."""
         say(f"export TENSORBOARD_DIR={shlex.quote(str(self.tensorboard))}")
         say(f"export SAVE_DIR={shlex.quote(str(self.save))}")
-
-
-def show_training(left: Iterable[Shard], max_iterations: int | None) -> None:
-    """Print the commands that train what is left of shards."""
-    for shard in left:
-        for command, _ in pending(shard, max_iterations):
-            say(command_of(*command.line))
 
 
 def chosen_models(experiment: Experiment, names: Sequence[str]) -> list[Model]:
@@ -347,8 +340,6 @@ def report(request: Request, data: Path | None = None) -> bool:
             sessions = read_sessions(request.sessions)
             kept = keep(experiment, runs, expected_of(request), sessions, data)
             say(f"kept {len(kept)} runs in {path_of(experiment.key, data)}")
-            from .stored import keep_formulas
-
             if formulas := keep_formulas(experiment, expected_of(request), data):
                 say(f"what they compute: {formulas}")
     elif data is not None:

@@ -161,7 +161,7 @@ def placed(table: Mapping[Any, Outcomes]) -> dict[Any, Placed]:
     """Return where units stand that have outcomes of the same runs, the best rate first."""
     solved = {name: {run for run, met in runs.items() if met} for name, runs in table.items()}
     pairs = list(itertools.combinations(table, 2))
-    tests = [_p(len(solved[a] - solved[b]), len(solved[b] - solved[a])) for a, b in pairs]
+    tests = [sign_test(len(solved[a] - solved[b]), len(solved[b] - solved[a])) for a, b in pairs]
     better = dict.fromkeys(table, 0)
     worse = dict.fromkeys(table, 0)
     for (a, b), p in zip(pairs, holm(tests), strict=True):
@@ -174,11 +174,6 @@ def placed(table: Mapping[Any, Outcomes]) -> dict[Any, Placed]:
         for name, runs in table.items()
     }
     return dict(sorted(found.items(), key=lambda item: (item[1].best, -item[1].solved)))
-
-
-@cache
-def _p(won: int, lost: int) -> float:
-    return sign_test(won, lost)
 
 
 def at_range(outcomes: Outcomes, one: str | None) -> Outcomes:

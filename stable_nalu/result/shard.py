@@ -14,14 +14,13 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from enum import Enum
 from math import ceil
 from pathlib import Path
-from types import FrameType
-from typing import NoReturn
 
-from stable_nalu.console import PROGRESS, Progress, bar, is_terminal
+from stable_nalu.console import PROGRESS, Progress, bar, is_terminal, plural
 from stable_nalu.errors import UsageError
 from stable_nalu.files import atomic_text_file, is_locked, json_of, visible_entries
 from stable_nalu.machine import model_file, save_root, tensorboard_root, working_root
@@ -38,7 +37,15 @@ from stable_nalu.paper.experiment import (
     expected_runs,
     merged,
 )
-from stable_nalu.script import EXIT_DIVERGED, EXIT_INTERRUPTED, EXIT_REQUEUE, duration, say
+from stable_nalu.script import (
+    EXIT_DIVERGED,
+    EXIT_INTERRUPTED,
+    EXIT_REQUEUE,
+    Interruption,
+    command_of,
+    duration,
+    say,
+)
 from stable_nalu.task import SCRIPTS
 from stable_nalu.task.run import run_script
 from stable_nalu.writer.run_folder import LOCK_NAME
@@ -206,6 +213,13 @@ def pending(shard: Shard, max_iterations: int | None = None) -> list[tuple[Comma
     return [(command, [run.name for run in runs]) for command, runs in plan if runs]
 
 
+def show_training(left: Iterable[Shard], max_iterations: int | None) -> None:
+    """Print the commands that train what is left of shards."""
+    for shard in left:
+        for command, _ in pending(shard, max_iterations):
+            say(command_of(*command.line))
+
+
 def refuse_running(every: Iterable[Shard], max_iterations: int | None = None) -> None:
     """Refuse to look at runs that a process still trains, such as one left by a killed command."""
     running = sum(shard.states(max_iterations)[State.RUNNING] for shard in every)
@@ -331,15 +345,6 @@ def _finished(folder: Path, files: list[str], run: ExpectedRun) -> bool:
 
 
 _PAUSE, _SECONDS_BETWEEN_MOVES = 0.05, 0.3
-_STOPPING = (signal.SIGTERM, signal.SIGINT)
-
-
-class _Stopped(BaseException):
-    """Raised by a signal that asks all shards to stop."""
-
-    def __init__(self, number: int):
-        super().__init__()
-        self.number = number
 
 
 def run_shards(
@@ -392,9 +397,13 @@ def run_modules(
     running: dict[int, subprocess.Popen[bytes]] = {}
     codes: dict[int, int] = {}
     watched = _Watched(runs or {}, unit, logs)
-    before = {n: signal.signal(n, _stop) for n in _STOPPING}
-    try:
+    # A second signal does not end the wait for processes that save their states.
+    with Interruption(insists=False) as interruption, closing(watched):
         while waiting or running:
+            if (number := interruption.signal_number) is not None:
+                watched.close()
+                _stop_all(running)
+                return EXIT_INTERRUPTED if number == signal.SIGINT else EXIT_REQUEUE
             while waiting and len(running) < processes:
                 task = waiting.pop(0)
                 running[task] = _start(modules[task], task, logs, gpu)
@@ -407,14 +416,6 @@ def run_modules(
                     watched.line(f"[{len(codes)}/{len(names)}] {names[task]}: {outcome}{rest}")
             watched.move(codes)
             time.sleep(_PAUSE)
-    except _Stopped as stopped:
-        watched.close()
-        _stop_all(running)
-        return EXIT_INTERRUPTED if stopped.number == signal.SIGINT else EXIT_REQUEUE
-    finally:
-        watched.close()
-        for number, handler in before.items():
-            signal.signal(number, handler)
     return 1 if any(codes.values()) else 0
 
 
@@ -492,15 +493,9 @@ def _outcome(code: int, task: int, logs: Path) -> str:
     return ": ".join([f"exit code {code}, see {path}", *told[-1:]])
 
 
-def _stop(number: int, _frame: FrameType | None) -> NoReturn:
-    for other in _STOPPING:  # a second one would end the wait for processes that save their states
-        signal.signal(other, signal.SIG_IGN)
-    raise _Stopped(number)
-
-
 def _stop_all(running: dict[int, subprocess.Popen[bytes]]) -> None:
     for process in running.values():
         process.terminate()
     for process in running.values():
         process.wait()
-    say(f"stopped {len(running)} shard{'s' * (len(running) != 1)}; the same command goes on")
+    say(f"stopped {plural(len(running), 'shard')}; the same command goes on")

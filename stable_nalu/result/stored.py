@@ -53,25 +53,19 @@ def read_records(kind: type[Record], path: Path) -> list[Record]:
     if not path.exists():
         return []
     readers = {field.name: _READ[str(field.type)] for field in fields(kind)}
-    rows = cells_of(path)
-    if rows and rows[0].keys() != readers.keys():
-        raise UsageError(f"{path}: its columns are not {', '.join(readers)}")
-    return [_record(kind, readers, cells, f"{path}: row {i}") for i, cells in enumerate(rows, 1)]
-
-
-def _record(
-    kind: type[Record],
-    readers: Mapping[str, Callable[[str], object]],
-    cells: Mapping[str, str],
-    place: str,
-) -> Record:
-    values = {}
-    for name, read in readers.items():
-        try:
-            values[name] = read(cells[name])
-        except ValueError:
-            raise UsageError(f"{place}: column {name} holds {cells[name]!r}, no number") from None
-    return kind(**values)
+    records: list[Record] = []
+    for place, cells in enumerate(cells_of(path), 1):
+        if cells.keys() != readers.keys():
+            raise UsageError(f"{path}: its columns are not {', '.join(readers)}")
+        values = {}
+        for name, read in readers.items():
+            try:
+                values[name] = read(cells[name])
+            except ValueError:
+                problem = f"column {name} holds {cells[name]!r}, no number"
+                raise UsageError(f"{path}: row {place}: {problem}") from None
+        records.append(kind(**values))
+    return records
 
 
 def write_records(path: Path, records: Sequence[DataclassInstance]) -> None:

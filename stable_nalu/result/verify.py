@@ -29,8 +29,8 @@ from stable_nalu.writer.event_file import FILE_PREFIX
 
 from . import stored
 from .judged import identifying, judged_runs, runs_of, runs_of_rows
-from .pipeline import Folders, chosen_models, export, show_training
-from .shard import Shard, pending, refuse_running, run_modules, train_shards
+from .pipeline import Folders, chosen_models, export
+from .shard import Shard, pending, refuse_running, run_modules, show_training, train_shards
 from .stored import ALONE, Verified, add_verified, digest_of, origin, seconds_here
 
 ROWS = 5
@@ -184,12 +184,6 @@ class Choice:
         known = stopped.exists()
         return replace(self, seed=int(stopped.read_text()) if known else time.time_ns() % 10**6)
 
-    def remember(self, folder: Path) -> None:
-        """Write the seed of the random draw into a folder, for when this is stopped."""
-        if self.seed is not None:
-            folder.mkdir(parents=True, exist_ok=True)
-            (folder / _SEED).write_text(str(self.seed))
-
     def of(self, experiment: Experiment, data: Path) -> dict[int, Row]:
         """Return the chosen rows by their lines in the file."""
         path = stored.path_of(experiment.key, data)
@@ -279,10 +273,14 @@ def verify(
         say(f"  line {line}: {row.name}")
     say(_estimate(experiment, rows))
     if dry_run:
-        _show_commands(folder, rows)
+        for space, same in _spaces(folder, rows):
+            space.show()
+            show_training((row.alone.shard for row in same), space.max_iterations)
         return 0
     with locked(folder, f"another process verifies rows in {folder}; name another --out"):
-        choice.remember(folder)
+        if choice.seed is not None:  # for when this is stopped
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / _SEED).write_text(str(choice.seed))
         code, outcomes = _train(folder, rows, processes)
         if code:
             return code
@@ -308,13 +306,6 @@ def _estimate(experiment: Experiment, rows: Sequence[Row]) -> str:
     each = max(total / experiment.iterations, _SECONDS_ALONE)
     seconds = sum(int(row.cells["iterations"]) for row in rows) * each
     return f"about {duration(seconds)} of CPU time for {len(rows)} runs"
-
-
-def _show_commands(folder: Path, rows: Sequence[Row]) -> None:
-    """Print every command that trains what is left of the rows, and where it does so."""
-    for space, same in _spaces(folder, rows):
-        space.show()
-        show_training((row.alone.shard for row in same), space.max_iterations)
 
 
 def _train(folder: Path, rows: Sequence[Row], processes: int) -> tuple[int, list[Outcome]]:

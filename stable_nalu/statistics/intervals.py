@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,6 +39,12 @@ def wilson(successes: int, runs: int) -> Estimate:
         return Estimate(math.nan)
     found = stats.binomtest(successes, runs).proportion_ci(_LEVEL, "wilson")
     return Estimate(successes / runs, float(found.low), float(found.high))
+
+
+def counted(successes: int, runs: int) -> str:
+    """Return `3 of 4 [30–95 %]`, the count with the interval of its rate."""
+    rate = wilson(successes, runs)
+    return f"{successes} of {runs} [{100 * rate.lower:.0f}–{100 * rate.upper:.0f} %]"
 
 
 def difference(one: Estimate, other: Estimate) -> Estimate:
@@ -117,6 +124,7 @@ def bootstrap(
     return Estimate(center, float(found.low), float(found.high))
 
 
+@cache
 def sign_test(more: int, fewer: int) -> float:
     """Return the exact two-sided p of pairs that differ; of binary outcomes it is McNemar's."""
     return float(stats.binomtest(more, more + fewer).pvalue) if more + fewer else 1.0

@@ -286,6 +286,8 @@ def outcome(
     spec: ScriptSpec, runs: Sequence[tuple[Config, End]], limits: Sequence[float]
 ) -> list[str]:
     """Return how runs ended: how many are solved, of all and of each group that varies."""
+    from stable_nalu.statistics.intervals import counted
+
     ends = [end for _, end in runs]
     count, solved = len(ends), sum(bool(end.solved) for end in ends)
     diverged = sum(end.diverged for end in ends)
@@ -300,28 +302,21 @@ def outcome(
     if count == 1:
         word = paint("solved", GREEN) if solved else paint("not solved", RED)
         return [told("result", f"{word}: test error {ends[0].error:.3g} ({limit} is solved){also}")]
-    text = f"{rate(solved, count)} runs are solved (test error {limit}){also}"
+    text = f"{counted(solved, count)} runs are solved (test error {limit}){also}"
     return [told("solved", paint(text, GREEN if solved == count else "")), *_groups(spec, runs)]
-
-
-def rate(solved: int, count: int) -> str:
-    """Return a rate with its 95 % interval."""
-    from stable_nalu.statistics.intervals import wilson
-
-    found = wilson(solved, count)
-    interval = f"{100 * found.lower:.0f}–{100 * found.upper:.0f} %"
-    return f"{solved} of {count} [{interval}]"
 
 
 def _groups(spec: ScriptSpec, runs: Sequence[tuple[Config, End]]) -> list[str]:
     """Return the rates of all groups that differ in more than the seed, in a few lines."""
+    from stable_nalu.statistics.intervals import counted
+
     dests = [dest for dest in varying(spec.flags, [config for config, _ in runs]) if dest != "seed"]
     groups: dict[str, list[bool]] = {}
     for config, end in runs:
         groups.setdefault(label(config, dests), []).append(bool(end.solved))
     if len(groups) == 1:
         return []
-    rates = [f"{name} {rate(sum(own), len(own))}" for name, own in groups.items()]
+    rates = [f"{name} {counted(sum(own), len(own))}" for name, own in groups.items()]
     return [" " * 8 + joined(rates)]
 
 
