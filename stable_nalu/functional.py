@@ -346,17 +346,13 @@ def sign_phase(x: torch.Tensor) -> torch.Tensor:
     return x.detach().clone().lt_(0).mul_(math.pi)
 
 
-def _distance_to_zero_or_one(W):
-    return torch.minimum(W.abs(), (1 - W).abs())
-
-
 def _distance_to_zero_or_unit(W):
     magnitude = W.abs()
     return torch.minimum(magnitude, (1 - magnitude).abs())
 
 
 _ELEMENTWISE: dict[tuple[str, str, str], Callable[[torch.Tensor], torch.Tensor]] = {
-    ("mnac", "bias", "linear"): _distance_to_zero_or_one,
+    ("mnac", "bias", "linear"): lambda W: torch.minimum(W.abs(), (1 - W).abs()),
     ("mnac", "bias", "squared"): lambda W: W**2 * (1 - W) ** 2,
     ("mnac", "oob", "linear"): lambda W: torch.relu((W - 0.5).abs() - 0.5),
     ("mnac", "oob", "squared"): lambda W: torch.relu((W - 0.5).abs() - 0.5) ** 2,

@@ -157,7 +157,8 @@ def code_cache() -> Path:
         folder = (named if named.is_absolute() else Path.home() / ".cache") / "stable-nalu"
         folder.parent.mkdir(parents=True, exist_ok=True)
         folder.mkdir(mode=0o700, exist_ok=True)
-        if _is_private(folder):
+        status = folder.stat()
+        if status.st_uid == os.geteuid() and not status.st_mode & WRITABLE_FOR_OTHERS:
             tempfile.TemporaryFile(dir=folder).close()
             return folder
         warnings.warn(
@@ -170,11 +171,6 @@ def code_cache() -> Path:
     private = tempfile.mkdtemp(prefix="stable-nalu-")
     atexit.register(shutil.rmtree, private, ignore_errors=True)
     return Path(private)
-
-
-def _is_private(folder: Path) -> bool:
-    status = folder.stat()
-    return status.st_uid == os.geteuid() and not status.st_mode & WRITABLE_FOR_OTHERS
 
 
 def processor() -> str:

@@ -135,8 +135,10 @@ class ScriptParser(argparse.ArgumentParser):
             action = self._option_string_actions.get(name)
             if action is None:
                 raise self._unknown(name)
-            if action.dest in seen and not _repeatable(action):
-                remedy = "give it once" + (", with all values behind it" if _many(action) else "")
+            once = not getattr(action, "repeatable", isinstance(action, argparse._AppendAction))
+            if action.dest in seen and once:
+                many = getattr(action, "many", action.nargs in ("+", "*"))
+                remedy = "give it once" + (", with all values behind it" if many else "")
                 raise OptionError(action.option_strings[0], "given twice", remedy)
             seen.add(action.dest)
 
@@ -167,14 +169,6 @@ def unknown_choice(value: object, choices: Sequence[object]) -> str:
     """Return what is wrong with a value that is not a choice, and what would be right."""
     listed = f"choose one of {', '.join(map(str, choices))}"
     return f"{value!r} is not a choice; {did_you_mean(str(value), choices, listed)}"
-
-
-def _many(action: argparse.Action) -> bool:
-    return getattr(action, "many", action.nargs in ("+", "*"))
-
-
-def _repeatable(action: argparse.Action) -> bool:
-    return getattr(action, "repeatable", isinstance(action, argparse._AppendAction))
 
 
 @contextmanager

@@ -6,7 +6,6 @@ and one output, or of a cell with one input and one state.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 import pandas as pd
 import torch
 
+from .files import cells_of
 from .layer import entries
 from .layer.registry import LabelledOptions, LayerEntry
 from .paper.index import EXPERIMENTS
@@ -27,8 +27,7 @@ _UNKNOWN = {"given": "", "learned": "", "expresses": "", "tuned": ""}
 
 @cache
 def _stated() -> dict[str, dict[str, str]]:
-    with TABLE.open(encoding="utf-8", newline="") as file:
-        rows = {row.pop("name"): row for row in csv.DictReader(file)}
+    rows = {row.pop("name"): row for row in cells_of(TABLE)}
     return {name: row | {"tuned": row["tuned"] or _NONE} for name, row in rows.items()}
 
 

@@ -160,17 +160,12 @@ class Emitter:
             home = self.plan.home[node]
             if lasting or home[0] != self.path[0]:
                 continue
-            in_batch = any(isinstance(p, Loop) and p.axis == BATCH for p in home)
-            if in_batch != within_batch or (
-                in_batch and self._batch_loop(home) is not self.path[-1]
-            ):
+            batches = [p for p in home if isinstance(p, Loop) and p.axis == BATCH]
+            if bool(batches) != within_batch or (batches and batches[0] is not self.path[-1]):
                 continue
             dims = "".join(f"[{self.graph.extents[a]}]" for a in axes)
-            samples = f"[{self.samples}]" if in_batch else ""
+            samples = f"[{self.samples}]" if batches else ""
             self._line(f"{_type(node)} a{self.numbers[node]}{dims}{samples};")
-
-    def _batch_loop(self, home: tuple) -> Loop | None:
-        return next((p for p in home if isinstance(p, Loop) and p.axis == BATCH), None)
 
     @contextmanager
     def _each_sample(self) -> Iterator[None]:

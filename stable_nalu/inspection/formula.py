@@ -487,7 +487,8 @@ def _proof(
         # What differs in numbers is not worth the algebra, which can take hours.
         if count > MOST_BOXES or not (proven or _agrees(difference, reading, targets, FIRST)):
             return "", change
-        proven = proven or (_terms(difference) < LONGEST and _is_zero(difference))
+        if not proven and _terms(difference) < LONGEST:
+            proven = sympy.expand(difference) == 0 or sympy.simplify(difference) == 0
         if not (proven or _agrees(difference, reading, targets, POINTS)):
             return "", change
         found = found if proven else NUMBERS
@@ -502,10 +503,6 @@ def _terms(expression: Any) -> float:
     if expression.is_Pow and expression.args[1].is_Integer:
         return parts[0] ** min(64, abs(int(expression.args[1]))) if parts[0] > 1 else 1
     return max(1, sum(parts))
-
-
-def _is_zero(difference: sympy.Expr) -> bool:
-    return sympy.expand(difference) == 0 or sympy.simplify(difference) == 0
 
 
 def _drawn(box: Box, count: int) -> np.ndarray:

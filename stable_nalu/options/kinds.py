@@ -6,7 +6,7 @@ import ast
 import itertools
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any, cast
 
 from stable_nalu.layer.registry import LayerEntry, entries
@@ -353,7 +353,7 @@ buildable_layers = _keys(lambda entry: bool(entry.of_layer))
 cell_names = _keys(lambda entry: bool(entry.of_cell))
 
 
-def and_layers(own: Callable[[], Mapping[str, Any]]) -> Callable[[], tuple[str, ...]]:
+def and_layers(own: Callable[[], Iterable[str]]) -> Callable[[], tuple[str, ...]]:
     """Return a function that lists a task's own networks, and all layers."""
 
     def names() -> tuple[str, ...]:

@@ -11,12 +11,13 @@ read: table, figure, abstract, report, talk (an earlier run of the authors), der
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from stable_nalu.files import cells_of
 
 FOLDER = Path(__file__).with_name("published_results")
 SEEDS = Path(__file__).with_name("published_seeds.csv")
@@ -134,7 +135,7 @@ class PublishedMeasure:
 
 def all_published() -> list[Published]:
     """Return every point of every experiment."""
-    return [_point(cells) for path in sorted(FOLDER.glob("*.csv")) for cells in _read(path)]
+    return [_point(cells) for path in sorted(FOLDER.glob("*.csv")) for cells in cells_of(path)]
 
 
 def published(experiment: str) -> list[Published]:
@@ -147,7 +148,7 @@ def published_seeds(experiment: str) -> list[PublishedSeeds]:
     """Return all that is known of the seeds of an experiment, from the file behind Table 6."""
     key = _ALSO.get(experiment, experiment)
     found: list[PublishedSeeds] = []
-    for cells in _read(SEEDS):
+    for cells in cells_of(SEEDS):
         if cells["experiment"] == key:
             pairs = (pair.split(":") for pair in cells["solved_at"].split())
             solved_at = {int(seed): int(step) for seed, step in pairs}
@@ -160,7 +161,7 @@ def all_published_measures() -> list[PublishedMeasure]:
     """Return the numbers of all measured experiments, in the order of the files."""
     found: list[PublishedMeasure] = []
     for path in sorted(MEASURES.glob("*.csv")):
-        for cells in _read(path):
+        for cells in cells_of(path):
             tolerance = _number(cells.pop("tolerance"))
             found.append(PublishedMeasure(**cells, tolerance=tolerance))
     return found
@@ -169,11 +170,6 @@ def all_published_measures() -> list[PublishedMeasure]:
 def published_measures(experiment: str) -> list[PublishedMeasure]:
     """Return the numbers of one measured experiment."""
     return [row for row in all_published_measures() if row.experiment == experiment]
-
-
-def _read(path: Path) -> list[dict[str, str]]:
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
 
 
 def _point(cells: dict[str, str]) -> Published:

@@ -74,13 +74,10 @@ OPERATIONS = {
 
 
 def model_label(code: str) -> str:
-    """Return the label of a model, given field 1 of a run name, or else that of its unit."""
-    return MODELS.get(code) or unit_label(code)
-
-
-def unit_label(code: str) -> str:
-    """Return what the table of layers calls a unit; one that is not known is shown as it stands."""
-    return next((e.shown for key, e in entries().items() if key.lower() == code), code)
+    """Return the label of a model, given field 1 of a run name; an unknown one is its own."""
+    # Layers of users are there only once their files are loaded.
+    units = (entry.shown for key, entry in entries().items() if key.lower() == code)
+    return MODELS.get(code) or next(units, code)
 
 
 def operation_label(operation: str, *, latex: bool = False) -> str:

@@ -102,13 +102,6 @@ def _read(path: Path) -> list[SetupCells]:
     return rows
 
 
-def known_parameters(setups: Iterable[SetupCells]) -> list[str]:
-    """Return the parameters that a threshold can be looked up by, those of every model included."""
-    found = {row["parameter"] for row in setups}
-    suffixes = tuple(set(_SUFFIXES.values()))
-    return sorted({*found, *(p.rpartition(".")[0] for p in found if p.endswith(suffixes))})
-
-
 class Thresholds:
     """The lookup of when a run is solved.
 
@@ -140,7 +133,8 @@ class Thresholds:
         """Return when a run is solved, given its options; NaN if the table does not say it."""
         place = run["operation"], canonical(run["extrapolation.range"])
         keys = [(*place, task) for task in self._tasks(run)]
-        if _is_of_benchmark(run) and self.parameter is None:
+        # The script of the benchmark is the one whose runs can begin again with new weights.
+        if run.get("reinit") in (True, False) and self.parameter is None:
             # What its own rows do not name, such as a range of the user's, may be in others.
             for parameter, threshold in self._found.get(keys[0], []):
                 if parameter == BENCHMARK:
@@ -225,7 +219,10 @@ class Judgement:
 
     def refuse_unknown(self) -> None:
         """Refuse a parameter that no table has rows of."""
-        known = known_parameters(read_setups(self.setups or SHIPPED))
+        found = {row["parameter"] for row in read_setups(self.setups or SHIPPED)}
+        suffixes = tuple(_SUFFIXES.values())
+        # Those of every model included.
+        known = sorted({*found, *(p.rpartition(".")[0] for p in found if p.endswith(suffixes))})
         if self.threshold is None and self.parameter not in (None, *known):
             problem = f"the tables of thresholds have no rows of {self.parameter!r}"
             hint = did_you_mean(str(self.parameter), known, f"write one of {', '.join(known)}")
@@ -279,11 +276,6 @@ def below(thresholds: Iterable[float]) -> str:
     known = list(thresholds)
     ends = sorted({f"{end:.2g}" for end in (min(known), max(known))}, key=float)
     return f"below {' to '.join(ends)}"
-
-
-def _is_of_benchmark(run: Mapping[str, Any]) -> bool:
-    """Return whether a run is of the script that alone can begin again with new weights."""
-    return run.get("reinit") in (True, False)
 
 
 GammaFit = Literal["published", "frozen", "profile"]

@@ -110,7 +110,9 @@ def parsed_names(
     if MODEL_CODE in table:
         part = table.iloc[firsts].loc[:, MODEL_CODE:].astype(object)
         records = part.where(part.notna(), None).to_dict("records")
-        known = [row if _is_complete(row) else None for row in records]
+        for place, row in enumerate(records):
+            if all(isinstance(row.get(name), kind) for name, kind in _OF_EVERY_RUN.items()):
+                known[place] = row
     options = []
     for name, columns, row in zip(names, known, firsts, strict=True):
         try:
@@ -119,11 +121,6 @@ def parsed_names(
             told = f"{path}: row {row + 1}: {error}"
             raise UsageError(f"{told}; leave out runs of other scripts") from None
     return codes, pd.DataFrame(options)
-
-
-def _is_complete(options: Mapping[Any, object]) -> bool:
-    """Return whether cells hold what the options of an arithmetic run are made of."""
-    return all(isinstance(options.get(name), kind) for name, kind in _OF_EVERY_RUN.items())
 
 
 def groups(table: pd.DataFrame, by: Iterable[str]) -> Iterator[tuple[tuple[Any, ...], Any]]:

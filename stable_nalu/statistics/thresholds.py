@@ -42,6 +42,7 @@ _COMBINE: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 }
 SIMULATED = ("div", "root")
 """Operations without a closed form."""
+_AT_ONCE = 20_000
 
 
 @dataclass(frozen=True)
@@ -154,7 +155,6 @@ def simulate(
     samples: int = 1_000_000,
     seed: int = 0,
     published: bool = True,
-    chunk: int = 20_000,
 ) -> Simulation:
     """Return the threshold of any operation by `samples` draws of a generator of its own.
 
@@ -166,8 +166,8 @@ def simulate(
     rng = np.random.default_rng(seed)
     combine = _COMBINE[task.operation]
     total, squares = 0.0, 0.0
-    for start in range(0, samples, chunk):
-        shape = (min(chunk, samples - start), task.input_size)
+    for start in range(0, samples, _AT_ONCE):
+        shape = (min(_AT_ONCE, samples - start), task.input_size)
         x = rng.uniform(task.extrapolation_range.a, task.extrapolation_range.b, shape)
         if task.extrapolation_range.mirror:
             x *= rng.choice([-1.0, 1.0], shape)
@@ -298,10 +298,11 @@ def _flat(cases: Iterable[tuple[str, ExtrapolationRange]], _: ThresholdSettings)
         yield row, 0.0
 
 
-def _single_layer() -> Iterator[tuple[str, ExtrapolationRange]]:
-    for operation in ("add", "div", "mul", "sub"):
-        extra = EXTRA_DIVISION_RANGES if operation == "div" else ()
-        yield from ((operation, tested_on) for tested_on in EXTRAPOLATION_RANGES + extra)
+_SINGLE_MODULES = [
+    (operation, tested_on)
+    for operation in ("add", "div", "mul", "sub")
+    for tested_on in EXTRAPOLATION_RANGES + (EXTRA_DIVISION_RANGES if operation == "div" else ())
+]
 
 
 def _division_by_zero(_: ThresholdSettings) -> SetupRows:
@@ -390,7 +391,7 @@ def _sequential(_: ThresholdSettings) -> SetupRows:
 
 TABLES: dict[str, tuple[Callable[[ThresholdSettings], SetupRows], str]] = {
     "single-layer": (
-        partial(_flat, list(_single_layer())),
+        partial(_flat, _SINGLE_MODULES),
         "single modules: every operation, nine ranges",
     ),
     "division-by-zero": (_division_by_zero, "single modules: division by small numbers"),

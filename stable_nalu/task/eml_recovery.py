@@ -180,16 +180,12 @@ def _check_target(c: Config) -> None:
         raise OptionError("--target", f"no chain of depth {c.depth} is known", "take drawn")
 
 
-def _trees() -> tuple[str, ...]:
-    return ("EML",)
-
-
 SCRIPT = task_script(
     "eml_recovery",
     summary="Train an EML tree on what another one of its depth computes, and see if it is found.",
     example="--depth 3 --pytorch-precision 64 --seed 0-63",
     task=(
-        LAYER_TYPE.but(default="EML", help="The tree.", choices=_trees),
+        LAYER_TYPE.but(default="EML", help="The tree.", choices=lambda: ("EML",)),
         Flag("--depth", integer(1, 8), 2, "Depth of the target and of the tree that learns it."),
         choice(
             "--target",

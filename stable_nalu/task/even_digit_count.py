@@ -138,10 +138,6 @@ def _heads() -> tuple[str, ...]:
     return (*_HEADS, *(name for name in buildable_layers() if name.lower() not in _HEADS))
 
 
-def _read_head(word: str) -> str:
-    return word.upper() if word in ("nac", "nalu") else word
-
-
 def _check_head_bias(c: Config) -> None:
     """Require that the bias is either there or not."""
     if c.head_bias and c.no_head_bias:
@@ -172,7 +168,7 @@ SCRIPT = task_script(
     task=(
         Flag(
             "--layer-type",
-            each_word("NAME", _read_head),
+            each_word("NAME", lambda word: word.upper() if word in ("nac", "nalu") else word),
             "linear",
             "Last layer: dense, with weights as they are (linear) or squashed by a sigmoid or a "
             "tanh, or a unit, by its key or name.",

@@ -238,10 +238,6 @@ def rules_of(
     )
 
 
-def _units_of_registers() -> Mapping[str, Any]:
-    return dict.fromkeys(cell_names())
-
-
 _BASELINE = "LSTM"
 
 
@@ -284,7 +280,7 @@ SCRIPT = task_script(
         LAYER_TYPE.but(
             default="NAC",
             help="Unit of the register beside the LSTM, by its key or name; LSTM: no register.",
-            choices=and_layers(_units_of_registers),
+            choices=and_layers(cell_names),
         ),
         choice(
             "--nac-wiring",

@@ -181,10 +181,10 @@ NALU_VARIANTS: Mapping[str, Mapping[str, Any]] = {
 """NALUs that the mystery problem compares -> the options of the layer that they are short for."""
 
 
-def _vanilla() -> Mapping[str, Any]:
+def _vanilla() -> tuple[str]:
     from stable_nalu.network.dense import VANILLA
 
-    return {VANILLA: None}
+    return (VANILLA,)
 
 
 def _operations() -> Kind:

@@ -155,16 +155,13 @@ def load_torch(path: Path, flag: str = "--load-checkpoint") -> dict:
             return torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:
         # The texts of torch are long, and about its own history.
-        reason = error.strerror if isinstance(error, OSError) and not _is_broken(path) else None
+        # Where the bytes can be read, it is what they say that is wrong.
+        readable = path.is_file() and os.access(path, os.R_OK)
+        reason = error.strerror if isinstance(error, OSError) and not readable else None
         raise UsageError(
             f"argument {flag}: cannot read the checkpoint {path}: "
             f"{reason or 'damaged, or not made of tensors and plain values alone'}"
         ) from None
-
-
-def _is_broken(path: Path) -> bool:
-    """Return whether the bytes can be read, so that it is what they say that is wrong."""
-    return path.is_file() and os.access(path, os.R_OK)
 
 
 _DAMAGED = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)

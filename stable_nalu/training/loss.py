@@ -57,8 +57,8 @@ class Penalties:
         self._weights: list[tuple[str, Weight]] = []
         self._stale = True
 
-    def _column(self, name: str, default: float = 0.0) -> np.ndarray:
-        return np.array([float(getattr(c, name, default)) for c in self._configs])
+    def _column(self, name: str) -> np.ndarray:
+        return np.array([float(getattr(c, name, 0.0)) for c in self._configs])
 
     def _build_betas(self, only_grows: bool) -> list[BetaGrowth]:
         npu = self._column("regualizer_npu_w") + self._column("regualizer_gate")
