@@ -122,14 +122,17 @@ class RowsTask(EngineTask):
 
         if self.engine is None:
             return self.measured(model, 0)
-        # Torch rounds by shapes: each run is measured alone.
+        # Torch rounds by shapes: each run is measured alone, and draws what it draws alone.
         self.engine.store_model()
         every: dict[str, list[Any]] = {}
-        for run in range(len(self.configs)):
-            self._alone.load_state_dict(run_state(model.state_dict(), run))
-            with self._alone.no_random():
-                for tag, value in self.measured(self._alone, run).items():
-                    every.setdefault(tag, []).append(value)
+        with torch.random.fork_rng(devices=[]):
+            for run, generator in enumerate(model.random.generators):
+                self._alone.load_state_dict(run_state(model.state_dict(), run))
+                torch.set_rng_state(generator.get_state())
+                with self._alone.no_random():
+                    for tag, value in self.measured(self._alone, run).items():
+                        every.setdefault(tag, []).append(value)
+                generator.set_state(torch.get_rng_state())
         return {
             tag: torch.stack(values) if isinstance(values[0], torch.Tensor) else values
             for tag, values in every.items()

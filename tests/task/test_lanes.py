@@ -7,6 +7,7 @@ from tests.experiments.scripts import read, run, run_names
 RUNS = (
     "eml_recovery --depth 2 --target chain --layer-option tree=bottom init=random_hot",
     "comparison --relation ne",
+    "comparison --layer-type HardSoftmaxNAC --hidden-size 3",
     "identity_autoencoder --layer-type Tanh",
     "identity_autoencoder --layer-type Tanh --train-sampling uniform --batch-size 16",
     "identity_autoencoder --layer-type NAU --hidden-size 50",
