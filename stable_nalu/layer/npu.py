@@ -210,6 +210,8 @@ class ProductUnitLayer(WeightLayer):
 
     def __init__(self, in_features: int, out_features: int, *, start: float = 0.5, **options: Any):
         super().__init__(in_features, out_features, **options)
+        if not start >= 0:
+            raise ValueError("start has to be at least 0")
         self.start = start
         self.W = torch.nn.Parameter(torch.empty(out_features, in_features))
 

@@ -314,8 +314,11 @@ def with_engine(task: type[Task], run: PlannedRun) -> PlannedRun:
         return replace(run, engine=f"{TORCH}: {ENGINE}=torch")
     if device_of(config).type != "cpu":
         return replace(run, engine=f"{TORCH}: a GPU")
-    with errors_in_one_line(), default_dtype(precision(config)):
-        reason = _reason_for_torch(task, run)
+    try:
+        with errors_in_one_line(), default_dtype(precision(config)):
+            reason = _reason_for_torch(task, run)
+    except ValueError as error:  # of a unit that refuses an option
+        raise UsageError(str(error)) from None
     return replace(run, engine=LANES if reason is None else f"{TORCH}: {reason}")
 
 
