@@ -130,15 +130,14 @@ class Lanes:
             tiles.append(Tile(Generators(), ctypes.pointer(samples), ctypes.pointer(member), 1, 1))
         self.workspace.iterate(tiles, iterations, whole=self.whole)
 
-    def observe(self, x: np.ndarray | None) -> None:
+    def observe(self, x: np.ndarray | None, schedule: Schedule) -> None:
         """Let modules tell of x `(runs, batch, in)`, or of ones, and leave all as it is."""
         state, shape = self.s.copy(), (self.runs, self.workspace.batch, self.workspace.inputs)
         x = np.ones(shape) if x is None else x
         draws = self.program.draws
         means = [np.full(int(np.prod(d.shape)), sum(d.bounds) / 2) for d in draws]
         noise = np.concatenate(means)[None, None].repeat(self.runs, 1) if draws else None
-        ones = {n: np.ones((1, 1)) for n, p in self.program.places.items() if p.memory == "w"}
-        members = self.members(ones, noise, 1, "log")
+        members = self.members(schedule, noise, 1, "log")
         self.iterate(members, x[None], np.zeros((1, *x.shape[:2], 1)), 1)
         self.s[...] = state
 
@@ -166,6 +165,7 @@ class Lanes:
         x_of: np.ndarray,
         t_of: np.ndarray,
         noise: np.ndarray | None,
+        schedule: Schedule,
         *,
         roots: bool,
     ) -> np.ndarray:
@@ -181,7 +181,7 @@ class Lanes:
         portion = rows if self.program.sources["eval"].passes > 1 else 128
         lanes = [(portion * size, self.lanes) for size in (inputs, outputs, width)]
         x_lanes, t_lanes, squares = (aligned(shape, self.dtype) for shape in lanes)
-        w = aligned((max(1, self.program.memory.sizes.get("w", 0)), self.lanes), self.dtype)
+        w, *_ = self._scheduled(schedule, 1)
         means = np.zeros((self.count, 2, self.lanes))
         sets = [np.ascontiguousarray(of[self.layout.members], np.int64) for of in (x_of, t_of)]
         held = [np.ascontiguousarray(x), np.ascontiguousarray(t), *sets]

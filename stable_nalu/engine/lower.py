@@ -60,7 +60,11 @@ class Lowering(TorchDispatchMode):
         if made and read:
             if made[0] is args[0] and self._is_shared(made[0]):
                 raise NotLoweredError("numbers that change in place and are part of others")
-            values = self._rules(_name(func), *valued)
+            name, kind = _name(func), made[0].dtype
+            is_rounded = kind not in EXACT and not name.startswith("argmax")
+            if is_rounded and any(tensor.is_floating_point() for tensor in read):
+                raise NotLoweredError(f"numbers that are rounded to {_name(kind)}")
+            values = self._rules(name, *valued)
             for tensor, value in zip(
                 made, values if isinstance(values, list) else [values], strict=True
             ):
@@ -101,7 +105,11 @@ def _place_of_user() -> str:
 
 
 def _name(operation: Any) -> str:
-    return str(operation).removeprefix("aten.")
+    return str(operation).removeprefix("aten.").removeprefix("torch.")
+
+
+EXACT = (torch.float32, torch.float64, torch.bool)
+"""Types of tensors whose numbers are those of the engine."""
 
 
 class OperationRules(ShapeRules):

@@ -49,11 +49,15 @@ LIMITS = ("clip_norm", "clip_value")
 
 @dataclass(frozen=True)
 class Told:
-    """What a logged iteration tells under a tag: kind of value, and where it lies in `o`."""
+    """What a logged iteration tells under a tag: kind of value, and where it lies in `o`.
+
+    of_modules: whether modules tell it of their inputs; else it is a penalty.
+    """
 
     kind: str
     tag: str
     name: str
+    of_modules: bool
 
 
 @dataclass
@@ -119,6 +123,8 @@ class _Iteration:
     gradients_of: Sequence[str] = ()
     buffers: Sequence[str] = ()
     tags: Sequence[tuple[str, str]] = ()
+    of_modules: int = 0
+    """How many of the tags are of modules; those of penalties follow."""
 
 
 class _Builder:
@@ -259,7 +265,7 @@ class _Builder:
             logged += self._outputs(f"gradient:{name}", gradient)
         observed = rest[len(recorded.buffers) :]
         for k, ((kind, tag), value) in enumerate(zip(recorded.tags, observed, strict=True)):
-            self.told.append(Told(kind, tag, f"told:{k}"))
+            self.told.append(Told(kind, tag, f"told:{k}", k < recorded.of_modules))
             logged += self._outputs(f"told:{k}", value)
         return stores, logged
 
@@ -275,7 +281,9 @@ class _Builder:
                 start_trace(self.model)
                 weighted = list(zip(self.keys, weights, strict=True))
                 criterion, penalty, total = step.loss(x[0], t[0], self.criterion, weighted)
-                told = self._observed(total)
+                told = observe_modules(self.model, verbose=self.verbose)
+                result.of_modules = len(told)
+                told += self._observed_penalties(total)
                 stop_trace(self.model)
                 found = step.gradients(total, [own[name] for name in names])
             held = dict(self.model.named_buffers())
@@ -307,13 +315,12 @@ class _Builder:
         for name, bound in zip(names, bounds, strict=True):
             setattr(self.step, f"_{name}", bound)
 
-    def _observed(self, total: torch.Tensor) -> list[TaggedValue]:
-        told = observe_modules(self.model, verbose=self.verbose)
-        if self.verbose and self.step.penalties.uses_l1:
-            told.append(scalar(L1_LOSS, self.step.penalties.l1()))
-        if self.verbose:
-            told += observe_regualizers(self.model, torch.zeros_like(total.detach()))
-        return told
+    def _observed_penalties(self, total: torch.Tensor) -> list[TaggedValue]:
+        if not self.verbose:
+            return []
+        penalties = self.step.penalties
+        told = [scalar(L1_LOSS, penalties.l1())] if penalties.uses_l1 else []
+        return told + observe_regualizers(self.model, torch.zeros_like(total.detach()))
 
     def _noise(self, number: int, draw: Draw) -> Value:
         batch = 0 if self._is_of_samples(draw) else None
@@ -331,7 +338,10 @@ class _Builder:
         spread = self.tensors.each(lambda target, node: node, place, value)
         targets = self.tensors.each(lambda target, node: target, place, value)
         pairs = zip(targets.nodes.flat, spread.nodes.flat, strict=True)
-        return [Store(name, target.index, node) for target, node in pairs]
+        stores = [Store(name, target.index, node) for target, node in pairs]
+        if any(store.node.axes - store.axes for store in stores):
+            raise NotLoweredError("a batch of one sample")
+        return stores
 
     def _batch_of(self, value: Value) -> int | None:
         return value.axes.index(BATCH) if BATCH in value.axes else None

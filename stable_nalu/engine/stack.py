@@ -18,7 +18,7 @@ from stable_nalu.training.loss import Penalties
 from stable_nalu.training.recorder import StepResult, TaggedValue
 from stable_nalu.training.step import Adam, TrainingStep
 
-from .lanes import Lanes
+from .lanes import Lanes, Schedule
 from .lower import Draw
 from .program import Program, program
 from .tiles import Layout, Member, Tiles, arranged, drawn_by_cpp, runtime
@@ -42,6 +42,8 @@ NUMBERS = {
     *("max_iterations", "name_prefix", "id"),
 }
 """Flags that change numbers in memory, or nothing that is computed."""
+RECORDED_ONCE = ("stable_nalu", "torch")
+"""Packages of modules that are not recorded again, with other numbers, to see if these matter."""
 WEIGHTS = {"regualizer", "regualizer_oob"}
 """Flags of which the program only depends on whether they are zero."""
 
@@ -87,13 +89,23 @@ def _made(config: Config, build: BuildOne, shape: Shape, dtype: torch.dtype) -> 
     step = TrainingStep([config], model, stacked=False, penalties=penalties)
     example = torch.linspace(1, 2, shape.batch * (shape.inputs + shape.outputs), dtype=dtype)
     x, t = example.split([shape.batch * shape.inputs, shape.batch * shape.outputs])
-    batch = x.reshape(shape.batch, -1), t.reshape(shape.batch, -1)
-    return {
-        criterion: program(
-            step, criterion, *batch, verbose=shape.verbose, eval_mode=shape.eval_mode
-        )
-        for criterion in step.criteria()
-    }
+    x, t = x.reshape(shape.batch, -1), t.reshape(shape.batch, -1)
+
+    def recorded(x: torch.Tensor, t: torch.Tensor) -> CriterionPrograms:
+        how = {"verbose": shape.verbose, "eval_mode": shape.eval_mode}
+        return {criterion: program(step, criterion, x, t, **how) for criterion in step.criteria()}
+
+    found = recorded(x, t)
+    if any(type(m).__module__.split(".")[0] not in RECORDED_ONCE for m in model.modules()):
+        for value in model.state_dict().values():
+            if value.is_floating_point():
+                value.neg_()
+        again = recorded(-x, -t)
+        if any(again[criterion].text != one.text for criterion, one in found.items()):
+            raise NotLoweredError(
+                "a layer that computes outside of torch, or keeps what it computed"
+            )
+    return found
 
 
 @dataclass
@@ -354,8 +366,11 @@ class EngineStack:
         """Return what modules tell of x `(runs, batch, in)`; nothing is trained by it."""
         for part in self.parts:
             lanes = part.lanes or self._load(part, next(iter(part.programs)))
-            lanes.observe(None if x is None else x[part.runs])
-        return self._result("log")[1]
+            lanes.observe(None if x is None else x[part.runs], self._as_it_stands(lanes))
+        told = self.parts[0].program.told
+        return [
+            item for item, of in zip(self._result("log")[1], told, strict=True) if of.of_modules
+        ]
 
     def errors(self, x, t, x_of, t_of, *, roots: bool) -> torch.Tensor:
         """Return the errors `(1 or 2, runs)` of each run on its rows; see `Lanes.evaluate`."""
@@ -366,8 +381,16 @@ class EngineStack:
             own = x_of[part.runs], t_of[part.runs]
             draws = lanes.program.draws if lanes.program.draws_in_evaluation else ()
             noise = self._noise(part, draws, 1)
-            found[:, part.runs] = lanes.evaluate(x, t, *own, noise, roots=roots)
+            schedule = self._as_it_stands(lanes)
+            found[:, part.runs] = lanes.evaluate(x, t, *own, noise, schedule, roots=roots)
         return torch.from_numpy(found).to(self.dtype)
+
+    def _as_it_stands(self, lanes: Lanes) -> Schedule:
+        """Return scheduled numbers where nothing is trained: clocks as they are set, others 1."""
+        state = self._state()
+        names = [name for name, place in lanes.program.places.items() if place.memory == "w"]
+        clocks = {name: state[name[3:]].flatten()[:1] for name in names if name.startswith("at:")}
+        return {name: np.array([[float(clocks.get(name, 1.0))]]) for name in names}
 
 
 class Company:

@@ -57,8 +57,9 @@ class EvaluationSet:
         return engine.errors(*arrays, self._x_of_run, self._t_of_run, roots=roots)
 
     def inputs(self, rows: int) -> torch.Tensor:
-        """Return the first inputs of every run: `(runs, rows, in)`."""
-        return self._x[:, :rows][self._x_of_run]
+        """Return the first inputs of every run, again where there are fewer: `(runs, rows, in)`."""
+        places = torch.arange(rows) % self._x.shape[1]
+        return self._x[:, places][self._x_of_run]
 
     def rows_of_runs(self) -> RunSamples:
         """Return inputs `(rows, in)` and targets `(rows, 1)` of every run."""

@@ -74,7 +74,7 @@ class Notes:
 
     def text(self, *_, **__) -> None: ...
 
-    commit = flush_now_and_then = line = advance = log_point = text
+    commit = flush_now_and_then = line = advance = log_point = begin_end = text
 
 
 def training(script: str, configs: Sequence[Config], *, engine: bool = True) -> Training:

@@ -348,6 +348,8 @@ REFUSED = {
         lambda x: x if x.sum() > 0 else -x,
         r"numbers of a tensor \(test_lower.py, line \d+: .*sum",
     ),
+    "whole numbers": (lambda x: x.long() + x, "rounded to int64"),
+    "half precision": (lambda x: x.half() + x, "rounded to float16"),
     "a write into a part": (_written_in_part, "part of others"),
     "a write under a view": (_written_under_a_view, "part of others"),
 }

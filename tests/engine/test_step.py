@@ -167,6 +167,34 @@ def test_noise_in_evaluation(key):
     assert found[0] == pytest.approx(found[1], rel=1e-6)
 
 
+ENDS = {
+    "a clock": (
+        *("single_layer", "--layer-type", "EML", "--operation", "mul"),
+        *("--layer-option", "tree=bottom", "iterations=2"),
+    ),
+    "penalties": ("single_layer", "--layer-type", "MCFC", "--regualizer-l1", "--verbose"),
+    "few rows": ("single_layer", *MNAC, "--batch-size", "70", "--verbose"),
+}
+
+
+@pytest.mark.parametrize("case", ENDS)
+def test_the_end_is_told_as_by_torch(case):
+    """Of a batch that has more samples than there are rows, rows are told again."""
+    script, *words = ENDS[case]
+    configs = planned(script, *words, iterations=4, log_interval=3)
+    found = []
+    for engine in (True, False):
+        made = training(script, configs, engine=engine)
+        for _ in made.train():
+            pass
+        made.recorder.written.clear()
+        made.finish()
+        told = {tag: value for tag, value in made.recorder.written}
+        found.append({tag: sum(numbers(value).reshape(-1).tolist()) for tag, value in told.items()})
+    assert "metric/test/extrapolation" in found[0]
+    assert found[0] == pytest.approx(found[1], rel=1e-4)
+
+
 def test_what_is_told_is_told_of_the_numbers_before_the_update():
     """Copies of numbers are made before these are overwritten."""
     made = training("single_layer", planned("single_layer", *words_of("single_layer", "LinearNAC")))
