@@ -177,8 +177,6 @@ def kan(
     library: list[str],
 ) -> Reply:  # fmt: skip
     """Fit splines; where time is left for it, each of them becomes a function of a library."""
-    import torch
-
     os.environ["TQDM_DISABLE"] = "1"
     from kan import KAN  # pyright: ignore[reportMissingImports]
 
@@ -188,13 +186,6 @@ def kan(
         for part in (rows.x, rows.y, rows.valid_x, rows.valid_y)
     )
     data = {"train_input": x, "train_label": y, "test_input": valid_x, "test_label": valid_y}
-
-    def answers(model: Any) -> Any:
-        def predict(x: np.ndarray) -> np.ndarray:
-            with torch.no_grad():
-                return model(torch.as_tensor(x))[:, 0].numpy()
-
-        return predict
 
     formulas = _SECONDS_OF_A_FIT * hidden * (x.shape[1] + 1) * len(library)
     named = clock.seconds > 2 * formulas
@@ -206,7 +197,7 @@ def kan(
         best, since, state = NOTHING, 0, {}
         while since < 10 and not (named and clock.left < formulas) and clock.goes_on():
             model.fit(data, opt="LBFGS", steps=5, lamb=lamb, update_grid=clock.steps <= 2)
-            reply = Reply.of(rows, answers(model))
+            reply = Reply.of(rows, _answers(model))
             since += 1
             if reply.error < best.error:
                 state = {name: value.clone() for name, value in model.state_dict().items()}
@@ -225,7 +216,7 @@ def kan(
         def formula(symbols: list[sympy.Symbol]) -> sympy.Expr:
             return expression.subs({f"x_{k}": one for k, one in enumerate(symbols, start=1)})
 
-        return min(best, Reply.of(rows, answers(pruned), formula), key=lambda one: one.error)
+        return min(best, Reply.of(rows, _answers(pruned), formula), key=lambda one: one.error)
 
 
 BATCH = 128

@@ -73,7 +73,7 @@ def failure(
     """
     state = network.state_dict().values()
     t, y = inside.right, inside.answers
-    if not (len(errors) and np.isfinite(errors[-1]) and all(_finite(v) for v in state)):
+    if not (len(errors) and np.isfinite(errors[-1]) and all(v.isfinite().all() for v in state)):
         return NAN if len(errors) else UNCLASSIFIED
     spread = _spread(y) / _spread(t)
     if errors[-1] > 10 * errors[0] or spread > 100:
@@ -89,10 +89,6 @@ def failure(
     if change > FARTHEST:
         return DENSE
     return UNCLASSIFIED if found is None or math.isnan(change) else CORNER
-
-
-def _finite(values: torch.Tensor) -> bool:
-    return bool(torch.isfinite(values).all())
 
 
 def _spread(values: torch.Tensor) -> float:

@@ -37,7 +37,7 @@ from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.paper.experiment import Drawing, Series, Sketch, sketch
 from stable_nalu.result.export import RunTable, write_tables
 from stable_nalu.result.run_parser import PairParser
-from stable_nalu.statistics.table import write_plain_frame
+from stable_nalu.statistics.table import in_columns, write_plain_frame
 from stable_nalu.task.mystery_arithmetic import MysteryProblem, MysteryTask
 from stable_nalu.task.pairs import PairTask, class_counts
 from stable_nalu.training.loop import Training
@@ -202,7 +202,7 @@ def _weights(model: ExtendedTorchModule, shape: torch.Size) -> dict[str, torch.T
 def lines(problem: MysteryProblem, errors: torch.Tensor, learned: Matrices) -> list[str]:
     """Return a table for readers: of every output what it is, and its two largest numbers."""
     found = 0
-    rows = [["output", "test mse", *learned]]
+    rows: list[list[str]] = []
     for k, output in enumerate(problem.outputs):
         largest = {
             name: values[k].abs().topk(2).indices.tolist() for name, values in learned.items()
@@ -213,10 +213,8 @@ def lines(problem: MysteryProblem, errors: torch.Tensor, learned: Matrices) -> l
             for name, places in largest.items()
         )
         rows.append([f"y{k} = {output.formula}", f"{errors[k]:.3g}", *told])
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     told = f"{found} of {len(problem.outputs)} outputs are most influenced by their own two inputs"
-    padded = ("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
-    return [*padded, told]
+    return [*in_columns(["output", "test mse", *learned], rows), told]
 
 
 def _table(problem: MysteryProblem, learned: Matrices) -> pd.DataFrame:

@@ -55,11 +55,6 @@ def lookup(
 class GeneralizedLayer(ExtendedTorchModule):
     """The registered layer `unit_name`, given those options that it reads."""
 
-    @staticmethod
-    def unit_names() -> list[str]:
-        """Return all layer keys."""
-        return [key for key, entry in entries().items() if entry.of_layer]
-
     def __init__(
         self,
         in_features: int,
@@ -82,11 +77,6 @@ class GeneralizedLayer(ExtendedTorchModule):
 
 class GeneralizedCell(ExtendedTorchModule):
     """The registered recurrent cell `unit_name`, given those options that it reads."""
-
-    @staticmethod
-    def unit_names() -> list[str]:
-        """Return all cell keys."""
-        return [key for key, entry in entries().items() if entry.of_cell]
 
     def __init__(
         self,
@@ -289,14 +279,12 @@ def _unstacked_state(layers: Sequence[torch.nn.Module]) -> str | None:
     parts = [dict(layer.named_modules()) for layer in layers]
     for path, module in parts[0].items():
         for name, value in vars(module).items():
+            if not isinstance(value, torch.Tensor):
+                continue
             others = [vars(part[path]).get(name) for part in parts]
-            if isinstance(value, torch.Tensor) and not all(_equal(value, one) for one in others):
+            if not all(isinstance(o, torch.Tensor) and torch.equal(value, o) for o in others):
                 return f"{name} is drawn, and no buffer; register_buffer makes it one"
     return None
-
-
-def _equal(one: torch.Tensor, other: object) -> bool:
-    return isinstance(other, torch.Tensor) and torch.equal(one, other)
 
 
 def _stumble(error: BaseException) -> str:

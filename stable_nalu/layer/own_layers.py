@@ -59,7 +59,14 @@ class PlainLayer(Layer):
         self.module.load_state_dict(self._build().state_dict())
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.module(x) if x.ndim < 3 else over_runs(self.module, x)
+        if x.ndim < 3:
+            return self.module(x)
+
+        def one_run(parameters, buffers, x):
+            return functional_call(self.module, (parameters, buffers), (x,))
+
+        state = dict(self.module.named_parameters()), dict(self.module.named_buffers())
+        return vmap(one_run)(*state, x)
 
     def observations(self) -> list[Observation]:
         """Return the sparsity error that the module tells, or else what its weight matrix shows."""
@@ -93,15 +100,6 @@ class _SparsityError(torch.nn.Module):
 
     def forward(self) -> Any:
         return self.module.sparsity_error()  # pyright: ignore[reportCallIssue]
-
-
-def over_runs(module: torch.nn.Module, x: torch.Tensor) -> torch.Tensor:
-    """Map x `(runs, batch, in)` by a module whose parameters and buffers lead with runs."""
-
-    def one_run(parameters, buffers, x):
-        return functional_call(module, (parameters, buffers), (x,))
-
-    return vmap(one_run)(dict(module.named_parameters()), dict(module.named_buffers()), x)
 
 
 def plain_layer(module: type[torch.nn.Module]) -> type[PlainLayer]:
@@ -174,7 +172,6 @@ def register(
     problem = _misfit(key, layer, origin)
     if problem:
         raise ValueError(problem)
-    registry.drop(key)
     built = layer if issubclass(layer, Layer) else plain_layer(layer)
     entry = registry.LayerEntry(
         key,
@@ -186,7 +183,7 @@ def register(
         tier="own",
         origin=origin,
     )
-    registry.add_entry(entry)
+    registry.put(entry)
     return layer
 
 

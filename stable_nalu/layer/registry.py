@@ -273,10 +273,9 @@ _OF_PACKAGE = (
 _entries = {entry.key: entry for entry in _OF_PACKAGE}
 
 
-def add_entry(entry: LayerEntry) -> None:
-    """Add an entry to the table; refuse a second one under the same key."""
-    if entry.key in _entries:
-        raise ValueError(f"layer key {entry.key!r} is registered twice")
+def put(entry: LayerEntry) -> None:
+    """Make an entry the last one of the table, in place of one of the same key."""
+    drop(entry.key)
     _entries[entry.key] = entry
 
 

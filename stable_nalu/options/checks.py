@@ -9,7 +9,7 @@ from stable_nalu.errors import OptionError
 from stable_nalu.layer import entries
 
 from .flag import Config
-from .kinds import as_clause, cell_names
+from .kinds import cell_names
 from .layer_options import units_of
 
 Check = Callable[[Config], None]
@@ -31,30 +31,6 @@ def require_no_zero(sample_range: list[Any], summands: int, flag: str) -> None:
             f"division on {sample_range} divides by zero, no score has a finite base there",
             "choose a range without zero, or leave out --random-models and other scores",
         )
-
-
-def check_sequences(c: Config) -> None:
-    """Require slices that fit into the vector, and divisors that keep away from zero in scores."""
-    from stable_nalu.dataset.simple_function import SimpleFunctionRecurrentDataset
-
-    if c.subset_ratio is None and c.is_typed("overlap_ratio"):
-        raise OptionError("--overlap-ratio", "has no slice to be part of", "add --subset-ratio")
-    try:
-        dataset = SimpleFunctionRecurrentDataset(
-            c.operation,
-            c.input_size,
-            subset_ratio=c.subset_ratio,
-            overlap_ratio=c.overlap_ratio,
-            simple=c.simple,
-            seed=c.seed,
-        )
-    except ValueError as error:
-        flag = "--input-size" if c.subset_ratio is None else "--subset-ratio"
-        remedy = "change --input-size, --subset-ratio or --overlap-ratio"
-        raise OptionError(flag, as_clause(error), remedy) from None
-    if c.operation == "div" and c.random_models:
-        start, end = dataset.subset_ranges[1]
-        require_no_zero(c.input_range, (end - start) * c.interpolation_length, "--input-range")
 
 
 def check_schedule(c: Config) -> None:

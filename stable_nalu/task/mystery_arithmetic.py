@@ -13,7 +13,7 @@ from stable_nalu.errors import OptionError
 from stable_nalu.options import Config, Flag, switch
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.flags import LAYER_TYPE
-from stable_nalu.options.kinds import Kind, and_layers, choice, each_word, integer, interval
+from stable_nalu.options.kinds import and_layers, choice, each_word, integer, interval
 from stable_nalu.script import unknown_choice
 from stable_nalu.tags import LOSS_EPOCH, MSE_TEST, MSE_TRAIN, PROBLEM
 from stable_nalu.training.task import EPOCHS, Batch, Task
@@ -187,19 +187,15 @@ def _vanilla() -> tuple[str]:
     return (VANILLA,)
 
 
-def _operations() -> Kind:
-    """Return the kind of different operations, `add,sub,mul`, in the order of their table."""
-
-    def read(word: str) -> str:
-        names = word.split(",")
-        for place, name in enumerate(names):
-            if name not in OPERATIONS:
-                raise ValueError(unknown_choice(name, tuple(OPERATIONS)))
-            if name in names[:place]:
-                raise ValueError(f"{name} is given twice; give every operation once")
-        return ",".join(name for name in OPERATIONS if name in names)
-
-    return each_word("OPERATION[,...]", read)
+def _operations(word: str) -> str:
+    """Read different operations, `add,sub,mul`, in the order of their table."""
+    names = word.split(",")
+    for place, name in enumerate(names):
+        if name not in OPERATIONS:
+            raise ValueError(unknown_choice(name, tuple(OPERATIONS)))
+        if name in names[:place]:
+            raise ValueError(f"{name} is given twice; give every operation once")
+    return ",".join(name for name in OPERATIONS if name in names)
 
 
 def _check_operands(c: Config) -> None:
@@ -245,7 +241,7 @@ SCRIPT = task_script(
         Flag("--output-size", integer(1), 10, "Number of outputs."),
         Flag(
             "--operations",
-            _operations(),
+            each_word("OPERATION[,...]", _operations),
             "add,sub,mul",
             "Operations that the outputs are drawn from; div, whose results have no bound where a "
             "range contains zero, has to be named.",

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from stable_nalu.errors import OptionError
 from stable_nalu.options import Config, Flag, FlagGroup, ScriptSpec, checks
 from stable_nalu.options import flags as common
 from stable_nalu.options import name_fields as nf
-from stable_nalu.options.kinds import cell_names, data_range, integer
+from stable_nalu.options.kinds import as_clause, cell_names, data_range, integer
 from stable_nalu.tags import (
     LOSS_VALID_EXTRAPOLATION,
     LOSS_VALID_INTERPOLATION,
@@ -51,6 +52,22 @@ def build_dataset(config: Config) -> SimpleFunctionRecurrentDataset:
         simple=config.simple,
         seed=config.seed,
     )
+
+
+def check_sequences(c: Config) -> None:
+    """Require slices that fit into the vector, and divisors that keep away from zero in scores."""
+    if c.subset_ratio is None and c.is_typed("overlap_ratio"):
+        raise OptionError("--overlap-ratio", "has no slice to be part of", "add --subset-ratio")
+    try:
+        dataset = build_dataset(c)
+    except ValueError as error:
+        flag = "--input-size" if c.subset_ratio is None else "--subset-ratio"
+        remedy = "change --input-size, --subset-ratio or --overlap-ratio"
+        raise OptionError(flag, as_clause(error), remedy) from None
+    if c.operation == "div" and c.random_models:
+        start, end = dataset.subset_ranges[1]
+        summands = (end - start) * c.interpolation_length
+        checks.require_no_zero(c.input_range, summands, "--input-range")
 
 
 class SumsTask(RecurrentTask):
@@ -218,7 +235,7 @@ SCRIPT = ScriptSpec(
     checks=(
         checks.check_nalu,
         checks.check_optimizer,
-        checks.check_sequences,
+        check_sequences,
         checks.check_device,
         checks.check_files,
     ),

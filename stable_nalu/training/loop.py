@@ -285,7 +285,7 @@ class Training:
             if task.rate is not None:
                 self.step.optimizer.learning_rate = task.rate
             if observed is None:
-                result = self.step.run_prepared(schedule, x, t)
+                result = self.step.run(x, t, schedule)
             else:
                 result = self.step.run_logged(x, t, schedule, self.recorder, observed, told)
         self.last_total = result.total.detach()

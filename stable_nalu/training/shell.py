@@ -155,27 +155,25 @@ def _require_folders(
         roots += [save_root() / BEST_MODELS, save_root() / BEST_PARAMETERS]
     probed: set[Path] = set()
     for run in runs:
+        config = run.config
+        replaces = config.remove_existing_data or config.resume or config.load_checkpoint
         state = states[run.name].get(run.start)
         point = state.resume_point if state else None
         RunFolder.check(
             tensorboard_root() / run.name,
             _record(spec, run),
             resume=point,
-            **_rules(spec, run.config),
+            **_rules(spec, config),
         )
         for root in roots:
             file = model_file(root, run.name)
             require_writable(file, probed)
-            if file.exists() and not _may_replace(run.config):
+            if file.exists() and not replaces:
                 *ways, last = _ways_out(spec)
                 raise UsageError(
                     f"{file} already holds a trained model of this run: use {', '.join(ways)}, "
                     f"or {last}"
                 )
-
-
-def _may_replace(config: Config) -> bool:
-    return config.remove_existing_data or config.resume or config.load_checkpoint
 
 
 def _record(spec: ScriptSpec, run: PlannedRun) -> RunRecord:

@@ -308,11 +308,7 @@ class TrainingStep:
         self.optimizer.step(gradients)
         self.finish(criterion)
 
-    def run(self, iteration: int, x: torch.Tensor, t: torch.Tensor) -> StepResult:
-        """Make one whole iteration."""
-        return self.run_prepared(self.prepare(iteration), x, t)
-
-    def run_prepared(self, schedule: tuple, x: torch.Tensor, t: torch.Tensor) -> StepResult:
+    def run(self, x: torch.Tensor, t: torch.Tensor, schedule: tuple) -> StepResult:
         """Make one iteration by what `prepare` gave."""
         criterion, penalty, total = self.loss(x, t, *schedule)
         gradients = self.gradients(total)

@@ -177,5 +177,5 @@ def test_other_samples_are_drawn_by_python(words):
     criterion = made.engine.iterate(0, 1).criterion
     for run, config in enumerate(configs):
         plain = training("single_layer", [config], engine=False)
-        expected = plain.step.run(0, *plain.task.feed.next()).criterion
+        expected = plain.step.run(*plain.task.feed.next(), plain.step.prepare(0)).criterion
         torch.testing.assert_close(criterion[run], expected, rtol=1e-5, atol=0)

@@ -3,10 +3,11 @@
 import pytest
 import torch
 
-from stable_nalu.layer import GeneralizedLayer, entries
+from stable_nalu.layer import entries
+from stable_nalu.options.kinds import buildable_layers
 from tests.experiments.scripts import read, run, run_names, saved
 
-LAYERS = sorted(GeneralizedLayer.unit_names())
+LAYERS = sorted(buildable_layers())
 SECOND_LAYERS_ONLY = sorted(k for k, e in entries().items() if e.layer is None and e.cell is None)
 SHORT = "--max-iterations 3 --log-interval 2"
 METRICS = {"metric/valid/interpolation", "metric/test/extrapolation"}
@@ -132,7 +133,7 @@ def test_options(script, words):
 def test_first_half_of_a_pair_of_names(unit, capsys):
     assert run("simple_function_static", f"--layer-type {unit} {SHORT}") == 2
     assert "--nac-mul mnac" in capsys.readouterr().err
-    if "MNAC".join(unit.rsplit("NAC", 1)) in GeneralizedLayer.unit_names():
+    if "MNAC".join(unit.rsplit("NAC", 1)) in buildable_layers():
         words = f"--layer-type {unit} --nac-mul mnac --first-layer ReRegualizedLinearNAC"
         trained("simple_function_static", words)
 

@@ -20,6 +20,7 @@ from stable_nalu.layer import (
     entries,
 )
 from stable_nalu.layer.basic import ACTIVATIONS
+from stable_nalu.options.kinds import buildable_layers, cell_names
 from tests.layer_checks import LayerChecks
 from tests.layer_values import OUT, dot, drawn_alike, uniform
 
@@ -84,8 +85,8 @@ def test_activations_are_layer_keys_without_cells(activation):
 
 
 def test_rnn_linear_is_a_cell_and_no_layer():
-    assert "RNN-linear" in GeneralizedCell.unit_names()
-    assert "RNN-linear" not in GeneralizedLayer.unit_names()
+    assert "RNN-linear" in cell_names()
+    assert "RNN-linear" not in buildable_layers()
     cell = GeneralizedCell(2, 3, "RNN-linear").cell
     x, h = torch.randn(4, 2), torch.randn(4, 3)
     expected = torch.cat((x, h), -1) @ cell.op.W.T
@@ -193,7 +194,7 @@ def test_options_of_other_layers_are_not_read(key):
 
 @pytest.mark.parametrize("key", CELLS)
 def test_is_a_cell_and_not_a_layer(key):
-    assert key in GeneralizedCell.unit_names()
-    assert key not in GeneralizedLayer.unit_names()
+    assert key in cell_names()
+    assert key not in buildable_layers()
     with pytest.raises(ValueError, match=f"'{key}' is not a layer"):
         GeneralizedLayer(IN, HIDDEN, key)

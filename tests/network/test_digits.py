@@ -4,7 +4,6 @@ import pytest
 import torch
 from torch import nn
 
-from stable_nalu.layer import GeneralizedCell
 from stable_nalu.network import RegressionMnistNetwork, SequentialDigitNetwork
 from stable_nalu.network.dense import Convolution, pooled
 from stable_nalu.network.digits import (
@@ -13,6 +12,7 @@ from stable_nalu.network.digits import (
     DigitReader,
     EvenDigitNetwork,
 )
+from stable_nalu.options.kinds import cell_names
 
 NMU = "ReRegualizedLinearNAC"
 
@@ -125,7 +125,7 @@ def test_an_lstm_shows_h_and_keeps_both_states():
 
 
 @pytest.mark.parametrize("nac_mul", ["none", "normal"])
-@pytest.mark.parametrize("unit", GeneralizedCell.unit_names())
+@pytest.mark.parametrize("unit", cell_names())
 def test_every_cell_accumulates(unit, nac_mul):
     if (unit, nac_mul) == ("LSTM", "normal"):
         pytest.skip("refused at the command line")

@@ -5,8 +5,8 @@ import torch
 
 from stable_nalu.dataset.simple_function import SimpleFunctionRecurrentDataset
 from stable_nalu.functional import mse
-from stable_nalu.layer import GeneralizedCell
 from stable_nalu.network import SimpleFunctionRecurrentNetwork
+from stable_nalu.options.kinds import cell_names
 from stable_nalu.task import simple_function_recurrent as sums
 from stable_nalu.task.run import run_script as run_whole
 from tests.sequence_runs import logged, results
@@ -137,7 +137,7 @@ def test_verbose_logs_modules_and_gradients_at_log_points(short):
         assert [step for step, _ in log[tag]] == [0, 2]
 
 
-@pytest.mark.parametrize("unit_name", GeneralizedCell.unit_names())
+@pytest.mark.parametrize("unit_name", cell_names())
 def test_every_cell(short, unit_name):
     argv = ["--layer-type", unit_name, "--max-iterations", "2", "--verbose"]
     assert run_script(SCRIPT, argv) == (3 if unit_name in OVERFLOWS else 0)
@@ -147,7 +147,7 @@ def test_every_cell(short, unit_name):
 
 
 def test_all_cells_are_those_of_the_published_script():
-    assert len(GeneralizedCell.unit_names()) == 27
+    assert len(cell_names()) == 27
 
 
 def test_a_diverged_run_ends_at_the_log_point_and_others_go_on(short, capsys, monkeypatch):

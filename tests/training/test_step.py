@@ -47,7 +47,7 @@ def test_a_step_is_that_of_a_bare_loop():
         optimizer.step()
         with torch.no_grad():
             W.clamp_(0, 1)
-        result = step.run(iteration, X, T)
+        result = step.run(X, T, step.prepare(iteration))
         assert torch.equal(result.total.detach(), loss.detach())
         assert torch.equal(model.layer_1.layer.W.detach(), W.detach())
         assert torch.equal(result.gradients[0], W.grad)
@@ -100,7 +100,7 @@ def test_iteration_reaches_layers_that_read_it():
     model = MultiWeightNAULayer(2, 1, nac_oob="clip", W_set_count=3)
     _, step = build("--learning-rate", "0.1", model=model)
     before = [W.detach().clone() for W in model.weight_set()]
-    step.run(4, X, T)
+    step.run(X, T, step.prepare(4))
     changed = [not torch.equal(W, b) for W, b in zip(model.weight_set(), before, strict=True)]
     assert changed == [False, True, False]
 
@@ -110,7 +110,7 @@ def test_clipping(flags):
     script = "single_layer_benchmark"
     _, step = build(*NMU, *flags, script=script)
     _, free = build(*NMU, script=script)
-    clipped, raw = (s.run(0, X, T).gradients[0] for s in (step, free))
+    clipped, raw = (s.run(X, T, s.prepare(0)).gradients[0] for s in (step, free))
     expected = raw.clamp(-0.1, 0.1) if "value" in flags[0] else 0.1 * raw / raw.norm()
     torch.testing.assert_close(clipped, expected)
 
@@ -119,15 +119,15 @@ def test_norm_is_clipped_before_values():
     words = (*NMU, "--clip-grad-norm", "0.1", "--clip-grad-value", "0.08")
     _, step = build(*words, script="single_layer_benchmark")
     _, free = build(*NMU, script="single_layer_benchmark")
-    raw = free.run(0, X, T).gradients[0]
+    raw = free.run(X, T, free.prepare(0)).gradients[0]
     expected = (0.1 * raw / raw.norm()).clamp(-0.08, 0.08)
-    torch.testing.assert_close(step.run(0, X, T).gradients[0], expected)
+    torch.testing.assert_close(step.run(X, T, step.prepare(0)).gradients[0], expected)
 
 
 def test_a_model_without_trainable_parameters_learns_after_the_step():
     model, step = build("--layer-type", "GradientBanditNAC")
     for iteration in range(3):
-        result = step.run(iteration, X, T)
+        result = step.run(X, T, step.prepare(iteration))
         assert result.gradients == ()
     assert model.layer_1.layer.W_hat.abs().max() > 0
     assert not result.total.requires_grad
@@ -142,7 +142,7 @@ def test_the_criterion_not_the_total_reaches_the_hook():
 
     model = Listening({"g": 1.0})
     _, step = build(model=model)
-    result = step.run(0, X, T)
+    result = step.run(X, T, step.prepare(0))
     assert seen[0].item() == result.criterion.item()
     assert result.total.item() > seen[0].item()
     assert not seen[0].requires_grad
@@ -177,12 +177,12 @@ def test_stacked_runs_take_the_steps_of_single_runs(words, unit):
     x = torch.stack([X, X * 1.5])
     t = x.prod(-1, keepdim=True)
     for iteration in range(5):
-        together.run(iteration, x, t)
+        together.run(x, t, together.prepare(iteration))
     for run, (config, model) in enumerate(zip(configs, single, strict=True)):
         torch.manual_seed(run)
         alone = TrainingStep([config], model, stacked=False)
         for iteration in range(5):
-            alone.run(iteration, x[run], t[run])
+            alone.run(x[run], t[run], alone.prepare(iteration))
         state = together.model.state_dict()
         for name, value in model.state_dict().items():
             torch.testing.assert_close(state[name][run], value, rtol=1e-6, atol=1e-7)
