@@ -49,6 +49,11 @@ def test_pairs_of_a_magnitude(relation, power):
     assert (equal, len(pairs)) == ((20, 40) if relation == "eq" else (2, 22))
 
 
+def test_floats_that_are_one_leave_as_many_pairs():
+    pairs = [pairs_of_magnitude("ne", 0.1, p, np.random.default_rng(37)) for p in MAGNITUDES]
+    assert set(map(len, pairs)) == {40}
+
+
 def test_unequal_digits_differ_by_seed():
     drawn = [training_pairs("ne", np.random.default_rng(seed)) for seed in (0, 0, 1)]
     assert drawn[0] == drawn[1] != drawn[2]
