@@ -396,9 +396,13 @@ class Training:
         x = self.task.inputs_at_end()
         if x is None:
             return []
-        if self.engine is not None:
-            return self.engine.observed(x[0].numpy() if x else None)
-        return self.step.observe_trained([one[0] for one in x], self.config.verbose)
+        if self.engine is not None and x:
+            return self.engine.observed(x[0].numpy())
+        told = self.step.observe_trained([one[0] for one in x], self.config.verbose)
+        if self.engine is None:
+            return told
+        own = {item.tag for item in told}  # less than of inputs
+        return [item for item in self.engine.observed(None) if item.tag in own]
 
     def _conclude(self, errors: Mapping[str, np.ndarray]) -> None:
         """Log the results of all runs at the last step; of diverged ones NaN, where they did."""
