@@ -206,7 +206,7 @@ class Output:
 def made(part: Sketch, context: Context) -> Product:
     """Read, reduce and draw what the context names."""
     with drawing():
-        stem = part.stem.replace("{key}", context.key)
+        stem = part.stem.replace("{key}", context.figure.key)
         return KINDS[part.kind].make(replace(context, stem=stem), **part.options)
 
 

@@ -214,11 +214,6 @@ class Context:
     stem: str = ""
 
     @property
-    def key(self) -> str:
-        """Return the key of the figure."""
-        return self.figure.key
-
-    @property
     def series(self) -> Sequence[Series]:
         """Return the files of the figure."""
         return self.figure.series

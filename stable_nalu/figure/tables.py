@@ -251,7 +251,7 @@ def scores(context: Context) -> Product:
         cells,
         "Error in percent of that of untrained networks: median [best] of "
         f"{ascending(filter(None, cells['runs']))} runs, and how many score below {GOOD:g}.",
-        text=_latex_of_scores(cells, [*tables], context.key),
+        text=_latex_of_scores(cells, [*tables], context.figure.key),
         side="scores",
     )
 
@@ -353,7 +353,7 @@ def reading_errors(context: Context) -> Product:
         for model, own in cells.groupby("model", sort=False)
     ]
     caption = "Mean absolute error of numbers in words: median [best] of runs."
-    text = _tabular(caption, context.key, "lrrr", [_row("", *_OF_READING.values())], lines)
+    text = _tabular(caption, context.figure.key, "lrrr", [_row("", *_OF_READING.values())], lines)
     return context.plotted(
         figure,
         cells,
@@ -409,7 +409,7 @@ def heads(context: Context) -> Product:
     _draw_accuracies(cells, ends)
     text = _tabular(
         "Test accuracy in percent by last layer: mean and range.",
-        context.key,
+        context.figure.key,
         "lr",
         [_row("Last layer", "accuracy")],
         [_row(name, _accuracy(rows)) for name, rows in ends.items()],

@@ -282,16 +282,14 @@ class RowNorm(torch.nn.Module):
         """Return x normalised by its own statistics in training, else by the running ones."""
         if self.training:
             mean, variance = x.mean(-2), x.var(-2, correction=0)
-            self._track(x.detach())
+            rows = x.detach()
+            self.running_mean.lerp_(rows.mean(-2), self.momentum)
+            self.running_var.lerp_(rows.var(-2), self.momentum)
+            self.num_batches_tracked += 1
         else:
             mean, variance = self.running_mean, self.running_var
         normal = (x - mean.unsqueeze(-2)) / torch.sqrt(variance + self.eps).unsqueeze(-2)
         return normal * self.weight.unsqueeze(-2) + self.bias.unsqueeze(-2)
-
-    def _track(self, x: torch.Tensor) -> None:
-        self.running_mean.lerp_(x.mean(-2), self.momentum)
-        self.running_var.lerp_(x.var(-2), self.momentum)
-        self.num_batches_tracked += 1
 
 
 class SelectionBase(Layer):

@@ -171,12 +171,11 @@ class GumbelMNACLayer(WeightLayer):
         return torch.sigmoid(self.W_hat)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return mnac(x, self._noisy_weights() if self.allow_random else self.weights())
-
-    def _noisy_weights(self):
+        if not self.allow_random:
+            return mnac(x, self.weights())
         u = self.random.uniform(self.W_hat.shape[-2:], 0, 1, like=self.W_hat)
         noise = -torch.log(_EPSILON - torch.log(u + _EPSILON))
-        return torch.sigmoid((self.W_hat + noise) / per_run(self.tau, 2))
+        return mnac(x, torch.sigmoid((self.W_hat + noise) / per_run(self.tau, 2)))
 
     def observations(self) -> list[Observation]:
         return weight_observations("W", self.weights, text_always=True, sparsity=False)

@@ -66,7 +66,18 @@ class NACLayer(WeightLayer):
 NACCell = recurrent(NACLayer)
 
 
-class PosNACLayer(WeightLayer):
+class SigmoidWeightLayer(WeightLayer):
+    """A layer over weights in (0, 1): W = sigmoid(W_hat)."""
+
+    def __init__(self, in_features: int, out_features: int, **options: Any):
+        super().__init__(in_features, out_features, **options)
+        self.W_hat = torch.nn.Parameter(torch.empty(out_features, in_features))
+
+    def weights(self) -> torch.Tensor:
+        return torch.sigmoid(self.W_hat)
+
+
+class PosNACLayer(SigmoidWeightLayer):
     r"""Add inputs with weights in (0, 1) (Madsen & Johansen 2020, arXiv:2001.05016).
 
         y_o = sum_i W_oi x_i,    W = sigmoid(W_hat)
@@ -78,16 +89,9 @@ class PosNACLayer(WeightLayer):
     Departs from the published code: no.
     """
 
-    def __init__(self, in_features: int, out_features: int, **options: Any):
-        super().__init__(in_features, out_features, **options)
-        self.W_hat = torch.nn.Parameter(torch.empty(out_features, in_features))
-
     def reset_parameters(self) -> None:
         deviation = math.sqrt(2.0 / (self.in_features + self.out_features))
         torch.nn.init.normal_(self.W_hat, 0.0, deviation)
-
-    def weights(self) -> torch.Tensor:
-        return torch.sigmoid(self.W_hat)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return linear(x, self.weights())
@@ -96,7 +100,7 @@ class PosNACLayer(WeightLayer):
 PosNACCell = recurrent(PosNACLayer)
 
 
-class MNACLayer(WeightLayer):
+class MNACLayer(SigmoidWeightLayer):
     r"""Multiply inputs with weights in (0, 1) (Madsen & Johansen 2020, published code).
 
         y_o = prod_i (W_oi x_i + 1 - W_oi),    W = sigmoid(W_hat)
@@ -108,15 +112,8 @@ class MNACLayer(WeightLayer):
     Departs from the published code: no.
     """
 
-    def __init__(self, in_features: int, out_features: int, **options: Any):
-        super().__init__(in_features, out_features, **options)
-        self.W_hat = torch.nn.Parameter(torch.empty(out_features, in_features))
-
     def reset_parameters(self) -> None:
         torch.nn.init.uniform_(self.W_hat, -MNAC_BOUND, MNAC_BOUND)
-
-    def weights(self) -> torch.Tensor:
-        return torch.sigmoid(self.W_hat)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return mnac(x, self.weights())

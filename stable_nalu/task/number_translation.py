@@ -181,10 +181,6 @@ def _table(number: int, values: list[float]) -> str:
     return "\n".join(("| word | value |", "|---|---|", *rows))
 
 
-def _heads() -> Mapping[str, Any]:
-    return dict.fromkeys(cell_names())
-
-
 def _check_head(c: Config) -> None:
     """Require a unit that the head can be made of."""
     recurrent = c.head == "recurrent"
@@ -228,7 +224,7 @@ SCRIPT = ScriptSpec(
             "Task",
             LAYER_TYPE.but(
                 help="Unit of the output's cell, or of the head, by its key or name.",
-                choices=and_layers(_heads),
+                choices=and_layers(cell_names),
             ),
             SEED,
             Flag(
