@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from .graph import BATCH, Gather, Graph, Index, Loop, Node, Part, Planner, Statement, Store, counter
+from .pieces import Declaration, Line, Pieces, cut, is_batch, is_long
 
 SAMPLES = 4
 """Samples that are computed side by side. Their sums are added first to last, then to the total."""
@@ -101,13 +102,16 @@ class Emitter:
             if lasting:
                 self.lasting[node] = self.scratch
                 self.scratch += math.prod(self.graph.extents[a] for a in axes)
-        self.lines: list[str] = []
+        self.lines: list[Line] = []
         self.depth = 1
         self.path: tuple = ()
         self.samples = 0
         self.sample = "k"
         self.shared: set[Node] = set()
-        for function in self.plan.functions.values():
+        self.long = {n for n, body in self.plan.functions.items() if is_long(body, SAMPLES)}
+        for name, function in self.plan.functions.items():
+            if name in self.long:
+                cut(function, SAMPLES)
             self._share(function, {})
 
     def source(self) -> EmittedSource:
@@ -138,6 +142,7 @@ class Emitter:
 
     def _function(self, name: str) -> str:
         self.lines, self.path = [], (name,)
+        self.pieces = Pieces(f"{self.prefix}_{name}")
         if name == "begin":
             for node, offset in self.lasting.items():
                 if node.op == "reduce" and node.axis == BATCH:
@@ -148,11 +153,14 @@ class Emitter:
                     self._line(f"{loop}q[{at}] = V({start});")
         self._declare(within_batch=False)
         self._region(self.plan.functions[name])
-        body = "\n".join(self.lines)
-        return f"// {COMMENTS[name]}\nMODEL_FUNCTION({self.prefix}_{name}) {{\n{body}\n}}"
+        before, body = self.pieces.text(self.lines)
+        return f"{before}// {COMMENTS[name]}\nMODEL_FUNCTION({self.prefix}_{name}) {{\n{body}\n}}"
 
     def _line(self, text: str) -> None:
-        self.lines.append("  " * self.depth + text)
+        self.lines.append((self.depth, text))
+
+    def _declared(self, name: str, kind: str, dims: str = "", value: str = "") -> None:
+        self.lines.append((self.depth, Declaration(name, kind, dims, value, self.samples)))
 
     def _declare(self, *, within_batch: bool) -> None:
         """Declare the arrays of nodes that are computed in loops and read outside of these."""
@@ -165,7 +173,7 @@ class Emitter:
                 continue
             dims = "".join(f"[{self.graph.extents[a]}]" for a in axes)
             samples = f"[{self.samples}]" if batches else ""
-            self._line(f"{_type(node)} a{self.numbers[node]}{dims}{samples};")
+            self._declared(f"a{self.numbers[node]}", _type(node), dims + samples)
 
     @contextmanager
     def _each_sample(self) -> Iterator[None]:
@@ -179,9 +187,25 @@ class Emitter:
             self._line("}")
 
     def _region(self, region: Sequence) -> None:
+        if self.path[0] in self.long and (len(self.path) == 1 or is_batch(self.path[-1])):
+            for parts in self.pieces.grouped(region, self.samples):
+                if is_batch(parts[0]):
+                    self._loop(parts[0])
+                    continue
+                before, self.lines = self.lines, []
+                depth, self.depth = self.depth, 1
+                self._parts_of(parts)
+                self.depth = depth
+                call = self.pieces.add(self.lines, self.samples)
+                self.lines = before
+                self._line(call)
+        else:
+            self._parts_of(region)
+
+    def _parts_of(self, region: Sequence) -> None:
         lists = [part for part in region if not isinstance(part, Loop)]
         for node in (s for part in lists for s in part if self.samples and s in self.shared):
-            self._line(f"{_type(node)} v{self.numbers[node]}[{self.samples}];")
+            self._declared(f"v{self.numbers[node]}", _type(node), f"[{self.samples}]")
         for part in region:
             if isinstance(part, Loop):
                 self._loop(part)
@@ -225,10 +249,10 @@ class Emitter:
         left = [a for a in axes if a in reduce.axes and a not in self._counters()]
         name, target = self._variable(reduce), self._target(reduce)
         if target == name and not self.samples:
-            self._line(f"N {name} = {zero};")
+            self._declared(name, "N", value=zero)
             return
         if target == name:
-            self._line(f"N v{self.numbers[reduce]}[{self.samples}];")
+            self._declared(f"v{self.numbers[reduce]}", "N", f"[{self.samples}]")
         for axis in left:
             self._line(f"for (int {axis} = 0; {axis} < {self.graph.extents[axis]}; {axis}++)")
         each = f"EACH_OF({self.samples}) " if self.samples else ""
@@ -240,7 +264,7 @@ class Emitter:
     def _batch(self, loop: Loop) -> None:
         whole = [r for r in loop.sums if not self.plan.kept[r][0]]
         for reduce in whole:
-            self._line(f"N {self._variable(reduce)} = {self._array(reduce)};")
+            self._declared(self._variable(reduce), "N", value=self._array(reduce))
         for number in (SAMPLES, 1) if self.batch % SAMPLES else (SAMPLES,):
             self.samples = number
             first = "0" if number > 1 else f"count - count % {SAMPLES}"
@@ -262,8 +286,11 @@ class Emitter:
                 self._line(f"{target} = {sum_};")
         elif statement.op != "reduce":
             name = self._variable(statement)
-            kind = "" if name.endswith("]") else f"const {_type(statement)} "
-            self._line(f"{kind}{name} = {self._expression(statement)};")
+            value = self._expression(statement)
+            if name.endswith("]"):
+                self._line(f"{name} = {value};")
+            else:
+                self._declared(name, f"const {_type(statement)}", value=value)
             if statement in self.plan.kept:
                 lasting = statement.is_mask and self.plan.kept[statement][1]
                 known = f"{name} ? V(1) : V(0)" if lasting else name

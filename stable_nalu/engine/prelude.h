@@ -39,5 +39,13 @@ constexpr T INF_ = __builtin_inf(), NAN_ = __builtin_nan("");
                        const N* __restrict z, const N* __restrict x, const N* __restrict t, \
                        N* __restrict p, N* __restrict o, int first, int count)
 
+// A piece of a long function, which knows the sample `b` and what all pieces share.
+#define PIECE(name) \
+  static __attribute__((noinline)) void name(N* __restrict s, N* __restrict q, \
+                                             const N* __restrict w, const N* __restrict z, \
+                                             const N* __restrict x, const N* __restrict t, \
+                                             N* __restrict p, N* __restrict o, int first, \
+                                             int count, int b, N* n_, M* m_)
+
 // What is done for each of some samples side by side, whose numbers stay in registers.
 #define EACH_OF(count) _Pragma("GCC unroll 16") for (int k = 0; k < count; k++)
