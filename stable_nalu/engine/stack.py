@@ -50,7 +50,10 @@ WEIGHTS = {"regualizer", "regualizer_oob"}
 
 @dataclass(frozen=True)
 class Shape:
-    """What an engine must know of a task: batch, how it evaluates, what it observes, penalties."""
+    """What an engine must know of a task: batch, how it evaluates, what it observes, penalties.
+
+    sample: the shape of the inputs of a sample, if it is not a vector.
+    """
 
     batch: int
     inputs: int
@@ -58,6 +61,7 @@ class Shape:
     eval_mode: bool | None
     verbose: bool = False
     penalties: type[Penalties] = Penalties
+    sample: tuple[int, ...] = (-1,)
 
 
 def programs_of(
@@ -89,7 +93,7 @@ def _made(config: Config, build: BuildOne, shape: Shape, dtype: torch.dtype) -> 
     step = TrainingStep([config], model, stacked=False, penalties=penalties)
     example = torch.linspace(1, 2, shape.batch * (shape.inputs + shape.outputs), dtype=dtype)
     x, t = example.split([shape.batch * shape.inputs, shape.batch * shape.outputs])
-    x, t = x.reshape(shape.batch, -1), t.reshape(shape.batch, -1)
+    x, t = x.reshape(shape.batch, *shape.sample), t.reshape(shape.batch, -1)
 
     def recorded(x: torch.Tensor, t: torch.Tensor) -> CriterionPrograms:
         how = {"verbose": shape.verbose, "eval_mode": shape.eval_mode}

@@ -527,7 +527,7 @@ PLAIN_RUN_CONTROL = RUN_CONTROL.without("--engine", "--show-engine", "--no-compi
 """That of scripts without the engine."""
 
 
-def files_and_devices(prefix: str, unit: str) -> FlagGroup:
+def files_and_devices(prefix: str, unit: str, *, by_engine: bool = False) -> FlagGroup:
     """Return flags of names, logs, files and devices, for a script that counts in `unit`."""
     cuda = _control(
         "--cuda",
@@ -541,5 +541,5 @@ def files_and_devices(prefix: str, unit: str) -> FlagGroup:
         *LOGGING.without("--id", "--log-interval", "--save-best-model"),
         *RUN_CONTROL.only("--checkpoint-interval"),
         cuda,
-        *PLAIN_RUN_CONTROL.without("--checkpoint-interval"),
+        *(RUN_CONTROL if by_engine else PLAIN_RUN_CONTROL).without("--checkpoint-interval"),
     ).but(name_prefix={"default": prefix}, checkpoint_interval={"help": saves})

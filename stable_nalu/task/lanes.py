@@ -64,10 +64,47 @@ class EngineTask(Task):
         )
 
 
-class RowsTask(EngineTask):
-    """Trains on all rows in every update, or on few that Python draws; torch measures models."""
+class MeasuredTask(EngineTask):
+    """Python draws samples, and torch measures models, each alone, as it rounds by shapes."""
 
     in_python = True
+
+    def lanes(self, step: Any, layer_options: dict[str, Any]) -> EngineStack:
+        self._alone = self.network(self.config, layer_options)
+        return super().lanes(step, layer_options)
+
+    def measures(
+        self, model: ExtendedTorchModule
+    ) -> Mapping[str, torch.Tensor | str | Sequence[str]]:
+        import torch
+
+        from stable_nalu.abstract import run_state
+
+        if self.engine is None:
+            return self.measured(model, 0)
+        # Each draws what it draws alone.
+        self.engine.store_model()
+        every: dict[str, list[Any]] = {}
+        with torch.random.fork_rng(devices=[]):
+            for run, generator in enumerate(model.random.generators):
+                self._alone.load_state_dict(run_state(model.state_dict(), run))
+                torch.set_rng_state(generator.get_state())
+                with self._alone.no_random():
+                    for tag, value in self.measured(self._alone, run).items():
+                        every.setdefault(tag, []).append(value)
+                generator.set_state(torch.get_rng_state())
+        return {
+            tag: torch.stack(values) if isinstance(values[0], torch.Tensor) else values
+            for tag, values in every.items()
+        }
+
+    def measured(self, model: ExtendedTorchModule, run: int) -> Mapping[str, torch.Tensor | str]:
+        """Return numbers and texts of the model of one run by their tags."""
+        raise NotImplementedError
+
+
+class RowsTask(MeasuredTask):
+    """Trains on all rows in every update, or on few that Python draws."""
 
     def __init__(self, config: Config, device: torch.device, *beside: Config):
         super().__init__(config, device, *beside)
@@ -108,36 +145,3 @@ class RowsTask(EngineTask):
 
         x, t = (torch.stack(parts)[None].numpy() for parts in zip(*rows, strict=True))
         return x, t
-
-    def lanes(self, step: Any, layer_options: dict[str, Any]) -> EngineStack:
-        self._alone = self.network(self.config, layer_options)
-        return super().lanes(step, layer_options)
-
-    def measures(
-        self, model: ExtendedTorchModule
-    ) -> Mapping[str, torch.Tensor | str | Sequence[str]]:
-        import torch
-
-        from stable_nalu.abstract import run_state
-
-        if self.engine is None:
-            return self.measured(model, 0)
-        # Torch rounds by shapes: each run is measured alone, and draws what it draws alone.
-        self.engine.store_model()
-        every: dict[str, list[Any]] = {}
-        with torch.random.fork_rng(devices=[]):
-            for run, generator in enumerate(model.random.generators):
-                self._alone.load_state_dict(run_state(model.state_dict(), run))
-                torch.set_rng_state(generator.get_state())
-                with self._alone.no_random():
-                    for tag, value in self.measured(self._alone, run).items():
-                        every.setdefault(tag, []).append(value)
-                generator.set_state(torch.get_rng_state())
-        return {
-            tag: torch.stack(values) if isinstance(values[0], torch.Tensor) else values
-            for tag, values in every.items()
-        }
-
-    def measured(self, model: ExtendedTorchModule, run: int) -> Mapping[str, torch.Tensor | str]:
-        """Return numbers and texts of the model of one run by their tags."""
-        raise NotImplementedError

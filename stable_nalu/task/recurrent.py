@@ -77,16 +77,16 @@ class RecurrentTask(Task):
     finite = ("loss_train",)
     logs_updates = True
 
-    def __init__(self, config: Config, device: torch.device):
-        super().__init__(config, device)
+    def __init__(self, config: Config, device: torch.device, *beside: Config):
+        super().__init__(config, device, *beside)
         self._file = ResultFile(config.script)
 
     def introduced(self, model: ExtendedTorchModule, name: str) -> Iterator[str]:
         if introduction := self.introduction():
             yield f"  - {introduction}"
 
-    def finished(self, results: Mapping[str, float]) -> None:
-        config, reported = self.config, self._report_of(self.config)
+    def finished(self, config: Config, results: Mapping[str, float]) -> None:
+        reported = self._report_of(config)
         # These tell a result from that of the published flags alone.
         others = {
             flag.dest: getattr(config, flag.dest)

@@ -5,7 +5,8 @@ The published script cannot start, so this is what it meant to do.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from stable_nalu.errors import OptionError
@@ -18,19 +19,24 @@ from stable_nalu.tags import (
     LOSS_VALID_INTERPOLATION,
     METRIC_TEST,
     METRIC_VALID,
+    RESULT_TEST,
+    RESULT_VALID,
 )
 from stable_nalu.training.task import Batch, Observed
 
 from .arithmetic import TEST_SEED, VALIDATION_SEED
 from .description import LAYER_OPTIONS, PENALTY_RAMP, lower
+from .lanes import Drawn, MeasuredTask
 from .recurrent import YOUNG_OPTIMIZER, RecurrentTask
 
 if TYPE_CHECKING:
+    import numpy as np
     import torch
 
     from stable_nalu.abstract import ExtendedTorchModule
     from stable_nalu.dataset.simple_function import SimpleFunctionRecurrentDataset
     from stable_nalu.dataset.stream import SampleStream
+    from stable_nalu.engine.stack import CriterionPrograms, Shape
 
 EVALUATION_ROWS = 2048
 SCORED_ROWS = 2048, 512
@@ -38,6 +44,8 @@ SCORED_ROWS = 2048, 512
 EVALUATION_BLOCK = 256
 """Rows drawn at once: a block of long sequences in float64 is 20 MiB."""
 LOG_INTERVAL = 1000
+DRAWN_NUMBERS = 2**25
+"""Inputs that are drawn at once for the engine, 128 MiB in float32."""
 
 
 def build_dataset(config: Config) -> SimpleFunctionRecurrentDataset:
@@ -70,7 +78,7 @@ def check_sequences(c: Config) -> None:
         checks.require_no_zero(c.input_range, summands, "--input-range")
 
 
-class SumsTask(RecurrentTask):
+class SumsTask(MeasuredTask, RecurrentTask):
     """Both evaluation streams go on at each use; as published, models are measured as they train.
 
     With untrained networks to compare with, errors are measured on fixed sequences instead, and
@@ -81,13 +89,14 @@ class SumsTask(RecurrentTask):
     reported = ("seed", "operation", "layer_type", "simple", "cuda", "verbose", "max_iterations")
     valid, test = LOSS_VALID_INTERPOLATION, LOSS_VALID_EXTRAPOLATION
 
-    def __init__(self, config: Config, device: torch.device):
-        super().__init__(config, device)
-        self._dataset = build_dataset(config)
+    def __init__(self, config: Config, device: torch.device, *beside: Config):
+        super().__init__(config, device, *beside)
+        self._datasets = list(map(build_dataset, self.configs))
         length = config.interpolation_length
         lengths, own = (length, length, config.extrapolation_length), config.input_range
-        self._streams = [self._dataset.fork(length, own) for length in lengths]
-        self._fixed: list[Batch] = []
+        self._streams = [[d.fork(length, own) for length in lengths] for d in self._datasets]
+        self._fixed: list[list[Batch]] = []
+        """Sequences of validation and test, if they are fixed: those of every run."""
         if config.random_models:
             from stable_nalu.network.arithmetic import UntrainedLSTM
             from stable_nalu.training.evaluation import RandomModels
@@ -95,27 +104,71 @@ class SumsTask(RecurrentTask):
             self.valid, self.test = METRIC_VALID, METRIC_TEST
             seeds = VALIDATION_SEED, TEST_SEED
             for length, seed, rows in zip(lengths[1:], seeds, SCORED_ROWS, strict=True):
-                stream = self._dataset.fork(length, own, seed)
-                self._fixed.append(self._drawn(stream, rows))
+                self._fixed.append(self._same_inputs(length, seed, rows))
             self._random_models = RandomModels(
                 lambda: UntrainedLSTM(config.inputs, config.hidden_size),
                 config.random_models,
-                [[fixed] for fixed in self._fixed],
+                self._fixed,
             )
 
-    def network(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
+    def _same_inputs(self, length: int, seed: int, rows: int) -> list[Batch]:
+        """Return fixed sequences of all runs, which have the same inputs."""
+        found: list[Batch] = []
+        for dataset in self._datasets:
+            x, t = self._drawn(dataset.fork(length, self.config.input_range, seed), rows)
+            found.append((found[0][0] if found else x, t))
+        return found
+
+    @classmethod
+    def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
         from stable_nalu.network.arithmetic import SimpleFunctionRecurrentNetwork
 
         return SimpleFunctionRecurrentNetwork(
             config.layer_type, config.inputs, hidden_size=config.hidden_size, **layer_options
         )
 
+    @classmethod
+    def shape(cls, config: Config) -> Shape:
+        from stable_nalu.engine.stack import Shape
+
+        inputs = build_dataset(config).get_input_size()
+        sample = config.interpolation_length, inputs
+        penalties = cls.kind_of_penalties(config)
+        return Shape(
+            config.batch_size, math.prod(sample), 1, None, config.verbose, penalties, sample
+        )
+
+    @classmethod
+    def programs(cls, config: Config, layer_options: dict[str, Any]) -> CriterionPrograms:
+        from stable_nalu.engine.values import NotLoweredError
+
+        found = super().programs(config, layer_options)
+        if not config.random_models and any(program.draws for program in found.values()):
+            raise NotLoweredError("a layer that draws numbers where it is measured")
+        return found
+
     def introduction(self) -> str:
-        return f"dataset: {self._dataset.print_operation()}"
+        return f"dataset: {self._datasets[0].print_operation()}"
 
     def batches(self, first: int) -> Iterator[Batch]:
-        x, t = self._streams[0][0 : self.config.batch_size]
+        x, t = self._streams[0][0][0 : self.config.batch_size]
         yield self.own(x), self.own(t)
+
+    def samples(self) -> tuple[Sequence[SampleStream], Drawn]:
+        return (), self._given
+
+    def _given(self, runs: Sequence[int], count: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the next batches of runs: x `(count, runs, batch, numbers)` and t."""
+        import torch
+
+        size = self.config.batch_size
+        drawn = [self._streams[run][0].draw(count, size) for run in runs]
+        x, t = (self.own(torch.stack(parts, 1)) for parts in zip(*drawn, strict=True))
+        return x.flatten(3).numpy(), t.numpy()
+
+    def changes(self, at: int) -> Sequence[int]:
+        numbers = len(self.configs) * self.config.batch_size * self.shape(self.config).inputs
+        return [at + max(1, DRAWN_NUMBERS // numbers)]
 
     @property
     def log_interval(self) -> int:
@@ -127,20 +180,22 @@ class SumsTask(RecurrentTask):
         verbose = at_log_point and self.config.verbose
         return Observed(verbose, verbose, verbose, verbose=True)
 
-    def evaluate(self, model: ExtendedTorchModule) -> Iterator[tuple[str, torch.Tensor]]:
+    def evaluate(self, model: ExtendedTorchModule) -> Iterator[tuple[str, Any]]:
+        yield from self.measures(model).items()
+
+    def measured(self, model: ExtendedTorchModule, run: int) -> Mapping[str, torch.Tensor]:
         from stable_nalu.functional import mse
 
         if not self._fixed:
-            tags = LOSS_VALID_INTERPOLATION, LOSS_VALID_EXTRAPOLATION
-            for tag, stream in zip(tags, self._streams[1:], strict=True):
-                x, t = self._drawn(stream, EVALUATION_ROWS)
-                yield tag, mse(model(x), t)
-            return
+            drawn = [self._drawn(stream, EVALUATION_ROWS) for stream in self._streams[run][1:]]
+            errors = [mse(model(x), t) for x, t in drawn]
+            return dict(zip((self.valid, self.test), errors, strict=True))
         model.eval()
         with model.no_random():
-            found = [self._random_models.measure((model(x) - t) ** 2) for x, t in self._fixed]
+            squares = [(model(x) - t) ** 2 for x, t in (fixed[run] for fixed in self._fixed)]
         model.train()
-        yield from self._random_models.logged(found)
+        errors = [self._random_models.measure(own) for own in squares]
+        return dict(self._random_models.logged(errors, run))
 
     def _drawn(self, stream: SampleStream, rows: int) -> Batch:
         x, t = stream.draw(max(1, rows // EVALUATION_BLOCK), min(rows, EVALUATION_BLOCK))
@@ -151,12 +206,12 @@ class SumsTask(RecurrentTask):
     ) -> dict[str, float]:
         return {
             "loss_train": loss,
-            "loss_valid_inter": measured[str(self.valid)].item(),
-            "loss_valid_extra": measured[str(self.test)].item(),
+            "loss_valid_inter": errors[RESULT_VALID],
+            "loss_valid_extra": errors[RESULT_TEST],
         }
 
     def generators(self, run: int):
-        return [stream.random for stream in self._streams]
+        return [stream.random for stream in self._streams[run]]
 
 
 def _length(name: str, default: int, help: str) -> Flag:
@@ -211,7 +266,7 @@ SCRIPT = ScriptSpec(
         ),
         _SEQUENCES,
         *LAYER_OPTIONS,
-        common.files_and_devices("simple_function_recurrent", "Iterations"),
+        common.files_and_devices("simple_function_recurrent", "Iterations", by_engine=True),
     ),
     name_fields=(
         lower("layer_type"),

@@ -111,10 +111,14 @@ class RandomModels:
         """Return mean squared and mean absolute error, `(2, *runs)`, of the squares of all rows."""
         return torch.stack([squares.mean((-2, -1)), squares.sqrt().mean((-2, -1))])
 
-    def logged(self, errors: Sequence[torch.Tensor]) -> Iterator[tuple[str, torch.Tensor]]:
+    def logged(
+        self, errors: Sequence[torch.Tensor], run: int | None = None
+    ) -> Iterator[tuple[str, torch.Tensor]]:
         """Yield, by tags, the `measure` of the model on both sets, squared ones first.
 
         Of the untrained networks that is also the mean of the roots of their squared errors.
+
+        run: whose errors these are; None: all runs'.
         """
         for suffix, of_sets in zip(("", ABSOLUTE_SUFFIX), zip(*errors, strict=True), strict=True):
             for tag, error in zip((METRIC_VALID, METRIC_TEST), of_sets, strict=True):
@@ -122,7 +126,8 @@ class RandomModels:
         suffixes = "", ROOT_SUFFIX, ABSOLUTE_SUFFIX
         for tag, means in zip((RANDOM_VALID, RANDOM_TEST), self._means, strict=True):
             for suffix, error in zip(suffixes, means, strict=True):
-                yield tag + suffix, error.reshape(errors[0].shape[1:])
+                own = error if run is None else error[run]
+                yield tag + suffix, own.reshape(errors[0].shape[1:])
 
 
 @torch.no_grad()

@@ -162,7 +162,7 @@ class Training:
     def _quiet(self) -> int:
         """Return how many units there are until something must be looked at."""
         at, interval = self.at, self.task.log_interval
-        if self.config.verbose or self._is_log_point():
+        if self._is_log_point() or self.task.observed(at, at_log_point=False) is not None:
             return 0
         ends = [at - at % n + n for n in (interval, self.config.checkpoint_interval) if n]
         return min(self.last + self.task.logs_updates, *ends, *self.task.changes(at)) - at
@@ -384,12 +384,17 @@ class Training:
                 self.view.log_point(LogPoint(self.clock, errors[RESULT_TEST], "", task.limits))
         self._conclude(errors)
         self.ends = tuple(self._end(run, errors) for run in range(self.runs))
-        loss = math.nan if self.last_total is None else numbers(self.last_total)[0]
-        of_first = {tag: float(values[0]) for tag, values in errors.items()}
-        self.results = task.results(of_first, self.measured, float(loss))
-        task.finished(self.results)
-        finite = all(math.isfinite(self.results[name]) for name in task.finite)
+        every = [self._results(run, errors) for run in range(self.runs)]
+        for config, results in zip(self.configs, every, strict=True):
+            task.finished(config, results)
+        self.results = every[0]
+        finite = all(math.isfinite(results[name]) for results in every for name in task.finite)
         return bool(self.diverged_at) or not finite
+
+    def _results(self, run: int, errors: Mapping[str, np.ndarray]) -> dict[str, float]:
+        loss = math.nan if self.last_total is None else float(numbers(self.last_total)[run])
+        own = {tag: float(values[run]) for tag, values in errors.items()}
+        return self.task.results(own, self.measured, loss)
 
     def _observed_at_end(self) -> list[TaggedValue]:
         """Return what modules tell, after the last update, of inputs that a task has for it."""

@@ -306,8 +306,8 @@ class Task:
         """
         return dict(errors)
 
-    def finished(self, results: Mapping[str, float]) -> None:
-        """Keep the results elsewhere, too."""
+    def finished(self, config: Config, results: Mapping[str, float]) -> None:
+        """Keep the results of a run elsewhere, too."""
 
     def shows(self, at: int, *, at_log_point: bool) -> bool:
         """Return whether the console hears of a unit."""
