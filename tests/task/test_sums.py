@@ -56,7 +56,7 @@ def test_one_update_by_hand(capsys):
     after = errors()
 
     argv = ["--layer-type", "GRU", "--operation", "sub", "--seed", "4", "--max-iterations", "0",
-            "--verbose"]  # fmt: skip
+            "--verbose", "--engine", "torch"]  # fmt: skip
     assert run_whole(SCRIPT, argv) == 0
     log = logged(f"{SCRIPT}/gru_sub_4")
     assert [values(log, tag) for tag in VALID] == [[pytest.approx(e, rel=1e-5)] for e in before]
@@ -104,8 +104,9 @@ def test_penalties_are_summed_and_ramped(short, monkeypatch):
         return loss(self, model, *args)
 
     monkeypatch.setattr(sums.SumsTask, "loss", spy)
-    argv = ["--layer-type", "ReRegualizedLinearNAC", "--max-iterations", "3"]
+    argv = ["--layer-type", "ReRegualizedLinearNAC", "--max-iterations", "3", "--engine", "torch"]
     assert run_script(SCRIPT, argv) == 0
+    assert len(weights) == 4
     log = logged(f"{SCRIPT}/reregualizedlinearnac_add_0_e-15")
     for step, matrices in enumerate(weights):
         assert [tuple(W.shape) for W in matrices] == [(2, 12), (1, 2)]
@@ -139,7 +140,7 @@ def test_verbose_logs_modules_and_gradients_at_log_points(short):
 
 @pytest.mark.parametrize("unit_name", cell_names())
 def test_every_cell(short, unit_name):
-    argv = ["--layer-type", unit_name, "--max-iterations", "2", "--verbose"]
+    argv = ["--layer-type", unit_name, "--max-iterations", "2", "--verbose", "--engine", "torch"]
     assert run_script(SCRIPT, argv) == (3 if unit_name in OVERFLOWS else 0)
     log = logged(f"{SCRIPT}/{unit_name.lower()}_add_0_e-15")
     recorded = [0, 1] if unit_name in OVERFLOWS else [0, 1, 2]
@@ -153,13 +154,13 @@ def test_all_cells_are_those_of_the_published_script():
 def test_a_diverged_run_ends_at_the_log_point_and_others_go_on(short, capsys, monkeypatch):
     build = sums.SumsTask.network
 
-    def broken(self, config, layer_options):
-        network = build(self, config, layer_options)
+    def broken(config, layer_options):
+        network = build(config, layer_options)
         if config.seed == 0:
             network.reset_parameters = lambda: torch.nn.init.constant_(network.zero_state, 1e38)
         return network
 
-    monkeypatch.setattr(sums.SumsTask, "network", broken)
+    monkeypatch.setattr(sums.SumsTask, "network", staticmethod(broken))
     argv = ["--layer-type", "RNN-linear", "--seed", "0-1", "--max-iterations", "5"]
     assert run_script(SCRIPT, argv) == 3
     log = logged(f"{SCRIPT}/rnn-linear_add_0_e-15")
