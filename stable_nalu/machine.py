@@ -239,7 +239,7 @@ def library_of(source: str, flags: Sequence[str]) -> Path:
 
     def make(path: Path) -> None:
         if len(code) > LONG_SOURCE:
-            sys.stderr.write("a large network is compiled, which takes minutes, once\n")
+            sys.stderr.write("a large network is compiled, which may take a minute, once\n")
         words = [*command, "-x", "c++", "-", "-o", str(path)]
         subprocess.run(words, input=code, capture_output=True, check=True)
 

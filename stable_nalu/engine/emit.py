@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from .graph import BATCH, Gather, Graph, Index, Loop, Node, Part, Planner, Statement, Store, counter
-from .pieces import Declaration, Line, Pieces, cut, is_batch, is_long
+from .pieces import Declaration, Pieces, TextLine, cut, is_batch, is_long
 
 SAMPLES = 4
 """Samples that are computed side by side. Their sums are added first to last, then to the total."""
@@ -102,7 +102,7 @@ class Emitter:
             if lasting:
                 self.lasting[node] = self.scratch
                 self.scratch += math.prod(self.graph.extents[a] for a in axes)
-        self.lines: list[Line] = []
+        self.lines: list[TextLine] = []
         self.depth = 1
         self.path: tuple = ()
         self.samples = 0

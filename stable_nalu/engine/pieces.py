@@ -1,4 +1,4 @@
-"""Long functions in pieces, as compilers take much longer for one long function than for its pieces.
+"""Long functions in pieces, which compilers are done with much sooner than with a whole one.
 
 What several pieces read or set is no variable of theirs, but lies in memory that they share.
 """
@@ -46,7 +46,7 @@ class Declaration:
         return f"{self.kind} {self.name}{self.dims}{value};"
 
 
-Line = tuple[int, str | Declaration]
+TextLine = tuple[int, str | Declaration]
 """How deep a line is, and what it says."""
 
 
@@ -88,7 +88,7 @@ class Pieces:
     """The pieces of a function; `prefix` begins their names."""
 
     prefix: str
-    bodies: list[tuple[int, list[Line]]] = field(default_factory=list)
+    bodies: list[tuple[int, list[TextLine]]] = field(default_factory=list)
 
     def grouped(self, region: Sequence, samples: int) -> Iterator[list]:
         """Yield parts of a function, as many as fit into a piece; its loop over samples alone."""
@@ -102,13 +102,13 @@ class Pieces:
         if group:
             yield group
 
-    def add(self, body: list[Line], samples: int) -> str:
+    def add(self, body: list[TextLine], samples: int) -> str:
         """Take a piece, for so many samples side by side, and return the call of it."""
         self.bodies.append((samples, body))
         b = "b" if samples else "0"
         return f"{self.prefix}_{len(self.bodies)}({_GIVEN}, {b}, n_, m_);"
 
-    def text(self, lines: list[Line]) -> tuple[str, str]:
+    def text(self, lines: list[TextLine]) -> tuple[str, str]:
         """Return all pieces, and the lines of the function that calls them."""
         if not self.bodies:
             return "", _text(lines, ())
@@ -129,7 +129,7 @@ class Pieces:
                 place = f"*({kind} (*){d.dims})({kind.lower()}_ + {at})"
                 references[d.name, d.samples] = f"  {kind} (&{d.name}){d.dims} = {place};"
 
-        def function(samples: int, body: list[Line]) -> str:
+        def function(samples: int, body: list[TextLine]) -> str:
             text = _text(body, shared)
             used = sorted(_names(text) & shared)
             known = [references.get((n, samples)) or references[n, 0] for n in used]
@@ -149,6 +149,6 @@ def _names(text: str) -> set[str]:
     return set(_NAMES.findall(text))
 
 
-def _text(lines: Sequence[Line], shared: Collection[str]) -> str:
+def _text(lines: Sequence[TextLine], shared: Collection[str]) -> str:
     every = ((d, n.line(shared) if isinstance(n, Declaration) else n) for d, n in lines)
     return "\n".join("  " * depth + line for depth, line in every if line)

@@ -32,11 +32,13 @@ FOLDER = CHECKOUT / "lfs_batch_jobs"
 class JobScript:
     """A file below `lfs_batch_jobs/`, without `.sh`, and the experiments whose models it trains.
 
-    only: keys of its models, or of the others behind `-`.
+    gpu_argument: its head says that it takes a GPU's number behind the seeds. only: keys of its
+    models, or of the others behind `-`.
     """
 
     name: str
     experiments: tuple[str, ...]
+    gpu_argument: bool = False
     only: tuple[str, ...] = ()
 
     @property
@@ -154,15 +156,15 @@ single_layer_task/neurips_2021/in10-mixed-signs-iridis: in10-mixedSigns
 single_layer_task/neurips_2021/sltr-distributions-in2: nips-in2-distributions
 single_layer_task/neurips_2021/sltr-distributions-in10: nips-in10-distributions
 single_layer_task/neurips_2021/divBy0: nips-divBy0-easy nips-divBy0-medium nips-divBy0-hard
-two_digit_mnist/parallel_run: div-1digit_conv-Adam-s3Init
+two_digit_mnist/parallel_run GPU: div-1digit_conv-Adam-s3Init
 icml_2022/single_module: robust-benchmark_sltr_mul surface-mul robust-batch-snmu
 icml_2022/arithmetic_dataset: fts-2021-final fts-snmu-noise-ranges | nau-nmu nau-Nnmu batch_sNMU
 icml_2022/arithmetic_dataset_noise_ranges:
     fts-snmu-noise-ranges | 0.01-0.05 0.1-0.5 1-2 5-10 10-20
-icml_2022/static_mnist_prod_isolated: static-mnist-mul-isolated
-icml_2022/static_mnist_prod_colour_concat: static-mnist-mul-colour-concat
-icml_2022/sequential_mnist_prod_reference: robust-sequential_mnist_prod_long | reference
-icml_2022/sequential_mnist_prod_long:
+icml_2022/static_mnist_prod_isolated GPU: static-mnist-mul-isolated
+icml_2022/static_mnist_prod_colour_concat GPU: static-mnist-mul-colour-concat
+icml_2022/sequential_mnist_prod_reference GPU: robust-sequential_mnist_prod_long | reference
+icml_2022/sequential_mnist_prod_long GPU:
     robust-sequential_mnist_prod_long | nmu snmu batch-snmu
 single_layer_benchmark:
     benchmark_sltr_mul benchmark_sltr_div benchmark_sltr_add benchmark_sltr_sub
@@ -171,7 +173,8 @@ marc_single_layer:
     benchmark_sltr_mul_mcfc benchmark_sltr_add_mcfc |
     MulMCFC MCFC MulMCFCSignINALU MulMCFCSignRealNPU
 """
-"""`NAME: experiments | models`, or names that are keys of experiments; behind `-`: all others."""
+"""`NAME [GPU]: experiments | models`, or names that are keys of experiments; behind `-`: all other
+models."""
 
 
 def _read(table: str) -> Iterator[JobScript]:
@@ -181,7 +184,8 @@ def _read(table: str) -> Iterator[JobScript]:
             yield from (JobScript(key, (key,)) for key in head.split())
             continue
         keys, _, only = rest.partition("|")
-        yield JobScript(head, tuple(keys.split()), tuple(only.split()))
+        name, *gpu = head.split()
+        yield JobScript(name, tuple(keys.split()), bool(gpu), tuple(only.split()))
 
 
 _BENCHMARK = ("single_layer_benchmark", "marc_single_layer")

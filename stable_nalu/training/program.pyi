@@ -140,7 +140,7 @@ _SimpleFunctionRecurrent = TypedDict("_SimpleFunctionRecurrent", {"operation":
     Int, "clip_grad_norm": Float, "interpolation_length": Int, "extrapolation_length": Int,
     "input_range": Range, "cuda": Switch}, total=False)
 class SimpleFunctionRecurrent(_WithSubsetRatio, _WithSeed, _WithLayerType, _WithOobMode,
-    _WithNauNoise, _WithNaluMul, _SimpleFunctionRecurrent): ...
+    _WithNauNoise, _WithNaluMul, _WithEngine, _SimpleFunctionRecurrent): ...
 _NumberTranslation = TypedDict("_NumberTranslation", {"batch_size": Int, "hidden_size": Int,
     "optimizer": Several[Literal["adam", "sgd"]], "learning_rate": Float, "momentum": Float,
     "clip_grad_norm": Float, "cuda": Switch, "max_epochs": Int, "number_range":

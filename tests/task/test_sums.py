@@ -36,7 +36,7 @@ def run_script(script, argv):
     return run_whole(script, [*argv, "--extrapolation-length", "15"])
 
 
-def test_one_update_by_hand(capsys):
+def test_one_update_by_hand(capsys, monkeypatch):
     dataset = SimpleFunctionRecurrentDataset("sub", seed=4)
     train, inter, extra = dataset.fork(10), dataset.fork(10), dataset.fork(1000)
     torch.manual_seed(4)
@@ -56,7 +56,8 @@ def test_one_update_by_hand(capsys):
     after = errors()
 
     argv = ["--layer-type", "GRU", "--operation", "sub", "--seed", "4", "--max-iterations", "0",
-            "--verbose", "--engine", "torch"]  # fmt: skip
+            "--verbose"]  # fmt: skip
+    monkeypatch.setenv("STABLE_NALU_ENGINE", "torch")
     assert run_whole(SCRIPT, argv) == 0
     log = logged(f"{SCRIPT}/gru_sub_4")
     assert [values(log, tag) for tag in VALID] == [[pytest.approx(e, rel=1e-5)] for e in before]
