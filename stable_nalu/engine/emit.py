@@ -20,6 +20,9 @@ from .pieces import Declaration, Pieces, TextLine, cut, is_batch, is_long
 SAMPLES = 4
 """Samples that are computed side by side. Their sums are added first to last, then to the total."""
 
+MOST_ON_STACK = 8192
+"""Vectors in the arrays of a function that lie on the stack: a mebibyte at most."""
+
 COMMENTS = {
     "begin": "What does not depend on samples.",
     "block": "Some samples: forward and backward, added to the sums.",
@@ -107,6 +110,7 @@ class Emitter:
         self.path: tuple = ()
         self.samples = 0
         self.sample = "k"
+        self.on_stack = 0
         self.shared: set[Node] = set()
         self.long = {n for n, body in self.plan.functions.items() if is_long(body, SAMPLES)}
         for name, function in self.plan.functions.items():
@@ -141,7 +145,7 @@ class Emitter:
         return sum(c * math.prod(e) for c, e in zip(costs, extents, strict=True))
 
     def _function(self, name: str) -> str:
-        self.lines, self.path = [], (name,)
+        self.lines, self.path, self.on_stack = [], (name,), 0
         self.pieces = Pieces(f"{self.prefix}_{name}")
         if name == "begin":
             for node, offset in self.lasting.items():
@@ -173,7 +177,11 @@ class Emitter:
                 continue
             dims = "".join(f"[{self.graph.extents[a]}]" for a in axes)
             samples = f"[{self.samples}]" if batches else ""
-            self._declared(f"a{self.numbers[node]}", _type(node), dims + samples)
+            size = math.prod(self.graph.extents[a] for a in axes) * max(1, self.samples)
+            fits = self.on_stack + size <= MOST_ON_STACK
+            self.on_stack += size if fits else 0
+            kind = f"{'' if fits else 'static thread_local '}{_type(node)}"
+            self._declared(f"a{self.numbers[node]}", kind, dims + samples)
 
     @contextmanager
     def _each_sample(self) -> Iterator[None]:

@@ -27,7 +27,8 @@ from .emit import COSTS
 HERE = Path(__file__).parent
 FLAGS = (
     *("-std=c++17", "-O3", "-march=native", "-ffp-contract=off", "-fno-math-errno", "-w"),
-    *("-shared", "-fPIC"),
+    # Else GCC 12 lets the stack grow in loops that call functions of vectors and compare these.
+    *("-shared", "-fPIC", "-fno-defer-pop"),
 )
 CALLS = re.compile(rf"\b({'|'.join(op for op, cost in COSTS.items() if cost >= 30)})_\(")
 MOST_INLINED = 200

@@ -2,14 +2,20 @@
 
 import ctypes
 import random
+import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 import torch
 
+from stable_nalu.engine.emit import MOST_ON_STACK
 from stable_nalu.engine.tiles import OPERATIONS, Member, arranged, drawn_by_cpp, library
 from stable_nalu.machine import code_cache
+from stable_nalu.task.run import task_of
 from tests.engine.harness import bits, planned, training
+from tests.experiments.scripts import ROOT
 
 TEXT = """
 #ifndef NUMBER
@@ -27,6 +33,52 @@ def empty_cache(tmp_path, monkeypatch):
     yield
     library.cache_clear()
     code_cache.cache_clear()
+
+
+CHOICES = """
+MODEL_FUNCTION(choose) {
+  for (int i = 0; i < count; i++) {
+    const N m = max_(max_(s[0], s[1]), s[2]);
+    const N a = exp_(s[0] - m);
+    const N b = exp_(s[1] - m);
+    const N c = exp_(s[2] - m);
+    const N sum = a + b + c;
+    const N p = a / sum / z[0];
+    const N q_ = b / sum / z[1];
+    const N r = c / sum / z[2];
+    const M second = q_ > p;
+    const N best = second ? q_ : p;
+    const N place = second ? V(T(1.0)) : V(T(0.0));
+    q[i % 4] = r > best ? V(T(2.0)) : place;
+  }
+}
+"""
+CHOOSE = """
+import ctypes
+import sys
+from stable_nalu.engine.tiles import MOST_INLINED, aligned, library, source
+
+text = "// exp_(" * (MOST_INLINED + 1) + sys.stdin.read()
+memory = aligned((8, 4, 16), float)
+memory[...] = 1
+addresses = [ctypes.c_void_p(part.ctypes.data) for part in memory]
+library(source(text, double=True)).choose(*addresses, 0, 1_000_000)
+"""
+
+
+def test_calls_in_a_loop_leave_the_stack_as_it_was():
+    code = [sys.executable, "-c", CHOOSE]
+    assert subprocess.run(code, input=CHOICES, text=True, cwd=ROOT, check=False).returncode == 0
+
+
+def test_large_arrays_are_not_on_the_stack():
+    unit = ("--layer-type", "ReRegualizedLinearMNAC", "--hidden-size", "200")
+    (config,) = planned("identity_autoencoder", *unit)
+    (program,) = task_of("identity_autoencoder").programs(config, {}).values()
+    for function in program.text.split("MODEL_FUNCTION")[1:]:
+        arrays = re.findall(r"^ *[NM] a\d+\[(.*)\];", function, re.MULTILINE)
+        sizes = [np.prod([int(n) for n in array.split("][")]) for array in arrays]
+        assert sum(sizes) <= MOST_ON_STACK
 
 
 def test_further_flags_of_the_compiler_make_another_library(empty_cache, monkeypatch):
