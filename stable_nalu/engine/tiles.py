@@ -56,12 +56,15 @@ def source(text: str, *, double: bool, functions: bool = True) -> str:
     return kinds + "\n".join(parts)
 
 
-@cache
 def library(text: str) -> ctypes.CDLL:
     """Return a library, compiled unless that was done for this compiler and processor before."""
+    return _library(text, os.environ.get(EXTRA_FLAGS, ""))
+
+
+@cache
+def _library(text: str, extra: str) -> ctypes.CDLL:
     try:
-        flags = (*FLAGS, *shlex.split(os.environ.get(EXTRA_FLAGS, "")))
-        return ctypes.CDLL(str(library_of(text, flags)))
+        return ctypes.CDLL(str(library_of(text, (*FLAGS, *shlex.split(extra)))))
     except subprocess.CalledProcessError as error:
         said = error.stderr.decode(errors="replace").splitlines() if error.stderr else []
         raise NoCompilerError(said[0] if said else f"exit code {error.returncode}") from None
@@ -335,9 +338,8 @@ PORTION = 16 << 10
 DRAW = 10
 """Operations on vectors that take as long as a double from each of their generators."""
 
-_libraries: dict[bool, ctypes.CDLL] = {}
 
-
+@cache
 def runtime_text(*, double: bool) -> str:
     """Return the C++ of the library that draws samples and calls the functions of models."""
     return source(header("runtime.cpp"), double=double, functions=False)
@@ -345,13 +347,12 @@ def runtime_text(*, double: bool) -> str:
 
 def runtime(*, double: bool) -> ctypes.CDLL:
     """Return the library that draws samples and calls the functions of models."""
-    if double not in _libraries:
-        _libraries[double] = found = library(runtime_text(double=double))
-        address, number = ctypes.c_void_p, ctypes.c_int64
-        found.iterate.argtypes = [address, number, address, number]
-        found.evaluate.argtypes = [address, number, address, address]
-        found.iterate.restype = found.evaluate.restype = None
-    return _libraries[double]
+    found = library(runtime_text(double=double))
+    address, number = ctypes.c_void_p, ctypes.c_int64
+    found.iterate.argtypes = [address, number, address, number]
+    found.evaluate.argtypes = [address, number, address, address]
+    found.iterate.restype = found.evaluate.restype = None
+    return found
 
 
 class TileMemory:
