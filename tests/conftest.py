@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,11 +12,17 @@ import pytest
 import torch
 
 import stable_nalu  # noqa: F401 — settles how matrix products round, before the first of them
+from stable_nalu.engine.tiles import EXTRA_FLAGS
+from stable_nalu.training import shell
 
 SEED = 20200401
+FORMULAS, shell.MOST_FORMULAS = shell.MOST_FORMULAS, 0
+"""Of how many runs a command tells the formula; of none here, as that takes longer than a run."""
 
 # Thread count is part of the figures: a second thread sums large means in another order.
 torch.set_num_threads(1)
+# Optimised code computes the same bits, and takes several times as long to compile.
+os.environ.setdefault(EXTRA_FLAGS, "-O0")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -41,6 +48,18 @@ def _same_state_for_every_test() -> Iterator[None]:
     torch.set_num_threads(threads)
     torch.set_rng_state(torch_state)
     np.random.set_state(numpy_state)
+
+
+@pytest.fixture
+def optimised(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compile as users do, for one test."""
+    monkeypatch.delenv(EXTRA_FLAGS)
+
+
+@pytest.fixture
+def formulas(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let commands tell the formulas of their runs, for one test."""
+    monkeypatch.setattr(shell, "MOST_FORMULAS", FORMULAS)
 
 
 @pytest.fixture

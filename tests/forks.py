@@ -114,6 +114,7 @@ def become(number: int) -> None:
     """Fork as often as asked; each fork leaves the loop and runs a script as `__main__`."""
     for name in IMPORTED:
         import_module(name)
+    import_module("stable_nalu.training.shell").MOST_FORMULAS = 0
     with socket.socket(fileno=number) as channel:
         request = _next_fork(channel)
     if request is None:

@@ -102,6 +102,7 @@ def test_representative_names_exist():
     assert {path.stem for path in FIXTURES.glob("*.json")} == set(FILES)
 
 
+@pytest.mark.usefixtures("optimised")
 @pytest.mark.parametrize(
     "name",
     [n if n in REPRESENTATIVE else pytest.param(n, marks=pytest.mark.slow) for n in GOLDEN],

@@ -9,7 +9,7 @@ from stable_nalu.paper.sweeps import operations
 from stable_nalu.papers import TRASK_2018
 from stable_nalu.result import batch, pipeline, shard
 from stable_nalu.result.judged import point_columns
-from stable_nalu.training import evaluation, shell
+from stable_nalu.training import evaluation
 
 KEY = "tiny/measured"
 VALID, TEST = "metric.valid.interpolation", "metric.test.extrapolation"
@@ -49,8 +49,8 @@ NUMBERS = f"""experiment,model,operation,point,measure,value,tolerance,label,sou
 def in_this_process(monkeypatch):
     """Train shards one after another, without a process each.
 
-    Few rows are evaluated, runs are saved at their end alone, not at every fifth of so few
-    iterations, and none is told as a formula, as in a shard.
+    Few rows are evaluated, and runs are saved at their end alone, not at every fifth of so few
+    iterations.
     """
 
     def run_shards(words, names, logs, *, processes):
@@ -59,7 +59,6 @@ def in_this_process(monkeypatch):
     monkeypatch.setattr(pipeline, "run_shards", run_shards)
     monkeypatch.setattr(evaluation, "EVALUATION_ROWS", 500)
     monkeypatch.setattr(shard, "_FEWEST_CHECKPOINTS", 1)
-    monkeypatch.setattr(shell, "MOST_FORMULAS", 0)
 
 
 @pytest.fixture
