@@ -1,5 +1,6 @@
 """From a key to exported, judged, drawn and compared results; of every key some runs."""
 
+import itertools
 from contextlib import ExitStack
 
 import pytest
@@ -13,7 +14,10 @@ from stable_nalu.result import command, pipeline
 from stable_nalu.result.command import listing
 from stable_nalu.result.judged import runs_of
 from stable_nalu.script import duration
+from stable_nalu.task import SCRIPTS as SPECS
+from stable_nalu.training.runs import ENGINE, TORCH
 from stable_nalu.writer.run_folder import LOCK_NAME, RunFolder, RunRecord
+from tests.engine.harness import training
 from tests.result.tiny import in_this_process  # noqa: F401
 
 WORDS = ["nips-sltr-in10", "--model", "sign-nmru", "--seeds", "0-1", "--max-iterations", "20"]
@@ -132,7 +136,7 @@ WITHOUT_TRAINING = ("divBy0_gold_test_errors", "loss_landscape")
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
-    """One folder for all: runs that two figures share are trained once."""
+    """One folder for all, as figures may share runs."""
     return tmp_path_factory.mktemp("results")
 
 
@@ -145,17 +149,42 @@ def test_no_experiment_is_forgotten():
     assert len(found) == 60
 
 
+def one_of_each_kind():
+    """Of the keys that are judged and drawn alike, and of those without a figure, the shortest."""
+    alike = {}
+    for key in itertools.chain(*KEYS.values()):
+        experiment = EXPERIMENTS[key]
+        drawn = {part.kind for drawing in experiment.drawings for part in drawing.parts}
+        kind = (experiment.criterion.partition(".")[0], *sorted(drawn)) if drawn else ()
+        alike.setdefault(kind, []).append((sum(m.runs for m in experiment.models), key))
+    return [min(keys)[1] for keys in alike.values()]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("script", SCRIPTS)
-def test_end_to_end(script, results, in_this_process, capsys):  # noqa: F811
+@pytest.mark.parametrize("key", [key for keys in KEYS.values() for key in keys])
+def test_every_model_begins_to_train(key):
+    for model in EXPERIMENTS[key].models:
+        for words in model.commands(model.seeds[:1]):
+            config = SPECS[model.script].plan(words.words).configs[0]
+            made = training(model.script, [config], engine=False)
+            steps = made.train()
+            next(steps), next(steps)
+            assert made.recorder.written
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("key", one_of_each_kind())
+def test_end_to_end(key, results, in_this_process, monkeypatch, capsys):  # noqa: F811
+    (script,) = {model.script for model in EXPERIMENTS[key].models}
+    if script == "simple_function_static":  # Every run has a size of its own, which is compiled.
+        monkeypatch.setenv(ENGINE, TORCH)
     length = ITERATIONS[script]
-    for key in KEYS[script]:
-        words = [key, "--out", str(results), "--seeds", "0-1", "--max-iterations", str(length)]
-        words += ["--format", "png"]
-        assert command.main(words) == 0, (key, capsys.readouterr())
-        assert_reported(EXPERIMENTS[key], results / f"iterations-{length}", capsys.readouterr().out)
-        assert command.main([*words, "--dry-run"]) == 0
-        assert "python3 experiments/" not in capsys.readouterr().out, f"{key} is not finished"
+    words = [key, "--out", str(results), "--seeds", "0-1", "--max-iterations", str(length)]
+    words += ["--format", "png"]
+    assert command.main(words) == 0, capsys.readouterr()
+    assert_reported(EXPERIMENTS[key], results / f"iterations-{length}", capsys.readouterr().out)
+    assert command.main([*words, "--dry-run"]) == 0
+    assert "python3 experiments/" not in capsys.readouterr().out, "not finished"
 
 
 def assert_reported(experiment, folder, said):
