@@ -42,6 +42,7 @@ def assert_goes_on(root, undisturbed):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("optimised")  # Other code is larger than the limit.
 def test_a_file_that_cannot_grow(tmp_path):
     root = tmp_path / "full"
     assert_stops(root, start(root, "single_layer", *WORDS, preexec_fn=limit_files))

@@ -162,7 +162,7 @@ def test_robustness_script_logs_weights_as_text_and_prints_every_thousand(capsys
     assert printed == ["0", "1000", "2000"]
 
 
-def test_what_a_run_prints(capsys):
+def test_what_a_run_prints(formulas, capsys):
     words = "--operation mul --layer-type ReRegualizedLinearMNAC --max-iterations 1"
     assert run("single_layer", words) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -175,7 +175,8 @@ def test_what_a_run_prints(capsys):
     keys = [line.split(":")[0] for line in lines[end + 1 : end + 4]]
     assert keys == ["  - loss_train", "  - loss_valid_inter", "  - loss_valid_extra"]
     assert lines[end + 4].endswith("not solved: test error 181 (below 1e-05 is solved)")
-    assert [line.split()[0] for line in lines[end + 5 :]] == ["formula", "logs", "models", "next"]
+    assert lines[end + 5] == "formula wrong: the answer is always 1.000, not x1*x2"
+    assert [line.split()[0] for line in lines[end + 6 :]] == ["logs", "models", "next"]
     assert "export/simple_function_static.py --tensorboard-dir " in lines[-1]
 
 
