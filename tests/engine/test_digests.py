@@ -34,7 +34,6 @@ FAST = ("single_layer ReRegualizedLinearMNAC", "simple_function_static NALU")
 FLAGS = (
     "-O0",
     "-mno-avx512f",
-    "-mno-avx512f -mno-avx2",
     "-march=x86-64-v2",
     "-mno-avx512f -DLANES=4",
 )
