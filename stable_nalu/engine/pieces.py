@@ -68,8 +68,9 @@ def is_long(region: Sequence, samples: int) -> bool:
     return sum(_size(part, samples) for part in region) > WHOLE
 
 
-def cut(region: list, samples: int, most: int = PIECE) -> None:
+def cut(region: list, samples: int, most: int | None = None) -> None:
     """Cut the lists of statements of a function so that each fits into a piece."""
+    most = most or PIECE
     for part in filter(is_batch, region):
         cut(part.body, samples, PIECE // samples)
     region[:] = [

@@ -233,7 +233,7 @@ _OF_PACKAGE = (
     LayerEntry("ProductUnit", "Product unit", papers.DURBIN_1989, "npu.ProductUnitLayer",
                look=(GREY, "p")),
     LayerEntry("EML", "EML", papers.ODRZYWOLEK_2026, "equations.EMLLayer", look=(BLACK, "D")),
-    LayerEntry("EQL", "EQL", papers.MARTIUS_2016, "equations.EQLLayer", look=(OLIVE, "s")),
+    LayerEntry("EQL", "EQL", papers.MARTIUS_2016, "equations.EQLLayer", look=(SKY, "v")),
     LayerEntry("EQLDiv", "EQL-div", papers.SAHOO_2018, "equations.EQLDivLayer", look=(WINE, "s")),
     LayerEntry("NSR", "NSR", papers.FABER_2023, "nsr.NSRLayer", look=(SKY, "D")),
     LayerEntry("GRU", "GRU", papers.CHO_2014, None, "basic.GRUCell", look=(OLIVE, "P")),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from stable_nalu.engine import VERSION
+from stable_nalu.engine import VERSION, pieces, stack
 from stable_nalu.engine.tiles import EXTRA_FLAGS
 from tests.engine.harness import UNITS, digest, left_behind, planned, words_of
 
@@ -57,6 +57,17 @@ def test_every_unit_is_kept_for_this_version():
 )
 def test_bits_are_those_that_are_kept(case):
     assert found(case) == KEPT["runs"][case]
+
+
+def test_functions_in_pieces_change_no_bit(monkeypatch):
+    monkeypatch.setattr(pieces, "PIECE", 24)
+    monkeypatch.setattr(pieces, "WHOLE", 30)
+    monkeypatch.setattr(stack, "_PROGRAMS", {})
+    for case in FAST:
+        assert found(case) == KEPT["runs"][case]
+    programs = [p for found in stack._PROGRAMS.values() for p in found.values()]
+    assert len(programs) == 2
+    assert all(p.text.count("PIECE(run_") > 3 for p in programs)
 
 
 @pytest.mark.slow
