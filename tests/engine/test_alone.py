@@ -64,6 +64,7 @@ def test_among_26(script, key):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("optimised")
 @pytest.mark.parametrize("key", ["ReRegualizedLinearMNAC", "RealNPU"])
 def test_among_225(key):
     configs = mixed("single_layer", key, seeds="0-44")
