@@ -21,7 +21,7 @@ loop.save_together = kill_when_saved
 """
 SUMS = (
     *("--layer-type", "GumbelNAC", "--interpolation-length", "5", "--extrapolation-length", "8"),
-    *("--checkpoint-interval", "3", "--max-iterations", "8"),
+    *("--checkpoint-interval", "3", "--max-iterations", "8", "--engine", "torch"),
 )
 SCORED = (
     *("--layer-type", "LSTM", "--interpolation-length", "5", "--extrapolation-length", "8"),
@@ -87,7 +87,7 @@ EVERY = {
 }
 
 
-IN_A_STACK = ("identity", "notebook", "trees", "compared")
+IN_A_STACK = ("scored sums", "identity", "notebook", "trees", "compared")
 """What the engine trains: all runs are saved at once."""
 IN_TWO_PROCESSES = ("sums", "mystery", "world")
 """One script for each thing to count: iterations, epochs, updates of episodes."""
