@@ -8,6 +8,7 @@ from benchmarks.table import Row, print_table
 SHARE = 0.004
 
 
+@pytest.mark.usefixtures("optimised")
 @pytest.mark.parametrize("measured", iterations.MEASUREMENTS, ids=lambda m: m.name)
 def test_row_of_iterations(measured, capsys):
     check(measured, capsys)

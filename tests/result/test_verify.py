@@ -367,6 +367,7 @@ BY_TORCH = {"function_task_static", *(f"nips-divBy0-{n}" for n in ("easy", "medi
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("optimised")
 @pytest.mark.parametrize("key", KEYS)
 def test_the_same_outcome(key, tmp_path, monkeypatch):
     """Whether, and at which logged step, a run is solved; `--verify` itself compares all digits."""
