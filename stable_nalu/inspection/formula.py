@@ -142,7 +142,9 @@ class NetworkFormula:
 
     def number(self, node: Node) -> float:
         """Return the number that a load reads from parameters."""
-        return float(self._numbers[node.name][tuple(map(int, node.index))])
+        # What is written out has no counters.
+        index: Any = node.index
+        return float(self._numbers[node.name][index])
 
 
 @dataclass(frozen=True)
@@ -181,7 +183,7 @@ class _Reading:
         if node.op == "load" and node.name != "x":
             return _Term(self.formula.number(node), is_learned=True)
         if node.op == "load":
-            place = int(node.index[1])
+            place: Any = node.index[1]
             return _Term(expr=self.symbols[place], within=IV.mpf(self.box[place]))
         if node.op == "where" and (chosen := self._chosen(args)) is not None:
             return chosen

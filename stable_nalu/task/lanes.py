@@ -85,8 +85,9 @@ class MeasuredTask(EngineTask):
         # Each draws what it draws alone.
         self.engine.store_model()
         every: dict[str, list[Any]] = {}
+        source: Any = model.random
         with torch.random.fork_rng(devices=[]):
-            for run, generator in enumerate(model.random.generators):
+            for run, generator in enumerate(source.generators):
                 self._alone.load_state_dict(run_state(model.state_dict(), run))
                 torch.set_rng_state(generator.get_state())
                 with self._alone.no_random():

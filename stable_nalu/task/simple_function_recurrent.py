@@ -189,7 +189,8 @@ class SumsTask(MeasuredTask, RecurrentTask):
         if not self._fixed:
             drawn = [self._drawn(stream, EVALUATION_ROWS) for stream in self._streams[run][1:]]
             errors = [mse(model(x), t) for x, t in drawn]
-            return dict(zip((self.valid, self.test), errors, strict=True))
+            tags = LOSS_VALID_INTERPOLATION, LOSS_VALID_EXTRAPOLATION
+            return dict(zip(tags, errors, strict=True))
         model.eval()
         with model.no_random():
             squares = [(model(x) - t) ** 2 for x, t in (fixed[run] for fixed in self._fixed)]
