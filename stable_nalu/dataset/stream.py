@@ -305,18 +305,18 @@ def numpy_type(dtype: torch.dtype) -> np.dtype:
 
 
 class Feed:
-    """Batches `x (batch, in)`, `t (batch, 1)` of a run, or many batches of many runs."""
+    """Batches `x (batch, *sample)`, `t (batch, 1)` of a run, or many batches of many runs."""
 
-    def __init__(self, streams: Sequence[SampleStream], batch_size: int, input_size: int):
+    def __init__(self, streams: Sequence[SampleStream], batch_size: int, *sample: int):
         self.streams = list(streams)
-        self._shape = batch_size, input_size
+        self._batch = batch_size, sample
         # A batch that does not fit into memory is found out here, before anything is written.
         self._buffers(1, len(streams))
 
     def _buffers(self, count: int, runs: int) -> tuple[np.ndarray, np.ndarray]:
-        batch_size, input_size = self._shape
+        batch_size, sample = self._batch
         dtype = numpy_type(torch.get_default_dtype())
-        x = np.empty((count, runs, batch_size, input_size), dtype)
+        x = np.empty((count, runs, batch_size, *sample), dtype)
         return x, np.empty((count, runs, batch_size, 1), dtype)
 
     def next(self) -> tuple[torch.Tensor, torch.Tensor]:
@@ -325,7 +325,7 @@ class Feed:
         return torch.from_numpy(x[0, 0]), torch.from_numpy(t[0, 0])
 
     def draw(self, runs: Sequence[int], count: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the next batches of some runs: x `(count, runs, batch, in)` and t."""
+        """Return the next batches of some runs: x `(count, runs, batch, *sample)` and t."""
         x, t = self._buffers(count, len(runs))
         for joined in join([self.streams[run] for run in runs]):
             joined.draw_into(x, t)

@@ -90,11 +90,17 @@ class SumsTask(MeasuredTask, RecurrentTask):
     valid, test = LOSS_VALID_INTERPOLATION, LOSS_VALID_EXTRAPOLATION
 
     def __init__(self, config: Config, device: torch.device, *beside: Config):
+        from stable_nalu.dataset.stream import Feed
+
         super().__init__(config, device, *beside)
         self._datasets = list(map(build_dataset, self.configs))
         length = config.interpolation_length
         lengths, own = (length, length, config.extrapolation_length), config.input_range
         self._streams = [[d.fork(length, own) for length in lengths] for d in self._datasets]
+        sample = length, self._datasets[0].get_input_size()
+        self._feed = Feed([own[0] for own in self._streams], config.batch_size, *sample)
+        numbers = len(self.configs) * config.batch_size * math.prod(sample)
+        self._longest = max(1, DRAWN_NUMBERS // numbers)
         self._fixed: list[list[Batch]] = []
         """Sequences of validation and test, if they are fixed: those of every run."""
         if config.random_models:
@@ -151,24 +157,18 @@ class SumsTask(MeasuredTask, RecurrentTask):
         return f"dataset: {self._datasets[0].print_operation()}"
 
     def batches(self, first: int) -> Iterator[Batch]:
-        x, t = self._streams[0][0][0 : self.config.batch_size]
-        yield self.own(x), self.own(t)
+        yield tuple(map(self.own, self._feed.next()))
 
     def samples(self) -> tuple[Sequence[SampleStream], Drawn]:
         return (), self._given
 
     def _given(self, runs: Sequence[int], count: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the next batches of runs: x `(count, runs, batch, numbers)` and t."""
-        import torch
-
-        size = self.config.batch_size
-        drawn = [self._streams[run][0].draw(count, size) for run in runs]
-        x, t = (self.own(torch.stack(parts, 1)) for parts in zip(*drawn, strict=True))
-        return x.flatten(3).numpy(), t.numpy()
+        x, t = self._feed.draw(runs, count)
+        return x.reshape(*x.shape[:3], -1), t
 
     def changes(self, at: int) -> Sequence[int]:
-        numbers = len(self.configs) * self.config.batch_size * self.shape(self.config).inputs
-        return [at + max(1, DRAWN_NUMBERS // numbers)]
+        return [at + self._longest]
 
     @property
     def log_interval(self) -> int:

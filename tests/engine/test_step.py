@@ -184,7 +184,7 @@ ENDS = {
 
 @pytest.mark.parametrize("case", ENDS)
 def test_the_end_is_told_as_by_torch(case):
-    """Of a batch that has more samples than there are rows, rows are told again."""
+    """Where a batch has more samples than there are rows, it begins with the first row again."""
     script, *words = ENDS[case]
     configs = planned(script, *words, iterations=4, log_interval=3)
     found = []
