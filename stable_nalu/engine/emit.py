@@ -90,6 +90,9 @@ class EmittedSource:
 class Emitter:
     """Writes the functions that write all stores."""
 
+    most_on_stack: float = MOST_ON_STACK
+    unrolled = ""
+
     def __init__(
         self, graph: Graph, stores: Sequence[Store], memory: Memory, prefix: str, batch: int
     ):
@@ -101,10 +104,7 @@ class Emitter:
         self.numbers = {node: k for k, node in enumerate(self.plan.home)}
         self.scratch = 0
         self.lasting: dict[Node, int] = {}
-        for node, (axes, lasting) in self.plan.kept.items():
-            if lasting:
-                self.lasting[node] = self.scratch
-                self.scratch += math.prod(self.graph.extents[a] for a in axes)
+        self._remember()
         self.lines: list[TextLine] = []
         self.depth = 1
         self.path: tuple = ()
@@ -112,11 +112,25 @@ class Emitter:
         self.sample = "k"
         self.on_stack = 0
         self.shared: set[Node] = set()
-        self.long = {n for n, body in self.plan.functions.items() if is_long(body, SAMPLES)}
+        self.long = {n for n, body in self.plan.functions.items() if self._is_long(body)}
         for name, function in self.plan.functions.items():
             if name in self.long:
                 cut(function, SAMPLES)
             self._share(function, {})
+
+    def _is_long(self, body: Sequence) -> bool:
+        return is_long(body, SAMPLES)
+
+    def _remember(self) -> None:
+        """Give places in memory to what lasts."""
+        for node, (axes, lasting) in self.plan.kept.items():
+            if lasting:
+                self.lasting[node] = self._reserved(axes)
+
+    def _reserved(self, axes: Sequence[str]) -> int:
+        """Return where there is memory for a number at each place of axes."""
+        self.scratch += math.prod(self.graph.extents[a] for a in axes)
+        return self.scratch - math.prod(self.graph.extents[a] for a in axes)
 
     def source(self) -> EmittedSource:
         """Return the functions."""
@@ -148,17 +162,21 @@ class Emitter:
         self.lines, self.path, self.on_stack = [], (name,), 0
         self.pieces = Pieces(f"{self.prefix}_{name}")
         if name == "begin":
-            for node, offset in self.lasting.items():
-                if node.op == "reduce" and node.axis == BATCH:
-                    count = math.prod(self.graph.extents[a] for a in self.plan.kept[node][0])
-                    start = self._literal(Graph.IDENTITY[node.name])
-                    loop = f"for (int k = 0; k < {count}; k++) " if count > 1 else ""
-                    at = f"{offset} + k" if count > 1 else offset
-                    self._line(f"{loop}q[{at}] = V({start});")
+            self._begin_sums()
         self._declare(within_batch=False)
         self._region(self.plan.functions[name])
         before, body = self.pieces.text(self.lines)
         return f"{before}// {COMMENTS[name]}\nMODEL_FUNCTION({self.prefix}_{name}) {{\n{body}\n}}"
+
+    def _begin_sums(self) -> None:
+        """Begin the sums over samples, all of which last."""
+        for node, offset in self.lasting.items():
+            if node.op == "reduce" and node.axis == BATCH:
+                count = math.prod(self.graph.extents[a] for a in self.plan.kept[node][0])
+                start = self._literal(Graph.IDENTITY[node.name])
+                loop = f"for (int k = 0; k < {count}; k++) " if count > 1 else ""
+                at = f"{offset} + k" if count > 1 else offset
+                self._line(f"{loop}q[{at}] = V({start});")
 
     def _line(self, text: str) -> None:
         self.lines.append((self.depth, text))
@@ -178,7 +196,7 @@ class Emitter:
             dims = "".join(f"[{self.graph.extents[a]}]" for a in axes)
             samples = f"[{self.samples}]" if batches else ""
             size = math.prod(self.graph.extents[a] for a in axes) * max(1, self.samples)
-            fits = self.on_stack + size <= MOST_ON_STACK
+            fits = self.on_stack + size <= self.most_on_stack
             self.on_stack += size if fits else 0
             kind = f"{'' if fits else 'static thread_local '}{_type(node)}"
             self._declared(f"a{self.numbers[node]}", kind, dims + samples)
@@ -233,7 +251,9 @@ class Emitter:
         for reduce in loop.sums:
             self._start(reduce)
         extent = self.graph.extents[loop.axis]
-        self._line(f"for (int {loop.axis} = 0; {loop.axis} < {extent}; {loop.axis}++) {{")
+        self._line(
+            f"{self.unrolled}for (int {loop.axis} = 0; {loop.axis} < {extent}; {loop.axis}++) {{"
+        )
         self._inside(loop)
         self._line("}")
         kept = [reduce for reduce in loop.sums if self.plan.kept.get(reduce, ((0,), 0))[0] == ()]
@@ -305,16 +325,20 @@ class Emitter:
                 self._line(f"{self._memory_of(statement)} = {known};")
 
     def _add_samples(self, reduce: Node) -> None:
-        """Add up samples that are side by side, first to last, and then their sum to the total."""
+        """Add samples that are side by side to the total."""
+        target = self._target(reduce)
+        total = GATHERED[reduce.name].format(target, self._of_samples(reduce))
+        self._line(f"{target} = {total};")
+
+    def _of_samples(self, reduce: Node) -> str:
+        """Return the sum of samples that are side by side, first to last."""
         form, total = GATHERED[reduce.name], ""
         for k in range(self.samples):
             self.sample = str(k)
             own = self._vector(reduce.args[0])
             total = form.format(f"({total})" if k > 1 else total, own) if k else own
         self.sample = "k"
-        target = self._target(reduce)
-        total = f"({total})" if self.samples > 1 else total
-        self._line(f"{target} = {form.format(target, total)};")
+        return f"({total})" if self.samples > 1 else total
 
     def _target(self, reduce: Node) -> str:
         axes = self.plan.kept.get(reduce, ((), False))[0]

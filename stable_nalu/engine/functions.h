@@ -7,7 +7,7 @@
 // and conversions are used, and nothing is contracted (compile with -ffp-contract=off).
 // Special values and subnormal numbers follow C99; NaN propagates.
 //
-// This file is included after the definitions of L, F, I, U, D and J. Functions of F are evaluated
+// This file is included after the definitions of DEVICE_, Vector, L, F, I, U, D and J. Functions of F are evaluated
 // in double to about 1e-10 and rounded once. Functions of D carry a second double (`Pair`) where
 // one is not enough. Both work on parts as wide as the registers of the processor.
 //
@@ -17,9 +17,9 @@
 #include <cstdint>
 #include <cstring>
 
-#define INLINE_ static inline __attribute__((always_inline))
+#define INLINE_ static inline DEVICE_ __attribute__((always_inline))
 #ifdef CALLED  // by models that would take minutes to compile
-#define LONG_ static __attribute__((noinline))
+#define LONG_ static DEVICE_ __attribute__((noinline))
 #else
 #define LONG_ INLINE_
 #endif
@@ -40,10 +40,10 @@ constexpr int WIDEST = 2;
 #define UPPER_ 2, 3
 #endif
 constexpr int P = L < WIDEST ? L : WIDEST;  // lanes of a part
-typedef float f __attribute__((vector_size(P * 4)));
-typedef double d __attribute__((vector_size(P * 8)));
-typedef int64_t j __attribute__((vector_size(P * 8)));
-typedef uint64_t u __attribute__((vector_size(P * 8)));
+typedef Vector<float, P> f;
+typedef Vector<double, P> d;
+typedef Vector<int64_t, P> j;
+typedef Vector<uint64_t, P> u;
 
 constexpr double LOG2E = 1.4426950408889634, LN2 = 0.6931471805599453;
 constexpr double LN2_HI = 0.6931471805592082, LN2_LO = 7.371002565167799e-13;  // HI has 40 bits
@@ -85,7 +85,7 @@ template <class A, class W = d> INLINE_ W widened(A x) {
 // The two halves of a register pass through registers, not through memory.
 template <class V, class G, class... A> INLINE_ V each(G g, const A&... x) {
     using T = decltype(V{}[0] + V{}[0]);
-    typedef T part __attribute__((vector_size(P * sizeof(T))));
+    typedef Vector<T, P> part;
     if constexpr (sizeof(T) == 4 && L == 2 * WIDEST) {
         d a = g(widened(__builtin_shufflevector(x, x, LOWER_))...);
         d b = g(widened(__builtin_shufflevector(x, x, UPPER_))...);
@@ -380,7 +380,7 @@ template <class V> INLINE_ Mask<V> large(V x) {
 }
 template <class M> INLINE_ bool any(M mask) {  // by halves, as single lanes leave the registers
     if constexpr (sizeof(M) > 16) {
-        typedef decltype(mask[0] | mask[0]) half __attribute__((vector_size(sizeof(M) / 2)));
+        typedef Vector<decltype(mask[0] | mask[0]), int(sizeof(M) / sizeof(mask[0]) / 2)> half;
         half h[2];
         std::memcpy(h, &mask, sizeof(M));
         return any(h[0] | h[1]);
@@ -396,7 +396,7 @@ struct Angle { d n; dd r; };
 
 // The same for one |x| >= 2^20, after Payne and Hanek: the fraction of x / (2 pi) from those 192
 // bits of 2/pi that matter.
-inline void reduce_large(double x, double& n, double& h, double& l) {
+INLINE_ void reduce_large(double x, double& n, double& h, double& l) {
     typedef unsigned __int128 wide;
     static const uint64_t TWO_OVER_PI[20] = {  // after 64 zero bits
         0, 0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041, 0xfe5163abdebbc561,
@@ -422,7 +422,7 @@ inline void reduce_large(double x, double& n, double& h, double& l) {
     h = sign * 0x1p-126 * r.h;
     l = sign * 0x1p-126 * r.l;
 }
-static __attribute__((noinline, cold)) Angle with_large(d x, Angle a) {
+static DEVICE_ __attribute__((noinline, cold)) Angle with_large(d x, Angle a) {
     for (int i = 0; i < P; i++)
         if (large(x)[i]) {
             double n, h, l;
@@ -572,15 +572,15 @@ FUNCTIONS_(erf_, erf_f(x), at_least(at_most(x, 3.92), -3.92), v, erf_d(x))
 LONG_ F pow_(F x, F y) {
     return pow_cases(x, y, each<F>(PART_(pow_f(x, y), d x, d y), absolute(x), y));
 }
-static inline D pow_(D x, D y) {
+static inline DEVICE_ D pow_(D x, D y) {
     return each<D>(PART_(pow_cases(x, y, pow_d(absolute(x), y)), d x, d y), x, y);
 }
 LONG_ F atan2_(F y, F x) { return each<F>(PART_(angle<true>(y, x), d y, d x), y, x); }
-static inline D atan2_(D y, D x) { return each<D>(PART_(angle<false>(y, x), d y, d x), y, x); }
-static inline F max_(F x, F y) { return larger(x, y); }
-static inline F min_(F x, F y) { return smaller(x, y); }
-static inline D max_(D x, D y) { return each<D>(PART_(larger(x, y), d x, d y), x, y); }
-static inline D min_(D x, D y) { return each<D>(PART_(smaller(x, y), d x, d y), x, y); }
+static inline DEVICE_ D atan2_(D y, D x) { return each<D>(PART_(angle<false>(y, x), d y, d x), y, x); }
+static inline DEVICE_ F max_(F x, F y) { return larger(x, y); }
+static inline DEVICE_ F min_(F x, F y) { return smaller(x, y); }
+static inline DEVICE_ D max_(D x, D y) { return each<D>(PART_(larger(x, y), d x, d y), x, y); }
+static inline DEVICE_ D min_(D x, D y) { return each<D>(PART_(smaller(x, y), d x, d y), x, y); }
 
 INLINE_ F rint_(F x) { return rounded(x); }
 INLINE_ D rint_(D x) { return each<D>(PART_(rounded(x), d x), x); }
@@ -588,8 +588,8 @@ INLINE_ F sign_(F x) { return sign_of(x); }
 INLINE_ D sign_(D x) { return each<D>(PART_(sign_of(x), d x), x); }
 INLINE_ F abs_(F x) { return absolute(x); }
 INLINE_ D abs_(D x) { return each<D>(PART_(absolute(x), d x), x); }
-static inline F sqrt_(F x) { return root(x); }
-static inline D sqrt_(D x) { return each<D>(PART_(root(x), d x), x); }
+static inline DEVICE_ F sqrt_(F x) { return root(x); }
+static inline DEVICE_ D sqrt_(D x) { return each<D>(PART_(root(x), d x), x); }
 
 }  // namespace functions
 }  // namespace elementary

@@ -134,12 +134,15 @@ class Lanes:
         """Let modules tell of x `(runs, batch, in)`, or of ones, and leave all as it is."""
         state, shape = self.s.copy(), (self.runs, self.workspace.batch, self.workspace.inputs)
         x = np.ones(shape) if x is None else x
-        draws = self.program.draws
-        means = [np.full(int(np.prod(d.shape)), sum(d.bounds) / 2) for d in draws]
-        noise = np.concatenate(means)[None, None].repeat(self.runs, 1) if draws else None
-        members = self.members(schedule, noise, 1, "log")
+        members = self.members(schedule, self._middle_noise(), 1, "log")
         self.iterate(members, x[None], np.zeros((1, *x.shape[:2], 1)), 1)
         self.s[...] = state
+
+    def _middle_noise(self) -> np.ndarray | None:
+        """Return noise in the middle of its bounds."""
+        draws = self.program.draws
+        means = [np.full(int(np.prod(d.shape)), sum(d.bounds) / 2) for d in draws]
+        return np.concatenate(means)[None, None].repeat(self.runs, 1) if draws else None
 
     def _scheduled(self, schedule: Schedule, iterations: int) -> tuple[np.ndarray, int, int]:
         """Return scheduled numbers in lanes, and the steps from row to row, vector to vector."""

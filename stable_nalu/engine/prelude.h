@@ -13,11 +13,14 @@
 #endif
 
 constexpr int L = LANES;
-typedef float F __attribute__((vector_size(L * 4)));
-typedef int32_t I __attribute__((vector_size(L * 4)));
-typedef uint32_t U __attribute__((vector_size(L * 4)));
-typedef double D __attribute__((vector_size(L * 8)));
-typedef int64_t J __attribute__((vector_size(L * 8)));
+#define DEVICE_
+template <class T, int count>
+using Vector __attribute__((vector_size(count * sizeof(T)))) = T;
+typedef Vector<float, L> F;
+typedef Vector<int32_t, L> I;
+typedef Vector<uint32_t, L> U;
+typedef Vector<double, L> D;
+typedef Vector<int64_t, L> J;
 
 // T is a number of a model, N a vector of them, M a vector of truth values.
 #ifdef DOUBLE

@@ -64,8 +64,9 @@ class Told:
 class Program:
     """C++ of a model, where its numbers lie, and what it needs from outside.
 
-    draws: the noise of an iteration and, if `draws_in_evaluation`, of an evaluation. trained:
-    parameters that an update changes. told: what the logged iteration tells.
+    graph, stores, batch: what the text was made of. draws: the noise of an iteration and, if
+    `draws_in_evaluation`, of an evaluation. trained: parameters that an update changes. told: what
+    the logged iteration tells.
     """
 
     text: str
@@ -76,6 +77,9 @@ class Program:
     told: list[Told]
     dtype: torch.dtype
     draws_in_evaluation: bool
+    graph: Graph
+    stores: Mapping[str, Sequence[Store]]
+    batch: int
 
     @property
     def work(self) -> int:
@@ -159,19 +163,20 @@ class _Builder:
         outputs, logged = self._iteration(state, inputs)
         self.tensors.most = math.inf
         outputs, logged, of_inputs = self._apart(outputs, logged)
-        parts = {"run": self._emitted("run", outputs)}
-        parts["log"] = self._emitted("log", [*outputs, *logged])
+        stores = {"run": outputs, "log": [*outputs, *logged]}
         if of_inputs:
-            parts["prepare"] = self._emitted("prepare", of_inputs)
+            stores["prepare"] = of_inputs
         if self.eval_mode is not None:
-            parts["eval"] = self._emitted("eval", self._evaluation(state, inputs))
+            stores["eval"] = self._evaluation(state, inputs)
+        graph, memory, batch = self.graph, self.memory, len(self.x)
+        parts = {
+            name: Emitter(graph, own, memory, name, batch).source() for name, own in stores.items()
+        }
         text = named("\n\n".join(part.text for part in parts.values()), self.memory.places)
         trained = [name for name, p in self.model.named_parameters() if name in self.trained]
         told, dtype, again = self.told, self.x.dtype, self.evaluation_draws
-        return Program(text, self.memory, parts, self.draws, trained, told, dtype, again)
-
-    def _emitted(self, name: str, stores: Sequence[Store]) -> EmittedSource:
-        return Emitter(self.graph, stores, self.memory, name, len(self.x)).source()
+        found = text, memory, parts, self.draws, trained, told, dtype, again
+        return Program(*found, graph, stores, batch)
 
     def _apart(
         self, outputs: list[Store], logged: list[Store]

@@ -96,8 +96,6 @@ struct Keep {
   }
 };
 
-enum Operation { kAdd, kSub, kMul, kDiv, kSquared, kRoot, kReciprocal };
-
 // Inputs low + width * double, and targets: an operation on sums over slices of the inputs; all but
 // the operation is as in the samples before, if `again`. `equal_slices`: in all lanes; `single`: of
 // one input each. Where `x_given` is not null, samples lie there instead: iteration after iteration,
@@ -109,25 +107,6 @@ struct Samples {
   const N *x_given, *t_given;
   int64_t outputs, same;
 };
-
-// The sum of d[0] to d[count - 1] in the order in which NumPy adds them.
-template <class Number>
-static inline Number sum(const Number* d, int64_t count, int64_t stride) {
-  if (count < 8) {
-    Number all = d[0];
-    for (int64_t k = 1; k < count; k++) all += d[k * stride];
-    return all;
-  }
-  Number part[8];
-  int64_t k = 8;
-  for (int j = 0; j < 8; j++) part[j] = d[j * stride];
-  for (; k + 8 <= count; k += 8)
-    for (int j = 0; j < 8; j++) part[j] += d[(k + j) * stride];
-  Number all =
-      ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]));
-  for (; k < count; k++) all += d[k * stride];
-  return all;
-}
 
 // The operands of a sample, each in two halves.
 static inline void sum_operands(const Samples& from, const H* d, H* sums) {
@@ -144,24 +123,6 @@ static inline void sum_operands(const Samples& from, const H* d, H* sums) {
     }
     for (int l = 0; l < L; l++)
       ((double*)sums)[l] = sum(of_lanes + at[2 * l] * L + l, at[2 * l + 1] - at[2 * l], L);
-  }
-}
-
-static inline H combined(int64_t operation, H all, H one) {
-  switch (operation) {
-    case kAdd: return all + one;
-    case kSub: return all - one;
-    case kMul: return all * one;
-    default: return all / one;
-  }
-}
-
-static inline H transformed(int64_t operation, H all) {
-  switch (operation) {
-    case kSquared: return all * all;
-    case kRoot: for (int l = 0; l < L / 2; l++) all[l] = __builtin_sqrt(all[l]); return all;
-    case kReciprocal: return 1.0 / all;
-    default: return all;
   }
 }
 

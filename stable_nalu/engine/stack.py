@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from stable_nalu.training.loss import Penalties
 from stable_nalu.training.recorder import StepResult, TaggedValue
 from stable_nalu.training.step import Adam, TrainingStep
 
+from . import gpu
 from .lanes import Lanes, Schedule
 from .lower import Draw
 from .program import Program, program
@@ -163,6 +164,7 @@ class EngineStack:
         for part in self.parts:
             if in_python or not all(drawn_by_cpp(self.streams[run]) for run in part.runs):
                 part.draw = partial(draw, part.runs)
+        self.may_use_gpu = gpu.is_there(configs[0])
         self.company = Company([self])
         self._ahead = False
 
@@ -179,7 +181,8 @@ class EngineStack:
     def _load(self, part: RunsOfProgram, criterion: Any) -> Lanes:
         """Put the numbers of a part into lanes."""
         layout, shape = self.company.layout(part), (self.shape.batch, self.shape.inputs)
-        lanes = Lanes(part.programs[criterion], layout, shape)
+        kind = gpu.DeviceLanes if self.company.on_gpu else Lanes
+        lanes = kind(part.programs[criterion], layout, shape)
         for name, value in self._state().items():
             if name in lanes.program.places:
                 lanes.put(name, value.detach()[part.runs])
@@ -409,7 +412,7 @@ class Company:
         self.pace = FIRST_CHUNK
         self._trained: set[EngineStack] = set()
         self._native: list[int] = []
-        self._tiles: Tiles | None = None
+        self._tiles: Tiles | gpu.DeviceTiles | None = None
 
     @classmethod
     def join(cls, stacks: Sequence[EngineStack]) -> None:
@@ -419,12 +422,23 @@ class Company:
             stack.forget()
             stack.company = company
 
-    def _drawn(self) -> Tiles:
+    @cached_property
+    def on_gpu(self) -> bool:
+        """Return whether a GPU trains the runs: there is one, they are many, and it can."""
+        if sum(stack.runs for stack in self.stacks) < gpu.FEW:
+            return False
+        if not all(stack.may_use_gpu for stack in self.stacks):
+            return False
+        parts = [part for stack in self.stacks for part in stack.parts]
+        return gpu.not_for_gpu([p for part in parts for p in part.programs.values()]) is None
+
+    def _drawn(self) -> Tiles | gpu.DeviceTiles:
         if self._tiles is None:
             pairs = [(s, part) for s in self.stacks for part in s.parts if part.draw is None]
             self._native = [id(part) for _, part in pairs]
             shape = self.stacks[0].shape
-            self._tiles = Tiles(
+            kind = gpu.DeviceTiles if self.on_gpu else Tiles
+            self._tiles = kind(
                 [[stack.streams[run] for run in part.runs] for stack, part in pairs],
                 [part.program.work for _, part in pairs],
                 (shape.batch, shape.inputs),
@@ -436,8 +450,9 @@ class Company:
         """Return which runs of a part are in which lanes."""
         if part.draw is None:
             return self._drawn().layouts[self._native.index(id(part))]
-        double = part.program.dtype == torch.float64
-        runs = len(part.runs)
+        double, runs = part.program.dtype == torch.float64, len(part.runs)
+        if self.on_gpu:
+            return gpu.singles(runs)
         return arranged(range(runs), [0] * runs, runtime(double=double).lanes(), [1.0] * runs)
 
     def store_generators(self, part: RunsOfProgram) -> None:

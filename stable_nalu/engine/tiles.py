@@ -342,7 +342,7 @@ DRAW = 10
 @cache
 def runtime_text(*, double: bool) -> str:
     """Return the C++ of the library that draws samples and calls the functions of models."""
-    return source(header("runtime.cpp"), double=double, functions=False)
+    return source(header("samples.h") + header("runtime.cpp"), double=double, functions=False)
 
 
 def runtime(*, double: bool) -> ctypes.CDLL:

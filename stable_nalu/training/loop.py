@@ -72,7 +72,7 @@ class Training:
         self.runs = len(stack)
         self.stacked = stack[0].in_lanes
         self.trainer = LANES if self.stacked else TORCH
-        self.device = device_of(self.config)
+        self.device = torch.device("cpu") if task.by_engine else device_of(self.config)
         torch.backends.cudnn.deterministic = True
         self.task = task(self.config, self.device, *self.configs[1:])
         self.models = ModelStack(self.task, stack)

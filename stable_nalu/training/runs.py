@@ -172,8 +172,11 @@ def stacks_of(runs: Sequence[PlannedRun], workers: int, *, in_turn: bool = False
     for run in stacked:
         key = repr(sorted(run.layer_options.items()))
         groups.setdefault(key, []).append(run)
+    from stable_nalu.engine import gpu
+
     first = stacked[0].config
-    fitting = max(1, STACKED_INPUTS // first.inputs)
+    # A GPU has room for all of them, and is only busy with many.
+    fitting = len(stacked) if gpu.is_there(first) else max(1, STACKED_INPUTS // first.inputs)
     largest = first.ensemble_size or min(fitting, math.ceil(len(stacked) / workers))
     return [*(part for group in groups.values() for part in _parts(group, largest)), *alone]
 
@@ -312,8 +315,6 @@ def with_engine(task: type[Task], run: PlannedRun) -> PlannedRun:
         return replace(run, engine=f"{TORCH}: --engine torch")
     if os.environ.get(ENGINE) == TORCH:
         return replace(run, engine=f"{TORCH}: {ENGINE}=torch")
-    if device_of(config).type != "cpu":
-        return replace(run, engine=f"{TORCH}: a GPU")
     try:
         with errors_in_one_line(), default_dtype(precision(config)):
             reason = _reason_for_torch(task, run)

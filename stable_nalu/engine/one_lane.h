@@ -1,0 +1,100 @@
+// In the place of prelude.h: vectors of one run, as the threads of a GPU are no vectors. A warp
+// trains a run: each of its threads has some of the samples of a batch, or of the numbers that do
+// not depend on samples.
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#ifdef __CUDACC__
+#define DEVICE_ __device__
+#define KERNEL static __global__
+#define SYNC() __syncwarp()
+#define SYNC_ALL() __syncthreads()
+#define SHARED(memory) extern __shared__ double memory[]
+#define LAUNCH(kernel, grid, block, bytes, stream, ...)                                     \
+  (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)(bytes)), \
+   kernel<<<grid, block, bytes, (cudaStream_t)stream>>>(__VA_ARGS__), (int)cudaGetLastError())
+#define UNROLLED _Pragma("unroll")
+#define SOME_UNROLLED _Pragma("unroll 8")
+#else  // compiled for a processor that acts as a GPU, which tests do: they define the others
+#define DEVICE_
+#define UNROLLED _Pragma("GCC unroll 16")
+#define SOME_UNROLLED
+#endif
+
+constexpr int L = 1;
+constexpr int WARP = 32, STRIDE = WARP + 1;  // threads, and parts of a sum in memory
+
+// A vector of one number, which does what those of compilers do.
+template <class T> struct One {
+  typedef T number;
+  T v;
+  One() = default;
+  DEVICE_ One(T v) : v(v) {}
+  template <class A> DEVICE_ explicit One(One<A> other) { std::memcpy(&v, &other.v, sizeof(T)); }
+  DEVICE_ explicit operator bool() const { return v != 0; }
+  DEVICE_ T& operator[](int) { return v; }
+  DEVICE_ T operator[](int) const { return v; }
+};
+template <int bytes> struct Truth { typedef int32_t type; };
+template <> struct Truth<8> { typedef int64_t type; };
+
+#define OF_ONE(name, result, expression)                                                \
+  template <class T> struct name##Of {                                                  \
+    typedef One<T> V;                                                                   \
+    typedef One<typename Truth<sizeof(T)>::type> M;                                     \
+    static DEVICE_ result of(T a, T b) { return expression; }                           \
+  };
+#define BINARY(sign, name, result, expression)                                          \
+  OF_ONE(name, typename name##Of::result, expression)                                   \
+  template <class T> DEVICE_ auto operator sign(One<T> a, One<T> b) { return name##Of<T>::of(a.v, b.v); } \
+  template <class T> DEVICE_ auto operator sign(One<T> a, typename One<T>::number b) { return name##Of<T>::of(a.v, b); } \
+  template <class T> DEVICE_ auto operator sign(typename One<T>::number a, One<T> b) { return name##Of<T>::of(a, b.v); }
+BINARY(+, Sum, V, T(a + b))
+BINARY(-, Difference, V, T(a - b))
+BINARY(*, Product, V, T(a * b))
+BINARY(/, Quotient, V, T(a / b))
+BINARY(<, Less, M, -int(a < b))
+BINARY(<=, AtMost, M, -int(a <= b))
+BINARY(>, Greater, M, -int(a > b))
+BINARY(>=, AtLeast, M, -int(a >= b))
+BINARY(==, Equal, M, -int(a == b))
+BINARY(!=, Unequal, M, -int(a != b))
+BINARY(&, Both, V, T(a & b))
+BINARY(|, Either, V, T(a | b))
+BINARY(^, Other, V, T(a ^ b))
+BINARY(<<, Up, V, T(a << b))
+BINARY(>>, Down, V, T(a >> b))
+#undef BINARY
+#undef OF_ONE
+template <class T> DEVICE_ One<T> operator-(One<T> a) { return T(-a.v); }
+template <class T> DEVICE_ One<T> operator~(One<T> a) { return T(~a.v); }
+template <class T, class A> DEVICE_ One<T>& operator+=(One<T>& a, A b) { return a = a + b; }
+template <class T, class A> DEVICE_ One<T>& operator*=(One<T>& a, A b) { return a = a * b; }
+template <class T, class A> DEVICE_ One<T>& operator^=(One<T>& a, A b) { return a = a ^ b; }
+
+template <class T, int count> using Vector = One<T>;
+typedef One<float> F;
+typedef One<int32_t> I;
+typedef One<uint32_t> U;
+typedef One<double> D;
+typedef One<int64_t> J;
+#define __builtin_convertvector(x, V) V((typename V::number)(x)[0])
+#ifdef __CUDACC__
+#define __builtin_sqrtf sqrtf
+#define __builtin_sqrt sqrt
+#endif
+
+#ifdef DOUBLE
+typedef double T;
+typedef D N;
+typedef J M;
+#else
+typedef float T;
+typedef F N;
+typedef I M;
+#endif
+
+static inline DEVICE_ N V(T number) { return number; }
+#define INF_ T(__builtin_inf())
+#define NAN_ T(__builtin_nan(""))
