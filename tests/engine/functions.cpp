@@ -1,14 +1,7 @@
 // Elementary functions of arrays whose length is a multiple of 16, for test_functions.py. Compile
-// with -DLANES=... and the header's path as -DHEADER="...".
-#include <cstdint>
-#include <cstring>
-constexpr int L = LANES;
-typedef float F __attribute__((vector_size(L * 4)));
-typedef int32_t I __attribute__((vector_size(L * 4)));
-typedef uint32_t U __attribute__((vector_size(L * 4)));
-typedef double D __attribute__((vector_size(L * 8)));
-typedef int64_t J __attribute__((vector_size(L * 8)));
-#include HEADER
+// with -DLANES=... and the folder of the headers as -I...
+#include "prelude.h"
+#include "functions.h"
 
 #define LOOP(name, V, T, value) \
     extern "C" void name(const T* px, const T* py, T* result, int64_t count) { \

@@ -13,7 +13,7 @@ import torch
 
 from stable_nalu import engine
 
-HEADER = Path(engine.__file__).with_name("functions.h")
+HEADERS = Path(engine.__file__).parent
 SOURCE = Path(__file__).with_name("functions.cpp")
 TYPES = {"float": np.float32, "double": np.float64}
 SMOOTH = ("exp", "expm1", "log", "log1p", "tanh", "sigmoid", "sinh", "cosh", "sin", "cos", "erf")
@@ -39,7 +39,7 @@ class Library:
     def __init__(self, folder: Path, lanes: int, flags: str) -> None:
         path = folder / f"lanes{lanes}{flags.replace(' ', '')}.so"
         fixed = "-std=c++17 -ffp-contract=off -fno-math-errno -w -shared -fPIC"
-        names = [f"-DLANES={lanes}", f'-DHEADER="{HEADER}"']
+        names = [f"-DLANES={lanes}", f"-I{HEADERS}"]
         command = ["c++", *fixed.split(), *flags.split(), *names, str(SOURCE), "-o", str(path)]
         subprocess.run(command, check=True, capture_output=True)
         self.loaded = ctypes.CDLL(str(path))
