@@ -19,6 +19,7 @@ from stable_nalu.training.recorder import StepResult, TaggedValue
 from stable_nalu.training.step import Adam, TrainingStep
 
 from . import gpu
+from .draws import DeviceTiles
 from .lanes import Lanes, Schedule
 from .lower import Draw
 from .program import Program, program
@@ -412,7 +413,7 @@ class Company:
         self.pace = FIRST_CHUNK
         self._trained: set[EngineStack] = set()
         self._native: list[int] = []
-        self._tiles: Tiles | gpu.DeviceTiles | None = None
+        self._tiles: Tiles | DeviceTiles | None = None
 
     @classmethod
     def join(cls, stacks: Sequence[EngineStack]) -> None:
@@ -432,12 +433,12 @@ class Company:
         parts = [part for stack in self.stacks for part in stack.parts]
         return gpu.not_for_gpu([p for part in parts for p in part.programs.values()]) is None
 
-    def _drawn(self) -> Tiles | gpu.DeviceTiles:
+    def _drawn(self) -> Tiles | DeviceTiles:
         if self._tiles is None:
             pairs = [(s, part) for s in self.stacks for part in s.parts if part.draw is None]
             self._native = [id(part) for _, part in pairs]
             shape = self.stacks[0].shape
-            kind = gpu.DeviceTiles if self.on_gpu else Tiles
+            kind = DeviceTiles if self.on_gpu else Tiles
             self._tiles = kind(
                 [[stack.streams[run] for run in part.runs] for stack, part in pairs],
                 [part.program.work for _, part in pairs],

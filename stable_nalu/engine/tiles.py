@@ -263,7 +263,7 @@ class LaneGenerators:
         self.key = aligned((STATE_WORDS, lanes), np.uint32)
         for place, stream in zip(self._places, streams, strict=True):
             state = stream.random.state
-            self.key[:, place] = _next_words(state[:-1], int(state[-1]))
+            self.key[:, place] = next_words(state[:-1], int(state[-1]))
 
     def store(
         self,
@@ -284,7 +284,7 @@ def _twister() -> np.random.MT19937:
     return np.random.MT19937(0)
 
 
-def _next_words(key: np.ndarray, position: int) -> np.ndarray:
+def next_words(key: np.ndarray, position: int) -> np.ndarray:
     """Return the 624 words that a generator takes next, not yet tempered."""
     if not position:
         return key

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from stable_nalu.engine import gpu
+from stable_nalu.engine import draws, gpu
 from stable_nalu.machine import library_of
 from stable_nalu.options import Config
 from tests.engine.harness import UNITS, left_together, planned, words_of
@@ -124,9 +124,9 @@ def test_stacks_share_samples(acted):
 
 def test_samples_in_portions_and_slow_memory(acted, monkeypatch):
     """What does not fit is done in parts, or lies elsewhere: no number changes."""
-    monkeypatch.setattr(gpu, "DRAWN_AT_ONCE", 8 * 101 * 30)
+    monkeypatch.setattr(draws, "DRAWN_AT_ONCE", 8 * 101 * 30)
     monkeypatch.setattr(gpu, "fast_bytes", lambda: 1024)
-    monkeypatch.setattr(gpu, "SAMPLE_BYTES", 1)
+    monkeypatch.setattr(draws, "SAMPLE_BYTES", 1)
     assert acted.differences(_runs("sums of slices")) == []
 
 
