@@ -26,7 +26,7 @@ DRAWN_AT_ONCE = 13 << 10
 _address, _number = ctypes.c_void_p, ctypes.c_int64
 
 
-class Draws(ctypes.Structure):
+class DeviceDraws(ctypes.Structure):
     """`Draws` of draws.h."""
 
     _fields_ = (
@@ -207,7 +207,7 @@ class DeviceTiles:
 
     def _draw(self, state: _Words, buffers: _Buffers, iterations: int, queue: Any) -> None:
         sets, targets, most = self._counts
-        draws = Draws(
+        draws = DeviceDraws(
             words=state.words.data_ptr(),
             **{name: values.data_ptr() for name, values in self._held.items()},
             x=buffers.x.data_ptr(),

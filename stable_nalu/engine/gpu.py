@@ -34,7 +34,7 @@ MOST_WARPS, FAST_BYTES, STRIDE = 4, 48 << 10, 33
 _address, _number = ctypes.c_void_p, ctypes.c_int64
 
 
-class Runs(ctypes.Structure):
+class WarpRuns(ctypes.Structure):
     """`Runs` of warps.h."""
 
     _fields_ = (
@@ -285,11 +285,11 @@ class DeviceLanes(Lanes):
         runs.z_row, runs.z_run = z_run * self.runs, z_run
         self._launch(members.part, runs, iterations, stream)
 
-    def _runs(self, part: str, given: Given, p_of, p_row: int, **more: Any) -> Runs:
+    def _runs(self, part: str, given: Given, p_of, p_row: int, **more: Any) -> WarpRuns:
         sizes, item = self.program.memory.sizes, self.dtype.itemsize
         scratch, sums = self.warps.sources[part].scratch, self.warps.sums[part]
         bytes_of_run = (max(1, sizes["s"]) + scratch + sums * STRIDE) * item
-        found = Runs(
+        found = WarpRuns(
             s=self._there["s"].data_ptr(),
             o=self._there["o"].data_ptr(),
             p=self._p.data_ptr(),
@@ -312,7 +312,7 @@ class DeviceLanes(Lanes):
             setattr(found, name, value)
         return found
 
-    def _launch(self, part: str, runs: Runs, iterations: int, stream: Any) -> None:
+    def _launch(self, part: str, runs: WarpRuns, iterations: int, stream: Any) -> None:
         size = runs.s_size + runs.q_size + runs.sums * STRIDE
         if size * self.dtype.itemsize > fast_bytes():
             count = size * runs.runs * (iterations if runs.apart else 1)
