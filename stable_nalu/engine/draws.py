@@ -79,7 +79,7 @@ class _Buffers:
 
     x: torch.Tensor
     t: torch.Tensor
-    free: list[Any] = field(default_factory=list)
+    free: list[Any] = field(default_factory=list, init=False)
 
 
 def _kind(stream: SampleStream) -> tuple[str, tuple[tuple[int, int], ...]]:
@@ -89,7 +89,7 @@ def _kind(stream: SampleStream) -> tuple[str, tuple[tuple[int, int], ...]]:
 
 
 class DeviceTiles:
-    """Samples of runs that are drawn on the GPU; the same interface as `Tiles`."""
+    """Samples of runs that are drawn on the GPU; see `AnyTiles`."""
 
     def __init__(
         self,
@@ -197,8 +197,8 @@ class DeviceTiles:
             for program, own in members.items():
                 with self._queues.after(program, drawn) as queue:
                     x_of, t_of = self._x_of[program], self._t_of[program]
-                    rows = sets * self._x_size, targets * self._t_size
-                    given = gpu.Given(buffers.x, buffers.t, x_of, t_of, *rows)
+                    rows = {"x_row": sets * self._x_size, "t_row": targets * self._t_size}
+                    given = gpu.Given(buffers.x, buffers.t, x_of, t_of, **rows)
                     own.lanes.train(own, given, first, some, queue)
                     if queue is not None:
                         buffers.free.append(torch.cuda.Event())

@@ -9,7 +9,7 @@ import ctypes
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cache
 from typing import Any
 
@@ -184,8 +184,9 @@ class Given:
     t: torch.Tensor
     x_of: torch.Tensor
     t_of: torch.Tensor
-    x_row: int
-    t_row: int
+    _: KW_ONLY
+    x_row: int = 0
+    t_row: int = 0
 
 
 @dataclass(frozen=True)
@@ -265,7 +266,7 @@ class DeviceLanes(Lanes):
             there = [on_device(in_groups(values.astype(self.dtype))) for values in (x, t)]
             of = [torch.arange(self.runs, device=device()) * v.shape[-1] for v in there]
             rows = [v[0].numel() if len(x) > 1 else 0 for v in there]
-            self._given = x, Given(*there, *of, *rows)
+            self._given = x, Given(*there, *of, x_row=rows[0], t_row=rows[1])
         self.train(members, self._given[1], 0, iterations, None)
         synchronize()
 
@@ -377,7 +378,7 @@ class DeviceLanes(Lanes):
         squares, means = self._errors
         members = self.members(schedule, noise, 1, "eval")
         z = 0 if members.z is None else members.z.data_ptr()
-        runs = self._runs("eval", Given(*there, *of, 0, 0), None, 0, w=members.w.data_ptr(), z=z)
+        runs = self._runs("eval", Given(*there, *of), None, 0, w=members.w.data_ptr(), z=z)
         runs.w_run, runs.z_run = members.w_run, 0 if members.z is None else members.z[0, 0].numel()
         runs.o, runs.o_size, runs.samples = squares.data_ptr(), rows * width, rows
         runs.slice = rows if self.warps.sums["eval"] else SLICE
@@ -395,7 +396,7 @@ class DeviceLanes(Lanes):
         if key not in self._rows:
             there = [on_device(in_groups(values)) for values in arrays[:2]]
             sizes = [values.shape[-1] for values in there]
-            of = [on_device(np.int64(k) * n) for k, n in zip(arrays[2:], sizes, strict=True)]
+            of = [on_device(k.astype(np.int64) * n) for k, n in zip(arrays[2:], sizes, strict=True)]
             self._rows[key] = arrays, (there, of)
         return self._rows[key][1]
 

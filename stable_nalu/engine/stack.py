@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -401,6 +401,23 @@ class EngineStack:
         return {name: np.array([[float(clocks.get(name, 1.0))]]) for name in names}
 
 
+class AnyTiles(Protocol):
+    """What draws the samples of runs and trains these on them: `Tiles`, or `DeviceTiles` on a GPU.
+
+    layouts: of each program. members: what the lanes of that processor or GPU have made.
+    """
+
+    layouts: list[Layout]
+
+    def iterate(self, members: Mapping[int, Any], iterations: int, *, whole: bool) -> None:
+        """Train the runs of some programs, which are given by their numbers."""
+        ...
+
+    def store(self, program: int) -> None:
+        """Put the streams of all runs of a program where its iterations have left them."""
+        ...
+
+
 class Company:
     """Stacks whose runs with equal generators share their samples.
 
@@ -413,7 +430,7 @@ class Company:
         self.pace = FIRST_CHUNK
         self._trained: set[EngineStack] = set()
         self._native: list[int] = []
-        self._tiles: Tiles | DeviceTiles | None = None
+        self._tiles: AnyTiles | None = None
 
     @classmethod
     def join(cls, stacks: Sequence[EngineStack]) -> None:
@@ -433,7 +450,7 @@ class Company:
         parts = [part for stack in self.stacks for part in stack.parts]
         return gpu.not_for_gpu([p for part in parts for p in part.programs.values()]) is None
 
-    def _drawn(self) -> Tiles | DeviceTiles:
+    def _drawn(self) -> AnyTiles:
         if self._tiles is None:
             pairs = [(s, part) for s in self.stacks for part in s.parts if part.draw is None]
             self._native = [id(part) for _, part in pairs]
