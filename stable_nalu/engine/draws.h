@@ -4,13 +4,14 @@ constexpr int kWords = 624, kMiddle = 397, kAtOnce = 113, kThreads = 128;
 
 // `words`: of each generator, the next one at `position`. Sets of samples of generator k are those
 // from of_generator[k] to of_generator[k + 1], and sets of targets of set k of samples likewise.
-// `slices`: from, to of the operands of each set of targets.
+// `slices`: from, to of the operands of each set of targets. Of a batch, 2^portion_bits samples are
+// drawn at once.
 struct Draws {
   uint32_t* words;
   const double *low, *width;
   const int *of_generator, *of_set, *slices, *operations, *operands;
   N *x, *t;
-  int64_t generators, sets, targets, position, batch, inputs, portion, most_operands;
+  int64_t generators, sets, targets, position, batch, inputs, portion_bits, most_operands;
 };
 
 // Doubles of a sample in a range.
@@ -41,14 +42,15 @@ static inline DEVICE_ uint32_t tempered(uint32_t word) {
 KERNEL void drawn(Draws d, int iterations) {
   SHARED(doubles);
   const int me = threadIdx.x, inputs = d.inputs, wide = inputs | 1, batch = d.batch;
-  const int t_size = (batch + 127) / 128 * 128;
-  uint32_t *key = (uint32_t*)(doubles + d.portion * wide), *words = d.words + blockIdx.x * kWords;
+  const int t_size = (batch + 127) / 128 * 128, portion = 1 << d.portion_bits;
+  const uint64_t one_of_inputs = ((uint64_t(1) << 32) + inputs - 1) / inputs;  // divides below 2^16
+  uint32_t *key = (uint32_t*)(doubles + portion * wide), *words = d.words + blockIdx.x * kWords;
   for (int k = me; k < kWords; k += kThreads) key[k] = words[k];
   int position = d.position;
   SYNC_ALL();
   for (int it = 0; it < iterations; it++)
-    for (int first = 0; first < batch; first += d.portion) {
-      const int some = first + d.portion < batch ? d.portion : batch - first;
+    for (int first = 0; first < batch; first += portion) {
+      const int some = first + portion < batch ? portion : batch - first;
       for (int done = 0; done < some * inputs; done += kAtOnce) {
         const int left = some * inputs - done, pairs = left < kAtOnce ? left : kAtOnce;
         const int at = (position + 2 * me) % kWords, place = done + me;
@@ -56,7 +58,8 @@ KERNEL void drawn(Draws d, int iterations) {
         if (me < pairs) {
           const uint32_t a = key[at], b = key[at + 1], c = key[(at + 2) % kWords];
           const double high = tempered(a) >> 5, rest = tempered(b) >> 6;
-          doubles[place / inputs * wide + place % inputs] = (high * 67108864.0 + rest) * 0x1p-53;
+          const int row = place * one_of_inputs >> 32;
+          doubles[place + row * (wide - inputs)] = (high * 67108864.0 + rest) * 0x1p-53;
           next[0] = twisted(a, b, key[(at + kMiddle) % kWords]);
           next[1] = twisted(b, c, key[(at + kMiddle + 1) % kWords]);
         }
@@ -68,8 +71,9 @@ KERNEL void drawn(Draws d, int iterations) {
       for (int set = d.of_generator[blockIdx.x]; set < d.of_generator[blockIdx.x + 1]; set++) {
         const double low = d.low[set], width = d.width[set];
         N* x = d.x + (it * d.sets + set) * t_size * inputs;
-        for (int e = me; e < some * inputs; e += kThreads) {
-          const int b = e % some, k = e / some, sample = first + b;
+        for (int e = me; e < portion * inputs; e += kThreads) {
+          const int b = e & (portion - 1), k = e >> d.portion_bits, sample = first + b;
+          if (b >= some) continue;
           const D all = doubles[b * wide + k] * width + low;
           x[(sample / 128 * inputs + k) * 128 + sample % 128] = N(T(all.v));
         }
@@ -89,7 +93,7 @@ KERNEL void drawn(Draws d, int iterations) {
 }
 
 extern "C" int draw(const Draws* d, int64_t iterations, void* stream) {
-  const int64_t bytes = d->portion * (d->inputs | 1) * sizeof(double) + kWords * 4;
+  const int64_t bytes = ((d->inputs | 1) << d->portion_bits) * sizeof(double) + kWords * 4;
   return LAUNCH(drawn, (unsigned)d->generators, kThreads, bytes, stream, *d, (int)iterations);
 }
 

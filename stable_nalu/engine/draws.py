@@ -33,7 +33,7 @@ class DeviceDraws(ctypes.Structure):
         *((name, _address) for name in ("words", "low", "width", "of_generator", "of_set")),
         *((name, _address) for name in ("slices", "operations", "operands", "x", "t")),
         *((name, _number) for name in ("generators", "sets", "targets", "position", "batch")),
-        *((name, _number) for name in ("inputs", "portion", "most_operands")),
+        *((name, _number) for name in ("inputs", "portion_bits", "most_operands")),
     )
 
 
@@ -148,7 +148,8 @@ class DeviceTiles:
         self._counts = len(sets), len(targets), most
         self._queues = Queues()
         self._buffers: list[_Buffers] = []
-        self._portion = max(1, min(self.batch, DRAWN_AT_ONCE // (8 * (self.inputs | 1))))
+        portion = max(1, DRAWN_AT_ONCE // (8 * (self.inputs | 1)))
+        self._portion_bits = min((self.batch - 1).bit_length(), portion.bit_length() - 1)
 
     @property
     def _at_once(self) -> int:
@@ -218,7 +219,7 @@ class DeviceTiles:
             position=state.position,
             batch=self.batch,
             inputs=self.inputs,
-            portion=self._portion,
+            portion_bits=self._portion_bits,
             most_operands=most,
         )
         gpu.checked(self._library.draw(ctypes.byref(draws), _number(iterations), _address(queue)))
