@@ -81,6 +81,10 @@ def origin() -> dict[str, str]:
     """Return what numbers were made with: packages, processor and revision, as in records."""
     found = RunRecord.create("reproduce", {}, "")
     made_with = {**found.versions, "processor": processor()}
+    import torch
+
+    if torch.cuda.is_available():
+        made_with["GPU"] = torch.cuda.get_device_name()
     return {
         "versions": ", ".join(f"{name} {value}" for name, value in made_with.items()),
         "git_revision": found.git_revision or "",

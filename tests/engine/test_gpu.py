@@ -35,6 +35,15 @@ CHOSEN = {
     "float64": ("single_layer", f"--operation mul {NMU} --pytorch-precision 64"),
     "noise": ("single_layer", "--operation add --layer-type GumbelNAC"),
     "one operand": ("single_layer", "--operation squared --layer-type NPU"),
+    "samples from Python": (
+        "single_layer",
+        "--operation mul --layer-type NALU --interpolation-range [[-2,-1],[1,2]] "
+        "--extrapolation-range [2,6]",
+    ),
+    "all that can be told": (
+        "single_layer",
+        f"--operation mul {NMU} --optimizer sgd --clip-grad-norm 1 --verbose",
+    ),
     "add": ("single_layer", "--operation add --layer-type NAC"),
     "refused": ("simple_function_static", "--operation mul --layer-type EQL"),
 }
