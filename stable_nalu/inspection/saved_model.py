@@ -44,7 +44,7 @@ from .formula import VERDICTS, Certificate, certificate, recurrent_certificate
 if TYPE_CHECKING:
     from stable_nalu.runs import TrainedRun
 
-_OF_SEQUENCES = "simple_function_recurrent"
+_OF_SEQUENCES, _OF_CHAINS = "simple_function_recurrent", "depth"
 
 
 @dataclass(frozen=True)
@@ -109,13 +109,13 @@ class TrainedModel(torch.nn.Module):
     def formula(self) -> Certificate:
         """Return what the network computes, and whether it is what its task asks for."""
         config = self.config
-        if config.script not in (*ARITHMETIC, _OF_SEQUENCES):
-            has = "those of arithmetic tasks and of sums over sequences do"
+        if config.script not in (*ARITHMETIC, _OF_SEQUENCES, _OF_CHAINS):
+            has = "those of arithmetic tasks, of chains and of sums over sequences do"
             raise UsageError(f"runs of {config.script} have no formula; {has}")
         network: Any = self.module
         inside = self.inside
         with default_dtype(precision(config)), torch.no_grad():
-            if config.script not in ARITHMETIC:
+            if config.script == _OF_SEQUENCES:
                 return recurrent_certificate(
                     network,
                     inside.targets,
@@ -123,22 +123,27 @@ class TrainedModel(torch.nn.Module):
                     solved=self.score.test_error < FLAT,
                     solved_inside=inside.error < FLAT,
                 )
+            scale = (inside.right**2).mean() if config.script == _OF_CHAINS else 1.0
             return certificate(
                 network,
                 inside.targets,
                 inside.x.shape[1],
                 SampleRange.parse(config.extrapolation_range).intervals,
                 solved=bool(self.score.solved),
-                solved_inside=limit_of(config).met(inside.error),
+                solved_inside=limit_of(config).met(float(inside.error / scale)),
             )
 
     @cached_property
     def inside(self) -> Inside:
-        """Return what a network of an arithmetic script answers in its training range."""
+        """Return what a network whose task has a formula answers in its training range."""
         config = self.config
         with default_dtype(precision(config)), torch.no_grad():
             if config.script in ARITHMETIC:
                 rows = build_dataset(config).fork(config.interpolation_range, seed=VALIDATION_SEED)
+            elif config.script == _OF_CHAINS:
+                from stable_nalu.task.depth import Chain
+
+                rows = Chain(config).fork(config.interpolation_range, VALIDATION_SEED)
             else:
                 from stable_nalu.task.simple_function_recurrent import build_dataset as of_sequences
 

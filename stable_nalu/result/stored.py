@@ -379,8 +379,6 @@ def _row(folder: Path, kept: Mapping[str, str]) -> dict[str, str]:
         trained = load(folder)
     except UsageError:
         return {}
-    if trained.config.script not in ARITHMETIC:
-        return {}
     try:
         found = trained.formula()
     except UsageError:
@@ -388,7 +386,7 @@ def _row(folder: Path, kept: Mapping[str, str]) -> dict[str, str]:
     else:
         row = found.row | {"largest.rounding": f"{found.change:.3g}"}
         row["formula"] = row["formula"] if len(row["formula"]) <= LONGEST else ""
-    failed = kept.get("solved") == "0"
+    failed = kept.get("solved") == "0" and trained.config.script in ARITHMETIC
     sparsity = float(kept.get("sparse.error.max") or "nan")
     why = (
         failure(trained.module, trained.inside, curve(folder)[1], found, sparsity) if failed else ""

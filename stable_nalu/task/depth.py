@@ -21,6 +21,7 @@ target, beyond the range of training.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -70,13 +71,24 @@ def units_of(config: Config) -> list[str]:
     return [adding if o in SUMS else config.layer_type for o in operations_of(config)]
 
 
-def chained(operations: Sequence[str], *x: np.ndarray) -> np.ndarray:
-    """Return the targets of inputs x_1, x_2, …, one more than there are operations."""
+def chained(operations: Sequence[str], *x: Any) -> Any:
+    """Return the targets of inputs x_1, x_2, …, one more than there are operations.
+
+    Inputs are arrays, or symbols, of which they are formulas.
+    """
     import numpy as np
 
-    known = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.true_divide}
-    known["eml"] = lambda h, own: np.exp(own) - np.log(h)
+    functions: Any = np
+    if not isinstance(x[0], np.ndarray):
+        import sympy as functions
     h, *others = x
+    known = {
+        "add": operator.add,
+        "sub": operator.sub,
+        "mul": operator.mul,
+        "div": operator.truediv,
+        "eml": lambda h, own: functions.exp(own) - functions.log(h),
+    }
     for operation, own in zip(operations, others, strict=True):
         h = known[operation](h, own)
     return h
@@ -149,6 +161,8 @@ def _noisy(combine: Any, noise: float, interval: tuple[float, float], *x: np.nda
 
 class DepthTask(arithmetic.FormulaTask):
     """Learn a chain; the errors are relative ones."""
+
+    learned = arithmetic.OperationTask.learned
 
     def __init__(self, config: Config, device: torch.device, *beside: Config):
         import torch

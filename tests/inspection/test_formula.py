@@ -263,3 +263,28 @@ def test_recurrent_runs_tell_what_they_have_learned(tmp_path, monkeypatch):
     flags = {"operation": "add", "simple": True, "max_iterations": 2, "no_cuda": True}
     runs = sn.train("simple_function_recurrent", layer="NAC", seed=0, **flags)
     assert str(formula(runs[0])).endswith("not 2*x1 + 2*x2 + x3 + x4")
+
+
+def of_a_chain(tmp_path, **flags):
+    """The formula of a chain after one update, from exact weights plus noise."""
+    chain = {"layer_type": "NRU", "sum_layer": "NAU", "depth": 3, "start": "near", "start_noise": 0}
+    (run,) = sn.train("depth", **chain | flags, max_iterations=1, learning_rate=1e-5, out=tmp_path)
+    return sn.formula(run)
+
+
+@pytest.mark.parametrize(
+    ("operations", "target"),
+    [("add,mul", "x3*(x1 + x2) + x4"), ("sub,div", "-x4 + (x1 - x2)/x3")],
+)
+def test_a_chain_has_its_formula(tmp_path, operations, target):
+    """Whatever inputs there are besides, and noise in training."""
+    found = of_a_chain(tmp_path, operations=operations, redundant=1, noise=0.1)
+    assert found.is_exact
+    assert str(found.target) == target
+    assert sympy.simplify(found.rounded - found.target) == 0
+
+
+def test_a_chain_that_begins_elsewhere_is_wrong(tmp_path):
+    found = of_a_chain(tmp_path, operations="add,mul", start="random")
+    assert found.verdict == WRONG
+    assert str(found.target) == "x3*(x1 + x2) + x4"
