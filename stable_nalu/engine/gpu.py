@@ -200,6 +200,14 @@ class DeviceMembers:
     w_run: int
     z: torch.Tensor | None
 
+    def told(self, first: int) -> dict[str, int]:
+        """Return where schedules and noise lie, from an iteration on."""
+        found = {"w_row": self.w_row, "w_run": self.w_run, "w": self.w[first:].data_ptr()}
+        if self.z is not None:
+            runs, size = self.z.shape[1:]
+            found |= {"z_row": runs * size, "z_run": size, "z": self.z[first:].data_ptr()}
+        return found
+
 
 class DeviceLanes(Lanes):
     """Runs of one program, whose numbers lie on a GPU."""
@@ -278,15 +286,12 @@ class DeviceLanes(Lanes):
         p_of, p_row = None, 0
         if "prepare" in self.warps.sources:
             p_of, p_row = self._prepared(given, iterations, stream)
-        w = members.w[first:]
-        z_run = 0 if members.z is None else members.z[0, 0].numel()
-        z = 0 if members.z is None else members.z[first:].data_ptr()
-        runs = self._runs(members.part, given, p_of, p_row, w=w.data_ptr(), z=z)
-        runs.w_row, runs.w_run = members.w_row, members.w_run
-        runs.z_row, runs.z_run = z_run * self.runs, z_run
+        runs = self._runs(members.part, given, **members.told(first))
+        if p_of is not None:
+            runs.p_of, runs.p_row = p_of.data_ptr(), p_row
         self._launch(members.part, runs, iterations, stream)
 
-    def _runs(self, part: str, given: Given, p_of, p_row: int, **more: Any) -> WarpRuns:
+    def _runs(self, part: str, given: Given, **more: Any) -> WarpRuns:
         sizes, item = self.program.memory.sizes, self.dtype.itemsize
         scratch, sums = self.warps.sources[part].scratch, self.warps.sums[part]
         bytes_of_run = (max(1, sizes["s"]) + scratch + sums * STRIDE) * item
@@ -294,8 +299,6 @@ class DeviceLanes(Lanes):
             s=self._there["s"].data_ptr(),
             o=self._there["o"].data_ptr(),
             p=self._p.data_ptr(),
-            p_of=None if p_of is None else p_of.data_ptr(),
-            p_row=p_row,
             **{name: getattr(given, name).data_ptr() for name in ("x", "t", "x_of", "t_of")},
             **{name: getattr(given, name) for name in ("x_row", "t_row")},
             runs=self.runs,
@@ -316,7 +319,8 @@ class DeviceLanes(Lanes):
     def _launch(self, part: str, runs: WarpRuns, iterations: int, stream: Any) -> None:
         size = runs.s_size + runs.q_size + runs.sums * STRIDE
         if size * self.dtype.itemsize > fast_bytes():
-            count = size * runs.runs * (iterations if runs.apart else 1)
+            parts = iterations if runs.apart else -(-runs.samples // runs.slice)
+            count = size * runs.runs * parts
             slow = torch.empty(count, dtype=self.program.dtype, device=device())
             runs.slow, runs.warps = slow.data_ptr(), 1
             self._hold = [slow]
@@ -334,8 +338,9 @@ class DeviceLanes(Lanes):
         p_row = len(own) * self._p_size
         if self._p.numel() < p_row * iterations:
             self._p = torch.zeros(p_row * iterations, dtype=self.program.dtype, device=device())
-        runs = self._runs("prepare", given, places, p_row, w=0, z=0, runs=len(own), s_size=0)
-        runs.o_size, runs.x_of, runs.t_of, runs.apart = 0, own.data_ptr(), None, 1
+        runs = self._runs("prepare", given, runs=len(own), s_size=0, o_size=0, apart=1)
+        runs.x_of, runs.t_of = own.data_ptr(), None
+        runs.p_of, runs.p_row = places.data_ptr(), p_row
         self._launch("prepare", runs, iterations, stream)
         return p_of, p_row
 
@@ -369,7 +374,7 @@ class DeviceLanes(Lanes):
         if rows % SAMPLES:
             raise ValueError(f"{rows} rows: the engine evaluates a multiple of {SAMPLES}")
         there, of = self._rows_of(x, t, x_of, t_of)
-        if self._errors is None:
+        if self._errors is None or self._errors[0].shape[1] < rows * width:
             shapes = ((rows * width,), self.program.dtype), ((2,), torch.float64)
             self._errors = [
                 torch.zeros(self.runs, *shape, dtype=kind, device=device())
@@ -377,9 +382,7 @@ class DeviceLanes(Lanes):
             ]
         squares, means = self._errors
         members = self.members(schedule, noise, 1, "eval")
-        z = 0 if members.z is None else members.z.data_ptr()
-        runs = self._runs("eval", Given(*there, *of), None, 0, w=members.w.data_ptr(), z=z)
-        runs.w_run, runs.z_run = members.w_run, 0 if members.z is None else members.z[0, 0].numel()
+        runs = self._runs("eval", Given(*there, *of), **members.told(0))
         runs.o, runs.o_size, runs.samples = squares.data_ptr(), rows * width, rows
         runs.slice = rows if self.warps.sums["eval"] else SLICE
         runs.outputs = t.shape[2]

@@ -19,6 +19,7 @@ import torch
 from stable_nalu.engine import draws, gpu
 from stable_nalu.machine import library_of
 from stable_nalu.options import Config
+from tests.engine import harness
 from tests.engine.harness import UNITS, left_together, planned, words_of
 
 HEADER = Path(__file__).with_name("as_gpu.h")
@@ -135,6 +136,8 @@ def test_samples_in_portions_and_slow_memory(acted, monkeypatch):
     """What does not fit is done in parts, or lies elsewhere: no number changes."""
     monkeypatch.setattr(draws, "DRAWN_AT_ONCE", 8 * 101 * 30)
     monkeypatch.setattr(gpu, "fast_bytes", lambda: 1024)
+    monkeypatch.setattr(gpu, "SLICE", 128)
+    monkeypatch.setattr(harness, "ROWS", 300)
     monkeypatch.setattr(draws, "SAMPLE_BYTES", 1)
     assert acted.differences(_runs("sums of slices")) == []
 
