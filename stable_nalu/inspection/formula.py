@@ -25,6 +25,7 @@ from stable_nalu.engine.graph import Graph, Node, ordered
 from stable_nalu.engine.lower import Recording
 from stable_nalu.engine.values import NotLoweredError, Tensors
 from stable_nalu.errors import UsageError
+from stable_nalu.layer.equations import EMLLayer
 
 EXACT, ROUNDED, OTHER = "exact as trained", "exact after rounding", "right by another formula"
 INSIDE, WRONG = "right only where it was trained", "wrong"
@@ -145,6 +146,42 @@ class NetworkFormula:
         # What is written out has no counters.
         index: Any = node.index
         return float(self._numbers[node.name][index])
+
+
+class TreeFormula:
+    """The tree of the likeliest choices of a network that is an EML tree and nothing else."""
+
+    def __init__(self, tree: EMLLayer):
+        self.tree = tree
+
+    @classmethod
+    def of(cls, model: torch.nn.Module) -> TreeFormula | None:
+        """Return that of a network; None if it is anything else."""
+        trees = [module for module in model.modules() if isinstance(module, EMLLayer)]
+        same = len(trees) == 1 and len([*trees[0].parameters()]) == len([*model.parameters()])
+        return cls(trees[0]) if same and trees[0].out_features == 1 else None
+
+    def read(self, box: Box, *, rounded: bool) -> _TreeReading:
+        """Return the formula, which is one in all boxes; choices are made for all readers."""
+        return _TreeReading(self.tree, box)
+
+
+@dataclass
+class _TreeReading:
+    """The formula of a tree, and how far its most doubtful choice is from being made."""
+
+    tree: EMLLayer
+    box: Box
+    change: float = 0.0
+
+    def __post_init__(self):
+        self.symbols = symbols_of(self.box)
+        names = {symbol.name: symbol for symbol in self.symbols}
+        text = self.tree.expression([*names][: self.tree.in_features])
+        known = names | {"eml": lambda a, b: sympy.exp(a) - sympy.log(b)}
+        read: Any = sympy.sympify
+        self.exprs: list[sympy.Expr] = [read(text, locals=known)]
+        self.change = self.tree.doubt()
 
 
 @dataclass(frozen=True)
@@ -393,7 +430,7 @@ def certificate(
     intervals: those that inputs of the test lie in. solved, solved_inside: whether its error there,
     and in the training range, is below the threshold of its task.
     """
-    formula = NetworkFormula(model, inputs)
+    formula = TreeFormula.of(model) or NetworkFormula(model, inputs)
     (first,) = boxes(intervals, inputs, ())
     learned, rounded = (formula.read(first, rounded=r) for r in (False, True))
     target = target_of(targets, rounded.symbols)
@@ -474,7 +511,7 @@ def _change_of_adding(network: Any, intervals: Sequence[Sequence[float]]) -> flo
 
 
 def _proof(
-    formula: NetworkFormula, targets: FunctionTargets, every: Iterator[Box]
+    formula: NetworkFormula | TreeFormula, targets: FunctionTargets, every: Iterator[Box]
 ) -> tuple[str, float]:
     """Return how the rounded formula was shown to be the target in all boxes, if it was.
 
@@ -514,7 +551,7 @@ def _drawn(box: Box, count: int) -> np.ndarray:
 
 
 def _agrees(
-    difference: sympy.Expr, reading: _Reading, targets: FunctionTargets, count: int
+    difference: sympy.Expr, reading: _Reading | _TreeReading, targets: FunctionTargets, count: int
 ) -> bool:
     """Return whether a difference is nothing beside the target at many points, in 30 digits."""
     if difference.has(sympy.nan, sympy.zoo, sympy.oo):
@@ -532,7 +569,7 @@ def _agrees(
     return True
 
 
-def _gap(model: ExtendedTorchModule, learned: _Reading) -> float:
+def _gap(model: ExtendedTorchModule, learned: _Reading | _TreeReading) -> float:
     """Return by how many units in the last place of its precision network and formula differ.
 
     Both have the weights as trained; the largest difference at points of a box.

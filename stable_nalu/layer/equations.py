@@ -222,6 +222,26 @@ class EMLLayer(Layer):
             value = [f"eml({a}, {b})" for a, b in zip(value[::2], value[1::2], strict=True)]
         return value[0]
 
+    @torch.no_grad()
+    def doubt(self) -> float:
+        """Return how far the most doubtful choice is from being made, of those that count."""
+        leaves, nodes = self.choices()
+        slots, found = [0, 1], [0.0]
+        end = nodes.shape[1]
+        for level in range(1, self.depth + 1):
+            own = nodes[0, end - 2**level : end]
+            if self.tree == "bottom":
+                found += [float(own[k].minimum(1 - own[k])) for k in slots]
+                slots = [k for k in slots if own[k] <= 0.5]
+            elif level < self.depth:
+                found += [1 - float(own[k].max()) for k in slots]
+                slots = [k for k in slots if own[k].argmax() == own.shape[-1] - 1]
+            end -= 2**level
+            if level == self.depth:
+                found += [1 - float(leaves[0, k].max()) for k in slots]
+            slots = [2 * k + side for k in slots for side in (0, 1)]
+        return max(found)
+
 
 def hardened(iteration: int, iterations: int) -> float:
     """Return how far hardening is: 0 to 1."""

@@ -8,7 +8,7 @@ import sympy
 import torch
 
 import stable_nalu as sn
-from stable_nalu.dataset.stream import FunctionTargets, get_operation
+from stable_nalu.dataset.stream import FunctionTargets, Operation, get_operation
 from stable_nalu.errors import UsageError
 from stable_nalu.inspection import saved_model
 from stable_nalu.inspection.formula import (
@@ -29,8 +29,8 @@ from stable_nalu.network.arithmetic import (
 )
 
 X1, X2 = sympy.symbols("x1 x2", positive=True)
-WITHOUT = {"HardSoftmaxNAC", "HardSoftmaxNALU", "EnsembleGumbelNAU", "EML"}
-"""Layers that draw noise of their own in evaluation, too, or compute complex numbers."""
+WITHOUT = {"HardSoftmaxNAC", "HardSoftmaxNALU", "EnsembleGumbelNAU"}
+"""Layers that draw noise of their own in evaluation, too."""
 POSITIVE, BOTH = [(2.0, 6.0)], [(-6.0, -2.0), (2.0, 6.0)]
 
 
@@ -152,7 +152,9 @@ def test_division_holds_for_every_sign():
     assert judged(layer, "div", [(-2.0, 2.0)]).verdict == EXACT
 
 
-@pytest.mark.parametrize("key", [k for k, e in entries().items() if e.layer and k != "NNU"])
+@pytest.mark.parametrize(
+    "key", [k for k, e in entries().items() if e.layer and k not in ("NNU", "EML")]
+)
 def test_the_formula_of_every_layer_is_the_layer(key):
     """At points of the range, in the precision of the layer."""
     torch.manual_seed(1)
@@ -288,3 +290,30 @@ def test_a_chain_that_begins_elsewhere_is_wrong(tmp_path):
     found = of_a_chain(tmp_path, operations="add,mul", start="random")
     assert found.verdict == WRONG
     assert str(found.target) == "x3*(x1 + x2) + x4"
+
+
+@pytest.mark.parametrize("tree", ["slots", "bottom"])
+def test_the_formula_of_a_tree_is_that_of_its_choices(tree):
+    """Of those that count: a doubt where nothing is read is none."""
+    layer = built("EML", tree=tree, depth=2)
+    layer.reset_parameters()
+    with torch.no_grad():
+        layer.leaves.copy_(torch.tensor([[0.0, 20, 0], [0, 0, 20], [0, 0, 0], [0, 0, 0]]))
+        if tree == "slots":
+            layer.nodes.copy_(torch.tensor([[[0, 0, 0, 20.0], [20, 0, 0, 0]]]))
+        else:
+            layer.nodes.copy_(torch.tensor([[-20, -20, 0, 0, -20, 20.0]]))
+    targets = FunctionTargets(Operation("tree", None, tree_of, str), [(0, 1), (1, 2)])
+    told = {"solved": False, "solved_inside": False}
+    found = certificate(layer, targets, 2, POSITIVE, **told)
+    assert found.rounded == sympy.exp(sympy.exp(X1) - sympy.log(X2))
+    assert found.is_exact
+    assert found.change < 1e-7
+    with torch.no_grad():
+        layer.leaves[0, 0, 2] = 19.0
+    assert certificate(layer, targets, 2, POSITIVE, **told).verdict == WRONG
+
+
+def tree_of(a, b):
+    """exp(exp(a) - ln(b)) - ln(1)."""
+    return sympy.exp(sympy.exp(a) - sympy.log(b))
