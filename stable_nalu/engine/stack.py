@@ -165,7 +165,7 @@ class EngineStack:
         for part in self.parts:
             if in_python or not all(drawn_by_cpp(self.streams[run]) for run in part.runs):
                 part.draw = partial(draw, part.runs)
-        self.may_use_gpu = gpu.is_there(configs[0])
+        self.may_use_gpu = gpu.is_there(configs[0]) and not in_python
         self.company = Company([self])
         self._ahead = False
 

@@ -145,14 +145,23 @@ def device_of(config: Config) -> torch.device:
 def worker_count(task: type[Task], runs: Sequence[PlannedRun]) -> int:
     """Return how many processes to use: `--workers`, else one per core while there is work for it.
 
-    A script without the flag uses one. The work of the whole plan counts, done or not, so that a
-    resumed plan is cut alike.
+    A script without the flag uses one, and so does one whose runs a GPU trains. The work of the
+    whole plan counts, done or not, so that a resumed plan is cut alike.
     """
     wanted = getattr(runs[0].config, "workers", 1)
     if wanted is not None:
         return min(wanted, len(runs))
+    if _on_gpu(task, runs[0].config):
+        return 1
     work = task.cost * sum(task.unit.last(run.config) + 1 for run in runs)
     return max(1, min(cores(), len(runs), work // WORK_OF_A_PROCESS))
+
+
+def _on_gpu(task: type[Task], config: Config) -> bool:
+    """Return whether a GPU trains runs of the engine, if they are many and it can."""
+    from stable_nalu.engine import gpu
+
+    return not getattr(task, "in_python", True) and gpu.is_there(config)
 
 
 def stacks_of(runs: Sequence[PlannedRun], workers: int, *, in_turn: bool = False) -> list[Stack]:

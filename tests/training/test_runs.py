@@ -4,8 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from stable_nalu.engine import gpu
 from stable_nalu.task import SCRIPTS
 from stable_nalu.task.run import run_script, task_of
+from stable_nalu.training import runs
 from stable_nalu.training.runs import LANES, TORCH, PlannedRun, stacks_of
 from stable_nalu.training.shell import groups_of
 from tests.ensemble.plans import COMMON, assert_identical, roots, train, trained
@@ -14,8 +16,8 @@ from tests.ensemble.plans import COMMON, assert_identical, roots, train, trained
 def cut(script, *words, workers=1):
     spec = SCRIPTS[script]
     configs = spec.plan(words).configs
-    runs = [replace(PlannedRun.of(spec, config), engine=LANES) for config in configs]
-    return stacks_of(runs, workers)
+    plan = [replace(PlannedRun.of(spec, config), engine=LANES) for config in configs]
+    return stacks_of(plan, workers)
 
 
 def test_the_simple_task_has_four_inputs():
@@ -33,6 +35,20 @@ def test_runs_of_a_seed_are_in_one_stack():
     stacks = cut("single_layer", "--seed", "0-3", *ranges, workers=2)
     seeds = [[run.config.seed for run in stack] for stack in stacks]
     assert seeds == [[0, 1, 0, 1], [2, 3, 2, 3]]
+
+
+@pytest.mark.parametrize(("script", "processes"), [("single_layer", 1), ("depth", 2)])
+def test_a_gpu_has_all_runs_in_a_process_and_a_stack(monkeypatch, script, processes):
+    """Those whose samples it draws; the other ones go to all cores."""
+    monkeypatch.setattr(runs, "cores", lambda: 2)
+    words = ("--input-size", "100") if script == "single_layer" else ()
+    plan = SCRIPTS[script].plan(("--seed", "0-99", "--max-iterations", "100000", *words)).configs
+    many = [replace(PlannedRun.of(SCRIPTS[script], c), engine=LANES) for c in plan]
+    assert runs.worker_count(task_of(script), many) == 2
+    assert len(stacks_of(many, 1)) > (script == "single_layer")
+    monkeypatch.setattr(gpu, "is_there", lambda config: not config.no_cuda)
+    assert runs.worker_count(task_of(script), many) == processes
+    assert [len(stack) for stack in stacks_of(many, 1)] == [100]
 
 
 SCRIPT = "single_layer"
