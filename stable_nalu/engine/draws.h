@@ -104,7 +104,8 @@ KERNEL void summed(const N* squares, int64_t count, int64_t row, int64_t roots, 
   double total = 0, of_roots = 0;
   for (int64_t first = 0; first < count; first += 1024) {
     const int64_t end = first + 1024 < count ? 1024 : count - first;
-    for (int64_t k = threadIdx.x; k < end; k += WARP) some[k] = squares[blockIdx.x * row + first + k];
+    for (int64_t k = threadIdx.x; k < end; k += WARP)
+      some[k] = squares[blockIdx.x * row + first + k];
     SYNC();
     for (int64_t k = 0; k < end && threadIdx.x == 0; k++) {
       total += some[k].v;
@@ -112,10 +113,12 @@ KERNEL void summed(const N* squares, int64_t count, int64_t row, int64_t roots, 
     }
     SYNC();
   }
-  if (threadIdx.x == 0) means[2 * blockIdx.x] = total / count, means[2 * blockIdx.x + 1] = of_roots / count;
+  double* own = means + 2 * blockIdx.x;
+  if (threadIdx.x == 0) own[0] = total / count, own[1] = of_roots / count;
 }
 
 extern "C" int sums(const N* squares, int64_t runs, int64_t count, int64_t row, int64_t roots,
                     double* means, void* stream) {
-  return LAUNCH(summed, (unsigned)runs, WARP, 1024 * sizeof(N), stream, squares, count, row, roots, means);
+  return LAUNCH(summed, (unsigned)runs, WARP, 1024 * sizeof(N), stream, squares, count, row, roots,
+                means);
 }

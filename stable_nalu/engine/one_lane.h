@@ -39,17 +39,21 @@ template <class T> struct One {
 template <int bytes> struct Truth { typedef int32_t type; };
 template <> struct Truth<8> { typedef int64_t type; };
 
-#define OF_ONE(name, result, expression)                                                \
-  template <class T> struct name##Of {                                                  \
-    typedef One<T> V;                                                                   \
-    typedef One<typename Truth<sizeof(T)>::type> M;                                     \
-    static DEVICE_ result of(T a, T b) { return expression; }                           \
-  };
-#define BINARY(sign, name, result, expression)                                          \
-  OF_ONE(name, typename name##Of::result, expression)                                   \
-  template <class T> DEVICE_ auto operator sign(One<T> a, One<T> b) { return name##Of<T>::of(a.v, b.v); } \
-  template <class T> DEVICE_ auto operator sign(One<T> a, typename One<T>::number b) { return name##Of<T>::of(a.v, b); } \
-  template <class T> DEVICE_ auto operator sign(typename One<T>::number a, One<T> b) { return name##Of<T>::of(a, b.v); }
+#define BINARY(sign, name, result, expression)                                           \
+  template <class T> struct name##Of {                                                   \
+    typedef One<T> V;                                                                    \
+    typedef One<typename Truth<sizeof(T)>::type> M;                                      \
+    static DEVICE_ result of(T a, T b) { return expression; }                            \
+  };                                                                                     \
+  template <class T> DEVICE_ auto operator sign(One<T> a, One<T> b) {                    \
+    return name##Of<T>::of(a.v, b.v);                                                    \
+  }                                                                                      \
+  template <class T> DEVICE_ auto operator sign(One<T> a, typename One<T>::number b) {   \
+    return name##Of<T>::of(a.v, b);                                                      \
+  }                                                                                      \
+  template <class T> DEVICE_ auto operator sign(typename One<T>::number a, One<T> b) {   \
+    return name##Of<T>::of(a, b.v);                                                      \
+  }
 BINARY(+, Sum, V, T(a + b))
 BINARY(-, Difference, V, T(a - b))
 BINARY(*, Product, V, T(a * b))
@@ -66,7 +70,6 @@ BINARY(^, Other, V, T(a ^ b))
 BINARY(<<, Up, V, T(a << b))
 BINARY(>>, Down, V, T(a >> b))
 #undef BINARY
-#undef OF_ONE
 template <class T> DEVICE_ One<T> operator-(One<T> a) { return T(-a.v); }
 template <class T> DEVICE_ One<T> operator~(One<T> a) { return T(~a.v); }
 template <class T, class A> DEVICE_ One<T>& operator+=(One<T>& a, A b) { return a = a + b; }

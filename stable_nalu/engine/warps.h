@@ -77,7 +77,7 @@ KERNEL void act(Runs r, int64_t iterations) {
 
 // Lets a part of a program act, and returns what is wrong, 0 if nothing is.
 #define LAUNCHED(name)                                                                            \
-  struct of_##name {                                                                                \
+  struct of_##name {                                                                              \
     static DEVICE_ void all(N* s, N* q, const N* w, const N* z, const N* x, const N* t, N* p,     \
                             N* o, N* part, int first, int count, int lane) {                      \
       name##_begin(s, q, w, z, x, t, p, o, part, first, count, lane);                             \
@@ -90,7 +90,8 @@ KERNEL void act(Runs r, int64_t iterations) {
   };                                                                                              \
   extern "C" int name##_launch(const Runs* r, int64_t iterations, void* stream) {                 \
     const int64_t bytes = r->warps * (r->s_size + r->q_size + r->sums * STRIDE) * sizeof(N);      \
-    const dim3 grid((r->runs + r->warps - 1) / r->warps, r->apart ? iterations : (r->samples + r->slice - 1) / r->slice);            \
+    const int64_t parts = r->apart ? iterations : (r->samples + r->slice - 1) / r->slice;         \
+    const dim3 grid((r->runs + r->warps - 1) / r->warps, parts);                                  \
     const unsigned threads = r->warps * WARP;                                                     \
     return r->slow ? LAUNCH((act<of_##name, false>), grid, threads, 0, stream, *r, iterations)    \
                    : LAUNCH((act<of_##name, true>), grid, threads, bytes, stream, *r, iterations); \
