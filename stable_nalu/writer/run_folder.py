@@ -147,7 +147,16 @@ def _git_revision() -> str | None:
     """Return the commit of the checkout that holds the package; local changes add `-dirty`."""
     if not (CHECKOUT / ".git").exists():
         return None
-    command = ["git", "-C", str(CHECKOUT), "describe", "--always", "--abbrev=40", "--dirty"]
+    command = [
+        "git",
+        "--no-optional-locks",
+        "-C",
+        str(CHECKOUT),
+        "describe",
+        "--always",
+        "--abbrev=40",
+        "--dirty",
+    ]
     try:
         return subprocess.run(
             [*command, "--match="], capture_output=True, text=True, check=True, timeout=10
