@@ -13,7 +13,7 @@ import pytest
 
 from stable_nalu import papers
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.paper.published import published
+from stable_nalu.paper.published import published, published_seeds
 from stable_nalu.result import command, stored
 from stable_nalu.result.judged import TEST_ERROR
 from tests.result.made_up import write
@@ -111,7 +111,7 @@ def check_rates(folder, key):
         if steps:
             assert float(line["median_step"]) == pytest.approx(statistics.median(steps), rel=1e-5)
         if line["gap"]:
-            check_gap(line, k, n)
+            check_gap(line, k, n, phi_of(line, same))
     assert covered == len(runs)
 
 
@@ -120,15 +120,29 @@ def seeds_in(text):
     return {seed for first, *last in ends for seed in range(first, (last or [first])[0] + 1)}
 
 
-def check_gap(line, k, n):
+def phi_of(line, runs):
+    """The correlation with the outcomes of the same seeds, where all are published; else 0."""
+    of = (line["model"], line["operation"])
+    known = [one for one in published_seeds(line["key"]) if (one.model, one.operation) == of]
+    seeds = {int(run["seed"]): run["solved"] == "1" for run in runs}
+    if not known or seeds.keys() != set(range(known[0].runs)):
+        return 0.0
+    cells = Counter((ours, seed in known[0].solved_at) for seed, ours in seeds.items())
+    e, f, g, h = (cells[ours, theirs] for ours in (True, False) for theirs in (True, False))
+    product = (e + f) * (g + h) * (e + g) * (f + h)
+    excess = e * h - f * g
+    excess = max(excess - len(seeds) / 2, 0) if excess > 0 else excess
+    return excess / sqrt(product) if product else 0.0
+
+
+def check_gap(line, k, n, phi):
     """Newcombe's interval, and the verdict that follows from it."""
     a, b = (int(line[f"published_{name}"]) for name in ("solved", "n"))
     (low, high), (their_low, their_high) = wilson_here(k, n), wilson_here(a, b)
     gap = k / n - a / b
-    ends = (
-        gap - sqrt((k / n - low) ** 2 + (their_high - a / b) ** 2),
-        gap + sqrt((high - k / n) ** 2 + (a / b - their_low) ** 2),
-    )
+    sides = (k / n - low, their_high - a / b), (high - k / n, a / b - their_low)
+    lower, upper = (sqrt(max(x * x + y * y - 2 * phi * x * y, 0)) for x, y in sides)
+    ends = gap - lower, gap + upper
     shown = [float(line[name]) for name in ("gap", "gap_lower", "gap_upper")]
     assert shown == pytest.approx([gap, *ends], abs=1e-5)
     if (k, n) == (a, b):
@@ -154,7 +168,8 @@ def test_each_published_number_is_counted_once_and_chosen_seeds_are_not():
     """Figures may show the same number: of 116 published rates, each once."""
     counted = [one for one in lines_of(PAGE) if one["counted"] == "1"]
     rates = [one for one in counted if one["measure"] == "success rate"]
-    places = [(one["model"], one["operation"], one["point"], one["source"]) for one in rates]
+    names = ("model", "operation", "point", "source", "published")
+    places = [tuple(one[name] for name in names) for one in rates]
     assert len(set(places)) == len(places)
     known = {(p.model, p.operation) for key in JUDGED for p in published(key)}
     assert {(one["model"], one["operation"]) for one in rates} <= known
