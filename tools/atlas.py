@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Mapping
@@ -17,11 +18,13 @@ from stable_nalu.inspection.formula import EXACT_VERDICTS, VERDICTS
 from stable_nalu.layer import entries
 from stable_nalu.options.layer_options import units_of
 from stable_nalu.paper.index import EXPERIMENTS
+from stable_nalu.papers import FLAT
 from stable_nalu.result.compare import places
 from stable_nalu.result.document import UNKNOWN, plain, rate
 from stable_nalu.result.judged import identifying, identity_of, runs_of
 from stable_nalu.result.stored import formulas_of
 from stable_nalu.statistics.intervals import wilson
+from stable_nalu.statistics.judge import TEST
 from stable_nalu.statistics.table import groups
 
 _INPUT = re.compile(r"\bx\d+\b")
@@ -46,8 +49,13 @@ def told_of(every: Mapping[str, pd.DataFrame], data: Path) -> pd.DataFrame:
             of["unit"] = unit_of(key, model)
             for run in group.to_dict("records"):
                 if found := told.get(identity_of(experiment, run)):
-                    rows.append(of | {"solved": run.get("solved") == 1} | found | {"model": model})
+                    rows.append(of | {"solved": _is_solved(run)} | found | {"model": model})
     return pd.DataFrame(rows).fillna({"failure": ""}) if rows else pd.DataFrame()
+
+
+def _is_solved(run: Mapping[Any, Any]) -> bool:
+    """Return whether a run is solved; one that is not judged is, if its error beyond is flat."""
+    return run["solved"] == 1 if "solved" in run else run.get(TEST, math.inf) < FLAT
 
 
 @cache
