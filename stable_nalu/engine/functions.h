@@ -7,9 +7,9 @@
 // and conversions are used, and nothing is contracted (compile with -ffp-contract=off).
 // Special values and subnormal numbers follow C99; NaN propagates.
 //
-// This file is included after the definitions of DEVICE_, Vector, L, F, I, U, D and J. Functions of F are evaluated
-// in double to about 1e-10 and rounded once. Functions of D carry a second double (`Pair`) where
-// one is not enough. Both work on parts as wide as the registers of the processor.
+// This file is included after the definitions of DEVICE_, Vector, L, F, I, U, D and J. Functions
+// of F are evaluated in double to about 1e-10 and rounded once. Functions of D carry a second
+// double (`Pair`) where one is not enough. Both work on parts as wide as the registers.
 //
 // Largest errors measured, in units in the last place: F 0.504 (all); D exp_, log_, log1p_ 0.53,
 // tanh_ 0.56, expm1_ 0.59, sinh_, cosh_ 0.78, sin_, cos_, erf_ 0.89, pow_ 0.75, atan2_ 0.84;
@@ -576,7 +576,9 @@ static inline DEVICE_ D pow_(D x, D y) {
     return each<D>(PART_(pow_cases(x, y, pow_d(absolute(x), y)), d x, d y), x, y);
 }
 LONG_ F atan2_(F y, F x) { return each<F>(PART_(angle<true>(y, x), d y, d x), y, x); }
-static inline DEVICE_ D atan2_(D y, D x) { return each<D>(PART_(angle<false>(y, x), d y, d x), y, x); }
+static inline DEVICE_ D atan2_(D y, D x) {
+    return each<D>(PART_(angle<false>(y, x), d y, d x), y, x);
+}
 static inline DEVICE_ F max_(F x, F y) { return larger(x, y); }
 static inline DEVICE_ F min_(F x, F y) { return smaller(x, y); }
 static inline DEVICE_ D max_(D x, D y) { return each<D>(PART_(larger(x, y), d x, d y), x, y); }

@@ -11,18 +11,20 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
 from stable_nalu.dataset.stream import numpy_type
+from stable_nalu.errors import UsageError
 from stable_nalu.machine import kept
 
 from .emit import SAMPLES, EmittedSource, named
 from .lanes import Lanes, Schedule
 from .program import Program
-from .tiles import Layout, NoCompilerError, header
+from .tiles import Layout, NoCompilerError, header, loaded
 from .values import NotLoweredError
 from .warps import GROUP, WarpEmitter, padded
 
@@ -68,19 +70,16 @@ def library(text: str) -> ctypes.CDLL:
 def _library(text: str, architecture: str) -> ctypes.CDLL:
     nvcc = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
 
-    def make(path) -> None:
+    def make(path: Path) -> None:
         words = [nvcc, *FLAGS, f"-arch={architecture}", "-", "-o", str(path)]
         subprocess.run(words, input=text.encode(), capture_output=True, check=True)
 
-    try:
+    def compiled() -> Path:
         version = subprocess.run([nvcc, "--version"], capture_output=True, check=True).stdout
         parts = [version, " ".join((*FLAGS, architecture)).encode(), text.encode()]
-        return ctypes.CDLL(str(kept("libraries", parts, make)))
-    except subprocess.CalledProcessError as error:
-        said = error.stderr.decode(errors="replace").splitlines() if error.stderr else []
-        raise NoCompilerError(said[0] if said else f"exit code {error.returncode}") from None
-    except OSError as error:
-        raise NoCompilerError(error.strerror or str(error)) from None
+        return kept("libraries", parts, make)
+
+    return loaded(compiled)
 
 
 def source(text: str, *headers: str, double: bool) -> str:
@@ -98,21 +97,13 @@ class WarpProgram:
     sums: Mapping[str, int]
 
 
-PROGRAMS: dict[int, tuple[Program, WarpProgram | str]] = {}
-
-
-def warp_program(program: Program) -> WarpProgram:
-    """Return a program for warps, or raise NotLoweredError."""
-    key = id(program)
-    if key not in PROGRAMS:
-        try:
-            PROGRAMS[key] = program, _made(program)
-        except (NotLoweredError, NoCompilerError) as error:
-            PROGRAMS[key] = program, str(error)
-    found = PROGRAMS[key][1]
-    if isinstance(found, str):
-        raise NotLoweredError(found)
-    return found
+@cache
+def warp_program(program: Program) -> WarpProgram | str:
+    """Return a program for warps, or why there is none."""
+    try:
+        return _made(program)
+    except (NotLoweredError, NoCompilerError) as error:
+        return str(error)
 
 
 def _made(program: Program) -> WarpProgram:
@@ -135,25 +126,15 @@ FEW = 32
 """Runs from which on a GPU is used: a few are done sooner by a processor."""
 
 
-def is_there(config: Any) -> bool:
-    """Return whether there is a GPU that a run may use."""
-    return not config.no_cuda and torch.cuda.is_available()
-
-
 def not_for_gpu(programs: Sequence[Program]) -> str | None:
     """Return why programs cannot be trained on a GPU, if they cannot."""
-    try:
-        for program in programs:
-            warp_program(program)
-    except NotLoweredError as error:
-        return str(error)
-    return None
+    return next((why for why in map(warp_program, programs) if isinstance(why, str)), None)
 
 
 def checked(code: int) -> None:
     """Refuse the code of a launch that failed."""
     if code:
-        raise RuntimeError(f"the GPU refused to train (CUDA error {code})")
+        raise UsageError(f"the GPU refused to train (CUDA error {code}); add --no-cuda")
 
 
 def singles(runs: int) -> Layout:
@@ -219,7 +200,9 @@ class DeviceLanes(Lanes):
         self.runs = self.count = len(layout.place)
         self.lanes = 1
         self.dtype = numpy_type(program.dtype)
-        self.warps = warp_program(program)
+        warps = warp_program(program)
+        assert isinstance(warps, WarpProgram)
+        self.warps = warps
         sizes = program.memory.sizes
         self._host = {m: self._memory(sizes[m]) for m in "so"}
         self._there = {m: on_device(self._host[m]) for m in "so"}

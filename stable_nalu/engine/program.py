@@ -60,7 +60,7 @@ class Told:
     of_modules: bool
 
 
-@dataclass
+@dataclass(eq=False)
 class Program:
     """C++ of a model, where its numbers lie, and what it needs from outside.
 

@@ -17,6 +17,7 @@ from stable_nalu.options import Config
 from stable_nalu.training.loss import Penalties
 from stable_nalu.training.recorder import StepResult, TaggedValue
 from stable_nalu.training.step import Adam, TrainingStep
+from stable_nalu.training.surroundings import has_gpu
 
 from . import gpu
 from .draws import DeviceTiles
@@ -165,7 +166,7 @@ class EngineStack:
         for part in self.parts:
             if in_python or not all(drawn_by_cpp(self.streams[run]) for run in part.runs):
                 part.draw = partial(draw, part.runs)
-        self.may_use_gpu = gpu.is_there(configs[0]) and not in_python
+        self.may_use_gpu = has_gpu(configs[0]) and not in_python
         self.company = Company([self])
         self._ahead = False
 

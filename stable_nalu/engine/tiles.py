@@ -10,9 +10,9 @@ import os
 import re
 import shlex
 import subprocess
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -63,8 +63,13 @@ def library(text: str) -> ctypes.CDLL:
 
 @cache
 def _library(text: str, extra: str) -> ctypes.CDLL:
+    return loaded(partial(library_of, text, (*FLAGS, *shlex.split(extra))))
+
+
+def loaded(compiled: Callable[[], Path]) -> ctypes.CDLL:
+    """Return a library whose file is compiled, or raise NoCompilerError."""
     try:
-        return ctypes.CDLL(str(library_of(text, (*FLAGS, *shlex.split(extra)))))
+        return ctypes.CDLL(str(compiled()))
     except subprocess.CalledProcessError as error:
         said = error.stderr.decode(errors="replace").splitlines() if error.stderr else []
         raise NoCompilerError(said[0] if said else f"exit code {error.returncode}") from None

@@ -36,7 +36,8 @@ from .checkpoint import (
 )
 from .console import End, LogPoint, StackView
 from .recorder import Recorder, StepResult, TaggedValue, numbers, scalar
-from .runs import LANES, TORCH, ModelStack, Stack, device_of, put_back, saved_state
+from .runs import LANES, TORCH, ModelStack, Stack, put_back, saved_state
+from .surroundings import has_gpu
 from .task import Batch, Observed, Task
 
 PROGRESS = {
@@ -72,7 +73,7 @@ class Training:
         self.runs = len(stack)
         self.stacked = stack[0].in_lanes
         self.trainer = LANES if self.stacked else TORCH
-        self.device = torch.device("cpu") if task.by_engine else device_of(self.config)
+        self.device = torch.device("cuda" if has_gpu(self.config) and not task.by_engine else "cpu")
         torch.backends.cudnn.deterministic = True
         self.task = task(self.config, self.device, *self.configs[1:])
         self.models = ModelStack(self.task, stack)

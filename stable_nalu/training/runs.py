@@ -41,7 +41,7 @@ from .checkpoint import (
 from .console import End
 from .recorder import Gradients, TaggedValue
 from .step import TrainingStep, load_optimizer_state, optimizer_state
-from .surroundings import default_dtype, errors_in_one_line, precision
+from .surroundings import default_dtype, errors_in_one_line, has_gpu, precision
 from .task import Task
 
 LENGTH_AND_LOGGING = frozenset(
@@ -136,12 +136,6 @@ TrainStacks = Callable[[Share, Callable[..., None], Interruption], dict[int, Sta
 """Trains stacks, tells a console by a function, and returns the results of those it began."""
 
 
-def device_of(config: Config) -> torch.device:
-    """Return the GPU where there is one, unless the configuration stays on the CPU."""
-    cuda = torch.cuda.is_available() and not config.no_cuda
-    return torch.device("cuda" if cuda else "cpu")
-
-
 def worker_count(task: type[Task], runs: Sequence[PlannedRun]) -> int:
     """Return how many processes to use: `--workers`, else one per core while there is work for it.
 
@@ -159,9 +153,7 @@ def worker_count(task: type[Task], runs: Sequence[PlannedRun]) -> int:
 
 def _on_gpu(task: type[Task], config: Config) -> bool:
     """Return whether a GPU trains runs of the engine, if they are many and it can."""
-    from stable_nalu.engine import gpu
-
-    return not getattr(task, "in_python", True) and gpu.is_there(config)
+    return not getattr(task, "in_python", True) and has_gpu(config)
 
 
 def stacks_of(runs: Sequence[PlannedRun], workers: int, *, in_turn: bool = False) -> list[Stack]:
@@ -181,11 +173,9 @@ def stacks_of(runs: Sequence[PlannedRun], workers: int, *, in_turn: bool = False
     for run in stacked:
         key = repr(sorted(run.layer_options.items()))
         groups.setdefault(key, []).append(run)
-    from stable_nalu.engine import gpu
-
     first = stacked[0].config
     # A GPU has room for all of them, and is only busy with many.
-    fitting = len(stacked) if gpu.is_there(first) else max(1, STACKED_INPUTS // first.inputs)
+    fitting = len(stacked) if has_gpu(first) else max(1, STACKED_INPUTS // first.inputs)
     largest = first.ensemble_size or min(fitting, math.ceil(len(stacked) / workers))
     return [*(part for group in groups.values() for part in _parts(group, largest)), *alone]
 

@@ -100,6 +100,11 @@ def _precisions() -> list[Setting]:
     return [one for one in settings if one[0]() not in ("none", "ieee")]
 
 
+def has_gpu(config: Config) -> bool:
+    """Return whether there is a GPU, unless the configuration stays on the CPU."""
+    return torch.cuda.is_available() and not config.no_cuda
+
+
 def precision(config: Config) -> int:
     """Return how many bits parameters and data have."""
     return getattr(config, "pytorch_precision", 32)

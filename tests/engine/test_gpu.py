@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from stable_nalu.engine import draws, gpu
+from stable_nalu.engine import draws, gpu, stack
 from stable_nalu.machine import library_of
 from stable_nalu.options import Config
 from tests.engine import harness
@@ -55,7 +55,7 @@ class Gpu:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch):
         self.on, self.refused = False, []
-        monkeypatch.setattr(gpu, "is_there", lambda config: self.on)
+        monkeypatch.setattr(stack, "has_gpu", lambda config: self.on)
         monkeypatch.setattr(gpu, "not_for_gpu", partial(self._noted, gpu.not_for_gpu))
         monkeypatch.setattr(gpu, "FEW", 1)
 
@@ -103,10 +103,10 @@ def _acting(text: str) -> ctypes.CDLL:
 def _forgotten() -> Iterator[None]:
     """Let programs be compiled anew, and again afterwards."""
     gpu.draws_library.cache_clear()
-    gpu.PROGRAMS.clear()
+    gpu.warp_program.cache_clear()
     yield
     gpu.draws_library.cache_clear()
-    gpu.PROGRAMS.clear()
+    gpu.warp_program.cache_clear()
 
 
 def _runs(name: str, *more: str, seeds: str = "0-1", iterations: int = 5) -> tuple[str, list]:

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from stable_nalu.engine import gpu
 from stable_nalu.task import SCRIPTS
 from stable_nalu.task.run import run_script, task_of
 from stable_nalu.training import runs
@@ -46,7 +45,7 @@ def test_a_gpu_has_all_runs_in_a_process_and_a_stack(monkeypatch, script, proces
     many = [replace(PlannedRun.of(SCRIPTS[script], c), engine=LANES) for c in plan]
     assert runs.worker_count(task_of(script), many) == 2
     assert len(stacks_of(many, 1)) > (script == "single_layer")
-    monkeypatch.setattr(gpu, "is_there", lambda config: not config.no_cuda)
+    monkeypatch.setattr(runs, "has_gpu", lambda config: not config.no_cuda)
     assert runs.worker_count(task_of(script), many) == processes
     assert [len(stack) for stack in stacks_of(many, 1)] == [100]
 
