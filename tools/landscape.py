@@ -26,7 +26,6 @@ from stable_nalu.result.document import as_svg
 from stable_nalu.result.judged import identifying, identity_of, options_of, runs_of
 from stable_nalu.result.stored import DATA, formulas_of, path_of
 from stable_nalu.statistics.table import write_rows
-from stable_nalu.training.surroundings import default_dtype, precision
 
 from .atlas import unit_of
 
@@ -100,7 +99,7 @@ def _landscape(
     lengths = sorted({1, *np.geomspace(10, last, LENGTHS).round().astype(int).tolist()})
     models = [_trained(run, length, folder) for length in lengths]
     end = models[-1]
-    inside, path = end.inside, np.array([_weights(model) for model in models])
+    path = np.array([_weights(model) for model in models])
     goal = _weights(_trained(solved, last, folder / "solved")) if solved else None
     axes = _plane(path, goal)
     names = identifying(key)
@@ -109,7 +108,7 @@ def _landscape(
     of = {"failure": failure, "key": key, "model": run.model.key, "run": text}
 
     def row(part: str, step: int, place: np.ndarray, weights: np.ndarray) -> dict[str, Any]:
-        error = _error(end, weights, inside)
+        error = _error(end, weights)
         u, v = (f"{value:.4g}" for value in place)
         return of | {"part": part, "step": step, "u": u, "v": v, "error": f"{error:.3g}"}
 
@@ -146,15 +145,16 @@ def _unit(vector: np.ndarray) -> np.ndarray:
     return vector / (np.linalg.norm(vector) or 1.0)
 
 
-def _error(model: TrainedModel, weights: np.ndarray, inside: Any) -> float:
+def _error(model: TrainedModel, weights: np.ndarray) -> float:
     """Return the error in the training range with other weights."""
     parts = _trainable(model)
     kept = [part.clone() for part in parts]
     pieces = np.split(weights, np.cumsum([part.numel() for part in parts])[:-1])
     for part, piece in zip(parts, pieces, strict=True):
         part.copy_(torch.as_tensor(piece).reshape(part.shape))
-    with default_dtype(precision(model.config)), torch.no_grad():
-        gap = model(inside.x[:ROWS]) - inside.right[:ROWS]
+    assert model.sought is not None
+    with model.precision():
+        gap = model(model.sought.x[:ROWS]) - model.sought.t[:ROWS]
         error = float((gap.double() ** 2).mean())
     for part, before in zip(parts, kept, strict=True):
         part.copy_(before)

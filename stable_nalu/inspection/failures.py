@@ -20,10 +20,10 @@ from stable_nalu.layer.mcfc import MulMCFCSignRealNPU
 from stable_nalu.layer.nalu import AbstractNALULayer
 from stable_nalu.layer.npu import NPUBase
 from stable_nalu.tags import METRIC_VALID
+from stable_nalu.training.task import Sought
 from stable_nalu.writer.event_file import FILE_PREFIX, EventFileReader
 
 from .formula import FARTHEST, Certificate
-from .saved_model import Inside
 
 NAN, EXPLODED, VANISHED, GATE = "not a number", "exploded", "vanished", "gate stuck"
 SLOW, CORNER, DENSE = "slow", "wrong corner", "not sparse"
@@ -60,19 +60,20 @@ def _points(file: Path) -> Iterator[tuple[int, float]]:
 
 def failure(
     network: torch.nn.Module,
-    inside: Inside,
+    sought: Sought,
     errors: np.ndarray,
     found: Certificate | None,
     sparsity: float = math.nan,
 ) -> str:
     """Return the class of a run that has failed.
 
-    inside: its task and answers in the training range. errors: those of its `curve`. found: what it
+    sought: what its task asks for. errors: those of its `curve`. found: what it
     computes; where that is not known, the largest distance of its weights from whole numbers that
     it logged, `sparsity`, stands for it.
     """
     state = network.state_dict().values()
-    t, y = inside.right, inside.answers
+    with torch.no_grad():
+        t, y = sought.t, network(sought.x)
     if not (len(errors) and np.isfinite(errors[-1]) and all(v.isfinite().all() for v in state)):
         return NAN if len(errors) else UNCLASSIFIED
     spread = _spread(y) / _spread(t)
@@ -84,7 +85,7 @@ def failure(
         return SLOW
     if spread < 0.01:
         return VANISHED
-    if any(gap > FARTHEST for gap in _gate_gaps(network, inside)):
+    if any(gap > FARTHEST for gap in _gate_gaps(network, sought)):
         return GATE
     if change > FARTHEST:
         return DENSE
@@ -108,7 +109,7 @@ def _still_falls(errors: Sequence[float] | np.ndarray) -> bool:
     return bool(last <= before / 2)
 
 
-def _gate_gaps(network: torch.nn.Module, inside: Inside) -> Iterator[float]:
+def _gate_gaps(network: torch.nn.Module, sought: Sought) -> Iterator[float]:
     """Yield how far each gate is from where the task needs it, for inputs of the training range.
 
     Where a gate depends on the inputs, its mean counts. Layers before the last one are to add.
@@ -126,12 +127,12 @@ def _gate_gaps(network: torch.nn.Module, inside: Inside) -> Iterator[float]:
         unit.gate = kept  # pyright: ignore[reportAttributeAccessIssue]
     try:
         with torch.no_grad():
-            network(inside.x)
+            network(sought.x)
     finally:
         for unit in units:
             del unit.gate
-    name, inputs = inside.targets.operation.name, inside.x.shape[1]
-    read = [list(range(*operand)) for operand in inside.targets.operands]
+    name, inputs = sought.targets.operation.name, sought.x.shape[1]
+    read = [list(range(*operand)) for operand in sought.targets.operands]
     for place, gate in seen.items():
         if isinstance(units[place], _CHOOSES):
             adds = place < len(units) - 1 or name in ("add", "sub")

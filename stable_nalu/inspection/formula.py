@@ -93,7 +93,9 @@ class Certificate:
             how = f" (weights by at most {self.change:.2g})" if self.change else ""
             sums = " of sums over all steps" if self.of_sums else ""
             return f"learned: {self.rounded}{sums}, {self.verdict}{how}"
-        shown = self.learned if self.verdict == OTHER else self.rounded
+        # Rounding by more than is allowed may lead to the target.
+        is_target = sympy.expand(self.rounded - self.target) == 0
+        shown = self.learned if self.verdict == OTHER or is_target else self.rounded
         if not shown.free_symbols:
             what = f"the answer is always {sympy.N(shown, 4)}"
         elif sympy.count_ops(shown) > 30:
@@ -176,11 +178,7 @@ class _TreeReading:
 
     def __post_init__(self):
         self.symbols = symbols_of(self.box)
-        names = {symbol.name: symbol for symbol in self.symbols}
-        text = self.tree.expression([*names][: self.tree.in_features])
-        known = names | {"eml": lambda a, b: sympy.exp(a) - sympy.log(b)}
-        read: Any = sympy.sympify
-        self.exprs: list[sympy.Expr] = [read(text, locals=known)]
+        self.exprs = [self.tree.computed(*self.symbols[: self.tree.in_features])]
         self.change = self.tree.doubt()
 
 
@@ -449,6 +447,7 @@ def certificate(
 def recurrent_certificate(
     network: Any,
     targets: FunctionTargets,
+    inputs: int,
     intervals: Sequence[Sequence[float]],
     *,
     solved: bool,
@@ -460,7 +459,7 @@ def recurrent_certificate(
     follows from its inputs alone.
     """
     told = {"solved": solved, "solved_inside": solved_inside}
-    found = certificate(_OneStep(network), targets, network.input_size, intervals, **told)
+    found = certificate(_OneStep(network), targets, inputs, intervals, **told)
     change = _change_of_adding(network, intervals) if found.is_exact else math.inf
     if change <= FARTHEST:
         change = max(change, found.change)

@@ -7,44 +7,38 @@ import json
 import time
 import warnings
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from stable_nalu.console import bar, told
-from stable_nalu.dataset.distribution import SampleRange
-from stable_nalu.dataset.stream import FunctionTargets
 from stable_nalu.errors import OptionError, UsageError, named_as_in_python
 from stable_nalu.files import atomic_path, atomic_text_file
 from stable_nalu.layer import entries
 from stable_nalu.machine import model_file, save_root
 from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.options.layer_options import units_of
-from stable_nalu.papers import FLAT
 from stable_nalu.script import ScriptParser, exit_code, say
-from stable_nalu.statistics.setups import limit_of
 from stable_nalu.statistics.table import write_rows
 from stable_nalu.tags import RESULT_TEST
-from stable_nalu.task import ARITHMETIC, SCRIPTS
-from stable_nalu.task.arithmetic import VALIDATION_SEED, build_dataset
+from stable_nalu.task import SCRIPTS
 from stable_nalu.task.run import task_of
 from stable_nalu.training.checkpoint import load_torch, restore_parameters
 from stable_nalu.training.loop import Training
 from stable_nalu.training.runs import PlannedRun
 from stable_nalu.training.surroundings import as_at_the_start, default_dtype, precision
-from stable_nalu.training.task import Task
+from stable_nalu.training.task import Sought, Task
 from stable_nalu.writer import RunRecord
 
 from .formula import VERDICTS, Certificate, certificate, recurrent_certificate
 
 if TYPE_CHECKING:
     from stable_nalu.runs import TrainedRun
-
-_OF_SEQUENCES, _OF_CHAINS = "simple_function_recurrent", "depth"
 
 
 @dataclass(frozen=True)
@@ -59,27 +53,14 @@ class Score:
     solved: bool | None
 
 
-class Inside(NamedTuple):
-    """The task of a run, points of its training range, and right and own answers there."""
-
-    targets: FunctionTargets
-    x: torch.Tensor
-    right: torch.Tensor
-    answers: torch.Tensor
-
-    @property
-    def error(self) -> float:
-        """Return the mean squared error."""
-        return float(((self.answers - self.right) ** 2).mean())
-
-
 class TrainedModel(torch.nn.Module):
     """A trained network: `module`, which it calls, with its configuration and its score."""
 
-    def __init__(self, module: torch.nn.Module, config: Config, score: Score, record: RunRecord):
+    def __init__(self, training: Training, score: Score, record: RunRecord):
         super().__init__()
-        self.module = module
-        self.config = config
+        self.module = training.model.eval()
+        self.task = training.task
+        self.config = training.config
         self.score = score
         self.record = record
 
@@ -108,49 +89,34 @@ class TrainedModel(torch.nn.Module):
 
     def formula(self) -> Certificate:
         """Return what the network computes, and whether it is what its task asks for."""
-        config = self.config
-        if config.script not in (*ARITHMETIC, _OF_SEQUENCES, _OF_CHAINS):
-            has = "those of arithmetic tasks, of chains and of sums over sequences do"
-            raise UsageError(f"runs of {config.script} have no formula; {has}")
+        sought = self.sought
+        if sought is None:
+            has = "those of arithmetic, of chains, of sums over sequences and of EML trees do"
+            raise UsageError(f"runs of {self.config.script} have no formula; {has}")
         network: Any = self.module
-        inside = self.inside
-        with default_dtype(precision(config)), torch.no_grad():
-            if config.script == _OF_SEQUENCES:
-                return recurrent_certificate(
-                    network,
-                    inside.targets,
-                    SampleRange.parse(config.input_range).intervals,
-                    solved=self.score.test_error < FLAT,
-                    solved_inside=inside.error < FLAT,
-                )
-            scale = (inside.right**2).mean() if config.script == _OF_CHAINS else 1.0
-            return certificate(
+        judge = recurrent_certificate if sought.x.ndim == 3 else certificate
+        with self.precision():
+            error = float(((network(sought.x) - sought.t) ** 2).mean()) / sought.scale
+            return judge(
                 network,
-                inside.targets,
-                inside.x.shape[1],
-                SampleRange.parse(config.extrapolation_range).intervals,
-                solved=bool(self.score.solved),
-                solved_inside=limit_of(config).met(float(inside.error / scale)),
+                sought.targets,
+                sought.x.shape[-1],
+                sought.intervals,
+                solved=bool(sought.limit.met(self.score.test_error)),
+                solved_inside=bool(sought.limit.met(error)),
             )
 
     @cached_property
-    def inside(self) -> Inside:
-        """Return what a network whose task has a formula answers in its training range."""
-        config = self.config
-        with default_dtype(precision(config)), torch.no_grad():
-            if config.script in ARITHMETIC:
-                rows = build_dataset(config).fork(config.interpolation_range, seed=VALIDATION_SEED)
-            elif config.script == _OF_CHAINS:
-                from stable_nalu.task.depth import Chain
+    def sought(self) -> Sought | None:
+        """Return what its task asks for; None: no formula."""
+        with self.precision():
+            return self.task.sought()
 
-                rows = Chain(config).fork(config.interpolation_range, VALIDATION_SEED)
-            else:
-                from stable_nalu.task.simple_function_recurrent import build_dataset as of_sequences
-
-                length, span = config.interpolation_length, config.input_range
-                rows = of_sequences(config).fork(length, span, VALIDATION_SEED)
-            x, t = rows[0:10_000]
-            return Inside(rows.targets, x, t, self.module(x))
+    @contextmanager
+    def precision(self) -> Iterator[None]:
+        """Compute as the run did, without gradients."""
+        with default_dtype(precision(self.config)), torch.no_grad():
+            yield
 
     def _learned(self) -> str | None:
         """Return the formula in words, where there is one."""
@@ -211,7 +177,7 @@ def load(run: TrainedRun | str | Path) -> TrainedModel:
     with as_at_the_start():
         training = _restored(task_of(spec.name), spec, config, checkpoint, file)
         score = _score(training, checkpoint)
-    return TrainedModel(training.model.eval(), config, score, record)
+    return TrainedModel(training, score, record)
 
 
 def _config(spec: ScriptSpec, values: Mapping[str, Any]) -> Config:

@@ -222,6 +222,16 @@ class EMLLayer(Layer):
             value = [f"eml({a}, {b})" for a, b in zip(value[::2], value[1::2], strict=True)]
         return value[0]
 
+    def computed(self, *inputs: Any) -> Any:
+        """Return the formula of that tree, of inputs that are symbols."""
+        import sympy
+
+        known: dict[str, Any] = {str(symbol): symbol for symbol in inputs}
+        text = self.expression([*known])
+        known["eml"] = lambda a, b: sympy.exp(a) - sympy.log(b)
+        read: Any = sympy.sympify
+        return read(text, known)
+
     @torch.no_grad()
     def doubt(self) -> float:
         """Return how far the most doubtful choice is from being made, of those that count."""

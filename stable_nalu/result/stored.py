@@ -388,9 +388,10 @@ def _row(folder: Path, kept: Mapping[str, str]) -> dict[str, str]:
         row["formula"] = row["formula"] if len(row["formula"]) <= LONGEST else ""
     failed = kept.get("solved") == "0" and trained.config.script in ARITHMETIC
     sparsity = float(kept.get("sparse.error.max") or "nan")
-    why = (
-        failure(trained.module, trained.inside, curve(folder)[1], found, sparsity) if failed else ""
-    )
+    why = ""
+    if failed and (sought := trained.sought):
+        with trained.precision():
+            why = failure(trained.module, sought, curve(folder)[1], found, sparsity)
     return row | {"failure": why} if why or found else {}
 
 

@@ -13,7 +13,7 @@ from stable_nalu.options import flags as common
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.kinds import BATCH_NOISE, as_clause
 from stable_nalu.tags import METRIC_TEST, METRIC_VALID, RESULT_TEST, RESULT_VALID
-from stable_nalu.training.task import Batch, Observed
+from stable_nalu.training.task import Batch, Observed, Sought
 
 from .description import DENSITY
 from .lanes import EngineTask
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from .lanes import Drawn
 
 VALIDATION_SEED, TEST_SEED = 43953907, 8689336
+READ_ROWS = 10_000
+"""Rows of the training range that tell whether what a network computes is right there."""
 SHOWN_INPUTS = 10
 """Inputs of the largest layers whose weights the console shows."""
 
@@ -376,6 +378,16 @@ class OperationTask(EngineTask):
             yield ""
         yield from self._shown_parameters(model)
 
+    def sought(self) -> Sought | None:
+        from stable_nalu.dataset.distribution import SampleRange
+        from stable_nalu.statistics.setups import limit_of
+
+        c = self.config
+        rows = self.dataset(c).fork(c.interpolation_range, seed=VALIDATION_SEED)
+        x, t = rows[0:READ_ROWS]
+        intervals = SampleRange.parse(c.extrapolation_range).intervals
+        return Sought(rows.targets, x, t, intervals, limit_of(c))
+
     def generators(self, run: int) -> Sequence[LegacyRandom]:
         return [self.feed.streams[run].random]
 
@@ -384,7 +396,6 @@ class FormulaTask(OperationTask):
     """A formula whose rows Python makes, for networks of more than a layer."""
 
     exporter = "runs.py"
-    learned = None
     in_python = True
 
     def shows_weights(self) -> bool:

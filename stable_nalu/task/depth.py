@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,7 @@ from stable_nalu.options import Config, Flag, FlagGroup
 from stable_nalu.options import flags as common
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.kinds import buildable_layers, choice, integer, number
+from stable_nalu.training.task import Sought
 
 from . import arithmetic
 from .description import lower
@@ -162,8 +164,6 @@ def _noisy(combine: Any, noise: float, interval: tuple[float, float], *x: np.nda
 class DepthTask(arithmetic.FormulaTask):
     """Learn a chain; the errors are relative ones."""
 
-    learned = arithmetic.OperationTask.learned
-
     def __init__(self, config: Config, device: torch.device, *beside: Config):
         import torch
 
@@ -206,6 +206,10 @@ class DepthTask(arithmetic.FormulaTask):
     def training_streams(self) -> list[SampleStream]:
         pairs = zip(self.datasets, self.configs, strict=True)
         return [chain.fork(c.interpolation_range, noisy=True) for chain, c in pairs]
+
+    def sought(self) -> Sought | None:
+        found = super().sought()
+        return found and replace(found, scale=float((found.t**2).mean()))
 
     def evaluate(self, model: ExtendedTorchModule) -> Iterator[tuple[str, torch.Tensor]]:
         for (tag, error), scale in zip(super().evaluate(model), self._scales, strict=True):

@@ -15,9 +15,11 @@ from stable_nalu.options import Config, Flag
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS
 from stable_nalu.options.kinds import choice, integer, number
+from stable_nalu.papers import FLAT
 from stable_nalu.tags import METRIC_TEST, METRIC_VALID
-from stable_nalu.training.task import Batch
+from stable_nalu.training.task import Batch, Sought
 
+from .arithmetic import OperationTask
 from .description import task_script
 from .lanes import RowsTask
 
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 SLOWEST = 0.01
 """Part of the learning rate that is left at the end."""
 MOST_DRAWS = 20_000
+BEYOND = 0.5, 4.5
+"""Lower end and width of the range of test inputs."""
 HELD = {2: 1, 3: 0, 4: 1, 5: 1, 6: 0}
 """Depth of a chain -> the place of what it holds: eml(1, held) or eml(held, 1)."""
 
@@ -97,6 +101,7 @@ class RecoveryTask(RowsTask):
     """Find a tree that computes what the target does; errors are those of the snapped tree."""
 
     cost = 10
+    learned = OperationTask.learned
 
     def __init__(self, config: Config, device: torch.device, *beside: Config):
         self.targets: list[EMLLayer] = []
@@ -113,7 +118,8 @@ class RecoveryTask(RowsTask):
             torch.manual_seed(config.seed)
             drawn = config.target == "drawn"
             target = drawn_tree(config.depth, tree, grid) if drawn else chain(config.depth, tree)
-            beyond = self.own(0.5 + 4.5 * torch.rand(4000, 2, dtype=torch.float64))
+            low, width = BEYOND
+            beyond = self.own(low + width * torch.rand(4000, 2, dtype=torch.float64))
             self.targets.append(target)
             self._beyond.append((beyond, target(beyond)))
             return grid, target(grid)
@@ -162,6 +168,16 @@ class RecoveryTask(RowsTask):
         layer.set_parameter("tau", 1.0)
         sets = {METRIC_VALID: self.data[run], METRIC_TEST: self._beyond[run]}
         return {tag: ((layer(x) - t) ** 2).mean() for tag, (x, t) in sets.items()}
+
+    def sought(self) -> Sought:
+        from stable_nalu.dataset.stream import FunctionTargets, Operation
+        from stable_nalu.statistics.setups import Limit
+
+        operation = Operation("eml", 2, self.targets[0].computed, "{}, {}".format)
+        targets = FunctionTargets(operation, [(0, 1), (1, 2)])
+        x, t = self.data[0]
+        low, width = BEYOND
+        return Sought(targets, x, t, [(low, low + width)], Limit(FLAT))
 
     def introduction(self) -> str:
         return f"dataset: {self.targets[0].expression(('x', 'y'))} on [1, 3]²"

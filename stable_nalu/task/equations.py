@@ -77,6 +77,8 @@ class Cube:
 class EquationTask(arithmetic.FormulaTask):
     """Learn an equation; the errors are roots of mean squares, and no threshold is known."""
 
+    learned = None
+
     def __init__(self, config: Config, device: torch.device, *beside: Config):
         super().__init__(config, device, *beside)
         self.limits = ()
@@ -105,6 +107,9 @@ class EquationTask(arithmetic.FormulaTask):
 
         _, *others = zip(*self._streams, strict=True)
         return [EvaluationSet(streams, device=self.device) for streams in others]
+
+    def sought(self) -> None:
+        """No weight of an equation is a whole number, so none can be rounded to what is right."""
 
     def evaluate(self, model: ExtendedTorchModule) -> Iterator[tuple[str, torch.Tensor]]:
         for tag, error in super().evaluate(model):

@@ -14,6 +14,7 @@ from stable_nalu.options import Config, Flag, FlagGroup, ScriptSpec, checks
 from stable_nalu.options import flags as common
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.kinds import as_clause, cell_names, data_range, integer
+from stable_nalu.papers import FLAT
 from stable_nalu.tags import (
     LOSS_VALID_EXTRAPOLATION,
     LOSS_VALID_INTERPOLATION,
@@ -22,9 +23,9 @@ from stable_nalu.tags import (
     RESULT_TEST,
     RESULT_VALID,
 )
-from stable_nalu.training.task import Batch, Observed
+from stable_nalu.training.task import Batch, Observed, Sought
 
-from .arithmetic import TEST_SEED, VALIDATION_SEED
+from .arithmetic import READ_ROWS, TEST_SEED, VALIDATION_SEED, OperationTask
 from .description import LAYER_OPTIONS, PENALTY_RAMP, lower
 from .lanes import Drawn, MeasuredTask
 from .recurrent import YOUNG_OPTIMIZER, RecurrentTask
@@ -86,6 +87,7 @@ class SumsTask(MeasuredTask, RecurrentTask):
     """
 
     cost = 30
+    learned = OperationTask.learned
     reported = ("seed", "operation", "layer_type", "simple", "cuda", "verbose", "max_iterations")
     valid, test = LOSS_VALID_INTERPOLATION, LOSS_VALID_EXTRAPOLATION
 
@@ -201,6 +203,15 @@ class SumsTask(MeasuredTask, RecurrentTask):
     def _drawn(self, stream: SampleStream, rows: int) -> Batch:
         x, t = stream.draw(max(1, rows // EVALUATION_BLOCK), min(rows, EVALUATION_BLOCK))
         return self.own(x.flatten(0, 1)), self.own(t.flatten(0, 1))
+
+    def sought(self) -> Sought:
+        from stable_nalu.dataset.distribution import SampleRange
+        from stable_nalu.statistics.setups import Limit
+
+        c = self.config
+        rows = build_dataset(c).fork(c.interpolation_length, c.input_range, VALIDATION_SEED)
+        x, t = rows[0:READ_ROWS]
+        return Sought(rows.targets, x, t, SampleRange.parse(c.input_range).intervals, Limit(FLAT))
 
     def results(
         self, errors: Mapping[str, float], measured: Mapping[str, Any], loss: float

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from stable_nalu.abstract import ExtendedTorchModule
     from stable_nalu.dataset.distribution import LegacyRandom
     from stable_nalu.dataset.loader import IndexLoader
+    from stable_nalu.dataset.stream import FunctionTargets
     from stable_nalu.statistics.setups import Limit
 
     from .console import LogPoint
@@ -58,6 +59,22 @@ class Observed:
     penalties: bool = False
     gradients: bool = False
     verbose: bool = False
+
+
+@dataclass(frozen=True)
+class Sought:
+    """The function that a task asks for, which what a network computes is held against.
+
+    x, t: inputs of the training range, and what is right there. intervals: those that inputs of the
+    test lie in. limit: when an error, as a part of `scale`, is low enough.
+    """
+
+    targets: FunctionTargets
+    x: torch.Tensor
+    t: torch.Tensor
+    intervals: Sequence[tuple[float, float]]
+    limit: Limit
+    scale: float = 1.0
 
 
 class Task:
@@ -336,6 +353,10 @@ class Task:
     def report(self, model: ExtendedTorchModule, results: Mapping[str, float]) -> Iterator[str]:
         """Yield what --verbose shows of a single run at its end, besides its results."""
         yield from ()
+
+    def sought(self) -> Sought | None:
+        """Return what a formula of the first run is held against; None: it has none."""
+        return None
 
     def generators(self, run: int) -> Sequence[np.random.Generator | LegacyRandom]:
         """Return the random generators of a run's data, which go on when it is resumed."""

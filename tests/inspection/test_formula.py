@@ -34,6 +34,9 @@ WITHOUT = {"HardSoftmaxNAC", "HardSoftmaxNALU", "EnsembleGumbelNAU"}
 POSITIVE, BOTH = [(2.0, 6.0)], [(-6.0, -2.0), (2.0, 6.0)]
 
 
+NOT_SOLVED = {"solved": False, "solved_inside": False}
+
+
 def built(key, inputs=2, outputs=1, **options):
     return entries()[key].layer(inputs, outputs, **options)
 
@@ -83,6 +86,8 @@ def test_words_say_what_is_wrong():
     )
     right = str(judged(with_weights("ReRegualizedLinearMNAC", [0.998, 1]), "mul"))
     assert right == "learned: x1*x2, exact after rounding (weights by at most 0.002)"
+    far = str(judged(with_weights("ReRegualizedLinearNAC", [0.75, 1]), "add"))
+    assert far == "wrong: it computes 0.75*x1 + x2, not x1 + x2"
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])
@@ -233,7 +238,7 @@ def of_a_cell(unit, inputs=None, state=None):
             if name != "zero_state":
                 values.data[:] = weights if values.shape == weights.shape else 1.0
     targets = FunctionTargets(get_operation("add"), [(0, 2), (1, 3)])
-    return recurrent_certificate(network, targets, [(1.0, 2.0)], solved=False, solved_inside=False)
+    return recurrent_certificate(network, targets, 3, [(1.0, 2.0)], **NOT_SOLVED)
 
 
 @pytest.mark.parametrize(
@@ -304,16 +309,25 @@ def test_the_formula_of_a_tree_is_that_of_its_choices(tree):
         else:
             layer.nodes.copy_(torch.tensor([[-20, -20, 0, 0, -20, 20.0]]))
     targets = FunctionTargets(Operation("tree", None, tree_of, str), [(0, 1), (1, 2)])
-    told = {"solved": False, "solved_inside": False}
-    found = certificate(layer, targets, 2, POSITIVE, **told)
+    found = certificate(layer, targets, 2, POSITIVE, **NOT_SOLVED)
     assert found.rounded == sympy.exp(sympy.exp(X1) - sympy.log(X2))
     assert found.is_exact
     assert found.change < 1e-7
     with torch.no_grad():
         layer.leaves[0, 0, 2] = 19.0
-    assert certificate(layer, targets, 2, POSITIVE, **told).verdict == WRONG
+    assert certificate(layer, targets, 2, POSITIVE, **NOT_SOLVED).verdict == WRONG
 
 
 def tree_of(a, b):
     """exp(exp(a) - ln(b)) - ln(1)."""
     return sympy.exp(sympy.exp(a) - sympy.log(b))
+
+
+@pytest.mark.parametrize(("noise", "is_exact"), [(0.0, True), (60.0, False)])
+def test_a_tree_that_is_sought_has_its_formula(tmp_path, noise, is_exact):
+    flags = {"depth": 3, "target": "chain", "pytorch_precision": 64, "max_iterations": 20}
+    (run,) = sn.train("eml_recovery", **flags, warm_start=noise, out=tmp_path)
+    found = sn.formula(run)
+    z = sympy.exp(X1) - sympy.log(X2)
+    assert sympy.simplify(found.target - sympy.exp(sympy.E) / z) == 0
+    assert found.is_exact == is_exact
