@@ -26,6 +26,8 @@ from stable_nalu.result.stored import formulas_of
 from stable_nalu.statistics.intervals import wilson
 from stable_nalu.statistics.judge import TEST
 from stable_nalu.statistics.table import groups
+from stable_nalu.task.run import task_of
+from stable_nalu.training.task import Task
 
 _INPUT = re.compile(r"\bx\d+\b")
 Rows = list[dict[str, Any]]
@@ -51,6 +53,15 @@ def told_of(every: Mapping[str, pd.DataFrame], data: Path) -> pd.DataFrame:
                 if found := told.get(identity_of(experiment, run)):
                     rows.append(of | {"solved": _is_solved(run)} | found | {"model": model})
     return pd.DataFrame(rows).fillna({"failure": ""}) if rows else pd.DataFrame()
+
+
+def read_of(every: Mapping[str, pd.DataFrame], told: pd.DataFrame) -> dict[str, Any]:
+    """Return how many kept runs have a task with a formula, how many were read, and keys left."""
+    tasks = {key: map(task_of, {m.script for m in EXPERIMENTS[key].models}) for key in every}
+    seek = [key for key, own in tasks.items() if any(t.sought is not Task.sought for t in own)]
+    counts = Counter(told["key"]) if len(told) else Counter()
+    left = [f"`{key}`" for key in seek if counts[key] < len(every[key])]
+    return {"rows": sum(len(every[k]) for k in seek), "told": len(told), "left": left}
 
 
 def _is_solved(run: Mapping[Any, Any]) -> bool:

@@ -193,6 +193,7 @@ def page(data: Path, link: str) -> tuple[str, dict[str, str], dict[str, str]]:
         thresholds=_by_paper(thresholds),
         formulas=sorted(atlas.verdicts(told, "unit"), key=lambda row: -row["runs"])[:MOST_UNITS],
         most_units=MOST_UNITS,
+        read=atlas.read_of(every, told),
         farthest=FARTHEST,
         failed=atlas.summed(told),
         failures=atlas.by_unit(told)[:MOST_UNITS],

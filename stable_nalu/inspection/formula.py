@@ -45,6 +45,7 @@ LARGEST = 10_000
 """Parts of a formula as it would be written, with what is used twice written twice: a longer one
 takes a second or more, and nobody can read it."""
 ALGEBRA, NUMBERS = "algebra", f"equal to 9 digits at {POINTS} points of each range"
+NO_NUMBERS = sympy.nan, sympy.zoo, sympy.oo
 IV: Any = mpmath.iv
 
 Box = tuple[tuple[float, float], ...]
@@ -553,7 +554,7 @@ def _agrees(
     difference: sympy.Expr, reading: _Reading | _TreeReading, targets: FunctionTargets, count: int
 ) -> bool:
     """Return whether a difference is nothing beside the target at many points, in 30 digits."""
-    if difference.has(sympy.nan, sympy.zoo, sympy.oo):
+    if difference.has(*NO_NUMBERS):
         return False
     target = target_of(targets, reading.symbols)
     at = sympy.lambdify(reading.symbols, [difference, target], "mpmath")
@@ -573,6 +574,8 @@ def _gap(model: ExtendedTorchModule, learned: _Reading | _TreeReading) -> float:
 
     Both have the weights as trained; the largest difference at points of a box.
     """
+    if learned.exprs[0].has(*NO_NUMBERS):
+        return math.nan
     at = sympy.lambdify(learned.symbols, learned.exprs[0], ["scipy", "numpy"])
     points = torch.as_tensor(_drawn(learned.box, POINTS), dtype=torch.get_default_dtype())
     with torch.no_grad(), model.no_random():

@@ -23,6 +23,8 @@ SEARCH, COLD = 2.5, 0.01
 """Temperature of the search for a tree, and at the end of hardening."""
 SEARCHING = 0.75
 """Part of the iterations that is search."""
+LARGEST_POWER = 709.0
+"""Power from which on exp is no double."""
 DOUBT, TOO_LARGE, LARGE = 0.02, 50.0, 1e-4
 """Factor of doubt, and what nodes may be until it costs that factor of their excess, squared."""
 
@@ -228,7 +230,7 @@ class EMLLayer(Layer):
 
         known: dict[str, Any] = {str(symbol): symbol for symbol in inputs}
         text = self.expression([*known])
-        known["eml"] = lambda a, b: sympy.exp(a) - sympy.log(b)
+        known["eml"] = _eml
         read: Any = sympy.sympify
         return read(text, known)
 
@@ -251,6 +253,17 @@ class EMLLayer(Layer):
                 found += [1 - float(leaves[0, k].max()) for k in slots]
             slots = [2 * k + side for k in slots for side in (0, 1)]
         return max(found)
+
+
+def _eml(a: Any, b: Any) -> Any:
+    """Return exp(a) - ln(b) of expressions; no number where exp is beyond the largest double."""
+    import sympy
+
+    try:
+        within = not a.is_number or abs(complex(a)) < LARGEST_POWER
+    except TypeError:
+        within = False
+    return sympy.exp(a) - sympy.log(b) if within else sympy.nan
 
 
 def hardened(iteration: int, iterations: int) -> float:

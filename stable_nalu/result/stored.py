@@ -371,13 +371,18 @@ def keep_formulas(experiment: Experiment, runs: Iterable[ExpectedRun], data: Pat
 
 
 def _row(folder: Path, kept: Mapping[str, str]) -> dict[str, str]:
-    """Return what the network of a run computes, and why it failed, if it did."""
+    """Return what the network of a run computes, and why it failed, if it did.
+
+    Nothing where it was not saved, or its task seeks no formula.
+    """
     from stable_nalu.inspection.failures import curve, failure
     from stable_nalu.inspection.saved_model import load
 
     try:
         trained = load(folder)
     except UsageError:
+        return {}
+    if (sought := trained.sought) is None:
         return {}
     try:
         found = trained.formula()
@@ -386,13 +391,12 @@ def _row(folder: Path, kept: Mapping[str, str]) -> dict[str, str]:
     else:
         row = found.row | {"largest.rounding": f"{found.change:.3g}"}
         row["formula"] = row["formula"] if len(row["formula"]) <= LONGEST else ""
-    failed = kept.get("solved") == "0" and trained.config.script in ARITHMETIC
-    sparsity = float(kept.get("sparse.error.max") or "nan")
     why = ""
-    if failed and (sought := trained.sought):
+    if kept.get("solved") == "0" and trained.config.script in ARITHMETIC:
+        sparsity = float(kept.get("sparse.error.max") or "nan")
         with trained.precision():
             why = failure(trained.module, sought, curve(folder)[1], found, sparsity)
-    return row | {"failure": why} if why or found else {}
+    return row | {"failure": why}
 
 
 RATES = {

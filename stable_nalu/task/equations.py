@@ -14,6 +14,7 @@ from stable_nalu.options import Config, Flag, FlagGroup
 from stable_nalu.options import flags as common
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.kinds import and_layers, choice, integer, number
+from stable_nalu.training.task import Task
 
 from . import arithmetic
 from .depth import WHOLE
@@ -78,6 +79,8 @@ class EquationTask(arithmetic.FormulaTask):
     """Learn an equation; the errors are roots of mean squares, and no threshold is known."""
 
     learned = None
+    sought = Task.sought
+    """No formula: constants of equations are no whole numbers that weights could be rounded to."""
 
     def __init__(self, config: Config, device: torch.device, *beside: Config):
         super().__init__(config, device, *beside)
@@ -107,9 +110,6 @@ class EquationTask(arithmetic.FormulaTask):
 
         _, *others = zip(*self._streams, strict=True)
         return [EvaluationSet(streams, device=self.device) for streams in others]
-
-    def sought(self) -> None:
-        """No weight of an equation is a whole number, so none can be rounded to what is right."""
 
     def evaluate(self, model: ExtendedTorchModule) -> Iterator[tuple[str, torch.Tensor]]:
         for tag, error in super().evaluate(model):

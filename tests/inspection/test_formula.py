@@ -1,6 +1,7 @@
 """Formulas of networks, and what they prove."""
 
 import csv
+import functools
 from pathlib import Path
 
 import pytest
@@ -316,6 +317,18 @@ def test_the_formula_of_a_tree_is_that_of_its_choices(tree):
     with torch.no_grad():
         layer.leaves[0, 0, 2] = 19.0
     assert certificate(layer, targets, 2, POSITIVE, **NOT_SOLVED).verdict == WRONG
+
+
+@pytest.mark.parametrize("depth", [4, 6])
+def test_a_tree_without_a_number_is_wrong(monkeypatch, depth):
+    """One takes the logarithm of zero, the other holds a power that no double does."""
+    layer = built("EML", depth=depth)
+    layer.reset_parameters()
+    text = "eml(1, eml(1, eml(eml(1, 1), 1)))"
+    if depth == 6:
+        text = functools.reduce(lambda inner, _: f"eml({inner}, {inner})", range(6), "1")
+    monkeypatch.setattr(layer, "expression", lambda names: text)
+    assert judged(layer, "mul").verdict == WRONG
 
 
 def tree_of(a, b):
