@@ -296,7 +296,7 @@ def reference_thresholds(reference: Reference, last: int, source: Source) -> Map
         raise UsageError(f"{path} holds {len(seeds)} of the reference seeds: two are needed")
     bound = {"level": reference.level, "of_one_run": reference.of_one_run}
     return {
-        length: from_reference({seed: float(best[seed][column]) for seed in seeds}, seeds, **bound)
+        length: from_reference([float(best[seed][column]) for seed in seeds], **bound)
         for length, column in columns.items()
     }
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -51,6 +50,8 @@ class ArithmeticTask:
 
     simple: the subsets are the first two and the first four of four inputs; no ratios.
     subset_ratio, overlap_ratio: size of a subset, and of what both share, as in the data set.
+    published: whether the end of a subset is inclusive, as in the papers' thresholds: subsets and
+        their overlap are one element longer than in the data set.
     """
 
     operation: str
@@ -59,27 +60,16 @@ class ArithmeticTask:
     subset_ratio: float = 0.25
     overlap_ratio: float = 0.5
     simple: bool = False
+    published: bool = True
 
-    def selections(self, *, published: bool = True) -> tuple[np.ndarray, np.ndarray]:
-        """Return the exact selection weights A and B, each `(input_size,)` of zeros and ones.
-
-        published: as in the papers' thresholds, where the end of a subset is inclusive: subsets
-            and their overlap are one element longer than in the data set. False: as in the
-            data set.
-        """
-        if self.simple:
-            return self._range(0, 2), self._range(0, 4)
+    def selections(self) -> np.ndarray:
+        """Return the exact selection weights A and B, each `(input_size,)` of zeros and ones."""
         size = math.floor(self.subset_ratio * self.input_size)
         overlap = math.floor(self.overlap_ratio * size)
-        extra = 1 if published else 0
-        return (
-            self._range(0, size + extra),
-            self._range(size - overlap, 2 * size - overlap + extra),
-        )
-
-    def _range(self, start: int, end: int) -> np.ndarray:
+        start, length = size - overlap, size + self.published
+        ends = ((0, 2), (0, 4)) if self.simple else ((0, length), (start, start + length))
         places = np.arange(self.input_size)
-        return ((places >= start) & (places < end)).astype(float)
+        return np.array([(places >= first) & (places < end) for first, end in ends], float)
 
 
 class Moments(NamedTuple):
@@ -99,7 +89,7 @@ class Moments(NamedTuple):
         return cls((x.a + x.b) / 2, width**2 / 12, width**4 / 80)
 
 
-def closed_form(task: ArithmeticTask, epsilon: float = EPSILON, *, published: bool = True) -> float:
+def closed_form(task: ArithmeticTask, epsilon: float = EPSILON) -> float:
     """Return the threshold of an operation that is a polynomial: add, sub, mul, squared.
 
     The first layer of a network that is almost right sums two subsets, z1 = A'x and z2 = B'x, its
@@ -107,18 +97,16 @@ def closed_form(task: ArithmeticTask, epsilon: float = EPSILON, *, published: bo
 
         threshold = E (f(A_eps'x, B_eps'x) - f(A'x, B'x))²,    x_i independent, uniform
     """
-    a, b = task.selections(published=published)
+    a, b = task.selections()
     a_near, b_near = _off_by(a, epsilon), _off_by(b, epsilon)
     moments = Moments.of(task.extrapolation_range)
     if task.operation in ("add", "sub"):
         sign = 1 if task.operation == "add" else -1
         error = (a_near - a) + sign * (b_near - b)
         return float(moments.variance * error @ error + (moments.mean * error.sum()) ** 2)
-    if task.operation == "mul":
-        return _mean_square_of_form(np.outer(a_near, b_near) - np.outer(a, b), moments)
     if task.operation == "squared":
-        return _mean_square_of_form(np.outer(a_near, a_near) - np.outer(a, a), moments)
-    raise ValueError(f"operation {task.operation} has no closed form")
+        b, b_near = a, a_near
+    return _mean_square_of_form(np.outer(a_near, b_near) - np.outer(a, b), moments)
 
 
 def _off_by(selection: np.ndarray, epsilon: float) -> np.ndarray:
@@ -149,19 +137,14 @@ class Simulation(NamedTuple):
 
 
 def simulate(
-    task: ArithmeticTask,
-    epsilon: float = EPSILON,
-    *,
-    samples: int = 1_000_000,
-    seed: int = 0,
-    published: bool = True,
+    task: ArithmeticTask, epsilon: float = EPSILON, samples: int = 1_000_000, seed: int = 0
 ) -> Simulation:
     """Return the threshold of any operation by `samples` draws of a generator of its own.
 
     Quotients over a mirrored range have infinite variance, as the divisor goes through 0: their
     simulated threshold means nothing, however many samples.
     """
-    exact = np.stack(task.selections(published=published))
+    exact = task.selections()
     near = _off_by(exact, epsilon)
     rng = np.random.default_rng(seed)
     combine = _COMBINE[task.operation]
@@ -195,39 +178,30 @@ def single_module(
     if operation in ("add", "sub"):
         mean, variance = (low + high) / 2, (high - low) ** 2 / 12
         return epsilon**2 * (inputs * variance + inputs**2 * mean**2)
-    if inputs != 2:
-        raise ValueError(f"operation {operation} has a closed form for two inputs only")
     if operation == "mul":
         return ((1 - epsilon) ** 2 - 1) ** 2 * square**2
-    if operation == "div":
-        return ((1 - epsilon) / (1 + epsilon) - 1) ** 2 * square / (low * high)
-    raise ValueError(f"operation {operation} has no closed form")
+    return ((1 - epsilon) / (1 + epsilon) - 1) ** 2 * square / (low * high)
 
 
 REFERENCE_FREEDOM = 8
+"""Degrees of freedom of a bound, as in the papers, whatever the number of seeds."""
+
 NOISE_VARIANCE = 0.125
 
 
 def from_reference(
-    errors: Mapping[int, float],
-    seeds: Sequence[int],
-    freedom: int = REFERENCE_FREEDOM,
-    level: float = 0.99,
-    *,
-    of_one_run: bool = False,
+    errors: Sequence[float], level: float = 0.99, *, of_one_run: bool = False
 ) -> float:
-    """Return mean + t(level, freedom) sd / sqrt(m) over the errors of the given seeds.
+    """Return mean + t(level, 8) sd / sqrt(m) of m errors.
 
-    errors: seed -> test error of the reference network, which has a solved accumulator, at the
-        row of its lowest validation error.
-    freedom: 8 in the papers, whatever the number m of seeds.
+    errors: test errors of reference networks, which have a solved accumulator, at the row of their
+        lowest validation error.
     of_one_run: whether to bound a further run in place of the mean: no division by sqrt(m).
     """
     from scipy.stats import t
 
-    values = np.array([errors[seed] for seed in seeds])
-    spread = float(np.std(values, ddof=1)) / (1 if of_one_run else math.sqrt(len(values)))
-    return float(np.mean(values)) + float(t.ppf(level, freedom)) * spread
+    spread = float(np.std(errors, ddof=1)) / (1 if of_one_run else math.sqrt(len(errors)))
+    return float(np.mean(errors)) + float(t.ppf(level, REFERENCE_FREEDOM)) * spread
 
 
 def of_sequence(operation: str, length: int) -> float:
@@ -242,9 +216,7 @@ def of_sequence(operation: str, length: int) -> float:
     return sum((q + NOISE_VARIANCE) ** n - q**n for n in range(1, length + 1)) / length
 
 
-SetupRow = dict[str, object]
-SetupRows = Iterator[tuple[SetupRow, float]]
-"""Rows of a setup file, and the relative standard error of each threshold, 0 where it is exact."""
+SetupRow = dict[str, Any]
 
 COLUMNS = (
     *("operation", "parameter", "simple", "input.size", "subset.ratio", "overlap.ratio"),
@@ -253,6 +225,9 @@ COLUMNS = (
 """`epsilon` is the threshold itself for single modules, and how far weights are off elsewhere."""
 
 SEQUENTIAL_COLUMNS = ("operation", "extrapolation.length", "threshold")
+
+ERROR = "error"
+"""Relative standard error of a row's threshold, where that is not exact; not written."""
 
 UNRELIABLE = {1e-5: 4148238.52520315, 1e-3: 6108197.64101774}
 """Published thresholds of quotients over the mirrored range, by epsilon: one draw of something
@@ -292,20 +267,12 @@ def _row(
     return dict(zip(COLUMNS, values, strict=True))
 
 
-def _flat(cases: Iterable[tuple[str, ExtrapolationRange]], _: ThresholdSettings) -> SetupRows:
-    for operation, tested_on in cases:
-        row = _row(operation, "extrapolation.range", tested_on, FLAT, sizes=(2, 0.5, 0.0))
-        yield row, 0.0
+def _flat(operation: str, ranges: Iterable[ExtrapolationRange]) -> Iterator[SetupRow]:
+    for tested_on in ranges:
+        yield _row(operation, "extrapolation.range", tested_on, FLAT, sizes=(2, 0.5, 0.0))
 
 
-_SINGLE_MODULES = [
-    (operation, tested_on)
-    for operation in ("add", "div", "mul", "sub")
-    for tested_on in EXTRAPOLATION_RANGES + (EXTRA_DIVISION_RANGES if operation == "div" else ())
-]
-
-
-def _division_by_zero(_: ThresholdSettings) -> SetupRows:
+def _division_by_zero() -> Iterator[SetupRow]:
     from .small_divisors import MODULES, TASKS, residual
 
     for task in reversed(TASKS):
@@ -317,41 +284,31 @@ def _division_by_zero(_: ThresholdSettings) -> SetupRows:
             parameter = f"{SMALL_DIVISORS}.{task.name}{module.suffix}"
             for bound in SMALL_DIVISOR_BOUNDS:
                 threshold = residual(module, task, bound).threshold
-                tested_on = ExtrapolationRange(0, bound)
-                yield _row(operation, parameter, tested_on, threshold, sizes=sizes), 0.0
+                yield _row(
+                    operation, parameter, ExtrapolationRange(0, bound), threshold, sizes=sizes
+                )
 
 
-def _computed(
-    cases: Iterable[tuple[str, ArithmeticTask]], settings: ThresholdSettings
-) -> SetupRows:
-    for parameter, task in cases:
-        threshold, error = _threshold(task, settings)
-        subset, overlap = (None, None) if task.simple else (task.subset_ratio, task.overlap_ratio)
-        row = _row(
-            *(task.operation, parameter, task.extrapolation_range, threshold),
-            sizes=(task.input_size, subset, overlap),
-            simple=task.simple,
-            epsilon=settings.epsilon,
-            sign=UNION,
-        )
-        yield row, error
-
-
-def _threshold(task: ArithmeticTask, settings: ThresholdSettings) -> tuple[float, float]:
-    """Return the threshold and its relative standard error."""
-    epsilon, published = settings.epsilon, settings.published
+def _arithmetic(parameter: str, task: ArithmeticTask, settings: ThresholdSettings) -> SetupRow:
+    epsilon, tested_on = settings.epsilon, task.extrapolation_range
+    task = replace(task, published=settings.published)
+    error = 0.0
     if task.operation not in SIMULATED:
-        return closed_form(task, epsilon, published=published), 0.0
-    if task.operation == "div" and task.extrapolation_range.mirror:
-        return UNRELIABLE.get(epsilon, math.nan), math.inf
-    found = simulate(
-        task, epsilon, samples=settings.samples, seed=settings.seed, published=published
+        threshold = closed_form(task, epsilon)
+    elif task.operation == "div" and tested_on.mirror:
+        threshold, error = UNRELIABLE.get(epsilon, math.nan), math.inf
+    else:
+        threshold, deviation = simulate(task, epsilon, settings.samples, settings.seed)
+        error = deviation / threshold
+    subset, overlap = (None, None) if task.simple else (task.subset_ratio, task.overlap_ratio)
+    row = _row(
+        *(task.operation, parameter, tested_on, threshold),
+        sizes=(task.input_size, subset, overlap),
+        simple=task.simple,
+        epsilon=epsilon,
+        sign=UNION,
     )
-    return found.threshold, found.error / found.threshold
-
-
-def _every_range(operation: str) -> list[tuple[str, ArithmeticTask]]:
-    return [("extrapolation.range", ArithmeticTask(operation, r)) for r in EXTRAPOLATION_RANGES]
+    return row | {ERROR: error}
 
 
 def _arithmetic_cases() -> Iterator[tuple[str, ArithmeticTask]]:
@@ -370,58 +327,28 @@ def _arithmetic_cases() -> Iterator[tuple[str, ArithmeticTask]]:
         yield "extrapolation.range", ArithmeticTask("mul", tested_on)
 
 
-def _benchmark(parameter: str, settings: ThresholdSettings) -> SetupRows:
+def _benchmark(parameter: str, epsilon: float) -> Iterator[SetupRow]:
     cases = [(operation, 2, 0.5) for operation in ("add", "sub", "mul", "div")]
     cases += [(o, n, 1 / n) for n in (10, 100) for o in ("add", "sub")]
-    epsilon = settings.epsilon
     for operation, inputs, ratio in cases:
         for tested_on in EXTRAPOLATION_RANGES:
             threshold = single_module(operation, inputs, tested_on, epsilon)
             sizes = (inputs, ratio, 0.0)
-            row = _row(operation, parameter, tested_on, threshold, sizes=sizes, epsilon=epsilon)
-            yield row, 0.0
+            yield _row(operation, parameter, tested_on, threshold, sizes=sizes, epsilon=epsilon)
 
 
-def _sequential(_: ThresholdSettings) -> SetupRows:
-    for operation in ("cumprod", "cumsum"):
-        for length in range(1, 10):
-            values = (f"op-{operation}", length, of_sequence(operation, length))
-            yield dict(zip(SEQUENTIAL_COLUMNS, values, strict=True)), 0.0
-
-
-TABLES: dict[str, tuple[Callable[[ThresholdSettings], SetupRows], str]] = {
-    "single-layer": (
-        partial(_flat, _SINGLE_MODULES),
-        "single modules: every operation, nine ranges",
-    ),
-    "division-by-zero": (_division_by_zero, "single modules: division by small numbers"),
-    "distributions": (
-        partial(_flat, [("div", tested_on) for tested_on in DISTRIBUTION_RANGES]),
-        "single modules: division, input distributions",
-    ),
-    "arithmetic": (
-        partial(_computed, _every_range("mul")),
-        "arithmetic data set: multiplication, nine ranges",
-    ),
-    "arithmetic-division": (
-        partial(_computed, _every_range("div")),
-        "the same for division (simulated)",
-    ),
-    "arithmetic-cases": (
-        partial(_computed, list(_arithmetic_cases())),
-        "arithmetic data set: sizes, ratios, operations",
-    ),
-    "benchmark": (
-        partial(_benchmark, "extrapolation.range"),
-        "single modules: thresholds of the first benchmark",
-    ),
-    "benchmark-runs": (
-        partial(_benchmark, BENCHMARK),
-        "the same, for runs of single_layer_benchmark alone",
-    ),
-    "sequential": (_sequential, "sequential MNIST; columns of its own, so alone"),
+TABLES = {
+    "single-layer": "single modules: every operation, nine ranges",
+    "division-by-zero": "single modules: division by small numbers",
+    "distributions": "single modules: division, input distributions",
+    "arithmetic": "arithmetic data set: multiplication, nine ranges",
+    "arithmetic-division": "the same for division (simulated)",
+    "arithmetic-cases": "arithmetic data set: sizes, ratios, operations",
+    "benchmark": "single modules: thresholds of the first benchmark",
+    "benchmark-runs": "the same, for runs of single_layer_benchmark alone",
+    "sequential": "sequential MNIST; columns of its own, so alone",
 }
-"""Table -> what makes its rows, and what they are in words."""
+"""Table -> what its rows are, in words."""
 
 DEFAULT_TABLES = (
     *("single-layer", "division-by-zero", "distributions", "arithmetic", "benchmark-runs"),
@@ -429,19 +356,47 @@ DEFAULT_TABLES = (
 """What `exp_setups.csv` holds."""
 
 
-def collect(names: Iterable[str], settings: ThresholdSettings) -> SetupRows:
-    """Yield the rows of several tables; a row that two of them share comes once."""
-    seen: list[SetupRow] = []
-    for name in names:
-        for row, error in TABLES[name][0](settings):
-            if row not in seen:
-                seen.append(row)
-                yield row, error
+def rows_of(table: str, settings: ThresholdSettings) -> Iterator[SetupRow]:
+    """Yield the rows of a table."""
+    match table:
+        case "single-layer":
+            for operation in ("add", "div", "mul", "sub"):
+                yield from _flat(operation, EXTRAPOLATION_RANGES)
+                if operation == "div":
+                    yield from _flat(operation, EXTRA_DIVISION_RANGES)
+        case "division-by-zero":
+            yield from _division_by_zero()
+        case "distributions":
+            yield from _flat("div", DISTRIBUTION_RANGES)
+        case "arithmetic" | "arithmetic-division":
+            for tested_on in EXTRAPOLATION_RANGES:
+                task = ArithmeticTask("mul" if table == "arithmetic" else "div", tested_on)
+                yield _arithmetic("extrapolation.range", task, settings)
+        case "arithmetic-cases":
+            for parameter, task in _arithmetic_cases():
+                yield _arithmetic(parameter, task, settings)
+        case "benchmark" | "benchmark-runs":
+            parameter = BENCHMARK if table == "benchmark-runs" else "extrapolation.range"
+            yield from _benchmark(parameter, settings.epsilon)
+        case "sequential":
+            for operation in ("cumprod", "cumsum"):
+                for length in range(1, 10):
+                    values = (f"op-{operation}", length, of_sequence(operation, length))
+                    yield dict(zip(SEQUENTIAL_COLUMNS, values, strict=True))
+
+
+def collect(names: Iterable[str], settings: ThresholdSettings) -> list[SetupRow]:
+    """Return the rows of several tables; a row that two of them share comes once."""
+    found: list[SetupRow] = []
+    for row in (row for name in names for row in rows_of(name, settings)):
+        if row not in found:
+            found.append(row)
+    return found
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Write the file, as a command line asks for; return the exit code."""
-    kinds = "\n".join(f"  {name:<22}{text}" for name, (_, text) in TABLES.items())
+    kinds = "\n".join(f"  {name:<22}{text}" for name, text in TABLES.items())
     parser = ScriptParser(
         prog="generate_exp_setups.py",
         description=__doc__,
@@ -488,12 +443,13 @@ def _generate(args: argparse.Namespace) -> None:
     if args.epsilon >= 1:
         raise UsageError(f"argument --epsilon: {args.epsilon:g} is too large; it lies below 1")
     settings = ThresholdSettings(args.epsilon, not args.exact_subsets, args.samples, args.seed)
-    found = list(collect(args.tables, settings))
-    write_table(Path(args.csv_out), found[0][0], (row for row, _ in found))
-    errors = [error for _, error in found if 0 < error < math.inf]
-    if errors:
-        sys.stderr.write(
-            f"simulated: {len(errors)} rows, relative standard error up to {max(errors):.1%}\n"
-        )
-    if any(math.isinf(error) for _, error in found):
+    found = collect(args.tables, settings)
+    columns = SEQUENTIAL_COLUMNS if "sequential" in args.tables else COLUMNS
+    write_table(Path(args.csv_out), columns, found)
+    errors = [row[ERROR] for row in found if row.get(ERROR)]
+    simulated = [error for error in errors if error < math.inf]
+    if simulated:
+        most = f"relative standard error up to {max(simulated):.1%}"
+        sys.stderr.write(f"simulated: {len(simulated)} rows, {most}\n")
+    if math.inf in errors:
         sys.stderr.write("division over a mirrored range has no threshold: published value kept\n")
