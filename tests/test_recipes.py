@@ -105,12 +105,9 @@ class SquareLayer(Layer):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return linear(x * x, self.W)
-
-
-SquareCell = recurrent(SquareLayer)
 '''
 LINE = """
-    LayerEntry("Square", "Square", MADSEN_2020, "basic.SquareLayer", "basic.SquareCell"),"""
+    LayerEntry("Square", "Square", MADSEN_2020, "basic.SquareLayer", recurs=True),"""
 TEST_OF_THE_LAYER = """
 from stable_nalu.layer.basic import SquareLayer
 from tests.layer_checks import IN, OUT, LayerChecks

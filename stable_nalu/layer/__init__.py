@@ -36,20 +36,27 @@ def _import_classes() -> None:
 
 
 def __getattr__(name: str) -> Any:
-    """Import the layers when a class is asked for, by its name in papers or its own."""
+    """Import the layers when a class is asked for, by its name in papers or its own.
+
+    `NACCell` is the recurrent cell of `NACLayer`.
+    """
     for entry in entries().values():
         if entry.label == name and entry.of_layer:
             return entry.module
     if name[0].isupper():
         _import_classes()
-    if name not in globals():
+    if name in globals():
+        return globals()[name]
+    layer = globals().get(f"{name.removesuffix('Cell')}Layer")
+    if layer is None or not name.endswith("Cell"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return globals()[name]
+    return import_module(".base", __name__).recurrent(layer)
 
 
 def __dir__() -> list[str]:
     _import_classes()
-    return sorted(globals())
+    cells = (entry.cell.__name__ for entry in entries().values() if entry.cell)
+    return sorted({*globals(), *cells})
 
 
 class _Layers(ModuleType):

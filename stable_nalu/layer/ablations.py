@@ -9,7 +9,7 @@ import torch
 from stable_nalu.abstract import Observation, weight_observations
 from stable_nalu.functional import MNAC_BOUND, Regualizer, linear, mean_over, mnac, xavier_bound
 
-from .base import Layer, WeightLayer, recurrent
+from .base import Layer, WeightLayer
 from .nac import NACLayer
 from .nau_nmu import NAUBase, UnitWeightLayer, nau_init_, normalized_mnac
 
@@ -40,9 +40,6 @@ class LinearNACLayer(WeightLayer):
         return weight_observations("W", self.weights, text_always=True, sparsity=False)
 
 
-LinearNACCell = recurrent(LinearNACLayer)
-
-
 class RegualizedLinearNACLayer(LinearNACLayer):
     r"""Map inputs linearly, with weights pulled to {-1, 0, 1} by the NAU's penalty `W` alone: an
     ablation of Madsen & Johansen (2020, published code).
@@ -69,9 +66,6 @@ class RegualizedLinearNACLayer(LinearNACLayer):
 
     def regualizer_terms(self):
         return {"W": None if self._bias.is_zero else lambda: self._bias(self.W)}
-
-
-RegualizedLinearNACCell = recurrent(RegualizedLinearNACLayer)
 
 
 class RegualizedLinearMNACLayer(WeightLayer):
@@ -112,9 +106,6 @@ class RegualizedLinearMNACLayer(WeightLayer):
 
     def regualizer_terms(self):
         return {"W": None if self._bias.is_zero else lambda: self._bias(self.W)}
-
-
-RegualizedLinearMNACCell = recurrent(RegualizedLinearMNACLayer)
 
 
 _MODE = "no-idendity"
@@ -168,9 +159,6 @@ class SillyReRegualizedLinearMNACLayer(UnitWeightLayer):
         return {key: term for key, term in super().regualizer_terms().items() if key != "z"}
 
 
-SillyReRegualizedLinearMNACCell = recurrent(SillyReRegualizedLinearMNACLayer)
-
-
 class IndependentNACLayer(NACLayer):
     r"""Add and subtract as the NAC does, with an altered backward pass (Madsen & Johansen 2020,
     published code).
@@ -195,9 +183,6 @@ class IndependentNACLayer(NACLayer):
     ):
         options = {"regualizer_z": regualizer_z, "name": name}
         super().__init__(in_features, out_features, nac_weight="independent", **options)
-
-
-IndependentNACCell = recurrent(IndependentNACLayer)
 
 
 class MultiWeightNAULayer(NAUBase):

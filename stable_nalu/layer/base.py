@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from inspect import cleandoc
 from types import new_class
 from typing import Any, ClassVar
@@ -122,12 +123,13 @@ class RecurrentCell(Cell):
         return self.op(torch.cat((x_t, h_tm1), dim=-1))
 
 
+@cache
 def recurrent(layer: type[Layer]) -> type[RecurrentCell]:
-    """Return the recurrent cell of a layer, for a variable called as the layer but `Cell`."""
+    """Return the recurrent cell of a layer, which is called as the layer but `Cell`."""
     name = layer.__name__.removesuffix("Layer") + "Cell"
     about = f"Apply {layer.__name__} to input and state: h_t = layer([x_t, h_{{t-1}}]).\n\n"
     about += cleandoc(layer.__doc__ or "")
-    members = {"Op": layer, "__module__": layer.__module__, "__doc__": about}
+    members = {"Op": layer, "__module__": __package__, "__doc__": about}
     return new_class(name, (RecurrentCell,), exec_body=lambda body: body.update(members))
 
 

@@ -10,7 +10,7 @@ import torch
 from stable_nalu.abstract import Observation, weight_observations
 from stable_nalu.functional import chosen_sign, expected_sign, mnac, per_run, xavier_bound
 
-from .base import Layer, WeightLayer, recurrent
+from .base import Layer, WeightLayer
 
 
 class SoftmaxNACLayer(WeightLayer):
@@ -48,9 +48,6 @@ class SoftmaxNACLayer(WeightLayer):
         return x @ self.weights().mT
 
 
-SoftmaxNACCell = recurrent(SoftmaxNACLayer)
-
-
 class HardSoftmaxNACLayer(SoftmaxNACLayer):
     r"""Add and subtract inputs with weights that every forward pass samples (Madsen & Johansen
     2020, published code).
@@ -81,9 +78,6 @@ class HardSoftmaxNACLayer(SoftmaxNACLayer):
         # W - W is exactly zero, so that the value is the hard weight to the last bit.
         W = (W - W.detach()) + chosen_sign(self.sample, W.dtype)
         return x @ W.mT
-
-
-HardSoftmaxNACCell = recurrent(HardSoftmaxNACLayer)
 
 
 _SMALLEST_UNIFORM = 1e-10
@@ -138,9 +132,6 @@ class GumbelNACLayer(WeightLayer):
         return weight_observations("W", self.weights, text_always=True, sparsity=False)
 
 
-GumbelNACCell = recurrent(GumbelNACLayer)
-
-
 _EPSILON = 1e-8
 
 
@@ -179,9 +170,6 @@ class GumbelMNACLayer(WeightLayer):
 
     def observations(self) -> list[Observation]:
         return weight_observations("W", self.weights, text_always=True, sparsity=False)
-
-
-GumbelMNACCell = recurrent(GumbelMNACLayer)
 
 
 CHOICES = 3
@@ -249,9 +237,6 @@ class GradientBanditNACLayer(WeightLayer):
         chosen = self.sample.unsqueeze(-1) == torch.arange(CHOICES, device=self.sample.device)
         advantage = per_run(self.lr * (mean_loss - loss), 3)
         self.W_hat = self.W_hat + advantage * (chosen.to(advantage.dtype) - self.probabilities())
-
-
-GradientBanditNACCell = recurrent(GradientBanditNACLayer)
 
 
 _INPUTS_PER_MASK = 4

@@ -10,7 +10,7 @@ import torch
 from stable_nalu.functional import MNAC_BOUND, RegualizerNAUZ, linear, mnac, nac_bound
 from stable_nalu.functional import nac_weight as nac_weight_function
 
-from .base import WeightLayer, recurrent
+from .base import WeightLayer
 
 
 class NACLayer(WeightLayer):
@@ -63,9 +63,6 @@ class NACLayer(WeightLayer):
         self._z.reset()
 
 
-NACCell = recurrent(NACLayer)
-
-
 class SigmoidWeightLayer(WeightLayer):
     """A layer over weights in (0, 1): W = sigmoid(W_hat)."""
 
@@ -97,9 +94,6 @@ class PosNACLayer(SigmoidWeightLayer):
         return linear(x, self.weights())
 
 
-PosNACCell = recurrent(PosNACLayer)
-
-
 class MNACLayer(SigmoidWeightLayer):
     r"""Multiply inputs with weights in (0, 1) (Madsen & Johansen 2020, published code).
 
@@ -117,6 +111,3 @@ class MNACLayer(SigmoidWeightLayer):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return mnac(x, self.weights())
-
-
-MNACCell = recurrent(MNACLayer)

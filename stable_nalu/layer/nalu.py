@@ -42,7 +42,7 @@ from stable_nalu.functional import (
 )
 
 from .ablations import IndependentNACLayer, LinearNACLayer, RegualizedLinearNACLayer
-from .base import Layer, recurrent
+from .base import Layer
 from .choosing import (
     GradientBanditNACLayer,
     GumbelMNACLayer,
@@ -263,9 +263,6 @@ class NALULayer(AbstractNALULayer):
     MNACOp = MNACLayer
 
 
-NALUCell = recurrent(NALULayer)
-
-
 class GatedNAUNMULayer(AbstractNALULayer):
     r"""Choose by a gate between the sum of an NAU and the product of an NMU (Madsen & Johansen
     2020, arXiv:2001.05016).
@@ -285,8 +282,7 @@ class GatedNAUNMULayer(AbstractNALULayer):
     MNACOp = NMULayer
 
 
-GatedNAUNMUCell = recurrent(GatedNAUNMULayer)
-ReRegualizedLinearNALULayer, ReRegualizedLinearNALUCell = GatedNAUNMULayer, GatedNAUNMUCell
+ReRegualizedLinearNALULayer = GatedNAUNMULayer
 
 
 _OF_VARIANTS = """\
@@ -335,12 +331,3 @@ LinearNALULayer = over(LinearNACLayer)
 PosNALULayer = over(PosNACLayer)
 RegualizedLinearNALULayer = over(RegualizedLinearNACLayer)
 SoftmaxNALULayer = over(SoftmaxNACLayer)
-
-GradientBanditNALUCell = recurrent(GradientBanditNALULayer)
-GumbelNALUCell = recurrent(GumbelNALULayer)
-HardSoftmaxNALUCell = recurrent(HardSoftmaxNALULayer)
-IndependentNALUCell = recurrent(IndependentNALULayer)
-LinearNALUCell = recurrent(LinearNALULayer)
-PosNALUCell = recurrent(PosNALULayer)
-RegualizedLinearNALUCell = recurrent(RegualizedLinearNALULayer)
-SoftmaxNALUCell = recurrent(SoftmaxNALULayer)

@@ -24,7 +24,7 @@ from stable_nalu.functional import (
     var_over,
 )
 
-from .base import WeightLayer, recurrent
+from .base import WeightLayer
 
 
 class RangedWeightLayer(WeightLayer):
@@ -174,9 +174,6 @@ def nau_init_(W: torch.Tensor, beta_nau: bool) -> None:
         torch.nn.init.uniform_(W, -bound, bound)
 
 
-NAUCell = recurrent(NAULayer)
-
-
 class PosNAULayer(UnitWeightLayer):
     r"""Add those inputs whose weight is 1 (Madsen & Johansen 2020, arXiv:2001.05016).
 
@@ -196,9 +193,8 @@ class PosNAULayer(UnitWeightLayer):
         return linear(x, self.weights())
 
 
-PosNAUCell = recurrent(PosNAULayer)
-ReRegualizedLinearNACLayer, ReRegualizedLinearNACCell = NAULayer, NAUCell
-ReRegualizedLinearPosNACLayer, ReRegualizedLinearPosNACCell = PosNAULayer, PosNAUCell
+ReRegualizedLinearNACLayer = NAULayer
+ReRegualizedLinearPosNACLayer = PosNAULayer
 
 
 BATCH_NOISE = [1, 0]
@@ -298,5 +294,4 @@ def normalized_mnac(x: torch.Tensor, W: torch.Tensor, mode: str = "prod") -> tor
     return mnac(x / c, W, mode) * c ** W.sum(-1).unsqueeze(-2)
 
 
-NMUCell = recurrent(NMULayer)
-ReRegualizedLinearMNACLayer, ReRegualizedLinearMNACCell = NMULayer, NMUCell
+ReRegualizedLinearMNACLayer = NMULayer

@@ -31,7 +31,7 @@ from stable_nalu.layer import registry
 from stable_nalu.machine import installed_layers
 from stable_nalu.papers import Paper
 
-from .base import Cell, Layer, OutputShapeError, recurrent
+from .base import Cell, Layer, OutputShapeError
 from .registry import OF_EVERY_LAYER
 
 
@@ -178,8 +178,9 @@ def register(
         label or key,
         cites if isinstance(cites, Paper) else Paper(key, "", 0, cites),
         built,
-        cell or recurrent(built),
-        latex.strip("$") if latex else None,
+        cell,
+        recurs=cell is None,
+        latex=latex.strip("$") if latex else None,
         tier="own",
         origin=origin,
     )

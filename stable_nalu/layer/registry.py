@@ -46,9 +46,10 @@ class LayerEntry:
     """What the project knows about one layer key.
 
     An entry without a layer is a recurrent cell only; one without either is the first half of a
-    pair of names (`X` + `mnac` asks for the layer `X[:-3] + "MNAC"`) and cannot be built. `latex`
-    is a formula that figures show in place of the label, `look` its colour and marker. The `origin`
-    of a layer that is not of this package is its file or the package that brings it.
+    pair of names (`X` + `mnac` asks for the layer `X[:-3] + "MNAC"`) and cannot be built. The cell
+    of a layer that `recurs` is made of it. `latex` is a formula that figures show in place of the
+    label, `look` its colour and marker. The `origin` of a layer that is not of this package is its
+    file or the package that brings it.
     """
 
     key: str
@@ -56,6 +57,7 @@ class LayerEntry:
     cites: Paper
     of_layer: Class = None
     of_cell: Class = None
+    recurs: bool = False
     latex: str | None = None
     tier: str = "core"
     fixed_options: dict[str, object] = field(default_factory=dict)
@@ -71,7 +73,14 @@ class LayerEntry:
     @cached_property
     def cell(self) -> type[ExtendedTorchModule] | None:
         """Return the class of the recurrent cell."""
+        if self.recurs:
+            return import_module(f"{__package__}.base").recurrent(self.layer)
         return _imported(self.of_cell)
+
+    @property
+    def has_cell(self) -> bool:
+        """Return whether there is a recurrent cell, without importing it."""
+        return self.recurs or bool(self.of_cell)
 
     @property
     def shown(self) -> str:
@@ -132,14 +141,14 @@ def _trial(
     label: str,
     place: str,
     *,
-    cell: bool = False,
+    recurs: bool = False,
     cites: Paper = MADSEN_2020,
     latex: str | None = None,
 ) -> LayerEntry:
     """Return the entry of a layer that no figure shows: its key is the name of its class."""
     key = place.partition(".")[2]
-    of_cell = f"{place}Cell" if cell else None
-    return LayerEntry(key, label, cites, f"{place}Layer", of_cell, latex, "extra")
+    place = f"{place}Layer"
+    return LayerEntry(key, label, cites, place, recurs=recurs, latex=latex, tier="extra")
 
 
 def _second(key: str) -> LayerEntry:
@@ -185,16 +194,16 @@ _REALNPU_VARIANTS = (
 )
 
 _OF_PACKAGE = (
-    LayerEntry("NAC", "NAC", TRASK_2018, "nac.NACLayer", "nac.NACCell", r"\mathrm{NAC}_{+}",
-               look=(WINE, "<")),
-    LayerEntry("PosNAC", "PosNAC", MADSEN_2020, "nac.PosNACLayer", "nac.PosNACCell",
-               r"\mathrm{NAC}_{+,\sigma}", look=(PURPLE, "X")),
-    LayerEntry("MNAC", "MNAC", MADSEN_2020, "nac.MNACLayer", "nac.MNACCell", look=(WINE, "<")),
-    LayerEntry("ReRegualizedLinearNAC", "NAU", MADSEN_2020, "nau_nmu.NAULayer", "nau_nmu.NAUCell",
+    LayerEntry("NAC", "NAC", TRASK_2018, "nac.NACLayer", recurs=True,
+               latex=r"\mathrm{NAC}_{+}", look=(WINE, "<")),
+    LayerEntry("PosNAC", "PosNAC", MADSEN_2020, "nac.PosNACLayer", recurs=True,
+               latex=r"\mathrm{NAC}_{+,\sigma}", look=(PURPLE, "X")),
+    LayerEntry("MNAC", "MNAC", MADSEN_2020, "nac.MNACLayer", recurs=True, look=(WINE, "<")),
+    LayerEntry("ReRegualizedLinearNAC", "NAU", MADSEN_2020, "nau_nmu.NAULayer", recurs=True,
                look=(BLUE, "^")),
     LayerEntry("ReRegualizedLinearPosNAC", "PosNAU", MADSEN_2020, "nau_nmu.PosNAULayer",
-               "nau_nmu.PosNAUCell", r"\mathrm{NAC}_{+,\mathrm{NMU}}", look=(GREEN, "P")),
-    LayerEntry("ReRegualizedLinearMNAC", "NMU", MADSEN_2020, "nau_nmu.NMULayer", "nau_nmu.NMUCell",
+               recurs=True, latex=r"\mathrm{NAC}_{+,\mathrm{NMU}}", look=(GREEN, "P")),
+    LayerEntry("ReRegualizedLinearMNAC", "NMU", MADSEN_2020, "nau_nmu.NMULayer", recurs=True,
                variants=_NMU_VARIANTS, look=(BLUE, "o")),
     _activation("Tanh", papers.RUMELHART_1986),
     _activation("Sigmoid", papers.RUMELHART_1986),
@@ -221,10 +230,10 @@ _OF_PACKAGE = (
                "mcfc.MulMCFCSignINALU", look=(OLIVE, "h")),
     LayerEntry("MulMCFCSignRealNPU", "MulMCFC (sign: Real NPU)", papers.HOEDT_2021,
                "mcfc.MulMCFCSignRealNPU", look=(VERMILION, "h")),
-    LayerEntry("NALU", "NALU", TRASK_2018, "nalu.NALULayer", "nalu.NALUCell",
+    LayerEntry("NALU", "NALU", TRASK_2018, "nalu.NALULayer", recurs=True,
                variants=_NALU_VARIANTS, look=(AMBER, "v")),
     LayerEntry("ReRegualizedLinearNALU", "Gated NAU", MADSEN_2020, "nalu.GatedNAUNMULayer",
-               "nalu.GatedNAUNMUCell", variants=_GATED_VARIANTS, look=(OLIVE, "D")),
+               recurs=True, variants=_GATED_VARIANTS, look=(OLIVE, "D")),
     LayerEntry("NPU", "NPU", papers.HEIM_2020, "npu.NPULayer", look=(SKY, "s")),
     LayerEntry("RealNPU", "Real NPU", papers.HEIM_2020, "npu.RealNPULayer",
                variants=_REALNPU_VARIANTS, look=(VERMILION, "^")),
@@ -244,31 +253,31 @@ _OF_PACKAGE = (
     LayerEntry("RNN-ReLU", "RNN-ReLU", papers.ELMAN_1990, None, "basic.RNNReLUCell",
                look=(VERMILION, "D")),
     _trial("Linear NAC", "ablations.LinearNAC"),
-    _trial("NAU, W = W_hat", "ablations.RegualizedLinearNAC", cell=True,
+    _trial("NAU, W = W_hat", "ablations.RegualizedLinearNAC", recurs=True,
            latex=rf"\mathrm{{NAU}},{_RAW}"),
     _trial("NMU, W = W_hat", "ablations.RegualizedLinearMNAC", latex=rf"\mathrm{{NMU}},{_RAW}"),
     _trial("NMU, z = W x", "ablations.SillyReRegualizedLinearMNAC", latex=_SILLY),
     _second("SillyReRegualizedLinearNAC"),
     _second("SillyReRegualizedLinearNALU"),
-    _trial("Independent NAC", "ablations.IndependentNAC", cell=True),
+    _trial("Independent NAC", "ablations.IndependentNAC", recurs=True),
     _trial("Multi-weight NAU", "ablations.MultiWeightNAU", cites=MISTRY_2022_DIVISION),
     _trial("Sigmoid NAU", "ablations.SigmoidNAU", cites=MISTRY_2022_DIVISION),
     _trial("Scaled sigmoid NAU", "ablations.ScaledSigmoidNAU", cites=MISTRY_2022_DIVISION),
-    _trial("Softmax NAC", "choosing.SoftmaxNAC", cell=True),
-    _trial("Hard softmax NAC", "choosing.HardSoftmaxNAC", cell=True),
-    _trial("Gumbel NAC", "choosing.GumbelNAC", cell=True),
-    _trial("Gumbel MNAC", "choosing.GumbelMNAC", cell=True),
-    _trial("Gradient bandit NAC", "choosing.GradientBanditNAC", cell=True),
+    _trial("Softmax NAC", "choosing.SoftmaxNAC", recurs=True),
+    _trial("Hard softmax NAC", "choosing.HardSoftmaxNAC", recurs=True),
+    _trial("Gumbel NAC", "choosing.GumbelNAC", recurs=True),
+    _trial("Gumbel MNAC", "choosing.GumbelMNAC", recurs=True),
+    _trial("Gradient bandit NAC", "choosing.GradientBanditNAC", recurs=True),
     _trial("Ensemble Gumbel NAU", "choosing.EnsembleGumbelNAU", cites=MISTRY_2022_DIVISION),
-    _trial("Gradient bandit NALU", "nalu.GradientBanditNALU", cell=True),
-    _trial("Gumbel NALU", "nalu.GumbelNALU", cell=True),
-    _trial("Hard softmax NALU", "nalu.HardSoftmaxNALU", cell=True),
-    _trial("Independent NALU", "nalu.IndependentNALU", cell=True),
+    _trial("Gradient bandit NALU", "nalu.GradientBanditNALU", recurs=True),
+    _trial("Gumbel NALU", "nalu.GumbelNALU", recurs=True),
+    _trial("Hard softmax NALU", "nalu.HardSoftmaxNALU", recurs=True),
+    _trial("Independent NALU", "nalu.IndependentNALU", recurs=True),
     _trial("Linear NALU", "nalu.LinearNALU"),
-    _trial("Pos NALU", "nalu.PosNALU", cell=True),
-    _trial("NALU over NAU, W = W_hat", "nalu.RegualizedLinearNALU", cell=True,
+    _trial("Pos NALU", "nalu.PosNALU", recurs=True),
+    _trial("NALU over NAU, W = W_hat", "nalu.RegualizedLinearNALU", recurs=True,
            latex=rf"\mathrm{{NALU}},{_RAW}"),
-    _trial("Softmax NALU", "nalu.SoftmaxNALU", cell=True),
+    _trial("Softmax NALU", "nalu.SoftmaxNALU", recurs=True),
 )  # fmt: skip
 _entries = {entry.key: entry for entry in _OF_PACKAGE}
 

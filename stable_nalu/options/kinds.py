@@ -346,11 +346,11 @@ def _keys(allowed: Callable[[LayerEntry], bool]) -> Callable[[], tuple[str, ...]
     return names
 
 
-layer_names = _keys(lambda entry: bool(entry.of_layer) or not entry.of_cell)
+layer_names = _keys(lambda entry: bool(entry.of_layer) or not entry.has_cell)
 """List every key of a layer, and the keys that only name a pair of layers."""
 
 buildable_layers = _keys(lambda entry: bool(entry.of_layer))
-cell_names = _keys(lambda entry: bool(entry.of_cell))
+cell_names = _keys(lambda entry: entry.has_cell)
 
 
 def and_layers(own: Callable[[], Iterable[str]]) -> Callable[[], tuple[str, ...]]:
