@@ -155,7 +155,7 @@ class _InitializeWhenComplete(type):
     def __call__(cls, *args, dtype=None, device=None, **kwargs):
         _InitializeWhenComplete._depth += 1
         try:
-            with _making(dtype), nullcontext() if device is None else torch.device(device):
+            with default_dtype(dtype), nullcontext() if device is None else torch.device(device):
                 module = super().__call__(*args, **kwargs)
         finally:
             _InitializeWhenComplete._depth -= 1
@@ -165,8 +165,8 @@ class _InitializeWhenComplete(type):
 
 
 @contextmanager
-def _making(dtype: torch.dtype | None) -> Iterator[None]:
-    """Let new tensors be of a floating-point dtype while this lasts."""
+def default_dtype(dtype: torch.dtype | None) -> Iterator[None]:
+    """Let new tensors be of a floating-point dtype while this lasts; None: of the usual one."""
     default = torch.get_default_dtype()
     if dtype is not None:
         torch.set_default_dtype(dtype)

@@ -27,16 +27,6 @@ def mean_over(x: torch.Tensor, ndim: int) -> torch.Tensor:
     return x.mean(trailing(ndim))
 
 
-def var_over(x: torch.Tensor, ndim: int) -> torch.Tensor:
-    """Return the unbiased variance over the last `ndim` dimensions."""
-    return x.var(trailing(ndim))
-
-
-def std_over(x: torch.Tensor, ndim: int) -> torch.Tensor:
-    """Return the unbiased standard deviation over the last `ndim` dimensions."""
-    return x.std(trailing(ndim))
-
-
 def per_run(value: torch.Tensor, ndim: int) -> torch.Tensor:
     """Append `ndim` singleton dimensions, so that a value of shape `runs` broadcasts over a run."""
     return value.reshape(value.shape + (1,) * ndim)

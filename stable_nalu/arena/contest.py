@@ -27,7 +27,7 @@ import sympy
 
 from stable_nalu.errors import in_words
 from stable_nalu.files import cells_of
-from stable_nalu.inspection.formula import ALGEBRA, CLOSE
+from stable_nalu.inspection.formula import ALGEBRA, CLOSE, NO_NUMBERS
 
 TRAINING, VALIDATION, TEST, PROBES = 1024, 1024, 4096, 16
 """Rows that are trained on, that settings and restarts are chosen by, of each test, and those
@@ -216,7 +216,7 @@ def _constant(value: float, near: list[sympy.Expr]) -> sympy.Expr:
 
 def _agree(formula: Any, problem: Problem, count: int) -> bool:
     """Return whether a formula is the target at points of both ranges, in 30 digits."""
-    if formula.has(sympy.nan, sympy.zoo, sympy.oo):
+    if formula.has(*NO_NUMBERS):
         return False
     symbols = problem.symbols()
     extra = sorted(formula.free_symbols - set(symbols), key=str)

@@ -11,7 +11,7 @@ import itertools
 import math
 import operator
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import mpmath
@@ -140,9 +140,9 @@ class NetworkFormula:
         if largest > LARGEST:
             raise UsageError(f"no formula: it would have {largest:,} parts, more than {LARGEST:,}")
 
-    def read(self, box: Box, *, rounded: bool) -> _Reading:
+    def read(self, box: Box, *, rounded: bool) -> Reading:
         """Return the formulas for inputs that lie in a box."""
-        return _Reading(self, box, rounded=rounded)
+        return _NetworkReading(self, box, rounded=rounded)
 
     def number(self, node: Node) -> float:
         """Return the number that a load reads from parameters."""
@@ -164,23 +164,24 @@ class TreeFormula:
         same = len(trees) == 1 and len([*trees[0].parameters()]) == len([*model.parameters()])
         return cls(trees[0]) if same and trees[0].out_features == 1 else None
 
-    def read(self, box: Box, *, rounded: bool) -> _TreeReading:
-        """Return the formula, which is one in all boxes; choices are made for all readers."""
-        return _TreeReading(self.tree, box)
+    def read(self, box: Box, *, rounded: bool) -> Reading:
+        """Return the formula, which is one in all boxes; choices are made for all readers.
+
+        The doubt about its choices is what rounding changes.
+        """
+        symbols = symbols_of(box)
+        computed = self.tree.computed(*symbols[: self.tree.in_features])
+        return Reading(box, symbols, [computed], self.tree.doubt())
 
 
 @dataclass
-class _TreeReading:
-    """The formula of a tree, and how far its most doubtful choice is from being made."""
+class Reading:
+    """The formulas of outputs in a box, and by how much the farthest weight was rounded."""
 
-    tree: EMLLayer
     box: Box
+    symbols: list[sympy.Symbol]
+    exprs: list[sympy.Expr]
     change: float = 0.0
-
-    def __post_init__(self):
-        self.symbols = symbols_of(self.box)
-        self.exprs = [self.tree.computed(*self.symbols[: self.tree.in_features])]
-        self.change = self.tree.doubt()
 
 
 @dataclass(frozen=True)
@@ -196,22 +197,17 @@ class _Term:
     is_learned: bool = False
 
 
-@dataclass
-class _Reading:
+class _NetworkReading(Reading):
     """The formulas of a network in a box."""
 
-    formula: NetworkFormula
-    box: Box
-    rounded: bool
-    change: float = 0.0
-    exprs: list[sympy.Expr] = field(default_factory=list)
-
-    def __post_init__(self):
-        self.symbols = symbols_of(self.box)
+    def __init__(self, formula: NetworkFormula, box: Box, *, rounded: bool):
+        super().__init__(box, symbols_of(box), [])
+        self.formula = formula
+        self.rounded = rounded
         terms: dict[Node, _Term] = {}
-        for node in self.formula.nodes:
+        for node in formula.nodes:
             terms[node] = self._term(node, [terms[arg] for arg in node.args])
-        self.exprs = [self._symbolic(terms[node])[0] for node in self.formula.outputs]
+        self.exprs = [self._symbolic(terms[node])[0] for node in formula.outputs]
 
     def _term(self, node: Node, args: list[_Term]) -> _Term:
         if node.op == "const":
@@ -550,9 +546,7 @@ def _drawn(box: Box, count: int) -> np.ndarray:
     return low + (high - low) * np.random.default_rng(0).uniform(0.01, 0.99, (count, len(box)))
 
 
-def _agrees(
-    difference: sympy.Expr, reading: _Reading | _TreeReading, targets: FunctionTargets, count: int
-) -> bool:
+def _agrees(difference: sympy.Expr, reading: Reading, targets: FunctionTargets, count: int) -> bool:
     """Return whether a difference is nothing beside the target at many points, in 30 digits."""
     if difference.has(*NO_NUMBERS):
         return False
@@ -569,7 +563,7 @@ def _agrees(
     return True
 
 
-def _gap(model: ExtendedTorchModule, learned: _Reading | _TreeReading) -> float:
+def _gap(model: ExtendedTorchModule, learned: Reading) -> float:
     """Return by how many units in the last place of its precision network and formula differ.
 
     Both have the weights as trained; the largest difference at points of a box.

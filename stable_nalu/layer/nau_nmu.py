@@ -20,8 +20,7 @@ from stable_nalu.functional import (
     mnac,
     nau_bound,
     per_run,
-    std_over,
-    var_over,
+    trailing,
 )
 
 from .base import WeightLayer
@@ -125,7 +124,7 @@ class NAUBase(RangedWeightLayer):
         if not (self.nau_noise and self.training):
             self.record_input(x)
             return linear(x, W)
-        amplitude = 1 / var_over(x.detach(), 2)
+        amplitude = 1 / x.detach().var(trailing(2))
         noise = self.random.uniform(x.shape[-2:], -amplitude, amplitude, like=x)
         x = x + noise
         self.record_input(x)
@@ -273,7 +272,7 @@ class NMULayer(NMUBase):
     def noise_bounds(self, x: torch.Tensor) -> tuple[Bound, Bound]:
         if self.noise_range != BATCH_NOISE:
             return super().noise_bounds(x)
-        upper = 1 + 1 / std_over(x.detach(), 2)
+        upper = 1 + 1 / x.detach().std(trailing(2))
         if self.trace is not None:
             self.trace["snmu_noise/upper"] = upper
         return 1.0, upper
@@ -290,7 +289,7 @@ class NMULayer(NMUBase):
 
 def normalized_mnac(x: torch.Tensor, W: torch.Tensor, mode: str = "prod") -> torch.Tensor:
     """Return the product of x / c times c^(sum W), c the standard deviation of a run's x."""
-    c = per_run(std_over(x, 2), 2)
+    c = per_run(x.std(trailing(2)), 2)
     return mnac(x / c, W, mode) * c ** W.sum(-1).unsqueeze(-2)
 
 

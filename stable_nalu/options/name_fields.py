@@ -139,15 +139,6 @@ class NameField:
     optional: bool = False
     pattern: str = ""
 
-    def prints(
-        self, config: Config, defaults: Mapping[str, object], *, may_vanish: bool = False
-    ) -> str | None:
-        """Return the field's text; None when the name lacks the field."""
-        vanishes = self.optional or may_vanish
-        if vanishes and all(getattr(config, f) == defaults.get(f) for f in self.flags):
-            return None
-        return self.text(config)
-
     def read(self, text: str) -> Columns | None:
         """Return the columns that a text holds; None for the text of another field."""
         expression, forms = _compiled(self.pattern)
@@ -162,12 +153,18 @@ class NameField:
 def _compiled(pattern: str) -> tuple[re.Pattern[str], dict[str, Notation]]:
     """Return the regular expression of a field, and the forms of the flags that it holds."""
     expression, forms = "", dict[str, Notation]()
-    for literal, dest, form, _ in Formatter().parse(pattern):
+    for literal, dest, form in _parts(pattern):
         expression += literal
         if dest is not None:
-            forms[dest] = _NOTATIONS[form or ""]
-            expression += f"(?P<{dest}>{forms[dest].pattern})"
+            forms[dest] = form
+            expression += f"(?P<{dest}>{form.pattern})"
     return re.compile(expression), forms
+
+
+def _parts(pattern: str) -> list[tuple[str, str | None, Notation]]:
+    """Return the literal parts of a pattern, and the flag and its form behind each."""
+    parsed = Formatter().parse(pattern)
+    return [(literal, dest, _NOTATIONS[form or ""]) for literal, dest, form, _ in parsed]
 
 
 def column_of(dest: str) -> str:
@@ -177,9 +174,7 @@ def column_of(dest: str) -> str:
 
 def template(pattern: str) -> NameField:
     """Return a field written as a pattern over flags, such as `b{batch_size:int}`."""
-    parts = [
-        (literal, dest, _NOTATIONS[f or ""]) for literal, dest, f, _ in Formatter().parse(pattern)
-    ]
+    parts = _parts(pattern)
 
     def text(c: Config) -> str:
         return "".join(
@@ -354,10 +349,11 @@ def format_leaf(
 
     short: without those fields behind the common ones that are at their defaults.
     """
-    texts = (
-        f.prints(config, defaults, may_vanish=short and place > len(COMMON))
-        for place, f in enumerate(fields)
-    )
+    texts: list[str | None] = []
+    for place, known in enumerate(fields):
+        vanishes = known.optional or (short and place > len(COMMON))
+        if not (vanishes and all(getattr(config, f) == defaults.get(f) for f in known.flags)):
+            texts.append(known.text(config))
     return separator.join(text for text in texts if text is not None)
 
 

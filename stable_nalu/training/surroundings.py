@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import backends
 
+from stable_nalu import abstract
 from stable_nalu.errors import STOPS, UsageError, in_words
 from stable_nalu.options import Config
 
@@ -110,15 +111,9 @@ def precision(config: Config) -> int:
     return getattr(config, "pytorch_precision", 32)
 
 
-@contextmanager
-def default_dtype(precision: int) -> Iterator[None]:
+def default_dtype(precision: int) -> AbstractContextManager[None]:
     """Use a float type for parameters and data while the context lasts."""
-    before = torch.get_default_dtype()
-    torch.set_default_dtype(DTYPES[precision])
-    try:
-        yield
-    finally:
-        torch.set_default_dtype(before)
+    return abstract.default_dtype(DTYPES[precision])
 
 
 @contextmanager

@@ -25,6 +25,7 @@ from stable_nalu.errors import UsageError
 from stable_nalu.files import (
     NO_LOCKS_HERE,
     atomic_text_file,
+    is_locked,
     json_of,
     remove_temporaries,
     visible_entries,
@@ -226,10 +227,8 @@ class RunFolder:
     @staticmethod
     def refuse_in_use(path: Path) -> None:
         """Refuse a folder that another process writes into; it need not be there."""
-        try:
-            _check_lock(path)
-        except OSError as error:
-            raise UsageError(_unwritable(path, error)) from error
+        if is_locked(path / LOCK_NAME):
+            raise _in_use(path)
 
     @staticmethod
     def check(
@@ -243,7 +242,7 @@ class RunFolder:
         """
         try:
             if path.is_dir():
-                _check_lock(path)
+                RunFolder.refuse_in_use(path)
                 _check(path, record, resume, **rules)
         except OSError as error:
             raise UsageError(_unwritable(path, error)) from error
@@ -377,35 +376,19 @@ def _lock(path: Path) -> int:
         if error.errno in NO_LOCKS_HERE:
             warnings.warn(f"no file locks on {path}: do not start a run twice", stacklevel=2)
             return descriptor
-        refusal = _in_use(path, descriptor)
         os.close(descriptor)
         if isinstance(error, BlockingIOError):
-            raise UsageError(refusal) from error
+            raise _in_use(path) from error
         raise
     return descriptor
 
 
-def _check_lock(path: Path) -> None:
-    """Refuse a folder that another process writes into."""
-    try:
-        descriptor = os.open(path / LOCK_NAME, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    except (FileNotFoundError, NotADirectoryError):
-        return
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        raise UsageError(_in_use(path, descriptor)) from error
-    except OSError as error:
-        if error.errno not in NO_LOCKS_HERE:
-            raise
-    finally:
-        os.close(descriptor)
-
-
-def _in_use(path: Path, descriptor: int) -> str:
-    """Return the message for a locked folder, which names the process that wrote into the lock."""
-    holder = os.pread(descriptor, 200, 0).decode(errors="replace").strip()
-    return f"{path} is in use by {holder or 'another process'}"
+def _in_use(path: Path) -> UsageError:
+    """Return the refusal of a locked folder, which names the process that wrote into the lock."""
+    with contextlib.suppress(OSError):
+        holder = (path / LOCK_NAME).read_text(encoding="utf-8", errors="replace").strip()
+        return UsageError(f"{path} is in use by {holder or 'another process'}")
+    return UsageError(f"{path} is in use by another process")
 
 
 def _open_lock(path: Path) -> int:
