@@ -27,6 +27,7 @@ GOLD: Mapping[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
     "add": operator.add,
     "sub": operator.sub,
 }
+"""Exact operations; division by zero is infinite, or not a number."""
 
 _SWEEP = FlagGroup(
     "Sweep",
@@ -86,11 +87,6 @@ def grid(lower: float, upper: float, step: float) -> torch.Tensor:
     return torch.cartesian_prod(axis, axis)
 
 
-def exact(operation: str, x: torch.Tensor) -> torch.Tensor:
-    """Return the answers of an operation; division by zero is infinite, or not a number."""
-    return GOLD[operation](x[:, 0], x[:, 1])
-
-
 def trained_model(spec: ScriptSpec, config: Config) -> torch.nn.Module:
     """Return the model of a checkpoint, ready for evaluation."""
     path = Path(config.model_filepath)
@@ -112,20 +108,15 @@ def trained_model(spec: ScriptSpec, config: Config) -> torch.nn.Module:
     return model.eval()
 
 
-def predictions(model: torch.nn.Module, x: torch.Tensor) -> torch.Tensor:
-    """Return the output of the model at every point."""
-    with torch.no_grad():
-        return model(x)[:, 0]
-
-
 def surfaces(spec: ScriptSpec, config: Config) -> dict[str, dict[str, np.ndarray]]:
     """Return columns x1, x2 and pred by file name: of the model, or of the exact operations."""
     x = grid(config.lower_bound, config.upper_bound, config.step_size)
     if config.gold_outputs:
-        answers = {f"{operation}_gold": exact(operation, x) for operation in GOLD}
+        answers = {f"{name}_gold": operate(x[:, 0], x[:, 1]) for name, operate in GOLD.items()}
     else:
         model = trained_model(spec, config)
-        answers = {config.csv_save_filename: predictions(model, x)}
+        with torch.no_grad():
+            answers = {config.csv_save_filename: model(x)[:, 0]}
     places = {"x1": x[:, 0].numpy(), "x2": x[:, 1].numpy()}
     return {name: places | {"pred": values.numpy()} for name, values in answers.items()}
 

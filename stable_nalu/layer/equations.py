@@ -130,6 +130,14 @@ class EMLLayer(Layer):
             return leaves, torch.softmax(self.nodes / self.heat(3), -1)
         return leaves, torch.sigmoid(self.nodes / self.heat(2))
 
+    def place(self, level: int) -> slice | None:
+        """Return where the choices of a level are among the nodes; None: it has none.
+
+        Levels are counted from the root, 1, whose choices are the last ones.
+        """
+        start = 2 ** (self.depth + (self.tree == "bottom")) - 2 ** (level + 1)
+        return slice(start, start + 2**level) if start >= 0 else None
+
     def levels(self, x: torch.Tensor) -> list[Pair]:
         """Return the nodes of all levels, the root last: `(*runs, out, batch, nodes)`."""
         leaves, nodes = self.choices()
@@ -137,18 +145,14 @@ class EMLLayer(Layer):
         real = inputs @ leaves.mT
         value = real, torch.zeros_like(real)
         found: list[Pair] = []
-        used = 0
-        for level in range(self.depth, 0, -1):
-            count = 2**level
+        for place in map(self.place, range(self.depth, 0, -1)):
             if self.tree == "bottom":
-                s = nodes[..., used : used + count].unsqueeze(-2)
+                s = nodes[..., place].unsqueeze(-2)
                 value = s + (1 - s) * value[0], (1 - s) * value[1]
-                used += count
-            elif found:
-                p = nodes[..., used : used + count, :]
+            elif place:
+                p = nodes[..., place, :]
                 child = p[..., -1].unsqueeze(-2)
                 value = inputs @ p[..., :-1].mT + child * value[0], child * value[1]
-                used += count
             real, imaginary = value
             a = real[..., ::2], imaginary[..., ::2]
             value = eml(a, (real[..., 1::2], imaginary[..., 1::2]))
@@ -212,15 +216,13 @@ class EMLLayer(Layer):
         """Return the tree of the likeliest choices of the one output of one run."""
         terms = ["1", *names]
         value = [terms[int(k)] for k in self.leaves[0].argmax(-1)]
-        used = 0
-        for level in range(self.depth, 0, -1):
+        for place in map(self.place, range(self.depth, 0, -1)):
             if self.tree == "bottom":
-                gates = self.nodes[0, used : used + 2**level] > 0
+                gates = self.nodes[0, place] > 0
                 value = ["1" if gate else v for gate, v in zip(gates, value, strict=True)]
-            elif level < self.depth:
-                picks = self.nodes[0, used : used + 2**level].argmax(-1)
+            elif place:
+                picks = self.nodes[0, place].argmax(-1)
                 value = [[*terms, v][int(k)] for k, v in zip(picks, value, strict=True)]
-            used += 2**level if self.tree == "bottom" or level < self.depth else 0
             value = [f"eml({a}, {b})" for a, b in zip(value[::2], value[1::2], strict=True)]
         return value[0]
 
@@ -239,16 +241,15 @@ class EMLLayer(Layer):
         """Return how far the most doubtful choice is from being made, of those that count."""
         leaves, nodes = self.choices()
         slots, found = [0, 1], [0.0]
-        end = nodes.shape[1]
         for level in range(1, self.depth + 1):
-            own = nodes[0, end - 2**level : end]
+            place = self.place(level)
+            own = nodes[0, place]
             if self.tree == "bottom":
                 found += [float(own[k].minimum(1 - own[k])) for k in slots]
                 slots = [k for k in slots if own[k] <= 0.5]
-            elif level < self.depth:
+            elif place:
                 found += [1 - float(own[k].max()) for k in slots]
                 slots = [k for k in slots if own[k].argmax() == own.shape[-1] - 1]
-            end -= 2**level
             if level == self.depth:
                 found += [1 - float(leaves[0, k].max()) for k in slots]
             slots = [2 * k + side for k in slots for side in (0, 1)]

@@ -312,7 +312,7 @@ def activation_names() -> tuple[str, ...]:
 def named(name: str) -> LayerEntry:
     """Return the entry of a layer by its name in papers, else by its key."""
     known = [e for e in entries().values() if e.of_layer]
-    for word in (lambda text: text, _spelled):
+    for word in (lambda text: text, spelled):
         for names in ([e.label for e in known], [e.key for e in known]):
             found = [word(one) for one in names]
             if word(name) in found:
@@ -329,8 +329,10 @@ def labelled_as_another_key(name: str) -> str | None:
     )
 
 
-def _spelled(name: str) -> str:
-    return re.sub(r"[\s_-]", "", name.casefold())
+def spelled(name: str) -> str:
+    """Return one spelling for all that mean the same."""
+    name = name.casefold().translate(str.maketrans({"•": "*", "·": "*", ".": "*", "₊": "+"}))
+    return re.sub(r"[\s_-]", "", name.replace("σ", "sigma"))
 
 
 def drop(key: str | None = None, *, origin: str | None = None) -> None:

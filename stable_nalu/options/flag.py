@@ -9,14 +9,13 @@ them in the place of a name.
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from stable_nalu.errors import OptionError, did_you_mean
-from stable_nalu.layer import entries
+from stable_nalu.layer.registry import entries, spelled
 from stable_nalu.script import unknown_choice
 
 INHERITED = "published run names of this script have no place for it"
@@ -339,19 +338,13 @@ SPELLINGS = {
 """Model -> other ways to write it; case, blanks, `-` and `_` never matter."""
 
 
-def _spelled(name: str) -> str:
-    """Return one spelling for all that mean the same."""
-    name = name.casefold().translate(str.maketrans({"•": "*", "·": "*", ".": "*", "₊": "+"}))
-    return re.sub(r"[\s_-]", "", name.replace("σ", "sigma"))
-
-
-_SAME = {_spelled(other): _spelled(name) for name, more in SPELLINGS.items() for other in more}
+_SAME = {spelled(other): spelled(name) for name, more in SPELLINGS.items() for other in more}
 
 
 def found_in(table: Mapping[str, str], word: str) -> str | None:
     """Return the name in a table that a word means."""
-    wanted = _SAME.get(_spelled(word), _spelled(word))
-    return next((name for name in table if _spelled(name) == wanted), None)
+    wanted = _SAME.get(spelled(word), spelled(word))
+    return next((name for name in table if spelled(name) == wanted), None)
 
 
 def is_paper_name(word: str) -> bool:
@@ -378,11 +371,11 @@ def two_meanings(word: str, allowed: Sequence[Any]) -> str | None:
 
 def registered(word: str) -> tuple[str, Mapping[str, object]] | None:
     """Return the key and the options of a name in the table of layers."""
-    wanted = _spelled(word)
+    wanted = spelled(word)
     for key, entry in entries().items():
-        if _spelled(entry.label) == wanted:
+        if spelled(entry.label) == wanted:
             return key, {}
         for variant in entry.variants:
-            if _spelled(variant.label) == wanted:
+            if spelled(variant.label) == wanted:
                 return key, variant.options
     return None
