@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 import pytest
 import torch
 
-from stable_nalu.abstract import ExtendedTorchModule, stack_models
+from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.layer.registry import option_parameters
 
 from .layer_values import IN, OUT, X, draws, randomised, with_parameters
-from .runs import RUNS, normal
+from .runs import RUNS, in_runs, normal
 
 PUBLISHED_DIGITS = 5e-6
 PENALTIES_AND_RANGES = {
@@ -211,9 +211,7 @@ def stacked(build: Callable[[], Any], runs: tuple[int, ...], low=0.1, high=0.9):
     layers = [build().double() for _ in range(count)]
     for layer, state in zip(layers, states, strict=True):
         layer.load_state_dict(state)
-    for width in reversed(runs):
-        layers = [stack_models(layers[i : i + width]) for i in range(0, len(layers), width)]
-    return layers[0], singles
+    return in_runs(runs, layers), singles
 
 
 def assert_runs_equal_singles(

@@ -19,6 +19,12 @@ def sigmoid(v: float, base: float = math.e) -> float:
     return 1 / (1 + base**-v)
 
 
+def softmax(values: list[float]) -> list[float]:
+    """Shares in proportion to exponentials."""
+    exponentials = [math.exp(v) for v in values]
+    return [e / sum(exponentials) for e in exponentials]
+
+
 def dot(row: list[float], W: list[float]) -> float:
     """The weighted sum of a row."""
     return sum(v * w for v, w in zip(row, W, strict=True))

@@ -9,14 +9,9 @@ import torch
 from scipy.optimize import bisect
 
 from stable_nalu.functional import (
-    GOLDEN_RATIO,
-    MNAC_BOUND,
-    NMU_BOUND,
     Regualizer,
     RegualizerNAUZ,
     RegualizerNMUZ,
-    chosen_sign,
-    expected_sign,
     get_train_criterion,
     golden_sigmoid,
     golden_tanh,
@@ -24,7 +19,6 @@ from stable_nalu.functional import (
     kaiming_bound,
     linear,
     lp_norm,
-    lstm_step,
     mape,
     mean_over,
     mnac,
@@ -33,13 +27,9 @@ from stable_nalu.functional import (
     nac_weight,
     nau_bound,
     pcc,
-    per_run,
-    product,
     sparsity_error,
-    trailing,
     xavier_bound,
 )
-from stable_nalu.layer import GeneralizedCell
 from tests.runs import RUNS, assert_runs_are_independent, indices, normal
 
 
@@ -156,28 +146,6 @@ def test_mape_of_a_zero_target_is_infinite():
     assert mape(torch.ones(2, 1), torch.tensor([[1.0], [0.0]])).item() == math.inf
 
 
-@pytest.mark.parametrize("runs", RUNS)
-def test_per_run_broadcasts_over_the_dimensions_of_a_run(runs):
-    x, value = normal(*runs, 4, 2), normal(*runs)
-    product = x * per_run(value, 2)
-    for index in indices(runs):
-        assert product[index].equal(x[index] * value[index])
-    assert (trailing(0), trailing(2)) == ((), (-2, -1))
-
-
-@pytest.mark.parametrize(("weight", "error"), [(0, 0), (-1, 0), (2.5, 1.5)])
-def test_worked_sparsity_errors(weight, error):
-    assert sparsity_error(torch.full((1, 2), float(weight))).item() == error
-
-
-@pytest.mark.parametrize("kind", ["bias", "oob"])
-@pytest.mark.parametrize("support", ["mnac", "nac"])
-def test_discrete_weights_cost_nothing(support, kind):
-    W = torch.tensor([[0.0, 1.0], [1.0, 0.0 if support == "mnac" else -1.0]])
-    for shape in ("linear", "squared"):
-        assert Regualizer(support, kind, shape)(W).item() == 0
-
-
 def test_a_gate_halfway_feels_no_pull():
     """At the tie, each side of the minimum takes half of the gradient, and they cancel."""
     g = torch.full((2,), 0.5, requires_grad=True)
@@ -260,11 +228,6 @@ def test_bounds_draw_what_torch_draws(fan):
     assert nau_bound(*fan) == pytest.approx(min(0.5, math.sqrt(6 / sum(fan))), rel=1e-15)
 
 
-def test_constant_bounds():
-    assert MNAC_BOUND == math.sqrt(3) / 2
-    assert NMU_BOUND == 0.25
-
-
 @pytest.mark.parametrize(
     ("fan", "published"),
     [
@@ -291,16 +254,6 @@ def test_nac_bound_stops_where_scipys_bisection_stops(total):
     assert nac_bound(total - 1, 1) == bisect(excess, 0, 10)
 
 
-@pytest.mark.parametrize("runs", RUNS)
-@pytest.mark.parametrize("with_bias", [True, False])
-def test_against_a_sum(runs, with_bias):
-    x, W = normal(*runs, 4, 3), normal(*runs, 2, 3, seed=1)
-    bias = normal(*runs, 2, seed=2) if with_bias else None
-    expected = (x.unsqueeze(-2) * W.unsqueeze(-3)).sum(-1)
-    expected = expected if bias is None else expected + bias.unsqueeze(-2)
-    torch.testing.assert_close(linear(x, W, bias), expected, rtol=1e-12, atol=1e-14)
-
-
 @pytest.mark.parametrize("with_bias", [True, False])
 def test_a_run_among_others_gives_the_numbers_of_the_run_alone(with_bias):
     x, W, bias = (v.float() for v in (normal(3, 128, 2), normal(3, 1, 2), normal(3, 1, seed=2)))
@@ -315,13 +268,6 @@ def test_inputs_without_runs_serve_all_runs_and_gradients():
     torch.testing.assert_close(linear(x, W, bias), linear(x.expand(2, 4, 3), W, bias))
     inputs = (normal(2, 4, 3), W, bias)
     assert torch.autograd.gradcheck(linear, [v.requires_grad_() for v in inputs])
-
-
-def test_a_step_of_an_lstm_is_that_of_the_cell():
-    cell = GeneralizedCell(3, 5, "LSTM").cell
-    x, h, c = torch.randn(7, 3), torch.randn(7, 5), torch.randn(7, 5)
-    gates = x @ cell.weight_ih.mT + h @ cell.weight_hh.mT + cell.bias_ih + cell.bias_hh
-    torch.testing.assert_close(lstm_step(gates, c), cell(x, (h, c)))
 
 
 def nac_gradients(mode, dtype=torch.float64):
@@ -364,25 +310,6 @@ def test_an_unknown_gradient():
         nac_weight(normal(1, 1), normal(1, 1), "hard")
 
 
-def test_signs_of_choices_and_their_mean():
-    probabilities = torch.softmax(normal(2, 4, 3), -1)
-    signs = chosen_sign(torch.arange(3), torch.float64)
-    assert (signs.dtype, signs.tolist()) == (torch.float64, [1.0, -1.0, 0.0])
-    torch.testing.assert_close(expected_sign(probabilities), probabilities @ signs)
-
-
-def test_the_golden_ratio():
-    assert GOLDEN_RATIO**2 == pytest.approx(GOLDEN_RATIO + 1, rel=1e-15)
-
-
-@pytest.mark.parametrize("v", [-20.0, -1.5, 0.0, 0.1, 3.0, 30.0])
-def test_values_are_those_of_the_natural_base_at_v_log_phi(v):
-    scaled = v * math.log(GOLDEN_RATIO)
-    x = torch.tensor(v, dtype=torch.float64)
-    assert golden_tanh(x).item() == pytest.approx(math.tanh(scaled), rel=1e-12, abs=1e-15)
-    assert golden_sigmoid(x).item() == pytest.approx(1 / (1 + math.exp(-scaled)), rel=1e-12)
-
-
 @pytest.mark.parametrize("v", [-1e4, -93.0, -92.0, 91.9, 92.0, 93.0, 1e4])
 def test_large_arguments_saturate(v):
     """Without a bound, phi^2v / phi^2v is inf / inf for float32 v above 92.18."""
@@ -392,11 +319,6 @@ def test_large_arguments_saturate(v):
     (gradient,) = torch.autograd.grad(y, x)
     assert abs(gradient.item()) < 1e-6
     assert golden_sigmoid(torch.tensor(v)).item() == pytest.approx(float(v > 0), abs=1e-18)
-
-
-@pytest.mark.parametrize("function", [golden_tanh, golden_sigmoid])
-def test_gradient_of_the_golden_ratio(function):
-    assert torch.autograd.gradcheck(function, normal(2, 3, 4).requires_grad_())
 
 
 def product_gradients(function, x, W, upstream):
@@ -430,36 +352,6 @@ def test_rounding_order_matters():
     x, W = normal(128, 5).float(), normal(3, 5, seed=1).float()
     w = W.t().unsqueeze(0)
     assert not torch.equal(mnac(x, W), torch.prod(x.unsqueeze(2) * w + (1 - w), 1))
-
-
-@pytest.mark.parametrize("mode", ["div", "div-sepSign"])
-def test_a_zero_weight_ignores_its_input(mode):
-    x = torch.tensor([[0.0, 4.0]])
-    assert mnac(x, torch.tensor([[0.0, -1.0]]), mode, True).item() == 0.25
-
-
-def test_a_zero_input_with_a_negative_weight():
-    x, W = torch.zeros(1, 1), torch.tensor([[-1.0]])
-    assert mnac(x, W, "div", True).isnan().item()
-    assert mnac(x, W, "div-sepSign", True).item() == math.inf
-
-
-ZEROS = {
-    "no zero": [[1.5, -2.0], [0.5, 3.0], [-1.0, 0.25]],
-    "one zero": [[1.5, 0.0], [0.5, 3.0], [0.0, 0.25]],
-    "two zeros": [[0.0, 0.0], [0.5, 0.0], [0.0, 0.25]],
-}
-
-
-@pytest.mark.parametrize("name", ZEROS)
-def test_gradients_of_products_leave_each_factor_out(name):
-    factors = torch.tensor(ZEROS[name], dtype=torch.float64, requires_grad=True)
-    y = product(factors)
-    torch.testing.assert_close(y, factors[0] * factors[1] * factors[2])
-    (gradient,) = torch.autograd.grad(y.sum(), factors)
-    for i in range(3):
-        others = [j for j in range(3) if j != i]
-        torch.testing.assert_close(gradient[i], factors[others[0]] * factors[others[1]])
 
 
 def test_a_stack_has_second_derivatives():

@@ -75,15 +75,14 @@ def chain(depth: int, tree: str) -> EMLLayer:
     leaves[:, 0] = 1
     leaves[2 * held[-1] : 2 * held[-1] + 2] = leaves.new_tensor([[0, 1, 0], [0, 0, 1]])
     inner = list(zip(range(1, depth), held[1:], strict=True))
-    # The slots of a level lie behind those of all levels below it.
     if tree == "slots":
         nodes[:, 0] = 1
         for level, slot in inner:
-            nodes[2**depth - 2 ** (level + 1) + slot] = nodes.new_tensor([0, 0, 0, 1])
+            nodes[layer.place(level)][slot] = nodes.new_tensor([0, 0, 0, 1])
     else:
         nodes.fill_(DECIDED)
         for level, slot in [*inner, (depth, 2 * held[-1]), (depth, 2 * held[-1] + 1)]:
-            nodes[2 ** (depth + 1) - 2 ** (level + 1) + slot] = -DECIDED
+            nodes[layer.place(level)][slot] = -DECIDED
     with torch.no_grad():
         layer.snap()
     return layer

@@ -10,8 +10,18 @@ from stable_nalu.abstract import stack_models
 from stable_nalu.network import SimpleFunctionStaticNetwork
 from tests.layer.test_nac import TestNAC as OfNAC
 from tests.layer_checks import Clipped, LayerChecks, Penalised
-from tests.layer_values import IN, OUT, X, clamped, dot, product, uniform, with_parameters
-from tests.runs import normal
+from tests.layer_values import (
+    IN,
+    OUT,
+    X,
+    clamped,
+    dot,
+    drawn_alike,
+    product,
+    uniform,
+    with_parameters,
+)
+from tests.runs import in_runs, normal
 
 FREE = {"W": [[1.75, -0.25]]}
 
@@ -214,12 +224,7 @@ class TestMultiWeightNAU:
 
     def test_noise_leaves_the_value_and_draws_once(self):
         layer, plain = multi_weight(nau_noise=True), multi_weight()
-        torch.manual_seed(4)
-        y = layer(X)
-        state = torch.get_rng_state()
-        torch.manual_seed(4)
-        uniform(-1, 1, 2, 2)
-        assert torch.equal(state, torch.get_rng_state())
+        y, _ = drawn_alike(lambda: layer(X), lambda: uniform(-1, 1, 2, 2))
         torch.testing.assert_close(y, plain(X), rtol=1e-5, atol=1e-6)
         assert torch.equal(layer.eval()(X), plain(X))
 
@@ -331,14 +336,13 @@ class TestSigmoidNAU(MaskChecks):
     @pytest.mark.parametrize("runs", [(3,), (2, 3)], ids=str)
     def test_running_statistics_of_stacked_runs_are_those_of_single_ones(self, runs):
         count = torch.Size(runs).numel()
-        singles, stacked = ([sigmoid_nau(seed) for seed in range(count)] for _ in range(2))
-        for width in reversed(runs):
-            stacked = [stack_models(stacked[i : i + width]) for i in range(0, len(stacked), width)]
-        y = stacked[0](ROWS).reshape(count, 2, OUT)
+        singles, others = ([sigmoid_nau(seed) for seed in range(count)] for _ in range(2))
+        stacked = in_runs(runs, others)
+        y = stacked(ROWS).reshape(count, 2, OUT)
         for run, single in enumerate(singles):
             torch.testing.assert_close(y[run], single(ROWS), rtol=1e-12, atol=1e-13)
             for name, buffer in single.bn.named_buffers():
-                value = stacked[0].bn.get_buffer(name).reshape(count, *buffer.shape)[run]
+                value = stacked.bn.get_buffer(name).reshape(count, *buffer.shape)[run]
                 torch.testing.assert_close(value, buffer, rtol=1e-12, atol=0)
 
     def test_one_input_is_refused(self):

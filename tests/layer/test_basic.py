@@ -8,7 +8,6 @@ import math
 import pytest
 import torch
 
-from stable_nalu.abstract import stack_models
 from stable_nalu.layer import (
     BasicLayer,
     GeneralizedCell,
@@ -19,10 +18,10 @@ from stable_nalu.layer import (
     RNNTanhCell,
     entries,
 )
-from stable_nalu.layer.basic import ACTIVATIONS
 from stable_nalu.options.kinds import buildable_layers, cell_names
 from tests.layer_checks import LayerChecks
-from tests.layer_values import OUT, dot, drawn_alike, uniform
+from tests.layer_values import OUT, dot, uniform
+from tests.runs import in_runs
 
 SELU_SCALE, SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
 FORMULAS = {
@@ -60,19 +59,6 @@ class TestBasic(LayerChecks):
     def start(self, activation):
         yield "W", uniform(-BOUNDS[activation], BOUNDS[activation])
         yield "bias", torch.zeros(OUT)
-
-
-def test_there_are_eight_activations():
-    assert list(ACTIVATIONS) == list(FORMULAS)
-
-
-@pytest.mark.parametrize("activation", ["ReLU", "ReLU6", "ELU"])
-def test_initial_values_are_those_of_torch_for_relu(activation):
-    layer, expected = drawn_alike(
-        lambda: BasicLayer(7, 3, activation=activation),
-        lambda: torch.nn.init.kaiming_uniform_(torch.empty(3, 7), nonlinearity="relu"),
-    )
-    assert torch.equal(layer.W.data, expected)
 
 
 @pytest.mark.parametrize("activation", FORMULAS)
@@ -151,11 +137,9 @@ def test_a_step_and_its_gradients_are_those_of_torch(key):
 def test_stacked_runs_are_single_steps_of_torch(key, runs):
     count = torch.Size(runs).numel()
     pairs = [build_pair(key, seed) for seed in range(count)]
-    cells = [cell for cell, _ in pairs]
-    for width in reversed(runs):
-        cells = [stack_models(cells[i : i + width]) for i in range(0, len(cells), width)]
+    cell = in_runs(runs, [cell for cell, _ in pairs])
     x, state = inputs(key, runs)
-    y = [v.reshape(count, BATCH, HIDDEN) for v in as_tuple(cells[0](x, state))]
+    y = [v.reshape(count, BATCH, HIDDEN) for v in as_tuple(cell(x, state))]
     flat_x = x.reshape(count, BATCH, IN)
     flat_state = [s.reshape(count, BATCH, HIDDEN) for s in as_tuple(state)]
     for run, (_, reference) in enumerate(pairs):

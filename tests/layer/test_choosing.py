@@ -9,8 +9,8 @@ from torch.nn.functional import gumbel_softmax
 
 from stable_nalu import layer as zoo
 from tests.layer_checks import LayerChecks, assert_equals_loop
-from tests.layer_values import IN, OUT, dot, drawn_alike, draws, sigmoid, uniform
-from tests.runs import RUNS
+from tests.layer_values import IN, OUT, dot, drawn_alike, draws, product, sigmoid, softmax, uniform
+from tests.runs import RUNS, in_runs
 
 X = torch.tensor([[1.5, -2.0, 0.25, 4.0], [0.5, 3.0, -1.0, 2.0]], dtype=torch.float64)
 SIGNS = torch.tensor([1.0, -1.0, 0.0])
@@ -26,18 +26,7 @@ def built(layer, seed=0, dtype=torch.float64):
 
 def repeated(layer, runs):
     """A copy whose parameters and buffers are those of so many runs."""
-    copied = copy.deepcopy(layer)
-    for name, value in layer.named_parameters():
-        value = value.detach().expand((*runs, *value.shape)).clone()
-        setattr(copied, name, torch.nn.Parameter(value, requires_grad=False))
-    for name, value in layer.named_buffers():
-        setattr(copied, name, value.expand((*runs, *value.shape)).clone())
-    return copied
-
-
-def softmax(values):
-    total = sum(math.exp(v) for v in values)
-    return [math.exp(v) / total for v in values]
+    return in_runs(runs, [copy.deepcopy(layer) for _ in range(torch.Size(runs).numel())])
 
 
 def expected_signs(layer, o):
@@ -89,13 +78,8 @@ class TestHardSoftmaxNAC(ChoosingChecks):
 
     def test_samples_what_multinomial_draws_from_the_softmax(self):
         layer = built(zoo.HardSoftmaxNACLayer, dtype=torch.float32)
-        torch.manual_seed(5)
-        y = layer(X.float())
-        state = torch.get_rng_state()
-        torch.manual_seed(5)
-        category = drawn_by_torch(layer)
+        y, category = drawn_alike(lambda: layer(X.float()), lambda: drawn_by_torch(layer))
         assert torch.equal(layer.sample, category)
-        assert torch.equal(state, torch.get_rng_state())
         assert torch.equal(y, X.float() @ SIGNS[category].mT)
 
     def test_the_gradient_is_that_of_the_soft_weight(self):
@@ -202,19 +186,15 @@ class TestGumbelMNAC(GumbelChecks):
     layer = zoo.GumbelMNACLayer
 
     def formula(self, layer, row, o):
-        W = [sigmoid(w) for w in layer.W_hat[o].tolist()]
-        return math.prod(v * w + 1 - w for v, w in zip(row, W, strict=True))
+        return product(row, [sigmoid(w) for w in layer.W_hat[o].tolist()])
 
     def uniforms(self):
         return torch.rand(OUT, IN, dtype=torch.float64)
 
     def with_noise(self, layer, row, o, u, tau):
-        product = 1.0
-        for v, w_hat, number in zip(row, layer.W_hat[o].tolist(), u, strict=True):
-            noise = -math.log(1e-8 - math.log(number + 1e-8))
-            w = sigmoid((w_hat + noise) / tau)
-            product *= v * w + 1 - w
-        return product
+        noise = [-math.log(1e-8 - math.log(number + 1e-8)) for number in u]
+        W_hat = zip(layer.W_hat[o].tolist(), noise, strict=True)
+        return product(row, [sigmoid((w + n) / tau) for w, n in W_hat])
 
 
 class TestGradientBanditNAC(ChoosingChecks):
@@ -263,12 +243,7 @@ class TestGradientBanditNAC(ChoosingChecks):
 
     def test_runs_learn_from_their_own_losses(self):
         singles = [built(zoo.GradientBanditNACLayer) for _ in range(2)]
-        stacked = built(zoo.GradientBanditNACLayer)
-        for name, _ in zoo.GradientBanditNACLayer(IN, OUT).named_buffers():
-            setattr(stacked, name, torch.stack([s.get_buffer(name) for s in singles]))
-        for name in ("lr", "running_mean_beta"):
-            value = torch.stack([s.get_parameter(name).detach() for s in singles])
-            setattr(stacked, name, torch.nn.Parameter(value, requires_grad=False))
+        stacked = repeated(singles[0], (2,))
         generator = torch.Generator().manual_seed(1)
         for losses in ((3.0, 1.0), (1.0, 2.0), (2.0, 5.0)):
             stacked.sample = torch.randint(3, (2, OUT, IN), generator=generator)
@@ -332,13 +307,11 @@ class TestEnsembleGumbelNAU:
         layer.iteration = iteration
         tau = math.exp(-1e-5 * iteration)
         assert layer.temperature == pytest.approx(tau)
-        torch.manual_seed(2)
-        y = layer(x)
-        state = torch.get_rng_state()
-        torch.manual_seed(2)
         logits = torch.einsum("bi,io->bio", x, layer.W_logits)
-        masks = [gumbel_softmax(logits, tau=tau, hard=True, dim=1) for _ in range(count)]
-        assert torch.equal(state, torch.get_rng_state())
+        y, masks = drawn_alike(
+            lambda: layer(x),
+            lambda: [gumbel_softmax(logits, tau=tau, hard=True, dim=1) for _ in range(count)],
+        )
         for b in range(4):
             for o in range(OUT):
                 picked = {int(mask[b, :, o].argmax()) for mask in masks}
@@ -348,22 +321,20 @@ class TestEnsembleGumbelNAU:
     def test_the_gradient_is_that_of_the_soft_masks(self):
         layer, x = ensemble(4)
         G = torch.randn(4, OUT, dtype=torch.float64)
-        torch.manual_seed(2)
-        (actual,) = torch.autograd.grad((layer(x) * G).sum(), [layer.W_logits])
-        torch.manual_seed(2)
-        noise = torch.empty(4, 4, OUT, dtype=torch.float64).exponential_().log()
+        y, noise = drawn_alike(
+            lambda: layer(x), lambda: torch.empty(4, 4, OUT).double().exponential_().log()
+        )
+        (actual,) = torch.autograd.grad((y * G).sum(), [layer.W_logits])
         soft = torch.softmax(torch.einsum("bi,io->bio", x, layer.W_logits) - noise, dim=1)
         y = torch.einsum("bi,bio->bo", x, soft)
         (expected,) = torch.autograd.grad((y * G).sum(), [layer.W_logits])
         torch.testing.assert_close(actual, expected, rtol=1e-12, atol=1e-14)
 
     def test_one_draw_of_the_logits_with_inputs_first(self):
-        torch.manual_seed(1)
-        layer = zoo.EnsembleGumbelNAULayer(5, 3)
-        state = torch.get_rng_state()
-        torch.manual_seed(1)
-        assert torch.equal(layer.W_logits.data, uniform(0.25, 0.75, 5, 3))
-        assert torch.equal(state, torch.get_rng_state())
+        layer, logits = drawn_alike(
+            lambda: zoo.EnsembleGumbelNAULayer(5, 3), lambda: uniform(0.25, 0.75, 5, 3)
+        )
+        assert torch.equal(layer.W_logits.data, logits)
 
     def test_samples_in_evaluation_and_without_randomness_too(self):
         layer, x = ensemble()
@@ -420,10 +391,8 @@ class TestFeatureSelector:
         assert_equals_loop(lambda row, o: self.gated(mu, row, o), X, y)
 
     def test_starts_at_a_hundredth_of_normal_numbers(self):
-        torch.manual_seed(1)
-        layer = zoo.FeatureSelector(3, 2)
-        torch.manual_seed(1)
-        assert torch.equal(layer.mu.data, 0.01 * torch.randn(3, 2))
+        layer, mu = drawn_alike(lambda: zoo.FeatureSelector(3, 2), lambda: 0.01 * torch.randn(3, 2))
+        assert torch.equal(layer.mu.data, mu)
 
     def test_is_no_registered_layer(self):
         assert zoo.FeatureSelector not in {entry.layer for entry in zoo.entries().values()}

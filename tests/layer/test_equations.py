@@ -12,12 +12,7 @@ import torch
 
 from stable_nalu.layer import EMLLayer, EQLDivLayer, EQLLayer
 from tests.layer_checks import LayerChecks
-from tests.layer_values import IN, OUT, sigmoid, with_parameters
-
-
-def softmax(logits):
-    exps = [math.exp(v) for v in logits]
-    return [e / sum(exps) for e in exps]
+from tests.layer_values import IN, OUT, dot, sigmoid, softmax, with_parameters
 
 
 class TestEML(LayerChecks):
@@ -48,7 +43,7 @@ class TestEML(LayerChecks):
         def operand(level, k):
             """The input k of the nodes of which there are 2^level inputs."""
             logits = [v / T for v in layer.leaves[o, k].tolist()] if level == depth else None
-            mixed = logits and sum(p * t for p, t in zip(softmax(logits), terms, strict=True))
+            mixed = logits and dot(terms, softmax(logits))
             if layer.tree == "bottom":
                 s = sigmoid(layer.nodes[o, offset[level] + k].item() / T)
                 return s + (1 - s) * (node(level + 1, k) if mixed is None else mixed)
@@ -164,9 +159,7 @@ def columns(layer, row):
     w, h = layer.width, row
     for number in range(1, layer.layers + 1):
         W, b = (layer.get_parameter(f"{kind}{number}").tolist() for kind in "Wb")
-        z = [
-            sum(a * v for a, v in zip(own, h, strict=True)) + c for own, c in zip(W, b, strict=True)
-        ]
+        z = [dot(h, own) + c for own, c in zip(W, b, strict=True)]
         h = z[:w] + [math.sin(v) for v in z[w : 2 * w]] + [math.cos(v) for v in z[2 * w : 3 * w]]
         h += [a * b for a, b in zip(z[3 * w : 4 * w], z[4 * w :], strict=False)]
     return z

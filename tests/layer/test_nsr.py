@@ -7,12 +7,7 @@ import torch
 
 from stable_nalu.layer import NSRLayer
 from tests.layer_checks import LayerChecks
-from tests.layer_values import IN, OUT, sigmoid
-
-
-def softmax(values):
-    exps = [math.exp(v) for v in values]
-    return [e / sum(exps) for e in exps]
+from tests.layer_values import IN, OUT, dot, sigmoid, softmax
 
 
 class TestNSR(LayerChecks):
@@ -24,10 +19,7 @@ class TestNSR(LayerChecks):
     def formula(self, layer, row, o):
         total = layer.b[o].item()
         for k in range(layer.copies):
-            first, second = (
-                sum(p * v for p, v in zip(softmax(m[o, :, k].tolist()), row, strict=True))
-                for m in (layer.V, layer.U)
-            )
+            first, second = (dot(row, softmax(m[o, :, k].tolist())) for m in (layer.V, layer.U))
             S = math.tanh(layer.z * (first - second))
             total += layer.w[o, k].item() * S + layer.u[o, k].item() * (1 - 2 * S**2)
         return sigmoid(total)

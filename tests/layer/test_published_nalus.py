@@ -5,7 +5,6 @@ some weights come as near as one likes on all inputs of the kind. Weights that s
 at saturation.
 """
 
-import math
 from collections.abc import Callable
 from pathlib import Path
 
@@ -61,35 +60,6 @@ def test_the_logarithm_loses_signs(variant):
     assert layer.multiply(rows(1.5, 2, 2.5)).item() == pytest.approx(3.0, rel=1e-6)
     assert layer.multiply(rows(1.5, -2, 2.5)).item() == pytest.approx(3.0, rel=1e-6)
     assert layer.nac_add(rows(1.5, -2, 2.5)).item() == -0.5
-
-
-G_075 = math.log(3)
-"""sigmoid of it is 3/4."""
-
-
-@pytest.mark.parametrize(
-    ("variant", "G", "mul_W", "y"),
-    [
-        ("paper", [0, 0, G_075 / 2.5], None, 0.75 * 3.5 + 0.25 * 3.0),
-        ("notebook", [0, 0, G_075 / 2.5], None, 0.75 * 3.5 + 0.25 * 3.0),
-        ("vector gate", [0, 0, G_075 / 2.5], None, 0.75 * 3.5 + 0.25 * 3.0),
-        ("independent gate", G_075, [1, -1, 0], 0.75 * 3.5 + 0.25 * 0.75),
-        ("article", [0, 0, -0.4], None, -3.5 + 2 * 3.0),
-        ("article", [0, 0, 0.8], [1, -1, 0], 2 * 3.5 - 0.75),
-    ],
-)
-def test_one_sample_by_hand(variant, G, mul_W, y):
-    """x = (1.5, 2, 2.5), a = 1.5 + 2, m = 1.5 x 2 or 1.5 / 2; the article's gate is -1, then 2."""
-    layer = build(variant, 3)
-    set_weights(layer, [1, 1, 0], G, mul_W)
-    assert layer(rows(1.5, 2, 2.5)).item() == pytest.approx(y, rel=1e-6)
-
-
-def test_a_vector_gate_is_the_same_for_all_outputs():
-    layer = build("vector gate", 3, 2)
-    set_weights(layer, [[1, 1, 0], [0, 1, 1]], [0, 0, G_075 / 2.5])
-    expected = [0.75 * 3.5 + 0.25 * 3.0, 0.75 * 4.5 + 0.25 * 5.0]
-    assert layer(rows(1.5, 2, 2.5)).tolist()[0] == pytest.approx(expected, rel=1e-6)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

@@ -15,53 +15,6 @@ from stable_nalu.errors import UsageError
 from stable_nalu.writer import EventFile, RunWriter
 from stable_nalu.writer.event_file import Event, EventFileReader, masked_checksum, record
 
-ISCSI_READ = bytes.fromhex(
-    "01c00000000000000000000000000000"
-    "14000000000004000000001400000018"
-    "28000000000000000200000000000000"
-)
-
-
-def mask(checksum):
-    """The stored form, by string operations: rotated right by 15 bits, plus a constant."""
-    bits = f"{checksum:032b}"
-    return (int(bits[-15:] + bits[:-15], 2) + 0xA282EAD8) % 2**32
-
-
-def bitwise(data):
-    """CRC-32C, bit by bit."""
-    register = 0xFFFFFFFF
-    for byte in data:
-        register ^= byte
-        for _ in range(8):
-            register = register >> 1 ^ 0x82F63B78 * (register & 1)
-    return register ^ 0xFFFFFFFF
-
-
-@pytest.mark.parametrize(
-    ("data", "expected"),
-    [
-        (b"", 0),
-        (b"123456789", 0xE3069283),
-        (bytes(32), 0x8A9136AA),
-        (b"\xff" * 32, 0x62A8AB43),
-        (bytes(range(32)), 0x46DD794E),
-        (bytes(range(31, -1, -1)), 0x113FDB5C),
-        (ISCSI_READ, 0xD9963A56),
-    ],
-)
-def test_checksums_are_those_of_rfc_3720(data, expected):
-    assert bitwise(data) == expected
-    assert masked_checksum(data) == mask(expected)
-    # 0xe3069283 rotated right by 15 bits is 0x2507c60d; plus 0xa282ead8.
-    assert mask(0xE3069283) == 0xC78AB0E5
-
-
-@pytest.mark.parametrize("length", [1, 3, 4, 23, 24, 25, 1023, 1024, 1025, 2055])
-def test_every_length_agrees_with_the_bitwise_loop(length):
-    data = np.random.default_rng(length).bytes(length)
-    assert masked_checksum(data) == mask(bitwise(data))
-
 
 def write_run(folder):
     writer = RunWriter(folder)
