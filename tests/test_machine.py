@@ -12,7 +12,7 @@ import pytest
 
 from stable_nalu import machine
 from stable_nalu.errors import UsageError
-from stable_nalu.machine import code_cache, kept, library_of
+from stable_nalu.machine import kept, library_of
 
 ROOTS = {
     "TENSORBOARD_DIR": (machine.tensorboard_root, "tensorboard"),
@@ -170,11 +170,8 @@ def source(answer):
 
 
 @pytest.fixture
-def own_cache(monkeypatch, tmp_path):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    code_cache.cache_clear()
-    yield tmp_path / "cache" / "stable-nalu"
-    code_cache.cache_clear()
+def own_cache(cache_home):
+    return cache_home / "stable-nalu"
 
 
 @pytest.fixture
