@@ -162,22 +162,6 @@ class TestGatedNAUNMU(LayerChecks):
         assert zoo.ReRegualizedLinearNALULayer is zoo.GatedNAUNMULayer
 
 
-@pytest.mark.parametrize(
-    ("options", "names"),
-    [
-        ({}, {"G_add"}),
-        ({"nalu_bias": True}, {"G_add", "bias_add"}),
-        ({"nalu_two_gate": True}, {"G_add", "G_mul"}),
-        ({"nalu_two_gate": True, "nalu_bias": True}, {"G_add", "G_mul", "bias_add", "bias_mul"}),
-        ({"nalu_gate": "linear", "nalu_bias": True}, {"G_add", "bias_add"}),
-        ({"nalu_gate": "independent", "nalu_two_gate": True}, {"G_add", "G_mul"}),
-    ],
-)
-def test_own_parameters_follow_the_options(options, names):
-    own = dict(zoo.NALULayer(2, 1, **options).named_parameters(recurse=False))
-    assert own.keys() == names
-
-
 def gumbel(u):
     return -torch.log(1e-8 - torch.log(u + 1e-8))
 
@@ -362,17 +346,6 @@ TestLinearNALU = over(zoo.LinearNALULayer)
 TestPosNALU = over(zoo.PosNALULayer)
 TestRegualizedLinearNALU = over(zoo.RegualizedLinearNALULayer)
 TestSoftmaxNALU = over(zoo.SoftmaxNALULayer)
-
-
-@pytest.mark.parametrize("layer", SAMPLED)
-def test_there_is_no_multiplying_layer(layer):
-    with pytest.raises(ValueError, match=f"{layer.__name__} has no multiplying layer"):
-        layer(3, 2, nalu_mul="mnac", nalu_two_nac=True)
-
-
-def test_a_cell_that_is_not_registered():
-    assert zoo.entries()["LinearNALU"].cell is None
-    assert zoo.LinearNALUCell(2, 3).op.G_add.shape == (3, 5)
 
 
 def test_the_penalty_z_of_an_independent_nalu_sees_plain_and_logarithmic_inputs():

@@ -83,13 +83,6 @@ def test_events_of_many_runs_are_those_of_each(tmp_path, step):
         writer.close()
 
 
-@pytest.mark.parametrize("content", ["<pre>[[1. 2.]]</pre>", "", "β" * 300])
-def test_text_bytes_are_those_of_tensorboardx(writer, content):
-    writer.text(TAG, content)
-    (expected,) = summary.text(f"/{TAG}", content).value
-    assert value_of(writer).SerializeToString() == expected.SerializeToString()
-
-
 @pytest.mark.parametrize(
     "values",
     [
