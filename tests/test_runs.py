@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import stable_nalu
+import stable_nalu as sn
 from stable_nalu.errors import UsageError
 from stable_nalu.statistics.setups import SHIPPED
 from stable_nalu.statistics.table import write_frame
@@ -51,7 +51,7 @@ def script(name):
 
 @pytest.fixture
 def found(tmp_path):
-    return stable_nalu.read_runs(write_runs(tmp_path / "runs"))
+    return sn.read_runs(write_runs(tmp_path / "runs"))
 
 
 @pytest.fixture
@@ -74,15 +74,15 @@ def test_a_row_per_run_and_logged_step(runs, tmp_path):
 
 def test_runs_that_are_asked_for_by_name(runs, tmp_path):
     names = list(runs["name"].unique()[[5, 2]])
-    some = stable_nalu.read_runs(tmp_path / "runs", names=names).table
+    some = sn.read_runs(tmp_path / "runs", names=names).table
     expected = runs.loc[runs["name"].isin(names)].reset_index(drop=True)
     pd.testing.assert_frame_equal(some, expected)
     with pytest.raises(UsageError, match="there is no run another in"):
-        stable_nalu.read_runs(tmp_path / "runs", names=[names[0], "another"])
+        sn.read_runs(tmp_path / "runs", names=[names[0], "another"])
 
 
 def test_runs_without_a_record_have_what_their_names_hold(runs, tmp_path):
-    named = stable_nalu.read_runs(write_runs(tmp_path / "named", record=False)).table
+    named = sn.read_runs(write_runs(tmp_path / "named", record=False)).table
     assert "layer.type" not in named
     common = [name for name in named if name in runs and name not in ("wall.time", "learning.rate")]
     assert len(common) > 25
@@ -123,7 +123,7 @@ def test_runs_of_every_script_in_one_folder(tmp_path):
         writer.commit(1)
         writer.close()
         RunRecord.create(name, plain(config.as_dict()), "").write(folder / name)
-    runs = stable_nalu.read_runs(folder).table
+    runs = sn.read_runs(folder).table
     assert "loss.train.total" not in runs
     for name, tags in logged.items():
         (row,) = runs.loc[runs["name"] == name].to_dict("records")
@@ -142,7 +142,7 @@ def test_a_summary_is_that_of_the_script(runs, flags, plain, tmp_path):
     how = ["--threshold", "1e-5"] if plain else []
     assert script("summarize")(["--csv", str(exported), "--csv-out", str(out), *how]) == 0
     limit = 1e-5 if plain else None
-    table = stable_nalu.summarize(runs, threshold=limit, technical=True)
+    table = sn.summarize(runs, threshold=limit, technical=True)
     write_frame(tmp_path / "own.csv", table)
     assert (tmp_path / "own.csv").read_text() == out.read_text()
     assert list(table["success.rate.mean"]) == [0.5, 0.5]
@@ -153,7 +153,7 @@ def test_runs_are_told_apart_by_options_that_their_names_do_not_hold(tmp_path):
     for seeds, length in (("0-1", 2000), ("2-3", 3000)):
         command = f"--seed {seeds} --max-iterations {length}"
         folder = write_runs(tmp_path, "simple_function_static", command)
-    table = stable_nalu.summarize(stable_nalu.read_runs(folder))
+    table = sn.summarize(sn.read_runs(folder))
     assert list(table["max_iterations"]) == [2000, 3000]
     assert list(table["n"]) == [2, 2]
 
@@ -162,8 +162,8 @@ def test_runs_of_another_script_are_told_apart(runs, tmp_path):
     """Their names hold no operation, and their cells of the others' options are empty."""
     other = write_runs(tmp_path / "runs", "identity_autoencoder", "--seed 0")
     (name,) = {path.name for path in other.iterdir()} - set(runs["name"])
-    mixed = stable_nalu.read_runs(other).table
-    for act in (stable_nalu.summarize, stable_nalu.plot):
+    mixed = sn.read_runs(other).table
+    for act in (sn.summarize, sn.plot):
         with pytest.raises(UsageError, match=f"'{name}'.*; leave out runs of other scripts"):
             act(mixed)
         act(mixed.loc[mixed["name"] != name])
@@ -171,23 +171,23 @@ def test_runs_of_another_script_are_told_apart(runs, tmp_path):
 
 def test_names_may_be_numbers(runs):
     numbered = runs.assign(name=pd.factorize(runs["name"])[0])
-    assert list(stable_nalu.summarize(numbered)["n"]) == [4, 4]
-    assert stable_nalu.plot(numbered).axes
+    assert list(sn.summarize(numbered)["n"]) == [4, 4]
+    assert sn.plot(numbered).axes
 
 
 @pytest.mark.parametrize("label", ["$x_$", r"$\frac{1}$", "$ $", "$a", r"$\mathrm{NAU}$", "mine"])
 def test_every_label_can_be_drawn(label, runs, tmp_path):
-    figure = stable_nalu.plot({label: runs})
+    figure = sn.plot({label: runs})
     figure.savefig(tmp_path / "figure.png")
     shown = label if label == r"$\mathrm{NAU}$" else label.replace("$", r"\$")
     assert figure.legends[0].get_texts()[0].get_text() == shown
 
 
 def test_a_drawing(runs):
-    figure = stable_nalu.plot(runs)
+    figure = sn.plot(runs)
     titles = [axes.get_title() for axes in figure.axes]
     assert any("uccess" in text for text in (*titles, *(t.get_text() for t in figure.texts)))
-    labels = stable_nalu.plot({"mine": runs, "again": runs}, "success").legends[0].get_texts()
+    labels = sn.plot({"mine": runs, "again": runs}, "success").legends[0].get_texts()
     assert [label.get_text() for label in labels] == ["mine", "again"]
 
 
@@ -220,8 +220,8 @@ def test_a_program_keeps_its_backend_and_its_figures(runs, tmp_path):
 def test_runs_without_a_row_in_a_table_of_the_user_are_warned_of(runs):
     nothing = runs.assign(**{"extrapolation.range": "U[3,4]"})
     with pytest.warns(UserWarning, match="no threshold for mul"), pytest.raises(UsageError):
-        stable_nalu.summarize(nothing, exp_setups=SHIPPED[0])
-    assert list(stable_nalu.summarize(nothing)["threshold"]) == [1e-5, 1e-5]
+        sn.summarize(nothing, exp_setups=SHIPPED[0])
+    assert list(sn.summarize(nothing)["threshold"]) == [1e-5, 1e-5]
 
 
 def test_runs_one_by_one_and_how_they_ended(found, tmp_path):
@@ -246,19 +246,19 @@ def test_runs_one_by_one_and_how_they_ended(found, tmp_path):
 
 
 def test_columns_that_one_can_type(found):
-    table = stable_nalu.summarize(found)
+    table = sn.summarize(found)
     measures = ["success_rate", "success_low", "success_high"]
     measures += [f"{m}{end}" for m in ("solved_at", "sparsity") for end in ("", "_low", "_high")]
     options = ["model", "operation", "interpolation_range", "extrapolation_range"]
     assert list(table) == [*options, "n", "threshold", *measures]
     assert list(table.success_rate) == [0.5, 0.5]
-    by = [stable_nalu.summarize(found, by=name) for name in ("learning_rate", "learning.rate")]
+    by = [sn.summarize(found, by=name) for name in ("learning_rate", "learning.rate")]
     assert list(by[0]["learning_rate"]) == [1e-6]
     assert by[0].equals(by[1])
 
 
 def test_a_table_for_a_paper(found):
-    lines = stable_nalu.summarize(found).to_latex().splitlines()
+    lines = sn.summarize(found).to_latex().splitlines()
     assert lines[0] == r"\begin{tabular}{lllrrrr}"
     heads = "Model & Interpolation range & Extrapolation range & $n$ & Success rate"
     assert lines[2] == rf"{heads} & Solved at & Sparsity error \\"
@@ -269,22 +269,22 @@ def test_a_table_for_a_paper(found):
 
 def test_two_models_are_compared_on_the_same_tasks_and_seeds(found, tmp_path):
     command = f"--operation mul --layer-type NAC {RANGES.replace('0-3', '1-5')}"
-    other = stable_nalu.read_runs(write_runs(tmp_path / "other", command=command))
+    other = sn.read_runs(write_runs(tmp_path / "other", command=command))
     never = other.table.assign(**{TEST.replace("/", "."): 1.0})
-    test = stable_nalu.compare(found, never)
+    test = sn.compare(found, never)
     # Seeds 1, 2 and 3 on two pairs of ranges; odd ones are solved.
     assert (test.pairs, test.both, test.won, test.lost) == (6, 0, 4, 0)
     assert test.p == 0.125
     assert test.verdict == "no significant difference"
     assert repr(test).startswith("NMU against NAC_+: no significant difference\n")
-    same = stable_nalu.compare(found, other)
+    same = sn.compare(found, other)
     assert (same.both, same.won, same.lost, same.p) == (4, 0, 0, 1.0)
     with pytest.raises(UsageError, match="no run of the first has the task and the seed"):
-        stable_nalu.compare(found, never.assign(seed=never["seed"] + 10))
+        sn.compare(found, never.assign(seed=never["seed"] + 10))
 
 
 def test_what_runs_do_not_have_is_named(tmp_path):
-    runs = stable_nalu.read_runs(write_runs(tmp_path))
+    runs = sn.read_runs(write_runs(tmp_path))
     assert runs[-1].name == runs[len(runs) - 1].name
     with pytest.raises(IndexError, match=f"there is no run {len(runs)}, only {len(runs)} run"):
         runs[len(runs)]
@@ -298,10 +298,10 @@ def test_what_differs_is_drawn_apart(tmp_path):
     for rate in ("0.1", "0.01"):
         command = f"{COMMAND.replace('1e-6', rate)} {RANGES}"
         folder = write_runs(tmp_path, command=command)
-    runs = stable_nalu.read_runs(folder)
+    runs = sn.read_runs(folder)
 
     def labels(**how):
-        return [text.get_text() for text in stable_nalu.plot(runs, **how).legends[0].get_texts()]
+        return [text.get_text() for text in sn.plot(runs, **how).legends[0].get_texts()]
 
     assert labels() == ["NMU, learning rate 0.01", "NMU, learning rate 0.1"]
     assert labels(by="learning_rate") == labels()
@@ -313,67 +313,46 @@ def test_what_differs_is_drawn_apart(tmp_path):
 @pytest.mark.parametrize(
     ("act", "message"),
     [
+        (lambda runs, folder: sn.read_runs(folder / "none"), "^folder: cannot read .*none"),
+        (lambda runs, folder: sn.read_runs(folder), "no run has data"),
+        (lambda runs, folder: sn.load(runs), r"run: give one run, such as runs\[0\]"),
+        (lambda runs, folder: sn.plot(runs, "rnage"), "did you mean range"),
+        (lambda runs, folder: sn.plot(runs, "table"), "not a drawing"),
+        (lambda runs, folder: sn.summarize(runs, by=["size"]), "by: there is no option 'size'"),
+        (lambda runs, folder: sn.summarize(runs[["name"]]), "has no column"),
+        (lambda runs, folder: sn.summarize(runs, by="learning_rte"), "did you mean learning_rate"),
+        (lambda runs, folder: sn.summarize(pd.concat([runs, runs])), "has step 0 twice"),
+        (lambda runs, folder: sn.summarize(runs, threshold=-1.0), "threshold: -1.0 is"),
+        (lambda runs, folder: sn.summarize(runs, best_range=0), "best_range: 0 is no"),
+        (lambda runs, folder: sn.plot(runs, palette="nope"), "palette: 'nope' is none"),
+        (lambda runs, folder: sn.plot(runs, kind=3), "no kind 3; kinds are range"),
+        (lambda runs, folder: sn.plot(runs, kind=["range"]), "no kind"),
+        (lambda runs, folder: sn.plot("runs.csv"), "runs: str is not a table; give what train"),
+        (lambda runs, folder: sn.plot({"a": None}), "runs: NoneType is not a table"),
+        (lambda runs, folder: sn.plot({3: runs}), "label of a model: 3 is not text"),
+        (lambda runs, folder: sn.plot({"\ud800": runs}), "label of a model: .* not text"),
+        (lambda runs, folder: sn.plot(runs, "sweep", column=3), "column: 3 is not a name"),
+        (lambda runs, folder: sn.plot(runs, "sweep", column="name"), "no place on an"),
+        (lambda runs, folder: sn.plot(runs, threshold=-1), "threshold: -1 is not a number"),
+        (lambda runs, folder: sn.plot(runs, exp_setups=3), "exp_setups: 3 is not a path"),
+        (lambda runs, folder: sn.plot(runs, estimators="x"), "estimators: 'x' is none"),
+        (lambda runs, folder: sn.plot(runs[["name"]]), "^the table of runs is not an"),
+        (lambda runs, folder: sn.summarize("x"), "runs: str is not a table; give what train"),
+        (lambda runs, folder: sn.summarize({"a": runs}), "runs: dict is not a table"),
+        (lambda runs, folder: sn.summarize(runs["name"]), "runs: Series is not a table"),
+        (lambda runs, folder: sn.summarize(runs, exp_setups=None), "exp_setups: None is"),
+        (lambda runs, folder: sn.summarize(runs, by=3), "by: 3 is not a list of columns"),
+        (lambda runs, folder: sn.summarize(runs, by=[3]), "no option 3; one of model"),
+        (lambda runs, folder: sn.summarize(runs, estimators=3), "estimators: 3 is none"),
         (
-            lambda runs, folder: stable_nalu.read_runs(folder / "none"),
-            "^folder: cannot read .*none",
-        ),
-        (lambda runs, folder: stable_nalu.read_runs(folder), "no run has data"),
-        (lambda runs, folder: stable_nalu.load(runs), r"run: give one run, such as runs\[0\]"),
-        (lambda runs, folder: stable_nalu.plot(runs, "rnage"), "did you mean range"),
-        (lambda runs, folder: stable_nalu.plot(runs, "table"), "not a drawing"),
-        (
-            lambda runs, folder: stable_nalu.summarize(runs, by=["size"]),
-            "by: there is no option 'size'",
-        ),
-        (lambda runs, folder: stable_nalu.summarize(runs[["name"]]), "has no column"),
-        (
-            lambda runs, folder: stable_nalu.summarize(runs, by="learning_rte"),
-            "did you mean learning_rate",
-        ),
-        (lambda runs, folder: stable_nalu.summarize(pd.concat([runs, runs])), "has step 0 twice"),
-        (lambda runs, folder: stable_nalu.summarize(runs, threshold=-1.0), "threshold: -1.0 is"),
-        (lambda runs, folder: stable_nalu.summarize(runs, best_range=0), "best_range: 0 is no"),
-        (lambda runs, folder: stable_nalu.plot(runs, palette="nope"), "palette: 'nope' is none"),
-        (lambda runs, folder: stable_nalu.plot(runs, kind=3), "no kind 3; kinds are range"),
-        (lambda runs, folder: stable_nalu.plot(runs, kind=["range"]), "no kind"),
-        (
-            lambda runs, folder: stable_nalu.plot("runs.csv"),
-            "runs: str is not a table; give what train",
-        ),
-        (lambda runs, folder: stable_nalu.plot({"a": None}), "runs: NoneType is not a table"),
-        (lambda runs, folder: stable_nalu.plot({3: runs}), "label of a model: 3 is not text"),
-        (lambda runs, folder: stable_nalu.plot({"\ud800": runs}), "label of a model: .* not text"),
-        (lambda runs, folder: stable_nalu.plot(runs, "sweep", column=3), "column: 3 is not a name"),
-        (lambda runs, folder: stable_nalu.plot(runs, "sweep", column="name"), "no place on an"),
-        (
-            lambda runs, folder: stable_nalu.plot(runs, threshold=-1),
-            "threshold: -1 is not a number",
-        ),
-        (lambda runs, folder: stable_nalu.plot(runs, exp_setups=3), "exp_setups: 3 is not a path"),
-        (lambda runs, folder: stable_nalu.plot(runs, estimators="x"), "estimators: 'x' is none"),
-        (lambda runs, folder: stable_nalu.plot(runs[["name"]]), "^the table of runs is not an"),
-        (
-            lambda runs, folder: stable_nalu.summarize("x"),
-            "runs: str is not a table; give what train",
-        ),
-        (lambda runs, folder: stable_nalu.summarize({"a": runs}), "runs: dict is not a table"),
-        (lambda runs, folder: stable_nalu.summarize(runs["name"]), "runs: Series is not a table"),
-        (lambda runs, folder: stable_nalu.summarize(runs, exp_setups=None), "exp_setups: None is"),
-        (lambda runs, folder: stable_nalu.summarize(runs, by=3), "by: 3 is not a list of columns"),
-        (lambda runs, folder: stable_nalu.summarize(runs, by=[3]), "no option 3; one of model"),
-        (lambda runs, folder: stable_nalu.summarize(runs, estimators=3), "estimators: 3 is none"),
-        (
-            lambda runs, folder: stable_nalu.summarize(pd.concat([runs, runs[["step"]]], axis=1)),
+            lambda runs, folder: sn.summarize(pd.concat([runs, runs[["step"]]], axis=1)),
             "it has column step twice",
         ),
-        (lambda runs, folder: stable_nalu.read_runs(3), "folder: 3 is not a path"),
-        (lambda runs, folder: stable_nalu.read_runs([folder]), "folder: .* is not a path"),
-        (
-            lambda runs, folder: stable_nalu.read_runs("a\ud800"),
-            r"folder: 'a\\ud800' is not a path",
-        ),
-        (lambda runs, folder: stable_nalu.read_runs(folder / "runs", names=3), "names: 3 is no"),
-        (lambda runs, folder: stable_nalu.read_runs(folder, processes="2"), "processes: '2' is no"),
+        (lambda runs, folder: sn.read_runs(3), "folder: 3 is not a path"),
+        (lambda runs, folder: sn.read_runs([folder]), "folder: .* is not a path"),
+        (lambda runs, folder: sn.read_runs("a\ud800"), r"folder: 'a\\ud800' is not a path"),
+        (lambda runs, folder: sn.read_runs(folder / "runs", names=3), "names: 3 is no"),
+        (lambda runs, folder: sn.read_runs(folder, processes="2"), "processes: '2' is no"),
     ],
 )
 def test_mistakes_are_usage_errors(act, message, runs, tmp_path):
@@ -387,4 +366,4 @@ def test_the_package_is_imported_fast():
     loaded = json.loads(done.stdout)
     assert not {"torch", "pandas", "numpy", "stable_nalu.runs"} & set(loaded)
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
-        _ = stable_nalu.nothing
+        _ = sn.nothing

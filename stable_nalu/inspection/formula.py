@@ -433,12 +433,16 @@ def certificate(
     used = [k for k, symbol in enumerate(rounded.symbols) if symbol in read]
     proof, change = _proof(formula, targets, boxes(intervals, inputs, used))
     change = max(change, rounded.change)
-    if proof and change <= FARTHEST:
-        verdict = ROUNDED if change else EXACT
-    else:
-        verdict = OTHER if solved else INSIDE if solved_inside else WRONG
+    verdict = _verdict(change if proof else math.inf, solved, solved_inside)
     gap = _gap(model, learned)
     return Certificate(verdict, learned.exprs[0], rounded.exprs[0], target, change, proof, gap)
+
+
+def _verdict(change: float, solved: bool, solved_inside: bool) -> str:
+    """Return the verdict on weights that are so far from the target's; infinite: not the target."""
+    if change <= FARTHEST:
+        return ROUNDED if change else EXACT
+    return OTHER if solved else INSIDE if solved_inside else WRONG
 
 
 def recurrent_certificate(
@@ -458,11 +462,10 @@ def recurrent_certificate(
     told = {"solved": solved, "solved_inside": solved_inside}
     found = certificate(_OneStep(network), targets, inputs, intervals, **told)
     change = _change_of_adding(network, intervals) if found.is_exact else math.inf
+    change = max(change, found.change)
+    verdict = _verdict(change, solved, solved_inside)
     if change <= FARTHEST:
-        change = max(change, found.change)
-        verdict = ROUNDED if change else EXACT
         return replace(found, verdict=verdict, change=change, of_sums=True)
-    verdict = OTHER if solved else INSIDE if solved_inside else WRONG
     return replace(found, verdict=verdict, proof="")
 
 

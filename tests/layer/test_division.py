@@ -1,6 +1,8 @@
 """NRU and the three NMRUs: formulas, zeros, noise, gates, penalties, ranges."""
 
 import math
+import statistics
+from typing import ClassVar
 
 import pytest
 import torch
@@ -150,10 +152,23 @@ class TestNRU(LayerChecks):
 
 
 class NMRUChecks(LayerChecks):
-    """Of layers over inputs and their reciprocals."""
+    """Of layers over inputs and their reciprocals: a product of magnitudes, and its sign."""
 
     options = BOTH_RANGES
     weights = (-0.3, 1.3)
+    with_noise: ClassVar = {"nmu_noise": True}
+    noise = (1, 5)
+
+    def factors(self, layer, row):
+        """What is multiplied."""
+        return [abs(v) for v in with_reciprocals(layer, row)]
+
+    def sign(self, layer, row, o):
+        return of_negative(with_reciprocals(layer, row), layer.W[o].tolist())
+
+    def formula(self, layer, row, o):
+        magnitude = product(self.factors(layer, row), effective(layer, o))
+        return magnitude * self.sign(layer, row, o)
 
     def start(self):
         yield "W", uniform(0.25, 0.75, OUT, 2 * IN)
@@ -165,6 +180,24 @@ class NMRUChecks(LayerChecks):
             layer.g.data.fill_(1.0)
         x = torch.tensor([[6.0, -4.0], [-6.0, -4.0], [-6.0, 4.0]])
         assert layer(x).flatten().tolist() == pytest.approx([-1.5, 1.5, -1.5])
+
+    def test_noise_acts_in_training_on_both_halves_and_is_undone(self):
+        layer = with_weights(self.layer, [0.4, 0.7, 0.2, 0.9], **self.with_noise)
+        noisy, noise = drawn_alike(lambda: layer(X), lambda: uniform(*self.noise, 2, 4).tolist())
+        W = layer.W[0].tolist()
+        for y, row, n in zip(noisy.flatten().tolist(), X.tolist(), noise, strict=True):
+            scaled = [a * b for a, b in zip(self.factors(layer, row), n, strict=True)]
+            expected = product(scaled, W) / product(n, W) * self.sign(layer, row, 0)
+            assert y == pytest.approx(expected, rel=1e-5)
+        assert not draws(lambda: layer.eval()(X))
+
+    def test_the_penalty_z_sees_what_is_multiplied(self):
+        layer = with_weights(self.layer, [-0.3, 0.25, 1.5, 1.0], regualizer_z=1).eval()
+        layer(X)
+        seen = zip(*(self.factors(layer, row) for row in X.tolist()), strict=True)
+        pairs = zip(layer.W[0].tolist(), map(statistics.fmean, seen), strict=True)
+        expected = sum((1 - w) * (1 - mean) ** 2 for w, mean in pairs) / 4
+        assert layer.regualizer(keys={"z"})["z"].item() == pytest.approx(expected, rel=1e-5)
 
 
 class TestNMRU(NMRUChecks):
@@ -186,8 +219,11 @@ class TestNMRU(NMRUChecks):
         ),
     )
 
-    def formula(self, layer, row, o):
-        return product(with_reciprocals(layer, row), effective(layer, o))
+    def factors(self, layer, row):
+        return with_reciprocals(layer, row)
+
+    def sign(self, layer, row, o):
+        return 1.0
 
     def test_reciprocal_of_zero_is_finite_in_training_only(self):
         layer = with_weights(self.layer, [1.0, 0.0, 0.0, 1.0])
@@ -197,29 +233,12 @@ class TestNMRU(NMRUChecks):
         layer.W.data = torch.tensor([[1.0, 0.0, 0.0, 0.0]])
         assert math.isnan(layer(x).item())
 
-    def test_noise_acts_in_training_on_both_halves_and_is_undone(self):
-        layer = with_weights(self.layer, [0.4, 0.7, 0.2, 0.9], nmu_noise=True)
-        noisy, noise = drawn_alike(lambda: layer(X), lambda: uniform(1, 5, 2, 4).tolist())
-        W = layer.W[0].tolist()
-        for y, row, n in zip(noisy.flatten().tolist(), X.tolist(), noise, strict=True):
-            z = with_reciprocals(layer, row)
-            scaled = [a * b for a, b in zip(z, n, strict=True)]
-            assert y == pytest.approx(product(scaled, W) / product(n, W), rel=1e-5)
-        assert not draws(lambda: layer.eval()(X))
-
     def test_normalised_product_divides_by_the_deviation_of_inputs_and_reciprocals(self):
         layer = with_weights(self.layer, [0.4, 0.7, 0.2, 0.9], mnac_normalized=True).eval()
         z = torch.cat((X, 1 / X), dim=1)
         c, W = z.std().item(), layer.W[0].tolist()
         expected = [product([v / c for v in row], W) * c ** sum(W) for row in z.tolist()]
         assert layer(X).flatten().tolist() == pytest.approx(expected, rel=1e-5)
-
-    def test_the_penalty_z_sees_inputs_and_reciprocals(self):
-        layer = with_weights(self.layer, [-0.3, 0.25, 1.5, 1.0], regualizer_z=1).eval()
-        layer(torch.tensor([[0.5, 2.0]]))
-        pairs = zip(layer.W[0].tolist(), [0.5, 2.0, 2.0, 0.5], strict=True)
-        expected = sum((1 - w) * (1 - v) ** 2 for w, v in pairs) / 4
-        assert layer.regualizer(keys={"z"})["z"].item() == pytest.approx(expected, rel=1e-5)
 
 
 class TestSignNMRU(NMRUChecks):
@@ -231,31 +250,13 @@ class TestSignNMRU(NMRUChecks):
         Published({"W": W_OF_NMRU}, [-0.688252, 1.36116], None, {"W": 0.408374}, AS_PUBLISHED),
     )
     clipped = (Clipped({"nac_oob": "clip"}, {"W": [[-0.5, 1.5]]}, {"W": [[0.0, 1.0]]}),)
-
-    def formula(self, layer, row, o):
-        z = with_reciprocals(layer, row)
-        magnitude = product([abs(v) for v in z], effective(layer, o))
-        return magnitude * of_negative(z, layer.W[o].tolist())
-
-    def test_noise_acts_on_magnitudes_in_training_and_is_undone(self):
-        layer = with_weights(self.layer, [0.4, 0.7, 0.2, 0.9], nmu_noise=True, noise_range=[2, 3])
-        x, W = torch.tensor([[1.5, -2.0]]), layer.W[0].tolist()
-        y, noise = drawn_alike(lambda: layer(x).item(), lambda: uniform(2, 3, 1, 4)[0].tolist())
-        scaled = [v * n for v, n in zip([1.5, 2.0, 1 / 1.5, 0.5], noise, strict=True)]
-        expected = product(scaled, W) / product(noise, W) * math.cos(math.pi * (0.7 + 0.9))
-        assert y == pytest.approx(expected, rel=1e-5)
-        assert not draws(lambda: layer.eval()(x))
+    with_noise: ClassVar = {"nmu_noise": True, "noise_range": [2, 3]}
+    noise = (2, 3)
 
     def test_noise_range_of_the_batch_kind_is_refused_when_noise_is_on(self):
         with pytest.raises(ValueError, match="SignNMRU draws noise"):
             self.layer(2, 1, nmu_noise=True, noise_range=[1, 0])
         self.layer(2, 1, noise_range=[1, 0])
-
-    def test_the_penalty_z_sees_magnitudes(self):
-        layer = with_weights(self.layer, [0.5, 0.25], regualizer_z=1).eval()
-        layer(torch.tensor([[-2.0], [-4.0]]))
-        expected = (0.5 * (1 - 3) ** 2 + 0.75 * (1 - 0.375) ** 2) / 2
-        assert layer.regualizer(keys={"z"})["z"].item() == pytest.approx(expected)
 
 
 class TestGatedSignNMRU(NMRUChecks):
@@ -285,10 +286,15 @@ class TestGatedSignNMRU(NMRUChecks):
         Clipped({"nac_oob": "regualized"}, _free, _free),
     )
 
-    def formula(self, layer, row, o):
+    def gated(self, layer, row):
         gates = zip(with_reciprocals(layer, row), layer.g.tolist(), strict=True)
-        z, W = [g * v for v, g in gates], layer.W[o].tolist()
-        return product([abs(v) for v in z], W) * of_negative(z, W)
+        return [g * v for v, g in gates]
+
+    def factors(self, layer, row):
+        return [abs(v) for v in self.gated(layer, row)]
+
+    def sign(self, layer, row, o):
+        return of_negative(self.gated(layer, row), layer.W[o].tolist())
 
     def start(self):
         yield from super().start()
@@ -297,16 +303,6 @@ class TestGatedSignNMRU(NMRUChecks):
     def test_closed_gate_gives_zero_not_one(self):
         layer = with_parameters(self.layer, {"W": [[1.0, 0.0, 0.0, 0.0]], "g": [0.0, 1, 1, 1]})
         assert layer(torch.tensor([[3.0, 5.0]])).item() == 0
-
-    def test_noise_is_drawn_from_one_to_five(self):
-        layer = self.layer(1, 1, nmu_noise=True)
-        layer.W.data, layer.g.data = torch.tensor([[0.4, 0.9]]), torch.tensor([0.5, 0.25])
-        torch.manual_seed(4)
-        y = layer(torch.tensor([[3.0]])).item()
-        torch.manual_seed(4)
-        n, m = uniform(1, 5, 1, 2)[0].tolist()
-        upper = (0.4 * 1.5 * n + 0.6) * (0.9 * 0.25 / 3 * m + 0.1)
-        assert y == pytest.approx(upper / ((0.4 * n + 0.6) * (0.9 * m + 0.1)), rel=1e-5)
 
     def test_the_error_of_the_gate_and_its_penalty_by_default(self):
         layer = with_parameters(self.layer, {"g": [1.25, 0.0, 0.9, 1.0]})
