@@ -358,7 +358,7 @@ _ELEMENTWISE: dict[tuple[str, str, str], Callable[[torch.Tensor], torch.Tensor]]
 class Regualizer:
     """The mean penalty of a parameter, looked up by (support, type, shape).
 
-    The shape `none` gives zero. `ndim` is the number of dimensions of one run's parameter.
+    The shape `none` switches it off. `ndim` is the number of dimensions of one run's parameter.
     """
 
     def __init__(self, support: str, type: str, shape: str, zero: bool = False, ndim: int = 2):
@@ -369,8 +369,6 @@ class Regualizer:
             raise ValueError(f"no regualizer for support, type, shape = {', '.join(self._key)}")
 
     def __call__(self, W: torch.Tensor) -> torch.Tensor:
-        if self.is_zero:
-            return W.new_zeros(W.shape[: W.ndim - self.ndim])
         return mean_over(_ELEMENTWISE[self._key](W), self.ndim)
 
 
@@ -398,7 +396,7 @@ class _RegualizerZ:
         self._inputs = []
 
     def __call__(self, W: torch.Tensor) -> torch.Tensor:
-        if self.is_zero or not self._inputs:
+        if not self._inputs:
             return W.new_zeros(W.shape[:-2])
         mean_input = torch.cat(self._inputs, dim=-2).mean(-2, keepdim=True)
         return mean_over(self._penalty(W, mean_input), 2)

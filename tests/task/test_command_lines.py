@@ -50,7 +50,6 @@ NAMES = {
         ),
     ],
     "gridworld_time": [
-        ("", "nac_s0_lr-adam-0.00100"),
         ("--layer-type LSTM --seed 2", "lstm_s2_lr-adam-0.00100"),
         (
             "--nac-wiring feedforward --observation pixels --stimulus-range [4,9]",
@@ -85,7 +84,6 @@ NAMES = {
         ("--test-repeats 2 --max-epochs 7 --clip-grad-norm 1", "nac_b64_s0_lr-adam-0.00100"),
     ],
     "even_digit_count": [
-        ("", "linear_b32_s0_lr-adam-0.00100"),
         ("--head-weight nac --no-head-bias --seed 2", "nac_b-0_b32_s2_lr-adam-0.00100"),
         ("--layer-type NAC --head-bias", "nac_b32_s0_lr-adam-0.00100"),
         ("--head-weight tanh --batch-size 8", "tanh_b8_s0_lr-adam-0.00100"),
