@@ -280,16 +280,12 @@ BETA = template(
     "rb-{regualizer_beta_start:float}-{regualizer_beta_end:float}"
     "-{regualizer_beta_step:int}-{regualizer_beta_growth:int}"
 )
-NPU_WEIGHT = template("rWnpu-{regualizer_npu_w:float}")
-HAS_NPU_WEIGHT = template("rWnpu{regualizer_npu_w:weight}")
 _NPU_WEIGHT_AND_TYPE = template("rWnpu-{regualizer_npu_w:float}-{realnpu_reg_type:initial}")
-NPU_WEIGHT_TYPE = template("rt-{realnpu_reg_type:whole}")
 GATE = template("rg-{regualizer_gate:float}")
 SCALE_TYPE = template("r{reg_scale_type:scale}")
 NPU_CLIP = template("clip-{npu_clip:clip}")
 NPU_INIT = template("WrI-{npu_Wr_init:init}")
 SINGLE_PENALTIES = (L1, BETA, _NPU_WEIGHT_AND_TYPE, GATE, SCALE_TYPE, NPU_CLIP, NPU_INIT)
-RESTARTS = template("r{reinit:bool}-{reinit_epoch_interval:int}-{reinit_max_stored_losses:int}")
 PRECISION = template("p-{pytorch_precision:int}")
 NMU_NOISE = template("nM{nmu_noise:bool}")
 NAU_NOISE = template("nA{nau_noise:bool}")
@@ -299,7 +295,6 @@ GRAD_NORM = template("gn-{clip_grad_norm:limit}")
 GRAD_VALUE = template("gv-{clip_grad_value:limit}")
 LOG_INTERVAL = template("TB-{log_interval:int}")
 ID = template("id{id:int}")
-WEIGHT_SETS = template("ws-{W_set_count:int}")
 TRASH_CELL = template("{trash_cell:TC}")
 
 

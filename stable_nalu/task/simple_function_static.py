@@ -71,7 +71,7 @@ NAME = (
     *nf.COMMON,
     nf.L1,
     nf.BETA,
-    nf.NPU_WEIGHT,
+    nf.template("rWnpu-{regualizer_npu_w:float}"),
     nf.GATE,
     nf.SCALE_TYPE,
     nf.NPU_CLIP,

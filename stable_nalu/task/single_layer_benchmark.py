@@ -85,7 +85,7 @@ SCRIPT = arithmetic.script(
         *nf.SINGLE_PENALTIES,
         nf.GRAD_NORM,
         nf.GRAD_VALUE,
-        nf.RESTARTS,
+        nf.template("r{reinit:bool}-{reinit_epoch_interval:int}-{reinit_max_stored_losses:int}"),
         nf.NameField(
             _criterion,
             nf.CRITERION.flags,

@@ -174,11 +174,3 @@ def test_options_of_other_layers_are_not_read(key):
     assert cell.regualizer() == {}
     with pytest.raises(TypeError, match="no_such_option"):
         GeneralizedCell(IN, HIDDEN, key, no_such_option=1)
-
-
-@pytest.mark.parametrize("key", CELLS)
-def test_is_a_cell_and_not_a_layer(key):
-    assert key in cell_names()
-    assert key not in buildable_layers()
-    with pytest.raises(ValueError, match=f"'{key}' is not a layer"):
-        GeneralizedLayer(IN, HIDDEN, key)

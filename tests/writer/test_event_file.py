@@ -16,8 +16,9 @@ from stable_nalu.writer import EventFile, RunWriter
 from stable_nalu.writer.event_file import Event, EventFileReader, masked_checksum, record
 
 
-def write_run(folder):
-    writer = RunWriter(folder)
+def test_tensorboard_reads_what_was_written(tmp_path):
+    accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    writer = RunWriter(tmp_path)
     for step in (0, 1000, 200_000):
         writer.scalar("/metric/valid/interpolation", step + 0.5)
         writer.scalar("/metric/test/extrapolation", math.inf)
@@ -25,12 +26,6 @@ def write_run(folder):
         writer.histogram("/network/layer_1/nac/W", np.arange(3.0))
         writer.commit(step)
     writer.close()
-    return next(folder.iterdir())
-
-
-def test_tensorboard_reads_what_was_written(tmp_path):
-    accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
-    write_run(tmp_path)
     log = accumulator.EventAccumulator(str(tmp_path)).Reload()
     tags = log.Tags()
     assert tags["scalars"] == ["metric/valid/interpolation", "metric/test/extrapolation"]
