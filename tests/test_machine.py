@@ -253,7 +253,6 @@ def test_what_a_killed_process_left_is_removed(own_cache, monkeypatch):
     with pytest.raises(RuntimeError):
         kept("room", [b"a"], make)
     monkeypatch.undo()
-    monkeypatch.setattr(machine, "code_cache", lambda: own_cache)
     assert len(list((own_cache / "room").iterdir())) == 2
     path = kept("room", [b"a"], lambda path: path.write_bytes(b"whole"))
     assert list((own_cache / "room").iterdir()) == [path]
