@@ -66,23 +66,18 @@ def check_nalu(c: Config, init: str = "default") -> None:
     if c.nalu_gate == "independent" and c.nalu_bias:
         problem = "an independent gate is nothing but a bias"
         raise OptionError("--nalu-bias", problem, "leave it out")
-    for flag, asks in (
-        ("--nalu-gate", c.nalu_gate in ("linear", "independent")),
-        ("--nalu-gate-shape", c.nalu_gate_shape != "matrix"),
-        ("--nalu-init", c.nalu_init != init),
-    ):
-        if asks:
-            _require_nalu(flag, c)
-
-
-def _require_nalu(flag: str, c: Config) -> None:
-    units = units_of(c)
-    # Tasks have networks of their own, which are in no registry.
-    found = [entries()[unit] for unit in units if unit in entries()]
-    if not any("nalu_gate" in entry.options for entry in found):
-        raise OptionError(
-            flag, f"{units[0]} is not a NALU and has no gate", "use --layer-type NALU"
-        )
+    asked = {
+        "--nalu-gate": c.nalu_gate in ("linear", "independent"),
+        "--nalu-gate-shape": c.nalu_gate_shape != "matrix",
+        "--nalu-init": c.nalu_init != init,
+    }
+    if any(asked.values()):
+        # Tasks have networks of their own, which are in no registry.
+        found = [entries()[unit] for unit in units_of(c) if unit in entries()]
+        if not any("nalu_gate" in entry.options for entry in found):
+            flag = next(flag for flag, asks in asked.items() if asks)
+            problem = f"{units_of(c)[0]} is not a NALU and has no gate"
+            raise OptionError(flag, problem, "use --layer-type NALU")
 
 
 def check_files(c: Config) -> None:

@@ -112,9 +112,12 @@ def _converted(word: str, value: str, default: Any) -> Any:
     return read
 
 
-def flags_of(script: ScriptSpec, word: str) -> list[str] | None:
-    """Return the words that a name of the papers stands for in a script; None: it is not a name."""
-    table = MODELS if script.nac_mul_acts else UNITS
+def flags_of(flags: Sequence[Flag], word: str, *, nac_mul_acts: bool) -> list[str] | None:
+    """Return the words that a name of the papers stands for; None: it is not a name.
+
+    nac_mul_acts: whether --nac-mul decides how the model multiplies, or a name is one unit.
+    """
+    table = MODELS if nac_mul_acts else UNITS
     name = found_in(table, word)
     if name is not None:
         return shlex.split(table[name])
@@ -123,9 +126,9 @@ def flags_of(script: ScriptSpec, word: str) -> list[str] | None:
         return None
     key, options = found
     unit = ["--layer-type", key]
-    if script.nac_mul_acts and key.endswith("MNAC"):
+    if nac_mul_acts and key.endswith("MNAC"):
         unit = ["--layer-type", f"{key.removesuffix('MNAC')}NAC", "--nac-mul", "mnac"]
-    return unit + option_words(script.flags, options)
+    return unit + option_words(flags, options)
 
 
 def option_words(flags: Sequence[Flag], options: Mapping[str, object]) -> list[str]:
@@ -148,13 +151,13 @@ def with_flags(script: ScriptSpec, typed: Mapping[str, list[Any]]) -> dict[str, 
             if flag.dest == "layer_type" and script.nac_mul_acts:
                 _refuse_ambiguous(word, typed)
             continue
-        words = flags_of(script, word)
+        words = flags_of(script.flags, word, nac_mul_acts=script.nac_mul_acts)
         if words is None:
             _refuse_pair(script, flag, word)
         elif flag.dest == "layer_type":
             given |= _read_name(script, word, words, typed)
         else:
-            given[flag.dest] = [_one_unit(flag, word)]
+            given[flag.dest] = [_one_unit(script, flag, word)]
     return given
 
 
@@ -187,14 +190,12 @@ def _read_name(
     return read
 
 
-def _one_unit(flag: Flag, word: str) -> str:
+def _one_unit(script: ScriptSpec, flag: Flag, word: str) -> str:
     """Return the key of a name, for a flag that names nothing but one unit."""
-    unit = found_in(UNITS, word)
-    text = shlex.split(UNITS[unit]) if unit is not None else None
-    found = (text[1], text[2:]) if text else registered(word)
-    if found is None:
+    words = flags_of(script.flags, word, nac_mul_acts=False)
+    if words is None:
         raise OptionError(flag.name, f"{word} is a pair of layers", "name one unit by its key")
-    key, options = found
+    _, key, *options = words
     if options:
         remedy = f"type the key, {key}, and its flags (docs/layers.md)"
         raise OptionError(flag.name, f"{word} is {key} with options", remedy)
