@@ -55,8 +55,8 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     _import_classes()
-    cells = (entry.cell.__name__ for entry in entries().values() if entry.cell)
-    return sorted({*globals(), *cells})
+    layers = (name for name in globals() if name.endswith("Layer"))
+    return sorted({*globals(), *(f"{name.removesuffix('Layer')}Cell" for name in layers)})
 
 
 class _Layers(ModuleType):
