@@ -16,7 +16,7 @@ from stable_nalu.errors import OptionError, UsageError, did_you_mean
 from stable_nalu.script import ScriptParser, command_of
 
 from .flag import Config, Flag, FlagGroup, ReadFlag
-from .layer_options import load_own_layers, own_options, short_leaf, with_flags
+from .layer_options import Script, load_own_layers, own_options, short_leaf, with_flags
 from .name_fields import NameField, format_leaf, template, trailing
 
 _LONGEST_FOLDER = 255
@@ -122,7 +122,7 @@ class ScriptSpec:
         # Before choices are read, as they include the user's layers.
         load_own_layers(argv)
         typed = vars(self.parser.read(argv))
-        return Plan(self, with_flags(self, typed))
+        return Plan(self, with_flags(Script(self.name, self.flags, self.nac_mul_acts), typed))
 
     def epochs(self, max_epochs: int) -> int:
         """Return how many epochs are trained by this --max-epochs."""
