@@ -140,7 +140,7 @@ class NetworkFormula:
         if largest > LARGEST:
             raise UsageError(f"no formula: it would have {largest:,} parts, more than {LARGEST:,}")
 
-    def read(self, box: Box, *, rounded: bool) -> Reading:
+    def read(self, box: Box, *, rounded: bool) -> BoxFormulas:
         """Return the formulas for inputs that lie in a box."""
         return _NetworkReading(self, box, rounded=rounded)
 
@@ -164,18 +164,18 @@ class TreeFormula:
         same = len(trees) == 1 and len([*trees[0].parameters()]) == len([*model.parameters()])
         return cls(trees[0]) if same and trees[0].out_features == 1 else None
 
-    def read(self, box: Box, *, rounded: bool) -> Reading:
+    def read(self, box: Box, *, rounded: bool) -> BoxFormulas:
         """Return the formula, which is one in all boxes; choices are made for all readers.
 
         The doubt about its choices is what rounding changes.
         """
         symbols = symbols_of(box)
         computed = self.tree.computed(*symbols[: self.tree.in_features])
-        return Reading(box, symbols, [computed], self.tree.doubt())
+        return BoxFormulas(box, symbols, [computed], self.tree.doubt())
 
 
 @dataclass
-class Reading:
+class BoxFormulas:
     """The formulas of outputs in a box, and by how much the farthest weight was rounded."""
 
     box: Box
@@ -197,7 +197,7 @@ class _Term:
     is_learned: bool = False
 
 
-class _NetworkReading(Reading):
+class _NetworkReading(BoxFormulas):
     """The formulas of a network in a box."""
 
     def __init__(self, formula: NetworkFormula, box: Box, *, rounded: bool):
@@ -549,7 +549,9 @@ def _drawn(box: Box, count: int) -> np.ndarray:
     return low + (high - low) * np.random.default_rng(0).uniform(0.01, 0.99, (count, len(box)))
 
 
-def _agrees(difference: sympy.Expr, reading: Reading, targets: FunctionTargets, count: int) -> bool:
+def _agrees(
+    difference: sympy.Expr, reading: BoxFormulas, targets: FunctionTargets, count: int
+) -> bool:
     """Return whether a difference is nothing beside the target at many points, in 30 digits."""
     if difference.has(*NO_NUMBERS):
         return False
@@ -566,7 +568,7 @@ def _agrees(difference: sympy.Expr, reading: Reading, targets: FunctionTargets, 
     return True
 
 
-def _gap(model: ExtendedTorchModule, learned: Reading) -> float:
+def _gap(model: ExtendedTorchModule, learned: BoxFormulas) -> float:
     """Return by how many units in the last place of its precision network and formula differ.
 
     Both have the weights as trained; the largest difference at points of a box.
