@@ -92,8 +92,7 @@ def _made(config: Config, build: BuildOne, shape: Shape, dtype: torch.dtype) -> 
         model = build(config)
     if any(module.reads_iteration for module in model.extended_modules()):
         raise NotLoweredError("a layer that reads the iteration")
-    penalties = shape.penalties([config], model, stacked=False)
-    step = TrainingStep([config], model, stacked=False, penalties=penalties)
+    step = TrainingStep([config], model, penalties=shape.penalties([config], model))
     example = torch.linspace(1, 2, shape.batch * (shape.inputs + shape.outputs), dtype=dtype)
     x, t = example.split([shape.batch * shape.inputs, shape.batch * shape.outputs])
     x, t = x.reshape(shape.batch, *shape.sample), t.reshape(shape.batch, -1)

@@ -172,7 +172,7 @@ class PairTask(Task):
         last = [k for k, p in enumerate(parameters) if id(p) in own]
         if config.only_nalm_cgn:
             found = list(gradients)
-            of_last = clip_norm([found[k] for k in last], config.clip_grad_norm, 0)
+            of_last = clip_norm([found[k] for k in last], config.clip_grad_norm)
             for k, gradient in zip(last, of_last, strict=True):
                 found[k] = gradient
         else:

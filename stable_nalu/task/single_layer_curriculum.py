@@ -15,7 +15,6 @@ from . import arithmetic
 if TYPE_CHECKING:
     import torch
 
-    from stable_nalu.abstract import ExtendedTorchModule
     from stable_nalu.dataset.distribution import LegacyRandom
     from stable_nalu.dataset.stream import SampleStream
     from stable_nalu.training.loss import Penalties
@@ -126,10 +125,11 @@ class SingleLayerCurriculum(arithmetic.SingleLayerTask):
     def changes(self, at: int) -> list[int]:
         return [at + 1]
 
-    def penalties(self, model: ExtendedTorchModule, *, stacked: bool) -> Penalties:
-        from stable_nalu.training.loss import Penalties
+    @classmethod
+    def kind_of_penalties(cls, config: Config) -> type[Penalties]:
+        from stable_nalu.training.loss import GrowingPenalties
 
-        return Penalties(self.configs, model, stacked=stacked, beta_only_grows=True)
+        return GrowingPenalties
 
     def generators(self, run: int) -> list[LegacyRandom]:
         return [stream.random for stream in self.stages[run]]

@@ -1,4 +1,4 @@
-"""The training loss: criterion plus weighted penalties, each of shape `runs`.
+"""The training loss: criterion plus weighted penalties.
 
     L = criterion + lambda_W s R[W] + R[g] + lambda_z R[z] + lambda_oob R[W-OOB]
         + beta L1 + lambda_npuW v R[W-NPU] + lambda_gate v R[g-NPU] + c R[inalu]
@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from decimal import Decimal
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,26 +21,20 @@ from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.functional import lp_norm
 from stable_nalu.options import Config
 
-Weight = float | torch.Tensor
+Weight = float | np.ndarray
 INALU_WEIGHT = 0.05
 INALU_START = 10_000
 SUM_WEIGHT = 0.1
 
 
 class Penalties:
-    """All penalties of a model, weighted for a list of configurations."""
+    """All penalties of a model, weighted for a list of configurations, one or of stacked runs."""
 
-    def __init__(
-        self,
-        configs: Sequence[Config],
-        model: ExtendedTorchModule,
-        *,
-        stacked: bool,
-        beta_only_grows: bool = False,
-    ):
+    beta_only_grows = False
+
+    def __init__(self, configs: Sequence[Config], model: ExtendedTorchModule):
         self._configs = configs
         self._model = model
-        self._run_dims = 1 if stacked else 0
         self._terms = _collect_terms(model)
         self._ramp = PenaltyRamp(
             configs[0].regualizer_scaling,
@@ -49,7 +44,7 @@ class Penalties:
         self.uses_l1 = bool(getattr(configs[0], "regualizer_l1", False))
         self._lp_order = getattr(configs[0], "lp_norm", 1)
         self._heim = getattr(configs[0], "reg_scale_type", "heim") == "heim"
-        self.betas = self._build_betas(beta_only_grows)
+        self.betas = self._build_betas()
         self.inalu_active = np.zeros(len(configs))
         self.validation: np.ndarray | None = None
         """The last validation errors, where iNALU's penalty waits for small ones."""
@@ -60,13 +55,13 @@ class Penalties:
     def _column(self, name: str) -> np.ndarray:
         return np.array([float(getattr(c, name, 0.0)) for c in self._configs])
 
-    def _build_betas(self, only_grows: bool) -> list[BetaGrowth]:
+    def _build_betas(self) -> list[BetaGrowth]:
         npu = self._column("regualizer_npu_w") + self._column("regualizer_gate")
         if not (self.uses_l1 or (self._heim and npu.any())):
             return []
         names = [f"regualizer_beta_{part}" for part in ("start", "end", "step", "growth")]
         return [
-            BetaGrowth(*(getattr(c, name) for name in names), only_grows=only_grows)
+            BetaGrowth(*(getattr(c, name) for name in names), only_grows=self.beta_only_grows)
             for c in self._configs
         ]
 
@@ -111,8 +106,8 @@ class Penalties:
     def weights(self, iteration: int) -> list[tuple[str, Weight]]:
         """Return the penalties in force at `iteration` and their weights; move the beta schedule.
 
-        Call it once per iteration. A weight is a number, or a tensor of shape `runs` where runs
-        differ; the list is computed anew only when a schedule moved.
+        Call it once per iteration. A weight is a number, or one per run where runs differ; the list
+        is computed anew only when a schedule moved.
         """
         for beta in self.betas:
             self._stale |= beta.advance(iteration)
@@ -120,7 +115,9 @@ class Penalties:
         if self._stale or self._ramp.moves(iteration):
             ramp = self._ramp.at(iteration)
             weighted = [(key, factor(ramp)) for key, factor in self._factors]
-            self._weights = [(key, self._compact(w)) for key, w in weighted if w.any()]
+            self._weights = [
+                (key, w if (w != w[0]).any() else float(w[0])) for key, w in weighted if w.any()
+            ]
             self._stale = False
         return self._weights
 
@@ -129,14 +126,8 @@ class Penalties:
         growing = [iteration - iteration % step + step for step in {b.step for b in self.betas}]
         return min([self._ramp.next_move(iteration), *growing])
 
-    def _compact(self, weight: np.ndarray) -> Weight:
-        if (weight == weight[0]).all():
-            return float(weight[0])
-        reference = next(self._model.parameters())
-        return torch.from_numpy(weight).to(reference.device, reference.dtype)
-
     def value(self, key: str) -> torch.Tensor:
-        """Return the unweighted penalty, of shape `runs`."""
+        """Return the unweighted penalty."""
         terms = self._terms[key]
         total = terms[0]()
         for term in terms[1:]:
@@ -145,12 +136,10 @@ class Penalties:
 
     def l1(self) -> torch.Tensor:
         """Return the sum of the norms of all parameters, trainable or not."""
-        norms = [
-            lp_norm(p, self._lp_order, p.ndim - self._run_dims) for p in self._model.parameters()
-        ]
+        norms = [lp_norm(p, self._lp_order, p.ndim) for p in self._model.parameters()]
         return sum(norms[1:], norms[0])
 
-    def total(self, weights: Sequence[tuple[str, Weight]]) -> torch.Tensor | None:
+    def total(self, weights: Sequence[tuple[str, Any]]) -> torch.Tensor | None:
         """Return the weighted sum of the penalties in force; None when there is none."""
         total = None
         for key, weight in weights:
@@ -166,6 +155,12 @@ class Penalties:
         if (active != self.inalu_active).any():
             self.inalu_active = active.astype(np.float64)
             self._stale = True
+
+
+class GrowingPenalties(Penalties):
+    """Penalties whose factor beta never falls, as in the curriculum."""
+
+    beta_only_grows = True
 
 
 class SummedPenalties(Penalties):

@@ -410,7 +410,7 @@ class TaskStep(TrainingStep):
     """A step that asks a task for its loss, and what is done with gradients."""
 
     def __init__(self, task: Task, model: ExtendedTorchModule, *, stacked: bool):
-        penalties = task.penalties(model, stacked=stacked)
+        penalties = task.kind_of_penalties(task.config)(task.configs, model)
         super().__init__(task.configs, model, stacked=stacked, penalties=penalties)
         self.task = task
 

@@ -1,8 +1,8 @@
 """One training iteration of all runs: forward, loss, gradients, clipping, update, constraints.
 
-Adam, RMSprop and SGD have the numbers of `torch.optim`. Elementwise updates do not care how many
-runs are stacked; the learning rate may differ per run. Written out here because a bare
-`torch.optim` step costs more than the whole forward pass.
+Adam, RMSprop and SGD have the numbers of `torch.optim`. Written out here because a bare
+`torch.optim` step costs more than the whole forward pass. Of stacked runs a step only holds the
+state: the engine makes their iterations.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.functional import get_train_criterion, lp_norm, per_run
+from stable_nalu.functional import get_train_criterion, lp_norm
 from stable_nalu.options import Config
 
 from .loss import Penalties
@@ -30,19 +30,18 @@ from .recorder import (
 )
 from .task import Observed
 
-Number = float | torch.Tensor
 Slots = dict[str, list[torch.Tensor]]
 
 
 class Optimizer:
     """Parameters and, per parameter, a step count and the tensors named in `slots`.
 
-    `learning_rate` is a number, or one per run in a float64 tensor of shape `runs`.
+    `learning_rate` is a number; of stacked runs it may be one per run in a float64 tensor.
     """
 
     slots: ClassVar[tuple[str, ...]]
 
-    def __init__(self, parameters: Sequence[torch.Tensor], learning_rate: Number):
+    def __init__(self, parameters: Sequence[torch.Tensor], learning_rate: Any):
         self.parameters = list(parameters)
         self.learning_rate = learning_rate
         self.steps = [0] * len(self.parameters)
@@ -57,20 +56,11 @@ class Optimizer:
                 if gradient is not None:
                     self.steps[k] += 1
                     slots = [self.state[slot][k] for slot in self.slots]
-                    scalars = self.scalars(self.steps[k])
                     # Of x W^T it comes transposed, and is read several times.
-                    self.apply(self.parameters[k], slots, gradient.contiguous(), scalars)
-
-    def scalars(self, step: int) -> tuple[Number, ...]:
-        """Return the numbers that `apply` needs and that change with the step."""
-        raise NotImplementedError
+                    self.apply(self.parameters[k], gradient.contiguous(), self.steps[k], *slots)
 
     def apply(
-        self,
-        parameter: torch.Tensor,
-        slots: Sequence[torch.Tensor],
-        gradient: torch.Tensor,
-        scalars: Sequence[Number],
+        self, parameter: torch.Tensor, gradient: torch.Tensor, step: int, *slots: torch.Tensor
     ) -> None:
         """Update one parameter and its slots in place."""
         raise NotImplementedError
@@ -82,20 +72,13 @@ class Adam(Optimizer):
     slots = ("exp_avg", "exp_avg_sq")
     beta_1, beta_2, epsilon = 0.9, 0.999, 1e-8
 
-    def scalars(self, step: int) -> tuple[Number, ...]:
-        correction = (1 - self.beta_2**step) ** 0.5
-        return correction, self.learning_rate / (1 - self.beta_1**step)
-
-    def apply(self, parameter, slots, gradient, scalars):
-        average, square = slots
-        correction, size = scalars
+    def apply(self, parameter, gradient, step, average, square):
         average.lerp_(gradient, 1 - self.beta_1)
         square.mul_(self.beta_2).addcmul_(gradient, gradient, value=1 - self.beta_2)
+        correction = (1 - self.beta_2**step) ** 0.5
         denominator = square.sqrt().div_(correction).add_(self.epsilon)
-        if isinstance(size, torch.Tensor):
-            parameter.add_((average * -_shaped(size, parameter)).div_(denominator))
-        else:
-            parameter.addcdiv_(average, denominator, value=-size)
+        size = self.learning_rate / (1 - self.beta_1**step)
+        parameter.addcdiv_(average, denominator, value=-size)
 
 
 class RMSprop(Optimizer):
@@ -104,17 +87,10 @@ class RMSprop(Optimizer):
     slots = ("square_avg",)
     smoothing, epsilon = 0.99, 1e-8
 
-    def scalars(self, step: int) -> tuple[Number, ...]:
-        return (self.learning_rate,)
-
-    def apply(self, parameter, slots, gradient, scalars):
-        (rate,), (square,) = scalars, slots
+    def apply(self, parameter, gradient, step, square):
         square.mul_(self.smoothing).addcmul_(gradient, gradient, value=1 - self.smoothing)
         denominator = square.sqrt().add_(self.epsilon)
-        if isinstance(rate, torch.Tensor):
-            parameter.add_((gradient * -_shaped(rate, parameter)).div_(denominator))
-        else:
-            parameter.addcdiv_(gradient, denominator, value=-rate)
+        parameter.addcdiv_(gradient, denominator, value=-self.learning_rate)
 
 
 class SGD(Optimizer):
@@ -122,37 +98,18 @@ class SGD(Optimizer):
 
     slots = ("momentum_buffer",)
 
-    def __init__(self, parameters: Sequence[torch.Tensor], learning_rate: Number, momentum: Number):
+    def __init__(self, parameters: Sequence[torch.Tensor], learning_rate: Any, momentum: Any):
         super().__init__(parameters, learning_rate)
         self.momentum = momentum
 
-    def scalars(self, step: int) -> tuple[Number, ...]:
-        return (self.learning_rate,)
-
-    def apply(self, parameter, slots, gradient, scalars):
-        (rate,) = scalars
-        if isinstance(self.momentum, torch.Tensor) or self.momentum != 0:
-            (buffer,) = slots
-            buffer.mul_(_shaped(self.momentum, parameter)).add_(gradient)
-            gradient = buffer
-        if isinstance(rate, torch.Tensor):
-            # Fused like `add_` with alpha below: one rounding, equal numbers.
-            parameter.addcmul_(gradient, -_per_run(rate, parameter))
-        else:
-            parameter.add_(gradient, alpha=-rate)
+    def apply(self, parameter, gradient, step, buffer):
+        if self.momentum != 0:
+            gradient = buffer.mul_(self.momentum).add_(gradient)
+        parameter.add_(gradient, alpha=-self.learning_rate)
 
 
 OPTIMIZERS: dict[str, type[Optimizer]] = {"adam": Adam, "rmsprop": RMSprop}
 """Optimisers that take a learning rate alone, by their flag."""
-
-
-def _shaped(value: Number, parameter: torch.Tensor) -> Number:
-    return _per_run(value, parameter) if isinstance(value, torch.Tensor) else value
-
-
-def _per_run(value: torch.Tensor, parameter: torch.Tensor) -> torch.Tensor:
-    value = value.to(parameter.device, parameter.dtype)
-    return per_run(value, parameter.ndim - value.ndim) if value.ndim else value
 
 
 def optimizer_state(optimizer: Optimizer, run: int | None) -> dict:
@@ -191,26 +148,26 @@ def per_run_value(configs: Sequence[Config], name: str, default: Any = None) -> 
 
 
 class TrainingStep:
-    """Model, penalties and optimiser of one run (`stacked=False`) or of stacked runs."""
+    """Model, penalties and optimiser of one run, or of stacked runs."""
 
     def __init__(
         self,
         configs: Sequence[Config],
         model: ExtendedTorchModule,
         *,
-        stacked: bool,
+        stacked: bool = False,
         penalties: Penalties | None = None,
     ):
         first = configs[0]
         self.model = model
         self.run_dims = 1 if stacked else 0
-        self.penalties = penalties or Penalties(configs, model, stacked=stacked)
+        self.penalties = penalties or Penalties(configs, model)
         self.parameters = [p for p in model.parameters() if p.requires_grad]
         self.optimizer = self._build_optimizer(configs)
         self._criterion_name = getattr(first, "train_criterion", "mse")
         self._pcc2mse = getattr(first, "pcc2mse_iteration", 0)
-        self._clip_norm = self._limit(per_run_value(configs, "clip_grad_norm"))
-        self._clip_value = self._limit(per_run_value(configs, "clip_grad_value"))
+        self._clip_norm = per_run_value(configs, "clip_grad_norm")
+        self._clip_value = per_run_value(configs, "clip_grad_value")
         modules = list(model.extended_modules())
         self._bounded = [m for m in modules if _overrides(m, "parameter_bounds")]
         self._stateful = [m for m in modules if _overrides(m, "after_step")]
@@ -218,7 +175,7 @@ class TrainingStep:
         self._tempered = [m for m in modules if "tau" in dict(m.named_parameters(recurse=False))]
 
     def _build_optimizer(self, configs: Sequence[Config]) -> Optimizer:
-        rate: Number = per_run_value(configs, "learning_rate", 1e-3)
+        rate = per_run_value(configs, "learning_rate", 1e-3)
         name = getattr(configs[0], "optimizer", "adam")
         if name in OPTIMIZERS:
             optimizer = OPTIMIZERS[name](self.parameters, rate)
@@ -233,17 +190,11 @@ class TrainingStep:
         both = (get_train_criterion(self._criterion_name, i, self._pcc2mse) for i in (0, last))
         return list(dict.fromkeys(both))
 
-    def limits(self) -> dict[str, Number]:
+    def limits(self) -> dict[str, Any]:
         """Return the numbers of clipping and of the optimiser that last, by their names."""
         held = {"clip_norm": self._clip_norm, "clip_value": self._clip_value}
         held |= {"momentum": getattr(self.optimizer, "momentum", None)}
         return {name: value for name, value in held.items() if value is not None}
-
-    def _limit(self, limit):
-        if isinstance(limit, torch.Tensor):
-            reference = next(self.model.parameters())
-            return limit.to(reference.device, reference.dtype)
-        return limit
 
     def set_clock(self, iteration: int) -> None:
         """Tell `iteration` and its temperature to the modules that depend on them."""
@@ -259,7 +210,7 @@ class TrainingStep:
         return criterion, self.penalties.weights(iteration)
 
     def loss(self, x: Any, t: Any, criterion, weights):
-        """Return (criterion, weighted penalties or None, total) on a batch, of shape `runs`."""
+        """Return (criterion, weighted penalties or None, total) on a batch."""
         error = self.error(x, t, criterion)
         penalty = self.penalties.total(weights)
         return error, penalty, error if penalty is None else error + penalty
@@ -274,19 +225,15 @@ class TrainingStep:
         """Return clipped gradients of all trainable parameters; none when nothing is trainable."""
         if not total.requires_grad:
             return ()
-        # Runs are independent: the gradient of the sum is the gradient of each.
-        objective = total.sum() if self.run_dims else total
-        gradients = torch.autograd.grad(
-            objective, self.parameters if parameters is None else parameters, allow_unused=True
-        )
-        return self.clipped(gradients)
+        wanted = self.parameters if parameters is None else parameters
+        return self.clipped(torch.autograd.grad(total, wanted, allow_unused=True))
 
     def clipped(self, gradients: Gradients) -> Gradients:
         """Return gradients within the limits that flags set."""
         if self._clip_norm is not None:
-            gradients = clip_norm(gradients, self._clip_norm, self.run_dims)
+            gradients = clip_norm(gradients, self._clip_norm)
         if self._clip_value is not None:
-            gradients = clip_value(gradients, self._clip_value, self.run_dims)
+            gradients = clip_value(gradients, self._clip_value)
         return gradients
 
     def finish(self, criterion: torch.Tensor) -> None:
@@ -374,27 +321,14 @@ def _overrides(module: ExtendedTorchModule, method: str) -> bool:
     return getattr(type(module), method) is not getattr(ExtendedTorchModule, method)
 
 
-NormLimit = float | torch.Tensor
-
-
-def clip_norm(gradients: Gradients, limit: NormLimit, run_dims: int) -> list[torch.Tensor | None]:
-    """Scale a run's gradients so that their joint Euclidean norm is at most `limit`."""
-    norms = [lp_norm(g, 2, g.ndim - run_dims) for g in gradients if g is not None]
+def clip_norm(gradients: Gradients, limit: Any) -> list[torch.Tensor | None]:
+    """Scale gradients so that their joint Euclidean norm is at most `limit`."""
+    norms = [lp_norm(g, 2, g.ndim) for g in gradients if g is not None]
     total = torch.linalg.vector_norm(torch.stack(norms, dim=-1), dim=-1)
     factor = (limit / (total + 1e-6)).clamp(max=1.0)
-    return [
-        None if g is None else g * (per_run(factor, g.ndim - run_dims) if run_dims else factor)
-        for g in gradients
-    ]
+    return [None if g is None else g * factor for g in gradients]
 
 
-def clip_value(gradients: Gradients, limit: NormLimit, run_dims: int) -> list[torch.Tensor | None]:
+def clip_value(gradients: Gradients, limit: Any) -> list[torch.Tensor | None]:
     """Clamp every element to [-limit, limit]."""
-
-    def clamped(g: torch.Tensor) -> torch.Tensor:
-        if not isinstance(limit, torch.Tensor):
-            return g.clamp(-limit, limit)
-        bound = per_run(limit, g.ndim - run_dims)
-        return g.clamp(-bound, bound)
-
-    return [None if g is None else clamped(g) for g in gradients]
+    return [None if g is None else g.clamp(-limit, limit) for g in gradients]

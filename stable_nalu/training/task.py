@@ -176,10 +176,6 @@ class Task:
         """Return the engine of a stack."""
         raise NotImplementedError
 
-    def penalties(self, model: ExtendedTorchModule, *, stacked: bool) -> Penalties:
-        """Return the penalties."""
-        return self.kind_of_penalties(self.config)(self.configs, model, stacked=stacked)
-
     @classmethod
     def kind_of_penalties(cls, config: Config) -> type[Penalties]:
         """Return how penalties are weighed: where no flag says it, as in the recurrent scripts."""

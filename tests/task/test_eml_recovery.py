@@ -23,8 +23,8 @@ def built(words=""):
 
 def loss_of(task, model, at):
     """The loss of an update, penalties included."""
-    penalties = task.penalties(model, stacked=False)
-    step = TrainingStep([task.config], model, stacked=False, penalties=penalties)
+    penalties = task.kind_of_penalties(task.config)([task.config], model)
+    step = TrainingStep([task.config], model, penalties=penalties)
     return step.loss(*task.rows, *step.prepare(at))[2]
 
 

@@ -82,7 +82,7 @@ def test_the_first_step_of_adam_tells_its_epsilon():
     config = planned("--layer-type linear --hidden-layers 0 --adam-epsilon 0.5 --learning-rate 1")
     task, model = built("--layer-type linear --hidden-layers 0")
     before = [p.detach().clone() for p in model.parameters()]
-    step = TrainingStep([config], model, stacked=False)
+    step = TrainingStep([config], model)
     gradients = torch.autograd.grad(task.loss(model, x, t, torch.nn.MSELoss()), step.parameters)
     step.optimizer.step(gradients)
     for old, new, g in zip(before, model.parameters(), gradients, strict=True):

@@ -22,9 +22,9 @@ ALL = (
 W_SUM = 3.0
 
 
-def build(*words, model=None, script="single_layer", **options):
+def build(*words, model=None, script="single_layer"):
     model = Penalised(NUMBERS) if model is None else model
-    return model, Penalties([configuration(script, *words)], model, stacked=False, **options)
+    return model, Penalties([configuration(script, *words)], model)
 
 
 def at(penalties, iteration):
@@ -139,20 +139,16 @@ def test_inalu_acts_late_and_below_a_validation_error_of_one():
 def test_runs_have_their_own_weights_and_ramps():
     words = ("--regualizer", "1", "10", "--regualizer-scaling-start", "0", "100")
     configs = configurations("single_layer", *words, "--regualizer-scaling-end", "200")
-    model = Penalised(NUMBERS, runs=(1, 2, 3, 4))
-    penalties = Penalties(configs, model, stacked=True)
-    weight = at(penalties, 100)["W"]
+    weight = at(Penalties(configs, Penalised(NUMBERS)), 100)["W"]
     expected = [0 if c.regualizer_scaling_start else 0.5 * c.regualizer for c in configs]
     assert expected == [0.5, 0, 5, 0]
     assert weight.tolist() == expected
-    total = penalties.total([("W", weight)])
-    assert total.tolist() == [w * W_SUM * k for w, k in zip(expected, (1, 2, 3, 4), strict=True)]
 
 
 def test_runs_have_their_own_beta():
     words = ("--regualizer-l1", "--regualizer-beta-start", "1e-5", "1e-3")
     configs = configurations("single_layer", *words, "--regualizer-beta-step", "1")
-    penalties = Penalties(configs, Penalised(NUMBERS, runs=(1, 1)), stacked=True)
+    penalties = Penalties(configs, Penalised(NUMBERS))
     used = [at(penalties, iteration)["L1"] for iteration in range(3)]
     assert used[0].tolist() == pytest.approx([1e-5, 1e-3])
     assert used[1] == used[2] == pytest.approx(1e-4)
@@ -173,7 +169,7 @@ def test_penalties_of_own_layers_are_those_that_flags_weigh():
     """The trial of a layer refuses others, which would never act."""
     model = Penalised(dict.fromkeys(("unknown", *generalized._PENALTIES), 1.0))
     config = configuration("single_layer", "--operation", "mul")
-    weighed = Penalties([config], model, stacked=False)._factors
+    weighed = Penalties([config], model)._factors
     assert [key for key, _ in weighed] == list(generalized._PENALTIES)
 
 
@@ -253,11 +249,9 @@ def test_beta_that_overshoots_oscillates():
 
 
 def test_beta_that_only_grows_stays_above_its_end():
-    growth = BetaGrowth(1e-5, 5e-5, 10, 10)
-    growth.only_grows = True
+    growth = BetaGrowth(1e-5, 5e-5, 10, 10, only_grows=True)
     assert betas(growth, 50) == [1e-5] * 10 + [1e-4] * 40
-    falling = BetaGrowth(1e-3, 1e-5, 10, 10)
-    falling.only_grows = True
+    falling = BetaGrowth(1e-3, 1e-5, 10, 10, only_grows=True)
     assert set(betas(falling, 50)) == {1e-3}
 
 

@@ -1,17 +1,15 @@
 """One iteration: schedules, criterion, gradients, clipping, and optimisers bit for bit as torch."""
 
-import copy
+from functools import partial
 
 import pytest
 import torch
 
-from stable_nalu.abstract import PerRunRandomSource, stack_models
 from stable_nalu.functional import mnac
 from stable_nalu.layer import MultiWeightNAULayer
 from stable_nalu.task import SCRIPTS
 from stable_nalu.task.arithmetic import SingleLayerTask
 from stable_nalu.training.step import (
-    OPTIMIZERS,
     SGD,
     Adam,
     RMSprop,
@@ -21,19 +19,19 @@ from stable_nalu.training.step import (
     load_optimizer_state,
     optimizer_state,
 )
-from tests.training.configurations import Penalised, configuration, configurations
+from tests.training.configurations import Penalised, configuration
 
 X = torch.tensor([[1.5, -2.0], [0.5, 3.0], [1.0, 1.0]])
 T = X.prod(-1, keepdim=True)
 NMU = ("--layer-type", "ReRegualizedLinearMNAC")
 
 
-def build(*words, script="single_layer", model=None, **options):
+def build(*words, script="single_layer", model=None):
     config = configuration(script, *words)
     if model is None:
         torch.manual_seed(config.seed)
         model = SingleLayerTask.network(config, SCRIPTS[script].layer_options(config))
-    return model, TrainingStep([config], model, stacked=False, **options)
+    return model, TrainingStep([config], model)
 
 
 def test_a_step_is_that_of_a_bare_loop():
@@ -148,51 +146,8 @@ def test_the_criterion_not_the_total_reaches_the_hook():
     assert not seen[0].requires_grad
 
 
-def stacked_and_single(*words, unit):
-    configs = configurations("single_layer", *words, "--layer-type", unit)
-    options = {"nac_oob": "clip", "nmu_noise": "--nmu-noise" in words}
-    single = []
-    for seed, config in enumerate(configs):
-        torch.manual_seed(seed)
-        single.append(SingleLayerTask.network(config, options))
-    model = stack_models(copy.deepcopy(single))
-    generators = [torch.Generator().manual_seed(run) for run in range(len(configs))]
-    for module in model.extended_modules():
-        module.random = PerRunRandomSource(generators)
-    return configs, single, TrainingStep(configs, model, stacked=True)
-
-
-@pytest.mark.parametrize("unit", ["ReRegualizedLinearMNAC", "NALU", "GradientBanditNAC"])
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("--learning-rate", "0.001", "0.1"),
-        ("--optimizer", "sgd", "--momentum", "0", "0.9"),
-        ("--clip-grad-norm", "0.1", "1"),
-        ("--regualizer", "0", "5", "--regualizer-scaling-start", "0", "--nmu-noise"),
-    ],
-)
-def test_stacked_runs_take_the_steps_of_single_runs(words, unit):
-    configs, single, together = stacked_and_single(*words, unit=unit)
-    x = torch.stack([X, X * 1.5])
-    t = x.prod(-1, keepdim=True)
-    for iteration in range(5):
-        together.run(x, t, together.prepare(iteration))
-    for run, (config, model) in enumerate(zip(configs, single, strict=True)):
-        torch.manual_seed(run)
-        alone = TrainingStep([config], model, stacked=False)
-        for iteration in range(5):
-            alone.run(x[run], t[run], alone.prepare(iteration))
-        state = together.model.state_dict()
-        for name, value in model.state_dict().items():
-            torch.testing.assert_close(state[name][run], value, rtol=1e-6, atol=1e-7)
-
-
 STEPS = 300
 SHAPES = ((2, 3), (3,), ())
-RUNS = 3
-RATES = [1e-3, 5e-3, 1.0]
-MOMENTA = [0.9, 0.5, 0.0]
 
 
 def draw(shape, seed, dtype):
@@ -200,19 +155,17 @@ def draw(shape, seed, dtype):
     return torch.randn(shape, generator=generator, dtype=dtype)
 
 
-def gradients(step, dtype, runs=()):
+def gradients(step, dtype):
     """Gradients of very different size; the last parameter has none in every third step."""
     scale = 10.0 ** (step % 7 - 3)
-    drawn = [
-        scale * draw((*runs, *shape), 1000 * step + k, dtype) for k, shape in enumerate(SHAPES)
-    ]
+    drawn = [scale * draw(shape, 1000 * step + k, dtype) for k, shape in enumerate(SHAPES)]
     if step % 3 == 2:
         drawn[-1] = None
     return drawn
 
 
-def parameters(dtype, runs=()):
-    return [draw((*runs, *shape), k, dtype) for k, shape in enumerate(SHAPES)]
+def parameters(dtype):
+    return [draw(shape, k, dtype) for k, shape in enumerate(SHAPES)]
 
 
 def torch_trajectory(reference, own, dtype):
@@ -229,51 +182,20 @@ def torch_trajectory(reference, own, dtype):
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize("rate", [1e-3, 1.0])
-def test_adam_is_that_of_torch(dtype, rate):
-    reference = torch.optim.Adam([p.requires_grad_() for p in parameters(dtype)], lr=rate)
-    torch_trajectory(reference, Adam(parameters(dtype), rate), dtype)
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize("rate", [1e-3, 1.0])
-def test_rmsprop_is_that_of_torch(dtype, rate):
-    reference = torch.optim.RMSprop([p.requires_grad_() for p in parameters(dtype)], lr=rate)
-    torch_trajectory(reference, RMSprop(parameters(dtype), rate), dtype)
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize("momentum", [0.0, 0.9])
-def test_sgd_is_that_of_torch(dtype, momentum):
-    own = SGD(parameters(dtype), 1e-2, momentum)
-    leaves = [p.requires_grad_() for p in parameters(dtype)]
-    torch_trajectory(torch.optim.SGD(leaves, lr=1e-2, momentum=momentum), own, dtype)
-
-
-def built(name, params, index=None):
-    """An optimiser of one run (`index`), or of all runs with a learning rate each."""
-    rates = torch.tensor(RATES, dtype=torch.float64)
-    momenta = torch.tensor(MOMENTA, dtype=torch.float64)
-    if index is not None:
-        rates, momenta = RATES[index], MOMENTA[index]
-    return SGD(params, rates, momenta) if name == "sgd" else OPTIMIZERS[name](params, rates)
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize("name", ["adam", "rmsprop", "sgd"])
-def test_runs_with_their_own_learning_rates(name, dtype):
-    together = built(name, parameters(dtype, (RUNS,)))
-    alone = [
-        built(name, [p[run].clone() for p in parameters(dtype, (RUNS,))], run)
-        for run in range(RUNS)
-    ]
-    for step in range(STEPS):
-        drawn = gradients(step, dtype, (RUNS,))
-        together.step(drawn)
-        for run, single in enumerate(alone):
-            single.step([None if g is None else g[run] for g in drawn])
-            for expected, actual in zip(single.parameters, together.parameters, strict=True):
-                assert torch.equal(actual[run], expected), (step, run)
+@pytest.mark.parametrize(
+    ("kind", "reference", "settings"),
+    [
+        (Adam, torch.optim.Adam, {"lr": 1e-3}),
+        (Adam, torch.optim.Adam, {"lr": 1.0}),
+        (RMSprop, torch.optim.RMSprop, {"lr": 1e-3}),
+        (RMSprop, torch.optim.RMSprop, {"lr": 1.0}),
+        (SGD, torch.optim.SGD, {"lr": 1e-2, "momentum": 0.0}),
+        (SGD, torch.optim.SGD, {"lr": 1e-2, "momentum": 0.9}),
+    ],
+)
+def test_an_optimiser_is_that_of_torch(kind, reference, settings, dtype):
+    theirs = reference([p.requires_grad_() for p in parameters(dtype)], **settings)
+    torch_trajectory(theirs, kind(parameters(dtype), *settings.values()), dtype)
 
 
 def test_a_step_without_any_gradient_reads_none_of_the_step_before():
@@ -286,21 +208,17 @@ def test_a_step_without_any_gradient_reads_none_of_the_step_before():
     assert all(map(torch.equal, own.parameters, before))
 
 
-@pytest.mark.parametrize("name", ["adam", "rmsprop", "sgd"])
-@pytest.mark.parametrize("stacked", [False, True])
-def test_a_saved_state_continues_bit_for_bit(name, stacked):
-    runs = (RUNS,) if stacked else ()
-    index = None if stacked else 0
-    going = built(name, parameters(torch.float32, runs), index)
+@pytest.mark.parametrize("kind", [Adam, RMSprop, partial(SGD, momentum=0.9)])
+def test_a_saved_state_continues_bit_for_bit(kind):
+    going = kind(parameters(torch.float32), 0.01)
     for step in range(5):
-        going.step(gradients(step, torch.float32, runs))
-    resumed = built(name, [p.clone() for p in going.parameters], index)
-    for run in range(RUNS) if stacked else (None,):
-        load_optimizer_state(resumed, optimizer_state(going, run), run)
+        going.step(gradients(step, torch.float32))
+    resumed = kind([p.clone() for p in going.parameters], 0.01)
+    load_optimizer_state(resumed, optimizer_state(going, None), None)
     assert resumed.steps == going.steps
     for step in range(5, 10):
         for optimizer in (going, resumed):
-            optimizer.step(gradients(step, torch.float32, runs))
+            optimizer.step(gradients(step, torch.float32))
     for expected, actual in zip(going.parameters, resumed.parameters, strict=True):
         assert torch.equal(actual, expected)
 
@@ -339,9 +257,6 @@ def test_a_saved_state_is_a_copy():
     assert torch.equal(state["state"][0]["exp_avg"], saved)
 
 
-LIMITS = [0.5, 1.0, 3.0, 100.0]
-
-
 def by_torch(drawn, clip):
     """The gradients after `clip(parameters)`, a function of torch.nn.utils."""
     params = [None if g is None else torch.nn.Parameter(torch.zeros_like(g)) for g in drawn]
@@ -363,39 +278,17 @@ def assert_equal(actual, expected):
 def test_norm(dtype, limit):
     drawn = gradients(3, dtype)
     expected = by_torch(drawn, lambda p: torch.nn.utils.clip_grad_norm_(p, limit))
-    assert_equal(clip_norm(drawn, limit, 0), expected)
+    assert_equal(clip_norm(drawn, limit), expected)
 
 
 def test_norm_passes_over_missing_gradients():
     drawn = [None, *gradients(3, torch.float32)]
     expected = by_torch(drawn, lambda p: torch.nn.utils.clip_grad_norm_(p, 1.0))
-    assert_equal(clip_norm(drawn, 1.0, 0), expected)
+    assert_equal(clip_norm(drawn, 1.0), expected)
 
 
 @pytest.mark.parametrize("limit", [0.1, 1000.0])
 def test_value(limit):
     drawn = [None, *gradients(3, torch.float32)]
     expected = by_torch(drawn, lambda p: torch.nn.utils.clip_grad_value_(p, limit))
-    assert_equal(clip_value(drawn, limit, 0), expected)
-
-
-@pytest.mark.parametrize("clip", [clip_norm, clip_value])
-def test_runs_have_their_own_limits(clip):
-    together = gradients(3, torch.float32, (len(LIMITS),))
-    clipped = clip(together, torch.tensor(LIMITS), 1)
-    for run, limit in enumerate(LIMITS):
-        expected = clip([g[run] for g in together], limit, 0)
-        for own, alone in zip(clipped, expected, strict=True):
-            torch.testing.assert_close(own[run], alone, rtol=1e-6, atol=0)
-
-
-@pytest.mark.parametrize("clip", [clip_norm, clip_value])
-def test_a_large_gradient_of_one_run_does_not_reach_the_others(clip):
-    together = gradients(3, torch.float32, (len(LIMITS),))
-    before = clip(together, 1.0, 1)
-    for gradient in together:
-        gradient[2] = float("nan")
-    after = clip(together, 1.0, 1)
-    for old, new in zip(before, after, strict=True):
-        keep = [0, 1, 3]
-        assert torch.equal(old[keep], new[keep])
+    assert_equal(clip_value(drawn, limit), expected)
