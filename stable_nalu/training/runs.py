@@ -139,21 +139,27 @@ TrainStacks = Callable[[Share, Callable[..., None], Interruption], dict[int, Sta
 def worker_count(task: type[Task], runs: Sequence[PlannedRun]) -> int:
     """Return how many processes to use: `--workers`, else one per core while there is work for it.
 
-    A script without the flag uses one, and so does one whose runs a GPU trains. The work of the
-    whole plan counts, done or not, so that a resumed plan is cut alike.
+    A script without the flag uses one, and so do runs that a GPU trains. The work of the whole plan
+    counts, done or not, so that a resumed plan is cut alike.
     """
     wanted = getattr(runs[0].config, "workers", 1)
     if wanted is not None:
         return min(wanted, len(runs))
-    if _on_gpu(task, runs[0].config):
+    if _on_gpu(task, runs):
         return 1
     work = task.cost * sum(task.unit.last(run.config) + 1 for run in runs)
     return max(1, min(cores(), len(runs), work // WORK_OF_A_PROCESS))
 
 
-def _on_gpu(task: type[Task], config: Config) -> bool:
-    """Return whether a GPU trains runs of the engine, if they are many and it can."""
-    return not getattr(task, "in_python", True) and has_gpu(config)
+def _on_gpu(task: type[Task], runs: Sequence[PlannedRun]) -> bool:
+    """Return whether a GPU trains runs: there is one, they are many, and it can."""
+    if getattr(task, "in_python", True) or not has_gpu(runs[0].config):
+        return False
+    from stable_nalu.engine import gpu
+
+    in_lanes = [run for run in runs if run.in_lanes]
+    programs = [one for run in in_lanes for one in _programs(task, run)]
+    return len(in_lanes) >= gpu.FEW and gpu.not_for_gpu(programs) is None
 
 
 def stacks_of(runs: Sequence[PlannedRun], workers: int, *, in_turn: bool = False) -> list[Stack]:
@@ -315,7 +321,7 @@ def with_engine(task: type[Task], run: PlannedRun) -> PlannedRun:
     if os.environ.get(ENGINE) == TORCH:
         return replace(run, engine=f"{TORCH}: {ENGINE}=torch")
     try:
-        with errors_in_one_line(), default_dtype(precision(config)):
+        with errors_in_one_line():
             reason = _reason_for_torch(task, run)
     except ValueError as error:  # of a unit that refuses an option
         raise UsageError(str(error)) from None
@@ -328,21 +334,22 @@ def _reason_for_torch(task: type[Task], run: PlannedRun) -> str | None:
     from stable_nalu.engine.values import NotLoweredError
 
     try:
-        programs = task.programs(run.config, run.layer_options)
+        programs = _programs(task, run)
     except NotLoweredError as error:
         return str(error)
-    return next(filter(None, map(not_compiled, programs.values())), None)
+    return next(filter(None, map(not_compiled, programs)), None)
+
+
+def _programs(task: type[Task], run: PlannedRun) -> list[Any]:
+    """Return what the engine makes of a run, or raise NotLoweredError."""
+    with default_dtype(precision(run.config)):
+        return list(task.programs(run.config, run.layer_options).values())
 
 
 def show_engine(task: type[Task], runs: Sequence[PlannedRun]) -> int:
     """Print the C++ of all runs, each text once."""
-    texts: dict[str, None] = {}
-    for run in runs:
-        if run.in_lanes:
-            with default_dtype(precision(run.config)):
-                programs = task.programs(run.config, run.layer_options)
-            texts.update(dict.fromkeys(program.text for program in programs.values()))
-    sys.stdout.write("\n".join(texts))
+    texts = (program.text for run in runs if run.in_lanes for program in _programs(task, run))
+    sys.stdout.write("\n".join(dict.fromkeys(texts)))
     return 0
 
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from stable_nalu.engine import gpu
 from stable_nalu.task import SCRIPTS
 from stable_nalu.task.run import run_script, task_of
 from stable_nalu.training import runs
@@ -36,9 +37,13 @@ def test_runs_of_a_seed_are_in_one_stack():
     assert seeds == [[0, 1, 0, 1], [2, 3, 2, 3]]
 
 
-@pytest.mark.parametrize(("script", "processes"), [("single_layer", 1), ("depth", 2)])
-def test_a_gpu_has_all_runs_in_a_process_and_a_stack(monkeypatch, script, processes):
-    """Those whose samples it draws; the other ones go to all cores."""
+@pytest.mark.parametrize(
+    ("script", "refused", "processes"),
+    [("single_layer", None, 1), ("single_layer", "no program for it", 2), ("depth", None, 2)],
+)
+def test_a_gpu_has_all_runs_in_a_process_and_a_stack(monkeypatch, script, refused, processes):
+    """Those that it can train and whose samples it draws; the other ones go to all cores."""
+    monkeypatch.setattr(gpu, "not_for_gpu", lambda programs: refused)
     monkeypatch.setattr(runs, "cores", lambda: 2)
     words = ("--input-size", "100") if script == "single_layer" else ()
     plan = SCRIPTS[script].plan(("--seed", "0-99", "--max-iterations", "100000", *words)).configs
