@@ -235,7 +235,7 @@ def test_a_task_is_its_file_and_its_script(tree):
 DECLARED = """
 EXPERIMENTS += (
     judged_by_benchmark(
-        "new-figure", "Addition by a new unit", shown_in(MCFC_2023, "new"),
+        "new-figure", "Addition by a new unit", MCFC_2023, ("new",),
         (for_operation("add").model("new", "New", "--layer-type NAC", name="add/new"),),
         drawn(panels("add")),
     ),

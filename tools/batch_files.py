@@ -28,7 +28,7 @@ def render_published(script: JobScript) -> str:
     return template.render(
         script=script,
         file=f"lfs_batch_jobs/{script.name}.sh",
-        places=lambda e: ", ".join(f"{s.number} of {s.paper.reference}" for s in e.shown),
+        places=lambda e: ", ".join(f"{n} of {e.paper.reference}" for n in e.numbers),
         headers=headers(script.name, script.resources(), Site(), range(count), None),
         depth="/".join([".."] * (script.name.count("/") + 1)),
         name=shlex.quote(script.name),

@@ -63,29 +63,29 @@ def refreshed(_text: str = "") -> str:
 def package(data: Path = DATA) -> dict[str, Any]:
     """Return the description of all files of kept results below the folder of `data`."""
     kept = [e for e in EXPERIMENTS.values() if path_of(e.key, data).exists()]
-    papers = dict.fromkeys(shown.paper for e in kept for shown in e.shown)
+    papers = dict.fromkeys(e.paper for e in kept if e.paper)
     resources = [_resource(e.stem, path_of(e.key, data), data, **_of_runs(e, data)) for e in kept]
     resources += [
         _resource(f"formula-{e.stem}", formulas_of(e.key, data), data, **_of_formulas(e, data))
         for e in kept
         if formulas_of(e.key, data).exists()
     ]
-    others: list[tuple[str, Path, str, str, tuple[str, ...]]] = [
-        (f"cost-{e.stem}", cost_of(e.key, data), f"What it cost: {e.title}", "cost", ())
-        for e in EXPERIMENTS.values()
-    ]
-    title = "Kept rows that were trained again, and what came of them"
-    others.append(("verified", file_of(data), title, "verified", ("key", "row", "digest")))
-    title = "A plane of weights with the path of one failed run of each class"
-    key = ("failure", "part", "step", "u", "v")
-    others.append(("failure-landscapes", data / landscape.FILE, title, "landscape", key))
-    title = "Failed runs trained again with one start weight changed in its last bit"
-    others.append(("failures-nudged", data / NUDGED, title, "nudged", ("key", "model", "run")))
-    title = "What was not run, and why"
-    others.append(("not-run", data.parent / "not_run.csv", title, "not run", ()))
-    others.append(("arena", ARENA, "Contests of the arena", "arena", IDENTITY))
-    title, key = "Solved runs of more seeds than were published", ("key", "model", "operation")
-    others.append(("power", data / "power.csv", title, "power", key))
+    others: list[tuple[str, Path, str, str, Sequence[str]]] = [
+        *((f"cost-{e.stem}", cost_of(e.key, data), f"What it cost: {e.title}", "cost", ())
+          for e in EXPERIMENTS.values()),
+        ("verified", file_of(data), "Kept rows that were trained again, and what came of them",
+         "verified", ("key", "row", "digest")),
+        ("failure-landscapes", data / landscape.FILE,
+         "A plane of weights with the path of one failed run of each class",
+         "landscape", ("failure", "part", "step", "u", "v")),
+        ("failures-nudged", data / NUDGED,
+         "Failed runs trained again with one start weight changed in its last bit",
+         "nudged", ("key", "model", "run")),
+        ("not-run", data.parent / "not_run.csv", "What was not run, and why", "not run", ()),
+        ("arena", ARENA, "Contests of the arena", "arena", IDENTITY),
+        ("power", data / "power.csv", "Solved runs of more seeds than were published",
+         "power", ("key", "model", "operation")),
+    ]  # fmt: skip
     resources += [
         _resource(name, path, data, title=title, fields=declared(kind), primary_key=key)
         for name, path, title, kind, key in others
@@ -107,12 +107,13 @@ def package(data: Path = DATA) -> dict[str, Any]:
 def _of_runs(experiment: Experiment, data: Path) -> dict[str, Any]:
     """Return title, description, fields and sources of the kept runs of an experiment."""
     header = list(cells_of(path_of(experiment.key, data))[0])
-    where = "; ".join(f"{s.paper.short_title}, {s.number}" for s in experiment.shown)
+    paper = experiment.paper
+    where = "; ".join(f"{paper.short_title}, {n}" for n in experiment.numbers) if paper else ""
     told = f"Experiment {experiment.key}. {where or 'In no figure'}. {experiment.note}".strip()
     return {
         "title": experiment.title,
         "description": told,
-        "sources": [_source(paper) for paper in dict.fromkeys(s.paper for s in experiment.shown)],
+        "sources": [_source(paper)] if paper else [],
         "fields": [field_of(experiment, column) for column in header],
         # `iterations` is the first column that does not tell runs apart.
         "primary_key": header[: header.index("iterations")],
@@ -179,8 +180,4 @@ def _resource(
 
 
 def _source(paper: Paper) -> dict[str, str]:
-    found = {"title": paper.citation}
-    number = paper.reference.removeprefix("arXiv:")
-    return (
-        found if number == paper.reference else {**found, "path": f"https://arxiv.org/abs/{number}"}
-    )
+    return {"title": paper.citation} | ({"path": paper.url} if paper.url else {})

@@ -68,7 +68,6 @@ GENERATED: dict[Path, Callable[[str], str]] = {
     API: refreshed_api,
     headline.README: headline.refreshed,
     experiment_tables.EVERY: experiment_tables.refreshed_every,
-    experiment_tables.FROM_THE_PAPERS: experiment_tables.refreshed_commands,
     datapackage.PATH: datapackage.refreshed,
     playground.PATH: playground.refreshed,
     board.PATH: board.refreshed,

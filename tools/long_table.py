@@ -185,11 +185,10 @@ def _rate(experiment: Experiment, model: str, point: str, runs: pd.DataFrame) ->
 
 
 def place_of(experiment: Experiment) -> dict[str, Any]:
-    """Return where an experiment is shown first, its key and its rule."""
-    shown = experiment.shown
+    """Return where an experiment is shown, its key and its rule."""
     return {
-        "paper": shown[0].paper.key if shown else "",
-        "figure": "; ".join(one.number for one in shown if one.paper == shown[0].paper),
+        "paper": experiment.paper.key if experiment.paper else "",
+        "figure": "; ".join(experiment.numbers),
         "key": experiment.key,
         "rule": experiment.criterion,
     }
@@ -197,7 +196,7 @@ def place_of(experiment: Experiment) -> dict[str, Any]:
 
 def anchor_of(experiment: Experiment) -> str:
     """Return where the page tells of an experiment: in the section of a paper, or of none."""
-    return place_of(experiment)["paper"] or "other"
+    return experiment.paper.key if experiment.paper else "other"
 
 
 def _beside(line: Line, known: Published, one: RatePoint, told: str) -> Line:

@@ -44,12 +44,11 @@ def _completed(experiment: Experiment, drawing: Drawing) -> Drawing:
     labels: dict[str, list[str]] = {}
     for model in experiment.models:
         labels.setdefault(model.csv, []).append(model.label)
-    numbers = ", ".join(shown.number for shown in experiment.shown)
     return replace(
         drawing,
         key=drawing.key or experiment.stem,
-        paper=drawing.paper or experiment.shown[0].paper,
-        number=drawing.number if drawing.key else numbers,
+        paper=drawing.paper or experiment.paper,
+        number=drawing.number if drawing.key else ", ".join(experiment.numbers),
         title=drawing.title or experiment.title,
         judgement=experiment.judgement,
         series=drawing.series

@@ -31,10 +31,8 @@ from .experiment import (
     Resources,
     Run,
     Runs,
-    Shown,
     Sketch,
     drawn,
-    shown_in,
     sketch,
     standard,
 )
@@ -210,14 +208,10 @@ _SLOW = 12_000
 """Iterations per CPU second: ten hidden units take several times as long as two."""
 
 
-def _units(*numbers: str) -> tuple[Shown, ...]:
-    return shown_in(MADSEN_2020, *numbers)
-
-
 # fmt: off
 _DATA_SET = (
     on_data_set(
-        "simple_mul", "The four-input function (x1+x2)(x1+x2+x3+x4)", _units("Table 1"),
+        "simple_mul", "The four-input function (x1+x2)(x1+x2+x3+x4)", MADSEN_2020, ("Table 1",),
         _models(replace(_DEFAULT, flags="--operation mul --simple --max-iterations 200000",
                         resources=Resources(20, cores=2)),
                 "simple_mul", "nac-mul nac-sigma nalu nmu gated"),
@@ -229,30 +223,33 @@ _DATA_SET = (
         note="The table prints NAC•, NALU and NMU.",
     ),
     on_data_set(
-        _NAME, "The arithmetic data set, default parameters", _units("Table 2"),
+        _NAME, "The arithmetic data set, default parameters", MADSEN_2020, ("Table 2",),
         by_operation(ALL, {"nac-mul": "mul", "nmu": "mul", "linear": "add sub",
                            "nac-add": "add sub", "nalu": "add sub mul", "nau": "add sub"}),
         default_table((("mul", ("NMU", NAC_MUL, "NALU")), ("add", _ADDERS), ("sub", _ADDERS))),
     ),
     on_data_set(
-        f"{_NAME}_all", "The arithmetic data set, every unit and operation", _units("Table 6"),
+        f"{_NAME}_all", "The arithmetic data set, every unit and operation",
+        MADSEN_2020, ("Table 6",),
         ALL, default_table(ending="-all", long=True),
         note="The first layer of NAC•,NMU is NAC+ in the paper, NAU in its scripts and here.",
     ),
     on_data_set(
-        f"{_MUL}_hidden_size", "Multiplication against the hidden size", _units("Figure 3 (top)"),
+        f"{_MUL}_hidden_size", "Multiplication against the hidden size",
+        MADSEN_2020, ("Figure 3 (top)",),
         HIDDEN_MODELS, drawn(_hidden(), _hidden("_short", size=standard(5.1))),
         parameter="hidden.size", rate=_SLOW,
         note="The published figure was drawn from 26 to 38 of the 50 seeds.",
     ),
     on_data_set(
-        f"{_MUL}_range", "Multiplication against the training range", _units("Figure 3 (bottom)"),
+        f"{_MUL}_range", "Multiplication against the training range",
+        MADSEN_2020, ("Figure 3 (bottom)",),
         RANGE_MODELS, drawn(panels("mul_range", RANGE, "Interpolation range", "dodge")),
         parameter="interpolation.range",
     ),
     on_data_set(
         f"{_MUL}_hidden_size_ablation", "Ablation of the NMU against the hidden size",
-        _units("Figure 7"),
+        MADSEN_2020, ("Figure 7",),
         tuple(
             _ABLATION.model(key, f"NMU{off}", text, name=f"{_MUL}_hidden_size_ablation",
                             minutes=minutes, memory_gb=memory)
@@ -269,26 +266,26 @@ _DATA_SET = (
     ),
     on_data_set(
         f"{_MUL}_input_size", "Multiplication against the input size",
-        _units("Figure 8 (input size)"), INPUT_MODELS,
+        MADSEN_2020, ("Figure 8 (input size)",), INPUT_MODELS,
         drawn(panels("mul_input_size", INPUT, "Size of the input vector",
                      breaks=(0, 100, 200, 300))),
         parameter="input.size", best_range=15000,
     ),
     on_data_set(
         f"{_MUL}_overlap", "Multiplication against the overlap of subsets",
-        _units("Figure 8 (overlap)"), OVERLAP_MODELS,
+        MADSEN_2020, ("Figure 8 (overlap)",), OVERLAP_MODELS,
         drawn(panels("mul_overlap", OVERLAP, "The ratio of which subsets overlap with each other")),
         parameter="overlap.ratio",
     ),
     on_data_set(
         f"{_MUL}_subset", "Multiplication against the size of subsets",
-        _units("Figure 8 (subset)"), SUBSET_MODELS,
+        MADSEN_2020, ("Figure 8 (subset)",), SUBSET_MODELS,
         drawn(panels("mul_subset", SUBSET, "Relative size of subsets compared to input size")),
         parameter="subset.ratio",
     ),
     on_data_set(
         f"{_NAME}_nalu", "The gate of the NALU after an adding layer",
-        _units("Figure 9", "Table 5"),
+        MADSEN_2020, ("Figure 9", "Table 5"),
         tuple(
             replace(_DEFAULT, variants=operations("add mul")).model(
                 key, label, text, name=f"{_NAME}_nalu")
@@ -308,7 +305,7 @@ _DATA_SET = (
     ),
     on_data_set(
         f"{_NAME}_regualization", "Strength of the sparsity penalty",
-        _units("Figure 10", "Figure 11", "Figure 12"),
+        MADSEN_2020, ("Figure 10", "Figure 11", "Figure 12"),
         (
             replace(_PENALISED, variants=operations("add sub")).model(
                 "nau", "NAU", f"--layer-type ReRegualizedLinearNAC {_WINDOW}",
@@ -322,7 +319,7 @@ _DATA_SET = (
     ),
     on_data_set(
         f"{_NAME}_learning", "Learning rates and optimizers",
-        _units("learning-rate figures (not in the final text)"),
+        MADSEN_2020, ("learning-rate figures (not in the final text)",),
         tuple(
             _RATES.model(f"{key}-{suffix}", f"{UNITS[key][0]} ({label})",
                          f"{UNITS[key][1]} --optimizer {text}", name=f"{_NAME}_learning")
@@ -334,7 +331,7 @@ _DATA_SET = (
         parameter="learning.rate",
     ),
     on_data_set(
-        f"{_MUL}_num_subsets", "Products of more than two sums", (),
+        f"{_MUL}_num_subsets", "Products of more than two sums", None, (),
         _models(replace(_PRODUCT, seeds=range(25), variants=_SUBSET_PAIRS), f"{_MUL}_num_subsets",
                 "nac-mul nac-sigma nalu nmu nac-nmu", 1440),
         parameter="hidden.size",
@@ -375,7 +372,7 @@ _POSITIVE = tuple(p for p in MULTIPLICATION_PAIRS if "-" not in p["--interpolati
 _MEASURED = (
     on_data_set(
         f"{_NAME}_reproduce", "Reproduction of the NALU on the arithmetic data set",
-        shown_in(MADSEN_2019, "table of default parameters"),
+        MADSEN_2019, ("table of default parameters",),
         by_operation(ALL, {"linear": "add sub", "nac-add": "add sub",
                                        "nac-mul": "mul div", "nalu": "add sub mul div"}),
         default_table((("mul", _EARLY_MULTIPLIERS), ("div", _EARLY_MULTIPLIERS),
@@ -383,7 +380,7 @@ _MEASURED = (
     ),
     on_data_set(
         f"{_MUL}_paramaters", "Multiplication by NAC• and NALU against data set parameters",
-        shown_in(MADSEN_2019, "figure of data set parameters"),
+        MADSEN_2019, ("figure of data set parameters",),
         tuple(replace(model, key=f"{model.key}-{added}") for *_, added, models in _STUDIES
               for model in pick(models, "nac-mul", "nalu")),
         drawn(sketch("successes", _PARAMETERS, swept=_PANELS, columns=2, height=9.0),
@@ -392,7 +389,7 @@ _MEASURED = (
     ),
     on_data_set(
         f"{_MUL}_range_reproduce", "Multiplication by NAC• and NALU against the training range",
-        shown_in(MADSEN_2019, "figure of training ranges"),
+        MADSEN_2019, ("figure of training ranges",),
         tuple(replace(m, points=_POSITIVE) for m in pick(RANGE_MODELS, "nac-mul", "nalu")),
         drawn(panels("mul_range_reproduce", _SHOWN_RANGES, "Interpolation range", "dodge")),
         parameter="interpolation.range",

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from stable_nalu.papers import OWN_STUDIES
 
-from .experiment import Experiment, Measure, Recipe, Resources, drawn, shown_in, sketch
-from .nalu import measured, units_of
+from .experiment import Experiment, Measure, Recipe, Resources, sketch
+from .nalu import measured
 from .sweeps import variants
 
 BELOW = 1e-5
@@ -37,7 +35,6 @@ _PUBLISHED = {
 def _study(
     name: str, title: str, flags: str, swept: str, x_label: str, units: str, note: str
 ) -> Experiment:
-    key = f"depth/{name}"
     flag, _, values = swept.partition(" ")
     setting = Recipe(
         "depth",
@@ -46,23 +43,22 @@ def _study(
         Resources(60),
         variants=variants(flag, values),
     )
-    chosen: Mapping[str, tuple[str, str]] = {unit: _UNITS[unit] for unit in units.split()}
     column, parameter = "metric.test.extrapolation", flag.removeprefix("--")
     published = ((_SOURCE, _PUBLISHED[name]),) if name in _PUBLISHED else ()
     return measured(
-        key,
+        f"depth/{name}",
         title,
-        shown_in(OWN_STUDIES, f"depth, {name}"),
-        units_of(key, setting, chosen),
-        drawn(
-            sketch(
-                "shares",
-                parameter=parameter,
-                column=column,
-                below=BELOW,
-                x_label=x_label,
-                published=published,
-            )
+        OWN_STUDIES,
+        f"depth, {name}",
+        setting,
+        {unit: _UNITS[unit] for unit in units.split()},
+        sketch(
+            "shares",
+            parameter=parameter,
+            column=column,
+            below=BELOW,
+            x_label=x_label,
+            published=published,
         ),
         parameter=parameter,
         measures=(

@@ -17,10 +17,8 @@ from .experiment import (
     Resources,
     Runs,
     Series,
-    Shown,
     Sketch,
     drawn,
-    shown_in,
     sketch,
 )
 from .sweeps import DISTRIBUTIONS, INTERPOLATION_ORDER, MIXED_SIGNS, NEAR_ZERO, SINGLE_MODULE_RANGES
@@ -169,10 +167,6 @@ _LANDSCAPES = tuple(
 # fmt: on
 
 
-def _figure(number: str) -> tuple[Shown, ...]:
-    return shown_in(MISTRY_2022_DIVISION, f"Figure {number}")
-
-
 def _ranges(
     key: str,
     title: str,
@@ -188,12 +182,16 @@ def _ranges(
     """
     files = [tuple(filter(None, (m.csv, _OTHER_TABLES.get(m.csv)))) for m in models]
     series = tuple(Series(own, m.label) for own, m in zip(files, models, strict=True))
-    shown = _figure(number) if number else shown_in(MISTRY_2022_MECHANISMS, "appendix")
-    return Experiment(key, title, shown, models, drawn(part, series=series), note=note, **judged)
+    paper = MISTRY_2022_DIVISION if number else MISTRY_2022_MECHANISMS
+    numbers = (f"Figure {number}" if number else "appendix",)
+    drawings = drawn(part, series=series)
+    return Experiment(key, title, paper, numbers, models, drawings, note=note, **judged)
 
 
 def _computed(key: str, title: str, number: str, drawing: Drawing) -> Experiment:
-    return Experiment(key, title, _figure(number), (), (drawing,), note="Needs no training.")
+    numbers = (f"Figure {number}",)
+    note = "Needs no training."
+    return Experiment(key, title, MISTRY_2022_DIVISION, numbers, (), (drawing,), note=note)
 
 
 def _mixed_signs(
@@ -244,7 +242,8 @@ def _near_zero(task: str, text: str, number: str, flags: str, real_npu: str, nru
     return Experiment(
         f"nips-divBy0-{task}",
         f"Division by small numbers, {text}",
-        _figure(number),
+        MISTRY_2022_DIVISION,
+        (f"Figure {number}",),
         tuple(
             setting.model(f"{task}-{name}", label, unit, name=name, csv=f"{folder}/{name}")
             for name, (label, unit) in units.items()
@@ -427,7 +426,7 @@ def _digits(key: str, label: str, name: str, text: str) -> Model:
 # fmt: off
 _PAIRS = Experiment(
     "div-1digit_conv-Adam-s3Init", "Division of digit pairs",
-    shown_in(MISTRY_2022_MECHANISMS, "MNIST division figure"),
+    MISTRY_2022_MECHANISMS, ("MNIST division figure",),
     (
         _digits("div", "DIV", "ID79-1digit_conv-div", ""),
         _digits("mlp", "MLP", "ID84-1digit_conv-mlp_2L-256HU_wDecay-1e-3",

@@ -197,19 +197,6 @@ def gathered(points: tuple[Flags, ...]) -> Flags:
 
 
 @dataclass(frozen=True)
-class Shown:
-    """Where an experiment appears: `Shown(paper, "Figure 3")`."""
-
-    paper: Paper
-    number: str
-
-
-def shown_in(paper: Paper, *numbers: str) -> tuple[Shown, ...]:
-    """Return the places of an experiment in one paper."""
-    return tuple(Shown(paper, number) for number in numbers)
-
-
-@dataclass(frozen=True)
 class Resources:
     """What one job asks of a batch system, in words that no batch system owns."""
 
@@ -398,6 +385,7 @@ class Experiment:
 
     key: name on command lines, and of the figure where it has one of its own. A `/` becomes `-` in
         names of files and figures: `nalu/fig1`, `nalu-fig1.csv`.
+    paper, numbers: what shows it, if anything, and where: `("Figure 3", "Table 1")`.
     drawings: its figures.
     parameter: column of a run's name that the figure has on its x axis.
     criterion: which errors count as solved: below 1e-5 (flat, distributions), below the threshold
@@ -413,7 +401,8 @@ class Experiment:
 
     key: str
     title: str
-    shown: tuple[Shown, ...]
+    paper: Paper | None
+    numbers: tuple[str, ...]
     models: tuple[Model, ...]
     drawings: tuple[Drawing, ...] = ()
     parameter: str = "interpolation.range"

@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
-from stable_nalu.papers import NALU_ARTICLE, NALU_NOTES, TRASK_2018
+from stable_nalu.papers import NALU_ARTICLE, NALU_NOTES, TRASK_2018, Paper
 
 from .experiment import (
     MEASURED,
     Experiment,
     Measure,
-    Model,
     Recipe,
     Resources,
     Sketch,
     drawn,
-    shown_in,
     sketch,
 )
 from .sweeps import operations, variants
@@ -25,17 +24,29 @@ from .sweeps import operations, variants
 Units = Mapping[str, tuple[str, str]]
 """Key of a model -> its label and flags."""
 
-measured = partial(Experiment, parameter="layer.type", criterion=MEASURED)
 
+def measured(
+    key: str,
+    title: str,
+    paper: Paper,
+    number: str,
+    setting: Recipe,
+    units: Units,
+    *parts: Sketch,
+    **more: Any,
+) -> Experiment:
+    """Return an experiment whose runs are measured; they and their tables are in its folder.
 
-def units_of(key: str, setting: Recipe, units: Units) -> tuple[Model, ...]:
-    """Return the models of a measured experiment, whose runs and tables are in its folder."""
-    setting = replace(setting, prefix=f"{key}/")
+    parts: of its figure. more: other fields.
+    """
+    folder = replace(setting, prefix=f"{key}/")
     csv = key.replace("/", "-")
-    return tuple(
-        setting.model(unit, label, text, csv=f"{csv}/{unit}")
+    models = tuple(
+        folder.model(unit, label, text, csv=f"{csv}/{unit}")
         for unit, (label, text) in units.items()
     )
+    more = {"parameter": "layer.type", "criterion": MEASURED} | more
+    return Experiment(key, title, paper, (number,), models, drawn(*parts) if parts else (), **more)
 
 
 def layers(*names: str) -> dict[str, tuple[str, str]]:
@@ -55,14 +66,14 @@ TABLE_1 = ("add", "sub", "mul", "div", "squared", "root")
 
 
 def _table_1(half: str, title: str, rate: int, setting: Recipe, units: Units, note: str):
-    key = f"nalu/table1-{half}"
-    setting = replace(setting, variants=operations(" ".join(TABLE_1)))
     return measured(
-        key,
+        f"nalu/table1-{half}",
         f"Six operations on sums over {title}",
-        shown_in(TRASK_2018, f"Table 1, {half}"),
-        units_of(key, setting, units),
-        drawn(sketch("scores")),
+        TRASK_2018,
+        f"Table 1, {half}",
+        replace(setting, variants=operations(" ".join(TABLE_1))),
+        units,
+        sketch("scores"),
         parameter="operation",
         measures=tuple(
             Measure(f"score.{part}", f"score, {part}", below=1.0)
@@ -77,22 +88,19 @@ def _table_1(half: str, title: str, rate: int, setting: Recipe, units: Units, no
 
 def _table_2(task: str, title: str, slower: tuple[str, ...], why: str, *more: Sketch):
     """Return an experiment on sequences of images; `slower` cells learn at a rate of 0.003."""
-    key = f"nalu/table2-{task}"
     cells = layers("LSTM", "GRU", "RNN-tanh", "RNN-ReLU", "NAC")
     cells["nalu"] = ("NALU", "--layer-type NALU --nalu-init truncated")
     flags = f"--task {task} --digit-source mnist --batch-size 16 --max-epochs 5"
     setting = Recipe("mnist_counting", flags, range(3), Resources(30), steps_per_epoch=344)
     setting = replace(setting, variants=variants("--sequence-loss", "last all"))
     rates = {name: "3e-3" if name in slower else "1e-2" for name in cells}
+    units = {
+        name: (label, f"{text} --learning-rate {rates[name]}")
+        for name, (label, text) in cells.items()
+    }
     return measured(
-        key,
-        title,
-        shown_in(TRASK_2018, f"Table 2, {task}"),
-        units_of(key, setting, {
-            name: (label, f"{text} --learning-rate {rates[name]}")
-            for name, (label, text) in cells.items()
-        }),
-        drawn(sketch("counting_lengths"), *more),
+        f"nalu/table2-{task}", title, TRASK_2018, f"Table 2, {task}", setting, units,
+        sketch("counting_lengths"), *more,
         parameter="sequence.loss",
         measures=(
             *(Measure(f"metric.test.extrapolation.{length}.mae", f"error of {length:,} digits")
@@ -112,7 +120,6 @@ def _table_2(task: str, title: str, slower: tuple[str, ...], why: str, *more: Sk
 
 
 def _programs(kind: str, title: str, number: str, note: str = ""):
-    key = f"nalu/fig4-{kind}"
     flags = f"--program {kind} --max-iterations 10000"
     setting = Recipe("program_evaluation", flags, range(3), Resources(60))
     tests = {
@@ -121,11 +128,14 @@ def _programs(kind: str, title: str, number: str, note: str = ""):
         "2 digits": "metric.valid",
     }
     return measured(
-        key,
+        f"nalu/fig4-{kind}",
         f"Programs {title}: digits that are right, also of larger numbers",
-        shown_in(TRASK_2018, number),
-        units_of(key, setting, layers("LSTM", "UGRNN", "NAC", "NALU")),
-        drawn(sketch("digit_bars"), sketch("program_traces", "{key}_program")),
+        TRASK_2018,
+        number,
+        setting,
+        layers("LSTM", "UGRNN", "NAC", "NALU"),
+        sketch("digit_bars"),
+        sketch("program_traces", "{key}_program"),
         measures=(
             *(_higher(f"{test}.digits", f"digits right, {size}") for size, test in tests.items()),
             *(Measure(f"{test}.relative", f"relative error, {s}") for s, test in tests.items()),
@@ -154,12 +164,10 @@ _HEADS = {
 _NALU_PAPER = (
     measured(
         "nalu/fig1", "Identity by a scalar autoencoder: the error beyond the range of training",
-        shown_in(TRASK_2018, "Figure 1"),
-        units_of("nalu/fig1",
-                 Recipe("identity_autoencoder", "--max-iterations 10000", range(100),
-                         Resources(15)),
-                 layers(*_ACTIVATIONS, "linear", "NAC", "NALU")),
-        drawn(sketch("extrapolations", experiment="nalu/fig1")),
+        TRASK_2018, "Figure 1",
+        Recipe("identity_autoencoder", "--max-iterations 10000", range(100), Resources(15)),
+        layers(*_ACTIVATIONS, "linear", "NAC", "NALU"),
+        sketch("extrapolations", experiment="nalu/fig1"),
         measures=(_mean("abs.error.*", "error at x = *"),
                   _mean("metric.test.extrapolation", "mean error outside"),
                   _mean("metric.valid.interpolation", "mean error inside")),
@@ -197,16 +205,15 @@ _NALU_PAPER = (
     _table_2("sum", "The sum of the digits of a sequence of images", (), "Adam at 0.01."),
     measured(
         "nalu/table3", "Numbers in words: the error of an LSTM with three heads",
-        shown_in(TRASK_2018, "Table 3"),
-        units_of("nalu/table3",
-                 Recipe("number_translation",
-                         "--number-range paper --head final --embedding-size 32 --hidden-size 128 "
-                         "--learning-rate 3e-3 --clip-grad-norm 10 --max-epochs 3000",
-                         range(5), Resources(30), steps_per_epoch=3),
-                 {"linear": ("LSTM", "--layer-type linear"),
-                  "nac": ("LSTM + NAC", "--layer-type NAC"),
-                  "nalu": ("LSTM + NALU", "--layer-type NALU")}),
-        drawn(sketch("reading_errors"), sketch("word_traces", "{key}_trace")),
+        TRASK_2018, "Table 3",
+        Recipe("number_translation",
+               "--number-range paper --head final --embedding-size 32 --hidden-size 128 "
+               "--learning-rate 3e-3 --clip-grad-norm 10 --max-epochs 3000",
+               range(5), Resources(30), steps_per_epoch=3),
+        {"linear": ("LSTM", "--layer-type linear"),
+         "nac": ("LSTM + NAC", "--layer-type NAC"),
+         "nalu": ("LSTM + NALU", "--layer-type NALU")},
+        sketch("reading_errors"), sketch("word_traces", "{key}_trace"),
         measures=(Measure("metric.test.mae", "mean absolute error, test"),
                   Measure("metric.valid.mae", "mean absolute error, validation"),
                   Measure("metric.train.mae", "mean absolute error, training"),
@@ -223,16 +230,13 @@ _NALU_PAPER = (
     measured(
         "nalu/fig5",
         "Tracking time in a grid world: arriving at a given step, beyond those of training",
-        shown_in(TRASK_2018, "Figure 5"),
-        units_of("nalu/fig5",
-                 Recipe("gridworld_time", "--max-iterations 3000", range(3), Resources(60)),
-                 {**layers("LSTM"),
-                  "nac-feedforward": ("NAC, feed-forward",
-                                      "--layer-type NAC --nac-wiring feedforward"),
-                  "nac": ("NAC, recurrent", "--layer-type NAC"),
-                  "nalu": ("NALU, recurrent", "--layer-type NALU")}),
-        drawn(sketch("arrivals", marks=(13, 19)),
-              sketch("episodes", "{key}_episode", stimulus=16)),
+        TRASK_2018, "Figure 5",
+        Recipe("gridworld_time", "--max-iterations 3000", range(3), Resources(60)),
+        {**layers("LSTM"),
+         "nac-feedforward": ("NAC, feed-forward", "--layer-type NAC --nac-wiring feedforward"),
+         "nac": ("NAC, recurrent", "--layer-type NAC"),
+         "nalu": ("NALU, recurrent", "--layer-type NALU")},
+        sketch("arrivals", marks=(13, 19)), sketch("episodes", "{key}_episode", stimulus=16),
         measures=(_higher("metric.test.beyond", "mean reward, T = 13 to 25"),
                   _higher("metric.test.within", "mean reward, T = 5 to 12"),
                   _higher("metric.train.reward", "reward in training"),
@@ -246,12 +250,11 @@ _NALU_PAPER = (
     ),
     measured(
         "nalu/table4", "Even digits of a picture, counted by one network with eight last layers",
-        shown_in(TRASK_2018, "Table 4"),
-        units_of("nalu/table4",
-                 Recipe("even_digit_count", f"--digit-source mnist --max-iterations {_STEPS}",
-                         range(3), Resources(30)),
-                 _HEADS),
-        drawn(sketch("heads")),
+        TRASK_2018, "Table 4",
+        Recipe("even_digit_count", f"--digit-source mnist --max-iterations {_STEPS}",
+               range(3), Resources(30)),
+        _HEADS,
+        sketch("heads"),
         measures=(_higher("metric.test.acc", "test accuracy"),
                   _mean("metric.test.rmse", "root of the mean squared error"),
                   _higher("metric.valid.acc", "validation accuracy")),
@@ -273,19 +276,18 @@ _ARTICLES = (
     measured(
         "article/mystery",
         "The mystery arithmetic problem: sums, differences and products of 100 inputs",
-        shown_in(NALU_ARTICLE, "Performance evaluation"),
-        units_of("article/mystery",
-                 Recipe("mystery_arithmetic", "--max-epochs 250", range(50), Resources(30),
-                         steps_per_epoch=32),
-                 {**layers("vanilla", "NAC"), "article": ("NALU (article)", f"{_NALU} article"),
-                  "two-nac": ("NALU (two NACs)", f"{_NALU} two-nac"),
-                  "shared": ("NALU (paper)", f"{_NALU} shared")}),
-        drawn(sketch(
+        NALU_ARTICLE, "Performance evaluation",
+        Recipe("mystery_arithmetic", "--max-epochs 250", range(50), Resources(30),
+               steps_per_epoch=32),
+        {**layers("vanilla", "NAC"), "article": ("NALU (article)", f"{_NALU} article"),
+         "two-nac": ("NALU (two NACs)", f"{_NALU} two-nac"),
+         "shared": ("NALU (paper)", f"{_NALU} shared")},
+        sketch(
             "learning",
             curves=(("metric.train.mse", "Training rows"), ("metric.test.mse", "Test rows")),
             ends=tuple((f"metric.test.mse.{name}", text) for name, text in _OPERATIONS),
             ends_title="By operation",
-        )),
+        ),
         parameter="nalu.variant",
         measures=(Measure("metric.train.mse", "training error", steps=_EPOCHS_SHOWN),
                   Measure("metric.test.mse", "test error", steps=_EPOCHS_SHOWN),
@@ -297,18 +299,17 @@ _ARTICLES = (
     ),
     Experiment(
         "article/w-distribution", "Weights of a NAC, drawn at random and at their start",
-        shown_in(NALU_ARTICLE, "W distribution"), (), drawn(sketch("weights")),
+        NALU_ARTICLE, ("W distribution",), (), drawn(sketch("weights")),
         note="Needs no training.",
     ),
     measured(
         "notes/addition", "The sum of ten numbers by two NALUs, trained on all rows at once",
-        shown_in(NALU_NOTES, "Notebook"),
-        units_of("notes/addition",
-                 Recipe("notebook_addition", "--max-iterations 50000 --train-size 1000",
-                         range(100), Resources(60)),
-                 layers("NALU")),
-        drawn(sketch("losses", experiment="notes/addition", column="loss.train.mse",
-                     half_sum="loss.train.half-sum-squares", below=1e-3)),
+        NALU_NOTES, "Notebook",
+        Recipe("notebook_addition", "--max-iterations 50000 --train-size 1000", range(100),
+               Resources(60)),
+        layers("NALU"),
+        sketch("losses", experiment="notes/addition", column="loss.train.mse",
+               half_sum="loss.train.half-sum-squares", below=1e-3),
         measures=(Measure("loss.train.half-sum-squares", "loss", below=1e-3),
                   Measure("metric.test.half-sum-squares", "test loss", below=1e-3),
                   Measure("loss.train.mse", "mean squared error", steps=_STEPS_SHOWN),

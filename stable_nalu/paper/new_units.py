@@ -20,10 +20,9 @@ from .experiment import (
     Variant,
     drawn,
     flags,
-    shown_in,
     sketch,
 )
-from .nalu import layers, measured, units_of
+from .nalu import layers, measured
 from .primer import RUNS, for_operation
 from .sweeps import variants
 
@@ -67,7 +66,8 @@ _DMU = (
     Experiment(
         "dmu",
         "The DMU by the thresholds of the other single modules",
-        shown_in(CURRY_2025, "nine ranges, four operations"),
+        CURRY_2025,
+        ("nine ranges, four operations",),
         _MODELS,
         _of_operations(RUNS),
         criterion="benchmark",
@@ -77,7 +77,8 @@ _DMU = (
     Experiment(
         "dmu_thresholds",
         "The DMU by the thresholds of its repository",
-        shown_in(CURRY_2025, "nine ranges, four operations"),
+        CURRY_2025,
+        ("nine ranges, four operations",),
         _MODELS,
         _of_operations(RUNS),
         criterion=DMU,
@@ -102,19 +103,15 @@ _NSR = (
     measured(
         "nsr/comparison",
         "Comparisons learned on digits: the error by the number of digits",
-        shown_in(FABER_2023, "comparisons over magnitudes"),
-        units_of(
-            "nsr/comparison",
-            _COMPARISON,
-            layers("NSR") | {"mlp": ("MLP", "--layer-type ReLU")} | layers("NALU"),
-        ),
-        drawn(
-            sketch(
-                "extrapolations",
-                experiment="nsr/comparison",
-                top=1.0,
-                x_label="Digits behind the first",
-            )
+        FABER_2023,
+        "comparisons over magnitudes",
+        _COMPARISON,
+        layers("NSR") | {"mlp": ("MLP", "--layer-type ReLU")} | layers("NALU"),
+        sketch(
+            "extrapolations",
+            experiment="nsr/comparison",
+            top=1.0,
+            x_label="Digits behind the first",
         ),
         parameter="relation",
         measures=(
@@ -157,8 +154,10 @@ _EML = (
     measured(
         "eml/recovery",
         "Trees of exp(a) - ln(b), found again by their depth",
-        shown_in(ODRZYWOLEK_2026, "recovery by depth"),
-        units_of("eml/recovery", _RECOVERY, _UNITS),
+        ODRZYWOLEK_2026,
+        "recovery by depth",
+        _RECOVERY,
+        _UNITS,
         parameter="depth",
         measures=(
             Measure("metric.valid.interpolation", "error of the snapped tree", below=1e-6),
@@ -192,8 +191,10 @@ _EQL = (
     measured(
         "eql/equations",
         "Equations learned in a cube: the error around it",
-        shown_in(SAHOO_2018, "figure 5 and table 1"),
-        units_of("eql/equations", _LEARNED, _NETWORKS),
+        SAHOO_2018,
+        "figure 5 and table 1",
+        _LEARNED,
+        _NETWORKS,
         parameter="equation",
         measures=(
             Measure("metric.test.extrapolation", "RMS outside the cube"),

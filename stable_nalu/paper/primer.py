@@ -16,10 +16,8 @@ from .experiment import (
     Resources,
     Runs,
     Series,
-    Shown,
     Sketch,
     drawn,
-    shown_in,
     sketch,
 )
 from .sweeps import INTERPOLATION_ORDER, SINGLE_MODULE_RANGES
@@ -157,45 +155,45 @@ _INALU_10 = f"{_NALUS['iNALU'][1]} --input-size 10 --subset-ratio 0.1 --overlap-
 _ADDS, _ADDING_FILES = "NAC NALU NAU iNALU G-NALU", "NAC NAU NALU iNALU G-NALU"
 
 
-def _primer(number: int) -> tuple[Shown, ...]:
-    return shown_in(MISTRY_2022_PRIMER, f"Figure {number}")
-
-
 # fmt: off
 _PRIMER = (
     judged_by_benchmark(
-        "benchmark_sltr_add", "Addition, single modules", _primer(14), ADDING,
+        "benchmark_sltr_add", "Addition, single modules",
+        MISTRY_2022_PRIMER, ("Figure 14",), ADDING,
         on_every_range("add", _ADDING_FILES),
     ),
     judged_by_benchmark(
-        "benchmark_sltr_sub", "Subtraction, single modules", _primer(15),
+        "benchmark_sltr_sub", "Subtraction, single modules", MISTRY_2022_PRIMER, ("Figure 15",),
         _models("sub", {**_ADDING, **_NALUS}, _ADDS), on_every_range("sub", _ADDING_FILES),
     ),
     judged_by_benchmark(
-        "benchmark_sltr_mul", "Multiplication, single modules", _primer(16), MULTIPLYING,
+        "benchmark_sltr_mul", "Multiplication, single modules",
+        MISTRY_2022_PRIMER, ("Figure 16",), MULTIPLYING,
         on_every_range("mul", MULTIPLYING_FILES),
     ),
     judged_by_benchmark(
-        "benchmark_sltr_div", "Division, single modules", _primer(17),
+        "benchmark_sltr_div", "Division, single modules", MISTRY_2022_PRIMER, ("Figure 17",),
         _models("div", {**_MNAC, **_NALUS, **_npus("1e-9", "1e-7")},
                 "MNAC NALU NPU RealNPU iNALU G-NALU"),
         on_every_range("div", "MNAC NPU RealNPU NALU iNALU G-NALU"),
     ),
     judged_by_benchmark(
-        "inalu-in10", "iNALU, addition with ten inputs", _primer(18),
+        "inalu-in10", "iNALU, addition with ten inputs", MISTRY_2022_PRIMER, ("Figure 18",),
         (replace(for_operation("add"), prefix="benchmark/sltr-in10/").model(
             "iNALU-in10", "iNALU", _INALU_10, name="add/iNALU"),),
         drawn(panels("add"), series=(Series(("sltr-in10/add/iNALU",), expects=("iNALU",)),),
               folders=("benchmark",)),
     ),
     judged_by_benchmark(
-        "nau-failure", "NAU with ten inputs", _primer(19), _larger(10, "0.1"),
+        "nau-failure", "NAU with ten inputs",
+        MISTRY_2022_PRIMER, ("Figure 19",), _larger(10, "0.1"),
         drawn(panels("sub-add"), folders=("benchmark/sltr-in10", "sltr-in10"),
               series=(Series(("add/NAU",), "NAU (add)"), Series(("sub/NAU",), "NAU (sub)"))),
         note="The published scripts hold subtraction only; the figure shows both.",
     ),
     judged_by_benchmark(
-        "nau-in100", "NAU with a hundred inputs", _primer(20), _larger(100, "0.01"),
+        "nau-in100", "NAU with a hundred inputs",
+        MISTRY_2022_PRIMER, ("Figure 20",), _larger(100, "0.01"),
         drawn(panels("sub"), series=(Series(("sltr-in100/sub/NAU",), expects=("NAU",)),),
               folders=("benchmark",)),
         note="The published scripts hold addition, the published figure is of subtraction.",
@@ -218,7 +216,7 @@ def _mcfc(operation: str, layer: str, label: str, number: int, text: str = "") -
 _MCFC = (
     judged_by_benchmark(
         "benchmark_sltr_mul_mcfc", "MC-FC layers: multiplication",
-        shown_in(MCFC_2023, "multiplication"),
+        MCFC_2023, ("multiplication",),
         (NMU, _mcfc("mul", "MulMCFC", "MulMCFC", 32),
          _mcfc("mul", "MulMCFCSignINALU", "MulMCFC (sign: iNALU)", 34),
          _mcfc("mul", "MulMCFCSignRealNPU", "MulMCFC (sign: Real NPU)", 35,
@@ -226,7 +224,7 @@ _MCFC = (
         on_every_range("mul", "NMU MulMCFC MulMCFCSignINALU MulMCFCSignRealNPU"),
     ),
     judged_by_benchmark(
-        "benchmark_sltr_add_mcfc", "MC-FC layers: addition", shown_in(MCFC_2023, "addition"),
+        "benchmark_sltr_add_mcfc", "MC-FC layers: addition", MCFC_2023, ("addition",),
         (ADDING[2], _mcfc("add", "MCFC", "MCFC", 33)), on_every_range("add", "NAU MCFC"),
     ),
 )

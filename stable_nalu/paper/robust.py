@@ -16,9 +16,7 @@ from .experiment import (
     Resources,
     Runs,
     Series,
-    Shown,
     drawn,
-    shown_in,
     sketch,
 )
 from .primer import (
@@ -46,10 +44,6 @@ _SNMU, _BATCH_SNMU = "sNMU [1,5]", "sNMU [1,1+1/sd(x)]"
 _BATCH_NOISE = "--nmu-noise --noise-range [1,0]"
 _SINGLE, _ON_ONE_RANGE = for_operation("mul"), replace(for_operation("mul"), points=ONE_TO_TWO)
 _MLP = "--layer-type ReLU --regualizer 0 --mlp-bias"
-
-
-def _shown(*numbers: int) -> tuple[Shown, ...]:
-    return shown_in(MISTRY_2022_ROBUST, *(f"Figure {number}" for number in numbers))
 
 
 # The arithmetic data set.
@@ -87,8 +81,10 @@ def _on_data_set(key: str, title: str, number: int, note: str, *models: Model) -
         sketch("panels", runs=runs, x_label="Interpolation range"),
         series=tuple(series),
     )
-    shown = _shown(number)
-    return Experiment(key, title, shown, models, drawings, criterion="ranges", note=note)
+    numbers = (f"Figure {number}",)
+    return Experiment(
+        key, title, MISTRY_2022_ROBUST, numbers, models, drawings, criterion="ranges", note=note
+    )
 
 
 # Pairs of digits.
@@ -181,10 +177,10 @@ def _pairs(key: str, title: str, number: int, models: tuple[Model, ...], loss: s
         series=tuple(Series((PurePath(m.csv).name,), m.label) for m in models),
         folders=("static-mnist/mul", "static-mnist/add"),
     )
-    measures = measures_of_pairs(loss)
     return Experiment(
-        key, title, _shown(number), models, drawings, "model", "accuracy", measures=measures
-    )
+        key, title, MISTRY_2022_ROBUST, (f"Figure {number}",), models, drawings,
+        "model", "accuracy", measures=measures_of_pairs(loss),
+    )  # fmt: skip
 
 
 def _classes(key: str, number: str, title: str, ids: str, models: tuple[Model, ...]) -> Drawing:
@@ -245,7 +241,7 @@ _REFERENCE = replace(
 # fmt: off
 EXPERIMENTS = (
     Experiment(
-        "surface-mul", "Surfaces of MLPs and the NMU", _shown(1),
+        "surface-mul", "Surfaces of MLPs and the NMU", MISTRY_2022_ROBUST, ("Figure 1",),
         (
             replace(NMU, points=ONE_TO_TWO, seeds=range(1)),
             _ON_ONE_RANGE.model("ReLU-h1", "MLP (1)", f"{_MLP} --hidden-size 1",
@@ -264,7 +260,8 @@ EXPERIMENTS = (
         ),
     ),
     Experiment(
-        "robust-benchmark_sltr_mul", "Multiplication, single modules", _shown(2),
+        "robust-benchmark_sltr_mul", "Multiplication, single modules",
+        MISTRY_2022_ROBUST, ("Figure 2",),
         (*MULTIPLYING,
          _SINGLE.model("sNMU", _SNMU, f"{NMU_FLAGS} --nmu-noise --id 6", name="mul/sNMU")),
         note="The runs of the primer's Figure 16; here every error below 1e-5 counts as solved.",
@@ -290,7 +287,8 @@ EXPERIMENTS = (
     _pairs("static-mnist-mul-colour-concat", "Products of two digits in colour channels", 9,
            _COLOUR, "loss"),
     judged_by_reference(
-        f"robust-{_LONG}", "Products of digit sequences with noise", _shown(10),
+        f"robust-{_LONG}", "Products of digit sequences with noise",
+        MISTRY_2022_ROBUST, ("Figure 10",),
         (
             _REFERENCE.model("reference", "solved accumulator", "",
                              name="sequential_mnist_prod_reference",
@@ -310,7 +308,8 @@ EXPERIMENTS = (
     Experiment(
         "static-mnist-appendix",
         "Weight paths, label accuracies and confusion matrices of the digit products",
-        _shown(*range(13, 21)), (), parameter="model", criterion="accuracy",
+        MISTRY_2022_ROBUST, tuple(f"Figure {number}" for number in range(13, 21)), (),
+        parameter="model", criterion="accuracy",
         note="Needs no training beyond static-mnist-mul-isolated and "
         "static-mnist-mul-colour-concat; confusion matrices are of fold 2.",
         drawings=(
@@ -326,7 +325,7 @@ EXPERIMENTS = (
         ),
     ),
     Experiment(
-        "robust-batch-snmu", "sNMU with noise by batch, single module", (),
+        "robust-batch-snmu", "sNMU with noise by batch, single module", None, (),
         (_SINGLE.model("batch-sNMU", _BATCH_SNMU, f"{NMU_FLAGS} {_BATCH_NOISE} --id 6",
                        name="mul/batch-sNMU"),),
         note="The published script has one block of this name, without the noise range.",

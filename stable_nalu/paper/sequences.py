@@ -21,7 +21,6 @@ from .experiment import (
     Runs,
     Series,
     Sketch,
-    shown_in,
     sketch,
     standard,
 )
@@ -212,7 +211,7 @@ _OTHERS_REFERENCE = "Thresholds are those of the reference of sequential_mnist_p
 # fmt: off
 EXPERIMENTS = (
     judged_by_reference(
-        _PROD, _PROD_TITLE, shown_in(MADSEN_2020, "Figure 4", "Figure 13"),
+        _PROD, _PROD_TITLE, MADSEN_2020, ("Figure 4", "Figure 13"),
         (_reference(_PRODUCT, _NMU, "sequential_mnist_prod"),
          *_models(_PRODUCT, _PROD, " ".join(_UNITS), "--mnist-outputs 1")),
         (Drawing((by_length(_PROD, _products(1.0)),
@@ -224,7 +223,7 @@ EXPERIMENTS = (
         "quantile of 8 degrees of freedom.",
     ),
     judged_by_reference(
-        _ADD, _ADD_TITLE, shown_in(MADSEN_2020, "appendix figures of sums"),
+        _ADD, _ADD_TITLE, MADSEN_2020, ("appendix figures of sums",),
         (_reference(_SUM, _NAU, "sequential_mnist_sum"),
          *(_SUM.model(key, *unit, name=_ADD) for key, unit in _SUM_UNITS.items())),
         (Drawing((_sum_panels(_ADD, 1.0), _sum_panels(f"{_ADD}_ablation", 0.0)),
@@ -234,7 +233,7 @@ EXPERIMENTS = (
         note="The published script submits seeds 1-9 of the reference; the figure uses 0-9.",
     ),
     judged_by_reference(
-        _INTERPOLATION, "Products against the training length", (),
+        _INTERPOLATION, "Products against the training length", None, (),
         _models(replace(_SHORTER, variants=variants("--interpolation-length", "2 3 4 5")),
                 _INTERPOLATION, "nac-mul nac-sigma nalu nmu lstm", "--mnist-outputs 1"),
         (_exploring(_panels(
@@ -244,7 +243,7 @@ EXPERIMENTS = (
         measures=_SHORT_MEASURES, note=_OTHERS_REFERENCE,
     ),
     judged_by_reference(
-        _OUTPUTS, "Products against the number of outputs of the digit network", (),
+        _OUTPUTS, "Products against the number of outputs of the digit network", None, (),
         _models(replace(_SHORTER, variants=variants("--mnist-outputs", "1 2 3 4 5 6")), _OUTPUTS,
                 "nac-mul nac-sigma nalu nmu nac-nmu lstm"),
         (_exploring(_panels(
@@ -259,7 +258,7 @@ EXPERIMENTS = (
         measures=_SHORT_MEASURES, note=_OTHERS_REFERENCE,
     ),
     judged_by_reference(
-        _HOUSES, "Products of street view digits", (),
+        _HOUSES, "Products of street view digits", None, (),
         (_reference(_SVHN, _NMU, "sequential_svhn_prod"),
          *_models(_SVHN, _HOUSES, "nac-mul nac-sigma nalu nmu nac-nmu"),
          *_models(replace(_SVHN, flags=_SVHN.flags.replace("epochs 1000", "epochs 250")), _HOUSES,

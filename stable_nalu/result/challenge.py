@@ -375,7 +375,9 @@ def _setting(challenger: Challenger, sessions: Sequence[Session]) -> list[dict[s
 
 def _told(chapter: Chapter, challenger: Challenger) -> dict[str, Any]:
     contest = chapter.contest
-    shown = "; ".join(f"{s.paper.title}, {s.number}" for s in contest.experiment.shown)
+    experiment = contest.experiment
+    paper = "" if experiment.paper is None else experiment.paper.title
+    shown = "; ".join(f"{paper}, {number}" for number in experiment.numbers)
     seeds = seeds_text({int(seed) for seed in contest.runs["seed"]})
     limit = below(contest.runs["threshold"])
 

@@ -31,24 +31,21 @@ def listing(cores: int, data: Path = DATA) -> str:
     """
     lines: list[str] = []
     for paper in STUDIES:
-        shown = {
-            e.key: [s.number for s in e.shown if s.paper == paper] for e in EXPERIMENTS.values()
-        }
-        if any(shown.values()):
+        shown = [experiment for experiment in EXPERIMENTS.values() if experiment.paper == paper]
+        if shown:
             lines.append(f"{paper.title} ({paper.reference})")
-            for experiment in EXPERIMENTS.values():
-                if numbers := shown[experiment.key]:
-                    lines += _lines(experiment, ", ".join(numbers), cores, data)
+            for experiment in shown:
+                lines += _lines(experiment, cores, data)
             lines.append("")
     lines.append(UNSHOWN)
     for experiment in EXPERIMENTS.values():
-        if not experiment.shown:
-            lines += _lines(experiment, "", cores, data)
+        if experiment.paper is None:
+            lines += _lines(experiment, cores, data)
     return "\n".join(lines) + "\n"
 
 
-def _lines(experiment: Experiment, numbers: str, cores: int, data: Path) -> list[str]:
-    place = f"{numbers}: " if numbers else ""
+def _lines(experiment: Experiment, cores: int, data: Path) -> list[str]:
+    place = f"{', '.join(experiment.numbers)}: " if experiment.numbers else ""
     head = f"  {experiment.key}\n      {place}{experiment.title}"
     if not experiment.models:
         return [f"{head}\n      {experiment.note}"]

@@ -21,7 +21,7 @@ from stable_nalu.console import plural
 from stable_nalu.errors import OptionError, UsageError, did_you_mean
 from stable_nalu.machine import CHECKOUT, at_home, working_root
 from stable_nalu.options.kinds import seeds_text
-from stable_nalu.paper.experiment import MEASURED, Experiment, Model, Resources, Shown, named, words
+from stable_nalu.paper.experiment import MEASURED, Experiment, Model, Resources, named, words
 from stable_nalu.paper.index import EXPERIMENTS, find, known
 from stable_nalu.script import EXIT_REQUEUE, unknown_choice
 
@@ -54,7 +54,7 @@ class JobScript:
         """Return the script with the models of one figure, by its number or its key."""
         if figure is None:
             return self
-        numbers = {e.key: [_number(shown) for shown in e.shown] for e in self.shows()}
+        numbers = {e.key: list(map(_brief, e.numbers)) for e in self.shows()}
         keys = tuple(key for key in numbers if figure in (key, *numbers[key]))
         if not keys:
             listed = ", ".join(f"{' or '.join(ns)} ({key})" for key, ns in numbers.items())
@@ -68,7 +68,7 @@ class JobScript:
         if len(self.experiments) == 1:
             return ""
         models, figures = plural(len(self.models()), "model"), len(self.experiments)
-        number = _number(self.shows()[0].shown[0])
+        number = _brief(self.shows()[0].numbers[0])
         one = number if number.isalnum() else self.experiments[0]
         return f"All {models} of {figures} figures; those of one: --figure {one}"
 
@@ -115,8 +115,8 @@ class JobScript:
         )
 
 
-def _number(shown: Shown) -> str:
-    return shown.number.removeprefix("Figure ")
+def _brief(number: str) -> str:
+    return number.removeprefix("Figure ")
 
 
 def _joined(known: Model | None, model: Model) -> Model:

@@ -99,8 +99,8 @@ def test_every_experiment_is_listed():
     said = listing(2)
     for key, experiment in EXPERIMENTS.items():
         assert f"\n  {key}\n" in said
-        for shown in experiment.shown:
-            assert shown.number in said
+        for number in experiment.numbers:
+            assert number in said
 
 
 def test_durations():
@@ -193,7 +193,7 @@ def assert_reported(experiment, folder, said):
         assert (folder / "csv" / f"{model.csv}.csv").stat().st_size > 0
     if experiment.criterion.startswith(JUDGED):
         assert (folder / "summary" / f"{experiment.key}.csv").exists()
-    if experiment.shown:
+    if experiment.paper:
         assert f"figure  {folder / 'figures'}" in said
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from stable_nalu.paper import published
-from stable_nalu.paper.experiment import Experiment, Measure, Recipe, Resources, Shown
+from stable_nalu.paper.experiment import Experiment, Measure, Recipe, Resources
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.paper.sweeps import operations
 from stable_nalu.papers import TRASK_2018
@@ -25,7 +25,8 @@ _SETTING = Recipe(
 TINY = Experiment(
     KEY,
     "Two units, measured",
-    (Shown(TRASK_2018, "Table 0"),),
+    TRASK_2018,
+    ("Table 0",),
     (
         _SETTING.model("nac", "NAC", "--layer-type NAC"),
         _SETTING.model("linear", "None", "--layer-type linear"),
