@@ -28,6 +28,12 @@ class Paper:
         return self.short or self.title
 
     @property
+    def url(self) -> str:
+        """Return the address of an arXiv number; empty for another reference."""
+        number = self.reference.removeprefix("arXiv:")
+        return "" if number == self.reference else f"https://arxiv.org/abs/{number}"
+
+    @property
     def citation(self) -> str:
         """Return authors, year, short title and reference in one line."""
         by = f"{self.authors} {self.year}, " if self.authors else ""

@@ -37,6 +37,12 @@ NUDGED = "failures_nudged.csv"
 """The classes of runs that were trained again from start weights changed in the last bit."""
 
 
+def by_run(key: str, path: Path) -> dict[tuple[str, ...], dict[str, str]]:
+    """Return the rows of a file about the runs of an experiment, by what tells runs apart."""
+    names = identifying(key)
+    return {tuple(row[name] for name in names): row for row in cells_of(path)}
+
+
 def told_of(every: Mapping[str, pd.DataFrame], data: Path) -> pd.DataFrame:
     """Return a row for each kept run whose network was read, with its point as text."""
     rows: Rows = []
@@ -44,8 +50,7 @@ def told_of(every: Mapping[str, pd.DataFrame], data: Path) -> pd.DataFrame:
         path = formulas_of(key, data)
         if not path.exists():
             continue
-        experiment, names = EXPERIMENTS[key], identifying(key)
-        told = {tuple(row[c] for c in names): row for row in cells_of(path)}
+        experiment, told = EXPERIMENTS[key], by_run(key, path)
         for model, point, _, group in places(experiment, runs):
             of = {"key": key, "model": model, "point": point}
             of["unit"] = unit_of(key, model)

@@ -182,9 +182,7 @@ def _duels(every: Mapping[str, Sequence[Entry]]) -> list[dict[str, str]]:
                 "the other solved": of_rival,
                 "difference": points(paired_difference(pairs)),
                 "p by Holm": number(p),
-                "thresholds": "any of the three rules of thresholds"
-                if len(rules) == len(RULES)
-                else ", ".join(rules),
+                "thresholds": EVERY if len(rules) == len(RULES) else ", ".join(rules),
             }
         )
     return rows

@@ -75,8 +75,8 @@ def _rows(
             "here": points(over[1]),
         }
         if many and less:
-            of_many = _short(difference(*(wilson(c.solved, c.runs) for c in (many, less))))
-        told |= {"difference in points": _short(gap), "verdict": equivalence(gap, WITHIN_POINTS)}
+            of_many = in_points(difference(*(wilson(c.solved, c.runs) for c in (many, less))))
+        told |= {"difference in points": in_points(gap), "verdict": equivalence(gap, WITHIN_POINTS)}
     elif line.verdict == CHOSEN:
         steps = [one.test for one in lines if one.measure == MEAN_STEP and _same(one, line)]
         verdict = "; ".join(filter(None, (line.test, *steps)))
@@ -88,14 +88,14 @@ def _rows(
     else:
         ends = (line.gap, line.gap_lower, line.gap_upper)
         gap = None if line.gap is None else Estimate(*(float(end or 0) for end in ends))
-        told |= {"difference in points": _short(gap) if gap else UNKNOWN}
+        told |= {"difference in points": in_points(gap) if gap else UNKNOWN}
         told |= {"verdict": "; ".join(filter(None, (line.verdict, line.test)))}
     told |= {"some 1,000 runs": of_many} if more else {}
     source = told.pop("source")
     return [{"claim": claim.text} | told | {"source": source}]
 
 
-def _short(gap: Estimate) -> str:
+def in_points(gap: Estimate) -> str:
     """Return a difference in points, as the head of its column says."""
     return points(gap).replace(" points", "")
 

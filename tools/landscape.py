@@ -17,7 +17,6 @@ import pandas as pd
 import torch
 
 import stable_nalu as sn
-from stable_nalu.files import cells_of
 from stable_nalu.inspection.failures import FAILURES
 from stable_nalu.inspection.saved_model import TrainedModel
 from stable_nalu.paper.index import EXPERIMENTS
@@ -27,7 +26,7 @@ from stable_nalu.result.judged import identifying, identity_of, options_of, runs
 from stable_nalu.result.stored import DATA, formulas_of, path_of
 from stable_nalu.statistics.table import write_rows
 
-from .atlas import unit_of
+from .atlas import by_run, unit_of
 
 FILE = "failure_landscapes.csv"
 PICTURE = "pictures/failures.svg"
@@ -56,9 +55,7 @@ def _examples(data: Path) -> Iterator[tuple[str, str, Any, Any]]:
     for key, experiment in sorted(EXPERIMENTS.items(), key=lambda item: -len(item[1].models)):
         if not formulas_of(key, data).exists():
             continue
-        names = identifying(key)
-        kept = {tuple(row[c] for c in names): row for row in cells_of(path_of(key, data))}
-        why = {tuple(r[c] for c in names): r["failure"] for r in cells_of(formulas_of(key, data))}
+        kept, read = by_run(key, path_of(key, data)), by_run(key, formulas_of(key, data))
         own: dict[tuple[str, ...], Any] = {}
         for run in (run for model in experiment.models for run in runs_of(model, None, None)):
             options = options_of(experiment, run) | {"model": run.model.key, "seed": run.seed}
@@ -68,7 +65,8 @@ def _examples(data: Path) -> Iterator[tuple[str, str, Any, Any]]:
             if kept.get(one, {}).get("solved") == "1":
                 solvers.setdefault(_point(run), run)
         for one, run in own.items():
-            failure, neighbour = why.get(one, ""), solvers.get(_point(run))
+            failure = read[one]["failure"] if one in read else ""
+            neighbour = solvers.get(_point(run))
             is_first = failure not in found or (neighbour and not found[failure][2])
             if failure in FAILURES and is_first and run.config.max_iterations <= LONGEST:
                 found[failure] = key, run, neighbour

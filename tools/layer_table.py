@@ -68,14 +68,12 @@ def _layer_row(
     cell = UNKNOWN if entry.cell is None else "yes" if entry.layer else "only"
     paper = cites or entry.cites
     brief = f"{paper.authors} {paper.year}"
-    number = paper.reference.removeprefix("arXiv:")
-    linked = f"[{brief}](https://arxiv.org/abs/{number})"
     return {
         "name": f"{name} ({also})" if also else name,
         "one unit": f"`{unit.removeprefix(_TYPE)}`" if unit else UNKNOWN,
         "two layers": "" if pair == unit else f"`{pair.removeprefix(_TYPE)}`" if pair else UNKNOWN,
         "cell": cell,
-        "paper": linked if number != paper.reference else brief,
+        "paper": f"[{brief}]({paper.url})" if paper.url else brief,
     }
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -51,23 +51,24 @@ def _plain(heading: str) -> str:
     return re.sub(r"\s+", "", heading)
 
 
-def read_reasons(folder: Path) -> list[tuple[str, str]]:
-    """Read patterns of keys (as of file names) and reasons from `not_run.csv`."""
-    path = folder / REASONS
-    if not path.exists():
-        return []
-    with path.open(encoding="utf-8", newline="") as file:
-        rows = csv.DictReader(file)
-        if rows.fieldnames != ["key", "reason"]:
-            raise UsageError(f"{path}: its columns are not key, reason")
-        return [(row["key"], row["reason"]) for row in rows]
+@dataclass(frozen=True)
+class Reason:
+    """Why experiments were not run in full; the key is a pattern, as of file names."""
+
+    key: str
+    reason: str
 
 
-def reason(reasons: list[tuple[str, str]], experiment: Experiment) -> str:
+def read_reasons(folder: Path) -> list[Reason]:
+    """Read the reasons of `not_run.csv`."""
+    return read_records(Reason, folder / REASONS)
+
+
+def reason(reasons: Sequence[Reason], experiment: Experiment) -> str:
     """Return why an experiment was not run in full: the first pattern that fits, or its cost."""
-    for pattern, text in reasons:
-        if fnmatchcase(experiment.key, pattern):
-            return text
+    for one in reasons:
+        if fnmatchcase(experiment.key, one.key):
+            return one.reason
     if not experiment.models:
         return experiment.note
     seconds = seconds_here(experiment, CORES)

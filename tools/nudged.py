@@ -16,14 +16,14 @@ import torch
 from stable_nalu.files import cells_of
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.process import begin
-from stable_nalu.result.judged import identifying, judged_runs, runs_of
+from stable_nalu.result.judged import judged_runs, runs_of
 from stable_nalu.result.pipeline import Folders, export
 from stable_nalu.result.shard import shards, train_shards
 from stable_nalu.result.stored import DATA, formulas_of, keep, keep_formulas
 from stable_nalu.statistics.table import write_rows
 from stable_nalu.training import loop
 
-from .atlas import NUDGED
+from .atlas import NUDGED, by_run
 
 
 class _Nudged(loop.ModelStack):
@@ -39,8 +39,8 @@ class _Nudged(loop.ModelStack):
 
 def classes(key: str, data: Path) -> dict[tuple[str, ...], str]:
     """Return the class of each run, `solved` for one that is, by what tells runs apart."""
-    names, rows = identifying(key), cells_of(formulas_of(key, data))
-    return {tuple(row[c] for c in names): row["failure"] or "solved" for row in rows}
+    rows = by_run(key, formulas_of(key, data))
+    return {run: row["failure"] or "solved" for run, row in rows.items()}
 
 
 def main(argv: Sequence[str]) -> int:

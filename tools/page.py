@@ -36,7 +36,6 @@ from stable_nalu.result.document import (
     interval,
     number,
     plain,
-    points,
     rate,
     render,
 )
@@ -53,6 +52,7 @@ from stable_nalu.result.stored import (
 from stable_nalu.script import duration
 from stable_nalu.statistics.intervals import Estimate, difference, wilson
 from stable_nalu.statistics.summary import STEP
+from stable_nalu.statistics.table import groups
 from stable_nalu.task import SCRIPTS
 
 from . import atlas, headline, landscape, power
@@ -428,12 +428,12 @@ def _gap(lines: Sequence[Line]) -> str:
         return number(first.gap) if len(lines) == 1 else UNKNOWN
     if len(lines) == 1:
         gap = Estimate(first.gap or 0, first.gap_lower or 0, first.gap_upper or 0)
-        return points(gap).replace(" points", "")
+        return headline.in_points(gap)
     ours, theirs = (
         wilson(*(sum(getattr(line, whose + name) for line in lines) for name in ("solved", "n")))
         for whose in ("", "published_")
     )
-    return points(difference(ours, theirs)).replace(" points", "")
+    return headline.in_points(difference(ours, theirs))
 
 
 def _runs_row(
@@ -503,31 +503,14 @@ def _at_both(experiment: Experiment, runs: pd.DataFrame) -> Rows:
 def _by_paper(thresholds: Rows) -> Rows:
     """Return both rates side by side, by paper and rule."""
     titles = {paper.key: plain(paper.short_title) for paper in STUDIES}
-    units = _sums(thresholds, "paper", "rule", "key", "model")
-    return [
-        {
-            "paper": titles.get(paper, UNSHOWN),
-            "rule": rule,
-            "units": len(own := [one for of, one in units.items() if of[:2] == (paper, rule)]),
-            "with another rate": sum(solved != wider for _, solved, wider in own),
-            **_both(*sums),
-        }
-        for (paper, rule), sums in _sums(thresholds, "paper", "rule").items()
-    ]
-
-
-def _sums(thresholds: Rows, *by: str) -> dict[tuple[str, ...], tuple[int, int, int]]:
-    """Return the runs, and how many are solved at either threshold."""
-    found: dict[tuple[str, ...], tuple[int, int, int]] = {}
-    for row in thresholds:
-        of = tuple(row[name] for name in by)
-        n, solved, wider = found.get(of, (0, 0, 0))
-        found[of] = (n + row["n"], solved + row[AT[0]], wider + row[AT[1]])
-    return found
-
-
-def _both(n: int, solved: int, wider: int) -> dict[str, str]:
-    return dict(zip(AT, (rate(solved, n), rate(wider, n)), strict=True))
+    rows = []
+    every = groups(pd.DataFrame(thresholds), ["paper", "rule"]) if thresholds else ()
+    for (paper, rule), own in every:
+        units = own.groupby(["key", "model"])[["n", *AT]].sum()
+        row = {"paper": titles.get(str(paper), UNSHOWN), "rule": f"{rule}", "units": len(units)}
+        row["with another rate"] = int((units[AT[0]] != units[AT[1]]).sum())
+        rows.append(row | {at: rate(int(own[at].sum()), int(own["n"].sum())) for at in AT})
+    return rows
 
 
 def _differences(lines: Sequence[Line]) -> Rows:

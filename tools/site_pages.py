@@ -22,6 +22,7 @@ from stable_nalu.result.document import plain, rate, table
 from stable_nalu.result.stored import kept_keys, read
 from stable_nalu.task import SCRIPTS
 from stable_nalu.zoo import card
+from tools.layer_table import linked
 from tools.long_table import anchor_of
 from tools.mathml import formula
 from tools.response import response
@@ -164,7 +165,6 @@ def layer_page(entry: LayerEntry) -> str:
 def described(entry: LayerEntry) -> Iterator[str]:
     """Yield the lines with the names of a layer, and its docstring with formulas."""
     built = entry.layer or entry.cell
-    paper = re.sub(r"arXiv:(\S+)", r"[arXiv:\1](https://arxiv.org/abs/\1)", entry.cites.citation)
     yield from (f"# {entry.label}", "", f"| `--layer-type` | `{entry.key}` |", "|---|---|")
     for kind, found in (("class", entry.layer), ("cell", entry.cell)):
         if found is not None:
@@ -176,7 +176,8 @@ def described(entry: LayerEntry) -> Iterator[str]:
     for variant in entry.variants:
         options = ", ".join(f"{name}={value!r}" for name, value in variant.options.items())
         yield f"| {variant.label} | `{options}` |"
-    yield from (f"| paper | {paper} |", "", _typeset(inspect.getdoc(built) or ""), "")
+    yield f"| paper | {linked(entry.cites.citation)} |"
+    yield from ("", _typeset(inspect.getdoc(built) or ""), "")
 
 
 def _typeset(text: str) -> str:
