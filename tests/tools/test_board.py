@@ -8,7 +8,7 @@ import pytest
 
 from stable_nalu.result.ranking import OPERATIONS, kept_entries
 from tests.result.test_board import CARD, LAYER, rows, submit
-from tests.tools.measured import measured
+from tests.tools.browser import READABLE, measured
 from tools.board import PATH, refreshed
 
 PAGE = PATH.read_text(encoding="utf-8")
@@ -87,9 +87,9 @@ told.requests = performance.getEntriesByType("resource").length;
 
 @pytest.mark.slow
 @pytest.mark.browser
-@pytest.mark.parametrize(("width", "colours"), [(1280, 1), (500, 0)])
-def test_sorts_and_filters_in_a_browser(width, colours, tmp_path):
-    size = {"width": width, "colours": colours}
+@pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (500, "dark")])
+def test_sorts_and_filters_in_a_browser(width, theme, tmp_path):
+    size = {"width": width, "theme": theme}
     _, told = measured(PAGE, MEASURE, "operation=div", tmp_path, **size)
     lists = {name: told[name].split("|") for name in ("mul", "given", "names", "rates", "turned")}
     assert told["linked"] == "div"
@@ -103,5 +103,5 @@ def test_sorts_and_filters_in_a_browser(width, colours, tmp_path):
     assert all("/25)" in text for text in told["narrow"].split("|"))
     assert "operation=mul" in told["address"]
     assert int(told["wide"]) <= 0
-    assert float(told["contrast"]) >= 4.5
+    assert float(told["contrast"]) >= READABLE
     assert (told["labelled"], told["requests"]) == ("true", "0")

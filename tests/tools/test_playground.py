@@ -14,7 +14,7 @@ from stable_nalu.functional import Regualizer
 from stable_nalu.result.stored import path_of
 from stable_nalu.statistics.intervals import wilson
 from tests.processes import started
-from tests.tools.measured import measured
+from tests.tools.browser import READABLE, measured
 from tools.playground import KEPT, PATH, PATHS
 
 NODE = shutil.which("node")
@@ -218,9 +218,9 @@ const wait = setInterval(() => { if (document.body.dataset.done !== "yes") retur
 
 @pytest.mark.slow
 @pytest.mark.browser
-@pytest.mark.parametrize(("width", "colours"), [(1200, 1), (500, 0)])
-def test_trains_in_a_browser(width, colours, tmp_path):
-    size = {"width": width, "colours": colours}
+@pytest.mark.parametrize(("width", "theme"), [(1200, "light"), (500, "dark")])
+def test_trains_in_a_browser(width, theme, tmp_path):
+    size = {"width": width, "theme": theme}
     out, told = measured(
         PAGE, MEASURE, "unit=NMU&op=mul&range=1,2&seeds=25", tmp_path, **size, budget=60000
     )
@@ -228,7 +228,7 @@ def test_trains_in_a_browser(width, colours, tmp_path):
     assert "What seed 2 computes" in out
     assert "y = x1 · x2" in out
     assert int(told["wide"]) <= 0
-    assert float(told["contrast"]) >= 4.5
+    assert float(told["contrast"]) >= READABLE
     assert (told["named"], told["labelled"], told["requests"]) == ("true", "true", "0")
     assert told["clicked"] == "true"
     assert told["address"] == "#unit=NMU&amp;op=mul&amp;range=1,2&amp;seeds=25&amp;seed=2"
