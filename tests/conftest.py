@@ -13,6 +13,7 @@ import torch
 
 import stable_nalu  # noqa: F401 — settles how matrix products round, before the first of them
 from stable_nalu.engine.tiles import EXTRA_FLAGS
+from stable_nalu.machine import code_cache
 from stable_nalu.training import shell
 
 SEED = 20200401
@@ -60,6 +61,15 @@ def optimised(monkeypatch: pytest.MonkeyPatch) -> None:
 def formulas(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let commands tell the formulas of their runs, for one test."""
     monkeypatch.setattr(shell, "MOST_FORMULAS", FORMULAS)
+
+
+@pytest.fixture
+def cache_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
+    """A cache folder of the user, where nothing has been looked at yet."""
+    code_cache.cache_clear()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    yield tmp_path / "cache"
+    code_cache.cache_clear()
 
 
 @pytest.fixture

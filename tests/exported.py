@@ -1,7 +1,8 @@
-"""Exported runs of arithmetic scripts, and the scripts below `export/`, in process."""
+"""Exported runs of arithmetic scripts, and all scripts of the checkout, in process."""
 
 import runpy
 import sys
+from functools import cache
 from pathlib import Path
 
 from stable_nalu.writer import RunWriter
@@ -19,6 +20,7 @@ EXPORTED = (
 """The columns of exported arithmetic runs."""
 
 
+@cache
 def main_of(script):
     """The `main` of a script of the checkout, such as `export/plot.py`."""
     before = list(sys.path)

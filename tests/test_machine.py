@@ -44,7 +44,10 @@ def test_an_installed_package_writes_below_the_current_folder(monkeypatch, tmp_p
 
 @pytest.mark.parametrize(
     ("value", "expected"),
-    [("2", 2), ("4", 4), ("99999", 4), ("0", None), ("-1", None), ("some", None), ("", None)],
+    [
+        *(("2", 2), ("4", 4), ("99999", 4), ("٣", 3)),
+        *((value, None) for value in ("0", "-1", "some", "", "1.5", " 1")),
+    ],
 )
 @pytest.mark.parametrize("variable", machine.GRANTS)
 def test_cores_are_those_granted_and_no_more_than_there_are(variable, value, expected, monkeypatch):
@@ -57,43 +60,32 @@ def test_cores_are_those_granted_and_no_more_than_there_are(variable, value, exp
 FAULTS = """
 import resource, torch
 from stable_nalu.machine import keep_freed_memory
-{setting}
-def iteration():
-    parts = [torch.ones(1 << 20) for _ in range(8)]
-for _ in range(3): iteration()
-before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-for _ in range(10): iteration()
-print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+def faults():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+def iterate(times):
+    for _ in range(times): parts = [torch.ones(1 << 20) for _ in range(8)]
+for act in (int, keep_freed_memory):
+    act()
+    iterate(3)
+    before = faults()
+    iterate(10)
+    print(faults() - before)
 """
-
-
-def faults(setting):
-    words = [sys.executable, "-c", FAULTS.format(setting=setting)]
-    # By itself the C library starts to keep memory at some time that depends on addresses.
-    handing_back = {**os.environ, "MALLOC_MMAP_THRESHOLD_": str(1 << 20)}
-    done = subprocess.run(
-        words, cwd=machine.CHECKOUT, env=handing_back, capture_output=True, text=True, check=True
-    )
-    return int(done.stdout)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a setting of glibc")
 def test_no_page_is_asked_for_twice():
-    assert faults("keep_freed_memory()") < faults("") / 20
+    # By itself the C library starts to keep memory at some time that depends on addresses.
+    handing_back = {**os.environ, "MALLOC_MMAP_THRESHOLD_": str(1 << 20)}
+    words = [sys.executable, "-c", FAULTS]
+    told = subprocess.check_output(words, cwd=machine.CHECKOUT, env=handing_back, text=True)
+    plain, kept = map(int, told.split())
+    assert kept < plain / 20
 
 
 def test_another_c_library(monkeypatch):
     monkeypatch.setattr(machine.ctypes, "CDLL", lambda name: object())
     assert machine.keep_freed_memory.__wrapped__() is None
-
-
-@pytest.fixture
-def cache_home(monkeypatch, tmp_path):
-    """A cache folder of the user, where nothing has been looked at yet."""
-    machine.code_cache.cache_clear()
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    yield tmp_path / "cache"
-    machine.code_cache.cache_clear()
 
 
 def test_compiled_code_is_kept_where_only_the_user_writes(cache_home):

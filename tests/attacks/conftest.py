@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -16,16 +17,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Trained runs, their models and an export of them, by the names that they have in a test."""
     folder = tmp_path_factory.mktemp("made")
     roots = {"TENSORBOARD_DIR": "tensorboard", "SAVE_DIR": "save", "RESULTS_DIR": "results"}
-    before = {name: os.environ.get(name) for name in roots}
-    os.environ.update({name: str(folder / root) for name, root in roots.items()})
-    try:
+    with mock.patch.dict(os.environ, {name: str(folder / root) for name, root in roots.items()}):
         make_runs(folder)
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
     return folder
 
 

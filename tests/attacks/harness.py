@@ -6,30 +6,26 @@ must leave by exit code 2 with one line on stderr, and everything as it was.
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shlex
 import shutil
 import signal
 import stat
 import sys
-import time
 import traceback
 import urllib.request
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
-from functools import cache
 from pathlib import Path
 
 import pytest
 
 from stable_nalu.task import SCRIPTS
-from tests.processes import work_with_environment
+from tests.exported import ROOT, main_of
 
-ROOT = Path(__file__).resolve().parents[2]
 TRAINING = tuple(SCRIPTS)
 EXPORTS = {
     "generate_exp_setups": "export",
@@ -53,12 +49,8 @@ _SAME_NAME = {
 }
 """Exporters that are called like a training script."""
 
-MOST_WORK = 60.0
-"""CPU seconds after which a command is taken to have begun what it should have refused."""
-LEAST_WORK, REST = 0.05, 60.0
-"""CPU seconds that a command uses in so many by the clock, on a machine with a hundred times the
-work it is made for; a command that uses fewer waits for what never comes."""
-LOOK_INTERVAL = 2.0
+MOST_SECONDS = 900.0
+"""After which a command hangs, or has begun what it should have refused."""
 
 _IMAGES = "--max-epochs 0 --data-source digits --batch-size 500"
 QUICK = {
@@ -86,24 +78,10 @@ def path_of(script: str) -> Path:
     return ROOT / folder / f"{_SAME_NAME.get(script, script)}.py"
 
 
-@cache
-def _main(script: str) -> Callable[[list[str]], int]:
-    before = list(sys.path)
-    spec = importlib.util.spec_from_file_location(f"attacked_{script}", path_of(script))
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-    finally:
-        sys.path[:] = before
-    return module.main
-
-
 def call(words: Words) -> object:
     """Exit code of a command; used to make what attacks meet."""
     script, *argv = split(words)
-    return _main(script)(argv)
+    return main_of(path_of(script))(argv)
 
 
 Words = str | tuple[str, ...]
@@ -197,9 +175,9 @@ class Place:
         # It keeps the proxies that an attack was the first to download with.
         self.monkeypatch.setattr(urllib.request, "_opener", None)
         self.monkeypatch.setattr(sys, "argv", [str(path_of(script)), *argv])
-        with patience(self.monkeypatch), _warnings_on_stderr():
+        with patience(), _warnings_on_stderr():
             try:
-                code: object = _main(script)(argv)
+                code: object = main_of(path_of(script))(argv)
             except SystemExit as end:
                 code = 0 if end.code is None else end.code
             except TookTooLong:
@@ -244,8 +222,9 @@ class Place:
             case.check(self, outcome)
 
 
-def attacks(*cases: Attack) -> Callable[..., None]:
+def attacks(*given: Attack | Iterable[Attack]) -> Callable[..., None]:
     """The test that carries out attacks, each by its name."""
+    cases = [case for one in given for case in ([one] if isinstance(one, Attack) else one)]
     names = [case.name for case in cases]
     twice = {name for name in names if names.count(name) > 1}
     assert not twice, twice
@@ -299,43 +278,19 @@ def _checkout() -> dict[str, int]:
 
 
 @contextmanager
-def patience(monkeypatch: pytest.MonkeyPatch):
-    """Let a command go on as long as it, or a process that it started, works: not for ever."""
-    mark = f"ATTACK={os.getpid()}-{time.monotonic_ns()}"
-    monkeypatch.setenv(*mark.split("="))
-    of_children = work_with_environment(mark)
-    looking = 0.0
+def patience():
+    """Let a command go on for long, as the machine may be busy: not for ever."""
 
-    def work() -> float:
-        return _cpu_seconds() + of_children() - looking
+    def give_up(*_: object) -> None:
+        raise TookTooLong
 
-    # A mark that is new belongs to no process yet.
-    began = _cpu_seconds()
-    last = (began, time.monotonic())
-
-    def look(*_: object) -> None:
-        nonlocal last, looking
-        start = time.process_time()
-        done, now = work(), time.monotonic()
-        # Less than before: a process has ended, and nobody counts what it has used.
-        if abs(done - last[0]) >= LEAST_WORK:
-            last = (done, now)
-        if now - last[1] > REST or done - began > MOST_WORK:
-            raise TookTooLong
-        looking += time.process_time() - start
-
-    old = signal.signal(signal.SIGALRM, look)
-    signal.setitimer(signal.ITIMER_REAL, LOOK_INTERVAL, LOOK_INTERVAL)
+    old = signal.signal(signal.SIGALRM, give_up)
+    signal.setitimer(signal.ITIMER_REAL, MOST_SECONDS, 1.0)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, old)
-
-
-def _cpu_seconds() -> float:
-    times = os.times()
-    return time.process_time() + times.children_user + times.children_system
 
 
 @contextmanager

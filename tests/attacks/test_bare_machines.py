@@ -85,8 +85,9 @@ def test_help_without_any_package(script, tmp_path):
     ["batch", *(pytest.param(s, marks=pytest.mark.slow) for s in ("reproduce", "single_layer"))],
 )
 def test_a_reader_that_leaves(script, tmp_path):
-    """`script --list | head -1`: no traceback, and nothing about a broken pipe."""
-    words = {"single_layer": ["--dry-run", "--seed", "0-2000"]}.get(script, ["--list"])
+    """`script --list | head -1`: no traceback, nothing about a broken pipe, and it ends soon."""
+    words = {"single_layer": ["--dry-run", "--seed", "0-100000"]}.get(script, ["--list"])
+    before = os.times().children_user
     with subprocess.Popen(
         [sys.executable, str(path_of(script)), *words],
         cwd=tmp_path,
@@ -101,34 +102,4 @@ def test_a_reader_that_leaves(script, tmp_path):
         told = process.stderr.read()
     assert process.returncode in (0, 141)
     assert told == ""
-
-
-@pytest.mark.slow
-def test_a_home_that_cannot_be_written(tmp_path):
-    """Trained all the same; a home is only for what is kept between runs."""
-    file = tmp_path / "file"
-    file.write_text("no folder")
-    words = ["--no-cuda", "--max-iterations", "2", "--seed", "0-1", "--name-prefix", "t"]
-    script = str(path_of("single_layer"))
-    done = run([script, *words], tmp_path, HOME=str(file), XDG_CACHE_HOME=str(file / "cache"))
-    assert done.returncode == 0, done.stderr
-    assert "Traceback" not in done.stderr
-    assert file.read_text() == "no folder"
-
-
-@pytest.mark.slow
-def test_a_dry_run_of_many_runs_streams(tmp_path):
-    """The first of a hundred thousand names is there long before the last."""
-    words = ("--dry-run", "--seed", "0-100000")
-    with subprocess.Popen(
-        [sys.executable, str(path_of("single_layer")), *words],
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stdout is not None
-        first = process.stdout.readline()
-        spent = os.times().children_user
-        process.kill()
-    assert "_s0_" in first
-    assert os.times().children_user - spent < 20
+    assert os.times().children_user - before < 20

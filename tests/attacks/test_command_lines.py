@@ -120,8 +120,6 @@ def _names_of_three_runs(place, outcome):
 
 
 test_a_dry_run_writes_nothing = attacks(
-    *(
-        Attack(script, f"{script} --seed 0-2 --dry-run", code=0, check=_names_of_three_runs)
-        for script in TRAINING
-    )
+    Attack(script, f"{script} --seed 0-2 --dry-run", code=0, check=_names_of_three_runs)
+    for script in TRAINING
 )

@@ -7,9 +7,8 @@ import struct
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.attacks.finished import folder, gone, log, meeting
 from tests.attacks.harness import Attack, Place, attacks
-from tests.attacks.subjects import RUNS, names, rows
+from tests.attacks.subjects import RUNS, folder, gone, log, meeting, names, rows
 
 EXPORT = f"simple_function_static_export --tensorboard-dir {{tmp}}/{RUNS}"
 OUT = "--csv-out {tmp}/x.csv"
@@ -91,20 +90,18 @@ def _one_is_whole(place: Place, outcome: object) -> None:
 
 
 test_one_run_is_damaged = attacks(
-    *(
-        Attack(
-            f"export: {what}{strict}",
-            f"{EXPORT} {OUT} {strict}",
-            () if what in WHOLE_ALL_THE_SAME else "run",
-            meeting(prepare),
-            code=int(bool(strict) and what not in WHOLE_ALL_THE_SAME),
-            writes=("x.csv",),
-            check=_one_is_whole,
-        )
-        for what, prepare in PARTLY.items()
-        for strict in ("", "--strict")
-        if what != "a pipe for an event file" or not strict
+    Attack(
+        f"export: {what}{strict}",
+        f"{EXPORT} {OUT} {strict}",
+        () if what in WHOLE_ALL_THE_SAME else "run",
+        meeting(prepare),
+        code=int(bool(strict) and what not in WHOLE_ALL_THE_SAME),
+        writes=("x.csv",),
+        check=_one_is_whole,
     )
+    for what, prepare in PARTLY.items()
+    for strict in ("", "--strict")
+    if what != "a pipe for an event file" or not strict
 )
 
 
@@ -123,17 +120,15 @@ HARMLESS: dict[str, Callable[[Place], object]] = {
     "an event file that is a link": lambda p: link_to(p, log(p).rename(p / "events")),
 }
 test_what_does_not_disturb = attacks(
-    *(
-        Attack(
-            f"export: {what}",
-            f"{EXPORT} {OUT} --strict",
-            prepare=meeting(prepare),
-            code=0,
-            writes=("x.csv",),
-            check=_as_usual,
-        )
-        for what, prepare in HARMLESS.items()
+    Attack(
+        f"export: {what}",
+        f"{EXPORT} {OUT} --strict",
+        prepare=meeting(prepare),
+        code=0,
+        writes=("x.csv",),
+        check=_as_usual,
     )
+    for what, prepare in HARMLESS.items()
 )
 
 FROM_PARENT = f"two_digit_mnist_reader --from-parent-folder {OUT} --tensorboard-dir {{tmp}}"

@@ -8,9 +8,14 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.attacks.finished import (
+from tests.attacks.harness import Attack, Place, attacks
+from tests.attacks.subjects import (
     AGAIN,
     BOTH,
+    MODELS,
+    RUNS,
+    SHORT,
+    TRAIN,
     exchanged,
     folder,
     gone,
@@ -18,10 +23,10 @@ from tests.attacks.finished import (
     meeting,
     meets,
     model,
+    names,
     put,
+    rows,
 )
-from tests.attacks.harness import Attack, Place, attacks
-from tests.attacks.subjects import MODELS, RUNS, SHORT, TRAIN, names, rows
 
 CONTINUED, REMOVED = f"{AGAIN} --load-checkpoint", f"{AGAIN} --remove-existing-data"
 RESUMED, ANEW = f"{AGAIN} --resume", f"{TRAIN} {SHORT} {BOTH} --remove-existing-data"
@@ -39,10 +44,7 @@ LOGS: dict[str, Callable[[Place], object]] = {
     "a link to a device": lambda p: gone(log(p)).symlink_to("/dev/null"),
 }
 test_logs = attacks(
-    *(
-        meets(f"continuing a log: {what}", CONTINUED, RUNS, prepare)
-        for what, prepare in LOGS.items()
-    )
+    meets(f"continuing a log: {what}", CONTINUED, RUNS, prepare) for what, prepare in LOGS.items()
 )
 
 
@@ -66,11 +68,9 @@ RECORDS: dict[str, Callable[[Place], object]] = {
     ),
 }
 test_records = attacks(
-    *(
-        meets(f"{what}, {how}", words, RUNS, prepare)
-        for how, words in (("continued", CONTINUED), ("removed", REMOVED), ("resumed", RESUMED))
-        for what, prepare in RECORDS.items()
-    )
+    meets(f"{what}, {how}", words, RUNS, prepare)
+    for how, words in (("continued", CONTINUED), ("removed", REMOVED), ("resumed", RESUMED))
+    for what, prepare in RECORDS.items()
 )
 
 
@@ -136,10 +136,7 @@ test_what_is_there_is_kept = attacks(
         lambda p: linked(names(p.made)[0])(p),
     ),
     meets(
-        "a folder in place of the lock",
-        REMOVED,
-        RUNS,
-        lambda p: gone(folder(p) / ".lock").mkdir(),
+        "a folder in place of the lock", REMOVED, RUNS, lambda p: gone(folder(p) / ".lock").mkdir()
     ),
     meets("a plan of which one run is there", f"{TRAIN} {SHORT} --seed 1-3", RUNS),
 )

@@ -2,8 +2,8 @@
 
 import torch
 
-from tests.attacks.finished import put
 from tests.attacks.harness import Attack, attacks, quick
+from tests.attacks.subjects import put
 
 WHOLE = {
     "single_layer": "--num-subsets=1 --input-size=1 --batch-size=1 --max-iterations=0 "
@@ -113,10 +113,8 @@ def flags():
 
 
 test_a_value_that_a_flag_must_not_take = attacks(
-    *(
-        Attack(f"{script} {' '.join(words)}", quick(script, words), says)
-        for script, words, says in flags()
-    )
+    Attack(f"{script} {' '.join(words)}", quick(script, words), says)
+    for script, words, says in flags()
 )
 
 DIVIDED = "--operation div --random-models 3"
@@ -239,23 +237,19 @@ if not torch.cuda.is_available():
     TOGETHER["simple_function_recurrent"] += (("--cuda true", "--cuda"),)
 
 test_flags_that_do_not_go_together = attacks(
-    *(
-        Attack(f"{script} {words[:60]}", quick(script, words), says)
-        for script, cases in TOGETHER.items()
-        for words, *says in cases
-    )
+    Attack(f"{script} {words[:60]}", quick(script, words), says)
+    for script, cases in TOGETHER.items()
+    for words, *says in cases
 )
 
 test_what_no_cell_can_be_built_with = attacks(
-    *(
-        Attack(
-            script,
-            quick(script, "--layer-type PosNALU --nalu-two-nac --nalu-mul mnac"),
-            "PosNALULayer has no multiplying layer",
-            writes=("results/*.ndjson",),
-        )
-        for script in ("simple_function_recurrent", "number_translation")
+    Attack(
+        script,
+        quick(script, "--layer-type PosNALU --nalu-two-nac --nalu-mul mnac"),
+        "PosNALULayer has no multiplying layer",
+        writes=("results/*.ndjson",),
     )
+    for script in ("simple_function_recurrent", "number_translation")
 )
 
 FITS = (
@@ -289,41 +283,27 @@ test_models_that_cannot_be_saved_matter_only_when_they_are_saved = attacks(
 )
 
 TABLES = "--csv {tmp}/none.csv"
+EXPORT = "simple_function_static_export --tensorboard-dir {tmp}/none --csv-out {tmp}/out/x.csv"
+PREFIX = f"--layer-type NAC --name-prefix {'n' * 256}"
+LEAVES_NO_FOLDER = {
+    "a batch beyond memory": f"single_layer --batch-size {10**15}",
+    "a log root that is a file": quick("single_layer"),
+    "a prefix beyond the disk": quick("number_translation", PREFIX),
+    "too long sequences": quick("sequential_mnist", "--extrapolation-lengths [5000]"),
+    "more folds than pairs": quick("two_digit_mnist", "--num-folds 1000"),
+    "too long a name": f"plot --csv {{tmp}}/file --out-dir {{tmp}}/out --name {'n' * 300}",
+    "a figure of no table": f"plot {TABLES} --out-dir {{tmp}}/out",
+    "a summary of no table": f"summarize {TABLES} --csv-out {{tmp}}/out/x.csv",
+    "an export of no runs": EXPORT,
+    "no model": "two_digit_mnist --evaluate {tmp}/none.pth --evaluation-dir {tmp}/out",
+}
 test_a_refusal_leaves_no_folder = attacks(
-    *(
-        Attack(f"{name}, and leaves no folder", words, (), put("file"), env=env, folders=True)
-        for name, words, env in (
-            ("a batch beyond memory", f"single_layer --batch-size {10**15}", {}),
-            ("a log root that is a file", quick("single_layer"), {"TENSORBOARD_DIR": "{tmp}/file"}),
-            (
-                "a prefix beyond the disk",
-                quick("number_translation", f"--layer-type NAC --name-prefix {'n' * 256}"),
-                {},
-            ),
-            (
-                "sequences longer than the images suffice for",
-                quick("sequential_mnist", "--extrapolation-lengths [5000]"),
-                {},
-            ),
-            ("more folds than pairs", quick("two_digit_mnist", "--num-folds 1000"), {}),
-            (
-                "a figure with too long a name",
-                f"plot --csv {{tmp}}/file --out-dir {{tmp}}/out --name {'n' * 300}",
-                {},
-            ),
-            ("a figure of no table", f"plot {TABLES} --out-dir {{tmp}}/out", {}),
-            ("a summary of no table", f"summarize {TABLES} --csv-out {{tmp}}/out/x.csv", {}),
-            (
-                "an export of no runs",
-                "simple_function_static_export --tensorboard-dir {tmp}/none "
-                "--csv-out {tmp}/out/x.csv",
-                {},
-            ),
-            (
-                "an evaluation of no model",
-                "two_digit_mnist --evaluate {tmp}/none.pth --evaluation-dir {tmp}/out",
-                {},
-            ),
-        )
+    Attack(
+        f"{name}, and leaves no folder",
+        words,
+        prepare=put("file"),
+        env={"TENSORBOARD_DIR": "{tmp}/file"} if "root" in name else {},
+        folders=True,
     )
+    for name, words in LEAVES_NO_FOLDER.items()
 )

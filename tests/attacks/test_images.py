@@ -6,8 +6,8 @@ import gzip
 import struct
 from collections.abc import Callable
 
-from tests.attacks.finished import put
 from tests.attacks.harness import Attack, Place, attacks, quick
+from tests.attacks.subjects import put
 
 RAW = "data/MNIST/raw"
 FILES = {
@@ -77,13 +77,11 @@ SCRIPTS = {
     script: " ".join(quick(script, MNIST)) for script in ("two_digit_mnist", "sequential_mnist")
 }
 test_idx_files = attacks(
-    *(
-        Attack(f"{script}: images {what}", words, "MNIST", prepare, env=NOWHERE)
-        for script, words in SCRIPTS.items()
-        for what, prepare in DAMAGED.items()
-        # Pairs are made of all images, and are no sequences: the test set is not looked at.
-        if not (script == "two_digit_mnist" and "test set" in what)
-    )
+    Attack(f"{script}: images {what}", words, "MNIST", prepare, env=NOWHERE)
+    for script, words in SCRIPTS.items()
+    for what, prepare in DAMAGED.items()
+    # Pairs are made of all images, and are no sequences: the test set is not looked at.
+    if not (script == "two_digit_mnist" and "test set" in what)
 )
 
 REMEDY, FOLDER = "--data-source digits", "{tmp}/data"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 
-from tests.attacks.finished import put
 from tests.attacks.harness import Attack, attacks, quick
-from tests.attacks.subjects import NMU, SHORT
+from tests.attacks.subjects import NMU, SHORT, put
 
 TRAIN = f"single_layer {NMU} {SHORT}"
 WRONG_PREFIXES = ("", "/", "/tmp/x", "..", "a/../../b", "a/../b", ".", "a/./b", "a//b", "a/")
@@ -18,12 +17,10 @@ STRANGE_PREFIXES = (
 
 
 test_folders_that_are_none = attacks(
-    *(
-        Attack(f"{script}: {word[:300]!r}", quick(script, (f"--name-prefix={word}",)), says)
-        for script in ("single_layer", "number_translation", "two_digit_mnist")
-        for says, prefixes in (("--name-prefix", WRONG_PREFIXES), ("too long", LONG))
-        for word in prefixes
-    )
+    Attack(f"{script}: {word[:300]!r}", quick(script, (f"--name-prefix={word}",)), says)
+    for script in ("single_layer", "number_translation", "two_digit_mnist")
+    for says, prefixes in (("--name-prefix", WRONG_PREFIXES), ("too long", LONG))
+    for word in prefixes
 )
 
 
@@ -86,12 +83,3 @@ def roots():
 
 
 test_roots = attacks(*roots())
-
-
-test_cores_that_a_batch_system_grants = attacks(
-    *(
-        Attack(f"{name}={value}", TRAIN, code=0, env={name: value}, writes=("tensor*", "save*"))
-        for name in ("LSB_DJOB_NUMPROC", "SLURM_CPUS_PER_TASK")
-        for value in ("", "0", "-1", "many", "1.5", "999999999999", "٣", " 1")
-    )
-)

@@ -10,9 +10,8 @@ from collections.abc import Callable
 
 import torch
 
-from tests.attacks.finished import AGAIN, RUN, exchanged, gone, log, meets, model
 from tests.attacks.harness import Attack, Place, attacks
-from tests.attacks.subjects import MODELS, TRAIN
+from tests.attacks.subjects import AGAIN, MODELS, RUN, TRAIN, exchanged, gone, log, meets, model
 
 
 def edited(change: Callable[[dict], object]) -> Callable[[Place], object]:
@@ -132,13 +131,11 @@ STATES: dict[str, Callable[[Place], object]] = {
     "that is a link in a circle": lambda p: gone(model(p)).symlink_to(model(p).name),
 }
 test_saved_states = attacks(
-    *(
-        meets(f"{flag}: a state {what}", f"{AGAIN} {flag}", RUN, prepare)
-        for flag in ("--resume", "--load-checkpoint")
-        for what, prepare in STATES.items()
-        # A link to nowhere is no state, so that --resume starts the run.
-        if not (flag == "--resume" and what == "that is a link in a circle")
-    )
+    meets(f"{flag}: a state {what}", f"{AGAIN} {flag}", RUN, prepare)
+    for flag in ("--resume", "--load-checkpoint")
+    for what, prepare in STATES.items()
+    # A link to nowhere is no state, so that --resume starts the run.
+    if not (flag == "--resume" and what == "that is a link in a circle")
 )
 
 LOAD, RESUME = "--load-checkpoint", "--resume"

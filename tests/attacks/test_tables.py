@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tests.attacks.finished import bringing
 from tests.attacks.harness import Attack, Outcome, Place, attacks
-from tests.attacks.subjects import RUNS, TABLE
+from tests.attacks.subjects import RUNS, TABLE, bringing
 from tests.exported import EXPORTED
 
 HEADER = ",".join(EXPORTED) + "\n"
@@ -85,12 +84,10 @@ def putting(content: str | bytes) -> Callable[[Place], object]:
 
 
 test_damaged_tables = attacks(
-    *(
-        Attack(f"{reader}: {what}", words, "{tmp}/x.csv", putting(content))
-        for reader, words in READERS.items()
-        for what, content in DAMAGED.items()
-        if not (reader == "verdict" and what in FINE_FOR_A_VERDICT)
-    )
+    Attack(f"{reader}: {what}", words, "{tmp}/x.csv", putting(content))
+    for reader, words in READERS.items()
+    for what, content in DAMAGED.items()
+    if not (reader == "verdict" and what in FINE_FOR_A_VERDICT)
 )
 
 
@@ -145,11 +142,9 @@ WHERE: dict[str, tuple[str, Callable[[Place], object] | None]] = {
     "a web address for a table": ("http://127.0.0.1:9/x.csv", None),
 }
 test_tables_that_are_not_there = attacks(
-    *(
-        Attack(f"{reader}: {what}", words.replace("{tmp}/x.csv", path), prepare=prepare)
-        for reader, words in READERS.items()
-        for what, (path, prepare) in WHERE.items()
-    )
+    Attack(f"{reader}: {what}", words.replace("{tmp}/x.csv", path), prepare=prepare)
+    for reader, words in READERS.items()
+    for what, (path, prepare) in WHERE.items()
 )
 
 
@@ -236,15 +231,13 @@ JUDGED = {
     "no groups": SOLVED.replace("group", "team") + "a,0,1,5,0\n",
 }
 test_judged_runs = attacks(
-    *(
-        Attack(
-            f"judged: {what}",
-            "summarize --solved-csv {tmp}/x.csv --csv-out {tmp}/out.csv",
-            "{tmp}/x.csv",
-            putting(content),
-        )
-        for what, content in JUDGED.items()
+    Attack(
+        f"judged: {what}",
+        "summarize --solved-csv {tmp}/x.csv --csv-out {tmp}/out.csv",
+        "{tmp}/x.csv",
+        putting(content),
     )
+    for what, content in JUDGED.items()
 )
 
 

@@ -7,9 +7,8 @@ import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tests.attacks.finished import bringing, put
-from tests.attacks.harness import Attack, Place, attacks
-from tests.attacks.subjects import MODELS, RUNS, TABLE, rows
+from tests.attacks.harness import ROOT, Attack, Place, attacks
+from tests.attacks.subjects import MODELS, RUNS, TABLE, bringing, put, rows
 
 Writer = tuple[str, str, str]
 
@@ -131,13 +130,11 @@ def _is_first(word: str, text: str) -> None:
 
 
 test_where_tables_are_written = attacks(
-    *(
-        case
-        for name, writer in WRITERS.items()
-        for make in (refusals, successes)
-        for case in make(name, writer)
-        if name != SLOW or case.name.partition(": ")[2] in FEW
-    )
+    case
+    for name, writer in WRITERS.items()
+    for make in (refusals, successes)
+    for case in make(name, writer)
+    if name != SLOW or case.name.partition(": ")[2] in FEW
 )
 
 WEIGHTS = (
@@ -152,34 +149,29 @@ def _runs_are_kept(place: Place, outcome: object) -> None:
     assert len(rows(place / TABLE)) == 6
 
 
+OVER_RUNS = {
+    "a summary": f"{TO}/{TABLE}",
+    "by another path": f"--csv-out ../here/../{TABLE}",
+    "by a link": f"{TO}/link",
+    "judged runs": f"{TO}/x.csv --seeds-csv-out {{tmp}}/{TABLE}",
+    "both tables into one file": f"{TO}/x.csv --seeds-csv-out {{tmp}}/x.csv",
+    "thresholds": f"{TO}/own.csv --exp-setups {{tmp}}/own.csv",
+}
+
+
+def _beside_runs(place: Place) -> None:
+    """A link to the runs, and thresholds."""
+    (place / "link").symlink_to(TABLE)
+    place.file("own.csv", (ROOT / "exp_setups.csv").read_bytes())
+
+
 test_what_must_not_be_written_over = attacks(
     *(
         Attack(f"over its input: {what}", words, prepare=prepare)
         for what, words, prepare in (
-            ("a summary", f"{SUMMARIZE} {TO}/{TABLE}", bringing(TABLE)),
-            ("by another path", f"{SUMMARIZE} --csv-out ../here/../{TABLE}", bringing(TABLE)),
-            (
-                "by a link",
-                f"{SUMMARIZE} {TO}/link",
-                bringing(TABLE, then=lambda p: (p / "link").symlink_to(TABLE)),
-            ),
-            (
-                "judged runs",
-                f"{SUMMARIZE} {TO}/x.csv --seeds-csv-out {{tmp}}/{TABLE}",
-                bringing(TABLE),
-            ),
-            (
-                "both tables into one file",
-                f"{SUMMARIZE} {TO}/x.csv --seeds-csv-out {{tmp}}/x.csv",
-                bringing(TABLE),
-            ),
-            (
-                "thresholds",
-                f"{SUMMARIZE} {TO}/own.csv --exp-setups {{tmp}}/own.csv",
-                bringing(
-                    TABLE,
-                    then=lambda p: p.run(f"generate_exp_setups --tables benchmark {TO}/own.csv"),
-                ),
+            *(
+                (what, f"{SUMMARIZE} {words}", bringing(TABLE, then=_beside_runs))
+                for what, words in OVER_RUNS.items()
             ),
             (
                 "a summary of judged runs",

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from unittest import mock
 
 import numpy as np
@@ -96,14 +95,6 @@ def planned(script: str, *words: str, iterations: int = 24, log_interval: int = 
     return configurations(script, *words, "--no-cuda", *fixed)
 
 
-@contextmanager
-def cut_into(pace: int) -> Iterator[None]:
-    """Let a call of the engine make at most `pace` iterations."""
-    names = {"FIRST_CHUNK": pace, "LONGEST_CHUNK": pace}
-    with mock.patch.multiple(stack, **names):
-        yield
-
-
 def left_behind(script: str, configs: Sequence[Config], pace: int = 4096) -> list[dict[str, bytes]]:
     """Train stacked runs to their end; the bits of all that each leaves behind, by name."""
     return left_together([(script, configs)], pace)[0]
@@ -112,8 +103,11 @@ def left_behind(script: str, configs: Sequence[Config], pace: int = 4096) -> lis
 def left_together(
     stacks: Sequence[tuple[str, Sequence[Config]]], pace: int = 4096
 ) -> list[list[dict[str, bytes]]]:
-    """Train stacks that share their samples, in turns; what each run of each leaves behind."""
-    with cut_into(pace):
+    """Train stacks that share their samples, in turns; what each run of each leaves behind.
+
+    A call of the engine makes at most `pace` iterations.
+    """
+    with mock.patch.multiple(stack, FIRST_CHUNK=pace, LONGEST_CHUNK=pace):
         made = [training(*stack) for stack in stacks]
         made[0].share_samples(made[1:])
         turns = {one: one.train() for one in made}

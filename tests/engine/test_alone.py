@@ -72,38 +72,26 @@ def test_among_225(key):
     assert_alone("single_layer", configs, [0, 101, 224])
 
 
+NMU, NAU = "ReRegualizedLinearMNAC", "ReRegualizedLinearNAC"
 VARIANTS = {
-    "noise": ("single_layer", "ReRegualizedLinearMNAC", "--nmu-noise"),
-    "clipped": ("single_layer", "NALU", "--clip-grad-norm", "0.5", "1e-3", "2"),
-    "clipped values": ("single_layer_benchmark", "NALU", "--clip-grad-value", "0.5", "1e-3"),
-    "rates": ("single_layer", "NMRU", "--learning-rate", "1e-3", "3e-2", "5"),
-    "pcc": ("single_layer", "ReRegualizedLinearMNAC", "--train-criterion", "pcc"),
-    "pcc, then mse": (
-        *("single_layer", "ReRegualizedLinearMNAC", "--train-criterion", "pcc-mse"),
-        *("--pcc2mse-iteration", "13"),
-    ),
-    "l1": ("single_layer", "RealNPU", "--regualizer-l1", "--input-size", "10"),
-    "10 inputs": ("single_layer", "ReRegualizedLinearMNAC", "--input-size", "10"),
-    "float64": ("single_layer", "NRU", "--pytorch-precision", "64"),
-    "curriculum": (
-        *("single_layer_curriculum", "ReRegualizedLinearMNAC", "--learning-rate", "2e-2"),
-    ),
-    "robust": ("single_layer_robust", "ReRegualizedLinearMNAC"),
-    "sgd": (
-        *("single_layer", "ReRegualizedLinearMNAC", "--optimizer", "sgd"),
-        *("--momentum", "0.9", "0.1"),
-    ),
-    "normal samples": (
-        *("single_layer", "ReRegualizedLinearMNAC"),
-        *("--sample-distribution", "truncated-normal", "0", "1", "10", "1"),
-    ),
-    "restarts": (
-        *("single_layer_benchmark", "iNALU", "--reinit", "--reinit-epoch-interval", "5"),
-        *("--reinit-max-stored-losses", "4"),
-    ),
-    "other distribution": ("single_layer", "NAC", "--sample-distribution", "exponential", "2"),
-    "NPU penalties": (*("single_layer_benchmark", "NPU", "--regualizer-npu-w", "1"),),
-    "odd batch": ("single_layer", "ReRegualizedLinearMNAC", "--batch-size", "33"),
+    "noise": f"single_layer {NMU} --nmu-noise",
+    "clipped": "single_layer NALU --clip-grad-norm 0.5 1e-3 2",
+    "clipped values": "single_layer_benchmark NALU --clip-grad-value 0.5 1e-3",
+    "rates": "single_layer NMRU --learning-rate 1e-3 3e-2 5",
+    "pcc": f"single_layer {NMU} --train-criterion pcc",
+    "pcc, then mse": f"single_layer {NMU} --train-criterion pcc-mse --pcc2mse-iteration 13",
+    "l1": "single_layer RealNPU --regualizer-l1 --input-size 10",
+    "10 inputs": f"single_layer {NMU} --input-size 10",
+    "float64": "single_layer NRU --pytorch-precision 64",
+    "curriculum": f"single_layer_curriculum {NMU} --learning-rate 2e-2",
+    "robust": f"single_layer_robust {NMU}",
+    "sgd": f"single_layer {NMU} --optimizer sgd --momentum 0.9 0.1",
+    "normal samples": f"single_layer {NMU} --sample-distribution truncated-normal 0 1 10 1",
+    "restarts": "single_layer_benchmark iNALU --reinit --reinit-epoch-interval 5 "
+    "--reinit-max-stored-losses 4",
+    "other distribution": "single_layer NAC --sample-distribution exponential 2",
+    "NPU penalties": "single_layer_benchmark NPU --regualizer-npu-w 1",
+    "odd batch": f"single_layer {NMU} --batch-size 33",
 }
 QUICK = {"noise", "clipped"}
 
@@ -112,12 +100,11 @@ QUICK = {"noise", "clipped"}
     "variant", [pytest.param(v, marks=[] if v in QUICK else pytest.mark.slow) for v in VARIANTS]
 )
 def test_variant_among_many(variant):
-    script, key, *words = VARIANTS[variant]
+    script, key, *words = VARIANTS[variant].split()
     configs = mixed(script, key, *words, seeds="0-2")
     assert_alone(script, configs, [len(configs) // 2 + 1, len(configs) - 1], pace=5)
 
 
-NMU, NAU = "ReRegualizedLinearMNAC", "ReRegualizedLinearNAC"
 COMPANIES = {
     "units and operations": [
         "simple_function_static",

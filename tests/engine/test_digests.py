@@ -31,12 +31,7 @@ CASES = {
     ),
 }
 FAST = ("single_layer ReRegualizedLinearMNAC", "simple_function_static NALU")
-FLAGS = (
-    "-O0",
-    "-mno-avx512f",
-    "-march=x86-64-v2",
-    "-mno-avx512f -DLANES=4",
-)
+FLAGS = ("-O0", "-mno-avx512f", "-march=x86-64-v2", "-mno-avx512f -DLANES=4")
 SOME = (*FAST, "single_layer GumbelNAC", "single_layer NPU", "float64", "pcc")
 
 

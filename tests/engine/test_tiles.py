@@ -12,10 +12,9 @@ import torch
 
 from stable_nalu.engine.emit import MOST_ON_STACK
 from stable_nalu.engine.tiles import OPERATIONS, Member, arranged, drawn_by_cpp, library
-from stable_nalu.machine import code_cache
 from stable_nalu.task.run import task_of
 from tests.engine.harness import bits, planned, training
-from tests.experiments.scripts import ROOT
+from tests.exported import ROOT
 
 TEXT = """
 #ifndef NUMBER
@@ -23,14 +22,6 @@ TEXT = """
 #endif
 extern "C" int number() { return NUMBER; }
 """
-
-
-@pytest.fixture
-def empty_cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    code_cache.cache_clear()
-    yield
-    code_cache.cache_clear()
 
 
 CHOICES = """
@@ -79,7 +70,7 @@ def test_large_arrays_are_not_on_the_stack():
         assert sum(sizes) <= MOST_ON_STACK
 
 
-def test_further_flags_of_the_compiler_make_another_library(empty_cache, monkeypatch):
+def test_further_flags_of_the_compiler_make_another_library(cache_home, monkeypatch):
     assert library(TEXT).number() == 1
     monkeypatch.setenv("STABLE_NALU_CXXFLAGS", "-DNUMBER=2 -g0")
     assert library(TEXT).number() == 2
@@ -114,21 +105,14 @@ def test_every_run_is_in_one_lane_beside_its_like(seed, lanes):
 
 def test_runs_that_share_generators_share_their_numbers():
     """Nine ranges of sixteen seeds are drawn once, whatever a vector takes."""
-    layout = arranged(
-        [seed for _ in range(9) for seed in range(16)], ["mul"] * 144, 16, [100] * 144
-    )
+    seeds = [seed for _ in range(9) for seed in range(16)]
+    layout = arranged(seeds, ["mul"] * 144, 16, [100] * 144)
     assert len(layout.tiles) == 1
     assert len(layout.members) == 9
 
 
-@pytest.mark.parametrize(("work", "vectors"), [(1, 18), (10, 15)])
-def test_lanes_stay_empty_where_drawing_takes_longer(work, vectors):
-    """Nine ranges of twenty-five seeds fill fifteen vectors, or share generators in eighteen."""
-    seeds = [seed for _ in range(9) for seed in range(25)]
-    assert len(arranged(seeds, ["mul"] * 225, 16, [work] * 225).members) == vectors
-
-
 def test_what_takes_long_fills_all_lanes_beside_what_shares_generators():
+    """Nine ranges of twenty-five seeds fill fifteen vectors, or share generators in eighteen."""
     seeds = [seed for _ in range(18) for seed in range(25)]
     work = [1] * 225 + [10] * 225
     assert len(arranged(seeds, ["mul"] * 225 + ["div"] * 225, 16, work).members) == 18 + 15

@@ -14,32 +14,25 @@ from unittest import mock
 
 import torch
 
-from stable_nalu.writer.event_file import EventFileReader
-from tests.experiments.scripts import ROOT, load_script
+from tests.experiments.scripts import Record, bits, read_folder, script_main
+from tests.exported import ROOT
 from tests.forks import Fork
 from tests.processes import started, watched
 
 COMMON = ("--no-cuda", "--name-prefix", "t")
 
-UNCOMPARED = {"event_file", "config"}
-"""Differ by the time of the start and by flags of run control."""
-
-Series = dict[str, list[tuple[int, object]]]
-
 
 @dataclass(frozen=True)
 class Trained:
-    """What a run left behind: (step, value) by tag, and its checkpoint."""
+    """What a run left behind: its log and its checkpoint."""
 
-    series: Series
+    record: Record
     checkpoint: dict | None
 
-    def numbers(self) -> Iterator[tuple[str, int, float]]:
-        """All scalars."""
-        for tag, points in self.series.items():
-            for step, value in points:
-                if isinstance(value, float):
-                    yield tag, step, value
+    @property
+    def logged(self) -> list[tuple[tuple[int, str], list]]:
+        """What it logged, tag by tag in the order of the file."""
+        return sorted(self.record.values.items(), key=lambda item: item[0][1])
 
 
 @contextmanager
@@ -62,7 +55,7 @@ def environment(root: Path) -> dict[str, str]:
 def train(root: Path, script: str, *words: str) -> int:
     """Run a script's `main` in this process; its exit code."""
     with roots(root):
-        return load_script(script).main([*COMMON, *words])
+        return script_main(script)([*COMMON, *words])
 
 
 def start(
@@ -106,19 +99,9 @@ def trained(root: Path) -> dict[str, Trained]:
     folders = sorted(p.parent for p in (root / "tensorboard").rglob("events.*"))
     assert len(set(folders)) == len(folders), "a folder with two event files"
     return {
-        folder.name: Trained(_series(folder), _checkpoint(root, folder.name)) for folder in folders
+        folder.name: Trained(read_folder(folder), _checkpoint(root, folder.name))
+        for folder in folders
     }
-
-
-def _series(folder: Path) -> Series:
-    (path,) = folder.glob("events.*")
-    reader = EventFileReader(path)
-    series: Series = {}
-    for event in reader:
-        for tag, value in zip(event.tags, event.values, strict=True):
-            series.setdefault(tag, []).append((event.step, value))
-    assert reader.problem is None
-    return series
 
 
 def _checkpoint(root: Path, name: str) -> dict | None:
@@ -130,29 +113,18 @@ def assert_identical(one: dict[str, Trained], other: dict[str, Trained]) -> None
     """Equal logs and checkpoints, bit for bit; names of event files and run control aside."""
     assert one.keys() == other.keys()
     for name, run in one.items():
-        assert repr(run.series) == repr(other[name].series)
-        assert _digest(run.checkpoint) == _digest(other[name].checkpoint)
-
-
-def _digest(value: object) -> object:
-    """A value that is equal for equal bits."""
-    if isinstance(value, torch.Tensor):
-        return (str(value.dtype), tuple(value.shape), value.numpy().tobytes())
-    if isinstance(value, dict):
-        return {k: _digest(v) for k, v in value.items() if k not in UNCOMPARED}
-    if isinstance(value, list | tuple):
-        return [_digest(item) for item in value]
-    return repr(value)
+        assert repr(run.logged) == repr(other[name].logged)
+        assert bits(run.checkpoint) == bits(other[name].checkpoint)
 
 
 def furthest(one: Trained, other: Trained) -> dict[str, float]:
     """By tag, the largest deviation of any two scalars, in units of max(|a|, |b|, 1e-3)."""
-    assert one.series.keys() == other.series.keys()
     worst: dict[str, float] = {}
-    pairs = zip(one.numbers(), other.numbers(), strict=True)
-    for (tag, step, a), (other_tag, other_step, b) in pairs:
-        assert (tag, step) == (other_tag, other_step)
-        worst[tag] = max(worst.get(tag, 0.0), _deviation(a, b))
+    for (key, own), (other_key, others) in zip(one.logged, other.logged, strict=True):
+        assert key == other_key
+        for a, b in zip(own, others, strict=True):
+            if isinstance(a, float):
+                worst[key[1]] = max(worst.get(key[1], 0.0), _deviation(a, b))
     return worst
 
 

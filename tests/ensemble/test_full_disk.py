@@ -6,8 +6,8 @@ import signal
 import pytest
 import torch
 
-from tests.ensemble.kills import ENDLESS
 from tests.ensemble.plans import assert_identical, fork, start, train, trained
+from tests.ensemble.test_kills import ENDLESS
 
 WORDS = (
     *("--layer-type", "NMRU", "--operation", "mul", "--seed", "0-2", "--batch-size", "4"),

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
-from types import ModuleType
 
 import torch
 from tensorboardX.proto.event_pb2 import Event
@@ -18,8 +15,8 @@ from stable_nalu.tags import CONFIG, RESULTS, TEXT_SUFFIX
 from stable_nalu.task import SCRIPTS
 from stable_nalu.training.loop import Training
 from stable_nalu.writer.event_file import EventFileReader
+from tests.exported import main_of
 
-ROOT = Path(__file__).resolve().parents[2]
 OF_HPARAMS = ("config/", "_hparams_/", "hparam/")
 """How tags of the configuration and the results begin."""
 TOLD = {f"{CONFIG}{TEXT_SUFFIX}", *RESULTS}
@@ -34,16 +31,9 @@ ARITHMETIC = (
 )
 
 
-@cache
-def load_script(name: str) -> ModuleType:
-    """Import a training script by its name."""
-    path = ROOT / "experiments" / f"{name}.py"
-    spec = importlib.util.spec_from_file_location(f"{name}_script", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def script_main(name: str) -> Callable[[Sequence[str]], int]:
+    """The `main` of a training script."""
+    return main_of(f"experiments/{name}.py")
 
 
 def run(script: str, *words: str) -> int:
@@ -52,7 +42,7 @@ def run(script: str, *words: str) -> int:
     A text may hold several words.
     """
     try:
-        return load_script(script).main(["--no-cuda", *_prefixed(words)])
+        return script_main(script)(["--no-cuda", *_prefixed(words)])
     except SystemExit as end:
         return int(end.code or 0)
 
@@ -88,7 +78,11 @@ class Record:
 
 def read(name: str) -> Record:
     """What a run has logged."""
-    folder = Path(os.environ["TENSORBOARD_DIR"]) / name
+    return read_folder(Path(os.environ["TENSORBOARD_DIR"]) / name)
+
+
+def read_folder(folder: Path) -> Record:
+    """What the run of a folder has logged, in a whole file and no other."""
     (path,) = [entry for entry in folder.iterdir() if not entry.name.startswith(".")]
     reader = EventFileReader(path)
     values: dict[tuple[int, str], list] = {}
@@ -115,36 +109,28 @@ def saved(name: str) -> dict:
     return torch.load(path, weights_only=True)
 
 
-def assert_same_state(one, other) -> None:
-    """Two nested states are equal, tensors bit for bit."""
-    assert type(one) is type(other)
-    if isinstance(one, torch.Tensor):
-        assert torch.equal(one.nan_to_num(), other.nan_to_num())
-    elif isinstance(one, dict):
-        assert one.keys() == other.keys()
-        for key in one:
-            assert_same_state(one[key], other[key])
-    elif isinstance(one, list | tuple):
-        assert len(one) == len(other)
-        for a, b in zip(one, other, strict=True):
-            assert_same_state(a, b)
-    else:
-        assert repr(one) == repr(other)
+UNCOMPARED = {"event_file", "config"}
+"""Differ by the time of the start and by flags of run control."""
 
 
-def assert_same_run(one: str, other: str, *, differing: tuple[str, ...] = ()) -> None:
+def bits(state: object) -> object:
+    """A value that is equal for states of equal bits."""
+    if isinstance(state, torch.Tensor):
+        return (str(state.dtype), tuple(state.shape), state.numpy().tobytes())
+    if isinstance(state, dict):
+        return {k: bits(v) for k, v in state.items() if k not in UNCOMPARED}
+    if isinstance(state, list | tuple):
+        return [type(state), *map(bits, state)]
+    return repr(state)
+
+
+def assert_same_run(one: str, other: str) -> None:
     """Two runs have the same log and the same checkpoint, bit for bit."""
     first, second = read(one), read(other)
     assert list(first.values) == list(second.values)
     for key, values in first.values.items():
         assert repr(values) == repr(second.values[key]), key
-    states = [saved(one), saved(other)]
-    for state in states:
-        for key in ("config", *differing):
-            state.pop(key)
-        for key in ("event_file",):
-            state["progress"].pop(key)
-    assert_same_state(*states)
+    assert bits(saved(one)) == bits(saved(other))
 
 
 def assert_an_interruption_changes_nothing(monkeypatch, script, words, at, code=0):

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.experiments.scripts import read, run, run_names
+from tests.experiments.scripts import assert_same_run, read, run, run_names
 
 SGD = "--operation add --layer-type linear --optimizer sgd"
 EXPLODES = f"{SGD} --learning-rate 1e30"
@@ -79,3 +79,16 @@ def test_a_single_run_and_a_plan_agree_on_where_it_diverged(capsys):
     words = f"{base} --learning-rate 1e30 0.001 --remove-existing-data"
     assert run("single_layer", words) == 3
     assert repr(read(name).values) == repr(alone)
+
+
+def test_a_run_that_diverges_leaves_its_neighbours_alone():
+    found = []
+    for prefix, rate, code in (("calm", "0.002", 0), ("wild", "1e30", 3)):
+        rates = f"--learning-rate 0.001 {rate} 0.003 --name-prefix {prefix}"
+        words = f"{SGD} --max-iterations 24 --log-interval 6 {rates}"
+        assert run("single_layer", words) == code
+        found.append(run_names("single_layer", words))
+    calm, wild = found
+    for place in (0, 2):
+        assert_same_run(calm[place], wild[place])
+    assert "/diverged/text_summary" in read(wild[1]).tags

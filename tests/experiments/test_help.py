@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from tests.experiments.scripts import ROOT
+from tests.exported import ROOT
 
 HEAVY = (
     *("torchvision", "tensorboard", "tensorboardX", "pandas", "scipy", "matplotlib", "sklearn"),
@@ -27,12 +27,3 @@ def test_help_imports_little():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "--layer-type" in done.stdout
-
-
-def test_scripts_run_from_the_root_of_a_checkout():
-    command = [sys.executable, "experiments/single_layer.py", "--dry-run", "--seed", "3-4"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
-    assert done.returncode == 0, done.stderr
-    one, other = done.stdout.splitlines()
-    assert "_s3_" in one
-    assert one.replace("_s3_", "_s4_") == other

@@ -13,7 +13,8 @@ import torch
 from stable_nalu.layer import own_layers
 from stable_nalu.layer.registry import drop
 from stable_nalu.machine import save_root, tensorboard_root
-from tests.experiments.scripts import ROOT, read, run, run_names, saved
+from tests.experiments.scripts import read, run, run_names, saved
+from tests.exported import ROOT
 
 EXAMPLE = str(ROOT / "examples" / "my_layer.py")
 PENALTY = str(ROOT / "examples" / "my_layer_with_penalty.py")

@@ -34,11 +34,6 @@ REPRESENTATIVE = (
 )
 
 
-def train(golden: dict, argv: list[str]) -> None:
-    words = "--name-prefix gold --remove-existing-data --no-save"
-    assert run(golden["script"].removesuffix(".py"), *argv, words) == 0
-
-
 def logged(folder: Path) -> tuple[dict[str, dict[int, list[float]]], set[str]]:
     """(tag -> step -> scalars, other tags), without those of the HParams plugin."""
     series: dict[str, dict[int, list[float]]] = {}
@@ -104,12 +99,12 @@ def test_representative_names_exist():
 
 @pytest.mark.usefixtures("optimised")
 @pytest.mark.parametrize(
-    "name",
-    [n if n in REPRESENTATIVE else pytest.param(n, marks=pytest.mark.slow) for n in GOLDEN],
+    "name", [n if n in REPRESENTATIVE else pytest.param(n, marks=pytest.mark.slow) for n in GOLDEN]
 )
 def test_run(name, tmp_path):
     golden = GOLDEN[name]
-    train(golden, golden["argv"])
+    words = "--name-prefix gold --remove-existing-data --no-save"
+    assert run(golden["script"].removesuffix(".py"), *golden["argv"], words) == 0
     (folder,) = (tmp_path / "tensorboard" / "gold").glob("[!.]*")
     assert golden["run_name"] in (folder.name, None)
     series, others = logged(folder)
@@ -117,9 +112,5 @@ def test_run(name, tmp_path):
     assert sorted(others) == sorted(golden["other_tags"])
     out = tmp_path / "out.csv"
     assert export(["--tensorboard-dir", str(folder.parent), "--csv-out", str(out), "--strict"]) == 0
-    assert_rows(golden, *_header_and_rows(out))
-
-
-def _header_and_rows(file: Path) -> tuple[str, list[str]]:
-    header, *rows = file.read_text().splitlines()
-    return header, rows
+    header, *rows = out.read_text().splitlines()
+    assert_rows(golden, header, rows)

@@ -12,7 +12,6 @@ import pytest
 
 from stable_nalu.machine import CHECKOUT
 from tests.processes import until as wait
-from tests.processes import work_with_environment
 from tests.result.slurm_cluster import NoClusterError, running_cluster
 
 SCRIPT = "lfs_batch_jobs/single_layer_task/neurips_2021/sltr-in2.sh"
@@ -97,8 +96,7 @@ def in_the_middle(root, index):
 @pytest.mark.slurm
 def test_a_disturbed_array(cluster, tmp_path):
     disturbed, undisturbed = tmp_path / "disturbed", tmp_path / "undisturbed"
-    jobs = work_with_environment(f"TENSORBOARD_DIR={folders(disturbed)['TENSORBOARD_DIR']}")
-    until = partial(wait, work=jobs, pause=0.5)
+    until = partial(wait, pause=0.5)
     (tmp_path / "sitecustomize.py").write_text(BRAKE)
     braked = {"PYTHONPATH": str(tmp_path), **cluster.environment}
     said = batch(disturbed, "--scheduler", "slurm", **braked)

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 import pytest
 
 from stable_nalu.machine import CHECKOUT
-from tests.processes import started, until, work_of_session
+from tests.processes import started, until
 
 SHARD = """#!{python}
 import signal, sys, time
@@ -50,9 +50,9 @@ def job(tmp_path):
         yield start
 
 
-def until_it_trains(process, folder, element):
+def until_it_trains(folder, element):
     output = folder / "logs" / "a" / "b" / f"{element}.out"
-    until(lambda: output.exists() and output.read_text(), work_of_session(process.pid), 0.01)
+    until(lambda: output.exists() and output.read_text(), 0.01)
     return output.read_text().split()
 
 
@@ -66,7 +66,7 @@ SLURM = {"SLURM_ARRAY_TASK_ID": "3", "SLURM_ARRAY_JOB_ID": "7"}
 
 def test_an_element_of_slurm(job, tmp_path):
     process = job(**SLURM)
-    assert until_it_trains(process, tmp_path, "7_3")[-5:] == ["a/b", "0", "4", "--task", "3"]
+    assert until_it_trains(tmp_path, "7_3")[-5:] == ["a/b", "0", "4", "--task", "3"]
     assert stopped(process) == 75
     said = (tmp_path / "said").read_text().splitlines()
     assert said == ["squeue --noheader --jobs 7_3 --format %T", "scontrol requeue 7_3"]
@@ -78,14 +78,14 @@ def test_what_was_said_before_the_wrapper_is_kept(job, tmp_path, text, kept):
     first = tmp_path / "b_7_3.out"
     first.write_text(text)
     process = job(SLURM_SUBMIT_DIR=str(tmp_path), SLURM_JOB_NAME="b", **SLURM)
-    until_it_trains(process, tmp_path, "7_3")
+    until_it_trains(tmp_path, "7_3")
     assert stopped(process) == 75
     assert first.exists() == kept
 
 
 def test_a_cancelled_element_stays_away(job, tmp_path):
     process = job(state="COMPLETING", **SLURM)
-    until_it_trains(process, tmp_path, "7_3")
+    until_it_trains(tmp_path, "7_3")
     assert stopped(process) == 75
     assert "requeue" not in (tmp_path / "said").read_text()
 
@@ -93,7 +93,7 @@ def test_a_cancelled_element_stays_away(job, tmp_path):
 def test_a_signal_before_training(job, tmp_path):
     """Nothing is lost but the start: it goes back into the queue."""
     process = job(trap="", **SLURM)
-    until_it_trains(process, tmp_path, "7_3")
+    until_it_trains(tmp_path, "7_3")
     assert stopped(process) == 75
     assert "scontrol requeue 7_3" in (tmp_path / "said").read_text()
 
@@ -114,10 +114,10 @@ def test_a_repeated_signal_does_not_end_an_element_that_saves(job, tmp_path):
     """As scancel of SLURM 22 repeats it, every few seconds."""
     allowed = tmp_path / "allowed"
     process = job(trap=SAVING.format(allowed=str(allowed)), **SLURM)
-    until_it_trains(process, tmp_path, "7_3")
+    until_it_trains(tmp_path, "7_3")
     process.terminate()
     output = tmp_path / "logs" / "a" / "b" / "7_3.out"
-    until(lambda: "saving" in output.read_text(), work_of_session(process.pid))
+    until(lambda: "saving" in output.read_text())
     process.terminate()
     allowed.touch()
     assert process.wait() == 75
@@ -126,13 +126,13 @@ def test_a_repeated_signal_does_not_end_an_element_that_saves(job, tmp_path):
 
 def test_an_element_of_lsf(job, tmp_path):
     process = job(LSB_JOBID="9", LSB_JOBINDEX="2")
-    assert until_it_trains(process, tmp_path, "9_1")[-2:] == ["--task", "1"]
+    assert until_it_trains(tmp_path, "9_1")[-2:] == ["--task", "1"]
     assert stopped(process) == 75
     assert not (tmp_path / "said").exists()
 
 
 def test_a_failure_is_not_requeued(job, tmp_path):
     process = job(code=2, **SLURM)
-    until_it_trains(process, tmp_path, "7_3")
+    until_it_trains(tmp_path, "7_3")
     assert stopped(process) == 2
     assert not (tmp_path / "said").exists()

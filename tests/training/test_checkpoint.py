@@ -23,7 +23,7 @@ from stable_nalu.training.checkpoint import (
     sweep,
 )
 from stable_nalu.training.runs import put_back, saved_state, seeded_state
-from tests.experiments.scripts import assert_same_state
+from tests.experiments.scripts import bits
 
 CONTENT = {"epoch": 3, "weights": {"W": torch.arange(3.0)}, "best": float("inf"), "names": ["a"]}
 
@@ -148,4 +148,4 @@ def test_a_generator_goes_on_from_a_file(kind, tmp_path):
 
 def test_generators_of_a_seed():
     np.random.seed(2**32 - 1)
-    assert_same_state(seeded_state(2**33 - 1), saved_state(np.random))
+    assert bits(seeded_state(2**33 - 1)) == bits(saved_state(np.random))

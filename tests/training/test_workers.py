@@ -13,7 +13,7 @@ from stable_nalu.training.checkpoint import model_file
 from stable_nalu.training.runs import StackResult
 from tests.ensemble.plans import assert_identical, fork, roots, start, train, trained
 from tests.experiments.scripts import run_names
-from tests.processes import until, work_of_session
+from tests.processes import until
 
 WORDS = ("--layer-type", "SignNMRU", "--operation", "mul", "--seed", "0-3")
 SHORT = ("--max-iterations", "40", "--log-interval", "20")
@@ -104,10 +104,7 @@ def test_workers_stop_when_their_parent_is_killed(tmp_path):
         assert len(workers) == 2
         process.kill()
         process.communicate()
-        until(
-            lambda: not any(Path(f"/proc/{pid}").exists() for pid in workers),
-            work_of_session(process.pid),
-        )
+        until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in workers))
     stopped = [run.checkpoint["epoch"] for run in trained(tmp_path).values()]
     assert all(0 < epoch < 200_000 for epoch in stopped)
 
