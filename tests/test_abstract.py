@@ -216,13 +216,3 @@ def test_categories_are_those_of_torch():
         assert torch.equal(together[run], expected)
     never = torch.tensor([0.0, 1.0, 0.0]).expand(200, 3)
     assert GLOBAL_RANDOM.multinomial((200, 3), never).unique().tolist() == [1]
-
-
-def test_successive_draws_go_on():
-    together = source()
-    first = together.normal(SHAPE, like=OF_RUNS)
-    second = together.uniform(SHAPE, 0.0, 1.0, like=OF_RUNS)
-    assert not torch.equal(first, second)
-    torch.manual_seed(1)
-    GLOBAL_RANDOM.normal(SHAPE, like=OF_RUNS[0])
-    assert torch.equal(second[1], GLOBAL_RANDOM.uniform(SHAPE, 0.0, 1.0, like=OF_RUNS[0]))

@@ -7,15 +7,14 @@ import sys
 import sysconfig
 import venv
 from importlib import import_module
-from pathlib import Path
 
 import pytest
 
 from stable_nalu import __version__
 from stable_nalu.command_line import ALSO, EXPORTS, PAPERS, TABLES, TRAINING, main
-from tests.exported import main_of
+from tests.examples.test_examples import executed  # noqa: F401 — a fixture
+from tests.exported import ROOT, main_of
 
-ROOT = Path(__file__).resolve().parents[1]
 ROOTS = ("TENSORBOARD_DIR", "SAVE_DIR", "RESULTS_DIR")
 BELOW_EXPORT = {**EXPORTS, **TABLES, **ALSO}
 
@@ -170,3 +169,22 @@ def test_installed_it_reproduces_and_draws(run, tmp_path):
     )
     assert [path.name for path in tmp_path.glob("p/*.png")] == ["benchmark_sltr_mul_op-mul.png"]
     assert "p/benchmark_sltr_mul_op-mul.png" in drawn
+
+
+@pytest.mark.slow
+def test_the_notebook_runs_with_it(installed, executed, tmp_path, monkeypatch):  # noqa: F811
+    """A researcher's first hour."""
+    for name in ("TENSORBOARD_DIR", "SAVE_DIR"):
+        monkeypatch.delenv(name)
+    (package,) = installed.parents[1].glob("lib/python*/site-packages")
+    work, before = tmp_path / "work", set(package.rglob("*.*"))
+    work.mkdir()
+    where = "import stable_nalu\nprint(stable_nalu.__file__)"
+    _, streams = executed(where, work, package)
+    assert streams[-1].text.startswith(str(package)), "another package was imported"
+    assert not any("arning" in o.text for o in streams)
+    assert {path.name for path in work.iterdir()} == {
+        *("tensorboard", "save", "unit.safetensors", "unit.json")
+    }
+    written = set(package.rglob("*.*")) - before
+    assert {path.suffix for path in written} <= {".pyc"}, "nothing beside the package"

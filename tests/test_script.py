@@ -5,24 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from stable_nalu.errors import UsageError, did_you_mean, in_words
+from stable_nalu.errors import did_you_mean, in_words
 from stable_nalu.options.kinds import integer, number
 from stable_nalu.script import ScriptParser, exit_code, packages
 
 ROOT = Path(__file__).resolve().parents[1]
-
-
-@pytest.mark.parametrize(("result", "code"), [(None, 0), (0, 0), (3, 3)])
-def test_the_exit_code_is_that_of_the_body(result, code):
-    assert exit_code("a.py", lambda: result) == code
-
-
-def test_a_refused_request_is_one_line(capsys):
-    def refuse():
-        raise UsageError("too much")
-
-    assert exit_code("a.py", refuse) == 2
-    assert capsys.readouterr().err == "a.py: error: too much\n"
 
 
 @pytest.mark.parametrize(
@@ -36,14 +23,6 @@ def test_a_refused_request_is_one_line(capsys):
 )
 def test_errors_of_foreign_code_fit_into_a_line(error, said):
     assert in_words(error) == said
-
-
-def test_ctrl_c_is_one_line(capsys):
-    def wait():
-        raise KeyboardInterrupt
-
-    assert exit_code("a.py", wait) == 130
-    assert capsys.readouterr().err == "a.py: interrupted\n"
 
 
 def test_other_errors_are_not_hidden():

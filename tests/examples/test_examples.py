@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -18,17 +16,19 @@ ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
 
 
-def run(name: str, *words: str, steps: int | None = None) -> str:
-    """What a program prints; `steps` shortens its training."""
-    text = (EXAMPLES / name).read_text(encoding="utf-8")
-    if steps is not None:
-        text, count = re.subn(r"^STEPS = \d+$", f"STEPS = {steps}", text, flags=re.MULTILINE)
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Run a program, whose training is made short; return what it prints."""
+
+    def run(name, *words):
+        text = (EXAMPLES / name).read_text(encoding="utf-8")
+        text, count = re.subn(r"^STEPS = \d+$", "STEPS = 20", text, flags=re.MULTILINE)
         assert count == 1
-    command = [sys.executable, "-c", text, *words]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "MPLBACKEND": "agg"}
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+        monkeypatch.setattr(sys, "argv", [name, *words])
+        exec(compile(text, name, "exec"), {"__name__": "__main__"})
+        return capsys.readouterr().out
+
+    return run
 
 
 def test_there_is_a_test_for_each():
@@ -48,41 +48,47 @@ def test_a_layer_file_trains_by_the_command_that_it_shows(name):
     assert len(SCRIPTS[command[1]].plan(words)) == 25
 
 
-def test_own_model_trains_its_layers():
-    said = run("own_model.py", steps=20)
+def test_own_model_trains_its_layers(run):
+    said = run("own_model.py")
     assert "relative error on 10 to 20" in said
     assert said.count("Layer [[") == 2
 
 
-def test_extrapolation_draws_its_picture(tmp_path):
+def test_extrapolation_draws_its_picture(run, tmp_path):
     picture = tmp_path / "picture.png"
-    said = run("extrapolation.py", str(picture), steps=20)
+    said = run("extrapolation.py", str(picture))
     assert "NMU, two weights" in said
     assert picture.stat().st_size > 10_000
 
 
 @pytest.fixture
-def executed(tmp_path, monkeypatch) -> nbformat.NotebookNode:
-    """The notebook, run by a kernel as Jupyter does, with a picture of the user's at its end."""
+def executed(tmp_path, monkeypatch):
+    """Run the notebook by a kernel as Jupyter does, with a cell of the user's at its end.
+
+    Return its cells of code, and what they print.
+    """
     monkeypatch.delenv("MPLBACKEND", raising=False)
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
     for name in ("IPYTHONDIR", "JUPYTER_RUNTIME_DIR", "JUPYTER_CONFIG_DIR", "MPLCONFIGDIR"):
         monkeypatch.setenv(name, str(tmp_path / name.lower()))
-    notebook = nbformat.read(EXAMPLES / "notebook.ipynb", as_version=4)
-    theirs = "import matplotlib.pyplot as plt\nplt.plot([1, 2]);"
-    notebook.cells.append(nbformat.v4.new_code_cell(theirs))
-    client = NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}})
-    return client.execute()
+
+    def execute(theirs, folder, package=ROOT):
+        monkeypatch.setenv("PYTHONPATH", str(package))
+        notebook = nbformat.read(EXAMPLES / "notebook.ipynb", as_version=4)
+        notebook.cells.append(nbformat.v4.new_code_cell(theirs))
+        resources = {"metadata": {"path": str(folder)}}
+        done = NotebookClient(notebook, timeout=300, resources=resources).execute()
+        cells = [cell for cell in done.cells if cell.cell_type == "code"]
+        return cells, [o for cell in cells for o in cell.outputs if o.output_type == "stream"]
+
+    return execute
 
 
 def test_the_notebook_shows_its_picture_and_those_of_the_user(executed, tmp_path):
-    *_, ours, theirs = [cell for cell in executed.cells if cell.cell_type == "code"]
+    cells, streams = executed("import matplotlib.pyplot as plt\nplt.plot([1, 2]);", tmp_path)
+    *_, ours, theirs = cells
     assert ours.source.endswith("\nfigure")
     for cell in (ours, theirs):
         assert len([o for o in cell.outputs if "image/png" in o.get("data", {})]) == 1
-    streams = [
-        o for cell in executed.cells for o in cell.get("outputs", ()) if o.output_type == "stream"
-    ]
     told = [o.text for o in streams if o.name == "stderr" and not o.text.startswith("\r")]
     assert told == [], "besides the bar"
     assert (tmp_path / "unit.json").is_file()

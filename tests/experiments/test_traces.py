@@ -72,7 +72,7 @@ SLOW = {
         "simple_function_static_npu",
         f"{NPU} --max-iterations 1000",
         {0: (0.25894, 0.22239, 3.84566), 1000: (0.00174, 0.00153, 0.00356)},
-    ),
+    )
 }
 CURRICULUM = "--operation add --layer-type NAC --learning-rate 0.01 --max-iterations 3000"
 CURRICULUM_TRACE = {
@@ -81,9 +81,7 @@ CURRICULUM_TRACE = {
     2000: (0.00509, 0.00936, 0.06923),
     3000: (0.00197, 0.00361, 0.02668),
 }
-DATASETS = {
-    "NAU and NPU": "sum(v[44:69]) / sum(v[57:82])",
-}
+DATASETS = {"NAU and NPU": "sum(v[44:69]) / sum(v[57:82])"}
 LINE = re.compile(r"^train (\d+): (\S+), inter: (\S+), extra: (\S+)$", re.MULTILINE)
 
 

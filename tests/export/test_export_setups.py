@@ -1,28 +1,16 @@
 """Setup files: what the generators write, and that the shipped files are what they write."""
 
-import csv
-from pathlib import Path
-
 import pytest
 
-from tests.exported import main_of
+from stable_nalu.files import cells_of as rows
+from tests.exported import ROOT, main_of
 
-ROOT = Path(__file__).resolve().parents[2]
 FLOAT32_TOLERANCE = 1e-4
 SIMULATED_TOLERANCE = 0.03
 
 
-def load_main(name):
-    return main_of(f"export/{name}.py")
-
-
-generate = load_main("generate_exp_setups")
-small_divisors = load_main("single_layer_task/generate_divBy0_extrap_thresholds")
-
-
-def rows(path):
-    with Path(path).open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+generate = main_of("export/generate_exp_setups.py")
+small_divisors = main_of("export/single_layer_task/generate_divBy0_extrap_thresholds.py")
 
 
 def assert_same_table(found, expected):

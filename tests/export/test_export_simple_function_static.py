@@ -2,7 +2,6 @@
 
 import csv
 import json
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -10,9 +9,8 @@ import pytest
 from stable_nalu.result.exporters import any_runs, arithmetic, pairs, sequences
 from stable_nalu.writer import RunWriter
 from stable_nalu.writer.event_file import FILE_PREFIX
-from tests.exported import EXPORTED, logged, main_of
+from tests.exported import EXPORTED, ROOT, logged, main_of
 
-ROOT = Path(__file__).resolve().parents[2]
 FIXTURES = ROOT / "tests" / "export" / "fixtures"
 DEFAULT = ",".join(EXPORTED)
 VALID, TEST = "metric/valid/interpolation", "metric/test/extrapolation"
@@ -156,16 +154,3 @@ def test_names_that_spreadsheets_take_for_formulas_are_quoted(runs, tmp_path, fi
         numbers[table["name"] == name].reset_index(drop=True),
         numbers[table["name"] == theirs].reset_index(drop=True),
     )
-
-
-def test_an_interrupted_export_leaves_the_old_file(runs, tmp_path, monkeypatch):
-    out = tmp_path / "out.csv"
-    out.write_text("old")
-
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("stable_nalu.result.export._in_order", interrupt)
-    assert export(runs, out) == 130
-    assert out.read_text() == "old"
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["out.csv", "runs"]

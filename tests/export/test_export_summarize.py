@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from stable_nalu.files import cells_of
-from tests.exported import EXPORTED, main_of
+from tests.exported import EXPORTED, ROOT, main_of
 
-ROOT = Path(__file__).resolve().parents[2]
 JUDGED = ROOT / "tests" / "statistics" / "fixtures" / "stats-in.csv"
 
 
