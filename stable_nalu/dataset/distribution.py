@@ -30,10 +30,10 @@ class LegacyRandom:
     """
 
     def __init__(self, seed: int | None):
-        self._bits = np.random.MT19937(0)
-        self._legacy = np.random.RandomState(self._bits)
+        self.bit_generator = np.random.MT19937(0)
+        self._legacy = np.random.RandomState(self.bit_generator)
         self._legacy.seed(seed)
-        self._random = np.random.Generator(self._bits).random
+        self._random = np.random.Generator(self.bit_generator).random
 
     def doubles(self, shape: tuple[int, ...]) -> np.ndarray:
         """Draw uniform doubles in [0, 1), of two words each."""
@@ -47,7 +47,7 @@ class LegacyRandom:
 
     def words(self, count: int) -> np.ndarray:
         """Draw the next raw 32-bit words, as uint64."""
-        return self._bits.random_raw(count)
+        return self.bit_generator.random_raw(count)
 
     def exponential(self, scale: float, shape: tuple[int, ...]) -> np.ndarray:
         """Draw -scale * ln(1 - D), of two words each; numpy's vectorised log rounds otherwise."""
@@ -65,17 +65,13 @@ class LegacyRandom:
         return self._legacy.permutation(count)
 
     @property
-    def bit_generator(self) -> np.random.MT19937:
-        """Return what makes the words."""
-        return self._bits
-
-    @property
     def state(self) -> np.ndarray:
         """Return the words of the state and the position among them, uint32 (625,), to be changed.
 
         It is the memory of this generator: NumPy's own property copies it word by word.
         """
-        memory = (ctypes.c_uint32 * (STATE_WORDS + 1)).from_address(self._bits.ctypes.state_address)
+        address = self.bit_generator.ctypes.state_address
+        memory = (ctypes.c_uint32 * (STATE_WORDS + 1)).from_address(address)
         return np.ctypeslib.as_array(memory)
 
     def position(self) -> bytes:

@@ -19,7 +19,7 @@ import io
 import math
 import struct
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -96,7 +96,9 @@ class PixelTable:
 
 
 @cache
-def load_corpus(family: str, source: str, split: str, folder: Path | None = None) -> ImageCorpus:
+def load_corpus(
+    family: str, source: str, split: str, folder: Path | str | None = None
+) -> ImageCorpus:
     """Load the images of one split, `train` or `test`, once per process.
 
     family: `mnist`, `svhn` or `digits`, which says what shape the images have.
@@ -104,10 +106,12 @@ def load_corpus(family: str, source: str, split: str, folder: Path | None = None
     """
     if source == DIGITS:
         return _load_digits(SIZES[family], split, coloured=family == "svhn")
-    return {"mnist": _load_mnist, "svhn": _load_svhn}[family](split, folder or image_root())
+    return {"mnist": _load_mnist, "svhn": _load_svhn}[family](split, Path(folder or image_root()))
 
 
-def load_subset(family: str, source: str, subset: str, folder: Path | None = None) -> ImageCorpus:
+def load_subset(
+    family: str, source: str, subset: str, folder: Path | str | None = None
+) -> ImageCorpus:
     """Load the images of `train`, `valid` or `test`; `valid` is the end of the training images."""
     if subset == "test":
         return load_corpus(family, source, "test", folder)
@@ -188,8 +192,10 @@ def _load_svhn(split: str, folder: Path) -> ImageCorpus:
 def _open(name: str, folder: Path, **choice: Any) -> Any:
     """Open torchvision's data set of that name, and download it if it is missing."""
     data_set = getattr(torchvision().datasets, name)
+    # The progress bar of a download is for a person who watches the terminal.
+    watched, hidden = contextlib.nullcontext(), contextlib.redirect_stderr(io.StringIO())
     try:
-        with _quiet_unless_watched():
+        with watched if sys.stderr.isatty() else hidden:
             return data_set(str(folder), download=True, **choice)
     except (OSError, RuntimeError, ValueError, EOFError) as error:
         raise UsageError(_reason(name, folder, error)) from None
@@ -217,16 +223,6 @@ def _is_network(error: Exception) -> bool:
     from urllib.error import URLError
 
     return isinstance(error, URLError | ConnectionError | TimeoutError | HTTPException)
-
-
-@contextlib.contextmanager
-def _quiet_unless_watched() -> Iterator[None]:
-    """Hide the progress bar of a download, unless a person watches the terminal."""
-    if sys.stderr.isatty():
-        yield
-        return
-    with contextlib.redirect_stderr(io.StringIO()):
-        yield
 
 
 def _load_digits(size: int, split: str, *, coloured: bool) -> ImageCorpus:

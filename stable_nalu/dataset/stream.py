@@ -254,15 +254,15 @@ class StoredStream(SampleStream):
         return (id(self.t),)
 
 
+@dataclass(frozen=True)
 class JointStreams:
     """Streams whose next inputs are scaled from the same doubles; the first one draws for all.
 
     places: the numbers of their runs in a block of samples.
     """
 
-    def __init__(self, streams: Sequence[SampleStream], places: Sequence[int]):
-        self.streams = list(streams)
-        self.places = list(places)
+    streams: Sequence[SampleStream]
+    places: Sequence[int]
 
     def draw_into(self, x: np.ndarray, t: np.ndarray) -> None:
         """Fill x (batches, runs, B, *sample) and t (batches, runs, B, 1) at their places."""

@@ -1,16 +1,7 @@
 """Layers wired for a task; a network uses no flags, data or training."""
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from .arithmetic import (
-        SimpleFunctionRecurrentNetwork,
-        SimpleFunctionStaticNetwork,
-        SingleLayerNetwork,
-    )
-    from .digits import RegressionMnistNetwork, SequentialDigitNetwork
-    from .texts import NumberTranslationNetwork
+from typing import Any
 
 _HOMES = {
     "SimpleFunctionStaticNetwork": "arithmetic",
@@ -20,6 +11,7 @@ _HOMES = {
     "SequentialDigitNetwork": "digits",
     "SimpleFunctionRecurrentNetwork": "arithmetic",
 }
+"""Module of each published name, imported on first use."""
 
 
 def __getattr__(name: str) -> Any:

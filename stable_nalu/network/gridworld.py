@@ -95,16 +95,8 @@ def draw_starts(random: np.random.Generator, rules: Rules, count: int) -> Starts
 
 def distance(player: np.ndarray, target: np.ndarray) -> np.ndarray:
     """Return the steps from cells to cells."""
-    rows, columns = (np.abs(f(player) - f(target)) for f in (_row, _column))
-    return rows + columns
-
-
-def _row(cell: np.ndarray) -> np.ndarray:
-    return cell // SIZE
-
-
-def _column(cell: np.ndarray) -> np.ndarray:
-    return cell % SIZE
+    down, right = np.subtract(np.divmod(player, SIZE), np.divmod(target, SIZE))
+    return np.abs(down) + np.abs(right)
 
 
 def _table_of_moves() -> torch.Tensor:

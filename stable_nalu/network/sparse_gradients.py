@@ -151,13 +151,13 @@ def library() -> ctypes.CDLL | None:
     try:
         found = ctypes.CDLL(str(library_of(SOURCE.read_text(), FLAGS)))
         address, number, pooled = ctypes.c_void_p, ctypes.c_int64, ctypes.POINTER(_Pooled)
-        found.keep_maxima.argtypes = [pooled, *[address] * 3]
-        found.convolve_one_channel.argtypes = [pooled, *[address] * 3]
-        found.pooled_gradients.argtypes = [pooled, *[address] * 5]
-        found.rectified_gradients.argtypes = [*[number] * 3, *[address] * 7]
-        names = "keep_maxima", "convolve_one_channel", "pooled_gradients", "rectified_gradients"
-        for name in names:
-            getattr(found, name).restype = None
+        for function, types in (
+            (found.keep_maxima, [pooled, *[address] * 3]),
+            (found.convolve_one_channel, [pooled, *[address] * 3]),
+            (found.pooled_gradients, [pooled, *[address] * 5]),
+            (found.rectified_gradients, [*[number] * 3, *[address] * 7]),
+        ):
+            function.argtypes, function.restype = types, None
     except Exception:  # whatever keeps it from being compiled, torch gives the same up to rounding
         return None
     return found

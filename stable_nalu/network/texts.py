@@ -102,7 +102,6 @@ class NumberReaderNetwork(ExtendedTorchModule):
     ):
         super().__init__("network")
         self.unit_name = unit_name
-        self.vocabulary_size = vocabulary_size
         self.embedding = torch.nn.Parameter(torch.empty(vocabulary_size, embedding_size))
         self.lstm_cell = GeneralizedCell(embedding_size, hidden_size, "LSTM", name="lstm_layer")
         if unit_name == "linear":

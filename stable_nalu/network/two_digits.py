@@ -295,15 +295,11 @@ def square_grid(span: float, side: int) -> torch.Tensor:
     return torch.stack((x.flatten(), y.flatten()), -1)
 
 
-def radial_basis(squared: torch.Tensor) -> torch.Tensor:
-    """Return U(r) of squared distances r^2, which is zero at zero."""
-    return 0.5 * torch.xlogy(squared, squared)
-
-
 def spline_features(places: torch.Tensor, points: torch.Tensor) -> torch.Tensor:
     """Return rows [U(|q - t_1|), ..., U(|q - t_K|), 1, x, y] of places (n, 2): (n, K + 3)."""
     squared = ((places[:, None] - points[None]) ** 2).sum(-1)
-    return torch.cat((radial_basis(squared), torch.ones_like(places[:, :1]), places), dim=1)
+    kernel = 0.5 * torch.xlogy(squared, squared)
+    return torch.cat((kernel, torch.ones_like(places[:, :1]), places), dim=1)
 
 
 def spline_system(points: torch.Tensor) -> torch.Tensor:

@@ -5,17 +5,13 @@ Spatial transformers find them, each digit anywhere, turned and scaled. See `pai
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from stable_nalu.errors import OptionError
 from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.flags import OWN_LAYERS
 
 from . import pairs
-
-if TYPE_CHECKING:
-    import torch
+from .lazy import torch, two_digits
 
 
 class ScatteredTask(pairs.PairTask):
@@ -24,10 +20,8 @@ class ScatteredTask(pairs.PairTask):
     scattered, loss_tag, rounded = True, "loss", True
 
     def reader(self) -> torch.nn.Module:
-        from stable_nalu.network.two_digits import build_reader
-
         config = self.config
-        return build_reader(config.img2label_model, unbounded=config.tps_unbounded_stn)
+        return two_digits.build_reader(config.img2label_model, unbounded=config.tps_unbounded_stn)
 
 
 def _check_reader(c: Config) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from stable_nalu.errors import OptionError
 from stable_nalu.layer.registry import activation_names, entries
@@ -16,19 +16,19 @@ from stable_nalu.tags import METRIC_TEST, METRIC_VALID, RESULT_TEST, RESULT_VALI
 from stable_nalu.training.task import Batch, Observed, Sought
 
 from .description import DENSITY
-from .lanes import EngineTask
-
-if TYPE_CHECKING:
-    import torch
-
-    from stable_nalu.abstract import ExtendedTorchModule
-    from stable_nalu.dataset.distribution import LegacyRandom
-    from stable_nalu.dataset.simple_function import ExceedingStream, SimpleFunctionStaticDataset
-    from stable_nalu.dataset.stream import SampleStream
-    from stable_nalu.engine.stack import Shape
-    from stable_nalu.training.evaluation import EvaluationSet
-
-    from .lanes import Drawn
+from .lanes import Drawn, EngineTask
+from .lazy import (
+    ExtendedTorchModule,
+    arithmetic_networks,
+    distribution,
+    evaluation,
+    loss,
+    setups,
+    simple_function,
+    stack,
+    stream,
+    torch,
+)
 
 VALIDATION_SEED, TEST_SEED = 43953907, 8689336
 READ_ROWS = 10_000
@@ -37,17 +37,8 @@ SHOWN_INPUTS = 10
 """Inputs of the largest layers whose weights the console shows."""
 
 _GROUPS = (
-    *(
-        common.TASK,
-        common.NETWORK,
-        common.OWN_LAYERS,
-        common.WEIGHTS,
-        common.NALU,
-        common.NPU,
-        common.PENALTIES,
-        common.NPU_PENALTIES,
-        common.CRITERION,
-    ),
+    *(common.TASK, common.NETWORK, common.OWN_LAYERS, common.WEIGHTS, common.NALU, common.NPU),
+    *(common.PENALTIES, common.NPU_PENALTIES, common.CRITERION),
     *(common.OPTIMIZER, common.LOGGING, common.RUN_CONTROL),
 )
 _WEIGHT_PULL = "it had no effect in the published code either, leave it out"
@@ -96,17 +87,16 @@ FAMILY_CODES = {"uniform": "u", "exponential": "e", "benford": "b", "truncated-n
 
 def check_slices(c: Config) -> None:
     """Require slices that have a length, fit into the input and suffice for the operation."""
-    from stable_nalu.dataset.simple_function import get_operation, subsets_from_ratios
-
     if c.simple:
         return
     try:
-        subsets_from_ratios(c.input_size, c.subset_ratio, c.overlap_ratio, c.num_subsets)
+        sizes = c.input_size, c.subset_ratio, c.overlap_ratio, c.num_subsets
+        simple_function.subsets_from_ratios(*sizes)
     except ValueError as error:
         remedy = "change --subset-ratio, --overlap-ratio, --num-subsets or --input-size"
         raise OptionError("--subset-ratio", as_clause(error), remedy) from None
     try:
-        get_operation(c.operation).check(c.num_subsets)
+        stream.get_operation(c.operation).check(c.num_subsets)
     except ValueError as error:
         raise OptionError("--num-subsets", as_clause(error), "use 2") from None
 
@@ -151,16 +141,14 @@ def _check_single_layer(c: Config) -> None:
 
 def _check_distribution(c: Config) -> None:
     """Require ranges that suit the distribution."""
-    from stable_nalu.dataset.distribution import SampleRange, make_distribution
-
     for flag, value, in_test in (
         ("--interpolation-range", c.interpolation_range, False),
         ("--extrapolation-range", c.extrapolation_range, True),
     ):
-        distribution = make_distribution(c.sample_distribution, in_test)
-        for interval in SampleRange.parse(value).intervals:
+        family = distribution.make_distribution(c.sample_distribution, in_test)
+        for interval in distribution.SampleRange.parse(value).intervals:
             try:
-                distribution.check(interval)
+                family.check(interval)
             except ValueError as error:
                 remedy = "choose a range that suits --sample-distribution"
                 raise OptionError(flag, as_clause(error), remedy) from None
@@ -214,11 +202,9 @@ def formula_logging(name: str) -> FlagGroup:
     return SINGLE_LOGGING.but(name_prefix={"default": name}, log_interval={"unnamed": DENSITY})
 
 
-def build_dataset(config: Config) -> SimpleFunctionStaticDataset:
+def build_dataset(config: Config) -> simple_function.SimpleFunctionStaticDataset:
     """Return the data set that a configuration describes."""
-    from stable_nalu.dataset.simple_function import SimpleFunctionStaticDataset
-
-    return SimpleFunctionStaticDataset(
+    return simple_function.SimpleFunctionStaticDataset(
         config.operation,
         config.input_size,
         dist_params=getattr(config, "sample_distribution", ("uniform",)),
@@ -246,14 +232,11 @@ class OperationTask(EngineTask):
     """Whether models are measured in evaluation mode; None: they are not."""
 
     def __init__(self, config: Config, device: torch.device, *beside: Config):
-        from stable_nalu.dataset.stream import Feed
-        from stable_nalu.statistics.setups import limit_of
-
         super().__init__(config, device, *beside)
-        self.limits = [limit_of(one) for one in self.configs]
+        self.limits = [setups.limit_of(one) for one in self.configs]
         self.datasets = list(map(self.dataset, self.configs))
         streams = self.training_streams()
-        self.feed = Feed(streams, config.batch_size, self.datasets[0].get_input_size())
+        self.feed = stream.Feed(streams, config.batch_size, self.datasets[0].get_input_size())
         self.evaluation = self._fixed_rows()
         self._untrained = self._random_models() if config.random_models else None
 
@@ -262,33 +245,27 @@ class OperationTask(EngineTask):
         """Return what the streams of a run are forks of."""
         return build_dataset(config)
 
-    def training_streams(self) -> list[SampleStream]:
+    def training_streams(self) -> list[stream.SampleStream]:
         """Fork the training samples of all runs."""
         pairs = zip(self.datasets, self.configs, strict=True)
         return [dataset.fork(config.interpolation_range) for dataset, config in pairs]
 
     def test_stream(
-        self, dataset: SimpleFunctionStaticDataset, config: Config
-    ) -> SampleStream | ExceedingStream:
+        self, dataset: simple_function.SimpleFunctionStaticDataset, config: Config
+    ) -> stream.SampleStream | simple_function.ExceedingStream:
         """Fork the inputs that extrapolation is measured on."""
         return dataset.fork(config.extrapolation_range, seed=TEST_SEED)
 
-    def _fixed_rows(self) -> list[EvaluationSet]:
+    def _fixed_rows(self) -> list[evaluation.EvaluationSet]:
         """Return the rows of validation and test."""
-        from stable_nalu.training.evaluation import EvaluationSet
-
         if self.eval_mode is None:
             return []
         pairs = list(zip(self.datasets, self.configs, strict=True))
         validation = [d.fork(c.interpolation_range, seed=VALIDATION_SEED) for d, c in pairs]
         test = [self.test_stream(d, c) for d, c in pairs]
-        return [EvaluationSet(streams, device=self.device) for streams in (validation, test)]
+        return [evaluation.EvaluationSet(own, device=self.device) for own in (validation, test)]
 
     def _random_models(self):
-        import torch
-
-        from stable_nalu.training.evaluation import RandomModels
-
         inputs, hidden = self.config.inputs, self.config.hidden_size
 
         def build() -> torch.nn.Module:
@@ -296,22 +273,18 @@ class OperationTask(EngineTask):
             return torch.nn.Sequential(first, torch.nn.ReLU6(), second)
 
         rows = [fixed.rows_of_runs() for fixed in self.evaluation]
-        return RandomModels(build, self.config.random_models, rows)
+        return evaluation.RandomModels(build, self.config.random_models, rows)
 
     @classmethod
-    def shape(cls, config: Config) -> Shape:
-        from stable_nalu.engine.stack import Shape
-
+    def shape(cls, config: Config) -> stack.Shape:
         inputs = cls.dataset(config).get_input_size()
-        return Shape(config.batch_size, inputs, 1, cls.eval_mode, config.verbose)
+        return stack.Shape(config.batch_size, inputs, 1, cls.eval_mode, config.verbose)
 
-    def samples(self) -> tuple[Sequence[SampleStream], Drawn]:
+    def samples(self) -> tuple[Sequence[stream.SampleStream], Drawn]:
         return self.feed.streams, self.feed.draw
 
     def changes(self, at: int) -> Sequence[int]:
-        from stable_nalu.training.loss import INALU_START
-
-        changes = INALU_START + 1, getattr(self.config, "pcc2mse_iteration", 0)
+        changes = loss.INALU_START + 1, getattr(self.config, "pcc2mse_iteration", 0)
         return [change for change in changes if change > at]
 
     def batches(self, first: int) -> Iterator[Batch]:
@@ -324,14 +297,14 @@ class OperationTask(EngineTask):
         return Observed() if verbose else None
 
     def evaluate(self, model: ExtendedTorchModule) -> Iterator[tuple[str, torch.Tensor]]:
-        from stable_nalu.training.evaluation import evaluate
-
         if self.eval_mode is None:
             return
         scores = self._untrained
         if self.engine is None:
             measure = None if scores is None else scores.measure
-            found = evaluate(model, self.evaluation, eval_mode=self.eval_mode, measure=measure)
+            found = evaluation.evaluate(
+                model, self.evaluation, eval_mode=self.eval_mode, measure=measure
+            )
         else:
             roots = scores is not None
             found = [fixed.errors(self.engine, roots=roots) for fixed in self.evaluation]
@@ -379,16 +352,13 @@ class OperationTask(EngineTask):
         yield from self._shown_parameters(model)
 
     def sought(self) -> Sought | None:
-        from stable_nalu.dataset.distribution import SampleRange
-        from stable_nalu.statistics.setups import limit_of
-
         c = self.config
         rows = self.dataset(c).fork(c.interpolation_range, seed=VALIDATION_SEED)
         x, t = rows[0:READ_ROWS]
-        intervals = SampleRange.parse(c.extrapolation_range).intervals
-        return Sought(rows.targets, x, t, intervals, limit_of(c))
+        intervals = distribution.SampleRange.parse(c.extrapolation_range).intervals
+        return Sought(rows.targets, x, t, intervals, setups.limit_of(c))
 
-    def generators(self, run: int) -> Sequence[LegacyRandom]:
+    def generators(self, run: int) -> Sequence[distribution.LegacyRandom]:
         return [self.feed.streams[run].random]
 
 
@@ -407,9 +377,7 @@ class SingleLayerTask(OperationTask):
 
     @classmethod
     def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-        from stable_nalu.network.arithmetic import SingleLayerNetwork
-
-        return SingleLayerNetwork(
+        return arithmetic_networks.SingleLayerNetwork(
             config.layer_type,
             config.inputs,
             getattr(config, "output_size", 1),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from stable_nalu.options import Config, Flag
 from stable_nalu.options import name_fields as nf
@@ -19,12 +19,7 @@ from stable_nalu.training.task import Batch
 from .description import task_script
 from .identity_autoencoder import activations, error_table
 from .lanes import RowsTask
-
-if TYPE_CHECKING:
-    import numpy as np
-    import torch
-
-    from stable_nalu.abstract import ExtendedTorchModule
+from .lazy import ExtendedTorchModule, dense, np, torch
 
 RELATIONS = {name: getattr(operator, name) for name in ("gt", "lt", "ge", "le", "eq", "ne")}
 MAGNITUDES = range(1, 19)
@@ -72,8 +67,6 @@ class ComparisonTask(RowsTask):
         super().__init__(config, device, *beside)
 
     def rows_of(self, config: Config) -> Batch:
-        import numpy as np
-
         random, relation, scale = np.random.default_rng(config.seed), config.relation, config.scale
         pairs = [(a * scale, b * scale) for a, b in training_pairs(relation, random)]
         tests = [pairs_of_magnitude(relation, scale, power, random) for power in MAGNITUDES]
@@ -82,14 +75,10 @@ class ComparisonTask(RowsTask):
 
     @classmethod
     def count(cls, config: Config) -> int:
-        import numpy as np
-
         return len(training_pairs(config.relation, np.random.default_rng(0)))
 
     def _labelled(self, relation: str, pairs: NumberPairs) -> Batch:
         """Return inputs `(pairs, 2)` and whether the relation holds `(pairs, 1)`."""
-        import torch
-
         holds = RELATIONS[relation]
         x = torch.tensor([[float(a), float(b)] for a, b in pairs], dtype=torch.float64)
         t = torch.tensor([[float(holds(a, b))] for a, b in pairs], dtype=torch.float64)
@@ -97,13 +86,9 @@ class ComparisonTask(RowsTask):
 
     @classmethod
     def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-        from stable_nalu.network.dense import ComparisonNetwork
-
-        return ComparisonNetwork(config.layer_type, config.hidden_size, **layer_options)
+        return dense.ComparisonNetwork(config.layer_type, config.hidden_size, **layer_options)
 
     def measured(self, model: ExtendedTorchModule, run: int) -> Mapping[str, torch.Tensor | str]:
-        import torch
-
         x, t = self.data[run]
         errors = torch.stack([(model(a) - b).abs().squeeze(-1) for a, b in self._tests[run]])
         found: dict[str, Any] = {METRIC_VALID: (model(x) - t).abs().mean()}

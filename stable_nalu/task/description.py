@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 
 from stable_nalu.options import Config, Flag, FlagGroup, ScriptSpec
@@ -44,6 +44,12 @@ _OPTIMIZER = common.OPTIMIZER.without("--momentum", "--clip-grad-value").but(
 )
 _BATCH_SIZE = Flag("--batch-size", integer(1), 64, "Number of examples in a training batch.")
 DENSITY = "it changes how densely a run is recorded, not what it computes"
+
+
+def table(columns: Iterable[object], rows: Iterable[Iterable[object]]) -> str:
+    """Return a table that TensorBoard shows as one, and that exporters read."""
+    head, *lines = (f"| {' | '.join(map(str, cells))} |" for cells in (columns, *rows))
+    return "\n".join([head, "|---" * (head.count("|") - 1) + "|", *lines])
 
 
 def lower(flag: str) -> nf.NameField:
@@ -199,12 +205,19 @@ def data_source(published: str) -> Flag:
     )
 
 
+DIGIT_SOURCE = data_source("mnist").but(
+    name="--digit-source", default="digits", aliases=("--data-source",)
+)
 MAX_EPOCHS = Flag(
     "--max-epochs",
     integer(0),
     1000,
     "Index of the last epoch; counting starts at 0, so N asks for N+1 epochs.",
     unnamed="a run that is resumed with more epochs keeps its name",
+)
+MEASURED_EPOCHS = MAX_EPOCHS.but(
+    help="Index of the last epoch; counting starts at 0. Metrics of epoch k are measured before "
+    "epoch k is trained."
 )
 
 

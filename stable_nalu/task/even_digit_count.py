@@ -7,8 +7,7 @@ Section 4.6 and table 4 of the NALU paper. The pictures and the network are thos
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from stable_nalu.errors import OptionError
 from stable_nalu.options import Config, Flag, switch
@@ -18,13 +17,8 @@ from stable_nalu.options.kinds import buildable_layers, each_word, integer
 from stable_nalu.tags import ACCURACY_TEST, ACCURACY_VALID, CONFUSION, RMSE_TEST
 from stable_nalu.training.task import Batch, Task
 
-from .description import DATA_DIR, TESTING, data_source, task_script
-
-if TYPE_CHECKING:
-    import torch
-
-    from stable_nalu.abstract import ExtendedTorchModule
-    from stable_nalu.dataset.images import EvenDigitPictures
+from .description import DATA_DIR, DIGIT_SOURCE, TESTING, table, task_script
+from .lazy import ExtendedTorchModule, digit_networks, images, np, torch
 
 SEEDS = {"valid": 20180801, "test": 20180802}
 AT_ONCE = 500
@@ -42,25 +36,18 @@ class EvenDigitTask(Task):
     valid, test = ACCURACY_VALID, ACCURACY_TEST
 
     def __init__(self, config: Config, device: torch.device):
-        from stable_nalu.dataset.images import TrainingStream
-
         super().__init__(config, device)
-        training = self._pictures("train")
-        self._stream = TrainingStream(training, config.seed, config.batch_size, config.train_images)
+        sizes = config.batch_size, config.train_images
+        self._stream = images.TrainingStream(self._pictures("train"), config.seed, *sizes)
 
-    def _pictures(self, subset: str) -> EvenDigitPictures:
-        from stable_nalu.dataset.images import EvenDigitPictures, Placement, load_subset
-
+    def _pictures(self, subset: str) -> images.EvenDigitPictures:
         config = self.config
-        folder = Path(config.data_dir) if config.data_dir else None
-        corpus = load_subset("mnist", config.digit_source, subset, folder)
-        placement = Placement(config.image_size, config.max_digits, config.min_distance)
-        return EvenDigitPictures(corpus, placement)
+        corpus = images.load_subset("mnist", config.digit_source, subset, config.data_dir)
+        placement = images.Placement(config.image_size, config.max_digits, config.min_distance)
+        return images.EvenDigitPictures(corpus, placement)
 
     def network(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-        from stable_nalu.network.digits import EvenDigitNetwork
-
-        return EvenDigitNetwork(
+        return digit_networks.EvenDigitNetwork(
             config.layer_type,
             config.image_size,
             config.max_digits + 1,
@@ -82,13 +69,12 @@ class EvenDigitTask(Task):
             return found
         test = self._confusion(model, "test", self.config.test_images)
         measures = {ACCURACY_TEST: accuracy(test), RMSE_TEST: rmse(test)}
-        return found | measures | {CONFUSION: table(test.cpu().long())}
+        columns = ("even digits \\ answer", *range(len(test)))
+        rows = [(number, *counts) for number, counts in enumerate(test.cpu().long().tolist())]
+        return found | measures | {CONFUSION: table(columns, rows)}
 
     def _confusion(self, model: ExtendedTorchModule, subset: str, count: int) -> torch.Tensor:
         """Return how many pictures of a number were taken for each, `(number, answer)`."""
-        import numpy as np
-        import torch
-
         pictures = self._pictures(subset)
         layouts = pictures.draw(np.random.default_rng(SEEDS[subset]), count)
         classes = self.config.max_digits + 1
@@ -112,19 +98,9 @@ def accuracy(confusion: torch.Tensor) -> torch.Tensor:
 
 def rmse(confusion: torch.Tensor) -> torch.Tensor:
     """Return the root of the mean squared difference of answer and number."""
-    import torch
-
     number = torch.arange(len(confusion), device=confusion.device)
     squares = (number - number.unsqueeze(-1)) ** 2
     return ((confusion * squares).sum() / confusion.sum()).sqrt()
-
-
-def table(confusion: torch.Tensor) -> str:
-    """Return a table that TensorBoard shows as one."""
-    numbers = range(len(confusion))
-    head = [f"| even digits \\ answer | {' | '.join(map(str, numbers))} |"]
-    rows = [f"| {k} | {' | '.join(map(str, confusion[k].tolist()))} |" for k in numbers]
-    return "\n".join([*head, "|---" * (len(confusion) + 1) + "|", *rows])
 
 
 _HEADS = ("linear", "sigmoid", "tanh")
@@ -146,13 +122,10 @@ def _check_head_bias(c: Config) -> None:
 
 def _check_room(c: Config) -> None:
     """Require that the digits find room in a picture."""
-    # NumPy, which the module imports, may be missing when --help is asked for.
-    from stable_nalu.dataset.images import DIGIT, Placement
-
-    if c.image_size <= DIGIT:
-        problem = f"{c.image_size} is no larger than a digit, which has {DIGIT} rows"
+    if c.image_size <= images.DIGIT:
+        problem = f"{c.image_size} is no larger than a digit, which has {images.DIGIT} rows"
         raise OptionError("--image-size", problem, "give a larger one")
-    if not Placement(c.image_size, c.max_digits, c.min_distance).fits():
+    if not images.Placement(c.image_size, c.max_digits, c.min_distance).fits():
         raise OptionError(
             "--min-distance",
             f"{c.max_digits} digits {c.min_distance} pixels apart find no room in pictures of "
@@ -182,9 +155,7 @@ SCRIPT = task_script(
             result=False,
         ),
         switch("--no-head-bias", "Give the last layer no bias."),
-        data_source("mnist").but(
-            name="--digit-source", default="digits", aliases=("--data-source",)
-        ),
+        DIGIT_SOURCE,
         DATA_DIR,
         Flag("--image-size", integer(1), 100, "Rows and columns of a picture."),
         Flag("--max-digits", integer(1), 5, "Most digits of a picture; it has none to so many."),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from stable_nalu.errors import OptionError
 from stable_nalu.options import Config, Flag, switch
@@ -26,17 +26,7 @@ from stable_nalu.options.kinds import (
 from stable_nalu.training.task import Batch, Task
 
 from .description import TESTING, range_field, task_script
-
-if TYPE_CHECKING:
-    import torch
-
-    from stable_nalu.abstract import ExtendedTorchModule
-    from stable_nalu.network.gridworld import (
-        Rules,
-        Starts,
-        TimeGridworldBatch,
-        TimeGridworldNetwork,
-    )
+from .lazy import ExtendedTorchModule, gridworld, np, torch
 
 WINDOW = 100
 """Updates over which logged values of training are averaged."""
@@ -67,24 +57,18 @@ class GridworldTask(Task):
     valid, test = _WITHIN, _BEYOND
 
     def __init__(self, config: Config, device: torch.device):
-        import numpy as np
-
-        from stable_nalu.network.gridworld import pictures, planes
-
         super().__init__(config, device)
         self.random = np.random.default_rng(config.seed)
         self.rules = rules_of(config)
         self._window: deque[list[float]] = deque(maxlen=WINDOW)
         if config.observation == "pixels":
-            frames = pictures().permute(0, 3, 1, 2) / 255
+            frames = gridworld.pictures().permute(0, 3, 1, 2) / 255
         else:
-            frames = planes().flatten(1)
+            frames = gridworld.planes().flatten(1)
         self._frames = self.own(frames)
 
     def network(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-        from stable_nalu.network.gridworld import TimeGridworldNetwork
-
-        return TimeGridworldNetwork(
+        return gridworld.TimeGridworldNetwork(
             config.layer_type,
             config.nac_wiring,
             config.observation,
@@ -94,28 +78,22 @@ class GridworldTask(Task):
         )
 
     def batches(self, first: int) -> Iterator[Batch]:
-        import torch
-
-        from stable_nalu.network.gridworld import draw_starts
-
         episodes = self.config.episodes_per_update
-        starts = draw_starts(self.random, self.rules, episodes)
+        starts = gridworld.draw_starts(self.random, self.rules, episodes)
         noise = self.own(torch.from_numpy(self.random.random((self.rules.time_limit, episodes))))
-        yield self._worlds(starts, self.rules, episodes), noise
+        yield self._worlds(starts, self.rules), noise
 
-    def _worlds(self, starts: Starts, rules: Rules, count: int) -> TimeGridworldBatch:
-        from stable_nalu.network.gridworld import TimeGridworldBatch
-
-        worlds = TimeGridworldBatch(count, rules, self.device)
+    def _worlds(
+        self, starts: gridworld.Starts, rules: gridworld.Rules
+    ) -> gridworld.TimeGridworldBatch:
+        worlds = gridworld.TimeGridworldBatch(len(starts.stimulus), rules, self.device)
         worlds.start(starts)
         return worlds
 
-    def loss(self, model: TimeGridworldNetwork, x: Any, t: Any, criterion: Any) -> torch.Tensor:
-        from stable_nalu.network.gridworld import learn, sampled, walk
-
+    def loss(self, model: Any, x: Any, t: Any, criterion: Any) -> torch.Tensor:
         seen = model.seen(self._frames)
-        played = walk(model, seen, x, sampled(t))
-        learned = learn(model, seen, x, played, self.config.discount)
+        played = gridworld.walk(model, seen, x, gridworld.sampled(t))
+        learned = gridworld.learn(model, seen, x, played, self.config.discount)
         logged = (played.reward.mean(-1), learned.entropy, learned.policy, learned.value)
         self._window.append([value.item() for value in logged])
         return learned.policy + learned.value - self._entropy_weight() * learned.entropy
@@ -125,9 +103,7 @@ class GridworldTask(Task):
         done = min(1.0, self.at / self.config.entropy_iterations)
         return self.config.entropy * (1 - (1 - LAST_ENTROPY) * done)
 
-    def measures(self, model: TimeGridworldNetwork) -> Mapping[str, torch.Tensor]:
-        import torch
-
+    def measures(self, model: Any) -> Mapping[str, torch.Tensor]:
         found = {
             tag: torch.tensor(values).mean()
             for tag, values in zip(_LOGGED, zip(*self._window, strict=True), strict=False)
@@ -137,20 +113,18 @@ class GridworldTask(Task):
             found |= self._tested(model)
         return found
 
-    def _tested(self, model: TimeGridworldNetwork) -> dict[str, torch.Tensor]:
+    def _tested(self, model: Any) -> dict[str, torch.Tensor]:
         """Return what greedy players do, for every T: reward, step of arrival, shares of arrivals.
 
         The step of arrival is a mean over the episodes that arrive.
         """
-        from stable_nalu.network.gridworld import greedy, walk
-
         seen = model.seen(self._frames)
         low, high = self.config.eval_stimuli
         found: dict[str, torch.Tensor] = {}
         rewards: dict[int, torch.Tensor] = {}
         for stimulus in range(low, high + 1):
             worlds = self._asked(stimulus)
-            played = walk(model, seen, worlds, greedy)
+            played = gridworld.walk(model, seen, worlds, gridworld.greedy)
             arrived = played.arrived.to(seen)
             exact = played.arrived & (worlds.t == stimulus)
             rewards[stimulus] = played.reward.mean(-1)
@@ -161,43 +135,32 @@ class GridworldTask(Task):
             found[f"{tag}/arrived"] = arrived.mean(-1)
         return found | self._summed_up(rewards) | self._shown(model, seen)
 
-    def _shown(self, model: TimeGridworldNetwork, seen: torch.Tensor) -> dict[str, torch.Tensor]:
+    def _shown(self, model: Any, seen: torch.Tensor) -> dict[str, torch.Tensor]:
         """Return the number of the frame at each step of one episode, NaN behind its end."""
-        import numpy as np
-        import torch
-
-        from stable_nalu.network.gridworld import Starts, greedy, walk
-
         rules = rules_of(self.config, time_limit=SHOWN[0] + BEHIND)
-        worlds = self._worlds(Starts(*(np.array([part]) for part in SHOWN)), rules, 1)
+        worlds = self._worlds(gridworld.Starts(*(np.array([part]) for part in SHOWN)), rules)
         frames: list[torch.Tensor] = []
 
         def watched(logits: torch.Tensor, step: int, episode: torch.Tensor) -> torch.Tensor:
             frames.append(worlds.frame.to(seen))
-            return greedy(logits, step, episode)
+            return gridworld.greedy(logits, step, episode)
 
-        walk(model, seen, worlds, watched)
+        gridworld.walk(model, seen, worlds, watched)
         frames.append(worlds.frame.to(seen))
         frames += [frames[-1]] * (rules.time_limit + 1 - len(frames))
         ended = [frame.masked_fill(step > worlds.t, torch.nan) for step, frame in enumerate(frames)]
         return {f"metric/test/episode/{step}": f.squeeze(-1) for step, f in enumerate(ended)}
 
-    def _asked(self, stimulus: int) -> TimeGridworldBatch:
+    def _asked(self, stimulus: int) -> gridworld.TimeGridworldBatch:
         """Return the worlds in which one T is tested: the same for all runs."""
-        import numpy as np
-
-        from stable_nalu.network.gridworld import draw_starts
-
-        config, count = self.config, self.config.eval_episodes
+        config, random = self.config, np.random.default_rng((TEST_SEED, stimulus))
         limit = max(config.time_limit, stimulus + BEHIND)
         rules = rules_of(config, (stimulus, stimulus), limit)
-        starts = draw_starts(np.random.default_rng((TEST_SEED, stimulus)), rules, count)
-        return self._worlds(starts, rules, count)
+        starts = gridworld.draw_starts(random, rules, config.eval_episodes)
+        return self._worlds(starts, rules)
 
     def _summed_up(self, rewards: Mapping[int, torch.Tensor]) -> dict[str, torch.Tensor]:
         """Return mean rewards within the range of training and above it."""
-        import torch
-
         low, high = self.config.stimulus_range
         groups = {
             _WITHIN: [reward for t, reward in rewards.items() if low <= t <= high],
@@ -223,12 +186,10 @@ class GridworldTask(Task):
 
 def rules_of(
     config: Config, stimuli: tuple[int, int] | None = None, time_limit: int | None = None
-) -> Rules:
+) -> gridworld.Rules:
     """Return the rules that flags set, with other steps asked for where these are given."""
-    from stable_nalu.network.gridworld import Rules
-
     low, high = stimuli or config.stimulus_range
-    return Rules(
+    return gridworld.Rules(
         (low, high),
         config.max_reward,
         time_limit or config.time_limit,

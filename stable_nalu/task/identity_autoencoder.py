@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from stable_nalu.errors import OptionError
 from stable_nalu.options import Config, Flag
@@ -17,14 +17,9 @@ from stable_nalu.options.kinds import and_layers, choice, integer, interval
 from stable_nalu.tags import ERROR_CURVE, METRIC_TEST, METRIC_VALID
 from stable_nalu.training.task import Batch
 
-from .description import range_field, task_script
+from .description import range_field, table, task_script
 from .lanes import RowsTask
-
-if TYPE_CHECKING:
-    import numpy as np
-    import torch
-
-    from stable_nalu.abstract import ExtendedTorchModule
+from .lazy import ExtendedTorchModule, dense, np, torch
 
 POINTS = 101
 """Points of the training range at which the error is measured."""
@@ -36,8 +31,6 @@ class IdentityTask(RowsTask):
     cost = 3
 
     def __init__(self, config: Config, device: torch.device, *beside: Config):
-        import torch
-
         self.randoms: list[np.random.Generator] = []
         super().__init__(config, device, *beside)
         (low, high), (first, last) = config.train_range, config.test_range
@@ -47,8 +40,6 @@ class IdentityTask(RowsTask):
         self._over = self.own(self._numbers[:, None])
 
     def rows_of(self, config: Config) -> Batch:
-        import numpy as np
-
         self.randoms.append(np.random.default_rng(config.seed))
         if config.train_sampling == "grid":
             x = self.own(whole_numbers(*config.train_range)[:, None])
@@ -63,14 +54,10 @@ class IdentityTask(RowsTask):
 
     def _drawn(self, random: np.random.Generator, count: int) -> torch.Tensor:
         """Return fresh batches, `(count, batch, 1)`."""
-        import torch
-
         (low, high), size = self.config.train_range, (count, self.config.batch_size, 1)
         return self.own(torch.from_numpy(random.uniform(low, high, size)))
 
     def given(self, runs: Sequence[int], count: int) -> tuple[np.ndarray, np.ndarray]:
-        import torch
-
         if self.config.train_sampling == "grid":
             return super().given(runs, count)
         x = torch.stack([self._drawn(self.randoms[run], count) for run in runs], 1).numpy()
@@ -78,9 +65,7 @@ class IdentityTask(RowsTask):
 
     @classmethod
     def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-        from stable_nalu.network.dense import IdentityNetwork
-
-        return IdentityNetwork(
+        return dense.IdentityNetwork(
             config.layer_type, config.hidden_size, config.hidden_layers, **layer_options
         )
 
@@ -109,22 +94,17 @@ class IdentityTask(RowsTask):
 
 def whole_numbers(low: float, high: float) -> torch.Tensor:
     """Return the whole numbers from `low` to `high`."""
-    import torch
-
     return torch.arange(math.ceil(low), math.floor(high) + 1, dtype=torch.float64)
 
 
 def error_table(x: Sequence[float], errors: Sequence[float]) -> str:
-    """Return a table that TensorBoard shows as one and that exporters read."""
-    rows = [f"| {at:g} | {error!r} |" for at, error in zip(x, errors, strict=True)]
-    return "\n".join(["| x | abs.error |", "|---|---|", *rows])
+    """Return the table of an error curve."""
+    return table(("x", "abs.error"), zip(map("{:g}".format, x), errors, strict=True))
 
 
 def activations() -> Mapping[str, Any]:
     """Return the activations of dense layers by their names."""
-    from stable_nalu.network.dense import ACTIVATIONS
-
-    return ACTIVATIONS
+    return dense.ACTIVATIONS
 
 
 def _check_test_range(c: Config) -> None:

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from functools import partial
+from typing import Any, ClassVar
 
 from stable_nalu.options import Config
 from stable_nalu.training.task import Batch, Task
 
-if TYPE_CHECKING:
-    import numpy as np
-    import torch
-
-    from stable_nalu.abstract import ExtendedTorchModule
-    from stable_nalu.dataset.stream import SampleStream
-    from stable_nalu.engine.stack import CriterionPrograms, EngineStack, Shape
+from .lazy import ExtendedTorchModule, abstract, np, stack, stream, torch
 
 Drawn = Callable[[Sequence[int], int], "tuple[np.ndarray, np.ndarray]"]
 """Makes the next samples of some runs: x `(iterations, runs, batch, in)` and t."""
@@ -32,32 +27,22 @@ class EngineTask(Task):
         raise NotImplementedError
 
     @classmethod
-    def shape(cls, config: Config) -> Shape:
+    def shape(cls, config: Config) -> stack.Shape:
         """Return what the engine must know of data and logs."""
         raise NotImplementedError
 
-    def samples(self) -> tuple[Sequence[SampleStream], Drawn]:
+    def samples(self) -> tuple[Sequence[stream.SampleStream], Drawn]:
         """Return the streams of all runs, where C++ may draw them, and what draws in Python."""
         raise NotImplementedError
 
     @classmethod
-    def programs(cls, config: Config, layer_options: dict[str, Any]) -> CriterionPrograms:
-        import torch
+    def programs(cls, config: Config, layer_options: dict[str, Any]) -> stack.CriterionPrograms:
+        build = partial(cls.network, layer_options=layer_options)
+        return stack.programs_of(config, build, cls.shape(config), dtype=torch.get_default_dtype())
 
-        from stable_nalu.engine.stack import programs_of
-
-        def build(one: Config) -> ExtendedTorchModule:
-            return cls.network(one, layer_options)
-
-        return programs_of(config, build, cls.shape(config), dtype=torch.get_default_dtype())
-
-    def lanes(self, step: Any, layer_options: dict[str, Any]) -> EngineStack:
-        from stable_nalu.engine.stack import EngineStack
-
-        def build(one: Config) -> ExtendedTorchModule:
-            return self.network(one, layer_options)
-
-        return EngineStack(
+    def lanes(self, step: Any, layer_options: dict[str, Any]) -> stack.EngineStack:
+        build = partial(self.network, layer_options=layer_options)
+        return stack.EngineStack(
             *(self.configs, step, build, self.shape(self.config), *self.samples()),
             in_python=self.in_python,
             rate=self.rate_factor,
@@ -69,17 +54,13 @@ class MeasuredTask(EngineTask):
 
     in_python = True
 
-    def lanes(self, step: Any, layer_options: dict[str, Any]) -> EngineStack:
+    def lanes(self, step: Any, layer_options: dict[str, Any]) -> stack.EngineStack:
         self._alone = self.network(self.config, layer_options)
         return super().lanes(step, layer_options)
 
     def measures(
         self, model: ExtendedTorchModule
     ) -> Mapping[str, torch.Tensor | str | Sequence[str]]:
-        import torch
-
-        from stable_nalu.abstract import run_state
-
         if self.engine is None:
             return self.measured(model, 0)
         # Each draws what it draws alone.
@@ -88,7 +69,7 @@ class MeasuredTask(EngineTask):
         source: Any = model.random
         with torch.random.fork_rng(devices=[]):
             for run, generator in enumerate(source.generators):
-                self._alone.load_state_dict(run_state(model.state_dict(), run))
+                self._alone.load_state_dict(abstract.run_state(model.state_dict(), run))
                 torch.set_rng_state(generator.get_state())
                 with self._alone.no_random():
                     for tag, value in self.measured(self._alone, run).items():
@@ -123,13 +104,11 @@ class RowsTask(MeasuredTask):
         raise NotImplementedError
 
     @classmethod
-    def shape(cls, config: Config) -> Shape:
-        from stable_nalu.engine.stack import Shape
-
+    def shape(cls, config: Config) -> stack.Shape:
         rows, penalties = cls.count(config), cls.kind_of_penalties(config)
-        return Shape(rows, config.inputs, 1, None, config.verbose, penalties)
+        return stack.Shape(rows, config.inputs, 1, None, config.verbose, penalties)
 
-    def samples(self) -> tuple[Sequence[SampleStream], Drawn]:
+    def samples(self) -> tuple[Sequence[stream.SampleStream], Drawn]:
         return (), self.given
 
     def given(self, runs: Sequence[int], count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -142,7 +121,5 @@ class RowsTask(MeasuredTask):
     @staticmethod
     def laid(rows: Sequence[Batch]) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows of runs as the engine takes them."""
-        import torch
-
         x, t = (torch.stack(parts)[None].numpy() for parts in zip(*rows, strict=True))
         return x, t

@@ -6,8 +6,7 @@ Section 4.2 and table 2 of the NALU paper.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from stable_nalu.errors import OptionError
 from stable_nalu.options import Config, Flag
@@ -19,19 +18,15 @@ from stable_nalu.training.task import EPOCHS, Batch, Task
 
 from .description import (
     DATA_DIR,
+    DIGIT_SOURCE,
+    MEASURED_EPOCHS,
     TEST_SEED,
     TESTING,
     TRAIN_SEED,
     VALID_SEED,
-    data_source,
     task_script,
 )
-
-if TYPE_CHECKING:
-    import numpy as np
-    import torch
-
-    from stable_nalu.abstract import ExtendedTorchModule
+from .lazy import ExtendedTorchModule, digit_networks, distribution, images, np, torch
 
 IMAGES_AT_ONCE = 500
 SHOWN_DIGITS = 10
@@ -57,18 +52,14 @@ class CountingTask(Task):
     valid = MSE_VALID
 
     def __init__(self, config: Config, device: torch.device):
-        import torch
-
-        from stable_nalu.dataset.images import DigitSubset, PixelTable, load_subset
-
         super().__init__(config, device)
         flat = config.cnn == "mlp8"
-        self._pixels = PixelTable() if flat else PixelTable.mnist()
-        folder = Path(config.data_dir) if config.data_dir else None
-        self._subsets: dict[str, DigitSubset] = {}
+        self._pixels = images.PixelTable() if flat else images.PixelTable.mnist()
+        family, source = "digits" if flat else "mnist", config.digit_source
+        self._subsets: dict[str, images.DigitSubset] = {}
         for name in ("train", "valid", "test"):
-            corpus = load_subset("digits" if flat else "mnist", config.digit_source, name, folder)
-            self._subsets[name] = DigitSubset(corpus, range(10), device)
+            corpus = images.load_subset(family, source, name, config.data_dir)
+            self._subsets[name] = images.DigitSubset(corpus, range(10), device)
         self._labels = {
             name: torch.from_numpy(subset.labels).to(device)
             for name, subset in self._subsets.items()
@@ -83,19 +74,17 @@ class CountingTask(Task):
             MSE_TRAIN: ("train", self._places(fixed_places(self._measured, length, TRAIN_SEED))),
             MSE_VALID: ("valid", self._places(fixed_places(self._measured, length, VALID_SEED))),
         }
-        images = len(self._subsets["test"])
+        tested = len(self._subsets["test"])
         self._tested = {
-            length: self._places(fixed_places(images, length, TEST_SEED, config.test_repeats))
+            length: self._places(fixed_places(tested, length, TEST_SEED, config.test_repeats))
             for length in self.lengths
         }
         self._shown = self._tested[self.lengths[0]].flatten()[:SHOWN_DIGITS]
         training_places(len(self._subsets["train"]), length, 0, 0)
 
     def network(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-        from stable_nalu.network.digits import CountingNetwork
-
         outputs = OUTPUTS[config.task]
-        return CountingNetwork(
+        return digit_networks.CountingNetwork(
             config.layer_type,
             outputs,
             config.cnn_outputs or outputs,
@@ -105,8 +94,6 @@ class CountingTask(Task):
         )
 
     def _places(self, places: np.ndarray) -> torch.Tensor:
-        import torch
-
         return torch.from_numpy(places).to(self.device)
 
     def _seen(self, name: str, places: torch.Tensor) -> torch.Tensor:
@@ -115,8 +102,6 @@ class CountingTask(Task):
 
     def _answers(self, name: str, places: torch.Tensor) -> torch.Tensor:
         """Return what is true after each digit of sequences, `(..., time, outputs)`."""
-        import torch
-
         labels = self._labels[name][places]
         if self.config.task == "sum":
             return self.own(labels.cumsum(-1).unsqueeze(-1))
@@ -157,8 +142,6 @@ class CountingTask(Task):
 
     def _read(self, model: ExtendedTorchModule, name: str, count: int) -> torch.Tensor:
         """Return what the image network makes of the first images, `(images, features)`."""
-        import torch
-
         parts = torch.arange(count, device=self.device).split(IMAGES_AT_ONCE)
         return torch.cat([model.reader(self._seen(name, part)) for part in parts])
 
@@ -190,8 +173,6 @@ class CountingTask(Task):
 
 def training_places(count: int, length: int, seed: int, epoch: int) -> np.ndarray:
     """Return places of `count` images cut into sequences, in another order in each epoch."""
-    import numpy as np
-
     return _cut(np.random.default_rng((seed, epoch)).permutation(count), length)
 
 
@@ -200,11 +181,7 @@ def fixed_places(count: int, length: int, seed: int, repeats: int = 1) -> np.nda
 
     Orders follow `seed` alone: those of all lengths are cut from the same.
     """
-    import numpy as np
-
-    from stable_nalu.dataset.distribution import LegacyRandom
-
-    random = LegacyRandom(seed)
+    random = distribution.LegacyRandom(seed)
     return _cut(np.concatenate([random.permutation(count) for _ in range(repeats)]), length)
 
 
@@ -285,9 +262,7 @@ SCRIPT = task_script(
             [1, 100, 1000],
             "Lengths of further test sequences, besides those of training.",
         ),
-        data_source("mnist").but(
-            name="--digit-source", default="digits", aliases=("--data-source",)
-        ),
+        DIGIT_SOURCE,
         DATA_DIR,
         Flag(
             "--test-repeats",
@@ -296,14 +271,7 @@ SCRIPT = task_script(
             "How often all test images are tested, each time in a new order.",
             unnamed=TESTING,
         ),
-        Flag(
-            "--max-epochs",
-            integer(0),
-            100,
-            "Index of the last epoch; counting starts at 0. Metrics of epoch k are measured before "
-            "epoch k is trained.",
-            unnamed="a run that is resumed with more epochs keeps its name",
-        ),
+        MEASURED_EPOCHS.but(default=100),
     ),
     fragments=(
         nf.template("t-{task}"),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from stable_nalu.errors import OptionError
 from stable_nalu.options import Config, Flag, switch
@@ -18,13 +18,8 @@ from stable_nalu.script import unknown_choice
 from stable_nalu.tags import LOSS_EPOCH, MSE_TEST, MSE_TRAIN, PROBLEM
 from stable_nalu.training.task import EPOCHS, Batch, Task
 
-from .description import EVALUATION, range_field, task_script
-
-if TYPE_CHECKING:
-    import numpy as np
-    import torch
-
-    from stable_nalu.abstract import ExtendedTorchModule
+from .description import EVALUATION, MEASURED_EPOCHS, range_field, table, task_script
+from .lazy import ExtendedTorchModule, dense, np, torch
 
 OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "add": operator.add,
@@ -33,7 +28,7 @@ OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "div": operator.truediv,
 }
 SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
-_PROBLEM, _TRAIN, _TEST, _ORDER = range(4)
+_PROBLEM, TRAIN, TEST, _ORDER = range(4)
 """Random streams of a seed."""
 _MOST_SHOWN = 20
 """Outputs that the console lists of a problem; the log has all."""
@@ -69,35 +64,20 @@ class MysteryProblem:
             self.outputs.append(Formula(i, j, operations[int(random.integers(len(operations)))]))
 
     def _random(self, *stream: int) -> np.random.Generator:
-        import numpy as np
-
         return np.random.default_rng((self._seed, *stream))
 
     def solve(self, x: np.ndarray) -> np.ndarray:
         """Return the outputs `(rows, outputs)` of inputs `(rows, inputs)`."""
-        import numpy as np
-
         columns = [OPERATIONS[o.operation](x[:, o.i], x[:, o.j]) for o in self.outputs]
         return np.stack(columns, -1)
 
-    def training_rows(self, low: float, high: float, count: int) -> Batch:
-        """Return uniform inputs of the training set, and their outputs."""
-        return self._rows(_TRAIN, low, high, count)
-
-    def test_rows(self, low: float, high: float, count: int) -> Batch:
-        """Return uniform inputs of the test set, and their outputs."""
-        return self._rows(_TEST, low, high, count)
-
-    def _rows(self, stream: int, low: float, high: float, count: int) -> Batch:
-        import torch
-
+    def rows(self, stream: int, count: int, low: float, high: float) -> Batch:
+        """Return uniform inputs of the training set, or of the test set, and their outputs."""
         x = self._random(stream).uniform(low, high, (count, self.inputs))
         return torch.from_numpy(x), torch.from_numpy(self.solve(x))
 
     def order(self, epoch: int, count: int) -> torch.Tensor:
         """Return a random order of the training rows, another one in each epoch."""
-        import torch
-
         return torch.from_numpy(self._random(_ORDER, epoch).permutation(count))
 
 
@@ -111,28 +91,22 @@ class MysteryTask(Task):
     look = "mystery_report"
 
     def __init__(self, config: Config, device: torch.device):
-        import torch
-
         super().__init__(config, device)
         operations = config.operations.split(",")
         seed = config.seed if config.problem_seed is None else config.problem_seed
         self.problem = MysteryProblem(config.input_size, config.output_size, operations, seed)
-        (low, high), (test_low, test_high) = config.train_range, config.test_range
-        x, t = self.problem.training_rows(low, high, config.train_size)
-        test_x, test_t = self.problem.test_rows(test_low, test_high, config.test_size)
-        self._train = self.own(x), self.own(t)
-        self.test_rows = self.own(test_x), self.own(test_t)
+        train = self.problem.rows(TRAIN, config.train_size, *config.train_range)
+        test = self.problem.rows(TEST, config.test_size, *config.test_range)
+        self._train, self.test_rows = (tuple(map(self.own, rows)) for rows in (train, test))
         self._of_operation = {
             name: torch.tensor([o.operation == name for o in self.problem.outputs], device=device)
             for name in operations
         }
 
     def network(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-        from stable_nalu.network.dense import MysteryNetwork
-
         if config.layer_type == "NALU":
             layer_options = {**layer_options, **NALU_VARIANTS[config.nalu_variant]}
-        return MysteryNetwork(
+        return dense.MysteryNetwork(
             config.layer_type, config.input_size, config.output_size, **layer_options
         )
 
@@ -154,7 +128,10 @@ class MysteryTask(Task):
             # A problem that has none of an operation has no error of it, which is not a number.
             total = test.where(of_operation, 0).sum()
             found[f"{MSE_TEST}/{name}"] = total / of_operation.sum()
-        return found if self.at else {**found, PROBLEM: _table(self.problem)}
+        if self.at:
+            return found
+        rows = [(k, o.i, o.operation, o.j) for k, o in enumerate(self.problem.outputs)]
+        return {**found, PROBLEM: table(("output", "input", "operation", "input"), rows)}
 
     def introduction(self) -> str:
         low, high = self.config.train_range
@@ -166,12 +143,6 @@ class MysteryTask(Task):
         return "\n      ".join([first, *shown, *more])
 
 
-def _table(problem: MysteryProblem) -> str:
-    """Return a table that TensorBoard shows as one."""
-    rows = [f"| {k} | {o.i} | {o.operation} | {o.j} |" for k, o in enumerate(problem.outputs)]
-    return "\n".join(["| output | input | operation | input |", "|---|---|---|---|", *rows])
-
-
 NALU_VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "article": {"nalu_two_nac": True, "nalu_gate": "linear", "nalu_init": "xavier-normal"},
     "two-nac": {"nalu_two_nac": True, "nalu_init": "xavier-normal"},
@@ -179,12 +150,6 @@ NALU_VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "custom": {},
 }
 """NALUs that the mystery problem compares -> the options of the layer that they are short for."""
-
-
-def _vanilla() -> tuple[str]:
-    from stable_nalu.network.dense import VANILLA
-
-    return (VANILLA,)
 
 
 def _operations(word: str) -> str:
@@ -227,7 +192,7 @@ SCRIPT = task_script(
     task=(
         LAYER_TYPE.but(
             help="The layer, by its key or name; vanilla: a dense layer with a ReLU on its output.",
-            choices=and_layers(_vanilla),
+            choices=and_layers(lambda: (dense.VANILLA,)),
         ),
         choice(
             "--nalu-variant",
@@ -250,14 +215,7 @@ SCRIPT = task_script(
         Flag("--test-range", interval, [-10, 10], "Range of the test inputs."),
         Flag("--train-size", integer(1), 1000, "Number of training rows."),
         Flag("--test-size", integer(1), 1000, "Number of test rows."),
-        Flag(
-            "--max-epochs",
-            integer(0),
-            250,
-            "Index of the last epoch; counting starts at 0. Metrics of epoch k are measured before "
-            "epoch k is trained.",
-            unnamed="a run that is resumed with more epochs keeps its name",
-        ),
+        MEASURED_EPOCHS.but(default=250),
         switch("--shuffle", "Draw the order of the training rows anew in every epoch."),
         Flag(
             "--problem-seed",

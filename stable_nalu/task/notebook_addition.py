@@ -7,7 +7,7 @@ here these are only measured, unless `--train-on-test` says otherwise.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from stable_nalu.errors import UsageError
 from stable_nalu.options import Config, Flag, switch
@@ -19,12 +19,7 @@ from stable_nalu.training.task import Batch
 
 from .description import task_script
 from .lanes import RowsTask
-
-if TYPE_CHECKING:
-    import numpy as np
-    import torch
-
-    from stable_nalu.abstract import ExtendedTorchModule
+from .lazy import ExtendedTorchModule, dense, functional, np, torch
 
 INPUTS = 10
 SPLIT = 4
@@ -47,8 +42,6 @@ class NotebookTask(RowsTask):
         super().__init__(config, device, *beside)
 
     def rows_of(self, config: Config) -> Batch:
-        import numpy as np
-
         random = np.random.default_rng(config.seed)
         rows = self._drawn(random, TRAIN_HIGH)
         self.test_rows.append(self._drawn(random, TEST_HIGH))
@@ -60,17 +53,13 @@ class NotebookTask(RowsTask):
 
     def _drawn(self, random: np.random.Generator, high: float) -> Batch:
         """Return inputs `(rows, 10)` and targets `(rows, 1)`."""
-        import torch
-
         x = random.random((self.config.train_size, INPUTS)) * high
         a, b = x[:, :SPLIT].sum(1, keepdims=True), x[:, SPLIT:].sum(1, keepdims=True)
         return self.own(torch.from_numpy(x)), self.own(torch.from_numpy(a + b))
 
     @classmethod
     def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-        from stable_nalu.network.dense import NotebookNetwork
-
-        return NotebookNetwork(config.layer_type, INPUTS, **layer_options)
+        return dense.NotebookNetwork(config.layer_type, INPUTS, **layer_options)
 
     @property
     def _trains_on_test(self) -> bool:
@@ -93,10 +82,8 @@ class NotebookTask(RowsTask):
         return found
 
     def measured(self, model: ExtendedTorchModule, run: int) -> Mapping[str, torch.Tensor]:
-        from stable_nalu.functional import half_sum as of
-
         x, t = self.test_rows[run]
-        half_sum = of(model(x), t)
+        half_sum = functional.half_sum(model(x), t)
         return {METRIC_TEST_HALF_SUM: half_sum, MSE_TEST: self._mean(half_sum)}
 
     def _mean(self, half_sum: torch.Tensor) -> torch.Tensor:

@@ -12,7 +12,7 @@ With `--number-range paper` it trains on the split of the NALU paper and measure
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from stable_nalu.errors import OptionError
 from stable_nalu.options import Config, Flag, FlagGroup, ScriptSpec, checks
@@ -22,14 +22,9 @@ from stable_nalu.options.kinds import and_layers, buildable_layers, cell_names, 
 from stable_nalu.tags import LOSS_VALID, METRIC, TRACE
 from stable_nalu.training.task import Batch, Observed, Unit
 
-from .description import LAYER_OPTIONS, PENALTY_RAMP, lower
+from .description import LAYER_OPTIONS, PENALTY_RAMP, lower, table
+from .lazy import ExtendedTorchModule, functional, loader, number_translation, texts, torch
 from .recurrent import YOUNG_OPTIMIZER, RecurrentTask
-
-if TYPE_CHECKING:
-    import torch
-
-    from stable_nalu.abstract import ExtendedTorchModule
-    from stable_nalu.dataset.loader import IndexLoader
 
 LOG_EPOCHS = 50
 GRADIENT_EPOCHS = 10
@@ -53,40 +48,31 @@ class TranslationTask(RecurrentTask):
     valid, test = LOSS_VALID, None
 
     def __init__(self, config: Config, device: torch.device):
-        from stable_nalu.dataset.number_translation import PAPER, split_numbers
-
         super().__init__(config, device)
-        splits = split_numbers(config.seed, config.number_range)
+        splits = number_translation.split_numbers(config.seed, config.number_range)
         self._sets = {name: self._sentences(numbers) for name, numbers in splits.items()}
         self._training, self._validation = self._loader("train"), self._loader("valid")
         self.loader = self._training
-        self._on_paper = self.measures_apart = config.number_range == PAPER
+        self._on_paper = self.measures_apart = config.number_range == number_translation.PAPER
         if self._on_paper:
             self.valid, self.test = (f"{METRIC}/{name}/mse" for name in SPLITS[1:])
             self._numbers = splits["test"][:TRACED]
 
     def _sentences(self, numbers: Sequence[int]) -> Batch:
         """Return word ids `(n, 5)` and values `(n, 1)` of numbers."""
-        import torch
-
-        from stable_nalu.dataset.number_translation import encode
-
         values = torch.tensor(numbers, dtype=torch.float32).unsqueeze(-1)
-        return encode(numbers, self.config.number_range).to(self.device), self.own(values)
+        ids = number_translation.encode(numbers, self.config.number_range)
+        return ids.to(self.device), self.own(values)
 
-    def _loader(self, name: str) -> IndexLoader:
-        from stable_nalu.dataset.loader import IndexLoader
-
+    def _loader(self, name: str) -> loader.IndexLoader:
         ids, values = self._sets[name]
         size = self.config.batch_size
-        return IndexLoader(len(ids), size, True, lambda rows: (ids[rows], values[rows]))
+        return loader.IndexLoader(len(ids), size, True, lambda rows: (ids[rows], values[rows]))
 
     def network(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-        from stable_nalu.dataset.number_translation import VOCABULARIES
-        from stable_nalu.network.texts import NumberReaderNetwork, NumberTranslationNetwork
-
-        build = NumberReaderNetwork if config.head == "final" else NumberTranslationNetwork
-        words = len(VOCABULARIES[config.number_range])
+        final = config.head == "final"
+        build = texts.NumberReaderNetwork if final else texts.NumberTranslationNetwork
+        words = len(number_translation.VOCABULARIES[config.number_range])
         sizes = config.embedding_size, config.hidden_size, words
         return build(config.layer_type, *sizes, **layer_options)
 
@@ -114,24 +100,16 @@ class TranslationTask(RecurrentTask):
             self._error = self._error_on(self._training, model)
         yield LOSS_VALID, self._error_on(self._validation, model)
 
-    def _error_on(self, loader: IndexLoader, model: ExtendedTorchModule) -> torch.Tensor:
+    def _error_on(self, batches: loader.IndexLoader, model: ExtendedTorchModule) -> torch.Tensor:
         """Return the mean squared error over all rows, in the order of a shuffled epoch.
 
         As published, the model is in training mode.
         """
-        import torch
-
-        from stable_nalu.functional import mse
-
-        errors = []
-        for x, t in loader:
-            errors.append(mse(model(x), t) * len(t))
-        return torch.stack(errors).sum() / loader.count
+        errors = [functional.mse(model(x), t) * len(t) for x, t in batches]
+        return torch.stack(errors).sum() / batches.count
 
     def _measured(self, model: ExtendedTorchModule) -> Iterator[tuple[str, torch.Tensor | str]]:
         """Yield errors on all sets, and what a model answers behind each word of some numbers."""
-        import torch
-
         for name in SPLITS:
             ids, values = self._sets[name]
             error = model(ids) - values
@@ -148,8 +126,6 @@ class TranslationTask(RecurrentTask):
 
     def _traces(self, model: ExtendedTorchModule) -> torch.Tensor:
         """Return the value behind each word, `(numbers, words)`, NaN behind their last word."""
-        import torch
-
         ids = self._sets["test"][0][:TRACED]
         words = ids.shape[-1]
         # Row k of a number has its first k + 1 words.
@@ -173,12 +149,9 @@ class TranslationTask(RecurrentTask):
 
 
 def _table(number: int, values: list[float]) -> str:
-    """Return a table that TensorBoard shows as one: the values behind the words of a number."""
-    from stable_nalu.dataset.number_translation import PAPER, words_of
-
-    words = zip(words_of(number, PAPER), values, strict=False)
-    rows = (f"| {word} | {value:.6g} |" for word, value in words)
-    return "\n".join(("| word | value |", "|---|---|", *rows))
+    """Return the values behind the words of a number."""
+    words = number_translation.words_of(number, number_translation.PAPER)
+    return table(("word", "value"), zip(words, map("{:.6g}".format, values), strict=False))
 
 
 def _check_head(c: Config) -> None:

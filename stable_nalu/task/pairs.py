@@ -9,8 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from stable_nalu.errors import OptionError
 from stable_nalu.layer import entries
@@ -23,14 +22,18 @@ from stable_nalu.tags import LABEL_WEIGHTS, METRIC
 from stable_nalu.training.task import EPOCHS, Batch, Observed, Task
 
 from .description import DATA_DIR, DATASET_WORKERS, EVALUATION, MAX_EPOCHS, data_source, epoch_files
-
-if TYPE_CHECKING:
-    import numpy as np
-    import torch
-
-    from stable_nalu.abstract import ExtendedTorchModule
-    from stable_nalu.dataset.loader import IndexLoader
-    from stable_nalu.training.recorder import Gradients, StepResult, TaggedValue
+from .lazy import (
+    ExtendedTorchModule,
+    digit_pairs,
+    distribution,
+    images,
+    loader,
+    np,
+    recorder,
+    step,
+    torch,
+    two_digits,
+)
 
 LAST_TEMPERATURE = 1e-3
 QUANTITIES = ("output", "label1", "label2")
@@ -56,25 +59,14 @@ class PairTask(Task):
     logs_updates = True
 
     def __init__(self, config: Config, device: torch.device):
-        from stable_nalu.dataset.digit_pairs import (
-            Scattered,
-            SideBySide,
-            draw_pair_sets,
-            fold_pairs,
-            hold_out,
-            pair_loader,
-        )
-        from stable_nalu.dataset.distribution import LegacyRandom
-        from stable_nalu.dataset.images import load_corpus
-
         super().__init__(config, device)
-        folder = Path(config.data_dir) if config.data_dir else None
-        corpora = [load_corpus("mnist", config.data_source, s, folder) for s in ("train", "test")]
+        source, folder = config.data_source, config.data_dir
+        corpora = [images.load_corpus("mnist", source, s, folder) for s in ("train", "test")]
         # The fold that is held out has the number of the seed.
-        folds = fold_pairs(config.operation, config.num_folds, config.seed)
+        folds = digit_pairs.fold_pairs(config.operation, config.num_folds, config.seed)
         # It draws the images and, later, their places.
-        self.random = LegacyRandom(config.seed)
-        train, test = draw_pair_sets(
+        self.random = distribution.LegacyRandom(config.seed)
+        train, test = digit_pairs.draw_pair_sets(
             self.random,
             config.seed,
             config.operation,
@@ -84,14 +76,14 @@ class PairTask(Task):
         )
         sets = {"train": (corpora[0], train)}
         if self.scattered:
-            train, valid = hold_out(train, config.val_split)
+            train, valid = digit_pairs.hold_out(train, config.val_split)
             sets = {"train": (corpora[0], train), "valid": (corpora[0], valid)}
         sets["test"] = (corpora[1], test)
-        arrange = SideBySide()
+        arrange = digit_pairs.SideBySide()
         if self.scattered:
-            arrange = Scattered(self.random, config.image_concat_dim)
-        self.sets: dict[str, IndexLoader] = {
-            name: pair_loader(
+            arrange = digit_pairs.Scattered(self.random, config.image_concat_dim)
+        self.sets: dict[str, loader.IndexLoader] = {
+            name: digit_pairs.pair_loader(
                 corpus, pairs, arrange, config.batch_size, shuffle=name == "train", device=device
             )
             for name, (corpus, pairs) in sets.items()
@@ -106,11 +98,8 @@ class PairTask(Task):
         raise NotImplementedError
 
     def network(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-        from stable_nalu.dataset.digit_pairs import digits_of
-        from stable_nalu.network.two_digits import TwoDigitNetwork, build_answer
-
         answer = partial(
-            build_answer,
+            two_digits.build_answer,
             config.operation,
             learned=config.learn_labels2out,
             unit=config.use_nalm,
@@ -123,10 +112,10 @@ class PairTask(Task):
             regualizer_gate=config.regualizer_gate,
             own_options=own_options(config, {}),
         )
-        self.model = TwoDigitNetwork(
+        self.model = two_digits.TwoDigitNetwork(
             self.reader,
             answer,
-            digits_of(config.operation),
+            digit_pairs.digits_of(config.operation),
             argmax=config.use_argmax,
             identity_start=config.identity_start,
         )
@@ -150,7 +139,7 @@ class PairTask(Task):
             self.model.expected.temperature = max(LAST_TEMPERATURE, 1 - fallen)
 
     def batches(self, first: int) -> Iterator[Batch]:
-        return ((images, answers) for images, answers, _ in super().batches(first))
+        return ((x, answers) for x, answers, _ in super().batches(first))
 
     def end(self, total: torch.Tensor | None) -> Sequence[tuple[int, str]]:
         self._move_to(self.at + 1)
@@ -158,21 +147,19 @@ class PairTask(Task):
 
     def clipped(
         self,
-        gradients: Gradients,
+        gradients: recorder.Gradients,
         parameters: Sequence[torch.nn.Parameter],
-        by_flags: Callable[[Gradients], Gradients],
-    ) -> Gradients:
+        by_flags: Callable[[recorder.Gradients], recorder.Gradients],
+    ) -> recorder.Gradients:
         """Return gradients under --only-nalm-cgn and --weight-decay.
 
         The decay is Adam's L2 penalty: a share of the weights, added to their clipped gradients.
         """
-        from stable_nalu.training.step import clip_norm
-
         config, own = self.config, {id(p) for p in self.model.answer.parameters()}
         last = [k for k, p in enumerate(parameters) if id(p) in own]
         if config.only_nalm_cgn:
             found = list(gradients)
-            of_last = clip_norm([found[k] for k in last], config.clip_grad_norm)
+            of_last = step.clip_norm([found[k] for k in last], config.clip_grad_norm)
             for k, gradient in zip(last, of_last, strict=True):
                 found[k] = gradient
         else:
@@ -193,34 +180,28 @@ class PairTask(Task):
         return Observed(logged, penalties=logged and verbose, verbose=verbose)
 
     def told(
-        self, result: StepResult, batch: Batch, *, at_log_point: bool
-    ) -> Iterable[TaggedValue]:
+        self, result: recorder.StepResult, batch: Batch, *, at_log_point: bool
+    ) -> Iterable[recorder.TaggedValue]:
         return ()
 
     def evaluate(self, model: ExtendedTorchModule) -> Iterator[tuple[str, torch.Tensor] | None]:
-        import torch
-
-        from stable_nalu.network.two_digits import two_weights
-
-        for name, loader in self.sets.items():
-            predicted, true = yield from self.predictions(model, loader)
+        for name, batches in self.sets.items():
+            predicted, true = yield from self.predictions(model, batches)
             places = self.config.operation == "div"
             for tag, value in pair_metrics(predicted, true, loss=self.loss_tag, decimals=places):
                 yield f"{METRIC}/{name}/{tag}", torch.tensor(value)
-        weights = two_weights(model.answer) if self.config.operation != "div" else None
+        weights = two_digits.two_weights(model.answer) if self.config.operation != "div" else None
         for place, weight in enumerate([] if weights is None else weights):
             yield f"{LABEL_WEIGHTS}/w{place}", weight
 
     def predictions(
-        self, model: ExtendedTorchModule, loader: IndexLoader
+        self, model: ExtendedTorchModule, batches: loader.IndexLoader
     ) -> Generator[None, None, tuple[torch.Tensor, torch.Tensor]]:
         """Return answer, left and right digit of every pair, predicted and true: (n, 3)."""
-        import torch
-
         predicted, true = [], []
-        for images, answers, digits in loader:
+        for x, answers, digits in batches:
             model.eval()
-            read = model.digits(images)
+            read = model.digits(x)
             predicted.append(torch.cat((model.answer(read), read), dim=1))
             true.append(torch.cat((answers, digits), dim=1))
             model.train()
@@ -294,8 +275,6 @@ def class_counts(digits: np.ndarray, true: np.ndarray, *, rounded: bool) -> np.n
 
     Cut off, 2.9999 counts as a 2.
     """
-    import numpy as np
-
     classes = (np.rint(digits) if rounded else np.trunc(digits)).astype(int)
     counts = np.zeros((CLASSES, CLASSES), dtype=int)
     np.add.at(counts, (true.astype(int).ravel(), classes.ravel()), 1)
@@ -334,18 +313,6 @@ PAIRS = FlagGroup(
 )
 
 
-def _readers() -> tuple[str, ...]:
-    from stable_nalu.network.two_digits import READERS
-
-    return tuple(READERS)
-
-
-def _dividers() -> tuple[str, ...]:
-    from stable_nalu.network.two_digits import DIVIDERS
-
-    return ("", *DIVIDERS, *own_units())
-
-
 def own_units() -> tuple[str, ...]:
     """Return the keys of layers from the user's own files."""
     return tuple(key for key, entry in entries().items() if entry.origin is not None)
@@ -367,7 +334,7 @@ DIGIT_NETWORK = FlagGroup(
         "",
         "Unit that divides: modified Real NPU, NRU or NMRU. A layer of --layer-file may be named "
         "for any operation.",
-        _dividers,
+        lambda: ("", *two_digits.DIVIDERS, *own_units()),
     ),
     switch(
         "--use-tau",
@@ -378,7 +345,7 @@ DIGIT_NETWORK = FlagGroup(
         "--img2label-model",
         "concat",
         "Network that reads the digits; all but TPS-no-concat-conv have affine transformers.",
-        _readers,
+        lambda: tuple(two_digits.READERS),
     ),
     switch("--tps-unbounded-stn", "Let the control points of thin-plate splines leave the image."),
     switch(

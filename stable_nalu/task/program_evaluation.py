@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from stable_nalu.errors import OptionError
 from stable_nalu.layer import entries
@@ -20,13 +20,7 @@ from stable_nalu.options.kinds import cell_names, choice, integer, whole_range, 
 from stable_nalu.training.task import Batch, Task
 
 from .description import range_field, task_script
-
-if TYPE_CHECKING:
-    import torch
-
-    from stable_nalu.abstract import ExtendedTorchModule
-    from stable_nalu.dataset.programs import Programs, Steps
-    from stable_nalu.network.texts import Reading
+from .lazy import ExtendedTorchModule, np, programs, texts, torch
 
 BLOCK = 16
 """Batches that are drawn at once, as most of the work is done once per drawing."""
@@ -51,29 +45,23 @@ class ProgramTask(Task):
     test = _TEST
 
     def __init__(self, config: Config, device: torch.device):
-        import numpy as np
-
-        from stable_nalu.dataset.programs import USUAL_NESTING, evaluated
-
         super().__init__(config, device)
         self.random = np.random.default_rng(config.seed)
         """It stands before the block whose batches are taken."""
-        self._nesting = config.nesting or USUAL_NESTING[config.program]
+        self._nesting = config.nesting or programs.USUAL_NESTING[config.program]
         self._same_words = config.program == "addition" and self._nesting == 1
-        self._block: Iterator[Steps] | None = None
+        self._block: Iterator[programs.Steps] | None = None
         self._behind = self.random
         self._taken = 0
         ranges = config.train_range, config.test_ranges
-        programs = evaluated(config.program, self._nesting, *ranges)
+        tested = programs.evaluated(config.program, self._nesting, *ranges)
         self._tests = [
             (f"{low}-{high}", *self._test(of_range))
-            for (low, high), of_range in zip((ranges[0], *ranges[1]), programs, strict=True)
+            for (low, high), of_range in zip((ranges[0], *ranges[1]), tested, strict=True)
         ]
 
     def network(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-        from stable_nalu.network.texts import ProgramNetwork
-
-        return ProgramNetwork(
+        return texts.ProgramNetwork(
             config.layer_type,
             config.hidden_size,
             config.register_size,
@@ -94,45 +82,35 @@ class ProgramTask(Task):
         self._taken += 1
         yield self._reading(next(self._block))
 
-    def _drawn(self) -> Iterator[Steps]:
+    def _drawn(self) -> Iterator[programs.Steps]:
         """Draw the next batches."""
-        from stable_nalu.dataset.programs import draw, in_steps, write
-
         self._behind = deepcopy(self.random)
         count = self.config.batch_size * BLOCK
         low, high = self.config.train_range
-        drawn = draw(self._behind, self.config.program, count, self._nesting, low, high)
-        return in_steps(write(drawn), BLOCK)
+        drawn = programs.draw(self._behind, self.config.program, count, self._nesting, low, high)
+        return programs.in_steps(programs.write(drawn), BLOCK)
 
-    def _reading(self, steps: Steps) -> Batch:
+    def _reading(self, steps: programs.Steps) -> Batch:
         """Return what networks read, and results."""
-        import numpy as np
-        import torch
-
-        from stable_nalu.dataset.programs import TOKENS
-        from stable_nalu.network.texts import Reading
-
         values = self.own(torch.from_numpy(steps.values))
         tokens = steps.tokens
         if self._same_words and not sees_value(self.config):
             # All programs read the same to a controller that sees words alone.
             tokens = tokens[:: steps.counts[0]]
         # What each token is seen as; the last one is that of a blank.
-        one_hot = np.vstack((np.eye(len(TOKENS)), np.zeros(len(TOKENS))))
+        one_hot = np.vstack((np.eye(len(programs.TOKENS)), np.zeros(len(programs.TOKENS))))
         x = self.own(torch.from_numpy(one_hot[tokens]))
         if sees_value(self.config):
             scale = max(map(abs, self.config.train_range))
             x = torch.cat((x, values.unsqueeze(-1) / scale), -1)
         results = self.own(torch.from_numpy(steps.results))
         ends = torch.from_numpy(steps.ends).to(self.device)
-        return Reading(steps.counts, x, values, ends), results
+        return texts.Reading(steps.counts, x, values, ends), results
 
     def loss(self, model: ExtendedTorchModule, x: Any, t: Any, criterion: Any) -> torch.Tensor:
         return root_mean_square(model(x) - t)
 
     def measures(self, model: ExtendedTorchModule) -> Mapping[str, torch.Tensor]:
-        import torch
-
         found: dict[str, torch.Tensor] = {}
         relative: list[torch.Tensor] = []
         for name, x, t, trace in self._tests:
@@ -147,16 +125,12 @@ class ProgramTask(Task):
                 found[f"metric/trace/{name}/{step}"] = answers[row]
         return found | {_TEST: torch.stack(relative[1:]).mean(0)}
 
-    def _test(self, programs: Programs) -> tuple[Reading, torch.Tensor, list[int]]:
+    def _test(self, table: programs.Programs) -> tuple[texts.Reading, torch.Tensor, list[int]]:
         """Return what is read, its results, and the rows of the program that is shown."""
-        import numpy as np
-
-        from stable_nalu.dataset.programs import in_steps, shown
-
-        steps = next(in_steps(programs))
-        one = shown(programs)
-        place = (-programs.lengths).argsort(kind="stable").tolist().index(one)
-        rows = (np.cumsum((0, *steps.counts))[: programs.lengths[one]] + place).tolist()
+        steps = next(programs.in_steps(table))
+        one = programs.shown(table)
+        place = (-table.lengths).argsort(kind="stable").tolist().index(one)
+        rows = (np.cumsum((0, *steps.counts))[: table.lengths[one]] + place).tolist()
         return (*self._reading(steps), rows)
 
     def generators(self, run: int):
@@ -192,8 +166,6 @@ def sees_registers(config: Config) -> bool:
 
 def root_mean_square(error: torch.Tensor) -> torch.Tensor:
     """Return the root of the mean square over the last dimension; its gradient at 0 is 0."""
-    import torch
-
     return torch.linalg.vector_norm(error, dim=-1) / error.shape[-1] ** 0.5
 
 
@@ -203,8 +175,6 @@ def right_digits(y: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
     Both are written as whole numbers and laid one below the other by their last digits; a sign is
     a character, and what only one of them has is wrong. What is not a finite number is all wrong.
     """
-    import torch
-
     finite = y.isfinite()
     limit = 10.0**_MOST_DIGITS
     whole = torch.where(finite, y.double().round(), 0.0).clamp(-limit, limit).long()
@@ -219,8 +189,6 @@ _NONE, _MINUS = -1, 10
 
 def _characters(numbers: torch.Tensor) -> torch.Tensor:
     """Return the characters of whole numbers from the last one on, padded with `_NONE`."""
-    import torch
-
     powers = 10 ** torch.arange(_MOST_DIGITS + 1, device=numbers.device)
     size = numbers.abs().unsqueeze(-1)
     digits = size // powers % 10
@@ -229,10 +197,6 @@ def _characters(numbers: torch.Tensor) -> torch.Tensor:
     # Behind the digits, which the padding separates from the sign.
     length = (digits != _NONE).sum(-1, keepdim=True)
     return torch.cat((digits, torch.full_like(sign, _NONE)), -1).scatter(-1, length, sign)
-
-
-def _readers() -> tuple[str, ...]:
-    return tuple(dict.fromkeys(("LSTM", "UGRNN", *MACHINES, *cell_names())))
 
 
 def _check_reader(c: Config) -> None:
@@ -276,7 +240,7 @@ SCRIPT = task_script(
         LAYER_TYPE.but(
             help="Unit of the registers that an LSTM controls, NAC or NALU; others are recurrent "
             "cells whose last state is read.",
-            choices=_readers,
+            choices=lambda: tuple(dict.fromkeys(("LSTM", "UGRNN", *MACHINES, *cell_names()))),
         ),
         choice(
             "--program",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from stable_nalu.errors import UsageError
 from stable_nalu.machine import results_root
@@ -18,10 +18,7 @@ from stable_nalu.options.flags import OPTIMIZER
 from stable_nalu.task import SCRIPTS
 from stable_nalu.training.task import Task
 
-if TYPE_CHECKING:
-    import torch
-
-    from stable_nalu.abstract import ExtendedTorchModule
+from .lazy import ExtendedTorchModule, torch
 
 # These scripts had no flags of an optimiser.
 YOUNG_OPTIMIZER = OPTIMIZER.without("--clip-grad-value").but(
@@ -97,8 +94,6 @@ class RecurrentTask(Task):
 
     @classmethod
     def _report_of(cls, config: Config) -> dict[str, Any]:
-        import torch
-
         reported = {name: getattr(config, name) for name in cls.reported}
         return reported | {"cuda": torch.cuda.is_available() and not config.no_cuda}
 

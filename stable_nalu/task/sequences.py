@@ -6,8 +6,7 @@ What `sequential_mnist` and `sequential_svhn` share.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from stable_nalu.errors import OptionError
 from stable_nalu.options import Config, Flag, FlagGroup, checks
@@ -27,14 +26,7 @@ from .description import (
     VALID_SEED,
     data_source,
 )
-
-if TYPE_CHECKING:
-    import torch
-
-    from stable_nalu.abstract import ExtendedTorchModule
-    from stable_nalu.dataset.images import DigitSequences
-    from stable_nalu.network.digits import SequentialDigitNetwork
-    from stable_nalu.training.recorder import StepResult, TaggedValue
+from .lazy import ExtendedTorchModule, basic, digit_networks, distribution, images, recorder, torch
 
 LOG_EPOCHS = 5
 LOG_UPDATES = 100
@@ -60,19 +52,13 @@ class SequentialTask(Task):
     logs_updates = True
 
     def __init__(self, config: Config, device: torch.device):
-        from stable_nalu.dataset.distribution import LegacyRandom
-        from stable_nalu.dataset.images import DigitSubset, load_subset
-
         super().__init__(config, device)
-        folder = Path(config.data_dir) if config.data_dir else None
         used = getattr(config, f"{self.family}_digits")
-        self._subsets = {
-            name: DigitSubset(
-                load_subset(self.family, config.data_source, name, folder), used, device
-            )
-            for name in ("train", "valid", "test")
-        }
-        seed = int(LegacyRandom(config.seed).integers(0, 2**32 - 1))
+        self._subsets: dict[str, images.DigitSubset] = {}
+        for name in ("train", "valid", "test"):
+            corpus = images.load_subset(self.family, config.data_source, name, config.data_dir)
+            self._subsets[name] = images.DigitSubset(corpus, used, device)
+        seed = int(distribution.LegacyRandom(config.seed).integers(0, 2**32 - 1))
         self._training = self._cut("train", seed)
         self.evaluated = {
             "train": self._cut("train", TRAIN_SEED),
@@ -82,19 +68,17 @@ class SequentialTask(Task):
             self.evaluated[f"test/extrapolation/{longer}"] = self._cut("test", TEST_SEED, longer)
         self.test = f"{METRIC_TEST}/{max(config.extrapolation_lengths)}/mse"
 
-    def _cut(self, subset: str, seed: int, longer: int | None = None) -> DigitSequences:
+    def _cut(self, subset: str, seed: int, longer: int | None = None) -> images.DigitSequences:
         """Return sequences of a subset, of the length of training or a longer one."""
-        from stable_nalu.dataset.images import DigitSequences
-
-        config, images = self.config, self._subsets[subset]
+        config, own = self.config, self._subsets[subset]
         length = longer or config.interpolation_length
-        found = DigitSequences(images, length, config.operation, seed, self.family)
+        found = images.DigitSequences(own, length, config.operation, seed, self.family)
         if len(found) < self.smallest:
             makes = "a single sequence" if len(found) else "no sequence"
             why = ", and the image network needs two images of a step" if len(found) else ""
             raise OptionError(
                 "--extrapolation-lengths" if longer else "--interpolation-length",
-                f"the {len(images)} images of these digits for {WHAT_FOR[subset]} make {makes} of "
+                f"the {len(own)} images of these digits for {WHAT_FOR[subset]} make {makes} of "
                 f"{length}{why}",
                 f"give a shorter length, or more digits by --{self.family}-digits",
             )
@@ -105,9 +89,7 @@ class SequentialTask(Task):
         raise NotImplementedError
 
     def network(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-        from stable_nalu.network.digits import SequentialDigitNetwork
-
-        model = SequentialDigitNetwork(
+        model = digit_networks.SequentialDigitNetwork(
             self.image_network,
             config.layer_type,
             getattr(config, f"{self.family}_outputs"),
@@ -119,30 +101,26 @@ class SequentialTask(Task):
         self.updates = len(self.loader)
         return model
 
-    def loss(self, model: SequentialDigitNetwork, x: Any, t: Any, criterion: Any) -> torch.Tensor:
-        self._observed: list[TaggedValue] = []
+    def loss(self, model: Any, x: Any, t: Any, criterion: Any) -> torch.Tensor:
+        self._observed: list[recorder.TaggedValue] = []
         if model.trace is not None:
-            from stable_nalu.training.recorder import observe_modules
-
             # The published log has a value of every time step.
             model.step_ended = lambda: self._observed.extend(
-                observe_modules(model, verbose=self.config.verbose)
+                recorder.observe_modules(model, verbose=self.config.verbose)
             )
         self._labels, self._answers = model(x)
         model.step_ended = None
         return criterion(self._answers.flatten(0, 1), t.flatten(0, 1))
 
-    def observe(self, model: ExtendedTorchModule, verbose: bool) -> list[TaggedValue]:
+    def observe(self, model: ExtendedTorchModule, verbose: bool) -> list[recorder.TaggedValue]:
         return self._observed
 
     def logged_gradients(
         self, model: ExtendedTorchModule, gradients: dict[int, torch.Tensor | None]
     ) -> dict[int, torch.Tensor | None]:
         """Return those of the cell, unless it is torch's: published logs have no others."""
-        from stable_nalu.layer.basic import TorchCell
-
         cell = getattr(model, "recurent_cell", None)
-        if cell is None or isinstance(cell.cell, TorchCell):
+        if cell is None or isinstance(cell.cell, basic.TorchCell):
             return {}
         own = set(map(id, cell.parameters()))
         return {key: gradient for key, gradient in gradients.items() if key in own}
@@ -157,33 +135,26 @@ class SequentialTask(Task):
         return Observed(modules, verbose and regularly, verbose and modules, verbose)
 
     def told(
-        self, result: StepResult, batch: Batch, *, at_log_point: bool
-    ) -> Iterable[TaggedValue]:
-        import torch
-
-        from stable_nalu.training.recorder import TaggedValue, scalar
-
+        self, result: recorder.StepResult, batch: Batch, *, at_log_point: bool
+    ) -> Iterable[recorder.TaggedValue]:
         t = batch[1]
         _, accuracy, accuracy_of_last = _metrics(self._answers.detach(), t)
-        yield scalar(f"{LOSS_ACCURACY}/all", accuracy)
-        yield scalar(f"{LOSS_ACCURACY}/last", accuracy_of_last)
+        yield recorder.scalar(f"{LOSS_ACCURACY}/all", accuracy)
+        yield recorder.scalar(f"{LOSS_ACCURACY}/last", accuracy_of_last)
         yield from result.losses()
         if at_log_point:
             shown = torch.cat((self._labels[:, 0], t[:, 0]), dim=-1)
-            yield TaggedValue("tensor", f"{self.family.upper()}/train", shown)
+            yield recorder.TaggedValue("tensor", f"{self.family.upper()}/train", shown)
 
     def evaluate(self, model: ExtendedTorchModule) -> Iterator[tuple[str, torch.Tensor] | None]:
-        import torch
-
         read: dict[int, torch.Tensor] = {}
         with model.no_random():
             for name, sequences in self.evaluated.items():
                 key = id(sequences.subset)
                 if model.reads_images_alone and key not in read:
                     # Labels of all images of a subset, which sequences share.
-                    images = sequences.subset.images.split(IMAGES_AT_ONCE)
-                    parts = [model.image2label(sequences.table(part)) for part in images]
-                    read[key] = torch.cat(parts)
+                    parts = sequences.subset.images.split(IMAGES_AT_ONCE)
+                    read[key] = torch.cat([model.image2label(sequences.table(p)) for p in parts])
                 labels = read.get(key)
                 metrics = torch.zeros(3, dtype=torch.float64)
                 for x, t in sequences.dataloader(EVALUATION_BATCH, False, self.smallest, labels):
@@ -210,8 +181,6 @@ class SequentialTask(Task):
 
 def _metrics(y: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
     """Return the mean squared error, the share of right roundings, and that of the last step."""
-    import torch
-
     right = (y.round() == t).to(torch.float64)
     return torch.stack([((y - t) ** 2).mean().to(torch.float64), right.mean(), right[:, -1].mean()])
 

@@ -5,17 +5,13 @@ The image network is two convolutions and two linear layers. See `sequences` for
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from stable_nalu.options import ScriptSpec
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.flags import CRITERION, NALU, OWN_LAYERS
 
 from . import sequences
 from .description import epoch_files
-
-if TYPE_CHECKING:
-    import torch
+from .lazy import digit_networks, torch
 
 
 class SequentialMnistTask(sequences.SequentialTask):
@@ -24,9 +20,7 @@ class SequentialMnistTask(sequences.SequentialTask):
     family = "mnist"
 
     def image_network(self, outputs: int) -> torch.nn.Module:
-        from stable_nalu.network.digits import RegressionMnistNetwork
-
-        return RegressionMnistNetwork(outputs)
+        return digit_networks.RegressionMnistNetwork(outputs)
 
 
 _MNIST_CRITERION = CRITERION.but(

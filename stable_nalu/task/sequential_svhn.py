@@ -5,8 +5,6 @@ The image network is a residual network of torchvision. See `sequences` for all 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from stable_nalu.errors import OptionError
 from stable_nalu.options import Config, FlagGroup, ScriptSpec
 from stable_nalu.options import name_fields as nf
@@ -15,9 +13,7 @@ from stable_nalu.options.kinds import choice
 
 from . import sequences
 from .description import epoch_files
-
-if TYPE_CHECKING:
-    import torch
+from .lazy import images, torch
 
 
 class SequentialSvhnTask(sequences.SequentialTask):
@@ -28,9 +24,7 @@ class SequentialSvhnTask(sequences.SequentialTask):
     all_cores = True
 
     def image_network(self, outputs: int) -> torch.nn.Module:
-        from stable_nalu.dataset.images import torchvision
-
-        return getattr(torchvision().models, self.config.resnet)(num_classes=outputs)
+        return getattr(images.torchvision().models, self.config.resnet)(num_classes=outputs)
 
 
 def _check_batch(c: Config) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from stable_nalu.errors import OptionError
 from stable_nalu.options import Config, Flag, FlagGroup, ScriptSpec, checks
@@ -28,16 +28,20 @@ from stable_nalu.training.task import Batch, Observed, Sought
 from .arithmetic import READ_ROWS, TEST_SEED, VALIDATION_SEED, OperationTask
 from .description import LAYER_OPTIONS, PENALTY_RAMP, lower
 from .lanes import Drawn, MeasuredTask
+from .lazy import (
+    ExtendedTorchModule,
+    arithmetic_networks,
+    distribution,
+    evaluation,
+    functional,
+    np,
+    setups,
+    simple_function,
+    stack,
+    stream,
+    torch,
+)
 from .recurrent import YOUNG_OPTIMIZER, RecurrentTask
-
-if TYPE_CHECKING:
-    import numpy as np
-    import torch
-
-    from stable_nalu.abstract import ExtendedTorchModule
-    from stable_nalu.dataset.simple_function import SimpleFunctionRecurrentDataset
-    from stable_nalu.dataset.stream import SampleStream
-    from stable_nalu.engine.stack import CriterionPrograms, Shape
 
 EVALUATION_ROWS = 2048
 SCORED_ROWS = 2048, 512
@@ -49,11 +53,9 @@ DRAWN_NUMBERS = 2**25
 """Inputs that are drawn at once for the engine, 128 MiB in float32."""
 
 
-def build_dataset(config: Config) -> SimpleFunctionRecurrentDataset:
+def build_dataset(config: Config) -> simple_function.SimpleFunctionRecurrentDataset:
     """Return the data set of a run."""
-    from stable_nalu.dataset.simple_function import SimpleFunctionRecurrentDataset
-
-    return SimpleFunctionRecurrentDataset(
+    return simple_function.SimpleFunctionRecurrentDataset(
         config.operation,
         config.input_size,
         subset_ratio=config.subset_ratio,
@@ -92,29 +94,24 @@ class SumsTask(MeasuredTask, RecurrentTask):
     valid, test = LOSS_VALID_INTERPOLATION, LOSS_VALID_EXTRAPOLATION
 
     def __init__(self, config: Config, device: torch.device, *beside: Config):
-        from stable_nalu.dataset.stream import Feed
-
         super().__init__(config, device, *beside)
         self._datasets = list(map(build_dataset, self.configs))
         length = config.interpolation_length
         lengths, own = (length, length, config.extrapolation_length), config.input_range
         self._streams = [[d.fork(length, own) for length in lengths] for d in self._datasets]
         sample = length, self._datasets[0].get_input_size()
-        self._feed = Feed([own[0] for own in self._streams], config.batch_size, *sample)
+        self._feed = stream.Feed([own[0] for own in self._streams], config.batch_size, *sample)
         numbers = len(self.configs) * config.batch_size * math.prod(sample)
         self._longest = max(1, DRAWN_NUMBERS // numbers)
         self._fixed: list[list[Batch]] = []
         """Sequences of validation and test, if they are fixed: those of every run."""
         if config.random_models:
-            from stable_nalu.network.arithmetic import UntrainedLSTM
-            from stable_nalu.training.evaluation import RandomModels
-
             self.valid, self.test = METRIC_VALID, METRIC_TEST
             seeds = VALIDATION_SEED, TEST_SEED
             for length, seed, rows in zip(lengths[1:], seeds, SCORED_ROWS, strict=True):
                 self._fixed.append(self._same_inputs(length, seed, rows))
-            self._random_models = RandomModels(
-                lambda: UntrainedLSTM(config.inputs, config.hidden_size),
+            self._random_models = evaluation.RandomModels(
+                lambda: arithmetic_networks.UntrainedLSTM(config.inputs, config.hidden_size),
                 config.random_models,
                 self._fixed,
             )
@@ -129,30 +126,24 @@ class SumsTask(MeasuredTask, RecurrentTask):
 
     @classmethod
     def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-        from stable_nalu.network.arithmetic import SimpleFunctionRecurrentNetwork
-
-        return SimpleFunctionRecurrentNetwork(
+        return arithmetic_networks.SimpleFunctionRecurrentNetwork(
             config.layer_type, config.inputs, hidden_size=config.hidden_size, **layer_options
         )
 
     @classmethod
-    def shape(cls, config: Config) -> Shape:
-        from stable_nalu.engine.stack import Shape
-
+    def shape(cls, config: Config) -> stack.Shape:
         inputs = build_dataset(config).get_input_size()
         sample = config.interpolation_length, inputs
         penalties = cls.kind_of_penalties(config)
-        return Shape(
+        return stack.Shape(
             config.batch_size, math.prod(sample), 1, None, config.verbose, penalties, sample
         )
 
     @classmethod
-    def programs(cls, config: Config, layer_options: dict[str, Any]) -> CriterionPrograms:
-        from stable_nalu.engine.values import NotLoweredError
-
+    def programs(cls, config: Config, layer_options: dict[str, Any]) -> stack.CriterionPrograms:
         found = super().programs(config, layer_options)
         if not config.random_models and any(program.draws for program in found.values()):
-            raise NotLoweredError("a layer that draws numbers where it is measured")
+            raise stack.NotLoweredError("a layer that draws numbers where it is measured")
         return found
 
     def introduction(self) -> str:
@@ -161,7 +152,7 @@ class SumsTask(MeasuredTask, RecurrentTask):
     def batches(self, first: int) -> Iterator[Batch]:
         yield tuple(map(self.own, self._feed.next()))
 
-    def samples(self) -> tuple[Sequence[SampleStream], Drawn]:
+    def samples(self) -> tuple[Sequence[stream.SampleStream], Drawn]:
         return (), self._given
 
     def _given(self, runs: Sequence[int], count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -186,11 +177,9 @@ class SumsTask(MeasuredTask, RecurrentTask):
         yield from self.measures(model).items()
 
     def measured(self, model: ExtendedTorchModule, run: int) -> Mapping[str, torch.Tensor]:
-        from stable_nalu.functional import mse
-
         if not self._fixed:
-            drawn = [self._drawn(stream, EVALUATION_ROWS) for stream in self._streams[run][1:]]
-            errors = [mse(model(x), t) for x, t in drawn]
+            drawn = [self._drawn(own, EVALUATION_ROWS) for own in self._streams[run][1:]]
+            errors = [functional.mse(model(x), t) for x, t in drawn]
             tags = LOSS_VALID_INTERPOLATION, LOSS_VALID_EXTRAPOLATION
             return dict(zip(tags, errors, strict=True))
         model.eval()
@@ -200,18 +189,16 @@ class SumsTask(MeasuredTask, RecurrentTask):
         errors = [self._random_models.measure(own) for own in squares]
         return dict(self._random_models.logged(errors, run))
 
-    def _drawn(self, stream: SampleStream, rows: int) -> Batch:
-        x, t = stream.draw(max(1, rows // EVALUATION_BLOCK), min(rows, EVALUATION_BLOCK))
+    def _drawn(self, own: stream.SampleStream, rows: int) -> Batch:
+        x, t = own.draw(max(1, rows // EVALUATION_BLOCK), min(rows, EVALUATION_BLOCK))
         return self.own(x.flatten(0, 1)), self.own(t.flatten(0, 1))
 
     def sought(self) -> Sought:
-        from stable_nalu.dataset.distribution import SampleRange
-        from stable_nalu.statistics.setups import Limit
-
         c = self.config
         rows = build_dataset(c).fork(c.interpolation_length, c.input_range, VALIDATION_SEED)
         x, t = rows[0:READ_ROWS]
-        return Sought(rows.targets, x, t, SampleRange.parse(c.input_range).intervals, Limit(FLAT))
+        intervals = distribution.SampleRange.parse(c.input_range).intervals
+        return Sought(rows.targets, x, t, intervals, setups.Limit(FLAT))
 
     def results(
         self, errors: Mapping[str, float], measured: Mapping[str, Any], loss: float
@@ -223,7 +210,7 @@ class SumsTask(MeasuredTask, RecurrentTask):
         }
 
     def generators(self, run: int):
-        return [stream.random for stream in self._streams[run]]
+        return [own.random for own in self._streams[run]]
 
 
 def _length(name: str, default: int, help: str) -> Flag:

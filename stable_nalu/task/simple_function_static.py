@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from ast import literal_eval
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from stable_nalu.errors import OptionError
 from stable_nalu.options import Config, FlagGroup, checks
@@ -13,11 +14,7 @@ from stable_nalu.options import name_fields as nf
 from stable_nalu.options.kinds import as_clause, buildable_layers, choice
 
 from . import arithmetic
-
-if TYPE_CHECKING:
-    from stable_nalu.abstract import ExtendedTorchModule
-    from stable_nalu.dataset.simple_function import ExceedingStream, SimpleFunctionStaticDataset
-    from stable_nalu.dataset.stream import SampleStream
+from .lazy import ExtendedTorchModule, arithmetic_networks, distribution, simple_function, stream
 
 SUCCESS_THRESHOLD = 1e-7
 
@@ -108,24 +105,23 @@ def _check_no_npu_terms(c: Config) -> None:
 
 def _check_divisors(c: Config) -> None:
     """Require that a score of division has a finite base: no sum of inputs may be about zero."""
-    from stable_nalu.dataset.simple_function import SIMPLE_SUBSETS, subsets_from_ratios
-
     if c.operation != "div" or not (c.random_models or c.extrapolation_rule != "range"):
         return
     sizes = c.input_size, c.subset_ratio, c.overlap_ratio, c.num_subsets
-    start, end = (SIMPLE_SUBSETS if c.simple else subsets_from_ratios(*sizes))[1]
+    slices = simple_function.SIMPLE_SUBSETS
+    if not c.simple:
+        slices = simple_function.subsets_from_ratios(*sizes)
+    start, end = slices[1]
     for flag in ("interpolation_range", "extrapolation_range"):
         checks.require_no_zero(getattr(c, flag), end - start, f"--{flag.replace('_', '-')}")
 
 
 def _check_extrapolation_rule(c: Config) -> None:
     """Require that samples of the extrapolation range can exceed training, where they have to."""
-    from stable_nalu.dataset.distribution import SampleRange
-
     if c.extrapolation_rule == "range":
         return
     training, test = (
-        SampleRange.parse(value).intervals
+        distribution.SampleRange.parse(value).intervals
         for value in (c.interpolation_range, c.extrapolation_range)
     )
     if min(min(i) for i in test) >= max(max(i) for i in training):
@@ -143,15 +139,12 @@ def _check_extrapolation_rule(c: Config) -> None:
 @cache
 def _cannot_exceed(operation: str, ranges: str, sizes: tuple[Any, ...]) -> str | None:
     """Return what keeps the test rows from being drawn; it hardly depends on the seed."""
-    from ast import literal_eval
-
-    from stable_nalu.dataset.simple_function import ExceedingStream, SimpleFunctionStaticDataset
-
     names = "input_size", "subset_ratio", "overlap_ratio", "num_subsets", "simple"
-    dataset = SimpleFunctionStaticDataset(operation, **dict(zip(names, sizes, strict=True)), seed=0)
+    options = dict(zip(names, sizes, strict=True))
+    dataset = simple_function.SimpleFunctionStaticDataset(operation, **options, seed=0)
     training, test = literal_eval(ranges)
     try:
-        ExceedingStream(dataset, training, test, seed=0)[0:1000]
+        simple_function.ExceedingStream(dataset, training, test, seed=0)[0:1000]
     except ValueError as error:
         return as_clause(error)
     return None
@@ -182,9 +175,7 @@ class SimpleFunctionStatic(arithmetic.OperationTask):
 
     @classmethod
     def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-        from stable_nalu.network.arithmetic import SimpleFunctionStaticNetwork
-
-        return SimpleFunctionStaticNetwork(
+        return arithmetic_networks.SimpleFunctionStaticNetwork(
             config.layer_type,
             config.inputs,
             config.hidden_size,
@@ -194,14 +185,12 @@ class SimpleFunctionStatic(arithmetic.OperationTask):
         )
 
     def test_stream(
-        self, dataset: SimpleFunctionStaticDataset, config: Config
-    ) -> SampleStream | ExceedingStream:
+        self, dataset: simple_function.SimpleFunctionStaticDataset, config: Config
+    ) -> stream.SampleStream | simple_function.ExceedingStream:
         if getattr(config, "extrapolation_rule", "range") == "range":
             return super().test_stream(dataset, config)
-        from stable_nalu.dataset.simple_function import ExceedingStream
-
         ranges = config.interpolation_range, config.extrapolation_range
-        return ExceedingStream(dataset, *ranges, seed=arithmetic.TEST_SEED)
+        return simple_function.ExceedingStream(dataset, *ranges, seed=arithmetic.TEST_SEED)
 
     def logs_beta(self) -> bool:
         return self.config.verbose

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from stable_nalu.options import Config
 from stable_nalu.options import flags as common
 from stable_nalu.options import name_fields as nf
 
 from . import arithmetic
-
-if TYPE_CHECKING:
-    from stable_nalu.dataset.simple_function import SimpleFunctionStaticDataset
-    from stable_nalu.dataset.stream import SampleStream
+from .lazy import stream
 
 
 def _distribution(c: Config) -> str:
@@ -58,7 +55,7 @@ SCRIPT = arithmetic.script(
 class SingleLayer(arithmetic.SingleLayerTask):
     """The test inputs are of the distribution that is meant for extrapolation."""
 
-    def test_stream(self, dataset: SimpleFunctionStaticDataset, config: Config) -> SampleStream:
+    def test_stream(self, dataset: Any, config: Config) -> stream.SampleStream:
         seed = arithmetic.TEST_SEED
         return dataset.fork(config.extrapolation_range, seed=seed, use_extrapolation=True)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from stable_nalu.options import Config, Flag, FlagGroup, switch
 from stable_nalu.options import flags as common
@@ -12,13 +12,7 @@ from stable_nalu.options.kinds import integer, number
 from stable_nalu.tags import RESULT_VALID
 
 from . import arithmetic
-
-if TYPE_CHECKING:
-    import numpy as np
-    import torch
-
-    from stable_nalu.abstract import ExtendedTorchModule
-    from stable_nalu.training.loss import Penalties
+from .lazy import ExtendedTorchModule, loss, np, torch
 
 _REINIT = FlagGroup(
     "Restarts",
@@ -132,8 +126,6 @@ class RestartRule:
         return restarted
 
     def _stuck(self, segments: list[tuple[float, int]]) -> bool:
-        import numpy as np
-
         stored = sum(times for _, times in segments)
         if stored <= self.max_stored:
             return False
@@ -180,7 +172,7 @@ class SingleLayerBenchmark(arithmetic.SingleLayerTask):
             sizes = len(self.configs), config.reinit_epoch_interval, stored
             self._restarts = RestartRule(*sizes, threshold)
 
-    def adapt(self, penalties: Penalties, errors: Mapping[str, np.ndarray]) -> None:
+    def adapt(self, penalties: loss.Penalties, errors: Mapping[str, np.ndarray]) -> None:
         penalties.validation = errors.get(RESULT_VALID)
 
     def restarts(

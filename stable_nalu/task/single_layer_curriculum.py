@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from stable_nalu.errors import OptionError
 from stable_nalu.options import Config
@@ -11,13 +11,7 @@ from stable_nalu.options import flags as common
 from stable_nalu.options import name_fields as nf
 
 from . import arithmetic
-
-if TYPE_CHECKING:
-    import torch
-
-    from stable_nalu.dataset.distribution import LegacyRandom
-    from stable_nalu.dataset.stream import SampleStream
-    from stable_nalu.training.loss import Penalties
+from .lazy import distribution, loss, stream, torch
 
 RANGES = ((1.1, 1.125), (1.1, 1.15), (1.1, 1.175), (1.1, 1.2))
 THRESHOLD = 1e-2
@@ -102,7 +96,7 @@ class SingleLayerCurriculum(arithmetic.SingleLayerTask):
     eval_mode = False
     in_python = True
 
-    def training_streams(self) -> list[SampleStream]:
+    def training_streams(self) -> list[stream.SampleStream]:
         self.stages = [[d.fork(list(stage)) for stage in RANGES] for d in self.datasets]
         self.stage = [0] * len(self.stages)
         self.thresholds = [THRESHOLD] * len(self.stages)
@@ -111,8 +105,8 @@ class SingleLayerCurriculum(arithmetic.SingleLayerTask):
     def end(self, total: torch.Tensor | None) -> list[tuple[int, str]]:
         """Move runs whose total loss is below their threshold to the next range."""
         moved = []
-        for run, loss in enumerate([] if total is None else total.reshape(-1).tolist()):
-            if loss < self.thresholds[run] and self.stage[run] < len(RANGES) - 1:
+        for run, last in enumerate([] if total is None else total.reshape(-1).tolist()):
+            if last < self.thresholds[run] and self.stage[run] < len(RANGES) - 1:
                 self._move(run, self.stage[run] + 1)
                 self.thresholds[run] *= 0.1
                 moved.append((run, f"cl update to ds {self.stage[run]}"))
@@ -126,13 +120,11 @@ class SingleLayerCurriculum(arithmetic.SingleLayerTask):
         return [at + 1]
 
     @classmethod
-    def kind_of_penalties(cls, config: Config) -> type[Penalties]:
-        from stable_nalu.training.loss import GrowingPenalties
+    def kind_of_penalties(cls, config: Config) -> type[loss.Penalties]:
+        return loss.GrowingPenalties
 
-        return GrowingPenalties
-
-    def generators(self, run: int) -> list[LegacyRandom]:
-        return [stream.random for stream in self.stages[run]]
+    def generators(self, run: int) -> list[distribution.LegacyRandom]:
+        return [own.random for own in self.stages[run]]
 
     def get_state(self, run: int) -> dict[str, Any]:
         return {"stage": self.stage[run], "threshold": self.thresholds[run]}

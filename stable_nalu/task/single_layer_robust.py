@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from stable_nalu.options import Config
 from stable_nalu.options import flags as common
 from stable_nalu.options import name_fields as nf
 
 from . import arithmetic
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from stable_nalu.abstract import ExtendedTorchModule
-    from stable_nalu.training.console import LogPoint
-    from stable_nalu.training.recorder import StepResult
+from .lazy import ExtendedTorchModule, console, np, recorder
 
 LINE_INTERVAL = 1000
 """Iterations between two lines of the console."""
@@ -90,16 +84,14 @@ class RobustSingleLayer(arithmetic.SingleLayerTask):
     def log_point(
         self,
         at: int,
-        result: StepResult,
+        result: recorder.StepResult,
         errors: Mapping[str, np.ndarray],
         measured: Mapping[str, Any],
-    ) -> LogPoint:
-        from stable_nalu.training.console import LogPoint
-        from stable_nalu.training.recorder import numbers
-
+    ) -> console.LogPoint:
         loss, penalty, total = result.of_first()
         text = f"train {at}: {loss:.5f}, reg loss: {penalty:.5f}, total: {total:.5f}"
-        return LogPoint(at, numbers(result.criterion), "" if at % LINE_INTERVAL else text)
+        errors_shown = recorder.numbers(result.criterion)
+        return console.LogPoint(at, errors_shown, "" if at % LINE_INTERVAL else text)
 
 
 TASK = RobustSingleLayer

@@ -5,8 +5,6 @@ One head reads both halves of a picture. See `pairs` for all else.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from stable_nalu.errors import OptionError
 from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.options import name_fields as nf
@@ -14,9 +12,7 @@ from stable_nalu.options.flags import OWN_LAYERS
 from stable_nalu.options.kinds import BATCH_NOISE
 
 from . import pairs
-
-if TYPE_CHECKING:
-    import torch
+from .lazy import digit_pairs, torch, two_digits
 
 
 class TwoDigitTask(pairs.PairTask):
@@ -25,10 +21,7 @@ class TwoDigitTask(pairs.PairTask):
     scattered, loss_tag, rounded = False, "mse", False
 
     def reader(self) -> torch.nn.Module:
-        from stable_nalu.dataset.digit_pairs import digits_of
-        from stable_nalu.network.two_digits import HalvesReader
-
-        return HalvesReader(len(digits_of(self.config.operation)))
+        return two_digits.HalvesReader(len(digit_pairs.digits_of(self.config.operation)))
 
 
 def _check_isolated(c: Config) -> None:

@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import pandas as pd
 import torch
 from tensorboardX.proto.event_pb2 import Event
 
+from stable_nalu.result.exporters import any_runs
 from stable_nalu.tags import CONFIG, RESULTS, TEXT_SUFFIX
 from stable_nalu.task import SCRIPTS
 from stable_nalu.training.loop import Training
@@ -101,6 +103,14 @@ def messages(folder: Path, pattern: str = "events.*") -> Iterator[Event]:
         length = int.from_bytes(data[position : position + 8], "little")
         yield Event.FromString(data[position + 12 : position + 12 + length])
         position += 16 + length
+
+
+def exported(*words: str) -> pd.DataFrame:
+    """The table that `export/runs.py` makes of all runs of `run`."""
+    folder = Path(os.environ["TENSORBOARD_DIR"])
+    out = folder / "runs.csv"
+    assert any_runs(("--tensorboard-dir", str(folder / "t"), "--csv-out", str(out), *words)) == 0
+    return pd.read_csv(out)
 
 
 def saved(name: str) -> dict:

@@ -16,8 +16,6 @@ from stable_nalu.network.two_digits import (
     TwoDigitNetwork,
     build_answer,
     build_reader,
-    radial_basis,
-    spline_features,
     spline_system,
     square_grid,
     two_weights,
@@ -27,20 +25,6 @@ from stable_nalu.network.two_digits import (
 POINTS = square_grid(0.9, 4)
 PIXELS = square_grid(1, 42)
 WARP = warp_matrix(PIXELS, POINTS)
-
-
-def test_kernel():
-    squared = torch.tensor([0.0, 0.36, 4.0], dtype=torch.float64)
-    values = radial_basis(squared).tolist()
-    assert values == pytest.approx([0, -0.1838972, 4 * math.log(2)], abs=5e-8)
-
-
-def test_points_and_pixels():
-    assert POINTS.shape == (16, 2)
-    torch.testing.assert_close(POINTS[:2], torch.tensor([[-0.9, -0.9], [-0.3, -0.9]]).double())
-    assert PIXELS[0].tolist() == [-1, -1]
-    assert PIXELS[1].tolist() == pytest.approx([2 / 41 - 1, -1])
-    assert PIXELS[-1].tolist() == [1, 1]
 
 
 def test_published_numbers_of_the_system():
@@ -72,22 +56,6 @@ def test_identity_and_affine_maps_are_reproduced():
     torch.testing.assert_close(warped, PIXELS @ matrix.T + shift, atol=1e-12, rtol=0)
     single = WARP.float() @ (POINTS @ matrix.T + shift).float()
     torch.testing.assert_close(single.double(), PIXELS @ matrix.T + shift, atol=1e-6, rtol=0)
-
-
-def test_it_interpolates_the_points():
-    sources = torch.randn(16, 2, dtype=torch.float64)
-    through = warp_matrix(POINTS, POINTS) @ sources
-    torch.testing.assert_close(through, sources, atol=1e-12, rtol=0)
-
-
-def test_coefficients_bend_without_force_or_moment():
-    sources = torch.randn(16, 2, dtype=torch.float64)
-    padded = torch.cat((sources, sources.new_zeros(3, 2)))
-    coefficients = torch.linalg.solve(spline_system(POINTS), padded)
-    bending = coefficients[:16]
-    torch.testing.assert_close(bending.sum(0), torch.zeros(2).double(), atol=1e-12, rtol=0)
-    torch.testing.assert_close(POINTS.T @ bending, torch.zeros(2, 2).double(), atol=1e-12, rtol=0)
-    torch.testing.assert_close(spline_features(PIXELS, POINTS) @ coefficients, WARP @ sources)
 
 
 OPTIONS = {"nmu_noise": False, "nau_noise": False, "beta_nau": False, "noise_range": [1, 5]}

@@ -1,14 +1,13 @@
-"""The mystery arithmetic problem: names, bad input, batches, what is measured, logged, exported."""
+"""The mystery arithmetic problem: what is drawn, batches, what is measured, logged, exported."""
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
 
-from stable_nalu.result.exporters import any_runs
 from stable_nalu.task import SCRIPTS
-from stable_nalu.task.mystery_arithmetic import MysteryProblem, MysteryTask
-from tests.experiments.scripts import read, run, run_names, saved
+from stable_nalu.task.mystery_arithmetic import OPERATIONS, TEST, TRAIN, MysteryProblem, MysteryTask
+from tests.experiments.scripts import exported, read, run, run_names, saved
+from tests.training.configurations import built
 
 SCRIPT = "mystery_arithmetic"
 SMALL = (
@@ -19,19 +18,90 @@ MSE = "metric/test/mse"
 PROBLEM = "problem/text_summary"
 
 
-def plan(words: str):
-    return SCRIPTS[SCRIPT].plan(words.split())
-
-
 def task(words: str = "") -> MysteryTask:
-    (config,) = plan(words).configs
-    return MysteryTask(config, torch.device("cpu"))
+    return built(SCRIPT, words)
+
+
+SIGNED = ("add", "sub", "mul")
+
+
+def problem(seed=0, inputs=100, outputs=10, operations=SIGNED):
+    return MysteryProblem(inputs, outputs, operations, seed)
+
+
+def test_operands_are_two_different_inputs_and_operations_those_asked_for():
+    every = [output for seed in range(200) for output in problem(seed).outputs]
+    assert len(every) == 2000
+    assert all(o.i != o.j for o in every)
+    assert {o.i for o in every} == {o.j for o in every} == set(range(100))
+    shares = {name: sum(o.operation == name for o in every) / 2000 for name in OPERATIONS}
+    assert shares.pop("div") == 0
+    assert all(share == pytest.approx(1 / 3, abs=0.04) for share in shares.values())
+
+
+def test_the_first_number_drawn_is_the_first_operand():
+    """By NumPy's generator of (seed, stream 0): two different inputs, then an operation."""
+    for seed in range(3):
+        random = np.random.default_rng((seed, 0))
+        for output in problem(seed).outputs:
+            first, second = random.choice(100, 2, replace=False)
+            assert output == (first, second, SIGNED[random.integers(3)])
+
+
+def test_two_inputs_are_enough():
+    found = {tuple(output) for output in problem(inputs=2, outputs=50, operations=("sub",)).outputs}
+    assert found == {(0, 1, "sub"), (1, 0, "sub")}
+
+
+def test_outputs_by_hand():
+    asked = problem(inputs=3, outputs=4)
+    asked.outputs = [
+        asked.outputs[0]._replace(i=i, j=j, operation=name)
+        for i, j, name in ((0, 1, "add"), (2, 0, "sub"), (1, 2, "mul"), (1, 0, "div"))
+    ]
+    x = np.array([[2.0, -3.0, 0.5], [4.0, 0.0, -1.0]])
+    assert asked.solve(x).tolist() == [[-1, -1.5, -1.5, -1.5], [4, -5, 0, 0]]
+
+
+def test_rows_are_uniform_on_their_range_and_solved():
+    asked = problem(7)
+    for stream, low, high in ((TRAIN, -10, 10), (TEST, 5, 50)):
+        x, t = asked.rows(stream, 1000, low, high)
+        assert x.shape == (1000, 100)
+        assert t.shape == (1000, 10)
+        assert low <= x.min() < x.max() < high
+        assert x.mean().item() == pytest.approx((low + high) / 2, abs=(high - low) / 100)
+        for k, (i, j, name) in enumerate(asked.outputs):
+            assert torch.equal(t[:, k], OPERATIONS[name](x[:, i], x[:, j]))
+
+
+def test_each_part_has_a_random_stream_of_its_own():
+    one, same, other = problem(1), problem(1), problem(2)
+    assert one.outputs == same.outputs != other.outputs
+    test = one.rows(TEST, 50, -10, 10)[0]
+    train = one.rows(TRAIN, 50, -10, 10)[0]
+    assert not torch.equal(test, train)
+    # What was drawn before, and how much, changes nothing.
+    same.rows(TRAIN, 999, -1, 1)
+    same.order(3, 20)
+    assert torch.equal(same.rows(TEST, 50, -10, 10)[0], test)
+    assert torch.equal(same.rows(TRAIN, 60, -10, 10)[0][:50], train)
+    assert not torch.equal(other.rows(TRAIN, 50, -10, 10)[0], train)
+    assert problem(1, operations=("div",)).rows(TRAIN, 50, -10, 10)[0].equal(train)
+
+
+def test_orders_differ_between_epochs_and_follow_from_them():
+    one, same = problem(5), problem(5)
+    first, second = one.order(0, 1000), one.order(1, 1000)
+    assert first.sort().values.tolist() == list(range(1000))
+    assert not torch.equal(first, second)
+    assert torch.equal(same.order(1, 1000), second)
 
 
 def test_batches_of_an_epoch_are_31_full_ones_and_one_of_8_in_order():
     batches = list(task().batches(0))
     assert [len(x) for x, _ in batches] == [32] * 31 + [8]
-    x, t = MysteryProblem(100, 10, ("add", "sub", "mul"), 0).training_rows(-10, 10, 1000)
+    x, t = MysteryProblem(100, 10, ("add", "sub", "mul"), 0).rows(TRAIN, 1000, -10, 10)
     assert torch.equal(torch.cat([x for x, _ in batches]), x.float())
     assert torch.equal(torch.cat([t for _, t in batches]), t.float())
 
@@ -63,7 +133,7 @@ def test_measures_by_hand():
     """Of a model that answers zero, the errors are mean squares of the outputs."""
     own = task("--output-size 3")
     found = own.measures(lambda x: x.new_zeros((len(x), 3)))
-    _, t = own.problem.test_rows(-10, 10, 1000)
+    _, t = own.problem.rows(TEST, 1000, -10, 10)
     assert found[MSE].item() == pytest.approx((t**2).mean().item(), rel=1e-5)
     for name in ("add", "sub", "mul"):
         of = [k for k, output in enumerate(own.problem.outputs) if output.operation == name]
@@ -71,7 +141,7 @@ def test_measures_by_hand():
         assert found[f"{MSE}/{name}"].item() == pytest.approx(expected, rel=1e-5, nan_ok=True)
 
 
-def test_what_is_logged_and_exported(tmp_path, capsys):
+def test_what_is_logged_and_exported():
     words = (*SMALL, "--max-epochs", "3", "--seed", "0-1", "--operations", "add,mul,div")
     assert run(SCRIPT, *words) == 0
     first, _ = run_names(SCRIPT, *words)
@@ -82,11 +152,7 @@ def test_what_is_logged_and_exported(tmp_path, capsys):
     asked = MysteryProblem(8, 4, ("add", "mul", "div"), 0).outputs
     rows = [f"| {k} | {o.i} | {o.operation} | {o.j} |" for k, o in enumerate(asked)]
     assert text.decode().splitlines()[2:] == rows
-    out = tmp_path / "runs.csv"
-    folder = ("--tensorboard-dir", str(tmp_path / "tensorboard" / "t"))
-    assert any_runs((*folder, "--csv-out", str(out))) == 0
-    capsys.readouterr()
-    table = pd.read_csv(out)
+    table = exported()
     measured = [name for name in table if name.startswith(("metric.", "loss."))]
     assert sorted(measured) == [
         "loss.train.epoch",

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.options import Config
 from stable_nalu.task import SCRIPTS
+from stable_nalu.task.run import task_of
 
 
 def configurations(script: str, *words: str) -> list[Config]:
@@ -18,6 +21,12 @@ def configuration(script: str, *words: str) -> Config:
     """The one configuration of a command line."""
     (config,) = configurations(script, *words)
     return config
+
+
+def built(script: str, words: str = "") -> Any:
+    """What the one run of a command line trains on."""
+    config = configuration(script, *words.split())
+    return task_of(script)(config, torch.device("cpu"))
 
 
 class Penalised(ExtendedTorchModule):
