@@ -1,12 +1,10 @@
 """Images through the real loading code, which of them make which sequence, and pictures of many."""
 
 import gzip
-import os
 import subprocess
 import sys
 import threading
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,10 +22,12 @@ from stable_nalu.dataset.images import (
 )
 from stable_nalu.errors import UsageError
 from tests.digit_images import (
+    MNIST,
     digit_sequences,
     first_seed,
     images,
     labels_of,
+    needs_mnist,
     published_sizes,
     write_mnist,
     write_svhn,
@@ -60,18 +60,6 @@ def test_svhn_files(tmp_path, monkeypatch):
     write_svhn(tmp_path, monkeypatch, "train", SVHN_TRAIN)
     assert_same(load_corpus("svhn", "svhn", "train", tmp_path), SVHN_TRAIN)
     assert len(load_subset("svhn", "svhn", "train", tmp_path)) == 2
-
-
-@pytest.fixture
-def offline(monkeypatch):
-    """Every address is that of a closed port on this machine."""
-    datasets = torchvision().datasets
-    monkeypatch.setattr(datasets.MNIST, "mirrors", ["http://127.0.0.1:9/"])
-    known = {
-        split: ["http://127.0.0.1:9/x.mat", *rest]
-        for split, (_, *rest) in datasets.SVHN.split_list.items()
-    }
-    monkeypatch.setattr(datasets.SVHN, "split_list", known)
 
 
 def cut_svhn(folder, monkeypatch):
@@ -185,11 +173,6 @@ def test_torchvision_is_not_imported_unasked():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_torchvision_can_be_imported_where_its_operations_are_missing():
-    assert torchvision().datasets.MNIST is not None
-    assert torchvision() is torchvision()
-
-
 PARENT_DRAWS = (
     *(2357136044, 1791095845, 1872583848, 2365658986, 4153361530),
     *(953453411, 3834805130, 327741615, 3751350723, 44556670),
@@ -271,22 +254,12 @@ def test_batches_of_digits(family, shape, values):
     assert torch.equal(x[4, 2], train.table(image))
 
 
-def test_orders_and_sizes_of_batches(mnist):
-    torch.manual_seed(5)
-    order = digit_sequences("mnist", "sum", 10, 0).dataloader().begin()
-    assert order is not None
-    assert order[:6].tolist() == [4228, 2766, 3112, 1017, 5229, 5375]
-
-
 def test_a_last_batch_that_is_too_small_joins_the_one_before():
     train = digit_sequences("mnist", "sum", 1, 0, source="digits")
     assert len(train) == 1197
     sizes = [len(t) for _, t in train.dataloader(92, smallest=2)]
     assert sizes == [92] * 12 + [93]
     assert len(train.dataloader(92)) == 14
-
-
-MNIST = os.environ.get("STABLE_NALU_MNIST")
 
 
 def made_up(placement=None, count=50):
@@ -311,11 +284,9 @@ def test_numbers_of_even_digits_are_as_likely_as_they_should_be():
     np.testing.assert_allclose(np.bincount(labels) / 20_000, theory(), atol=0.01)
 
 
-@pytest.mark.skipif(MNIST is None, reason="STABLE_NALU_MNIST names no folder of MNIST")
+@needs_mnist
 def test_so_they_are_of_mnist():
-    pictures = EvenDigitPictures(
-        load_subset("mnist", "mnist", "test", Path(MNIST or "")), Placement()
-    )
+    pictures = EvenDigitPictures(load_subset("mnist", "mnist", "test", MNIST), Placement())
     labels = pictures.labels(pictures.draw(np.random.default_rng(0), 20_000))
     np.testing.assert_allclose(np.bincount(labels) / 20_000, theory(), atol=0.02)
 

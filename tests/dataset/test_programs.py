@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from stable_nalu.dataset.programs import (
-    BLANK,
     TOKENS,
     draw,
     evaluated,
@@ -39,13 +38,6 @@ def test_python_computes_the_same(kind, nesting, low, high):
         assert all(low <= number < high for number in numbers)
         assert sum(word in ("+", "-", "if") for word in text) == nesting
         assert len(text) == table.lengths[row]
-
-
-def test_tables_hold_values_of_numbers_alone():
-    table = programs()
-    assert (table.values[table.tokens != TOKENS.index("num")] == 0).all()
-    inside = np.arange(table.tokens.shape[1]) < table.lengths[:, None]
-    assert ((table.tokens != BLANK) == inside).all()
 
 
 def test_operations_places_and_comparators_have_equal_chances():

@@ -209,6 +209,7 @@ SCORED = (
     "--layer-type NAC --interpolation-length 3 --extrapolation-length 7 --batch-size 8 "
     "--input-range [0,1] --subset-ratio 0.25 --learning-rate 1e-2 --random-models 2"
 )
+CHAIN = "--layer-type NMU --sum-layer NAU --noise 0.05"
 LONGER = {
     "simple_function_recurrent": (f"--layer-type GumbelNAC {SUMS}", 2, 4),
     "simple_function_recurrent of two states": (f"--layer-type LSTM {SUMS}", 2, 4),
@@ -220,6 +221,8 @@ LONGER = {
         3,
     ),
     "identity_autoencoder": ("--log-interval 3 --max-iterations", 2, 4),
+    "depth": (f"{CHAIN} --log-interval 10 --max-iterations", 18, 40),
+    "equations": ("--layer-option width=1 --log-interval 10 --max-iterations", 8, 20),
     "sequential_mnist": (
         f"{DIGITS} --interpolation-length 1 --extrapolation-lengths [1,2] --max-epochs",
         1,

@@ -247,19 +247,12 @@ def test_an_mlp_against_loops():
         assert y.tolist() == pytest.approx(layer("layer_2", hidden), rel=1e-9, abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("network", "layers"),
-    [
-        (lambda: one("Tanh", 2, mlp_depth=2), ("layer_1", "layer_01", "layer_12", "layer_2")),
-        (lambda: two(NAU, "mnac"), ("layer_1", "layer_2")),
-    ],
-)
-def test_layers_are_drawn_from_input_to_output(network, layers):
-    network = network()
+def test_layers_are_drawn_from_input_to_output():
+    network = one("Tanh", 2, mlp_depth=2)
     torch.manual_seed(5)
     network.reset_parameters()
     expected = [p.clone() for p in network.parameters()]
     torch.manual_seed(5)
-    for name in layers:
+    for name in ("layer_1", "layer_01", "layer_12", "layer_2"):
         getattr(network, name).reset_parameters()
     assert all(torch.equal(p, e) for p, e in zip(network.parameters(), expected, strict=True))

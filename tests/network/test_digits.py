@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from stable_nalu.network import RegressionMnistNetwork, SequentialDigitNetwork
-from stable_nalu.network.dense import Convolution, pooled
+from stable_nalu.network.dense import pooled
 from stable_nalu.network.digits import (
     HEADS,
     CountingNetwork,
@@ -78,12 +78,6 @@ def test_the_image_network_layer_by_layer():
     assert b.shape == (2, 50, 4, 4)
     expected = network.fc2(functional.relu(network.fc1(b.reshape(2, 800))))
     assert torch.equal(network(x), expected)
-
-
-def test_shapes():
-    labels, y = build(outputs=3)(torch.randn(5, 4, 1, 28, 28))
-    assert labels.shape == (5, 4, 3)
-    assert y.shape == (5, 4, 1)
 
 
 @pytest.mark.parametrize(("nac_mul", "expected"), [("mnac", [2, 6, 24]), ("none", [2, 5, 9])])
@@ -292,12 +286,6 @@ def test_no_network_starts_with_a_channel_that_is_dead():
             assert (model.features(x).std(0) > 0).any(), seed
     assert (model.fourth.W >= 0).all()
     assert torch.equal(model.fourth.bias, torch.zeros(1))
-
-
-def test_a_convolution_is_that_of_torch():
-    model, x = Convolution(2, 3, 5, 2), torch.randn(7, 2, 20, 20)
-    theirs = torch.nn.functional.conv2d(x, model.W, model.bias, stride=2)
-    assert torch.equal(model(x), theirs)
 
 
 def test_pooling_is_that_of_torch():

@@ -153,6 +153,26 @@ REFUSED = {
         ("--extrapolation-lengths []", "--extrapolation-lengths", "different lengths"),
         ("--layer-type linear", "--layer-type", "linear"),
     ],
+    "depth": [
+        ("--start near --layer-type EQL", "--start", "no exact weights of EQL for add are known"),
+        ("--start near --layer-type NMU", "--start", "weights of ReRegualizedLinearMNAC for add"),
+        ("--start near --layer-type EML", "--start", "no exact weights of EML for add"),
+        (
+            "--start near --layer-type EML --operations eml --layer-option tree=bottom",
+            *("--start", "variables at the bottom"),
+        ),
+        ("--sum-layer NAU --layer-type EQL", "--sum-layer", "EQL is all levels in one"),
+        ("--sum-layer NAU --operations mul", "--sum-layer", "mul has no sums"),
+        ("--depth 9", "--depth", "largest value is 8"),
+        ("--operations add,pow", "--operations", "not a choice"),
+        ("--noise 2", "--noise", "largest value is 1"),
+    ],
+    "equations": [
+        ("--equation F-5", "--equation", "not a choice"),
+        ("--noise -1", "--noise", "smallest value is 0"),
+        ("--adam-epsilon 0", "--adam-epsilon", "greater than 0"),
+        ("--hidden-size 0", "--hidden-size", "smallest value is 1"),
+    ],
     "even_digit_count": [
         ("--min-distance 60", "--min-distance", "5 digits 60 pixels apart find no room"),
         ("--max-digits 9", "--min-distance", "9 digits 28 pixels apart find no room"),
@@ -180,3 +200,4 @@ def test_bad_input(script, words, flag, problem):
     with pytest.raises(OptionError, match=problem) as refused:
         SCRIPTS[script].plan(words.split())
     assert refused.value.flag == flag
+    assert "\n" not in str(refused.value)

@@ -5,9 +5,8 @@ import pytest
 import torch
 
 from stable_nalu.network.dense import ComparisonNetwork
-from stable_nalu.task import SCRIPTS
 from stable_nalu.task.comparison import MAGNITUDES, RELATIONS, pairs_of_magnitude, training_pairs
-from stable_nalu.task.run import task_of
+from tests.training import configurations
 
 HOLDS = {
     "gt": lambda a, b: a > b,
@@ -21,8 +20,7 @@ HOLDS = {
 
 def built(words):
     torch.set_default_dtype(torch.float64)
-    (config,) = SCRIPTS["comparison"].plan(words.split()).configs
-    return task_of("comparison")(config, torch.device("cpu"))
+    return configurations.built("comparison", words)
 
 
 @pytest.mark.parametrize("relation", RELATIONS)

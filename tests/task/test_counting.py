@@ -2,18 +2,17 @@
 
 import urllib.request
 
-import pandas as pd
+import numpy as np
 import pytest
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.functional import mse
 from stable_nalu.network.digits import CountingNetwork
-from stable_nalu.result.exporters import any_runs
-from stable_nalu.task import SCRIPTS
-from stable_nalu.task.mnist_counting import CountingTask, training_places
+from stable_nalu.task.mnist_counting import CountingTask, fixed_places, training_places
 from tests.digit_images import MNIST, needs_mnist
-from tests.experiments.scripts import read, run, run_names
+from tests.experiments.scripts import exported, read, run, run_names
+from tests.training.configurations import built
 
 SCRIPT = "mnist_counting"
 SMALL = (
@@ -22,13 +21,8 @@ SMALL = (
 )
 
 
-def plan(words: str):
-    return SCRIPTS[SCRIPT].plan(words.split())
-
-
 def task(*words: str) -> CountingTask:
-    (config,) = plan(" ".join((*SMALL, *words))).configs
-    return CountingTask(config, torch.device("cpu"))
+    return built(SCRIPT, " ".join((*SMALL, *words)))
 
 
 @pytest.mark.parametrize(
@@ -70,6 +64,22 @@ def test_batches_hold_all_images_with_what_they_add_up_to():
     assert not torch.equal(next(other.batches(0))[0], x)
     one.at = 1
     assert not torch.equal(next(one.batches(0))[0], x)
+
+
+def test_an_epoch_sees_each_image_once_in_an_order_of_its_own():
+    first, second = (training_places(103, 10, 4, epoch) for epoch in (0, 1))
+    assert first.shape == second.shape == (10, 10)
+    for epoch, found in ((0, first), (1, second)):
+        order = np.random.default_rng((4, epoch)).permutation(103)
+        assert np.array_equal(found.flatten(), order[:100])
+
+
+def test_tests_of_all_lengths_are_cut_from_one_order():
+    ten, single = fixed_places(40, 10, 7, repeats=3), fixed_places(40, 1, 7, repeats=3)
+    assert (ten.shape, single.shape) == ((12, 10), (120, 1))
+    assert np.array_equal(ten.flatten(), single.flatten())
+    assert all(len(set(part)) == 40 for part in ten.reshape(3, 40))
+    assert np.array_equal(fixed_places(40, 100, 7, repeats=3)[0], ten.flatten()[:100])
 
 
 @pytest.mark.parametrize("loss", ["last", "all"])
@@ -131,7 +141,7 @@ def test_measures_of_networks_that_are_right_and_nearly_right(name, outputs):
     assert accuracy == (1 if name == "count" else 0)
 
 
-def test_what_is_logged_and_exported(tmp_path, capsys):
+def test_what_is_logged_and_exported():
     words = (*SMALL, "--max-epochs", "3", "--log-interval", "2", "--seed", "0-1")
     assert run(SCRIPT, *words) == 0
     for name in run_names(SCRIPT, *words):
@@ -140,11 +150,7 @@ def test_what_is_logged_and_exported(tmp_path, capsys):
         assert sorted(log.series("metric/test/shown/10/digit")) == [3]
         assert set(log.series("metric/test/shown/1/digit").values()) <= set(range(10))
         assert "metric/test/shown/10/9" in log.tags
-    out = tmp_path / "runs.csv"
-    folder = ("--tensorboard-dir", str(tmp_path / "tensorboard" / "t"))
-    assert any_runs((*folder, "--csv-out", str(out))) == 0
-    capsys.readouterr()
-    table = pd.read_csv(out)
+    table = exported()
     wanted = [f"metric.test.extrapolation.{n}.{m}" for n in (1, 5, 20) for m in ("mse", "mae")]
     assert {*wanted, "task", "sequence.loss", "digit.source", "metric.train.mse"} <= set(table)
     assert len(table) == 6
@@ -152,9 +158,7 @@ def test_what_is_logged_and_exported(tmp_path, capsys):
 
 @needs_mnist
 def test_real_images_are_read_and_trained_on():
-    words = ("--digit-source", "mnist", "--data-dir", str(MNIST), "--max-epochs", "0")
-    (config,) = plan(" ".join(words)).configs
-    one = CountingTask(config, torch.device("cpu"))
+    one = built(SCRIPT, f"--digit-source mnist --data-dir {MNIST} --max-epochs 0")
     counts = {name: len(subset) for name, subset in one._subsets.items()}
     assert counts == {"train": 55000, "valid": 5000, "test": 10000}
     assert {length: len(places) for length, places in one._tested.items()} == {

@@ -1,4 +1,4 @@
-"""Chains of operations: targets, noise, starts from exact weights, and what is refused."""
+"""Chains of operations: targets, noise, and starts from exact weights."""
 
 import math
 
@@ -6,20 +6,18 @@ import numpy as np
 import pytest
 import torch
 
-from stable_nalu.errors import UsageError
 from stable_nalu.task import SCRIPTS
 from stable_nalu.task.depth import EXACT, OPERATIONS, PRODUCTS, SUMS, Chain
 from stable_nalu.task.run import task_of
 from stable_nalu.training.runs import PlannedRun, with_engine
-from tests.experiments.scripts import read, run, run_names, saved
+from tests.training.configurations import configuration
 
 SCRIPT = "depth"
 STACK = "--layer-type NMU --sum-layer NAU"
 
 
 def planned(words):
-    (config,) = SCRIPTS[SCRIPT].plan(words.split()).configs
-    return config
+    return configuration(SCRIPT, *words.split())
 
 
 def built(words):
@@ -140,39 +138,3 @@ def test_the_engine_trains_units(words):
     config = planned(f"{words} --depth 3")
     run = PlannedRun(config, "a", SCRIPTS[SCRIPT].layer_options(config))
     assert with_engine(task_of(SCRIPT), run).in_lanes
-
-
-def test_a_run_that_is_resumed_equals_one_that_was_not():
-    words = (*STACK.split(), "--noise", "0.05", "--seed", "0-2", "--log-interval", "10")
-    whole = (*words, "--max-iterations", "40", "--id", "1")
-    assert run(SCRIPT, *whole) == 0
-    assert run(SCRIPT, *words, "--max-iterations", "20") == 0
-    assert run(SCRIPT, *words, "--max-iterations", "40", "--resume") == 0
-    for one, other in zip(run_names(SCRIPT, *whole), run_names(SCRIPT, *words), strict=True):
-        first, second = (saved(name)["model_state_dict"] for name in (one, other))
-        assert all(torch.equal(first[name], second[name]) for name in first)
-        tag = "metric/test/extrapolation"
-        assert read(one).series(tag) == read(other).series(tag)
-
-
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        ("--start near --layer-type EQL", "no exact weights of EQL for add are known"),
-        ("--start near --layer-type NMU", "no exact weights of ReRegualizedLinearMNAC for add"),
-        ("--start near --layer-type EML", "no exact weights of EML for add"),
-        (
-            "--start near --layer-type EML --operations eml --layer-option tree=bottom",
-            "variables at the bottom",
-        ),
-        ("--sum-layer NAU --layer-type EQL", "EQL is all levels in one"),
-        ("--sum-layer NAU --operations mul", "mul has no sums"),
-        ("--depth 9", "--depth"),
-        ("--operations add,pow", "--operations"),
-        ("--noise 2", "--noise"),
-    ],
-)
-def test_bad_flags_are_one_line(words, told):
-    with pytest.raises(UsageError, match=told.replace("--", "")) as raised:
-        planned(words)
-    assert "\n" not in str(raised.value)

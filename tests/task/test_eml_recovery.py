@@ -7,18 +7,16 @@ import torch
 
 from stable_nalu.layer.equations import EMLLayer, hardened
 from stable_nalu.tags import METRIC_TEST, METRIC_VALID
-from stable_nalu.task import SCRIPTS
 from stable_nalu.task.eml_recovery import chain, drawn_tree
-from stable_nalu.task.run import task_of
 from stable_nalu.training.step import TrainingStep
 from tests.experiments.scripts import run
+from tests.training import configurations
 
 
 def built(words=""):
     torch.set_default_dtype(torch.float64)
-    (config,) = SCRIPTS["eml_recovery"].plan(words.split()).configs
-    task = task_of("eml_recovery")(config, torch.device("cpu"))
-    return task, config
+    task = configurations.built("eml_recovery", words)
+    return task, task.config
 
 
 def loss_of(task, model, at):

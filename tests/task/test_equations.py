@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from stable_nalu.errors import UsageError
 from stable_nalu.task import SCRIPTS
 from stable_nalu.task.equations import EQUATIONS
-from stable_nalu.task.run import task_of
 from stable_nalu.training.step import TrainingStep
-from tests.experiments.scripts import read, run, run_names, saved
+from tests.experiments.scripts import run
+from tests.training import configurations
 
 SCRIPT = "equations"
 KNOWN = {
@@ -23,16 +22,10 @@ KNOWN = {
 }
 
 
-def planned(words=""):
-    (config,) = SCRIPTS[SCRIPT].plan(words.split()).configs
-    return config
-
-
 def built(words=""):
-    config = planned(words)
     torch.manual_seed(0)
-    task = task_of(SCRIPT)(config, torch.device("cpu"))
-    return task, task.initialized(config, SCRIPTS[SCRIPT].layer_options(config))
+    task = configurations.built(SCRIPT, words)
+    return task, task.initialized(task.config, SCRIPTS[SCRIPT].layer_options(task.config))
 
 
 @pytest.mark.parametrize("equation", EQUATIONS)
@@ -79,10 +72,10 @@ def test_an_eql_has_the_layers_that_the_equation_needs(equation, layers):
 
 def test_the_first_step_of_adam_tells_its_epsilon():
     x, t = torch.ones(1, 2), torch.zeros(1, 1)
-    config = planned("--layer-type linear --hidden-layers 0 --adam-epsilon 0.5 --learning-rate 1")
-    task, model = built("--layer-type linear --hidden-layers 0")
+    words = "--layer-type linear --hidden-layers 0 --adam-epsilon 0.5 --learning-rate 1"
+    task, model = built(words)
     before = [p.detach().clone() for p in model.parameters()]
-    step = TrainingStep([config], model)
+    step = TrainingStep([task.config], model)
     gradients = torch.autograd.grad(task.loss(model, x, t, torch.nn.MSELoss()), step.parameters)
     step.optimizer.step(gradients)
     for old, new, g in zip(before, model.parameters(), gradients, strict=True):
@@ -95,25 +88,3 @@ def test_no_run_counts_as_solved_as_no_threshold_is_known(capsys):
     assert "test error" in out
     assert "are solved" not in out
     assert ": solved" not in out
-
-
-def test_a_run_that_is_resumed_equals_one_that_was_not():
-    words = ("--layer-option", "width=1", "--seed", "0-1", "--log-interval", "10")
-    whole = (*words, "--max-iterations", "20", "--id", "1")
-    assert run(SCRIPT, *whole) == 0
-    assert run(SCRIPT, *words, "--max-iterations", "10") == 0
-    assert run(SCRIPT, *words, "--max-iterations", "20", "--resume") == 0
-    for one, other in zip(run_names(SCRIPT, *whole), run_names(SCRIPT, *words), strict=True):
-        first, second = (saved(name)["model_state_dict"] for name in (one, other))
-        assert all(torch.equal(first[name], second[name]) for name in first)
-        tag = "metric/test/extrapolation"
-        assert read(one).series(tag) == read(other).series(tag)
-
-
-@pytest.mark.parametrize(
-    "words", ["--equation F-5", "--noise -1", "--adam-epsilon 0", "--hidden-size 0"]
-)
-def test_bad_flags_are_one_line(words):
-    with pytest.raises(UsageError, match=words.split()[0]) as raised:
-        planned(words)
-    assert "\n" not in str(raised.value)

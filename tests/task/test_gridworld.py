@@ -14,10 +14,9 @@ from stable_nalu.network.gridworld import (
     sampled,
     walk,
 )
-from stable_nalu.result.exporters import any_runs
 from stable_nalu.task import SCRIPTS
-from stable_nalu.task.gridworld_time import GridworldTask
-from tests.experiments.scripts import read, run, run_names
+from tests.experiments.scripts import exported, read, run, run_names
+from tests.training.configurations import built
 
 SCRIPT = "gridworld_time"
 SMALL = (
@@ -27,13 +26,8 @@ SMALL = (
 UNITS = [("LSTM", "recurrent"), ("NAC", "recurrent"), ("NAC", "feedforward"), ("NALU", "recurrent")]
 
 
-def plan(words: str):
-    return SCRIPTS[SCRIPT].plan(words.split())
-
-
 def frames_of(observation: str) -> torch.Tensor:
-    (config,) = plan(f"--observation {observation}").configs
-    return GridworldTask(config, torch.device("cpu"))._frames
+    return built(SCRIPT, f"--observation {observation}")._frames
 
 
 def played(model, count=6, observation="symbolic", seed=1):
@@ -89,16 +83,6 @@ def test_losses_and_gradients_are_those_of_a_plain_loop(unit, wiring):
             torch.testing.assert_close(mine, theirs, rtol=1e-8, atol=1e-12)
 
 
-def test_episodes_that_have_ended_take_no_rows():
-    torch.manual_seed(0)
-    worlds, found, _ = played(TimeGridworldNetwork(hidden_size=8), 64)
-    rows = [len(one) for one in found.live]
-    assert rows[0] == 64
-    assert sum(rows) < 1.12 * int(worlds.t.sum())
-    assert int(torch.cat(found.live).sum()) == int(worlds.t.sum())
-    assert len(rows) == int(worlds.t.max())
-
-
 def test_sampled_actions_follow_the_policy():
     logits = torch.tensor([0.5, 0.2, 0.15, 0.1, 0.05]).log().expand(100_000, 5)
     noise = torch.rand(1, 100_000)
@@ -127,7 +111,7 @@ def test_five_updates_on_pixels():
         assert sorted(read(name).series("metric/train/reward")) == [4]
 
 
-def test_what_is_logged_when(tmp_path, capsys):
+def test_what_is_logged_when(tmp_path):
     words = (*SMALL, "--max-iterations", "9", "--eval-interval", "8", "--seed", "0-1")
     assert run(SCRIPT, *words) == 0
     for name in run_names(SCRIPT, *words):
@@ -138,28 +122,17 @@ def test_what_is_logged_when(tmp_path, capsys):
         assert log.series("metric/test/beyond") == {}
         # The episode begins with the player in the corner and the square in cell 18.
         assert log.series("metric/test/episode/0")[9] == 18
-    out, long = tmp_path / "runs.csv", tmp_path / "stimuli.csv"
-    folder = ("--tensorboard-dir", str(tmp_path / "tensorboard" / "t"))
-    assert any_runs((*folder, "--csv-out", str(out), "--stimuli-out", str(long))) == 0
-    capsys.readouterr()
+    long = tmp_path / "stimuli.csv"
+    wide = exported("--stimuli-out", str(long)).set_index(["seed", "step"])
     table = pd.read_csv(long)
     assert list(table) == [
         *("name", "step", "layer.type", "wiring", "seed"),
         *("stimulus", "reward", "arrival", "exact", "arrived"),
     ]
     assert len(table) == 2 * 3 * 2
-    wide = pd.read_csv(out).set_index(["seed", "step"])
     own = table.set_index(["seed", "step", "stimulus"])
     assert own.loc[(1, 9, 6), "reward"] == wide.loc[(1, 9), "metric.test.stimulus.6.reward"]
     assert set(table["wiring"]) == {"recurrent"}
-
-
-def test_runs_without_tests_of_times(tmp_path, capsys):
-    assert run("single_layer", "--max-iterations", "0") == 0
-    out = tmp_path / "runs.csv"
-    words = ("--tensorboard-dir", str(tmp_path / "tensorboard" / "t"), "--csv-out", str(out))
-    assert any_runs((*words, "--stimuli-out", str(tmp_path / "long.csv"))) == 2
-    assert "--stimuli-out: no run has" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -167,10 +140,9 @@ def test_a_nalu_that_counts_overflows_from_its_usual_start(seed):
     """Its register is a product of its last values: 24 steps raise it above 1e10 or below 1."""
 
     def largest(start):
-        (config,) = plan(f"--layer-type NALU --nalu-init {start} --seed {seed}").configs
         torch.manual_seed(seed)
-        task = GridworldTask(config, torch.device("cpu"))
-        model = task.network(config, SCRIPTS[SCRIPT].layer_options(config))
+        task = built(SCRIPT, f"--layer-type NALU --nalu-init {start} --seed {seed}")
+        model = task.network(task.config, SCRIPTS[SCRIPT].layer_options(task.config))
         model.reset_parameters()
         asked, register, found = torch.arange(5.0, 13.0), None, []
         for step in range(24):

@@ -6,16 +6,15 @@ import torch
 
 from stable_nalu.network.dense import ACTIVATIONS, Dense, IdentityNetwork
 from stable_nalu.result.exporters import any_runs, write_curves
-from stable_nalu.task import SCRIPTS
 from stable_nalu.task.identity_autoencoder import IdentityTask
-from tests.experiments.scripts import run
+from tests.experiments.scripts import exported, run
+from tests.training.configurations import built
 
 SCRIPT = "identity_autoencoder"
 
 
 def batch(words: str, task: IdentityTask | None = None):
-    (config,) = SCRIPTS[SCRIPT].plan(words.split()).configs
-    return next((task or IdentityTask(config, torch.device("cpu"))).batches(0))[0]
+    return next((task or built(SCRIPT, words)).batches(0))[0]
 
 
 def test_the_grid_is_the_whole_numbers_of_the_range():
@@ -25,8 +24,7 @@ def test_the_grid_is_the_whole_numbers_of_the_range():
 
 def test_uniform_batches_are_fresh_within_the_range_and_of_their_seed():
     words = "--train-sampling uniform --batch-size 1000 --seed"
-    (config,) = SCRIPTS[SCRIPT].plan(f"{words} 1".split()).configs
-    task = IdentityTask(config, torch.device("cpu"))
+    task = built(SCRIPT, f"{words} 1")
     first = batch("", task)
     assert first.shape == (1000, 1)
     assert -5 <= first.min() < -4.9 < 4.9 < first.max() < 5
@@ -59,14 +57,11 @@ def test_there_is_no_activation_behind_the_last_layer():
     assert [tuple(layer.W.shape) for layer in model.layers] == [(8, 1), (8, 8), (8, 8), (1, 8)]
 
 
-def test_the_curve_is_exported_beside_the_measures(tmp_path, capsys):
+def test_the_curve_is_exported_beside_the_measures(tmp_path):
     words = ("--layer-type", "Tanh", "--seed", "0-1", "--max-iterations", "3", "--workers", "1")
     assert run(SCRIPT, *words, "--test-range", "[-7,7]") == 0
-    out, curves = tmp_path / "runs.csv", tmp_path / "curves.csv"
-    folder = ("--tensorboard-dir", str(tmp_path / "tensorboard" / "t"))
-    assert any_runs((*folder, "--csv-out", str(out), "--curve-out", str(curves))) == 0
-    capsys.readouterr()
-    table, long = pd.read_csv(out), pd.read_csv(curves)
+    curves = tmp_path / "curves.csv"
+    table, long = exported("--curve-out", str(curves)), pd.read_csv(curves)
     assert list(long) == ["name", "activation", "seed", "x", "abs.error"]
     assert len(long) == 2 * 15
     end = table.loc[(table["step"] == 3) & (table["seed"] == 1)].iloc[0]
@@ -88,9 +83,10 @@ def test_a_curve_without_its_first_point_stays(tmp_path):
     assert (long["a", -7], long["b", 7]) == (1, 3)
 
 
-def test_curves_that_were_never_logged(tmp_path, capsys):
+@pytest.mark.parametrize("flag", ["--curve-out", "--stimuli-out"])
+def test_tables_of_what_was_never_logged(flag, tmp_path, capsys):
     assert run("single_layer", "--max-iterations", "0") == 0
     out = tmp_path / "runs.csv"
     words = ("--tensorboard-dir", str(tmp_path / "tensorboard" / "t"), "--csv-out", str(out))
-    assert any_runs((*words, "--curve-out", str(tmp_path / "curves.csv"))) == 2
-    assert "--curve-out: no run has a curve" in capsys.readouterr().err
+    assert any_runs((*words, flag, str(tmp_path / "long.csv"))) == 2
+    assert f"{flag}: no run has" in capsys.readouterr().err

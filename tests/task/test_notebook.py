@@ -1,15 +1,12 @@
 """The notebook's addition: its data, start, loss, names, tags, export and what it learns."""
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
 
 from stable_nalu.network.dense import NotebookNetwork
-from stable_nalu.result.exporters import any_runs
-from stable_nalu.task import SCRIPTS
-from stable_nalu.task.notebook_addition import NotebookTask
-from tests.experiments.scripts import read, run, run_names, saved
+from tests.experiments.scripts import exported, read, run, run_names, saved
+from tests.training.configurations import built
 
 SCRIPT = "notebook_addition"
 LOSS, TEST = "loss/train/half-sum-squares", "metric/test/half-sum-squares"
@@ -18,9 +15,7 @@ SMALL = ("--train-size", "50", "--log-interval", "4", "--workers", "1")
 
 def rows(size: int, seed: int):
     """The training and the test rows of a seed."""
-    words = ["--train-size", f"{size}", "--seed", f"{seed}"]
-    (config,) = SCRIPTS[SCRIPT].plan(words).configs
-    task = NotebookTask(config, torch.device("cpu"))
+    task = built(SCRIPT, f"--train-size {size} --seed {seed}")
     return task.rows, task.test_rows[0]
 
 
@@ -66,28 +61,6 @@ def test_the_loss_and_its_start():
     assert saved(name)["epoch"] == 1
 
 
-def test_updates_are_adams_on_all_rows():
-    words = (*SMALL, "--pytorch-precision", "64", "--max-iterations", "7")
-    assert run(SCRIPT, *words) == 0
-    (name,) = run_names(SCRIPT, *words)
-    torch.set_default_dtype(torch.float64)
-    torch.manual_seed(0)
-    model = NotebookNetwork("NALU", nalu_init="truncated")
-    model.reset_parameters()
-    x, t = rows(50, 0)[0]
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
-    losses = []
-    for _ in range(8):
-        optimizer.zero_grad()
-        loss = ((model(x) - t) ** 2).sum() / 2
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    logged = read(name).series(LOSS)
-    assert [*logged] == [0, 4, 7]
-    assert [*logged.values()] == pytest.approx([losses[0], losses[4], losses[7]], rel=1e-6)
-
-
 def test_the_notebooks_slip_is_one_update_on_the_test_rows(capsys):
     """Up to there nothing changes: the test error that the notebook prints is that before it."""
     words = (*SMALL, "--seed", "0-1", "--max-iterations", "9", "--pytorch-precision", "64")
@@ -112,12 +85,9 @@ def test_the_notebooks_slip_is_one_update_on_the_test_rows(capsys):
     assert "argument --train-on-test: the last update of this run" in capsys.readouterr().err
 
 
-def test_losses_and_test_errors_are_columns(tmp_path, capsys):
+def test_losses_and_test_errors_are_columns():
     assert run(SCRIPT, *SMALL, "--seed", "0-1", "--max-iterations", "8") == 0
-    out, folder = tmp_path / "runs.csv", tmp_path / "tensorboard" / "t"
-    assert any_runs(("--tensorboard-dir", str(folder), "--csv-out", str(out))) == 0
-    capsys.readouterr()
-    table = pd.read_csv(out)
+    table = exported()
     assert table["step"].tolist() == [0, 4, 8] * 2
     for tag in (LOSS, TEST, "loss/train/mse", "metric/test/mse"):
         (name,) = run_names(SCRIPT, *SMALL, "--seed", "1")

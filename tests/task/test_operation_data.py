@@ -5,8 +5,7 @@ import torch
 
 from stable_nalu.dataset.stream import Feed
 from stable_nalu.task.arithmetic import build_dataset
-from stable_nalu.task.run import task_of
-from tests.training.configurations import configurations
+from tests.training.configurations import built, configurations
 
 BATCH = 5
 
@@ -14,11 +13,6 @@ BATCH = 5
 def forks(*words):
     configs = configurations("single_layer", *words)
     return [build_dataset(config).fork(config.interpolation_range) for config in configs]
-
-
-def task(*words, script="single_layer"):
-    (config,) = configurations(script, *words)
-    return task_of(script)(config, torch.device("cpu"))
 
 
 def expected_batches(count, *words):
@@ -67,7 +61,7 @@ def test_batches_of_some_runs(ranges, cuts):
     "script", ["single_layer", "single_layer_benchmark", "simple_function_static"]
 )
 def test_training_validation_and_test_fork_in_this_order(script):
-    one = task("--seed", "4", "--input-size", "10", script=script)
+    one = built(script, "--seed 4 --input-size 10")
     parent = build_dataset(one.config)
     train = parent.fork([1, 2])
     assert torch.equal(one.feed.next()[0], train[0:128][0])
@@ -77,12 +71,12 @@ def test_training_validation_and_test_fork_in_this_order(script):
 
 
 def test_single_layer_tests_with_the_extrapolating_normal_distribution():
-    words = ("--sample-distribution", "truncated-normal", "1", "3", "10", "3")
-    ranges = ("--interpolation-range", "[-5,10]", "--extrapolation-range", "[-5,15]")
-    validation, test = task(*words, *ranges).evaluation
+    words = "--sample-distribution truncated-normal 1 3 10 3"
+    ranges = "--interpolation-range [-5,10] --extrapolation-range [-5,15]"
+    validation, test = built("single_layer", f"{words} {ranges}").evaluation
     assert validation._x.mean() < 4
     assert test._x.mean() > 8
 
 
 def test_the_robustness_script_has_no_evaluation_sets():
-    assert task(script="single_layer_robust").evaluation == []
+    assert built("single_layer_robust").evaluation == []

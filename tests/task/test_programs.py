@@ -3,13 +3,11 @@
 import random
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
 
-from stable_nalu.result.exporters import any_runs
 from stable_nalu.task.program_evaluation import right_digits, root_mean_square
-from tests.experiments.scripts import read, run, run_names
+from tests.experiments.scripts import exported, read, run, run_names
 
 SCRIPT = "program_evaluation"
 SMALL = ("--batch-size", "8", "--hidden-size", "8", "--workers", "1", "--log-interval", "8")
@@ -63,7 +61,7 @@ def test_the_loss_has_a_gradient_where_all_is_right():
 
 
 @pytest.mark.parametrize("unit", ["UGRNN", "NALU"])
-def test_what_is_logged(unit, tmp_path):
+def test_what_is_logged(unit):
     words = (*SMALL, "--program", "programs", "--layer-type", unit, "--max-iterations", "9")
     assert run(SCRIPT, *words, "--seed", "0-1") == 0
     for name in run_names(SCRIPT, *words, "--seed", "0-1"):
@@ -75,9 +73,6 @@ def test_what_is_logged(unit, tmp_path):
         relative = [log.series(f"metric/test/{r}/relative")[9] for r in ("100-1000", "1000-10000")]
         assert log.series("metric/test/relative")[9] == pytest.approx(np.mean(relative))
         assert 0 <= log.series("metric/valid/digits")[9] <= 1
-    out = tmp_path / "runs.csv"
-    folder = ("--tensorboard-dir", str(tmp_path / "tensorboard" / "t"))
-    assert any_runs((*folder, "--csv-out", str(out))) == 0
-    table = pd.read_csv(out)
+    table = exported()
     assert set(table["program"]) == {"programs"}
     assert {"metric.test.1000-10000.digits", "metric.trace.0-100.0"} <= set(table)

@@ -66,22 +66,6 @@ def test_one_update_by_hand():
     assert record.series("loss/train/critation")[0] == pytest.approx(loss, rel=1e-5)
 
 
-def test_an_untrained_lstm_is_the_cell_of_this_package():
-    torch.manual_seed(0)
-    model = UntrainedLSTM(10, 3)
-    network = SimpleFunctionRecurrentNetwork("LSTM", hidden_size=3)
-    with torch.no_grad():
-        for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"):
-            value = getattr(model.lstm, f"{name}_l0")
-            getattr(network.recurent_cell.cell, name).copy_(value)
-        network.output_layer.layer.W.copy_(model.output.weight)
-        network.output_layer.layer.bias.copy_(model.output.bias)
-        network.h_t0.zero_()
-        network.c_t0.zero_()
-        x = torch.rand(5, 6, 10)
-        torch.testing.assert_close(model(x), network(x))
-
-
 def test_log_points_alone_are_logged():
     words = (*WORDS, "--layer-type", "NAC")
     assert run(SCRIPT, *words, "--max-iterations", "5") == 0

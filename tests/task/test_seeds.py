@@ -1,20 +1,16 @@
 """Training batches follow the seed alone, by NumPy's generator of it."""
 
 import numpy as np
-import torch
 
 from stable_nalu.dataset.programs import draw, in_steps, write
 from stable_nalu.network.gridworld import draw_starts
-from stable_nalu.task.mnist_counting import training_places
-from stable_nalu.task.run import task_of
-from tests.training.configurations import configurations
+from tests.training.configurations import built
 
 SEED = 3
 
 
-def task(script, *words):
-    (config,) = configurations(script, "--seed", str(SEED), *words)
-    return task_of(script)(config, torch.device("cpu"))
+def task(script, words=""):
+    return built(script, f"--seed {SEED} {words}")
 
 
 def generator():
@@ -23,17 +19,17 @@ def generator():
 
 def test_numbers_of_an_autoencoder():
     """The second draw, as the first one is made at the start."""
-    ((x, _),) = task("identity_autoencoder", "--train-sampling", "uniform").batches(0)
+    ((x, _),) = task("identity_autoencoder", "--train-sampling uniform").batches(0)
     assert np.array_equal(x.numpy(), np.float32(generator().uniform(-5, 5, (2, 64, 1))[1]))
 
 
 def test_rows_of_the_notebook():
-    x, _ = task("notebook_addition", "--train-size", "9").rows
+    x, _ = task("notebook_addition", "--train-size 9").rows
     assert np.array_equal(x.numpy(), np.float32(generator().random((9, 10)) * 10))
 
 
 def test_programs():
-    _, results = next(task("program_evaluation", "--program", "programs").batches(0))
+    _, results = next(task("program_evaluation", "--program programs").batches(0))
     drawn = draw(generator(), "programs", 64 * 16, 2, 0, 100)
     assert results.tolist() == next(in_steps(write(drawn), 16)).results.tolist()
 
@@ -44,8 +40,3 @@ def test_worlds():
     starts = draw_starts(generator(), one.rules, 64)
     for drawn, found in zip(starts, (worlds.stimulus, worlds.player, worlds.target), strict=True):
         assert found.tolist() == drawn.tolist()
-
-
-def test_orders_of_images():
-    order = np.random.default_rng((SEED, 2)).permutation(103)[:100]
-    assert np.array_equal(training_places(103, 10, SEED, 2).flatten(), order)
