@@ -8,7 +8,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
@@ -16,10 +15,9 @@ import torch
 from stable_nalu.files import cells_of
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.process import begin
-from stable_nalu.result.judged import judged_runs, runs_of
-from stable_nalu.result.pipeline import Folders, export
+from stable_nalu.result.pipeline import Folders, kept_apart
 from stable_nalu.result.shard import shards, train_shards
-from stable_nalu.result.stored import DATA, formulas_of, keep, keep_formulas
+from stable_nalu.result.stored import DATA, formulas_of, keep_formulas
 from stable_nalu.statistics.table import write_rows
 from stable_nalu.training import loop
 
@@ -52,13 +50,9 @@ def main(argv: Sequence[str]) -> int:
     code = train_shards(shards({model.key: model for model in experiment.models}, seeds))
     if code:
         return code
-    export(experiment.models, space, experiment.criterion)
-    planned = [run for model in experiment.models for run in runs_of(model, seeds, None)]
-    with TemporaryDirectory() as folder:
-        judged = judged_runs(experiment, experiment.models, space.csv, planned, print)
-        keep(experiment, judged, planned, [], Path(folder))
-        keep_formulas(experiment, planned, Path(folder))
-        again = classes(key, Path(folder))
+    with kept_apart(experiment, seeds, space) as (folder, planned):
+        keep_formulas(experiment, planned, folder)
+        again = classes(key, folder)
     path = DATA / NUDGED
     rows = [row for row in cells_of(path) if row["key"] != key] if path.exists() else []
     for run, failure in classes(key, DATA).items():

@@ -36,9 +36,8 @@ from .board import submitted
 from .challenger import KEY, Challenger, challenger_of
 from .compare import ALL_POINTS
 from .document import UNKNOWN, as_svg, estimated, filled, number, plain, points, rate, render
-from .judged import judged_runs, runs_of
-from .pipeline import Folders, chosen_models, export
-from .ranking import RANKED_BY, Contest, Standing, same_runs
+from .pipeline import Folders, chosen_models, judged
+from .ranking import RANKED_BY, Contest, rank_column, same_runs
 from .shard import Shard, how_to_run, pending, refuse_running, show_training, train_shards
 from .stored import Session, Stopwatch, add_sessions, path_of, read, read_sessions
 
@@ -74,7 +73,7 @@ def challenge(arguments: argparse.Namespace) -> int:
     space = Folders(arguments.out, arguments.max_iterations)
     space.use()
     plans, refused = _plans(experiments, challenger, arguments)
-    shards = [shard for plan in plans for shard in plan.shards]
+    shards = [shard for _, parts in plans for shard in parts]
     left = [shard for shard in shards if pending(shard, space.max_iterations)]
     for key, reason in refused.items():
         say(f"{key} is left out: {reason}")
@@ -86,10 +85,7 @@ def challenge(arguments: argparse.Namespace) -> int:
     if code:
         return code
     refuse_running(shards, space.max_iterations)
-    chapters = [
-        Chapter(_commands(plan.model, arguments), _contest(plan, space, arguments))
-        for plan in plans
-    ]
+    chapters = [_chapter(experiment, parts, space, arguments) for experiment, parts in plans]
     folder = space.base / "challenge" / "_".join((challenger.folder, arguments.key))
     page = Page(challenger, chapters, read_sessions(sessions), refused)
     _, path, *_ = write(page, folder, arguments.format)
@@ -99,23 +95,18 @@ def challenge(arguments: argparse.Namespace) -> int:
     return submitted(arguments) if arguments.submit else 0
 
 
-@dataclass(frozen=True)
-class PlannedContest:
-    """A challenger in a figure before it is trained: as a model, and the shards of its runs."""
-
-    experiment: Experiment
-    model: Model
-    shards: Sequence[Shard]
+Plan = tuple[Experiment, Sequence[Shard]]
+"""A figure, and the shards of the challenger's runs in it."""
 
 
 def _plans(
     experiments: Sequence[Experiment], challenger: Challenger, arguments: argparse.Namespace
-) -> tuple[list[PlannedContest], dict[str, str]]:
+) -> tuple[list[Plan], dict[str, str]]:
     """Return what is trained for each figure, and why it cannot be for others, by their keys.
 
     What no figure can be trained for is an error.
     """
-    plans: list[PlannedContest] = []
+    plans: list[Plan] = []
     refused: dict[str, str] = {}
     for experiment in experiments:
         model = challenger.model(experiment)
@@ -132,7 +123,7 @@ def _plans(
             if len(refused) == len(experiments):
                 raise
         else:
-            plans.append(PlannedContest(experiment, model, shards))
+            plans.append((experiment, shards))
     return plans, refused
 
 
@@ -162,20 +153,21 @@ def _train(left: Sequence[Shard], arguments: argparse.Namespace, sessions: Path)
     return 0
 
 
-def _contest(plan: PlannedContest, space: Folders, arguments: argparse.Namespace) -> Contest:
+def _chapter(
+    experiment: Experiment, shards: Sequence[Shard], space: Folders, arguments: argparse.Namespace
+) -> Chapter:
     """Judge the challenger's runs, and put the kept runs of its rivals beside them."""
     import pandas as pd
 
-    experiment, model = plan.experiment, plan.model
-    export([model], space)
-    expected = runs_of(model, arguments.seeds, space.max_iterations)
-    own = judged_runs(experiment, [model], space.csv, expected, say)
+    model = shards[0].model
+    own = judged(replace(experiment, models=(model,)), arguments.seeds, space)
     parts = [own]
     if path_of(experiment.key, arguments.data).exists():
         kept = read(experiment.key, arguments.data)
         keys = [rival.key for rival in experiment.models]
         parts.append(same_runs(own, kept.loc[kept["model"].isin(keys)], experiment.key))
-    return Contest(experiment, model.label, pd.concat(parts, ignore_index=True))
+    contest = Contest(experiment, model.label, pd.concat(parts, ignore_index=True))
+    return Chapter(_commands(model, arguments), contest)
 
 
 TEMPLATE = Path(__file__).with_name("challenge.md")
@@ -283,18 +275,6 @@ def tables(contest: Contest) -> dict[str, pd.DataFrame]:
     """Return the standings and the tests as tables, by name."""
     import pandas as pd
 
-    standings = [
-        {
-            "layer": s.label,
-            "point": s.point,
-            "runs": s.runs,
-            "threshold": s.threshold,
-            "solved": s.solved,
-        }
-        | {f"rank.{measure.replace(' ', '.')}": rank for measure, rank in s.ranks.items()}
-        | s.summary
-        for s in contest.standings
-    ]
     tests = [
         {
             "rival": d.label,
@@ -310,7 +290,7 @@ def tables(contest: Contest) -> dict[str, pd.DataFrame]:
         }
         for d in contest.duels
     ]
-    return {"standings": pd.DataFrame(standings), "tests": pd.DataFrame(tests)}
+    return {"standings": pd.DataFrame(contest.standings), "tests": pd.DataFrame(tests)}
 
 
 def _text(page: Page, chapters: Sequence[Mapping[str, Any]]) -> str:
@@ -334,15 +314,15 @@ def _text(page: Page, chapters: Sequence[Mapping[str, Any]]) -> str:
 
 def _overview(chapter: Chapter) -> dict[str, str]:
     contest = chapter.contest
-    (own, *others) = [s for s in contest.standings if s.point == ALL_POINTS]
+    own, *others = _overall(contest)
     by = {v: [d.label for d in contest.duels if d.verdict == v] for v in (BETTER, WORSE, ALIKE)}
     better, worse, alike = (plain(", ".join(names)) or UNKNOWN for names in by.values())
     fair = all(duel.fair for duel in contest.duels)
     return {
         "figure": f"[{plain(contest.experiment.title)}](#{chapter.key})",
-        "runs": str(own.runs),
-        "success rate": rate(own.solved, own.runs),
-        "rank": f"{own.ranks['success rate']} of {len(others) + 1}" if fair else UNKNOWN,
+        "runs": str(own["runs"]),
+        "success rate": rate(own["solved"], own["runs"]),
+        "rank": f"{own['rank.success.rate']} of {len(others) + 1}" if fair else UNKNOWN,
         "better than": better,
         "worse than": worse,
         "no difference": alike,
@@ -393,16 +373,26 @@ def _told(chapter: Chapter, challenger: Challenger) -> dict[str, Any]:
     }
 
 
+def _overall(contest: Contest) -> list[dict[str, Any]]:
+    """Return the standings of all points together, the challenger first."""
+    return [row for row in contest.standings if row["point"] == ALL_POINTS]
+
+
 def _standings(contest: Contest) -> list[dict[str, str]]:
     """Return how all layers stand at all points together, the best success rate first."""
     rows = []
-    of_all = [s for s in contest.standings if s.point == ALL_POINTS]
-    for one in sorted(of_all, key=lambda s: s.ranks["success rate"] or 0):
-        means = (estimated(one.summary, name) for name in ("converged.at", "sparse.error"))
-        cells = zip((rate(one.solved, one.runs), *means), one.ranks.items(), strict=True)
-        texts = {name: text if rank is None else f"{text} ({rank})" for text, (name, rank) in cells}
-        rows.append({"layer": _name(one.label, contest), **texts})
+    for one in sorted(_overall(contest), key=lambda row: row["rank.success.rate"] or 0):
+        means = (estimated(one, name) for name in ("converged.at", "sparse.error"))
+        texts = zip(RANKED_BY, (rate(one["solved"], one["runs"]), *means), strict=True)
+        cells = {measure: _ranked(text, one, measure) for measure, text in texts}
+        rows.append({"layer": _name(one["layer"], contest), **cells})
     return rows
+
+
+def _ranked(text: str, row: Mapping[str, Any], measure: str) -> str:
+    """Return a number with the rank that it has, if it has one."""
+    rank = row[rank_column(measure)]
+    return text if rank is None else f"{text} ({rank})"
 
 
 def _name(label: str, contest: Contest) -> str:
@@ -428,25 +418,26 @@ def _duels(contest: Contest) -> list[dict[str, str]]:
 
 def _matrices(contest: Contest) -> list[tuple[str, list[dict[str, str]]]]:
     """Return a table of every measure, of layers by points, with the ranks at each point."""
-    at = {(s.label, s.point): s for s in contest.standings}
-    points = list(dict.fromkeys(s.point for s in contest.standings if s.point != ALL_POINTS))
+    at = {(row["layer"], row["point"]): row for row in contest.standings}
+    points = [point for point in dict.fromkeys(point for _, point in at) if point != ALL_POINTS]
     return [
         (
             measure.capitalize(),
             [
                 {"layer": _name(label, contest)}
-                | {plain(p): _cell(at.get((label, p)), measure, column) for p in points}
+                | {plain(point): _cell(at.get((label, point)), measure) for point in points}
                 for label in contest.labels.values()
             ],
         )
-        for measure, (column, _) in RANKED_BY.items()
+        for measure in RANKED_BY
         if points
     ]
 
 
-def _cell(found: Standing | None, measure: str, column: str) -> str:
-    if found is None or found.ranks[measure] is None:
+def _cell(row: Mapping[str, Any] | None, measure: str) -> str:
+    if row is None or row[rank_column(measure)] is None:
         return UNKNOWN
+    column, _ = RANKED_BY[measure]
     is_rate = measure == "success rate"
-    text = f"{found.solved}/{found.runs}" if is_rate else number(found.summary[column])
-    return f"{text} ({found.ranks[measure]})"
+    text = f"{row['solved']}/{row['runs']}" if is_rate else number(row[column])
+    return _ranked(text, row, measure)

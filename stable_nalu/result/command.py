@@ -177,7 +177,7 @@ def _add_verification_flags(parser: ScriptParser) -> None:
 
 
 def _verify(arguments: argparse.Namespace) -> int:
-    from .verify import Choice, verify
+    from .verify import verify
 
     others = ("report", "report_out", "max_iterations", *sorted(CHALLENGER))
     for name in others:
@@ -186,17 +186,7 @@ def _verify(arguments: argparse.Namespace) -> int:
             raise OptionError(flag, "rows are verified as they are kept", "leave it out")
     if arguments.line and arguments.rows is not None:
         raise OptionError("--rows", "the rows of --line are chosen", "give one of them")
-    lines, seed = arguments.line or (), arguments.verify_seed
-    choice = Choice(arguments.model, arguments.seeds, lines, arguments.rows, seed)
-    return verify(
-        find(arguments.key),
-        choice,
-        data=arguments.data,
-        out=arguments.out,
-        processes=arguments.jobs or cores(),
-        keep=arguments.keep,
-        dry_run=arguments.dry_run,
-    )
+    return verify(arguments)
 
 
 def _reproduce(arguments: argparse.Namespace) -> int:

@@ -204,7 +204,6 @@ def outcome_columns(experiment: Experiment, table: pd.DataFrame) -> tuple[str, .
 
 def judged_runs(
     experiment: Experiment,
-    models: Sequence[Model],
     csv_folder: Path,
     expected: Iterable[ExpectedRun],
     warn: Callable[[str], object],
@@ -218,11 +217,12 @@ def judged_runs(
     """
     import pandas as pd
 
-    runs = {(run.model.csv, run.leaf): run for run in expected}
+    tables: dict[str, dict[str, ExpectedRun]] = {}
+    for run in expected:
+        tables.setdefault(run.model.csv, {})[run.leaf] = run
     of_table = _measures if experiment.is_measured else _verdicts
     parts: list[pd.DataFrame] = []
-    for csv in dict.fromkeys(model.csv for model in models):
-        own = {name: run for (table, name), run in runs.items() if table == csv}
+    for csv, own in tables.items():
         found = of_table(experiment, csv_folder / f"{csv}.csv", own, warn)
         planned = [own[name] for name in found["name"]]
         found["model"] = [run.model.key for run in planned]

@@ -6,10 +6,12 @@ import fcntl
 import os
 import shlex
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from stable_nalu.console import GREEN, bar, joined, paint, plural, shown, told
@@ -146,6 +148,31 @@ def export(models: Sequence[Model], space: Folders, criterion: str = "") -> list
     return written
 
 
+def _expected(
+    models: Sequence[Model], seeds: Sequence[int] | None, space: Folders
+) -> list[ExpectedRun]:
+    """Return the runs of some models, as planned."""
+    return [run for model in models for run in runs_of(model, seeds, space.max_iterations)]
+
+
+def judged(experiment: Experiment, seeds: Sequence[int] | None, space: Folders) -> pd.DataFrame:
+    """Export the runs of an experiment that are trained, and judge them."""
+    export(experiment.models, space, experiment.criterion)
+    expected = _expected(experiment.models, seeds, space)
+    return judged_runs(experiment, space.csv, expected, say)
+
+
+@contextmanager
+def kept_apart(
+    experiment: Experiment, seeds: Sequence[int], space: Folders
+) -> Iterator[tuple[Path, list[ExpectedRun]]]:
+    """Lend a folder of compact results that holds trained runs alone, and the runs as planned."""
+    expected = _expected(experiment.models, seeds, space)
+    with TemporaryDirectory() as folder:
+        keep(experiment, judged(experiment, seeds, space), expected, [], Path(folder))
+        yield Path(folder), expected
+
+
 @dataclass(frozen=True)
 class OtherTable:
     """A table that a figure needs besides exported runs: the script that writes it, its words.
@@ -255,6 +282,11 @@ class Request:
         """Return all shards, those that are trained already included."""
         return shards({model.key: model for model in self.models}, self.seeds)
 
+    @property
+    def expected(self) -> list[ExpectedRun]:
+        """Return every run that was asked for."""
+        return _expected(self.models, self.seeds, self.space)
+
     def shards(self) -> dict[int, Shard]:
         """Return the shards with runs left to train, by their number."""
         maximum = self.space.max_iterations
@@ -307,14 +339,7 @@ def _unfinished(left: Iterable[Shard], request: Request) -> dict[str, int]:
     """Return the runs with something left to train, and their iterations."""
     maximum = request.space.max_iterations
     names = {name for shard in left for _, found in pending(shard, maximum) for name in found}
-    every = expected_of(request)
-    return {run.name: iterations_of(run) for run in every if run.name in names}
-
-
-def expected_of(request: Request) -> list[ExpectedRun]:
-    """Return every run that was asked for."""
-    maximum = request.space.max_iterations
-    return [run for model in request.models for run in runs_of(model, request.seeds, maximum)]
+    return {run.name: iterations_of(run) for run in request.expected if run.name in names}
 
 
 def report(request: Request, data: Path | None = None) -> bool:
@@ -333,14 +358,14 @@ def report(request: Request, data: Path | None = None) -> bool:
         if data is not None and table.source is not None:
             say(f"kept model {table.keep(data)}")
     complete, pictures = _draw(request)
-    judged = experiment.criterion.startswith(JUDGED)
-    if (judged or experiment.is_measured) and request.models:
+    has_outcome = experiment.criterion.startswith(JUDGED) or experiment.is_measured
+    if has_outcome and request.models:
         runs = _compare(request)
         if data is not None:
             sessions = read_sessions(request.sessions)
-            kept = keep(experiment, runs, expected_of(request), sessions, data)
+            kept = keep(experiment, runs, request.expected, sessions, data)
             say(f"kept {len(kept)} runs in {path_of(experiment.key, data)}")
-            if formulas := keep_formulas(experiment, expected_of(request), data):
+            if formulas := keep_formulas(experiment, request.expected, data):
                 say(f"what they compute: {formulas}")
     elif data is not None:
         say(f"nothing to keep: no success criterion applies to runs of {experiment.key}")
@@ -363,7 +388,7 @@ def _compare(request: Request) -> pd.DataFrame:
     experiment, space = request.experiment, request.space
     from .compare import compared, rates
 
-    runs = judged_runs(experiment, request.models, space.csv, expected_of(request), say)
+    runs = judged_runs(experiment, space.csv, request.expected, say)
     summary, rows, verdict = compared(experiment, runs)
     write_plain_frame(space.summaries / f"{experiment.stem}.csv", summary)
     if not experiment.is_measured:

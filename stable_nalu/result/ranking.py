@@ -191,22 +191,9 @@ RANKED_BY = {
 """Measure -> its column in a summary, and the sign with which the least is the best."""
 
 
-@dataclass(frozen=True)
-class Standing:
-    """What one layer comes to at one point, or at all of them.
-
-    threshold: of its runs, NaN where they have several.
-    summary: by the columns of `statistics.summary`.
-    ranks: by measure, from 1; None where the layer has no value.
-    """
-
-    label: str
-    point: str
-    solved: int
-    runs: int
-    threshold: float
-    summary: dict[str, float]
-    ranks: dict[str, int | None]
+def rank_column(measure: str) -> str:
+    """Return the column of ranks by a measure."""
+    return f"rank.{measure.replace(' ', '.')}"
 
 
 @dataclass(frozen=True)
@@ -265,8 +252,13 @@ class Contest:
         return [c for c in columns if len(self.runs[c].drop_duplicates()) > 1]
 
     @cached_property
-    def standings(self) -> list[Standing]:
-        """Return the standings of all points together, and then of each."""
+    def standings(self) -> list[dict[str, Any]]:
+        """Return a row per layer, of all points together, and then of each point.
+
+        A row has the layer, the point, the runs, their threshold (NaN where they have several), how
+        many are solved, the ranks by measure, from 1 (None without a value), and the columns of
+        `statistics.summary`.
+        """
         from stable_nalu.statistics.table import groups
 
         found = self._ranked(self.runs, ALL_POINTS)
@@ -274,36 +266,35 @@ class Contest:
             found += self._ranked(runs, ", ".join(map(str, key)))
         return found
 
-    def _ranked(self, runs: pd.DataFrame, point: str) -> list[Standing]:
-        of = {key: runs.loc[runs["model"] == key] for key in self.labels}
-        sums = {key: _without_margin(summary_of(own)) for key, own in of.items() if len(own)}
+    def _ranked(self, runs: pd.DataFrame, point: str) -> list[dict[str, Any]]:
+        of = {key: own for key, own in self._by_layer(runs).items() if len(own)}
+        sums = {key: _without_margin(summary_of(own)) for key, own in of.items()}
         ranks = {
             measure: _ranks({key: sign * one[column] for key, one in sums.items()})
             for measure, (column, sign) in RANKED_BY.items()
         }
         return [
-            Standing(
-                self.labels[key],
-                point,
-                solved_of(of[key]),
-                len(of[key]),
-                shared_threshold(of[key]),
-                summary,
-                {measure: ranks[measure].get(key) for measure in RANKED_BY},
-            )
-            for key, summary in sums.items()
+            {
+                "layer": self.labels[key],
+                "point": point,
+                "runs": len(own),
+                "threshold": shared_threshold(own),
+                "solved": solved_of(own),
+            }
+            | {rank_column(measure): found.get(key) for measure, found in ranks.items()}
+            | sums[key]
+            for key, own in of.items()
         ]
+
+    def _by_layer(self, runs: pd.DataFrame) -> dict[str, Any]:
+        return {key: runs.loc[runs["model"] == key] for key in self.labels}
 
     @cached_property
     def duels(self) -> list[Duel]:
         """Return the challenger against every rival."""
-        runs = {key: self.runs.loc[self.runs["model"] == key] for key in self.labels}
-        by = [*self.points, "seed"]
-        tests = {
-            key: paired_test((KEY, key), runs[KEY], rival, by)
-            for key, rival in runs.items()
-            if key != KEY
-        }
+        rivals, by = self._by_layer(self.runs), [*self.points, "seed"]
+        own = rivals.pop(KEY)
+        tests = {key: paired_test((KEY, key), own, runs, by) for key, runs in rivals.items()}
         adjusted = holm([test.p for test in tests.values()])
         pairs = zip(tests.items(), adjusted, strict=True)
         return [Duel(self.labels[key], test, p) for (key, test), p in pairs]

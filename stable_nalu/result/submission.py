@@ -18,7 +18,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from importlib import import_module
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from types import ModuleType
 from typing import Any
 
@@ -38,11 +37,11 @@ from stable_nalu.statistics.table import write_rows
 from stable_nalu.training.console import quiet
 
 from .challenger import challenger_of
-from .judged import judged_runs, runs_of
-from .pipeline import Folders, export
+from .judged import runs_of
+from .pipeline import Folders, kept_apart
 from .ranking import OPERATIONS, Entry
 from .shard import Shard, train_shards
-from .stored import Stopwatch, keep, keep_formulas, path_of
+from .stored import Stopwatch, keep_formulas, path_of
 
 LAYER, CARD, RUNS = "layer.py", "card.toml", "runs.csv"
 SEEDS, ITERATIONS = "0-24", 50_000
@@ -198,18 +197,14 @@ def judged_rows(
 ) -> list[dict[str, str]]:
     """Train the models of an experiment side by side, and return their rows as they are kept."""
     space.use()
-    models, length = experiment.models, space.max_iterations
+    parts = [Shard(m.key, m, m.variants, tuple(numbers)) for m in experiment.models]
     with quiet():
-        code = train_shards([Shard(m.key, m, m.variants, tuple(numbers)) for m in models], length)
+        code = train_shards(parts, space.max_iterations)
     if code:
         raise UsageError(f"training ended with exit code {code}")
-    export(models, space, experiment.criterion)
-    expected = [run for model in models for run in runs_of(model, numbers, length)]
-    judged = judged_runs(experiment, models, space.csv, expected, say)
-    with TemporaryDirectory() as folder:
-        keep(experiment, judged, expected, [], Path(folder))
-        rows = cells_of(path_of(experiment.key, Path(folder)))
-        told = keep_formulas(experiment, expected, Path(folder))
+    with kept_apart(experiment, numbers, space) as (folder, expected):
+        rows = cells_of(path_of(experiment.key, folder))
+        told = keep_formulas(experiment, expected, folder)
         formulas = {_run(row): row for row in (cells_of(told) if told else [])}
     return [row | {c: formulas.get(_run(row), {}).get(c, "") for c in FORMULA} for row in rows]
 

@@ -1,24 +1,26 @@
 """Whether kept rows are what training gives: some are trained again, and every digit compared.
 
-A run trains the same alone and in company, so each row trains alone: one process trains one
-`RetrainedRun`, as `python3 -m stable_nalu.result.verify RUN`.
+A run trains the same alone and in company, so each row trains alone: one process trains one run, as
+`python3 -m stable_nalu.result.verify RUN`.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import random
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from typing import Any
 
 from stable_nalu.errors import OptionError, UsageError
 from stable_nalu.files import cells_of, locked
+from stable_nalu.machine import cores
 from stable_nalu.paper.experiment import ExpectedRun, Experiment
 from stable_nalu.paper.index import find
 from stable_nalu.process import begin
@@ -28,8 +30,8 @@ from stable_nalu.task import SCRIPTS
 from stable_nalu.writer.event_file import FILE_PREFIX
 
 from . import stored
-from .judged import identifying, judged_runs, runs_of, runs_of_rows
-from .pipeline import Folders, chosen_models, export
+from .judged import identifying, runs_of_rows
+from .pipeline import Folders, chosen_models, kept_apart
 from .shard import Shard, pending, refuse_running, run_modules, show_training, train_shards
 from .stored import ALONE, Verified, add_verified, digest_of, origin, seconds_here
 
@@ -50,37 +52,11 @@ Cells = Mapping[str, str]
 """Column -> cell of a row of a CSV file, as it stands there: every digit."""
 
 
-@dataclass(frozen=True)
-class RetrainedRun:
-    """The run that one process trains.
-
-    point: its place among those of the model; None where that has none.
-    max_iterations: None where it has the published length.
-    """
-
-    key: str
-    model: str
-    variant: str
-    point: int | None
-    seed: int
-    max_iterations: int | None
-
-    @property
-    def shard(self) -> Shard:
-        """Return the run in the terms of batches."""
-        chosen = find(self.key).model(self.model).only_variants(self.variant)
-        if self.point is not None:
-            chosen = replace(chosen, points=(chosen.points[self.point],))
-        return Shard(self.model, chosen, chosen.variants, (self.seed,))
-
-    @property
-    def words(self) -> list[str]:
-        """Return the words behind `python3 -m` that train it."""
-        return ["stable_nalu.result.verify", json.dumps(asdict(self))]
-
-    def train(self) -> int:
-        """Train what is left of it in this process, and return the exit code."""
-        return train_shards([self.shard], self.max_iterations)
+def alone(key: str, model: str, variant: str, point: int, seed: int) -> Shard:
+    """Return one run as a shard; point: its place among those of the model, if that has some."""
+    chosen = find(key).model(model).only_variants(variant)
+    chosen = replace(chosen, points=chosen.points[point : point + 1])
+    return Shard(model, chosen, chosen.variants, (seed,))
 
 
 @dataclass(frozen=True)
@@ -109,12 +85,22 @@ class Row:
         return None if length == self.run.model.length(self.run.variant) else length
 
     @property
-    def alone(self) -> RetrainedRun:
-        """Return its run alone, as a process trains it."""
+    def place(self) -> dict[str, Any]:
+        """Return what `alone` makes its shard of."""
         run, key = self.run, self.experiment.key
-        point = run.point if run.model.points else None
-        model, variant = run.model.key, run.variant.name
-        return RetrainedRun(key, model, variant, point, run.seed, self.max_iterations)
+        told = {"key": key, "model": run.model.key, "variant": run.variant.name}
+        return told | {"point": run.point, "seed": run.seed}
+
+    @property
+    def shard(self) -> Shard:
+        """Return its run alone."""
+        return alone(**self.place)
+
+    @property
+    def words(self) -> list[str]:
+        """Return the words behind `python3 -m` that train its run; see `main`."""
+        told = self.place | {"max_iterations": self.max_iterations}
+        return ["stable_nalu.result.verify", json.dumps(told)]
 
 
 def kept_rows(experiment: Experiment, data: Path = stored.DATA) -> list[Row]:
@@ -136,14 +122,11 @@ def retrained(rows: Sequence[Row], space: Folders) -> dict[tuple[str, ...], Cell
     They are of one experiment and one length, that of the folders.
     """
     experiment = rows[0].experiment
-    models = [m for m in experiment.models if m.key in {row.run.model.key for row in rows}]
+    models = {row.run.model.key for row in rows}
+    chosen = tuple(model for model in experiment.models if model.key in models)
     seeds = sorted({row.run.seed for row in rows})
-    export(models, space, experiment.criterion)
-    expected = [run for m in models for run in runs_of(m, seeds, space.max_iterations)]
-    runs = judged_runs(experiment, models, space.csv, expected, say)
-    with TemporaryDirectory() as folder:
-        stored.keep(experiment, runs, expected, [], Path(folder))
-        found = cells_of(stored.path_of(experiment.key, Path(folder)))
+    with kept_apart(replace(experiment, models=chosen), seeds, space) as (folder, _):
+        found = cells_of(stored.path_of(experiment.key, folder))
     return {_identity(experiment, cells): cells for cells in found}
 
 
@@ -160,57 +143,43 @@ def _identity(experiment: Experiment, cells: Cells) -> tuple[str, ...]:
     return tuple(cells[column] for column in identifying(experiment.key))
 
 
-@dataclass(frozen=True)
-class Choice:
-    """Which kept rows to verify.
+def _seed_of_draw(arguments: argparse.Namespace, folder: Path) -> int | None:
+    """Return the seed of a random choice, None without one; a stopped one in a folder goes on."""
+    if arguments.line:
+        return None
+    if arguments.verify_seed is not None:
+        return arguments.verify_seed
+    stopped = folder / _SEED
+    return int(stopped.read_text()) if stopped.exists() else time.time_ns() % 10**6
 
-    models, seeds: only rows of these; none mean all.
-    lines: of the file, the header being line 1; none mean a random choice.
-    rows: how many then; None: 5, or all where there are fewer.
-    seed: of the random choice; None: by the clock, or that of a verification that was stopped.
-    """
 
-    models: Sequence[str] = ()
-    seeds: Sequence[int] | None = None
-    lines: Sequence[int] = ()
-    rows: int | None = None
-    seed: int | None = None
-
-    def seeded(self, folder: Path) -> Choice:
-        """Return the choice with the seed of its random draw; a stopped one in a folder goes on."""
-        if self.seed is not None or self.lines:
-            return self
-        stopped = folder / _SEED
-        known = stopped.exists()
-        return replace(self, seed=int(stopped.read_text()) if known else time.time_ns() % 10**6)
-
-    def of(self, experiment: Experiment, data: Path) -> dict[int, Row]:
-        """Return the chosen rows by their lines in the file."""
-        path = stored.path_of(experiment.key, data)
-        if not path.exists():
-            problem = f"{experiment.key} has no kept results in {data}"
-            raise OptionError("--verify", problem, "--list says which experiments have some")
-        models = {model.key for model in chosen_models(experiment, self.models)}
-        found = {
-            line: row
-            for line, row in enumerate(kept_rows(experiment, data), start=2)
-            if row.run.model.key in models and (self.seeds is None or row.run.seed in self.seeds)
-        }
-        if not found:
-            raise UsageError(f"{path} holds no row of these models and seeds")
-        lines = sorted(set(self.lines) or self._drawn(list(found), path))
-        for line in lines:
-            if line not in found:
-                remedy = f"lines 2 to {max(found)} hold rows; --model and --seeds leave some out"
-                raise OptionError("--line", f"line {line} of {path} holds no such row", remedy)
-        return {line: found[line] for line in lines}
-
-    def _drawn(self, lines: Sequence[int], path: Path) -> list[int]:
-        if self.rows is not None and self.rows > len(lines):
-            problem = f"{self.rows} is too large; {path} holds {len(lines)} such rows"
-            raise OptionError("--rows", problem, f"write {len(lines)} for all of them")
-        wanted = min(ROWS, len(lines)) if self.rows is None else self.rows
-        return random.Random(self.seed).sample(lines, wanted)
+def _chosen(
+    experiment: Experiment, arguments: argparse.Namespace, seed: int | None
+) -> dict[int, Row]:
+    """Return the rows to verify by their lines in the file, of which the header is line 1."""
+    path = stored.path_of(experiment.key, arguments.data)
+    if not path.exists():
+        problem = f"{experiment.key} has no kept results in {arguments.data}"
+        raise OptionError("--verify", problem, "--list says which experiments have some")
+    models = {model.key for model in chosen_models(experiment, arguments.model)}
+    seeds = arguments.seeds
+    found = {
+        line: row
+        for line, row in enumerate(kept_rows(experiment, arguments.data), start=2)
+        if row.run.model.key in models and (seeds is None or row.run.seed in seeds)
+    }
+    if not found:
+        raise UsageError(f"{path} holds no row of these models and seeds")
+    count = arguments.rows or min(ROWS, len(found))
+    if count > len(found):
+        problem = f"{count} is too large; {path} holds {len(found)} such rows"
+        raise OptionError("--rows", problem, f"write {len(found)} for all of them")
+    lines = sorted(set(arguments.line or random.Random(seed).sample(list(found), count)))
+    for line in lines:
+        if line not in found:
+            remedy = f"lines 2 to {max(found)} hold rows; --model and --seeds leave some out"
+            raise OptionError("--line", f"line {line} of {path} holds no such row", remedy)
+    return {line: found[line] for line in lines}
 
 
 @dataclass(frozen=True)
@@ -247,48 +216,40 @@ def _spaces(folder: Path, rows: Iterable[Row]) -> Iterator[tuple[Folders, list[R
         yield space, same
 
 
-def verify(
-    experiment: Experiment,
-    choice: Choice,
-    *,
-    data: Path,
-    out: Path,
-    processes: int,
-    keep: bool = False,
-    dry_run: bool = False,
-) -> int:
+def verify(arguments: argparse.Namespace) -> int:
     """Train kept rows again, compare every digit, and return 0 if all are equal, else 1.
 
-    Below `out` it writes `verify/KEY.csv`, which has every cell of both; what it trained is
-    removed, unless it was interrupted: the same command then goes on. With `keep`, what came of
-    each row is noted in `data`.
+    Below --out it writes `verify/KEY.csv`, which has every cell of both; what it trained is
+    removed, unless it was interrupted: the same command then goes on. With --keep, what came of
+    each row is noted in --data.
     """
-    folder = out.absolute() / "verify" / experiment.stem
-    choice = choice.seeded(folder)
-    chosen = choice.of(experiment, data)
+    experiment, data = find(arguments.key), arguments.data
+    folder = arguments.out.absolute() / "verify" / experiment.stem
+    seed = _seed_of_draw(arguments, folder)
+    chosen = _chosen(experiment, arguments, seed)
     rows = list(chosen.values())
-    drawn = "" if choice.lines else f", chosen by --verify-seed {choice.seed}"
+    drawn = "" if seed is None else f", chosen by --verify-seed {seed}"
     say(f"{len(chosen)} kept rows of {stored.path_of(experiment.key, data)}{drawn}")
     for line, row in chosen.items():
         say(f"  line {line}: {row.name}")
     say(_estimate(experiment, rows))
-    if dry_run:
+    if arguments.dry_run:
         for space, same in _spaces(folder, rows):
             space.show()
-            show_training((row.alone.shard for row in same), space.max_iterations)
+            show_training((row.shard for row in same), space.max_iterations)
         return 0
     with locked(folder, f"another process verifies rows in {folder}; name another --out"):
-        if choice.seed is not None:  # for when this is stopped
+        if seed is not None:  # for when this is stopped
             folder.mkdir(parents=True, exist_ok=True)
-            (folder / _SEED).write_text(str(choice.seed))
-        code, outcomes = _train(folder, rows, processes)
+            (folder / _SEED).write_text(str(seed))
+        code, outcomes = _train(folder, rows, arguments.jobs or cores())
         if code:
             return code
         for outcome in sorted(outcomes, key=lambda one: bool(one.differing)):
             say(outcome.line)
         _write(folder.parent / f"{experiment.stem}.csv", outcomes)
-        if keep:
-            say(f"noted in {add_verified(data, _records(outcomes, choice))}")
+        if arguments.keep:
+            say(f"noted in {add_verified(data, _records(outcomes, seed))}")
         _clear(folder, rows)
     wrong = sum(bool(outcome.differing) for outcome in outcomes)
     scripts = (SCRIPTS[model.script] for model in experiment.models)
@@ -313,14 +274,14 @@ def _train(folder: Path, rows: Sequence[Row], processes: int) -> tuple[int, list
     again: dict[tuple[str, ...], Cells] = {}
     for space, same in _spaces(folder, rows):
         length = space.max_iterations
-        left = {i: row for i, row in enumerate(same) if pending(row.alone.shard, length)}
+        left = {i: row for i, row in enumerate(same) if pending(row.shard, length)}
         if left:
             names = {i: f"{row.name}, {ALONE}" for i, row in left.items()}
-            modules = {i: row.alone.words for i, row in left.items()}
+            modules = {i: row.words for i, row in left.items()}
             code = run_modules(modules, names, space.logs, processes=processes)
             if code:
                 return code, []
-        refuse_running([row.alone.shard for row in same], length)
+        refuse_running([row.shard for row in same], length)
         again |= retrained(same, space)
     return 0, [Outcome(row, again[row.identity]) for row in rows]
 
@@ -348,18 +309,18 @@ def _clear(folder: Path, rows: Sequence[Row]) -> None:
                 path.rmdir()
 
 
-def _records(outcomes: Sequence[Outcome], choice: Choice) -> list[Verified]:
-    """Return what is to be known of rows that were trained again."""
+def _records(outcomes: Sequence[Outcome], seed: int | None) -> list[Verified]:
+    """Return what is to be known of rows that were trained again; seed: of their draw."""
     ended, made_by = datetime.now(UTC).isoformat(timespec="seconds"), origin()
     found = []
     for outcome in outcomes:
-        compared = len({**outcome.row.cells, **outcome.again})
+        row, compared = outcome.row, len({**outcome.row.cells, **outcome.again})
         found.append(
             Verified(
-                key=outcome.row.experiment.key,
-                row=outcome.row.name,
-                digest=digest_of(outcome.row.cells),
-                verify_seed=None if choice.lines else choice.seed,
+                key=row.experiment.key,
+                row=row.name,
+                digest=digest_of(row.cells),
+                verify_seed=seed,
                 trained=ALONE,
                 compared=compared,
                 equal=compared - len(outcome.differing),
@@ -385,7 +346,9 @@ def _write(path: Path, outcomes: Sequence[Outcome]) -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Train the run that the one argument describes, and return the exit code."""
     (text,) = sys.argv[1:] if argv is None else argv
-    return exit_code("reproduce.py", RetrainedRun(**json.loads(text)).train)
+    told = json.loads(text)
+    length = told.pop("max_iterations")
+    return exit_code("reproduce.py", lambda: train_shards([alone(**told)], length))
 
 
 if __name__ == "__main__":

@@ -77,17 +77,17 @@ def test_rivals_that_ran_longer_have_no_verdict():
 def test_ranks_are_shared_and_missing_rivals_named():
     found = contest(runs(KEY, {"a": [1, 1], "b": [0, 0]}), runs("NMU", {"a": [1, 1], "b": [0, 1]}))
     assert found.missing == ["NALU"]
-    ranks = {(s.label, s.point): s.ranks["success rate"] for s in found.standings}
+    ranks = {(s["layer"], s["point"]): s["rank.success.rate"] for s in found.standings}
     assert ranks["mine", "all together"] == 2
     assert ranks["mine", "a"] == ranks["NMU", "a"] == 1
-    (mine,) = [s for s in found.standings if (s.label, s.point) == ("mine", "b")]
-    assert mine.ranks["solved at"] is None
+    (mine,) = [s for s in found.standings if (s["layer"], s["point"]) == ("mine", "b")]
+    assert mine["rank.solved.at"] is None
 
 
 def test_ranks_do_not_depend_on_how_kept_results_are_rounded():
     own = runs(KEY, {"a": [1, 1, 1]}).assign(**{"sparse.error.max": [0.1, 0.2, 0.123456789]})
     kept = runs("NMU", {"a": [1, 1, 1]}).assign(**{"sparse.error.max": [0.1, 0.2, 0.1234568]})
-    assert [s.ranks["sparsity error"] for s in contest(own, kept).standings] == [1, 1]
+    assert [s["rank.sparsity.error"] for s in contest(own, kept).standings] == [1, 1]
 
 
 def test_only_the_runs_of_the_challenger_are_compared():

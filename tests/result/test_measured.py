@@ -181,7 +181,7 @@ def test_infinite_results_are_kept(tmp_path):
 def judged_table(experiment, folder, warn):
     models = TINY.models[:1]
     expected = judged.runs_of(models[0], [0, 1], None)
-    return judged.judged_runs(experiment, models, folder / "csv", expected, warn)
+    return judged.judged_runs(experiment, folder / "csv", expected, warn)
 
 
 def test_a_run_that_ends_early_diverged(tmp_path):

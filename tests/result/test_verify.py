@@ -217,7 +217,7 @@ def test_every_kept_row_has_a_run(key):
     rows = verify.kept_rows(EXPERIMENTS[key])
     assert len({row.identity for row in rows}) == len(rows)
     for row in rows[:: max(1, len(rows) // 10)]:
-        assert row.alone.shard.runs == 1
+        assert row.shard.runs == 1
 
 
 @pytest.mark.parametrize(

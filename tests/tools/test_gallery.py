@@ -58,7 +58,7 @@ def test_kept_runs_draw_the_figure_of_their_exports(key, tmp_path):
             )
         metrics(space.csv / f"{model.csv}.csv", rows)
     expected = [run for model in experiment.models for run in runs_of(model, range(3), None)]
-    judged = judged_runs(experiment, experiment.models, space.csv, expected, lambda text: None)
+    judged = judged_runs(experiment, space.csv, expected, lambda text: None)
     compacted = [
         compact(row) | {"iterations": 2000, "diverged": 0} for row in judged.to_dict("records")
     ]
