@@ -6,7 +6,7 @@ import math
 import multiprocessing
 import pickle
 import sys
-from collections.abc import Collection, Container, Iterable, Iterator
+from collections.abc import Callable, Collection, Container, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -36,10 +36,7 @@ _DIVISION_STUDY = "single_layer"
 SCORES = ("mse", "rmse", "mae")
 """What scores compare: mean squared errors, their square roots, or mean absolute errors."""
 
-_ERRORS = {
-    "interpolation": "metric.valid.interpolation",
-    "extrapolation": "metric.test.extrapolation",
-}
+_ERRORS = ("metric.valid.interpolation", "metric.test.extrapolation")
 
 
 class RunTable(NamedTuple):
@@ -87,12 +84,10 @@ class RunReader:
         score: str = SCORES[0],
     ):
         self._reader = TensorboardReader(folder, auto_open=False, names=names)
-        self._parser = parser
+        self._parse = partial(_parse_run, parser, published_names, with_config, score)
+        self._has_all_columns = parser is None
         self._processes = processes or usable_cores()
         self._progress_bar = progress_bar
-        self._published_names = published_names
-        self._with_config = with_config
-        self._score = score
         self.problems: list[RunProblem] = []
 
     def __len__(self) -> int:
@@ -113,13 +108,10 @@ class RunReader:
         """Yield the same as plain columns, which spares callers that only write them pandas."""
         found = self._found()
         header: RunTable | None = None
-        if self._parser is None:
+        if self._has_all_columns:
             found = list(found)
-            header = RunTable("", {}, {})
-            for table in found:
-                header = RunTable(
-                    "", header.columns | table.columns, header.options | table.options
-                )
+            columns = {name: [] for table in found for name in table.columns}
+            header = RunTable("", columns, {name: None for t in found for name in t.options})
         for table in found:
             header = header or table
             yield _in_order(table, header)
@@ -128,30 +120,24 @@ class RunReader:
         """Yield every run that has data, with the columns that it has."""
         self.problems = []
         runs = list(self._reader.runs())
-        hidden = not self._progress_bar
-        parsed = bar(
-            self._parsed(runs), total=len(runs), unit="runs", what="reading", hidden=hidden
-        )
-        for table, problem in parsed:
+        shown = {"total": len(runs), "unit": "runs", "what": "reading"}
+        for table, problem in bar(self._parsed(runs), hidden=not self._progress_bar, **shown):
             self._note(table.name, table.columns, problem)
             if table.columns:
                 yield table
 
     def _parsed(self, runs: list[RunFiles]) -> Iterator[tuple[RunTable, str | None]]:
         """Yield the table and the problem of every run, read by workers where that is quicker."""
-        work = partial(
-            _parse_run, self._parser, self._published_names, self._with_config, self._score
-        )
         size = sum(run.path.stat().st_size for run in runs if run.path is not None)
         workers = min(self._processes, len(runs), size // _BYTES_PER_WORKER)
-        if workers < 2 or not _can_travel(self._parser):
-            yield from map(work, runs)
+        if workers < 2 or not _can_travel(self._parse):
+            yield from map(self._parse, runs)
             return
         # A server that has imported what reading takes starts every worker at once.
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload([__name__, "tensorboardX"])
         with ProcessPoolExecutor(workers, mp_context=context) as pool:
-            yield from pool.map(work, runs)
+            yield from pool.map(self._parse, runs)
 
     def _note(self, run: str, columns: RunColumns, problem: str | None) -> None:
         """Log and list a run that is absent or incomplete."""
@@ -226,7 +212,8 @@ def with_scores(columns: dict[str, list], base: str) -> dict[str, list]:
     """
     suffix = "" if base == "mse" else f".{base}"
     scored = dict(columns)
-    for split, error in _ERRORS.items():
+    for error in _ERRORS:
+        split = error.rpartition(".")[2]
         errors = columns.get(error + (suffix if base == "mae" else ""))
         untrained = columns.get(f"metric.random.{split}{suffix}")
         if errors is not None and untrained is not None:
@@ -297,10 +284,10 @@ def _in_order(table: RunTable, first: RunTable) -> RunTable:
     )
 
 
-def _can_travel(parser: RunParser | None) -> bool:
-    """Return whether workers can be given the parser: a matcher may be a lambda, which cannot."""
+def _can_travel(parse: Callable[..., object]) -> bool:
+    """Return whether workers can be given a parser: its matcher may be a lambda, which cannot."""
     try:
-        pickle.dumps(parser)
+        pickle.dumps(parse)
     except (pickle.PicklingError, AttributeError, TypeError):
         return False
     return True

@@ -19,10 +19,11 @@ from .run_parser import (
     CURVE_COLUMNS,
     PAIRS,
     SEQUENCES,
-    ArithmeticMatcher,
     MetricParser,
     RunParser,
     WeightsParser,
+    is_scored,
+    is_scored_or_gate,
 )
 
 if TYPE_CHECKING:
@@ -222,6 +223,13 @@ def _write(table: pd.DataFrame, csv_out: str, columns: Sequence[str], order: Seq
         table.sort_values(list(order)).to_csv(file, index=False, columns=list(columns))
 
 
+def _of_arithmetic(args: argparse.Namespace) -> RunParser:
+    if args.weights_only:
+        return WeightsParser()
+    matcher = is_scored_or_gate if args.export_gate else is_scored
+    return MetricParser(matcher, recursive_weight=args.verbose)
+
+
 any_runs = _exporter(
     "runs.py",
     "Export runs of any script to a CSV file: a row per run and logged step, with configurations.",
@@ -237,11 +245,7 @@ any_runs = _exporter(
 arithmetic = _exporter(
     "simple_function_static.py",
     "Export the runs of the arithmetic tasks to a CSV file: one row per run and logged step.",
-    lambda args: (
-        WeightsParser()
-        if args.weights_only
-        else MetricParser(ArithmeticMatcher(args.export_gate), recursive_weight=args.verbose)
-    ),
+    _of_arithmetic,
     _OF_ARITHMETIC,
     scored=True,
 )

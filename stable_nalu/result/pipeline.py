@@ -39,9 +39,10 @@ from .run_parser import (
     PAIRS,
     SEQUENCE_SCRIPTS,
     SEQUENCES,
-    ArithmeticMatcher,
     MetricParser,
     RunParser,
+    is_scored,
+    is_scored_or_gate,
 )
 from .shard import Shard, pending, refuse_running, run_shards, shards, show_training
 from .stored import Stopwatch, add_sessions, keep, keep_formulas, path_of, read_sessions
@@ -129,8 +130,8 @@ def exporter_of(model: Model, criterion: str = "") -> tuple[str, RunParser | Non
         return "sequential_mnist.py", SEQUENCES
     if criterion == MEASURED:
         return "runs.py", None
-    matcher = ArithmeticMatcher(gates=model.prefix == "function_task_static_nalu")
-    return "simple_function_static.py", MetricParser(matcher)
+    gated = model.prefix == "function_task_static_nalu"
+    return "simple_function_static.py", MetricParser(is_scored_or_gate if gated else is_scored)
 
 
 def export(models: Sequence[Model], space: Folders, criterion: str = "") -> list[Path]:

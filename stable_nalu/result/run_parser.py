@@ -6,10 +6,10 @@ row and weights and sparsity errors join it.
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, count
+from itertools import chain
 from typing import Any, Protocol
 
 from stable_nalu.options.name_fields import has_field
@@ -61,16 +61,9 @@ _PAIR_STATES = ("metric/train", "metric/valid", "metric/test")
 _PAIR_MEASURES = ("/mse", "/acc", "/loss")
 _PAIR_WEIGHTS = {f"{LABEL_WEIGHTS}/w{k}": f"label2out.w{k}" for k in (0, 1)}
 
-_OF_SCORES = frozenset(
-    (
-        *(tag + ABSOLUTE_SUFFIX for tag in (METRIC_VALID, METRIC_TEST)),
-        *(
-            tag + s
-            for tag in (RANDOM_VALID, RANDOM_TEST)
-            for s in ("", ROOT_SUFFIX, ABSOLUTE_SUFFIX)
-        ),
-    )
-)
+_SCORED = {tag + end for tag in (METRIC_VALID, METRIC_TEST) for end in ("", ABSOLUTE_SUFFIX)} | {
+    tag + end for tag in (RANDOM_VALID, RANDOM_TEST) for end in ("", ROOT_SUFFIX, ABSOLUTE_SUFFIX)
+}
 
 _CURVE, CURVE_COLUMNS = f"{ERROR_CURVE}{TEXT_SUFFIX}", "abs.error."
 _OPEN, _CLOSE = b"<pre>", b"</pre>"
@@ -120,7 +113,7 @@ class MetricParser:
                 values = event.values
                 for index, action in plan:
                     action(values[index])
-        return self._ordered(walk.rows.columns(), len(walk.rows))
+        return self._ordered(_columns(walk.rows), [math.nan] * len(walk.rows)) if walk.rows else {}
 
     def _plan(self, walk: "_Walk", tags: tuple[str, ...]) -> list[tuple[int, Action]]:
         """Return what to do with the values of an event of these tags, by their indices."""
@@ -143,11 +136,8 @@ class MetricParser:
                 return partial(walk.sparsity, share, ending == _SUMMED)
         return None
 
-    def _ordered(self, columns: RunColumns, count: int) -> RunColumns:
+    def _ordered(self, columns: RunColumns, missing: list[float]) -> RunColumns:
         """Put values of inner layers, such as the mean gate, last, whatever was logged first."""
-        if count == 0:
-            return {}
-        missing = [math.nan] * count
         columns.setdefault(SPARSITY, missing)
         if self.recursive_weight:
             columns.setdefault(RECURSIVE, missing)
@@ -177,11 +167,8 @@ class PairParser(MetricParser):
                 return partial(walk.join, column)
         return super()._action(walk, tag) if "sparsity_error" not in tag else None
 
-    def _ordered(self, columns: RunColumns, count: int) -> RunColumns:
+    def _ordered(self, columns: RunColumns, missing: list[float]) -> RunColumns:
         """Put the weights last; they stay empty where the last layer has nothing to learn."""
-        if count == 0:
-            return {}
-        missing = [math.nan] * count
         late = {name: columns.get(name, missing) for name in _PAIR_WEIGHTS.values()}
         first = {
             name.replace("/", "."): cells
@@ -203,38 +190,24 @@ class WeightsParser:
 
     def parse(self, events: Iterable[Event], *, sums_imaginary: bool = False) -> RunColumns:  # noqa: ARG002
         """Return the columns: all of the first parameter, step, the further parameters."""
-        rows = _Rows()
+        rows: list[dict[str, Any]] = []
         step: int | None = None
         first = ""
         for event in events:
             for tag, value in zip(event.tags, event.values, strict=True):
-                if not (isinstance(value, bytes) and tag.endswith(TEXT_SUFFIX)):
-                    continue
-                elements = matrix_elements(value)
+                elements = matrix_elements(value) if tag.endswith(TEXT_SUFFIX) else None
                 if elements is None:
                     continue
                 if event.step != step:
                     step = event.step
                     rows.append({STEP: step - self.step_start})
-                parameter = tag.split("/")[-2]
-                first = first or f"param.{parameter}."
-                if f"param.{parameter}.0" not in rows[-1]:
-                    names = (f"param.{parameter}.{index}" for index in count())
-                    rows[-1] |= zip(names, elements, strict=False)
-        columns = rows.columns()
+                parameter = f"param.{tag.split('/')[-2]}."
+                first = first or parameter
+                if f"{parameter}0" not in rows[-1]:
+                    rows[-1] |= {f"{parameter}{i}": element for i, element in enumerate(elements)}
+        columns = _columns(rows)
         leading = [name for name in columns if name.startswith(first)] if first else []
         return {name: columns[name] for name in (*leading, STEP, *columns) if name in columns}
-
-
-@dataclass(frozen=True)
-class ArithmeticMatcher:
-    """The metrics of the arithmetic tasks and, with `gates`, the mean gate of NALU layers."""
-
-    gates: bool = False
-
-    def __call__(self, tag: str) -> bool:
-        """Return whether `tag` becomes a column."""
-        return is_scored(tag) or (self.gates and tag.endswith(GATE_MEAN_SUFFIX))
 
 
 def is_sequence_metric(tag: str) -> bool:
@@ -246,7 +219,12 @@ def is_sequence_metric(tag: str) -> bool:
 
 def is_scored(tag: str) -> bool:
     """Return whether a tag is an error of validation or test, or what a score compares it with."""
-    return tag in (METRIC_VALID, METRIC_TEST) or tag in _OF_SCORES
+    return tag in _SCORED
+
+
+def is_scored_or_gate(tag: str) -> bool:
+    """Return whether a tag is one of those, or the mean gate of a NALU layer."""
+    return is_scored(tag) or tag.endswith(GATE_MEAN_SUFFIX)
 
 
 def _is_metric(tag: str) -> bool:
@@ -272,13 +250,10 @@ def parser_of(name: str, script: str) -> RunParser:
     return MetricParser(_is_metric)
 
 
-class _Rows(list[dict[str, Any]]):
-    """The cells of each row by column."""
-
-    def columns(self) -> RunColumns:
-        """Return columns in the order of their first cell; a cell never filled is missing (NaN)."""
-        names = dict.fromkeys(chain.from_iterable(self))
-        return {name: [row.get(name, math.nan) for row in self] for name in names}
+def _columns(rows: Sequence[Mapping[str, Any]]) -> RunColumns:
+    """Return columns in the order of their first cell; a cell never filled is missing (NaN)."""
+    names = dict.fromkeys(chain.from_iterable(rows))
+    return {name: [row.get(name, math.nan) for row in rows] for name in names}
 
 
 class _Walk:
@@ -291,7 +266,7 @@ class _Walk:
     in_row: bool
 
     def __init__(self, step_start: int, sums_imaginary: bool):
-        self.rows = _Rows()
+        self.rows: list[dict[str, Any]] = []
         self.row: dict[str, Any] = {}
         self.epoch: float | bytes | None = None
         self.step_start = step_start
@@ -333,11 +308,10 @@ class _Walk:
 
     def matrix(self, names: tuple[str, ...], value: float | bytes) -> None:
         """Put the first elements of the first matrix of a step into the last row."""
-        if not isinstance(value, bytes) or names[0] in self.row:
-            return
-        elements = matrix_elements(value) or []
-        for index, name in enumerate(names):
-            self.join(name, elements[index] if index < len(elements) else math.nan)
+        if isinstance(value, bytes) and names[0] not in self.row:
+            elements = [*(matrix_elements(value) or ()), *(math.nan for _ in names)]
+            for name, element in zip(names, elements, strict=False):
+                self.join(name, element)
 
     def sparsity(self, share: int, summed: bool, value: float | bytes) -> None:
         """Join a sparsity error to that of the last row, as `_SPARSITY_RULES` says."""
@@ -365,13 +339,13 @@ def curve_points(text: bytes) -> list[tuple[str, float]]:
         return []
 
 
-def matrix_elements(text: bytes) -> list[float] | None:
-    """Return the elements of a logged matrix in row-major order; None for other text.
+def matrix_elements(text: float | bytes) -> list[float] | None:
+    """Return the elements of a logged matrix in row-major order; None for anything else.
 
     A matrix is logged as `<pre>`, NumPy's text of it and `</pre>`; `nan`, `inf` and trailing dots
     are numbers, too.
     """
-    if not (text.startswith(_OPEN) and text.endswith(_CLOSE)):
+    if not (isinstance(text, bytes) and text.startswith(_OPEN) and text.endswith(_CLOSE)):
         return None
     words = text[len(_OPEN) : -len(_CLOSE)].translate(_NO_BRACKETS).split()
     try:

@@ -5,9 +5,10 @@ import math
 import pytest
 
 from stable_nalu.result.run_parser import (
-    ArithmeticMatcher,
     MetricParser,
     WeightsParser,
+    is_scored,
+    is_scored_or_gate,
     matrix_elements,
 )
 from stable_nalu.writer.event_file import Event
@@ -28,7 +29,7 @@ def events(*steps):
 
 
 def metrics(*steps, matcher=None, **options):
-    return MetricParser(matcher or ArithmeticMatcher(), **options).parse(events(*steps))
+    return MetricParser(matcher or is_scored, **options).parse(events(*steps))
 
 
 def same(found, expected):
@@ -64,7 +65,7 @@ def test_one_row_per_logged_step():
 def test_packed_and_single_events_make_the_same_rows():
     step = {VALID: 1.0, TEST: 2.0, W1: 0.25, W2: 0.5, "loss/train/total": 9.0}
     packed = [Event(1000.0, 0, tuple(step), tuple(step.values()))]
-    assert MetricParser(ArithmeticMatcher()).parse(packed) == metrics((0, step))
+    assert MetricParser(is_scored).parse(packed) == metrics((0, step))
 
 
 def test_step_start_and_epoch():
@@ -118,7 +119,7 @@ def test_imaginary_weights_are_added_where_asked_for(sums, expected):
     unit = "network/layer_1/npu"
     real, imaginary = f"{unit}/W_real/sparsity_error", f"{unit}/W_im/sparsity_error"
     step = {VALID: 1.0, real: 0.5, imaginary: 0.25}
-    parser = MetricParser(ArithmeticMatcher())
+    parser = MetricParser(is_scored)
     found = parser.parse(events((0, step)), sums_imaginary=sums)
     assert found["sparse.error.max"] == [expected]
 
@@ -224,7 +225,7 @@ def test_gates_follow_the_sparsity_error(layer):
     gate = f"network/layer_{layer}/nalu/gate/mean"
     step = {VALID: 1.0, TEST: 2.0, W1: 0.25}
     ordered = {gate: 0.5} | step if layer == 1 else step | {gate: 0.5}
-    found = metrics((0, {VALID: 1.0} | ordered), matcher=ArithmeticMatcher(gates=True))
+    found = metrics((0, {VALID: 1.0} | ordered), matcher=is_scored_or_gate)
     assert list(found)[-2:] == ["sparse.error.max", f"network.layer_{layer}.nalu.gate.mean"]
     assert gate.replace("/", ".") not in metrics((0, step | {gate: 0.5}))
 

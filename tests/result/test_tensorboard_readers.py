@@ -9,14 +9,14 @@ import pytest
 from stable_nalu.reader import RunProblem, TensorboardMetricReader, TensorboardReader
 from stable_nalu.result import export as module
 from stable_nalu.result.export import RunReader, write_tables
-from stable_nalu.result.run_parser import ArithmeticMatcher, MetricParser
+from stable_nalu.result.run_parser import MetricParser, is_scored_or_gate
 from stable_nalu.task import SCRIPTS
 from stable_nalu.training.checkpoint import plain
 from stable_nalu.writer import RunRecord, RunWriter
 from tests.exported import logged
 
 VALID, TEST = "metric/valid/interpolation", "metric/test/extrapolation"
-MATCHER = ArithmeticMatcher(gates=True)
+MATCHER = is_scored_or_gate
 
 
 def write_run(folder, steps=(0, 1000), tags=(VALID, TEST)):
