@@ -95,18 +95,18 @@ def challenge(arguments: argparse.Namespace) -> int:
     return submitted(arguments) if arguments.submit else 0
 
 
-Plan = tuple[Experiment, Sequence[Shard]]
+_Plan = tuple[Experiment, Sequence[Shard]]
 """A figure, and the shards of the challenger's runs in it."""
 
 
 def _plans(
     experiments: Sequence[Experiment], challenger: Challenger, arguments: argparse.Namespace
-) -> tuple[list[Plan], dict[str, str]]:
+) -> tuple[list[_Plan], dict[str, str]]:
     """Return what is trained for each figure, and why it cannot be for others, by their keys.
 
     What no figure can be trained for is an error.
     """
-    plans: list[Plan] = []
+    plans: list[_Plan] = []
     refused: dict[str, str] = {}
     for experiment in experiments:
         model = challenger.model(experiment)
