@@ -52,8 +52,15 @@ def difference(one: Estimate, other: Estimate) -> Estimate:
 
     Both rates have Wilson's interval. With the intervals of two means it is the method MOVER.
     """
-    lower = math.hypot(one.mean - one.lower, other.upper - other.mean)
-    upper = math.hypot(one.upper - one.mean, other.mean - other.lower)
+    return _difference(one, other, math.hypot)
+
+
+def _difference(
+    one: Estimate, other: Estimate, length: Callable[[float, float], float]
+) -> Estimate:
+    """Return one - other; the way to each end is the length of those of both."""
+    lower = length(one.mean - one.lower, other.upper - other.mean)
+    upper = length(one.upper - one.mean, other.mean - other.lower)
     mean = one.mean - other.mean
     return Estimate(mean, mean - lower, mean + upper)
 
@@ -68,7 +75,6 @@ def paired_difference(pairs: Sequence[tuple[bool, bool]]) -> Estimate:
     n = len(pairs)
     both, first = sum(a and b for a, b in pairs), sum(a for a, _ in pairs)
     second = sum(b for _, b in pairs)
-    one, other = wilson(first, n), wilson(second, n)
     # ad - bc of the fourfold table.
     excess = both * (n - first - second + both) - (first - both) * (second - both)
     corrected = excess if excess < 0 else max(excess - n / 2, 0)
@@ -78,10 +84,7 @@ def paired_difference(pairs: Sequence[tuple[bool, bool]]) -> Estimate:
     def length(x: float, y: float) -> float:
         return math.sqrt(max(x * x - 2 * phi * x * y + y * y, 0))
 
-    lower = length(one.mean - one.lower, other.upper - other.mean)
-    upper = length(one.upper - one.mean, other.mean - other.lower)
-    mean = one.mean - other.mean
-    return Estimate(mean, mean - lower, mean + upper)
+    return _difference(wilson(first, n), wilson(second, n), length)
 
 
 def student(values: np.ndarray, lowest: float = -math.inf, highest: float = math.inf) -> Estimate:

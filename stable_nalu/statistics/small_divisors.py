@@ -6,8 +6,9 @@ does. Inputs are 10,000 draws of a fixed generator, targets are computed in floa
 
 from __future__ import annotations
 
+import itertools
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -81,42 +82,17 @@ MODULES = (
 )
 
 
-@dataclass(frozen=True)
-class Residual:
-    """The mean squared error of a module on a task, inputs drawn from U[0, bound)."""
-
-    module: Module
-    task: DivisionTask
-    bound: float
-    error: float
-
-    @property
-    def threshold(self) -> float:
-        """Return the error plus the machine epsilon, added in float32."""
-        return float(np.float32(self.error) + np.float32(MACHINE_EPSILON))
-
-    @property
-    def range_label(self) -> str:
-        """Return the range as `U[0,1e-8)`."""
-        power = round(np.log10(self.bound))
-        return f"U[0,1e{power:+d})"
-
-
-def residual(module: Module, task: DivisionTask, bound: float) -> Residual:
-    """Evaluate the exact solution on the fixed sample."""
+def residual(module: Module, task: DivisionTask, bound: float) -> float:
+    """Return the mean squared error of the exact solution on the fixed sample of U[0, bound)."""
     x = np.random.RandomState(_SEED).uniform(0, bound, size=(_SAMPLES, task.inputs))
     target = torch.from_numpy(task.target(x)).float()
     prediction = module.predict(torch.from_numpy(x).float(), module.weights[task.name])
-    error = torch.nn.functional.mse_loss(prediction, target)
-    return Residual(module, task, bound, float(error))
+    return float(torch.nn.functional.mse_loss(prediction, target))
 
 
-def residuals() -> Iterator[Residual]:
-    """Yield all 108 residuals, by module, task and bound."""
-    for module in MODULES:
-        for task in TASKS:
-            for bound in BOUNDS:
-                yield residual(module, task, bound)
+def threshold(module: Module, task: DivisionTask, bound: float) -> float:
+    """Return the residual error plus the machine epsilon, added in float32."""
+    return float(np.float32(residual(module, task, bound)) + np.float32(MACHINE_EPSILON))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -145,11 +121,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _write(path: Path, *, add_epsilon: bool) -> None:
     rows = []
-    for found in residuals():
-        error = found.threshold if add_epsilon else found.error
-        values = (found.module.label, found.task.name, error, found.range_label)
-        rows.append(dict(zip(("module", "parameter", "test.mse", "range"), values, strict=True)))
-        sys.stdout.write(
-            f"{found.module.label}: {found.task.dataset}, {found.range_label}: {error}\n"
-        )
+    for module, task, bound in itertools.product(MODULES, TASKS, BOUNDS):
+        error = (threshold if add_epsilon else residual)(module, task, bound)
+        tested_on = f"U[0,1e{round(np.log10(bound)):+d})"
+        names = {"module": module.label, "parameter": task.name}
+        rows.append(names | {"test.mse": error, "range": tested_on})
+        sys.stdout.write(f"{module.label}: {task.dataset}, {tested_on}: {error}\n")
     write_table(path, rows[0], rows)

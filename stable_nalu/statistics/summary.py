@@ -83,18 +83,19 @@ def solved_of(runs: pd.DataFrame) -> int:
     return int(runs[SOLVED].to_numpy(bool).sum())
 
 
-def summary_of(runs: pd.DataFrame) -> dict[str, float]:
-    """Return the estimates of some judged runs, made as the papers do."""
-    columns = (runs[SOLVED].astype(bool), runs[STEP].astype(float), runs[SPARSITY].astype(float))
-    return _summary(*(tuple(column) for column in columns))
+def summary_of(runs: pd.DataFrame, estimators: Estimators = PUBLISHED) -> dict[str, float]:
+    """Return the summary of some judged runs."""
+    steps, sparsity = (runs[column].to_numpy(float).tobytes() for column in (STEP, SPARSITY))
+    return dict(_summary(runs[SOLVED].to_numpy(bool).tobytes(), steps, sparsity, estimators))
 
 
 @functools.cache
 def _summary(
-    solved: tuple[bool, ...], steps: tuple[float, ...], sparsity: tuple[float, ...]
+    solved: bytes, steps: bytes, sparsity: bytes, estimators: Estimators
 ) -> dict[str, float]:
     """Return the summary; runs that several figures share are summarised once."""
-    return summarize_group(np.array(solved, bool), np.array(steps), np.array(sparsity))
+    columns = (np.frombuffer(solved, bool), np.frombuffer(steps), np.frombuffer(sparsity))
+    return summarize_group(*columns, estimators)
 
 
 def _plain(measure: str, values: np.ndarray, estimators: Estimators) -> dict[str, float]:
@@ -118,12 +119,7 @@ def summarize(
     rows = []
     every = list(groups(runs, by))
     for key, group in bar(every, unit="groups", what="summarising"):
-        columns = (
-            group[SOLVED].to_numpy(dtype=bool),
-            group[STEP].to_numpy(dtype=float),
-            group[SPARSITY].to_numpy(dtype=float),
-        )
-        rows.append(dict(zip(by, key, strict=True)) | summarize_group(*columns, estimators))
+        rows.append(dict(zip(by, key, strict=True)) | summary_of(group, estimators))
     return pd.DataFrame(rows)
 
 

@@ -273,7 +273,7 @@ def _flat(operation: str, ranges: Iterable[ExtrapolationRange]) -> Iterator[Setu
 
 
 def _division_by_zero() -> Iterator[SetupRow]:
-    from .small_divisors import MODULES, TASKS, residual
+    from .small_divisors import MODULES, TASKS, threshold
 
     for task in reversed(TASKS):
         operation = "div" if task.name == "hard" else "reciprocal"
@@ -283,10 +283,8 @@ def _division_by_zero() -> Iterator[SetupRow]:
                 continue
             parameter = f"{SMALL_DIVISORS}.{task.name}{module.suffix}"
             for bound in SMALL_DIVISOR_BOUNDS:
-                threshold = residual(module, task, bound).threshold
-                yield _row(
-                    operation, parameter, ExtrapolationRange(0, bound), threshold, sizes=sizes
-                )
+                tested_on, found = ExtrapolationRange(0, bound), threshold(module, task, bound)
+                yield _row(operation, parameter, tested_on, found, sizes=sizes)
 
 
 def _arithmetic(parameter: str, task: ArithmeticTask, settings: ThresholdSettings) -> SetupRow:

@@ -109,15 +109,11 @@ def test_student_and_the_bootstrap_have_the_digits_of_their_formulas():
 @pytest.mark.parametrize(
     ("values", "bounds", "expected"),
     [
-        ([12000, 15000, 9000, 22000, 18000, 30000, 14000, 16000], (0, math.inf),
-         (17000, 11545.23, 22454.77)),
-        ([0.012, 0.034, 0.008, 0.05, 0.021, 0.017, 0.09, 0.03], (0, 0.5),
-         (0.03275, 0.010376, 0.055124)),
         ([0.0, 0.5], (0, 0.5), (0.25, 0, 0.5)),
         ([3.0], (0, 9), (3, math.nan, math.nan)),
         ([], (0, 9), (math.nan, math.nan, math.nan)),
     ],
-)  # fmt: skip
+)
 def test_student(values, bounds, expected):
     found = student(np.array(values, dtype=float), *bounds)
     assert (found.mean, found.lower, found.upper) == pytest.approx(expected, rel=1e-4, nan_ok=True)
