@@ -14,7 +14,7 @@ import pandas as pd
 from stable_nalu.console import plain
 from stable_nalu.statistics.intervals import student
 
-from .entry import Context, Product, kind, last_rows
+from .entry import Context, Product, kind, last_rows, matching, numbers
 from .style import MARK, SMALL, grouped_bars, legend_handles, ribbon, subplots
 from .tables import selected_rows
 
@@ -82,15 +82,19 @@ def digit_bars(context: Context) -> Product:
     groups[0] += "\n(as in training)"
     axes.set_xticks(range(len(names)), groups)
     axes.set(ylim=(0, 1.05), ylabel="Share of digits that are right")
-    note = f"Mean of {max(side['runs'])} seeds, plus and minus one standard deviation."
-    numbers = "The paper's numbers are not known."
-    return context.plotted(figure, side, note, numbers, handles=bars)
+    return context.plotted(
+        figure,
+        side,
+        f"Mean of {max(side['runs'])} seeds, plus and minus one standard deviation.",
+        "The paper's numbers are not known.",
+        handles=bars,
+    )
 
 
 def _shares(table: pd.DataFrame, place: int, low: int, high: int) -> dict[str, float]:
     """Return mean and deviation over runs; a run that diverged has nothing right."""
     name = f"metric.test.{low}-{high}.digits" if place else "metric.valid.digits"
-    shares = pd.Series(pd.to_numeric(table[name], errors="coerce")).fillna(0.0).to_numpy(float)
+    shares = numbers(table, name).fillna(0.0).to_numpy(float)
     deviation = shares.std(ddof=1) if len(shares) > 1 else np.nan
     return {"mean": shares.mean(), "deviation": deviation, "runs": len(shares)}
 
@@ -141,8 +145,8 @@ def _programs(row: pd.Series, ranges: list[tuple[int, int]]) -> list[tuple[list[
     from stable_nalu.dataset.programs import USUAL_NESTING, evaluated, shown, words
 
     program = str(row["program"])
-    nesting = pd.Series(pd.to_numeric(pd.Series([row["nesting"]]), errors="coerce")).fillna(0)
-    depth = int(nesting.iloc[0]) or USUAL_NESTING[program]
+    nesting = float(str(row["nesting"]))
+    depth = USUAL_NESTING[program] if math.isnan(nesting) else int(nesting)
     found = evaluated(program, depth, ranges[0], ranges[1:])
     return [(words(p, shown(p)), int(p.results[shown(p)])) for p in found]
 
@@ -154,7 +158,7 @@ def word_traces(context: Context) -> Product:
 
     rows = _of_seed(selected_rows(context))
     rows = {model: row for model, row in rows.items() if "metric.trace.0.number" in row}
-    models = context.looks(series.name for series in context.series)
+    models = context.looks(series.name for series in context.figure.series)
     figure, panels = subplots((21.0, 7.6), 1, 4, sharey=True)
     side = []
     for place, axes in enumerate(panels):
@@ -296,11 +300,9 @@ def arrivals(context: Context, marks: tuple[int, ...]) -> Product:
 
 def _rewards(table: pd.DataFrame) -> Iterator[dict[str, object]]:
     """Yield mean and interval over seeds of every measure at every step asked for."""
-    for name in table:
-        match = re.fullmatch(r"metric\.test\.stimulus\.(\d+)\.(reward|arrival)", str(name))
-        values = table[name].to_numpy(float) if match else np.empty(0)
-        values = values[~np.isnan(values)]
-        if match and len(values):
+    for match, name in matching(table, r"metric\.test\.stimulus\.(\d+)\.(reward|arrival)"):
+        values = table[name].dropna().to_numpy(float)
+        if len(values):
             highest = float(table["max.reward"].iloc[0]) if match[2] == "reward" else math.inf
             found = student(values, highest=highest)
             row = {"stimulus": int(match[1]), "measure": match[2], "mean": found.mean}

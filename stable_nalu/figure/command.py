@@ -20,6 +20,7 @@ from stable_nalu.statistics.table import write_frame
 if TYPE_CHECKING:
     import pandas as pd
 
+_FORMATS = ("pdf", "png")
 _PLOT = (
     "Draw figures and write tables of the papers from exported CSV files, or figures of your own."
 )
@@ -45,7 +46,7 @@ def plot_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
         "--out-dir", metavar="PATH", default="results/plots", help="default: %(default)s"
     )
     parser.add_argument(
-        "--format", nargs="+", choices=("pdf", "png"), default=["pdf"], help="default: pdf"
+        "--format", nargs="+", choices=_FORMATS, default=["pdf"], help="default: pdf"
     )
     own = parser.add_argument_group("your own results")
     own.add_argument("--csv", metavar="PATH", nargs="+", help="exported files")
@@ -120,7 +121,6 @@ A table of the histogram goes to --csv-out, a drawing to --figure-out; shares of
 and -1 are printed. Nothing is trained.
 """
 _STARTS = ("uniform", "xavier-normal", "truncated-normal", "nac")
-_FORMATS = ("pdf", "png")
 _EXAMPLE = """example:
   weight_distribution.py --init uniform nac --figure-out weights.png --csv-out weights.csv
 """
@@ -224,10 +224,7 @@ def expand_weights(argv: Sequence[str] | None = None) -> int:
         path = Path(args.csv)
         out = Path(args.csv_out or path.with_name(f"{path.stem}_expanded_100K_step.csv"))
         refuse_inputs([out], [path])
-        rows = expanded(path)
-        if rows.empty:
-            raise UsageError(f"{path} has no row of step {LAST_STEP}")
-        write_numbered(out, rows)
+        write_numbered(out, expanded(path))
         sys.stdout.write(f"{out}\n")
 
     return exit_code("expand_weights.py", expand)
@@ -249,24 +246,17 @@ def solution_indexes(argv: Sequence[str] | None = None) -> int:
     args = parser.parse_args(argv)
 
     def generate() -> None:
+        import numpy as np
         import pandas as pd
 
         from stable_nalu.statistics.table import write_plain_frame
 
-        # Places are counted from 0.
-        rows = [(seed, *relevant(seed)) for seed in range(SEEDS)]
-        columns = ["seed", "index.1", "index.2"]
-        write_plain_frame(Path(args.csv_out), pd.DataFrame(rows, columns=columns))
+        # Places are counted from 0, and the second input is the one after the first.
+        first = [np.random.RandomState(seed).randint(0, INPUTS - 1) for seed in range(SEEDS)]
+        places = {"index.1": first, "index.2": np.add(first, 1)}
+        write_plain_frame(Path(args.csv_out), pd.DataFrame({"seed": range(SEEDS), **places}))
 
     return exit_code("generate_dataset_solution_indexes.py", generate)
-
-
-def relevant(seed: int) -> tuple[int, int]:
-    """Return the places of the two relevant inputs, counted from 0."""
-    import numpy as np
-
-    first = int(np.random.RandomState(seed).randint(0, INPUTS - 1))
-    return first, first + 1
 
 
 def expanded(path: Path) -> pd.DataFrame:
@@ -281,7 +271,7 @@ def expanded(path: Path) -> pd.DataFrame:
     table = numeric(table, ["step", *weights], path)
     table = table.loc[table["step"] == LAST_STEP].reset_index(drop=True)
     if table.empty:
-        return table
+        raise UsageError(f"{path} has no row of step {LAST_STEP}")
     rows = with_names(table, expand_name, path)
     rows["model"] = [_label(run) for run in rows.to_dict("records")]
     return rows

@@ -205,7 +205,7 @@ COUNTED = ("true", "predicted", "count")
 @kind("matrix")
 def matrix(context: Context) -> Product:
     """Draw counts of true against predicted classes, as an annotated heat map."""
-    path = context.source.require(context.series[0])
+    path = context.source.require(context.figure.series[0])
     table = numeric(read_csv(path, COUNTED, "a table of class counts"), COUNTED, path)
     if table.empty:
         raise UsageError(f"{path} has no rows")

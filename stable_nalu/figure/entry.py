@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 _NUMBER = r"-?\d+\.?\d*"
 _NORMAL = re.compile(rf"tn-({_NUMBER})-({_NUMBER})(?:-{_NUMBER}-{_NUMBER})?")
-_FAMILIES = {"u": "U", "b": "B", "e": "E"}
 _TRAINED_IN = {m.csv: m.prefix for one in EXPERIMENTS.values() for m in one.models}
 """Table of a model -> folder of its runs, after which an exporter names the tables of many."""
 
@@ -132,6 +131,18 @@ def read_csv(path: Path, columns: Iterable[str], kind: str = "an export of runs"
     return table
 
 
+def numbers(table: pd.DataFrame, column: str) -> pd.Series:
+    """Return a column of numbers, missing where a run has none."""
+    return pd.Series(pd.to_numeric(table[column], errors="coerce"))
+
+
+def matching(names: Iterable[object], pattern: str) -> Iterator[tuple[re.Match[str], str]]:
+    """Yield what a pattern finds in the names of columns, with the names that it matches whole."""
+    for name in map(str, names):
+        if match := re.fullmatch(pattern, name):
+            yield match, name
+
+
 def last_rows(table: pd.DataFrame, time: str = "step") -> pd.DataFrame:
     """Return the last row of every run."""
     return table.sort_values(time, kind="stable").drop_duplicates("name", keep="last")
@@ -154,8 +165,7 @@ def distribution(run: Run) -> str:
     family, bounds = str(run["train.distribution"]), run["interpolation.range"].replace("U[", "[")
     if normal := _NORMAL.fullmatch(family):
         return f"TN({normal[1]},{normal[2]}):{bounds}"
-    letter = family.split("-")[0]
-    return f"{_FAMILIES.get(letter, letter.upper())}:{bounds}"
+    return f"{family.split('-')[0].upper()}:{bounds}"
 
 
 def sequence_name(name: str, _: Columns | None = None) -> Columns:
@@ -213,11 +223,6 @@ class Context:
     shared: dict[Any, Any] = field(default_factory=dict)
     stem: str = ""
 
-    @property
-    def series(self) -> Sequence[Series]:
-        """Return the files of the figure."""
-        return self.figure.series
-
     def exported(self, columns: Iterable[str]) -> dict[str, pd.DataFrame | None]:
         """Return the table of each series, by its name; None where there is none."""
         return self.tables(lambda path, _: read_csv(path, columns))
@@ -232,7 +237,7 @@ class Context:
     ) -> dict[str, pd.DataFrame | None]:
         """Return what is read of the file of each series, by its name; None where there is none."""
         found = {}
-        for one in self.series:
+        for one in self.figure.series:
             path = self.source.expect(one.files, (one.name,))
             found[one.name] = None if path is None else read(path, one)
         if all(table is None for table in found.values()):

@@ -20,7 +20,7 @@ from stable_nalu.statistics.names import operation_label
 from stable_nalu.statistics.table import groups, refuse_repeated
 
 from . import style
-from .entry import Context, Product, kind, last_rows
+from .entry import Context, Product, kind, last_rows, matching, numbers
 from .panels import draw_series, offsets
 from .runs import SEQUENCE_VALIDATION, judgement_of, logged, tested_lengths
 
@@ -41,8 +41,7 @@ Titled = tuple[tuple[str, str], ...]
 
 def _quartiles(table: pd.DataFrame, by: str, column: str) -> pd.DataFrame:
     """Return median and quartiles of a column over runs; infinite errors count, missing do not."""
-    values = pd.Series(pd.to_numeric(table[column], errors="coerce"))
-    groups = values.groupby(table[by].to_numpy())
+    groups = numbers(table, column).groupby(table[by].to_numpy())
     found = {
         "lower": groups.quantile(0.25),
         "median": groups.median(),
@@ -98,7 +97,7 @@ def iterations(context: Context, column: str, y_label: str, runs: Runs) -> Produ
         for trained in style.range_order(map(str, rows[runs.x]))
         if (operation, trained) in parts
     ]
-    listed = list(dict.fromkeys(one.label for one in context.series if one.label))
+    listed = list(dict.fromkeys(one.label for one in context.figure.series if one.label))
     shown = context.looks(listed or style.legend_order(map(str, rows["model"])))
     across = min(3, len(places))
     down = -(-len(places) // across)
@@ -137,14 +136,14 @@ def iterations(context: Context, column: str, y_label: str, runs: Runs) -> Produ
 
 def _draw_runs(axes: Axes, table: pd.DataFrame, column: str, look: style.Look) -> pd.DataFrame:
     """Draw every run thin, and median and quartiles, which are returned, thick."""
-    values = pd.Series(pd.to_numeric(table[column], errors="coerce")).fillna(np.inf)
+    values = numbers(table, column).fillna(np.inf)
     runs = table.assign(value=values).pivot(index="step", columns="name", values="value")
     levels = runs.quantile((0.25, 0.5, 0.75), axis=1, interpolation="nearest").T
     levels = levels.set_axis(["lower", "median", "upper"], axis=1)
     drawn = runs.mask(runs == 0, _FLOOR).replace(np.inf, np.nan)
     axes.plot(drawn.index, drawn, color=look.color, alpha=0.2, linewidth=0.5, gid="run")
     seen = levels.mask(levels == 0, _FLOOR).replace(np.inf, np.nan).reset_index()
-    style.ribbon(axes, seen, "step", "median", look, markevery=max(1, len(seen) // 6))
+    _draw_quartiles(axes, seen, "step", look)
     return levels.assign(runs=runs.notna().sum(axis=1))
 
 
@@ -153,7 +152,7 @@ def learning(context: Context, curves: Titled, ends: Titled, ends_title: str) ->
     """Draw a panel of curves for each of some columns, and one of the last values of others."""
     columns = [column for column, _ in ends]
     found = context.present(("name", "step", *(column for column, _ in curves), *columns))
-    shown = context.looks(one.name for one in context.series)
+    shown = context.looks(one.name for one in context.figure.series)
     widths = [*[1.0] * len(curves), 0.9]
     figure, grid = style.subplots((19.0, 8.0), 1, len(widths), sharey=True, width_ratios=widths)
     *panels, last = grid
@@ -186,7 +185,7 @@ def lengths(context: Context, runs: Runs, reference: str, curves: Titled) -> Pro
     """
     rows = logged(context, runs, ("name", "epoch", SEQUENCE_VALIDATION))
     of_model = {str(model): table for model, table in rows.groupby("model", sort=False)}
-    wanted = (*(one.label for one in context.series if one.label), *runs.models)
+    wanted = (*(one.label for one in context.figure.series if one.label), *runs.models)
     models = {model: of_model[model] for model in wanted if model in of_model}
     shown = context.looks(models)
     figure, grid = style.subplots((19.0, 8.0), 1, len(curves) + 1)
@@ -246,7 +245,7 @@ def counting_lengths(context: Context) -> Product:
     )
     titles = {"last": "Trained on the last step", "all": "Trained on every step"}
     losses = [loss for loss in titles if loss in set(side["loss"])]
-    shown = context.looks(one.name for one in context.series)
+    shown = context.looks(one.name for one in context.figure.series)
     figure, ((*grid,),) = style.subplots((18.0, 9.0), 1, len(losses), sharey=True, squeeze=False)
     trained = next(iter(tables.values()))["interpolation.length"].iloc[0]
     for axes, loss in zip(grid, losses, strict=True):
@@ -273,13 +272,12 @@ def counting_lengths(context: Context) -> Product:
 
 def _over_length(table: pd.DataFrame) -> Iterator[dict[str, object]]:
     """Yield a row of each loss and length; a run without a number has diverged: none is worse."""
-    for column in table:
-        match = re.fullmatch(r"metric\.test\.extrapolation\.(\d+)\.mae", str(column))
-        for loss, own in table.groupby("sequence.loss") if match else ():
+    for match, column in matching(table, r"metric\.test\.extrapolation\.(\d+)\.mae"):
+        for loss, own in table.groupby("sequence.loss"):
             errors = own[column].to_numpy(float)
             errors = np.where(np.isnan(errors), np.inf, errors)
             low, median, high = np.quantile(errors, (0, 0.5, 1), method="nearest")
-            row = {"loss": loss, "length": int(match[1]) if match else 0, "runs": len(errors)}
+            row = {"loss": loss, "length": int(match[1]), "runs": len(errors)}
             yield row | {"median": median, "lowest": low, "highest": high}
 
 
@@ -393,9 +391,9 @@ def _error_curve(table: pd.DataFrame) -> pd.DataFrame:
     """Return mean and quartiles of the error at every input, over the last rows of all runs."""
     ends = last_rows(table)
     rows = []
-    for name in [name for name in table if str(name).startswith(CURVE_COLUMNS)]:
-        errors = pd.Series(pd.to_numeric(ends[name], errors="coerce"))
-        row = {"x": float(str(name).removeprefix(CURVE_COLUMNS)), "mean": errors.mean()}
+    for match, name in matching(table, re.escape(CURVE_COLUMNS) + "(.+)"):
+        errors = numbers(ends, name)
+        row = {"x": float(match[1]), "mean": errors.mean()}
         bounds = {"lower": errors.quantile(0.25), "upper": errors.quantile(0.75)}
         rows.append(row | bounds | {"runs": errors.count()})
     return pd.DataFrame(rows).sort_values("x", ignore_index=True)

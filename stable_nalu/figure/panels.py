@@ -18,7 +18,7 @@ from stable_nalu.statistics.means import MARGIN
 from stable_nalu.statistics.summary import MEASURES, long_form, mean_summary
 
 from . import style
-from .entry import Context, Product, kind, last_rows
+from .entry import Context, Product, kind, last_rows, numbers
 from .runs import BEST_STEP, estimate, in_order, points, reduce_series, reduced_and_estimated
 
 if TYPE_CHECKING:
@@ -76,8 +76,8 @@ class Panels:
     @property
     def grouping(self) -> list[str]:
         """Return the columns that make a plotted point."""
-        extra = [self.runs.extra] if self.runs.extra else []
-        return ["model", "operation", self.runs.x, *extra]
+        columns = ("model", "operation", self.runs.x, self.runs.extra)
+        return [column for column in dict.fromkeys(columns) if column]
 
 
 @kind("sweep", needs="outcomes")
@@ -425,6 +425,6 @@ def _counted(
     rows: pd.DataFrame, parameter: str, column: str, below: float
 ) -> tuple[tuple[float, int, int], ...]:
     """Return a point for each value of the parameter; an error that is missing is not low."""
-    solved = pd.Series(pd.to_numeric(rows[column], errors="coerce")) < below
+    solved = numbers(rows, column) < below
     found = solved.groupby(rows[parameter].astype(float).to_numpy()).agg(["sum", "count"])
     return tuple((at, int(own), int(runs)) for at, own, runs in found.itertuples())

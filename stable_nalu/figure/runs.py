@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -30,7 +29,7 @@ from stable_nalu.statistics.summary import summarize
 from stable_nalu.statistics.table import groups, numeric, parsed_names
 from stable_nalu.statistics.thresholds import from_reference
 
-from .entry import Source, distribution, read_csv, sequence_name, with_names
+from .entry import Source, distribution, matching, read_csv, sequence_name, with_names
 from .style import drawable, legend_order, range_order
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 
 SEQUENCE_VALIDATION = "metric.valid.mse"
 SEQUENCES_LOGGED = ("name", "step", SEQUENCE_VALIDATION, SPARSITY)
-_TEST_OF_SEQUENCES = re.compile(r"metric\.test\.extrapolation\.(\d+)\.mse")
+_TEST_OF_SEQUENCES = r"metric\.test\.extrapolation\.(\d+)\.mse"
 
 
 def reduced_and_estimated(
@@ -47,7 +46,7 @@ def reduced_and_estimated(
     """Return runs, models and a summary of a figure, made once for parts that show the same."""
     key = (spec, tuple(by))
     if key not in context.shared:
-        runs, models = reduce_series(context.series, spec, context)
+        runs, models = reduce_series(context.figure.series, spec, context)
         context.shared[key] = (runs, models, estimate(runs, by, context.estimators))
     return context.shared[key]
 
@@ -173,7 +172,7 @@ def read_series(
 
 def logged(context: Context, spec: Runs, columns: Sequence[str]) -> pd.DataFrame:
     """Return all rows of the runs that a figure is about, with the options of their runs."""
-    read = [read_series(one, spec, context.source, columns) for one in context.series]
+    read = [read_series(one, spec, context.source, columns) for one in context.figure.series]
     tables = [
         rows.drop(columns=[c for c in runs if c in rows and c != "name"]).merge(runs, on="name")
         for rows, runs in filter(None, read)
@@ -195,19 +194,14 @@ def labelled(table: pd.DataFrame, one: Series, spec: Runs, path: Path) -> pd.Dat
             runs[column] = list(map(make, runs.to_dict("records")))
     except KeyError as error:
         raise UsageError(f"{path}: run names hold no {error.args[0]}") from None
-    return keep(runs, spec)
-
-
-def keep(rows: pd.DataFrame, spec: Runs) -> pd.DataFrame:
-    """Keep the rows that a figure is about."""
-    models = rows["model"]
+    models = runs["model"]
     wanted = models.isin(spec.models) | (not spec.closed)
     for only in spec.only:
-        if only.column not in rows:
+        if only.column not in runs:
             raise UsageError(f"run names hold no {only.column}")
         others = False if only.models is None else ~models.isin(only.models)
-        wanted &= rows[only.column].isin(only.values) | others
-    return rows.loc[wanted]
+        wanted &= runs[only.column].isin(only.values) | others
+    return runs.loc[wanted]
 
 
 def reduce_rows(
@@ -262,9 +256,7 @@ def in_order(values: Iterable[Any], column: str) -> list:
 
 def tested_lengths(table: pd.DataFrame) -> dict[int, str]:
     """Return the column of every test length, in ascending order."""
-    found = {
-        int(m[1]): column for column in table if (m := _TEST_OF_SEQUENCES.fullmatch(str(column)))
-    }
+    found = {int(match[1]): name for match, name in matching(table, _TEST_OF_SEQUENCES)}
     return dict(sorted(found.items()))
 
 

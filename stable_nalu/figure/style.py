@@ -432,8 +432,10 @@ def ribbon(
     axes.plot(table[x], table[middle], **look.style | line)
 
 
-BARS: dict[str, Any] = {"edgecolor": "white", "linewidth": 0.3}
-"""How bars with hatches look."""
+def bar_look(look: Look, place: int) -> dict[str, Any]:
+    """Return what `Axes.bar` takes for one of some series side by side."""
+    hatch = HATCHES[place % len(HATCHES)]
+    return {"edgecolor": "white", "linewidth": 0.3, "color": look.color, "hatch": hatch}
 
 
 def grouped_bars(
@@ -447,10 +449,7 @@ def grouped_bars(
     errors = {"elinewidth": 0.9, "capsize": 2}
     for place, (label, (height, error)) in enumerate(heights.items()):
         x = np.arange(len(height)) + (place + 0.5) * each - share / 2
-        look: dict[str, Any] = BARS | {
-            "color": looks[label].color,
-            "hatch": HATCHES[place % len(HATCHES)],
-        }
+        look = bar_look(looks[label], place)
         bars.append(axes.bar(x, height, each, yerr=error, error_kw=errors, label=label, **look))
     axes.grid(visible=False, axis="x")
     return bars

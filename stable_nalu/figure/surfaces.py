@@ -161,7 +161,7 @@ def path(
     limits: tuple[float, float] = (-1.0, 1.0),
 ) -> Product:
     """Draw weight 0 against weight 1 along training, and so two gates: one file of the figure."""
-    one = next((s for s in context.series if file in s.files), Series((file,)))
+    one = next((s for s in context.figure.series if file in s.files), Series((file,)))
     found = context.source.require(one)
     weights, *others = columns
     table = read_csv(found, ("name", time, *weights), "an export with weights")
@@ -215,7 +215,7 @@ def gold_errors(
     panels: tasks and their titles. order: modules, of which each is a line.
     """
     columns = ("module", "parameter", "test.mse", "range")
-    path = context.source.require(context.series[0])
+    path = context.source.require(context.figure.series[0])
     table = numeric(read_csv(path, columns, "a table of gold errors"), ("test.mse",), path)
     absent = [module for module in order if module not in set(table["module"])]
     for module in absent:
@@ -248,7 +248,7 @@ _OUTCOMES = ("solved", "not solved")
 @kind("histogram", needs="outcomes")
 def histogram(context: Context, runs: Runs, column: str, size: Size = STANDARD) -> Product:
     """Draw how a gate is distributed over runs: a panel per operation and model, by success."""
-    judged, models = reduce_series(context.series, runs, context, (column,))
+    judged, models = reduce_series(context.figure.series, runs, context, (column,))
     operations = [name for name in ("mul", "add") if name in set(judged["operation"])]
     operations += sorted(set(judged["operation"]) - set(operations))
     shape = (len(operations), len(models))
@@ -284,10 +284,7 @@ def _draw_gates(
     for place, outcome in enumerate(_OUTCOMES):
         gates = group.loc[group["solved"] == (outcome == "solved"), column]
         heights, _ = np.histogram(gates.dropna().to_numpy(dtype=float), bins=edges)
-        look: dict[str, Any] = style.BARS | {
-            "color": shown[outcome].color,
-            "hatch": style.HATCHES[place],
-        }
+        look = style.bar_look(shown[outcome], place)
         left = edges[:-1] + place * width
         bars.append(axes.bar(left, heights, width, align="edge", label=outcome, **look))
     return bars

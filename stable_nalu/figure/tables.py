@@ -18,7 +18,7 @@ from stable_nalu.paper.experiment import Runs
 from stable_nalu.paper.nalu import TABLE_1
 from stable_nalu.statistics.names import operation_label
 
-from .entry import Context, Product, kind, last_rows
+from .entry import Context, Product, kind, last_rows, numbers
 from .runs import in_order, reduced_and_estimated
 from .style import MISSING, SMALL, ascending, legend_order, operation_order, subplots
 
@@ -80,7 +80,9 @@ class Table:
 def table(context: Context, **options: Any) -> Product:
     """Write success rate, solved at and sparsity error in LaTeX; options are those of `Table`."""
     part = Table(**options)
-    by = ["model", "operation", *([part.runs.x] if part.show_range else [])]
+    by = ["model", "operation"]
+    if part.show_range and part.runs.x not in by:
+        by.append(part.runs.x)
     *_, summary = reduced_and_estimated(part.runs, by, context)
     there = list(zip(summary["operation"], summary["model"], strict=True))
     if pairs := [(operation, model) for operation, models in part.rows for model in models]:
@@ -103,7 +105,7 @@ def _in_order(summary: pd.DataFrame, part: Table) -> pd.DataFrame:
     }
     if part.show_range:
         summary = summary.loc[summary[part.runs.x].notna()]
-        places[part.runs.x] = in_order(summary[part.runs.x], part.runs.x)
+        places.setdefault(part.runs.x, in_order(summary[part.runs.x], part.runs.x))
     return summary.sort_values(
         list(places), key=lambda own: own.map(places[own.name].index), ignore_index=True
     )
@@ -200,7 +202,7 @@ def _numbers(table: pd.DataFrame | None, column: str) -> pd.Series:
     """Return a column of numbers; a run without one has diverged: nothing is worse."""
     if table is None:
         return pd.Series(dtype=float)
-    return pd.Series(pd.to_numeric(table[column], errors="coerce")).fillna(math.inf)
+    return numbers(table, column).fillna(math.inf)
 
 
 def _summary(errors: pd.Series) -> dict[str, Any]:
@@ -343,7 +345,7 @@ def reading_errors(context: Context) -> Product:
     cells = pd.DataFrame(
         {"model": one.name, "split": split}
         | _summary(_numbers(rows.get(one.name), f"metric.{split}.mae"))
-        for one in context.series
+        for one in context.figure.series
         for split in _OF_READING
     )
     figure, axes = subplots((13.0, 5.2))
@@ -399,8 +401,8 @@ def heads(context: Context) -> Product:
     Files of the series have the keys of last layers as names; those with a bias end in `-b`.
     """
     tables = context.exported(("name", "step", "seed", ACCURACY))
-    ends = {one.name: _last_accuracies(tables[one.name]) for one in context.series}
-    keys = {one.name: one.files[0].rpartition("/")[2] for one in context.series}
+    ends = {one.name: _last_accuracies(tables[one.name]) for one in context.figure.series}
+    keys = {one.name: one.files[0].rpartition("/")[2] for one in context.figure.series}
     parts = [rows.assign(model=name) for name, rows in ends.items() if len(rows)]
     side = pd.concat(parts or [pd.DataFrame()], ignore_index=True)
     side = side.reindex(columns=["model", "seed", "error", "step"])
@@ -429,7 +431,7 @@ def _last_accuracies(table: pd.DataFrame | None) -> pd.DataFrame:
     if table is None:
         return pd.DataFrame({"seed": [], "step": [], "error": []})
     ends = last_rows(table)
-    ends = ends.loc[pd.Series(pd.to_numeric(ends[ACCURACY], errors="coerce")).notna()]
+    ends = ends.loc[numbers(ends, ACCURACY).notna()]
     whole = ends[["seed", "step"]].astype(int)
     return whole.assign(error=100 * (1 - ends[ACCURACY].to_numpy(float)))
 

@@ -265,7 +265,7 @@ def figures(contest: Contest, drawn: str | None = None) -> dict[str, Figure]:
     for operation in operations:
         own = runs if operation is None else runs.loc[runs["operation"] == operation]
         part = Panels(Runs(x), x.replace(".", " ").capitalize())
-        summary = estimate(own, list(dict.fromkeys(part.grouping)), PUBLISHED)
+        summary = estimate(own, part.grouping, PUBLISHED)
         name = str(operation) if len(operations) > 1 else ""
         found[name] = draw(part, own, tuple(labels.values()), summary)
     return found

@@ -13,7 +13,6 @@ import pandas as pd
 from stable_nalu.paper.experiment import expected_runs
 from stable_nalu.paper.index import EXPERIMENTS, known
 from stable_nalu.statistics.judge import SPARSITY, TEST, VALIDATION
-from stable_nalu.task.comparison import MAGNITUDES
 
 SEEDS, ROWS = 4, 5
 """Runs of every point, and logged steps of a run."""
@@ -108,23 +107,11 @@ def _pair_run(run):
     return pd.DataFrame(table)
 
 
-def _comparison_run(run):
-    """Errors that grow with the digits of the numbers compared, in the last row alone."""
-    curve = np.sort(random(run.name).uniform(0, 0.5, len(MAGNITUDES)))
-    errors = {f"abs.error.{power}": curve[place] for place, power in enumerate(MAGNITUDES)}
-    return pd.DataFrame([{"step": 0}, {"step": 50_000, **errors}]).assign(seed=run.seed)
-
-
-def _depth_run(run):
-    """As a single module, told with its seed and what is varied."""
-    config = run.config
-    varied = {"depth": config.depth, "noise": config.noise, "redundant": config.redundant}
-    return _module_run(run).assign(seed=run.seed, **varied)
-
-
-_OF_SCRIPTS = {"comparison": _comparison_run, "depth": _depth_run}
-_OF_SCRIPTS |= dict.fromkeys(("sequential_mnist", "sequential_svhn"), _sequence_run)
-_OF_SCRIPTS |= dict.fromkeys(("two_digit_mnist", "ST_mnist_labels"), _pair_run)
+_OF_SCRIPTS = {
+    "sequential_mnist": _sequence_run,
+    "two_digit_mnist": _pair_run,
+    "ST_mnist_labels": _pair_run,
+}
 
 
 def _path(one, place):

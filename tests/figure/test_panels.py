@@ -36,26 +36,30 @@ def three_of_four(path, model="nru"):
     metrics(path, runs)
 
 
-def test_points_and_intervals(tmp_path):
-    three_of_four(tmp_path / "a.csv")
-    product, _ = own(tmp_path, ["a.csv"], ["My layer"])
+@pytest.fixture(scope="module")
+def product(tmp_path_factory):
+    """The panels of these runs."""
+    folder = tmp_path_factory.mktemp("exports")
+    three_of_four(folder / "a.csv")
+    return own(folder, ["a.csv"], ["NMU"])[0]
+
+
+def test_points_and_intervals(product):
     success, below, solved, _, sparsity, _ = product.figure.axes
-    assert means(success, "My layer") == {0.0: 0.75, 1.0: 0.0}
+    assert means(success, "NMU") == {0.0: 0.75, 1.0: 0.0}
     expected = [wilson(3, 4), wilson(0, 2)]
-    segments = by_gid(success, "My layer interval")[0].get_segments()
+    segments = by_gid(success, "NMU interval")[0].get_segments()
     np.testing.assert_allclose([s[0][1] for s in segments], [e.lower for e in expected])
     np.testing.assert_allclose([s[1][1] for s in segments], [e.upper for e in expected])
     # Steps 1000, 2000, 1000; equal sparsity errors have a mean and an interval of no width.
-    assert 1000 < means(solved, "My layer")[0.0] < 2000
-    assert means(sparsity, "My layer") == {0.0: pytest.approx(0.01)}
+    assert 1000 < means(solved, "NMU")[0.0] < 2000
+    assert means(sparsity, "NMU") == {0.0: pytest.approx(0.01)}
     assert tick_texts(below.get_xticklabels()) == ["U[1,2)", "U[10,20)"]
     assert success.get_ylim()[0] <= 0
     assert success.get_ylim()[1] >= 1
 
 
-def test_failed_and_solved_runs_are_counted_below(tmp_path):
-    three_of_four(tmp_path / "a.csv")
-    product, _ = own(tmp_path, ["a.csv"], ["My layer"])
+def test_failed_and_solved_runs_are_counted_below(product):
     failed, solved = (
         [text.get_text() for text in product.figure.axes[place].texts] for place in (1, 3)
     )
@@ -64,12 +68,13 @@ def test_failed_and_solved_runs_are_counted_below(tmp_path):
     assert "n = 2–4 runs per point" in texts(product.figure)
 
 
-def test_side_tables(tmp_path):
-    three_of_four(tmp_path / "a.csv")
-    product, _ = own(tmp_path, ["a.csv"], ["My layer"])
+def test_side_tables(product):
     plotted = product.side["mine_plot_data"]
-    assert list(plotted["key"][:3]) == ["success.rate", "converged.at", "sparse.error"]
-    assert len(plotted) == 6
+    columns = "model operation parameter key mean.value upper.value lower.value max.value our.model"
+    assert list(plotted.columns) == columns.split()
+    assert plotted["key"].tolist() == ["success.rate", "converged.at", "sparse.error"] * 2
+    assert plotted["mean.value"].tolist()[0] == 0.75
+    assert plotted["our.model"].all()
     assert len(product.side["mine_seeds_best"]) == 6
     failures = product.side["mine_seeds_failure"]
     assert list(failures.columns) == ["name", "parameter", "seed"]
@@ -77,8 +82,7 @@ def test_side_tables(tmp_path):
 
 
 def test_a_missing_model_is_drawn_and_named(tmp_path):
-    entry_files = tmp_path / "sltr-in10"
-    three_of_four(entry_files / "nru.csv")
+    three_of_four(tmp_path / "sltr-in10/nru.csv")
     made, source = products("nips-in10-nru-separate-mag-sign", tmp_path, make=False)
     assert legend_texts(made[0].figure)[1] == "separate (no data)"
     assert any("separate" in text and "nru-sepSign.csv" in text for text in source.warnings)
@@ -143,6 +147,17 @@ def test_no_run_is_drawn_twice_or_hidden_by_another(tmp_path):
         own(tmp_path, ["c.csv"])
 
 
+def test_operations_may_be_what_is_compared(tmp_path):
+    both = {run_name(operation=operation): FAILED for operation in ("mul", "div")}
+    metrics(tmp_path / "a.csv", both)
+    drawn, _ = own(tmp_path, ["a.csv"], ["x"], "range", "operation")
+    assert means(drawn.figure.axes[0], "x") == {0.0: 0.0, 1.0: 0.0}
+    table, _ = own(tmp_path, ["a.csv"], ["x"], "table", "operation")
+    assert table.side["mine_final_metrics"]["operation"].tolist() == ["mul", "div"]
+    with pytest.raises(UsageError, match="operation has no place on an axis of numbers"):
+        own(tmp_path, ["a.csv"], ["x"], "sweep", "operation")
+
+
 def test_runs_that_differ_in_more_than_x_are_named(tmp_path):
     weak = {f"{run_name(seed=seed)}_gn-1.0": solved_at(0) for seed in range(2)}
     strong = {f"{run_name(seed=seed)}_gn-F": FAILED for seed in range(2)}
@@ -175,9 +190,7 @@ def test_names_of_another_task_are_one_line(tmp_path):
     assert "\n" not in str(caught.value)
 
 
-def test_plain_moments(tmp_path):
-    three_of_four(tmp_path / "a.csv")
-    product, _ = own(tmp_path, ["a.csv"], ["My layer"])
+def test_plain_moments(product):
     table = product.side["mine_stats"].set_index(["parameter", "metric.type"])
     assert list(table.columns) == ["model", "n", "mean", "sd", "se", "ci"]
     rate = table.loc[("U[1,2]", "extrapolation solved")]

@@ -11,7 +11,6 @@ from stable_nalu.paper.experiment import Runs, Series
 from stable_nalu.statistics import judge
 from stable_nalu.statistics.judge import best_row, reduce_run
 from stable_nalu.statistics.setups import BEST_RANGE, Limit
-from stable_nalu.statistics.summary import mean_summary
 
 NAN = math.nan
 
@@ -103,13 +102,3 @@ def test_rows_are_put_in_step_order_and_runs_in_the_columns_of_published_files()
     assert found["extrapolation.step.solved"].tolist() == [1000, 0]
     assert found["size"].tolist() == [2, 2]
     assert found["gate"].tolist() == [0.1, 0.3]
-
-
-def test_mean_summary():
-    """1, 2, 3: sd 1, se 1/sqrt 3, ci t(0.975, 2) = 4.302653 times that."""
-    runs = pd.DataFrame({"model": ["a", "a", "a", "a"], "e": [1.0, 2, 3, NAN]})
-    found = mean_summary(runs, ["model"], {"e": "error"}).iloc[0]
-    assert (found["n"], found["mean"], found["sd"]) == (3, 2, 1)
-    assert found["se"] == pytest.approx(3**-0.5)
-    assert found["ci"] == pytest.approx(4.302653 * 3**-0.5, rel=1e-6)
-    assert found["metric.type"] == "error"

@@ -18,7 +18,6 @@ from stable_nalu.statistics.judge import SPARSITY, TEST, VALIDATION, Judgement, 
 from stable_nalu.statistics.names import MODELS
 from stable_nalu.statistics.setups import SHIPPED, Estimators
 from stable_nalu.statistics.summary import (
-    long_form,
     summarize,
     summarize_group,
     summarize_runs,
@@ -92,24 +91,6 @@ def test_groups_keep_their_order_and_missing_keys():
     found = summarize(runs, ["model", "clip"])
     assert found["model"].tolist() == ["b", "a"]
     assert found["success.rate.mean"].tolist() == [0.5, 0]
-
-
-def test_long_form_has_a_row_a_group_and_measure():
-    runs = pd.DataFrame(
-        {
-            "model": ["NMU", "NALU"],
-            "parameter": [1, 1],
-            "solved": [True, True],
-            "extrapolation.step.solved": [5.0, 7.0],
-            "sparse.error.max": [0.25, 0.5],
-        }
-    )
-    found = long_form(summarize(runs, ["model", "parameter"]), ["model", "parameter"])
-    columns = "model parameter key mean.value upper.value lower.value max.value our.model"
-    assert list(found.columns) == columns.split()
-    assert found["key"].tolist() == ["success.rate", "converged.at", "sparse.error"] * 2
-    assert found["mean.value"].tolist()[:3] == [1, 5, 0.25]
-    assert found["our.model"].tolist() == [True] * 3 + [False] * 3
 
 
 SEEDS = frozenset(range(100))
@@ -193,12 +174,3 @@ def test_cells_of_the_tables(solved, above, below):
     row = pd.Series({f"success.rate.{name}": getattr(rate, name) for name in names})
     text = cell(row, "success.rate.mean", bold=False)
     assert text == f"${solved}\\% {{~}}^{{+{above}\\%}}_{{-{below}\\%}}$"
-
-
-def test_intervals_of_none_and_all():
-    """What published figures of 25, 50 and 100 seeds show for 0 and n solved runs."""
-    subtraction = wilson(56, 100)  # by the NMU
-    assert [round(100 * x, 1) for x in (subtraction.lower, subtraction.upper)] == [46.2, 65.3]
-    for n, edge in ((25, 13.3), (50, 7.1), (100, 3.7)):
-        assert round(100 * wilson(0, n).upper, 1) == edge
-        np.testing.assert_allclose(wilson(n, n).lower, 1 - wilson(0, n).upper, rtol=1e-12)
