@@ -72,11 +72,10 @@ def failure(
     it logged, `sparsity`, stands for it.
     """
     state = network.state_dict().values()
-    with torch.no_grad():
-        t, y = sought.t, network(sought.x)
     if not (len(errors) and np.isfinite(errors[-1]) and all(v.isfinite().all() for v in state)):
         return NAN if len(errors) else UNCLASSIFIED
-    spread = _spread(y) / _spread(t)
+    with torch.no_grad():
+        spread = _spread(network(sought.x)) / _spread(sought.t)
     if errors[-1] > 10 * errors[0] or spread > 100:
         return EXPLODED
     change = sparsity if found is None else found.change
