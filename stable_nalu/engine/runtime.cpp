@@ -312,14 +312,14 @@ struct Rows {
 static const N* laid(const T* from, const int64_t* set, int64_t size, int64_t first, int64_t count,
                      N* lanes) {
   bool equal = true;
-  for (int l = 1; l < L; l++) equal &= set[l] == set[0];
-  if (equal) {
-    const T* own = from + set[0] * size + first;
-    for (int64_t k = 0; k < count; k++) lanes[k] = V(own[k]);
-  } else {
-    for (int l = 0; l < L; l++)
-      for (int64_t k = 0; k < count; k++) ((T*)lanes)[k * L + l] = from[set[l] * size + first + k];
+  const T* own[L];
+  for (int l = 0; l < L; l++) {
+    equal &= set[l] == set[0];
+    own[l] = from + set[l] * size + first;
   }
+  for (int64_t k = 0; equal && k < count; k++) lanes[k] = V(own[0][k]);
+  for (int64_t k = 0; !equal && k < count; k++)
+    for (int l = 0; l < L; l++) lanes[k][l] = own[l][k];
   return lanes;
 }
 

@@ -128,7 +128,8 @@ def arranged(
     for most in {0.0, *work}:
         shared = [run for run in range(len(kinds)) if work[run] <= most]
         apart = [run for run in range(len(kinds)) if work[run] > most]
-        choices.append(_stacked(shared, generators, kinds, lanes) + _packed(apart, kinds, lanes))
+        packed = _packed(apart, generators, kinds, lanes)
+        choices.append(_stacked(shared, generators, kinds, lanes) + packed)
     members, first, place = [], [], np.zeros((len(kinds), 2), np.int64)
     for tile in min(choices, key=cost):
         first.append(len(members))
@@ -145,11 +146,18 @@ def _some(vector: Sequence[int | None]) -> int:
     return next(run for run in vector if run is not None)
 
 
-def _packed(runs: Sequence[int], kinds: Sequence[Hashable], lanes: int) -> list[list[list]]:
+def _packed(
+    runs: Sequence[int], generators: Sequence[Hashable], kinds: Sequence[Hashable], lanes: int
+) -> list[list[list]]:
     groups: dict[Hashable, Vector] = {}
     for run in runs:
         groups.setdefault(kinds[run], []).append(run)
-    return [[g[k : k + lanes]] for g in groups.values() for k in range(0, len(g), lanes)]
+    tiles: dict[Hashable, list[list]] = {}
+    for own in groups.values():
+        for k in range(0, len(own), lanes):
+            vector = own[k : k + lanes]
+            tiles.setdefault(tuple(generators[run] for run in vector), []).append(vector)
+    return list(tiles.values())
 
 
 def _stacked(

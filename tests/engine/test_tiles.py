@@ -113,9 +113,14 @@ def test_runs_that_share_generators_share_their_numbers():
 
 def test_what_takes_long_fills_all_lanes_beside_what_shares_generators():
     """Nine ranges of twenty-five seeds fill fifteen vectors, or share generators in eighteen."""
-    seeds = [seed for _ in range(18) for seed in range(25)]
+    seeds = [*range(25)] * 9 + [*reversed(range(25))] * 9
     work = [1] * 225 + [10] * 225
     assert len(arranged(seeds, ["mul"] * 225 + ["div"] * 225, 16, work).members) == 18 + 15
+
+
+def test_full_vectors_of_two_kinds_share_generators():
+    layout = arranged([*range(25)] * 18, ["mul"] * 225 + ["div"] * 225, 16, [10] * 450)
+    assert (len(layout.members), len(layout.tiles)) == (15 + 15, 15)
 
 
 MIXED = (
