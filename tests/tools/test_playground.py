@@ -222,7 +222,7 @@ const wait = setInterval(() => { if (document.body.dataset.done !== "yes") retur
 def test_trains_in_a_browser(width, theme, tmp_path):
     size = {"width": width, "theme": theme}
     out, told = measured(
-        PAGE, MEASURE, "unit=NMU&op=mul&range=1,2&seeds=25", tmp_path, **size, budget=60000
+        PAGE, MEASURE, "unit=NMU&op=mul&range=1,2&seeds=25", tmp_path, **size, budget=600000
     )
     assert "solved 25 of 25" in out
     assert "What seed 2 computes" in out
