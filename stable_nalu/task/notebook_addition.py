@@ -14,12 +14,14 @@ from stable_nalu.options import Config, Flag, switch
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS
 from stable_nalu.options.kinds import and_layers, integer
+from stable_nalu.papers import FLAT
 from stable_nalu.tags import AFTER_SUFFIX, LOSS_HALF_SUM, LOSS_MSE, METRIC_TEST_HALF_SUM, MSE_TEST
-from stable_nalu.training.task import Batch
+from stable_nalu.training.task import Batch, Sought
 
+from .arithmetic import READ_ROWS, OperationTask
 from .description import task_script
 from .lanes import RowsTask
-from .lazy import ExtendedTorchModule, dense, functional, np, torch
+from .lazy import ExtendedTorchModule, dense, functional, np, setups, stream, torch
 
 INPUTS = 10
 SPLIT = 4
@@ -36,6 +38,7 @@ class NotebookTask(RowsTask):
     cost = 100
     valid = None
     test = METRIC_TEST_HALF_SUM
+    learned = OperationTask.learned
 
     def __init__(self, config: Config, device: torch.device, *beside: Config):
         self.test_rows: list[Batch] = []
@@ -98,6 +101,12 @@ class NotebookTask(RowsTask):
                 "argument --train-on-test: the last update of this run was on its test rows, so it "
                 "cannot go on; start anew with --remove-existing-data"
             )
+
+    def sought(self) -> Sought:
+        slices = [(0, SPLIT), (SPLIT, INPUTS)]
+        targets = stream.FunctionTargets(stream.OPERATIONS["add"], slices)
+        x, t = (rows[:READ_ROWS] for rows in self.data[0])
+        return Sought(targets, x, t, [(0.0, TEST_HIGH)], setups.Limit(FLAT))
 
     def introduction(self) -> str:
         return f"dataset: {self.config.train_size} rows of {INPUTS} numbers and their sum"

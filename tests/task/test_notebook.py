@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+import sympy
 import torch
 
+import stable_nalu as sn
 from stable_nalu.network.dense import NotebookNetwork
 from tests.experiments.scripts import exported, read, run, run_names, saved
 from tests.training.configurations import built
@@ -95,3 +97,11 @@ def test_losses_and_test_errors_are_columns():
         assert own.tolist() == pytest.approx(list(read(name).series(tag).values()))
     assert table["train.size"].unique().tolist() == [50]
     assert "loss.train.critation" not in table
+
+
+def test_what_it_learned_is_a_sum_of_ten(tmp_path):
+    flags = {"layer_type": "ReRegualizedLinearNAC", "train_size": 100, "max_iterations": 2000}
+    (run,) = sn.train(SCRIPT, **flags, out=tmp_path)
+    found = sn.formula(run)
+    assert str(found.target) == str(sum(sympy.symbols("x1:11")))
+    assert found.verdict == "right by another formula"  # first halves are scaled, the sum is not
