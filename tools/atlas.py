@@ -170,5 +170,5 @@ def nudged(data: Path) -> dict[str, Any]:
     path = data / NUDGED
     rows = cells_of(path) if path.exists() else []
     same = sum(row["failure"] == row["nudged"] for row in rows)
-    keys = ", ".join(f"`{key}`" for key in dict.fromkeys(row["key"] for row in rows))
-    return {"runs": len(rows), "same": rate(same, len(rows)) if rows else "", "of": keys}
+    keys = len({row["key"] for row in rows})
+    return {"runs": len(rows), "same": rate(same, len(rows)) if rows else "", "experiments": keys}

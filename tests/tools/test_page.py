@@ -447,7 +447,7 @@ def test_why_runs_fail_is_counted_in_the_files():
         assert why == "unclassified" or f"({count}/{failed})" in shown
     again = cells_of(stored.DATA / "failures_nudged.csv")
     same = sum(row["failure"] == row["nudged"] for row in again)
-    assert f"last bit, {100 * same / len(again):.1f} % ({same}/{len(again)})" in shown
+    assert f"last bit, {round(100 * same / len(again), 1):g} % ({same}/{len(again)})" in shown
     rows = cells_of(PAGE / "tables" / "failures.csv")
     assert sum(int(row["runs"]) for row in rows) == failed
     drawn = {row["failure"] for row in cells_of(stored.DATA / landscape.FILE)}
