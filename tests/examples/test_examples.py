@@ -63,7 +63,7 @@ def test_extrapolation_draws_its_picture(run, tmp_path):
 
 @pytest.fixture
 def executed(tmp_path, monkeypatch):
-    """Run the notebook as Jupyter does, with a cell of the user's at its end.
+    """Run the notebook as Jupyter does, and then a cell that a user has added.
 
     Return its cells of code, and what they print.
     """
