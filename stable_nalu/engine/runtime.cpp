@@ -98,12 +98,12 @@ struct Keep {
 
 // Inputs low + width * double, and targets: an operation on sums over slices of the inputs; all but
 // the operation is as in the samples before, if `again`. `equal_slices`: in all lanes; `single`: of
-// one input each. Where `x_given` is not null, samples lie there instead: iteration after iteration,
-// or the `same` ones for all.
+// one input each; `taken`: inputs of all operands, each of which has as many in all lanes. Where
+// `x_given` is not null, samples lie there instead: iteration after iteration, or the `same` ones.
 struct Samples {
   const H *low, *width;
   const int64_t* slices;  // from, to of each operand and lane
-  int64_t equal_slices, single, operation, operands, inputs, again;
+  int64_t equal_slices, single, taken, operation, operands, inputs, again;
   const N *x_given, *t_given;
   int64_t outputs, same;
 };
@@ -126,6 +126,37 @@ static inline void sum_operands(const Samples& from, const H* d, H* sums) {
   }
 }
 
+// Inputs, made of doubles where they are read.
+struct Scaled {
+  const H* doubles;
+  H width, low;
+  H operator[](int64_t k) const { return doubles[k] * width + low; }
+};
+
+// The doubles of some samples' operands, as if all lanes had the slices that come first.
+static void pick(const Samples& from, const H* d, int64_t count, H* __restrict picked) {
+  for (int64_t b = 0; b < count; b++, d += 2 * from.inputs)
+    for (int64_t k = 0; k < from.operands; k++) {
+      const int64_t *at = from.slices + 2 * k * L, size = at[1] - at[0];
+      for (int l = 0; l < L; l++) {
+        const double* of_lane = (const double*)d + at[2 * l] * L + l;
+        for (int64_t i = 0; i < size; i++) ((double*)picked)[i * L + l] = of_lane[i * L];
+      }
+      picked += 2 * size;
+    }
+}
+
+// The operands of a sample, made of its doubles or, if not null, of those that were picked.
+static inline void sum_scaled(const Samples& from, const H* d, const H* picked, H* sums) {
+  for (int64_t k = 0; k < from.operands; k++, sums += 2) {
+    const int64_t *at = from.slices + 2 * k * L, size = at[1] - at[0];
+    const H* own = picked ? picked : d + 2 * at[0];
+    for (int half = 0; half < 2; half++)
+      sums[half] = sum(Scaled{own + half, from.width[half], from.low[half]}, size, 2);
+    if (picked) picked += 2 * size;
+  }
+}
+
 // Makes inputs of doubles, which are kept in double precision for sums, too.
 struct Scale {
   const H low[2], width[2];
@@ -144,16 +175,22 @@ struct Scale {
   }
 };
 
-// Inputs of some samples, and targets of an operation on two of them, in loops without decisions.
+// Inputs of some samples.
+static void fill_inputs(const Samples& from, const H* __restrict d, int64_t count,
+                        Part* __restrict x) {
+  const H low[] = {from.low[0], from.low[1]}, width[] = {from.width[0], from.width[1]};
+  for (int64_t k = 0; k < 2 * count * from.inputs; k += 2)
+    for (int half = 0; half < 2; half++)
+      x[k + half] = __builtin_convertvector(d[k + half] * width[half] + low[half], Part);
+}
+
+// Targets of an operation on two inputs, in a loop without decisions.
 template <int operation>
 static void fill_pairs(const Samples& from, const H* __restrict d, int64_t count,
-                       Part* __restrict x, Part* __restrict t) {
+                       Part* __restrict t) {
   const int64_t step = 2 * from.inputs;
   const H low[] = {from.low[0], from.low[1]}, width[] = {from.width[0], from.width[1]};
   const H *one = d + 2 * from.slices[0], *other = d + 2 * from.slices[2 * L];
-  for (int64_t k = 0; k < count * step; k += 2)
-    for (int half = 0; half < 2; half++)
-      x[k + half] = __builtin_convertvector(d[k + half] * width[half] + low[half], Part);
   for (int64_t b = 0; b < count; b++, one += step, other += step, t += 2)
     for (int half = 0; half < 2; half++)
       t[half] = __builtin_convertvector(
@@ -176,21 +213,23 @@ static void combine(const Samples& from, const H* sums, int64_t count, N* t) {
   }
 }
 
-static void fill(const Samples& from, const H* d, int64_t count, H* scaled, H* sums, N* x, N* t) {
+static void fill(const Samples& from, const H* d, const H* picked, int64_t count, H* sums,
+                 N* x, N* t) {
   if (pairs(from)) {
-    Part *x_of = (Part*)x, *t_of = (Part*)t;
+    Part* t_of = (Part*)t;
+    fill_inputs(from, d, count, (Part*)x);
     switch (from.operation) {
-      case kAdd: return fill_pairs<kAdd>(from, d, count, x_of, t_of);
-      case kSub: return fill_pairs<kSub>(from, d, count, x_of, t_of);
-      case kMul: return fill_pairs<kMul>(from, d, count, x_of, t_of);
-      default: return fill_pairs<kDiv>(from, d, count, x_of, t_of);
+      case kAdd: return fill_pairs<kAdd>(from, d, count, t_of);
+      case kSub: return fill_pairs<kSub>(from, d, count, t_of);
+      case kMul: return fill_pairs<kMul>(from, d, count, t_of);
+      default: return fill_pairs<kDiv>(from, d, count, t_of);
     }
   }
-  const int64_t inputs = from.inputs;
-  for (int64_t b = 0; b < count && !from.again; b++, d += 2 * inputs) {
-    Scale scale(from, scaled, x + b * inputs);
-    for (int64_t k = 0; k < inputs; k++) scale(d[2 * k], d[2 * k + 1]);
-    sum_operands(from, scaled, sums + 2 * b * from.operands);
+  if (!from.again) {
+    fill_inputs(from, d, count, (Part*)x);
+    for (int64_t b = 0; b < count; b++, d += 2 * from.inputs)
+      sum_scaled(from, d, picked ? picked + 2 * b * from.taken : nullptr,
+                 sums + 2 * b * from.operands);
   }
   combine(from, sums, count, t);
 }
@@ -227,6 +266,7 @@ struct Work {
   int64_t batch, inputs, portion;
   H *doubles, *scaled, *sums;
   N *x, *t;
+  H* picked;
 };
 
 constexpr int64_t kFew = 16384 / (8 * L);
@@ -261,8 +301,11 @@ static void make(Tile& tile, const Work& work, int64_t count, int64_t from, int6
       continue;
     }
     if (from == 0) draw(tile.generators, some * inputs, Keep{work.doubles});
+    H* picked = own.equal_slices ? nullptr : work.picked;
+    if (picked && (from == 0 || own.slices != tile.samples[from - 1].slices))
+      pick(own, work.doubles, some, picked);
     for (int64_t k = from; k < end; k++)
-      fill(tile.samples[k], work.doubles, some, work.scaled, work.sums, x,
+      fill(tile.samples[k], work.doubles, picked, some, work.sums, x,
            work.t + (k - from) * work.portion + at);
   }
 }

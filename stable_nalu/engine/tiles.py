@@ -202,8 +202,8 @@ class Samples(ctypes.Structure):
 
     _fields_ = (
         *((name, _address) for name in ("low", "width", "slices")),
-        *((name, _number) for name in ("equal_slices", "single", "operation", "operands")),
-        *((name, _number) for name in ("inputs", "again")),
+        *((name, _number) for name in ("equal_slices", "single", "taken", "operation")),
+        *((name, _number) for name in ("operands", "inputs", "again")),
         *((name, _address) for name in ("x_given", "t_given")),
         *((name, _number) for name in ("outputs", "same")),
     )
@@ -236,7 +236,7 @@ class Work(ctypes.Structure):
 
     _fields_ = (
         *((name, _number) for name in ("batch", "inputs", "portion")),
-        *((name, _address) for name in ("doubles", "scaled", "sums", "x", "t")),
+        *((name, _address) for name in ("doubles", "scaled", "sums", "x", "t", "picked")),
     )
 
 
@@ -308,22 +308,27 @@ def next_words(key: np.ndarray, position: int) -> np.ndarray:
     return np.concatenate([key[position:], after[:position]])
 
 
-def described(streams: Sequence[SampleStream], keep: list[np.ndarray]) -> Samples:
-    """Return what C++ makes of doubles, for the stream of each lane; `keep` holds its memory."""
+def described(streams: Sequence[SampleStream], keep: dict[object, np.ndarray]) -> Samples:
+    """Return what C++ makes of doubles, for the stream of each lane.
+
+    `keep` holds its memory; samples of equal operands have the same slices there.
+    """
     intervals = [stream.sampler.range.intervals[0] for stream in streams]
     low = aligned((len(streams),), np.float64)
     width = aligned((len(streams),), np.float64)
     low[:] = [a for a, _ in intervals]
     width[:] = [float(b) - float(a) for a, b in intervals]
     operands = [stream.targets.operands for stream in streams]
-    slices = np.ascontiguousarray(np.swapaxes(np.array(operands, np.int64), 0, 1))
-    keep += [low, width, slices]
+    laid = np.ascontiguousarray(np.swapaxes(np.array(operands, np.int64), 0, 1))
+    slices = keep.setdefault(tuple(operands), laid)
+    keep |= {id(low): low, id(width): width}
     return Samples(
         low=low.ctypes.data,
         width=width.ctypes.data,
         slices=slices.ctypes.data,
         equal_slices=all(o == operands[0] for o in operands),
         single=all(b - a == 1 for own in operands for a, b in own),
+        taken=sum(lengths(streams[0])),
         operation=OPERATIONS.index(streams[0].targets.operation.name),
         operands=len(operands[0]),
         inputs=streams[0].sampler.sample_shape[0],
@@ -332,6 +337,11 @@ def described(streams: Sequence[SampleStream], keep: list[np.ndarray]) -> Sample
         t_given=None,
         outputs=1,
     )
+
+
+def lengths(stream: SampleStream) -> tuple[int, ...]:
+    """Return how many inputs each operand has."""
+    return tuple(end - start for start, end in stream.targets.operands)
 
 
 def in_lanes(values: np.ndarray, layout: Layout, dtype: np.dtype) -> list[np.ndarray]:
@@ -372,13 +382,18 @@ class TileMemory:
     """Memory for the samples of a portion, and calls of the C++ that iterates."""
 
     def __init__(
-        self, shape: tuple[int, int], dtype: np.dtype, operands: int = 0, targets: int = 1
+        self,
+        shape: tuple[int, int],
+        dtype: np.dtype,
+        operands: int = 0,
+        targets: int = 1,
+        taken: int = 0,
     ):
         self.batch, self.inputs = shape
         self.runtime = runtime(double=dtype == np.float64)
         self.lanes: int = self.runtime.lanes()
         self._dtype = dtype
-        self._most = operands, targets
+        self._most = operands, targets, taken
         self._works: dict[int, tuple[Work, list[np.ndarray]]] = {}
 
     def iterate(self, tiles: Sequence[Tile], iterations: int, *, whole: bool) -> None:
@@ -395,10 +410,10 @@ class TileMemory:
             tile.generators.position = after.generators.position
 
     def _work(self, portion: int) -> tuple[Work, list[np.ndarray]]:
-        operands, targets = self._most
-        kinds = (np.dtype(np.float64),) * 3 + (self._dtype,) * 2
+        operands, targets, taken = self._most
+        kinds = (*(np.dtype(np.float64),) * 3, *(self._dtype,) * 2, np.dtype(np.float64))
         rows = (portion * self.inputs, self.inputs, portion * operands)
-        rows += (portion * self.inputs, portion * targets)
+        rows += (portion * self.inputs, portion * targets, portion * taken)
         memory = [aligned((n, self.lanes), kind) for n, kind in zip(rows, kinds, strict=True)]
         addresses = [values.ctypes.data for values in memory]
         return Work(self.batch, self.inputs, portion, *addresses), memory
@@ -475,8 +490,7 @@ class Tiles:
         every = [(p, run) for p, own in enumerate(streams) for run in range(len(own))]
         flat = [stream for own in streams for stream in own]
         kinds = [
-            (p, s.targets.operation.name, len(s.targets.operands))
-            for (p, _), s in zip(every, flat, strict=True)
+            (p, s.targets.operation.name, lengths(s)) for (p, _), s in zip(every, flat, strict=True)
         ]
         works = [work[p] / (DRAW * shape[1]) for p, _ in every]
         layout = arranged([stream.random.position() for stream in flat], kinds, lanes, works)
@@ -492,13 +506,14 @@ class Tiles:
             place[:, 0] = [number[vector] for vector in place[:, 0]]
             self.layouts.append(Layout(layout.members[vectors] - first, [], place))
             first += len(own)
-        self._keep: list[np.ndarray] = []
+        self._keep: dict[object, np.ndarray] = {}
         self._tiles = [
             self._tile([(owners[v], number[v]) for v in vectors], lanes) for vectors in layout.tiles
         ]
         most = max(len(stream.targets.operands) for stream in flat)
         targets = max(len(tile.samples) for tile in self._tiles)
-        self._workspace = TileMemory(shape, dtype, most, targets)
+        taken = max(sum(lengths(stream)) for stream in flat)
+        self._workspace = TileMemory(shape, dtype, most, targets, taken)
 
     def _tile(self, vectors: Sequence[tuple[int, int]], lanes: int) -> _Vectors:
         of_lanes: list[SampleStream | None] = [None] * lanes

@@ -123,6 +123,10 @@ class Training:
         for one in mates:
             one.mates = mates
 
+    def leave(self) -> None:
+        """Let those that share samples with this training, which has ended, go on without it."""
+        self.mates.remove(self)
+
     def train(self) -> Generator[int | None, None, None]:
         """Train, and yield wherever training may stop: `at`, or None within a unit."""
         while self.at <= self.last and not self.all_diverged:

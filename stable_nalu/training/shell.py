@@ -321,7 +321,7 @@ def _train_stacks(
     what has not begun.
     """
     results: dict[int, StackResult] = {}
-    for group in groups_of(task, spec, stacks):
+    for group in groups_of(spec, stacks):
         single = count == 1 or not hasattr(group[0][1][0].config, "workers")
         views = [
             StackView(send, number, len(stack), single=single, alone=count == 1)
@@ -336,17 +336,14 @@ def _train_stacks(
     return dict(sorted(results.items()))
 
 
-def groups_of(
-    task: type[Task], spec: ScriptSpec, stacks: Iterable[tuple[int, Stack]]
-) -> list[Share]:
+def groups_of(spec: ScriptSpec, stacks: Iterable[tuple[int, Stack]]) -> list[Share]:
     """Gather stacks that the engine trains on the same samples, run by run; others are alone."""
     groups: dict[object, Share] = {}
     for number, stack in stacks:
         drawn = [spec.samples_of(run.config) for run in stack]
         shared = stack[0].in_lanes and None not in drawn
         first = stack[0].config
-        alike = task.unit.last(first), first.no_cuda, precision(first)
-        key = (tuple(drawn), alike) if shared else number
+        key = (tuple(drawn), first.no_cuda, precision(first)) if shared else number
         groups.setdefault(key, []).append((number, stack))
     return list(groups.values())
 
@@ -382,6 +379,7 @@ def _train_in_turns(
 
     def end(training: Training, result: StackResult) -> None:
         results[training] = result
+        training.leave()
         del left[training]
         opened[training].close()
 

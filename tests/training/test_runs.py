@@ -58,7 +58,8 @@ def test_a_gpu_has_all_runs_in_a_process_and_a_stack(monkeypatch, script, refuse
 SCRIPT = "single_layer"
 NOISY = ("--layer-type", "ReRegualizedLinearMNAC", "--operation", "mul", "--nmu-noise")
 NOISES = ("[1,5]", "[1,2]")
-LENGTH = ("--max-iterations", "25", "--log-interval", "10", "--input-size", "4")
+SMALL = ("--log-interval", "10", "--input-size", "4")
+LENGTH = ("--max-iterations", "25", *SMALL)
 
 
 def stacks(*words, script=SCRIPT):
@@ -68,7 +69,7 @@ def stacks(*words, script=SCRIPT):
 
 
 def numbers(numbered, script=SCRIPT):
-    found = groups_of(task_of(script), SCRIPTS[script], numbered)
+    found = groups_of(SCRIPTS[script], numbered)
     return [[number for number, _ in group] for group in found]
 
 
@@ -78,18 +79,17 @@ def test_stacks_of_the_same_samples_are_a_group():
     assert numbers(stacks(*NOISY, *swept, "--ensemble-size", "2")) == [[0, 2], [1, 3]]
 
 
-@pytest.mark.parametrize(
-    "changed", [{"seed": 7}, {"batch_size": 64}, {"max_iterations": 3}, {"pytorch_precision": 64}]
-)
-def test_stacks_of_other_samples_or_lengths_are_not(changed):
+@pytest.mark.parametrize("changed", [{"seed": 7}, {"batch_size": 64}, {"pytorch_precision": 64}])
+def test_stacks_of_other_samples_are_not(changed):
     (first, second) = stacks(*NOISY, "--seed", "0-2", "--noise-range", *NOISES)
     other = [replace(run, config=run.config.replace(**changed)) for run in second[1]]
     assert numbers([first, (1, other)]) == [[0], [1]]
 
 
-def test_another_operation_draws_the_same_samples():
+@pytest.mark.parametrize("changed", [{"operation": "add"}, {"max_iterations": 3}])
+def test_another_operation_or_length_draws_the_same_samples(changed):
     ((_, stack),) = stacks(*NOISY, "--seed", "0-2")
-    other = [replace(run, config=run.config.replace(operation="add")) for run in stack]
+    other = [replace(run, config=run.config.replace(**changed)) for run in stack]
     assert numbers([(0, stack), (1, other)]) == [[0, 1]]
 
 
@@ -112,10 +112,13 @@ def test_numbers_are_those_of_each_stack_alone(tmp_path):
     assert_identical(trained(tmp_path / "group"), trained(tmp_path / "alone"))
 
 
-def test_operations_side_by_side(tmp_path):
+def test_operations_and_lengths_side_by_side(tmp_path):
     """As the shards of an experiment are trained: each plan is cut by itself."""
-    words = (*COMMON, *LENGTH, "--seed", "0-1", "--layer-type", "ReRegualizedLinearMNAC")
-    plans = [(*words, "--operation", operation) for operation in ("mul", "add", "squared")]
+    words = (*COMMON, *SMALL, "--seed", "0-1", "--layer-type", "ReRegualizedLinearMNAC")
+    plans = [
+        (*words, "--operation", operation, "--max-iterations", length)
+        for operation, length in (("mul", "25"), ("add", "7"), ("squared", "32"))
+    ]
     first, *others = plans
     with roots(tmp_path / "group"):
         assert run_script(SCRIPT, first, beside=[[plan] for plan in others]) == 0
