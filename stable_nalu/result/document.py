@@ -67,6 +67,8 @@ _MANY = 4
 def table(rows: Sequence[Mapping[str, object]], *, all_columns: bool = True) -> str:
     """Return a table of Markdown cells by their columns.
 
+    In the first column, what is the same as in the row above is left out.
+
     all_columns: whether to keep columns in which nothing is known, and those which are the same in
     all of many rows; else a line before the table names what all rows have.
     """
@@ -79,7 +81,12 @@ def table(rows: Sequence[Mapping[str, object]], *, all_columns: bool = True) -> 
             told = "; ".join(f"{name} {rows[0][name]}" for name in same)
             before = [f"The same in all rows: {told}.", ""] if same else []
     lines = [*before, _line(head), f"|{'---|' * len(head)}"]
-    return "\n".join([*lines, *(_line(str(row[name]) for name in head) for row in rows)])
+    above = None
+    for row in rows:
+        first, *others = (str(row[name]) for name in head)
+        lines.append(_line(["" if first == above else first, *others]))
+        above = first
+    return "\n".join(lines)
 
 
 def _line(cells: Iterable[str]) -> str:

@@ -28,12 +28,16 @@ class _Reader(HTMLParser):
 
     def handle_endtag(self, tag):
         if tag in ("td", "th"):
-            self.tables[self._section][-1][-1].append(self._cell)
+            *above, row = self.tables[self._section][-1]
+            row.append(self._cell if row or self._cell else above[-1][0])
             self._cell = None
 
 
 def read_page(path):
-    """Id of a section -> its tables, each a list of rows by heading; and all links."""
+    """Id of a section -> its tables, each a list of rows by heading; and all links.
+
+    An empty first cell stands for that above it.
+    """
     reader = _Reader()
     reader.feed(path.read_text(encoding="utf-8"))
     tables = {

@@ -95,6 +95,11 @@ def test_files_of_others_are_kept(tmp_path, capsys):
     assert (page / "index.html").read_text() == "<p>mine</p>"
 
 
+def test_the_first_column_repeats_nothing():
+    rows = [{"figure": name, "n": "1"} for name in ("a", "a", "b", "a")]
+    assert [line[:3] for line in table(rows).splitlines()[2:]] == ["| a", "|  ", "| b", "| a"]
+
+
 def test_what_many_rows_share_is_told_once():
     rows = [{"unit": f"u{k}", "n": str(k), "rule": "flat", "step": "–"} for k in range(4)]
     told, _, head, _, first, *_ = table(rows, all_columns=False).splitlines()

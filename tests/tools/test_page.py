@@ -249,7 +249,8 @@ def test_both_forms_hold_the_same_rows():
     rows = [row for found in tables.values() for table in found for row in table]
     assert len(rows) > 200
     for row in rows:
-        assert f"| {' | '.join(row.values())} |".replace("\\", "") in lines
+        first, *others = (cell.replace("\\", "") for cell in row.values())
+        assert lines & {f"| {' | '.join([cell, *others])} |" for cell in (first, "")}
     assert "#division" in links
 
 
