@@ -9,6 +9,7 @@ import itertools
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -26,10 +27,9 @@ from stable_nalu.result.ranking import (
     OPERATIONS,
     RULES,
     Entry,
-    at_range,
+    Outcomes,
     kept_entries,
     placed,
-    tuned_entries,
 )
 from stable_nalu.result.stored import DATA, formulas_of, sessions_of
 from stable_nalu.result.submission import Submission, submissions
@@ -37,6 +37,7 @@ from stable_nalu.statistics.intervals import holm, paired_difference, sign_test
 from stable_nalu.statistics.setups import LEVEL
 from stable_nalu.zoo import card
 from tools.site_pages import layer_of
+from tools.tuning import TUNED_RUNS
 
 PATH = CHECKOUT / "docs" / "board.html"
 TEMPLATE = Path(__file__).parent / "templates" / "board.html"
@@ -81,6 +82,22 @@ def refreshed(_text: str = "", root: Path = SUBMISSIONS) -> str:
     for name, part in parts.items():
         page = page.replace(f"__{name}__", part)
     return page
+
+
+def tuned_entries(operation: str) -> list[Entry]:
+    """Return the units with the best of equally many random settings."""
+    rows = cells_of(TUNED_RUNS) if TUNED_RUNS.exists() else []
+    found = []
+    for one in kept_entries(operation):
+        place = (one.label, operation)
+        if own := tuple(row for row in rows if (row["unit"], row["operation"]) == place):
+            found.append(replace(one, league="equal tuning", rows=own))
+    return found
+
+
+def at_range(outcomes: Outcomes, one: str | None) -> Outcomes:
+    """Return the outcomes in one range, or all of them for None."""
+    return {run: met for run, met in outcomes.items() if one in (None, run[0])}
 
 
 def league_of(entry: Entry) -> str:

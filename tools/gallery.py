@@ -26,7 +26,6 @@ from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.papers import STUDIES
 from stable_nalu.process import begin
 from stable_nalu.result.document import filled
-from stable_nalu.result.judged import cut_short
 from stable_nalu.result.pipeline import Folders, OtherTable, other_tables
 from stable_nalu.result.stored import DATA, kept_keys, read
 from stable_nalu.script import ScriptParser, exit_code
@@ -34,6 +33,7 @@ from stable_nalu.script import ScriptParser, exit_code
 from .finding import finding
 from .kept_runs import kept_files, kept_source
 from .long_table import anchor_of
+from .notes import cut_short
 
 FOLDER = CHECKOUT / "docs" / "gallery"
 COLORS = 64

@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
 from stable_nalu.errors import UsageError
 from stable_nalu.files import cells_of
 from stable_nalu.paper.experiment import Experiment
 from stable_nalu.paper.index import EXPERIMENTS
+from stable_nalu.result.judged import shortened
 from stable_nalu.result.stored import (
     Verified,
     digest_of,
@@ -25,6 +27,20 @@ from stable_nalu.script import duration
 NOTES, REASONS = "notes.md", "not_run.csv"
 CORES = 2
 """The number of cores that estimates are made for."""
+
+
+def cut_short(experiment: Experiment, runs: Any) -> str:
+    """Return `NMU 2,000 of 50,000 iterations` for all models with shorter runs than published.
+
+    Where a script counts epochs, it is these.
+    """
+    told, unit = [], "iterations"
+    for model in experiment.models:
+        if length := shortened(experiment, runs.loc[runs["model"] == model.key]):
+            if model.steps_per_epoch:
+                length, unit = [count // model.steps_per_epoch for count in length], "epochs"
+            told.append("{} {:,} of {:,}".format(model.label, *length))
+    return f"{'; '.join(told)} {unit}" if told else ""
 
 
 def read_notes(folder: Path) -> dict[str, str]:

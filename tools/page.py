@@ -39,7 +39,7 @@ from stable_nalu.result.document import (
     rate,
     render,
 )
-from stable_nalu.result.judged import TEST_ERROR, cut_short
+from stable_nalu.result.judged import TEST_ERROR
 from stable_nalu.result.stored import (
     ALONE,
     DATA,
@@ -70,7 +70,7 @@ from .long_table import (
     place_of,
     tally,
 )
-from .notes import read_notes, read_reasons, reason, replaced, verified_of
+from .notes import cut_short, read_notes, read_reasons, reason, replaced, verified_of
 
 Rows = list[dict[str, Any]]
 

@@ -16,14 +16,16 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 from stable_nalu.files import cells_of
+from stable_nalu.machine import CHECKOUT
 from stable_nalu.paper.experiment import Flags, Model, merged, words
 from stable_nalu.paper.index import find
 from stable_nalu.result.pipeline import Folders
-from stable_nalu.result.ranking import OPERATIONS, TUNED_RUNS, Entry, kept_entries
+from stable_nalu.result.ranking import OPERATIONS, Entry, kept_entries
 from stable_nalu.result.submission import judged_rows
 from stable_nalu.script import say
 from stable_nalu.statistics.table import write_rows
 
+TUNED_RUNS = CHECKOUT / "docs" / "board" / "equal_tuning.csv"
 SETTINGS = TUNED_RUNS.with_name("settings.csv")
 NUMBER, TUNING_SEEDS, SEEDS = 8, range(1000, 1005), range(25)
 RATE = ("--learning-rate", 1e-4, 1.0)

@@ -39,7 +39,7 @@ from .document import UNKNOWN, as_svg, estimated, filled, number, plain, points,
 from .pipeline import Folders, chosen_models, judged
 from .ranking import RANKED_BY, Contest, rank_column, same_runs
 from .shard import Shard, how_to_run, pending, refuse_running, show_training, train_shards
-from .stored import Session, Stopwatch, add_sessions, path_of, read, read_sessions
+from .stored import Session, Stopwatch, add_sessions, path_of, read, read_records
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -87,7 +87,7 @@ def challenge(arguments: argparse.Namespace) -> int:
     refuse_running(shards, space.max_iterations)
     chapters = [_chapter(experiment, parts, space, arguments) for experiment, parts in plans]
     folder = space.base / "challenge" / "_".join((challenger.folder, arguments.key))
-    page = Page(challenger, chapters, read_sessions(sessions), refused)
+    page = Page(challenger, chapters, read_records(Session, sessions), refused)
     _, path, *_ = write(page, folder, arguments.format)
     for line in ranks(page):
         say(line)

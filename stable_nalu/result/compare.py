@@ -371,8 +371,14 @@ def rate_point(
     experiment: Experiment, runs: pd.DataFrame, point: str, known: Published
 ) -> RatePoint:
     """Return the point of judged runs of one model, compared with what was published of it."""
-    length, chosen = shortened(experiment, runs), chosen_of(known, runs)
-    gap = None if chosen or length else _gap(known, runs)
+    length, fates = shortened(experiment, runs), fates_of(known, runs)
+    chosen = gap = None
+    if fates is not None and len(runs) < known.runs:
+        chosen = _chosen(known, runs, fates)
+    elif fates is not None and len(fates) == known.runs and not length:
+        gap = paired_difference(fates)
+    elif not length:
+        gap = difference(wilson(solved_of(runs), len(runs)), wilson(known.solved, known.runs))
     model = experiment.model(str(runs["model"].iloc[0]))
     return RatePoint(
         model=model.key,
@@ -388,17 +394,11 @@ def rate_point(
     )
 
 
-def chosen_of(point: Published, runs: pd.DataFrame) -> Chosen | None:
-    """Return what became of runs that are only some of the published ones.
-
-    None where they are all, or where the outcome of a seed is not known.
-    """
-    fates = fates_of(point, runs)
-    if fates is None or len(runs) >= point.runs:
-        return None
+def _chosen(known: Published, runs: pd.DataFrame, fates: Sequence[tuple[bool, bool]]) -> Chosen:
+    """Return what became of runs that are only some of the published ones."""
     same = sum(ours == theirs for ours, theirs in fates)
-    known = _known_of(point)
-    steps = None if known is None else steps_of(known, runs)
+    seeds = _known_of(known)
+    steps = None if seeds is None else steps_of(seeds, runs)
     return Chosen(tuple(sorted(set(runs["seed"].tolist()))), len(runs), same, steps)
 
 
@@ -428,14 +428,6 @@ def steps_of(known: PublishedSeeds, runs: pd.DataFrame) -> Pairs | None:
     ours = zip(solved["seed"].tolist(), solved["extrapolation.step.solved"].tolist(), strict=True)
     pairs = [(step, known.solved_at[seed]) for seed, step in ours if seed in known.solved_at]
     return Pairs(pairs) if pairs else None
-
-
-def _gap(point: Published, runs: pd.DataFrame) -> Estimate:
-    """Return our rate less the published one; paired, where the outcomes of seeds are known."""
-    fates = fates_of(point, runs)
-    if fates is not None and len(fates) == point.runs:
-        return paired_difference(fates)
-    return difference(wilson(solved_of(runs), len(runs)), wilson(point.solved, point.runs))
 
 
 def _verdict_of_means(theirs: Bounded, ours: Mapping[str, float], measure: str) -> str | None:

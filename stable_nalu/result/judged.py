@@ -74,20 +74,6 @@ def shortened(experiment: Experiment, runs: pd.DataFrame) -> tuple[int, int] | N
     return kept, min(length for length in lengths if length > kept)
 
 
-def cut_short(experiment: Experiment, runs: pd.DataFrame) -> str:
-    """Return `NMU 2,000 of 50,000 iterations` for all models with shorter runs than published.
-
-    Where a script counts epochs, it is these.
-    """
-    told, unit = [], "iterations"
-    for model in experiment.models:
-        if length := shortened(experiment, runs.loc[runs["model"] == model.key]):
-            if model.steps_per_epoch:
-                length, unit = [count // model.steps_per_epoch for count in length], "epochs"
-            told.append("{} {:,} of {:,}".format(model.label, *length))
-    return f"{'; '.join(told)} {unit}" if told else ""
-
-
 def options_of(experiment: Experiment, run: ExpectedRun) -> dict[str, Any]:
     """Return the options of a planned run under the names of the columns of kept rows."""
     return config_columns(run.config) if experiment.is_measured else expand_name(run.leaf)

@@ -45,7 +45,15 @@ from .run_parser import (
     is_scored_or_gate,
 )
 from .shard import Shard, pending, refuse_running, run_shards, shards, show_training
-from .stored import Stopwatch, add_sessions, keep, keep_formulas, path_of, read_sessions
+from .stored import (
+    Session,
+    Stopwatch,
+    add_sessions,
+    keep,
+    keep_formulas,
+    path_of,
+    read_records,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -363,7 +371,7 @@ def report(request: Request, data: Path | None = None) -> bool:
     if has_outcome and request.models:
         runs = _compare(request)
         if data is not None:
-            sessions = read_sessions(request.sessions)
+            sessions = read_records(Session, request.sessions)
             kept = keep(experiment, runs, request.expected, sessions, data)
             say(f"kept {len(kept)} runs in {path_of(experiment.key, data)}")
             if formulas := keep_formulas(experiment, request.expected, data):

@@ -15,7 +15,6 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from stable_nalu.files import cells_of
-from stable_nalu.machine import data_file
 from stable_nalu.paper.experiment import Experiment
 from stable_nalu.paper.index import find
 from stable_nalu.papers import FLAT
@@ -41,8 +40,6 @@ if TYPE_CHECKING:
 
 
 OPERATIONS = ("add", "sub", "mul", "div")
-PUBLISHED, TUNED = "as published", "equal tuning"
-TUNED_RUNS = data_file("docs/board") / "equal_tuning.csv"
 _PAIR = "the pair of operations"
 
 KEYS: Mapping[str, Sequence[tuple[str, tuple[str, ...]]]] = {
@@ -76,7 +73,7 @@ class Entry:
     label: str
     rows: tuple[Mapping[str, str], ...]
     told: str = ""
-    league: str = PUBLISHED
+    league: str = "as published"
 
     def outcomes(self, operation: str, rule: str) -> Outcomes:
         """Return which of its runs of an operation are solved by a rule of thresholds."""
@@ -101,17 +98,6 @@ def kept_entries(operation: str) -> list[Entry]:
                 kind = "given" if given else "learned"
                 label = f"DMU, operands {kind}" if key == "dmu" else model.label.partition(" [")[0]
                 found.append(Entry((key, model.key), label, own, _PAIR if given else ""))
-    return found
-
-
-def tuned_entries(operation: str) -> list[Entry]:
-    """Return the units with the best of equally many random settings."""
-    rows = cells_of(TUNED_RUNS) if TUNED_RUNS.exists() else []
-    found = []
-    for one in kept_entries(operation):
-        place = (one.label, operation)
-        if own := tuple(row for row in rows if (row["unit"], row["operation"]) == place):
-            found.append(replace(one, league=TUNED, rows=own))
     return found
 
 
@@ -174,11 +160,6 @@ def placed(table: Mapping[Any, Outcomes]) -> dict[Any, Placed]:
         for name, runs in table.items()
     }
     return dict(sorted(found.items(), key=lambda item: (item[1].best, -item[1].solved)))
-
-
-def at_range(outcomes: Outcomes, one: str | None) -> Outcomes:
-    """Return the outcomes in one range, or all of them for None."""
-    return {run: met for run, met in outcomes.items() if one in (None, run[0])}
 
 
 NOT_COMPARABLE = "not comparable: {:,} iterations, the challenger {:,}"

@@ -106,7 +106,7 @@ class Shard:
     def states(self, max_iterations: int | None) -> Counter[State]:
         """Return how many of its runs are in each state."""
         runs = self.expected(self.how_to_run(max_iterations))
-        return Counter(state_of(run, tensorboard_root()) for run in runs)
+        return Counter(state_of(run) for run in runs)
 
     def how_to_run(self, max_iterations: int | None = None, workers: int = 1) -> Flags:
         """Return flags that say how its runs are carried out."""
@@ -248,13 +248,13 @@ def train_shards(
         if code not in (0, EXIT_DIVERGED):
             return code
         finished = [run for part in found for _, runs in part for run in runs]
-        mark_finished(finished, tensorboard_root())
+        mark_finished(finished)
     return 0
 
 
-def state_of(run: ExpectedRun, root: Path) -> State:
+def state_of(run: ExpectedRun) -> State:
     """Return the state of a run below the log root."""
-    folder = root / run.name
+    folder = tensorboard_root() / run.name
     files = _event_files(folder)
     if not files:
         return State.MISSING
@@ -263,10 +263,10 @@ def state_of(run: ExpectedRun, root: Path) -> State:
     return State.DONE if _finished(folder, files, run) else State.FAILED
 
 
-def mark_finished(runs: Sequence[ExpectedRun], root: Path) -> None:
+def mark_finished(runs: Sequence[ExpectedRun]) -> None:
     """Record that these runs have come to their end, even if they diverged."""
     for run in runs:
-        folder = root / run.name
+        folder = tensorboard_root() / run.name
         files = _event_files(folder)
         with atomic_text_file(folder / MARKER) as file:
             json.dump({"event_files": files, "iterations": _length(run)}, file)
@@ -280,19 +280,18 @@ def _plan(
     Finished runs are planned, too, where their checkpoints tell the script so: it cuts a plan into
     stacks whatever is finished, and a run that goes on needs the stack that it began in.
     """
-    root = tensorboard_root()
     extra = shard.how_to_run(max_iterations, workers)
     every = shard.expected(extra)
-    states = {run.name: state_of(run, root) for run in every}
+    states = {run.name: state_of(run) for run in every}
     left = {name for name, state in states.items() if state in (State.MISSING, State.FAILED)}
     anew = left
     if _RESUMED in {flag.name for flag in SCRIPTS[shard.model.script].flags}:
         unfinished = (run for run in every if run.name in left)
-        anew = {run.name for run in unfinished if _owns_checkpoint(run, root) is False}
+        anew = {run.name for run in unfinished if _owns_checkpoint(run) is False}
     resumed = left - anew
     if resumed:
         done = (run for run in every if states[run.name] is State.DONE)
-        resumed |= {run.name for run in done if _owns_checkpoint(run, root)}
+        resumed |= {run.name for run in done if _owns_checkpoint(run)}
     return [
         (command, [run for run in runs if run.name in left])
         for chosen, how in ((resumed, _RESUMED), (anew, _ANEW))
@@ -319,10 +318,10 @@ def _saved_state(run: ExpectedRun) -> tuple[str, int] | None:
     return (file, epoch) if isinstance(file, str) and isinstance(epoch, int) else None
 
 
-def _owns_checkpoint(run: ExpectedRun, root: Path) -> bool | None:
+def _owns_checkpoint(run: ExpectedRun) -> bool | None:
     """Return whether a run's checkpoint belongs to the events in its folder; None without one."""
     saved = _saved_state(run)
-    return None if saved is None else _event_files(root / run.name) == [saved[0]]
+    return None if saved is None else _event_files(tensorboard_root() / run.name) == [saved[0]]
 
 
 def _length(run: ExpectedRun) -> int:

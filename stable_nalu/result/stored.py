@@ -143,18 +143,13 @@ class Stopwatch:
         return sum(one.ru_utime + one.ru_stime for one in used)
 
 
-def read_sessions(path: Path) -> list[Session]:
-    """Read all sessions of a file; there are none where there is no file."""
-    return read_records(Session, path)
-
-
 def add_sessions(path: Path, sessions: Iterable[Session]) -> None:
     """Add sessions to a file, in order of time; one that is there already stays."""
     new = list(sessions)
     if not new:
         return
     with locked(path):
-        every = dict.fromkeys((*read_sessions(path), *new))
+        every = dict.fromkeys((*read_records(Session, path), *new))
         write_records(path, sorted(every, key=attrgetter("began")))
 
 
@@ -247,8 +242,7 @@ def keep(
     """
     import pandas as pd
 
-    root = tensorboard_root()
-    states = {(run.model.key, run.leaf): state_of(run, root) for run in expected}
+    states = {(run.model.key, run.leaf): state_of(run) for run in expected}
     rows = judged.to_dict("records")
     done = [row for row in rows if states[row["model"], row["name"]] is State.DONE]
     if not experiment.is_measured:
@@ -334,7 +328,7 @@ def read(key: str, data: Path = DATA) -> pd.DataFrame:
 
 def sessions_of(key: str, data: Path = DATA) -> list[Session]:
     """Read when and where the kept runs were trained, as far as under this key."""
-    return read_sessions(cost_of(key, data))
+    return read_records(Session, cost_of(key, data))
 
 
 COLUMNS = "verdict", "formula", "largest.rounding", "proof"
@@ -355,7 +349,7 @@ def keep_formulas(experiment: Experiment, runs: Iterable[ExpectedRun], data: Pat
     told: dict[tuple[str, ...], dict[str, str]] = {}
     root, points = tensorboard_root(), identifying(experiment.key)
     kept = {tuple(r[c] for c in points): r for r in cells_of(path_of(experiment.key, data))}
-    done = [run for run in runs if state_of(run, root) is State.DONE]
+    done = [run for run in runs if state_of(run) is State.DONE]
     for run in bar(done, unit="runs", what="formulas"):
         options = options_of(experiment, run) | {"model": run.model.key, "seed": run.seed}
         identity = identity_of(experiment, options)

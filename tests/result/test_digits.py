@@ -10,12 +10,13 @@ from stable_nalu import machine
 from stable_nalu.paper.experiment import JUDGED, MEASURED
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result import command, stored
-from stable_nalu.result.judged import cut_short, judged_runs, point_columns, runs_of
+from stable_nalu.result.judged import judged_runs, point_columns, runs_of
 from stable_nalu.result.pipeline import Folders, exporter_of
 from tests.digit_images import MNIST, needs_mnist
 from tests.result.made_up import SESSION
 from tests.result.tiny import in_this_process  # noqa: F401
 from tools.kept_runs import as_exported
+from tools.notes import cut_short
 
 PRODUCTS, PAIRS = "sequential_mnist_prod_long", "static-mnist-mul-isolated"
 DIGITS = [

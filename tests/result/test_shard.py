@@ -106,11 +106,11 @@ def test_states(trained):
     root = tensorboard_root()
     for run in runs[:3]:
         trained(run)
-    mark_finished(runs[:1], root)
+    mark_finished(runs[:1])
     held = RunFolder.claim(
         root / runs[2].name, RunRecord.create("single_layer", {}, ""), remove_existing_data=True
     )
-    states = [state_of(run, root) for run in runs[:4]]
+    states = [state_of(run) for run in runs[:4]]
     assert states == [State.DONE, State.FAILED, State.RUNNING, State.MISSING]
     held.release()
     assert first_shard(0).states(None)[State.MISSING] == 6
@@ -124,7 +124,7 @@ def test_a_damaged_mark_is_none(mark, trained):
     trained(run)
     path = tensorboard_root() / run.name / MARKER
     path.mkdir() if mark is None else path.write_text(mark)
-    assert state_of(run, tensorboard_root()) is State.FAILED
+    assert state_of(run) is State.FAILED
 
 
 @pytest.mark.parametrize(
@@ -136,26 +136,26 @@ def test_a_damaged_checkpoint_is_none(content, trained):
     path = model_file(save_root(), run.name)
     path.parent.mkdir(parents=True)
     torch.save(content, path)
-    assert state_of(run, tensorboard_root()) is State.FAILED
+    assert state_of(run) is State.FAILED
 
 
 def test_a_run_begun_anew_is_not_done(trained):
     run = first_shard(0).expected()[0]
     root = tensorboard_root()
     trained(run)
-    mark_finished([run], root)
+    mark_finished([run])
     event_file = next(p for p in (root / run.name).iterdir() if p.name.startswith("events"))
     event_file.rename(event_file.with_name("events.out.tfevents.other"))
-    assert state_of(run, root) is State.FAILED
+    assert state_of(run) is State.FAILED
 
 
 def test_a_longer_run_is_not_done(trained):
     run = first_shard(0).expected()[0]
     trained(run)
-    mark_finished([run], tensorboard_root())
+    mark_finished([run])
     mark = tensorboard_root() / run.name / MARKER
     mark.write_text(json.dumps(json.loads(mark.read_text()) | {"iterations": 20}))
-    assert state_of(run, tensorboard_root()) is State.FAILED
+    assert state_of(run) is State.FAILED
 
 
 def test_what_is_left_is_planned_and_no_more(trained):
@@ -164,7 +164,7 @@ def test_what_is_left_is_planned_and_no_more(trained):
     done = [runs[0], runs[1], runs[2]]
     for run in done:
         trained(run)
-    mark_finished(done, tensorboard_root())
+    mark_finished(done)
     planned = pending(shard)
     names = {name for _, runs in planned for name in runs}
     assert names == {run.name for run in runs} - {run.name for run in done}
@@ -174,7 +174,7 @@ def test_what_is_left_is_planned_and_no_more(trained):
 def test_status_and_resume(trained, capsys):
     for run in first_shard(*range(5)).expected():
         trained(run)
-        mark_finished([run], tensorboard_root())
+        mark_finished([run])
     words = [SCRIPT.name, "0", "9", "--model", "nru"]
     assert batch.main([*words, "--status"]) == 0
     assert "nru: 45 done, 0 running, 0 failed, 45 missing" in capsys.readouterr().out

@@ -19,11 +19,12 @@ from stable_nalu.result import command, stored
 from stable_nalu.result.command import listing
 from stable_nalu.result.judged import TEST_ERROR, compact, identifying, runs_of
 from stable_nalu.result.stored import (
+    Session,
     Stopwatch,
     add_sessions,
     formulas_of,
     keep_formulas,
-    read_sessions,
+    read_records,
     seconds_here,
 )
 from tests.result.made_up import SESSION, write
@@ -142,7 +143,7 @@ def test_a_damaged_record_is_named(text, says, tmp_path):
     else:
         path.write_text(text)
     with pytest.raises(UsageError, match=says):
-        read_sessions(path)
+        read_records(Session, path)
 
 
 def test_the_list_says_what_is_kept(tmp_path):
@@ -181,10 +182,10 @@ def test_sessions_are_read_back_and_kept_once(tmp_path):
     assert "torch " in session.versions
     add_sessions(path, [session])
     add_sessions(path, [session, SESSION])
-    assert sorted(read_sessions(path), key=lambda s: s.began) == sorted(
+    assert sorted(read_records(Session, path), key=lambda s: s.began) == sorted(
         (session, SESSION), key=lambda s: s.began
     )
-    assert read_sessions(tmp_path / "none.csv") == []
+    assert read_records(Session, tmp_path / "none.csv") == []
 
 
 def test_what_is_kept_at_the_same_time_is_all_kept(tmp_path):
