@@ -13,6 +13,7 @@ import io
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -90,7 +91,8 @@ def drawn_from(entry: Drawing, folder: Path, data: Path) -> Iterator[Source]:
         with TemporaryDirectory() as out, contextlib.redirect_stdout(io.StringIO()):
             space = Folders(Path(out))
             for table in written_tables(entry, space):
-                table.from_kept(data).write()
+                source = None if table.source is None else table.kept_in(data)
+                replace(table, source=source).write()
             yield Source(space.csv, entry.folders)
 
 

@@ -142,9 +142,8 @@ def exporter_of(model: Model, criterion: str = "") -> tuple[str, RunParser | Non
     return "simple_function_static.py", MetricParser(is_scored_or_gate if gated else is_scored)
 
 
-def export(models: Sequence[Model], space: Folders, criterion: str = "") -> list[Path]:
+def export(models: Sequence[Model], space: Folders, criterion: str = "") -> None:
     """Export the runs of every model; models of one experiment name share a table."""
-    written: list[Path] = []
     options = {"processes": granted_cores(), "progress_bar": False}
     for (csv, prefix), model in tables_of(models).items():
         _, parser = exporter_of(model, criterion)
@@ -153,8 +152,6 @@ def export(models: Sequence[Model], space: Folders, criterion: str = "") -> list
         if not folder.is_dir():
             raise UsageError(f"no run of {model.key} was trained; files in {space.logs} say why")
         export_csv(str(folder), str(space.csv / csv), parser, **options)
-        written.append(space.csv / csv)
-    return written
 
 
 def _expected(
@@ -205,10 +202,6 @@ class OtherTable:
         """Write the table in this process."""
         module, _, body = _BODIES[self.script].partition(":")
         getattr(import_module(f"stable_nalu.{module}"), body)(self.line[1:])
-
-    def from_kept(self, data: Path) -> OtherTable:
-        """Return the same table of the model that is kept in a folder of compact results."""
-        return self if self.source is None else replace(self, source=self.kept_in(data))
 
     def keep(self, data: Path) -> Path:
         """Copy its model there, and return the copy."""

@@ -125,11 +125,18 @@ def _trained_again(
         yield f"{CARD}: parameters are not those of the layer, {', '.join(free)}"
         return
     chosen = list(submission.rows)
-    if not every:
+    if every:
+        numbers = tuple(seeds.several(card.seeds))
+        parts = [TrainingPart(name, numbers) for name in card.operations if chosen]
+    else:
         chosen = random.Random(seed).sample(chosen, min(rows or ROWS, len(chosen)))
         say(f"{plural(len(chosen), 'row')}, chosen by --seed {seed}")
+        parts = [
+            TrainingPart(row["operation"], (int(row["seed"]),), row["interpolation.range"])
+            for row in chosen
+        ]
     found: dict[tuple[str, ...], Mapping[str, str]] = {}
-    for work in _parts(submission, chosen, every):
+    for work in parts:
         found |= {_point(row): row for row in _asked(place, [work])}
     wrong = {_name(row): differences(row, found.get(_point(row), {})) for row in chosen}
     for name, cells in wrong.items():
@@ -140,26 +147,14 @@ def _trained_again(
     if submission.rows and fresh > 1:
         unseen = _asked(place, [TrainingPart(operation, others) for operation in card.operations])
         for operation in card.operations:
-            parts = (submission.rows, unseen)
-            p = _unlike(*([r for r in part if r["operation"] == operation] for part in parts))
+            both = (submission.rows, unseen)
+            p = _unlike(*([r for r in part if r["operation"] == operation] for part in both))
             if p < SURE:
                 yield f"{RUNS}: {fresh} other seeds of {operation} solve less, or more: p = {p:.1g}"
 
 
 def _point(row: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(row[name] for name in POINT)
-
-
-def _parts(
-    submission: Submission, rows: Sequence[Mapping[str, str]], every: bool
-) -> Iterator[TrainingPart]:
-    """Yield what is trained again: each row alone, or all of an operation."""
-    if every and rows:
-        numbers = tuple(seeds.several(submission.card.seeds))
-        yield from (TrainingPart(name, numbers) for name in submission.card.operations)
-        return
-    for row in rows:
-        yield TrainingPart(row["operation"], (int(row["seed"]),), row["interpolation.range"])
 
 
 def _unlike(rows: Sequence[Mapping[str, str]], others: Sequence[Mapping[str, str]]) -> float:
@@ -320,10 +315,7 @@ def main() -> int:
     """Do what is asked of this process, behind a fence."""
     place = Path(sys.argv[1])
     layer = place / LAYER
-    asked = [
-        TrainingPart(one["operation"], tuple(one["seeds"]), one["at"])
-        for one in enter(place)["work"]
-    ]
+    asked = [TrainingPart(**one) for one in enter(place)["work"]]
 
     def body() -> None:
         card = read_card(place / CARD)

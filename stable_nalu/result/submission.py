@@ -30,7 +30,7 @@ from stable_nalu.layer.own_layers import load_layer_file, read_layer_file
 from stable_nalu.layer.registry import own_entries
 from stable_nalu.options.kinds import seeds, seeds_text
 from stable_nalu.options.layer_options import own_options
-from stable_nalu.paper.experiment import Experiment, Model
+from stable_nalu.paper.experiment import Experiment
 from stable_nalu.paper.index import find
 from stable_nalu.script import say
 from stable_nalu.statistics.table import write_rows
@@ -153,7 +153,8 @@ def parameters_of(card: SubmissionCard, file: Path) -> tuple[str, ...]:
     found = entries().get(card.layer)
     if found is None or found.layer is None:
         raise UsageError(f"{file.name} defines no layer {card.layer}")
-    (run, *_) = runs_of(_planned(card, file, card.operations[0])[1], [0], None)
+    (model,) = _planned(card, file, card.operations[0]).models
+    (run, *_) = runs_of(model, [0], None)
     with torch.random.fork_rng(devices=[]):
         build: Any = found.layer
         built = build(2, 1, **own_options(run.config, {}))
@@ -161,13 +162,12 @@ def parameters_of(card: SubmissionCard, file: Path) -> tuple[str, ...]:
     return tuple(f"{name.removeprefix('module.')}={count}" for name, count in free)
 
 
-def _planned(card: SubmissionCard, file: Path, operation: str) -> tuple[Experiment, Model]:
-    """Return the figure of an operation, and the layer as its only model."""
+def _planned(card: SubmissionCard, file: Path, operation: str) -> Experiment:
+    """Return the figure of an operation, with the layer as its only model."""
     experiment = find(f"benchmark_sltr_{operation}")
     given = {"layer_type": card.layer, "layer_file": file, "layer_option": card.options}
     words = argparse.Namespace(**given, training=card.training)
-    model = challenger_of(words, [experiment]).model(experiment)
-    return replace(experiment, models=(model,)), model
+    return replace(experiment, models=(challenger_of(words, [experiment]).model(experiment),))
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,8 @@ def trained(
     card: SubmissionCard, file: Path, work: TrainingPart, out: Path
 ) -> list[dict[str, str]]:
     """Train runs of a layer and return their judged rows, with what each network computes."""
-    experiment, model = _planned(card, file, work.operation)
+    experiment = _planned(card, file, work.operation)
+    (model,) = experiment.models
     if work.at is not None:
         points = (p for p in model.points if work.at == f"U{p['--interpolation-range'][0]}")
         model = replace(model, points=tuple(points))
