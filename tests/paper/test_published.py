@@ -15,6 +15,7 @@ from stable_nalu.paper.published import (
     all_published_measures,
     published,
     published_seeds,
+    same_point,
 )
 from stable_nalu.result.judged import measure_of
 from tools.long_table import SOURCES
@@ -32,6 +33,12 @@ CHECKSUMS = {
     "notes.csv": "e0c2c803befe13c3d1fbeed923f62055ff1f4091878d5a742a45868cb61f022e",
 }
 """SHA-256 of the published numbers: a single digit that moves is noticed."""
+
+
+def test_points_are_matched_by_number_or_text():
+    assert same_point(0.1, "0.10")
+    assert same_point("U[-2, 2]", "U[-2,2]")
+    assert not same_point(3.0, "2")
 
 
 def test_no_published_number_moved():

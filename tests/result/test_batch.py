@@ -32,7 +32,8 @@ def record(tmp_path, monkeypatch):
         program.chmod(program.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("STABLE_NALU_SITE", str(tmp_path / "site.toml"))
-    (tmp_path / "site.toml").write_text('queue = "compute"\npartition = "batch"\n')
+    site = 'queue = "compute"\npartition = "batch"\naccount = "nalu"\noptions = ["-U x"]\n'
+    (tmp_path / "site.toml").write_text(site)
     return lambda name: json.loads((tmp_path / f"{name}.json").read_text())
 
 
@@ -54,7 +55,9 @@ LSF_JOB = """\
 #SBATCH --signal=B:TERM@120
 #SBATCH --open-mode=append
 #SBATCH --output={logs}/{script}/%A_%a.out
+#SBATCH --gres=gpu:1
 #SBATCH --partition=batch
+#SBATCH --account=nalu
 #BSUB -J "sltr-in2[1-2]"
 #BSUB -n 1
 #BSUB -R "span[hosts=1]"
@@ -64,7 +67,10 @@ LSF_JOB = """\
 #BSUB -Q "75"
 #BSUB -wa "TERM" -wt "2"
 #BSUB -o {logs}/{script}/%J_%I.lsf.out
+#BSUB -gpu "num=1:mode=exclusive_process"
 #BSUB -q compute
+#BSUB -P nalu
+#BSUB -U x
 
 set -e
 export STABLE_NALU_ROOT={root}
@@ -75,7 +81,8 @@ exec bash "$STABLE_NALU_ROOT/lfs_batch_jobs/run.sh" {script} 0 49 --model realnp
 
 
 def test_lsf_gets_the_job_on_standard_input(record, tmp_path, capsys):
-    assert submit(tmp_path, "0", "49", "--scheduler", "lsf", "--model", "realnpu_modified") == 0
+    words = ("--scheduler", "lsf", "--model", "realnpu_modified", "--gpus", "1")
+    assert submit(tmp_path, "0", "49", *words) == 0
     words, text = record("bsub")
     assert words == []
     assert text == LSF_JOB.format(root=CHECKOUT, logs=tmp_path / "logs", script=SCRIPT)
@@ -92,23 +99,26 @@ def test_slurm_gets_a_file_that_is_kept(record, tmp_path):
     assert "#SBATCH --requeue" in lines
 
 
-def test_print_submits_nothing(record, tmp_path, capsys):
+def test_print_submits_nothing_and_says_which_folder_a_job_needs(
+    record, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setenv("STABLE_NALU_SITE", "")  # which counts as none
     assert submit(tmp_path, "0", "4", "--scheduler", "print", "--model", "nru") == 0
     said = capsys.readouterr().out
     assert "#SBATCH --array=0" in said
+    assert f"\n# before it is submitted: mkdir -p {tmp_path / 'logs' / SCRIPT}\n" in said
     assert "# shard 0: python3 experiments/single_layer.py --operation div" in said
     assert not (tmp_path / "sbatch.json").exists()
 
 
 def test_a_dry_run_for_a_scheduler_prints_the_job_of_one_figure(record, tmp_path, capsys):
-    script = "single_layer_task/neurips_2021/sltr-in2"
-    assert batch.main([script, "--figure", "3", "--dry-run", "--scheduler", "slurm"]) == 0
+    assert batch.main([SCRIPT, "--figure", "3", "--dry-run", "--scheduler", "slurm"]) == 0
     told = capsys.readouterr().out
     assert told.startswith(
         "#!/usr/bin/env bash\n#SBATCH --job-name=sltr-in2\n#SBATCH --array=0-3\n"
     )
-    assert f"{script} --figure 3" in told
-    assert batch.main([script, "--figure", "33", "--dry-run"]) == 2
+    assert f"{SCRIPT} --figure 3" in told
+    assert batch.main([SCRIPT, "--figure", "33", "--dry-run"]) == 2
     assert "choose from 3 (nips-sltr-in2), 1a (nips-realnpu-L1)" in capsys.readouterr().err
 
 
@@ -126,17 +136,6 @@ def test_time_memory_and_gpu_of_the_site_and_of_flags_over_it(tmp_path, capsys):
         assert line in said
     assert "--gres" not in said
     assert "-gpu " not in said
-
-
-def test_a_printed_job_says_which_folder_it_needs(tmp_path, capsys):
-    assert submit(tmp_path, "0", "4", "--scheduler", "print") == 0
-    made = f"# before it is submitted: mkdir -p {tmp_path / 'logs' / SCRIPT}"
-    assert made in capsys.readouterr().out.splitlines()
-
-
-def test_an_empty_name_of_a_site_file_is_none(tmp_path, monkeypatch):
-    monkeypatch.setenv("STABLE_NALU_SITE", "")
-    assert submit(tmp_path, "0", "4", "--scheduler", "print") == 0
 
 
 def test_print_shows_the_options_of_the_scheduler_in_the_site_file(tmp_path, capsys):

@@ -152,55 +152,43 @@ def test_a_file_and_its_options_reach_the_training_command(tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["challenge"], "argument --layer-type: the challenger is not named"),
-        (["simple_mul", "--layer-file", "a.py"], "argument --layer-type"),
-        (["simple_mul", "--layer-type", "NMO"], "'NMO' is not a choice"),
-        (["simple_mul", "--layer-type", NMU, "--keep"], "argument --keep: kept results are"),
-        (["static-mnist-mul-isolated", "--layer-type", NMU], "no success criterion applies"),
-        (["simple_mul", "--layer-type", NMU, "--training", "seed=3"], "use --seeds"),
+        ("challenge", "argument --layer-type: the challenger is not named"),
+        ("simple_mul --layer-file a.py", "argument --layer-type"),
+        ("simple_mul --layer-type NMO", "'NMO' is not a choice"),
+        ("simple_mul UNIT --keep", "argument --keep: kept results are"),
+        ("static-mnist-mul-isolated UNIT", "no success criterion applies"),
+        ("simple_mul UNIT --training seed=3", "use --seeds"),
+        ("simple_mul UNIT --training 3", "--3 is not a flag of simple_func"),
+        ("simple_mul UNIT --training learning-rates=1", "did you mean --learning-rate?"),
         (
-            ["simple_mul", "--layer-type", NMU, "--training", "3"],
-            "--3 is not a flag of simple_func",
-        ),
-        (
-            ["simple_mul", "--layer-type", NMU, "--training", "learning-rates=1"],
-            "did you mean --learning-rate?",
-        ),
-        (
-            ["simple_mul", "--layer-type", NMU, "--training", "extrapolation-range=[2,3]"],
+            "simple_mul UNIT --training extrapolation-range=[2,3]",
             "--extrapolation-range would change the task",
         ),
+        ("challenge UNIT --training operation=add", "--operation would change the task"),
+        ("challenge UNIT --training batch-size=2", "change the task"),
+        ("simple_mul UNIT --training log-interval=1", "change the task"),
+        ("simple_mul UNIT --training dry-run", "--dry-run changes no res"),
+        ("simple_mul UNIT --training workers=2", "--workers changes no"),
         (
-            ["challenge", "--layer-type", NMU, "--training", "operation=add"],
-            "--operation would change the task",
-        ),
-        (["challenge", "--layer-type", NMU, "--training", "batch-size=2"], "change the task"),
-        (["simple_mul", "--layer-type", NMU, "--training", "log-interval=1"], "change the task"),
-        (["simple_mul", "--layer-type", NMU, "--training", "dry-run"], "--dry-run changes no res"),
-        (["simple_mul", "--layer-type", NMU, "--training", "workers=2"], "--workers changes no"),
-        (
-            ["simple_mul", "--layer-type", NMU, "--training", "momentum=0", "momentum=1"],
+            "simple_mul UNIT --training momentum=0 momentum=1",
             "--momentum is given twice; give every flag one value",
         ),
         (
-            ["simple_mul", "--layer-type", NMU, "--layer-option", "power=1", "power=2"],
+            "simple_mul UNIT --layer-option power=1 power=2",
             "argument --layer-option: power has several values, which make several layers",
         ),
-        (["nau-failure", "--layer-type", NMU], "the models of nau-failure differ in --operation"),
-        (["surface-mul", "--layer-type", NMU], "of surface-mul differ in --max-iterations"),
+        ("nau-failure UNIT", "the models of nau-failure differ in --operation"),
+        ("surface-mul UNIT", "of surface-mul differ in --max-iterations"),
         (
-            ["function_task_static_learning", "--layer-type", NMU, "--training", "learning-rate=1"],
+            "function_task_static_learning UNIT --training learning-rate=1",
             "several values of --learning-rate; leave it out",
         ),
-        (["simple_mul", "--layer-type", NMU, "--model", "nau"], "has no model 'nau'"),
-        (
-            ["simple_mul", "--layer-type", NMU, "--layer-file", "{tmp}/none.py"],
-            "argument --layer-file: cannot read",
-        ),
+        ("simple_mul UNIT --model nau", "has no model 'nau'"),
+        ("simple_mul UNIT --layer-file TMP/none.py", "argument --layer-file: cannot read"),
     ],
 )
 def test_mistakes_are_said(words, message, tmp_path, capsys):
-    words = [word.replace("{tmp}", str(tmp_path)) for word in words]
+    words = words.replace("UNIT", f"--layer-type {NMU}").replace("TMP", str(tmp_path)).split()
     assert command.main([*words, "--out", str(tmp_path / "out")]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert message in line
@@ -217,16 +205,9 @@ def test_only_the_challenger_is_trained(tmp_path, capsys):
 
 
 def test_a_figure_that_a_layer_cannot_be_trained_for_is_left_out(tmp_path, capsys):
-    words = [
-        "challenge",
-        "--layer-type",
-        NMU,
-        "--training",
-        "first-layer=SillyReRegualizedLinearNAC",
-        "--seeds",
-        "0",
-    ]
-    assert command.main([*words, "--dry-run", "--out", str(tmp_path)]) == 0
+    words = ["challenge", "--layer-type", NMU, "--seeds", "0", "--dry-run", "--out", str(tmp_path)]
+    own = ["--training", "first-layer=SillyReRegualizedLinearNAC"]
+    assert command.main([*words, *own]) == 0
     left_out, *commands = capsys.readouterr().out.splitlines()
     assert left_out.startswith("simple_mul is left out: argument --first-layer: SillyReReg")
     assert len(commands) == len(FIGURES) - 1

@@ -97,22 +97,21 @@ def test_all_seeds_with_known_outcomes_are_paired():
 
 
 def test_shortened_runs_have_no_verdict():
-    seeds = list(range(25)) * 9
-    one = found("nips-sltr-in10", "realnpu_modified", "div", seeds, 192, iterations=2000)
-    assert one.verdict == "not comparable: 2,000 of 100,000 iterations"
+    """One short run among whole ones is enough."""
+    lengths = [1000] * 50 + [200_000] * 50
+    one = found("simple_mul", "nmu", "mul", range(100), 94, iterations=lengths)
+    assert one.verdict == "not comparable: 1,000 of 200,000 iterations"
+    assert (one.steps, one.sparsity) == (None, None)
     told = "0 of 0 comparable points equal the published ones; 1 not comparable (shortened runs)"
     assert compare.verdict([one]) == told
 
 
 def test_ok_is_for_points_that_all_equal_the_published_ones():
-    def point(seeds, solved):
-        return found("nips-sltr-in10", "realnpu_modified", "div", seeds, solved)
-
-    every = list(range(25)) * 9
-    known = next(p for p in published("nips-sltr-in10") if p.model == "realnpu_modified").solved
+    names, every = ("nips-sltr-in10", "realnpu_modified", "div"), list(range(25)) * 9
+    equal, other = (found(*names, every, solved) for solved in (192, 191))
     told = "of 1 comparable point equal the published ones"
-    assert compare.verdict([point(every, known)]) == f"OK: 1 {told}"
-    assert compare.verdict([point(every, known - 1)]) == f"0 {told}; 1 inconclusive"
+    assert compare.verdict([equal]) == f"OK: 1 {told}"
+    assert compare.verdict([other]) == f"0 {told}; 1 inconclusive"
 
 
 def test_a_short_run_that_failed_tells_nothing():
@@ -123,13 +122,6 @@ def test_a_short_run_that_failed_tells_nothing():
     assert found(*names, [0, 70], 1, iterations=2_000_000).kind == compare.SHORT
     assert found(*names, [0, 70], 0, iterations=20).kind == compare.SHORT
     assert found(*names, [70, 85], 0, iterations=20).kind == compare.SHORT
-
-
-def test_one_short_run_among_whole_ones_is_enough():
-    lengths = [1000] * 50 + [200_000] * 50
-    one = found("simple_mul", "nmu", "mul", range(100), 94, iterations=lengths)
-    assert one.verdict == "not comparable: 1,000 of 200,000 iterations"
-    assert (one.steps, one.sparsity) == (None, None)
 
 
 def test_runs_of_the_length_of_their_variant_are_whole():
@@ -179,13 +171,21 @@ def test_limits(upper, verdict):
     assert beside(known, summary, 2).sparsity is None
 
 
+def kept(key, seeds, **columns):
+    """The kept runs of a key, of which every model has that many seeds."""
+    runs = read(key)
+    for column, value in columns.items():
+        runs = runs.loc[runs[column.replace("_", ".")] == value]
+    assert runs.groupby("model")["seed"].nunique().eq(seeds).all()
+    return runs
+
+
 SATURATING = ("hardtanh", "tanh", "relu6", "softsign", "sigmoid")
 
 
 def test_networks_fail_beyond_their_range_and_nacs_do_not():
-    runs = read("nalu/fig1")
+    runs = kept("nalu/fig1", 100)
     assert len(runs) == 1800
-    assert runs.groupby("model")["seed"].nunique().eq(100).all()
     assert runs["iterations"].eq(10000).all()
     ends = runs.groupby("model")[["abs.error.-20", "abs.error.20"]]
     assert ends.mean().loc[list(SATURATING)].min().min() > 12
@@ -198,8 +198,7 @@ def test_networks_fail_beyond_their_range_and_nacs_do_not():
 
 
 def test_the_articles_nalu_alone_learns_products():
-    runs = read("article/mystery")
-    assert runs.groupby("model")["seed"].nunique().eq(50).all()
+    runs = kept("article/mystery", 50)
     train, test = (
         runs.pivot(index="seed", columns="model", values=f"metric.{part}.mse")
         for part in ("train", "test")
@@ -224,9 +223,7 @@ def test_the_articles_nalu_alone_learns_products():
 
 
 def test_nacs_count_a_hundred_digits_better_than_cells_that_count_ten_better():
-    runs = read("nalu/table2-count")
-    every = runs.loc[runs["sequence.loss"] == "all"]
-    assert every.groupby("model")["seed"].nunique().eq(3).all()
+    every = kept("nalu/table2-count", 3, sequence_loss="all")
     errors = {n: f"metric.test.extrapolation.{n}.mae" for n in (10, 100, 1000)}
     typical = every.groupby("model")[list(errors.values())].median().round(2)
     ten, hundred = typical[errors[10]], typical[errors[100]]
@@ -250,19 +247,14 @@ def test_nacs_and_nalus_alone_get_near_the_sum_of_ten_digits():
 
 def test_told_the_last_step_alone_cells_have_hardly_begun():
     ten = "metric.test.extrapolation.10.mae"
-    typical = {}
-    for task in ("count", "sum"):
-        runs = read(f"nalu/table2-{task}")
-        last = runs.loc[runs["sequence.loss"] == "last"]
-        assert last.groupby("model")["seed"].nunique().eq(3).all()
-        typical[task] = last.groupby("model")[ten].median()
-    counts, sums = typical["count"].round(2), typical["sum"].round(1)
+    last = [kept(f"nalu/table2-{task}", 3, sequence_loss="last") for task in ("count", "sum")]
+    counts, sums = (runs.groupby("model")[ten].median() for runs in last)
+    counts, sums = counts.round(2), sums.round(1)
     assert counts[["lstm", "nac"]].tolist() == [0.51, 0.66]
     assert counts[["gru", "rnn-tanh", "nalu"]].between(0.71, 0.73).all()
     assert sums[["nac", "nalu", "lstm"]].tolist() == [7.2, 7.4, 11.0]
     assert sums.min() == 7.2
-    thousand = read("nalu/table2-count").loc[lambda runs: runs["sequence.loss"] == "last"]
-    assert thousand["metric.test.extrapolation.1000.mae"].between(98, 99.1).all()
+    assert last[0]["metric.test.extrapolation.1000.mae"].between(98, 99.1).all()
 
 
 def test_a_nalu_beyond_its_range_is_bad_in_the_median_and_overflows_in_some_runs():
@@ -278,8 +270,7 @@ def test_a_nalu_beyond_its_range_is_bad_in_the_median_and_overflows_in_some_runs
 
 def test_a_register_that_counts_is_in_time_beyond_its_training():
     """At T = 17 a point more than the LSTM's; from 8 to 12 both above 9.5."""
-    runs = read("nalu/fig5")
-    assert runs.groupby("model")["seed"].nunique().eq(3).all()
+    runs = kept("nalu/fig5", 3)
     assert runs["iterations"].eq(3000).all()
     late = runs.groupby("model")["metric.test.stimulus.17.reward"].mean()
     assert late["nac"] > late["lstm"] + 1
@@ -294,8 +285,7 @@ def test_a_register_that_counts_is_in_time_beyond_its_training():
 
 def test_numbers_in_words_are_learned_by_heart():
     """A plain head knows its numbers; a NAC sits at its bound, which its width gives."""
-    runs = read("nalu/table3")
-    assert runs.groupby("model")["seed"].nunique().eq(5).all()
+    runs = kept("nalu/table3", 5)
     errors = runs.groupby("model")[[f"metric.{s}.mae" for s in ("train", "valid", "test")]].median()
     assert errors.loc["linear", "metric.train.mae"] < 1
     assert 10 < errors.loc["linear", "metric.test.mae"] < 20

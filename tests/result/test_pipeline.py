@@ -1,6 +1,5 @@
 """From a key to exported, judged, drawn and compared results; of every key some runs."""
 
-import itertools
 from contextlib import ExitStack
 
 import pytest
@@ -9,7 +8,6 @@ from stable_nalu.files import cells_of, shared_lock
 from stable_nalu.machine import tensorboard_root
 from stable_nalu.paper.experiment import JUDGED
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.paper.published import published, same_point
 from stable_nalu.result import command, pipeline
 from stable_nalu.result.command import listing
 from stable_nalu.result.judged import runs_of
@@ -107,13 +105,6 @@ def test_durations():
     assert [duration(s) for s in (30, 90, 5400, 2e5)] == ["30 s", "1.5 min", "1.5 h", "2.31 days"]
 
 
-def test_points_are_matched_by_number_or_text():
-    assert same_point(0.1, "0.10")
-    assert same_point("U[-2, 2]", "U[-2,2]")
-    assert not same_point(3.0, "2")
-    assert published("nips-sltr-in10")[0].point == ""
-
-
 def test_when_nothing_can_be_trained_the_reason_is_said(tmp_path, capsys):
     (tmp_path / "iterations-20").mkdir()
     (tmp_path / "iterations-20/save").write_text("")
@@ -126,11 +117,7 @@ def test_when_nothing_can_be_trained_the_reason_is_said(tmp_path, capsys):
 
 
 ITERATIONS = {"simple_function_static": 8, "single_layer": 100, "single_layer_benchmark": 100}
-SCRIPTS = tuple(ITERATIONS)
-KEYS = {
-    script: [key for key, e in EXPERIMENTS.items() if {m.script for m in e.models} == {script}]
-    for script in SCRIPTS
-}
+KEYS = [key for key, e in EXPERIMENTS.items() if any(m.script in ITERATIONS for m in e.models)]
 WITHOUT_TRAINING = ("divBy0_gold_test_errors", "loss_landscape")
 
 
@@ -140,19 +127,10 @@ def results(tmp_path_factory):
     return tmp_path_factory.mktemp("results")
 
 
-def test_no_experiment_is_forgotten():
-    found = {key for keys in KEYS.values() for key in keys}
-    trained = {
-        key for key, e in EXPERIMENTS.items() if any(model.script in SCRIPTS for model in e.models)
-    }
-    assert found == trained
-    assert len(found) == 60
-
-
 def one_of_each_kind():
     """Of the keys that are judged and drawn alike, and of those without a figure, the shortest."""
     alike = {}
-    for key in itertools.chain(*KEYS.values()):
+    for key in KEYS:
         experiment = EXPERIMENTS[key]
         drawn = {part.kind for drawing in experiment.drawings for part in drawing.parts}
         kind = (experiment.criterion.partition(".")[0], *sorted(drawn)) if drawn else ()
@@ -161,7 +139,7 @@ def one_of_each_kind():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("key", [key for keys in KEYS.values() for key in keys])
+@pytest.mark.parametrize("key", KEYS)
 def test_every_model_begins_to_train(key):
     for model in EXPERIMENTS[key].models:
         for words in model.commands(model.seeds[:1]):

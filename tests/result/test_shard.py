@@ -9,7 +9,6 @@ import struct
 import subprocess
 import sys
 import termios
-import time
 
 import pytest
 import torch
@@ -34,6 +33,7 @@ from stable_nalu.training import runs as planned_runs
 from stable_nalu.training import shell
 from stable_nalu.training.checkpoint import model_file
 from stable_nalu.writer.run_folder import RunFolder, RunRecord
+from tests.processes import until, work_with_environment
 
 SCRIPT = JOB_SCRIPTS["single_layer_task/neurips_2021/sltr-in2"]
 NRU = SCRIPT.chosen(["nru"])
@@ -139,22 +139,14 @@ def test_a_damaged_checkpoint_is_none(content, trained):
     assert state_of(run) is State.FAILED
 
 
-def test_a_run_begun_anew_is_not_done(trained):
-    run = first_shard(0).expected()[0]
-    root = tensorboard_root()
-    trained(run)
-    mark_finished([run])
-    event_file = next(p for p in (root / run.name).iterdir() if p.name.startswith("events"))
-    event_file.rename(event_file.with_name("events.out.tfevents.other"))
-    assert state_of(run) is State.FAILED
-
-
-def test_a_longer_run_is_not_done(trained):
+@pytest.mark.parametrize("other", [{"iterations": 20}, {"event_files": ["of the run before"]}])
+def test_a_mark_of_a_shorter_or_former_run_does_not_count(other, trained):
     run = first_shard(0).expected()[0]
     trained(run)
     mark_finished([run])
+    assert state_of(run) is State.DONE
     mark = tensorboard_root() / run.name / MARKER
-    mark.write_text(json.dumps(json.loads(mark.read_text()) | {"iterations": 20}))
+    mark.write_text(json.dumps(json.loads(mark.read_text()) | other))
     assert state_of(run) is State.FAILED
 
 
@@ -198,28 +190,24 @@ def shards_of(key, seeds):
     return shards(find_job(EXPERIMENT + key).named_models(), seeds)
 
 
-def grouped(key, processes, seeds):
-    return in_groups(dict(enumerate(shards_of(key, seeds))), processes)
-
-
-def test_shards_of_the_same_samples_are_trained_by_one_process():
-    """Table 2: eleven pairs of units and operations, fifty seeds at a time."""
-    (mul, *_) = found = grouped("function_task_static", 2, seeds=range(100))
-    assert sorted(task for group in found for task in group) == list(range(22))
-    assert [len(group) for group in found] == [11, 11]
-    everything = shards_of("function_task_static", range(100))
-    assert len({everything[task].seeds for task in mul}) == 1
-    assert len({everything[task].samples for task in mul}) == 1
-
-
-def test_every_process_has_its_share_of_a_group():
-    found = grouped("function_task_static", 4, seeds=range(50))
-    assert [len(group) for group in found] == [3, 3, 3, 2]
-
-
-def test_other_inputs_are_apart():
-    found = grouped("function_task_static_mul_input_size", 1, seeds=range(2))
-    assert {len(group) for group in found} == {6}
+@pytest.mark.parametrize(
+    ("key", "processes", "seeds", "sizes"),
+    [
+        # Table 2: eleven pairs of units and operations, fifty seeds at a time.
+        ("function_task_static", 2, 100, [11, 11]),
+        # Every process has its share.
+        ("function_task_static", 4, 50, [3, 3, 3, 2]),
+        # Other inputs are apart.
+        ("function_task_static_mul_input_size", 1, 2, [6] * 14),
+    ],
+)
+def test_shards_of_the_same_samples_are_trained_by_one_process(key, processes, seeds, sizes):
+    everything = shards_of(key, range(seeds))
+    found = in_groups(dict(enumerate(everything)), processes)
+    assert sorted(task for group in found for task in group) == list(range(len(everything)))
+    assert [len(group) for group in found] == sizes
+    for group in found:
+        assert len({everything[task].samples for task in group}) == 1
 
 
 def test_a_group_is_one_command_of_several_plans(monkeypatch):
@@ -294,21 +282,15 @@ sys.exit(run_modules({0: ["shard", sys.argv[1]]}, {0: "one"}, logs, processes=1)
 """
 
 
-def wait_for(path):
-    end = time.monotonic() + 60
-    while not path.exists():
-        assert time.monotonic() < end, path
-        time.sleep(0.01)
-
-
 def test_a_second_signal_does_not_end_the_wait_for_a_shard_that_saves(tmp_path):
     (tmp_path / "shard.py").write_text(SHARD)
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
     command = [sys.executable, "-c", PARENT, str(tmp_path)]
     parent = subprocess.Popen(command, env=environment, stdout=-1, stderr=-1, text=True)
-    wait_for(tmp_path / "begun")
+    work = work_with_environment(f"PYTHONPATH={environment['PYTHONPATH']}")
+    until((tmp_path / "begun").exists, work)
     parent.send_signal(signal.SIGTERM)
-    wait_for(tmp_path / "saving")
+    until((tmp_path / "saving").exists, work)
     parent.send_signal(signal.SIGTERM)
     parent.send_signal(signal.SIGINT)
     (tmp_path / "go on").touch()

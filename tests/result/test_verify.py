@@ -4,7 +4,6 @@ A row of every fourth key is trained again, by the week. In the environment, RET
 and rows of turn 12, and RETRAIN=all trains a row of every key, long runs, too.
 """
 
-import csv
 import hashlib
 import json
 import os
@@ -82,28 +81,26 @@ def test_measured_rows_come_out_again(tiny, kept, trained, tmp_path, capsys):  #
     assert [entry.name for entry in (tmp_path / "verify").iterdir()] == ["tiny-measured.csv"]
 
 
-def test_a_second_verification_in_the_same_folder_is_refused(tiny, kept, trained, tmp_path, capsys):  # noqa: F811
+def test_a_folder_is_for_one_verification_and_files_of_the_user_stay_in_it(
+    tiny,  # noqa: F811
+    kept,
+    trained,
+    tmp_path,
+    capsys,
+):
     words = [*kept(TINY), "--rows", "2"]
-    with locked(tmp_path / "verify" / "tiny-measured"):
+    folder = tmp_path / "verify" / "tiny-measured"
+    own = [folder / name for name in ("mine/rows.csv", "notes.txt")]
+    own.insert(0, folder / "alone" / "iterations-20" / "tensorboard" / "thoughts.md")
+    for path in own:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("kept")
+    with locked(folder):
         assert command.main(words) == 2
     assert "another process verifies rows in" in capsys.readouterr().err
     assert not trained
     assert command.main(words) == 0
-
-
-def test_files_of_the_user_stay_where_rows_were_verified(tiny, kept, trained, tmp_path):  # noqa: F811
-    words = kept(TINY)
-    folder = tmp_path / "verify" / "tiny-measured"
-    own = [
-        folder / "notes.txt",
-        folder / "mine" / "rows.csv",
-        folder / "alone" / "iterations-20" / "tensorboard" / "thoughts.md",
-    ]
-    for path in own:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("kept")
-    assert command.main([*words, "--rows", "2"]) == 0
-    assert sorted(path for path in folder.rglob("*") if path.is_file()) == sorted(own)
+    assert sorted(path for path in folder.rglob("*") if path.is_file()) == own
 
 
 def test_what_came_of_rows_is_kept_when_asked_for(tiny, kept, trained, tmp_path, capsys):  # noqa: F811
@@ -274,8 +271,7 @@ def known(row, cells, *, seed=0, equal=11, trained="alone", ended="2026-01-02T03
 def rows(tmp_path):
     """Cells of made-up kept rows, in a folder of results."""
     write(KEY, tmp_path, range(3))
-    with stored.path_of(KEY, tmp_path).open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+    return cells_of(stored.path_of(KEY, tmp_path))
 
 
 def test_a_digest_is_of_every_digit_and_of_no_order(rows):
@@ -341,9 +337,7 @@ def test_the_kept_record_is_of_rows_that_there_were():
         found = verified_of(key, stored.DATA)
         if not found:
             continue
-        path = stored.path_of(key)
-        with path.open(encoding="utf-8", newline="") as file:
-            cells = {digest_of(row): row for row in csv.DictReader(file)}
+        cells = {digest_of(row): row for row in cells_of(stored.path_of(key))}
         models = {model.key for model in experiment.models}
         assert len({one.digest for one in found}) == len(found)
         for one in found:
@@ -376,8 +370,6 @@ def test_the_same_outcome(key, tmp_path, monkeypatch):
     iterations = min(stored.read(key)["iterations"])
     if RETRAIN != "all" and (iterations > LONG or key in BY_TORCH):
         pytest.skip(f"runs of {iterations:,} iterations, or of plain torch: RETRAIN=all")
-    for name in ("TENSORBOARD_DIR", "SAVE_DIR"):
-        monkeypatch.setenv(name, os.environ.get(name, ""))
     if key in BY_TORCH:
         monkeypatch.setenv("STABLE_NALU_ENGINE", "torch")
     words = ["--verify", key, "--rows", "1", "--verify-seed", str(TURN), "--jobs", "1"]
