@@ -80,8 +80,8 @@ def _of_measures(points: Sequence[MeasuredPoint]) -> str:
             for label, where in winners.items()
         ]
         return f"{name} ends {best} with {_named(told)}."
-    of = f", {first.measure.typical} of {leader.numbers.runs} runs"
-    said = number(leader.ours) + (of if leader.numbers.runs > 1 else "")
+    of = f", {first.measure.typical} of {leader.numbers['runs']} runs"
+    said = number(leader.ours) + (of if leader.numbers["runs"] > 1 else "")
     if len(places[first.point]) == 1:
         return f"{name} ends at {said}."
     there = f"{last.label} ({number(last.ours)})"

@@ -263,7 +263,7 @@ def _measured(
             operation="",
             point=one.point,
             measure=f"{one.name}, {one.measure.typical}",
-            n=one.numbers.runs,
+            n=one.numbers["runs"],
             seeds=seeds_text(set(own["seed"].tolist())),
             ours=_short(one.ours),
         )

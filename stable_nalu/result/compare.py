@@ -202,41 +202,34 @@ class RatePoint(Point):
         }
 
 
-@dataclass(frozen=True)
-class Numbers:
-    """What sums up the values of some runs; one that is not a number counts as the worst there is.
+def summed_up(values: np.ndarray, measure: Measure) -> dict[str, Any]:
+    """Return the columns of a summary of one value per run.
 
-    share: of the runs that are below the limit of the measure; None without one.
-    unending: how many values are not finite.
+    One that is not a number counts as the worst there is; where a measure is optional, as no run.
     """
-
-    runs: int
-    median: float
-    mean: float
-    best: float
-    share: float | None
-    unending: int
-
-    @classmethod
-    def of(cls, values: np.ndarray, measure: Measure) -> Numbers:
-        """Sum up one value per run."""
-        if measure.optional:
-            values = values[~np.isnan(values)]
-        worst = math.inf if measure.lower else -math.inf
-        known = np.where(np.isnan(values), worst, values)
-        share = None if measure.below is None else float(np.mean(known < measure.below))
-        best = known.min() if measure.lower else known.max()
-        with np.errstate(invalid="ignore", over="ignore"):
-            median, mean = float(np.median(known)), float(known.mean())
-        unending = int((~np.isfinite(values)).sum())
-        return cls(len(values), median, mean, float(best), share, unending)
+    if measure.optional:
+        values = values[~np.isnan(values)]
+    worst = math.inf if measure.lower else -math.inf
+    known = np.where(np.isnan(values), worst, values)
+    limit = measure.below
+    with np.errstate(invalid="ignore", over="ignore"):
+        median, mean = float(np.median(known)), float(known.mean())
+    return {
+        "runs": len(values),
+        "median": median,
+        "best": float(known.min() if measure.lower else known.max()),
+        "mean": mean,
+        "limit": limit,
+        "share below": None if limit is None else float(np.mean(known < limit)),
+        "not finite": int((~np.isfinite(values)).sum()),
+    }
 
 
 @dataclass(frozen=True, kw_only=True)
 class MeasuredPoint(Point):
     """One measure at a point, beside the number that was given elsewhere for it, if any.
 
-    name: what tables call the measure.
+    name: what tables call the measure. numbers: see `summed_up`.
     as_good: how many runs are as good as the number given elsewhere, or better.
     pairs: what runs with the same seed say of a claim that ours are below another model's.
     """
@@ -244,7 +237,7 @@ class MeasuredPoint(Point):
     column: str
     name: str
     measure: Measure
-    numbers: Numbers
+    numbers: Mapping[str, Any]
     published: PublishedMeasure | None = None
     as_good: int | None = None
     pairs: Pairs | None = None
@@ -252,7 +245,7 @@ class MeasuredPoint(Point):
     @property
     def ours(self) -> float:
         """Return the one number that stands for all runs."""
-        return getattr(self.numbers, self.measure.typical)
+        return self.numbers[self.measure.typical]
 
     @property
     def difference(self) -> float | None:
@@ -282,19 +275,7 @@ class MeasuredPoint(Point):
 
     def summary_row(self) -> dict[str, Any]:
         """Return the cells of the summary by their columns."""
-        found = self.numbers
-        return {
-            "model": self.model,
-            "point": self.point,
-            "measure": self.column,
-            "runs": found.runs,
-            "median": found.median,
-            "best": found.best,
-            "mean": found.mean,
-            "limit": self.measure.below,
-            "share below": found.share,
-            "not finite": found.unending,
-        }
+        return {"model": self.model, "point": self.point, "measure": self.column, **self.numbers}
 
     def row(self) -> dict[str, Any]:
         """Return the cells of the comparison by their columns."""
@@ -513,7 +494,7 @@ def _of_point(
         values = group[column].to_numpy(float)
         if np.isnan(values).all() and not group[DIVERGED].to_numpy().any():
             continue
-        name, numbers = label_of(experiment, measure, column), Numbers.of(values, measure)
+        name, numbers = label_of(experiment, measure, column), summed_up(values, measure)
         own = {"column": column, "name": name, "measure": measure, "numbers": numbers}
         point = MeasuredPoint(**vars(place), **own)
         found += [_beside(point, one, group, runs) for one in given] or [point]

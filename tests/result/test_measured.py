@@ -17,7 +17,7 @@ from stable_nalu.paper.index import EXPERIMENTS, find
 from stable_nalu.papers import TRASK_2018
 from stable_nalu.result import batch, command, judged, stored
 from stable_nalu.result.command import listing
-from stable_nalu.result.compare import Numbers, measured_points
+from stable_nalu.result.compare import measured_points, summed_up
 from stable_nalu.statistics.intervals import Pairs
 from tests.result.made_up import SESSION
 from tests.result.tiny import KEY, TEST, TINY, VALID, in_this_process, tiny  # noqa: F401
@@ -106,13 +106,14 @@ def test_a_job_is_made_of_the_name_for_files(capsys):
 
 def test_runs_are_summed_up():
     values = np.array([4.0, 1.0, math.nan, math.inf, 2.0])
-    found = Numbers.of(values, Measure("a", "a", below=3))
-    assert (found.runs, found.median, found.best, found.unending) == (5, 4, 1, 2)
-    assert (found.mean, found.share) == (math.inf, 0.4)
-    rare = Numbers.of(values, Measure("a", "a", optional=True))
-    assert (rare.runs, rare.median, rare.unending) == (4, 3, 1)
-    rising = Numbers.of(np.array([1.0, math.nan, 3.0]), Measure("a", "a", lower=False))
-    assert (rising.median, rising.best, rising.mean) == (1, 3, -math.inf)
+    assert summed_up(values, Measure("a", "a", below=3)) == {
+        **{"runs": 5, "median": 4, "best": 1, "mean": math.inf},
+        **{"limit": 3, "share below": 0.4, "not finite": 2},
+    }
+    rare = summed_up(values, Measure("a", "a", optional=True))
+    assert (rare["runs"], rare["median"], rare["not finite"]) == (4, 3, 1)
+    rising = summed_up(np.array([1.0, math.nan, 3.0]), Measure("a", "a", lower=False))
+    assert (rising["median"], rising["best"], rising["mean"]) == (1, 3, -math.inf)
 
 
 def test_numbers_are_judged_by_what_stands_behind_them():
