@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from typing import Any, Protocol
+from typing import Any
 
 from stable_nalu.options.name_fields import has_field
 from stable_nalu.tags import (
@@ -70,14 +70,6 @@ _OPEN, _CLOSE = b"<pre>", b"</pre>"
 _NO_BRACKETS = bytes.maketrans(b"[],", b"   ")
 
 
-class RunParser(Protocol):
-    """Makes the columns of one run; it travels to worker processes, so it can be pickled."""
-
-    def parse(self, events: Iterable[Event], *, sums_imaginary: bool = False) -> RunColumns:
-        """Return columns of equal length in their order, without `name`; none without rows."""
-        ...
-
-
 @dataclass(frozen=True)
 class MetricParser:
     """Rows from the tags that `matcher` accepts, with epoch, sparsity error and first weights.
@@ -92,6 +84,8 @@ class MetricParser:
 
     def parse(self, events: Iterable[Event], *, sums_imaginary: bool = False) -> RunColumns:
         """Return the columns: first metric, step, time, epoch, metrics, weights, sparsity, gates.
+
+        They are of equal length, without the name of the run; there are none without rows.
 
         `sums_imaginary` adds sparsity errors of imaginary weights to the row's sparsity error,
         instead of averaging the two.
@@ -208,6 +202,10 @@ class WeightsParser:
         columns = _columns(rows)
         leading = [name for name in columns if name.startswith(first)] if first else []
         return {name: columns[name] for name in (*leading, STEP, *columns) if name in columns}
+
+
+RunParser = MetricParser | WeightsParser
+"""Makes the columns of one run; it travels to worker processes, so it can be pickled."""
 
 
 def is_sequence_metric(tag: str) -> bool:
