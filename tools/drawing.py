@@ -6,6 +6,8 @@ figures are drawn as the gallery draws them.
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +19,7 @@ from stable_nalu.errors import UsageError
 from stable_nalu.options.layer_options import half_open
 from stable_nalu.paper.experiment import Experiment
 from stable_nalu.result.compare import CHOSEN
-from stable_nalu.result.document import as_svg
+from stable_nalu.result.document import SURROUNDINGS, as_svg
 from stable_nalu.statistics.intervals import Estimate, wilson
 
 from .kept_runs import files_of, kept_source
@@ -25,6 +27,7 @@ from .long_table import ALL_POINTS, RATE, Line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _POINTS_PER_ROW = 36
 
@@ -87,8 +90,22 @@ def _as_in_the_gallery(experiment: Experiment, data: Path) -> dict[str, str]:
                 except UsageError:  # of what is not kept
                     continue
                 if product.figure is not None:
-                    found[f"pictures/{product.stem}.svg"] = as_svg(product.figure, clipped=True)
+                    found[f"pictures/{product.stem}.svg"] = clipped_svg(product.figure)
     return found
+
+
+def clipped_svg(figure: Figure) -> str:
+    """Return a figure whose lines are cut at their axes, with clips named by what they hold.
+
+    Matplotlib names them by numbers that are not rounded, whose last digits differ from layout to
+    layout of the same axes.
+    """
+    svg = as_svg(figure, SURROUNDINGS)
+    clips = re.findall(r'<clipPath id="(\w+)">(.*?)</clipPath>', svg, re.DOTALL)
+    names = {old: hashlib.sha256(content.encode()).hexdigest()[:10] for old, content in clips}
+    for old, new in names.items():
+        svg = svg.replace(f'id="{old}"', f'id="p{new}"').replace(f"url(#{old})", f"url(#p{new})")
+    return svg
 
 
 def draw(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import math
 import re
@@ -222,27 +221,22 @@ def _fold(tokens: list) -> None:
             token.meta, opened = opened.meta, None
 
 
-_NOTHING = (
+SURROUNDINGS = (
     r"^.*?(?=<svg )|<defs>\s*<style.*?</defs>\s*|<defs>\s*</defs>\s*"
     r'|(?<=<g) id="[^"]*"'
 )
+"""What a picture does not need, and what would not stay its own in a page with several."""
 _CLIPS = r'|<clipPath.*?</clipPath>\s*| clip-path="[^"]*"'
-_LEFT_OUT = {
-    clipped: re.compile(_NOTHING + ("" if clipped else _CLIPS), re.DOTALL)
-    for clipped in (False, True)
-}
-"""What a picture does not need, and what would not stay its own in a page with several; whether
-lines are cut at their axes."""
 _PLACES = re.compile(r'(?<= )(?:d|x|y)="[^"]*"')
 _SPARE = re.compile(r'\s*<!--.*?-->|(?<=\n) +| transform="rotate\(-?0 [^)]*\)"')
 _AROUND_LETTERS = re.compile(r'(?<=[A-Za-z"])\s+|\s+(?=[A-Za-z"])')
 _DECIMALS = re.compile(r"-?\d+\.\d{3,}")
 
 
-def as_svg(figure: Figure, *, clipped: bool = False) -> str:
+def as_svg(figure: Figure, left_out: str = SURROUNDINGS + _CLIPS) -> str:
     """Return a figure as text that is the same every time, and can stand in a page with others.
 
-    clipped: whether lines may leave their axes, and are cut there.
+    left_out: pattern of what is; by default also the clips, as no line leaves its axes.
     """
     from matplotlib import rc_context
 
@@ -252,7 +246,7 @@ def as_svg(figure: Figure, *, clipped: bool = False) -> str:
         figure.savefig(buffer, format="svg", metadata=nothing)
     # Letters have a colour of their own, whatever a page around the picture says.
     svg = buffer.getvalue().replace('<text style="', '<text style="fill: #000000; ')
-    return _named_by_contents(_rounded(_LEFT_OUT[clipped].sub("", svg)))
+    return _rounded(re.sub(left_out, "", svg, flags=re.DOTALL))
 
 
 def _rounded(svg: str) -> str:
@@ -266,16 +260,3 @@ def _rounded(svg: str) -> str:
         return _AROUND_LETTERS.sub("", rounded)
 
     return _PLACES.sub(attribute, _SPARE.sub("", svg))
-
-
-def _named_by_contents(svg: str) -> str:
-    """Return a picture whose clips are named by what is written of them.
-
-    Matplotlib names them by numbers that are not rounded, whose last digits differ from layout to
-    layout of the same axes.
-    """
-    clips = re.findall(r'<clipPath id="(\w+)">(.*?)</clipPath>', svg, re.DOTALL)
-    names = {old: hashlib.sha256(content.encode()).hexdigest()[:10] for old, content in clips}
-    for old, new in names.items():
-        svg = svg.replace(f'id="{old}"', f'id="p{new}"').replace(f"url(#{old})", f"url(#p{new})")
-    return svg

@@ -64,7 +64,7 @@ def test_a_picture_does_not_follow_the_last_digits_of_a_layout():
         figure = new_figure((8.0, 4.0), None)
         for place in (left, 0.6):
             figure.add_axes((place, 0.2, 0.3, 0.6)).plot([0, 1], [0, 2])
-        return document.as_svg(figure, clipped=True)
+        return drawing.clipped_svg(figure)
 
     svg = picture(0.1)
     assert picture(0.1 + 1e-12) == svg
