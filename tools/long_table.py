@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from stable_nalu.paper.experiment import Experiment, seeds_text
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.paper.published import Published, PublishedMeasure, published
+from stable_nalu.paper.published import (
+    Bounded,
+    Published,
+    PublishedMeasure,
+    PublishedSeeds,
+    published,
+)
 from stable_nalu.result.compare import (
     ALL_POINTS,
     CANNOT_TELL,
@@ -27,12 +33,15 @@ from stable_nalu.result.compare import (
     WITHIN_POINTS,
     WITHIN_TOLERANCE,
     RatePoint,
+    equivalence,
     measured_points,
     places,
     rate_point,
     runs_at,
+    seeds_of,
 )
-from stable_nalu.statistics.intervals import wilson
+from stable_nalu.statistics.intervals import Estimate, Pairs, difference, wilson
+from stable_nalu.statistics.setups import LEVEL
 from stable_nalu.statistics.summary import STEP, solved_of
 
 from .notes import note
@@ -160,7 +169,7 @@ def _judged(
                 continue
             one = rate_point(experiment, group, point, known)
             yield _beside(rate, known, one, told), known
-            yield from ((line, known) for line in _means(rate, known, one, told))
+            yield from ((line, known) for line in _means(rate, known, one, group, told))
 
 
 def _rate(experiment: Experiment, model: str, point: str, runs: pd.DataFrame) -> Line:
@@ -220,11 +229,63 @@ def _beside(line: Line, known: Published, one: RatePoint, told: str) -> Line:
     )
 
 
-def _means(line: Line, known: Published, one: RatePoint, told: str) -> Iterator[Line]:
+def steps_of(known: PublishedSeeds, runs: pd.DataFrame) -> Pairs | None:
+    """Return the steps of seeds that are solved on both sides; None where there are none."""
+    solved = runs.loc[runs["solved"].astype(bool)]
+    ours = zip(solved["seed"].tolist(), solved["extrapolation.step.solved"].tolist(), strict=True)
+    pairs = [(step, known.solved_at[seed]) for seed, step in ours if seed in known.solved_at]
+    return Pairs(pairs) if pairs else None
+
+
+def steps_verdict(one: RatePoint, runs: pd.DataFrame) -> tuple[str | None, str | None]:
+    """Return the kind of verdict about the steps solved at, and the same in words.
+
+    It is of the means, or of the same seeds. None where a mean has no interval, where runs were
+    shorter and late ones are not solved yet, and where ours are only some of the published seeds,
+    whose steps are not known.
+    """
+    if one.chosen is None:
+        kind = mean_verdict(one, one.published.mean, "converged.at")
+        return kind, kind
+    known = seeds_of(one.published)
+    steps = None if known is None else steps_of(known, runs)
+    if steps is None or one.length:
+        return None, None
+    return DIFFERS if steps.p < LEVEL else CHOSEN, steps.steps
+
+
+def mean_verdict(one: RatePoint, theirs: Bounded, measure: str) -> str | None:
+    """Return the verdict about the difference of two means, in shares of the published one.
+
+    Its interval follows from theirs as Newcombe's does from Wilson's (the method MOVER). A
+    published limit is one here, too. Some of the published seeds are no sample of all.
+    """
+    if one.length or one.runs < one.published.runs:
+        return None
+    here = Estimate(*(one.summary[f"{measure}.{end}"] for end in ("mean", "lower", "upper")))
+    if theirs.upper is None or math.isnan(here.mean):
+        return None
+    if theirs.value is None:
+        lower, upper = (here.mean if math.isnan(x) else x for x in (here.lower, here.upper))
+        limit = theirs.upper
+        return WITHIN_LIMIT if upper <= limit else DIFFERS if lower > limit else CANNOT_TELL
+    if theirs.lower is None or math.isnan(here.lower) or math.isnan(here.upper):
+        return None
+    gap = difference(here, Estimate(theirs.value, theirs.lower, theirs.upper))
+    unit = abs(theirs.value) or 1.0
+    return equivalence(
+        Estimate(gap.mean / unit, gap.lower / unit, gap.upper / unit), WITHIN_PERCENT
+    )
+
+
+def _means(
+    line: Line, known: Published, one: RatePoint, runs: pd.DataFrame, told: str
+) -> Iterator[Line]:
     """Yield a line for the mean step and for the sparsity error, where one was published."""
+    sparsity = mean_verdict(one, known.sparsity, "sparse.error")
     parts = (
-        (MEAN_STEP, "converged.at", known.mean, one.steps, one.steps_verdict),
-        (SPARSITY, "sparse.error", known.sparsity, one.sparsity, one.sparsity),
+        (MEAN_STEP, "converged.at", known.mean, *steps_verdict(one, runs)),
+        (SPARSITY, "sparse.error", known.sparsity, sparsity, sparsity),
     )
     for measure, name, theirs, kind, words in parts:
         if kind is not None or theirs.value is not None or theirs.upper is not None:

@@ -29,7 +29,7 @@ from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.paper.published import published_seeds
 from stable_nalu.papers import MODULES, STUDIES, Paper
 from stable_nalu.result.command import UNSHOWN
-from stable_nalu.result.compare import CHOSEN, places, steps_of
+from stable_nalu.result.compare import CHOSEN, places
 from stable_nalu.result.document import (
     UNKNOWN,
     filled,
@@ -68,6 +68,7 @@ from .long_table import (
     Line,
     long_table,
     place_of,
+    steps_of,
     tally,
 )
 from .notes import cut_short, read_notes, read_reasons, reason, replaced, verified_of

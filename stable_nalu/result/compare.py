@@ -24,7 +24,6 @@ from stable_nalu.console import plural
 from stable_nalu.errors import UsageError
 from stable_nalu.paper.experiment import Experiment, Measure, seeds_text
 from stable_nalu.paper.published import (
-    Bounded,
     Published,
     PublishedMeasure,
     PublishedSeeds,
@@ -74,15 +73,11 @@ ALL_POINTS = "all together"
 
 @dataclass(frozen=True)
 class Chosen:
-    """Some of the published seeds, the runs of them here, and how many end as published.
-
-    steps: of seeds that are solved on both sides; None where the papers do not tell them.
-    """
+    """Some of the published seeds, the runs of them here, and how many end as published."""
 
     seeds: tuple[int, ...]
     runs: int
     same: int
-    steps: Pairs | None = None
 
     def __str__(self) -> str:
         what = "seeds" if self.runs == len(self.seeds) else "runs of seeds"
@@ -145,37 +140,6 @@ class RatePoint(Point):
         if self.kind == CHOSEN:
             return f"{self.chosen}, after {self.extent}" if self.length else str(self.chosen)
         return f"{SHORT}: {self.extent}" if self.kind == SHORT else self.kind
-
-    @property
-    def steps(self) -> str | None:
-        """Return the kind of verdict about the steps solved at: of the means, or of the same seeds.
-
-        None where a mean has no interval, where runs were shorter and late ones are not solved yet,
-        and where ours are only some of the published seeds, whose steps are not known.
-        """
-        if self.chosen is None:
-            return self._of_means(self.published.mean, "converged.at")
-        steps = self.chosen.steps
-        if steps is None or self.length:
-            return None
-        return DIFFERS if steps.p < LEVEL else CHOSEN
-
-    @property
-    def steps_verdict(self) -> str | None:
-        """Return the verdict about the steps in words."""
-        steps = self.chosen and self.chosen.steps
-        return steps.steps if self.steps and steps else self.steps
-
-    @property
-    def sparsity(self) -> str | None:
-        """Return the verdict about the mean sparsity errors; a published limit is one here, too."""
-        return self._of_means(self.published.sparsity, "sparse.error")
-
-    def _of_means(self, theirs: Bounded, measure: str) -> str | None:
-        # Some of the published seeds are no sample of all.
-        if self.length or self.runs < self.published.runs:
-            return None
-        return _verdict_of_means(theirs, self.summary, measure)
 
     def row(self) -> dict[str, Any]:
         """Return the cells of the comparison table by their columns."""
@@ -355,7 +319,8 @@ def rate_point(
     length, fates = shortened(experiment, runs), fates_of(known, runs)
     chosen = gap = None
     if fates is not None and len(runs) < known.runs:
-        chosen = _chosen(known, runs, fates)
+        same = sum(ours == theirs for ours, theirs in fates)
+        chosen = Chosen(tuple(sorted(set(runs["seed"].tolist()))), len(runs), same)
     elif fates is not None and len(fates) == known.runs and not length:
         gap = paired_difference(fates)
     elif not length:
@@ -375,14 +340,6 @@ def rate_point(
     )
 
 
-def _chosen(known: Published, runs: pd.DataFrame, fates: Sequence[tuple[bool, bool]]) -> Chosen:
-    """Return what became of runs that are only some of the published ones."""
-    same = sum(ours == theirs for ours, theirs in fates)
-    seeds = _known_of(known)
-    steps = None if seeds is None else steps_of(seeds, runs)
-    return Chosen(tuple(sorted(set(runs["seed"].tolist()))), len(runs), same, steps)
-
-
 def fates_of(point: Published, runs: pd.DataFrame) -> list[tuple[bool, bool]] | None:
     """Return per run whether it is solved here and in the papers; None where a seed is unknown.
 
@@ -391,45 +348,17 @@ def fates_of(point: Published, runs: pd.DataFrame) -> list[tuple[bool, bool]] | 
     ours = list(zip(runs["seed"].tolist(), runs["solved"].astype(bool).tolist(), strict=True))
     if point.solved in (0, point.runs) and all(0 <= seed < point.runs for seed, _ in ours):
         return [(solved, point.solved > 0) for _, solved in ours]
-    known = _known_of(point)
+    known = seeds_of(point)
     if known is None or not all(0 <= seed < known.runs for seed, _ in ours):
         return None
     return [(solved, seed in known.solved_at) for seed, solved in ours]
 
 
-def _known_of(point: Published) -> PublishedSeeds | None:
+def seeds_of(point: Published) -> PublishedSeeds | None:
+    """Return the published outcome of every seed, where it is known."""
     wanted = (point.model, point.operation)
     every = published_seeds(point.experiment)
     return next((one for one in every if (one.model, one.operation) == wanted), None)
-
-
-def steps_of(known: PublishedSeeds, runs: pd.DataFrame) -> Pairs | None:
-    """Return the steps of seeds that are solved on both sides; None where there are none."""
-    solved = runs.loc[runs["solved"].astype(bool)]
-    ours = zip(solved["seed"].tolist(), solved["extrapolation.step.solved"].tolist(), strict=True)
-    pairs = [(step, known.solved_at[seed]) for seed, step in ours if seed in known.solved_at]
-    return Pairs(pairs) if pairs else None
-
-
-def _verdict_of_means(theirs: Bounded, ours: Mapping[str, float], measure: str) -> str | None:
-    """Return the verdict about the difference of two means, in shares of the published one.
-
-    Its interval follows from theirs as Newcombe's does from Wilson's (the method MOVER).
-    """
-    here = Estimate(*(ours[f"{measure}.{end}"] for end in ("mean", "lower", "upper")))
-    if theirs.upper is None or math.isnan(here.mean):
-        return None
-    if theirs.value is None:
-        lower, upper = (here.mean if math.isnan(x) else x for x in (here.lower, here.upper))
-        limit = theirs.upper
-        return WITHIN_LIMIT if upper <= limit else DIFFERS if lower > limit else CANNOT_TELL
-    if theirs.lower is None or math.isnan(here.lower) or math.isnan(here.upper):
-        return None
-    gap = difference(here, Estimate(theirs.value, theirs.lower, theirs.upper))
-    unit = abs(theirs.value) or 1.0
-    return equivalence(
-        Estimate(gap.mean / unit, gap.lower / unit, gap.upper / unit), WITHIN_PERCENT
-    )
 
 
 def equivalence(gap: Estimate, within: str) -> str:

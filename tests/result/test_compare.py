@@ -7,7 +7,7 @@ import pytest
 
 from stable_nalu.dataset.number_translation import split_numbers
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.paper.published import published, published_seeds
+from stable_nalu.paper.published import published
 from stable_nalu.result import compare
 from stable_nalu.result.judged import shortened
 from stable_nalu.result.stored import read
@@ -19,12 +19,17 @@ def point_of(key, model, operation):
     return next(p for p in published(key) if (p.model, p.operation) == wanted)
 
 
-def found(key, model, operation, seeds, solved, **columns):
-    """The comparison of made-up runs: that many solved, from the front."""
+def made_up(model, operation, seeds, solved, **columns):
+    """Runs of which that many are solved, from the front."""
     runs = pd.DataFrame({"model": model, "operation": operation, "seed": list(seeds)})
     runs["solved"] = solved if isinstance(solved, list) else [i < solved for i in range(len(runs))]
     runs[["extrapolation.step.solved", "sparse.error.max"]] = float("nan")
-    runs = runs.assign(**columns)
+    return runs.assign(**columns)
+
+
+def found(key, model, operation, seeds, solved, **columns):
+    """The comparison of made-up runs."""
+    runs = made_up(model, operation, seeds, solved, **columns)
     return compare.rate_point(EXPERIMENTS[key], runs, "", point_of(key, model, operation))
 
 
@@ -61,24 +66,6 @@ def test_chosen_seeds_are_counted_one_by_one(operation, seeds, solved, said):
     assert (one.verdict, one.kind, one.gap) == (said, compare.CHOSEN, None)
 
 
-def test_steps_of_chosen_seeds_are_compared_with_those_of_the_same_seeds():
-    """The mean of seeds 0 to 9 of an NAU on sums is 18,000 there, that of 100 is 189,570."""
-    names = ("function_task_static_all", "nau", "add")
-    theirs = next(
-        one.solved_at
-        for one in published_seeds(names[0])
-        if (one.model, one.operation) == names[1:]
-    )
-    ours = [theirs[seed] for seed in range(9)] + [theirs[9] - 1000]
-    one = found(*names, range(10), 10, **{"extrapolation.step.solved": ours})
-    assert one.steps_verdict == "9 of 10 at the same step; 1 sooner, 0 later, p = 1"
-    assert (one.steps, one.chosen.steps.means) == (compare.CHOSEN, (17_900, 18_000))
-    later = [step + 1000 for step in ours]
-    moved = found(*names, range(10), 10, **{"extrapolation.step.solved": later})
-    assert (moved.steps, moved.chosen.steps.more) == (compare.DIFFERS, 9)
-    assert moved.sparsity is None
-
-
 def test_seeds_without_a_known_outcome_are_a_rate():
     assert found("function_task_static_all", "nmu", "sub", [0], 0).kind in compare.RATE_VERDICTS
     # All published runs were solved, but these are others.
@@ -101,7 +88,6 @@ def test_shortened_runs_have_no_verdict():
     lengths = [1000] * 50 + [200_000] * 50
     one = found("simple_mul", "nmu", "mul", range(100), 94, iterations=lengths)
     assert one.verdict == "not comparable: 1,000 of 200,000 iterations"
-    assert (one.steps, one.sparsity) == (None, None)
     told = "0 of 0 comparable points equal the published ones; 1 not comparable (shortened runs)"
     assert compare.verdict([one]) == told
 
@@ -134,41 +120,6 @@ def test_runs_of_the_length_of_their_variant_are_whole():
         assert shortened(experiment, runs) is None
     runs["iterations"] = 7
     assert shortened(experiment, runs) == (7, lengths[0])
-
-
-def beside(known, summary, runs):
-    """A point with a made-up summary."""
-    of = {"model": known.model, "label": known.model, "published": known}
-    return compare.RatePoint(**of, solved=1, runs=runs, summary=summary)
-
-
-@pytest.mark.parametrize(
-    ("ends", "verdict"),
-    [
-        ((14000, 13900, 14100), compare.WITHIN_PERCENT),
-        ((14000, 12000, 16000), compare.CANNOT_TELL),
-        ((17900, 17000, 18500), compare.DIFFERS),
-        ((14000, float("nan"), float("nan")), None),
-    ],
-)
-def test_means(ends, verdict):
-    known = point_of("simple_mul", "nmu", "mul")
-    summary = {
-        f"converged.at.{k}": v for k, v in zip(("mean", "lower", "upper"), ends, strict=True)
-    }
-    assert beside(known, summary, 100).steps == verdict
-
-
-@pytest.mark.parametrize(
-    ("upper", "verdict"), [(4e-5, "below the limit"), (6e-5, compare.CANNOT_TELL)]
-)
-def test_limits(upper, verdict):
-    rows = published("function_task_static_mul_hidden_size")
-    known = next(row for row in rows if row.model == "nmu" and row.point == "2")
-    summary = {"sparse.error.mean": 3e-5, "sparse.error.lower": 2e-5, "sparse.error.upper": upper}
-    assert beside(known, summary, known.runs).sparsity == verdict
-    # Some of the published seeds are no sample of all.
-    assert beside(known, summary, 2).sparsity is None
 
 
 def kept(key, seeds, **columns):
