@@ -33,7 +33,7 @@ from stable_nalu.training import runs as planned_runs
 from stable_nalu.training import shell
 from stable_nalu.training.checkpoint import model_file
 from stable_nalu.writer.run_folder import RunFolder, RunRecord
-from tests.processes import until, work_with_environment
+from tests.processes import until
 
 SCRIPT = JOB_SCRIPTS["single_layer_task/neurips_2021/sltr-in2"]
 NRU = SCRIPT.chosen(["nru"])
@@ -287,10 +287,9 @@ def test_a_second_signal_does_not_end_the_wait_for_a_shard_that_saves(tmp_path):
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
     command = [sys.executable, "-c", PARENT, str(tmp_path)]
     parent = subprocess.Popen(command, env=environment, stdout=-1, stderr=-1, text=True)
-    work = work_with_environment(f"PYTHONPATH={environment['PYTHONPATH']}")
-    until((tmp_path / "begun").exists, work)
+    until((tmp_path / "begun").exists)
     parent.send_signal(signal.SIGTERM)
-    until((tmp_path / "saving").exists, work)
+    until((tmp_path / "saving").exists)
     parent.send_signal(signal.SIGTERM)
     parent.send_signal(signal.SIGINT)
     (tmp_path / "go on").touch()
