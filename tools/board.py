@@ -33,6 +33,7 @@ from stable_nalu.result.ranking import (
 )
 from stable_nalu.result.stored import DATA, formulas_of, sessions_of
 from stable_nalu.result.submission import Submission, submissions
+from stable_nalu.script import ScriptParser
 from stable_nalu.statistics.intervals import holm, paired_difference, sign_test
 from stable_nalu.statistics.setups import LEVEL
 from stable_nalu.zoo import card
@@ -285,8 +286,9 @@ def _table(rows: Iterable[Mapping[str, str]]) -> str:
     return f"<table><thead><tr>{head}<tbody>{''.join(lines)}</table>"
 
 
-def main() -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     """Write the page, and return the exit code."""
+    ScriptParser(prog="tools.board", description=__doc__).parse_args(argv)
     with atomic_text_file(PATH) as file:
         file.write(refreshed())
     return 0

@@ -7,7 +7,7 @@ another seed of the same point ended that has solved the task.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -24,6 +24,7 @@ from stable_nalu.process import begin
 from stable_nalu.result.document import as_svg
 from stable_nalu.result.judged import identifying, identity_of, options_of, runs_of
 from stable_nalu.result.stored import DATA, formulas_of, path_of
+from stable_nalu.script import ScriptParser, exit_code
 from stable_nalu.statistics.table import write_rows
 
 from .atlas import by_run, unit_of
@@ -35,14 +36,19 @@ GRID, LENGTHS, ROWS, LONGEST = 25, 24, 500, 100_000
 no examples."""
 
 
-def main() -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     """Train and keep."""
+    parser = ScriptParser(prog="tools.landscape", description=__doc__)
+    parser.parse_args(argv)
+    return exit_code(parser.prog, _train_and_keep)
+
+
+def _train_and_keep() -> None:
     rows: list[dict[str, Any]] = []
     for failure, key, run, solved in _examples(DATA):
         with TemporaryDirectory() as folder:
             rows += _landscape(failure, key, run, solved, Path(folder))
     write_rows(DATA / FILE, rows)
-    return 0
 
 
 def _examples(data: Path) -> Iterator[tuple[str, str, Any, Any]]:

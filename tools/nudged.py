@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,11 +12,13 @@ from typing import Any
 import torch
 
 from stable_nalu.files import cells_of
-from stable_nalu.paper.index import EXPERIMENTS
+from stable_nalu.options.kinds import integer
+from stable_nalu.paper.index import find
 from stable_nalu.process import begin
 from stable_nalu.result.pipeline import Folders, kept_apart
 from stable_nalu.result.shard import shards, train_shards
 from stable_nalu.result.stored import DATA, formulas_of, keep_formulas
+from stable_nalu.script import ScriptParser, exit_code
 from stable_nalu.statistics.table import write_rows
 from stable_nalu.training import loop
 
@@ -41,10 +42,18 @@ def classes(key: str, data: Path) -> dict[tuple[str, ...], str]:
     return {run: row["failure"] or "solved" for run, row in rows.items()}
 
 
-def main(argv: Sequence[str]) -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     """Train, classify, and note both classes of each run that had failed."""
-    key, count, out = argv
-    experiment, space, seeds = EXPERIMENTS[key], Folders(Path(out)), range(int(count))
+    parser = ScriptParser(prog="tools.nudged", description=__doc__)
+    parser.add_argument("key", metavar="KEY")
+    parser.add_argument("seeds", metavar="SEEDS", type=integer(1).one, help="how many")
+    parser.add_argument("out", metavar="OUT", type=Path)
+    args = parser.parse_args(argv)
+    return exit_code(parser.prog, lambda: _note(args.key, range(args.seeds), args.out))
+
+
+def _note(key: str, seeds: range, out: Path) -> int:
+    experiment, space = find(key), Folders(out)
     space.use()
     loop.ModelStack = _Nudged
     code = train_shards(shards({model.key: model for model in experiment.models}, seeds))
@@ -65,4 +74,4 @@ def main(argv: Sequence[str]) -> int:
 
 if __name__ == "__main__":
     begin()
-    raise SystemExit(main(sys.argv[1:]))
+    raise SystemExit(main())

@@ -12,7 +12,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -26,6 +26,7 @@ from stable_nalu.paper.index import find
 from stable_nalu.result.judged import runs_of
 from stable_nalu.result.run_parser import matrix_elements
 from stable_nalu.result.stored import path_of
+from stable_nalu.script import ScriptParser, exit_code
 from stable_nalu.writer import RunRecord
 from stable_nalu.writer.event_file import FILE_PREFIX, EventFileReader
 
@@ -110,13 +111,18 @@ def kept() -> Iterator[tuple[str, Any, Any, list[dict[str, str]]]]:
                     yield name, model, point, own
 
 
-def main() -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     """Train again the kept runs whose paths are not in the file yet, and keep these."""
+    parser = ScriptParser(prog="tools.playground", description=__doc__)
+    parser.parse_args(argv)
+    return exit_code(parser.prog, _keep_paths)
+
+
+def _keep_paths() -> None:
     for name, model, point, rows in kept():
         paths = json.loads(PATHS.read_text(encoding="utf-8"))
         if name not in paths:
             _keep(paths | {name: _path(rows, model, point)})
-    return 0
 
 
 def _keep(paths: dict[str, dict[str, Any]]) -> None:

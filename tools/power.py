@@ -6,7 +6,6 @@ docs/reproduction/data/power.csv; the runs are not stored, the same command trai
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,12 +14,14 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binom
 
+from stable_nalu.errors import UsageError
 from stable_nalu.options.kinds import seeds_text
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.paper.published import published
 from stable_nalu.result import stored
 from stable_nalu.result.document import UNKNOWN, plain, rate
 from stable_nalu.result.stored import origin, read_records
+from stable_nalu.script import ScriptParser, exit_code
 from stable_nalu.statistics.intervals import difference, wilson
 from stable_nalu.statistics.summary import solved_of
 from stable_nalu.statistics.table import groups, write_plain_frame
@@ -111,11 +112,20 @@ def _ranked(
         }
 
 
-def main() -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     """Add the counts of a folder to the table; a model that is there already is replaced."""
+    parser = ScriptParser(prog="tools.power", description=__doc__)
+    parser.add_argument("folder", metavar="FOLDER", type=Path)
+    args = parser.parse_args(argv)
+    return exit_code(parser.prog, lambda: _add(args.folder))
+
+
+def _add(data: Path) -> None:
     old, made_with, new = read(stored.DATA), origin(), list[Count]()
-    data = Path(sys.argv[1])
-    for key in stored.kept_keys(data, measured=False):
+    keys = stored.kept_keys(data, measured=False)
+    if not keys:
+        raise UsageError(f"FOLDER: no kept runs in {data}; reproduce.py --keep --data writes them")
+    for key in keys:
         parameter = EXPERIMENTS[key].parameter
         for (model, operation), runs in groups(stored.read(key, data), ["model", "operation"]):
             points = (
@@ -130,7 +140,6 @@ def main() -> int:
     kept = [one for one in old if (one.key, one.model, one.operation) not in trained]
     frame = pd.DataFrame([asdict(count) for count in kept + new])
     write_plain_frame(stored.DATA / NAME, frame)
-    return 0
 
 
 if __name__ == "__main__":

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 import random
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
+from stable_nalu.errors import OptionError
 from stable_nalu.files import cells_of
 from stable_nalu.machine import CHECKOUT
 from stable_nalu.paper.experiment import Flags, Model, merged, words
@@ -22,7 +22,7 @@ from stable_nalu.paper.index import find
 from stable_nalu.result.pipeline import Folders
 from stable_nalu.result.ranking import OPERATIONS, Entry, kept_entries
 from stable_nalu.result.submission import judged_rows
-from stable_nalu.script import say
+from stable_nalu.script import ScriptParser, exit_code, say
 from stable_nalu.statistics.table import write_rows
 
 TUNED_RUNS = CHECKOUT / "docs" / "board" / "equal_tuning.csv"
@@ -100,9 +100,18 @@ def _score(rows: Sequence[dict[str, str]]) -> tuple[int, float]:
     return len(steps), -median(steps) if steps else -math.inf
 
 
-def main(operations: Sequence[str]) -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     """Train what is left, and return the exit code."""
-    for operation in operations or OPERATIONS:
+    parser = ScriptParser(prog="tools.tuning", description=__doc__)
+    parser.add_argument("operations", metavar="OPERATION", nargs="*", help=", ".join(OPERATIONS))
+    args = parser.parse_args(argv)
+    return exit_code(parser.prog, lambda: _train_left(args.operations or OPERATIONS))
+
+
+def _train_left(operations: Sequence[str]) -> None:
+    for operation in operations:
+        if operation not in OPERATIONS:
+            raise OptionError("OPERATION", f"{operation!r} is unknown", ", ".join(OPERATIONS))
         units = kept_entries(operation)
         units.sort(key=lambda e: _FIRST.index(e.label) if e.label in _FIRST else len(_FIRST))
         for entry in units:
@@ -116,8 +125,7 @@ def main(operations: Sequence[str]) -> int:
             write_rows(SETTINGS, [*every, *told])
             for one in told:
                 say("  {chosen} {solved} of {of}: {setting}".format_map(one))
-    return 0
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
+    raise SystemExit(main())

@@ -41,7 +41,7 @@ def test_ranks_of_ties_are_equal():
     assert power.rows_of(counts, {}) == []
 
 
-def test_counts_of_kept_runs_are_added_and_replaced(tmp_path, monkeypatch):
+def test_counts_of_kept_runs_are_added_and_replaced(tmp_path, monkeypatch, capsys):
     stored = tmp_path / "stored"
     stored.mkdir()
     monkeypatch.setattr(power.stored, "DATA", stored)
@@ -49,9 +49,8 @@ def test_counts_of_kept_runs_are_added_and_replaced(tmp_path, monkeypatch):
     folder = tmp_path / "more"
     folder.mkdir()
     source.to_csv(folder / "benchmark_sltr_mul_mcfc.csv", index=False)
-    monkeypatch.setattr("sys.argv", ["power", str(folder)])
-    assert power.main() == 0
-    assert power.main() == 0
+    assert power.main([str(folder)]) == 0
+    assert power.main([str(folder)]) == 0
     counts = power.read(stored)
     assert [one.model for one in counts] == list(dict.fromkeys(source["model"]))
     for one in counts:
@@ -59,3 +58,5 @@ def test_counts_of_kept_runs_are_added_and_replaced(tmp_path, monkeypatch):
         assert (one.runs, one.solved) == (len(own), own["solved"].sum())
         assert sum(one.solved_at) == one.solved
         assert (len(one.solved_at), one.seeds) == (9, "0-24")
+    assert power.main([str(tmp_path)]) == 2
+    assert "tools.power: error: FOLDER: no kept runs in" in capsys.readouterr().err
