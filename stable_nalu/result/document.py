@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -69,7 +70,8 @@ def table(rows: Sequence[Mapping[str, object]], *, all_columns: bool = True) -> 
     In the first column, what is the same as in the row above is left out.
 
     all_columns: whether to keep columns in which nothing is known, and those which are the same in
-    all of many rows; else a line before the table names what all rows have.
+    all of many rows; else a line before the table names what all rows have, and the first cell of
+    several rows what these have.
     """
     head, before = list(rows[0]), []
     if not all_columns:
@@ -79,6 +81,7 @@ def table(rows: Sequence[Mapping[str, object]], *, all_columns: bool = True) -> 
             head = [name for name in head if name not in same]
             told = "; ".join(f"{name} {rows[0][name]}" for name in same)
             before = [f"The same in all rows: {told}.", ""] if same else []
+            rows, head = _gathered(rows, head)
     lines = [*before, _line(head), f"|{'---|' * len(head)}"]
     above = None
     for row in rows:
@@ -86,6 +89,21 @@ def table(rows: Sequence[Mapping[str, object]], *, all_columns: bool = True) -> 
         lines.append(_line(["" if first == above else first, *others]))
         above = first
     return "\n".join(lines)
+
+
+def _gathered(
+    rows: Sequence[Mapping[str, object]], head: Sequence[str]
+) -> tuple[Sequence[Mapping[str, object]], list[str]]:
+    """Put what all rows of a first cell have into that cell, where cells have several rows."""
+    first, *others = head
+    groups = [list(group) for _, group in itertools.groupby(rows, lambda row: row[first])]
+    if 2 * len(groups) > len(rows):
+        return rows, [*head]
+    own = [n for n in others if any(len({row[n] for row in group}) > 1 for group in groups)]
+    shared = [name for name in others if name not in own]
+    told = [[f"{row[first]}", *(f"{name} {row[name]}" for name in shared)] for row in rows]
+    gathered = [row | {first: "; ".join(t)} for row, t in zip(map(dict, rows), told, strict=True)]
+    return gathered, [first, *own]
 
 
 def _line(cells: Iterable[str]) -> str:

@@ -107,3 +107,11 @@ def test_what_many_rows_share_is_told_once():
     assert (head, first) == ("| unit | n |", "| u0 | 0 |")
     assert table(rows[:3], all_columns=False).splitlines()[0] == "| unit | n | rule |"
     assert table(rows).splitlines()[0] == "| unit | n | rule | step |"
+
+
+def test_what_rows_of_a_first_cell_share_stands_in_it():
+    rows = [{"figure": f, "unit": u, "rule": f"of {f}"} for f in "ab" for u in ("x", "y")]
+    head, _, *told = table(rows, all_columns=False).splitlines()
+    assert head == "| figure | unit |"
+    assert told == ["| a; rule of a | x |", "|  | y |", "| b; rule of b | x |", "|  | y |"]
+    assert table(rows[1:4:2], all_columns=False).splitlines()[0] == "| figure | unit | rule |"

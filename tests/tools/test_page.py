@@ -260,6 +260,8 @@ def test_rows_of_the_page_are_lines_of_the_table():
     lines = [one for one in lines_of(PAGE) if one["key"] == "robust-benchmark_sltr_mul"]
     lines = [one for one in lines if one["measure"] == "success rate" and one["published"]]
     for row in tables["robust"][0]:
+        if not row["figure"].startswith("Figure 2"):
+            continue
         own = [one for one in lines if one["unit"] == row["unit"]]
         assert row["here"] == f"{' '.join(one['solved'] for one in own)} of 25"
         assert sum(map(int, re.findall(r"(\d+) [a-z]", row["verdict"]))) == len(own) == 9
