@@ -329,24 +329,15 @@ class EngineStack:
         assert isinstance(source, PerRunRandomSource)
         generators = [source.generators[run] for run in part.runs]
         sizes = [int(np.prod(draw.shape)) for draw in draws]
-        noise = np.empty((count, len(generators), sum(sizes)))
+        noise = np.empty((count, len(generators), sum(sizes)), numpy_type(self.dtype))
         for run, generator in enumerate(generators):
             if all(draw.kind == "uniform" for draw in draws):
                 unit = torch.empty(count, sum(sizes), dtype=self.dtype)
                 noise[:, run] = unit.uniform_(generator=generator).numpy()
+                _put_into_bounds(noise[:, run], draws, sizes)
                 continue
             for k in range(count):
                 noise[k, run] = np.concatenate([_drawn(d, generator, self.dtype) for d in draws])
-        start, rounding = 0, numpy_type(self.dtype)
-        for draw, size in zip(draws, sizes, strict=True):
-            low, high = draw.bounds
-            if draw.kind == "uniform" and draw.bounds != (0.0, 1.0):
-                own = noise[:, :, start : start + size]
-                # In float64 it is rounded once, as torch's own bounded draw.
-                low, high = (float(np.asarray(v, rounding)) for v in (low, high))
-                own *= float(np.asarray(high - low, rounding))
-                own += low
-            start += size
         return noise
 
     def _result(self, name: str) -> tuple[StepResult, list[TaggedValue]]:
@@ -518,10 +509,21 @@ def structure(config: Config) -> str:
     return repr(held)
 
 
+def _put_into_bounds(unit: np.ndarray, draws: Sequence[Draw], sizes: Sequence[int]) -> None:
+    start = 0
+    for draw, size in zip(draws, sizes, strict=True):
+        if draw.bounds != (0.0, 1.0):
+            own = unit[:, start : start + size]
+            low, high = (float(np.asarray(v, own.dtype)) for v in draw.bounds)
+            # In float64 it is rounded once, as torch's own bounded draw.
+            own[...] = own.astype(np.float64) * float(np.asarray(high - low, own.dtype)) + low
+        start += size
+
+
 def _drawn(draw: Draw, generator: torch.Generator, dtype: torch.dtype) -> np.ndarray:
     buffer = torch.empty(draw.shape, dtype=dtype)
     if draw.kind == "uniform":
         buffer.uniform_(*draw.bounds, generator=generator)
     else:
         getattr(buffer, f"{draw.kind}_")(generator=generator)
-    return buffer.flatten().double().numpy()
+    return buffer.flatten().numpy()

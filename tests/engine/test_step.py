@@ -155,6 +155,31 @@ def test_three_iterations(variant):
     assert_torch_alike(*VARIANTS[variant].split(), last=2)
 
 
+NOISY = """
+import torch
+from stable_nalu import Layer
+
+class Noisy(Layer):
+    def __init__(self, inputs, outputs, **options):
+        super().__init__(inputs, outputs, **options)
+        self.W = torch.nn.Parameter(torch.full((outputs, inputs), 0.5))
+
+    def reset_parameters(self):
+        torch.nn.init.constant_(self.W, 0.5)
+
+    def forward(self, x):
+        factor = self.random.uniform((1,), 3.0, 3.5, like=x)
+        return x @ self.W.mT * factor + self.random.normal((1,), like=x)
+"""
+
+
+def test_two_kinds_of_noise(tmp_path):
+    """One within bounds, of a layer of one's own."""
+    (tmp_path / "noisy.py").write_text(NOISY)
+    words = ("--operation", "add", "--layer-file", str(tmp_path / "noisy.py"))
+    assert_torch_alike("single_layer", *words, "--layer-type", "Noisy", last=2)
+
+
 @pytest.mark.parametrize("key", ["HardSoftmaxNAC", "HardSoftmaxNALU"])
 def test_noise_in_evaluation(key):
     """Each pass over a set of rows draws what torch draws there."""
