@@ -37,10 +37,7 @@ REAL_NPU = (
 )
 NRU = "--operation div --layer-type NRU --nac-mul mnac --learning-rate 1"
 NMRU = "--operation div --layer-type SignNMRU --clip-grad-norm 1 --learning-rate 1e-2"
-PAIR = (
-    "--operation mul --layer-type ReRegualizedLinearNAC --nac-mul mnac --seed 0-49 --no-cuda "
-    "--no-save"
-)
+PAIR = "--operation mul --layer-type ReRegualizedLinearNAC --nac-mul mnac --no-cuda --no-save"
 TABLE_2 = [
     f"--operation {operation.name} {' '.join(words(model.flags))} --seed 0-19 --no-cuda --no-save"
     for model in find("function_task_static").models
@@ -125,7 +122,7 @@ CASES = [
     Case(
         "pair",
         "50 pairs of NAU and NMU, 100 inputs",
-        [PAIR],
+        [f"{PAIR} --seed 0-49"],
         bare.NAUNMU,
         bare.product_of_sums,
         200,
@@ -144,6 +141,16 @@ CASES = [
         loop=("hundred_inputs",),
         of_bare=120,
         of_loop=1.5,
+    ),
+    Case(
+        "ranges",
+        "144 pairs of NAU and NMU, 16 seeds of nine ranges, 100 inputs",
+        [f"{PAIR} {RANGES} --seed 0-15"],
+        bare.NAUNMU,
+        bare.product_of_sums,
+        100,
+        script="simple_function_static",
+        of_bare=100,
     ),
     Case("mlp", "25 MLPs, 100 hidden units", [MLP], bare.mlp, bare.product(2), 1000, at_most=15),
 ]
