@@ -121,12 +121,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _add(data: Path) -> None:
-    old, made_with, new = read(stored.DATA), origin(), list[Count]()
+    old, new = read(stored.DATA), list[Count]()
     keys = stored.kept_keys(data, measured=False)
     if not keys:
         raise UsageError(f"FOLDER: no kept runs in {data}; reproduce.py --keep --data writes them")
     for key in keys:
         parameter = EXPERIMENTS[key].parameter
+        *_, made_with = origin(), *map(asdict, stored.sessions_of(key, data))
+        told = made_with["versions"], made_with["git_revision"]
         for (model, operation), runs in groups(stored.read(key, data), ["model", "operation"]):
             points = (
                 [runs]
@@ -135,7 +137,7 @@ def _add(data: Path) -> None:
             )
             whose = key, f"{model}", f"{operation}", seeds_text(set(runs["seed"]))
             at = " ".join(str(solved_of(group)) for group in points)
-            new.append(Count(*whose, len(runs), solved_of(runs), at, **made_with))
+            new.append(Count(*whose, len(runs), solved_of(runs), at, *told))
     trained = {(count.key, count.model, count.operation) for count in new}
     kept = [one for one in old if (one.key, one.model, one.operation) not in trained]
     frame = pd.DataFrame([asdict(count) for count in kept + new])

@@ -49,6 +49,9 @@ def test_counts_of_kept_runs_are_added_and_replaced(tmp_path, monkeypatch, capsy
     folder = tmp_path / "more"
     folder.mkdir()
     source.to_csv(folder / "benchmark_sltr_mul_mcfc.csv", index=False)
+    cost = pd.read_csv("docs/reproduction/data/cost/benchmark_sltr_mul_mcfc.csv")
+    (folder / "cost").mkdir()
+    cost.to_csv(folder / "cost" / "benchmark_sltr_mul_mcfc.csv", index=False)
     assert power.main([str(folder)]) == 0
     assert power.main([str(folder)]) == 0
     counts = power.read(stored)
@@ -58,5 +61,6 @@ def test_counts_of_kept_runs_are_added_and_replaced(tmp_path, monkeypatch, capsy
         assert (one.runs, one.solved) == (len(own), own["solved"].sum())
         assert sum(one.solved_at) == one.solved
         assert (len(one.solved_at), one.seeds) == (9, "0-24")
+        assert (one.versions, one.git_revision) == tuple(cost.iloc[-1, -2:])
     assert power.main([str(tmp_path)]) == 2
     assert "tools.power: error: FOLDER: no kept runs in" in capsys.readouterr().err
