@@ -127,7 +127,8 @@ def _add(data: Path) -> None:
         raise UsageError(f"FOLDER: no kept runs in {data}; reproduce.py --keep --data writes them")
     for key in keys:
         parameter = EXPERIMENTS[key].parameter
-        *_, made_with = origin(), *map(asdict, stored.sessions_of(key, data))
+        sessions = stored.sessions_of(key, data)
+        made_with = asdict(sessions[-1]) if sessions else origin()
         told = made_with["versions"], made_with["git_revision"]
         for (model, operation), runs in groups(stored.read(key, data), ["model", "operation"]):
             points = (

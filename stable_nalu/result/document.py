@@ -102,8 +102,7 @@ def _gathered(
     own = [n for n in others if any(len({row[n] for row in group}) > 1 for group in groups)]
     shared = [name for name in others if name not in own]
     told = [[f"{row[first]}", *(f"{name} {row[name]}" for name in shared)] for row in rows]
-    gathered = [row | {first: "; ".join(t)} for row, t in zip(map(dict, rows), told, strict=True)]
-    return gathered, [first, *own]
+    return [{**row, first: "; ".join(t)} for row, t in zip(rows, told, strict=True)], [first, *own]
 
 
 def _line(cells: Iterable[str]) -> str:

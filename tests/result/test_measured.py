@@ -14,6 +14,7 @@ from stable_nalu.figure.entry import KINDS, PartKind, Product
 from stable_nalu.files import cells_of
 from stable_nalu.paper.experiment import Drawing, Measure, Series, sketch
 from stable_nalu.paper.index import EXPERIMENTS, find
+from stable_nalu.paper.published import PublishedMeasure
 from stable_nalu.papers import TRASK_2018
 from stable_nalu.result import batch, command, judged, stored
 from stable_nalu.result.command import listing
@@ -223,6 +224,13 @@ def test_labels_of_families():
     loss = Measure("loss", "loss")
     assert judged.label_of(figure, loss, "loss@1000") == "loss, step 1,000"
     assert judged.label_of(epochs, loss, "loss@1000") == "loss, epoch 1,000"
+
+
+def test_claims_and_numbers_are_read_from_one_column():
+    row = PublishedMeasure("e", "m", "", "", "c", "<other", None, "S2", "text")
+    assert (row.number, row.better_than) == (None, "other")
+    row = replace(row, value="999")
+    assert (row.number, row.better_than) == (999, "")
 
 
 def test_the_list_has_them(tmp_path):

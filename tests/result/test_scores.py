@@ -54,6 +54,13 @@ def test_runs_without_untrained_networks_have_none(exporter, tmp_path):
     assert not any("score" in column for column in pd.read_csv(tmp_path / "out.csv").columns)
 
 
+def test_an_unknown_score_is_refused(capsys):
+    with pytest.raises(SystemExit) as end:
+        any_runs(["--score", "median"])
+    assert end.value.code == 2
+    assert "mse" in capsys.readouterr().err
+
+
 def test_a_score_of_a_shown_number_only():
     columns = {"metric.valid.interpolation": [1.0], "metric.random.interpolation": [4.0]}
     assert with_scores(columns, "mse")["score.interpolation"] == [25.0]

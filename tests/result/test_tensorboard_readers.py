@@ -158,6 +158,7 @@ def csv_text(tables):
 @pytest.mark.parametrize(
     ("script", "tail", "expected"),
     [
+        (None, "D-u_n-1-5_L1F", 0.75),
         (None, "D-tn-1-3-10-3_n-1-5_L1F", 0.75),
         (None, "D-u_n-1-5_L1F_TB-1000_mse", 0.375),
         (None, "L1F_rb-1e-05-0.0001-10000-10", 0.375),

@@ -257,13 +257,14 @@ def test_both_forms_hold_the_same_rows():
 def test_rows_of_the_page_are_lines_of_the_table():
     """Counts by range, in their order, and the sum of the verdicts."""
     tables, _ = tables_of_the_checkout()
-    lines = [one for one in lines_of(PAGE) if one["key"] == "robust-benchmark_sltr_mul"]
+    lines = [one for one in lines_of(PAGE) if one["paper"] == "robust"]
     lines = [one for one in lines if one["measure"] == "success rate" and one["published"]]
     for row in tables["robust"][0]:
-        if not row["figure"].startswith("Figure 2"):
-            continue
-        own = [one for one in lines if one["unit"] == row["unit"]]
-        assert row["here"] == f"{' '.join(one['solved'] for one in own)} of 25"
+        place, _, shared = row["figure"].partition("; ")
+        own = [one for one in lines if (one["figure"], one["unit"]) == (place, row["unit"])]
+        seeds = {"Figure 2": 25, "Figure 7": 20}[place]
+        assert f"n (seeds) 9 × {seeds} (0-{seeds - 1})" in shared
+        assert row["here"] == f"{' '.join(one['solved'] for one in own)} of {seeds}"
         assert sum(map(int, re.findall(r"(\d+) [a-z]", row["verdict"]))) == len(own) == 9
 
 
