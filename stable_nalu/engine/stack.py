@@ -330,14 +330,15 @@ class EngineStack:
         generators = [source.generators[run] for run in part.runs]
         sizes = [int(np.prod(draw.shape)) for draw in draws]
         noise = np.empty((count, len(generators), sum(sizes)), numpy_type(self.dtype))
+        # Runs of a seed often have equal generators at the same place: one draws for all of them.
+        equal: dict[bytes, list[int]] = {}
         for run, generator in enumerate(generators):
-            if all(draw.kind == "uniform" for draw in draws):
-                unit = torch.empty(count, sum(sizes), dtype=self.dtype)
-                noise[:, run] = unit.uniform_(generator=generator).numpy()
-                _put_into_bounds(noise[:, run], draws, sizes)
-                continue
-            for k in range(count):
-                noise[k, run] = np.concatenate([_drawn(d, generator, self.dtype) for d in draws])
+            equal.setdefault(generator.get_state().numpy().tobytes(), []).append(run)
+        for runs in equal.values():
+            generator = generators[runs[0]]
+            noise[:, runs] = _drawn_ahead(draws, sizes, generator, count, self.dtype)[:, None]
+            for run in runs[1:]:
+                generators[run].set_state(generator.get_state())
         return noise
 
     def _result(self, name: str) -> tuple[StepResult, list[TaggedValue]]:
@@ -509,7 +510,18 @@ def structure(config: Config) -> str:
     return repr(held)
 
 
-def _put_into_bounds(unit: np.ndarray, draws: Sequence[Draw], sizes: Sequence[int]) -> None:
+def _drawn_ahead(
+    draws: Sequence[Draw],
+    sizes: Sequence[int],
+    generator: torch.Generator,
+    count: int,
+    dtype: torch.dtype,
+) -> np.ndarray:
+    """Return the noise of some iterations, `(iterations, numbers)`."""
+    if any(draw.kind != "uniform" for draw in draws):
+        rows = ([_drawn(draw, generator, dtype) for draw in draws] for _ in range(count))
+        return np.stack([np.concatenate(row) for row in rows])
+    unit = torch.empty(count, sum(sizes), dtype=dtype).uniform_(generator=generator).numpy()
     start = 0
     for draw, size in zip(draws, sizes, strict=True):
         if draw.bounds != (0.0, 1.0):
@@ -518,6 +530,7 @@ def _put_into_bounds(unit: np.ndarray, draws: Sequence[Draw], sizes: Sequence[in
             # In float64 it is rounded once, as torch's own bounded draw.
             own[...] = own.astype(np.float64) * float(np.asarray(high - low, own.dtype)) + low
         start += size
+    return unit
 
 
 def _drawn(draw: Draw, generator: torch.Generator, dtype: torch.dtype) -> np.ndarray:
