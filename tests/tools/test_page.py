@@ -87,7 +87,8 @@ def is_at(run, point):
     """Whether every part of a point's text is a cell of the run's options."""
     names = list(run)
     options = [run[name] for name in names[: names.index("seed")]]
-    texts = {*options, *(f"{float(v):g}" for v in options if re.fullmatch(r"-?[\d.]+(e[-+]?\d+)?", v))}
+    number = r"-?[\d.]+(e[-+]?\d+)?"
+    texts = {*options, *(f"{float(v):g}" for v in options if re.fullmatch(number, v))}
     return texts.issuperset(re.split(r", (?![^[]*])", point))
 
 
