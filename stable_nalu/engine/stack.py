@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -327,19 +328,18 @@ class EngineStack:
             return None
         source = self.step.model.random
         assert isinstance(source, PerRunRandomSource)
-        generators = [source.generators[run] for run in part.runs]
-        sizes = [int(np.prod(draw.shape)) for draw in draws]
-        noise = np.empty((count, len(generators), sum(sizes)), numpy_type(self.dtype))
         # Runs of a seed often have equal generators at the same place: one draws for all of them.
-        equal: dict[bytes, list[int]] = {}
-        for run, generator in enumerate(generators):
-            equal.setdefault(generator.get_state().numpy().tobytes(), []).append(run)
-        for runs in equal.values():
-            generator = generators[runs[0]]
-            noise[:, runs] = _drawn_ahead(draws, sizes, generator, count, self.dtype)[:, None]
-            for run in runs[1:]:
-                generators[run].set_state(generator.get_state())
-        return noise
+        drawn: dict[bytes, tuple[np.ndarray, torch.Tensor]] = {}
+        of_runs = []
+        for generator in (source.generators[run] for run in part.runs):
+            state = generator.get_state().numpy().tobytes()
+            if state not in drawn:
+                noise = _drawn_ahead(draws, generator, count, self.dtype)
+                drawn[state] = noise, generator.get_state()
+            noise, after = drawn[state]
+            generator.set_state(after)
+            of_runs.append(noise)
+        return np.stack(of_runs, axis=1)
 
     def _result(self, name: str) -> tuple[StepResult, list[TaggedValue]]:
         criterion, total = self._told("criterion"), self._told("total")
@@ -511,25 +511,19 @@ def structure(config: Config) -> str:
 
 
 def _drawn_ahead(
-    draws: Sequence[Draw],
-    sizes: Sequence[int],
-    generator: torch.Generator,
-    count: int,
-    dtype: torch.dtype,
+    draws: Sequence[Draw], generator: torch.Generator, count: int, dtype: torch.dtype
 ) -> np.ndarray:
     """Return the noise of some iterations, `(iterations, numbers)`."""
     if any(draw.kind != "uniform" for draw in draws):
         rows = ([_drawn(draw, generator, dtype) for draw in draws] for _ in range(count))
         return np.stack([np.concatenate(row) for row in rows])
-    unit = torch.empty(count, sum(sizes), dtype=dtype).uniform_(generator=generator).numpy()
-    start = 0
-    for draw, size in zip(draws, sizes, strict=True):
+    ends = np.cumsum([math.prod(draw.shape) for draw in draws])
+    unit = torch.empty(count, ends[-1], dtype=dtype).uniform_(generator=generator).numpy()
+    for draw, own in zip(draws, np.split(unit, ends[:-1], axis=1), strict=True):
         if draw.bounds != (0.0, 1.0):
-            own = unit[:, start : start + size]
             low, high = (float(np.asarray(v, own.dtype)) for v in draw.bounds)
             # In float64 it is rounded once, as torch's own bounded draw.
             own[...] = own.astype(np.float64) * float(np.asarray(high - low, own.dtype)) + low
-        start += size
     return unit
 
 
