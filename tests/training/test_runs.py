@@ -46,13 +46,13 @@ def test_a_gpu_has_all_runs_in_a_process_and_a_stack(monkeypatch, script, refuse
     monkeypatch.setattr(gpu, "not_for_gpu", lambda programs: refused)
     monkeypatch.setattr(runs, "cores", lambda: 2)
     words = ("--input-size", "100") if script == "single_layer" else ()
-    plan = SCRIPTS[script].plan(("--seed", "0-99", "--max-iterations", "100000", *words)).configs
+    plan = SCRIPTS[script].plan(("--seed", "0-199", "--max-iterations", "100000", *words)).configs
     many = [replace(PlannedRun.of(SCRIPTS[script], c), engine=LANES) for c in plan]
     assert runs.worker_count(task_of(script), many) == 2
     assert len(stacks_of(many, 1)) > (script == "single_layer")
     monkeypatch.setattr(runs, "has_gpu", lambda config: not config.no_cuda)
     assert runs.worker_count(task_of(script), many) == processes
-    assert [len(stack) for stack in stacks_of(many, 1)] == [100]
+    assert [len(stack) for stack in stacks_of(many, 1)] == [200]
 
 
 SCRIPT = "single_layer"
