@@ -17,7 +17,6 @@ from .iterations import NMU, OF_225, RANGES
 from .table import Measurement, Row
 
 SCRIPT = "experiments/single_layer.py"
-RUNS_225 = f"{NMU} {RANGES} --seed 0-24 --no-cuda".split()
 
 
 class Costs:
@@ -49,9 +48,14 @@ def _trained(words: Sequence[str], cache: Path | None = None) -> Costs:
         return Costs([sys.executable, SCRIPT, *words], Path(folder), cache)
 
 
+def _runs_225(share: float) -> list[str]:
+    """Return the words of 225 runs, or of nine in a miniature."""
+    return f"{NMU} {RANGES} --seed {'0-24' if share >= 1 else '0'} --no-cuda".split()
+
+
 def _start(share: float) -> tuple[float, float]:
     """Return the CPU time of a command of one iteration, without and with what is kept."""
-    words = [*RUNS_225, "--no-save", "--max-iterations", "1"]
+    words = [*_runs_225(share), "--no-save", "--max-iterations", "1"]
     costs: tuple[list[float], list[float]] = ([], [])
     for _ in range(max(1, int(3 * share))):
         with tempfile.TemporaryDirectory() as cache:
@@ -94,7 +98,7 @@ def _alone(share: float) -> Row:
 def _around(share: float) -> Row:
     """Compare log points, evaluations and saving to the iterations that they surround."""
     last = int(50_000 * share)
-    words = [*RUNS_225, "--max-iterations", str(last)]
+    words = [*_runs_225(share), "--max-iterations", str(last)]
     every, none = [], []
     for _ in range(max(1, int(3 * share))):
         every.append(_trained(words).cpu)
@@ -110,11 +114,11 @@ def _around(share: float) -> Row:
 def _workers(share: float) -> Row:
     """Compare the iterations of a second by the clock, without what commands do once."""
     took = {}
+    words = [*_runs_225(share), "--no-save", "--log-interval", "1000000000"]
     for workers in ("1", "2"):
         short, long = (
             _trained(
-                [*RUNS_225, "--no-save", "--log-interval", "1000000000", "--workers", workers]
-                + ["--max-iterations", str(int(iterations * share))]
+                [*words, "--workers", workers, "--max-iterations", str(int(iterations * share))]
             ).clock
             for iterations in (50_000, 450_000)
         )
