@@ -48,7 +48,7 @@ def _trained(words: Sequence[str], cache: Path | None = None) -> Costs:
         return Costs([sys.executable, SCRIPT, *words], Path(folder), cache)
 
 
-def _runs_225(share: float) -> list[str]:
+def _runs_225(share: float) -> Sequence[str]:
     """Return the words of 225 runs, or of nine in a miniature."""
     return f"{NMU} {RANGES} --seed {'0-24' if share >= 1 else '0'} --no-cuda".split()
 
