@@ -18,10 +18,10 @@ from . import gpu
 from .tiles import OPERATIONS, next_words
 from .warps import padded
 
-SAMPLE_BYTES = 512 << 20
-"""Bytes of the samples that lie on the device for iterations to come."""
-DRAWN_AT_ONCE = 13 << 10
-"""Bytes of the doubles that are drawn before samples are made of them: what runs leave free."""
+SAMPLE_BYTES = 1 << 30
+"""Bytes of the samples that lie on the device for iterations to come, and what they are made of."""
+MADE_AT_ONCE = 13 << 10
+"""Bytes of the doubles of which a block makes samples: what runs leave free."""
 
 _address, _number = ctypes.c_void_p, ctypes.c_int64
 
@@ -31,9 +31,9 @@ class DeviceDraws(ctypes.Structure):
 
     _fields_ = (
         *((name, _address) for name in ("words", "low", "width", "of_generator", "of_set")),
-        *((name, _address) for name in ("slices", "operations", "operands", "x", "t")),
-        *((name, _number) for name in ("generators", "sets", "targets", "position", "batch")),
-        *((name, _number) for name in ("inputs", "portion_bits", "most_operands")),
+        *((name, _address) for name in ("slices", "operations", "operands", "doubles", "x", "t")),
+        *((name, _number) for name in ("generators", "sets", "targets", "batch", "inputs")),
+        *((name, _number) for name in ("portion_bits", "most_operands")),
     )
 
 
@@ -69,7 +69,6 @@ class _Words:
     """Generators of all sets of samples, after how many iterations."""
 
     words: torch.Tensor
-    position: int = 0
     done: int = 0
 
 
@@ -145,17 +144,19 @@ class DeviceTiles:
             words[places[place]] = next_words(state[:-1], int(state[-1]))
         first = _Words(gpu.on_device(words.view(np.int32)))
         self._at = dict.fromkeys(range(len(streams)), first)
+        self._generators = len(trees)
         self._counts = len(sets), len(targets), most
         self._queues = Queues()
         self._buffers: list[_Buffers] = []
-        portion = max(1, DRAWN_AT_ONCE // (8 * (self.inputs | 1)))
+        self._doubles = torch.empty(0, dtype=torch.float64, device=gpu.device())
+        portion = max(1, MADE_AT_ONCE // (8 * (self.inputs | 1)))
         self._portion_bits = min((self.batch - 1).bit_length(), portion.bit_length() - 1)
 
     @property
     def _at_once(self) -> int:
         sets, targets, _ = self._counts
         size = (sets * self._x_size + targets * self._t_size) * self._dtype.itemsize
-        return max(1, SAMPLE_BYTES // size)
+        return max(1, SAMPLE_BYTES // (size + 8 * self._generators * self.batch * self.inputs))
 
     def iterate(
         self, members: Mapping[int, gpu.DeviceMembers], iterations: int, *, whole: bool
@@ -165,7 +166,7 @@ class DeviceTiles:
         for state in states.values():
             own = {p: m for p, m in members.items() if self._at[p] is state}
             if any(at is state and p not in own for p, at in self._at.items()):
-                state = _Words(state.words.clone(), state.position, state.done)
+                state = _Words(state.words.clone(), state.done)
                 self._at |= dict.fromkeys(own, state)
             self._iterate(own, state, iterations)
         for program, state in self._at.items():  # Those that stand equally far go on together.
@@ -185,6 +186,8 @@ class DeviceTiles:
                 _Buffers(*(torch.zeros(s, dtype=kind, device=gpu.device()) for s in shapes))
                 for _ in range(2)
             ]
+            count = at_once * self._generators * self.batch * self.inputs
+            self._doubles = torch.empty(count, dtype=torch.float64, device=gpu.device())
         gpu.synchronize()
         for k, first in enumerate(range(0, iterations, at_once)):
             buffers = self._buffers[k % 2]
@@ -211,20 +214,18 @@ class DeviceTiles:
         draws = DeviceDraws(
             words=state.words.data_ptr(),
             **{name: values.data_ptr() for name, values in self._held.items()},
+            doubles=self._doubles.data_ptr(),
             x=buffers.x.data_ptr(),
             t=buffers.t.data_ptr(),
-            generators=len(state.words),
+            generators=self._generators,
             sets=sets,
             targets=targets,
-            position=state.position,
             batch=self.batch,
             inputs=self.inputs,
             portion_bits=self._portion_bits,
             most_operands=most,
         )
         gpu.checked(self._library.draw(ctypes.byref(draws), _number(iterations), _address(queue)))
-        taken = 2 * self.batch * self.inputs * iterations
-        state.position = (state.position + taken) % STATE_WORDS
 
     def store(self, program: int) -> None:
         """Put the streams of all runs of a program where its iterations have left them."""
@@ -232,4 +233,4 @@ class DeviceTiles:
         words = state.words.cpu().numpy().view(np.uint32)
         for number, stream in zip(self._place_of[program], self._streams[program], strict=True):
             held = stream.random.state
-            held[:-1], held[-1] = np.roll(words[number], -state.position), 0
+            held[:-1], held[-1] = words[number], 0

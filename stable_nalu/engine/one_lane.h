@@ -15,7 +15,8 @@
   (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)(bytes)), \
    kernel<<<grid, block, bytes, (cudaStream_t)stream>>>(__VA_ARGS__), (int)cudaGetLastError())
 #define UNROLLED _Pragma("unroll")
-#define SOME_UNROLLED _Pragma("unroll 8")
+#define SOME_UNROLLED _Pragma("unroll 16")
+#define OF_FEW_WARPS __launch_bounds__(128, 1)  // which leaves registers for many loads at once
 #else  // compiled for a processor that acts as a GPU, which tests do: they define the others
 #define DEVICE_
 #define UNROLLED _Pragma("GCC unroll 16")

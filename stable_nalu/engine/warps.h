@@ -30,7 +30,7 @@ static inline DEVICE_ N of_four(const N* at, int k) {
     const int threads = (count - round) / 4 < WARP ? (count - round) / 4 : WARP;                  \
     for (int k = (from) + lane; k < (end); k += WARP) {                                           \
       N all = q[k];                                                                               \
-      for (int thread = 0; thread < threads; thread++) {                                          \
+      SOME_UNROLLED for (int thread = 0; thread < threads; thread++) {                            \
         const N one = part[k * STRIDE + thread];                                                  \
         all = together;                                                                           \
       }                                                                                           \
@@ -51,7 +51,7 @@ struct Runs {
 };
 
 template <class Part, bool is_fast>
-KERNEL void act(Runs r, int64_t iterations) {
+KERNEL void OF_FEW_WARPS act(Runs r, int64_t iterations) {
   SHARED(fast);
   const int lane = threadIdx.x % WARP;
   const int64_t warp = threadIdx.x / WARP, run = blockIdx.x * r.warps + warp;

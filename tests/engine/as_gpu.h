@@ -35,6 +35,7 @@ static thread_local void* fast_memory;
 static thread_local Barrier *of_warp, *of_block;
 
 #define KERNEL static
+#define OF_FEW_WARPS
 #define SYNC() of_warp->wait()
 #define SYNC_ALL() of_block->wait()
 #define SHARED(memory) double* memory = (double*)fast_memory

@@ -134,7 +134,7 @@ def test_stacks_share_samples(acted):
 
 def test_samples_in_portions_and_slow_memory(acted, monkeypatch):
     """What does not fit is done in parts, or lies elsewhere: no number changes."""
-    monkeypatch.setattr(draws, "DRAWN_AT_ONCE", 8 * 101 * 30)
+    monkeypatch.setattr(draws, "MADE_AT_ONCE", 8 * 101 * 30)
     monkeypatch.setattr(gpu, "fast_bytes", lambda: 1024)
     monkeypatch.setattr(gpu, "SLICE", 128)
     monkeypatch.setattr(harness, "ROWS", 300)
