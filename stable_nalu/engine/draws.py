@@ -87,6 +87,14 @@ def _kind(stream: SampleStream) -> tuple[str, tuple[tuple[int, int], ...]]:
     return stream.targets.operation.name, operands
 
 
+def _slices(operands: Sequence[Sequence[tuple[int, int]]]) -> np.ndarray:
+    """Return from, to of operands `(targets, most operands, 2)`."""
+    found = np.zeros((len(operands), max(map(len, operands)), 2), np.int32)
+    for own, slices in zip(found, operands, strict=True):
+        own[: len(slices)] = slices
+    return found
+
+
 class DeviceTiles:
     """Samples of runs that are drawn on the GPU; see `AnyTiles`."""
 
@@ -124,10 +132,7 @@ class DeviceTiles:
         self._x_of = [gpu.on_device(own * self._x_size) for own in set_of]
         self._t_of = [gpu.on_device(own * self._t_size) for own in target_of]
         intervals = [some[pair].sampler.range.intervals[0] for pair in sets]
-        most = max(len(kind[1]) for *_, kind in targets)
-        slices = np.zeros((len(targets), most, 2), np.int32)
-        for own, (*_, kind) in zip(slices, targets, strict=True):
-            own[: len(kind[1])] = kind[1]
+        slices = _slices([operands for *_, (_, operands) in targets])
         held = {
             "low": np.array([float(a) for a, _ in intervals]),
             "width": np.array([float(b) - float(a) for a, b in intervals]),
@@ -145,7 +150,7 @@ class DeviceTiles:
         first = _Words(gpu.on_device(words.view(np.int32)))
         self._at = dict.fromkeys(range(len(streams)), first)
         self._generators = len(trees)
-        self._counts = len(sets), len(targets), most
+        self._counts = len(sets), len(targets), slices.shape[1]
         self._queues = Queues()
         self._buffers: list[_Buffers] = []
         self._doubles = torch.empty(0, dtype=torch.float64, device=gpu.device())
