@@ -178,10 +178,10 @@ def test_nacs_count_a_hundred_digits_better_than_cells_that_count_ten_better():
     errors = {n: f"metric.test.extrapolation.{n}.mae" for n in (10, 100, 1000)}
     typical = every.groupby("model")[list(errors.values())].median().round(2)
     ten, hundred = typical[errors[10]], typical[errors[100]]
-    assert ten[["lstm", "gru", "nac"]].tolist() == [0.18, 0.25, 0.36]
-    assert hundred[["lstm", "gru", "nac"]].round(1).tolist() == [7.7, 7.9, 3.5]
+    assert ten[["lstm", "gru", "nac"]].tolist() == [0.19, 0.25, 0.38]
+    assert hundred[["lstm", "gru", "nac"]].round(1).tolist() == [7.8, 7.9, 4.3]
     thousand = every.loc[every["model"] == "nac", errors[1000]]
-    assert (round(thousand.min()), round(thousand.max())) == (43, 151)
+    assert (round(thousand.min()), round(thousand.max())) == (91, 96)
     digit = every.loc[every["model"] == "nalu", "metric.test.extrapolation.1.acc"]
     assert digit.max() < 0.35
 
@@ -201,11 +201,11 @@ def test_told_the_last_step_alone_cells_have_hardly_begun():
     last = [kept(f"nalu/table2-{task}", 3, sequence_loss="last") for task in ("count", "sum")]
     counts, sums = (runs.groupby("model")[ten].median() for runs in last)
     counts, sums = counts.round(2), sums.round(1)
-    assert counts[["lstm", "nac"]].tolist() == [0.51, 0.66]
+    assert counts[["lstm", "nac"]].tolist() == [0.46, 0.64]
     assert counts[["gru", "rnn-tanh", "nalu"]].between(0.71, 0.73).all()
     assert sums[["nac", "nalu", "lstm"]].tolist() == [7.2, 7.4, 11.0]
     assert sums.min() == 7.2
-    assert last[0]["metric.test.extrapolation.1000.mae"].between(98, 99.1).all()
+    assert last[0]["metric.test.extrapolation.1000.mae"].between(97.8, 99.1).all()
 
 
 def test_a_nalu_beyond_its_range_is_bad_in_the_median_and_overflows_in_some_runs():
