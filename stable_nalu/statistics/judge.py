@@ -14,11 +14,9 @@ from stable_nalu.paper.sweeps import INTERPOLATION_ORDER
 
 from .names import OPERATIONS, expand_name, model_order
 from .setups import BEST_RANGE, Judgement, Limit
-from .table import groups, numeric, parsed_names, read_table, refuse_repeated, require
+from .table import ERRORS, groups, numeric, parsed_names, read_table, refuse_repeated, require
 
-VALIDATION = "metric.valid.interpolation"
-TEST = "metric.test.extrapolation"
-SPARSITY = "sparse.error.max"
+VALIDATION, TEST, SPARSITY = ERRORS
 INCLUSIVE = "inclusive"
 """Column: whether an error equal to the threshold is low enough."""
 BEST_STEP = "best.step"
@@ -56,7 +54,8 @@ def judge_tables(
         require(part, EXPORTED, path, "an export of metrics")
         if part.empty:
             continue
-        logged.append(numeric(part, EXPORTED[1:], path))
+        part = numeric(part, [*EXPORTED[1:], *part.columns.intersection(["seed"])], path)
+        logged.append(part)
         options.append(parsed_names(part, expand_name, path)[1])
         if models is not None:
             options[-1]["model"] = models[i]

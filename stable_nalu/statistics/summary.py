@@ -158,11 +158,10 @@ def summarize_solved(path: Path, estimators: Estimators) -> pd.DataFrame:
     require(runs, ("group", "seed", SOLVED, STEP, SPARSITY), path, "a table of solved runs")
     if runs.empty:
         raise UsageError(f"there is no run in {path}")
-    solved = runs[SOLVED].tolist()
-    if wrong := [value for value in solved if value not in _TRUTH]:
-        raise UsageError(f"{path}: column {SOLVED} holds {wrong[0]!r}, not 0, 1, TRUE or FALSE")
-    runs = numeric(runs, (STEP, SPARSITY), path)
-    runs[SOLVED] = [_TRUTH[value] for value in solved]
+    wrong = ~runs[SOLVED].isin(list(_TRUTH))
+    refuse_rows(wrong, runs, SOLVED, path, "not 0, 1, TRUE or FALSE")
+    runs = numeric(runs, (STEP, SPARSITY, "seed"), path)
+    runs[SOLVED] = runs[SOLVED].map(_TRUTH)
     for column in (STEP, SPARSITY):
         refuse_rows(runs[column] < 0, runs, column, path, "less than 0")
     refuse_rows(runs[SOLVED] & runs[STEP].isna(), runs, STEP, path, "where the run is solved")

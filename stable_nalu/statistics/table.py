@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 MODEL_CODE = "model_code"
 """The first of the columns that hold the configuration of runs."""
 
+WHOLE = ("step", "seed")
+ERRORS = ("metric.valid.interpolation", "metric.test.extrapolation", "sparse.error.max")
+
 _OF_EVERY_RUN = {
     **dict.fromkeys((MODEL_CODE, "operation", "interpolation.range", "extrapolation.range"), str),
     **dict.fromkeys(("seed", "input.size"), Real),
@@ -30,8 +33,13 @@ _OF_EVERY_RUN = {
 
 def read_table(path: Path) -> pd.DataFrame:
     """Read a CSV file, or raise UsageError with one line that says what is wrong with it."""
-    for _ in table_rows(path):  # pandas fills rows that are too short.
+    rows = table_rows(path)
+    header = next(rows, [])
+    for _ in rows:  # pandas fills rows that are too short.
         pass
+    for column in header:
+        if header.count(column) > 1:  # pandas gives the second one another name.
+            raise UsageError(f"{path} has column {column} twice; keep one of them")
     import pandas as pd
 
     try:
@@ -53,7 +61,10 @@ def require(table: pd.DataFrame, columns: Iterable[str], path: Path | str, kind:
 
 
 def numeric(table: pd.DataFrame, columns: Iterable[str], path: Path | str) -> pd.DataFrame:
-    """Return the table with columns of numbers; UsageError names the first cell that is none."""
+    """Return the table with columns of numbers; UsageError names the first wrong cell.
+
+    Steps and seeds are whole numbers from 0 on, a step is never missing, and no error is negative.
+    """
     import pandas as pd
 
     table = table.copy()
@@ -63,6 +74,14 @@ def numeric(table: pd.DataFrame, columns: Iterable[str], path: Path | str) -> pd
         except (ValueError, TypeError):
             read: Any = pd.to_numeric(table[column], errors="coerce")
             refuse_rows(read.isna() & table[column].notna(), table, column, path, "no number")
+        given = table[column].notna()
+        if column in WHOLE:
+            wrong = given & ((table[column] % 1 != 0) | (table[column] < 0))
+            refuse_rows(wrong, table, column, path, "no whole number from 0 on")
+        if column == "step":
+            refuse_rows(~given, table, column, path, "no step")
+        if column in ERRORS:
+            refuse_rows(table[column] < 0, table, column, path, "an error below 0")
     return table
 
 
@@ -197,7 +216,7 @@ def write_rows(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
 
 def _write_text(path: Path, text: str) -> None:
     try:
-        with atomic_text_file(path) as file:
+        with atomic_text_file(path, named=True) as file:
             file.write(text)
     except BrokenPipeError:  # the reader of standard output has enough
         raise

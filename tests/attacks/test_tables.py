@@ -35,6 +35,14 @@ DAMAGED: dict[str, str | bytes] = {
     "a word for an error": HEADER + GOOD + row(0.1, 2000, 2.5, "small", 0.1),
     "a word for a step": HEADER + GOOD + row(0.1, "last", 2.5, 0.1, 0.1),
     "a word for sparsity": HEADER + GOOD + row(0.1, 2000, 2.5, 0.1, "sparse"),
+    "a test error below 0": HEADER + GOOD + row(0.1, 2000, 2.5, -0.1, 0.1),
+    "a validation error below 0": HEADER + GOOD + row(-0.1, 2000, 2.5, 0.1, 0.1),
+    "a step below 0": HEADER + row(0.1, -1, 1.5, 1, 0.5) + GOOD,
+    "half a step": HEADER + GOOD + row(0.1, 1000.5, 2.5, 0.1, 0.1),
+    "no step": HEADER + GOOD + row(0.1, "", 2.5, 0.1, 0.1),
+    "a column twice": "\n".join(
+        f"{line},{line.split(',')[4]}" for line in (HEADER + GOOD).splitlines()
+    ),
     "a decimal comma": HEADER + row('"0,1"', 0, 1.5, '"0,5"', 0.5),
     "a date for a step": HEADER + row(0.1, "2024-01-01", 1.5, 1, 0.5),
     "an unparsable name": HEADER + "something,0.1,0,1.5,1,0.5\n",

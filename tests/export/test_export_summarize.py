@@ -201,3 +201,53 @@ def test_options_that_follow_from_the_model_make_way_for_the_measures(
     told = " ".join(shown)
     assert "Left out, see --csv-out: batch size, regualizer, regualizer scaling end, " in told
     assert {"NALU", "NMU"} <= {line.split()[0] for line in shown}
+
+
+@pytest.mark.parametrize(
+    ("column", "cell", "says"),
+    [
+        ("metric.test.extrapolation", -0.5, "holds '-0.5', an error below 0"),
+        ("metric.valid.interpolation", -1e-9, "holds '-1e-09', an error below 0"),
+        ("sparse.error.max", -1, "holds '-1.0', an error below 0"),
+        ("step", -1, "holds '-1', no whole number from 0 on"),
+        ("step", 0.5, "holds '0.5', no whole number from 0 on"),
+        ("step", "", "holds an empty cell, no step"),
+        ("seed", "first", "holds 'first', no number"),
+        ("seed", -3, "holds '-3.0', no whole number from 0 on"),
+    ],
+)
+def test_wrong_cells_are_refused_with_row_and_column(column, cell, says, exported, capsys):
+    table = [row | {"seed": ""} for row in rows(exported)]
+    table[4][column] = str(cell)
+    with Path(exported).open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, table[0], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(table)
+    assert main(["--csv", exported]) == 2
+    assert f"x.csv: row 5: column {column} {says}\n" in capsys.readouterr().err
+
+
+def test_a_metric_that_a_table_has_twice_is_refused(exported, capsys):
+    path = Path(exported)
+    lines = path.read_text().splitlines()
+    path.write_text("".join(f"{line},{line.split(',')[1]}\n" for line in lines))
+    assert main(["--csv", exported]) == 2
+    error = capsys.readouterr().err
+    assert "x.csv has column metric.valid.interpolation twice; keep one of them\n" in error
+
+
+def test_seeds_of_judged_runs_are_numbers(tmp_path, capsys):
+    path = tmp_path / "judged.csv"
+    path.write_text(JUDGED.read_text().replace("a,1,", "a,one,", 1))
+    assert main(["--solved-csv", str(path)]) == 2
+    assert "row 2: column seed holds 'one', no number" in capsys.readouterr().err
+
+
+def test_a_summary_replaces_an_earlier_one_and_no_other_file(exported, tmp_path, capsys):
+    words = ["--csv", exported, "--csv-out", str(tmp_path / "out.csv")]
+    assert main(words) == main([*words, "--by", "model"]) == 0
+    notes = tmp_path / "notes.txt"
+    notes.write_text("To do: measure again")
+    assert main(["--csv", exported, "--csv-out", str(notes)]) == 2
+    assert "notes.txt: it holds something else\n" in capsys.readouterr().err
+    assert notes.read_text() == "To do: measure again"
