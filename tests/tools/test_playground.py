@@ -232,3 +232,22 @@ def test_trains_in_a_browser(width, theme, tmp_path):
     assert (told["named"], told["labelled"], told["requests"]) == ("true", "true", "0")
     assert told["clicked"] == "true"
     assert told["address"] == "#unit=NMU&amp;op=mul&amp;range=1,2&amp;seeds=25&amp;seed=2"
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+@pytest.mark.parametrize("name", ["constructor", "__proto__", "toString"])
+def test_names_that_no_list_has_leave_the_choice(name, tmp_path):
+    script = """
+    addEventListener("error", () => (document.documentElement.dataset.failed = "yes"));
+    addEventListener("load", () => {
+      const told = document.documentElement.dataset;
+      for (const id of ["unit", "op", "range"]) told[id] = document.getElementById(id).value;
+      told.law = document.getElementById("law").textContent;
+    });"""
+    address = f"unit={name}&op={name}&range={name}&seeds=1"
+    _, told = measured(PAGE, script, address, tmp_path, width=900, theme="light")
+    assert "failed" not in told
+    assert told["unit"] in LAYERS
+    assert (told["op"], told["range"]) == ("mul", "1,2")
+    assert told["law"]
