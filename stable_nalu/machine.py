@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import errno
 import hashlib
 import os
 import platform
@@ -27,7 +28,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from .errors import UsageError
-from .files import atomic_path, locked, remove_temporaries
+from .files import atomic_path, locked, remove_abandoned
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -228,67 +229,131 @@ LONG_SOURCE = 500_000
 """Characters of C++ that compile for more than a minute."""
 
 
-def library_of(source: str, flags: Sequence[str]) -> Path:
+class CompileError(Exception):
+    """Why nothing can be compiled, kept or loaded here, in a line."""
+
+    def __init__(self, problem: str, reason: str):
+        self.reason = " ".join(reason.split())
+        super().__init__(f"{problem}: {self.reason}")
+
+
+EXTRA_FLAGS = "STABLE_NALU_CXXFLAGS"
+"""Further flags of the compiler, such as -mno-avx512f: they change no bit of any number."""
+
+
+def library_of(source: str, flags: Sequence[str], *, extended: bool = False) -> Path:
     """Return a shared library of C++, compiled unless that was done before.
 
-    source: the whole text. flags: those of the compiler, which `CXX` names, else g++. Raises
-    OSError or subprocess.CalledProcessError where it cannot be compiled.
+    source: the whole text. flags: those of the compiler, which `CXX` names, else g++. extended:
+    whether the user may add some. Raises CompileError where there is no library, and UsageError for
+    environment variables that the user must change.
     """
-    command = compiler(flags)
+    extra = _words_of(EXTRA_FLAGS) if extended else []
+    command = (*(_words_of("CXX") or ["g++"]), *flags)
+    try:
+        version = described((*command, *extra))
+    except CompileError as error:
+        if extra:
+            described(command)
+            raise UsageError(f"{EXTRA_FLAGS} is {shlex.join(extra)}: {error.reason}") from None
+        raise
     code = source.encode()
 
     def make(path: Path) -> None:
         if len(code) > LONG_SOURCE:
             sys.stderr.write("a large network is compiled, which may take a minute, once\n")
-        words = [*command, "-x", "c++", "-", "-o", str(path)]
-        subprocess.run(words, input=code, capture_output=True, check=True)
+        words = [*command, *extra, "-x", "c++", "-", "-o", str(path)]
+        run_compiler(words, "the generated C++ does not compile", code)
 
-    return kept("libraries", [described(command), code], make)
+    return kept("libraries", [version, code], make)
 
 
-def compiler(flags: Iterable[str]) -> tuple[str, ...]:
-    """Return the start of the compiler's command."""
-    return (*shlex.split(os.environ.get("CXX") or "g++"), *flags)
+def _words_of(variable: str) -> list[str]:
+    """Return the words of an environment variable."""
+    text = os.environ.get(variable, "")
+    try:
+        return shlex.split(text)
+    except ValueError:
+        raise UsageError(f"{variable} is {text}; close its quote or backslash") from None
 
 
 @cache
 def described(command: tuple[str, ...]) -> bytes:
-    """Return what a command stands for here: the compiler, and the processor that is `native`."""
-    printed = [*command, "-x", "c++", "-", "-o", "-", "-S", "-###"]
-    return subprocess.run(printed, capture_output=True, check=True).stderr
+    """Return the compiler that a command starts, and the processor that is `native`, as text."""
+    return run_compiler([*command, "-x", "c++", "-", "-o", "-", "-S", "-###"]).stderr
+
+
+def run_compiler(
+    words: Sequence[str], problem: str = "no C++ compiler works", code: bytes | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    """Run a compiler; raise CompileError with a problem and the first error that it prints."""
+    try:
+        return subprocess.run(
+            words,
+            input=code,
+            capture_output=True,
+            check=True,
+            env={**os.environ, "LC_ALL": "C"},
+        )
+    except OSError as error:
+        raise CompileError(problem, f"{words[0]}: {error.strerror}") from None
+    except subprocess.CalledProcessError as error:
+        lines = error.stderr.decode(errors="replace").splitlines()
+        errors = [line for line in lines if "error:" in line] or lines
+        reason = next(iter(errors), f"{words[0]} ends with exit code {error.returncode}")
+        if any(os.strerror(errno.ENOSPC) in line for line in lines):
+            problem = "there is no room for compiled code"
+        raise CompileError(problem, reason) from None
 
 
 def kept(room: str, parts: Iterable[bytes], make: Callable[[Path], object]) -> Path:
     """Return a file that was made before of the same parts, and is whole, or make it.
 
-    room: the folder below `machine.code_cache`. make: writes the file at a path.
+    room: the folder below `machine.code_cache`. make: writes the file at a path. Raises
+    CompileError where no file can be written.
     """
     folder = code_cache() / room
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     name = hashlib.sha256(b"\0".join(parts)).hexdigest()[:_SHOWN]
-    found = _whole(folder, name)
-    if found is not None:
-        return found
     unnamed = folder / f"{name}.so"
-    with locked(unnamed):
-        # Meanwhile another process may have made it.
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = _whole(folder, name)
         if found is None:
-            remove_temporaries([unnamed])
-            with atomic_path(unnamed, durable=True) as temporary:
-                make(temporary)
-            found = folder / f"{name}-{_digest(unnamed)}.so"
-            unnamed.replace(found)
+            with locked(unnamed):
+                # Meanwhile another process may have made it.
+                found = _whole(folder, name) or _made(unnamed, make)
+    except (OSError, UsageError) as error:
+        reason = str(error) if isinstance(error, UsageError) else f"{folder}: {error.strerror}"
+        raise CompileError("compiled code cannot be kept", reason) from None
+    return found
+
+
+def _made(unnamed: Path, make: Callable[[Path], object]) -> Path:
+    """Make a file that is locked, with its digest in its name; sweep up after killed processes."""
+    _remove(unnamed)
+    remove_abandoned(unnamed)
+    with atomic_path(unnamed, durable=True) as temporary:
+        make(temporary)
+    found = unnamed.with_name(f"{unnamed.stem}-{_digest(unnamed)}.so")
+    unnamed.replace(found)
     return found
 
 
 def _whole(folder: Path, name: str) -> Path | None:
     """Return the file of a name whose content is what its digest says; remove those that differ."""
     for path in sorted(folder.glob(f"{name}-*.so")):
-        if path.stem == f"{name}-{_digest(path)}":
+        if path.is_file() and path.stem == f"{name}-{_digest(path)}":
             return path
-        path.unlink(missing_ok=True)
+        _remove(path)
     return None
+
+
+def _remove(path: Path) -> None:
+    """Remove what has the name of a file: also a folder, a pipe or a link that leads nowhere."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _digest(path: Path) -> str:

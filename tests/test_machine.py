@@ -1,6 +1,7 @@
 """Roots of folders, counts of cores, memory that stays, and compiled code that is made once."""
 
 import ctypes
+import itertools
 import os
 import shutil
 import subprocess
@@ -12,7 +13,8 @@ import pytest
 
 from stable_nalu import machine
 from stable_nalu.errors import UsageError
-from stable_nalu.machine import kept, library_of
+from stable_nalu.files import locked
+from stable_nalu.machine import CompileError, kept, library_of
 
 ROOTS = {
     "TENSORBOARD_DIR": (machine.tensorboard_root, "tensorboard"),
@@ -186,9 +188,31 @@ def test_a_library_is_compiled_once(gcc, monkeypatch):
 
 
 def test_code_that_cannot_be_compiled_leaves_nothing(gcc):
-    with pytest.raises(subprocess.CalledProcessError):
+    with pytest.raises(CompileError) as caught:
         library_of("no C++", FLAGS)
+    assert str(caught.value) == (
+        "the generated C++ does not compile: <stdin>:1:1: error: 'no' does not name a type"
+    )
     assert not list((gcc / "libraries").iterdir())
+
+
+def test_a_full_cache_is_named(gcc, monkeypatch, tmp_path):
+    compiler = tmp_path / "full"
+    compiler.write_text(
+        '#!/bin/sh\nfor word; do [ "$word" = "-###" ] && exec g++ "$@"; done\n'
+        "echo 'ld: final link failed: No space left on device' >&2; exit 1\n"
+    )
+    compiler.chmod(0o755)
+    monkeypatch.setenv("CXX", str(compiler))
+    with pytest.raises(CompileError, match="^there is no room for compiled code: ld: final"):
+        library_of(source(7), FLAGS)
+
+
+def test_a_cache_that_cannot_keep_a_file_is_named(own_cache):
+    own_cache.mkdir(parents=True, mode=0o700)
+    (own_cache / "room").symlink_to(own_cache / "nowhere")
+    with pytest.raises(CompileError, match="^compiled code cannot be kept: .*room: File exists$"):
+        kept("room", [b"a"], lambda path: path.write_bytes(b"a library"))
 
 
 def test_what_compiles_long_says_so_once(gcc, monkeypatch, capsys):
@@ -222,6 +246,48 @@ def test_a_damaged_file_is_made_again(own_cache, damage):
     assert kept("room", [b"a"], make) == path
     assert len(made) == 2
     assert list(path.parent.iterdir()) == [path]
+
+
+OBSTACLES = {
+    "a folder": lambda path: (path / "below").mkdir(parents=True),
+    "a link to nothing": lambda path: path.symlink_to("nowhere"),
+    "a link to a folder": lambda path: path.symlink_to("."),
+    "a pipe": os.mkfifo,
+}
+
+
+@pytest.mark.parametrize(
+    ("place", "obstacle"),
+    [
+        *itertools.product(["library", "unnamed library"], OBSTACLES),
+        *itertools.product(["lock"], ["a link to nothing", "a pipe"]),
+    ],
+)
+def test_what_has_the_name_of_a_kept_file_is_replaced(own_cache, obstacle, place):
+    path = kept("room", [b"a"], lambda path: path.write_bytes(b"a library"))
+    path.unlink()
+    name = path.name.partition("-")[0]
+    names = {"library": path.name, "unnamed library": f"{name}.so", "lock": f".{name}.so.lock"}
+    OBSTACLES[obstacle](path.with_name(names[place]))
+    assert kept("room", [b"a"], lambda path: path.write_bytes(b"a library")) == path
+    assert path.read_bytes() == b"a library"
+    assert not path.is_symlink()
+    (path.parent / "nowhere").unlink(missing_ok=True)
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_files_of_killed_processes_are_removed_and_those_in_work_stay(own_cache):
+    room = own_cache / "room"
+    room.mkdir(parents=True)
+    own_cache.chmod(0o700)
+    left = [room / f".{name}.so.0123.{'f' * 32}" for name in ("killed", "busy")]
+    for path in (*left, room / ".another.so.lock"):
+        path.write_bytes(b"half")
+    with locked(room / "busy.so"):
+        path = kept("room", [b"a"], lambda path: path.write_bytes(b"whole"))
+        assert set(room.iterdir()) == {path, left[1], room / ".busy.so.lock"}
+    other = kept("room", [b"b"], lambda path: path.write_bytes(b"whole"))
+    assert set(room.iterdir()) == {path, other}
 
 
 def test_several_that_need_a_file_wait_for_one(own_cache):

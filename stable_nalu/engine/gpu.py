@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ctypes
 import shutil
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cache
@@ -19,12 +18,12 @@ import torch
 
 from stable_nalu.dataset.stream import numpy_type
 from stable_nalu.errors import UsageError
-from stable_nalu.machine import kept
+from stable_nalu.machine import CompileError, kept, run_compiler
 
 from .emit import SAMPLES, EmittedSource, named
 from .lanes import Lanes, Schedule
 from .program import Program
-from .tiles import Layout, NoCompilerError, header, loaded
+from .tiles import Layout, header, loaded
 from .values import NotLoweredError
 from .warps import GROUP, WarpEmitter, padded
 
@@ -72,14 +71,11 @@ def _library(text: str, architecture: str) -> ctypes.CDLL:
 
     def make(path: Path) -> None:
         words = [nvcc, *FLAGS, f"-arch={architecture}", "-", "-o", str(path)]
-        subprocess.run(words, input=text.encode(), capture_output=True, check=True)
+        run_compiler(words, "the generated CUDA does not compile", text.encode())
 
-    def compiled() -> Path:
-        version = subprocess.run([nvcc, "--version"], capture_output=True, check=True).stdout
-        parts = [version, " ".join((*FLAGS, architecture)).encode(), text.encode()]
-        return kept("libraries", parts, make)
-
-    return loaded(compiled)
+    version = run_compiler([nvcc, "--version"], "no CUDA compiler works").stdout
+    parts = [version, " ".join((*FLAGS, architecture)).encode(), text.encode()]
+    return loaded(kept("libraries", parts, make))
 
 
 def source(text: str, *headers: str, double: bool) -> str:
@@ -102,7 +98,7 @@ def warp_program(program: Program) -> WarpProgram | str:
     """Return a program for warps, or why there is none."""
     try:
         return _made(program)
-    except (NotLoweredError, NoCompilerError) as error:
+    except (NotLoweredError, CompileError) as error:
         return str(error)
 
 

@@ -23,7 +23,7 @@ from .tiles import (
     aligned,
     in_lanes,
     library,
-    no_compiler,
+    no_library,
     runtime_text,
     source,
 )
@@ -36,7 +36,7 @@ def not_compiled(program: Program) -> str | None:
     """Return why a program cannot be compiled here, if it cannot."""
     double = program.dtype == torch.float64
     texts = runtime_text(double=double), source(program.text, double=double)
-    return next(filter(None, map(no_compiler, texts)), None)
+    return next(filter(None, map(no_library, texts)), None)
 
 
 class Lanes:

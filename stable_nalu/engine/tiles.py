@@ -8,11 +8,9 @@ from __future__ import annotations
 import ctypes
 import os
 import re
-import shlex
-import subprocess
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +18,7 @@ import numpy as np
 
 from stable_nalu.dataset.distribution import STATE_WORDS, Uniform
 from stable_nalu.dataset.stream import SampleStream
-from stable_nalu.machine import library_of
+from stable_nalu.machine import EXTRA_FLAGS, CompileError, library_of
 
 from .emit import COSTS
 
@@ -33,12 +31,6 @@ FLAGS = (
 CALLS = re.compile(rf"\b({'|'.join(op for op, cost in COSTS.items() if cost >= 30)})_\(")
 MOST_INLINED = 200
 """Elementary functions in a text; those of a longer one are called, and it compiles in a fifth."""
-EXTRA_FLAGS = "STABLE_NALU_CXXFLAGS"
-"""Further flags of the compiler, such as -mno-avx512f: they change no bit of any number."""
-
-
-class NoCompilerError(Exception):
-    """Why nothing can be compiled here, in a line."""
 
 
 @cache
@@ -63,27 +55,26 @@ def library(text: str) -> ctypes.CDLL:
 
 @cache
 def _library(text: str, extra: str) -> ctypes.CDLL:
-    return loaded(partial(library_of, text, (*FLAGS, *shlex.split(extra))))
+    del extra  # The compiler's command has it.
+    return loaded(library_of(text, FLAGS, extended=True))
 
 
-def loaded(compiled: Callable[[], Path]) -> ctypes.CDLL:
-    """Return a library whose file is compiled, or raise NoCompilerError."""
+def loaded(path: Path) -> ctypes.CDLL:
+    """Return a library that is compiled, or raise CompileError."""
     try:
-        return ctypes.CDLL(str(compiled()))
-    except subprocess.CalledProcessError as error:
-        said = error.stderr.decode(errors="replace").splitlines() if error.stderr else []
-        raise NoCompilerError(said[0] if said else f"exit code {error.returncode}") from None
+        return ctypes.CDLL(str(path))
     except OSError as error:
-        raise NoCompilerError(error.strerror or str(error)) from None
+        remedy = "let XDG_CACHE_HOME name a folder whose files may be executed"
+        raise CompileError("compiled code cannot be loaded", f"{error}; {remedy}") from None
 
 
 @cache
-def no_compiler(text: str) -> str | None:
-    """Return why a text cannot be compiled here, in a line, or None where it was."""
+def no_library(text: str) -> str | None:
+    """Return why there is no library of a text here, in a line, or None where there is one."""
     try:
         library(text)
-    except NoCompilerError as error:
-        return f"no C++ compiler works: {error}"
+    except CompileError as error:
+        return str(error)
     return None
 
 

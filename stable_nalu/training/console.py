@@ -45,6 +45,8 @@ from stable_nalu.writer.run_writer import hparam
 LINES_OF_A_PLAN = 10
 RANGES_BY_NAME = 3
 SECONDS_BETWEEN_MOVES = 0.3
+MINUTE = 60 * 10**9
+"""In nanoseconds."""
 _TOLD = {
     "layer_type",
     "nalm_name",
@@ -352,6 +354,9 @@ def write_board(
             file.add(_event(step, lines))
     file.close()
     file.path.replace(folder / f".{FILE_PREFIX}{file.path.name[1:]}")
+    # What a killed process began has the time in its name; another one may write at this moment.
+    begun = [path for path in folder.glob(".*") if path.name[1:].isdecimal()]
+    older += [path for path in begun if int(path.name[1:]) < time.time_ns() - MINUTE]
     for path in older:
         path.unlink(missing_ok=True)
 

@@ -40,11 +40,11 @@ def script(path, text):
     return str(path)
 
 
-def assert_trained_by_torch(finished, tmp_path):
+def assert_trained_by_torch(finished, tmp_path, reason):
     code, _, errors = finished()
     assert code == 0, errors
     (line,) = errors.splitlines()
-    assert line.startswith("trained one run at a time by plain torch: ")
+    assert line.startswith(f"trained one run at a time by plain torch: {reason}")
     (engine,) = engines(tmp_path)
     assert engine.startswith("torch: ")
     assert line.endswith(engine.removeprefix("torch: "))
@@ -53,7 +53,30 @@ def assert_trained_by_torch(finished, tmp_path):
 
 def test_no_compiler(finished, tmp_path, monkeypatch):
     monkeypatch.setenv("CXX", "/bin/false")
-    assert_trained_by_torch(finished, tmp_path)
+    reason = "no C++ compiler works: /bin/false ends with exit code 1"
+    assert_trained_by_torch(finished, tmp_path, reason)
+
+
+def test_a_compiler_that_is_not_there(finished, tmp_path, monkeypatch):
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    reason = "no C++ compiler works: no-such-compiler: No such file or directory"
+    assert_trained_by_torch(finished, tmp_path, reason)
+
+
+@pytest.mark.parametrize(
+    ("name", "flags", "says"),
+    [
+        ("STABLE_NALU_CXXFLAGS", "-fno-such", "is -fno-such: g++: error: unrecognized command"),
+        ("STABLE_NALU_CXXFLAGS", "-g 'a", "is -g 'a; close its quote or backslash"),
+        ("CXX", 'g++ "', 'is g++ "; close its quote or backslash'),
+    ],
+)
+def test_flags_that_no_compiler_takes_are_refused(finished, name, flags, says, monkeypatch):
+    monkeypatch.setenv(name, flags)
+    code, _, errors = finished()
+    (line,) = errors.splitlines()
+    assert code == 2
+    assert f"error: {name} {says}" in line
 
 
 def test_a_compiler_that_fails_at_a_model(finished, tmp_path, monkeypatch):
@@ -65,7 +88,20 @@ def test_a_compiler_that_fails_at_a_model(finished, tmp_path, monkeypatch):
         'exec g++ "$@" < "$0.in"',
     )
     monkeypatch.setenv("CXX", broken)
-    assert_trained_by_torch(finished, tmp_path)
+    reason = "the generated C++ does not compile: out of memory"
+    assert_trained_by_torch(finished, tmp_path, reason)
+
+
+def test_compiled_code_that_cannot_be_loaded(finished, tmp_path, monkeypatch):
+    """A folder that is mounted with noexec lets nobody load a library."""
+    words = 'out=; for w in "$@"; do [ "$last" = -o ] && out=$w; last=$w; done'
+    other = script(
+        tmp_path / "cxx",
+        'for w in "$@"; do [ "$w" = "-###" ] && exec g++ "$@"; done\n'
+        f'cat > /dev/null; {words}; echo "no library" > "$out"',
+    )
+    monkeypatch.setenv("CXX", other)
+    assert_trained_by_torch(finished, tmp_path, "compiled code cannot be loaded: ")
 
 
 def test_a_cache_that_is_no_folder(finished, tmp_path):
