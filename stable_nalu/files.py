@@ -12,7 +12,7 @@ import shutil
 import sys
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from itertools import combinations
 from pathlib import Path
 from typing import IO, Any, TextIO
@@ -27,7 +27,7 @@ EVENT_FILE = ".tfevents."
 
 
 @contextmanager
-def atomic_path(path: Path, *, durable: bool = False) -> Iterator[Path]:
+def atomic_path(path: Path, *, durable: bool = False, named: bool = False) -> Iterator[Path]:
     """Yield a path beside `path` to fill; on success that file takes the place of `path`.
 
     When the block raises, `path` keeps its old content and the new file is removed. A symbolic
@@ -37,6 +37,7 @@ def atomic_path(path: Path, *, durable: bool = False) -> Iterator[Path]:
     Args:
         path: the file to write; its folder is made.
         durable: whether the content must be on the disk before the old file is given up.
+        named: whether a user chose the name. Then only a file of the same kind is replaced.
     """
     try:
         target = path.resolve()
@@ -54,11 +55,27 @@ def atomic_path(path: Path, *, durable: bool = False) -> Iterator[Path]:
         if durable:
             with temporary.open("rb") as file:
                 os.fsync(file.fileno())
+        if named and target.exists() and not _are_of_one_kind(target, temporary):
+            raise OSError(errno.EEXIST, "it holds something else", str(path))
         if target.exists():
             shutil.copymode(target, temporary)
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _are_of_one_kind(old: Path, new: Path) -> bool:
+    """Return whether a file is empty, or begins like another, or has a column of its table."""
+    starts = []
+    for path in (old, new):
+        with path.open("rb") as file:
+            starts.append(file.readline(1 << 16))
+    first, second = starts
+    # A file of safetensors begins with eight bytes that give a length.
+    if not first or first[:4] == second[:4] or first[8:16] == second[8:16] != b"":
+        return True
+    columns = [{cell.strip(b'" \r\n') for cell in start.split(b",")} for start in starts]
+    return not columns[0].isdisjoint(columns[1] - {b""})
 
 
 def _start_of_temporaries(target: Path) -> str:
@@ -81,8 +98,33 @@ def remove_temporaries(paths: Iterable[Path]) -> None:
                     entry.unlink(missing_ok=True)
 
 
+def remove_abandoned(path: Path) -> None:
+    """Remove what killed processes left of files in a folder, each of which is made in its lock.
+
+    This process has locked the path. What others have locked stays.
+    """
+    remove_temporaries([path])
+    if not is_locked(_lock_of(path)):  # Locks do not work here.
+        return
+    for entry in path.parent.glob(f".*{path.suffix}.*"):
+        other = path.with_name(entry.name[1:].partition(f"{path.suffix}.")[0] + path.suffix)
+        if other != path:
+            with suppress(OSError, UsageError), locked(other, "another process makes it"):
+                entry.unlink(missing_ok=True)
+
+
+def _opened(lock: Path) -> IO[bytes]:
+    """Open the file of a lock; unlike for writing alone, nobody waits at a pipe of that name."""
+    return os.fdopen(os.open(lock, os.O_RDWR | os.O_CLOEXEC | os.O_CREAT, 0o666), "r+b", 0)
+
+
+def _lock_of(path: Path) -> Path:
+    target = path.resolve()
+    return target.with_name(f".{target.name[-40:]}.lock")
+
+
 @contextmanager
-def atomic_text_file(path: Path) -> Iterator[TextIO]:
+def atomic_text_file(path: Path, *, named: bool = False) -> Iterator[TextIO]:
     """Open a text file that takes the place of `path` on success, as `atomic_path` does.
 
     Line ends are written as given. `-` and `/dev/stdout` are standard output.
@@ -91,7 +133,10 @@ def atomic_text_file(path: Path) -> Iterator[TextIO]:
         yield sys.stdout
         sys.stdout.flush()
         return
-    with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
+    with (
+        atomic_path(path, named=named) as temporary,
+        temporary.open("w", encoding="utf-8", newline="") as file,
+    ):
         yield file
 
 
@@ -108,8 +153,7 @@ def locked(path: Path, busy: str | None = None) -> Iterator[None]:
 
     busy: raise UsageError with this instead of waiting for another process.
     """
-    target = path.resolve()
-    lock = target.with_name(f".{target.name[-40:]}.lock")
+    lock = _lock_of(path)
     file = _taken(lock, path, busy)
     try:
         yield
@@ -123,7 +167,7 @@ def shared_lock(path: Path) -> Iterator[None]:
     """Take a lock that others share; `is_locked(path, LOCK_EX)` says whether any process has it."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        file = path.open("ab")
+        file = _opened(path)
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror or error}") from None
     with file:
@@ -151,7 +195,7 @@ def _taken(lock: Path, path: Path, busy: str | None) -> IO[bytes]:
     try:
         lock.parent.mkdir(parents=True, exist_ok=True)
         while True:
-            file = lock.open("ab")
+            file = _opened(lock)
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | (fcntl.LOCK_NB if busy else 0))
             except BlockingIOError:
@@ -184,15 +228,18 @@ def json_of(path: Path) -> Any:
         raise ValueError(f"{path} is nested too deeply") from None
 
 
-def table_rows(path: Path) -> Iterator[list[str]]:
+def table_rows(path: Path, lines: Iterable[str] | None = None) -> Iterator[list[str]]:
     """Yield the cells of a CSV file in UTF-8, header first, as text; empty lines are left out.
 
     Raises UsageError for a file that cannot be read, a row whose length is not the header's, an
     open quote and a null byte. Rows are counted from 1 below the header.
+
+    lines: the lines of the file, if they were read before.
     """
     number, width = 0, 0
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
+        opened = path.open(encoding="utf-8-sig", newline="") if lines is None else None
+        with opened or nullcontext(lines or ()) as file:
             for row in csv.reader(file, strict=True):
                 if not row:
                     continue

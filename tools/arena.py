@@ -290,7 +290,7 @@ def write_page(rows: Sequence[dict[str, Any]], path: Path) -> None:
         contests=len(table),
         processors=sorted(table["processor"].unique()),
     )
-    with atomic_text_file(path) as file:
+    with atomic_text_file(path, named=True) as file:
         file.write(render(text, pictures))
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import csv
+import errno
 import io
 import itertools
 import multiprocessing
 import os
 import resource
 import signal
+import time
 from collections.abc import Iterator, Sequence
 from multiprocessing.connection import wait
 from pathlib import Path
@@ -16,7 +18,7 @@ from typing import Any
 
 from stable_nalu.console import bar, plural
 from stable_nalu.errors import OptionError, UsageError
-from stable_nalu.files import cells_of, locked
+from stable_nalu.files import locked, refuse_one_file, table_rows
 from stable_nalu.machine import processor, tool
 from stable_nalu.options.kinds import integer, number, seeds
 from stable_nalu.script import ScriptParser, exit_code, say, unknown_choice
@@ -27,6 +29,8 @@ from .contest import COLUMNS, CONTESTANTS, IDENTITY, PROBLEMS, contest
 ROWS = Path("results", "arena.csv")
 SLACK = 60
 """CPU seconds beside those of a contest that its process has to judge a formula."""
+PATIENCE = 10
+"""Seconds of the wall clock for each CPU second that the process of a contest may use."""
 EXIT_DIFFERENT = 1
 SAME_AGAIN = ("status", "inside", "outside", "recovered", "formula")
 _PRELOADED = {
@@ -77,15 +81,18 @@ def _obey(arguments: Any) -> int:
     if arguments.list:
         return _list()
     identities = _asked(arguments)
+    if arguments.report:
+        refuse_one_file({"--rows": arguments.rows, "--report": arguments.report})
     kept = read_rows(arguments.rows)
     if arguments.verify:
         return _verify(identities, kept, arguments.jobs)
     if not arguments.report_only:
-        done = set(map(name_of, kept))
-        missing = [one for one in identities if name_of(one) not in done]
-        count = len(identities) - len(missing)
-        say(f"{plural(len(missing), 'contest')} to hold, {count} held already")
         with locked(arguments.rows, f"{arguments.rows} is written by another arena; wait for it"):
+            kept = read_rows(arguments.rows)
+            done = set(map(name_of, kept))
+            missing = [one for one in identities if name_of(one) not in done]
+            count = len(identities) - len(missing)
+            say(f"{plural(len(missing), 'contest')} to run, {count} finished before")
             for row in _held([(one, None) for one in missing], arguments.jobs):
                 _append(arguments.rows, row)
         kept = read_rows(arguments.rows)
@@ -94,7 +101,11 @@ def _obey(arguments: Any) -> int:
     report = tool("arena")
     say("\n".join(in_columns(*report.summary(kept))))
     if arguments.report:
-        report.write_page(kept, arguments.report)
+        try:
+            report.write_page(kept, arguments.report)
+        except OSError as error:
+            problem = f"cannot write {arguments.report}: {error.strerror}"
+            raise OptionError("--report", problem, "name another file") from None
         say(f"page {arguments.report}")
     return 0
 
@@ -145,30 +156,45 @@ def name_of(row: ArenaRow) -> tuple[str, ...]:
 
 
 def read_rows(path: Path) -> list[ArenaRow]:
-    """Return the rows of a file; a last one that was not written to its end is cut off."""
+    """Return the rows of a file, which stays as it is, without a last one that has no line end."""
     if not path.exists():
         return []
+    foreign = OptionError("--rows", f"{path} is no table of the arena", "name another file")
     try:
-        text = path.read_bytes()
-        if not text.endswith(b"\n"):
-            with path.open("r+b") as file:
-                file.truncate(text.rfind(b"\n") + 1)
+        if not (path.is_file() or path.is_dir()):  # A pipe has no end.
+            raise OSError(errno.EINVAL, "it is a device, not a file")
+        whole, end, begun = path.read_bytes().decode("utf-8-sig").rpartition("\n")
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror or error}") from None
-    rows: list[ArenaRow] = [*cells_of(path)]
-    if rows and tuple(rows[0]) != COLUMNS:
-        raise OptionError("--rows", f"{path} is no table of the arena", "name another file")
+    except ValueError:
+        raise foreign from None
+    if not end and ",".join(COLUMNS).startswith(begun):
+        return []
+    lines = io.StringIO(whole + end, newline="")
+    header, *cells = [*table_rows(path, lines)] or [[]]
+    if tuple(header) != COLUMNS:
+        raise foreign
+    rows: list[ArenaRow] = [dict(zip(COLUMNS, row, strict=True)) for row in cells]
+    for place, row in enumerate(rows, start=1):
+        try:
+            name_of(row)
+        except ValueError as error:
+            raise UsageError(f"{path}: row {place}: {error}") from None
     return rows
 
 
 def _append(path: Path, row: ArenaRow) -> None:
+    """Append a row to a file that is locked, in place of a last line that has no end."""
     text = io.StringIO()
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
     try:
-        if not path.exists() or not path.stat().st_size:
-            writer.writeheader()
-        writer.writerow(row)
-        with path.open("ab", buffering=0) as file:
+        with path.open("a+b", buffering=0) as file:
+            file.seek(0)
+            whole = file.read().rfind(b"\n") + 1
+            file.truncate(whole)
+            if not whole:
+                writer.writeheader()
+            writer.writerow(row)
             file.write(text.getvalue().encode())
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror or error}") from None
@@ -205,14 +231,29 @@ def _held(work: Sequence[tuple[ArenaRow, int | None]], jobs: int) -> Iterator[Ar
                     process = context.Process(target=_hold, args=(*waiting[-1], sending))
                     process.start()
                     sending.close()
-                    running[receiving] = process, waiting.pop()[0]
-                for connection in wait(list(running)):
-                    row = _received(connection, *running.pop(connection))
+                    identity, steps = waiting.pop()
+                    end = time.monotonic() + PATIENCE * _most_seconds(identity, steps)
+                    running[receiving] = process, identity, end
+                first = min(end for *_, end in running.values())
+                ready = wait(list(running), max(0, first - time.monotonic()))
+                late = [c for c, (*_, end) in running.items() if end <= time.monotonic()]
+                for connection in [*ready, *(c for c in late if c not in ready)]:
+                    process, identity, _ = running.pop(connection)
+                    if connection in ready:
+                        row = _received(connection, process, identity)
+                    else:
+                        process.kill()
+                        row = _lost(identity, "no answer, by the wall clock")
                     yield row | {"processor": processor()}
                     progress.update()
     finally:
-        for process, _ in running.values():
+        for process, *_ in running.values():
             process.kill()
+
+
+def _most_seconds(identity: ArenaRow, steps: int | None) -> int:
+    """Return the CPU seconds of a contest's process; to repeat steps may take longer elsewhere."""
+    return int(identity["seconds"] * (1 if steps is None else 10)) + SLACK
 
 
 def _received(connection: Any, process: Any, identity: ArenaRow) -> ArenaRow:
@@ -226,8 +267,13 @@ def _received(connection: Any, process: Any, identity: ArenaRow) -> ArenaRow:
         what = f"{identity['contestant']} on {identity['task']} was killed from outside"
         raise UsageError(f"{what}, or memory ran out; start the same command again")
     name = signal.Signals(-process.exitcode).name if process.exitcode < 0 else process.exitcode
+    return _lost(identity, str(name))
+
+
+def _lost(identity: ArenaRow, why: str) -> ArenaRow:
+    """Return the row of a contest whose process ended without one."""
     row = dict.fromkeys(COLUMNS, "") | {"inside": "inf", "outside": "inf", "steps": 0, "cpu": ""}
-    return row | identity | {"status": f"killed: {name}", "ended": "by force"}
+    return row | identity | {"status": f"killed: {why}", "ended": "by force"}
 
 
 def _hold(identity: ArenaRow, steps: int | None, connection: Any) -> None:
@@ -236,8 +282,7 @@ def _hold(identity: ArenaRow, steps: int | None, connection: Any) -> None:
 
     for stream in (1, 2):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
-    # Another machine may need longer for the same steps.
-    most = int(identity["seconds"] * (1 if steps is None else 10)) + SLACK
+    most = _most_seconds(identity, steps)
     resource.setrlimit(resource.RLIMIT_CPU, (most, most + 1))
     torch.set_num_threads(1)
     torch.set_default_dtype(torch.float64)

@@ -185,7 +185,7 @@ def _show_weights(args: argparse.Namespace) -> None:
     weights, picture = part.weights(), args.figure_out
     try:
         # Neither file is written if the other cannot be.
-        with atomic_path(picture) if picture else nullcontext() as temporary:
+        with atomic_path(picture, named=True) if picture else nullcontext() as temporary:
             if temporary is not None:
                 with drawing():
                     save(draw_weights(part, weights), temporary, picture.suffix[1:])

@@ -135,7 +135,7 @@ class TrainedModel(torch.nn.Module):
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             write(self, path)
-            with atomic_text_file(path.with_suffix(".json")) as file:
+            with atomic_text_file(path.with_suffix(".json"), named=True) as file:
                 json.dump(self.card, file, indent=1)
                 file.write("\n")
         except OSError as error:
@@ -273,7 +273,7 @@ def _write_safetensors(model: TrainedModel, path: Path) -> None:
         end = places[1]
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
-    with atomic_path(path) as temporary:
+    with atomic_path(path, named=True) as temporary:
         temporary.write_bytes(b"".join([len(text).to_bytes(8, "little"), text, *parts]))
 
 
@@ -289,7 +289,10 @@ def _write_onnx(model: TrainedModel, path: Path) -> None:
     first = next(model.module.parameters(), torch.empty(()))
     x = torch.ones(2, model.config.inputs, dtype=first.dtype)
     batch = torch.export.Dim("batch")
-    with warnings.catch_warnings(action="ignore"), atomic_path(path) as temporary:  # torch's own
+    with (
+        warnings.catch_warnings(action="ignore"),  # torch's own
+        atomic_path(path, named=True) as temporary,
+    ):
         torch.onnx.export(
             model.module.eval(),
             (x,),

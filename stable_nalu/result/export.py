@@ -350,7 +350,7 @@ def export_csv(folder: str, csv_out: str, parser: RunParser | None, **options: A
     """
     reader = open_reader(folder, parser, "--tensorboard-dir", published_names=True, **options)
     try:
-        with atomic_text_file(Path(csv_out)) as file:
+        with atomic_text_file(Path(csv_out), named=True) as file:
             if not write_tables(reader.tables(), file):
                 raise reader.nothing()
     except BrokenPipeError:  # the reader of standard output has enough

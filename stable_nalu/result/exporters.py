@@ -219,7 +219,7 @@ def _points(exported: str, pattern: str, nothing: OptionError) -> pd.DataFrame:
 
 
 def _write(table: pd.DataFrame, csv_out: str, columns: Sequence[str], order: Sequence[str]) -> None:
-    with atomic_text_file(Path(csv_out)) as file:
+    with atomic_text_file(Path(csv_out), named=True) as file:
         table.sort_values(list(order)).to_csv(file, index=False, columns=list(columns))
 
 

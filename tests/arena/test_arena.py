@@ -1,8 +1,10 @@
 """The arena: tasks, the time of contests, formulas, rows that are kept, and the page."""
 
 import math
+import os
 import random
 import re
+import time
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ import torch
 from stable_nalu.arena import command
 from stable_nalu.arena.command import main, read_rows
 from stable_nalu.arena.contest import (
+    COLUMNS,
     CONTESTANTS,
     IDENTITY,
     NOTHING,
@@ -150,12 +153,12 @@ def test_contests_are_held_once_resumed_verified_and_reported(tmp_path, capsys):
     rows, page = tmp_path / "rows.csv", tmp_path / "page.html"
     words = [*WORDS, "--rows", str(rows), "--seed", "0"]
     assert main(words) == 0
-    assert "4 contests to hold, 0 held already" in capsys.readouterr().out
+    assert "4 contests to run, 0 finished before" in capsys.readouterr().out
     whole = rows.read_bytes()
     rows.write_bytes(whole[:-20])  # as if killed while it was written
     assert main([*words, "--report", str(page)]) == 0
     told = capsys.readouterr().out
-    assert "1 contest to hold, 3 held already" in told
+    assert "1 contest to run, 3 finished before" in told
     kept = read_rows(rows)
     assert len(kept) == 4
     assert "Boosting" in page.read_text(encoding="utf-8")
@@ -166,6 +169,59 @@ def test_contests_are_held_once_resumed_verified_and_reported(tmp_path, capsys):
     command._append(rows, kept[0])
     assert main([*words, "--verify"]) == 1
     assert "outside was 1, is" in capsys.readouterr().out
+
+
+HEADER = ",".join(COLUMNS) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("a thought of mine", "is no table of the arena; name another file"),
+        ("a thought\nof mine", "is no table of the arena; name another file"),
+        ("\n", "is no table of the arena; name another file"),
+        (HEADER.replace("seed", "seeds"), "is no table of the arena; name another file"),
+        (f"{HEADER}N1,MLP,zero{',' * 15}\n", "row 1: could not convert string to float: 'zero'"),
+        (f"{HEADER}N1,MLP\n", "row 1: it has 2 cells, the header 18"),
+    ],
+)
+@pytest.mark.parametrize("more", [[], ["--report-only"], ["--verify"]])
+def test_a_file_that_is_no_table_of_the_arena_stays_as_it_is(text, says, more, tmp_path, capsys):
+    rows = tmp_path / "rows.csv"
+    rows.write_text(text)
+    assert main([*WORDS, "--rows", str(rows), *more]) == 2
+    assert says in capsys.readouterr().err
+    assert rows.read_text() == text
+    assert list(tmp_path.iterdir()) == [rows]
+
+
+def test_a_pipe_for_rows_is_refused_at_once(tmp_path, capsys):
+    os.mkfifo(tmp_path / "pipe")
+    assert main([*WORDS, "--rows", str(tmp_path / "pipe")]) == 2
+    assert "it is a device, not a file" in capsys.readouterr().err
+
+
+def test_a_page_replaces_neither_rows_nor_another_file(tmp_path, capsys):
+    notes = tmp_path / "notes.md"
+    notes.write_text("# Notes\n")
+    words = [*WORDS, "--rows", str(ARENA), "--report-only"]
+    assert main([*words, "--report", str(notes)]) == 2
+    assert "it holds something else; name another file" in capsys.readouterr().err
+    assert notes.read_text() == "# Notes\n"
+    assert main([*words, "--report", str(ARENA)]) == 2
+    assert "is the file of --rows; write to another file" in capsys.readouterr().err
+
+
+def sleeps(*_):
+    time.sleep(600)
+
+
+def test_a_contestant_that_sleeps_ends_by_the_wall_clock(monkeypatch):
+    monkeypatch.setattr(command, "_hold", sleeps)
+    monkeypatch.setattr(command, "PATIENCE", 0.01)
+    (row,) = command._held([(of("N1", "MLP"), None)], jobs=2)
+    assert row["status"] == "killed: no answer, by the wall clock"
+    assert (row["task"], row["outside"], row["ended"]) == ("N1", "inf", "by force")
 
 
 def test_what_is_not_installed_is_named_and_left_out(tmp_path, monkeypatch, capsys):

@@ -29,7 +29,7 @@ WRITERS: dict[str, Writer] = {
 }
 """Name -> the command, its flag of the file, and a word of the file's first line."""
 
-SLOW, FEW = "small divisors", ("a folder", "a link", "a full device")
+SLOW, FEW = "small divisors", ("a folder", "a link", "a full device", "a text")
 """A writer that takes long, and the attacks on it."""
 
 
@@ -60,6 +60,9 @@ def refusals(name: str, writer: Writer) -> Iterator[Attack]:
         ("a link to a folder", "{tmp}/link", link("link", "here")),
         ("a link in a circle", "{tmp}/circle", link("circle", "circle")),
         ("a pipe that nobody reads", "{tmp}/pipe", lambda p: os.mkfifo(p / "pipe")),
+        ("a text", "{tmp}/notes", lambda p: p.file("notes", "To do\n")),
+        ("a program", "{tmp}/x.py", lambda p: p.file("x.py", "import os, sys\n")),
+        ("another table", "{tmp}/x.csv", lambda p: p.file("x.csv", "day,price\n1,2\n")),
         ("below a file", "{tmp}/file/x.csv", put("file")),
         ("below a device", "/dev/null/x.csv", None),
         ("below the kernel", "/proc/none/x.csv", None),
@@ -82,12 +85,12 @@ def successes(name: str, writer: Writer) -> Iterator[Attack]:
     for what, target, file, prepare in (
         ("a link", "{tmp}/link", "here/x.csv", link("link", "here/x.csv")),
         (
-            "a link to a file with something in it",
+            "a link to an empty file",
             "{tmp}/link",
             "old.csv",
-            lambda p: (p.file("old.csv", "old\n"), (p / "link").symlink_to("old.csv")),
+            lambda p: (p.file("old.csv", ""), (p / "link").symlink_to("old.csv")),
         ),
-        ("a file that is there", "{tmp}/x.csv", "x.csv", put("x.csv")),
+        ("an empty file", "{tmp}/x.csv", "x.csv", lambda p: p.file("x.csv", "")),
         ("new folders", "{tmp}/a/b/c/x.csv", "a/b/c/x.csv", None),
         ("a path of its own folder", "x.csv", "here/x.csv", None),
         ("a path upwards", "../here/../up.csv", "up.csv", None),
