@@ -257,9 +257,9 @@ def table_rows(path: Path, lines: Iterable[str] | None = None) -> Iterator[list[
         raise UsageError(f"{path} is not a CSV table: {where}: {error}") from None
 
 
-def cells_of(path: Path) -> list[dict[str, str]]:
+def cells_of(path: Path, lines: Iterable[str] | None = None) -> list[dict[str, str]]:
     """Return all rows of a CSV file, as they stand there: every digit."""
-    rows = table_rows(path)
+    rows = table_rows(path, lines)
     header = next(rows, [])
     return [dict(zip(header, row, strict=True)) for row in rows]
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -80,9 +81,7 @@ def refreshed(_text: str = "", root: Path = SUBMISSIONS) -> str:
         "DATA": text,
     }
     page = TEMPLATE.read_text(encoding="utf-8")
-    for name, part in parts.items():
-        page = page.replace(f"__{name}__", part)
-    return page
+    return re.sub(r"__([A-Z]+)__", lambda place: parts[place[1]], page)
 
 
 def tuned_entries(operation: str) -> list[Entry]:

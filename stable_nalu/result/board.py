@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,10 +11,9 @@ from stable_nalu.options.kinds import integer, seeds
 from stable_nalu.script import ScriptParser, exit_code, say
 
 from .document import rate
-from .ranking import OPERATIONS, kept_entries, placed
+from .ranking import NAME, OPERATIONS, kept_entries, placed
 
 ROOT = Path("submissions")
-_NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
 _SUBMIT = ("layer_type", "layer_option", "training", "told", "given", "learned", "tuned", "failure")
 _CHECK = ("rows", "seed", "fresh")
 
@@ -52,10 +50,11 @@ def _parser() -> ScriptParser:
     add("--seeds", type=seeds.several, metavar="SEEDS", help=f"0-24{whole}")
     add("--max-iterations", type=integer(1).one, metavar="N", help=f"50000{whole}")
     add = parser.add_argument_group("check").add_argument
-    add("--check", metavar="NAME", help="train random rows again alone, and compare every digit")
+    add("--check", metavar="NAME", help="retrain random rows alone, and compare every digit")
     add("--rows", type=integer(1).one, metavar="N", help="how many (5)")
     add("--seed", type=integer(0).one, metavar="N", help="of the random choice (the clock)")
     add("--every", action="store_true", help="all rows instead, side by side")
+    add("--unfenced", action="store_true", help="without bubblewrap: the layer may do anything")
     add("--fresh", type=integer(0).one, metavar="N", help="seeds that are not in the table (5)")
     return parser
 
@@ -72,7 +71,7 @@ def _obey(arguments: argparse.Namespace) -> int:
         problem = f"{file} is not a file" if file else "no layer file is named"
         raise OptionError("FILE", problem, "write its path, or --check NAME")
     name = arguments.check if checks else arguments.name
-    if name is None or not _NAME.fullmatch(name):
+    if name is None or not NAME.fullmatch(name):
         problem = f"{name!r} is not a name" if name else "the submission has no name"
         raise OptionError("--check" if checks else "--name", problem, "write one such as my-unit")
     folder = arguments.submissions / name
@@ -82,11 +81,13 @@ def _obey(arguments: argparse.Namespace) -> int:
                 name, [p.name for p in arguments.submissions.glob("*")], "see --submissions"
             )
             raise OptionError("--check", f"there is no {folder}", remedy)
-        from .referee import FRESH, check
+        from .fence import obstacle
+        from .referee import check
 
-        fresh = FRESH if arguments.fresh is None else arguments.fresh
-        every = arguments.every
-        return check(folder, arguments.rows, arguments.seed, every=every, fresh=fresh)
+        if not arguments.unfenced and (problem := obstacle()):
+            remedy = "install it, or add --unfenced if you trust the layer"
+            raise OptionError("--check", problem, remedy)
+        return check(folder, arguments)
     if folder.exists():
         raise OptionError("--name", f"{folder} is there", "remove it, or write another name")
     _submit(arguments, folder)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 
 
 OPERATIONS = ("add", "sub", "mul", "div")
+NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
+"""Names of submissions, which no label of a stored unit matches."""
 _PAIR = "the pair of operations"
 
 KEYS: Mapping[str, Sequence[tuple[str, tuple[str, ...]]]] = {

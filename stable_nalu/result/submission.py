@@ -1,32 +1,35 @@
 """Submissions: a layer file, its card and its judged runs, in a folder each.
 
-The file may hold plain torch, and nothing that reaches out of it. That is a fence, no proof: it
-refuses the usual ways to the seed, to the target, to files and to other processes, by the text of
-the file, before any of it runs.
+Strangers write them, so nothing is read but regular files of limited size, and the card and the
+rows are checked before anyone uses them. The layer runs in a sandbox only (`referee`).
 """
 
 from __future__ import annotations
 
 import argparse
-import ast
-import builtins
+import errno
+import hashlib
+import io
 import json
+import math
+import os
 import re
 import resource
+import stat
+import sys
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import torch
 
 from stable_nalu.errors import OptionError, UsageError
-from stable_nalu.files import atomic_text_file, cells_of
+from stable_nalu.files import atomic_text_file, cells_of, visible_entries
 from stable_nalu.layer import entries
-from stable_nalu.layer.own_layers import load_layer_file, read_layer_file
+from stable_nalu.layer.own_layers import load_layer_file
 from stable_nalu.layer.registry import own_entries
 from stable_nalu.options.kinds import seeds, seeds_text
 from stable_nalu.options.layer_options import own_options
@@ -37,9 +40,10 @@ from stable_nalu.statistics.table import write_rows
 from stable_nalu.training.console import quiet
 
 from .challenger import challenger_of
+from .fence import MOST_BYTES
 from .judged import runs_of
 from .pipeline import Folders, kept_apart
-from .ranking import OPERATIONS, Entry
+from .ranking import NAME, OPERATIONS, Entry, thresholds
 from .shard import Shard, train_shards
 from .stored import Stopwatch, keep_formulas, path_of
 
@@ -90,11 +94,33 @@ class SubmissionCard:
                 file.write(f"{name} = {json.dumps(value, ensure_ascii=False)}\n")
 
 
+def content_of(path: Path) -> bytes:
+    """Read a file of a submission; a link, a device and a large file raise UsageError."""
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        folder = os.open(path.parent, flags | os.O_DIRECTORY)
+        try:
+            number = os.open(path.name, flags, dir_fd=folder)
+        finally:
+            os.close(folder)
+        with os.fdopen(number, "rb") as file:
+            if not stat.S_ISREG(os.fstat(number).st_mode):
+                raise UsageError(f"{path} is not a regular file")
+            content = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        link = path.is_symlink() or path.parent.is_symlink()
+        said = "it is a link" if link else error.strerror or os.strerror(error.errno or errno.EIO)
+        raise UsageError(f"cannot read {path}: {said}") from None
+    if len(content) > MOST_BYTES:
+        raise UsageError(f"{path} is larger than {MOST_BYTES:,} bytes")
+    return content
+
+
 def read_card(path: Path) -> SubmissionCard:
     """Read a card; UsageError says what is wrong with it."""
     try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        found = tomllib.loads(content_of(path).decode())
+    except (RecursionError, ValueError) as error:
         raise UsageError(f"{path} is no card: {error}") from None
     wanted = {field.name: str(field.type) for field in fields(SubmissionCard)}
     if found.keys() != wanted.keys():
@@ -104,18 +130,27 @@ def read_card(path: Path) -> SubmissionCard:
         value = found[name]
         fits = {
             "str": isinstance(value, str),
-            "int": type(value) is int,
-            "float": type(value) in (int, float),
+            "int": type(value) is int and value > 0,
+            "float": type(value) in (int, float) and 0 <= value < math.inf,
             "tuple[str, ...]": isinstance(value, list) and all(type(v) is str for v in value),
         }
         if not fits[kind]:
-            raise UsageError(f"{path}: {name} is not a {kind}")
+            raise UsageError(f"{path}: {name} is not {_KINDS[kind]}")
         if kind.startswith("tuple"):
             found[name] = tuple(value)
     for name in ("operations", "expresses"):
         if unknown := [one for one in found[name] if one not in OPERATIONS]:
             raise UsageError(f"{path}: {name} holds {unknown[0]!r}, not of {', '.join(OPERATIONS)}")
+    if len(set(found["operations"])) != max(1, len(found["operations"])):
+        raise UsageError(f"{path}: operations are none, or one of them twice")
+    for one in found["parameters"]:
+        if not re.fullmatch(r"[^=]+=[0-9]{1,9}", one):
+            raise UsageError(f"{path}: parameters hold {one!r}, which is not NAME=NUMBER")
     return SubmissionCard(**found)
+
+
+_KINDS = {"str": "text", "int": "a number from 1", "float": "a number from 0"}
+_KINDS |= {"tuple[str, ...]": "a list of texts"}
 
 
 @dataclass(frozen=True)
@@ -123,6 +158,7 @@ class Submission:
     """A folder of a layer, as it was read."""
 
     folder: Path
+    source: bytes
     card: SubmissionCard
     rows: tuple[Mapping[str, str], ...]
 
@@ -134,17 +170,80 @@ class Submission:
 
 
 def read_submission(folder: Path) -> Submission:
-    """Read a submission; one without `runs.csv` has no rows."""
+    """Read a submission; one without `runs.csv` has no rows.
+
+    UsageError says what is wrong with it, or in what its card and rows contradict each other.
+    """
+    if not NAME.fullmatch(folder.name):
+        raise UsageError(f"{folder.name!r} is not a name")
+    source, card = content_of(folder / LAYER), read_card(folder / CARD)
+    if hashlib.sha256(source).hexdigest() != card.sha256:
+        raise UsageError(f"{CARD}: sha256 is not the digest of {LAYER}")
     runs = folder / RUNS
-    rows = tuple(cells_of(runs)) if runs.exists() else ()
-    if rows and not {*POINT, *_JUDGED} <= rows[0].keys():
-        raise UsageError(f"{runs} is no table of judged runs")
-    return Submission(folder, read_card(folder / CARD), rows)
+    rows: tuple[Mapping[str, str], ...] = ()
+    if os.path.lexists(runs):
+        content = io.BytesIO(content_of(runs))
+        rows = tuple(cells_of(runs, io.TextIOWrapper(content, "utf-8-sig", newline="")))
+    if rows:
+        _check_rows(card, rows)
+    return Submission(folder, source, card, rows)
+
+
+def _check_rows(card: SubmissionCard, rows: Sequence[Mapping[str, str]]) -> None:
+    """Raise UsageError unless there is a row for each run of the card, judged as all are."""
+    if lacking := {*POINT, *_JUDGED, *FORMULA} - rows[0].keys():
+        raise UsageError(f"{RUNS} lacks the columns {', '.join(sorted(lacking))}")
+    try:
+        numbers = sorted({int(row["seed"]) for row in rows})
+    except ValueError as error:
+        raise UsageError(f"{RUNS}: seed: {error}") from None
+    if seeds_text(numbers) != card.seeds:
+        raise UsageError(f"{RUNS} has the seeds {seeds_text(numbers)}, {CARD} {card.seeds}")
+    limits = thresholds("benchmark")
+    ranges = dict.fromkeys(at for _, at in limits)
+    planned = Counter((o, at, str(n)) for o in card.operations for at in ranges for n in numbers)
+    there = Counter(point_of(row) for row in rows)
+    if planned != there:
+        (odd, *_) = [*(planned - there), *(there - planned)]
+        lacks = "lacks" if planned[odd] > there[odd] else "should not have"
+        raise UsageError(f"{RUNS} {lacks} a row of {' '.join(odd)}")
+    for row in rows:
+        limit = limits[row["operation"], row["interpolation.range"]]
+        try:
+            solved = float(row["extrapolation.last"] or "nan") < limit
+            judged = float(row["threshold"]) == limit and row["solved"] == str(int(solved))
+            known = math.isfinite(float(row["extrapolation.step.solved"] or 0))
+        except ValueError as error:
+            raise UsageError(f"{RUNS}: {' '.join(point_of(row))}: {error}") from None
+        if not judged or not known:
+            said = f"is not judged by the threshold {limit:g}" if known else "has no finite step"
+            raise UsageError(f"{RUNS}: {' '.join(point_of(row))} {said}")
+    able = {row["operation"] for row in rows if row["solved"] == "1"}
+    if more := able - set(card.expresses):
+        raise UsageError(f"{CARD}: expresses lacks {', '.join(sorted(more))}, which runs solved")
+
+
+def point_of(row: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the operation, range and seed of a row."""
+    return tuple(row[name] for name in POINT)
+
+
+def printable(text: str) -> str:
+    """Return a text of others in one line that no terminal obeys, cut off if it is long."""
+    return "".join(letter if letter.isprintable() else "?" for letter in text[:500])
 
 
 def submissions(root: Path) -> list[Submission]:
-    """Return all submissions below a folder, by name."""
-    return [read_submission(path.parent) for path in sorted(root.glob(f"*/{CARD}"))]
+    """Return the submissions below a folder, by name; say which of them cannot be used."""
+    found = []
+    for folder in visible_entries(root) if root.is_dir() else ():
+        if folder.is_file() and not folder.is_symlink():
+            continue
+        try:
+            found.append(read_submission(folder))
+        except UsageError as error:
+            sys.stderr.write(f"warning: not on the board: {printable(f'{folder}: {error}')}\n")
+    return found
 
 
 def parameters_of(card: SubmissionCard, file: Path) -> tuple[str, ...]:
@@ -211,15 +310,12 @@ def judged_rows(
 
 
 def _run(row: Mapping[str, str]) -> tuple[str, ...]:
-    return tuple(row[name] for name in ("model", *POINT))
+    return (row["model"], *point_of(row))
 
 
 def new_card(file: Path, arguments: argparse.Namespace) -> SubmissionCard:
     """Return the card of a command line, before anything is trained."""
-    source = read_layer_file(str(file))
-    if problems := problems_of(source.source):
-        raise UsageError(f"{problems[0]}; see docs/board.md")
-    load_layer_file(str(file))
+    source = load_layer_file(str(file))
     own = [e.key for e in own_entries() if e.origin == str(file.resolve())]
     if arguments.layer_type is None and len(own) > 1:
         raise OptionError("--layer-type", f"{file} defines {', '.join(own)}", "name one of them")
@@ -264,106 +360,3 @@ def submit(card: SubmissionCard, file: Path, folder: Path, out: Path) -> Submiss
     write_rows(folder / RUNS, rows)
     card.write(folder / CARD)
     return read_submission(folder)
-
-
-MODULES = (
-    *("torch", "torch.functional", "torch.nn", "torch.nn.functional", "torch.nn.init"),
-    *("torch.nn.parameter", "torch.linalg", "torch.special", "torch.fft", "math", "typing"),
-    *("collections.abc", "dataclasses", "functools", "itertools", "__future__"),
-)
-"""What a layer may import."""
-_BUILTINS = re.findall(
-    r"\w+",
-    "abs all any bool classmethod dict enumerate filter float frozenset int isinstance issubclass "
-    "len list map max min pow property range reversed round set slice sorted staticmethod str sum "
-    "super tuple zip True False None NotImplementedError RuntimeError TypeError ValueError",
-)
-_SEEDS = {
-    *("initial_seed", "seed", "manual_seed", "get_rng_state", "set_rng_state", "fork_rng"),
-    *("Generator", "default_generator"),
-}
-_FILES = {
-    *("load", "save", "from_file", "fromfile", "tofile", "numpy", "memmap", "compile", "ops"),
-    *("classes", "import_ir_module", "format", "format_map"),
-}
-_FRAMES = ("f_", "gi_", "cr_", "ag_", "tb_", "co_")
-"""How attributes begin by which code finds what called it."""
-MOST_BYTES = 50_000
-
-
-def problems_of(text: str) -> list[str]:
-    """Return why the text of a layer file is refused, each with its line; nothing for a fit one."""
-    if len(text.encode()) > MOST_BYTES:
-        return [f"layer.py is larger than {MOST_BYTES:,} bytes"]
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError) as error:
-        return [f"layer.py is not Python: {error}"]
-    found = list(_found(tree))
-    return [f"line {line} of layer.py {said}" for line, said in sorted(dict.fromkeys(found))]
-
-
-def _found(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    elsewhere = _modules_behind()
-    texts = {id(n.value) for n in ast.walk(tree) if isinstance(n, ast.Expr)}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            yield from ((node.lineno, said) for said in _imported(node, elsewhere))
-        elif isinstance(node, ast.Attribute):
-            if said := _reached(node, elsewhere):
-                yield node.lineno, said
-        elif isinstance(node, ast.Name):
-            if "__" in node.id or (hasattr(builtins, node.id) and node.id not in _BUILTINS):
-                yield node.lineno, f"uses {node.id}, which a layer has no need of"
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            if node.name.startswith("__") and node.name != "__init__":
-                yield node.lineno, f"defines {node.name}"
-        elif isinstance(node, ast.Constant) and "__" in str(node.value) and id(node) not in texts:
-            yield node.lineno, "has text with two underscores, by which code finds other code"
-
-
-def _modules_behind() -> set[str]:
-    """Return names by which the modules that a layer may import lead to others."""
-    found: set[str] = set()
-    for module in map(import_module, MODULES):
-        for name, value in vars(module).items():
-            if isinstance(value, ModuleType) and value.__name__ not in MODULES:
-                found.add(name)
-    return found
-
-
-def _imported(node: ast.Import | ast.ImportFrom, elsewhere: set[str]) -> Iterator[str]:
-    if isinstance(node, ast.Import):
-        names = [alias.name for alias in node.names]
-    elif node.module is None or node.level:
-        names = ["." * node.level + (node.module or "")]
-    else:
-        names = [node.module]
-        for alias in node.names:
-            if said := _told(alias.name, elsewhere - {"parameter"}):
-                yield said
-    for name in names:
-        if name not in MODULES:
-            yield f"imports {name}; a layer imports torch and math alone"
-
-
-def _reached(node: ast.Attribute, elsewhere: set[str]) -> str | None:
-    of_self = isinstance(node.value, ast.Name) and node.value.id == "self"
-    of_super = isinstance(node.value, ast.Call) and getattr(node.value.func, "id", "") == "super"
-    if node.attr == "__init__" and of_super:
-        return None
-    if node.attr.startswith("_") and not (of_self and not node.attr.startswith("__")):
-        return f"uses the private {node.attr}"
-    return _told(node.attr, elsewhere)
-
-
-def _told(name: str, elsewhere: set[str]) -> str | None:
-    if name in _SEEDS:
-        return f"uses {name}: a layer that reads the seed knows its run"
-    if name in _FILES:
-        return f"uses {name}, which reaches files or other code"
-    if name.startswith(_FRAMES):
-        return f"uses {name}: a layer that reads its callers knows the target"
-    if name in elsewhere or name == "*":
-        return f"uses {name}, which is not of plain torch"
-    return None

@@ -1,9 +1,8 @@
 """The board: what a submission is, what is refused, and who is best."""
 
 import hashlib
-import re
-import sys
-import textwrap
+import os
+import socket
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,17 +11,16 @@ import pytest
 from stable_nalu.errors import UsageError
 from stable_nalu.result.board import main
 from stable_nalu.result.command import main as reproduce
+from stable_nalu.result.fence import obstacle
 from stable_nalu.result.ranking import OPERATIONS, RULES, kept_entries, placed, thresholds
-from stable_nalu.result.referee import _unlike, fenced
+from stable_nalu.result.referee import _unlike
 from stable_nalu.result.submission import (
     FORMULA,
     SubmissionCard,
-    problems_of,
     read_card,
     read_submission,
 )
 from stable_nalu.statistics.table import write_rows
-from tests.processes import started
 
 ROOT = Path(__file__).parents[2]
 LAYER = (ROOT / "examples" / "my_layer.py").read_text(encoding="utf-8")
@@ -46,11 +44,11 @@ CARD = SubmissionCard(
 )
 
 
-def rows(error=1.0):
+def rows(error=1.0, seeds=2):
     """A row for each range and seed of the card."""
     found = []
     for (operation, one), limit in thresholds("benchmark").items():
-        for seed in range(2) if operation == "mul" else ():
+        for seed in range(seeds) if operation == "mul" else ():
             point = {"operation": operation, "interpolation.range": one, "seed": str(seed)}
             judged = {"iterations": 300, "threshold": limit, "solved": int(error < limit)}
             told = {"extrapolation.step.solved": "", "extrapolation.last": error}
@@ -67,6 +65,8 @@ def submit(folder, card=CARD, table=None, layer=LAYER):
 
 
 def check(folder, capsys, *words):
+    """Check a submission, by default without the sandbox, which nothing needs that is not run."""
+    words = words or ("--unfenced",)
     code = main(["--check", folder.name, "--submissions", str(folder.parent), *words])
     return code, capsys.readouterr().out
 
@@ -80,10 +80,17 @@ def test_a_card_comes_back_as_it_was_written(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('"SPU"', "3", "layer is not a str"),
+        ('"SPU"', "3", "layer is not text"),
         ('["mul"]', '["pow"]', "'pow'"),
         ("tuned", "tuning", "tuned, tuning"),
         ("[", "{", "is no card"),
+        ("[", "[" * 5000, "is no card"),
+        ("W=2", "W", "'W', which is not NAME=NUMBER"),
+        ("W=2", "W=" + "9" * 5000, "NAME=NUMBER"),
+        ("1.5", "nan", "cpu_seconds is not a number from 0"),
+        ("1.5", "-inf", "cpu_seconds is not a number from 0"),
+        ('["mul"]\noptions', "[]\noptions", "operations are none"),
+        ('["mul"]\noptions', '["mul", "mul"]\noptions', "one of them twice"),
     ],
 )
 def test_a_card_that_is_none_is_refused(old, new, said, tmp_path):
@@ -94,69 +101,21 @@ def test_a_card_that_is_none_is_refused(old, new, said, tmp_path):
         read_card(tmp_path / "card.toml")
 
 
-@pytest.mark.parametrize(
-    ("code", "said"),
-    [
-        ("import os", "imports os"),
-        ("import sys; sys.argv", "imports sys"),
-        ("from inspect import currentframe", "imports inspect"),
-        ("from torch import sys", "uses sys"),
-        ("t = torch\nt.os.environ", "uses os"),
-        ("torch.initial_seed()", "initial_seed: a layer that reads the seed"),
-        ("torch.random.get_rng_state()", "a layer that reads the seed"),
-        ("torch.get_rng_state()", "a layer that reads the seed"),
-        ("open('/proc/self/cmdline')", "uses open"),
-        ("getattr(torch, 's' + 'ys')", "uses getattr"),
-        ("torch.nn.Module.__subclasses__()", "private __subclasses__"),
-        ("(lambda: 0)._f", "private _f"),
-        ("(x for x in ()).gi_frame.f_back", "reads its callers knows the target"),
-        ("x = '{0.__class__}'", "two underscores"),
-        ("'{}'.format(torch)", "uses format"),
-        ("torch.load('x')", "uses load"),
-        ("torch.zeros(1).numpy().tofile('x')", "uses numpy"),
-        ("__builtins__", "uses __builtins__"),
-        ("def __getattr__(name): pass", "defines __getattr__"),
-        ("from torch import *", "uses \\*"),
-        ("from . import layer", "imports \\."),
-        ("import (", "not Python"),
-        ("x = '" + "y" * 50_000 + "'", "larger than"),
-    ],
-)
-def test_a_layer_that_reaches_out_is_refused(code, said):
-    (first, *_) = problems_of(f"import torch\n{code}\n")
-    assert re.search(said, first)
-
-
-@pytest.mark.parametrize(
-    "path", [*ROOT.glob("examples/my_layer.py"), *ROOT.glob("submissions/*/*.py")]
-)
-def test_a_layer_of_plain_torch_is_not(path):
-    assert problems_of(path.read_text(encoding="utf-8")) == []
-    more = """
-    class Other(torch.nn.Module):
-        def __init__(self, in_features, out_features):
-            super().__init__()
-            self._scale = 1.0
-            self.register_buffer("one", torch.ones(1))
-
-        def forward(self, x):
-            return torch.nn.functional.softplus(x).sum(-1, keepdim=True) * self._scale
-    """
-    assert problems_of("import torch\n" + textwrap.dedent(more)) == []
-
-
 def test_an_altered_table_is_refused_without_training(tmp_path, capsys):
     altered = rows()
     altered[3]["solved"] = 1
     code, said = check(submit(tmp_path / "a", table=altered), capsys)
     assert code == 1
-    assert "seed 1 is not judged by the threshold" in said
+    assert "U[-2,-1] 1 is not judged by the threshold" in said
     laxer = [row | {"threshold": 10.0, "solved": 1} for row in rows()]
     assert "is not judged by the threshold" in check(submit(tmp_path / "b", table=laxer), capsys)[1]
     assert "runs.csv lacks a row" in check(submit(tmp_path / "c", table=rows()[1:]), capsys)[1]
     words = [row | {"threshold": "low"} for row in rows()]
-    assert "refused: ValueError" in check(submit(tmp_path / "e", table=words), capsys)[1]
-    assert "refused" in check(submit(tmp_path / "f", replace(CARD, seeds="x")), capsys)[1]
+    assert (
+        "could not convert string to float" in check(submit(tmp_path / "e", table=words), capsys)[1]
+    )
+    many = submit(tmp_path / "f", replace(CARD, seeds="0-999999"))
+    assert "runs.csv has the seeds 0-1, card.toml 0-999999" in check(many, capsys)[1]
     assert main(["--check", "b", "--submissions", str(tmp_path / "none")]) == 2
     assert "argument --check: there is no" in capsys.readouterr().err
     twice = [*rows(), rows()[0]]
@@ -165,9 +124,115 @@ def test_an_altered_table_is_refused_without_training(tmp_path, capsys):
 
 def test_a_card_that_does_not_match_is_refused_without_training(tmp_path, capsys):
     other = submit(tmp_path / "a", layer=LAYER.replace("0.25", "0.3"))
-    assert "sha256 is not that of layer.py" in check(other, capsys)[1]
+    assert "sha256 is not the digest of layer.py" in check(other, capsys)[1]
     unable = submit(tmp_path / "b", replace(CARD, expresses=()), rows(1e-12))
-    assert "expresses lacks mul, which runs have solved" in check(unable, capsys)[1]
+    assert "expresses lacks mul, which runs solved" in check(unable, capsys)[1]
+
+
+def _spoiled(folder, kind):
+    """Replace a file of a submission, or alter it."""
+    file, how = kind.split()
+    path = folder / file
+    content = path.read_bytes()
+    path.unlink()
+    if how == "device":
+        path.symlink_to("/dev/zero")
+    elif how == "pipe":
+        os.mkfifo(path)
+    elif how == "folder":
+        path.mkdir()
+    elif how == "link":
+        other = folder.parent.parent / "outside"
+        other.write_bytes(content)
+        path.symlink_to(other)
+    elif how == "large":
+        path.write_bytes(content + b"\n" * 10**6)
+    elif how == "binary":
+        path.write_bytes(b"\xff\0")
+
+
+SPOILED = [
+    *(
+        f"{file} {how}"
+        for file in ("layer.py", "card.toml", "runs.csv")
+        for how in ("pipe", "link")
+    ),
+    *("runs.csv device", "layer.py large", "card.toml large", "runs.csv large", "layer.py folder"),
+    *("card.toml missing", "card.toml binary", "runs.csv binary"),
+]
+
+
+@pytest.mark.parametrize("kind", SPOILED)
+def test_only_small_regular_files_are_read(kind, tmp_path, capsys):
+    folder = submit(tmp_path / "s" / "a")
+    _spoiled(folder, kind)
+    code, said = check(folder, capsys)
+    assert code == 1
+    assert said.startswith("refused: ")
+    assert said.count("\n") == 1
+    assert kind.split()[0] in said
+
+
+def test_a_folder_that_is_a_link_is_refused(tmp_path, capsys):
+    (tmp_path / "a").symlink_to(submit(tmp_path / "elsewhere"))
+    assert "it is a link" in check(tmp_path / "a", capsys)[1]
+
+
+def test_terminals_do_not_obey_a_submission(tmp_path, capsys):
+    folder = submit(tmp_path / "a")
+    text = (folder / "card.toml").read_text()
+    (folder / "card.toml").write_text(f'{text}"\\u001b[2Jgone" = 1\n')
+    code, said = check(folder, capsys)
+    assert (code, "\x1b" in said, "gone" in said) == (1, False, True)
+
+
+def test_without_bubblewrap_a_check_asks_for_a_flag(tmp_path, monkeypatch, capsys):
+    folder = submit(tmp_path / "a", table=rows()[1:])
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert main(["--check", "a", "--submissions", str(tmp_path)]) == 2
+    said = capsys.readouterr().err
+    assert "bubblewrap (bwrap) does not start" in said
+    assert "add --unfenced" in said
+    assert "runs.csv lacks a row" in check(folder, capsys, "--unfenced")[1]
+
+
+ATTACK = """
+import os, socket, sys
+for path in ("stable_nalu.py", "json.py"):
+    open(path, "w").write("open('imported', 'w')")
+for name in ("request.json", "answer.json", "layer.py"):
+    for folder in (".", os.path.dirname(__file__)):
+        try:
+            os.symlink(VICTIM, f"{folder}/{name}")
+        except OSError:
+            pass
+for attack in (lambda: open(VICTIM, "w"), lambda: open(VICTIM + "2", "w"),
+               lambda: socket.create_connection(PLACE, 1)):
+    try:
+        attack()
+    except OSError:
+        continue
+    raise RuntimeError("it succeeded")
+"""
+
+
+@pytest.mark.slow
+def test_a_hostile_layer_reaches_nothing(tmp_path, monkeypatch, capsys):
+    """Its numbers are right, so it is accepted; what it tries besides has no effect."""
+    if problem := obstacle():
+        pytest.skip(problem)
+    monkeypatch.chdir(tmp_path)
+    Path("victim").write_text("as it was")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        names = f"VICTIM = {str(tmp_path / 'victim')!r}\nPLACE = {server.getsockname()!r}\n"
+        layer = LAYER.replace("import torch\n", f"import torch\n{names}{ATTACK}", 1)
+        card = replace(CARD, sha256=hashlib.sha256(layer.encode()).hexdigest())
+        folder = submit(tmp_path / "s" / "a", card, layer=layer)
+        assert "of 1 rows equal" in check(folder, capsys, "--rows", "1", "--fresh", "0")[1]
+        (folder / "runs.csv").unlink()
+        assert check(folder, capsys, "--fresh", "0") == (0, "accepted: a\n")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["s", "victim"]
+    assert Path("victim").read_text() == "as it was"
 
 
 @pytest.mark.slow
@@ -183,12 +248,13 @@ def test_from_file_to_check(tmp_path, capsys):
     assert found.card.parameters == ("W=2",)
     assert len(found.rows) == 18
     assert "" not in {row["verdict"] for row in found.rows}
-    code, said = check(found.folder, capsys, "--rows", "2", "--seed", "1", "--fresh", "0")
+    fence = ["--unfenced"] if obstacle() else []
+    code, said = check(found.folder, capsys, "--rows", "2", "--seed", "1", "--fresh", "0", *fence)
     assert (code, "2 of 2 rows equal" in said, "accepted: a" in said) == (0, True, True), said
     altered = [dict(row) for row in found.rows]
     altered[5]["extrapolation.last"] = str(float(altered[5]["extrapolation.last"]) * (1 + 1e-6))
     write_rows(found.folder / "runs.csv", altered)
-    code, said = check(found.folder, capsys, "--every", "--fresh", "0")
+    code, said = check(found.folder, capsys, "--every", "--fresh", "0", "--unfenced")
     assert code == 1
     assert "17 of 18 rows equal" in said
     assert "extrapolation.last is" in said
@@ -199,6 +265,23 @@ def test_from_file_to_check(tmp_path, capsys):
     replace(found.card, training=("operation=add",)).write(found.folder / "card.toml")
     assert "would change the task" in check(found.folder, capsys)[1]
     assert "parameters are not those of the layer, W=2" in said
+
+
+@pytest.mark.slow
+def test_a_layer_with_penalty_and_bounds_is_submitted(tmp_path, capsys):
+    """A subclass of `stable_nalu.Layer`, with a flag of its penalty and noise of its own."""
+    file = ROOT / "examples" / "my_layer_with_penalty.py"
+    words = "--name a --operation add --seeds 3 --max-iterations 200 --layer-option noise=0.1"
+    places = ["--submissions", str(tmp_path / "s"), "--out", str(tmp_path / "out")]
+    training = ["--training", "regualizer=1", "learning-rate=1"]
+    assert main([str(file), *words.split(), *training, *places]) == 0
+    found = read_submission(tmp_path / "s" / "a")
+    assert (found.card.layer, found.card.parameters) == ("NoisySum", ("W=2",))
+    # Steps of this size lead beyond [-1, 1] at once; within it no error exceeds 1.
+    assert {float(row["sparse.error.max"]) <= 1 for row in found.rows} == {True}
+    fence = ["--unfenced"] if obstacle() else []
+    code, said = check(found.folder, capsys, "--every", "--fresh", "0", *fence)
+    assert (code, "9 of 9 rows equal" in said) == (0, True), said
 
 
 @pytest.mark.slow
@@ -220,81 +303,6 @@ def test_seeds_that_were_chosen_are_not_like_others():
 
     assert _unlike(part([1] * 9, range(25)), part([0] * 9, range(100, 105))) < 0.001
     assert _unlike(part([1, 0], range(25)), part([1, 0], range(100, 105))) == 1
-
-
-ATTACK = """
-import os, socket, subprocess, sys
-from pathlib import Path
-from stable_nalu.result.referee import answer, enter
-place = Path(sys.argv[1])
-asked = enter(place)
-said = []
-for code in asked["try"]:
-    try:
-        exec(code)
-        said.append("done")
-    except Exception as error:
-        said.append(f"{type(error).__name__}: {error}")
-answer(place, said)
-"""
-
-
-def test_what_the_fence_lets_through(tmp_path, monkeypatch):
-    folder = tmp_path / "inside"
-    folder.mkdir()
-    (folder / "attack.py").write_text(ATTACK)
-    outside = tmp_path / "outside"
-    tries = {
-        f"open({str(outside)!r}, 'w')": "PermissionError: it must not write",
-        f"os.mkdir({str(outside)!r})": "PermissionError: it must not change",
-        "socket.socket().connect(('127.0.0.1', 9))": "PermissionError: it must not use socket",
-        "subprocess.run(['true'])": "PermissionError: it must not start true",
-        "os.system('true')": "PermissionError: it must not use os.system",
-        f"open({str(folder / 'own')!r}, 'w').write('x')": "done",
-        "open(os.devnull, 'w')": "done",
-        "assert 'SECRET' not in os.environ": "done",
-        "assert os.environ['HOME'] == os.getcwd()": "done",
-    }
-    monkeypatch.setenv("SECRET", "x")
-    said = fenced("attack", folder, {"try": list(tries)}, seconds=60)
-    for found, expected in zip(said, tries.values(), strict=True):
-        assert found.startswith(expected)
-    assert not outside.exists()
-
-
-@pytest.mark.parametrize(
-    ("code", "limits", "said"),
-    [
-        ("while True: pass", {"seconds": 2}, "stopped"),
-        ("import time; time.sleep(60)", {"seconds": 2}, "stopped after 2 s"),
-        ("bytearray(2 ** 33)", {"gigabytes": 1}, "MemoryError"),
-        ("raise ValueError('no')", {}, "ValueError: no"),
-    ],
-)
-def test_limits_end_a_process(code, limits, said, tmp_path):
-    text = "import sys; from pathlib import Path; from stable_nalu.result.referee import enter\n"
-    place = "place = Path(sys.argv[1]); enter(place)\n"
-    (tmp_path / "attack.py").write_text(f"{text}{place}{code}\n")
-    with pytest.raises(UsageError, match=said):
-        fenced("attack", tmp_path, {}, **limits)
-
-
-def test_the_kernel_refuses_what_python_does_not_see(tmp_path):
-    """A library of C writes, which no hook of Python notices."""
-    inside = tmp_path / "inside"
-    inside.mkdir()
-    code = (
-        "import ctypes, os, sys; from pathlib import Path\n"
-        "from stable_nalu.result.referee import landlock\n"
-        f"version = landlock(Path({str(inside)!r})); libc = ctypes.CDLL(None)\n"
-        "make = lambda path: libc.open(path.encode(), os.O_WRONLY | os.O_CREAT, 0o600) >= 0\n"
-        f"print(version, make({str(tmp_path / 'outside')!r}), make({str(inside / 'own')!r}))\n"
-    )
-    with started([sys.executable, "-c", code], stdout=-1, text=True, cwd=ROOT) as process:
-        version, outside, own = process.communicate()[0].split()
-    if version == "0":
-        pytest.skip("this kernel has no Landlock")
-    assert (outside, own) == ("False", "True")
 
 
 def test_ties_share_ranks_and_tests_are_adjusted_for_their_number():

@@ -1,18 +1,23 @@
 """The page of ranks: what it says is what the kept runs say, and it works in a browser."""
 
+import io
 import json
+import math
 import re
+from contextlib import redirect_stderr
 from dataclasses import replace
 
 import pytest
 
 from stable_nalu.result.ranking import OPERATIONS, kept_entries
-from tests.result.test_board import CARD, LAYER, rows, submit
+from tests.result.test_board import CARD, rows, submit
 from tests.tools.browser import READABLE, measured
 from tools.board import PATH, refreshed
 
 PAGE = PATH.read_text(encoding="utf-8")
-HOSTILE = '<img src=x onerror="document.title=1">&</script><script>document.title=2</script>'
+HOSTILE = (
+    '<img src=x onerror="document.title=1">&</script><script>document.title=2</script> __DATA__'
+)
 
 
 def data(page):
@@ -41,21 +46,45 @@ def test_the_page_says_under_which_terms_the_dmu_beats_the_nmu():
     assert len(re.findall(r"points \[[-+.\d]+ to [-+.\d]+\]", answer)) >= 2
 
 
-def test_every_text_of_others_is_escaped(tmp_path):
-    hostile = replace(
-        CARD, **dict.fromkeys(("given", "learned", "tuned", "failure", "told", "versions"), HOSTILE)
-    )
-    table = [row | {"verdict": HOSTILE} for row in rows()]
-    submit(tmp_path / "bad", replace(hostile, seeds="0-24", iterations=50_000), table, LAYER)
-    page = refreshed(root=tmp_path)
+@pytest.fixture(scope="module")
+def page_and_warnings(tmp_path_factory):
+    """The page of a whole submission with hostile texts, a short trial and seven bad folders."""
+    root, warned = tmp_path_factory.mktemp("submissions"), io.StringIO()
+    whole = replace(CARD, seeds="0-24", iterations=50_000)
+    table = [row | {"verdict": HOSTILE} for row in rows(seeds=25)]
+    names = ("given", "learned", "tuned", "failure", "told", "versions")
+    submit(root / "hostile", replace(whole, **dict.fromkeys(names, HOSTILE)), table)
+    submit(root / "trial")
+    for name in ("without-a-number", "is-nan", "NMU"):
+        submit(root / name, whole, table)
+    replace(whole, parameters=("W",)).write(root / "without-a-number" / "card.toml")
+    replace(whole, cpu_seconds=math.nan).write(root / "is-nan" / "card.toml")
+    wrong = {"has-no-step": {"extrapolation.step.solved": "soon"}, "is-solved": {"solved": "1"}}
+    for name, cell in wrong.items():
+        submit(root / name, whole, [row | cell for row in table])
+    (root / "is-a-link").symlink_to("/dev/zero")
+    (root / "is-empty").mkdir()
+    with redirect_stderr(warned):
+        return refreshed(root=root), warned.getvalue().splitlines()
+
+
+def test_every_text_of_others_is_escaped(page_and_warnings):
+    page, _ = page_and_warnings
     # Counted, as pytest would spend minutes on how the texts differ.
     assert (page.count("<img"), page.count("<script"), page.count("</script")) == (0, 1, 1)
+    assert (page.count('"leagues":'), page.count("__DATA__") > 5) == (1, True)
     assert any("<img" in league for league in data(page)["leagues"])
 
 
-def test_a_short_trial_is_not_ranked(tmp_path):
-    submit(tmp_path / "trial")
-    assert "trial" not in data(refreshed(root=tmp_path))["units"]
+def test_a_bad_submission_leaves_the_board_to_others(page_and_warnings):
+    """What is wrong is one line each; a short trial is not ranked, and no reason for a line."""
+    page, warned = page_and_warnings
+    units = data(page)["units"]
+    assert "hostile" in units
+    assert not {"trial", "without-a-number", "is-nan", "has-no-step", "is-solved"} & {*units}
+    assert len(units) == len({*units})
+    assert len(warned) == 7
+    assert all(line.startswith("warning: not on the board: ") for line in warned)
 
 
 def test_the_page_asks_nothing_of_the_network():
