@@ -212,8 +212,10 @@ class ExtendedTorchModule(torch.nn.Module, metaclass=_InitializeWhenComplete):
     evaluates_rows_independently = True
     """False for a module that samples, or mixes rows of a batch, in evaluation mode."""
 
-    reads_iteration = False
-    """True for a module whose forward pass reads `self.iteration`."""
+    clock_reads: frozenset[str] = frozenset()
+    """Which of `iteration` and `progress` its code has read."""
+
+    _iteration, _progress = 0, 0.0
 
     passes_per_forward = 1
     """How often its parent runs it in one forward pass; its values are logged as often."""
@@ -242,7 +244,6 @@ class ExtendedTorchModule(torch.nn.Module, metaclass=_InitializeWhenComplete):
         self.namespace = name or default_name
         self.allow_random = True
         self.random: RandomSource = GLOBAL_RANDOM
-        self.iteration = 0
         self.trace: dict[str, torch.Tensor] | None = None
         """Intermediate values of a forward pass, filled by layers when it is not None."""
 
@@ -253,6 +254,31 @@ class ExtendedTorchModule(torch.nn.Module, metaclass=_InitializeWhenComplete):
 
     def __getstate__(self) -> dict[str, Any]:
         return vars(self) | self.forgets
+
+    @property
+    def iteration(self) -> int:
+        """Return the iteration that training stands at; it counts from 0."""
+        self._note_read("iteration")
+        return self._iteration
+
+    @iteration.setter
+    def iteration(self, iteration: int) -> None:
+        self.__dict__["_iteration"] = iteration
+
+    @property
+    def progress(self) -> float:
+        """Return how much of the training is done: 0 at its first iteration, 1 at its last."""
+        self._note_read("progress")
+        return self._progress
+
+    @progress.setter
+    def progress(self, progress: float) -> None:
+        self.__dict__["_progress"] = progress
+
+    def _note_read(self, name: str) -> None:
+        # Code that is being compiled must not change the module.
+        if name not in self.clock_reads and not torch.compiler.is_compiling():
+            self.__dict__["clock_reads"] = self.clock_reads | {name}
 
     def extra_repr(self) -> str:
         """Return what printing the module shows: `shown`, and options that are not the default."""

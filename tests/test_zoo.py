@@ -1,17 +1,22 @@
 """Layers by their names in papers, and a card for each, which what is stored bears out."""
 
+import pickle
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import torch
 
 import stable_nalu as sn
 from stable_nalu.errors import UsageError
-from stable_nalu.layer import NAC, NAU, NMRU, NMU, NRU, entries, iNALU
+from stable_nalu.layer import NAC, NAU, NMRU, NMU, NRU, SNMU, RealNPU, entries, iNALU
 from stable_nalu.layer import registry as table
+from stable_nalu.layer.nau_nmu import NMULayer, ReRegualizedLinearMNACLayer
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result import stored
+from stable_nalu.task import SCRIPTS
 from stable_nalu.zoo import _stated, card
 
 
@@ -36,7 +41,9 @@ def test_a_row_for_every_layer_and_cell():
         ("SignNMRU", NMRU),
         ("NMU", NMU),
         ("ReRegualizedLinearMNAC", NMU),
-        ("real npu", table.entries()["RealNPU"].layer),
+        ("real npu", RealNPU),
+        ("sNMU", SNMU),
+        ("NAC-add", NAC),
     ],
 )
 def test_a_layer_by_its_name_in_papers_or_its_key(name, built):
@@ -46,8 +53,73 @@ def test_a_layer_by_its_name_in_papers_or_its_key(name, built):
 
 def test_classes_have_their_names_in_papers():
     named = {"NAC": NAC, "NAU": NAU, "NRU": NRU, "iNALU": iNALU}
-    assert all(table.named(name).layer is layer for name, layer in named.items())
-    assert sn.layer("Linear")(2, 1)(torch.ones(3, 2)).shape == (3, 1)
+    assert all(sn.layer(name) is layer for name, layer in named.items())
+
+
+_ROW = re.compile(r"^\| ([^|]+?)(?: \((`[^|]*)\))? \| `?([^|`]*)", re.MULTILINE)
+
+
+def documented_names():
+    page = (Path(__file__).parents[1] / "docs" / "layers.md").read_text()
+    page = page[page.index("<!-- Generated") : page.index("<!-- End")]
+    for name, also, flags in _ROW.findall(page[page.index("|---") :]):
+        yield name
+        yield from re.findall("`([^`]+)`", also)
+        yield from flags.split()[:1] if flags[:1].isalpha() else ()
+    yield from re.findall(r"`(\w+)`(?! \([^`]*layer 2 only)", page[page.index("Keys of further") :])
+
+
+@pytest.mark.parametrize("name", sorted(set(documented_names())))
+def test_every_documented_name_gives_a_class_that_works(name):
+    built = sn.layer(name)(2, 1)
+    states = [torch.ones(3, 1)] * (1 + (name == "LSTM")) if hasattr(built, "input_size") else []
+    out = built(
+        torch.linspace(1, 2, 6).reshape(3, 2), *([tuple(states)] if len(states) > 1 else states)
+    )
+    assert (out[0] if isinstance(out, tuple) else out).shape == (3, 1)
+    assert pickle.loads(pickle.dumps(built)).state_dict().keys() == built.state_dict().keys()
+
+
+def test_a_name_sets_the_options_that_it_stands_for():
+    assert sn.layer("G-NALU")(2, 1).nalu_gate == "golden-ratio"
+    assert sn.layer("batch sNMU")(2, 1, nmu_noise=False).noise_range == [1, 0]
+    product = sn.layer("NAC•")(2, 1)
+    product.W_hat.data.fill_(20.0)
+    product.M_hat.data.fill_(20.0)
+    assert product(torch.tensor([3.0, -4.0])).item() == pytest.approx(12, rel=1e-5)
+
+
+@pytest.mark.parametrize("name", ["NMU", "NAU", "NRU", "NMRU", "sNMU", "PosNAU", "Gated NAU/NMU"])
+def test_names_of_papers_keep_weights_in_range(name):
+    safe = sn.layer(name)(2, 1)
+    for layer in safe.modules():
+        if hasattr(layer, "W"):
+            layer.W.data.fill_(3.0)
+    safe.optimize(torch.tensor(0.0))
+    assert all(m.W.eq(1).all() for m in safe.modules() if hasattr(m, "W"))
+
+
+def test_published_classes_and_scripts_keep_published_defaults():
+    published = NMULayer(2, 1)
+    published.W.data.fill_(3.0)
+    published.optimize(torch.tensor(0.0))
+    assert published.W.eq(3).all()
+    assert type(published) is ReRegualizedLinearMNACLayer
+    assert SCRIPTS["single_layer"].defaults["nac_oob"] == "regualized"
+
+
+def test_the_gate_of_a_neural_power_unit_stays_in_range():
+    layer = RealNPU(2, 1)
+    layer.g.data.fill_(-2.0)
+    layer.W_real.data.fill_(3.0)
+    layer.optimize(torch.tensor(0.0))
+    assert (layer.g.tolist(), layer.W_real.tolist()) == ([0, 0], [[3], [3]])
+
+
+@pytest.mark.parametrize("name", [None, 3, ["NMU"], NMU])
+def test_a_name_that_is_not_text_is_refused(name):
+    with pytest.raises(UsageError, match="^name: .* is not text; write one such as 'NMU'$"):
+        sn.layer(name)
 
 
 def test_a_layer_of_the_program_has_a_name_too():
@@ -72,7 +144,7 @@ def test_layers_are_a_function_before_they_are_imported():
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True
     )
-    assert done.stdout == "NMULayer\n", done.stderr
+    assert done.stdout == "NMU\n", done.stderr
 
 
 CORE = [entry for entry in entries().values() if entry.tier == "core"]

@@ -63,7 +63,7 @@ def response(entry: LayerEntry) -> Response | None:
 
 
 def _built(entry: LayerEntry) -> Any:
-    layer = entry.module(2, 1)
+    layer = entry.module(2, 1, **entry.fixed_options)
     reset = getattr(layer, "reset_parameters", None)
     if reset is not None:
         reset()

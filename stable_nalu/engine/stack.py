@@ -14,7 +14,9 @@ import torch
 
 from stable_nalu.abstract import ExtendedTorchModule, PerRunRandomSource
 from stable_nalu.dataset.stream import SampleStream, numpy_type
+from stable_nalu.layer import entries
 from stable_nalu.options import Config
+from stable_nalu.options.layer_options import units_of
 from stable_nalu.training.loss import Penalties
 from stable_nalu.training.recorder import StepResult, TaggedValue
 from stable_nalu.training.step import Adam, TrainingStep
@@ -75,7 +77,9 @@ def programs_of(
 
     A run's programs follow from its configuration alone.
     """
-    key = config.script, structure(config), shape, dtype
+    # A program may give the key of a layer to another class.
+    layers = tuple(entries()[unit].layer for unit in units_of(config) if unit in entries())
+    key = config.script, structure(config), shape, dtype, layers
     if key not in _PROGRAMS:
         try:
             _PROGRAMS[key] = _made(config, build, shape, dtype)
@@ -91,8 +95,6 @@ def _made(config: Config, build: BuildOne, shape: Shape, dtype: torch.dtype) -> 
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         model = build(config)
-    if any(module.reads_iteration for module in model.extended_modules()):
-        raise NotLoweredError("a layer that reads the iteration")
     step = TrainingStep([config], model, penalties=shape.penalties([config], model))
     example = torch.linspace(1, 2, shape.batch * (shape.inputs + shape.outputs), dtype=dtype)
     x, t = example.split([shape.batch * shape.inputs, shape.batch * shape.outputs])
@@ -103,6 +105,9 @@ def _made(config: Config, build: BuildOne, shape: Shape, dtype: torch.dtype) -> 
         return {criterion: program(step, criterion, x, t, **how) for criterion in step.criteria()}
 
     found = recorded(x, t)
+    read = {name for module in model.extended_modules() for name in module.clock_reads}
+    if read:
+        raise NotLoweredError(f"a layer that reads self.{min(read)}")
     if any(type(m).__module__.split(".")[0] not in RECORDED_ONCE for m in model.modules()):
         for value in model.state_dict().values():
             if value.is_floating_point():

@@ -239,6 +239,7 @@ def _restored(
     except ValueError as error:
         raise UsageError(str(error)) from None
     restore_parameters(run.model.state_dict(), checkpoint["model_state_dict"], file)
+    run.set_clock(checkpoint)
     return run
 
 

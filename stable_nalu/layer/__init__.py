@@ -9,7 +9,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from .registry import entries, families, named, own_entries
+from .registry import entries, families, own_entries
 
 if TYPE_CHECKING:
     from .ablations import *
@@ -40,9 +40,9 @@ def __getattr__(name: str) -> Any:
 
     `NACCell` is the recurrent cell of `NACLayer`.
     """
-    for entry in entries().values():
-        if entry.label == name and entry.of_layer:
-            return entry.module
+    found = import_module(".by_name", __name__).imported_class(name)
+    if found is not None:
+        return found
     if name[0].isupper():
         _import_classes()
     if name in globals():
@@ -63,13 +63,15 @@ class _Layers(ModuleType):
     """A module that is a function, too."""
 
     def __call__(self, name: str) -> Any:
-        """Return the class of a layer by its name in papers, else by its key.
+        """Return the class of a layer, or of a cell, by its name in papers, else by its key.
+
+        `optimize` keeps its weights in their range, unless an option says otherwise.
 
         Examples:
             >>> sn.layer("NMU")(2, 1)
-            NMULayer(in_features=2, out_features=1)
+            NMU(in_features=2, out_features=1)
         """
-        return named(name).module
+        return import_module(".by_name", __name__).layer_class(name)
 
 
 sys.modules[__name__].__class__ = _Layers

@@ -200,8 +200,6 @@ class MultiWeightNAULayer(NAUBase):
     Departs from the paper: it is not in the paper. Departs from the published code: no.
     """
 
-    reads_iteration = True
-
     def __init__(
         self, in_features: int, out_features: int, *, W_set_count: int = 5, **options: Any
     ):

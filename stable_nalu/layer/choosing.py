@@ -261,7 +261,6 @@ class EnsembleGumbelNAULayer(Layer):
     """
 
     evaluates_rows_independently = False
-    reads_iteration = True
 
     def __init__(self, in_features: int, out_features: int, **options: Any):
         super().__init__(in_features, out_features, **options)

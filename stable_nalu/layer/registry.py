@@ -8,12 +8,11 @@ from __future__ import annotations
 import inspect
 import re
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from stable_nalu import papers
-from stable_nalu.errors import UsageError, did_you_mean
 from stable_nalu.papers import MADSEN_2020, MISTRY_2022_DIVISION, TRASK_2018, Paper
 
 if TYPE_CHECKING:
@@ -107,9 +106,8 @@ class LayerEntry:
 
     @property
     def module(self) -> Any:
-        """Return what a program builds a layer with: its class, with options that are fixed."""
-        built = getattr(self.layer, "Module", self.layer)
-        return partial(built, **self.fixed_options) if built and self.fixed_options else built
+        """Return the class of a layer, of a user's plain module its own class."""
+        return getattr(self.layer, "Module", self.layer)
 
     @property
     def is_plain(self) -> bool:
@@ -309,19 +307,6 @@ def activation_names() -> tuple[str, ...]:
     return tuple(key for key, e in _entries.items() if e.of_layer == "basic.BasicLayer")
 
 
-def named(name: str) -> LayerEntry:
-    """Return the entry of a layer by its name in papers, else by its key."""
-    known = [e for e in entries().values() if e.of_layer]
-    for word in (lambda text: text, spelled):
-        for names in ([e.label for e in known], [e.key for e in known]):
-            found = [word(one) for one in names]
-            if word(name) in found:
-                return known[found.index(word(name))]
-    every = dict.fromkeys(name for e in known for name in (e.label, e.key))
-    remedy = did_you_mean(name, every, "stable_nalu.layers() lists them all")
-    raise UsageError(f"there is no layer {name!r}; {remedy}")
-
-
 def labelled_as_another_key(name: str) -> str | None:
     """Return the key of what papers call so, where the name is the key of another layer."""
     return next(
@@ -329,10 +314,26 @@ def labelled_as_another_key(name: str) -> str | None:
     )
 
 
+SPELLINGS = {
+    "NAC+": ("NAC₊", "NAC-add"),
+    "NAC•": ("NAC*", "NAC.", "NAC-mul"),
+    "NAC•,σ": ("NAC*,sigma", "NAC-sigma"),
+    "NAC•,NMU": ("NAC*,NMU", "NAC-nmu"),
+}
+"""Model -> other ways to write it; case, blanks, `-` and `_` never matter."""
+
+
 def spelled(name: str) -> str:
     """Return one spelling for all that mean the same."""
+    return _SAME.get(_plainly(name), _plainly(name))
+
+
+def _plainly(name: str) -> str:
     name = name.casefold().translate(str.maketrans({"•": "*", "·": "*", ".": "*", "₊": "+"}))
     return re.sub(r"[\s_-]", "", name.replace("σ", "sigma"))
+
+
+_SAME = {_plainly(other): _plainly(name) for name, more in SPELLINGS.items() for other in more}
 
 
 def drop(key: str | None = None, *, origin: str | None = None) -> None:

@@ -329,22 +329,10 @@ UNITS = {
 }
 """Model -> its flags where a script has one unit, beside the names in the table of layers."""
 
-SPELLINGS = {
-    "NAC+": ("NAC₊", "NAC-add"),
-    "NAC•": ("NAC*", "NAC.", "NAC-mul"),
-    "NAC•,σ": ("NAC*,sigma", "NAC-sigma"),
-    "NAC•,NMU": ("NAC*,NMU", "NAC-nmu"),
-}
-"""Model -> other ways to write it; case, blanks, `-` and `_` never matter."""
-
-
-_SAME = {spelled(other): spelled(name) for name, more in SPELLINGS.items() for other in more}
-
 
 def found_in(table: Mapping[str, str], word: str) -> str | None:
     """Return the name in a table that a word means."""
-    wanted = _SAME.get(spelled(word), spelled(word))
-    return next((name for name in table if spelled(name) == wanted), None)
+    return next((name for name in table if spelled(name) == spelled(word)), None)
 
 
 def is_paper_name(word: str) -> bool:

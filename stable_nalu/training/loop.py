@@ -84,6 +84,7 @@ class Training:
         self.mates = [self]
         self.last = task.unit.last(self.config)
         batches = self.task.updates or (len(self.task.loader) if self.task.loader else 1)
+        self._batches = batches
         self.share = 1 / batches
         """Part of a unit that is one batch."""
         self.clock_name = "update" if self.task.updates else task.unit.name
@@ -240,6 +241,7 @@ class Training:
         at = self.task.schedule(self.clock)
         # What is measured depends on the update before, which a resumed run has not prepared.
         ahead = self._logs_short_units and not self.task.measures_apart
+        self.step.progress = self._part_done(back=0 if ahead else 1)
         self.step.set_clock(at if ahead else max(at - 1, 0))
         yield from self._measure()
         self._write(self.measured.items())
@@ -286,6 +288,7 @@ class Training:
             result = self._update_by_engine(observed or Observed(), told)
         else:
             x, t = batch
+            self.step.progress = self._part_done()
             schedule = self.step.prepare(task.schedule(self.clock))
             if task.rate is not None:
                 self.step.optimizer.learning_rate = task.rate
@@ -468,6 +471,12 @@ class Training:
         """Return a message that says which run it is about, if there are several."""
         return f"run {run}: {message}" if self.runs > 1 else message
 
+    def _part_done(self, back: int = 0) -> float:
+        """Return which part of the training the next update stands at, or one further `back`."""
+        done = self.at * self._batches + (self.batch or 0) - back
+        last = (self.last + 1) * self._batches - 1
+        return min(max(done / max(last, 1), 0.0), 1.0)
+
     def pause(self) -> None:
         """Bring all state to where the finished updates have left it."""
         if self.engine is not None:
@@ -511,10 +520,15 @@ class Training:
             "batch": self.batch,
             "order": self.task.order,
             "engine": self.trainer,
+            "reads_progress": self._reads_progress,
         }
         if self.device.type == "cuda":
             progress["cuda"] = torch.cuda.get_rng_state(self.device)
         return progress
+
+    @property
+    def _reads_progress(self) -> bool:
+        return any("progress" in module.clock_reads for module in self.model.extended_modules())
 
     def _set_progress(self, run: int, progress: Mapping[str, Any]) -> None:
         """Put the progress of a run back."""
@@ -525,7 +539,6 @@ class Training:
             self.errors.setdefault(tag, np.full(self.runs, np.inf))[run] = error
         self.task.adapt(self.step.penalties, self.errors)
         self.best[run] = progress["best"]
-        self.updates, self.batch = progress["updates"], progress["batch"]
         self.task.order = progress["order"]
         if "cuda" in progress and self.device.type == "cuda":
             torch.cuda.set_rng_state(progress["cuda"], self.device)
@@ -535,11 +548,21 @@ class Training:
         for run, checkpoint in enumerate(checkpoints):
             with damage_as_usage_error(self.checkpoint_path(run), asked_by(self.config)):
                 self._restore_run(run, checkpoint)
+        self.set_clock(checkpoints[0])
         losses = [checkpoint["progress"].get("last_loss") for checkpoint in checkpoints]
         if None not in losses:
             # A loss that is not a number ends a run at the next log point.
             found = losses if self.stacked else losses[0]
             self.last_total = torch.tensor(found, dtype=torch.float64)
+
+    def set_clock(self, checkpoint: Mapping[str, Any]) -> None:
+        """Let modules stand where the last update before a checkpoint was."""
+        progress = checkpoint.get("progress", {})
+        self.at = self.task.at = checkpoint["epoch"]
+        self.updates, self.batch = progress.get("updates", self.at), progress.get("batch")
+        for module in self.model.extended_modules():
+            module.iteration = max(self.task.schedule(self.task.clock(self.updates)) - 1, 0)
+            module.progress = self._part_done(back=1)
 
     def _restore_run(self, run: int, checkpoint: Mapping[str, Any]) -> None:
         flag, progress = asked_by(self.config), checkpoint["progress"]
@@ -550,7 +573,6 @@ class Training:
                 "--remove-existing-data starts anew"
             )
         self.models.restore(run, checkpoint, self.checkpoint_path(run), flag)
-        self.at = checkpoint["epoch"]
         if progress["diverged_at"] is not None:
             self.diverged_at[run] = progress["diverged_at"]
         self._set_progress(run, progress)

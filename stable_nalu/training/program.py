@@ -14,6 +14,7 @@ import torch
 
 from stable_nalu.errors import UsageError, did_you_mean, is_text, named_as_in_python
 from stable_nalu.layer import entries
+from stable_nalu.layer.by_name import script_name
 from stable_nalu.layer.own_layers import is_of_program, register
 from stable_nalu.layer.registry import labelled_as_another_key
 from stable_nalu.machine import cores, tensorboard_root
@@ -140,6 +141,9 @@ def _key(layer: type[torch.nn.Module] | str) -> str:
     for key, entry in entries().items():
         if layer in (entry.layer, entry.module):
             return key
+    known = script_name(layer)
+    if known is not None:
+        return known
     try:
         register(layer)
     except ValueError as error:

@@ -262,6 +262,8 @@ def _check_same_run(spec: ScriptSpec, run: PlannedRun, checkpoint: dict) -> None
     """
     flag, saved = asked_by(run.config), checkpoint["config"]
     own, controls = plain(run.config.as_dict()), run_control(spec)
+    if checkpoint["progress"].get("reads_progress"):
+        controls -= {"max_iterations", "max_epochs"}
     different = [
         f"--{dest.replace('_', '-')} {saved[dest]} there, {value} here"
         for dest, value in own.items()

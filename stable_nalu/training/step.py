@@ -171,7 +171,9 @@ class TrainingStep:
         modules = list(model.extended_modules())
         self._bounded = [m for m in modules if _overrides(m, "parameter_bounds")]
         self._stateful = [m for m in modules if _overrides(m, "after_step")]
-        self._clocked = [m for m in modules if m.reads_iteration]
+        self._clocked = modules
+        self.progress = 0.0
+        """How much of the training is done, from 0 to 1, as modules are set to."""
         self._tempered = [m for m in modules if "tau" in dict(m.named_parameters(recurse=False))]
 
     def _build_optimizer(self, configs: Sequence[Config]) -> Optimizer:
@@ -197,11 +199,12 @@ class TrainingStep:
         return {name: value for name, value in held.items() if value is not None}
 
     def set_clock(self, iteration: int) -> None:
-        """Tell `iteration` and its temperature to the modules that depend on them."""
+        """Set all modules to an iteration, to its progress, and to its temperature."""
         for module in self._tempered:
             module.set_parameter("tau", module.tau_at(iteration))
         for module in self._clocked:
             module.iteration = iteration
+            module.progress = self.progress
 
     def prepare(self, iteration: int):
         """Move schedules to `iteration`; return criterion and weights of penalties in force."""

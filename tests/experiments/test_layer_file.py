@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
+import stable_nalu as sn
 from stable_nalu.layer import own_layers
 from stable_nalu.layer.registry import drop
 from stable_nalu.machine import save_root, tensorboard_root
@@ -175,8 +176,6 @@ import torch
 from stable_nalu import Layer
 
 class Late(Layer):
-    reads_iteration = True
-
     def __init__(self, in_features, out_features, *, name=None):
         super().__init__(in_features, out_features, name=name)
         self.W = torch.nn.Parameter(torch.empty(out_features, in_features))
@@ -191,7 +190,7 @@ class Late(Layer):
 """
 
 
-EXIT = ("sys.exit()", "Late fails in line 18 of late.py: SystemExit; fix the layer")
+EXIT = ("sys.exit()", "Late fails in line 16 of late.py: SystemExit; fix the layer")
 
 
 @pytest.mark.parametrize(
@@ -203,7 +202,7 @@ EXIT = ("sys.exit()", "Late fails in line 18 of late.py: SystemExit; fix the lay
                 ("return y.sum(-2, keepdim=True)", "Late maps an input of shape "),
                 EXIT,
                 ("raise GeneratorExit", "late.py: GeneratorExit; fix the layer"),
-                ("raise RuntimeError('a\\nb')", "in line 18 of late.py: RuntimeError: a; fix"),
+                ("raise RuntimeError('a\\nb')", "in line 16 of late.py: RuntimeError: a; fix"),
             )
             for more in ("", "--seed 0-1")
         ),
@@ -245,3 +244,54 @@ def test_every_kind_of_script_takes_it(command, monkeypatch):
     script, _, words = command.partition(" ")
     unit = "--nalm-name" if script == "two_digit_mnist" else "--layer-type"
     assert run(script, "--layer-file", PENALTY, unit, "NoisySum", words) == 0
+
+
+CLOCKED = """
+import torch
+from stable_nalu import Layer
+from stable_nalu.abstract import Observation
+
+class Clocked(Layer):
+    def __init__(self, in_features, out_features, *, name=None):
+        super().__init__(in_features, out_features, name=name)
+        self.W = torch.nn.Parameter(torch.empty(out_features, in_features))
+
+    def reset_parameters(self):
+        torch.nn.init.ones_(self.W)
+
+    def now(self):
+        return torch.tensor(float(READ))
+
+    def forward(self, x):
+        return x @ self.W.mT + self.now()
+
+    def observations(self):
+        return [Observation("scalar", "now", self.now, verbose_only=False)]
+"""
+
+
+@pytest.mark.parametrize("read_by_it", ["self.iteration", "self.progress"])
+def test_a_layer_reads_where_training_stands_without_saying_so(read_by_it, tmp_path, capsys):
+    path = tmp_path / "clocked.py"
+    path.write_text(CLOCKED.replace("READ", read_by_it))
+    words = f"--layer-file {path} --layer-type Clocked --max-iterations 8 --log-interval 2"
+    assert run("single_layer", "--operation mul", words) == 0
+    assert f"a layer that reads {read_by_it}" in capsys.readouterr().err
+    (name,) = run_names("single_layer", "--operation mul", words)
+    (tag,) = [tag for tag in read(name).tags if tag.endswith("/now")]
+    scale = 8 if read_by_it == "self.progress" else 1
+    assert read(name).series(tag) == {at: at / scale for at in range(0, 9, 2)}
+    trained = sn.load(tensorboard_root() / name).module
+    assert trained(torch.zeros(1, 2)).item() == 8 / scale
+
+
+def test_a_layer_that_reads_progress_is_not_resumed_for_longer(tmp_path, capsys):
+    path = tmp_path / "clocked.py"
+    path.write_text(CLOCKED.replace("READ", "self.progress"))
+    words = f"--operation mul --layer-file {path} --layer-type Clocked"
+    assert run("single_layer", words, "--max-iterations 8") == 0
+    assert run("single_layer", words, "--max-iterations 9 --resume") == 2
+    assert "--max-iterations 8 there, 9 here" in capsys.readouterr().err
+    path.write_text(CLOCKED.replace("READ", "self.iteration"))
+    assert run("single_layer", words, "--max-iterations 8 --name-prefix u") == 0
+    assert run("single_layer", words, "--max-iterations 9 --resume --name-prefix u") == 0

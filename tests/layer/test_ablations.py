@@ -185,7 +185,7 @@ class TestMultiWeightNAU:
     def test_the_iteration_selects_the_clamped_weight(self, iteration, active, oob):
         layer = multi_weight(W_set_count=3, nac_oob=oob)
         layer.W_1.data[0, 0] = 1.75
-        assert (layer.reads_iteration, layer.iteration) == (True, 0)
+        assert (layer.iteration, layer.clock_reads) == (0, {"iteration"})
         layer.iteration = iteration
         W = [min(max(w, -1.0), 1.0) for w in layer.get_parameter(f"W_{active}")[0].tolist()]
         expected = [dot(row, W) for row in X.tolist()]

@@ -341,7 +341,7 @@ class TestEnsembleGumbelNAU:
         with layer.eval().no_random():
             assert draws(lambda: layer(x))
         assert not layer.evaluates_rows_independently
-        assert layer.reads_iteration
+        assert "iteration" in layer.clock_reads
 
     def test_logs_only_a_penalty_z_that_is_off(self):
         layer, _ = ensemble()

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from stable_nalu.errors import OptionError
-from stable_nalu.options.flag import MODELS, SPELLINGS
+from stable_nalu.layer.registry import SPELLINGS
+from stable_nalu.options.flag import MODELS
 from stable_nalu.paper.arithmetic_units import ALL
 from stable_nalu.task import SCRIPTS
 
