@@ -14,7 +14,7 @@ import torch
 
 from stable_nalu.abstract import ExtendedTorchModule, PerRunRandomSource
 from stable_nalu.dataset.stream import SampleStream, numpy_type
-from stable_nalu.layer import entries
+from stable_nalu.layer.own_layers import digests_of
 from stable_nalu.options import Config
 from stable_nalu.options.layer_options import units_of
 from stable_nalu.training.loss import Penalties
@@ -78,8 +78,7 @@ def programs_of(
     A run's programs follow from its configuration alone.
     """
     # A program may give the key of a layer to another class.
-    layers = tuple(entries()[unit].layer for unit in units_of(config) if unit in entries())
-    key = config.script, structure(config), shape, dtype, layers
+    key = config.script, structure(config), shape, dtype, *digests_of(units_of(config))
     if key not in _PROGRAMS:
         try:
             _PROGRAMS[key] = _made(config, build, shape, dtype)

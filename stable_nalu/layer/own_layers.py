@@ -32,6 +32,7 @@ from stable_nalu.machine import installed_layers
 from stable_nalu.papers import Paper
 
 from .base import Cell, Layer, OutputShapeError
+from .identity import UnknownStateError, state_of, text_of
 from .registry import OF_EVERY_LAYER
 
 
@@ -136,6 +137,8 @@ class LayerFile:
 _OF_FILES = "layer_file_"
 """What the names of modules begin with that are made of layer files."""
 _loaded: dict[Path, LayerFile] = {}
+_sources: dict[type, LayerFile] = {}
+"""Texts and digests of classes, as they were when their training began."""
 _origin: list[str] = []
 """Where the layers that are registered at the moment come from; the innermost one last."""
 
@@ -276,6 +279,11 @@ def sources(units: Iterable[object]) -> list[LayerFile]:
     return list(found.values())
 
 
+def digests_of(units: Iterable[object]) -> list[str]:
+    """Return the digests of those of the units that are not of this package."""
+    return [file.sha256 for file in sources(units)] if registry.own_entries() else []
+
+
 def is_of_program(unit: str) -> bool:
     """Return whether a unit is of this program alone: of no file, and of no package."""
     entry = registry.entries().get(unit)
@@ -285,21 +293,27 @@ def is_of_program(unit: str) -> bool:
 
 
 def _source_of(entry: registry.LayerEntry) -> LayerFile:
-    """Return the text of one class, which a program or an installed package defines."""
+    """Return the text of one class, which a program or an installed package defines.
+
+    The digest is of all that tells the class from others of the same text, too.
+    """
     layer = entry.module
-    try:
-        source = inspect.getsource(layer)
-    except (OSError, TypeError):  # of a notebook, which keeps the text of methods alone
-        source = "\n".join(map(_text_of, filter(inspect.isfunction, vars(layer).values())))
-    path = f"{layer.__module__}.{layer.__qualname__}"
-    return LayerFile(path, hashlib.sha256(source.encode()).hexdigest(), source)
+    if layer not in _sources:
+        source = text_of(layer)
+        try:
+            state = state_of(layer)
+        except UnknownStateError as error:
+            problem = f"{entry.key} reads {error}, which no record can tell from another"
+            raise UsageError(f"{problem}; make it an option or a buffer") from None
+        digest = hashlib.sha256("\n\n".join(filter(None, (source, state))).encode())
+        path = f"{layer.__module__}.{layer.__qualname__}"
+        _sources[layer] = LayerFile(path, digest.hexdigest(), source)
+    return _sources[layer]
 
 
-def _text_of(function: Any) -> str:
-    try:
-        return inspect.getsource(function)
-    except (OSError, TypeError):  # typed into an interpreter that keeps no text
-        return ""
+def forget_sources() -> None:
+    """Look again at what classes of the program compute by, which it may have changed."""
+    _sources.clear()
 
 
 def _refused(problem: str, remedy: str) -> OptionError:

@@ -15,7 +15,7 @@ import torch
 from stable_nalu.errors import UsageError, did_you_mean, is_text, named_as_in_python
 from stable_nalu.layer import entries
 from stable_nalu.layer.by_name import script_name
-from stable_nalu.layer.own_layers import is_of_program, register
+from stable_nalu.layer.own_layers import forget_sources, is_of_program, register
 from stable_nalu.layer.registry import labelled_as_another_key
 from stable_nalu.machine import cores, tensorboard_root
 from stable_nalu.options import Config, Flag, ScriptSpec
@@ -86,6 +86,7 @@ def train(
             if name in flags:
                 raise UsageError(f"layer: {name} names a layer, too; leave one of them out")
             flags[name] = [_key(one) for one in _several(layer)]
+        forget_sources()
         plans = [spec.plan(words).configs for words in _commands(spec, _with_defaults(spec, flags))]
         for plan in plans:
             _require_known_layers(plan[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 import json
 import linecache
@@ -18,6 +19,7 @@ import torch
 
 import stable_nalu as sn
 from stable_nalu.errors import UsageError
+from stable_nalu.layer import own_layers
 from stable_nalu.result.export import export_csv
 from stable_nalu.task import SCRIPTS
 from stable_nalu.training.loop import Training
@@ -158,6 +160,76 @@ def test_a_class_that_is_written_anew_is_another_layer():
     sn.train(SCRIPT, layer=written(1, 1), **SHORT)
     with pytest.raises(UsageError, match="holds a run of another configuration .*layer file"):
         sn.train(SCRIPT, layer=written(2, 3), **SHORT)
+
+
+FACTOR = 1.0
+
+
+def _times(y):
+    return FACTOR * y
+
+
+def made(k, *, base=torch.nn.Module, through="closure"):
+    """A class named Made that multiplies by k, or by what else tells it from others."""
+
+    class Made(base):
+        factor = k
+
+        def __init__(self, in_features, out_features, power=k):
+            super().__init__()
+            self.power = power
+            self.W = torch.nn.Parameter(torch.ones(out_features, in_features))
+
+        def forward(self, x):
+            y = x @ self.W.mT
+            if through == "closure":
+                return k * y
+            return {"global": _times, "object": lambda y: y + (k is None)}[through](y)
+
+    return Made
+
+
+class Doubling(torch.nn.Module):
+    def extra(self):
+        return 2
+
+
+def test_classes_of_one_text_are_told_apart_by_what_they_compute_by(monkeypatch):
+    sn.train(SCRIPT, layer=made(1.0), **SHORT)
+    sn.train(SCRIPT, layer=made(1.0), **SHORT)
+    another = "holds a run of another configuration .*layer file"
+    for layer in (made(2.0), made(1.0, base=Doubling), made(torch.ones(1))):
+        with pytest.raises(UsageError, match=another):
+            sn.train(SCRIPT, layer=layer, **SHORT)
+    ours = made(1.0, through="global")
+    sn.train(SCRIPT, layer=ours, **(SHORT | {"name_prefix": "u"}))
+    monkeypatch.setattr(sys.modules[__name__], "FACTOR", 2.0)
+    with pytest.raises(UsageError, match=another):
+        sn.train(SCRIPT, layer=ours, **(SHORT | {"name_prefix": "u"}))
+
+
+def test_a_class_of_the_same_name_is_trained_by_its_own_formula():
+    errors = [
+        sn.train(SCRIPT, layer=made(k), **(SHORT | {"name_prefix": f"k{k}", "max_iterations": 0}))
+        for k in (1.0, 3.0)
+    ]
+    one, other = (runs["metric.test.extrapolation"].iloc[0] for runs in errors)
+    assert one != other
+    with pytest.raises(UsageError, match="Made is another class than the one that was trained"):
+        sn.load(errors[0][0])
+
+
+def test_what_tells_a_class_from_others_and_cannot_be_recorded_is_refused(tmp_path):
+    with (tmp_path / "notes.txt").open("w") as file, pytest.raises(UsageError) as raised:
+        sn.train(SCRIPT, layer=made(file, through="object"), **SHORT)
+    said = "Made reads factor, an object of _io.TextIOWrapper, which no record can tell"
+    assert said in str(raised.value)
+
+
+def test_a_class_that_reads_packages_alone_has_the_digest_of_its_text():
+    source = inspect.getsource(Gain)
+    (known,) = own_layers.sources([sn.register(Gain).__name__])
+    assert known.sha256 == hashlib.sha256(source.encode()).hexdigest()
 
 
 def test_workers_know_the_layers_of_files_only(tmp_path):
