@@ -68,6 +68,10 @@ def did_you_mean(word: str, known: Iterable[object], otherwise: str, most: int =
     return f"did you mean {', '.join(by_lower[name] for name in near)}?" if near else otherwise
 
 
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+"""Characters that a name of one line does not have."""
+
+
 def is_text(word: str, *, of_path: bool = False) -> bool:
     """Return whether a word can be written as UTF-8; one `of_path` may be of any bytes but 0."""
     try:

@@ -17,13 +17,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal, overload
 
+import numpy as np
 import pandas as pd
 
 from stable_nalu.console import plain, plural
 from stable_nalu.errors import UsageError, did_you_mean, is_text, named_as_in_python
 from stable_nalu.result.export import RunTable, open_reader
 from stable_nalu.result.run_parser import STEP
-from stable_nalu.statistics.judge import TEST, judge_tables
+from stable_nalu.statistics.judge import DIVERGED_AT, TEST, judge_tables
 from stable_nalu.statistics.names import expand_name
 from stable_nalu.statistics.setups import BEST_RANGE, Judgement
 from stable_nalu.statistics.summary import differing_options, summarize_runs
@@ -138,12 +139,16 @@ class TrainedRuns:
 
     @cached_property
     def outcomes(self) -> pd.DataFrame:
-        """Return a row per run: what tells it apart, its threshold, and how it ended."""
+        """Return a row per run: what tells it apart, its threshold, and how it ended.
+
+        A run that diverged is not solved, and its test error is infinite.
+        """
         with named_as_in_python():
             judged = judge_tables([(_NAME, self.table)], Judgement(), _warn).set_index("name")
         places = {name: place for place, name in enumerate(self.names)}
         judged.index = pd.Index([places[str(name)] for name in judged.index], name="run")
         judged = judged.sort_index()
+        diverged_at = [self.diverged_at[self.names[place]] for place in judged.index]
         shown = {"seed": judged["seed"]} | {typed_name(c): judged[c] for c in _varying(judged)}
         return pd.DataFrame(
             shown
@@ -153,8 +158,17 @@ class TrainedRuns:
                 "test_error": judged["extrapolation.last"],
                 "threshold": judged["threshold"],
                 "sparsity": judged["sparse.error.max"],
+                "diverged": ~np.isnan(diverged_at),
+                "diverged_at": diverged_at,
             }
         )
+
+    @property
+    def diverged_at(self) -> dict[str, float]:
+        """Return the step at which each run diverged, NaN of one that did not."""
+        if DIVERGED_AT not in self.table:
+            return dict.fromkeys(self.names, float("nan"))
+        return self.table.drop_duplicates("name").set_index("name")[DIVERGED_AT].to_dict()
 
     @property
     def solved(self) -> pd.Series:

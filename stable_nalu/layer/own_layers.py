@@ -26,7 +26,7 @@ import torch
 from torch.func import functional_call, vmap
 
 from stable_nalu.abstract import Observation, weight_observations
-from stable_nalu.errors import STOPS, OptionError, UsageError, in_words, is_text
+from stable_nalu.errors import CONTROL, STOPS, OptionError, UsageError, in_words, is_text
 from stable_nalu.layer import registry
 from stable_nalu.machine import installed_layers
 from stable_nalu.papers import Paper
@@ -168,9 +168,14 @@ def register(
     if not isinstance(layer, type):
         raise ValueError(f"{layer!r} is not a class; give the class of a layer")
     key = str(key or layer.__name__)
-    for name, text in (("label", label), ("latex", latex)):
-        if text is not None and not (isinstance(text, str) and is_text(text)):
-            raise ValueError(f"the {name} of {key}, {text!r}, is not text")
+    if not (cell is None or (isinstance(cell, type) and issubclass(cell, Cell))):
+        raise ValueError(f"the cell of {key}, {cell!r}, is not a class of stable_nalu.layer.Cell")
+    title = None if isinstance(cites, Paper) else cites
+    for name, text in (("label", label), ("latex", latex), ("paper", title)):
+        if text is None:
+            continue
+        if not (isinstance(text, str) and is_text(text)) or CONTROL.search(text):
+            raise ValueError(f"the {name} of {key}, {text!r}, is not one line of text")
     origin = _origin[-1] if _origin else layer.__module__
     problem = _misfit(key, layer, origin)
     if problem:

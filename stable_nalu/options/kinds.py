@@ -6,6 +6,7 @@ import ast
 import itertools
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any, cast
 
@@ -120,7 +121,7 @@ truth = Kind("BOOL", lambda words: [*map(_read_truth, words)] or [True], bare=Tr
 def _read_seeds(words: list[str]) -> list[int]:
     read = [seed for word in words for seed in _read_range_of_seeds(word)]
     if len(set(read)) < len(read):
-        twice = next(seed for place, seed in enumerate(read) if seed in read[:place])
+        twice = next(seed for seed, count in Counter(read).items() if count > 1)
         raise ValueError(f"{twice} is given twice; give every seed once")
     return read
 

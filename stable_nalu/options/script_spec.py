@@ -12,13 +12,16 @@ from importlib import import_module
 from textwrap import wrap
 from typing import Any, cast
 
-from stable_nalu.errors import OptionError, UsageError, did_you_mean
+from stable_nalu.errors import CONTROL, OptionError, UsageError, did_you_mean
 from stable_nalu.script import ScriptParser, command_of
 
 from .flag import Config, Flag, FlagGroup, ReadFlag
 from .layer_options import Script, load_own_layers, own_options, short_leaf, with_flags
 from .name_fields import NameField, format_leaf, template, trailing
 
+MOST_RUNS = 100_000
+"""Runs of one command, whose configurations are all in memory."""
+_SHOWN = 80
 _LONGEST_FOLDER = 255
 _RANGES = ("interpolation_range", "extrapolation_range")
 _WIDTH = 98
@@ -239,7 +242,12 @@ class Plan:
 
     @cached_property
     def configs(self) -> list[Config]:
-        """Return all runs; raise OptionError where one cannot be run."""
+        """Return all runs; raise OptionError where one cannot be run, or they are too many."""
+        if len(self) > MOST_RUNS:
+            flag = max(self._typed, key=lambda dest: len(self._typed[dest]))
+            problem = f"{self.description} are too many for one command"
+            name = f"--{flag.replace('_', '-')}"
+            raise OptionError(name, problem, f"train {MOST_RUNS} at most, in several commands")
         return [config for _, config in self._named()]
 
     def names(self) -> Iterator[str]:
@@ -297,7 +305,7 @@ class Plan:
             if config.layer_option:
                 self._spec.layer_options(config)
             name = self._spec.run_name(config)
-            _check_length(name)
+            _check_name(self._spec, name, config)
             for one in {name, f"{config.name_prefix}/{self._spec.published_leaf(config)}"}:
                 if places.setdefault(one, place) != place:
                     first = next(itertools.islice(self._unchecked(), places[one], None))
@@ -331,7 +339,13 @@ def _refuse_repeated(flag: str, values: Sequence[Any]) -> None:
         seen.add(repr(value))
 
 
-def _check_length(name: str) -> None:
+def _check_name(spec: ScriptSpec, name: str, config: Config) -> None:
+    """Refuse a name of more than one line, or longer than a file name."""
+    if CONTROL.search(name):
+        given = {flag.name: str(getattr(config, flag.dest)) for flag in spec.flags}
+        flag = next((flag for flag, value in given.items() if CONTROL.search(value)), None)
+        problem = f"the run name {name[:_SHOWN]!r} has a line break or another control character"
+        raise OptionError(flag, problem, "leave it out")
     length = len(name.rpartition("/")[2].encode())
     if length > _LONGEST_FOLDER:
         raise OptionError(

@@ -20,7 +20,7 @@ from stable_nalu.options.name_fields import has_field, parse_leaf
 from stable_nalu.writer.event_file import EventFileReader, RunFiles, TensorboardReader
 from stable_nalu.writer.run_folder import RunRecord
 
-from .run_parser import STEP, RunColumns, RunParser, parser_of
+from .run_parser import DIVERGED_AT, SPARSITY, STEP, WALL_TIME, RunColumns, RunParser, parser_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -180,6 +180,9 @@ def _parse_run(
         columns = parser.parse(events, sums_imaginary=_is_of_division_study(run.name, record))
     except OSError as error:
         return RunTable(run.name, {}), str(error)
+    ends = columns.pop(DIVERGED_AT, [math.nan])
+    if with_config:
+        columns = _with_divergence(columns, ends[0])
     problem, steps = events.problem, columns.get(STEP, [])
     if len(set(steps)) < len(steps):
         columns = _last_of_each(columns)
@@ -189,6 +192,18 @@ def _parse_run(
     options = _options(run.name, record) if with_config else {}
     name = _published_name(run.name, record) if published_names and record else run.name
     return RunTable(name, with_scores(columns, score), options), problem
+
+
+def _with_divergence(columns: RunColumns, at: float) -> RunColumns:
+    """Return the columns of a run with the step at which it diverged, NaN if it did not.
+
+    A run that had logged no row by then has one, of no numbers.
+    """
+    if not columns and not math.isnan(at):
+        valid, test = _ERRORS
+        row = {valid: math.nan, STEP: int(at), WALL_TIME: math.nan, test: math.nan}
+        columns = {name: [cell] for name, cell in (row | {SPARSITY: math.nan}).items()}
+    return columns | {DIVERGED_AT: [at] * len(columns[STEP])} if columns else {}
 
 
 def _published_name(name: str, record: RunRecord) -> str:

@@ -237,7 +237,13 @@ def _verdicts(
     found = found.loc[found["name"].isin(list(runs))].copy()
     planned = [runs[name] for name in found["name"]]
     whole = [iterations_of(run) // run.config.log_interval + 1 for run in planned]
-    found[DIVERGED] = (found["size"] < whole).astype(int)
+    diverged = found["size"] < whole
+    found[DIVERGED] = diverged.astype(int)
+    # Its last row is of a network that is no more.
+    found.loc[diverged, "solved"] = False
+    found.loc[diverged, "extrapolation.step.solved"] = math.nan
+    for column in ("interpolation.last", TEST_ERROR):
+        found.loc[diverged & found[column].notna(), column] = math.inf
     return found
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from stable_nalu.options.name_fields import has_field
 from stable_nalu.tags import (
     ABSOLUTE_SUFFIX,
+    DIVERGED,
     EPOCH,
     ERROR_CURVE,
     GATE_MEAN_SUFFIX,
@@ -34,6 +35,8 @@ from stable_nalu.writer.event_file import Event
 RunColumns = dict[str, list]
 Action = Callable[[float | bytes], object]
 
+DIVERGED_AT = "diverged.at"
+"""Column of tables with configurations: the step at which a run diverged, in all its rows."""
 STEP, WALL_TIME, SPARSITY, RECURSIVE = "step", "wall.time", "sparse.error.max", "recursive.weight"
 
 _SPARSITY_RULES = (
@@ -65,6 +68,7 @@ _SCORED = {tag + end for tag in (METRIC_VALID, METRIC_TEST) for end in ("", ABSO
     tag + end for tag in (RANDOM_VALID, RANDOM_TEST) for end in ("", ROOT_SUFFIX, ABSOLUTE_SUFFIX)
 }
 
+_DIVERGED = f"/{DIVERGED}{TEXT_SUFFIX}"
 _CURVE, CURVE_COLUMNS = f"{ERROR_CURVE}{TEXT_SUFFIX}", "abs.error."
 _OPEN, _CLOSE = b"<pre>", b"</pre>"
 _NO_BRACKETS = bytes.maketrans(b"[],", b"   ")
@@ -88,7 +92,8 @@ class MetricParser:
         They are of equal length, without the name of the run; there are none without rows.
 
         `sums_imaginary` adds sparsity errors of imaginary weights to the row's sparsity error,
-        instead of averaging the two.
+        instead of averaging the two. Of a run that diverged there is `DIVERGED_AT`, too, and of
+        one that did so before its first row nothing else.
         """
         walk = _Walk(self.step_start, sums_imaginary)
         plans: dict[tuple[str, ...], list[tuple[int, Action]]] = {}
@@ -107,7 +112,12 @@ class MetricParser:
                 values = event.values
                 for index, action in plan:
                     action(values[index])
-        return self._ordered(_columns(walk.rows), [math.nan] * len(walk.rows)) if walk.rows else {}
+        rows = len(walk.rows)
+        found = self._ordered(_columns(walk.rows), [math.nan] * rows) if rows else {}
+        diverged = (
+            {} if walk.diverged_at is None else {DIVERGED_AT: [walk.diverged_at] * (rows or 1)}
+        )
+        return found | diverged
 
     def _plan(self, walk: "_Walk", tags: tuple[str, ...]) -> list[tuple[int, Action]]:
         """Return what to do with the values of an event of these tags, by their indices."""
@@ -118,6 +128,8 @@ class MetricParser:
         """Return what to do with values of `tag`, by the first rule that applies."""
         if tag == EPOCH:
             return walk.remember_epoch
+        if tag.endswith(_DIVERGED):
+            return walk.diverge
         if self.matcher(tag):
             return partial(walk.metric, tag)
         if tag == _CURVE:
@@ -270,6 +282,11 @@ class _Walk:
         self.step_start = step_start
         self.sums_imaginary = sums_imaginary
         self.logged_step: int | None = None
+        self.diverged_at: float | None = None
+
+    def diverge(self, _: float | bytes) -> None:
+        """Keep the step at which the run diverged."""
+        self.diverged_at = float(self.event.step - self.step_start)
 
     def remember_epoch(self, value: float | bytes) -> None:
         """Keep the epoch for the rows that follow."""

@@ -17,6 +17,8 @@ from .setups import BEST_RANGE, Judgement, Limit
 from .table import ERRORS, groups, numeric, parsed_names, read_table, refuse_repeated, require
 
 VALIDATION, TEST, SPARSITY = ERRORS
+DIVERGED_AT = "diverged.at"
+"""Column, where it is known: the step at which a run diverged, in all rows of the run."""
 INCLUSIVE = "inclusive"
 """Column: whether an error equal to the threshold is low enough."""
 BEST_STEP = "best.step"
@@ -148,10 +150,12 @@ def reduce_run(rows: pd.DataFrame, limit: Limit, best_range: int = BEST_RANGE) -
     """Return the outcome of one run from its rows in step order.
 
     There is no condition on sparsity, and the first step below the threshold may come before
-    the row that the run is judged at.
+    the row that the run is judged at. A run that diverged has infinite errors.
     """
     validation = rows[VALIDATION].to_numpy(dtype=float)
     test = rows[TEST].to_numpy(dtype=float)
+    if DIVERGED_AT in rows and rows[DIVERGED_AT].notna().any():
+        validation, test = np.full_like(validation, np.inf), np.full_like(test, np.inf)
     steps = rows["step"].to_numpy(dtype=float)
     best = best_row(validation, best_range)
     low_enough = limit.met(test)

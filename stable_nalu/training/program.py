@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import os
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import chain, product
+from itertools import chain, islice, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import torch
 
-from stable_nalu.errors import UsageError, did_you_mean, is_text, named_as_in_python
+from stable_nalu.console import plural
+from stable_nalu.errors import UsageError, did_you_mean, in_words, is_text, named_as_in_python
 from stable_nalu.layer import entries
 from stable_nalu.layer.by_name import script_name
 from stable_nalu.layer.own_layers import forget_sources, is_of_program, register
@@ -20,6 +23,7 @@ from stable_nalu.layer.registry import labelled_as_another_key
 from stable_nalu.machine import cores, tensorboard_root
 from stable_nalu.options import Config, Flag, ScriptSpec
 from stable_nalu.options.layer_options import units_of
+from stable_nalu.options.script_spec import MOST_RUNS
 from stable_nalu.script import EXIT_INTERRUPTED, EXIT_REQUEUE, NEGATIVE_NUMBER
 from stable_nalu.task import SCRIPTS
 from stable_nalu.task.run import set_threads, task_of
@@ -45,8 +49,9 @@ def train(
 ) -> TrainedRuns:
     """Train the runs that a training script would train, and return them with what they logged.
 
-    A run that diverged is there up to that step. Called again with the same arguments, it returns
-    what is trained and goes on with what is not; Ctrl-C saves all runs before it is raised again.
+    A run that diverged is there up to that step, with a warning. Called again with the same
+    arguments, it returns what is trained and goes on with what is not; Ctrl-C saves all runs before
+    it is raised again.
 
     What the program has set for torch, such as `no_grad`, autocast or a default dtype, changes no
     run, and is put back with torch's generators. Calls from several threads wait for each other.
@@ -85,7 +90,7 @@ def train(
         if layer is not None:
             if name in flags:
                 raise UsageError(f"layer: {name} names a layer, too; leave one of them out")
-            flags[name] = [_key(one) for one in _several(layer)]
+            flags[name] = [_key(one) for one in _several("layer", layer)]
         forget_sources()
         plans = [spec.plan(words).configs for words in _commands(spec, _with_defaults(spec, flags))]
         for plan in plans:
@@ -96,7 +101,18 @@ def train(
             remedy = "train them by calls of their own, each with a name_prefix"
             raise UsageError(f"two of the runs have the name {twice}; {remedy}")
         _train(script, spec, plans)
-        return _logged(names)
+        runs = _logged(names)
+    _warn_of_diverged(runs)
+    return runs
+
+
+def _warn_of_diverged(runs: TrainedRuns) -> None:
+    found = {name: at for name, at in runs.diverged_at.items() if at == at}
+    if found:
+        name, at = next(iter(found.items()))
+        number = f"{len(found)} of {plural(len(runs), 'run')} diverged"
+        text = f"{number}, such as at step {at:.0f}: {name}; see runs.outcomes"
+        warnings.warn(text, stacklevel=3)
 
 
 @contextmanager
@@ -148,7 +164,7 @@ def _key(layer: type[torch.nn.Module] | str) -> str:
     try:
         register(layer)
     except ValueError as error:
-        raise UsageError(str(error)) from None
+        raise UsageError(f"layer: {error}") from None
     return layer.__name__
 
 
@@ -170,13 +186,15 @@ def _commands(spec: ScriptSpec, values: Mapping[str, Any]) -> list[list[str]]:
             remedy = did_you_mean(name, known, f"see the flags of {spec.name}")
             raise UsageError(f"{spec.name} has no argument {name!r}; {remedy}")
     choices = [_words(known[name], value) for name, value in values.items() if value is not None]
+    if (count := math.prod(map(len, choices))) > MOST_RUNS:
+        raise UsageError(f"{count} combinations of values are too many; {_MOST}")
     return [list(chain.from_iterable(parts)) for parts in product(*choices)]
 
 
 def _words(flag: Flag, value: Any) -> list[list[str]]:
     """Return the words of a flag, for every command line that its values need."""
     if flag.kind is None:
-        values = _several(value) or [value]
+        values = _several(flag.dest, value) or [value]
         return [[flag.name] if _is_true(flag.dest, one) else [] for one in values]
     if isinstance(value, Mapping):
         return [_named(flag, value)]
@@ -196,7 +214,7 @@ def _is_true(name: str, value: Any) -> bool:
 
 def _named(flag: Flag, options: Mapping[str, Any]) -> list[str]:
     """Return the words of a flag whose values have names; of no options there is none."""
-    pairs = ((name, _values(name, _several(several))) for name, several in options.items())
+    pairs = ((name, _values(name, _several(name, several))) for name, several in options.items())
     words = _values(flag.dest, [f"{name}={one}" for name, ones in pairs for one in ones], least=0)
     return [flag.name, *words] if words else []
 
@@ -204,10 +222,10 @@ def _named(flag: Flag, options: Mapping[str, Any]) -> list[str]:
 def _listed(flag: Flag, value: Any) -> list[Any]:
     """Return the values of a flag, of which a list of numbers may be one."""
     if flag.kind is None or not flag.kind.metavar.startswith(("RANGE", "[")):
-        return _several(value)
+        return _several(flag.dest, value)
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise UsageError(f"{flag.dest}: {value!r} is not a list of numbers; write such as [1, 2]")
-    value = _several(value)
+    value = _several(flag.dest, value)
     several = bool(value) and all(isinstance(part, tuple) for part in value)
     return [str(_plain(part)).replace(" ", "") for part in (value if several else [value])]
 
@@ -221,7 +239,10 @@ def _plain(value: Any) -> Any:
 
 def _values(name: str, values: list[Any], least: int = 1) -> list[str]:
     """Return values as words, none of which is a flag to who reads them."""
-    words = list(map(str, values))
+    try:
+        words = list(map(str, values))
+    except ValueError as error:  # of a number of thousands of digits
+        raise UsageError(f"{name}: {in_words(error)}") from None
     if len(words) < least:
         raise UsageError(f"{name}: an empty list holds no value; leave it out for the default")
     for word in words:
@@ -230,13 +251,19 @@ def _values(name: str, values: list[Any], least: int = 1) -> list[str]:
     return words
 
 
-def _several(value: Any) -> list[Any]:
+def _several(name: str, value: Any) -> list[Any]:
     """Return the values of a list, a range or an array, or the one value."""
     if isinstance(value, str | Path) or not isinstance(value, Iterable):
         return [value]
     if isinstance(value, np.ndarray | torch.Tensor):
-        return np.atleast_1d(np.asarray(value)).tolist()
-    return list(value)
+        value = np.atleast_1d(np.asarray(value))
+    values = list(islice(value, MOST_RUNS + 1))  # which may have no end
+    if len(values) > MOST_RUNS:
+        raise UsageError(f"{name}: more than {MOST_RUNS} values are too many; {_MOST}")
+    return [v.tolist() if isinstance(v, np.ndarray | np.generic) else v for v in values]
+
+
+_MOST = f"train {MOST_RUNS} runs at most by a call"
 
 
 def _train(script: str, spec: ScriptSpec, plans: Sequence[Sequence[Config]]) -> None:

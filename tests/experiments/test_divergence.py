@@ -2,8 +2,13 @@
 
 import re
 
+import numpy as np
+import pandas as pd
 import pytest
+import torch
 
+import stable_nalu as sn
+from stable_nalu.result.exporters import any_runs
 from tests.experiments.scripts import assert_same_run, read, run, run_names
 
 SGD = "--operation add --layer-type linear --optimizer sgd"
@@ -92,3 +97,61 @@ def test_a_run_that_diverges_leaves_its_neighbours_alone():
     for place in (0, 2):
         assert_same_run(calm[place], wild[place])
     assert "/diverged/text_summary" in read(wild[1]).tags
+
+
+class Breaking(torch.nn.Module):
+    """Its outputs are no numbers once its weights have come near their goal."""
+
+    def __init__(self, in_features, out_features, *, breaks=True):
+        super().__init__()
+        self.breaks = breaks
+        self.W = torch.nn.Parameter(torch.full((out_features, in_features), 0.5))
+
+    def forward(self, x):
+        y = x @ self.W.mT
+        return torch.where(self.W.mean() > 0.9, y / 0 - y / 0, y) if self.breaks else y
+
+
+SHORT = {"operation": "add", "learning_rate": 0.01, "log_interval": 10, "max_iterations": 90}
+TWO = {"layer_option": {"breaks": [True, False]}}
+
+
+def test_a_run_that_diverges_in_python_is_warned_of_and_has_no_finite_error():
+    with pytest.warns(UserWarning, match="1 of 2 runs diverged, such as at step [1-9]0: "):
+        runs = sn.train("single_layer", layer=Breaking, **SHORT, **TWO)
+    ends = runs.outcomes
+    assert list(ends["diverged"]) == [True, False]
+    assert (list(ends["test_error"])[0], bool(ends["solved"][0])) == (np.inf, False)
+    assert runs[0].table["metric.test.extrapolation"].notna().all(), "good rows are kept"
+    assert ends["diverged_at"][0] == runs[0].table["step"].max() + 10
+    assert np.isnan(ends["diverged_at"][1])
+    assert np.isfinite(ends["test_error"][1])
+    assert runs.best.place == 1
+
+
+def test_summaries_and_files_take_no_good_row_of_a_run_that_diverged(tmp_path):
+    with pytest.warns(UserWarning, match="diverged"):
+        runs = sn.train("single_layer", layer=Breaking, out=tmp_path, **SHORT, **TWO)
+    lenient = {"threshold": 1e3}
+    both = sn.summarize(runs, by="layer_option", **lenient)
+    assert list(both["success_rate"]) == [1, 0]
+    assert sn.compare(runs[:1], runs[1:], **lenient).pairs == 1
+    frame = pd.read_csv(written(runs, tmp_path))
+    assert list(sn.summarize(frame, by="layer_option", **lenient)["success_rate"]) == [1, 0]
+
+
+def written(runs, folder):
+    """The table that `export/runs.py` makes of runs."""
+    out = folder / "runs.csv"
+    words = ["--tensorboard-dir", str(runs[0].folder.parent), "--csv-out", str(out)]
+    assert any_runs(words) == 0
+    return out
+
+
+@pytest.mark.parametrize("script", ["single_layer", "simple_function_static"])
+def test_a_run_without_a_number_from_the_start_is_in_the_outcomes(script):
+    how = {"operation": "add", "interpolation_range": [1e30, 2e30], "max_iterations": 20}
+    with pytest.warns(UserWarning, match="1 of 1 run diverged"):
+        runs = sn.train(script, layer="linear", optimizer="sgd", learning_rate=1e30, **how)
+    assert list(runs.outcomes["diverged"]) == [True]
+    assert list(runs.outcomes["test_error"]) == [np.inf]

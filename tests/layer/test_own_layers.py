@@ -292,3 +292,18 @@ def test_a_vector_and_a_wrong_size():
 def test_the_module_itself_can_be_pickled():
     module = AffineLayer(4, 2).module
     assert torch.equal(pickle.loads(pickle.dumps(module)).W, module.W)
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"label": "a\nb"}, "the label of Affine, 'a.nb', is not one line of text"),
+        ({"cites": 3}, "the paper of Affine, 3, is not one line of text"),
+        ({"cell": Affine}, "the cell of Affine, .*, is not a class of stable_nalu.layer.Cell"),
+        ({"key": "a\nb"}, "cannot be a key"),
+    ],
+)
+def test_what_cannot_be_registered_is_refused_in_one_line(given, says):
+    with pytest.raises(ValueError, match=says.replace("'a.nb'", r"'a\\nb'")) as raised:
+        own.register(Affine, **given)
+    assert "\n" not in str(raised.value)

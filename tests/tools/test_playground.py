@@ -23,6 +23,7 @@ PAGE = PATH.read_text(encoding="utf-8")
 STEPS = 100
 LOG, CLIPPED = {"nac_mul": "normal"}, {"nac_oob": "clip", "regualizer_shape": "linear"}
 GOLDEN = dict.fromkeys(("nalu_gate", "nalu_mul", "nac_weight"), "golden-ratio")
+UNCLIPPED = {"npu_clip": "none"}
 LAYERS = {
     "NAC": (sn.layer("NAC"), {}, ["W_hat", "M_hat"]),
     "NAC•": (sn.layer("NAC"), {}, ["W_hat", "M_hat"]),
@@ -30,8 +31,8 @@ LAYERS = {
     "G-NALU": (sn.layer("NALU"), GOLDEN, ["nac_add.W_hat", "nac_add.M_hat", "G_add"]),
     "NAU": (sn.layer("NAU"), CLIPPED, ["W"]),
     "NMU": (sn.layer("NMU"), CLIPPED, ["W"]),
-    "NPU": (sn.layer("NPU"), {}, ["W_real", "W_im", "g"]),
-    "Real NPU": (sn.layer("RealNPU"), {}, ["W_real", "g"]),
+    "NPU": (sn.layer("NPU"), UNCLIPPED, ["W_real", "W_im", "g"]),
+    "Real NPU": (sn.layer("RealNPU"), UNCLIPPED, ["W_real", "g"]),
     "NRU": (sn.layer("NRU"), CLIPPED, ["W"]),
     "NMRU": (sn.layer("SignNMRU"), CLIPPED, ["W"]),
     "Product unit": (sn.layer("ProductUnit"), {}, ["W"]),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import itertools
 import json
 import linecache
 import os
@@ -287,6 +288,14 @@ def test_a_name_of_the_papers_is_the_layer_that_it_is_elsewhere_in_python():
         (SCRIPT, {"layer": "--help"}, "layer: '--help' is not a value"),
         (SCRIPT, {"layer_option": {"--no-save": 1}}, "'--no-save=1' is not a value"),
         (None, {}, "there is no training script None"),
+        (SCRIPT, {"seed": range(10**7)}, "^seed: more than 100000 values are too many"),
+        (SCRIPT, {"seed": itertools.count()}, "^seed: more than 100000 values are too many"),
+        (SCRIPT, {"layer": itertools.repeat("NAC")}, "^layer: more than 100000 values"),
+        (SCRIPT, {"seed": range(999), "learning_rate": [1 / k for k in range(1, 999)]}, "too many"),
+        (SCRIPT, {"seed": 10**5000}, "^seed: .* digits"),
+        (SCRIPT, {"layer": [None]}, "^layer: NoneType is not a class"),
+        (SCRIPT, {"layer": int}, "^layer: int is not a class of torch.nn.Module"),
+        (SCRIPT, {"name_prefix": "a\nb"}, "^name_prefix: the run name .* has a line break"),
     ],
 )
 def test_errors_are_exceptions_of_one_line(script, flags, says):
