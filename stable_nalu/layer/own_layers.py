@@ -175,7 +175,7 @@ def register(
         if text is None:
             continue
         if not (isinstance(text, str) and is_text(text)) or CONTROL.search(text):
-            raise ValueError(f"the {name} of {key}, {text!r}, is not one line of text")
+            raise ValueError(f"the {name} of {key}, {text!r}, is not text of one line")
     origin = _origin[-1] if _origin else layer.__module__
     problem = _misfit(key, layer, origin)
     if problem:

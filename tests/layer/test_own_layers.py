@@ -297,8 +297,8 @@ def test_the_module_itself_can_be_pickled():
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ({"label": "a\nb"}, "the label of Affine, 'a.nb', is not one line of text"),
-        ({"cites": 3}, "the paper of Affine, 3, is not one line of text"),
+        ({"label": "a\nb"}, "the label of Affine, 'a.nb', is not text of one line"),
+        ({"cites": 3}, "the paper of Affine, 3, is not text of one line"),
         ({"cell": Affine}, "the cell of Affine, .*, is not a class of stable_nalu.layer.Cell"),
         ({"key": "a\nb"}, "cannot be a key"),
     ],
