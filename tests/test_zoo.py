@@ -80,7 +80,7 @@ def test_every_documented_name_gives_a_class_that_works(name):
     assert pickle.loads(pickle.dumps(built)).state_dict().keys() == built.state_dict().keys()
 
 
-def test_a_name_sets_the_options_that_it_stands_for():
+def test_a_name_sets_the_options_of_its_unit():
     assert sn.layer("G-NALU")(2, 1).nalu_gate == "golden-ratio"
     assert sn.layer("batch sNMU")(2, 1, nmu_noise=False).noise_range == [1, 0]
     product = sn.layer("NAC•")(2, 1)

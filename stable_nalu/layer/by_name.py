@@ -38,7 +38,7 @@ _LOGARITHM_EPSILON = 1e-7
 
 @dataclass(frozen=True)
 class _Name:
-    """What a name stands for: a layer with options, or what adds logarithms by this layer."""
+    """The meaning of a name: a layer with options, or what adds logarithms by this layer."""
 
     label: str
     entry: LayerEntry

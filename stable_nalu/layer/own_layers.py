@@ -285,7 +285,7 @@ def sources(units: Iterable[object]) -> list[LayerFile]:
 
 
 def digests_of(units: Iterable[object]) -> list[str]:
-    """Return the digests of those of the units that are not of this package."""
+    """Return the digests of the units that are not of this package."""
     return [file.sha256 for file in sources(units)] if registry.own_entries() else []
 
 

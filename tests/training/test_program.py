@@ -195,7 +195,7 @@ class Doubling(torch.nn.Module):
         return 2
 
 
-def test_classes_of_one_text_are_told_apart_by_what_they_compute_by(monkeypatch):
+def test_classes_of_one_text_are_distinguished_by_what_they_read(monkeypatch):
     sn.train(SCRIPT, layer=made(1.0), **SHORT)
     sn.train(SCRIPT, layer=made(1.0), **SHORT)
     another = "holds a run of another configuration .*layer file"
