@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+_ADDRESSES = {"arXiv": "https://arxiv.org/abs/", "doi": "https://doi.org/"}
+
 
 @dataclass(frozen=True)
 class Paper:
@@ -11,7 +13,7 @@ class Paper:
 
     key: short name, for links.
     authors: as citations in running text name them.
-    reference: the arXiv number or the venue; empty where the title alone identifies it.
+    reference: the arXiv number, the DOI or the venue; empty if the title alone identifies it.
     short: short title of tables and lists; empty: the title itself.
     """
 
@@ -29,9 +31,9 @@ class Paper:
 
     @property
     def url(self) -> str:
-        """Return the address of an arXiv number; empty for another reference."""
-        number = self.reference.removeprefix("arXiv:")
-        return "" if number == self.reference else f"https://arxiv.org/abs/{number}"
+        """Return the address of an arXiv number or a DOI; empty for another reference."""
+        kind, _, number = self.reference.partition(":")
+        return f"{_ADDRESSES[kind]}{number}" if kind in _ADDRESSES else ""
 
     @property
     def citation(self) -> str:
@@ -153,14 +155,12 @@ STUDIES = (
 """Papers whose experiments and figures the project has, in the order of lists."""
 
 HEIM_2020 = Paper("npu", "Heim et al.", 2020, "Neural Power Units", "arXiv:2006.01681")
-RANA_2020 = Paper(
-    "counting",
+RANA_2019 = Paper(
+    "calcnet",
     "Rana et al.",
-    2020,
-    "Systematically designing better instance counting models on cell images with Neural "
-    "Arithmetic Logic Units",
-    "arXiv:2004.06674",
-    "Systematically Designing Instance Counting Models",
+    2019,
+    "Exploring Numerical Calculations with CalcNet",
+    "doi:10.1109/ICTAI.2019.00192",
 )
 SCHLOER_2020 = Paper(
     "inalu",
@@ -182,7 +182,7 @@ MARTIUS_2016 = Paper(
     "eql", "Martius & Lampert", 2016, "Extrapolation and learning equations", "arXiv:1610.02995"
 )
 _WITH_STUDIES = (*STUDIES[:4], STUDIES[5], TRASK_2018, CURRY_2025, FABER_2023, ODRZYWOLEK_2026)
-MODULES = (*_WITH_STUDIES, HEIM_2020, RANA_2020, SCHLOER_2020, HOEDT_2021, MARTIUS_2016, SAHOO_2018)
+MODULES = (*_WITH_STUDIES, HEIM_2020, RANA_2019, SCHLOER_2020, HOEDT_2021, MARTIUS_2016, SAHOO_2018)
 """Papers of arithmetic modules, which CITATION.cff lists."""
 
 RUMELHART_1986 = Paper(

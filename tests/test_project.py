@@ -128,8 +128,6 @@ def test_citation():
     value = r"\".*\"|\[.*\]|[^:]+"
     for line in lines:
         assert re.fullmatch(rf"(  )*(- )?([\w-]+:( ({value}))?|{{.*}}|[^:]+)", line), line
-    for number in re.findall(r"arXiv:([\d.]+)", "\n".join(lines)):
-        assert any(f"https://arxiv.org/abs/{number}" in line for line in lines), number
 
 
 def test_the_citation_file_has_the_papers_of_the_modules():
@@ -141,6 +139,8 @@ def test_the_citation_file_has_the_papers_of_the_modules():
         (entry,) = (e for e in citation.split("- type: ") if f'"{paper.reference}"' in e)
         assert f"year: {paper.year}\n" in entry
         assert f"family-names: {paper.authors.split()[0]}" in entry
+        assert f'url: "{paper.url}"' in entry
+        assert paper.url.startswith(("https://arxiv.org/abs/", "https://doi.org/10."))
 
 
 def test_every_paper_of_the_registry_is_in_the_table():
@@ -152,9 +152,7 @@ def test_every_paper_of_the_registry_is_in_the_table():
     table = {paper for paper in vars(papers).values() if isinstance(paper, papers.Paper)}
     assert cited <= table
     assert len({paper.key for paper in table}) == len(table)
-    arithmetic = {
-        p for p in cited if "arXiv" in p.reference and p.key not in ("gru", "elu", "selu")
-    }
+    arithmetic = {p for p in cited if p.url and p.key not in ("gru", "elu", "selu")}
     assert arithmetic <= set(MODULES)
 
 

@@ -245,11 +245,12 @@ def _check_gate(nalu_gate: str, nalu_gate_shape: str, nalu_bias: bool, nalu_init
 
 class NALULayer(AbstractNALULayer):
     r"""Choose by a gate between a sum and a product of NACs: the NALU of Trask et al. (2018,
-    arXiv:1808.00508), and the G-NALU of Rana et al. (2020, arXiv:2004.06674).
+    arXiv:1808.00508), and the G-NALU of Rana et al. (2019, doi:10.1109/ICTAI.2019.00192).
 
         y = g * NAC(x) + (1 - g) * exp(NAC(log(|x| + eps))),    g = sigmoid(G x)
 
         G-NALU: tanh, sigmoid and exp in the NACs, the gate and the product have base phi, not e.
+        As in the published benchmark, its gate reads x; in its paper's code it reads |x|.
 
     Shapes: x (*runs, batch, in), G (*runs, out, in), y (*runs, batch, out). Options: see
     `stable_nalu.layer.nalu`.

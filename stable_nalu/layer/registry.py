@@ -168,7 +168,7 @@ _NALU2IMG: dict[str, object] = {"nalu_init": "uniform", "eps": 1e-10}
 _FREE_GATE: dict[str, object] = {"nalu_gate": "independent"}
 _NALU_VARIANTS = (
     LabelledOptions(
-        "G-NALU", dict.fromkeys(_GOLDEN, "golden-ratio"), papers.RANA_2020, (GREY, "h")
+        "G-NALU", dict.fromkeys(_GOLDEN, "golden-ratio"), papers.RANA_2019, (GREY, "h")
     ),
     LabelledOptions("NALU2M", _NALU2IMG | {"nalu_two_nac": True}, TRASK_2018),
     LabelledOptions("NALUIG", _NALU2IMG | _FREE_GATE, TRASK_2018),
