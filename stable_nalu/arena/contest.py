@@ -27,7 +27,8 @@ import sympy
 
 from stable_nalu.errors import in_words
 from stable_nalu.files import cells_of
-from stable_nalu.inspection.formula import ALGEBRA, CLOSE, NO_NUMBERS
+from stable_nalu.inspection.agreement import NO_NUMBERS
+from stable_nalu.inspection.formula import ALGEBRA
 
 TRAINING, VALIDATION, TEST, PROBES = 1024, 1024, 4096, 16
 """Rows that are trained on, that settings and restarts are chosen by, of each test, and those
@@ -120,7 +121,7 @@ class Problem:
 PROBLEMS = {row["key"]: Problem(**row) for row in cells_of(Path(__file__).with_name("tasks.csv"))}
 
 
-POINTS, DIGITS = 100, 4
+POINTS, DIGITS, CLOSE = 100, 4, 1e-9
 LARGEST_DENOMINATOR = 12
 MOST_SIZE = 150
 """Parts of a formula from which on no algebra is tried."""

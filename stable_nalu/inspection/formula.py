@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import mpmath
 import numpy as np
 import sympy
 import torch
@@ -27,6 +26,9 @@ from stable_nalu.engine.values import NotLoweredError, Tensors
 from stable_nalu.errors import UsageError
 from stable_nalu.layer.equations import EMLLayer
 
+from .agreement import NO_NUMBERS, POINTS, Box, Comparison, points_of
+from .operations import BOUNDS, IV, KNOWN, NUMERIC, SYMBOLIC, unbounded
+
 EXACT, ROUNDED, OTHER = "exact as trained", "exact after rounding", "right by another formula"
 INSIDE, WRONG = "right only where it was trained", "wrong"
 EXACT_VERDICTS = (EXACT, ROUNDED)
@@ -38,18 +40,12 @@ FARTHEST = 0.1
 GUARD = 2.0**-22
 """Constants of layers below this only keep numbers finite; rounded formulas leave them out."""
 
-MOST_BOXES, POINTS, CLOSE = 64, 200, 1e-9
-FIRST, LONGEST = 3, 1_000
-"""Points that are tried before algebra is; terms of a difference from which on it is not."""
+MOST_BOXES, LONGEST = 64, 1_000
+"""Boxes that are read; terms of a difference from which on algebra is not tried."""
 LARGEST = 10_000
 """Parts of a formula as it would be written, with what is used twice written twice: a longer one
 takes a second or more, and nobody can read it."""
-ALGEBRA, NUMBERS = "algebra", f"equal to 9 digits at {POINTS} points of each range"
-NO_NUMBERS = sympy.nan, sympy.zoo, sympy.oo
-IV: Any = mpmath.iv
-
-Box = tuple[tuple[float, float], ...]
-"""Where each input lies; no input has both signs."""
+ALGEBRA, NUMBERS = "algebra", "equal to 12 digits at points of each range"
 
 
 @dataclass(frozen=True)
@@ -60,8 +56,10 @@ class Certificate:
     a network whose formula depends on the signs of inputs, where they are those of the first box;
     of a recurrent network, for a sequence of one step, or, where `of_sums`, of sums over any.
     change: by how much the farthest weight was rounded, wherever inputs may lie. proof: how
-    equality with the target was shown, if it was. ulps: by how many units in the last place the
-    formula and the network differ, both with the weights as trained.
+    equality with the target was shown, if it was. within: the largest difference from it that was
+    found, also by constants that only keep numbers finite, which the rounded formula leaves out.
+    ulps: by how many units in the last place the formula and the network differ, both with the
+    weights as trained.
     """
 
     verdict: str
@@ -72,6 +70,7 @@ class Certificate:
     proof: str = ""
     ulps: float = math.nan
     of_sums: bool = False
+    within: float = 0.0
 
     @property
     def is_exact(self) -> bool:
@@ -85,15 +84,25 @@ class Certificate:
             "verdict": self.verdict,
             "formula": str(self.rounded),
             "largest.rounding": self.change,
-            "proof": self.proof if self.is_exact else "",
+            "proof": self.proof + f";{self._within}" * bool(self.within) if self.is_exact else "",
         }
+
+    @property
+    def _within(self) -> str:
+        return f" to within {_upwards(self.within)}" if self.within else ""
 
     def __str__(self) -> str:
         """Return it in words."""
         if self.is_exact:
             how = f" (weights by at most {self.change:.2g})" if self.change else ""
             sums = " of sums over all steps" if self.of_sums else ""
-            return f"learned: {self.rounded}{sums}, {self.verdict}{how}"
+            learned = f"learned: {self.rounded}{sums}, "
+            if self.proof == ALGEBRA and not self.within:
+                return f"{learned}{self.verdict}{how}"
+            verdict = self.verdict.removeprefix("exact ")
+            target = "" if self.rounded == self.target else f" to {self.target}"
+            within = self._within or " to 12 digits"
+            return f"{learned}{verdict}{how}, equal{target}{within}"
         # Rounding by more than is allowed may lead to the target.
         is_target = sympy.expand(self.rounded - self.target) == 0
         shown = self.learned if self.verdict == OTHER or is_target else self.rounded
@@ -140,9 +149,9 @@ class NetworkFormula:
         if largest > LARGEST:
             raise UsageError(f"no formula: it would have {largest:,} parts, more than {LARGEST:,}")
 
-    def read(self, box: Box, *, rounded: bool) -> BoxFormulas:
-        """Return the formulas for inputs that lie in a box."""
-        return _NetworkReading(self, box, rounded=rounded)
+    def read(self, box: Box, *, rounded: bool, whole: bool = False) -> BoxFormulas:
+        """Return the formulas for inputs that lie in a box; whole: with every constant."""
+        return _NetworkReading(self, box, rounded=rounded, whole=whole)
 
     def number(self, node: Node) -> float:
         """Return the number that a load reads from parameters."""
@@ -164,7 +173,7 @@ class TreeFormula:
         same = len(trees) == 1 and len([*trees[0].parameters()]) == len([*model.parameters()])
         return cls(trees[0]) if same and trees[0].out_features == 1 else None
 
-    def read(self, box: Box, *, rounded: bool) -> BoxFormulas:
+    def read(self, box: Box, *, rounded: bool, whole: bool = False) -> BoxFormulas:
         """Return the formula, which is one in all boxes; choices are made for all readers.
 
         The doubt about its choices is what rounding changes.
@@ -176,12 +185,17 @@ class TreeFormula:
 
 @dataclass
 class BoxFormulas:
-    """The formulas of outputs in a box, and by how much the farthest weight was rounded."""
+    """The formulas of outputs in a box.
+
+    change: by how much the farthest weight was rounded. lacks_constants: whether some were left
+    out that only keep numbers finite.
+    """
 
     box: Box
     symbols: list[sympy.Symbol]
     exprs: list[sympy.Expr]
     change: float = 0.0
+    lacks_constants: bool = False
 
 
 @dataclass(frozen=True)
@@ -200,10 +214,11 @@ class _Term:
 class _NetworkReading(BoxFormulas):
     """The formulas of a network in a box."""
 
-    def __init__(self, formula: NetworkFormula, box: Box, *, rounded: bool):
+    def __init__(self, formula: NetworkFormula, box: Box, *, rounded: bool, whole: bool):
         super().__init__(box, symbols_of(box), [])
         self.formula = formula
         self.rounded = rounded
+        self.guard = 0.0 if whole or not rounded else GUARD
         terms: dict[Node, _Term] = {}
         for node in formula.nodes:
             terms[node] = self._term(node, [terms[arg] for arg in node.args])
@@ -222,13 +237,13 @@ class _NetworkReading(BoxFormulas):
         if all(arg.number is not None for arg in args):
             numbers = [arg.number for arg in args]
             with np.errstate(all="ignore"):
-                found = _NUMERIC[node.op](*numbers)
+                found = NUMERIC[node.op](*numbers)
             return _Term(found, is_learned=any(arg.is_learned for arg in args))
-        if node.op in _SYMBOLIC:
+        if node.op in SYMBOLIC:
             pairs = [self._symbolic(arg, node.op) for arg in args]
             exprs, withins = zip(*pairs, strict=True)
-            within = _BOUNDS.get(node.op, _unbounded)(*withins)
-            known = _KNOWN.get(node.op, lambda *_: None)(*exprs, *withins)
+            within = BOUNDS.get(node.op, unbounded)(*withins)
+            known = KNOWN.get(node.op, lambda *_: None)(*exprs, *withins)
             if isinstance(known, bool):
                 return _Term(known)
             return _Term(expr=_applied(node.op, exprs) if known is None else known, within=within)
@@ -248,7 +263,8 @@ class _NetworkReading(BoxFormulas):
         if self.rounded and term.is_learned and math.isfinite(value):
             self.change = max(self.change, abs(value - round(value)))
             value = float(round(value))
-        elif self.rounded and op in ("add", "sub", "max") and 0 < abs(value) <= GUARD:
+        elif op in ("add", "sub", "max") and 0 < abs(value) <= self.guard:
+            self.lacks_constants = True
             value = 0.0
         return _exactly(value), IV.mpf(value) if math.isfinite(value) else None
 
@@ -256,7 +272,7 @@ class _NetworkReading(BoxFormulas):
 def _applied(op: str, exprs: Sequence[Any]) -> Any:
     """Return an operation on expressions; one that sympy refuses is no number, such as max(nan)."""
     try:
-        return _SYMBOLIC[op](*exprs)
+        return SYMBOLIC[op](*exprs)
     except ValueError:
         return sympy.nan
 
@@ -279,114 +295,6 @@ def symbols_of(box: Box) -> list[sympy.Symbol]:
         sympy.Symbol(f"x{k}", **({"positive": True} if high > 0 else {"negative": True}))
         for k, (_, high) in enumerate(box, start=1)
     ]
-
-
-def _sigmoid(a: float) -> float:
-    return float(0.5 * (1 + np.tanh(0.5 * a)))
-
-
-_NUMERIC: dict[str, Callable[..., Any]] = {
-    **{"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.true_divide},
-    **{"neg": np.negative, "abs": np.abs, "sqrt": np.sqrt, "exp": np.exp, "expm1": np.expm1},
-    **{"log": np.log, "log1p": np.log1p, "tanh": np.tanh, "sigmoid": _sigmoid, "sin": np.sin},
-    **{"cos": np.cos, "sinh": np.sinh, "cosh": np.cosh, "erf": math.erf, "sign": np.sign},
-    **{"rint": np.rint, "pow": np.power, "max": np.maximum, "min": np.minimum},
-    **{"eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal},
-    **{"gt": np.greater, "ge": np.greater_equal, "and": np.logical_and, "or": np.logical_or},
-    **{"not": np.logical_not, "xor": np.logical_xor, "where": lambda c, a, b: a if c else b},
-}
-_SYMBOLIC: dict[str, Callable[..., Any]] = {
-    **{"add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b},
-    **{"div": lambda a, b: a / b, "neg": lambda a: -a, "abs": sympy.Abs, "sqrt": sympy.sqrt},
-    **{"exp": sympy.exp, "expm1": lambda a: sympy.exp(a) - 1, "log": sympy.log},
-    **{"log1p": lambda a: sympy.log(1 + a), "tanh": sympy.tanh, "sin": sympy.sin},
-    **{"sigmoid": lambda a: 1 / (1 + sympy.exp(-a)), "cos": sympy.cos, "sinh": sympy.sinh},
-    **{"cosh": sympy.cosh, "erf": sympy.erf, "sign": sympy.sign, "pow": lambda a, b: a**b},
-    **{"max": sympy.Max, "min": sympy.Min, "eq": sympy.Eq, "ne": sympy.Ne, "lt": sympy.Lt},
-    **{"le": sympy.Le, "gt": sympy.Gt, "ge": sympy.Ge, "and": sympy.And, "or": sympy.Or},
-    **{"not": sympy.Not, "where": lambda c, a, b: sympy.Piecewise((a, c), (b, True))},
-}
-
-
-def _unbounded(*_: Any) -> None:
-    return None
-
-
-def _guarded(bounds: Callable[..., Any]) -> Callable[..., Any]:
-    """Return bounds that are not known where those of an argument are not."""
-
-    def found(*withins: Any) -> Any:
-        if any(within is None for within in withins):
-            return None
-        try:
-            return bounds(*withins)
-        except (ArithmeticError, ValueError, NotImplementedError):
-            return None
-
-    return found
-
-
-_BOUNDS = {
-    op: _guarded(bounds)
-    for op, bounds in {
-        **{"add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b},
-        **{"div": lambda a, b: a / b, "neg": lambda a: -a, "abs": abs, "sqrt": IV.sqrt},
-        **{"exp": IV.exp, "log": IV.log, "sin": IV.sin},
-        **{"cos": IV.cos, "pow": lambda a, b: a**b},
-        "expm1": lambda a: IV.exp(a) - 1,
-        "log1p": lambda a: IV.log(1 + a),
-        "max": lambda a, b: IV.mpf([max(a.a, b.a), max(a.b, b.b)]),
-        "min": lambda a, b: IV.mpf([min(a.a, b.a), min(a.b, b.b)]),
-        "sigmoid": lambda a: 1 / (1 + IV.exp(-a)),
-        "tanh": lambda a: 1 - 2 / (IV.exp(2 * a) + 1),
-    }.items()
-}
-
-
-def _larger(a: Any, b: Any, of_a: Any, of_b: Any) -> Any:
-    if of_a is None or of_b is None:
-        return None
-    return a if of_a.a >= of_b.b else b if of_b.a >= of_a.b else None
-
-
-def _smaller(a: Any, b: Any, of_a: Any, of_b: Any) -> Any:
-    if of_a is None or of_b is None:
-        return None
-    return a if of_a.b <= of_b.a else b if of_b.b <= of_a.a else None
-
-
-def _compared(op: str) -> Callable[..., bool | None]:
-    """Return what says whether a comparison is known over a whole box."""
-
-    def known(a: Any, b: Any, of_a: Any, of_b: Any) -> bool | None:
-        relation = _SYMBOLIC[op](a, b)
-        if relation in (sympy.true, sympy.false):
-            return bool(relation)
-        if of_a is None or of_b is None:
-            return None
-        above, below = of_a.a > of_b.b, of_a.b < of_b.a
-        if not above and not below:
-            return None
-        return {"gt": above, "ge": above, "lt": below, "le": below, "eq": False, "ne": True}[op]
-
-    return known
-
-
-def _sign_known(a: Any, within: Any) -> Any:
-    if within is None or a.is_positive or a.is_negative:
-        return None
-    return sympy.Integer(1) if within.a > 0 else sympy.Integer(-1) if within.b < 0 else None
-
-
-def _abs_known(a: Any, within: Any) -> Any:
-    sign = _sign_known(a, within)
-    return None if sign is None else sign * a
-
-
-_KNOWN = {
-    **{op: _compared(op) for op in ("gt", "ge", "lt", "le", "eq", "ne")},
-    **{"max": _larger, "min": _smaller, "sign": _sign_known, "abs": _abs_known},
-}
 
 
 def boxes(intervals: Sequence[Sequence[float]], inputs: int, used: Sequence[int]) -> Iterator[Box]:
@@ -431,11 +339,12 @@ def certificate(
     target = target_of(targets, rounded.symbols)
     read = rounded.exprs[0].free_symbols | target.free_symbols
     used = [k for k, symbol in enumerate(rounded.symbols) if symbol in read]
-    proof, change = _proof(formula, targets, boxes(intervals, inputs, used))
-    change = max(change, rounded.change)
-    verdict = _verdict(change if proof else math.inf, solved, solved_inside)
-    gap = _gap(model, learned)
-    return Certificate(verdict, learned.exprs[0], rounded.exprs[0], target, change, proof, gap)
+    found = _proof(formula, targets, boxes(intervals, inputs, used))
+    change = max(found.change, rounded.change)
+    verdict = _verdict(change if found.how else math.inf, solved, solved_inside)
+    formulas = learned.exprs[0], rounded.exprs[0], target
+    ulps = _gap(model, learned)
+    return Certificate(verdict, *formulas, change, found.how, ulps, within=found.within)
 
 
 def _verdict(change: float, solved: bool, solved_inside: bool) -> str:
@@ -509,28 +418,53 @@ def _change_of_adding(network: Any, intervals: Sequence[Sequence[float]]) -> flo
     return change
 
 
+@dataclass
+class _Proof:
+    """How the rounded formula was shown to be the target in all boxes, if it was; see above."""
+
+    how: str = ALGEBRA
+    change: float = 0.0
+    within: float = 0.0
+
+
 def _proof(
     formula: NetworkFormula | TreeFormula, targets: FunctionTargets, every: Iterator[Box]
-) -> tuple[str, float]:
-    """Return how the rounded formula was shown to be the target in all boxes, if it was.
-
-    Beside it, by how much the farthest weight was rounded there.
-    """
-    found, change = ALGEBRA, 0.0
+) -> _Proof:
+    found = _Proof()
     for count, box in enumerate(every, start=1):
         reading = formula.read(box, rounded=True)
-        change = max(change, reading.change)
-        difference = reading.exprs[0] - target_of(targets, reading.symbols)
-        proven = difference == 0
+        found.change = max(found.change, reading.change)
+        if count > MOST_BOXES or not _is_target(formula, targets, reading, found):
+            found.how = ""
+            break
+    return found
+
+
+def _is_target(
+    formula: NetworkFormula | TreeFormula,
+    targets: FunctionTargets,
+    reading: BoxFormulas,
+    found: _Proof,
+) -> bool:
+    target = target_of(targets, reading.symbols)
+    difference = reading.exprs[0] - target
+    if difference != 0:
+        comparison = Comparison(difference, target, reading.symbols, reading.box)
         # What differs in numbers is not worth the algebra, which can take hours.
-        if count > MOST_BOXES or not (proven or _agrees(difference, reading, targets, FIRST)):
-            return "", change
-        if not proven and _terms(difference) < LONGEST:
-            proven = sympy.expand(difference) == 0 or sympy.simplify(difference) == 0
-        if not (proven or _agrees(difference, reading, targets, POINTS)):
-            return "", change
-        found = found if proven else NUMBERS
-    return found, change
+        if not comparison.may_be_equal():
+            return False
+        is_short = _terms(difference) < LONGEST
+        if not is_short or (sympy.expand(difference) != 0 and sympy.simplify(difference) != 0):
+            gap = comparison.gap()
+            if gap is None:
+                return False
+            found.how, found.within = NUMBERS, max(found.within, gap)
+    if reading.lacks_constants:
+        whole = formula.read(reading.box, rounded=True, whole=True).exprs[0]
+        gap = Comparison(whole - target, target, reading.symbols, reading.box).largest_if_small()
+        found.within = max(found.within, gap or 0.0)
+        return gap is not None
+    return True
 
 
 def _terms(expression: Any) -> float:
@@ -543,29 +477,10 @@ def _terms(expression: Any) -> float:
     return max(1, sum(parts))
 
 
-def _drawn(box: Box, count: int) -> np.ndarray:
-    """Return the same points of a box whenever it is asked."""
-    low, high = np.array(box).T
-    return low + (high - low) * np.random.default_rng(0).uniform(0.01, 0.99, (count, len(box)))
-
-
-def _agrees(
-    difference: sympy.Expr, reading: BoxFormulas, targets: FunctionTargets, count: int
-) -> bool:
-    """Return whether a difference is nothing beside the target at many points, in 30 digits."""
-    if difference.has(*NO_NUMBERS):
-        return False
-    target = target_of(targets, reading.symbols)
-    at = sympy.lambdify(reading.symbols, [difference, target], "mpmath")
-    with mpmath.workdps(30):
-        for point in _drawn(reading.box, count):
-            try:
-                gap, whole = at(*map(mpmath.mpf, point))
-            except (ArithmeticError, ValueError, TypeError):
-                return False
-            if not abs(gap) <= CLOSE * abs(whole):
-                return False
-    return True
+def _upwards(value: float) -> str:
+    """Return a number in one digit, not below it."""
+    unit = 10.0 ** math.floor(math.log10(value))
+    return f"{math.ceil(value / unit * (1 - 1e-6)) * unit:.1g}"
 
 
 def _gap(model: ExtendedTorchModule, learned: BoxFormulas) -> float:
@@ -576,7 +491,7 @@ def _gap(model: ExtendedTorchModule, learned: BoxFormulas) -> float:
     if learned.exprs[0].has(*NO_NUMBERS):
         return math.nan
     at = sympy.lambdify(learned.symbols, learned.exprs[0], ["scipy", "numpy"])
-    points = torch.as_tensor(_drawn(learned.box, POINTS), dtype=torch.get_default_dtype())
+    points = torch.as_tensor(points_of(learned.box, POINTS), dtype=torch.get_default_dtype())
     with torch.no_grad(), model.no_random():
         was_training = model.training
         model.eval()

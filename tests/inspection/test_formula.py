@@ -123,6 +123,61 @@ def test_a_wrong_formula_is_not_the_target_however_small_its_error():
     assert judged(layer, "sub", inside=True).verdict == INSIDE
 
 
+def product_and(part):
+    """A layer that computes x1 x2 and another part."""
+
+    class ProductAnd(built("ReRegualizedLinearMNAC").__class__):
+        def forward(self, x):
+            return super().forward(x) + part(x[..., :1], x[..., 1:])
+
+    layer = ProductAnd(2, 1)
+    layer.W.data[:] = 1.0
+    return layer
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        lambda a, b: 100 * torch.relu(a - 5.97),
+        lambda a, b: 100 * torch.relu(a + b - 11.99),
+        lambda a, b: 1e3 * torch.relu(1e-4 - (a - 3.3).abs()),
+        lambda a, b: 100 * torch.relu(1e-3 - (a - 3.3).abs() - (b - 4.4).abs()),
+        lambda a, b: 100 * torch.exp(-1e6 * (a - 5.97) ** 2),
+        lambda a, b: torch.where((a > 3) & (a < 3.0001), b, 0 * b),
+        lambda a, b: torch.sign(b - 5.9999) + 1,
+        lambda a, b: 1e-8 * a,
+        lambda a, b: 1e7 * (torch.relu(a - 3) + 1e-7) - 1e7 * torch.relu(a - 3),
+    ],
+    ids=["end", "corner", "bump", "spot", "bell", "where", "sign", "slope", "guard"],
+)
+def test_a_part_wherever_it_hides_is_no_product(part):
+    found = judged(product_and(part), "mul", solved=True)
+    assert found.verdict == OTHER
+    assert found.proof == ""
+
+
+@pytest.mark.parametrize(
+    ("part", "words"),
+    [
+        (lambda a, b: 0 * a, "x1*x2, exact as trained"),
+        (lambda a, b: 1e-7 + 0 * a, "x1*x2, as trained, equal to within 1e-07"),
+        (
+            lambda a, b: 1e-12 * a,
+            "x1*x2 + 1.0e-12*x1, as trained, equal to x1*x2 to 12 digits",
+        ),
+        (
+            lambda a, b: 1e-4 * torch.relu(b - 5.97),
+            "x1*x2 + 0.0001*Max(0, x2 - 5.97), as trained, equal to x1*x2 to within 3e-06",
+        ),
+    ],
+    ids=["nothing", "constant", "slope", "small"],
+)
+def test_only_the_target_itself_is_called_exact(part, words):
+    found = judged(product_and(part), "mul")
+    assert str(found) == f"learned: {words}"
+    assert ("within" in found.row["proof"]) == ("within" in words)
+
+
 def test_signs_are_told_apart_in_every_range():
     """A sum of logarithms is |x1 x2|: right for positive inputs, wrong where signs differ."""
 
