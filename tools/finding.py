@@ -9,6 +9,7 @@ from stable_nalu.options.layer_options import half_open
 from stable_nalu.paper.experiment import Experiment
 from stable_nalu.result.compare import MeasuredPoint, measured_points, places
 from stable_nalu.result.document import number, plain
+from stable_nalu.result.judged import shortened
 from stable_nalu.statistics.summary import solved_of
 
 if TYPE_CHECKING:
@@ -18,8 +19,15 @@ Counts = Mapping[str, tuple[int, int]]
 """Solved and all runs by point."""
 
 
+TOO_SHORT = 100
+"""Runs of less than one in so many of the published iterations rank no models."""
+
+
 def finding(experiment: Experiment, runs: pd.DataFrame) -> str:
     """Return which model is best and which one worst, and where the best one fails most."""
+    lengths = [shortened(experiment, own) for _, own in runs.groupby("model")]
+    if any(length and TOO_SHORT * length[0] < length[1] for length in lengths):
+        return "Runs are too short to rank models."
     if experiment.is_measured:
         return plain(_of_measures(measured_points(experiment, runs)))
     found: dict[str, dict[str, tuple[int, int]]] = {}

@@ -1,4 +1,4 @@
-"""The headline claims of the papers beside ours; the README shows some of them, too."""
+"""The headline claims of the papers next to ours, on the page and in the README."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from scipy.stats import fisher_exact
 
 from stable_nalu.files import with_part
 from stable_nalu.machine import CHECKOUT
@@ -18,35 +20,31 @@ from .drawing import Mark, draw
 from .long_table import MEAN_STEP, RATE, Line
 from .power import Count
 
-PAGE = "[docs/reproduction](docs/reproduction/README.md)"
 README = CHECKOUT / "README.md"
 BEGIN = "<!-- Generated from docs/reproduction/data; rewrite with `make generated`. -->"
 END = "<!-- End of the generated results. -->"
 
 
+MANY = "some 1,000 runs"
+"""The column of claims with more seeds than were published."""
+
+
 @dataclass(frozen=True)
 class Claim:
-    """A claim about a success rate, or about how far it is above that of another model.
-
-    above: the other model, if any. brief: 1 for those that stand in the README, too.
-    """
+    """A claim about a success rate, or about its distance from the rate of the model `above`."""
 
     text: str
     experiment: str
     model: str
     operation: str
     above: str
-    brief: int
 
 
 CLAIMS = read_records(Claim, Path(__file__).parent / "templates" / "claims.csv")
 
 
 def rows_of(lines: Sequence[Line], counts: Sequence[Count] = ()) -> list[dict[str, str]]:
-    """Return the rows of the table, one for each claim that there are runs of.
-
-    counts: those of more seeds than were published.
-    """
+    """Return a row for each claim that has runs; counts: of more seeds than were published."""
     more = {(one.key, one.model, one.operation): one for one in counts}
     return [row for claim in CLAIMS for row in _rows(claim, lines, more)]
 
@@ -63,7 +61,7 @@ def _rows(
     many, less = (
         more.get((claim.experiment, m, claim.operation)) for m in (claim.model, claim.above)
     )
-    of_many = UNKNOWN if many is None else re.sub(r" \(.*\)", "", rate(many.solved, many.runs))
+    of_many = UNKNOWN if many is None else _of_many(line, many)
     if other is not None:
         over = [
             difference(one, less) for one, less in zip((theirs, ours), _rates(other), strict=True)
@@ -90,9 +88,20 @@ def _rows(
         gap = None if line.gap is None else Estimate(*(float(end or 0) for end in ends))
         told |= {"difference in points": in_points(gap) if gap else UNKNOWN}
         told |= {"verdict": "; ".join(filter(None, (line.verdict, line.test)))}
-    told |= {"some 1,000 runs": of_many} if more else {}
+    told |= {MANY: of_many} if more else {}
     source = told.pop("source")
     return [{"claim": claim.text} | told | {"source": source}]
+
+
+def _of_many(line: Line, many: Count) -> str:
+    """Return the rate of many seeds; p: Fisher's test of the published runs and all other seeds.
+
+    Many seeds include the seeds of the line, which are those of the publication.
+    """
+    others = many.solved - (line.solved or 0), many.runs - line.n
+    pairs = ((line.published_solved or 0, line.published_n or 1), others)
+    p = fisher_exact([[solved, runs - solved] for solved, runs in pairs]).pvalue
+    return re.sub(r" \(.*\)", "", rate(many.solved, many.runs)) + f", p {p:.2g}"
 
 
 def in_points(gap: Estimate) -> str:
@@ -130,15 +139,16 @@ def drawing(lines: Sequence[Line]) -> str:
 
 
 def refreshed(document: str, data: Path = DATA) -> str:
-    """Return the README with its headline made anew of the page: what is exact, and claims."""
+    """Return the README with the first paragraph of the page that counts, and its claims."""
     page = (data.parent / "README.md").read_text(encoding="utf-8").split("\n\n")
     first = next(place for place, part in enumerate(page) if part.startswith("| read in |"))
     claims = next(part for part in page if part.startswith("| claim |"))
     head, _, *rows = [re.split(r" *(?<!\\)\| *", line)[1:-1] for line in claims.splitlines()]
-    brief = {claim.text for claim in CLAIMS if claim.brief}
-    shown = [dict(zip(head, row, strict=True)) for row in rows if row[0] in brief]
-    columns = ("claim", "published", "here", "verdict")
-    short = table([{name: row[name].partition(" [")[0] for name in columns} for row in shown])
-    more = f"Intervals, and {len(rows) - len(shown)} more claims: {PAGE}."
-    text = "\n\n".join((*page[first - 1 : first + 1], short, more))
+    cells = [dict(zip(head, row, strict=True)) for row in rows]
+    columns = ("claim", "published", "here", "verdict", MANY)
+    short = table(
+        [{name: re.sub(r" \[[^]]*\]", "", row[name]) for name in columns} for row in cells]
+    )
+    more = "p: Fisher's exact test of the published runs and the other seeds, of each row alone."
+    text = "\n\n".join((page[first - 1], short, more))
     return with_part(document, BEGIN, END, f"{text}\n\n")

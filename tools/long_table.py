@@ -6,6 +6,7 @@ It is written as `tables/results.csv`. No line is written by hand, and the page 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -379,3 +380,10 @@ def tally(lines: Sequence[Line]) -> dict[str, int]:
         "inconclusive": sum(line.verdict == CANNOT_TELL for line in counted),
         "differ": sum(line.verdict in BAD for line in counted),
     }
+
+
+def margins(lines: Sequence[Line]) -> str:
+    """Return how many of the numbers within the margin have which verdict, in words."""
+    found = Counter(line.verdict for line in lines if line.counted and line.verdict in GOOD)
+    words = {HOLDS: "by a sign test"}
+    return ", ".join(f"{found[kind]} {words.get(kind, kind)}" for kind in GOOD if found[kind])

@@ -51,7 +51,6 @@ from stable_nalu.result.stored import (
 )
 from stable_nalu.script import duration
 from stable_nalu.statistics.intervals import Estimate, difference, wilson
-from stable_nalu.statistics.summary import STEP
 from stable_nalu.statistics.table import groups
 from stable_nalu.task import SCRIPTS
 
@@ -67,6 +66,7 @@ from .long_table import (
     RATE,
     Line,
     long_table,
+    margins,
     place_of,
     steps_of,
     tally,
@@ -178,6 +178,7 @@ def page(data: Path, link: str) -> tuple[str, dict[str, str], dict[str, str]]:
         files=list(files),
         sources=_sources(lines),
         total=tally(lines),
+        margins=margins(lines),
         patterns=_patterns(lines, every),
         figures=figures,
         whole=sum(figure["runs"] >= figure["planned"] for figure in figures),
@@ -283,7 +284,7 @@ def _sources(lines: Sequence[Line]) -> Rows:
 
 
 def _patterns(lines: Sequence[Line], every: Mapping[str, pd.DataFrame]) -> int:
-    """Return how many different lists of outcomes stand behind the rates that are compared."""
+    """Return how many different lists of outcomes, solved or not, the compared rates count."""
     compared = [line for line in lines if line.counted and line.measure == RATE]
     found = set()
     for key, own in groupby(compared, lambda line: line.key):
@@ -291,7 +292,7 @@ def _patterns(lines: Sequence[Line], every: Mapping[str, pd.DataFrame]) -> int:
         at = {(model, point): group for model, point, _, group in places(EXPERIMENTS[key], runs)}
         for line in own:
             group = at.get((line.model, line.point), runs[runs["model"].eq(line.model)])
-            cells = pd.DataFrame(group)[["seed", "solved", STEP]].fillna(-1)
+            cells = pd.DataFrame(group)[["seed", "solved"]]
             found.add(tuple(sorted(map(tuple, cells.to_numpy().tolist()))))
     return len(found)
 

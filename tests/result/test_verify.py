@@ -324,9 +324,9 @@ def test_the_page_counts_rows_chosen_at_random(rows, tmp_path, capsys):
     assert command.main(words) == 0
     page = (tmp_path / "page" / "README.md").read_text(encoding="utf-8")
     assert (
-        "- 4 rows, 3 of them drawn at random, were trained again: **2 of 4 came out equal in every "
-        "digit**, 2 of them alone and 0 in a stack with others; 1 that did not was replaced, 1 is "
-        "still kept; all stay in this count ([verified.csv](../verified"
+        "- 4 rows, 3 of them chosen at random, were retrained: **2 of 4 match in every "
+        "digit**, 2 trained alone and 0 in a batch; 1 that did not was replaced, 1 is "
+        "still kept; all count here ([verified.csv](../verified"
     ) in page
     assert "| 2/3 |" in page
 

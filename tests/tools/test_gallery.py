@@ -142,6 +142,11 @@ def test_a_picture_of_measures_is_told_by_the_best_and_the_worst():
     assert f" and highest with {worst} (" in said
 
 
+def test_runs_much_shorter_than_published_rank_no_models():
+    key = "static-mnist-mul-isolated"
+    assert finding(EXPERIMENTS[key], read(key)) == "Runs are too short to rank models."
+
+
 def test_kept_models_are_enough_for_their_predictions(tmp_path):
     entry, experiment = find("surface-mul"), EXPERIMENTS["surface-mul"]
     space, data = Folders(tmp_path / "out"), tmp_path / "data"

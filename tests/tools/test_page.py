@@ -6,7 +6,7 @@ import os
 import re
 import statistics
 from collections import Counter
-from math import sqrt
+from math import comb, sqrt
 
 import pandas as pd
 import pytest
@@ -202,7 +202,27 @@ def test_the_page_leads_with_what_each_source_can_tell():
     assert (
         f"Of {sums['compared']} comparable numbers, each counted once, {sums['identical']} " in text
     )
-    assert f"and {sums['differ']} differ. Only {sums['informative']} are informative" in text
+    assert f"and {sums['differ']} differ. " in text
+    assert f"Only {sums['informative']} are informative" in text
+
+
+def test_the_page_says_which_margins_and_how_many_lists_of_outcomes():
+    """What is "within a margin" is four kinds of verdict; rates share runs, solved or not."""
+    counted = [one for one in lines_of(PAGE) if one["counted"] == "1"]
+    kinds = Counter(one["verdict"] for one in counted if one["verdict"].startswith(GOOD))
+    words = re.search(r"(\d+) are within a margin \((.*?)\)", text_of(PAGE))
+    parts = dict(part.split(" ", 1)[::-1] for part in words[2].split(", "))
+    kinds["by a sign test"] = kinds.pop("holds")
+    assert {kind: int(count) for kind, count in parts.items()} == kinds
+    assert int(words[1]) == kinds.total()
+    lists = set()
+    for one in counted:
+        if one["measure"] == "success rate":
+            whole = one["point"] in ("", "all together")
+            own = [r for r in kept_runs(PAGE, one["key"]) if r["model"] == one["model"]]
+            own = [r for r in own if whole or is_at(r, one["point"])]
+            lists.add(tuple(sorted((run["seed"], run["solved"]) for run in own)))
+    assert f"count only {len(lists)} different lists" in text_of(PAGE)
 
 
 def is_of(line, source, number):
@@ -389,11 +409,28 @@ def test_seeds_are_compared_one_by_one(tmp_path):
 def test_the_readme_has_the_headline_table():
     text = headline.README.read_text(encoding="utf-8")
     assert generated.GENERATED[headline.README](text) == text
-    assert "| Division, 10 inputs: NMRU | 91.6 % (206/225)" in text
-    assert text_of(PAGE).split("\n\n")[4] in text
+    for claim in headline.CLAIMS:
+        assert f"| {claim.text} |" in text
+    assert text_of(PAGE).split("\n\n")[3] in text
     units = ("NPU", "iNALU", "G-NALU", "MC-LSTM", "EQL")
     assert f"{', '.join(units[:-1])} and {units[-1]} papers" in " ".join(text.split())
     assert len([paper for paper in papers.MODULES if paper not in papers.STUDIES]) == len(units)
+
+
+def test_the_readme_compares_published_runs_with_other_seeds():
+    """NAC•: 13 of 100 published, and 231 of the seeds 100 to 999 here: Fisher's exact test."""
+    (ours,) = [
+        run
+        for run in cells_of(stored.DATA / "power.csv")
+        if run["key"] == MADE_UP and run["model"] == "nac-mul"
+    ]
+    fresh = [int(ours["solved"]) - 13, int(ours["runs"]) - 100]
+    solved, runs = 13 + fresh[0], 100 + fresh[1]
+    law = [comb(100, k) * comb(fresh[1], solved - k) / comb(runs, solved) for k in range(101)]
+    p = sum(chance for chance in law if chance <= law[13] * (1 + 1e-9))
+    row = f"| 13 % (13/100) | 13 % (13/100) | equal | 24.4 %, p {p:.2g} |"
+    assert f"| (x1+x2)(x1+x2+x3+x4): NAC• {row}" in headline.README.read_text(encoding="utf-8")
+    assert p < 0.005
 
 
 @pytest.mark.slow
