@@ -136,7 +136,9 @@ def main() -> int:
     """Train what another process asks for, and write the rows to standard output."""
     given, runs = Path(sys.argv[1]), Path("runs").absolute()
     request = json.loads((given / _REQUEST).read_bytes())
-    facts = {n: tuple(v) if isinstance(v, list) else v for n, v in request["card"].items()}
+    facts: dict[str, Any] = {
+        n: tuple(v) if isinstance(v, list) else v for n, v in request["card"].items()
+    }
     card, layer = SubmissionCard(**facts), given / LAYER
     work = [TrainingPart(**one) for one in request["work"]]
 

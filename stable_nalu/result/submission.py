@@ -119,7 +119,7 @@ def content_of(path: Path) -> bytes:
 def read_card(path: Path) -> SubmissionCard:
     """Read a card; UsageError says what is wrong with it."""
     try:
-        found = tomllib.loads(content_of(path).decode())
+        found: dict[str, Any] = tomllib.loads(content_of(path).decode())
     except (RecursionError, ValueError) as error:
         raise UsageError(f"{path} is no card: {error}") from None
     wanted = {field.name: str(field.type) for field in fields(SubmissionCard)}
@@ -136,8 +136,7 @@ def read_card(path: Path) -> SubmissionCard:
         }
         if not fits[kind]:
             raise UsageError(f"{path}: {name} is not {_KINDS[kind]}")
-        if kind.startswith("tuple"):
-            found[name] = tuple(value)
+        found[name] = tuple(value) if isinstance(value, list) else value
     for name in ("operations", "expresses"):
         if unknown := [one for one in found[name] if one not in OPERATIONS]:
             raise UsageError(f"{path}: {name} holds {unknown[0]!r}, not of {', '.join(OPERATIONS)}")
@@ -201,8 +200,10 @@ def _check_rows(card: SubmissionCard, rows: Sequence[Mapping[str, str]]) -> None
         raise UsageError(f"{RUNS} has the seeds {seeds_text(numbers)}, {CARD} {card.seeds}")
     limits = thresholds("benchmark")
     ranges = dict.fromkeys(at for _, at in limits)
-    planned = Counter((o, at, str(n)) for o in card.operations for at in ranges for n in numbers)
-    there = Counter(point_of(row) for row in rows)
+    planned: Counter[Any] = Counter(
+        (o, at, str(n)) for o in card.operations for at in ranges for n in numbers
+    )
+    there: Counter[Any] = Counter(point_of(row) for row in rows)
     if planned != there:
         (odd, *_) = [*(planned - there), *(there - planned)]
         lacks = "lacks" if planned[odd] > there[odd] else "should not have"
