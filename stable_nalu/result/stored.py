@@ -23,7 +23,7 @@ from stable_nalu.console import bar
 from stable_nalu.errors import OptionError, UsageError
 from stable_nalu.files import atomic_text_file, cells_of, locked
 from stable_nalu.machine import data_file, processor, tensorboard_root
-from stable_nalu.paper.experiment import MEASURED, ExpectedRun, Experiment, Model, merged
+from stable_nalu.paper.experiment import MEASURED, ExpectedRun, Experiment, Model, Variant, merged
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.statistics.table import write_plain_frame, write_rows
 from stable_nalu.task import ARITHMETIC
@@ -406,11 +406,11 @@ Image networks train alone, and much faster on a GPU."""
 
 
 def seconds_here(experiment: Experiment, cores: int) -> float | None:
-    """Return the estimated time on so many cores, at the kept costs of like experiments.
+    """Return the estimated time on so many cores, at the stored CPU costs of like experiments.
 
     The cost of the experiment itself counts first, then the rate that it states, then the cost of
-    the same task, input size and distribution, then of ever less. A measured experiment takes no
-    time that is known where only other scripts were trained so far.
+    the same task, input size, distribution, unit and width, then of ever less. A measured
+    experiment takes no time that is known where only other scripts were trained so far.
     """
     measured = _measured()
     total = 0.0
@@ -418,28 +418,31 @@ def seconds_here(experiment: Experiment, cores: int) -> float | None:
         rough = RATES.get(model.script, RATE_OF_SINGLE_MODULES)
         if experiment.criterion == MEASURED:
             rough = RATES.get(model.script)
-        if experiment.rate is not None:
-            rate = measured.get((experiment.key,), experiment.rate)
-        else:
-            kinds = [(experiment.key,), *_kinds(model)]
-            rate = next((measured[kind] for kind in kinds if kind in measured), rough)
-        if rate is None:
-            return None
-        total += model.iterations / rate / cores
+        runs = model.runs / len(model.variants)
+        for variant in model.variants:
+            kinds = [] if experiment.rate is not None else _kinds(model, variant)
+            found = [measured[kind] for kind in [(experiment.key,), *kinds] if kind in measured]
+            rate = next(iter(found), experiment.rate or rough)
+            if rate is None:
+                return None
+            total += runs * model.length(variant) / rate / cores
     return total
 
 
 @functools.cache
 def _measured() -> Mapping[tuple[str, ...], float]:
-    """Return iterations per CPU second by experiment and by kind of task, from the kept costs."""
+    """Return iterations per CPU second by experiment and by kind of task, from the stored costs.
+
+    The CPU of a session with a GPU is idle most of the time, so these sessions do not count.
+    """
     spent: dict[tuple[str, ...], list[float]] = {}
     for experiment in EXPERIMENTS.values():
-        sessions = sessions_of(experiment.key)
+        sessions = [one for one in sessions_of(experiment.key) if "GPU" not in one.versions]
         iterations = sum(session.run_iterations for session in sessions)
         if not iterations:
             continue
         seconds = sum(session.cpu_seconds for session in sessions)
-        kinds = [kind for model in experiment.models for kind in _kinds(model)]
+        kinds = [k for m in experiment.models for variant in m.variants for k in _kinds(m, variant)]
         for kind in dict.fromkeys([(experiment.key,), *kinds]):
             total = spent.setdefault(kind, [0.0, 0.0])
             total[0] += iterations
@@ -447,11 +450,16 @@ def _measured() -> Mapping[tuple[str, ...], float]:
     return {kind: iterations / seconds for kind, (iterations, seconds) in spent.items()}
 
 
-def _kinds(model: Model) -> list[tuple[str, ...]]:
-    """Return what a model's cost depends on, from all of it to the script alone."""
-    every = [merged(model.flags, variant.flags) for variant in model.variants]
-    size = " ".join(sorted({*every[0].get("--input-size", ()), *every[0].keys() & {"--simple"}}))
-    task = " ".join(every[0].get("--operation", ()))
-    drawn = {word for one in every for word in one.get("--sample-distribution", ("uniform",))}
-    kind = (model.script, size, "uniform" if drawn == {"uniform"} else "others")
-    return [(*kind, task), kind, kind[:2], kind[:1]]
+def _kinds(model: Model, variant: Variant) -> list[tuple[str, ...]]:
+    """Return what the cost of runs depends on, from all of it to the script alone."""
+    flags = merged(model.flags, variant.flags)
+    size = " ".join([*flags.get("--input-size", ()), *flags.keys() & {"--simple"}])
+    parts = [model.flags, *(one.flags for one in model.variants)]
+    families = {part.get("--sample-distribution", ("uniform",))[0] for part in parts}
+    unit = [w for f in ("--layer-type", "--first-layer", "--nac-mul") for w in flags.get(f, "-")]
+    kind = (
+        *(model.script, size, "uniform" if families == {"uniform"} else "others"),
+        *(" ".join(flags.get("--operation", ())), " ".join(unit)),
+        " ".join(flags.get("--hidden-size", ())),
+    )
+    return [kind[:length] for length in range(len(kind), 0, -1)]
