@@ -376,15 +376,22 @@ Stackable = TypeVar("Stackable", bound=torch.nn.Module)
 
 
 def stack_models(models: Sequence[Stackable]) -> Stackable:
-    """Stack all models: replace parameters and buffers of the first by those of all."""
+    """Stack all models: replace parameters and buffers of the first by those of all.
+
+    What is one parameter under several names stays one.
+    """
     first = models[0]
     parts = [dict(model.named_modules()) for model in models]
+    found: dict[torch.nn.Parameter, torch.nn.Parameter] = {}
     with torch.no_grad():
         for path, module in first.named_modules():
-            for name, parameter in [*module.named_parameters(recurse=False)]:
-                stacked = torch.stack([part[path].get_parameter(name) for part in parts])
-                stacked = torch.nn.Parameter(stacked, requires_grad=parameter.requires_grad)
-                setattr(module, name, stacked)
+            own = module.named_parameters(recurse=False, remove_duplicate=False)
+            for name, parameter in [*own]:
+                if parameter not in found:
+                    stacked = torch.stack([part[path].get_parameter(name) for part in parts])
+                    needed = parameter.requires_grad
+                    found[parameter] = torch.nn.Parameter(stacked, requires_grad=needed)
+                setattr(module, name, found[parameter])
             for name, _ in [*module.named_buffers(recurse=False)]:
                 setattr(module, name, torch.stack([part[path].get_buffer(name) for part in parts]))
     return first

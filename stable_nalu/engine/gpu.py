@@ -103,8 +103,6 @@ def warp_program(program: Program) -> WarpProgram | str:
 
 
 def _made(program: Program) -> WarpProgram:
-    if program.sources.get("eval") is not None and program.sources["eval"].passes > 1:
-        raise NotLoweredError("an evaluation that goes through rows several times")
     emitters = {
         name: WarpEmitter(program.graph, stores, program.memory, name, program.batch)
         for name, stores in program.stores.items()

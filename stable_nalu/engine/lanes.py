@@ -64,7 +64,7 @@ class Lanes:
     @property
     def whole(self) -> bool:
         """Return whether an iteration needs all samples of its batch at once."""
-        return self.program.sources["run"].passes > 1
+        return any(self.program.sources[part].passes > 1 for part in ("run", "log"))
 
     def put(self, name: str, values: torch.Tensor | np.ndarray) -> None:
         """Put a tensor `(runs, ...)` into the lanes."""
@@ -181,7 +181,7 @@ class Lanes:
         if rows % SAMPLES:
             raise ValueError(f"{rows} rows: the engine evaluates a multiple of {SAMPLES}")
         outputs, (_, width) = t.shape[2], self.program.places["squares"].shape
-        portion = rows if self.program.sources["eval"].passes > 1 else 128
+        portion = 128
         lanes = [(portion * size, self.lanes) for size in (inputs, outputs, width)]
         x_lanes, t_lanes, squares = (aligned(shape, self.dtype) for shape in lanes)
         w, *_ = self._scheduled(schedule, 1)

@@ -11,9 +11,11 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch.fx.node import map_aggregate
 from torch.overrides import TorchFunctionMode
@@ -24,28 +26,41 @@ from stable_nalu.errors import in_words
 from stable_nalu.functional import product
 
 from .shapes import ShapeRules
-from .values import NotLoweredError, Tensors, Value, is_mask
+from .values import NotLoweredError, Tensors, Value
 
 
 class Lowering(TorchDispatchMode):
-    """While this lasts, what torch computes from tensors becomes nodes as well."""
+    """While this lasts, what torch computes from tensors becomes nodes as well.
 
-    def __init__(self, tensors: Tensors):
+    What it computes from numbers alone are numbers. dtype: of the run.
+    """
+
+    def __init__(self, tensors: Tensors, dtype: torch.dtype):
         super().__init__()
         self._rules = OperationRules(tensors)
-        self._numbers = tensors.numbers
+        self._tensors = tensors
+        self._dtype = dtype
         self._known: dict[int, Value] = {}
+        self._counts: set[int] = set()
         self._held: list[torch.Tensor] = []
 
     def learn(self, tensor: torch.Tensor, value: Value) -> None:
         """Let a tensor stand for a value; it is held, so that no other gets its identity."""
         self._known[id(tensor)] = value
         self._held.append(tensor)
+        is_long = tensor.dtype in (torch.int32, torch.int64)
+        if is_long and int(tensor.abs().sum()) < LARGEST_WHOLE // 2:
+            self._counts.add(id(tensor))
 
     def value(self, tensor: torch.Tensor) -> Value:
         """Return what a tensor stands for: by itself, its numbers."""
         known = self._known.get(id(tensor))
-        return self._numbers(tensor.detach().double().numpy()) if known is None else known
+        if known is not None:
+            return known
+        numbers = tensor.detach().double().numpy()
+        if not tensor.is_floating_point() and (np.abs(numbers) > LARGEST_WHOLE).any():
+            raise NotLoweredError(f"whole numbers beyond {LARGEST_WHOLE:,}")
+        return self._tensors.numbers(numbers)
 
     def lower(self, func, types, args=(), kwargs=None):
         """Compute an operation of torch, and lower it."""
@@ -53,26 +68,56 @@ class Lowering(TorchDispatchMode):
         result = func(*args, **kwargs)
         if torch.Tag.nondeterministic_seeded in func.tags:
             raise NotLoweredError(f"operation {_name(func)}")
-        read: list[torch.Tensor] = []
-        made: list[torch.Tensor] = []
-        valued = map_aggregate((args, kwargs), lambda a: self._valued(a, read))
-        map_aggregate(result, lambda a: made.append(a) if isinstance(a, torch.Tensor) else None)
-        if made and read:
-            if made[0] is args[0] and self._is_shared(made[0]):
-                raise NotLoweredError("numbers that change in place and are part of others")
-            name, kind = _name(func), made[0].dtype
-            is_rounded = kind not in EXACT and not name.startswith("argmax")
-            if is_rounded and any(tensor.is_floating_point() for tensor in read):
-                raise NotLoweredError(f"numbers that are rounded to {_name(kind)}")
-            values = self._rules(name, *valued)
-            for tensor, value in zip(
-                made, values if isinstance(values, list) else [values], strict=True
-            ):
-                self.learn(tensor, value)
-        elif any(id(tensor) in self._known for tensor in read):
+        read, made = _tensors_of((args, kwargs)), _tensors_of(result)
+        if not any(id(tensor) in self._known for tensor in read):
+            self._held += read + made
+            return result
+        if not made:
             place = _place_of_user()
             raise NotLoweredError(f"a step that depends on single numbers of a tensor{place}")
+        if made[0] is args[0] and self._is_shared(made[0]):
+            raise NotLoweredError("numbers that change in place and are part of others")
+        self._check_types(_name(func), args[1:], read, made)
+        valued = map_aggregate((args, kwargs), self._valued)
+        values = self._rules(_name(func), *valued)
+        values = values if isinstance(values, list) else [values]
+        for tensor, value in zip(made, values, strict=True):
+            if value.shape != tuple(tensor.shape):
+                raise NotLoweredError(f"operation {_name(func)} of these shapes")
+            self.learn(tensor, self._tensors.typed(value, truth=tensor.dtype is torch.bool))
         return result
+
+    def _check_types(
+        self,
+        name: str,
+        others: Sequence[Any],
+        read: Sequence[torch.Tensor],
+        made: Sequence[torch.Tensor],
+    ) -> None:
+        """Refuse what is not computed in numbers of the run, but to say yes or no, or to count."""
+        short, truths = name.split(".")[0].strip("_"), all(r.dtype is torch.bool for r in read)
+        exact = not any(r.is_floating_point() for r in read)
+        for tensor in read:
+            if tensor.ndim or id(tensor) in self._known:
+                self._check_floats(tensor)
+            if _is_whole(tensor) and id(tensor) in self._known and id(tensor) not in self._counts:
+                raise NotLoweredError("whole numbers that a run keeps")
+        for tensor in made:
+            self._check_floats(tensor)
+            if tensor.dtype is torch.bool and not (
+                short in MOVES | OF_TRUTHS or truths and short in OF_BITS
+            ):
+                raise NotLoweredError(f"operation {name} of truth values")
+            if _is_whole(tensor):
+                is_count = short == "add" and others == (1,)
+                is_count |= exact and short in MOVES or truths and short in ("sum", "to_copy")
+                if not is_count and short not in PLACES:
+                    raise NotLoweredError(f"numbers that are rounded to {_name(tensor.dtype)}")
+                self._counts.add(id(tensor))
+
+    def _check_floats(self, tensor: torch.Tensor) -> None:
+        if not _is_whole(tensor) and tensor.dtype not in (self._dtype, torch.bool):
+            raise NotLoweredError(f"numbers that are rounded to {_name(tensor.dtype)}")
 
     def _is_shared(self, tensor: torch.Tensor) -> bool:
         place = tensor.untyped_storage().data_ptr()
@@ -81,11 +126,21 @@ class Lowering(TorchDispatchMode):
             for other in self._held
         )
 
-    def _valued(self, argument: Any, read: list[torch.Tensor]) -> Any:
+    def _valued(self, argument: Any) -> Any:
         if not isinstance(argument, torch.Tensor):
             return argument
-        read.append(argument)
-        return self.value(argument)
+        return self._tensors.typed(self.value(argument), truth=argument.dtype is torch.bool)
+
+
+def _tensors_of(arguments: Any) -> list[torch.Tensor]:
+    found: list[torch.Tensor] = []
+    map_aggregate(arguments, lambda a: found.append(a) if isinstance(a, torch.Tensor) else None)
+    return found
+
+
+def _is_whole(tensor: torch.Tensor) -> bool:
+    kind = tensor.dtype
+    return not (kind.is_floating_point or kind.is_complex or kind is torch.bool)
 
 
 # Not in the body of the class, where torch wraps a method of this name by one that imports its
@@ -108,8 +163,19 @@ def _name(operation: Any) -> str:
     return str(operation).removeprefix("aten.").removeprefix("torch.")
 
 
-EXACT = (torch.float32, torch.float64, torch.bool)
-"""Types of tensors whose numbers are those of the engine."""
+LARGEST_WHOLE = 2**24
+"""The whole numbers up to it are numbers of float32."""
+MOVES = {"alias", "cat", "clone", "contiguous", "copy", "detach", "expand", "permute", "reshape"}
+MOVES |= {"select", "slice", "split", "squeeze", "stack", "t", "transpose", "unbind"}
+MOVES |= {"unsafe_view", "unsqueeze", "view"}
+"""Operations that leave numbers as they are."""
+PLACES = {"argmax"}
+OF_TRUTHS = {"eq", "ne", "lt", "le", "gt", "ge", "to_copy", "where", "zeros_like", "ones_like"}
+OF_TRUTHS |= {f"logical_{op}" for op in ("and", "or", "not", "xor")}
+OF_BITS = {f"bitwise_{op}" for op in ("and", "or", "not", "xor")}
+"""Operations whose results, of truth values, are truth values."""
+PLACED = {"dtype", "layout", "device", "pin_memory", "memory_format", "non_blocking"}
+"""Keyword arguments that say where a result lies, or its type, which it has itself."""
 
 
 class OperationRules(ShapeRules):
@@ -119,12 +185,15 @@ class OperationRules(ShapeRules):
         short = name.split(".")[0]
         if short.endswith("_") and not short.startswith("_"):
             short = short[:-1]
-        if short in ELEMENTWISE:
-            return self.each(ELEMENTWISE[short], *args)
+        kwargs = {key: value for key, value in kwargs.items() if key not in PLACED}
+        elementwise = ELEMENTWISE.get(short)
         rule = getattr(self, f"rule_{short.strip('_')}", None)
-        if rule is None:
+        if rule is None and elementwise is None:
             raise NotLoweredError(f"operation {name}")
-        return rule(*args, **kwargs)
+        unknown = [k for k in kwargs if elementwise or k not in signature(rule).parameters]
+        if unknown:
+            raise NotLoweredError(f"operation {name} with {', '.join(unknown)}")
+        return self.each(elementwise, *args) if elementwise else rule(*args, **kwargs)
 
     # Arithmetic.
 
@@ -286,10 +355,8 @@ class OperationRules(ShapeRules):
     def rule_masked_fill(self, a, mask, value):
         return self.each("where", mask, value, a)
 
-    def rule_to_copy(self, a, dtype=None, **_):
-        if dtype is torch.bool:
-            return a if is_mask(a) else self.each("ne", a, 0.0)
-        return self._number(a)
+    def rule_to_copy(self, a):
+        return a
 
     # Sums and products.
 
@@ -298,15 +365,15 @@ class OperationRules(ShapeRules):
             return list(range(a.ndim))
         return [dims] if isinstance(dims, int) else list(dims)
 
-    def rule_sum(self, a, dims=None, keepdim=False, **_):
-        return self.t.reduce("sum", self._number(a), self._dims(a, dims), keepdim)
+    def rule_sum(self, a, dims=None, keepdim=False):
+        return self.t.reduce("sum", a, self._dims(a, dims), keepdim)
 
-    def rule_mean(self, a, dims=None, keepdim=False, **_):
+    def rule_mean(self, a, dims=None, keepdim=False):
         count = math.prod(a.shape[a.dim(d)] for d in self._dims(a, dims))
         return self.each("div", self.rule_sum(a, dims, keepdim), count)
 
-    def rule_prod(self, a, dims=None, keepdim=False, **_):
-        return self.t.reduce("prod", self._number(a), self._dims(a, dims), keepdim)
+    def rule_prod(self, a, dims=None, keepdim=False):
+        return self.t.reduce("prod", a, self._dims(a, dims), keepdim)
 
     def rule_amax(self, a, dims=None, keepdim=False):
         return self.t.reduce("max", a, self._dims(a, dims), keepdim)
@@ -329,21 +396,24 @@ class OperationRules(ShapeRules):
         best, *others = self.rule_unbind(a, d)
         place = self.t.constant(0.0, best.shape)
         for k, other in enumerate(others, start=1):
-            better = self.each("gt", other, best)
+            # What is no number counts as the largest, the first one of them.
+            is_none = self.each("and", self.each("ne", other, other), self.each("eq", best, best))
+            better = self.each("or", self.each("gt", other, best), is_none)
             best = self.each("where", better, other, best)
             place = self.each("where", better, float(k), place)
         return self.rule_unsqueeze(place, a.dim(d)) if keepdim else place
 
-    def rule_var(self, a, dims=None, correction=1, keepdim=False):
+    def rule_var(self, a, dims=None, correction=None, keepdim=False):
+        correction = 1 if correction is None else correction
         count = math.prod(a.shape[a.dim(d)] for d in self._dims(a, dims))
         centred = self.each("sub", a, self.rule_mean(a, dims, True))
         squares = self.rule_sum(self.each("mul", centred, centred), dims, keepdim)
         return self.each("div", squares, max(0, count - correction))
 
-    def rule_std(self, a, dims=None, correction=1, keepdim=False):
+    def rule_std(self, a, dims=None, correction=None, keepdim=False):
         return self.each("sqrt", self.rule_var(a, dims, correction, keepdim))
 
-    def rule_linalg_vector_norm(self, a, order=2, dims=None, keepdim=False, **_):
+    def rule_linalg_vector_norm(self, a, order=2, dims=None, keepdim=False):
         dims = self._dims(a, dims)
         if order == 1:
             return self.rule_sum(self.each("abs", a), dims, keepdim)
@@ -527,9 +597,10 @@ class Recording(torch.nn.Module):
     So `functional_call` puts recorded tensors in the place of its parameters and buffers.
     """
 
-    def __init__(self, model: ExtendedTorchModule):
+    def __init__(self, model: ExtendedTorchModule, dtype: torch.dtype):
         super().__init__()
         self.model = model
+        self.dtype = dtype
         self.body: Callable[..., Any] = lambda: None
 
     def forward(self, *arguments: Any) -> Any:
@@ -551,7 +622,7 @@ class Recording(torch.nn.Module):
         self.body = body
         before = self._plain_attributes()
         examples = [value for group in (list(state.values()), *groups) for value in group]
-        lowering = Lowering(tensors)
+        lowering = Lowering(tensors, self.dtype)
         for example, value in zip(examples, values, strict=True):
             lowering.learn(example, value)
         held = {f"model.{name}": value for name, value in state.items()}

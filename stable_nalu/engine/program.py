@@ -148,7 +148,7 @@ class _Builder:
         self.draws: list[Draw] = []
         self.told: list[Told] = []
         self.evaluation_draws = False
-        self.recording = Recording(self.model)
+        self.recording = Recording(self.model, self.x.dtype)
 
     def build(self) -> Program:
         state = self._state()
@@ -340,6 +340,7 @@ class _Builder:
 
     def _stores(self, name: str, value: Value) -> list[Store]:
         place = self.tensors.stored(name, value.shape, self._batch_of(value))
+        value = self.tensors.typed(value, truth=False)
         spread = self.tensors.each(lambda target, node: node, place, value)
         targets = self.tensors.each(lambda target, node: target, place, value)
         pairs = zip(targets.nodes.flat, spread.nodes.flat, strict=True)
@@ -360,7 +361,7 @@ class _Builder:
             return self._stored("s", f"{slot}:{name}", after[name].shape)
 
         rate = self._stored("w", "rate", ())
-        if isinstance(optimizer, Adam):
+        if type(optimizer) is Adam:
             correction = self._stored("w", "correction", ())
             for name, g in gradients.items():
                 m, v = (stored(name, slot) for slot in optimizer.slots)
@@ -370,7 +371,7 @@ class _Builder:
                 root = each("add", each("div", each("sqrt", v), correction), optimizer.epsilon)
                 after[name] = each("sub", after[name], each("div", each("mul", m, rate), root))
                 moments |= {f"exp_avg:{name}": m, f"exp_avg_sq:{name}": v}
-        elif isinstance(optimizer, RMSprop):
+        elif type(optimizer) is RMSprop:
             for name, g in gradients.items():
                 v = stored(name, "square_avg")
                 square = each("mul", each("mul", g, 1 - optimizer.smoothing), g)
@@ -378,13 +379,15 @@ class _Builder:
                 root = each("add", each("sqrt", v), optimizer.epsilon)
                 after[name] = each("sub", after[name], each("div", each("mul", g, rate), root))
                 moments[f"square_avg:{name}"] = v
-        elif isinstance(optimizer, SGD):
+        elif type(optimizer) is SGD:
             momentum = self._stored("s", "momentum", ())
             for name, g in gradients.items():
                 b = stored(name, "momentum_buffer")
                 b = each("add", each("mul", b, momentum), g)
                 after[name] = each("sub", after[name], each("mul", b, rate))
                 moments[f"momentum_buffer:{name}"] = b
+        else:
+            raise NotLoweredError(f"the optimiser {type(optimizer).__name__}")
         return moments
 
     def _each(self, op: str, *arguments: Any) -> Value:
@@ -450,4 +453,7 @@ class _Builder:
         if changed:
             raise NotLoweredError("state that evaluation changes")
         self.memory.places["squares"] = Place("o", 0, squares.shape, "at_squares")
-        return self._stores("squares", squares)
+        stores = self._stores("squares", squares)
+        if any(n.op == "reduce" and n.axis == BATCH for n in ordered(s.node for s in stores)):
+            raise NotLoweredError("an evaluation of rows that depends on other rows")
+        return stores

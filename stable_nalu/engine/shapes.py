@@ -24,37 +24,32 @@ class ShapeRules:
 
     def each(self, op: str, *arguments: Any) -> Value:
         values = [self.value(a) for a in arguments]
-        if op not in ("and", "or", "xor", "not"):
-            first = 1 if op == "where" else 0
-            values[first:] = [self._number(v) for v in values[first:]]
-        return self.t.each(op, *values)
+        truths = len(values) if op in ("and", "or", "xor", "not") else op == "where"
+        return self.t.each(op, *(self.t.typed(v, truth=k < truths) for k, v in enumerate(values)))
 
     def scaled(self, value: Any, alpha: float) -> Value:
         return self.value(value) if alpha == 1 else self.each("mul", value, alpha)
 
-    def _number(self, a: Value) -> Value:
-        return self.each("where", a, 1.0, 0.0) if is_mask(a) else a
-
     # Tensors of known numbers, copies and views.
 
-    def rule_ones_like(self, a, **_):
+    def rule_ones_like(self, a):
         return self.t.constant(1.0, a.shape)
 
-    def rule_zeros_like(self, a, **_):
+    def rule_zeros_like(self, a):
         return self.t.constant(0.0, a.shape)
 
-    def rule_full_like(self, a, number, **_):
+    def rule_full_like(self, a, number):
         return self.t.constant(number, a.shape)
 
-    rule_new_zeros = lambda self, a, shape, **_: self.t.constant(0.0, shape)  # noqa: E731
-    rule_new_ones = lambda self, a, shape, **_: self.t.constant(1.0, shape)  # noqa: E731
-    rule_new_full = lambda self, a, shape, number, **_: self.t.constant(number, shape)  # noqa: E731
+    rule_new_zeros = lambda self, a, shape: self.t.constant(0.0, shape)  # noqa: E731
+    rule_new_ones = lambda self, a, shape: self.t.constant(1.0, shape)  # noqa: E731
+    rule_new_full = lambda self, a, shape, number: self.t.constant(number, shape)  # noqa: E731
 
     def rule_lift_fresh_copy(self, a):
         return a
 
     rule_detach = rule_alias = rule_clone = rule_contiguous = rule_lift_fresh = (  # noqa: E731
-        lambda self, a, **_: a
+        lambda self, a: a
     )
 
     def rule_fill(self, a, number):
@@ -86,7 +81,7 @@ class ShapeRules:
         dims = range(a.ndim) if dims is None else [dims] if isinstance(dims, int) else dims
         return a.without({a.dim(d) for d in dims if a.ndim and a.shape[a.dim(d)] == 1})
 
-    def rule_expand(self, a, shape, **_):
+    def rule_expand(self, a, shape, implicit=False):
         return self.t.expanded(a, shape)
 
     def rule_view(self, a, shape):
@@ -144,6 +139,8 @@ class ShapeRules:
         return Value(tuple(shape), grad.axes, nodes)
 
     def rule_cat(self, parts, d=0):
+        if not all(map(is_mask, parts)):
+            parts = [self.t.typed(part, truth=False) for part in parts]
         return self.t.joined(parts, parts[0].dim(d))
 
     def rule_stack(self, parts, d=0):
@@ -151,17 +148,21 @@ class ShapeRules:
 
     def rule_scatter(self, a, d, index, number):
         d = a.dim(d)
-        if index.shape[d] != 1:
-            raise NotLoweredError("operation scatter of several places")
+        self._check_one_place(a, d, index)
+        if isinstance(number, Value):
+            raise NotLoweredError("operation scatter of a tensor")
         places = self._places(a, d)
         return self.each("where", self.each("eq", index, places), number, a)
 
-    def rule_gather(self, a, d, index, **_):
+    def rule_gather(self, a, d, index, sparse_grad=False):
         d = a.dim(d)
-        if index.shape[d] != 1:
-            raise NotLoweredError("operation gather of several places")
+        self._check_one_place(a, d, index)
         chosen = self.each("where", self.each("eq", index, self._places(a, d)), a, 0.0)
         return self.t.reduce("sum", chosen, [d], True)
+
+    def _check_one_place(self, a: Value, d: int, index: Value) -> None:
+        if index.shape != (*a.shape[:d], 1, *a.shape[d + 1 :]):
+            raise NotLoweredError("operations on several places")
 
     def _places(self, a: Value, d: int) -> Value:
         places = self.t.numbers(np.arange(a.shape[d], dtype=np.float64))

@@ -231,8 +231,9 @@ class EngineStack:
                 self._store_model(part, part.lanes)
 
     def _store_model(self, part: RunsOfProgram, lanes: Lanes) -> None:
+        changed = {store.name for store in lanes.program.stores["run"]}
         for name, value in self._state().items():
-            if name in lanes.program.places:
+            if name in changed:
                 value[part.runs] = lanes.get(name).to(value.dtype)
 
     def _store(self, part: RunsOfProgram, lanes: Lanes) -> None:

@@ -168,6 +168,21 @@ class Tensors:
             nodes = held
         return Value(shape, axes, nodes)
 
+    def typed(self, value: Value, *, truth: bool) -> Value:
+        """Return a value whose nodes are truth values, or of which none is."""
+        if value.nodes.size == 0 or all(node.is_mask is truth for node in value.nodes.flat):
+            return value
+        one, zero = self.graph.const(1.0), self.graph.const(0.0)
+
+        def make(node: Node) -> Node:
+            if node.is_mask is truth:
+                return node
+            if truth:
+                return self.graph.op("ne", node, zero)
+            return self.graph.op("where", node, one, zero)
+
+        return self.each(make, value)
+
     def _with_ndim(self, value: Value, ndim: int) -> Value:
         more = ndim - value.ndim
         nodes = value.nodes.reshape((1,) * more + value.nodes.shape)

@@ -74,7 +74,7 @@ def assert_lowered(function, *tensors, batch=(), longest=LONG, cuts=False):
     graph = Graph()
     made = Tensors(graph, longest, cuts)
     names = [f"t{k}" for k in range(len(tensors))]
-    lowering = Lowering(made)
+    lowering = Lowering(made, torch.float64)
     for k, (name, t) in enumerate(zip(names, tensors, strict=True)):
         lowering.learn(t, made.stored(name, t.shape, 0 if k in batch else None))
     with lowering:

@@ -20,19 +20,22 @@ AS_TORCH = 10
 
 
 class Iterations:
-    """The same iterations by the engine, by plain torch, and by plain torch in float64."""
+    """The same iterations by the engine, by plain torch, and by plain torch in float64.
 
-    def __init__(self, script, *words, precision, last=0):
+    Then an evaluation, whose rows are not as many as a batch has.
+    """
+
+    def __init__(self, script, *words, precision, last=0, engine=True):
         configs = planned(script, *words, "--pytorch-precision", str(precision))
         doubles = planned(script, *words, "--pytorch-precision", "64")
         exact = training(script, doubles, engine=False)
         plain = training(script, configs, engine=False)
-        engine = training(script, configs)
+        own = training(script, configs)
         with torch.no_grad():
-            start = {name: value[0] for name, value in engine.model.state_dict().items()}
+            start = {name: value[0] for name, value in own.model.state_dict().items()}
             plain.model.load_state_dict(start)
             exact.model.load_state_dict({name: v.to(exact_type(v)) for name, v in start.items()})
-        self.engine = _by_engine(engine, last)
+        self.engine = _by_engine(own, last) if engine else {}
         noise = torch.get_rng_state()
         batches = [plain.task.feed.next() for _ in range(last + 1)]
         self.plain = _by_torch(plain, batches)
@@ -69,6 +72,8 @@ def _numbers(made, result, told):
     found["penalty"] = torch.zeros(1) if result.penalty is None else result.penalty
     pairs = zip(names, result.gradients or (), strict=False)
     found |= {f"gradient {name}": g for name, g in pairs if g is not None}
+    for tag, value in dict(made.task.evaluate(made.model)).items():
+        found[f"evaluation {tag}"] = torch.as_tensor(value)
     found |= {f"state {name}": value for name, value in made.model.state_dict().items()}
     return {k: v.detach().double().numpy().reshape(-1) for k, v in found.items() if v.numel()}
 

@@ -1,0 +1,832 @@
+"""Layers that are easily computed wrongly: what strangers write, each as small as it can be.
+
+Each is trained by the engine and in plain torch: the numbers agree, or a line says why the engine
+does not train it.
+"""
+
+import collections
+import itertools
+import math
+import random
+import time
+
+import numpy as np
+import torch
+
+
+class _Sum(torch.nn.Module):
+    """A weighted sum of the inputs."""
+
+    def __init__(self, in_features: int, out_features: int):
+        super().__init__()
+        self.W = torch.nn.Parameter(torch.rand(out_features, in_features) + 0.5)
+        self.start(in_features, out_features)
+
+    def start(self, in_features: int, out_features: int) -> None: ...
+
+    def sum(self, x):
+        return x @ self.W.mT
+
+    def forward(self, x):
+        return self.sum(x)
+
+
+# Drawn in the constructor: every run has its own.
+
+
+class DrawnNumber(_Sum):
+    def start(self, in_features, out_features):
+        self.factor = torch.rand(()).item()
+
+    def forward(self, x):
+        return self.factor * self.sum(x)
+
+
+class DrawnList(_Sum):
+    def start(self, in_features, out_features):
+        self.factors = torch.rand(2).tolist()
+
+    def forward(self, x):
+        return self.factors[0] * self.sum(x) + self.factors[1]
+
+
+class DrawnOrder(_Sum):
+    def start(self, in_features, out_features):
+        self.W = torch.nn.Parameter(self.W.detach() + torch.arange(in_features))
+        self.order = torch.randperm(in_features).tolist()
+
+    def forward(self, x):
+        return self.sum(x[:, self.order] ** 2)
+
+
+class DrawnByNumpy(_Sum):
+    def start(self, in_features, out_features):
+        self.factor = np.random.rand()
+
+    def forward(self, x):
+        return self.factor * self.sum(x)
+
+
+class DrawnTensor(_Sum):
+    def start(self, in_features, out_features):
+        self.factor = torch.rand(in_features)
+
+    def forward(self, x):
+        return self.sum(x * self.factor)
+
+
+class DrawnInPart(_Sum):
+    def start(self, in_features, out_features):
+        self.part = torch.nn.Module()
+        self.part.settings = {"factors": [torch.rand(()).item()]}
+
+    def forward(self, x):
+        return self.part.settings["factors"][0] * self.sum(x)
+
+
+class DrawnChoice(_Sum):
+    def start(self, in_features, out_features):
+        self.bend = [torch.tanh, torch.sin, torch.exp, torch.abs][int(torch.randint(4, ()))]
+
+    def forward(self, x):
+        return self.bend(self.sum(x))
+
+
+class DrawnBuffer(_Sum):
+    def start(self, in_features, out_features):
+        self.register_buffer("factor", torch.rand(in_features))
+
+    def forward(self, x):
+        return self.sum(x * self.factor)
+
+
+class HiddenBuffer(_Sum):
+    def start(self, in_features, out_features):
+        self.register_buffer("factor", torch.rand(in_features), persistent=False)
+
+    def forward(self, x):
+        return self.sum(x * self.factor)
+
+
+# Of all rows at once, of which an evaluation has others than a batch.
+
+
+class CountsRows(_Sum):
+    def forward(self, x):
+        return self.sum(x) * len(x) / 128
+
+
+class SumOfOnes(_Sum):
+    def forward(self, x):
+        return self.sum(x) * torch.ones_like(x[:, 0]).sum() / 128
+
+
+class Centred(_Sum):
+    def forward(self, x):
+        y = self.sum(x)
+        return y - y.mean(0)
+
+
+class DividedByLargest(_Sum):
+    def forward(self, x):
+        return self.sum(x) / x.max()
+
+
+class DividedBySmallest(_Sum):
+    def forward(self, x):
+        return self.sum(x) / x.amin(0).sum()
+
+
+class Standardised(_Sum):
+    def forward(self, x):
+        return self.sum((x - x.mean(0)) / x.std(0))
+
+
+class OfAllRows(_Sum):
+    def forward(self, x):
+        return self.sum(x) + x.sum().log()
+
+
+class RowsAgainstEachOther(_Sum):
+    def forward(self, x):
+        return self.sum(x).softmax(0) * 100
+
+
+class RowNorm(_Sum):
+    def forward(self, x):
+        return self.sum(x / x.norm(dim=0))
+
+
+class BatchNorm(_Sum):
+    def start(self, in_features, out_features):
+        self.norm = torch.nn.BatchNorm1d(in_features)
+
+    def forward(self, x):
+        return self.sum(self.norm(x))
+
+
+class FirstRow(_Sum):
+    def forward(self, x):
+        return self.sum(x) - self.sum(x[:1])
+
+
+class LastRow(_Sum):
+    def forward(self, x):
+        return self.sum(x * x[-1])
+
+
+class RowsTurned(_Sum):
+    def forward(self, x):
+        return self.sum(x.flip(0) + x.roll(1, 0))
+
+
+class RowsSorted(_Sum):
+    def forward(self, x):
+        return self.sum(x.sort(0).values)
+
+
+class SumsOfRows(_Sum):
+    def forward(self, x):
+        return self.sum(x) + x.cumsum(0)[:, :1]
+
+
+class Gram(_Sum):
+    def forward(self, x):
+        return (x @ x.mT).mean(1, keepdim=True) * self.sum(x)
+
+
+# Numbers that are not those of the run's precision.
+
+
+class SumOfTruths(_Sum):
+    def forward(self, x):
+        return self.sum(x) * ((x > 1.2) + (x > 1.5)).to(x.dtype).sum(1, keepdim=True)
+
+
+class ProductOfTruths(_Sum):
+    def forward(self, x):
+        return self.sum(x) * ((x > 1.2) * (x > 1.5)).to(x.dtype).sum(1, keepdim=True)
+
+
+class CountOfTruths(_Sum):
+    def forward(self, x):
+        return self.sum(x) * (x > 1.5).sum(1, keepdim=True)
+
+
+class LargestTruth(_Sum):
+    def forward(self, x):
+        return self.sum(x) + torch.maximum(x > 1.2, x > 1.5) + (x > 1.5).any(1, keepdim=True)
+
+
+class Rounded(_Sum):
+    def forward(self, x):
+        return self.sum(x) + torch.round(x, decimals=1).sum(1, keepdim=True)
+
+
+class SmallNaturals(_Sum):
+    def forward(self, x):
+        return self.sum(x) + (x.detach() * 200).to(torch.uint8).sum(1, keepdim=True)
+
+
+class SmallNaturalsFromNumbers(_Sum):
+    def forward(self, x):
+        few = torch.arange(x.shape[1], dtype=torch.uint8) + 255
+        return self.sum(x * few)
+
+
+class SmallIntegers(_Sum):
+    def start(self, in_features, out_features):
+        self.register_buffer("large", torch.full((in_features,), 100, dtype=torch.int8))
+
+    def forward(self, x):
+        return self.sum(x * (self.large + self.large))
+
+
+class ShortIntegers(_Sum):
+    def forward(self, x):
+        return self.sum(x * (torch.full_like(x, 300, dtype=torch.int16) * 300))
+
+
+class LargeIntegers(_Sum):
+    def start(self, in_features, out_features):
+        self.register_buffer("large", torch.tensor(2**24 + 1))
+
+    def forward(self, x):
+        return self.sum(x) * (self.large - 2**24)
+
+
+class LargeIntegersFromNumbers(_Sum):
+    def forward(self, x):
+        large = torch.full((), 2**60 + 1)
+        return self.sum(x) * (large - 2**60)
+
+
+class IntegersCounted(_Sum):
+    def start(self, in_features, out_features):
+        self.register_buffer("steps", torch.tensor(0))
+
+    def forward(self, x):
+        if self.training:
+            self.steps += 1
+        return self.sum(x) * (1 + self.steps / 100)
+
+
+class WholeParts(_Sum):
+    def forward(self, x):
+        return self.sum(x) + (x * 10).long().sum(1, keepdim=True) // 3
+
+
+class Bits(_Sum):
+    def forward(self, x):
+        return self.sum(x) + ((x * 100).int() & 1).sum(1, keepdim=True)
+
+
+class BitsTurned(_Sum):
+    def start(self, in_features, out_features):
+        self.register_buffer("whole", torch.arange(in_features))
+
+    def forward(self, x):
+        return self.sum(x * ~self.whole)
+
+
+class DoubleInside(_Sum):
+    def forward(self, x):
+        return self.sum(x) + (x.double() + 2.0**30 - 2.0**30).to(x.dtype).sum(1, keepdim=True)
+
+
+class DoubleBuffer(_Sum):
+    def start(self, in_features, out_features):
+        self.register_buffer("large", torch.tensor(2.0**30 + 0.5, dtype=torch.float64))
+
+    def forward(self, x):
+        return self.sum(x) * (self.large - 2.0**30).to(x.dtype)
+
+
+class HalfInside(_Sum):
+    def forward(self, x):
+        return self.sum(x.half().to(x.dtype) * 3)
+
+
+class ComplexInside(_Sum):
+    def forward(self, x):
+        return torch.exp(torch.complex(x, self.W * x)).abs().sum(1, keepdim=True)
+
+
+class DoubleParameter(_Sum):
+    def start(self, in_features, out_features):
+        self.V = torch.nn.Parameter(torch.rand(out_features, in_features, dtype=torch.float64))
+
+    def forward(self, x):
+        return self.sum(x) + (x.double() @ self.V.mT).to(x.dtype)
+
+
+class DoubleModel(_Sum):
+    def start(self, in_features, out_features):
+        self.double()
+
+    def forward(self, x):
+        return self.sum(x.double()).to(x.dtype)
+
+
+class IntegerParameter(_Sum):
+    def start(self, in_features, out_features):
+        self.powers = torch.nn.Parameter(torch.tensor([2, 3]), requires_grad=False)
+
+    def forward(self, x):
+        return self.sum(x**self.powers)
+
+
+class Remainders(_Sum):
+    def forward(self, x):
+        return self.sum(torch.remainder(x, 0.3) + torch.fmod(-x, 0.7) + x.floor() + x.frac())
+
+
+# Forms of operations that few use.
+
+
+class WithOut(_Sum):
+    def forward(self, x):
+        with torch.no_grad():
+            torch.mul(x, 2, out=(held := torch.empty_like(x)))
+        return self.sum(x * held)
+
+
+class OutOfTwo(_Sum):
+    def forward(self, x):
+        with torch.no_grad():
+            torch.max(x, 1, out=(largest := torch.empty(0), places := torch.empty(0).long()))
+        return self.sum(x) + (largest + places).unsqueeze(1)
+
+
+class ScatteredTensor(_Sum):
+    def forward(self, x):
+        places = x.argmax(1, keepdim=True)
+        return self.sum(torch.zeros_like(x).scatter(1, places, x[:, 1:] * 3))
+
+
+class ScatteredByAdding(_Sum):
+    def forward(self, x):
+        places = x.argmax(1, keepdim=True)
+        return self.sum(x.scatter_add(1, places, x[:, :1]))
+
+
+class ScatteredByMultiplying(_Sum):
+    def forward(self, x):
+        places = x.detach().argmax(1, keepdim=True)
+        return self.sum(x.detach().scatter(1, places, 3.0, reduce="multiply"))
+
+
+class PlacesOfATensor(_Sum):
+    def start(self, in_features, out_features):
+        self.register_buffer("order", torch.randperm(in_features))
+
+    def forward(self, x):
+        return self.sum(x[:, self.order] + x.index_select(1, self.order) * torch.tensor([1.0, 2.0]))
+
+
+class WrittenAtPlaces(_Sum):
+    def forward(self, x):
+        y = x.clone()
+        y[x > 1.5] = 0
+        return self.sum(y)
+
+
+class SumInAnotherType(_Sum):
+    def forward(self, x):
+        return self.sum(x) + x.sum(1, keepdim=True, dtype=torch.float64).to(x.dtype)
+
+
+class FullOfAnotherType(_Sum):
+    def forward(self, x):
+        return self.sum(x) + torch.full_like(x, 1.7, dtype=torch.int64).sum(1, keepdim=True)
+
+
+class DividedAndFloored(_Sum):
+    def forward(self, x):
+        return self.sum(x) + torch.div(x, 0.3, rounding_mode="trunc").sum(1, keepdim=True)
+
+
+class ClampedByTensors(_Sum):
+    def forward(self, x):
+        return self.sum(x.clamp(self.W.detach(), self.W.detach() + 0.3))
+
+
+class SmallestWithPlaces(_Sum):
+    def forward(self, x):
+        found = x.min(1)
+        return self.sum(x) + (found.values * found.indices).unsqueeze(1)
+
+
+class LargestOfEqual(_Sum):
+    def forward(self, x):
+        return self.sum(x) + torch.stack([self.sum(x), self.sum(x)]).amax(0)
+
+
+class RepeatedProducts(_Sum):
+    def forward(self, x):
+        return x.cumprod(1) @ self.W.mT + torch.logsumexp(x, 1, keepdim=True)
+
+
+class Equation(_Sum):
+    def forward(self, x):
+        return torch.einsum("bi,bj,oi->bo", x, x, self.W)
+
+
+class Inverse(_Sum):
+    def forward(self, x):
+        return self.sum(x) * torch.linalg.inv(torch.eye(2) + self.W.mT @ self.W).sum()
+
+
+class MiddleOfThree(_Sum):
+    def forward(self, x):
+        return self.sum(x) * torch.cat([x, self.sum(x)], 1).median(1).values.unsqueeze(1)
+
+
+class PowersOfTensors(_Sum):
+    def forward(self, x):
+        return ((x - 1.5).abs() ** self.W).sum(1, keepdim=True) + torch.pow(2, self.sum(x) - 3)
+
+
+# What is no number.
+
+
+class PlaceOfNoNumber(_Sum):
+    def forward(self, x):
+        y = torch.where(x > 1.5, torch.nan, x)
+        return self.sum(x) * (1 + y.argmax(1, keepdim=True))
+
+
+class PlaceOfLateNoNumber(_Sum):
+    def forward(self, x):
+        y = torch.stack([x[:, 0], torch.full_like(x[:, 0], torch.nan), x[:, 1]], 1)
+        return self.sum(x) * (1 + y.argmax(1, keepdim=True) + y.argmin(1, keepdim=True))
+
+
+class LargestOfNoNumbers(_Sum):
+    def forward(self, x):
+        y = torch.where(x > 1.5, torch.nan, x)
+        return self.sum(x) * torch.nan_to_num(y.amax(1, keepdim=True), 3.0)
+
+
+class EdgesOfNoNumbers(_Sum):
+    def forward(self, x):
+        y = torch.where(x > 1.5, torch.nan, x)
+        bent = y.relu() + y.clamp(0, 1.2) + y.sign() + torch.maximum(y, x) + torch.minimum(x, y)
+        return self.sum(x * torch.where(bent.isnan(), 2.0, 1.0))
+
+
+class SignOfNoNumber(_Sum):
+    def forward(self, x):
+        return self.sum(x * torch.nan_to_num(torch.where(x > 1.5, torch.nan, x).sign(), 2.0))
+
+
+class SlopesAtZero(_Sum):
+    def forward(self, x):
+        y = self.sum(x) - self.sum(x)
+        return self.sum(x) + y.abs() + y.relu() + y.sign() + y.clamp(0, 1) + F.leaky_relu(y, 0.3)
+
+
+class ProductsWithZero(_Sum):
+    def forward(self, x):
+        return self.sum(x) + torch.cat([x, self.sum(x) - self.sum(x), x], 1).prod(1, keepdim=True)
+
+
+class NormOfZero(_Sum):
+    def forward(self, x):
+        return self.sum(x) + (self.sum(x) * 0).norm(dim=1, keepdim=True)
+
+
+# Outside of torch, or under its eyes.
+
+
+class ByNumpy(_Sum):
+    def forward(self, x):
+        return self.sum(x) * float((self.W.detach().numpy() ** 2).sum())
+
+
+class InputsByNumpy(_Sum):
+    def forward(self, x):
+        return self.sum(x) + torch.from_numpy(np.abs(x.detach().numpy())).sum(1, keepdim=True)
+
+
+class ByPython(_Sum):
+    def forward(self, x):
+        return self.sum(x) * math.fabs(self.W.tolist()[0][0])
+
+
+class NewData(_Sum):
+    def forward(self, x):
+        if self.training:
+            self.W.data = self.W.data * 0.99
+        return self.sum(x)
+
+
+class ChangedData(_Sum):
+    def forward(self, x):
+        if self.training:
+            self.W.data.mul_(0.99)
+        return self.sum(x)
+
+
+class ChangedWithoutGradient(_Sum):
+    def forward(self, x):
+        with torch.no_grad():
+            self.W.clamp_(0.6, 1.2)
+        return self.sum(x)
+
+
+class Branch(_Sum):
+    def forward(self, x):
+        return self.sum(x) if self.W.sum() > 2.0 else 2 * self.sum(x)
+
+
+class StraightThrough(_Sum):
+    def forward(self, x):
+        return x @ (self.W + (self.W.round() - self.W).detach()).mT
+
+
+class _Doubled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, *grads):
+        return 2 * grads[0]
+
+
+class OwnGradient(_Sum):
+    def forward(self, x):
+        return _Doubled.apply(self.sum(x))
+
+
+class HookOfGradient(_Sum):
+    def forward(self, x):
+        y = self.sum(x)
+        if y.requires_grad:
+            y.register_hook(lambda gradient: gradient * 0.5)
+        return y
+
+
+class ChecksGradient(_Sum):
+    def forward(self, x):
+        return self.sum(x) * (2.0 if torch.is_grad_enabled() else 1.0)
+
+
+class OtherInEvaluation(_Sum):
+    def forward(self, x):
+        return self.sum(x) * (2.0 if self.training else 1.0)
+
+
+class Dropout(_Sum):
+    def forward(self, x):
+        return F.dropout(self.sum(x), 0.5, self.training)
+
+
+class DrawsInForward(_Sum):
+    def forward(self, x):
+        return self.sum(x) * torch.rand(())
+
+
+class DrawsByNumpyInForward(_Sum):
+    def forward(self, x):
+        return self.sum(x) * np.random.rand()
+
+
+class DrawsByRandomInForward(_Sum):
+    def forward(self, x):
+        return self.sum(x) * random.random()
+
+
+class Timed(_Sum):
+    def forward(self, x):
+        return self.sum(x) * (time.time() % 10)
+
+
+# What a pass leaves behind.
+
+
+class CountsInNumber(_Sum):
+    seen = 0
+
+    def forward(self, x):
+        self.seen += 1
+        return self.sum(x) * (1 + self.seen / 100)
+
+
+class CountsInList(_Sum):
+    def start(self, in_features, out_features):
+        self.seen = []
+
+    def forward(self, x):
+        self.seen.append(1)
+        return self.sum(x) * (1 + len(self.seen) / 100)
+
+
+class CountsInDict(_Sum):
+    def start(self, in_features, out_features):
+        self.seen = {"passes": 0}
+
+    def forward(self, x):
+        self.seen["passes"] += 1
+        return self.sum(x) * (1 + self.seen["passes"] / 100)
+
+
+class CountsInDeque(_Sum):
+    def start(self, in_features, out_features):
+        self.seen = collections.deque([0.0], maxlen=50)
+
+    def forward(self, x):
+        self.seen.append(self.seen[-1] + 1)
+        return self.sum(x) * (1 + len(self.seen) / 100)
+
+
+class CountsInIterator(_Sum):
+    def start(self, in_features, out_features):
+        self.places = itertools.count()
+
+    def forward(self, x):
+        return self.sum(x) * (1 + next(self.places) / 100)
+
+
+class CountsInGenerator(_Sum):
+    def start(self, in_features, out_features):
+        self.places = (place for place in range(10**6))
+
+    def forward(self, x):
+        return self.sum(x) * (1 + next(self.places) / 100)
+
+
+class Counter:
+    passes = 0
+
+
+class CountsInObject(_Sum):
+    def start(self, in_features, out_features):
+        self.counter = Counter()
+
+    def forward(self, x):
+        self.counter.passes += 1
+        return self.sum(x) * (1 + self.counter.passes / 100)
+
+
+PASSES = [0]
+
+
+class CountsInGlobal(_Sum):
+    def forward(self, x):
+        PASSES[0] += 1
+        return self.sum(x) * (1 + PASSES[0] / 100)
+
+
+class _Counting(_Sum):
+    passes = 0
+
+
+class CountsInBase(_Counting):
+    def forward(self, x):
+        _Counting.passes += 1
+        return self.sum(x) * (1 + self.passes / 100)
+
+
+def _counting():
+    passes = 0
+
+    def count():
+        nonlocal passes
+        passes += 1
+        return passes
+
+    return count
+
+
+class CountsInClosure(_Sum):
+    def start(self, in_features, out_features):
+        self.count = _counting()
+
+    def forward(self, x):
+        return self.sum(x) * (1 + self.count() / 100)
+
+
+class CountsInDefault(_Sum):
+    def forward(self, x, seen=[]):  # noqa: B006
+        seen.append(1)
+        return self.sum(x) * (1 + len(seen) / 100)
+
+
+class CountsInFunction(_Sum):
+    def forward(self, x):
+        _counting.passes = getattr(_counting, "passes", 0) + 1
+        return self.sum(x) * (1 + _counting.passes / 100)
+
+
+class CountsInHook(_Sum):
+    def start(self, in_features, out_features):
+        self.seen = []
+        self.register_forward_pre_hook(lambda module, inputs: self.seen.append(1))
+
+    def forward(self, x):
+        return self.sum(x) * (1 + len(self.seen) / 100)
+
+
+class ChangesAtSixty(_Sum):
+    def start(self, in_features, out_features):
+        self.seen = []
+
+    def forward(self, x):
+        if self.training:
+            self.seen.append(1)
+        return self.sum(x) * (2 if len(self.seen) > 60 else 1)
+
+
+class KeepsLastOutput(_Sum):
+    def start(self, in_features, out_features):
+        self.last = torch.zeros(())
+
+    def forward(self, x):
+        y = self.sum(x) + 0.5 * self.last
+        self.last = y.detach().mean()
+        return y
+
+
+class KeepsLastWeight(_Sum):
+    def start(self, in_features, out_features):
+        self.last = None
+
+    def forward(self, x):
+        y = self.sum(x) if self.last is None else self.sum(x) + x @ self.last.mT
+        self.last = self.W.detach().clone()
+        return y
+
+
+class BufferInTraining(_Sum):
+    def start(self, in_features, out_features):
+        self.register_buffer("mean", torch.zeros(()))
+
+    def forward(self, x):
+        if self.training:
+            self.mean = 0.9 * self.mean + 0.1 * self.W.detach().mean()
+        return self.sum(x) - self.mean
+
+
+class BufferInEvaluation(_Sum):
+    def start(self, in_features, out_features):
+        self.register_buffer("passes", torch.zeros(()))
+
+    def forward(self, x):
+        if not torch.is_grad_enabled():
+            self.passes = self.passes + 1
+        return self.sum(x) * (1 + self.passes / 10)
+
+
+class BufferChangedInEvaluation(_Sum):
+    def start(self, in_features, out_features):
+        self.register_buffer("passes", torch.zeros(()))
+
+    def forward(self, x):
+        if not torch.is_grad_enabled():
+            self.passes.add_(1)
+        return self.sum(x) * (1 + self.passes / 10)
+
+
+class MeanOfRows(_Sum):
+    def start(self, in_features, out_features):
+        self.register_buffer("mean", torch.zeros(in_features))
+
+    def forward(self, x):
+        self.mean = 0.9 * self.mean + 0.1 * x.detach().mean(0)
+        return self.sum(x - self.mean)
+
+
+class Tied(_Sum):
+    def start(self, in_features, out_features):
+        self.V = self.W
+
+    def forward(self, x):
+        return self.sum(x) + (x**2) @ self.V.mT
+
+
+class TiedParts(_Sum):
+    def start(self, in_features, out_features):
+        self.one = torch.nn.Linear(in_features, in_features)
+        self.other = torch.nn.Linear(in_features, in_features)
+        self.other.weight = self.one.weight
+
+    def forward(self, x):
+        return self.sum(self.other(torch.tanh(self.one(x))))
+
+
+class Idle(_Sum):
+    def start(self, in_features, out_features):
+        self.V = torch.nn.Parameter(torch.rand(3))
+
+
+class Frozen(_Sum):
+    def start(self, in_features, out_features):
+        self.V = torch.nn.Parameter(torch.rand(out_features, in_features), requires_grad=False)
+
+    def forward(self, x):
+        return self.sum(x) + x @ self.V.mT
+
+
+F = torch.nn.functional
