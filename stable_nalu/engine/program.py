@@ -432,7 +432,11 @@ class _Builder:
 
         def body(own, noise, x, t):
             with drawing_from(self.model, source), self.model.no_random():
-                return [(self.model(x[0]) - t[0]) ** 2]
+                squares = (self.model(x[0]) - t[0]) ** 2
+            held = dict(self.model.named_buffers())
+            if any(held[name] is not own[name] for name in held):
+                raise NotLoweredError("state that evaluation changes")
+            return [squares]
 
         names = [f"noise:{k}" for k in range(len(self.draws))]
         values = [*inputs.values()]

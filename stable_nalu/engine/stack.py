@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, Protocol
@@ -107,6 +107,8 @@ def _made(config: Config, build: BuildOne, shape: Shape, dtype: torch.dtype) -> 
     read = {name for module in model.extended_modules() for name in module.clock_reads}
     if read:
         raise NotLoweredError(f"a layer that reads self.{min(read)}")
+    if shape.eval_mode is None:
+        _refuse_changes(model, found.values())
     if any(type(m).__module__.split(".")[0] not in RECORDED_ONCE for m in model.modules()):
         for value in model.state_dict().values():
             if value.is_floating_point():
@@ -117,6 +119,18 @@ def _made(config: Config, build: BuildOne, shape: Shape, dtype: torch.dtype) -> 
                 "a layer that computes outside of torch, or keeps what it computed"
             )
     return found
+
+
+def _refuse_changes(model: ExtendedTorchModule, programs: Iterable[Program]) -> None:
+    """Refuse layers of strangers that change buffers, where copies of models are measured."""
+    own = {
+        f"{path}.{name}" if path else name
+        for path, module in model.named_modules()
+        if type(module).__module__.split(".")[0] not in RECORDED_ONCE
+        for name, _ in module.named_buffers(recurse=False)
+    }
+    if any(store.name in own for program in programs for store in program.stores["run"]):
+        raise NotLoweredError("a layer that changes buffers, which measuring changes as well")
 
 
 @dataclass
@@ -165,7 +179,7 @@ class EngineStack:
         self.shape = shape
         self.runs = len(configs)
         self.streams = list(streams)
-        self.dtype = step.parameters[0].dtype if step.parameters else torch.get_default_dtype()
+        self.dtype = torch.get_default_dtype()
         self.parts = self._parts(configs, build)
         for part in self.parts:
             if in_python or not all(drawn_by_cpp(self.streams[run]) for run in part.runs):

@@ -215,7 +215,8 @@ class CountOfTruths(_Sum):
 
 class LargestTruth(_Sum):
     def forward(self, x):
-        return self.sum(x) + torch.maximum(x > 1.2, x > 1.5) + (x > 1.5).any(1, keepdim=True)
+        larger = torch.maximum(x > 1.2, x > 1.5).sum(1, keepdim=True)
+        return self.sum(x) + larger + (x > 1.5).any(1, keepdim=True)
 
 
 class Rounded(_Sum):
@@ -328,6 +329,25 @@ class DoubleModel(_Sum):
         return self.sum(x.double()).to(x.dtype)
 
 
+class IdleDoubles(_Sum):
+    def start(self, in_features, out_features):
+        trained = self.W
+        del self.W
+        self.V = torch.nn.Parameter(torch.full((3,), 0.1, dtype=torch.float64))
+        self.register_buffer("large", torch.tensor(2**24 + 1))
+        self.W = trained
+
+
+class TruthKept(_Sum):
+    def start(self, in_features, out_features):
+        self.register_buffer("seen", torch.zeros(in_features, dtype=torch.bool))
+
+    def forward(self, x):
+        if self.training:
+            self.seen = self.seen | (self.W[0].detach() > 1.0)
+        return self.sum(x) * (1 + self.seen.sum() / 10) + self.seen.to(x.dtype).sum()
+
+
 class IntegerParameter(_Sum):
     def start(self, in_features, out_features):
         self.powers = torch.nn.Parameter(torch.tensor([2, 3]), requires_grad=False)
@@ -382,6 +402,21 @@ class PlacesOfATensor(_Sum):
 
     def forward(self, x):
         return self.sum(x[:, self.order] + x.index_select(1, self.order) * torch.tensor([1.0, 2.0]))
+
+
+class WrittenIntoNew(_Sum):
+    def forward(self, x):
+        factors = torch.ones(2)
+        factors[0] = self.W[0, 1].detach()
+        return self.sum(x * factors)
+
+
+class WrittenIntoOwn(_Sum):
+    def forward(self, x):
+        factors = torch.ones(2)
+        part = factors[:1]
+        factors.copy_(self.W[0].detach())
+        return self.sum(x * part)
 
 
 class WrittenAtPlaces(_Sum):
@@ -787,6 +822,34 @@ class BufferChangedInEvaluation(_Sum):
         if not torch.is_grad_enabled():
             self.passes.add_(1)
         return self.sum(x) * (1 + self.passes / 10)
+
+
+class BufferInCell(_Sum):
+    def start(self, in_features, out_features):
+        self.register_buffer("passes", torch.zeros(()))
+
+    def forward(self, x):
+        self.passes = self.passes + 1
+        return self.sum(x).tanh() * (1 + self.passes / 100)
+
+
+class MeanInCell(_Sum):
+    def start(self, in_features, out_features):
+        self.register_buffer("mean", torch.zeros(in_features))
+
+    def forward(self, x):
+        if self.training:
+            self.mean = 0.9 * self.mean + 0.1 * x.detach().mean(0)
+        return self.sum(x - self.mean).tanh()
+
+
+class ListInCell(_Sum):
+    def start(self, in_features, out_features):
+        self.seen = []
+
+    def forward(self, x):
+        self.seen.append(1)
+        return self.sum(x).tanh() * (1 + len(self.seen) / 100)
 
 
 class MeanOfRows(_Sum):

