@@ -26,7 +26,7 @@ from . import gpu
 from .draws import DeviceTiles
 from .lanes import Lanes, Schedule
 from .lower import Draw
-from .program import Program, program
+from .program import OF_THE_PACKAGE, Program, buffers_of_strangers, program
 from .tiles import Layout, Member, Tiles, arranged, drawn_by_cpp, runtime
 from .values import NotLoweredError
 
@@ -48,8 +48,6 @@ NUMBERS = {
     *("max_iterations", "name_prefix", "id"),
 }
 """Flags that change numbers in memory, or nothing that is computed."""
-RECORDED_ONCE = ("stable_nalu", "torch")
-"""Packages of modules that are not recorded again, with other numbers, to see if these matter."""
 WEIGHTS = {"regualizer", "regualizer_oob"}
 """Flags of which the program only depends on whether they are zero."""
 
@@ -109,7 +107,7 @@ def _made(config: Config, build: BuildOne, shape: Shape, dtype: torch.dtype) -> 
         raise NotLoweredError(f"a layer that reads self.{min(read)}")
     if shape.eval_mode is None:
         _refuse_changes(model, found.values())
-    if any(type(m).__module__.split(".")[0] not in RECORDED_ONCE for m in model.modules()):
+    if any(type(m).__module__.split(".")[0] not in OF_THE_PACKAGE for m in model.modules()):
         for value in model.state_dict().values():
             if value.is_floating_point():
                 value.neg_()
@@ -123,12 +121,7 @@ def _made(config: Config, build: BuildOne, shape: Shape, dtype: torch.dtype) -> 
 
 def _refuse_changes(model: ExtendedTorchModule, programs: Iterable[Program]) -> None:
     """Refuse layers of strangers that change buffers, where copies of models are measured."""
-    own = {
-        f"{path}.{name}" if path else name
-        for path, module in model.named_modules()
-        if type(module).__module__.split(".")[0] not in RECORDED_ONCE
-        for name, _ in module.named_buffers(recurse=False)
-    }
+    own = buffers_of_strangers(model)
     if any(store.name in own for program in programs for store in program.stores["run"]):
         raise NotLoweredError("a layer that changes buffers, which measuring changes as well")
 

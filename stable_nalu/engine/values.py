@@ -336,6 +336,7 @@ class Tensors:
 
     def reduce(self, kind: str, value: Value, dims: Sequence[int], keepdim: bool = False) -> Value:
         """Return sums, products or maxima over dimensions, first to last."""
+        value = self.typed(value, truth=False)
         dims = sorted({value.dim(d) for d in dims}) if value.ndim else []
         for d in reversed(dims):
             value = self._reduced(kind, value, d)

@@ -77,7 +77,7 @@ def apart(number):
 
 def assert_alike(numbers, monkeypatch):
     # Else each is recorded once more, to see whether it is another one then.
-    monkeypatch.setattr(stack, "RECORDED_ONCE", ("stable_nalu", "torch", "tests"))
+    monkeypatch.setattr(stack, "OF_THE_PACKAGE", ("stable_nalu", "torch", "tests"))
     own_layers.register(RandomLayer)
     try:
         programs = {k: program for k in numbers if (program := lowered(k)) is not None}
