@@ -271,9 +271,9 @@ class ExtendedTorchModule(torch.nn.Module, metaclass=_InitializeWhenComplete):
         self._note_read("progress")
         return self._progress
 
-    @progress.setter
-    def progress(self, progress: float) -> None:
-        self.__dict__["_progress"] = progress
+    def stand_at(self, iteration: int, progress: float) -> None:
+        """Set where training stands, past the checks that torch makes of every attribute."""
+        self.__dict__.update(_iteration=iteration, _progress=progress)
 
     def _note_read(self, name: str) -> None:
         # Code that is being compiled must not change the module.

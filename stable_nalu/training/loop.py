@@ -560,9 +560,9 @@ class Training:
         progress = checkpoint.get("progress", {})
         self.at = self.task.at = checkpoint["epoch"]
         self.updates, self.batch = progress.get("updates", self.at), progress.get("batch")
+        iteration = max(self.task.schedule(self.task.clock(self.updates)) - 1, 0)
         for module in self.model.extended_modules():
-            module.iteration = max(self.task.schedule(self.task.clock(self.updates)) - 1, 0)
-            module.progress = self._part_done(back=1)
+            module.stand_at(iteration, self._part_done(back=1))
 
     def _restore_run(self, run: int, checkpoint: Mapping[str, Any]) -> None:
         flag, progress = asked_by(self.config), checkpoint["progress"]

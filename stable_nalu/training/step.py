@@ -203,8 +203,7 @@ class TrainingStep:
         for module in self._tempered:
             module.set_parameter("tau", module.tau_at(iteration))
         for module in self._clocked:
-            module.iteration = iteration
-            module.progress = self.progress
+            module.stand_at(iteration, self.progress)
 
     def prepare(self, iteration: int):
         """Move schedules to `iteration`; return criterion and weights of penalties in force."""

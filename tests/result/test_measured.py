@@ -348,3 +348,19 @@ def short(cell):
 
 def mean(values):
     return math.inf if math.inf in values else sum(values) / len(values)
+
+
+def test_a_run_that_ends_early_is_not_solved_by_its_last_good_row(tmp_path):
+    experiment = EXPERIMENTS["benchmark_sltr_mul"]
+    model = experiment.models[0]
+    runs = judged.runs_of(model, [0, 1], None)[:2]
+    lines = [f"name,step,{VALID},{TEST},sparse.error.max"]
+    for place, run in enumerate(runs):
+        whole = judged.iterations_of(run) // run.config.log_interval + 1
+        lines += [f"{run.leaf},{k},1e-12,1e-12,0" for k in range(whole - place)]
+    path = tmp_path / f"{model.csv}.csv"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(lines) + "\n")
+    found = judged.judged_runs(experiment, tmp_path, runs, print).sort_values("diverged")
+    assert found[["solved", "diverged"]].to_numpy().tolist() == [[True, 0], [False, 1]]
+    assert found["extrapolation.last"].tolist() == [1e-12, math.inf]
