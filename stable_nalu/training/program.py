@@ -95,15 +95,21 @@ def train(
         plans = [spec.plan(words).configs for words in _commands(spec, _with_defaults(spec, flags))]
         for plan in plans:
             _require_known_layers(plan[0])
-        names = [spec.run_name(config) for plan in plans for config in plan]
-        if len(set(names)) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
-            remedy = "train them by calls of their own, each with a name_prefix"
-            raise UsageError(f"two of the runs have the name {twice}; {remedy}")
+        names = _names(spec, plans)
         _train(script, spec, plans)
         runs = _logged(names)
     _warn_of_diverged(runs)
     return runs
+
+
+def _names(spec: ScriptSpec, plans: Sequence[Sequence[Config]]) -> list[str]:
+    """Return the names of all runs, none of which may be there twice."""
+    names = [spec.run_name(config) for plan in plans for config in plan]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        remedy = "train them by calls of their own, each with a name_prefix"
+        raise UsageError(f"two of the runs have the name {twice}; {remedy}")
+    return names
 
 
 def _warn_of_diverged(runs: TrainedRuns) -> None:
