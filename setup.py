@@ -35,10 +35,10 @@ class BuildWithCopies(build_py):
 
 def read_version() -> str:
     """Return the version that the package states."""
-    text = (ROOT / "stable_nalu" / "__init__.py").read_text(encoding="utf-8")
-    match = re.search(r'^__version__ = "(.+)"$', text, re.MULTILINE)
+    text = (ROOT / "stable_nalu" / "machine.py").read_text(encoding="utf-8")
+    match = re.search(r'^VERSION = "(.+)"$', text, re.MULTILINE)
     if match is None:
-        raise RuntimeError("stable_nalu/__init__.py states no __version__")
+        raise RuntimeError("stable_nalu/machine.py states no VERSION")
     return match[1]
 
 

@@ -10,7 +10,7 @@ from stable_nalu.process import begin  # noqa: E402
 
 begin(__name__)
 
-from stable_nalu.task.run import run_script  # noqa: E402
+from stable_nalu.result.entrance import run_script  # noqa: E402
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -4,13 +4,15 @@ import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from . import machine
+
 if TYPE_CHECKING:
+    from .api.program import train
+    from .api.runs import compare, plot, read_runs, summarize
+    from .api.zoo import layers
     from .inspection.saved_model import formula, load
     from .layer.base import Layer
     from .layer.own_layers import register
-    from .runs import compare, plot, read_runs, summarize
-    from .training.program import train
-    from .zoo import layers
 
     def layer(name: str) -> Any:
         """Return the class of a layer by its name in papers, else by its key."""
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 # product; whoever prefers speed on large layers can set it beforehand.
 os.environ.setdefault("MKL_CBWR", "COMPATIBLE")
 
-__version__ = "1.0.0"
+__version__ = machine.VERSION
 # fmt: off
 __all__ = [
     "Layer", "compare", "formula", "layer", "layers", "load", "plot", "read_runs", "register",
@@ -34,19 +36,19 @@ _HOMES = {
     "register": "layer.own_layers",
     "formula": "inspection.saved_model",
     "load": "inspection.saved_model",
-    "compare": "runs",
-    "plot": "runs",
-    "read_runs": "runs",
-    "summarize": "runs",
-    "train": "training.program",
-    "layers": "zoo",
+    "compare": "api.runs",
+    "plot": "api.runs",
+    "read_runs": "api.runs",
+    "summarize": "api.runs",
+    "train": "api.program",
+    "layers": "api.zoo",
+    "layer": "layer",
 }
 """Module of each public name; imported on first use, as most of them import torch or pandas."""
 
 
 def __getattr__(name: str) -> Any:
-    if name == "layer":  # The package is a function, too.
-        return import_module(".layer", __name__)
     if name not in _HOMES:
         raise AttributeError(f"module 'stable_nalu' has no attribute {name!r}")
-    return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    module = import_module(f".{_HOMES[name]}", __name__)
+    return module if name == "layer" else getattr(module, name)  # The package is a function, too.

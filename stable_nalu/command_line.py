@@ -12,8 +12,8 @@ from functools import partial
 from importlib import import_module
 from textwrap import wrap
 
-from . import __version__
 from .errors import OptionError, UsageError, did_you_mean
+from .machine import VERSION
 from .script import EXIT_USAGE, exit_code, packages, say
 from .task import SCRIPTS
 
@@ -72,7 +72,9 @@ TABLES: Commands = {
         "Write the inputs that matter in the robustness study.",
     ),
 }
-TRAINING: Commands = {name: ("task.run:run_script", spec.summary) for name, spec in SCRIPTS.items()}
+TRAINING: Commands = {
+    name: ("result.entrance:run_script", spec.summary) for name, spec in SCRIPTS.items()
+}
 ALSO: Commands = {name: {**PAPERS, **RUNS}[name] for name in ("plot", "summarize", "verdict")}
 """Commands of their own whose scripts are below `export/`."""
 
@@ -101,7 +103,7 @@ def _command(words: Sequence[str]) -> Callable[[], int | None]:
     if not words or words[0] in ("--help", "-h"):
         return lambda: say(_help(start, groups))
     if words == ["--version"] and start == PROGRAM:
-        return lambda: say(f"{PROGRAM} {__version__}")
+        return lambda: say(f"{PROGRAM} {VERSION}")
     name, *rest = words
     places = {name: place for commands in groups.values() for name, (place, _) in commands.items()}
     if name not in places:

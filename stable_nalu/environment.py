@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from importlib import import_module
-from importlib.util import find_spec
 from types import SimpleNamespace
 from typing import Any
 
@@ -32,7 +30,11 @@ from .network.gridworld import (
 
 __all__ = ["ID", "TimeGridworld", "TimeGridworldBatch"]
 
-gymnasium: Any = import_module("gymnasium") if find_spec("gymnasium") else None
+gymnasium: Any
+try:
+    import gymnasium  # pyright: ignore[reportMissingImports]
+except ImportError:
+    gymnasium = None
 """The package, or None where it is not installed."""
 
 

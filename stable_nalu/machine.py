@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 CHECKOUT = Path(__file__).resolve().parents[1]
 """Where the package lies: the root of a checkout, or a folder of installed packages."""
 
+VERSION = "1.0.0"
+"""The version of the package."""
+
 COPIES = CHECKOUT / "stable_nalu" / "copies"
 """Where an installed package has the files of the checkout that its commands read."""
 

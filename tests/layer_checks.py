@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.layer.registry import option_parameters
+from stable_nalu.layer.base import option_parameters
 
 from .layer_values import IN, OUT, X, draws, randomised, with_parameters
 from .runs import RUNS, in_runs, normal

@@ -212,6 +212,21 @@ def test_no_modules_import_each_other_in_a_circle():
     assert len(list(order.static_order())) == len(SOURCES)
 
 
+NAMED_AS_TEXT = {"__init__.py", "command_line.py", "machine.py"}
+"""What users call, the table of commands, and the tools of maintainers."""
+
+
+def test_code_is_found_by_import_and_not_by_text():
+    finders = {"import_module", "__import__"}
+    found = {
+        str(source.relative_to("stable_nalu"))
+        for source, tree in TREES.items()
+        for node in ast.walk(tree)
+        if finders & {getattr(node, "id", ""), getattr(node, "attr", ""), getattr(node, "name", "")}
+    }
+    assert found <= NAMED_AS_TEXT
+
+
 def test_rooms_modules_and_functions_are_small():
     modules = [source for source in SOURCES if source.name != "__init__.py"]
     folders = [source.parent for source in modules]

@@ -107,7 +107,7 @@ class SquareLayer(Layer):
         return linear(x * x, self.W)
 '''
 LINE = """
-    LayerEntry("Square", "Square", MADSEN_2020, "basic.SquareLayer", recurs=True),"""
+    LayerEntry("Square", "Square", MADSEN_2020, basic.SquareLayer, recurs=True),"""
 TEST_OF_THE_LAYER = """
 from stable_nalu.layer.basic import SquareLayer
 from tests.layer_checks import IN, OUT, LayerChecks
@@ -148,7 +148,7 @@ FLAG = """
         in_name="sf-{softness:float}",
     ),"""
 NAMES = """
-from stable_nalu.options.name_fields import parse_leaf
+from stable_nalu.options.run_names import parse_leaf
 from stable_nalu.task import SCRIPTS
 
 spec = SCRIPTS["single_layer"]
@@ -170,6 +170,9 @@ def test_a_flag_is_one_entry(tree):
 TASK = '''
 """Twice a number: one layer learns y = 2 x."""
 
+import torch
+
+from stable_nalu.layer import GeneralizedLayer
 from stable_nalu.options import Flag
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS
@@ -183,15 +186,11 @@ class Doubling(Task):
     """Rows of numbers up to 10; tested up to 100."""
 
     def __init__(self, config, device):
-        import torch
-
         super().__init__(config, device)
         x = torch.linspace(0, 10, config.train_size)[:, None]
         self.rows = self.own(x), self.own(2 * x)
 
     def network(self, config, layer_options):
-        from stable_nalu.layer import GeneralizedLayer
-
         return GeneralizedLayer(1, 1, config.layer_type, **layer_options)
 
     def measures(self, model):
@@ -219,6 +218,8 @@ TASK = Doubling
 
 def test_a_task_is_its_file_and_its_script(tree):
     tree.add("stable_nalu/task/doubling.py", TASK)
+    tree.add("stable_nalu/task/__init__.py", "\n    doubling,", behind="from . import (")
+    tree.add("stable_nalu/task/__init__.py", "\n    doubling,", behind="_IN_ORDER = (")
     script = (ROOT / "experiments" / "notebook_addition.py").read_text()
     tree.add("experiments/doubling.py", script.replace("notebook_addition", "doubling"))
     words = ("--layer-type", "linear", "--train-size", "8", "--max-iterations", "200", "--seed")

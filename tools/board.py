@@ -17,12 +17,13 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from stable_nalu.api.zoo import card
+from stable_nalu.dataset.ranges import INTERPOLATION_ORDER
 from stable_nalu.files import atomic_text_file, cells_of
 from stable_nalu.inspection.formula import EXACT_VERDICTS, VERDICTS
 from stable_nalu.layer import entries
 from stable_nalu.machine import CHECKOUT
 from stable_nalu.paper.index import find
-from stable_nalu.paper.sweeps import INTERPOLATION_ORDER
 from stable_nalu.result.document import number, points, rate
 from stable_nalu.result.ranking import (
     OPERATIONS,
@@ -37,7 +38,6 @@ from stable_nalu.result.submission import Submission, submissions
 from stable_nalu.script import ScriptParser
 from stable_nalu.statistics.intervals import holm, paired_difference, sign_test
 from stable_nalu.statistics.setups import LEVEL
-from stable_nalu.zoo import card
 from tools.site_pages import layer_of
 from tools.tuning import TUNED_RUNS
 

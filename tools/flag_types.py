@@ -1,4 +1,4 @@
-"""Render stable_nalu/training/program.pyi: the flags that `stable_nalu.train` takes, as types."""
+"""Render stable_nalu/api/program.pyi: the flags that `stable_nalu.train` takes, as types."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from stable_nalu.machine import CHECKOUT
 from stable_nalu.options import Flag
 from stable_nalu.task import SCRIPTS
 
-PATH = CHECKOUT / "stable_nalu" / "training" / "program.pyi"
+PATH = CHECKOUT / "stable_nalu" / "api" / "program.pyi"
 _HEAD = """\
 # Generated from the flags of the scripts; rewrite with `make generated`.
 # ruff: noqa: E501, UP013
@@ -21,7 +21,7 @@ from typing import Any, Literal, TypedDict, TypeVar, Unpack, overload
 
 from torch.nn import Module
 
-from stable_nalu.runs import TrainedRuns
+from stable_nalu.api.runs import TrainedRuns
 
 _Value = TypeVar("_Value")
 Several = _Value | Iterable[_Value] | None

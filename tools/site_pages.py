@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any
 
 import stable_nalu
+from stable_nalu.api.zoo import card
 from stable_nalu.layer import entries
 from stable_nalu.layer.registry import LayerEntry
 from stable_nalu.machine import CHECKOUT
@@ -21,7 +22,6 @@ from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result.document import plain, rate, table
 from stable_nalu.result.stored import kept_keys, read
 from stable_nalu.task import SCRIPTS
-from stable_nalu.zoo import card
 from tools.layer_table import linked
 from tools.long_table import anchor_of
 from tools.mathml import formula

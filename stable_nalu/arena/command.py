@@ -286,4 +286,6 @@ def _hold(identity: ArenaRow, steps: int | None, connection: Any) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (most, most + 1))
     torch.set_num_threads(1)
     torch.set_default_dtype(torch.float64)
-    connection.send(contest(identity, steps))
+    from . import rivals  # It needs the libraries of all contestants.
+
+    connection.send(contest(identity, rivals, steps))

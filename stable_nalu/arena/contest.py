@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from importlib import import_module, metadata
+from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, cast
@@ -342,9 +342,8 @@ class Contestant:
         package = PACKAGES.get(self.needs[0], self.needs[0]) if self.needs else "torch"
         return f"{package} {metadata.version(package)}"
 
-    def play(self, rows: ProblemRows, clock: Clock, seed: int) -> Reply:
-        """Learn from the rows until the clock stops."""
-        players = import_module(f"{__package__}.rivals")
+    def play(self, players: object, rows: ProblemRows, clock: Clock, seed: int) -> Reply:
+        """Learn from the rows until the clock stops, by the function of the players."""
         return getattr(players, self.plays)(rows, clock, seed, **self.settings)
 
 
@@ -352,15 +351,18 @@ _TABLE = tomllib.loads(Path(__file__).with_name("contestants.toml").read_text(en
 CONTESTANTS = {name: Contestant(name, **entry) for name, entry in _TABLE.items()}
 
 
-def contest(identity: dict[str, Any], steps: int | None = None) -> dict[str, Any]:
-    """Hold a contest and return its row; a contestant that fails is a result."""
+def contest(identity: dict[str, Any], players: object, steps: int | None = None) -> dict[str, Any]:
+    """Hold a contest and return its row; a contestant that fails is a result.
+
+    players: has the functions by which contestants learn.
+    """
     problem, contestant = PROBLEMS[identity["task"]], CONTESTANTS[identity["contestant"]]
     seed, redundant = identity["seed"], identity["redundant"]
     rows = problem.rows(seed, identity["noise"], redundant)
     np.random.seed(seed)  # Some libraries draw from it, whatever seed they are given.
     clock = Clock(identity["seconds"], steps)
     try:
-        reply, status = contestant.play(rows, clock, seed), "answered"
+        reply, status = contestant.play(players, rows, clock, seed), "answered"
     except Exception as error:  # Of foreign code, whatever it is.
         reply, status = NOTHING, f"failed: {in_words(error)}"
     row = identity | {"cpu": round(clock.used, 2), "steps": clock.steps}

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import importlib
 import io
 import math
 import struct
@@ -256,7 +255,9 @@ def torchvision() -> ModuleType:
     are declared so that it can be imported: data sets, transforms and models do not use them.
     """
     try:
-        return importlib.import_module("torchvision")
+        import torchvision as package
+
+        return package
     except ImportError as error:
         raise UsageError(
             f"torchvision cannot be imported ({error}); python3 -m pip install 'torchvision'"
@@ -269,7 +270,9 @@ def torchvision() -> ModuleType:
         library.define(f"{name}{_SCHEMA}")
     # Declarations last as long as the library object.
     _declared.append(library)
-    return importlib.import_module("torchvision")
+    import torchvision as package
+
+    return package
 
 
 OPERATIONS: dict[str, Callable[..., np.ndarray]] = {

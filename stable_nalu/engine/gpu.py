@@ -22,7 +22,7 @@ from stable_nalu.machine import CompileError, kept, run_compiler
 
 from .emit import SAMPLES, EmittedSource, named
 from .lanes import Lanes, Schedule
-from .program import Program
+from .recorded import Program
 from .tiles import Layout, header, loaded
 from .values import NotLoweredError
 from .warps import GROUP, WarpEmitter, padded

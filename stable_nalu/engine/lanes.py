@@ -11,7 +11,7 @@ import torch
 from stable_nalu.dataset.stream import numpy_type
 
 from .emit import SAMPLES
-from .program import Program
+from .recorded import Program
 from .tiles import (
     Generators,
     Layout,

@@ -14,10 +14,10 @@ from stable_nalu.errors import UsageError
 from stable_nalu.options.layer_options import half_open
 from stable_nalu.paper.experiment import Runs
 from stable_nalu.paper.published import published_measures
-from stable_nalu.result.run_parser import CURVE_COLUMNS
 from stable_nalu.statistics.judge import TEST
 from stable_nalu.statistics.names import operation_label
 from stable_nalu.statistics.table import groups, refuse_repeated
+from stable_nalu.tags import CURVE_COLUMNS
 
 from . import style
 from .entry import Context, Product, kind, last_rows, matching, numbers

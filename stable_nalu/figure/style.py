@@ -22,8 +22,8 @@ import numpy as np
 import pandas as pd
 
 from stable_nalu.console import plain
+from stable_nalu.dataset.ranges import INTERPOLATION_ORDER
 from stable_nalu.layer import registry
-from stable_nalu.paper.sweeps import INTERPOLATION_ORDER
 from stable_nalu.statistics.names import (
     MODELS,
     NAC_ADD,

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import torch
 
@@ -37,8 +37,14 @@ from stable_nalu.writer import RunRecord
 
 from .formula import VERDICTS, Certificate, certificate, recurrent_certificate
 
-if TYPE_CHECKING:
-    from stable_nalu.runs import TrainedRun
+
+class RunFolder(Protocol):
+    """A run of `train` or `read_runs`."""
+
+    @property
+    def folder(self) -> Path:
+        """Return the folder of its log."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -144,7 +150,7 @@ class TrainedModel(torch.nn.Module):
 
 
 @named_as_in_python()
-def load(run: TrainedRun | str | Path) -> TrainedModel:
+def load(run: RunFolder | str | Path) -> TrainedModel:
     """Return the trained network of a run, with its configuration and its score.
 
     Args:
@@ -181,9 +187,8 @@ def load(run: TrainedRun | str | Path) -> TrainedModel:
 
 
 def _config(spec: ScriptSpec, values: Mapping[str, Any]) -> Config:
-    fixed = {name: value for name, value in spec.fixed.items() if name not in spec.defaults}
     values = spec.defaults | {name: v for name, v in values.items() if name in spec.defaults}
-    return Config(spec.name, values | {"no_cuda": True}, frozenset(values), fixed)
+    return Config(spec, values | {"no_cuda": True}, frozenset(values))
 
 
 def _know_layers(record: RunRecord, config: Config) -> None:
@@ -337,7 +342,7 @@ def export_command(argv: Sequence[str] | None = None) -> int:
 
 
 @named_as_in_python()
-def formula(run: TrainedRun | TrainedModel | str | Path) -> Certificate:
+def formula(run: RunFolder | TrainedModel | str | Path) -> Certificate:
     """Return what a trained network computes, and whether it is what its task asks for.
 
     Args:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
 from functools import cache
-from inspect import cleandoc
 from types import new_class
 from typing import Any, ClassVar
 
@@ -128,7 +128,7 @@ def recurrent(layer: type[Layer]) -> type[RecurrentCell]:
     """Return the recurrent cell of a layer, which is called as the layer but `Cell`."""
     name = layer.__name__.removesuffix("Layer") + "Cell"
     about = f"Apply {layer.__name__} to input and state: h_t = layer([x_t, h_{{t-1}}]).\n\n"
-    about += cleandoc(layer.__doc__ or "")
+    about += inspect.cleandoc(layer.__doc__ or "")
     members = {"Op": layer, "__module__": __package__, "__doc__": about}
     return new_class(name, (RecurrentCell,), exec_body=lambda body: body.update(members))
 
@@ -149,3 +149,13 @@ def check_output(module: torch.nn.Module, x: torch.Tensor, y: object, size: int)
         raise OutputShapeError(
             f"{name} maps an input of shape {given} to {found}; {wanted} is expected"
         )
+
+
+OF_EVERY_LAYER = {"name", "dtype", "device"}
+
+
+def option_parameters(layer: type[ExtendedTorchModule]) -> dict[str, inspect.Parameter]:
+    """Return the keyword-only parameters of a constructor, aside from those of every layer."""
+    parameters = inspect.signature(layer).parameters.values()
+    named = {p.name: p for p in parameters if p.kind is p.KEYWORD_ONLY}
+    return {name: p for name, p in named.items() if name not in OF_EVERY_LAYER}

@@ -130,7 +130,7 @@ def script_name(layer: object) -> str | None:
 
 def _names() -> tuple[dict[str, _Name], dict[str, _Name]]:
     """Return all names of papers, and all keys."""
-    known = {k: e for k, e in entries().items() if e.of_layer or e.has_cell}
+    known = {k: e for k, e in entries().items() if e.layer or e.has_cell}
     labels: dict[str, _Name] = {}
     for entry in known.values():
         labels.setdefault(entry.label, _Name(entry.label, entry))

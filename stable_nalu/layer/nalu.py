@@ -42,7 +42,7 @@ from stable_nalu.functional import (
 )
 
 from .ablations import IndependentNACLayer, LinearNACLayer, RegualizedLinearNACLayer
-from .base import Layer
+from .base import Layer, option_parameters
 from .choosing import (
     GradientBanditNACLayer,
     GumbelMNACLayer,
@@ -52,7 +52,6 @@ from .choosing import (
 )
 from .nac import MNACLayer, NACLayer, PosNACLayer
 from .nau_nmu import NAULayer, NMULayer
-from .registry import option_parameters
 
 NALU_GATES = (
     "normal", "regualized", "golden-ratio", "gumbel", "obs-gumbel", "linear", "independent",

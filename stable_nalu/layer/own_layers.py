@@ -31,9 +31,8 @@ from stable_nalu.layer import registry
 from stable_nalu.machine import installed_layers
 from stable_nalu.papers import Paper
 
-from .base import Cell, Layer, OutputShapeError
+from .base import OF_EVERY_LAYER, Cell, Layer, OutputShapeError
 from .identity import UnknownStateError, state_of, text_of
-from .registry import OF_EVERY_LAYER
 
 
 class PlainLayer(Layer):

@@ -1,6 +1,6 @@
 """The one table of layers: public key, label, citation, class and recurrent cell.
 
-Command-line choices, tables, legends and tests read it; a class is imported when it is asked for.
+Command-line choices, tables, legends and tests read it.
 """
 
 from __future__ import annotations
@@ -9,18 +9,32 @@ import inspect
 import re
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from stable_nalu import papers
+from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.papers import MADSEN_2020, MISTRY_2022_DIVISION, TRASK_2018, Paper
 
-if TYPE_CHECKING:
-    from stable_nalu.abstract import ExtendedTorchModule
+from . import (
+    ablations,
+    basic,
+    choosing,
+    division,
+    equations,
+    gated,
+    mcfc,
+    nac,
+    nalu,
+    nau_nmu,
+    npu,
+    nsr,
+)
+from .base import option_parameters, recurrent
 
-    Class = type[ExtendedTorchModule] | str | None
-    """A class, or its module in this room and its name."""
-
+FAMILIES = (
+    *(nac, nau_nmu, nalu, npu, division, gated, mcfc, equations, nsr, basic, ablations, choosing),
+)
+"""Modules of all layers of the package."""
 
 ColorAndMarker = tuple[str, str]
 """Colour and marker in every figure; colours that colour-blind readers tell apart."""
@@ -54,8 +68,8 @@ class LayerEntry:
     key: str
     label: str
     cites: Paper
-    of_layer: Class = None
-    of_cell: Class = None
+    layer: type[ExtendedTorchModule] | None = None
+    own_cell: type[ExtendedTorchModule] | None = None
     recurs: bool = False
     latex: str | None = None
     tier: str = "core"
@@ -65,21 +79,14 @@ class LayerEntry:
     look: ColorAndMarker | None = None
 
     @cached_property
-    def layer(self) -> type[ExtendedTorchModule] | None:
-        """Return the class of the layer."""
-        return _imported(self.of_layer)
-
-    @cached_property
     def cell(self) -> type[ExtendedTorchModule] | None:
         """Return the class of the recurrent cell."""
-        if self.recurs:
-            return import_module(f"{__package__}.base").recurrent(self.layer)
-        return _imported(self.of_cell)
+        return recurrent(self.layer) if self.recurs and self.layer else self.own_cell
 
     @property
     def has_cell(self) -> bool:
-        """Return whether there is a recurrent cell, without importing it."""
-        return self.recurs or bool(self.of_cell)
+        """Return whether there is a recurrent cell."""
+        return self.recurs or self.own_cell is not None
 
     @property
     def shown(self) -> str:
@@ -115,16 +122,8 @@ class LayerEntry:
         return hasattr(self.layer, "Module")
 
 
-def _imported(wanted: Class) -> type[ExtendedTorchModule] | None:
-    if not isinstance(wanted, str):
-        return wanted
-    module, name = wanted.split(".")
-    return getattr(import_module(f"{__package__}.{module}"), name)
-
-
 _FORMULA = re.compile(r"\n\n((?: {4}.*\n?)+)")
 
-OF_EVERY_LAYER = {"name", "dtype", "device"}
 TIERS = ("core", "extra", "own")
 """Layers of figures, those of published code alone, and those of users, in the order of lists."""
 
@@ -132,21 +131,20 @@ TIERS = ("core", "extra", "own")
 def _activation(key: str, cites: Paper, label: str | None = None) -> LayerEntry:
     """Return the entry of a dense layer with an activation."""
     fixed: dict[str, object] = {"activation": key}
-    return LayerEntry(key, label or key, cites, "basic.BasicLayer", fixed_options=fixed)
+    return LayerEntry(key, label or key, cites, basic.BasicLayer, fixed_options=fixed)
 
 
 def _trial(
     label: str,
-    place: str,
+    layer: type[ExtendedTorchModule],
     *,
     recurs: bool = False,
     cites: Paper = MADSEN_2020,
     latex: str | None = None,
 ) -> LayerEntry:
     """Return the entry of a layer that no figure shows: its key is the name of its class."""
-    key = place.partition(".")[2]
-    place = f"{place}Layer"
-    return LayerEntry(key, label, cites, place, recurs=recurs, latex=latex, tier="extra")
+    key = layer.__name__.removesuffix("Layer")
+    return LayerEntry(key, label, cites, layer, recurs=recurs, latex=latex, tier="extra")
 
 
 def _second(key: str) -> LayerEntry:
@@ -192,16 +190,16 @@ _REALNPU_VARIANTS = (
 )
 
 _OF_PACKAGE = (
-    LayerEntry("NAC", "NAC", TRASK_2018, "nac.NACLayer", recurs=True,
+    LayerEntry("NAC", "NAC", TRASK_2018, nac.NACLayer, recurs=True,
                latex=r"\mathrm{NAC}_{+}", look=(WINE, "<")),
-    LayerEntry("PosNAC", "PosNAC", MADSEN_2020, "nac.PosNACLayer", recurs=True,
+    LayerEntry("PosNAC", "PosNAC", MADSEN_2020, nac.PosNACLayer, recurs=True,
                latex=r"\mathrm{NAC}_{+,\sigma}", look=(PURPLE, "X")),
-    LayerEntry("MNAC", "MNAC", MADSEN_2020, "nac.MNACLayer", recurs=True, look=(WINE, "<")),
-    LayerEntry("ReRegualizedLinearNAC", "NAU", MADSEN_2020, "nau_nmu.NAULayer", recurs=True,
+    LayerEntry("MNAC", "MNAC", MADSEN_2020, nac.MNACLayer, recurs=True, look=(WINE, "<")),
+    LayerEntry("ReRegualizedLinearNAC", "NAU", MADSEN_2020, nau_nmu.NAULayer, recurs=True,
                look=(BLUE, "^")),
-    LayerEntry("ReRegualizedLinearPosNAC", "PosNAU", MADSEN_2020, "nau_nmu.PosNAULayer",
+    LayerEntry("ReRegualizedLinearPosNAC", "PosNAU", MADSEN_2020, nau_nmu.PosNAULayer,
                recurs=True, latex=r"\mathrm{NAC}_{+,\mathrm{NMU}}", look=(GREEN, "P")),
-    LayerEntry("ReRegualizedLinearMNAC", "NMU", MADSEN_2020, "nau_nmu.NMULayer", recurs=True,
+    LayerEntry("ReRegualizedLinearMNAC", "NMU", MADSEN_2020, nau_nmu.NMULayer, recurs=True,
                variants=_NMU_VARIANTS, look=(BLUE, "o")),
     _activation("Tanh", papers.RUMELHART_1986),
     _activation("Sigmoid", papers.RUMELHART_1986),
@@ -211,71 +209,71 @@ _OF_PACKAGE = (
     _activation("ELU", papers.CLEVERT_2016),
     _activation("ReLU", papers.NAIR_2010),
     _activation("linear", TRASK_2018, "Linear"),
-    LayerEntry("RNN-linear", "RNN-linear", MADSEN_2020, None, "basic.BasicCell",
+    LayerEntry("RNN-linear", "RNN-linear", MADSEN_2020, None, basic.BasicCell,
                fixed_options={"activation": "linear"}),
-    LayerEntry("NRU", "NRU", MISTRY_2022_DIVISION, "division.ReciprocalNMULayer",
+    LayerEntry("NRU", "NRU", MISTRY_2022_DIVISION, division.ReciprocalNMULayer,
                look=(GREEN, "s")),
     LayerEntry("NMRU", "NMRU (no sign retrieval)", MISTRY_2022_DIVISION,
-               "division.ConcatReciprocalNMULayer", look=(PURPLE, "*")),
+               division.ConcatReciprocalNMULayer, look=(PURPLE, "*")),
     LayerEntry("SignNMRU", "NMRU", MISTRY_2022_DIVISION,
-               "division.ConcatReciprocalNMUSignRetrievalLayer", look=(PURPLE, "D")),
+               division.ConcatReciprocalNMUSignRetrievalLayer, look=(PURPLE, "D")),
     LayerEntry("GatedSignNMRU", "NMRU (gated)", MISTRY_2022_DIVISION,
-               "division.ConcatReciprocalNMUGatedSignRetrievalLayer", look=(PURPLE, "P")),
-    LayerEntry("iNALU", "iNALU", papers.SCHLOER_2020, "gated.INALULayer", look=(OLIVE, "X")),
-    LayerEntry("MCFC", "MCFC", papers.HOEDT_2021, "mcfc.MCFullyConnected", look=(GREEN, "h")),
-    LayerEntry("MulMCFC", "MulMCFC", papers.HOEDT_2021, "mcfc.MulMCFC", look=(GREEN, "h")),
+               division.ConcatReciprocalNMUGatedSignRetrievalLayer, look=(PURPLE, "P")),
+    LayerEntry("iNALU", "iNALU", papers.SCHLOER_2020, gated.INALULayer, look=(OLIVE, "X")),
+    LayerEntry("MCFC", "MCFC", papers.HOEDT_2021, mcfc.MCFullyConnected, look=(GREEN, "h")),
+    LayerEntry("MulMCFC", "MulMCFC", papers.HOEDT_2021, mcfc.MulMCFC, look=(GREEN, "h")),
     LayerEntry("MulMCFCSignINALU", "MulMCFC (sign: iNALU)", papers.HOEDT_2021,
-               "mcfc.MulMCFCSignINALU", look=(OLIVE, "h")),
+               mcfc.MulMCFCSignINALU, look=(OLIVE, "h")),
     LayerEntry("MulMCFCSignRealNPU", "MulMCFC (sign: Real NPU)", papers.HOEDT_2021,
-               "mcfc.MulMCFCSignRealNPU", look=(VERMILION, "h")),
-    LayerEntry("NALU", "NALU", TRASK_2018, "nalu.NALULayer", recurs=True,
+               mcfc.MulMCFCSignRealNPU, look=(VERMILION, "h")),
+    LayerEntry("NALU", "NALU", TRASK_2018, nalu.NALULayer, recurs=True,
                variants=_NALU_VARIANTS, look=(AMBER, "v")),
-    LayerEntry("ReRegualizedLinearNALU", "Gated NAU", MADSEN_2020, "nalu.GatedNAUNMULayer",
+    LayerEntry("ReRegualizedLinearNALU", "Gated NAU", MADSEN_2020, nalu.GatedNAUNMULayer,
                recurs=True, variants=_GATED_VARIANTS, look=(OLIVE, "D")),
-    LayerEntry("NPU", "NPU", papers.HEIM_2020, "npu.NPULayer", look=(SKY, "s")),
-    LayerEntry("RealNPU", "Real NPU", papers.HEIM_2020, "npu.RealNPULayer",
+    LayerEntry("NPU", "NPU", papers.HEIM_2020, npu.NPULayer, look=(SKY, "s")),
+    LayerEntry("RealNPU", "Real NPU", papers.HEIM_2020, npu.RealNPULayer,
                variants=_REALNPU_VARIANTS, look=(VERMILION, "^")),
-    LayerEntry("DMU", "DMU", papers.CURRY_2025, "gated.DMULayer", variants=_DMU_VARIANTS,
+    LayerEntry("DMU", "DMU", papers.CURRY_2025, gated.DMULayer, variants=_DMU_VARIANTS,
                look=(WINE, "D")),
-    LayerEntry("ProductUnit", "Product unit", papers.DURBIN_1989, "npu.ProductUnitLayer",
+    LayerEntry("ProductUnit", "Product unit", papers.DURBIN_1989, npu.ProductUnitLayer,
                look=(GREY, "p")),
-    LayerEntry("EML", "EML", papers.ODRZYWOLEK_2026, "equations.EMLLayer", look=(BLACK, "D")),
-    LayerEntry("EQL", "EQL", papers.MARTIUS_2016, "equations.EQLLayer", look=(SKY, "v")),
-    LayerEntry("EQLDiv", "EQL-div", papers.SAHOO_2018, "equations.EQLDivLayer", look=(WINE, "s")),
-    LayerEntry("NSR", "NSR", papers.FABER_2023, "nsr.NSRLayer", look=(SKY, "D")),
-    LayerEntry("GRU", "GRU", papers.CHO_2014, None, "basic.GRUCell", look=(OLIVE, "P")),
-    LayerEntry("LSTM", "LSTM", papers.HOCHREITER_1997, None, "basic.LSTMCell",
+    LayerEntry("EML", "EML", papers.ODRZYWOLEK_2026, equations.EMLLayer, look=(BLACK, "D")),
+    LayerEntry("EQL", "EQL", papers.MARTIUS_2016, equations.EQLLayer, look=(SKY, "v")),
+    LayerEntry("EQLDiv", "EQL-div", papers.SAHOO_2018, equations.EQLDivLayer, look=(WINE, "s")),
+    LayerEntry("NSR", "NSR", papers.FABER_2023, nsr.NSRLayer, look=(SKY, "D")),
+    LayerEntry("GRU", "GRU", papers.CHO_2014, None, basic.GRUCell, look=(OLIVE, "P")),
+    LayerEntry("LSTM", "LSTM", papers.HOCHREITER_1997, None, basic.LSTMCell,
                look=(GREY, "o")),
-    LayerEntry("RNN-tanh", "RNN-tanh", papers.ELMAN_1990, None, "basic.RNNTanhCell",
+    LayerEntry("RNN-tanh", "RNN-tanh", papers.ELMAN_1990, None, basic.RNNTanhCell,
                look=(GREEN, "X")),
-    LayerEntry("RNN-ReLU", "RNN-ReLU", papers.ELMAN_1990, None, "basic.RNNReLUCell",
+    LayerEntry("RNN-ReLU", "RNN-ReLU", papers.ELMAN_1990, None, basic.RNNReLUCell,
                look=(VERMILION, "D")),
-    _trial("Linear NAC", "ablations.LinearNAC"),
-    _trial("NAU, W = W_hat", "ablations.RegualizedLinearNAC", recurs=True,
+    _trial("Linear NAC", ablations.LinearNACLayer),
+    _trial("NAU, W = W_hat", ablations.RegualizedLinearNACLayer, recurs=True,
            latex=rf"\mathrm{{NAU}},{_RAW}"),
-    _trial("NMU, W = W_hat", "ablations.RegualizedLinearMNAC", latex=rf"\mathrm{{NMU}},{_RAW}"),
-    _trial("NMU, z = W x", "ablations.SillyReRegualizedLinearMNAC", latex=_SILLY),
+    _trial("NMU, W = W_hat", ablations.RegualizedLinearMNACLayer, latex=rf"\mathrm{{NMU}},{_RAW}"),
+    _trial("NMU, z = W x", ablations.SillyReRegualizedLinearMNACLayer, latex=_SILLY),
     _second("SillyReRegualizedLinearNAC"),
     _second("SillyReRegualizedLinearNALU"),
-    _trial("Independent NAC", "ablations.IndependentNAC", recurs=True),
-    _trial("Multi-weight NAU", "ablations.MultiWeightNAU", cites=MISTRY_2022_DIVISION),
-    _trial("Sigmoid NAU", "ablations.SigmoidNAU", cites=MISTRY_2022_DIVISION),
-    _trial("Scaled sigmoid NAU", "ablations.ScaledSigmoidNAU", cites=MISTRY_2022_DIVISION),
-    _trial("Softmax NAC", "choosing.SoftmaxNAC", recurs=True),
-    _trial("Hard softmax NAC", "choosing.HardSoftmaxNAC", recurs=True),
-    _trial("Gumbel NAC", "choosing.GumbelNAC", recurs=True),
-    _trial("Gumbel MNAC", "choosing.GumbelMNAC", recurs=True),
-    _trial("Gradient bandit NAC", "choosing.GradientBanditNAC", recurs=True),
-    _trial("Ensemble Gumbel NAU", "choosing.EnsembleGumbelNAU", cites=MISTRY_2022_DIVISION),
-    _trial("Gradient bandit NALU", "nalu.GradientBanditNALU", recurs=True),
-    _trial("Gumbel NALU", "nalu.GumbelNALU", recurs=True),
-    _trial("Hard softmax NALU", "nalu.HardSoftmaxNALU", recurs=True),
-    _trial("Independent NALU", "nalu.IndependentNALU", recurs=True),
-    _trial("Linear NALU", "nalu.LinearNALU"),
-    _trial("Pos NALU", "nalu.PosNALU", recurs=True),
-    _trial("NALU over NAU, W = W_hat", "nalu.RegualizedLinearNALU", recurs=True,
+    _trial("Independent NAC", ablations.IndependentNACLayer, recurs=True),
+    _trial("Multi-weight NAU", ablations.MultiWeightNAULayer, cites=MISTRY_2022_DIVISION),
+    _trial("Sigmoid NAU", ablations.SigmoidNAULayer, cites=MISTRY_2022_DIVISION),
+    _trial("Scaled sigmoid NAU", ablations.ScaledSigmoidNAULayer, cites=MISTRY_2022_DIVISION),
+    _trial("Softmax NAC", choosing.SoftmaxNACLayer, recurs=True),
+    _trial("Hard softmax NAC", choosing.HardSoftmaxNACLayer, recurs=True),
+    _trial("Gumbel NAC", choosing.GumbelNACLayer, recurs=True),
+    _trial("Gumbel MNAC", choosing.GumbelMNACLayer, recurs=True),
+    _trial("Gradient bandit NAC", choosing.GradientBanditNACLayer, recurs=True),
+    _trial("Ensemble Gumbel NAU", choosing.EnsembleGumbelNAULayer, cites=MISTRY_2022_DIVISION),
+    _trial("Gradient bandit NALU", nalu.GradientBanditNALULayer, recurs=True),
+    _trial("Gumbel NALU", nalu.GumbelNALULayer, recurs=True),
+    _trial("Hard softmax NALU", nalu.HardSoftmaxNALULayer, recurs=True),
+    _trial("Independent NALU", nalu.IndependentNALULayer, recurs=True),
+    _trial("Linear NALU", nalu.LinearNALULayer),
+    _trial("Pos NALU", nalu.PosNALULayer, recurs=True),
+    _trial("NALU over NAU, W = W_hat", nalu.RegualizedLinearNALULayer, recurs=True,
            latex=rf"\mathrm{{NALU}},{_RAW}"),
-    _trial("Softmax NALU", "nalu.SoftmaxNALU", recurs=True),
+    _trial("Softmax NALU", nalu.SoftmaxNALULayer, recurs=True),
 )  # fmt: skip
 _entries = {entry.key: entry for entry in _OF_PACKAGE}
 
@@ -296,15 +294,9 @@ def own_entries() -> list[LayerEntry]:
     return [entry for entry in _entries.values() if entry.origin is not None]
 
 
-def families() -> tuple[str, ...]:
-    """Return the modules of all layers of the package."""
-    places = (place for e in _OF_PACKAGE for place in (e.of_layer, e.of_cell))
-    return tuple(dict.fromkeys(p.partition(".")[0] for p in places if isinstance(p, str)))
-
-
 def activation_names() -> tuple[str, ...]:
     """Return the names of the plain activations, `linear` among them."""
-    return tuple(key for key, e in _entries.items() if e.of_layer == "basic.BasicLayer")
+    return tuple(key for key, e in _entries.items() if e.layer is basic.BasicLayer)
 
 
 def labelled_as_another_key(name: str) -> str | None:
@@ -341,10 +333,3 @@ def drop(key: str | None = None, *, origin: str | None = None) -> None:
     for entry in own_entries():
         if entry.key == key or entry.origin == origin:
             del _entries[entry.key]
-
-
-def option_parameters(layer: type[ExtendedTorchModule]) -> dict[str, inspect.Parameter]:
-    """Return the keyword-only parameters of a constructor, aside from those of every layer."""
-    parameters = inspect.signature(layer).parameters.values()
-    named = {p.name: p for p in parameters if p.kind is p.KEYWORD_ONLY}
-    return {name: p for name, p in named.items() if name not in OF_EVERY_LAYER}

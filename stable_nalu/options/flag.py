@@ -12,7 +12,7 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from stable_nalu.errors import OptionError, did_you_mean
 from stable_nalu.layer.registry import entries, spelled
@@ -236,6 +236,30 @@ class FlagGroup:
             raise KeyError(f"group {self.title!r} has no {', '.join(sorted(missing))}")
 
 
+class Described(Protocol):
+    """What a configuration knows of its script: name, flags, fields of run names, fixed values."""
+
+    @property
+    def name(self) -> str:
+        """Return the name of the script."""
+        ...
+
+    @property
+    def fixed(self) -> Mapping[str, Any]:
+        """Return what a configuration reads for flags that the script does not take."""
+        ...
+
+    @property
+    def flags(self) -> tuple[Flag, ...]:
+        """Return all flags in the order of --help."""
+        ...
+
+    @property
+    def fields(self) -> tuple[Any, ...]:
+        """Return the fields of the run name in order."""
+        ...
+
+
 class Config:
     """The values of one run's flags as attributes: `config.layer_type`, `config.seed`.
 
@@ -243,18 +267,14 @@ class Config:
     default; `as_dict` lists the script's own flags only.
     """
 
+    spec: Described
     script: str
 
     def __init__(
-        self,
-        script: str,
-        values: Mapping[str, Any],
-        typed: frozenset[str] = frozenset(),
-        fixed: Mapping[str, Any] | None = None,
+        self, spec: Described, values: Mapping[str, Any], typed: frozenset[str] = frozenset()
     ):
-        fixed = fixed or {}
-        state = {"script": script, "_own": tuple(values), "_typed": typed, "_fixed": fixed}
-        self.__dict__.update({**fixed, **values, **state})
+        state = {"spec": spec, "script": spec.name, "_own": tuple(values), "_typed": typed}
+        self.__dict__.update({**spec.fixed, **values, **state})
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"{self.__dict__.get('script', 'a config')} has no option {name!r}")
@@ -297,7 +317,7 @@ class Config:
         if unknown:
             raise AttributeError(f"{self.script} has no option {', '.join(sorted(unknown))}")
         values = self.as_dict() | changes
-        return Config(self.script, values, self._typed | set(changes), self._fixed)
+        return Config(self.spec, values, self._typed | set(changes))
 
 
 MODELS = {

@@ -347,10 +347,10 @@ def _keys(allowed: Callable[[LayerEntry], bool]) -> Callable[[], tuple[str, ...]
     return names
 
 
-layer_names = _keys(lambda entry: bool(entry.of_layer) or not entry.has_cell)
+layer_names = _keys(lambda entry: bool(entry.layer) or not entry.has_cell)
 """List every key of a layer, and the keys that only name a pair of layers."""
 
-buildable_layers = _keys(lambda entry: bool(entry.of_layer))
+buildable_layers = _keys(lambda entry: bool(entry.layer))
 cell_names = _keys(lambda entry: entry.has_cell)
 
 

@@ -12,7 +12,6 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from importlib import import_module
 from string import Formatter
 from typing import TYPE_CHECKING, Any, cast
 
@@ -280,12 +279,13 @@ BETA = template(
     "rb-{regualizer_beta_start:float}-{regualizer_beta_end:float}"
     "-{regualizer_beta_step:int}-{regualizer_beta_growth:int}"
 )
-_NPU_WEIGHT_AND_TYPE = template("rWnpu-{regualizer_npu_w:float}-{realnpu_reg_type:initial}")
+NPU_WEIGHT = template("rWnpu-{regualizer_npu_w:float}")
+NPU_WEIGHT_AND_TYPE = template("rWnpu-{regualizer_npu_w:float}-{realnpu_reg_type:initial}")
 GATE = template("rg-{regualizer_gate:float}")
 SCALE_TYPE = template("r{reg_scale_type:scale}")
 NPU_CLIP = template("clip-{npu_clip:clip}")
 NPU_INIT = template("WrI-{npu_Wr_init:init}")
-SINGLE_PENALTIES = (L1, BETA, _NPU_WEIGHT_AND_TYPE, GATE, SCALE_TYPE, NPU_CLIP, NPU_INIT)
+SINGLE_PENALTIES = (L1, BETA, NPU_WEIGHT_AND_TYPE, GATE, SCALE_TYPE, NPU_CLIP, NPU_INIT)
 PRECISION = template("p-{pytorch_precision:int}")
 NMU_NOISE = template("nM{nmu_noise:bool}")
 NAU_NOISE = template("nA{nau_noise:bool}")
@@ -296,6 +296,10 @@ GRAD_VALUE = template("gv-{clip_grad_value:limit}")
 LOG_INTERVAL = template("TB-{log_interval:int}")
 ID = template("id{id:int}")
 TRASH_CELL = template("{trash_cell:TC}")
+NPU_WEIGHT_SWITCH = template("rWnpu{regualizer_npu_w:weight}")
+REALNPU_TYPE = template("rt-{realnpu_reg_type:whole}")
+WEIGHT_SETS = template("ws-{W_set_count:int}")
+REINIT = template("r{reinit:bool}-{reinit_epoch_interval:int}-{reinit_max_stored_losses:int}")
 
 
 def distribution(text: Callable[[Config], str], why: str) -> NameField:
@@ -352,46 +356,8 @@ def format_leaf(
     return separator.join(text for text in texts if text is not None)
 
 
-_SIMPLE = {"input.size": 4.0, "subset.ratio": None, "overlap.ratio": None}
-_OLDEST = {
-    "hidden.size": 2,
-    "learning.optimizer": "Adam",
-    "learning.rate": 0.001,
-    "learning.momentum": 0.0,
-}
-"""Of the oldest names, which lack these fields."""
-
-
-def parse_leaf(leaf: str) -> Columns:
-    """Return the columns that a run name of an arithmetic script holds.
-
-    Fields 1 to 15 are read by position, later ones by what they begin with. Numbers compare as
-    parsed: `r-10` and `r-10.0` give the same. `model_code` is field 1 as it stands.
-    """
-    model, *rest = leaf.split("_")
-    columns: Columns = {"model_code": model}
-    for text, known in zip(rest, COMMON, strict=False):
-        found = _SIMPLE if text == "z-simple" else known.read(text)
-        if found is None:
-            form = re.sub(r":\w+", "", known.pattern)
-            raise ValueError(f"run name {leaf!r}: field {text!r} is not of the form {form}")
-        columns |= found
-    columns = {**columns, **{n: cell for n, cell in _OLDEST.items() if n not in columns}}
-    scripts = import_module("stable_nalu.task").SCRIPTS
-    for text in rest[len(COMMON) :]:
-        # A script is imported when the fields of those before it do not fit.
-        found = _read_any(text, (field for script in scripts for field in _later_of(script)))
-        if found is None:
-            raise ValueError(f"run name {leaf!r}: field {text!r} is not known")
-        columns |= found
-    return columns
-
-
-@cache
-def _later_of(script: str) -> tuple[NameField, ...]:
-    """Return the fields of a script behind the common ones, which come in any order."""
-    fields = import_module("stable_nalu.task").SCRIPTS[script].fields
-    return _behind_common(fields) if _is_arithmetic(fields) else ()
+SIMPLE_TASK: Columns = {"input.size": 4.0, "subset.ratio": None, "overlap.ratio": None}
+"""Columns that the simple task fixes."""
 
 
 def _behind_common(fields: Sequence[NameField]) -> tuple[NameField, ...]:
@@ -404,7 +370,7 @@ def _is_arithmetic(fields: Sequence[NameField]) -> bool:
 
 def read_fields(leaf: str, fields: Sequence[NameField]) -> Columns:
     """Return the columns of the parts of a name, but for the first, that are of such fields."""
-    found = (_read_any(text, fields[1:]) or {} for text in leaf.split("_")[1:])
+    found = (read_any(text, fields[1:]) or {} for text in leaf.split("_")[1:])
     return {column: cell for columns in found for column, cell in columns.items()}
 
 
@@ -414,15 +380,16 @@ def has_field(leaf: str, *letters: str) -> bool:
     return all(any(text.startswith(letter) for text in texts) for letter in letters)
 
 
-def _read_any(text: str, fields: Iterable[NameField]) -> Columns | None:
+def read_any(text: str, fields: Iterable[NameField]) -> Columns | None:
+    """Return the columns of a text by the first field that it is of; None if it is of none."""
     return next(filter(None, (known.read(text) for known in fields)), None)
 
 
 def columns_of(fields: Sequence[NameField], dests: Iterable[str], config: Config) -> Columns:
     """Return the options of a run from its configuration: all that can change what it computes.
 
-    What a run name of an arithmetic script can hold is as `parse_leaf` returns it, but for learning
-    rates, which are not rounded. Other options keep their flag names.
+    What a run name of an arithmetic script can hold is as `run_names.parse_leaf` returns it, but
+    for learning rates, which are not rounded. Other options keep their flag names.
     """
     own = config.as_dict()
     results = {dest: own[dest] for dest in dests if dest in own}
@@ -435,7 +402,7 @@ def columns_of(fields: Sequence[NameField], dests: Iterable[str], config: Config
     for dest, value in results.items():
         columns[column_of(dest)] = forms[dest].cell(value) if dest in forms else _plain(value)
     if config.simple:
-        columns |= _SIMPLE
+        columns |= SIMPLE_TASK
     if "train.distribution" in columns:
         shown = next(f for f in fields if f.flags == ("sample_distribution",))
         columns["train.distribution"] = str(shown.text(config)).removeprefix("D-")

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib import import_module
 from textwrap import wrap
 from typing import Any, cast
 
@@ -59,9 +58,6 @@ class ScriptSpec:
     counts_epochs: bool = False
     drawn_by: tuple[str, ...] = ()
     nac_mul_acts: bool = False
-
-    def __reduce__(self) -> tuple[Callable[[str], ScriptSpec], tuple[str]]:
-        return _of_script, (self.name,)  # for other processes, which import it themselves
 
     @cached_property
     def flags(self) -> tuple[Flag, ...]:
@@ -206,10 +202,6 @@ class ScriptSpec:
         }
 
 
-def _of_script(name: str) -> ScriptSpec:
-    return import_module("stable_nalu.task").SCRIPTS[name]
-
-
 class Plan:
     """The runs that one command asks for, in the order in which they are trained.
 
@@ -288,14 +280,13 @@ class Plan:
 
     def _unchecked(self) -> Iterator[Config]:
         spec, typed = self._spec, frozenset(self._typed)
-        fixed = {k: v for k, v in spec.fixed.items() if k not in spec.defaults}
         for pair in self._ranges:
             for combination in itertools.product(*self._values):
                 chosen = pair | dict(zip(self._order, combination, strict=True))
                 # `--cuda false` is another way to write `--no-cuda`.
                 if chosen.get("cuda") is False:
                     chosen["no_cuda"] = True
-                yield Config(spec.name, {dest: chosen[dest] for dest in self._dests}, typed, fixed)
+                yield Config(spec, {dest: chosen[dest] for dest in self._dests}, typed)
 
     def _named(self) -> Iterator[tuple[str, Config]]:
         places: dict[str, int] = {}

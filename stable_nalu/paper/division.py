@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+from stable_nalu.dataset.ranges import INTERPOLATION_ORDER
 from stable_nalu.papers import MISTRY_2022_DIVISION, MISTRY_2022_MECHANISMS
 
 from .experiment import (
@@ -21,7 +22,7 @@ from .experiment import (
     drawn,
     sketch,
 )
-from .sweeps import DISTRIBUTIONS, INTERPOLATION_ORDER, MIXED_SIGNS, NEAR_ZERO, SINGLE_MODULE_RANGES
+from .sweeps import DISTRIBUTIONS, MIXED_SIGNS, NEAR_ZERO, SINGLE_MODULE_RANGES
 
 _PAIR_EPOCHS = (*range(10), *range(10, 50, 5), *range(50, 1001, 50))
 """Epochs whose errors and shares are kept for curves: every one of few, some of many."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
+from stable_nalu.dataset.ranges import INTERPOLATION_ORDER
 from stable_nalu.papers import MCFC_2023, MISTRY_2022_PRIMER
 from stable_nalu.statistics.names import MODELS
 
@@ -20,7 +21,7 @@ from .experiment import (
     drawn,
     sketch,
 )
-from .sweeps import INTERPOLATION_ORDER, SINGLE_MODULE_RANGES
+from .sweeps import SINGLE_MODULE_RANGES
 
 WINDOW = "--regualizer-scaling-start 20000 --regualizer-scaling-end 35000"
 NMU_FLAGS = f"--layer-type ReRegualizedLinearMNAC --nac-mul mnac {WINDOW}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import PurePath
 
+from stable_nalu.dataset.ranges import INTERPOLATION_ORDER
 from stable_nalu.papers import MISTRY_2022_ROBUST
 
 from .division import measures_of_pairs
@@ -38,7 +39,7 @@ from .sequences import (
     judged_by_reference,
     sequence_runs,
 )
-from .sweeps import DATA_SET_RANGES, INTERPOLATION_ORDER, ONE_TO_TWO
+from .sweeps import DATA_SET_RANGES, ONE_TO_TWO
 
 _SNMU, _BATCH_SNMU = "sNMU [1,5]", "sNMU [1,1+1/sd(x)]"
 _BATCH_NOISE = "--nmu-noise --noise-range [1,0]"

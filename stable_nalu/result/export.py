@@ -16,7 +16,11 @@ from stable_nalu.console import bar
 from stable_nalu.errors import OptionError, UsageError
 from stable_nalu.files import atomic_text_file
 from stable_nalu.machine import usable_cores
-from stable_nalu.options.name_fields import has_field, parse_leaf
+from stable_nalu.options import Config
+from stable_nalu.options.name_fields import has_field
+from stable_nalu.options.run_names import parse_leaf
+from stable_nalu.statistics.names import config_columns
+from stable_nalu.task import SCRIPTS
 from stable_nalu.writer.event_file import EventFileReader, RunFiles, TensorboardReader
 from stable_nalu.writer.run_folder import RunRecord
 
@@ -210,13 +214,8 @@ def _published_name(name: str, record: RunRecord) -> str:
     """Return the long name of a run that was trained with --short-names, of others their own."""
     if record.config.get("short_names") is None:
         return name
-    from stable_nalu.options import Config
-    from stable_nalu.task import SCRIPTS
-
     spec = SCRIPTS[record.script]
-    return spec.published_leaf(
-        Config(spec.name, spec.defaults | {**record.config}, fixed=spec.fixed)
-    )
+    return spec.published_leaf(Config(spec, spec.defaults | {**record.config}))
 
 
 def with_scores(columns: dict[str, list], base: str) -> dict[str, list]:
@@ -267,10 +266,13 @@ def _is_of_division_study(name: str, record: RunRecord | None) -> bool:
     return has_field(name, "D-") and not has_field(name, "TB-")
 
 
+def record_columns(record: RunRecord) -> dict[str, Any]:
+    """Return the options of a run from its record."""
+    return config_columns(Config(SCRIPTS[record.script], record.config))
+
+
 def _options(name: str, record: RunRecord | None) -> dict[str, Any]:
     """Return the options of a run: those of its record, else those that its name holds."""
-    from stable_nalu.statistics.names import record_columns
-
     try:
         if record is not None:
             return record_columns(record)

@@ -13,10 +13,10 @@ from stable_nalu.errors import OptionError
 from stable_nalu.files import EVENT_FILE, STREAMS, atomic_text_file, visible_entries
 from stable_nalu.machine import granted_cores
 from stable_nalu.script import ScriptParser, exit_code, say
+from stable_nalu.tags import CURVE_COLUMNS
 
 from .export import SCORES, export_csv
 from .run_parser import (
-    CURVE_COLUMNS,
     PAIRS,
     SEQUENCES,
     MetricParser,

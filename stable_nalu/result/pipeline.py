@@ -9,14 +9,15 @@ import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from stable_nalu.console import GREEN, bar, joined, paint, plural, shown, told
 from stable_nalu.errors import UsageError
+from stable_nalu.figure.command import weights_command
 from stable_nalu.files import atomic_path, is_locked, shared_lock
+from stable_nalu.inspection import prediction_sweep
 from stable_nalu.machine import granted_cores, model_file
 from stable_nalu.paper.experiment import (
     JUDGED,
@@ -28,6 +29,7 @@ from stable_nalu.paper.experiment import (
     words,
 )
 from stable_nalu.script import EXIT_INTERRUPTED, EXIT_REQUEUE, command_of, say
+from stable_nalu.statistics import small_divisors
 from stable_nalu.statistics.table import write_plain_frame, write_rows
 from stable_nalu.writer.run_folder import LOCK_NAME
 
@@ -63,11 +65,11 @@ _SWEEP = "export/single_layer_task/benchmark/pretrained_model_prediction_sweep.p
 _SMALL_DIVISORS = "export/single_layer_task/generate_divBy0_extrap_thresholds.py"
 _WEIGHTS = "experiments/weight_distribution.py"
 _BODIES = {
-    _SWEEP: "inspection.prediction_sweep:main",
-    _SMALL_DIVISORS: "statistics.small_divisors:main",
-    _WEIGHTS: "figure.command:weights_command",
+    _SWEEP: prediction_sweep.main,
+    _SMALL_DIVISORS: small_divisors.main,
+    _WEIGHTS: weights_command,
 }
-"""Script -> module and function below the package, which are its body."""
+"""Script -> its body."""
 _SURFACES = {
     "NMU": ("mul-nmu", 0),
     "ReLU-h1": ("mul-ReLU-h1", 0),
@@ -200,8 +202,7 @@ class OtherTable:
 
     def write(self) -> None:
         """Write the table in this process."""
-        module, _, body = _BODIES[self.script].partition(":")
-        getattr(import_module(f"stable_nalu.{module}"), body)(self.line[1:])
+        _BODIES[self.script](self.line[1:])
 
     def keep(self, data: Path) -> Path:
         """Copy its model there, and return the copy."""

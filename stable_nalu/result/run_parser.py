@@ -15,6 +15,7 @@ from typing import Any
 from stable_nalu.options.name_fields import has_field
 from stable_nalu.tags import (
     ABSOLUTE_SUFFIX,
+    CURVE_COLUMNS,
     DIVERGED,
     EPOCH,
     ERROR_CURVE,
@@ -69,7 +70,7 @@ _SCORED = {tag + end for tag in (METRIC_VALID, METRIC_TEST) for end in ("", ABSO
 }
 
 _DIVERGED = f"/{DIVERGED}{TEXT_SUFFIX}"
-_CURVE, CURVE_COLUMNS = f"{ERROR_CURVE}{TEXT_SUFFIX}", "abs.error."
+_CURVE = f"{ERROR_CURVE}{TEXT_SUFFIX}"
 _OPEN, _CLOSE = b"<pre>", b"</pre>"
 _NO_BRACKETS = bytes.maketrans(b"[],", b"   ")
 

@@ -47,7 +47,7 @@ from stable_nalu.script import (
     say,
 )
 from stable_nalu.task import SCRIPTS
-from stable_nalu.task.run import run_script
+from stable_nalu.task.run import train_script
 from stable_nalu.writer.run_folder import LOCK_NAME
 
 FEWEST_RUNS, MOST_RUNS = 50, 250
@@ -244,7 +244,7 @@ def train_shards(
         if not found:
             continue
         first, *others = ([command.words for command, _ in part] for part in found)
-        code = run_script(every[0].model.script, *first, beside=others)
+        code = train_script(every[0].model.script, *first, beside=others)
         if code not in (0, EXIT_DIVERGED):
             return code
         finished = [run for part in found for _, runs in part for run in runs]

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from stable_nalu.dataset.ranges import INTERPOLATION_ORDER
 from stable_nalu.errors import UsageError
-from stable_nalu.paper.sweeps import INTERPOLATION_ORDER
 
 from .names import OPERATIONS, expand_name, model_order
 from .setups import BEST_RANGE, Judgement, Limit

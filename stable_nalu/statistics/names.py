@@ -16,15 +16,14 @@ from stable_nalu.options.name_fields import (
     UNION,
     Columns,
     columns_of,
-    parse_leaf,
     signed,
 )
+from stable_nalu.options.run_names import parse_leaf
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from stable_nalu.options import Config
-    from stable_nalu.writer.run_folder import RunRecord
 
 
 MODELS = {key.lower(): entry.shown for key, entry in entries().items()} | {
@@ -130,17 +129,7 @@ def is_single_module(input_size: float, subset_ratio: float | None) -> bool:
     return subset_ratio is not None and round(input_size * subset_ratio, 6) == 1
 
 
-def record_columns(record: RunRecord) -> Columns:
-    """Return the options of a run from its record, as `config_columns` does."""
-    from stable_nalu.options import Config
-    from stable_nalu.task import SCRIPTS
-
-    return config_columns(Config(record.script, record.config, fixed=SCRIPTS[record.script].fixed))
-
-
 def config_columns(config: Config) -> Columns:
     """Return the options of a run from its configuration, as `columns_of` does."""
-    from stable_nalu.task import SCRIPTS
-
-    spec = SCRIPTS[config.script]
+    spec = config.spec
     return columns_of(spec.fields, [flag.dest for flag in spec.flags if flag.result], config)

@@ -19,7 +19,8 @@ from stable_nalu.errors import OptionError, UsageError, did_you_mean
 from stable_nalu.files import table_rows
 from stable_nalu.machine import data_file
 from stable_nalu.options.kinds import number
-from stable_nalu.options.name_fields import canonical, parse_leaf
+from stable_nalu.options.name_fields import canonical
+from stable_nalu.options.run_names import parse_leaf
 from stable_nalu.papers import FLAT
 
 from .names import config_columns, is_single_module

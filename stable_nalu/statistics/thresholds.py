@@ -12,10 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stable_nalu.errors import UsageError
-from stable_nalu.options.kinds import integer, number
-from stable_nalu.options.name_fields import UNION
-from stable_nalu.paper.sweeps import (
+from stable_nalu.dataset.ranges import (
     DISTRIBUTION_RANGES,
     EXTRA_DIVISION_RANGES,
     EXTRAPOLATION_RANGES,
@@ -23,6 +20,9 @@ from stable_nalu.paper.sweeps import (
     SMALL_DIVISOR_BOUNDS,
     ExtrapolationRange,
 )
+from stable_nalu.errors import UsageError
+from stable_nalu.options.kinds import integer, number
+from stable_nalu.options.name_fields import UNION
 from stable_nalu.papers import FLAT
 from stable_nalu.script import ScriptParser, exit_code
 

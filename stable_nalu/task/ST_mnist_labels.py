@@ -5,13 +5,15 @@ Spatial transformers find them, each digit anywhere, turned and scaled. See `pai
 
 from __future__ import annotations
 
+import torch
+
 from stable_nalu.errors import OptionError
+from stable_nalu.network import two_digits
 from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.flags import OWN_LAYERS
 
 from . import pairs
-from .lazy import torch, two_digits
 
 
 class ScatteredTask(pairs.PairTask):

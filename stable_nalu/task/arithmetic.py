@@ -6,29 +6,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
+import torch
+
+from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.dataset import distribution, simple_function, stream
 from stable_nalu.errors import OptionError
 from stable_nalu.layer.registry import activation_names, entries
+from stable_nalu.network import arithmetic as arithmetic_networks
 from stable_nalu.options import Config, FlagGroup, ScriptSpec, checks
 from stable_nalu.options import flags as common
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.kinds import BATCH_NOISE, as_clause
+from stable_nalu.statistics import setups
 from stable_nalu.tags import METRIC_TEST, METRIC_VALID, RESULT_TEST, RESULT_VALID
+from stable_nalu.training import engine_stack as stack
+from stable_nalu.training import evaluation, loss
 from stable_nalu.training.task import Batch, Observed, Sought
 
 from .description import DENSITY
 from .lanes import Drawn, EngineTask
-from .lazy import (
-    ExtendedTorchModule,
-    arithmetic_networks,
-    distribution,
-    evaluation,
-    loss,
-    setups,
-    simple_function,
-    stack,
-    stream,
-    torch,
-)
 
 VALIDATION_SEED, TEST_SEED = 43953907, 8689336
 READ_ROWS = 10_000
@@ -120,7 +116,7 @@ def check_units(c: Config) -> None:
 
 def check_buildable(flag: str, unit: str) -> None:
     """Require a layer that can be built."""
-    if entries()[unit].of_layer is None:
+    if entries()[unit].layer is None:
         raise OptionError(
             flag,
             f"{unit} only names a second layer and cannot be built itself",
@@ -223,7 +219,7 @@ class OperationTask(EngineTask):
     fixed rows are measured at log points.
     """
 
-    learned = "stable_nalu.inspection.saved_model"
+    has_formula = True
     exporter = "simple_function_static.py"
     finite = ("loss_train",)
     logs_updates = True

@@ -9,6 +9,11 @@ import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+import torch
+
+from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.network import dense
 from stable_nalu.options import Config, Flag
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS
@@ -19,7 +24,6 @@ from stable_nalu.training.task import Batch
 from .description import task_script
 from .identity_autoencoder import activations, error_table
 from .lanes import RowsTask
-from .lazy import ExtendedTorchModule, dense, np, torch
 
 RELATIONS = {name: getattr(operator, name) for name in ("gt", "lt", "ge", "le", "eq", "ne")}
 MAGNITUDES = range(1, 19)

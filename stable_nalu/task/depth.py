@@ -25,9 +25,16 @@ import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+import torch
+
+from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.dataset.distribution import LegacyRandom, SampleRange, make_distribution
+from stable_nalu.dataset.stream import FunctionTargets, Operation, Sampler, SampleStream
 from stable_nalu.errors import OptionError
+from stable_nalu.network.chain import ChainNetwork, WholeNetwork
 from stable_nalu.options import Config, Flag, FlagGroup
 from stable_nalu.options import flags as common
 from stable_nalu.options import name_fields as nf
@@ -36,13 +43,6 @@ from stable_nalu.training.task import Sought
 
 from . import arithmetic
 from .description import lower
-
-if TYPE_CHECKING:
-    import numpy as np
-    import torch
-
-    from stable_nalu.abstract import ExtendedTorchModule
-    from stable_nalu.dataset.stream import SampleStream
 
 SUMS, PRODUCTS = ("add", "sub"), ("mul", "div")
 OPERATIONS = ("add,mul", "add,div", "sub,mul", "sub,div", "add", "mul", "sub", "div", "eml")
@@ -78,8 +78,6 @@ def chained(operations: Sequence[str], *x: Any) -> Any:
 
     Inputs are arrays, or symbols, of which they are formulas.
     """
-    import numpy as np
-
     functions: Any = np
     if not isinstance(x[0], np.ndarray):
         import sympy as functions
@@ -119,8 +117,6 @@ class Chain:
     """
 
     def __init__(self, config: Config):
-        from stable_nalu.dataset.distribution import LegacyRandom
-
         self._parent = LegacyRandom(config.seed)
         self._operations = operations_of(config)
         self._noise = config.noise
@@ -138,9 +134,6 @@ class Chain:
         self, sample_range: list[Any], seed: int | None = None, *, noisy: bool = False
     ) -> SampleStream:
         """Return samples of a range; without a seed, the parent draws one."""
-        from stable_nalu.dataset.distribution import SampleRange, make_distribution
-        from stable_nalu.dataset.stream import FunctionTargets, Operation, Sampler, SampleStream
-
         drawn = self.get_input_size()
         span = SampleRange.parse(sample_range)
         sampler = Sampler(make_distribution(("uniform",)), span, (drawn,))
@@ -165,8 +158,6 @@ class DepthTask(arithmetic.FormulaTask):
     """Learn a chain; the errors are relative ones."""
 
     def __init__(self, config: Config, device: torch.device, *beside: Config):
-        import torch
-
         super().__init__(config, device, *beside)
         rows = [fixed.rows_of_runs() for fixed in self.evaluation]
         self._scales = [torch.stack([(t**2).mean() for _, t in own]) for own in rows]
@@ -177,8 +168,6 @@ class DepthTask(arithmetic.FormulaTask):
 
     @classmethod
     def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-        from stable_nalu.network.chain import ChainNetwork, WholeNetwork
-
         units, inputs = units_of(config), Chain(config).seen
         if config.layer_type not in WHOLE:
             return ChainNetwork(units, inputs, **layer_options)
@@ -188,8 +177,6 @@ class DepthTask(arithmetic.FormulaTask):
         return WholeNetwork(config.layer_type, inputs, **layer_options, **levels)
 
     def initialized(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-        import torch
-
         model: Any = super().initialized(config, layer_options)
         if config.start == "random":
             return model

@@ -8,27 +8,27 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
+import torch
+
+from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.dataset.stream import FunctionTargets, Operation
 from stable_nalu.errors import OptionError, UsageError
+from stable_nalu.layer import GeneralizedLayer
+from stable_nalu.layer.equations import COLD, DECIDED, TOO_LARGE, EMLLayer, hardened
 from stable_nalu.options import Config, Flag
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS
 from stable_nalu.options.kinds import choice, integer, number
 from stable_nalu.papers import FLAT
+from stable_nalu.statistics.setups import Limit
 from stable_nalu.tags import METRIC_TEST, METRIC_VALID
+from stable_nalu.training.loss import Penalties
 from stable_nalu.training.task import Batch, Sought
 
-from .arithmetic import OperationTask
 from .description import task_script
 from .lanes import RowsTask
-
-if TYPE_CHECKING:
-    import torch
-
-    from stable_nalu.abstract import ExtendedTorchModule
-    from stable_nalu.layer.equations import EMLLayer
-    from stable_nalu.training.loss import Penalties
 
 SLOWEST = 0.01
 """Part of the learning rate that is left at the end."""
@@ -41,8 +41,6 @@ HELD = {2: 1, 3: 0, 4: 1, 5: 1, 6: 0}
 
 def drawn_tree(depth: int, tree: str, grid: torch.Tensor) -> EMLLayer:
     """Return a tree of exactly this depth over both inputs, real and not large on a grid."""
-    from stable_nalu.layer.equations import COLD, TOO_LARGE, EMLLayer
-
     for _ in range(MOST_DRAWS):
         layer = EMLLayer(2, 1, depth=depth, tree=tree, temperature=COLD)
         if tree == "slots":
@@ -63,10 +61,6 @@ def chain(depth: int, tree: str) -> EMLLayer:
     With z = e^x - ln y they compute z, e - ln z, e^e / z and ln z; here they go on with
     e - ln(ln z) and e^e / ln z.
     """
-    import torch
-
-    from stable_nalu.layer.equations import COLD, DECIDED, EMLLayer
-
     layer = EMLLayer(2, 1, depth=depth, tree=tree, temperature=COLD)
     held = [0]
     for level in range(depth, 1, -1):
@@ -100,7 +94,7 @@ class RecoveryTask(RowsTask):
     """Find a tree that computes what the target does; errors are those of the snapped tree."""
 
     cost = 10
-    learned = OperationTask.learned
+    has_formula = True
 
     def __init__(self, config: Config, device: torch.device, *beside: Config):
         self.targets: list[EMLLayer] = []
@@ -108,8 +102,6 @@ class RecoveryTask(RowsTask):
         super().__init__(config, device, *beside)
 
     def rows_of(self, config: Config) -> Batch:
-        import torch
-
         grid = self.own(_grid())
         options = dict(word.split("=", 1) for word in config.layer_option)
         tree = options.get("tree", "slots")
@@ -129,20 +121,14 @@ class RecoveryTask(RowsTask):
 
     @classmethod
     def kind_of_penalties(cls, config: Config) -> type[Penalties]:
-        from stable_nalu.training.loss import Penalties
-
         return Penalties
 
     @classmethod
     def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-        from stable_nalu.layer import GeneralizedLayer
-
         options = {"depth": config.depth, "iterations": config.max_iterations}
         return GeneralizedLayer(2, 1, config.layer_type, **options, **layer_options)
 
     def initialized(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-        import torch
-
         model = super().initialized(config, layer_options)
         if config.warm_start is not None:
             target = dict(self.targets[self.configs.index(config)].named_parameters())
@@ -157,8 +143,6 @@ class RecoveryTask(RowsTask):
         self.rate = self.config.learning_rate * self.rate_factor(self.at)
 
     def rate_factor(self, at: int) -> float:
-        from stable_nalu.layer.equations import hardened
-
         return max(SLOWEST, (1 - hardened(at, self.config.max_iterations)) ** 2)
 
     def measured(self, model: ExtendedTorchModule, run: int) -> Mapping[str, torch.Tensor]:
@@ -169,9 +153,6 @@ class RecoveryTask(RowsTask):
         return {tag: ((layer(x) - t) ** 2).mean() for tag, (x, t) in sets.items()}
 
     def sought(self) -> Sought:
-        from stable_nalu.dataset.stream import FunctionTargets, Operation
-        from stable_nalu.statistics.setups import Limit
-
         operation = Operation("eml", 2, self.targets[0].computed, "{}, {}".format)
         targets = FunctionTargets(operation, [(0, 1), (1, 2)])
         x, t = self.data[0]
@@ -183,8 +164,6 @@ class RecoveryTask(RowsTask):
 
 
 def _grid() -> torch.Tensor:
-    import torch
-
     axis = torch.linspace(1, 3, 21, dtype=torch.float64)
     return torch.cartesian_prod(axis, axis)
 

@@ -8,25 +8,25 @@ Errors are roots of mean squares. EQL networks have as many layers as the equati
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+import torch
+
+from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.dataset.stream import StoredStream
+from stable_nalu.network.dense import IdentityNetwork
 from stable_nalu.options import Config, Flag, FlagGroup
 from stable_nalu.options import flags as common
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.kinds import and_layers, choice, integer, number
+from stable_nalu.training.evaluation import EvaluationSet
 from stable_nalu.training.task import Task
 
 from . import arithmetic
 from .depth import WHOLE
 from .description import lower
 from .identity_autoencoder import activations
-
-if TYPE_CHECKING:
-    import torch
-
-    from stable_nalu.abstract import ExtendedTorchModule
-    from stable_nalu.dataset.stream import StoredStream
-    from stable_nalu.training.evaluation import EvaluationSet
 
 EQUATIONS = {
     "div": ("sin(pi*x1)/(x2**2 + 1)", 2, 2),
@@ -60,10 +60,6 @@ class Cube:
 
     def streams(self) -> tuple[StoredStream, StoredStream, StoredStream]:
         """Return the rows of training, validation and test."""
-        import numpy as np
-
-        from stable_nalu.dataset.stream import StoredStream
-
         seed, function = self._config.seed, self._function
         random, fixed = (np.random.default_rng(s) for s in (seed, arithmetic.TEST_SEED))
         x = random.uniform(-1, 1, (ROWS, self._inputs))
@@ -78,7 +74,7 @@ class Cube:
 class EquationTask(arithmetic.FormulaTask):
     """Learn an equation; the errors are roots of mean squares, and no threshold is known."""
 
-    learned = None
+    has_formula = False
     sought = Task.sought
     """No formula: constants of equations are no whole numbers that weights could be rounded to."""
 
@@ -92,8 +88,6 @@ class EquationTask(arithmetic.FormulaTask):
 
     @classmethod
     def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-        from stable_nalu.network.dense import IdentityNetwork
-
         _, inputs, layers = EQUATIONS[config.equation]
         hidden = 0 if config.layer_type in WHOLE else config.hidden_layers
         options = {"layers": layers, **layer_options}
@@ -106,8 +100,6 @@ class EquationTask(arithmetic.FormulaTask):
         return [training for training, *_ in self._streams]
 
     def _fixed_rows(self) -> list[EvaluationSet]:
-        from stable_nalu.training.evaluation import EvaluationSet
-
         _, *others = zip(*self._streams, strict=True)
         return [EvaluationSet(streams, device=self.device) for streams in others]
 

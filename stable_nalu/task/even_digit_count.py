@@ -9,7 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
+import torch
+
+from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.dataset import images
 from stable_nalu.errors import OptionError
+from stable_nalu.network import digits as digit_networks
 from stable_nalu.options import Config, Flag, switch
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.flags import MAX_ITERATIONS
@@ -18,7 +24,6 @@ from stable_nalu.tags import ACCURACY_TEST, ACCURACY_VALID, CONFUSION, RMSE_TEST
 from stable_nalu.training.task import Batch, Task
 
 from .description import DATA_DIR, DIGIT_SOURCE, TESTING, table, task_script
-from .lazy import ExtendedTorchModule, digit_networks, images, np, torch
 
 SEEDS = {"valid": 20180801, "test": 20180802}
 AT_ONCE = 500

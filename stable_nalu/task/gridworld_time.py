@@ -10,7 +10,12 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
+import torch
+
+from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.errors import OptionError
+from stable_nalu.network import gridworld
 from stable_nalu.options import Config, Flag, switch
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS
@@ -26,7 +31,6 @@ from stable_nalu.options.kinds import (
 from stable_nalu.training.task import Batch, Task
 
 from .description import TESTING, range_field, task_script
-from .lazy import ExtendedTorchModule, gridworld, np, torch
 
 WINDOW = 100
 """Updates over which logged values of training are averaged."""

@@ -9,7 +9,12 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+import torch
+
+from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.errors import OptionError
+from stable_nalu.network import dense
 from stable_nalu.options import Config, Flag
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS
@@ -19,7 +24,6 @@ from stable_nalu.training.task import Batch
 
 from .description import range_field, table, task_script
 from .lanes import RowsTask
-from .lazy import ExtendedTorchModule, dense, np, torch
 
 POINTS = 101
 """Points of the training range at which the error is measured."""

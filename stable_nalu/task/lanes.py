@@ -6,10 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
-from stable_nalu.options import Config
-from stable_nalu.training.task import Batch, Task
+import numpy as np
+import torch
 
-from .lazy import ExtendedTorchModule, abstract, np, stack, stream, torch
+from stable_nalu import abstract
+from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.dataset import stream
+from stable_nalu.options import Config
+from stable_nalu.training import engine_stack as stack
+from stable_nalu.training.task import Batch, Task
 
 Drawn = Callable[[Sequence[int], int], "tuple[np.ndarray, np.ndarray]"]
 """Makes the next samples of some runs: x `(iterations, runs, batch, in)` and t."""

@@ -8,7 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
+import torch
+
+from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.dataset import distribution, images
 from stable_nalu.errors import OptionError
+from stable_nalu.network import digits as digit_networks
 from stable_nalu.options import Config, Flag
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.flags import LAYER_TYPE
@@ -26,7 +32,6 @@ from .description import (
     VALID_SEED,
     task_script,
 )
-from .lazy import ExtendedTorchModule, digit_networks, distribution, images, np, torch
 
 IMAGES_AT_ONCE = 500
 SHOWN_DIGITS = 10

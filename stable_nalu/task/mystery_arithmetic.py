@@ -9,7 +9,12 @@ import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+import torch
+
+from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.errors import OptionError
+from stable_nalu.network import dense
 from stable_nalu.options import Config, Flag, switch
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.flags import LAYER_TYPE
@@ -19,7 +24,6 @@ from stable_nalu.tags import LOSS_EPOCH, MSE_TEST, MSE_TRAIN, PROBLEM
 from stable_nalu.training.task import EPOCHS, Batch, Task
 
 from .description import EVALUATION, MEASURED_EPOCHS, range_field, table, task_script
-from .lazy import ExtendedTorchModule, dense, np, torch
 
 OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "add": operator.add,
@@ -88,7 +92,6 @@ class MysteryTask(Task):
     cost = 100
     valid = MSE_TRAIN
     test = MSE_TEST
-    look = "mystery_report"
 
     def __init__(self, config: Config, device: torch.device):
         super().__init__(config, device)

@@ -9,19 +9,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+import torch
+
+from stable_nalu import functional
+from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.dataset import stream
 from stable_nalu.errors import UsageError
+from stable_nalu.network import dense
 from stable_nalu.options import Config, Flag, switch
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS
 from stable_nalu.options.kinds import and_layers, integer
 from stable_nalu.papers import FLAT
+from stable_nalu.statistics import setups
 from stable_nalu.tags import AFTER_SUFFIX, LOSS_HALF_SUM, LOSS_MSE, METRIC_TEST_HALF_SUM, MSE_TEST
 from stable_nalu.training.task import Batch, Sought
 
-from .arithmetic import READ_ROWS, OperationTask
+from .arithmetic import READ_ROWS
 from .description import task_script
 from .lanes import RowsTask
-from .lazy import ExtendedTorchModule, dense, functional, np, setups, stream, torch
 
 INPUTS = 10
 SPLIT = 4
@@ -38,7 +45,7 @@ class NotebookTask(RowsTask):
     cost = 100
     valid = None
     test = METRIC_TEST_HALF_SUM
-    learned = OperationTask.learned
+    has_formula = True
 
     def __init__(self, config: Config, device: torch.device, *beside: Config):
         self.test_rows: list[Batch] = []

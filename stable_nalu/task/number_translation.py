@@ -14,7 +14,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import torch
+
+from stable_nalu import functional
+from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.dataset import loader, number_translation
 from stable_nalu.errors import OptionError
+from stable_nalu.network import texts
 from stable_nalu.options import Config, Flag, FlagGroup, ScriptSpec, checks
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.flags import LAYER_TYPE, SEED, files_and_devices
@@ -23,7 +29,6 @@ from stable_nalu.tags import LOSS_VALID, METRIC, TRACE
 from stable_nalu.training.task import Batch, Observed, Unit
 
 from .description import LAYER_OPTIONS, PENALTY_RAMP, lower, table
-from .lazy import ExtendedTorchModule, functional, loader, number_translation, texts, torch
 from .recurrent import YOUNG_OPTIMIZER, RecurrentTask
 
 LOG_EPOCHS = 50

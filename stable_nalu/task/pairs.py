@@ -11,29 +11,24 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from functools import partial
 from typing import Any, ClassVar
 
+import numpy as np
+import torch
+
+from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.dataset import digit_pairs, distribution, images, loader
 from stable_nalu.errors import OptionError
 from stable_nalu.layer import entries
+from stable_nalu.network import two_digits
 from stable_nalu.options import Config, Flag, FlagGroup, checks, switch
 from stable_nalu.options import flags as common
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.kinds import choice, integer, number
 from stable_nalu.options.layer_options import own_options
 from stable_nalu.tags import LABEL_WEIGHTS, METRIC
+from stable_nalu.training import recorder, step
 from stable_nalu.training.task import EPOCHS, Batch, Observed, Task
 
 from .description import DATA_DIR, DATASET_WORKERS, EVALUATION, MAX_EPOCHS, data_source, epoch_files
-from .lazy import (
-    ExtendedTorchModule,
-    digit_pairs,
-    distribution,
-    images,
-    loader,
-    np,
-    recorder,
-    step,
-    torch,
-    two_digits,
-)
 
 LAST_TEMPERATURE = 1e-3
 QUANTITIES = ("output", "label1", "label2")
@@ -53,7 +48,6 @@ class PairTask(Task):
     rounded: ClassVar[bool]
 
     unit = EPOCHS
-    look = "pair_report"
     exporter = "two_digit_mnist/two_digit_mnist_reader.py"
     finite = ("loss_train",)
     logs_updates = True

@@ -11,8 +11,14 @@ from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from typing import Any
 
+import numpy as np
+import torch
+
+from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.dataset import programs
 from stable_nalu.errors import OptionError
 from stable_nalu.layer import entries
+from stable_nalu.network import texts
 from stable_nalu.options import Config, Flag
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS
@@ -20,7 +26,6 @@ from stable_nalu.options.kinds import cell_names, choice, integer, whole_range, 
 from stable_nalu.training.task import Batch, Task
 
 from .description import range_field, task_script
-from .lazy import ExtendedTorchModule, np, programs, texts, torch
 
 BLOCK = 16
 """Batches that are drawn at once, as most of the work is done once per drawing."""

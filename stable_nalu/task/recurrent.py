@@ -11,14 +11,14 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
+import torch
+
+from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.errors import UsageError
 from stable_nalu.machine import results_root
 from stable_nalu.options import Config
 from stable_nalu.options.flags import OPTIMIZER
-from stable_nalu.task import SCRIPTS
 from stable_nalu.training.task import Task
-
-from .lazy import ExtendedTorchModule, torch
 
 # These scripts had no flags of an optimiser.
 YOUNG_OPTIMIZER = OPTIMIZER.without("--clip-grad-value").but(
@@ -87,7 +87,7 @@ class RecurrentTask(Task):
         # These tell a result from that of the published flags alone.
         others = {
             flag.dest: getattr(config, flag.dest)
-            for flag in SCRIPTS[config.script].flags
+            for flag in config.spec.flags
             if flag.result and config.is_typed(flag.dest) and flag.dest not in reported
         }
         self._file.append({**reported, **others, **results}, once=config.resume)

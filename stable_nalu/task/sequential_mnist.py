@@ -5,13 +5,15 @@ The image network is two convolutions and two linear layers. See `sequences` for
 
 from __future__ import annotations
 
+import torch
+
+from stable_nalu.network import digits as digit_networks
 from stable_nalu.options import ScriptSpec
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.flags import CRITERION, NALU, OWN_LAYERS
 
 from . import sequences
 from .description import epoch_files
-from .lazy import digit_networks, torch
 
 
 class SequentialMnistTask(sequences.SequentialTask):

@@ -5,6 +5,9 @@ The image network is a residual network of torchvision. See `sequences` for all 
 
 from __future__ import annotations
 
+import torch
+
+from stable_nalu.dataset import images
 from stable_nalu.errors import OptionError
 from stable_nalu.options import Config, FlagGroup, ScriptSpec
 from stable_nalu.options import name_fields as nf
@@ -13,7 +16,6 @@ from stable_nalu.options.kinds import choice
 
 from . import sequences
 from .description import epoch_files
-from .lazy import images, torch
 
 
 class SequentialSvhnTask(sequences.SequentialTask):

@@ -9,12 +9,20 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+import torch
+
+from stable_nalu import functional
+from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.dataset import distribution, simple_function, stream
 from stable_nalu.errors import OptionError
+from stable_nalu.network import arithmetic as arithmetic_networks
 from stable_nalu.options import Config, Flag, FlagGroup, ScriptSpec, checks
 from stable_nalu.options import flags as common
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.kinds import as_clause, cell_names, data_range, integer
 from stable_nalu.papers import FLAT
+from stable_nalu.statistics import setups
 from stable_nalu.tags import (
     LOSS_VALID_EXTRAPOLATION,
     LOSS_VALID_INTERPOLATION,
@@ -23,24 +31,13 @@ from stable_nalu.tags import (
     RESULT_TEST,
     RESULT_VALID,
 )
+from stable_nalu.training import engine_stack as stack
+from stable_nalu.training import evaluation
 from stable_nalu.training.task import Batch, Observed, Sought
 
-from .arithmetic import READ_ROWS, TEST_SEED, VALIDATION_SEED, OperationTask
+from .arithmetic import READ_ROWS, TEST_SEED, VALIDATION_SEED
 from .description import LAYER_OPTIONS, PENALTY_RAMP, lower
 from .lanes import Drawn, MeasuredTask
-from .lazy import (
-    ExtendedTorchModule,
-    arithmetic_networks,
-    distribution,
-    evaluation,
-    functional,
-    np,
-    setups,
-    simple_function,
-    stack,
-    stream,
-    torch,
-)
 from .recurrent import YOUNG_OPTIMIZER, RecurrentTask
 
 EVALUATION_ROWS = 2048
@@ -89,7 +86,7 @@ class SumsTask(MeasuredTask, RecurrentTask):
     """
 
     cost = 30
-    learned = OperationTask.learned
+    has_formula = True
     reported = ("seed", "operation", "layer_type", "simple", "cuda", "verbose", "max_iterations")
     valid, test = LOSS_VALID_INTERPOLATION, LOSS_VALID_EXTRAPOLATION
 

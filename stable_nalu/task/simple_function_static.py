@@ -7,14 +7,16 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
+from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.dataset import distribution, simple_function, stream
 from stable_nalu.errors import OptionError
+from stable_nalu.network import arithmetic as arithmetic_networks
 from stable_nalu.options import Config, FlagGroup, checks
 from stable_nalu.options import flags as common
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.kinds import as_clause, buildable_layers, choice
 
 from . import arithmetic
-from .lazy import ExtendedTorchModule, arithmetic_networks, distribution, simple_function, stream
 
 SUCCESS_THRESHOLD = 1e-7
 
@@ -68,7 +70,7 @@ NAME = (
     *nf.COMMON,
     nf.L1,
     nf.BETA,
-    nf.template("rWnpu-{regualizer_npu_w:float}"),
+    nf.NPU_WEIGHT,
     nf.GATE,
     nf.SCALE_TYPE,
     nf.NPU_CLIP,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from stable_nalu.dataset import stream
 from stable_nalu.options import Config
 from stable_nalu.options import flags as common
 from stable_nalu.options import name_fields as nf
 
 from . import arithmetic
-from .lazy import stream
 
 
 def _distribution(c: Config) -> str:

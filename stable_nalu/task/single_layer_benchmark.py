@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+import torch
+
+from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.options import Config, Flag, FlagGroup, switch
 from stable_nalu.options import flags as common
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.kinds import integer, number
 from stable_nalu.tags import RESULT_VALID
+from stable_nalu.training import loss
 
 from . import arithmetic
-from .lazy import ExtendedTorchModule, loss, np, torch
 
 _REINIT = FlagGroup(
     "Restarts",
@@ -79,7 +83,7 @@ SCRIPT = arithmetic.script(
         *nf.SINGLE_PENALTIES,
         nf.GRAD_NORM,
         nf.GRAD_VALUE,
-        nf.template("r{reinit:bool}-{reinit_epoch_interval:int}-{reinit_max_stored_losses:int}"),
+        nf.REINIT,
         nf.NameField(
             _criterion,
             nf.CRITERION.flags,

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import torch
+
+from stable_nalu.dataset import distribution, stream
 from stable_nalu.errors import OptionError
 from stable_nalu.options import Config
 from stable_nalu.options import flags as common
 from stable_nalu.options import name_fields as nf
+from stable_nalu.training import loss
 
 from . import arithmetic
-from .lazy import distribution, loss, stream, torch
 
 RANGES = ((1.1, 1.125), (1.1, 1.15), (1.1, 1.175), (1.1, 1.2))
 THRESHOLD = 1e-2
@@ -63,7 +66,7 @@ SCRIPT = arithmetic.script(
         *nf.COMMON,
         nf.L1,
         nf.BETA,
-        nf.template("rWnpu{regualizer_npu_w:weight}"),
+        nf.NPU_WEIGHT_SWITCH,
         nf.GATE,
         nf.PRECISION,
         *map(
@@ -75,9 +78,9 @@ SCRIPT = arithmetic.script(
                 nf.BETA_NAU,
                 nf.NPU_CLIP,
                 nf.NPU_INIT,
-                nf.template("rt-{realnpu_reg_type:whole}"),
+                nf.REALNPU_TYPE,
                 nf.TRASH_CELL,
-                nf.template("ws-{W_set_count:int}"),
+                nf.WEIGHT_SETS,
                 nf.LOG_INTERVAL,
                 nf.ID,
             ),

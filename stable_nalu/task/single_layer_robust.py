@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.options import Config
 from stable_nalu.options import flags as common
 from stable_nalu.options import name_fields as nf
+from stable_nalu.training import console, recorder
 
 from . import arithmetic
-from .lazy import ExtendedTorchModule, console, np, recorder
 
 LINE_INTERVAL = 1000
 """Iterations between two lines of the console."""

@@ -5,14 +5,17 @@ One head reads both halves of a picture. See `pairs` for all else.
 
 from __future__ import annotations
 
+import torch
+
+from stable_nalu.dataset import digit_pairs
 from stable_nalu.errors import OptionError
+from stable_nalu.network import two_digits
 from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.flags import OWN_LAYERS
 from stable_nalu.options.kinds import BATCH_NOISE
 
 from . import pairs
-from .lazy import digit_pairs, torch, two_digits
 
 
 class TwoDigitTask(pairs.PairTask):

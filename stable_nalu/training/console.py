@@ -341,7 +341,7 @@ def write_board(
     """
     found = {path.name: RunRecord.read(path) for path in folder.iterdir()} | dict(records)
     configs = [
-        Config(spec.name, spec.defaults | json.loads(json.dumps(record.config)), fixed=spec.fixed)
+        Config(spec, spec.defaults | json.loads(json.dumps(record.config)))
         for record in found.values()
         if record is not None and record.script == spec.name
     ]

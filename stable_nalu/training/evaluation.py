@@ -8,7 +8,6 @@ import numpy as np
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.engine.stack import EngineStack
 from stable_nalu.tags import (
     ABSOLUTE_SUFFIX,
     METRIC_TEST,
@@ -17,6 +16,8 @@ from stable_nalu.tags import (
     RANDOM_VALID,
     ROOT_SUFFIX,
 )
+
+from .engine_stack import EngineStack
 
 EVALUATION_ROWS = 10_000
 SEED = 1

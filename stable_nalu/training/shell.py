@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +78,13 @@ MOST_FORMULAS = 50
 """Runs beyond which it is not said what they have learned: that would take seconds."""
 
 
-def train_plan(task: type[Task], spec: ScriptSpec, *plans: Sequence[Config]) -> int:
+Learned = Callable[[Sequence[Path]], str | None]
+"""Says in one line what the runs in some folders have learned."""
+
+
+def train_plan(
+    task: type[Task], spec: ScriptSpec, *plans: Sequence[Config], learned: Learned | None = None
+) -> int:
     """Train what is not finished yet; the exit code says how it ended.
 
     Each plan is cut into stacks as if it were the only one.
@@ -114,7 +119,7 @@ def train_plan(task: type[Task], spec: ScriptSpec, *plans: Sequence[Config]) -> 
             results += _train_left(task, spec, left, workers, interruption)
     code = _exit_code(results, interruption, task.unit)
     if code in (0, EXIT_DIVERGED) and not is_quiet():
-        _tell_end(task, spec, every, left, results)
+        _tell_end(task, spec, every, left, results, learned if task.has_formula else None)
     return code
 
 
@@ -456,6 +461,7 @@ def _tell_end(
     runs: Sequence[PlannedRun],
     left: Sequence[Stack],
     results: Sequence[StackResult],
+    learned: Learned | None,
 ) -> None:
     """Say how all runs have ended, where their logs and models are, and what comes next."""
     ends = [end for result in results for end in result.ends]
@@ -465,10 +471,10 @@ def _tell_end(
     limits = [limit_of(run.config).threshold for run in runs if of[run.name].solved is not None]
     lines = outcome(spec, [(run.config, of[run.name]) for run in runs], limits)
     is_read = PROGRESS_FILE not in os.environ and len(runs) <= MOST_FORMULAS
-    if task.learned is not None and left and not first.no_save and is_read:
+    if learned is not None and left and not first.no_save and is_read:
         # Everything is saved, and a formula that fails must not look as if training had.
         with suppress(Exception):
-            said = import_module(task.learned).in_short([tensorboard_root() / r.name for r in runs])
+            said = learned([tensorboard_root() / run.name for run in runs])
             lines += [] if said is None else [said]
     folders = dict.fromkeys(str(Path(run.name).parent) for run in runs)
     logs = shown(tensorboard_root() / next(iter(folders)))

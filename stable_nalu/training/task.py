@@ -99,11 +99,8 @@ class Task:
     """Results of a run that has diverged if they are not finite."""
     exporter: ClassVar[str] = "runs.py"
     """The script below `export/` that makes a table of its runs."""
-    look: ClassVar[str | None] = None
-    """The function of `inspection.reports` that looks at a trained model instead of training."""
-
-    learned: ClassVar[str | None] = None
-    """The module whose `in_short` says what trained networks compute."""
+    has_formula: ClassVar[bool] = False
+    """Whether a formula says what a trained network computes."""
 
     logs_updates: ClassVar[bool] = False
     """Whether a logged update is an event of its own, as published scripts log it, and the last

@@ -17,7 +17,7 @@ import time
 import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from importlib import import_module, metadata
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ from stable_nalu.files import (
     remove_temporaries,
     visible_entries,
 )
-from stable_nalu.machine import CHECKOUT
+from stable_nalu.machine import CHECKOUT, VERSION
 
 from .event_file import FILE_PREFIX, EventFile, require_events
 
@@ -138,8 +138,7 @@ def _versions() -> dict[str, str | None]:
         "torch": version("torch"),
         "numpy": version("numpy"),
         "scipy": version("scipy"),
-        # By its name, as the package offers what is built on this module.
-        "stable_nalu": import_module("stable_nalu").__version__,
+        "stable_nalu": VERSION,
     }
 
 

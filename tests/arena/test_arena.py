@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from stable_nalu.arena import command
+from stable_nalu.arena import command, rivals
 from stable_nalu.arena.command import main, read_rows
 from stable_nalu.arena.contest import (
     COLUMNS,
@@ -114,23 +114,23 @@ def test_who_fails_or_diverges_is_a_result(monkeypatch):
     for name in ("broken", "nothing"):
         monkeypatch.setitem(CONTESTANTS, name, Contestant(name, "", **card))
     monkeypatch.setattr(Contestant, "play", broken)
-    row = contest(of("N1", "broken"))
+    row = contest(of("N1", "broken"), rivals)
     assert row["status"] == "failed: ValueError: it broke"
     assert row["outside"] == "inf"
     monkeypatch.setattr(Contestant, "play", lambda *_: NOTHING)
-    assert contest(of("N1", "nothing"))["status"] == "diverged"
+    assert contest(of("N1", "nothing"), rivals)["status"] == "diverged"
 
 
 @pytest.mark.parametrize(
     ("name", "steps", "status"), [("NAU, NMU", 2000, ALGEBRA), ("EML", 5, ""), ("MLP", 5, "")]
 )
 def test_what_this_package_has_can_play(name, steps, status):
-    row = contest(of("N3", name), steps)
+    row = contest(of("N3", name), rivals, steps)
     assert row["status"] in ("answered", "diverged")
     assert row["recovered"] == status
     assert row["steps"] == steps
     if steps < 10:
-        assert contest(of("N3", name), steps) | {"cpu": row["cpu"]} == row
+        assert contest(of("N3", name), rivals, steps) | {"cpu": row["cpu"]} == row
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_what_this_package_has_can_play(name, steps, status):
 def test_other_libraries_can_play(name, task, steps, recovers):
     for module in CONTESTANTS[name].needs:
         pytest.importorskip(module)
-    row = contest(of(task, name), steps)
+    row = contest(of(task, name), rivals, steps)
     assert row["status"] == "answered"
     assert float(row["inside"]) < 1e-2
     assert bool(row["recovered"]) == recovers

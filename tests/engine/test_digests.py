@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from stable_nalu.engine import VERSION, pieces, stack
+from stable_nalu.engine import VERSION, pieces
 from stable_nalu.engine.tiles import EXTRA_FLAGS
+from stable_nalu.training import engine_stack as stack
 from tests.engine.harness import UNITS, digest, left_behind, planned, words_of
 
 PATH = Path(__file__).with_name("digests.json")

@@ -16,9 +16,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from stable_nalu.engine import draws, gpu, stack
+from stable_nalu.engine import draws, gpu
 from stable_nalu.machine import library_of
 from stable_nalu.options import Config
+from stable_nalu.training import engine_stack as stack
 from tests.engine import harness
 from tests.engine.harness import UNITS, left_together, planned, words_of
 

@@ -6,21 +6,19 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
+from stable_nalu.dataset.ranges import (
+    DISTRIBUTION_RANGES,
+    EXTRA_DIVISION_RANGES,
+    EXTRAPOLATION_RANGES,
+    SMALL_DIVISOR_BOUNDS,
+    ExtrapolationRange,
+)
 from stable_nalu.errors import UsageError
 from stable_nalu.options.kinds import seeds
 from stable_nalu.options.name_fields import canonical
 from stable_nalu.paper.experiment import expected_runs, flags, gathered, merged, seeds_text, words
 from stable_nalu.paper.index import EXPERIMENTS, find
-from stable_nalu.paper.sweeps import (
-    DATA_SET_RANGES,
-    DISTRIBUTION_RANGES,
-    EXTRA_DIVISION_RANGES,
-    EXTRAPOLATION_RANGES,
-    MIXED_SIGNS,
-    SINGLE_MODULE_RANGES,
-    SMALL_DIVISOR_BOUNDS,
-    ExtrapolationRange,
-)
+from stable_nalu.paper.sweeps import DATA_SET_RANGES, MIXED_SIGNS, SINGLE_MODULE_RANGES
 from stable_nalu.result import batch
 from stable_nalu.result.jobs import JOB_SCRIPTS
 from stable_nalu.result.pipeline import exporter_of

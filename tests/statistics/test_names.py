@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from stable_nalu.options.name_fields import column_of, parse_leaf, signed
+from stable_nalu.options.name_fields import column_of, signed
+from stable_nalu.options.run_names import parse_leaf
 from stable_nalu.paper.experiment import expected_runs
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.statistics.names import expand_name, record_columns
+from stable_nalu.result.export import record_columns
+from stable_nalu.statistics.names import expand_name
 from stable_nalu.task import SCRIPTS
 from stable_nalu.training.checkpoint import plain
 from stable_nalu.writer.run_folder import RunRecord

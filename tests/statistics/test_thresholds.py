@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from stable_nalu.paper.sweeps import (
+from stable_nalu.dataset.ranges import (
     EXTRAPOLATION_RANGES,
     MIRRORED,
     SMALL_DIVISOR_BOUNDS,

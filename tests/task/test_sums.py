@@ -7,8 +7,8 @@ from stable_nalu.dataset.simple_function import SimpleFunctionRecurrentDataset
 from stable_nalu.functional import mse
 from stable_nalu.network import SimpleFunctionRecurrentNetwork
 from stable_nalu.options.kinds import cell_names
+from stable_nalu.result.entrance import run_script as run_whole
 from stable_nalu.task import simple_function_recurrent as sums
-from stable_nalu.task.run import run_script as run_whole
 from tests.sequence_runs import logged, results
 
 SCRIPT = "simple_function_recurrent"

@@ -4,8 +4,8 @@ import torch
 from stable_nalu.dataset.number_translation import encode, split_numbers, words_of
 from stable_nalu.network.texts import NumberReaderNetwork, NumberTranslationNetwork
 from stable_nalu.options.kinds import cell_names
+from stable_nalu.result.entrance import run_script
 from stable_nalu.task.number_translation import TranslationTask
-from stable_nalu.task.run import run_script
 from tests.sequence_runs import logged, results
 
 SCRIPT = "number_translation"

@@ -7,7 +7,7 @@ from typing import Any, Literal, TypedDict, TypeVar, Unpack, overload
 
 from torch.nn import Module
 
-from stable_nalu.runs import TrainedRuns
+from stable_nalu.api.runs import TrainedRuns
 
 _Value = TypeVar("_Value")
 Several = _Value | Iterable[_Value] | None

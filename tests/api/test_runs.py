@@ -364,6 +364,6 @@ def test_the_package_is_imported_fast():
     code = "import sys, stable_nalu, json; print(json.dumps(sorted(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, cwd=ROOT)
     loaded = json.loads(done.stdout)
-    assert not {"torch", "pandas", "numpy", "stable_nalu.runs"} & set(loaded)
+    assert not {"torch", "pandas", "numpy", "stable_nalu.api.runs"} & set(loaded)
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         _ = sn.nothing

@@ -24,16 +24,20 @@ from stable_nalu.console import plain, plural
 from stable_nalu.errors import UsageError, did_you_mean, is_text, named_as_in_python
 from stable_nalu.result.export import RunTable, open_reader
 from stable_nalu.result.run_parser import STEP
+from stable_nalu.statistics.intervals import PairedTest, paired_test
 from stable_nalu.statistics.judge import DIVERGED_AT, TEST, judge_tables
 from stable_nalu.statistics.names import expand_name
-from stable_nalu.statistics.setups import BEST_RANGE, Judgement
-from stable_nalu.statistics.summary import differing_options, summarize_runs
+from stable_nalu.statistics.setups import BEST_RANGE, PUBLISHED, Estimators, Judgement
+from stable_nalu.statistics.summary import (
+    Summary,
+    differing_options,
+    summarize_runs,
+    technical_name,
+    typed_name,
+    typed_summary,
+)
 from stable_nalu.statistics.table import groups, parsed_names, write_plain_frame
 from stable_nalu.writer import RunRecord
-
-from .statistics.intervals import PairedTest, paired_test
-from .statistics.setups import PUBLISHED, Estimators
-from .statistics.summary import Summary, technical_name, typed_name, typed_summary
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -409,11 +413,8 @@ def plot(
     Examples:
         >>> sn.plot({"NMU": runs, "NAC": others}, kind="success").savefig("success.png")
     """
-    from stable_nalu.figure.entries import entry_of_files
-    from stable_nalu.figure.entry import Context
-
-    from .figure.entries import made
-    from .figure.entry import Source
+    from stable_nalu.figure.entries import entry_of_files, made
+    from stable_nalu.figure.entry import Context, Source
 
     _require_look(palette, column)
     _require_estimators(estimators)

@@ -32,19 +32,20 @@ from stable_nalu.figure.entries import Output, made, write
 from stable_nalu.figure.entry import Context, Product, Source
 from stable_nalu.figure.style import drawing, footnote, new_figure
 from stable_nalu.files import atomic_text_file
+from stable_nalu.inspection.saved_model import trained_run
 from stable_nalu.machine import save_root, tensorboard_root
 from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.paper.experiment import Drawing, Series, Sketch, sketch
-from stable_nalu.result.export import RunTable, write_tables
-from stable_nalu.result.run_parser import PairParser
 from stable_nalu.statistics.table import in_columns, write_plain_frame
 from stable_nalu.task.mystery_arithmetic import MysteryProblem, MysteryTask
 from stable_nalu.task.pairs import PairTask, class_counts
 from stable_nalu.training.loop import Training
 from stable_nalu.training.surroundings import default_dtype, precision
+from stable_nalu.training.task import Task
 from stable_nalu.writer.event_file import EventFileReader, TensorboardReader
 
-from .saved_model import trained_run
+from .export import RunTable, write_tables
+from .run_parser import PairParser
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,8 +58,16 @@ DPI = 300
 _WEIGHTS = (("label2out.w0", "label2out.w1"),)
 
 
-def pair_report(task: type[PairTask], spec: ScriptSpec, config: Config) -> int:
+def report(task: type[Task], spec: ScriptSpec, config: Config) -> int:
     """Look at the saved model that `--evaluate` names; return the exit code."""
+    if issubclass(task, MysteryTask):
+        return mystery_report(task, spec, config)
+    assert issubclass(task, PairTask)
+    return pair_report(task, spec, config)
+
+
+def pair_report(task: type[PairTask], spec: ScriptSpec, config: Config) -> int:
+    """Look at a saved model of two digits that are read."""
     run, model = trained_run(task, spec, config), Path(config.evaluate).stem
     rounded = task.rounded if config.rounded is None else config.rounded
     stem = model
@@ -154,7 +163,7 @@ Matrices = Mapping[str, torch.Tensor]
 
 
 def mystery_report(task: type[MysteryTask], spec: ScriptSpec, config: Config) -> int:
-    """Look at the saved model that `--evaluate` names; return the exit code."""
+    """Look at a saved model of a mystery problem."""
     run = trained_run(task, spec, config)
     assert isinstance(run.task, MysteryTask)
     problem = run.task.problem

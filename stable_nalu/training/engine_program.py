@@ -14,21 +14,11 @@ from typing import Any
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.tags import L1_LOSS
-from stable_nalu.training.recorder import (
-    TaggedValue,
-    observe_modules,
-    observe_regualizers,
-    scalar,
-    start_trace,
-    stop_trace,
-)
-from stable_nalu.training.step import SGD, Adam, RMSprop, TrainingStep
-
-from .emit import COSTS, EmittedSource, Emitter, Memory, Place, named
-from .graph import BATCH, Graph, Node, Store, ordered
-from .lower import Draw, RecordedDraws, Recording, drawing_from
-from .values import (
+from stable_nalu.engine.emit import COSTS, Emitter, Memory, Place, named
+from stable_nalu.engine.graph import BATCH, Graph, Node, Store, ordered
+from stable_nalu.engine.lower import Draw, RecordedDraws, Recording, drawing_from
+from stable_nalu.engine.recorded import Program, Told
+from stable_nalu.engine.values import (
     LONGEST_WRITTEN,
     LongDimensionError,
     NotLoweredError,
@@ -36,6 +26,17 @@ from .values import (
     TooManyError,
     Value,
 )
+from stable_nalu.tags import L1_LOSS
+
+from .recorder import (
+    TaggedValue,
+    observe_modules,
+    observe_regualizers,
+    scalar,
+    start_trace,
+    stop_trace,
+)
+from .step import SGD, Adam, RMSprop, TrainingStep
 
 LONG = 30
 """From how many operations on what is computed apart for all that can share it."""
@@ -57,51 +58,6 @@ def buffers_of_strangers(model: torch.nn.Module) -> set[str]:
         if type(module).__module__.split(".")[0] not in OF_THE_PACKAGE
         for name, _ in module.named_buffers(recurse=False)
     }
-
-
-@dataclass(frozen=True)
-class Told:
-    """What a logged iteration tells under a tag: kind of value, and where it lies in `o`.
-
-    of_modules: whether modules tell it of their inputs; else it is a penalty.
-    """
-
-    kind: str
-    tag: str
-    name: str
-    of_modules: bool
-
-
-@dataclass(eq=False)
-class Program:
-    """C++ of a model, where its numbers lie, and what it needs from outside.
-
-    graph, stores, batch: what the text was made of. draws: the noise of an iteration and, if
-    `draws_in_evaluation`, of an evaluation. trained: parameters that an update changes. told: what
-    the logged iteration tells.
-    """
-
-    text: str
-    memory: Memory
-    sources: Mapping[str, EmittedSource]
-    draws: list[Draw]
-    trained: list[str]
-    told: list[Told]
-    dtype: torch.dtype
-    draws_in_evaluation: bool
-    graph: Graph
-    stores: Mapping[str, Sequence[Store]]
-    batch: int
-
-    @property
-    def work(self) -> int:
-        """Return how many operations a sample takes."""
-        return self.sources["run"].work
-
-    @property
-    def places(self) -> Mapping[str, Place]:
-        """Return where named tensors lie."""
-        return self.memory.places
 
 
 def program(

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -27,12 +27,11 @@ from stable_nalu.options.script_spec import MOST_RUNS
 from stable_nalu.script import EXIT_INTERRUPTED, EXIT_REQUEUE, NEGATIVE_NUMBER
 from stable_nalu.task import SCRIPTS
 from stable_nalu.task.run import set_threads, task_of
+from stable_nalu.training.console import quiet
+from stable_nalu.training.shell import train_plan
+from stable_nalu.training.surroundings import as_at_the_start
 
-from .console import quiet
-from .surroundings import as_at_the_start
-
-if TYPE_CHECKING:
-    from stable_nalu.runs import TrainedRuns
+from .runs import TrainedRuns, read_runs
 
 _Value = TypeVar("_Value")
 Several = _Value | Sequence[_Value]
@@ -273,8 +272,6 @@ _MOST = f"train {MOST_RUNS} runs at most by a call"
 
 
 def _train(script: str, spec: ScriptSpec, plans: Sequence[Sequence[Config]]) -> None:
-    from .shell import train_plan
-
     task = task_of(script)
     set_threads(cores() if task.all_cores else 1)
     # What a command prints is in the table; the progress bar goes to standard error.
@@ -287,8 +284,6 @@ def _train(script: str, spec: ScriptSpec, plans: Sequence[Sequence[Config]]) -> 
 def _logged(names: Sequence[str]) -> TrainedRuns:
     """Return runs with what they logged, in the order in which they were asked for."""
     import pandas as pd
-
-    from stable_nalu.runs import TrainedRuns, read_runs
 
     paths = [tensorboard_root() / name for name in names]
     folders = {folder: None for folder in (path.parent for path in paths)}

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import torch
 
-from stable_nalu.inspection import reports
+from stable_nalu.result import reports
 from stable_nalu.task.mystery_arithmetic import MysteryProblem
 from tests.experiments.scripts import run, run_names
 
@@ -155,7 +155,7 @@ def test_a_nac_that_has_solved_its_problem(tmp_path, capsys):
     ],
 )
 def test_every_layer_shows_its_weights(layer, matrices, capsys, monkeypatch):
-    monkeypatch.setattr("stable_nalu.inspection.reports.FORMATS", ())
+    monkeypatch.setattr("stable_nalu.result.reports.FORMATS", ())
     path = solver(*layer)
     capsys.readouterr()
     assert run(MYSTERY, "--evaluate", str(path)) == 0

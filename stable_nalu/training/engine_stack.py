@@ -14,21 +14,22 @@ import torch
 
 from stable_nalu.abstract import ExtendedTorchModule, PerRunRandomSource
 from stable_nalu.dataset.stream import SampleStream, numpy_type
+from stable_nalu.engine import gpu
+from stable_nalu.engine.draws import DeviceTiles
+from stable_nalu.engine.lanes import Lanes, Schedule
+from stable_nalu.engine.lower import Draw
+from stable_nalu.engine.recorded import Program
+from stable_nalu.engine.tiles import Layout, Member, Tiles, arranged, drawn_by_cpp, runtime
+from stable_nalu.engine.values import NotLoweredError
 from stable_nalu.layer.own_layers import digests_of
 from stable_nalu.options import Config
 from stable_nalu.options.layer_options import units_of
-from stable_nalu.training.loss import Penalties
-from stable_nalu.training.recorder import StepResult, TaggedValue
-from stable_nalu.training.step import Adam, TrainingStep
-from stable_nalu.training.surroundings import has_gpu
 
-from . import gpu
-from .draws import DeviceTiles
-from .lanes import Lanes, Schedule
-from .lower import Draw
-from .program import OF_THE_PACKAGE, Program, buffers_of_strangers, program
-from .tiles import Layout, Member, Tiles, arranged, drawn_by_cpp, runtime
-from .values import NotLoweredError
+from .engine_program import OF_THE_PACKAGE, buffers_of_strangers, program
+from .loss import Penalties
+from .recorder import StepResult, TaggedValue
+from .step import Adam, TrainingStep
+from .surroundings import has_gpu
 
 CriterionPrograms = dict[Any, Program]
 """The program of each criterion."""

@@ -19,12 +19,12 @@ import pytest
 import torch
 
 import stable_nalu as sn
+from stable_nalu.api.program import _commands
 from stable_nalu.errors import UsageError
 from stable_nalu.layer import own_layers
 from stable_nalu.result.export import export_csv
 from stable_nalu.task import SCRIPTS
 from stable_nalu.training.loop import Training
-from stable_nalu.training.program import _commands
 from tests.experiments.scripts import run, run_names, saved
 
 NMU = "ReRegualizedLinearMNAC"

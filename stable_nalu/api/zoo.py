@@ -14,13 +14,13 @@ from typing import Any
 import pandas as pd
 import torch
 
-from .files import cells_of
-from .layer import entries
-from .layer.registry import LabelledOptions, LayerEntry
-from .paper.index import EXPERIMENTS
-from .task import SCRIPTS
+from stable_nalu.files import cells_of
+from stable_nalu.layer import entries
+from stable_nalu.layer.registry import LabelledOptions, LayerEntry
+from stable_nalu.paper.index import EXPERIMENTS
+from stable_nalu.task import SCRIPTS
 
-TABLE = Path(__file__).parent / "layer" / "fair_play.csv"
+TABLE = Path(__file__).parents[1] / "layer" / "fair_play.csv"
 _NONE = "not here"
 _UNKNOWN = {"given": "", "learned": "", "expresses": "", "tuned": ""}
 

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 import stable_nalu as sn
+from stable_nalu.api.zoo import _stated, card
 from stable_nalu.errors import UsageError
 from stable_nalu.layer import NAC, NAU, NMRU, NMU, NRU, SNMU, RealNPU, entries, iNALU
 from stable_nalu.layer import registry as table
@@ -17,7 +18,6 @@ from stable_nalu.layer.nau_nmu import NMULayer, ReRegualizedLinearMNACLayer
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result import stored
 from stable_nalu.task import SCRIPTS
-from stable_nalu.zoo import _stated, card
 
 
 def test_a_row_for_every_layer_and_cell():

@@ -1,0 +1,1 @@
+"""The entrances for Python programs: layers listed; runs trained, read, summarised and drawn."""

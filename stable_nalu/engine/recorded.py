@@ -1,0 +1,57 @@
+"""A recorded model: its C++, where its numbers lie, and what it needs from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+
+from .emit import EmittedSource, Memory, Place
+from .graph import Graph, Store
+from .lower import Draw
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a logged iteration tells under a tag: kind of value, and where it lies in `o`.
+
+    of_modules: whether modules tell it of their inputs; else it is a penalty.
+    """
+
+    kind: str
+    tag: str
+    name: str
+    of_modules: bool
+
+
+@dataclass(eq=False)
+class Program:
+    """C++ of a model, where its numbers lie, and what it needs from outside.
+
+    graph, stores, batch: what the text was made of. draws: the noise of an iteration and, if
+    `draws_in_evaluation`, of an evaluation. trained: parameters that an update changes. told: what
+    the logged iteration tells.
+    """
+
+    text: str
+    memory: Memory
+    sources: Mapping[str, EmittedSource]
+    draws: list[Draw]
+    trained: list[str]
+    told: list[Told]
+    dtype: torch.dtype
+    draws_in_evaluation: bool
+    graph: Graph
+    stores: Mapping[str, Sequence[Store]]
+    batch: int
+
+    @property
+    def work(self) -> int:
+        """Return how many operations a sample takes."""
+        return self.sources["run"].work
+
+    @property
+    def places(self) -> Mapping[str, Place]:
+        """Return where named tensors lie."""
+        return self.memory.places
