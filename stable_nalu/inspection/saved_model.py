@@ -38,7 +38,7 @@ from stable_nalu.writer import RunRecord
 from .formula import VERDICTS, Certificate, certificate, recurrent_certificate
 
 
-class RunFolder(Protocol):
+class LoggedRun(Protocol):
     """A run of `train` or `read_runs`."""
 
     @property
@@ -150,7 +150,7 @@ class TrainedModel(torch.nn.Module):
 
 
 @named_as_in_python()
-def load(run: RunFolder | str | Path) -> TrainedModel:
+def load(run: LoggedRun | str | Path) -> TrainedModel:
     """Return the trained network of a run, with its configuration and its score.
 
     Args:
@@ -342,7 +342,7 @@ def export_command(argv: Sequence[str] | None = None) -> int:
 
 
 @named_as_in_python()
-def formula(run: RunFolder | TrainedModel | str | Path) -> Certificate:
+def formula(run: LoggedRun | TrainedModel | str | Path) -> Certificate:
     """Return what a trained network computes, and whether it is what its task asks for.
 
     Args:

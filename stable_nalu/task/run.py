@@ -10,7 +10,7 @@ import torch
 from stable_nalu.machine import cores, granted_cores, usable_cores
 from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.script import exit_code, packages
-from stable_nalu.training.shell import Learned, train_plan
+from stable_nalu.training.shell import InShort, train_plan
 from stable_nalu.training.task import Task
 
 from . import SCRIPTS, TASKS
@@ -33,7 +33,7 @@ def train_script(
     *more: Sequence[str],
     beside: Sequence[Lines] = (),
     evaluate: Evaluate | None = None,
-    learned: Learned | None = None,
+    learned: InShort | None = None,
 ) -> int:
     """Parse the command line of a training script, train its runs and return the exit code.
 

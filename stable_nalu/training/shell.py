@@ -78,12 +78,12 @@ MOST_FORMULAS = 50
 """Runs beyond which it is not said what they have learned: that would take seconds."""
 
 
-Learned = Callable[[Sequence[Path]], str | None]
+InShort = Callable[[Sequence[Path]], str | None]
 """Says in one line what the runs in some folders have learned."""
 
 
 def train_plan(
-    task: type[Task], spec: ScriptSpec, *plans: Sequence[Config], learned: Learned | None = None
+    task: type[Task], spec: ScriptSpec, *plans: Sequence[Config], learned: InShort | None = None
 ) -> int:
     """Train what is not finished yet; the exit code says how it ended.
 
@@ -461,7 +461,7 @@ def _tell_end(
     runs: Sequence[PlannedRun],
     left: Sequence[Stack],
     results: Sequence[StackResult],
-    learned: Learned | None,
+    learned: InShort | None,
 ) -> None:
     """Say how all runs have ended, where their logs and models are, and what comes next."""
     ends = [end for result in results for end in result.ends]

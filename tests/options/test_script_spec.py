@@ -1,8 +1,5 @@
 """Configurations, layer options, help text and the flag tables of the documentation."""
 
-import subprocess
-import sys
-
 import pytest
 
 from stable_nalu.options.flag import INHERITED
@@ -107,26 +104,6 @@ def test_layer_options_are_known_to_the_registry(script):
 
     known = frozenset().union(*(e.options for e in entries().values() if e.layer is not None))
     assert set(SCRIPTS[script].layer_options(config_of(script))) <= known | {"own_options"}
-
-
-def test_a_layer_is_imported_when_it_is_built():
-    """Keys, names and labels need no torch, and a model no other layers than its own."""
-    code = """if True:
-        import sys
-        from stable_nalu.options.kinds import layer_names
-        from stable_nalu.options.flag import is_paper_name
-        from stable_nalu.task import SCRIPTS
-        from stable_nalu.task.run import task_of
-        assert "NAC" in layer_names() and is_paper_name("sNMU")
-        assert "torch" not in sys.modules
-        spec = SCRIPTS["single_layer"]
-        (config,) = spec.plan(["--layer-type", "NAC", "--operation", "add"]).configs
-        task_of("single_layer").network(config, spec.layer_options(config))
-        print(*sorted(m for m in sys.modules if m.startswith("stable_nalu.layer.")))
-    """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    expected = {"base", "generalized", "nac", "registry"}
-    assert {name.split(".")[-1] for name in done.stdout.split()} <= expected
 
 
 def test_sequence_scripts_default_to_the_defaults_of_the_layers():
