@@ -1,0 +1,354 @@
+"""Trials of the papers' authors, which no figure shows: one table of what each computes.
+
+An oracle is written in plain torch and draws from the global generator what the layer draws, in
+the same order. Gradients of layers with a rule of their own are those of the oracle, too.
+"""
+
+import math
+
+import pytest
+import torch
+from torch.nn.functional import batch_norm, gumbel_softmax
+
+from stable_nalu import layer as zoo
+from stable_nalu.layer.registry import entries
+from stable_nalu.network import SimpleFunctionStaticNetwork
+from tests.layer_checks import values_of
+from tests.layer_values import IN, OUT, drawn_alike, draws, uniform, with_parameters
+from tests.runs import in_runs
+
+X = torch.tensor([[1.5, -2.0, 0.25, 4.0], [0.5, 3.0, -1.0, 2.0]])
+ROW = torch.tensor([[1.5, -2.0], [0.5, 3.0]])
+SIGNS = torch.tensor([1.0, -1.0, 0.0])
+TAU = 0.5
+
+
+def straight(value, soft):
+    """The value, with the gradient of something else."""
+    return value.detach() + soft - soft.detach()
+
+
+def categories(nac, zero):
+    """Probabilities of 1, -1 and 0, whose logit is given for `zero` or stands at the end."""
+    logits = nac.W_hat
+    return torch.softmax(torch.cat((logits, zero), -1) if zero is not None else logits, -1)
+
+
+def zeros_of(nac):
+    return torch.zeros(*nac.W_hat.shape[:-1], 1)
+
+
+def expected_sign(p):
+    return p[..., 0] - p[..., 1]
+
+
+def picked(p):
+    """The signs that torch.multinomial draws from probabilities."""
+    return SIGNS[torch.multinomial(p.detach().reshape(-1, 3), 1).reshape(p.shape[:-1])]
+
+
+def softmax_weights(nac):
+    return expected_sign(categories(nac, zeros_of(nac)))
+
+
+def hard_weights(nac):
+    p = categories(nac, zeros_of(nac))
+    return straight(picked(p), expected_sign(p))
+
+
+def gumbel_weights(nac):
+    p = categories(nac, zeros_of(nac))
+    noise = -torch.log(-torch.log(torch.empty_like(p).uniform_(1e-10, 1)))
+    return expected_sign(torch.softmax((torch.log(p) + noise) / nac.tau, -1))
+
+
+def bandit_weights(nac):
+    return picked(categories(nac, None))
+
+
+def nac_weights(nac):
+    return torch.tanh(nac.W_hat) * torch.sigmoid(nac.M_hat)
+
+
+def independent_weights(nac):
+    squashed, gates = torch.tanh(nac.W_hat), torch.sigmoid(nac.M_hat)
+    return straight(squashed * gates, squashed + gates)
+
+
+def positive_weights(nac):
+    return torch.sigmoid(nac.W_hat)
+
+
+def plain_weights(nac):
+    return nac.W
+
+
+def added(weights):
+    return lambda layer, x: x @ weights(layer).mT
+
+
+def multiplied(x, W):
+    return torch.prod(x.unsqueeze(-2) * W + 1 - W, -1)
+
+
+def gumbel_product(layer, x):
+    noise = -torch.log(1e-8 - torch.log(torch.rand(layer.W_hat.shape) + 1e-8))
+    return multiplied(x, torch.sigmoid((layer.W_hat + noise) / layer.tau))
+
+
+def ensemble(layer, x):
+    logits = x.unsqueeze(-1) * layer.W_logits
+    masks = [gumbel_softmax(logits, layer.temperature, hard=True, dim=-2) for _ in range(IN // 4)]
+    return (x.unsqueeze(-1) * torch.stack(masks).amax(0)).sum(-2)
+
+
+def scaled_mask(layer, x):
+    mask = 2 / (1 + torch.exp(0.5 * layer.l1(layer.W_logits).abs()))
+    return x @ (mask if layer.training else mask.round())
+
+
+def normalised_mask(layer, x):
+    bn = layer.bn
+    statistics = bn.running_mean.clone(), bn.running_var.clone()
+    hidden = layer.l1(layer.W_logits)
+    mask = torch.sigmoid(batch_norm(hidden, *statistics, bn.weight, bn.bias, layer.training))
+    return x @ (mask if layer.training else mask.round())
+
+
+def nalu_over(weights):
+    """A gate between a sum and a product in log space; a shared NAC draws once."""
+
+    def oracle(layer, x):
+        W = weights(layer.nac_add)
+        W_mul = weights(layer.nac_mul) if layer.nalu_two_nac else W
+        g = torch.sigmoid(x @ layer.G_add.mT)
+        return g * (x @ W.mT) + (1 - g) * torch.exp(torch.log(x.abs() + 1e-7) @ W_mul.mT)
+
+    return oracle
+
+
+ORACLES = {
+    "LinearNAC": added(plain_weights),
+    "RegualizedLinearNAC": added(plain_weights),
+    "RegualizedLinearMNAC": lambda layer, x: multiplied(x, layer.W),
+    "SillyReRegualizedLinearMNAC": lambda layer, x: torch.prod(
+        x.unsqueeze(-2) * layer.W.clamp(0, 1), -1
+    ),
+    "IndependentNAC": added(independent_weights),
+    "MultiWeightNAU": lambda layer, x: x @ layer.W_2.clamp(-1, 1).mT,
+    "SigmoidNAU": normalised_mask,
+    "ScaledSigmoidNAU": scaled_mask,
+    "SoftmaxNAC": added(softmax_weights),
+    "HardSoftmaxNAC": added(hard_weights),
+    "GumbelNAC": added(gumbel_weights),
+    "GumbelMNAC": gumbel_product,
+    "GradientBanditNAC": added(bandit_weights),
+    "EnsembleGumbelNAU": ensemble,
+    "GradientBanditNALU": nalu_over(bandit_weights),
+    "GumbelNALU": nalu_over(gumbel_weights),
+    "HardSoftmaxNALU": nalu_over(hard_weights),
+    "IndependentNALU": nalu_over(independent_weights),
+    "LinearNALU": nalu_over(plain_weights),
+    "PosNALU": nalu_over(positive_weights),
+    "RegualizedLinearNALU": nalu_over(plain_weights),
+    "SoftmaxNALU": nalu_over(softmax_weights),
+}
+CASES = [
+    (key, options)
+    for key in ORACLES
+    for options in ({}, {"nalu_two_nac": True})[: 2 if key.endswith("NALU") else 1]
+]
+
+
+def built(key, **options):
+    """A layer with a temperature and an iteration, and weights other than a start of zeros."""
+    torch.manual_seed(0)
+    layer = getattr(zoo, f"{key}Layer")(IN, OUT, **options)
+    layer.iteration = 7
+    with torch.no_grad():
+        for name, value in (*layer.named_parameters(), *layer.named_buffers()):
+            if name.split(".")[-1] in ("W", "W_hat", "W_0", "W_1", "W_2"):
+                value.normal_()
+            if name.endswith("tau"):
+                value.fill_(TAU)
+    return layer
+
+
+def test_every_trial_has_an_oracle():
+    trials = {key for key, entry in entries().items() if entry.tier == "extra" and entry.layer}
+    assert trials == set(ORACLES)
+
+
+@pytest.mark.parametrize(("key", "options"), CASES)
+def test_outputs_draws_and_gradients_are_those_of_the_oracle(key, options):
+    layer, other = built(key, **options), built(key, **options)
+    y, expected = drawn_alike(lambda: layer(X), lambda: ORACLES[key](other, X))
+    torch.testing.assert_close(y, expected, rtol=1e-5, atol=1e-5)
+    trained = [name for name, p in layer.named_parameters() if p.requires_grad]
+    if not trained:
+        assert not y.requires_grad
+        return
+    found = [
+        torch.autograd.grad(
+            (output * X[:, :OUT]).sum(),
+            [made.get_parameter(name) for name in trained],
+            allow_unused=True,
+        )
+        for made, output in ((layer, y), (other, expected))
+    ]
+    for name, one, two in zip(trained, *found, strict=True):
+        assert (one is None) == (two is None), name
+        if one is not None:
+            torch.testing.assert_close(one, two, rtol=1e-4, atol=1e-4, msg=name)
+
+
+@pytest.mark.parametrize("key", ["ScaledSigmoidNAU", "SigmoidNAU"])
+def test_evaluation_rounds_the_mask(key):
+    layer = built(key).eval()
+    layer.W_logits.data.normal_(0, 20)
+    assert torch.equal(layer(X), ORACLES[key](layer, X))
+
+
+STILL = {
+    "GumbelNAC": added(softmax_weights),
+    "GumbelMNAC": lambda layer, x: multiplied(x, torch.sigmoid(layer.W_hat)),
+    "GradientBanditNAC": lambda layer, x: x @ SIGNS[layer.W_hat.argmax(-1)].mT,
+    "GumbelNALU": nalu_over(softmax_weights),
+}
+"""Without randomness; the hard softmax and the ensemble sample even then."""
+
+
+@pytest.mark.parametrize("key", [*STILL, "HardSoftmaxNAC", "HardSoftmaxNALU", "EnsembleGumbelNAU"])
+def test_only_some_draw_without_randomness(key):
+    layer = built(key)
+    with layer.no_random():
+        assert draws(lambda: layer(X)) == (key not in STILL)
+        if key in STILL:
+            torch.testing.assert_close(layer(X), STILL[key](layer, X))
+
+
+@pytest.mark.parametrize("key", ["HardSoftmaxNAC", "GumbelNAC", "GradientBanditNAC"])
+def test_a_second_pass_can_reuse_what_was_drawn(key):
+    layer = built(key)
+    y = layer(X)
+    assert not draws(lambda: torch.testing.assert_close(layer(X, reuse=True), y))
+
+
+@pytest.mark.parametrize("key", ["GumbelNAC", "GumbelMNAC"])
+def test_each_run_has_a_temperature(key):
+    stacked = in_runs((2,), [built(key), built(key)])
+    stacked.tau.data = torch.tensor([1.0, 0.5])
+    torch.manual_seed(3)
+    y = stacked(X.expand(2, *X.shape))
+    for run, tau in enumerate((1.0, 0.5)):
+        layer = built(key)
+        layer.set_parameter("tau", tau)
+        torch.manual_seed(3)
+        torch.testing.assert_close(y[run], layer(X))
+
+
+START = {
+    "LinearNAC": lambda: [uniform(-math.sqrt(6 / 7), math.sqrt(6 / 7))],
+    "RegualizedLinearMNAC": lambda: [uniform(0.5 - math.sqrt(3) / 2, 0.5 + math.sqrt(3) / 2)],
+    "SillyReRegualizedLinearMNAC": lambda: [uniform(0.25, 0.75)],
+    "MultiWeightNAU": lambda: [uniform(-0.5, 0.5) for _ in range(5)],
+    "SoftmaxNAC": lambda: [
+        torch.nn.init.xavier_uniform_(torch.empty(OUT, IN, 2), gain=math.sqrt(0.5))
+    ],
+    "GumbelNAC": lambda: [torch.zeros(OUT, IN, 2), torch.ones(())],
+    "EnsembleGumbelNAU": lambda: [uniform(0.25, 0.75, IN, OUT)],
+}
+
+
+@pytest.mark.parametrize("key", START)
+def test_start_values_are_drawn_in_order(key):
+    layer, start = drawn_alike(lambda: getattr(zoo, f"{key}Layer")(IN, OUT), START[key])
+    for parameter, value in zip(layer.parameters(), start, strict=True):
+        assert torch.equal(parameter.data, value)
+
+
+@pytest.mark.parametrize(
+    ("key", "weights", "options", "penalties"),
+    [
+        ("LinearNAC", [1.75, -0.25], {}, {}),
+        ("RegualizedLinearNAC", [0.25, 1.5], {"regualizer_shape": "linear"}, {"W": 0.375}),
+        ("RegualizedLinearNAC", [0.25, 1.5], {}, {"W": (0.1875**2 + 0.75**2) / 2}),
+        ("RegualizedLinearNAC", [0.25, 1.5], {"regualizer_shape": "none"}, {}),
+        ("RegualizedLinearMNAC", [1.75, -0.25], {"regualizer_shape": "linear"}, {"W": 0.5}),
+        (
+            *("SillyReRegualizedLinearMNAC", [1.5, -0.25], {"regualizer_shape": "linear"}),
+            {"W": 0.375, "W-OOB": 0.375},
+        ),
+    ],
+)
+def test_penalties_are_those_of_raw_weights(key, weights, options, penalties):
+    layer = with_parameters(getattr(zoo, f"{key}Layer"), {"W": [weights]}, **options)
+    layer(ROW)
+    assert values_of(layer.regualizer()) == pytest.approx(penalties, rel=1e-5)
+
+
+def test_the_multi_weight_nau_penalises_trains_and_clamps_the_active_weight():
+    layer = zoo.MultiWeightNAULayer(
+        2, 1, W_set_count=2, nac_oob="clip", regualizer_shape="linear", regualizer_z=1
+    )
+    layer.W_0.data, layer.W_1.data = torch.tensor([[0.25, 0.5]]), torch.tensor([[1.5, -0.25]])
+    layer.iteration = 3
+    gradients = torch.autograd.grad(layer(ROW).sum(), [layer.W_0, layer.W_1], allow_unused=True)
+    assert [gradient is None for gradient in gradients] == [True, False]
+    found = values_of(layer.regualizer())
+    # Means over two elements; the mean input is (1, 0.5).
+    assert found["W"] == (0.5 + 0.25) / 2
+    assert found["z"] == ((1 - 1.5) * 1.0 + (1 - 0.25) * 0.25) / 2
+    assert found["W-set"] == (2 * 0.625**2 + 2 * 0.375**2) / 4
+    layer.optimize(torch.tensor(0.0))
+    assert (layer.W_0.tolist(), layer.W_1.tolist()) == ([[0.25, 0.5]], [[1.0, -0.25]])
+
+
+@pytest.mark.parametrize(("lr", "beta"), [(1e-3, 0.9), (0.25, 0.5)])
+def test_the_bandit_learns_from_losses_by_the_formula(lr, beta):
+    layer = built("GradientBanditNAC").double()
+    layer.set_parameter("lr", lr)
+    layer.set_parameter("running_mean_beta", beta)
+    W_hat, mean = layer.W_hat.clone(), 0.0
+    lr, beta = layer.lr.item(), layer.running_mean_beta.item()
+    for t, loss in enumerate((3.0, 1.0, 2.5, 0.25), start=1):
+        layer(X.double())
+        layer.optimize(torch.tensor(loss, dtype=torch.float64))
+        mean = beta * mean + (1 - beta) * loss
+        chosen = torch.nn.functional.one_hot(layer.sample, 3).double()
+        step = lr * (mean / (1 - beta**t) - loss)
+        W_hat = W_hat + step * (chosen - torch.softmax(W_hat, -1))
+        torch.testing.assert_close(layer.W_hat, W_hat, rtol=1e-12, atol=1e-14)
+    layer.reset_parameters()
+    assert (layer.running_mean_iter.item(), layer.W_hat.abs().max().item()) == (0, 0.0)
+
+
+def test_batch_statistics_follow_torch():
+    layer = built("SigmoidNAU")
+    norm = torch.nn.BatchNorm1d(OUT)
+    for _ in range(3):
+        layer(X), norm(layer.l1(layer.W_logits))
+    for name, value in norm.state_dict().items():
+        torch.testing.assert_close(layer.bn.state_dict()[name], value, rtol=1e-5, atol=1e-6)
+    with pytest.raises(ValueError, match="at least 2"):
+        zoo.SigmoidNAULayer(1, 3)
+
+
+def test_keys_that_only_name_the_second_layer():
+    for key in ("SillyReRegualizedLinearNAC", "SillyReRegualizedLinearNALU"):
+        with pytest.raises(ValueError, match=f"'{key}' is not a layer"):
+            zoo.GeneralizedLayer(2, 1, key)
+    words = {"input_size": 4, "first_layer": "ReRegualizedLinearNAC", "nac_mul": "mnac"}
+    network = SimpleFunctionStaticNetwork("SillyReRegualizedLinearNAC", **words)
+    assert type(network.layer_2.layer) is zoo.SillyReRegualizedLinearMNACLayer
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_the_feature_selector_adds_what_gates_let_pass(training):
+    layer = zoo.FeatureSelector(IN, OUT, sigma=0.25).train(training)
+    layer.mu.data.normal_()
+    y, mu = drawn_alike(
+        lambda: layer(X),
+        lambda: layer.mu + (0.25 * torch.randn(IN, OUT) if training else 0),
+    )
+    torch.testing.assert_close(y, X @ (mu + 0.5).clamp(0, 1))
