@@ -19,7 +19,7 @@ from stable_nalu.training.checkpoint import plain
 from stable_nalu.writer import RunRecord, RunWriter
 from tests.exported import EXPORTED, main_of
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 VALID, TEST = "metric/valid/interpolation", "metric/test/extrapolation"
 SPARSITY = "network/layer_1/mnac/W/sparsity_error"
 COMMAND = "--operation mul --layer-type ReRegualizedLinearMNAC --nac-mul mnac --learning-rate 1e-6"

@@ -60,7 +60,7 @@ _ROW = re.compile(r"^\| ([^|]+?)(?: \((`[^|]*)\))? \| `?([^|`]*)", re.MULTILINE)
 
 
 def documented_names():
-    page = (Path(__file__).parents[1] / "docs" / "layers.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "layers.md").read_text()
     page = page[page.index("<!-- Generated") : page.index("<!-- End")]
     for name, also, flags in _ROW.findall(page[page.index("|---") :]):
         yield name
