@@ -105,7 +105,7 @@ def test_published_classes_and_scripts_keep_published_defaults():
     published.optimize(torch.tensor(0.0))
     assert published.W.eq(3).all()
     assert type(published) is ReRegualizedLinearMNACLayer
-    assert SCRIPTS["single_layer"].defaults["nac_oob"] == "regualized"
+    assert SCRIPTS["single_layer"].defaults["oob_mode"] == "clip"
 
 
 def test_the_gate_of_a_neural_power_unit_stays_in_range():
