@@ -620,7 +620,6 @@ class Recording(torch.nn.Module):
         that were changed in place.
         """
         self.body = body
-        before = self._plain_attributes()
         examples = [value for group in (list(state.values()), *groups) for value in group]
         lowering = Lowering(tensors, self.dtype)
         for example, value in zip(examples, values, strict=True):
@@ -635,24 +634,9 @@ class Recording(torch.nn.Module):
             raise NotLoweredError(
                 f"a step that cannot be recorded: {in_words(error)[:120]}"
             ) from error
-
-        changed = [
-            name for name, value in self._plain_attributes().items() if before[name] != value
-        ]
-        if changed:
-            raise NotLoweredError(f"a layer that changes its own {changed[0]} in a step")
         found = [lowering.value(example) for example in examples]
         new = {k: f for k, (f, v) in enumerate(zip(found, values, strict=True)) if f is not v}
         return [lowering.value(output) for output in outputs], new
-
-    def _plain_attributes(self) -> dict[str, object]:
-        """Return numbers and texts that modules hold: no recorded step changes them again."""
-        return {
-            f"{path}.{name}": value
-            for path, module in self.model.named_modules()
-            for name, value in {**vars(type(module)), **vars(module)}.items()
-            if isinstance(value, int | float | str)
-        }
 
 
 @contextmanager

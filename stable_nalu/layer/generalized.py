@@ -17,6 +17,7 @@ from torch.nn.parameter import is_lazy
 from stable_nalu.abstract import ExtendedTorchModule, PerRunRandomSource, stack_models
 from stable_nalu.errors import STOPS, in_words
 from stable_nalu.machine import CHECKOUT
+from stable_nalu.python_state import PythonState
 
 from .base import OutputShapeError
 from .registry import LayerEntry, entries
@@ -156,17 +157,26 @@ def obstacle(
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)
             built = [_built(build, in_features, out_features, options) for _ in range(_DRAWS)]
-            # Before a forward pass, which may leave tensors of its own behind.
-            found = _unstacked_state(built)
-            x = torch.rand(_RUNS, _ROWS, in_features) + 0.5
-            alone, (spare, *_) = built[:_RUNS], built[_RUNS:]
-            expected = _outputs(alone, x)
-            _require_dense_gradients(spare, _outputs([spare.train()], x))
-            _require_called_methods(spare)
-            _require_known_names(spare)
-            _require_numbers(spare)
-            _OUTCOMES[key] = found or _obstacle(alone, x, expected)
+            # Passes may leave behind what those that train would find, such as a count.
+            state = PythonState(built[0])
+            try:
+                _OUTCOMES[key] = _tried(built, in_features)
+            finally:
+                state.put_back()
     return _OUTCOMES[key]
+
+
+def _tried(built: Sequence[ExtendedTorchModule], in_features: int) -> str | None:
+    # Before a forward pass, which may leave tensors of its own behind.
+    found = _unstacked_state(built)
+    x = torch.rand(_RUNS, _ROWS, in_features) + 0.5
+    alone, (spare, *_) = built[:_RUNS], built[_RUNS:]
+    expected = _outputs(alone, x)
+    _require_dense_gradients(spare, _outputs([spare.train()], x))
+    _require_called_methods(spare)
+    _require_known_names(spare)
+    _require_numbers(spare)
+    return found or _obstacle(alone, x, expected)
 
 
 def _built(build, in_features, out_features, options) -> ExtendedTorchModule:
@@ -205,7 +215,10 @@ def _outputs(layers, x: torch.Tensor) -> torch.Tensor:
     name = type(layers[0]).__name__
     inputs = [one.clone() for one in x[: len(layers)]]
     with _told(f"{name} fails on an input of shape {tuple(x.shape[1:])}"):
-        outputs = [layer(one) for layer, one in zip(layers, inputs, strict=True)]
+        outputs = []
+        for run, (layer, one) in enumerate(zip(layers, inputs, strict=True)):
+            torch.manual_seed(run)
+            outputs.append(layer(one))
     for output in outputs:
         if not output.is_floating_point():
             raise ValueError(f"{name} gives {output.dtype}; real numbers are expected")
@@ -306,7 +319,7 @@ def _close(one: torch.Tensor, other: torch.Tensor) -> bool:
 def _obstacle(layers, x: torch.Tensor, expected: torch.Tensor) -> str | None:
     told = [[torch.as_tensor(tell()) for tell in _measures(layer).values()] for layer in layers]
     stack = stack_models(layers)
-    source = PerRunRandomSource([torch.Generator() for _ in layers])
+    source = PerRunRandomSource([torch.Generator().manual_seed(k) for k in range(len(layers))])
     for module in stack.extended_modules():
         module.random = source
     try:

@@ -24,49 +24,26 @@ from stable_nalu.engine.values import NotLoweredError
 from stable_nalu.layer.own_layers import digests_of
 from stable_nalu.options import Config
 from stable_nalu.options.layer_options import units_of
+from stable_nalu.python_state import SHARED, PythonState, foreign_modules
 
-from .engine_program import OF_THE_PACKAGE, buffers_of_strangers, program
-from .loss import Penalties
+from .engine_model import BuildOne, CriterionPrograms, Shape, seeded, structure
+from .engine_program import buffers_of_strangers, program
+from .engine_proof import doubt
 from .recorder import StepResult, TaggedValue
 from .step import Adam, TrainingStep
 from .surroundings import has_gpu
-
-CriterionPrograms = dict[Any, Program]
-"""The program of each criterion."""
-
-_PROGRAMS: dict[object, CriterionPrograms | str] = {}
-"""Programs by what they follow from, or why there is none."""
 
 Members = Sequence[Member]
 FIRST_CHUNK, LONGEST_CHUNK, SECONDS_OF_A_CHUNK = 16, 4096, 0.2
 """Iterations of one call: signals are heeded in between."""
 
-BuildOne = Callable[[Config], ExtendedTorchModule]
-NUMBERS = {
-    *("seed", "learning_rate", "momentum", "interpolation_range", "extrapolation_range"),
-    *(f"regualizer_{name}" for name in ("scaling_start", "scaling_end", "beta_step")),
-    *(f"regualizer_beta_{name}" for name in ("start", "end", "growth")),
-    *("max_iterations", "name_prefix", "id"),
-}
-"""Flags that change numbers in memory, or nothing that is computed."""
-WEIGHTS = {"regualizer", "regualizer_oob"}
-"""Flags of which the program only depends on whether they are zero."""
-
-
-@dataclass(frozen=True)
-class Shape:
-    """What an engine must know of a task: batch, how it evaluates, what it observes, penalties.
-
-    sample: the shape of the inputs of a sample, if it is not a vector.
-    """
-
-    batch: int
-    inputs: int
-    outputs: int
-    eval_mode: bool | None
-    verbose: bool = False
-    penalties: type[Penalties] = Penalties
-    sample: tuple[int, ...] = (-1,)
+Key = tuple[str, str, Shape, torch.dtype, tuple[str, ...]]
+_PROGRAMS: dict[Key, CriterionPrograms | str] = {}
+"""Programs by what they follow from, or why there is none."""
+_STATES: dict[Key, PythonState | None] = {}
+"""The Python state of recorded models that contain code of users."""
+_PLACES: dict[object, str | None] = {}
+"""The first place at which the Python state of a run's model differs, by program and seed."""
 
 
 def programs_of(
@@ -77,47 +54,56 @@ def programs_of(
     A run's programs follow from its configuration alone.
     """
     # A program may give the key of a layer to another class.
-    key = config.script, structure(config), shape, dtype, *digests_of(units_of(config))
+    own = tuple(digests_of(units_of(config)))
+    key = config.script, structure(config), shape, dtype, own
     if key not in _PROGRAMS:
         try:
-            _PROGRAMS[key] = _made(config, build, shape, dtype)
+            _make(key, config, build)
         except NotLoweredError as error:
             _PROGRAMS[key] = str(error)
-    found = _PROGRAMS[key]
+    found, state = _PROGRAMS[key], _STATES.get(key)
+    if state is not None:
+        of_run = *key, config.seed
+        if of_run not in _PLACES:
+            _PLACES[of_run] = state.difference(
+                PythonState(seeded(config, build, config.seed)), SHARED
+            )
+        if _PLACES[of_run] is not None:
+            found = f"a layer whose {_PLACES[of_run]} is drawn"
     if isinstance(found, str):
         raise NotLoweredError(found)
     return found
 
 
-def _made(config: Config, build: BuildOne, shape: Shape, dtype: torch.dtype) -> CriterionPrograms:
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        model = build(config)
+def _make(key: Key, config: Config, build: BuildOne) -> None:
+    """Record the programs of a configuration, and prove those with code of users."""
+    _, _, shape, dtype, _ = key
+    model = seeded(config, build, 0)
+    for module in model.extended_modules():
+        if module.obstacle is not None:
+            raise NotLoweredError(module.obstacle)
+    state = PythonState(model) if foreign_modules(model) else None
     step = TrainingStep([config], model, penalties=shape.penalties([config], model))
     example = torch.linspace(1, 2, shape.batch * (shape.inputs + shape.outputs), dtype=dtype)
     x, t = example.split([shape.batch * shape.inputs, shape.batch * shape.outputs])
     x, t = x.reshape(shape.batch, *shape.sample), t.reshape(shape.batch, -1)
-
-    def recorded(x: torch.Tensor, t: torch.Tensor) -> CriterionPrograms:
-        how = {"verbose": shape.verbose, "eval_mode": shape.eval_mode}
-        return {criterion: program(step, criterion, x, t, **how) for criterion in step.criteria()}
-
-    found = recorded(x, t)
-    read = {name for module in model.extended_modules() for name in module.clock_reads}
-    if read:
-        raise NotLoweredError(f"a layer that reads self.{min(read)}")
-    if shape.eval_mode is None:
-        _refuse_changes(model, found.values())
-    if any(type(m).__module__.split(".")[0] not in OF_THE_PACKAGE for m in model.modules()):
-        for value in model.state_dict().values():
-            if value.is_floating_point():
-                value.neg_()
-        again = recorded(-x, -t)
-        if any(again[criterion].text != one.text for criterion, one in found.items()):
-            raise NotLoweredError(
-                "a layer that computes outside of torch, or keeps what it computed"
-            )
-    return found
+    how = {"verbose": shape.verbose, "eval_mode": shape.eval_mode}
+    try:
+        found = {criterion: program(step, criterion, x, t, **how) for criterion in step.criteria()}
+        read = {name for module in model.extended_modules() for name in module.clock_reads}
+        if read:
+            raise NotLoweredError(f"a layer that reads self.{min(read)}")
+        if shape.eval_mode is None:
+            _refuse_changes(model, found.values())
+        _PROGRAMS[key] = found
+        if state is not None:
+            why = doubt(config, build, shape, dtype, found, state, EngineStack)
+            if why is not None:
+                raise NotLoweredError(why)
+    finally:
+        if state is not None:
+            state.put_back()
+    _STATES[key] = state
 
 
 def _refuse_changes(model: ExtendedTorchModule, programs: Iterable[Program]) -> None:
@@ -510,17 +496,6 @@ class Company:
                     lanes.iterate(own, *part.draw(count), count)
         if members:
             self._drawn().iterate(members, count, whole=whole)
-
-
-def structure(config: Config) -> str:
-    """Return what is equal for runs of equal programs: all that is not a number in their memory."""
-    held: dict[str, Any] = {}
-    for name, value in config.as_dict().items():
-        if name in NUMBERS:
-            continue
-        is_switch = name.startswith("clip_grad") or name in WEIGHTS
-        held[name] = value not in (None, 0) if is_switch else value
-    return repr(held)
 
 
 def _drawn_ahead(

@@ -25,6 +25,7 @@ from stable_nalu.dataset.distribution import LegacyRandom
 from stable_nalu.errors import UsageError
 from stable_nalu.machine import cores, save_root, tensorboard_root
 from stable_nalu.options import Config, ScriptSpec
+from stable_nalu.python_state import PythonState
 from stable_nalu.script import Interruption
 from stable_nalu.writer import ResumePoint, RunFolder
 
@@ -39,6 +40,7 @@ from .checkpoint import (
     sweep,
 )
 from .console import End
+from .layer_state import LayerState
 from .recorder import Gradients, TaggedValue
 from .step import TrainingStep, load_optimizer_state, optimizer_state
 from .surroundings import default_dtype, errors_in_one_line, has_gpu, precision
@@ -162,15 +164,12 @@ def _on_gpu(task: type[Task], runs: Sequence[PlannedRun]) -> bool:
     return len(in_lanes) >= gpu.FEW and gpu.not_for_gpu(programs) is None
 
 
-def stacks_of(runs: Sequence[PlannedRun], workers: int, *, in_turn: bool = False) -> list[Stack]:
+def stacks_of(runs: Sequence[PlannedRun], workers: int) -> list[Stack]:
     """Cut a plan into stacks of runs that differ only in what may differ within a stack.
 
     Runs of a stack share their layers' options. A stack is no larger than `--ensemble-size`, and
-    there are enough stacks for all workers. What torch trains is trained alone, and what is to be
-    trained `in_turn`.
+    there are enough stacks for all workers. What torch trains is trained alone.
     """
-    if in_turn:
-        return [[run] for run in runs]
     alone = [[run] for run in runs if not run.in_lanes]
     stacked = [run for run in runs if run.in_lanes]
     if not stacked:
@@ -443,6 +442,7 @@ class ModelStack:
         self.task, self.runs = task, runs
         self.stacked = runs[0].in_lanes
         self.model, self.random = self._seeded()
+        self.layers = LayerState(self.model, stacked=self.stacked)
         self.step = TaskStep(task, self.model, stacked=self.stacked)
 
     def _seeded(self) -> tuple[ExtendedTorchModule, PerRunRandomSource | None]:
@@ -506,6 +506,7 @@ class ModelStack:
             "torch_rng_state": saved_state(self._generator(run)),
             "numpy_rng_state": seeded_state(seed) if self.random else saved_state(np.random),
             "beta": str(betas[run].value) if betas else None,
+            **self.layers.saved(index),
         }
 
     def restore(self, run: int, saved: Mapping[str, Any], path: Path, flag: str) -> None:
@@ -513,6 +514,7 @@ class ModelStack:
         index, own = run if self.stacked else None, self.model.state_dict()
         targets = {name: value if index is None else value[index] for name, value in own.items()}
         restore_parameters(targets, saved["model_state_dict"], path, flag)
+        self.layers.restore(index, saved, self.runs[run].name, flag)
         load_optimizer_state(self.step.optimizer, saved["optimizer_state_dict"], index)
         put_back(self._generator(run), saved["torch_rng_state"])
         if self.random is None:
@@ -521,16 +523,22 @@ class ModelStack:
             self.step.penalties.betas[run].value = Decimal(saved["beta"])
 
     def snapshot(self) -> Callable[[], None]:
-        """Return what puts generators and buffers back to where they are now."""
+        """Return what puts generators, buffers and layers back to where they are now."""
         generators = [np.random, *map(self._generator, range(len(self.runs)))]
         states = list(map(saved_state, generators))
-        buffers = [(buffer, buffer.clone()) for buffer in self.model.buffers()]
+        buffers = [
+            (module, name, buffer, buffer.clone())
+            for module in self.model.modules()
+            for name, buffer in module.named_buffers(recurse=False)
+        ]
+        layers = PythonState(self.model)
 
         @torch.no_grad()
         def undo() -> None:
+            layers.put_back()
             for generator, state in zip(generators, states, strict=True):
                 put_back(generator, state)
-            for buffer, before in buffers:
-                buffer.copy_(before)
+            for module, name, buffer, before in buffers:
+                module._buffers[name] = buffer.copy_(before)
 
         return undo

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 import signal
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
@@ -91,7 +90,8 @@ def train_plan(
     """
     planned = [[PlannedRun.of(spec, config) for config in plan] for plan in plans]
     runs = [run for plan in planned for run in plan]
-    in_turn = bool(own_entries()) and not _stackable(task, runs)
+    if own_entries():
+        _probe(task, runs)
     planned = [[with_engine(task, run) for run in plan] for plan in planned]
     every = [run for plan in planned for run in plan]
     tell_of_torch(task, every)
@@ -103,7 +103,7 @@ def train_plan(
     cut = [
         stack
         for plan, count in zip(planned, counts, strict=True)
-        for stack in stacks_of(plan, count, in_turn=in_turn)
+        for stack in stacks_of(plan, count)
     ]
     stacks = [part for stack in cut for part in continued(stack, states)]
     if min(workers, len(cut)) > 1:
@@ -214,26 +214,12 @@ def _ways_out(spec: ScriptSpec) -> list[str]:
     return [anew, resume, elsewhere]
 
 
-def _stackable(task: type[Task], runs: Sequence[PlannedRun]) -> bool:
-    """Return whether the user's layers can be stacked, and say why if not."""
-    obstacles = _probe(task, runs)
-    if obstacles and task.by_engine and len(runs) > 1:
-        sys.stderr.write(f"warning: runs are trained one after another: {obstacles[0]}\n")
-    return not obstacles
-
-
-def _probe(task: type[Task], runs: Sequence[PlannedRun]) -> list[str]:
-    """Refuse what cannot be loaded or built before any folder is made.
-
-    Return what keeps runs from being stacked.
-    """
+def _probe(task: type[Task], runs: Sequence[PlannedRun]) -> None:
+    """Refuse what cannot be loaded or built before any folder is made."""
     by_flags = {repr({**run.config.as_dict(), "seed": None}): run for run in runs}
-    obstacles: list[str] = []
     for run in by_flags.values():
         with errors_in_one_line(), default_dtype(precision(run.config)):
-            modules = _build(task, [replace(run, engine=TORCH)]).model.extended_modules()
-        obstacles += [module.obstacle for module in modules if module.obstacle is not None]
-    return obstacles
+            _build(task, [replace(run, engine=TORCH)])
 
 
 def _build(task: type[Task], runs: Stack) -> Training:

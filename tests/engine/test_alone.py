@@ -1,9 +1,7 @@
 """A run is alone: its bits do not depend on what trains beside it, nor on the cuts of calls."""
 
 import pytest
-import torch
 
-from stable_nalu.layer import own_layers, registry
 from stable_nalu.task import SCRIPTS
 from stable_nalu.task.run import task_of
 from stable_nalu.training.runs import PlannedRun, with_engine
@@ -175,30 +173,3 @@ def test_units_that_are_trained_in_torch_say_why():
     wanted += [("ReRegualizedLinearMNAC", "a batch of one", ("--batch-size", "1"))]
     for key, why, more in wanted:
         assert engine_of("single_layer", key, *more).startswith(f"torch: {why}"), key
-
-
-class Scaled(torch.nn.Module):
-    """Multiplies by a number that torch does not see how it is made."""
-
-    def __init__(self, in_features: int, out_features: int, how: str = "torch"):
-        super().__init__()
-        self.W = torch.nn.Parameter(torch.rand(out_features, in_features))
-        self.how = how
-        self.seen: list[int] = []
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        self.seen.append(1)
-        W = self.W.detach()
-        by = {"torch": W.sum(), "numpy": W.numpy().sum(), "steps": len(self.seen)}
-        return x @ self.W.T * by[self.how]
-
-
-@pytest.mark.parametrize("how", ["numpy", "steps"])
-def test_layers_of_users_that_compute_outside_of_torch_are_trained_there(how):
-    own_layers.register(Scaled)
-    try:
-        assert engine_of("single_layer", "Scaled") == "lanes"
-        refused = engine_of("single_layer", "Scaled", "--layer-option", f"how={how}")
-        assert refused.startswith("torch: a layer that computes outside of torch")
-    finally:
-        registry.drop("Scaled")

@@ -8,15 +8,10 @@ import numpy as np
 import pytest
 import torch
 
+from stable_nalu.training.engine_proof import AS_TORCH, EXACT, SINGLE, TINY
 from stable_nalu.training.recorder import numbers
 from stable_nalu.training.task import Observed
 from tests.engine.harness import UNITS, planned, training, words_of
-
-EXACT, SINGLE = 1e-12, 1e-6
-TINY = 1e-6
-"""Of the largest gradient: what is left of a sum that cancels in float32."""
-AS_TORCH = 10
-"""How many times plain torch's own error in float32 the engine's may be, where sums cancel."""
 
 
 class Iterations:
@@ -173,8 +168,8 @@ class Noisy(Layer):
         torch.nn.init.constant_(self.W, 0.5)
 
     def forward(self, x):
-        factor = self.random.uniform((1,), 3.0, 3.5, like=x)
-        return x @ self.W.mT * factor + self.random.normal((1,), like=x)
+        factor = self.random.uniform((1, 1), 3.0, 3.5, like=x)
+        return x @ self.W.mT * factor + self.random.normal((1, 1), like=x)
 """
 
 

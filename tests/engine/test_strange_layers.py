@@ -28,11 +28,6 @@ LAYERS = [
     if inspect.isclass(value) and issubclass(value, strange_layers._Sum) and name[0] != "_"
 ]
 FAST = {"Centred", "SumOfTruths", "PlaceOfLateNoNumber", "CountsInList", "DrawnNumber"}
-NOT_YET = {
-    *("DrawnNumber", "DrawnList", "DrawnByNumpy", "DrawnTensor", "DrawnInPart", "DrawnChoice"),
-    *("CountsRows", "SumOfOnes", "ByNumpy", "ByPython", "NewData", "ChangesAtSixty"),
-}
-"""Layers whose numbers are still others than torch's."""
 CASES = [pytest.param(name, marks=[] if name in FAST else pytest.mark.slow) for name in LAYERS]
 ITERATIONS = 100
 OF_ONE_ITERATION = 1e-6
@@ -87,8 +82,6 @@ def apart(found, expected):
 
 @pytest.mark.parametrize("name", CASES)
 def test_numbers_are_those_of_torch_or_a_line_says_why(name, capsys):
-    if name in NOT_YET:
-        pytest.skip("not yet")
     found = logged(trained(name, "lanes"))
     if TORCH not in capsys.readouterr().err:
         assert apart(found, logged(trained(name, "torch"))) == {}

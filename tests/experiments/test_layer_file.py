@@ -95,11 +95,11 @@ def test_matrix_products_agree_within_a_millionth(linear):
     assert not any("sparsity" in tag for tag in read(name).tags)
 
 
-def test_what_cannot_be_stacked_is_trained_in_turn(linear, capsys):
+def test_what_cannot_be_stacked_is_trained_by_torch(linear, capsys):
     words = f"--layer-file {linear} --layer-type Branching {SHORT} --seed 0-1"
     states = train(words)
     assert re.search(
-        r"one after another: it reads one number .* in line \d+ of linear.py\n",
+        r"by plain torch: it reads one number .* in line \d+ of linear.py\n",
         capsys.readouterr().err,
     )
     alone = f"--layer-file {linear} --layer-type TwoLayers {SHORT} --seed 0-1"
@@ -295,3 +295,68 @@ def test_a_layer_that_reads_progress_is_not_resumed_for_longer(tmp_path, capsys)
     path.write_text(CLOCKED.replace("READ", "self.iteration"))
     assert run("single_layer", words, "--max-iterations 8 --name-prefix u") == 0
     assert run("single_layer", words, "--max-iterations 9 --resume --name-prefix u") == 0
+
+
+KEEPING = """
+import itertools
+import torch
+
+class Smoothing(torch.nn.Module):
+    def __init__(self, in_features, out_features):
+        super().__init__()
+        self.W = torch.nn.Parameter(torch.rand(out_features, in_features))
+        self.register_buffer("mean", torch.ones(1), persistent=False)
+
+    def forward(self, x):
+        y = x @ self.W.T
+        if self.training:
+            self.mean = 0.9 * self.mean + 0.1 * y.detach().mean(0)
+        return y / (1 + self.mean)
+
+class Counting(Smoothing):
+    calls = 0
+
+    def __init__(self, in_features, out_features):
+        super().__init__(in_features, out_features)
+        self.seen = {"last": None, "steps": []}
+
+    def forward(self, x):
+        self.calls += 1
+        y = super().forward(x) * (1.5 if self.calls > 40 else 1)
+        self.seen["last"] = y.detach().mean()
+        self.seen["steps"].append(self.calls)
+        return y
+
+class Iterating(Counting):
+    def __init__(self, in_features, out_features):
+        super().__init__(in_features, out_features)
+        self.it = itertools.count()
+
+    def forward(self, x):
+        return super().forward(x) + 0 * next(self.it)
+"""
+
+
+@pytest.fixture
+def keeping(tmp_path: Path) -> str:
+    path = tmp_path / "keeping.py"
+    path.write_text(KEEPING)
+    return f"--layer-file {path} --log-interval 20 --learning-rate 0.01 --layer-type"
+
+
+@pytest.mark.parametrize("key", ["Smoothing", "Counting"])
+def test_what_a_layer_keeps_is_resumed(keeping, key):
+    """Buffers that are not saved, and attributes: by the engine and by torch."""
+    whole = train(f"{keeping} {key} --max-iterations 60")
+    train(f"{keeping} {key} --max-iterations 33")
+    assert run(SCRIPT, f"{keeping} {key} --max-iterations 60 --resume") == 0
+    resumed = all_saved(f"{keeping} {key} --max-iterations 60")
+    assert_equal_runs(whole, resumed, 0)
+    assert [s["progress"]["errors"] for s in whole] == [s["progress"]["errors"] for s in resumed]
+
+
+def test_a_layer_that_keeps_what_no_checkpoint_holds_is_not_resumed(keeping, capsys):
+    train(f"{keeping} Iterating --max-iterations 33")
+    assert run(SCRIPT, f"{keeping} Iterating --max-iterations 60 --resume") == 2
+    (line,) = [s for s in capsys.readouterr().err.splitlines() if "argument --resume" in s]
+    assert "a pass of its layer changes layer_1.layer.module.it, which no checkpoint holds" in line

@@ -1,0 +1,358 @@
+"""The Python state that a forward pass can reach: compared between passes, and put back.
+
+It consists of attributes at any depth, closures, classes with their bases, and globals that code
+names. `opaque` names an object that cannot be read, `uses` a module such as `time`.
+"""
+
+from __future__ import annotations
+
+import copy
+import dis
+import hashlib
+import io
+import pickle
+import random
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from enum import Enum
+from functools import cache, cached_property, partial
+from pathlib import Path
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+import torch
+
+KNOWN = {"stable_nalu", "torch", "numpy", "scipy", *sys.stdlib_module_names}
+"""Packages whose code and classes keep no state from pass to pass."""
+CHANCE = {"time", "random", "_random", "secrets", "uuid", "datetime"}
+"""Modules whose functions return other numbers at each call."""
+GENERATORS = np.random.RandomState, np.random.Generator, np.random.BitGenerator, random.Random
+ATOMS = type(None), bool, int, float, complex, str, bytes
+METHODS = FunctionType, staticmethod, classmethod, property, cached_property
+MOST = 20_000
+"""The most values that are read; a layer with more is opaque."""
+
+SHARED = "the generator of random", "the generator of numpy.random"
+"""Places of generators that a whole process shares."""
+OURS = {
+    *("random", "trace", "allow_random", "training", "obstacle"),
+    *("_iteration", "_progress", "clock_reads"),
+}
+OF_TORCH = {"_parameters", "_buffers", "_modules", "_non_persistent_buffers_set"}
+ENTRIES = {
+    *("forward", "backward", "setup_context", "unroll", "sparsity_error", "weights"),
+    *("regualizer_terms", "parameter_bounds", "after_step", "observations"),
+}
+"""Methods that training calls. Others count if such code names them, and operators do."""
+UNCALLED = {"__init__", "__new__", "__init_subclass__", "__repr__", "__reduce__", "__getstate__"}
+
+
+def is_foreign(owner: Any) -> bool:
+    """Return whether a class or function is a user's: of none of the known packages."""
+    return (getattr(owner, "__module__", None) or "").split(".")[0] not in KNOWN
+
+
+def foreign_modules(model: torch.nn.Module) -> list[tuple[str, torch.nn.Module]]:
+    """Return the modules of a model whose classes are users', with their paths."""
+    return [(path, part) for path, part in model.named_modules() if is_foreign(type(part))]
+
+
+def tensors_of(model: torch.nn.Module) -> dict[str, torch.Tensor]:
+    """Return all parameters and buffers, shared ones under each of their names."""
+    named = model.named_parameters(remove_duplicate=False)
+    return dict(named) | dict(model.named_buffers(remove_duplicate=False))
+
+
+class PythonState:
+    """The current Python state of a model: `values` by their places."""
+
+    def __init__(self, model: torch.nn.Module):
+        self.values: dict[str, object] = {}
+        self.uses = self.opaque = ""
+        self._undo: list[Callable[[], None]] = []
+        self._names = set(ENTRIES)
+        self._methods: list[tuple[str, str, Any, bool]] = []
+        self._held: list[object] = []
+        tensors = tensors_of(model)
+        self._seen = {id(part): path for path, part in (*tensors.items(), *model.named_modules())}
+        for path, value in tensors.items():
+            kind = type(value).__name__, value.dtype, tuple(value.shape), value.requires_grad
+            self.values[f"{path} itself"] = str(kind)
+        foreign = foreign_modules(model)
+        for path, part in foreign:
+            self._guarded(path, partial(self._object, path, part, OURS | OF_TORCH))
+        while called := [one for one in self._methods if self._is_called(one[1], one[3])]:
+            self._methods = [one for one in self._methods if one not in called]
+            for path, _, method, _ in called:
+                self._look(path, method)
+        if foreign:
+            states = random.getstate(), np.random.get_state()
+            for path, state, put_back in zip(
+                SHARED, states, (random.setstate, np.random.set_state), strict=True
+            ):
+                self._note(path, pickle.dumps(state), partial(put_back, state))
+            self._undo.append(partial(torch.set_rng_state, torch.get_rng_state()))
+
+    def difference(self, other: PythonState, without: Iterable[str] = ()) -> str | None:
+        """Return the first place at which another state differs, except some places."""
+        passed = tuple(without)
+        for path in [*self.values, *other.values]:
+            known = any(path == p or path.startswith((f"{p}.", f"{p}[")) for p in passed)
+            if not known and self.values.get(path) != other.values.get(path):
+                return path
+        return None
+
+    @torch.no_grad()
+    def put_back(self) -> None:
+        """Restore everything in place."""
+        for undo in self._undo:
+            undo()
+
+    @property
+    def fingerprint(self) -> bytes:
+        """Return bytes that are equal for equal states, also in other processes."""
+        kept = {path: v for path, v in self.values.items() if path not in SHARED}
+        return repr(sorted(kept.items())).encode()
+
+    def _is_called(self, name: str, of_module: bool) -> bool:
+        if name in UNCALLED:
+            return name == "__init__" and not of_module
+        return name in self._names or name.startswith("__")
+
+    def _note(self, path: str, content: object, undo: Callable[[], object] | None = None) -> None:
+        is_long = isinstance(content, bytes)
+        self.values[path] = hashlib.sha256(content).hexdigest()[:16] if is_long else content
+        if undo is not None:
+            self._undo.append(undo)
+
+    def _look(self, path: str, value: Any) -> None:
+        if type(value) in ATOMS or isinstance(value, np.generic | Enum):
+            self.values[path] = f"{type(value).__name__} {value!r}"
+        elif id(value) in self._seen:
+            self.values[path] = f"the same as {self._seen[id(value)]}"
+        elif len(self.values) > MOST:
+            self.opaque = self.opaque or "state, which is too large"
+        else:
+            self._seen[id(value)] = path
+            self._held.append(value)
+            self._guarded(path, partial(self._inside, path, value))
+
+    def _guarded(self, path: str, look: Callable[[], None]) -> None:
+        try:
+            look()
+        except Exception:  # Objects of users may raise anything.
+            self.opaque = self.opaque or path
+
+    def _inside(self, path: str, value: Any) -> None:
+        if isinstance(value, torch.Tensor):
+            self._tensor(path, value)
+        elif isinstance(value, np.ndarray) and not value.dtype.hasobject:
+            before = value.copy()
+            kind = f"{value.dtype} {value.shape} ".encode()
+            self._note(path, kind + value.tobytes(), partial(np.copyto, value, before))
+        elif isinstance(value, (*GENERATORS, torch.Generator)):
+            self._generator(path, value)
+        elif isinstance(value, FunctionType):
+            self._function(path, value)
+        elif isinstance(value, type):
+            self._class(path, value)
+        elif isinstance(value, MethodType | BuiltinFunctionType):
+            self.values[path] = f"{value.__module__}.{value.__qualname__}"
+            self._look(f"{path}.__func__", getattr(value, "__func__", None))
+            if not isinstance(value.__self__, ModuleType):
+                self._look(f"{path}.__self__", value.__self__)
+        elif isinstance(value, METHODS):
+            for name in ("fget", "fset", "__func__", "func"):
+                self._look(f"{path}.{name}", getattr(value, name, None))
+        elif isinstance(value, partial):
+            self._items(path, {"func": value.func, "args": value.args, **value.keywords})
+        else:
+            self._object(path, value)
+
+    def _tensor(self, path: str, value: torch.Tensor) -> None:
+        plain = value.detach()
+        content = plain.cpu().resolve_conj().contiguous().reshape(-1).view(torch.uint8).numpy()
+        kind = f"{value.dtype} {tuple(value.shape)} {value.requires_grad} ".encode()
+        self._note(path, kind + content.tobytes(), partial(plain.copy_, plain.clone()))
+
+    def _generator(self, path: str, value: Any) -> None:
+        if isinstance(value, random.Random):
+            state, put_back = value.getstate(), value.setstate
+        elif isinstance(value, np.random.RandomState | torch.Generator):
+            state, put_back = value.get_state(), value.set_state
+        else:
+            bits = getattr(value, "bit_generator", value)
+            state, put_back = bits.state, partial(setattr, bits, "state")
+        said = state.numpy().tobytes() if isinstance(state, torch.Tensor) else pickle.dumps(state)
+        self._note(path, said, partial(put_back, state))
+
+    def _object(self, path: str, value: Any, passed: Iterable[str] = ()) -> None:
+        kind = type(value)
+        said = repr(value) if isinstance(value, ATOMS) else ""
+        self.values[path] = f"{kind.__module__}.{kind.__qualname__} {said}"
+        is_quiet = kind.__module__.split(".")[0] in QUIET
+        if is_quiet and not isinstance(value, torch.nn.Module | tuple | list | dict):
+            said = repr(value)
+            self.values[path] = kind.__qualname__ if " at 0x" in said else said
+            return
+        self._look(f"{path}.__class__", kind)
+        if path.endswith("_hooks"):  # whose keys count all that there are
+            self._items(path, dict(enumerate(value.values())))
+        elif isinstance(value, dict):
+            self._items(path, value)
+        elif isinstance(value, list | tuple | deque):
+            self._items(path, dict(enumerate(value)))
+        elif isinstance(value, set | frozenset):
+            self.values[path] = repr(sorted(map(repr, value)))
+        elif not hasattr(value, "__dict__") and not is_foreign(kind):
+            self._of_c(path, value)
+        if isinstance(value, dict | list | deque | set):
+            self._undo.append(partial(_refill, value, _kept(value)))
+        slots = {s for c in kind.__mro__ for s in _listed(vars(c).get("__slots__", ()))}
+        for name in sorted(s for s in slots - {"__dict__"} if hasattr(value, s)):
+            self._look(f"{path}.{name}", getattr(value, name))
+            self._undo.append(partial(object.__setattr__, value, name, getattr(value, name)))
+        if hasattr(value, "__dict__"):
+            own = {name: one for name, one in vars(value).items() if name not in passed}
+            for name, one in own.items():
+                self._look(f"{path}.{name}", one)
+            self._undo.append(partial(_set_again, vars(value), _kept(own), passed=passed))
+
+    def _of_c(self, path: str, value: Any) -> None:
+        """Record an object without attributes, such as an iterator."""
+        if isinstance(value, io.IOBase):
+            raise TypeError("a file")
+        said = repr(value)
+        if " at 0x" in said:
+            self._items(path, dict(enumerate(value.__reduce_ex__(2))))
+        else:
+            self.values[path] = said
+
+    def _items(self, path: str, items: Mapping[Any, Any]) -> None:
+        for key, value in items.items():
+            name = repr(key) if isinstance(key, ATOMS) else type(key).__name__
+            self._look(f"{path}[{name}]", value)
+
+    def _class(self, path: str, value: type) -> None:
+        self.values[path] = f"{value.__module__}.{value.__qualname__}"
+        of_module = issubclass(value, torch.nn.Module)
+        for base in filter(is_foreign, value.__mro__):
+            before = dict(vars(base))
+            self._undo.append(partial(_reset_class, base, _kept(before)))
+            for name, one in before.items():
+                place = f"{base.__name__}.{name}"
+                if isinstance(one, METHODS):
+                    self._methods.append((place, name, one, of_module))
+                elif not name.startswith(("__", "_abc")):
+                    self._look(place, one)
+
+    def _function(self, path: str, value: FunctionType) -> None:
+        self.values[path] = f"{value.__module__}.{value.__qualname__}"
+        if not is_foreign(value):
+            return
+        code, scope = value.__code__, value.__globals__
+        digest, names, imported = _of_code(code)
+        self._note(path, digest)
+        self._names |= names
+        self._look(f"{path} defaults", value.__defaults__)
+        self._look(f"{path} defaults by name", value.__kwdefaults__)
+        self._look(f"{path} attributes", vars(value))
+        for name, cell in zip(code.co_freevars, value.__closure__ or (), strict=True):
+            content = cell.cell_contents
+            self._undo.append(partial(setattr, cell, "cell_contents", _kept(content)))
+            self._global(f"{name} of {value.__name__}", content, names)
+        self._scope(f"of {Path(code.co_filename).name}", scope, names)
+        for name in imported & sys.modules.keys():
+            self._global(name, sys.modules[name], names)
+
+    def _scope(self, of: str, scope: dict[str, Any], names: frozenset[str]) -> None:
+        own = {name: scope[name] for name in sorted(names & scope.keys())}
+        self._undo.append(partial(_set_again, scope, _kept(own), only=names - scope.keys()))
+        for name, one in own.items():
+            self._global(f"{name} {of}", one, names)
+
+    def _global(self, path: str, value: Any, names: frozenset[str]) -> None:
+        """Read a value that code names. Of a module only the names in that code count."""
+        module = value.__name__ if isinstance(value, ModuleType) else ""
+        maker = getattr(value, "__self__", None)
+        home = module or getattr(value, "__module__", None) or ""
+        if module == "numpy" and "random" in names:
+            home = "numpy.random"
+        if home == "numpy.random" or home.split(".")[0] in CHANCE or isinstance(maker, GENERATORS):
+            self.uses = self.uses or home or "random"
+        if not module:
+            self._look(path, value)
+        elif module.split(".")[0] not in KNOWN and id(value) not in self._seen:
+            self._seen[id(value)] = path
+            self._scope(f"of {module}", vars(value), names)
+
+
+QUIET = {"torch", "logging", "typing", "re", "pathlib"}
+"""Packages whose objects count by their text, except modules and containers."""
+
+
+@cache
+def _of_code(code: CodeType) -> tuple[bytes, frozenset[str], frozenset[str]]:
+    """Return a digest of code, the names in it and the modules that it imports."""
+    names = {*code.co_names, *(c for c in code.co_consts if isinstance(c, str))}
+    imported = {i.argval for i in dis.get_instructions(code) if i.opname == "IMPORT_NAME"}
+    parts = [code.co_code, repr(code.co_names).encode()]
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            digest, more, others = _of_code(constant)
+            names |= more
+            imported |= others
+            parts.append(digest)
+        else:
+            parts.append(repr(constant).encode())
+    return hashlib.sha256(b"|".join(parts)).digest(), frozenset(names), frozenset(imported)
+
+
+def _kept(value: Any) -> Any:
+    """Return a copy of a container and of its iterators."""
+    if isinstance(value, dict):
+        return {name: _kept_one(one) for name, one in value.items()}
+    if isinstance(value, list | deque):
+        return [_kept_one(one) for one in value]
+    return set(value) if isinstance(value, set) else _kept_one(value)
+
+
+def _kept_one(value: Any) -> Any:
+    if not hasattr(value, "__next__"):
+        return value
+    try:
+        return copy.copy(value)
+    except Exception:  # A generator cannot be copied.
+        return value
+
+
+def _refill(target: Any, before: Any) -> None:
+    target.clear()
+    again = _kept(before)
+    target.update(again) if isinstance(target, dict | set) else target.extend(again)
+
+
+def _set_again(
+    target: dict[str, Any],
+    before: Mapping[str, Any],
+    passed: Iterable[str] = (),
+    only: Iterable[str] | None = None,
+) -> None:
+    new = target.keys() - before.keys() - {*passed}
+    for name in new if only is None else new & {*only}:
+        del target[name]
+    target.update(_kept(before))
+
+
+def _reset_class(target: type, before: Mapping[str, Any]) -> None:
+    for name in vars(target).keys() - before.keys():
+        delattr(target, name)
+    for name, value in before.items():
+        if vars(target).get(name) is not value:
+            setattr(target, name, _kept_one(value))
+
+
+def _listed(names: Any) -> Iterable[str]:
+    return (names,) if isinstance(names, str) else tuple(names)
