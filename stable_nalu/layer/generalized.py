@@ -167,6 +167,7 @@ def obstacle(
 
 
 def _tried(built: Sequence[ExtendedTorchModule], in_features: int) -> str | None:
+    """Return the obstacle of a layer, of which some are built."""
     # Before a forward pass, which may leave tensors of its own behind.
     found = _unstacked_state(built)
     x = torch.rand(_RUNS, _ROWS, in_features) + 0.5
@@ -176,6 +177,9 @@ def _tried(built: Sequence[ExtendedTorchModule], in_features: int) -> str | None
     _require_called_methods(spare)
     _require_known_names(spare)
     _require_numbers(spare)
+    read = {name for module in spare.extended_modules() for name in module.clock_reads}
+    if read:
+        return f"a layer that reads self.{min(read)}"
     return found or _obstacle(alone, x, expected)
 
 
