@@ -89,10 +89,12 @@ def _make(key: Key, config: Config, build: BuildOne) -> None:
     x, t = x.reshape(shape.batch, *shape.sample), t.reshape(shape.batch, -1)
     how = {"verbose": shape.verbose, "eval_mode": shape.eval_mode}
     try:
-        found = {criterion: program(step, criterion, x, t, **how) for criterion in step.criteria()}
-        read = {name for module in model.extended_modules() for name in module.clock_reads}
-        if read:
-            raise NotLoweredError(f"a layer that reads self.{min(read)}")
+        try:
+            found = {one: program(step, one, x, t, **how) for one in step.criteria()}
+        finally:
+            read = {name for module in model.extended_modules() for name in module.clock_reads}
+            if read:
+                raise NotLoweredError(f"a layer that reads self.{min(read)}")
         if shape.eval_mode is None:
             _refuse_changes(model, found.values())
         _PROGRAMS[key] = found

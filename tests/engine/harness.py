@@ -32,8 +32,8 @@ NOT_UNITS = {
 """Recurrent cells, and names of halves."""
 
 IN_TORCH = {
-    "EnsembleGumbelNAU": "a layer that reads the iteration",
-    "MultiWeightNAU": "a layer that reads the iteration",
+    "EnsembleGumbelNAU": "a layer that reads self.iteration",
+    "MultiWeightNAU": "a layer that reads self.iteration",
 }
 """Units that the engine does not train, and why."""
 

@@ -76,8 +76,8 @@ def apart(number):
 
 
 def assert_alike(numbers, monkeypatch):
-    # Else each is recorded once more, to see whether it is another one then.
-    monkeypatch.setattr(stack, "OF_THE_PACKAGE", ("stable_nalu", "torch", "tests"))
+    # Else each is proved first, by the same comparison.
+    monkeypatch.setattr(stack, "foreign_modules", lambda model: [])
     own_layers.register(RandomLayer)
     try:
         programs = {k: program for k in numbers if (program := lowered(k)) is not None}
