@@ -21,9 +21,10 @@ from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.papers import FLAT
 from stable_nalu.result.compare import places
 from stable_nalu.result.document import UNKNOWN, plain, rate
-from stable_nalu.result.judged import identifying, identity_of, runs_of
+from stable_nalu.result.judged import identifying, identity_of, options_of, runs_of
 from stable_nalu.result.stored import formulas_of
-from stable_nalu.statistics.intervals import wilson
+from stable_nalu.statistics import seeds as by_seed
+from stable_nalu.statistics.intervals import Estimate
 from stable_nalu.statistics.judge import TEST
 from stable_nalu.statistics.table import groups
 from stable_nalu.task.run import task_of
@@ -54,10 +55,39 @@ def told_of(every: Mapping[str, pd.DataFrame], data: Path) -> pd.DataFrame:
         for model, point, _, group in places(experiment, runs):
             of = {"key": key, "model": model, "point": point}
             of["unit"] = unit_of(key, model)
+            settings = settings_of(key, model)
             for run in group.to_dict("records"):
-                if found := told.get(identity_of(experiment, run)):
-                    rows.append(of | {"solved": _is_solved(run)} | found | {"model": model})
+                *place, seed = identity_of(experiment, run)
+                if found := told.get((*place, seed)):
+                    own = {"run": (settings[*place], run["iterations"], seed), **found}
+                    own["name"] = " ".join(filter(None, (*place[1:], seed)))
+                    rows.append(of | {"solved": _is_solved(run)} | own | {"model": model})
     return pd.DataFrame(rows).fillna({"failure": ""}) if rows else pd.DataFrame()
+
+
+_NO_SETTING = {"name_prefix", "id", "seed", "log_interval", "max_iterations", "engine", "no_cuda"}
+
+
+@cache
+def settings_of(key: str, model: str) -> dict[tuple[str, ...], tuple[str, ...]]:
+    """Return all that decides a run but its seed and length, by what tells runs apart."""
+    experiment, found = EXPERIMENTS[key], {}
+    chosen = experiment.model(model)
+    for run in runs_of(chosen, chosen.seeds[:1], None):
+        place = identity_of(experiment, options_of(experiment, run) | {"model": model})
+        config = {k: v for k, v in run.config.as_dict().items() if k not in _NO_SETTING}
+        found[place[:-1]] = (chosen.script, *map(str, config.items()))
+    return found
+
+
+def once(told: pd.DataFrame) -> pd.DataFrame:
+    """Return one row for each run; figures that share runs repeat them."""
+    return told.drop_duplicates("run") if len(told) else told
+
+
+def _failed(told: pd.DataFrame) -> pd.DataFrame:
+    """Return one row for each failed run."""
+    return once(told.loc[told["failure"].ne("")]) if len(told) else told
 
 
 def read_of(every: Mapping[str, pd.DataFrame], told: pd.DataFrame) -> dict[str, Any]:
@@ -66,7 +96,8 @@ def read_of(every: Mapping[str, pd.DataFrame], told: pd.DataFrame) -> dict[str, 
     seek = [key for key, own in tasks.items() if any(t.sought is not Task.sought for t in own)]
     counts = Counter(told["key"]) if len(told) else Counter()
     left = [f"`{key}`" for key in seek if counts[key] < len(every[key])]
-    return {"rows": sum(len(every[k]) for k in seek), "told": len(told), "left": left}
+    runs = len(once(told))
+    return {"rows": sum(len(every[k]) for k in seek), "told": len(told), "runs": runs, "left": left}
 
 
 def _is_solved(run: Mapping[Any, Any]) -> bool:
@@ -97,14 +128,13 @@ def verdicts(told: pd.DataFrame, *by: str) -> Rows:
             | {"no formula": counts[""] or UNKNOWN}
             | {"solved, not exact": int((own["solved"] & ~is_exact).sum())}
             | {"exact, not solved": int((~own["solved"] & is_exact).sum())}
-            | {"seeds agree": _percent(agree, len(own))}
+            | {"seeds agree": f"{100 * agree / len(own):.0f}"}
         )
     return rows
 
 
-def _percent(count: int, total: int) -> str:
+def _percent(found: Estimate) -> str:
     """Return a share in percent with its interval."""
-    found = wilson(count, total)
     ends = (100 * share for share in (found.mean, found.lower, found.upper))
     return "{:.0f} [{:.0f}–{:.0f}]".format(*ends)
 
@@ -132,7 +162,7 @@ def failures(told: pd.DataFrame, *by: str) -> Rows:
     for values, own in groups(failed, list(by)) if len(failed) else ():
         counts = Counter(own["failure"])
         for failure in CLASSES:
-            found = wilson(counts[failure], len(own))
+            found = _share(own, failure)
             ends = {"lower": f"{found.lower:.4f}", "upper": f"{found.upper:.4f}"}
             rows.append(
                 dict(zip(by, values, strict=True))
@@ -143,32 +173,47 @@ def failures(told: pd.DataFrame, *by: str) -> Rows:
     return rows
 
 
+def _share(failed: pd.DataFrame, failure: str) -> Estimate:
+    """Return the share of a class, with the interval of whole seeds."""
+    return by_seed.rate(failed["seed"].tolist(), failed["failure"].eq(failure).tolist())
+
+
 def by_unit(told: pd.DataFrame) -> Rows:
     """Return a row for each unit with the share of each class, in percent with its interval."""
     found: dict[str, dict[str, Any]] = {}
-    for row in failures(told, "unit"):
+    for row in failures(_failed(told), "unit"):
         of = found.setdefault(row["unit"], {"unit": plain(row["unit"]), "failed": row["failed"]})
-        of[row["failure"]] = _percent(row["runs"], row["failed"]) if row["runs"] else UNKNOWN
+        found_share = Estimate(*(float(row[name]) for name in ("share", "lower", "upper")))
+        of[row["failure"]] = _percent(found_share) if row["runs"] else UNKNOWN
     return sorted(found.values(), key=lambda row: -row["failed"])
 
 
 def summed(told: pd.DataFrame) -> dict[str, Any]:
-    """Return how many runs were read, failed, and failed with a class; and how many of each."""
-    failed = told.loc[told["failure"].ne(""), "failure"].tolist() if len(told) else []
+    """Return how many rows and runs failed, how many runs have a class, and how many each."""
+    own = _failed(told)
+    failed = own["failure"].tolist() if len(own) else []
     counts = Counter(failed)
     classified = len(failed) - counts[UNCLASSIFIED]
     rows = [
-        {"class": why, "rule": rule, "failed runs": rate(counts[why], len(failed))}
+        {
+            "class": why,
+            "rule": rule,
+            "failed runs": rate(counts[why], len(failed), _share(own, why)),
+        }
         for why, rule in FAILURES.items()
         if counts[why]
     ]
-    return {"failed": len(failed), "classified": classified, "classes": rows}
+    of_rows = int(told["failure"].ne("").sum()) if len(told) else 0
+    return {"rows": of_rows, "failed": len(failed), "classified": classified, "classes": rows}
 
 
-def nudged(data: Path) -> dict[str, Any]:
+def nudged(told: pd.DataFrame, data: Path) -> dict[str, Any]:
     """Return how many runs keep their class when a start weight changes in its last bit."""
     path = data / NUDGED
-    rows = cells_of(path) if path.exists() else []
-    same = sum(row["failure"] == row["nudged"] for row in rows)
-    keys = len({row["key"] for row in rows})
-    return {"runs": len(rows), "same": rate(same, len(rows)) if rows else "", "experiments": keys}
+    rows = cells_of(path) if path.exists() and len(told) else []
+    runs = told.set_index(["key", "model", "name"])["run"].to_dict() if rows else {}
+    found = {runs.get((row["key"], row["model"], row["run"]), row["run"]): row for row in rows}
+    same = [row["failure"] == row["nudged"] for row in found.values()]
+    seeds = [row["run"].rpartition(" ")[2] for row in found.values()]
+    shown = rate(sum(same), len(same), by_seed.rate(seeds, same)) if rows else ""
+    return {"runs": len(same), "same": shown, "experiments": len({row["key"] for row in rows})}

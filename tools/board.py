@@ -31,12 +31,14 @@ from stable_nalu.result.ranking import (
     Entry,
     Outcomes,
     kept_entries,
+    paired_outcomes,
     placed,
 )
 from stable_nalu.result.stored import DATA, formulas_of, sessions_of
 from stable_nalu.result.submission import Submission, submissions
 from stable_nalu.script import ScriptParser
-from stable_nalu.statistics.intervals import holm, paired_difference, sign_test
+from stable_nalu.statistics import seeds as by_seed
+from stable_nalu.statistics.intervals import holm
 from stable_nalu.statistics.setups import LEVEL
 from tools.site_pages import layer_of
 from tools.tuning import TUNED_RUNS
@@ -168,7 +170,7 @@ ANSWERS = {1: "better", -1: "worse", 0: "no significant difference"}
 
 def _duels(every: Mapping[str, Sequence[Entry]]) -> list[dict[str, str]]:
     """Return the DMU against other units; rules that change no outcome share a row."""
-    found: dict[tuple[str, ...], tuple[list[tuple[bool, bool]], list[str]]] = {}
+    found: dict[tuple[str, ...], tuple[tuple[list[str], list[tuple[bool, bool]]], list[str]]] = {}
     for operation, rivals in RIVALS.items():
         units = {(entry.label, entry.league): entry for entry in every[operation]}
         leagues = list(dict.fromkeys(league for _, league in units))
@@ -176,18 +178,16 @@ def _duels(every: Mapping[str, Sequence[Entry]]) -> list[dict[str, str]]:
             both = [units.get((name, league)) for name in (f"DMU, operands {kind}", rival)]
             own, other = (one and one.outcomes(operation, rule) for one in both)
             if own and other:
-                pairs = [(met, other[run]) for run, met in own.items()]
-                place = (operation, rival, league, kind, str(pairs))
-                found.setdefault(place, (pairs, []))[1].append(RULE_TEXTS[rule])
-    tests = [
-        (sum(a and not b for a, b in pairs), sum(b and not a for a, b in pairs))
-        for pairs, _ in found.values()
-    ]
-    adjusted = holm([sign_test(*one) for one in tests])
+                paired = paired_outcomes(own, other)
+                place = (operation, rival, league, kind, str(paired))
+                found.setdefault(place, (paired, []))[1].append(RULE_TEXTS[rule])
+    adjusted = holm([by_seed.p_value(*paired) for paired, _ in found.values()])
     rows = []
-    for (place, (pairs, rules)), (won, lost), p in zip(found.items(), tests, adjusted, strict=True):
+    for (place, ((seeds, pairs), rules)), p in zip(found.items(), adjusted, strict=True):
         operation, rival, league, kind, _ = place
-        of_dmu, of_rival = (rate(sum(side), len(side)) for side in zip(*pairs, strict=True))
+        sides = list(zip(*pairs, strict=True))
+        won, lost = map(sum, sides)
+        of_dmu, of_rival = (rate(sum(side), len(side), by_seed.rate(seeds, side)) for side in sides)
         rows.append(
             {
                 "operation": SIGNS[operation],
@@ -197,7 +197,7 @@ def _duels(every: Mapping[str, Sequence[Entry]]) -> list[dict[str, str]]:
                 "the DMU is": ANSWERS[((won > lost) - (won < lost)) * (p < LEVEL)],
                 "DMU solved": of_dmu,
                 "the other solved": of_rival,
-                "difference": points(paired_difference(pairs)),
+                "difference": points(by_seed.gap(seeds, pairs)),
                 "p by Holm": number(p),
                 "thresholds": EVERY if len(rules) == len(RULES) else ", ".join(rules),
             }
@@ -256,7 +256,8 @@ def _negative(
     cards = {one.folder.name: one.card for one in sent}
     for operation, found in every.items():
         for entry in found:
-            solved = list(entry.outcomes(operation, "benchmark").values())
+            outcomes = entry.outcomes(operation, "benchmark")
+            seeds, solved = [seed for _, seed in outcomes], list(outcomes.values())
             own = cards.get(entry.key[0])
             meant = own is None or own.failure or operation in own.expresses
             if sum(solved) > FEW * len(solved) or not meant:
@@ -266,7 +267,7 @@ def _negative(
             yield {
                 "operation": SIGNS[operation],
                 "unit": entry.label,
-                "solved": rate(sum(solved), len(solved)),
+                "solved": rate(sum(solved), len(solved), by_seed.rate(seeds, solved)),
                 "what its networks compute": computed or "not known",
                 "why": own.failure if own else "",
             }

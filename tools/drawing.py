@@ -20,7 +20,7 @@ from stable_nalu.options.layer_options import half_open
 from stable_nalu.paper.experiment import Experiment
 from stable_nalu.result.compare import CHOSEN
 from stable_nalu.result.document import SURROUNDINGS, as_svg
-from stable_nalu.statistics.intervals import Estimate, wilson
+from stable_nalu.statistics.intervals import Estimate
 
 from .kept_runs import files_of, kept_source
 from .long_table import ALL_POINTS, RATE, Line
@@ -69,9 +69,8 @@ def pictures_of(experiment: Experiment, lines: Sequence[Line], data: Path) -> di
 
 def _mark(line: Line, label: str) -> Mark:
     """Return the mark of a point; the outcome of some seeds is not drawn as a rate."""
-    known = line.published_n and wilson(line.published_solved or 0, line.published_n)
-    ours = None if line.verdict == CHOSEN else wilson(line.solved or 0, line.n)
-    return Mark(label, known or None, ours)
+    ours = None if line.verdict == CHOSEN else line.here
+    return Mark(label, line.there if line.published_n else None, ours)
 
 
 def _as_in_the_gallery(experiment: Experiment, data: Path) -> dict[str, str]:

@@ -6,19 +6,23 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-from scipy.stats import fisher_exact
+from typing import TYPE_CHECKING
 
 from stable_nalu.files import with_part
 from stable_nalu.machine import CHECKOUT
 from stable_nalu.result.compare import CHOSEN, WITHIN_POINTS, equivalence
 from stable_nalu.result.document import UNKNOWN, plain, points, rate, table
+from stable_nalu.result.judged import point_columns
 from stable_nalu.result.stored import DATA, read_records
-from stable_nalu.statistics.intervals import Estimate, difference, wilson
+from stable_nalu.statistics.intervals import Estimate, difference
+from stable_nalu.statistics.seeds import paired_test
 
 from .drawing import Mark, draw
 from .long_table import MEAN_STEP, RATE, Line
 from .power import Count
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 README = CHECKOUT / "README.md"
 BEGIN = "<!-- Generated from docs/reproduction/data; rewrite with `make generated`. -->"
@@ -43,29 +47,38 @@ class Claim:
 CLAIMS = read_records(Claim, Path(__file__).parent / "templates" / "claims.csv")
 
 
-def rows_of(lines: Sequence[Line], counts: Sequence[Count] = ()) -> list[dict[str, str]]:
-    """Return a row for each claim that has runs; counts: of more seeds than were published."""
+def rows_of(
+    lines: Sequence[Line], every: Mapping[str, pd.DataFrame], counts: Sequence[Count] = ()
+) -> list[dict[str, str]]:
+    """Return a row for each claim that has runs.
+
+    every: the stored runs by key. counts: of more seeds than were published.
+    """
     more = {(one.key, one.model, one.operation): one for one in counts}
-    return [row for claim in CLAIMS for row in _rows(claim, lines, more)]
+    return [row for claim in CLAIMS for row in _rows(claim, lines, every, more)]
 
 
 def _rows(
-    claim: Claim, lines: Sequence[Line], more: Mapping[tuple[str, str, str], Count]
+    claim: Claim,
+    lines: Sequence[Line],
+    every: Mapping[str, pd.DataFrame],
+    more: Mapping[tuple[str, str, str], Count],
 ) -> list[dict[str, str]]:
     line, other = (_line(claim, model, lines) for model in (claim.model, claim.above))
     if line is None or (claim.above and other is None):
         return []
-    theirs, ours = _rates(line)
-    told = {"published": rate(line.published_solved or 0, line.published_n or 1)}
-    told |= {"source": line.source, "here": rate(line.solved or 0, line.n)}
+    runs = every[claim.experiment]
+    told = {
+        "published": rate(line.published_solved or 0, line.published_n or 1, line.there),
+        "source": line.source,
+        "here": rate(line.solved or 0, line.n, line.here),
+    }
     many, less = (
         more.get((claim.experiment, m, claim.operation)) for m in (claim.model, claim.above)
     )
-    of_many = UNKNOWN if many is None else _of_many(line, many)
+    of_many = UNKNOWN if many is None else _of_many(many, runs)
     if other is not None:
-        over = [
-            difference(one, less) for one, less in zip((theirs, ours), _rates(other), strict=True)
-        ]
+        over = [difference(line.there, other.there), _paired(claim, runs)]
         gap = difference(over[1], over[0])
         told = {
             "published": points(over[0]),
@@ -73,7 +86,7 @@ def _rows(
             "here": points(over[1]),
         }
         if many and less:
-            of_many = in_points(difference(*(wilson(c.solved, c.runs) for c in (many, less))))
+            of_many = in_points(difference(*(c.rate(runs) for c in (many, less))))
         told |= {"difference in points": in_points(gap), "verdict": equivalence(gap, WITHIN_POINTS)}
     elif line.verdict == CHOSEN:
         steps = [one.test for one in lines if one.measure == MEAN_STEP and _same(one, line)]
@@ -93,15 +106,11 @@ def _rows(
     return [{"claim": claim.text} | told | {"source": source}]
 
 
-def _of_many(line: Line, many: Count) -> str:
-    """Return the rate of many seeds; p: Fisher's test of the published runs and all other seeds.
-
-    Many seeds include the seeds of the line, which are those of the publication.
-    """
-    others = many.solved - (line.solved or 0), many.runs - line.n
-    pairs = ((line.published_solved or 0, line.published_n or 1), others)
-    p = fisher_exact([[solved, runs - solved] for solved, runs in pairs]).pvalue
-    return re.sub(r" \(.*\)", "", rate(many.solved, many.runs)) + f", p {p:.2g}"
+def _of_many(many: Count, runs: pd.DataFrame) -> str:
+    """Return the rate of many seeds; p: whether the published seeds differ from all others."""
+    p = many.p(runs)
+    shown = re.sub(r" \(.*\)", "", rate(many.solved, many.runs, many.rate(runs)))
+    return shown if p is None else f"{shown}, p {p:.2g}"
 
 
 def in_points(gap: Estimate) -> str:
@@ -121,10 +130,15 @@ def _same(one: Line, other: Line) -> bool:
     return (one.key, one.model, one.point) == (other.key, other.model, other.point)
 
 
-def _rates(line: Line) -> tuple[Estimate, Estimate]:
-    """Return the published rate and ours."""
-    theirs = wilson(line.published_solved or 0, line.published_n or 1)
-    return theirs, wilson(line.solved or 0, line.n)
+def _paired(claim: Claim, runs: pd.DataFrame) -> Estimate:
+    """Return how far our rate is above the rate of the other model, of the same seeds."""
+    by = [*point_columns(claim.experiment), "seed"]
+    one, other = (
+        runs.loc[(runs["model"] == model) & (runs["operation"] == claim.operation)]
+        for model in (claim.model, claim.above)
+    )
+    test = paired_test((claim.model, claim.above), one, other, [c for c in by if c in runs])
+    return test.difference
 
 
 def drawing(lines: Sequence[Line]) -> str:
@@ -133,8 +147,8 @@ def drawing(lines: Sequence[Line]) -> str:
     for claim in CLAIMS:
         line = None if claim.above else _line(claim, claim.model, lines)
         if line is not None:
-            theirs, ours = _rates(line)
-            marks.append(Mark(claim.text, theirs, None if line.verdict == CHOSEN else ours))
+            ours = None if line.verdict == CHOSEN else line.here
+            marks.append(Mark(claim.text, line.there, ours))
     return draw([("Success rate, published and reproduced", marks)], horizontal=True)
 
 
@@ -149,6 +163,6 @@ def refreshed(document: str, data: Path = DATA) -> str:
     short = table(
         [{name: re.sub(r" \[[^]]*\]", "", row[name]) for name in columns} for row in cells]
     )
-    more = "p: Fisher's exact test of the published runs and the other seeds, of each row alone."
+    more = "p: whether the published seeds differ from the others, of each row alone."
     text = "\n\n".join((page[first - 1], short, more))
     return with_part(document, BEGIN, END, f"{text}\n\n")

@@ -17,7 +17,7 @@ import pandas as pd
 import torch
 
 import stable_nalu as sn
-from stable_nalu.inspection.failures import FAILURES
+from stable_nalu.inspection.failures import FAILURES, NAN
 from stable_nalu.inspection.saved_model import TrainedModel
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.process import begin
@@ -77,7 +77,7 @@ def _examples(data: Path) -> Iterator[tuple[str, str, Any, Any]]:
             if failure in FAILURES and is_first and run.config.max_iterations <= LONGEST:
                 found[failure] = key, run, neighbour
     for failure in FAILURES:
-        if failure in found:
+        if failure in found and failure != NAN:  # which is nowhere on a plane
             yield failure, *found[failure]
 
 

@@ -9,6 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from stable_nalu.paper.experiment import Experiment, seeds_text
@@ -41,7 +42,9 @@ from stable_nalu.result.compare import (
     runs_at,
     seeds_of,
 )
+from stable_nalu.statistics import seeds as by_seed
 from stable_nalu.statistics.intervals import Estimate, Pairs, difference, wilson
+from stable_nalu.statistics.judge import SPARSITY as ERROR
 from stable_nalu.statistics.setups import LEVEL
 from stable_nalu.statistics.summary import STEP, solved_of
 
@@ -54,6 +57,8 @@ RATE = "success rate"
 MEANS = MEAN_STEP, SPARSITY = ("mean step", "sparsity error")
 GOOD = (WITHIN_POINTS, WITHIN_PERCENT, WITHIN_LIMIT, WITHIN_TOLERANCE, HOLDS)
 BAD = (DIFFERS, FAILS)
+FEWEST_PAIRS = 5
+"""Pairs below which means are compared as printed."""
 COMPARABLE = (EQUAL, *GOOD, CANNOT_TELL, *BAD)
 """Verdicts of numbers that can be compared with a published one."""
 
@@ -117,6 +122,16 @@ class Line:
     note: str = ""
 
     @property
+    def here(self) -> Estimate:
+        """Return our number with its interval."""
+        return _estimate(self.ours, self.lower, self.upper)
+
+    @property
+    def there(self) -> Estimate:
+        """Return the published number with its interval."""
+        return _estimate(self.published, self.published_lower, self.published_upper)
+
+    @property
     def is_comparable(self) -> bool:
         """Return whether the verdict is one about numbers that can be compared."""
         return self.verdict in COMPARABLE
@@ -125,6 +140,10 @@ class Line:
     def is_of_rates(self) -> bool:
         """Return whether it is a rate, or a mean of runs that are solved or not."""
         return self.solved is not None
+
+
+def _estimate(*ends: float | None) -> Estimate:
+    return Estimate(*(math.nan if end is None else end for end in ends))
 
 
 Known = Published | PublishedMeasure
@@ -169,13 +188,14 @@ def _judged(
                 yield rate, None
                 continue
             one = rate_point(experiment, group, point, known)
-            yield _beside(rate, known, one, told), known
+            theirs = wilson(known.solved, known.runs, by_seed.effect_of(group))
+            yield _beside(rate, known, one, theirs, told), known
             yield from ((line, known) for line in _means(rate, known, one, group, told))
 
 
 def _rate(experiment: Experiment, model: str, point: str, runs: pd.DataFrame) -> Line:
     solved, n = solved_of(runs), len(runs)
-    found = wilson(solved, n)
+    found = by_seed.rate(runs["seed"].tolist(), runs["solved"].to_numpy(bool).tolist())
     steps = runs.loc[runs["solved"].astype(bool), STEP]
     return Line(
         **place_of(experiment),
@@ -209,8 +229,8 @@ def anchor_of(experiment: Experiment) -> str:
     return experiment.paper.key if experiment.paper else "other"
 
 
-def _beside(line: Line, known: Published, one: RatePoint, told: str) -> Line:
-    theirs, gap = wilson(known.solved, known.runs), one.gap
+def _beside(line: Line, known: Published, one: RatePoint, theirs: Estimate, told: str) -> Line:
+    gap = one.gap
     same = {line.ours, theirs.mean}
     return replace(
         line,
@@ -230,29 +250,43 @@ def _beside(line: Line, known: Published, one: RatePoint, told: str) -> Line:
     )
 
 
-def steps_of(known: PublishedSeeds, runs: pd.DataFrame) -> Pairs | None:
-    """Return the steps of seeds that are solved on both sides; None where there are none."""
+def pairs_of(known: PublishedSeeds, runs: pd.DataFrame, column: str) -> Pairs | None:
+    """Return the steps, or sparsity errors, of seeds that are solved on both sides."""
+    theirs = known.solved_at if column == STEP else known.sparsity
     solved = runs.loc[runs["solved"].astype(bool)]
-    ours = zip(solved["seed"].tolist(), solved["extrapolation.step.solved"].tolist(), strict=True)
-    pairs = [(step, known.solved_at[seed]) for seed, step in ours if seed in known.solved_at]
+    ours = zip(solved["seed"].tolist(), solved[column].tolist(), strict=True)
+    pairs = [(value, theirs[seed]) for seed, value in ours if seed in theirs]
     return Pairs(pairs) if pairs else None
 
 
-def steps_verdict(one: RatePoint, runs: pd.DataFrame) -> tuple[str | None, str | None]:
-    """Return the kind of verdict about the steps solved at, and the same in words.
+Verdict = tuple[str | None, str | None]
+"""The kind of a verdict, and the same in words; None where nothing is compared."""
 
-    It is of the means, or of the same seeds. None where a mean has no interval, where runs were
-    shorter and late ones are not solved yet, and where ours are only some of the published seeds,
-    whose steps are not known.
+
+def verdict_of(one: RatePoint, runs: pd.DataFrame, column: str) -> Verdict:
+    """Return the verdict about the mean of a column: `STEP`, or the sparsity error.
+
+    It is of the means as printed, or by seed where the outcome of every seed is known. None where a
+    mean has no interval, where runs were shorter and late ones are not solved yet, and where ours
+    are only some of the published seeds, whose steps are not known.
     """
-    if one.chosen is None:
-        kind = mean_verdict(one, one.published.mean, "converged.at")
+    known = None if one.length else seeds_of(one.published)
+    pairs = None if known is None else pairs_of(known, runs, column)
+    if one.chosen is not None:
+        if pairs is None or column != STEP:
+            return None, None
+        return DIFFERS if pairs.p < LEVEL else CHOSEN, pairs.steps
+    printed, name = (
+        (one.published.mean, "converged.at")
+        if column == STEP
+        else (one.published.sparsity, "sparse.error")
+    )
+    kind = mean_verdict(one, printed, name)
+    if pairs is None or kind in (None, EQUAL) or len(pairs.values) < FEWEST_PAIRS:
         return kind, kind
-    known = seeds_of(one.published)
-    steps = None if known is None else steps_of(known, runs)
-    if steps is None or one.length:
-        return None, None
-    return DIFFERS if steps.p < LEVEL else CHOSEN, steps.steps
+    ratio = pairs.ratio
+    low, mean, high = (f"{100 * share:+.0f}" for share in (ratio.lower, ratio.mean, ratio.upper))
+    return equivalence(ratio, WITHIN_PERCENT), f"by seed {mean} [{low},{high}] %"
 
 
 def mean_verdict(one: RatePoint, theirs: Bounded, measure: str) -> str | None:
@@ -272,21 +306,34 @@ def mean_verdict(one: RatePoint, theirs: Bounded, measure: str) -> str | None:
         return WITHIN_LIMIT if upper <= limit else DIFFERS if lower > limit else CANNOT_TELL
     if theirs.lower is None or math.isnan(here.lower) or math.isnan(here.upper):
         return None
-    gap = difference(here, Estimate(theirs.value, theirs.lower, theirs.upper))
+    printed = Estimate(theirs.value, theirs.lower, theirs.upper)
+    if is_printed(here, printed):
+        return EQUAL
+    gap = difference(here, printed)
     unit = abs(theirs.value) or 1.0
     return equivalence(
         Estimate(gap.mean / unit, gap.lower / unit, gap.upper / unit), WITHIN_PERCENT
     )
 
 
+def is_printed(here: Estimate, printed: Estimate) -> bool:
+    """Return whether a mean and the ends of its interval equal printed ones in all their digits."""
+    texts = [Decimal(repr(value)).normalize() for value in vars(printed).values()]
+    last = Decimal(1).scaleb(min(int(text.as_tuple().exponent) for text in texts))
+    ours = [
+        (Decimal(repr(float(value))) / last).to_integral_value() * last
+        for value in vars(here).values()
+    ]
+    return ours == texts
+
+
 def _means(
     line: Line, known: Published, one: RatePoint, runs: pd.DataFrame, told: str
 ) -> Iterator[Line]:
     """Yield a line for the mean step and for the sparsity error, where one was published."""
-    sparsity = mean_verdict(one, known.sparsity, "sparse.error")
     parts = (
-        (MEAN_STEP, "converged.at", known.mean, *steps_verdict(one, runs)),
-        (SPARSITY, "sparse.error", known.sparsity, sparsity, sparsity),
+        (MEAN_STEP, "converged.at", known.mean, *verdict_of(one, runs, STEP)),
+        (SPARSITY, "sparse.error", known.sparsity, *verdict_of(one, runs, ERROR)),
     )
     for measure, name, theirs, kind, words in parts:
         if kind is not None or theirs.value is not None or theirs.upper is not None:

@@ -29,12 +29,13 @@ from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.paper.published import published_seeds
 from stable_nalu.papers import MODULES, STUDIES, Paper
 from stable_nalu.result.command import UNSHOWN
-from stable_nalu.result.compare import CHOSEN, places
+from stable_nalu.result.compare import CHOSEN, WITHIN_POINTS, equivalence, places
 from stable_nalu.result.document import (
     UNKNOWN,
     filled,
     interval,
     number,
+    percent,
     plain,
     rate,
     render,
@@ -51,6 +52,8 @@ from stable_nalu.result.stored import (
 )
 from stable_nalu.script import duration
 from stable_nalu.statistics.intervals import Estimate, difference, wilson
+from stable_nalu.statistics.seeds import effect_of
+from stable_nalu.statistics.summary import STEP
 from stable_nalu.statistics.table import groups
 from stable_nalu.task import SCRIPTS
 
@@ -67,8 +70,8 @@ from .long_table import (
     Line,
     long_table,
     margins,
+    pairs_of,
     place_of,
-    steps_of,
     tally,
 )
 from .notes import cut_short, read_notes, read_reasons, reason, replaced, verified_of
@@ -83,13 +86,15 @@ FIRST_WORDS = "What the published experiments give when this project trains them
 HEADLINE = "headline.svg"
 ORIGINAL_SECONDS = 8 * 3600 / 5e6
 """The original's seconds of one core per iteration: the papers state 8 hours for 5 million."""
-MOST_UNITS = 7
+MOST_UNITS = 5
 """Units that the page tells of, in tables of units; files have all."""
 ENGINE_SINCE = "2026-11-24T20"
 """From when on the engine trains what scripts with --engine run, unless torch is asked for."""
 WIDER = {"arithmetic": 100, "ranges": 100, "benchmark": 100, "flat": 10, "distributions": 10}
 """Rule -> by what the threshold grows from 1e-5 to 1e-4. An error is squared: where 1e-5 is the
 distance of weights from the right ones (epsilon), it grows a hundredfold."""
+LATE = 5
+"""By what factor a published run is late that the page names."""
 AT = ("solved at 1e-5", "solved at 1e-4")
 """The columns of rates at both thresholds."""
 
@@ -167,7 +172,7 @@ def page(data: Path, link: str) -> tuple[str, dict[str, str], dict[str, str]]:
     files = {f"tables/{name}.csv": _csv(rows) for name, rows in tables.items() if rows}
     shown = {key: pictures_of(EXPERIMENTS[key], lines, data) for key in every}
     counts = power.read(data)
-    claims = headline.rows_of(lines, counts)
+    claims = headline.rows_of(lines, every, counts)
     pictures = {HEADLINE: headline.drawing(lines)} if claims else {}
     pictures |= {name: svg for of_key in shown.values() for name, svg in of_key.items()}
     pictures |= landscape.pictures(data)
@@ -189,17 +194,21 @@ def page(data: Path, link: str) -> tuple[str, dict[str, str], dict[str, str]]:
         headline=claims,
         picture=HEADLINE,
         papers=_papers(figures, lines, every),
+        margin=_margin(lines),
+        effects=_effects(every),
         pictures=shown,
         seeds={key: by_seed(key, runs) for key, runs in every.items()},
         finding=lambda key: finding(EXPERIMENTS[key], every[key]),
         thresholds=_by_paper(thresholds),
-        formulas=sorted(atlas.verdicts(told, "unit"), key=lambda row: -row["runs"])[:MOST_UNITS],
+        formulas=sorted(atlas.verdicts(atlas.once(told), "unit"), key=lambda row: -row["runs"])[
+            :MOST_UNITS
+        ],
         most_units=MOST_UNITS,
         read=atlas.read_of(every, told),
         farthest=FARTHEST,
         failed=atlas.summed(told),
         failures=atlas.by_unit(told)[:MOST_UNITS],
-        nudged=atlas.nudged(data),
+        nudged=atlas.nudged(told, data),
         landscapes=[name for name in pictures if name == landscape.PICTURE],
         many=power.rows_of(counts, every),
         differences=_differences(lines),
@@ -332,7 +341,7 @@ def _papers(
                     "anchor": anchor,
                     "figures": own,
                     "sources": Counter(": ".join(plain(n.source).split(": ")[:2]) for n in numbers),
-                    "numbers": _numbers(numbers),
+                    "numbers": _numbers(numbers, every),
                     "runs": [_runs_row(one, lines, every[one["key"]]) for one in own],
                     "summary": {
                         "paper": f"[{title}](#{anchor})",
@@ -348,16 +357,31 @@ def _papers(
     return found
 
 
-def _numbers(lines: Sequence[Line]) -> list[dict[str, str]]:
+def _effects(every: Mapping[str, pd.DataFrame]) -> tuple[float, float]:
+    """Return the ends of the effect of seeds, of all units whose seeds differ."""
+    judged = (runs for runs in every.values() if "solved" in runs)
+    found = [effect_of(own) for runs in judged for _, own in groups(runs, ["model"])]
+    return (min(found, default=1), max(found, default=1))
+
+
+def _margin(lines: Sequence[Line]) -> dict[str, int]:
+    """Return how many rates are compared, and how many of so few runs that none is within it."""
+    sizes = [line.published_n or 1 for line in lines if line.counted and line.measure == RATE]
+    best = {n: difference(wilson(n, n), wilson(n, n)) for n in sizes}
+    wide = sum(equivalence(best[n], WITHIN_POINTS) != WITHIN_POINTS for n in sizes)
+    return {"rates": len(sizes), "too_few": wide}
+
+
+def _numbers(lines: Sequence[Line], every: Mapping[str, pd.DataFrame]) -> list[dict[str, str]]:
     """Return the rows of a paper's table: all that is of a unit is one row, its ranges in order."""
     found: dict[tuple[str, ...], list[Line]] = {}
     for line in lines:
         each = ("", "") if line.is_of_rates else (line.point, line.measure)
         found.setdefault((line.key, line.model, line.operation, *each), []).append(line)
-    return [_row(own) for own in found.values()]
+    return [_row(own, every[own[0].key]) for own in found.values()]
 
 
-def _row(lines: Sequence[Line]) -> dict[str, str]:
+def _row(lines: Sequence[Line], runs: pd.DataFrame) -> dict[str, str]:
     first = lines[0]
     own = [line for line in lines if line.measure == first.measure]
     several = len(own) > 1
@@ -373,7 +397,7 @@ def _row(lines: Sequence[Line]) -> dict[str, str]:
         "operation, point": plain(" ".join(filter(None, (first.operation, at, named)))),
         "published": theirs,
         "here": ours,
-        "difference": _gap(own),
+        "difference": _gap(own, runs),
         "verdict": plain(verdict),
         **{name: _mean([one for one in lines if one.measure == name]) for name in MEANS},
         "n (seeds)": f"{f'{len(own)} × ' * several}{first.n} ({first.seeds.replace(',', ', ')})",
@@ -402,11 +426,12 @@ def _cells(line: Line) -> tuple[str, str, str]:
     """Return the published number, ours, and the verdict of one line."""
     verdict = "; ".join(filter(None, (line.verdict, line.test)))
     if line.measure == RATE:
-        ours = rate(line.solved or 0, line.n)
+        ours = rate(line.solved or 0, line.n, line.here)
         if line.verdict == CHOSEN:
             ours = f"{line.solved}/{line.n}"
             verdict = re.sub(r" (runs of )?seeds \([^)]*\)", "", line.test)
-        return rate(line.published_solved or 0, line.published_n or 1), ours, verdict
+        theirs = rate(line.published_solved or 0, line.published_n or 1, line.there)
+        return theirs, ours, verdict
     theirs = interval(line.published, line.published_lower, line.published_upper)
     claim, _, told = line.test.partition(": ")
     if theirs == UNKNOWN and told:
@@ -423,16 +448,23 @@ def _counts(lines: Sequence[Line], whose: str) -> str:
     return " ".join(f"{solved}/{n}" for solved, n in pairs)
 
 
-def _gap(lines: Sequence[Line]) -> str:
-    """Return the difference; of several ranges, that of all their runs together."""
+def _gap(lines: Sequence[Line], runs: pd.DataFrame) -> str:
+    """Return the difference; of several ranges, that of all their runs together.
+
+    runs: those of the figure.
+    """
     first = lines[0]
     if first.measure != RATE or any(line.gap is None for line in lines):
         return number(first.gap) if len(lines) == 1 else UNKNOWN
     if len(lines) == 1:
         gap = Estimate(first.gap or 0, first.gap_lower or 0, first.gap_upper or 0)
         return headline.in_points(gap)
+    effect = effect_of(runs.loc[runs["model"] == first.model])
     ours, theirs = (
-        wilson(*(sum(getattr(line, whose + name) for line in lines) for name in ("solved", "n")))
+        wilson(
+            *(sum(getattr(line, whose + name) for line in lines) for name in ("solved", "n")),
+            effect,
+        )
         for whose in ("", "published_")
     )
     return headline.in_points(difference(ours, theirs))
@@ -472,17 +504,24 @@ def by_seed(key: str, runs: pd.DataFrame) -> Rows:
             continue
         pairs = zip(ours["seed"], ours["solved"], strict=True)
         other = sorted(seed for seed, solved in pairs if bool(solved) != (seed in known.solved_at))
-        steps = steps_of(known, ours)
+        steps = pairs_of(known, ours, STEP)
+        late = [
+            seed
+            for seed, step in zip(ours["seed"], ours[STEP], strict=True)
+            if known.solved_at.get(seed, 0) > LATE * step
+        ]
         rows.append(
             {
                 "unit": plain(EXPERIMENTS[key].model(known.model).label),
                 "operation": plain(known.operation),
                 "same outcome": f"{len(ours) - len(other)} of {len(ours)}",
                 "other outcome at seeds": " ".join(map(str, other)) or "none",
-                "solved on both sides": plain(steps.steps) if steps else UNKNOWN,
+                "same step": f"{steps.same} of {len(steps.values)}" if steps else UNKNOWN,
+                "sooner, later": f"{steps.less}, {steps.more}" if steps else UNKNOWN,
                 "mean step here, there": "{:,.0f}, {:,.0f}".format(*steps.means)
                 if steps
                 else UNKNOWN,
+                f"over {LATE} times later there": " ".join(map(str, sorted(late))) or "none",
             }
         )
     return rows
@@ -511,7 +550,8 @@ def _by_paper(thresholds: Rows) -> Rows:
         units = own.groupby(["key", "model"])[["n", *AT]].sum()
         row = {"paper": titles.get(str(paper), UNSHOWN), "rule": f"{rule}", "units": len(units)}
         row["with another rate"] = int((units[AT[0]] != units[AT[1]]).sum())
-        rows.append(row | {at: rate(int(own[at].sum()), int(own["n"].sum())) for at in AT})
+        n = own["n"].sum()
+        rows.append(row | {at: f"{percent(own[at].sum() / n)} ({own[at].sum()}/{n})" for at in AT})
     return rows
 
 

@@ -6,13 +6,13 @@ docs/reproduction/data/power.csv; the runs are not stored, the same command trai
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
-from scipy.stats import binom
+from scipy.stats import fisher_exact, norm
 
 from stable_nalu.errors import UsageError
 from stable_nalu.options.kinds import seeds_text
@@ -22,7 +22,8 @@ from stable_nalu.result import stored
 from stable_nalu.result.document import UNKNOWN, plain, rate
 from stable_nalu.result.stored import origin, read_records
 from stable_nalu.script import ScriptParser, exit_code
-from stable_nalu.statistics.intervals import difference, wilson
+from stable_nalu.statistics.intervals import Estimate, difference, holm, wilson
+from stable_nalu.statistics.seeds import effect_of
 from stable_nalu.statistics.summary import solved_of
 from stable_nalu.statistics.table import groups, write_plain_frame
 
@@ -62,20 +63,30 @@ class Count:
     def _whose(self) -> tuple[str, str]:
         return self.model, self.operation
 
-    @property
-    def p(self) -> float | None:
-        """Return how likely a count at least as unlikely as the published one is at our rates.
+    def rate(self, runs: pd.DataFrame) -> Estimate:
+        """Return the rate with its interval; stored runs of the model tell the effect of seeds."""
+        return wilson(self.solved, self.runs, self._effect(runs))
 
-        Runs of a point are drawn at its own rate, (solved + ½) / (runs + 1).
+    def _effect(self, runs: pd.DataFrame) -> float:
+        return effect_of(runs.loc[(runs["model"] == self.model)]) if len(self.solved_at) > 1 else 1
+
+    def p(self, runs: pd.DataFrame) -> float | None:
+        """Return how likely a count as far from ours as the published one is, by whole seeds.
+
+        The published seeds are the first of ours. At one point it is Fisher's exact test against
+        the others; at several, whose counts by seed are not kept, a normal one.
         """
-        known, at = self.published, self.solved_at
+        known, points = self.published, len(self.solved_at)
         if known is None:
             return None
-        own, each, law = self.runs // len(at), known[1] // len(at), np.ones(1)
-        for solved in at:
-            chance = (solved + 0.5) / (own + 1)
-            law = np.convolve(law, binom.pmf(np.arange(each + 1), each, chance))
-        return float(law[law <= law[known[0]] * (1 + 1e-9)].sum())
+        (solved, n), more = known, self.runs - known[1]
+        if points == 1:
+            others = self.solved - solved_of(runs.loc[runs["model"] == self.model])
+            return float(fisher_exact([[solved, n - solved], [others, more - others]]).pvalue)
+        share = self.solved / self.runs
+        variance = n * share * (1 - share) * self._effect(runs) * more / self.runs
+        off = abs(solved - n * share)
+        return float(2 * norm.sf(off / math.sqrt(variance))) if variance else float(off == 0)
 
 
 def read(folder: Path) -> list[Count]:
@@ -89,26 +100,32 @@ def rows_of(counts: Sequence[Count], every: Mapping[str, pd.DataFrame]) -> list[
     every: the stored runs of each key, of the seeds that were published.
     """
     keys = [key for key in dict.fromkeys(one.key for one in counts) if key in every]
-    return [row for key in keys for row in _ranked(counts, key, every[key])]
+    chances = {one: one.p(every[one.key]) for one in counts if one.key in keys}
+    known = {one: p for one, p in chances.items() if p is not None}
+    adjusted = dict(zip(known, holm(list(known.values())), strict=True))
+    return [row for key in keys for row in _ranked(counts, key, every[key], chances, adjusted)]
 
 
 def _ranked(
-    counts: Sequence[Count], key: str, stored_runs: pd.DataFrame
+    counts: Sequence[Count],
+    key: str,
+    stored_runs: pd.DataFrame,
+    chances: Mapping[Count, float | None],
+    adjusted: Mapping[Count, float],
 ) -> Iterator[dict[str, str]]:
-    rates = {c: wilson(c.solved, c.runs) for c in counts if c.key == key}
+    rates = {c: c.rate(stored_runs) for c in counts if c.key == key}
     experiment = EXPERIMENTS[key]
     for one in sorted(rates, key=lambda c: -rates[c].mean):
         better = sum(difference(other, rates[one]).lower > 0 for other in rates.values())
-        own = stored_runs.loc[stored_runs["model"] == one.model]
-        known, p = one.published, one.p
+        known, p = one.published, chances[one]
         yield {
             "figure": f"[{experiment.title}](#{key})",
             "rank": f"{1 + better}",
             "unit": plain(experiment.model(one.model).label),
-            "published": rate(*known) if known else UNKNOWN,
-            "its seeds here": rate(solved_of(own), len(own)),
-            "more seeds": rate(one.solved, one.runs),
+            "published": "{}/{}".format(*known) if known else UNKNOWN,
+            "more seeds": rate(one.solved, one.runs, rates[one]),
             "p": UNKNOWN if p is None else f"{p:.2g}",
+            "p by Holm": UNKNOWN if p is None else f"{adjusted[one]:.2g}",
         }
 
 

@@ -24,9 +24,9 @@ from stable_nalu.console import plain, plural
 from stable_nalu.errors import UsageError, did_you_mean, is_text, named_as_in_python
 from stable_nalu.result.export import RunTable, open_reader
 from stable_nalu.result.run_parser import STEP
-from stable_nalu.statistics.intervals import PairedTest, paired_test
 from stable_nalu.statistics.judge import DIVERGED_AT, TEST, judge_tables
 from stable_nalu.statistics.names import expand_name
+from stable_nalu.statistics.seeds import PairedTest, paired_test
 from stable_nalu.statistics.setups import BEST_RANGE, PUBLISHED, Estimators, Judgement
 from stable_nalu.statistics.summary import (
     Summary,
@@ -341,8 +341,9 @@ def compare(
     """Return whether one model solves more often than another, by pairs of runs of one seed.
 
     Runs are paired that have the same seed, operation and ranges, and the same value of every
-    option that differs within one of both. The test is McNemar's, exact and two-sided; the interval
-    of the difference is Newcombe's for pairs, as on the page of a challenge.
+    option that differs within one of both. The test is exact and two-sided, and exchanges the sides
+    of whole seeds: of one run for each seed it is McNemar's, with Newcombe's interval for pairs;
+    of several it has Student's interval of the seeds' differences.
 
     Args:
         runs_a: runs of one model.

@@ -26,12 +26,12 @@ from stable_nalu.writer.event_file import FILE_PREFIX, EventFileReader
 from .formula import FARTHEST, Certificate
 
 NAN, EXPLODED, VANISHED, GATE = "not a number", "exploded", "vanished", "gate stuck"
-SLOW, CORNER, DENSE = "slow", "wrong corner", "not sparse"
+IMPRECISE, SLOW, CORNER, DENSE = "correct, not precise", "slow", "wrong corner", "not sparse"
 FAILURES = {
     NAN: "a weight or an error of the end is not a finite number",
     EXPLODED: "the last error is over ten times the first, or answers spread a hundredfold",
-    SLOW: "the error still halves in the last tenth of the run, or weights are within 0.1 of the "
-    "right whole numbers",
+    IMPRECISE: "weights are within 0.1 of the right whole numbers",
+    SLOW: "the error still halves in the last tenth of the run",
     VANISHED: "the answers spread less than a hundredth of what is right",
     GATE: "a gate is more than 0.1 from where the task needs it",
     CORNER: "all weights are within 0.1 of whole numbers, which are not the right ones",
@@ -80,7 +80,9 @@ def failure(
         return EXPLODED
     change = sparsity if found is None else found.change
     is_right = found is not None and bool(found.proof)
-    if _still_falls(errors) or (is_right and change <= FARTHEST):
+    if is_right and change <= FARTHEST:
+        return IMPRECISE
+    if _still_falls(errors):
         return SLOW
     if spread < 0.01:
         return VANISHED

@@ -81,12 +81,14 @@ class PublishedSeeds:
     """Which of the seeds 0 to runs - 1 a model solved, where a paper's files tell.
 
     solved_at: solved seed -> the first logged step at which its test error was below the threshold.
+    sparsity: solved seed -> its sparsity error.
     """
 
     model: str
     operation: str
     runs: int
     solved_at: Mapping[int, int]
+    sparsity: Mapping[int, float]
 
 
 @dataclass(frozen=True)
@@ -150,10 +152,15 @@ def published_seeds(experiment: str) -> list[PublishedSeeds]:
     found: list[PublishedSeeds] = []
     for cells in cells_of(SEEDS):
         if cells["experiment"] == key:
-            pairs = (pair.split(":") for pair in cells["solved_at"].split())
-            solved_at = {int(seed): int(step) for seed, step in pairs}
-            runs = int(cells["runs"])
-            found.append(PublishedSeeds(cells["model"], cells["operation"], runs, solved_at))
+            solved_at, sparsity = (
+                {
+                    int(seed): of(cell)
+                    for seed, cell in (pair.split(":") for pair in cells[name].split())
+                }
+                for name, of in (("solved_at", int), ("sparsity", float))
+            )
+            names = cells["model"], cells["operation"], int(cells["runs"])
+            found.append(PublishedSeeds(*names, solved_at, sparsity))
     return found
 
 

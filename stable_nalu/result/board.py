@@ -115,5 +115,5 @@ def _submit(arguments: argparse.Namespace, folder: Path) -> None:
         found = placed(table) if card.is_whole else placed({own.key: table[own.key]})
         one = found[own.key]
         rank = f"rank {one.rank} of {len(found)}" if card.is_whole else "not ranked: a short trial"
-        say(f"{operation}: {rank}, solved {rate(one.solved, one.runs)}")
+        say(f"{operation}: {rank}, solved {rate(one.solved, one.runs, one.rate)}")
     say(f"{folder} is written; check it by --check {folder.name}")

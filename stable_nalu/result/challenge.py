@@ -29,7 +29,7 @@ from stable_nalu.paper.experiment import (
 )
 from stable_nalu.paper.index import find
 from stable_nalu.script import command_of, duration, say
-from stable_nalu.statistics.intervals import ALIKE, BETTER, WORSE
+from stable_nalu.statistics.seeds import ALIKE, BETTER, WORSE
 from stable_nalu.statistics.setups import below
 
 from .board import submitted

@@ -1,7 +1,8 @@
 """Numbers of this project beside those that were given elsewhere, and what the comparison shows.
 
-Two rates are called equal only where their counts are identical. Otherwise the difference has
-Newcombe's interval, and a verdict of equivalence follows from it at a margin of five points. Seeds
+Two rates are called equal only where their counts are identical, two means where they are so in all
+printed digits. Otherwise the difference has an interval, and a verdict of equivalence follows from
+it at a margin of five points. Seeds
 that are only some of the published ones are no sample of all: they are compared one by one, where
 the outcome of each is known. Runs that are shorter than the published ones have no verdict.
 
@@ -32,14 +33,8 @@ from stable_nalu.paper.published import (
     published_seeds,
     same_point,
 )
-from stable_nalu.statistics.intervals import (
-    Estimate,
-    Pairs,
-    counted,
-    difference,
-    paired_difference,
-    wilson,
-)
+from stable_nalu.statistics import seeds as by_seed
+from stable_nalu.statistics.intervals import Estimate, Pairs, counted, difference, wilson
 from stable_nalu.statistics.setups import LEVEL, PUBLISHED
 from stable_nalu.statistics.summary import solved_of, summarize_runs, summary_of
 from stable_nalu.statistics.table import groups
@@ -322,9 +317,11 @@ def rate_point(
         same = sum(ours == theirs for ours, theirs in fates)
         chosen = Chosen(tuple(sorted(set(runs["seed"].tolist()))), len(runs), same)
     elif fates is not None and len(fates) == known.runs and not length:
-        gap = paired_difference(fates)
+        gap = by_seed.gap(runs["seed"].tolist(), fates)
     elif not length:
-        gap = difference(wilson(solved_of(runs), len(runs)), wilson(known.solved, known.runs))
+        effect = by_seed.effect_of(runs)
+        counts = ((solved_of(runs), len(runs)), (known.solved, known.runs))
+        gap = difference(*(wilson(*count, effect) for count in counts))
     model = experiment.model(str(runs["model"].iloc[0]))
     return RatePoint(
         model=model.key,
@@ -387,7 +384,10 @@ def verdict(comparisons: Sequence[RatePoint]) -> str:
 def rates(runs: pd.DataFrame) -> list[str]:
     """Return the success rate of every model, with its interval."""
     every = runs.groupby("model", sort=False)
-    return [f"{model} {counted(solved_of(own), len(own))}" for model, own in every]
+    return [
+        f"{model} {counted(solved_of(own), len(own), by_seed.effect_of(own))}"
+        for model, own in every
+    ]
 
 
 def measured_points(experiment: Experiment, runs: pd.DataFrame) -> list[MeasuredPoint]:

@@ -110,9 +110,9 @@ def _line(cells: Iterable[str]) -> str:
     return f"| {' | '.join(_OPEN_BAR.sub(_BAR, cell) for cell in cells)} |"
 
 
-def rate(solved: int, runs: int) -> str:
-    """Return `92 % (23/25) [75–98]`."""
-    found = wilson(solved, runs)
+def rate(solved: int, runs: int, found: Estimate | None = None) -> str:
+    """Return `92 % (23/25) [75–98]`; the interval is Wilson's where none is given."""
+    found = found or wilson(solved, runs)
     ends = f"{100 * found.lower:.0f}–{100 * found.upper:.0f}"
     return f"{percent(found.mean)} ({solved}/{runs}) [{ends}]"
 

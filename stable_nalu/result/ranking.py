@@ -1,8 +1,8 @@
 """Who is best: units of the board beside each other, or a challenger beside its rivals.
 
-Units are compared on the same ranges and seeds. Two are told apart by McNemar's test of their
-pairs, and all tests of one table by Holm's method; on the board those that it cannot tell apart
-share a rank. Rivals are kept results.
+Units are compared on the same ranges and seeds. Two are told apart by an exact test of whole seeds,
+and all tests of one table by Holm's method; on the board those that it cannot tell apart share a
+rank. Rivals are kept results.
 """
 
 from __future__ import annotations
@@ -19,15 +19,10 @@ from stable_nalu.files import cells_of
 from stable_nalu.paper.experiment import Experiment
 from stable_nalu.paper.index import find
 from stable_nalu.papers import FLAT
-from stable_nalu.statistics.intervals import (
-    Estimate,
-    PairedTest,
-    holm,
-    paired_test,
-    sign_test,
-    wilson,
-)
+from stable_nalu.statistics import seeds as by_seed
+from stable_nalu.statistics.intervals import Estimate, holm
 from stable_nalu.statistics.means import MARGIN
+from stable_nalu.statistics.seeds import PairedTest, paired_test
 from stable_nalu.statistics.setups import LEVEL, shared_threshold
 from stable_nalu.statistics.summary import solved_of, summary_of
 
@@ -127,39 +122,44 @@ class Placed:
     """Where a unit stands in one table.
 
     best, worst: the ranks that the tests leave open: behind those that are better, and before those
-    that are worse.
+    that are worse. rate: the share of solved runs with its interval, by whole seeds.
     """
 
     solved: int
     runs: int
     best: int
     worst: int
+    rate: Estimate
 
     @property
     def rank(self) -> str:
         """Return the ranks, as `1` or `2-4`."""
         return f"{self.best}" if self.best == self.worst else f"{self.best}–{self.worst}"
 
-    @property
-    def rate(self) -> Estimate:
-        """Return the share of solved runs with its interval."""
-        return wilson(self.solved, self.runs)
+
+def paired_outcomes(one: Outcomes, other: Outcomes) -> tuple[list[str], list[tuple[bool, bool]]]:
+    """Return the seeds of runs that two units share, and whether each of both has solved them."""
+    both = [run for run in one if run in other]
+    return [seed for _, seed in both], [(one[run], other[run]) for run in both]
 
 
 def placed(table: Mapping[Any, Outcomes]) -> dict[Any, Placed]:
     """Return where units stand that have outcomes of the same runs, the best rate first."""
-    solved = {name: {run for run, met in runs.items() if met} for name, runs in table.items()}
+    solved = {name: sum(runs.values()) for name, runs in table.items()}
     pairs = list(itertools.combinations(table, 2))
-    tests = [sign_test(len(solved[a] - solved[b]), len(solved[b] - solved[a])) for a, b in pairs]
+    tests = [by_seed.p_value(*paired_outcomes(table[a], table[b])) for a, b in pairs]
     better = dict.fromkeys(table, 0)
     worse = dict.fromkeys(table, 0)
     for (a, b), p in zip(pairs, holm(tests), strict=True):
         if p < LEVEL:
-            first, second = sorted((a, b), key=lambda name: -len(solved[name]))
+            first, second = sorted((a, b), key=lambda name: -solved[name])
             worse[first] += 1
             better[second] += 1
     found = {
-        name: Placed(len(solved[name]), len(runs), 1 + better[name], len(table) - worse[name])
+        name: Placed(
+            *(solved[name], len(runs), 1 + better[name], len(table) - worse[name]),
+            by_seed.rate([seed for _, seed in runs], list(runs.values())),
+        )
         for name, runs in table.items()
     }
     return dict(sorted(found.items(), key=lambda item: (item[1].best, -item[1].solved)))

@@ -9,18 +9,16 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import stats
 
-from .setups import LEVEL, RESAMPLES
-
-if TYPE_CHECKING:
-    import pandas as pd
-
+from .setups import RESAMPLES
 
 _LEVEL = 0.95
+_SMALLEST = 1e-16
+"""What stands for a value of 0, which has no logarithm."""
+_Z = float(stats.norm.ppf((1 + _LEVEL) / 2))
 STATISTICS: Mapping[str, Callable[..., np.ndarray]] = {"mean": np.mean, "median": np.median}
 
 
@@ -33,17 +31,24 @@ class Estimate:
     upper: float = math.nan
 
 
-def wilson(successes: int, runs: int) -> Estimate:
-    """Return the proportion k/n with Wilson's score interval (`scipy.stats.binomtest`)."""
+def wilson(successes: int, runs: int, effect: float = 1.0) -> Estimate:
+    """Return the proportion k/n with Wilson's score interval (`scipy.stats.binomtest`).
+
+    effect: the variance of the count as a multiple of the binomial one; n / effect runs count.
+    """
     if runs == 0:
         return Estimate(math.nan)
+    if effect != 1:
+        share, z = successes / runs, _Z * math.sqrt(effect / runs)
+        center, half = share + z * z / 2, z * math.sqrt(share * (1 - share) + z * z / 4)
+        return Estimate(share, (center - half) / (1 + z * z), (center + half) / (1 + z * z))
     found = stats.binomtest(successes, runs).proportion_ci(_LEVEL, "wilson")
     return Estimate(successes / runs, float(found.low), float(found.high))
 
 
-def counted(successes: int, runs: int) -> str:
+def counted(successes: int, runs: int, effect: float = 1.0) -> str:
     """Return `3 of 4 [30–95 %]`, the count with the interval of its rate."""
-    rate = wilson(successes, runs)
+    rate = wilson(successes, runs, effect)
     return f"{successes} of {runs} [{100 * rate.lower:.0f}–{100 * rate.upper:.0f} %]"
 
 
@@ -129,7 +134,7 @@ def bootstrap(
 
 @cache
 def sign_test(more: int, fewer: int) -> float:
-    """Return the exact two-sided p of pairs that differ; of binary outcomes it is McNemar's."""
+    """Return the exact two-sided p of pairs that differ."""
     return float(stats.binomtest(more, more + fewer).pvalue) if more + fewer else 1.0
 
 
@@ -141,9 +146,6 @@ def holm(values: Sequence[float]) -> list[float]:
         largest = max(largest, min(1.0, (len(values) - place) * values[index]))
         adjusted[index] = largest
     return adjusted
-
-
-BETTER, WORSE, ALIKE = "better", "worse", "no significant difference"
 
 
 @dataclass(frozen=True)
@@ -174,6 +176,13 @@ class Pairs:
         return ours, theirs
 
     @property
+    def ratio(self) -> Estimate:
+        """Return the mean ratio of our values to the others, less 1, by Student's of logarithms."""
+        ours, theirs = np.log(np.maximum(self.values, _SMALLEST)).T
+        found = student(ours - theirs)
+        return Estimate(*(math.expm1(end) for end in (found.mean, found.lower, found.upper)))
+
+    @property
     def p(self) -> float:
         """Return the p of the sign test: whether less and more are equally likely."""
         return sign_test(self.less, self.more)
@@ -193,63 +202,3 @@ class Pairs:
             f"{self.less} of {len(self.values)} runs of the same seed "
             f"[{100 * share.lower:.0f}–{100 * share.upper:.0f} %], p = {self.p:.2g}"
         )
-
-
-@dataclass(frozen=True, repr=False)
-class PairedTest:
-    """Runs of two models, compared pair by pair.
-
-    labels: of both models. won, lost: pairs that the first alone, and the second alone, has solved;
-        both: that both have.
-    difference: the success rate of the first less that of the second, with the interval of pairs.
-    p: of McNemar's exact test. lengths: iterations of both.
-    """
-
-    labels: tuple[str, str]
-    pairs: int
-    both: int
-    won: int
-    lost: int
-    difference: Estimate
-    p: float
-    lengths: tuple[int, int]
-
-    @property
-    def verdict(self) -> str:
-        """Return what the test says of the first model."""
-        if self.p >= LEVEL:
-            return ALIKE
-        return BETTER if self.won > self.lost else WORSE
-
-    def __repr__(self) -> str:
-        one, other = self.labels
-        rate, low, high = (
-            f"{100 * x:+.0f}"
-            for x in (self.difference.mean, self.difference.lower, self.difference.upper)
-        )
-        lines = [
-            f"{one} against {other}: {self.verdict}",
-            f"  pairs of one task and seed: {self.pairs}",
-            f"  solved: {self.both + self.won} against {self.both + self.lost}; "
-            f"{one} alone {self.won}, {other} alone {self.lost}",
-            f"  difference of success rates: {rate} % (95 % interval {low} to {high} %)",
-            f"  p = {self.p:.3g} (McNemar's exact test)",
-        ]
-        if self.lengths[0] != self.lengths[1]:
-            steps = " and ".join(f"{n:,}" for n in self.lengths)
-            lines.append(f"  not the same training: {steps} iterations")
-        return "\n".join(lines)
-
-
-def paired_test(
-    labels: tuple[str, str], ones: pd.DataFrame, others: pd.DataFrame, by: Sequence[str]
-) -> PairedTest:
-    """Compare judged runs that have the same values of the columns `by`."""
-    paired = ones.merge(others, on=list(by), suffixes=("", ".other"))
-    outcomes = paired[["solved", "solved.other"]].astype(bool).to_numpy().tolist()
-    pairs = [(one, other) for one, other in outcomes]
-    won, lost = pairs.count((True, False)), pairs.count((False, True))
-    lengths = (max(ones["iterations"].tolist()), max(others["iterations"].tolist()))
-    both = pairs.count((True, True))
-    gap = paired_difference(pairs) if pairs else Estimate(float("nan"))
-    return PairedTest(labels, len(pairs), both, won, lost, gap, sign_test(won, lost), lengths)

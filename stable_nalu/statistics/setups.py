@@ -61,8 +61,9 @@ SetupCells = dict[str, Any]
 class Limit(NamedTuple):
     """When a run counts as solved: its test error is below `threshold`, or `inclusive`ly at it.
 
-    An inclusive threshold is what remains at exact weights, as torch rounds. Functions that round
-    otherwise leave up to 0.2 % more of the same weights, which `ROUNDING` allows for.
+    An inclusive threshold is the error of exact weights as PyTorch rounds. The engine leaves up to
+    0.2 % more with the same weights, which `ROUNDING` allows for; docs/performance.md counts the
+    runs that it decides.
     """
 
     threshold: float

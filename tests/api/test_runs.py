@@ -274,7 +274,8 @@ def test_two_models_are_compared_on_the_same_tasks_and_seeds(found, tmp_path):
     test = sn.compare(found, never)
     # Seeds 1, 2 and 3 on two pairs of ranges; odd ones are solved.
     assert (test.pairs, test.both, test.won, test.lost) == (6, 0, 4, 0)
-    assert test.p == 0.125
+    # Of three seeds two gain.
+    assert test.p == 0.5
     assert test.verdict == "no significant difference"
     assert repr(test).startswith("NMU against NAC_+: no significant difference\n")
     same = sn.compare(found, other)

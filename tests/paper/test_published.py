@@ -26,7 +26,7 @@ CHECKSUMS = {
     "dmu.csv": "2c9764fa1f20b702f50a3f5e791f2f13e0fc14143635dd9a2729d107fbc3e1a8",
     "mcfc.csv": "a420144b3b13183a007938a20c30dbbed32f831b9a7eb5f83b4764001893dfda",
     "robust.csv": "e75915861f80b227230ce6b4abcc6b687e15122a9ee05f017c6d52226e8205c3",
-    "published_seeds.csv": "878444635c8e1bae2ca46fb8b56c6959992522d2989143142b57148d42e1ffb5",
+    "published_seeds.csv": "dce6038f8e65e25293207036b9b0d01013d89ef3ccca13fdfc76d229ae4d5c61",
     "article.csv": "a2494fcce1935279b46d7171584b603b49caa2a5447f971d448fdbfb7d44e13a",
     "eql.csv": "bdb2956a3c90ddae408336c55dc4100954cf12f98d6a7ce3c75f8f2dcbeb2992",
     "nalu.csv": "be0ee2b79dfae1673d506d7e88e86dcf3350a67e321921a7b4635eabfa38ebbc",

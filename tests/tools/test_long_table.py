@@ -6,8 +6,10 @@ import pytest
 
 from stable_nalu.paper.published import published, published_seeds
 from stable_nalu.result import compare
+from stable_nalu.statistics.intervals import Estimate
+from stable_nalu.statistics.summary import STEP
 from tests.result.test_compare import found, made_up, point_of
-from tools.long_table import mean_verdict, steps_verdict
+from tools.long_table import ERROR, is_printed, mean_verdict, verdict_of
 
 
 def test_steps_of_chosen_seeds_are_compared_with_those_of_the_same_seeds():
@@ -23,14 +25,14 @@ def test_steps_of_chosen_seeds_are_compared_with_those_of_the_same_seeds():
 
     def verdict(steps):
         runs = made_up(*names[1:], range(10), 10, **{"extrapolation.step.solved": steps})
-        return steps_verdict(one, runs)
+        return verdict_of(one, runs, STEP)
 
     told = "9 of 10 at the same step; 1 sooner, 0 later, p = 1"
     assert verdict(ours) == (compare.CHOSEN, told)
     kind, words = verdict([step + 1000 for step in ours])
     assert (kind, "9 later" in words) == (compare.DIFFERS, True)
     short = replace(one, length=(1000, 200_000))
-    assert steps_verdict(short, made_up(*names[1:], range(10), 10)) == (None, None)
+    assert verdict_of(short, made_up(*names[1:], range(10), 10), STEP) == (None, None)
     assert mean_verdict(one, one.published.sparsity, "sparse.error") is None
 
 
@@ -54,7 +56,7 @@ def test_means(ends, verdict):
     summary = {
         f"converged.at.{k}": v for k, v in zip(("mean", "lower", "upper"), ends, strict=True)
     }
-    assert steps_verdict(beside(known, summary, 100), None) == (verdict, verdict)
+    assert verdict_of(beside(known, summary, 100), None, STEP) == (verdict, verdict)
 
 
 @pytest.mark.parametrize(
@@ -68,3 +70,30 @@ def test_limits(upper, verdict):
     assert mean_verdict(one, known.sparsity, "sparse.error") == verdict
     # Some of the published seeds are no sample of all.
     assert mean_verdict(replace(one, runs=2), known.sparsity, "sparse.error") is None
+
+
+@pytest.mark.parametrize(
+    ("here", "equal"),
+    [
+        ((5040.0, 4777.02, 5297.86), True),
+        ((5040.0, 4774.9, 5297.86), False),
+        ((5046.0, 4777.02, 5297.86), False),
+    ],
+)
+def test_means_equal_to_every_printed_digit_are_equal(here, equal):
+    assert is_printed(Estimate(*here), Estimate(5040.0, 4780.0, 5300.0)) == equal
+
+
+def test_means_of_known_seeds_are_compared_by_seed():
+    """Every sparsity error a fifth higher, which intervals of both means would not tell."""
+    names = ("function_task_static_all", "nmu", "mul")
+    known = next(o for o in published_seeds(names[0]) if (o.model, o.operation) == names[1:])
+    solved = [seed in known.solved_at for seed in range(100)]
+    theirs = [known.sparsity.get(seed, float("nan")) for seed in range(100)]
+    columns = {"extrapolation.step.solved": [known.solved_at.get(s) for s in range(100)]}
+    higher = columns | {ERROR: [1.2 * value for value in theirs]}
+    one = found(*names, range(100), solved, **higher)
+    runs = made_up(*names[1:], range(100), solved, **higher)
+    assert verdict_of(one, runs, ERROR) == (compare.DIFFERS, "by seed +20 [+20,+20] %")
+    # The steps are the published ones, and so are their mean and interval as printed.
+    assert verdict_of(one, runs, STEP) == (compare.EQUAL, compare.EQUAL)

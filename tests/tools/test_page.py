@@ -75,9 +75,20 @@ def lines_of(folder, name="results"):
     return cells_of(folder / "tables" / f"{name}.csv")
 
 
-def wilson_here(k, n):
+def effect_here(runs):
+    """The variance of solved runs per seed, as a multiple of the binomial one."""
+    counts = Counter(run["seed"] for run in runs if run["solved"] == "1")
+    per_seed = [counts[seed] for seed in {run["seed"] for run in runs}]
+    share = sum(per_seed) / len(runs)
+    if len(per_seed) in (1, len(runs)) or share in (0, 1) or len(set(per_seed)) == 1:
+        return 1
+    assert len(runs) % len(per_seed) == 0
+    return statistics.variance(per_seed) / (len(runs) / len(per_seed) * share * (1 - share))
+
+
+def wilson_here(k, n, effect=1):
     """Wilson's interval, from its equation: |p - k/n| = z sqrt(p(1-p)/n)."""
-    z, share = statistics.NormalDist().inv_cdf(0.975), k / n
+    z, share = statistics.NormalDist().inv_cdf(0.975) * sqrt(effect), k / n
     a, b, c = 1 + z * z / n, -(2 * share + z * z / n), share * share
     root = sqrt(max(b * b - 4 * a * c, 0))
     return (-b - root) / (2 * a), (-b + root) / (2 * a)
@@ -106,13 +117,14 @@ def check_rates(folder, key):
         covered += n * (line["point"] != "all together")
         assert (line["solved"], line["n"]) == (str(k), str(n))
         ends = [float(line[name]) for name in ("ours", "lower", "upper")]
-        assert ends == pytest.approx([k / n, *wilson_here(k, n)], abs=1e-5)
+        effect = effect_here(same)
+        assert ends == pytest.approx([k / n, *wilson_here(k, n, effect)], abs=1e-5)
         assert seeds_in(line["seeds"]) == {int(run["seed"]) for run in same}
         steps = [float(r["extrapolation.step.solved"]) for r in same if r["solved"] == "1"]
         if steps:
             assert float(line["median_step"]) == pytest.approx(statistics.median(steps), rel=1e-5)
         if line["gap"]:
-            check_gap(line, k, n, phi_of(line, same))
+            check_gap(line, k, n, phi_of(line, same), effect)
     assert covered == len(runs)
 
 
@@ -136,10 +148,10 @@ def phi_of(line, runs):
     return excess / sqrt(product) if product else 0.0
 
 
-def check_gap(line, k, n, phi):
+def check_gap(line, k, n, phi, effect):
     """Newcombe's interval, and the verdict that follows from it."""
     a, b = (int(line[f"published_{name}"]) for name in ("solved", "n"))
-    (low, high), (their_low, their_high) = wilson_here(k, n), wilson_here(a, b)
+    (low, high), (their_low, their_high) = wilson_here(k, n, effect), wilson_here(a, b, effect)
     gap = k / n - a / b
     sides = (k / n - low, their_high - a / b), (high - k / n, a / b - their_low)
     lower, upper = (sqrt(max(x * x + y * y - 2 * phi * x * y, 0)) for x, y in sides)
@@ -467,8 +479,33 @@ def test_kept_verdicts_follow_from_the_kept_errors(key):
         assert int(run["solved"]) == met, run
 
 
+def test_runs_that_only_the_tolerance_of_rounding_solves_are_counted():
+    """docs/performance.md states them; in a range all have one error, that of exact weights."""
+    text = " ".join((PAGE.parent / "performance.md").read_text("utf-8").split())
+    decided, strict, solved = Counter(), Counter(), Counter()
+    errors = {}
+    for task in ("easy", "medium", "hard"):
+        for run in kept_runs(PAGE, f"nips-divBy0-{task}"):
+            met = float(run[TEST_ERROR] or "inf") <= float(run["threshold"])
+            strict[run["model"]] += met
+            solved[run["model"]] += int(run["solved"])
+            if run["solved"] == "1" and not met:
+                decided[task] += 1
+                errors.setdefault((run["model"], run["threshold"]), set()).add(run[TEST_ERROR])
+    assert decided.keys() == {"easy"}
+    assert f"decides {decided['easy']} of 375 stored rows of `nips-divBy0-easy`" in text
+    assert f"(decisive for {decided['easy']} rows, " in text_of(PAGE)
+    assert [len(found) for found in errors.values()] == [1] * len(errors)
+    npu, nru, nmru = (
+        (strict[f"easy-{unit}"], solved[f"easy-{unit}"]) for unit in ("realnpu", "nru", "signNMRU")
+    )
+    at_most = "of 125 Real NPUs are at or below the threshold itself and"
+    assert f"{npu[0]} {at_most} {npu[1]} are stored" in text
+    assert "of 125 NRUs {} and {}, of 125 NMRUs {} and {}".format(*nru, *nmru) in text
+
+
 def test_why_runs_fail_is_counted_in_the_files():
-    """Every class of the page, by counting the cells of the kept files."""
+    """Every class of the table, by counting the cells of the stored files; the page counts runs."""
     counts, failed = Counter(), 0
     for path in (stored.DATA / "formula").iterdir():
         rows = cells_of(path)
@@ -479,17 +516,22 @@ def test_why_runs_fail_is_counted_in_the_files():
         counts.update(filter(None, cells))
         failed += sum(1 for cell in cells if cell)
     shown = text_of(PAGE).partition("## Why runs fail")[2]
-    open_ones = counts["unclassified"]
-    assert f"Of {failed:,} failed runs" in shown
-    assert f"{failed - open_ones:,} have a class and {open_ones} fit none" in shown.replace(
-        "\n", " "
+    runs = int(
+        re.search(rf"{failed:,} rows are of ([\d,]+) failed runs", shown)[1].replace(",", "")
     )
-    assert failed - open_ones >= 0.95 * failed
-    for why, count in counts.items():
-        assert why == "unclassified" or f"({count}/{failed})" in shown
-    again = cells_of(stored.DATA / "failures_nudged.csv")
-    same = sum(row["failure"] == row["nudged"] for row in again)
-    assert f"last bit, {round(100 * same / len(again), 1):g} % ({same}/{len(again)})" in shown
+    classes, units = tables_of_the_checkout()[0]["failures"]
+    of_page = {
+        row["class"]: list(map(int, re.findall(r"\d+", row["failed runs"].partition("(")[2])))
+        for row in classes
+    }
+    assert {total for _, total, *_ in of_page.values()} == {runs}
+    assert sum(count for count, *_ in of_page.values()) == runs - counts["unclassified"]
+    assert {why: counts[why] >= of_page[why][0] for why in of_page} == dict.fromkeys(of_page, True)
+    assert of_page.keys() == counts.keys() - {"unclassified"}
+    # Real NPUs, of which many figures share runs: 3,498 rows of 2,654 runs.
+    real_npu = next(row for row in units if row["unit"] == "Real NPU")
+    assert real_npu["failed"] == "2654"
+    assert (real_npu["vanished"], real_npu["gate stuck"][:2]) == ("28 [27–30]", "44")
     rows = cells_of(PAGE / "tables" / "failures.csv")
     assert sum(int(row["runs"]) for row in rows) == failed
     drawn = {row["failure"] for row in cells_of(stored.DATA / landscape.FILE)}

@@ -2,9 +2,8 @@
 
 import pandas as pd
 import pytest
-from scipy.stats import binomtest
+from scipy.stats import fisher_exact
 
-from stable_nalu.paper.published import published
 from tools import power
 from tools.power import Count
 
@@ -17,24 +16,31 @@ def count(model, *points, runs=112):
     return Count(KEY, model, "div", "0-111", runs * len(points), sum(points), at, "", "")
 
 
-def test_one_point_is_a_binomial_test():
-    known = next(p for p in published(KEY) if p.model == MODELS[0] and not p.point)
-    (one,) = [count(MODELS[0], 700, runs=1000)]
-    wanted = binomtest(known.solved, known.runs, 700.5 / 1001).pvalue
-    assert one.p == pytest.approx(wanted, rel=1e-9)
+def stored_runs(*solved):
+    """Nine runs of each seed, of which so many are solved."""
+    rows = [(seed, place < k) for seed, k in enumerate(solved) for place in range(9)]
+    return pd.DataFrame(rows, columns=["seed", "solved"]).assign(model=MODELS[0])
 
 
-def test_points_have_their_own_rates():
-    """Counts that are sure at most points vary less than as many drawn at one rate."""
-    sure = count(MODELS[0], *([112] * 6), *([0] * 3))
-    mixed = count(MODELS[0], *([75] * 6), *([74] * 3))
-    assert sure.solved == mixed.solved
-    assert sure.p < 0.01 < mixed.p
+def test_one_point_is_fishers_test_against_the_other_seeds():
+    """NAC• of Table 1: 13 of the first 100, 231 of 900 others."""
+    one = Count("simple_mul", "nac-mul", "mul", "0-999", 1000, 244, "244", "", "")
+    runs = pd.DataFrame({"model": "nac-mul", "seed": range(100), "solved": [1] * 13 + [0] * 87})
+    assert one.p(runs) == pytest.approx(fisher_exact([[13, 87], [231, 669]]).pvalue)
+    assert one.p(runs) == pytest.approx(0.0045, abs=5e-5)
+
+
+def test_several_points_have_the_variance_of_whole_seeds():
+    """Seeds that solve all or nothing tell less than seeds that solve alike."""
+    one = count(MODELS[0], *[83] * 9)
+    varied, alike = stored_runs(*[9] * 17, *[0] * 8), stored_runs(*[6] * 12, *[7] * 13)
+    assert one.p(varied) > 0.5 > 0.01 > one.p(alike)
+    assert one.rate(varied).upper - one.rate(alike).upper > 0.05
 
 
 def test_ranks_of_ties_are_equal():
     counts = [count(MODELS[0], *[70] * 9), count(MODELS[1], *[90] * 9), count(MODELS[2], *[91] * 9)]
-    runs = pd.DataFrame({"model": MODELS, "solved": 1})
+    runs = pd.DataFrame({"model": MODELS, "solved": 1, "seed": 0})
     rows = power.rows_of(counts, {KEY: runs})
     assert [row["rank"] for row in rows] == ["1", "1", "3"]
     assert rows[0]["more seeds"].startswith("81.2 % (819/1008) [")
