@@ -109,7 +109,7 @@ def test_an_optimiser_that_is_not_known_trains_in_torch(monkeypatch):
 
 @pytest.mark.slow
 def test_no_memory_is_overwritten():
-    """Random layers by code that looks at the bounds of all memory that it reads or writes."""
+    """Layers by code that looks at the bounds of all memory that it reads or writes."""
     found = [
         subprocess.check_output(["c++", f"-print-file-name={name}"], text=True).strip()
         for name in ("libasan.so", "libstdc++.so.6")
@@ -117,7 +117,8 @@ def test_no_memory_is_overwritten():
     if not all(map(os.path.isabs, found)):
         pytest.skip("the compiler has no AddressSanitizer")
     flags = {EXTRA_FLAGS: "-O0 -fsanitize=address", "ASAN_OPTIONS": "detect_leaks=0"}
-    tests = FILE.with_name("test_random_layers.py"), FILE.with_name("test_tiles.py")
+    names = "test_random_layers.py", "test_strange_layers.py", "test_tiles.py"
+    tests = [FILE.with_name(name) for name in names]
     end = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-x", "-s", *map(str, tests)],
         env=os.environ | flags | {"LD_PRELOAD": " ".join(found)},
