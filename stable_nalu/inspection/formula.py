@@ -132,7 +132,7 @@ class NetworkFormula:
         model.eval()
         try:
             with torch.no_grad(), model.no_random():
-                (y,), _ = Recording(model).lowered(
+                (y,), _ = Recording(model, x.dtype).lowered(
                     lambda own, rows: [model(rows[0])], tensors, values, state, [x]
                 )
         except NotLoweredError as error:
