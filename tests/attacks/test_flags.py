@@ -2,119 +2,65 @@
 
 import torch
 
+from stable_nalu.task import SCRIPTS
 from tests.attacks.harness import Attack, attacks, quick
 from tests.attacks.subjects import put
 
-WHOLE = {
-    "single_layer": "--num-subsets=1 --input-size=1 --batch-size=1 --max-iterations=0 "
-    "--hidden-size=1 --output-size=1 --regualizer-scaling-start=0 --regualizer-scaling-end=0 "
-    "--regualizer-beta-step=1 --regualizer-beta-growth=1 --regualizer-npu-w=0 "
-    "--regualizer-gate=0 --pcc2mse-iteration=0 --reinit-epoch-interval=1 "
-    "--reinit-max-stored-losses=0 --id= --log-interval=1 --checkpoint-interval=0 "
-    "--ensemble-size=1 --workers=1",
-    "single_layer_benchmark": "--mlp-depth=0",
-    "two_digit_mnist": "--num-folds=1 --samples-per-permutation=1 --max-epochs=0 "
-    "--dataset-workers=0 --scheduler-step-size=1 --regualizer-scaling-end=0",
-    "sequential_mnist": "--interpolation-length=1 --mnist-outputs=1",
-    "sequential_svhn": "--svhn-outputs=1",
-    "simple_function_static": "--random-models=0",
-    "simple_function_recurrent": "--max-iterations=0 --interpolation-length=1",
-    "number_translation": "--max-epochs=0 --embedding-size=1 --hidden-size=1",
-    "mystery_arithmetic": "--max-epochs=0 --output-size=1 --train-size=1 --test-size=1 "
-    "--problem-seed=0",
-    "identity_autoencoder": "--max-iterations=0 --hidden-size=1 --hidden-layers=1 "
-    "--batch-size=1 --log-interval=1",
-    "gridworld_time": "--max-iterations=0 --time-limit=1 --hidden-size=1 --register-size=1 "
-    "--episodes-per-update=1 --entropy-iterations=1 --eval-episodes=1 --eval-interval=1",
-    "program_evaluation": "--max-iterations=0 --nesting=1 --hidden-size=1 --register-size=1",
-    "notebook_addition": "--max-iterations=0 --train-size=1",
-    "even_digit_count": "--max-iterations=0 --max-digits=1 --min-distance=0 --train-images=0 "
-    "--valid-images=1 --test-images=1",
-    "mnist_counting": "--max-epochs=0 --cnn-outputs=1 --interpolation-length=1 --test-repeats=1",
-}
-"""Script -> flags of whole numbers, each with the smallest that it may be."""
-
 NOT_WHOLE = ("1.5", "1e3", "ten", "0x10", "1,000", "--1", "1 2", "∞", "½", "NaN", "1__0")
-
-REAL = {
-    "single_layer": "--subset-ratio=0,1.1 --overlap-ratio=-0.1,1.1 --mnac-epsilon=-0.1,1.1 "
-    "--regualizer=-1 --regualizer-z=-1 --regualizer-oob=-1 --regualizer-beta-start=-1 "
-    "--regualizer-beta-end=-1 --learning-rate=-0.1 --momentum=-0.1 --clip-grad-norm=0 "
-    "--clip-grad-value=-1 --reinit-loss-thr=",
-    "two_digit_mnist": "--val-split=0,1.5 --weight-decay=-1 --regualizer=-1",
-    "sequential_mnist": "--regualizer=-0.5 --regualizer-oob=-1e-9",
-}
-"""Script -> flags of numbers, each with values outside its limits."""
-
 NOT_REAL = ("nan", "inf", "-inf", "1e999", "0,1", "much", "1.2.3", "[1]", "1+1", "0x1p3")
-
-CHOICES = {
-    "single_layer": "--operation=mull:mul --layer-type=RealNPUs:RealNPU --oob-mode=clipped:clip "
-    "--nru-div-mode=div-sepsign:div-sepSign --npu-clip=gw:w "
-    "--npu-Wr-init=xavier-unifrom:xavier-uniform --realnpu-reg-type=w:W "
-    "--regualizer-scaling=linea:linear --regualizer-shape=square:squared "
-    "--reg-scale-type=haim:heim --train-criterion=mses:mse --optimizer=Adam:adam "
-    "--pytorch-precision=63:32 --nalu-gate=Normal:normal --nalu-gate-shape=vektor:vector "
-    "--nalu-init=xavier_normal:xavier-normal --lp-norm=3:1",
-    "ST_mnist_labels": "--image-concat-dim=color:colour --optimizer=SGD:sgd",
-    "simple_function_static": "--nac-mul=realnpu:real-npu --nalu-mul=maxsafe:max-safe "
-    "--first-layer=nac:NAC",
-    "single_layer_benchmark": "--nac-weight=golden_ratio:golden-ratio",
-    "sequential_mnist": "--operation=cumprods:cumprod --data-source=digit:digits "
-    "--model-simplification=solved_accumulator:solved-accumulator --nac-oob=clips:clip",
-    "sequential_svhn": "--resnet=resnet-18:resnet18 --data-source=mnist:svhn",
-    "two_digit_mnist": "--nalm-name=NMRUU:NMRU --rounded=perhaps:true",
-    "simple_function_recurrent": "--layer-type=rnn_tan:RNN-tanh --cuda=maybe:true",
-    "number_translation": "--layer-type=gru:GRU --number-range=papers:paper --head=last:final",
-    "mystery_arithmetic": "--layer-type=vanila:vanilla --nalu-variant=two_nac:two-nac "
-    "--operations=add,mull:mul",
-    "identity_autoencoder": "--layer-type=Thresold:Threshold --train-sampling=grids:grid "
-    "--optimizer=rms-prop:rmsprop",
-    "gridworld_time": "--layer-type=lstm:LSTM --nac-wiring=feed-forward:feedforward "
-    "--observation=pixel:pixels --reward-shape=linea:linear --late=zeros:zero",
-    "program_evaluation": "--layer-type=UGRN:UGRNN --program=program:programs "
-    "--controller-sees-value=maybe:no --controller-sees-registers=true:yes",
-    "mnist_counting": "--task=counts:count --layer-type=lstm:LSTM --cnn=smal:small "
-    "--sequence-loss=first:last --digit-source=digit:digits",
-    "notebook_addition": "--layer-type=NALUU:NALU --nalu-init=truncate:truncated",
-    "even_digit_count": "--layer-type=sigmoyd:sigmoid --digit-source=mnits:mnist",
-}
-"""Script -> flags with a near miss and what is meant by it, or one of what there is."""
-
-SWITCHES = {
-    "single_layer": "--simple --nmu-noise --nau-noise --beta-nau --nalu-bias --regualizer-l1 "
-    "--reinit --remove-existing-data --no-save --load-checkpoint --resume --no-cuda --no-compile "
-    "--dry-run",
-    "simple_function_static": "--save-best-model --nalu-two-nac --nalu-two-gate",
-    "two_digit_mnist": "--use-nalm --use-tau --no-scheduler --identity-start",
-}
-
-
-def listed(table):
-    """Script, flag and what stands behind it."""
-    for script, flags in table.items():
-        for flag in flags.split():
-            yield script, *flag.partition("=")[::2]
+BELOW_ZERO = ("--id", "--reinit-loss-thr")
+FROM_ZERO = (
+    *["--checkpoint-interval", "--cnn-dropout", "--dataset-workers", "--entropy"],
+    *["--learning-rate", "--max-epochs", "--max-iterations", "--min-distance", "--mlp-depth"],
+    *["--mnac-epsilon", "--momentum", "--noise", "--overlap-ratio", "--pcc2mse-iteration"],
+    *["--problem-seed", "--random-models", "--redundant", "--regualizer", "--regualizer-beta-end"],
+    *["--regualizer-beta-start", "--regualizer-gate", "--regualizer-npu-w", "--regualizer-oob"],
+    *["--regualizer-scaling-end", "--regualizer-scaling-start", "--regualizer-z"],
+    *["--reinit-max-stored-losses", "--start-noise", "--train-images", "--warm-start"],
+    *("--weight-decay", "equations --hidden-layers"),
+)
+TO_ONE = ("--cnn-dropout", "--discount", "--mnac-epsilon", "--overlap-ratio", "--subset-ratio")
+"""Numbers that flags may take; all others are above 0."""
 
 
 def flags():
-    for number, (script, flag, smallest) in enumerate(listed(WHOLE)):
-        words = [f"{flag}={NOT_WHOLE[number % len(NOT_WHOLE)]}"]
-        words += [f"{flag}={int(smallest) - 1}"] if smallest else []
-        yield from ((script, (word,), flag) for word in words)
-    for number, (script, flag, outside) in enumerate(listed(REAL)):
-        for word in (NOT_REAL[number % len(NOT_REAL)], *filter(None, outside.split(","))):
-            yield script, (flag, word), flag
-    for script, flag, choice in listed(CHOICES):
-        word, meant = choice.split(":")
-        yield script, (flag, word), (flag, meant)
-    for script, flag, _ in listed(SWITCHES):
-        yield script, (flag, "false"), flag
+    """Every declaration of a flag: the first script that has it, and the flag."""
+    found = {}
+    for script, spec in SCRIPTS.items():
+        for flag in spec.flags:
+            choices = flag.choices if isinstance(flag.choices, tuple) else id(flag.choices)
+            found.setdefault((flag.name, id(flag.kind), choices), (script, flag))
+    return found.values()
+
+
+def numbers(script, flag, number):
+    """Words that are no such number, and numbers beyond its limits."""
+    wrong = NOT_WHOLE if flag.kind.metavar == "INT" else NOT_REAL
+    yield wrong[number % len(wrong)]
+    if flag.name not in BELOW_ZERO:
+        yield "-1"
+        if not {flag.name, f"{script} {flag.name}"} & {*FROM_ZERO}:
+            yield "0"
+    if flag.name in TO_ONE:
+        yield "1.1"
+
+
+def wrong_values():
+    """Script, flag, a word that it must not take, and what is said."""
+    for number, (script, flag) in enumerate(flags()):
+        if flag.kind is None:
+            yield script, flag.name, "false", flag.name
+        elif flag.choices is not None:
+            meant = str(max(flag.allowed(), key=lambda choice: len(str(choice))))
+            yield script, flag.name, f"{meant}x", (flag.name, meant)
+        elif flag.kind.metavar in ("INT", "FLOAT"):
+            for word in numbers(script, flag, number):
+                yield script, flag.name, word, flag.name
 
 
 test_a_value_that_a_flag_must_not_take = attacks(
-    Attack(f"{script} {' '.join(words)}", quick(script, words), says)
-    for script, words, says in flags()
+    Attack(f"{script} {flag} {word}", quick(script, (f"{flag}={word}",)), says)
+    for script, flag, word, says in wrong_values()
 )
 
 DIVIDED = "--operation div --random-models 3"
