@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -86,16 +87,28 @@ def _layers_of_this_package_only() -> Iterator[None]:
         return
     from stable_nalu.layer import own_layers, registry
 
-    for entry in registry.entries().values():
-        registry.drop(origin=entry.origin or "")
+    for entry in registry.own_entries():
+        registry.drop(entry.key)
     own_layers._loaded.clear()
 
 
 @pytest.fixture(autouse=True)
-def _own_roots(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Keep runs and models of a test in its own folder, and images and cores of a user away."""
-    monkeypatch.setenv("TENSORBOARD_DIR", str(tmp_path / "tensorboard"))
-    monkeypatch.setenv("SAVE_DIR", str(tmp_path / "save"))
-    monkeypatch.setenv("RESULTS_DIR", str(tmp_path / "results"))
+def _own_roots(
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[None]:
+    """Keep runs and models of a test in its own folder, and images and cores of a user away.
+
+    Where a test names no `tmp_path`, the folder is made by the first file in it, if there is one.
+    """
+    named = "tmp_path" in request.fixturenames
+    own = request.getfixturevalue("tmp_path") if named else tmp_path_factory.getbasetemp() / "own"
+    monkeypatch.setenv("TENSORBOARD_DIR", str(own / "tensorboard"))
+    monkeypatch.setenv("SAVE_DIR", str(own / "save"))
+    monkeypatch.setenv("RESULTS_DIR", str(own / "results"))
     for name in ("IMAGE_DIR", "LSB_DJOB_NUMPROC", "SLURM_CPUS_PER_TASK"):
         monkeypatch.delenv(name, raising=False)
+    yield
+    if not named:
+        shutil.rmtree(own, ignore_errors=True)
