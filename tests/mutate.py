@@ -159,11 +159,11 @@ MUTATIONS = (
         "tests/engine/test_strange_layers.py",
     ),
     Mutation(
-        "clipping: by the gradients of all runs",
-        "training/step.py",
-        "torch.linalg.vector_norm(torch.stack(norms, dim=-1), dim=-1)",
-        "torch.linalg.vector_norm(torch.stack(norms, dim=-1))",
-        "tests/training/test_step.py",
+        "clipping: all runs by the limit of the first",
+        "training/engine_stack.py",
+        "return value.double().numpy()[part.runs]",
+        "return np.full(len(part.runs), float(value[0]))",
+        "tests/engine/test_step.py tests/engine/test_alone.py",
     ),
     Mutation(
         "operands: exchanged",
