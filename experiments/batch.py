@@ -12,7 +12,7 @@ begin(__name__)
 from stable_nalu.script import packages  # noqa: E402
 
 with packages(__file__):
-    from stable_nalu.result.batch import main
+    from stable_nalu.bench.command import batch as main
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ begin(__name__)
 from stable_nalu.script import packages  # noqa: E402
 
 with packages(__file__):
-    from stable_nalu.result.command import main
+    from stable_nalu.bench.command import reproduce as main
 
 
 if __name__ == "__main__":

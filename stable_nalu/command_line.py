@@ -24,10 +24,10 @@ Commands = Mapping[str, tuple[str, str]]
 """Name -> module and function below the package, and what it does."""
 
 PAPERS: Commands = {
-    "list": ("result.command:main", "Name the figures and tables that can be made."),
-    "reproduce": ("result.command:main", "Reproduce a figure or table from its key."),
-    "board": ("result.board:main", "Submit a layer to the board, or check a submission."),
-    "batch": ("result.batch:main", "Train an experiment in shards, here or as an array job."),
+    "list": ("bench.command:reproduce", "Name the figures and tables that can be made."),
+    "reproduce": ("bench.command:reproduce", "Reproduce a figure or table from its key."),
+    "board": ("bench.board:main", "Submit a layer to the board, or check a submission."),
+    "batch": ("bench.command:batch", "Train an experiment in shards, here or as an array job."),
     "plot": ("figure.command:plot_command", "Draw figures of the papers, or of your own runs."),
     "weight_distribution": (
         "figure.command:weights_command",
@@ -40,7 +40,7 @@ RUNS: Commands = {
     "verdict": ("statistics.command:verdict", "Say of every run whether it solved its task."),
 }
 RIVALS: Commands = {
-    "arena": ("arena.command:main", "Units beside other families of models, on equal CPU time."),
+    "arena": ("bench.arena:main", "Units beside other families of models, on equal CPU time."),
 }
 EXPORTS: Commands = {
     "runs": ("result.exporters:any_runs", "Export runs of any script, with configurations."),

@@ -35,7 +35,7 @@ LEFT_OUT = {
     r".*\bpython -m benchmarks.*": "measures speed, for minutes",
     r".* --digit-source mnist .*|.*/reproduce\.py nalu/table[24].*": "needs MNIST",
     r".* experiments/sequential_(mnist|svhn)\.py (?!.*source digits).*": "needs MNIST or SVHN",
-    r"stable-nalu board .*": "trains for minutes; see tests/result/test_board.py",
+    r"stable-nalu board .*": "trains for minutes; see tests/bench/test_board.py",
     r".*/reproduce\.py --report": "writes the page of the checkout; see tests/result",
 }
 """Pattern of a whole command -> why it does not run here."""

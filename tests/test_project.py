@@ -212,6 +212,12 @@ def test_no_modules_import_each_other_in_a_circle():
     assert len(list(order.static_order())) == len(SOURCES)
 
 
+def test_no_other_room_imports_the_top_floor():
+    bench = Path("stable_nalu", "bench")
+    below = [source for source in SOURCES if bench not in source.parents]
+    assert {s for s in below if any(bench in path.parents for path in imports_of(s))} == set()
+
+
 NAMED_AS_TEXT = {"__init__.py", "command_line.py", "machine.py"}
 """What users call, the table of commands, and the tools of maintainers."""
 

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from stable_nalu.arena.contest import CONTESTANTS, PROBLEMS, SOLVED
+from stable_nalu.bench.contest import CONTESTANTS, PROBLEMS, SOLVED
 from stable_nalu.errors import UsageError
 from stable_nalu.files import atomic_text_file
 from stable_nalu.options.kinds import seeds_text

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from stable_nalu import __version__
-from stable_nalu.arena.contest import IDENTITY
+from stable_nalu.bench.contest import IDENTITY
 from stable_nalu.errors import UsageError
 from stable_nalu.files import cells_of
 from stable_nalu.paper.experiment import Experiment

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from stable_nalu.console import plural
@@ -13,11 +13,9 @@ from stable_nalu.errors import OptionError
 from stable_nalu.machine import CHECKOUT, cores, is_checkout
 from stable_nalu.options.flags import add_layer_flags
 from stable_nalu.options.kinds import each_word, integer, seeds, seeds_text
-from stable_nalu.paper.experiment import Model
-from stable_nalu.process import begin
+from stable_nalu.paper.experiment import Experiment, Model
 from stable_nalu.script import ScriptParser, command_of, exit_code, say
 
-from .challenger import challenger_of
 from .jobs import (
     JOB_SCRIPTS,
     SCHEDULERS,
@@ -31,14 +29,21 @@ from .jobs import (
 )
 from .shard import Shard, State, pending, run_shards, shards, show_training, train_shards
 
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Do what the command line asks for and return the exit code."""
-    arguments = _parser().parse_args(argv)
-    return exit_code("batch.py", lambda: _list() if arguments.list else _run(arguments))
+LayerModel = Callable[[argparse.Namespace, Experiment], Model]
 
 
-def _parser() -> ScriptParser:
+def main(argv: Sequence[str] | None = None, layer_model: LayerModel | None = None) -> int:
+    """Do what the command line asks for and return the exit code.
+
+    layer_model: makes a model of the layer that flags name; without it there are no such flags.
+    """
+    arguments = _parser(layer_model is not None).parse_args(argv)
+    return exit_code(
+        "batch.py", lambda: _list() if arguments.list else _run(arguments, layer_model)
+    )
+
+
+def _parser(takes_a_layer: bool) -> ScriptParser:
     parser = ScriptParser(
         prog="batch.py",
         intermixed=True,
@@ -90,7 +95,10 @@ def _parser() -> ScriptParser:
         default=[],
         help="train shard N in this process; repeatable for shards of one script",
     )
-    add_layer_flags(parser, "a layer of your own in place of the models")
+    if takes_a_layer:
+        add_layer_flags(parser, "a layer of your own in place of the models")
+    else:
+        parser.set_defaults(layer_type=None, layer_file=None, layer_option=None)
     _add_job_flags(parser)
     return parser
 
@@ -126,13 +134,13 @@ def _list() -> int:
     return 0
 
 
-def _run(arguments: argparse.Namespace) -> int:
+def _run(arguments: argparse.Namespace, layer_model: LayerModel | None) -> int:
     if arguments.name is None:
         problem = "no batch script or experiment is named"
         raise OptionError("NAME", problem, "write one; --list names them all")
     chosen_seeds = _seeds_of(arguments)
     script = find_job(arguments.name).of_figure(arguments.figure)
-    models = _models(script, arguments)
+    models = _models(script, arguments, layer_model)
     everything = dict(enumerate(shards(models, chosen_seeds, arguments.runs_per_task)))
     if arguments.task:
         return _train(everything, arguments)
@@ -150,15 +158,15 @@ def _run(arguments: argparse.Namespace) -> int:
     return _hand_over(script, everything, arguments)
 
 
-def _models(script: JobScript, arguments: argparse.Namespace) -> Mapping[str, Model]:
+def _models(
+    script: JobScript, arguments: argparse.Namespace, layer_model: LayerModel | None
+) -> Mapping[str, Model]:
     """Return the models to train: those of the script, or one layer on the same points."""
-    if arguments.layer_type is not None:
+    if layer_model and arguments.layer_type is not None:
         if arguments.model:
             problem = "a layer of --layer-type takes its place"
             raise OptionError("--model", problem, "give one of them")
-        experiment = script.shows()[0]
-        challenger = challenger_of(arguments, [experiment])
-        return {challenger.layer_type: challenger.model(experiment)}
+        return {arguments.layer_type: layer_model(arguments, script.shows()[0])}
     for flag, value in (
         ("--layer-file", arguments.layer_file),
         ("--layer-option", arguments.layer_option),
@@ -282,8 +290,3 @@ def _passed_on(arguments: argparse.Namespace) -> list[str]:
         if value is not None:
             words += [flag, *(value if isinstance(value, list) else [str(value)])]
     return words
-
-
-if __name__ == "__main__":
-    begin()
-    raise SystemExit(main())

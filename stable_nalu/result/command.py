@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from stable_nalu.errors import OptionError
@@ -74,9 +74,15 @@ EXIT_PARTLY = 1
 """A figure lacks the data that it is drawn from."""
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Reproduce an experiment and return the exit code."""
-    arguments = _parser().parse_args(argv)
+Challenge = Callable[[argparse.Namespace], int]
+
+
+def main(argv: Sequence[str] | None = None, challenge: Challenge | None = None) -> int:
+    """Reproduce an experiment and return the exit code.
+
+    challenge: compares a layer with published ones; without it no flags name one.
+    """
+    arguments = _parser(challenge is not None).parse_args(argv)
 
     def obey() -> int:
         if arguments.list:
@@ -85,7 +91,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if arguments.key is None and not arguments.report:
             remedy = "write one, --list to see them all, or --report"
             raise OptionError("KEY", "no experiment is named", remedy)
-        code = 0 if arguments.key is None else _reproduce(arguments)
+        code = 0 if arguments.key is None else _reproduce(arguments, challenge)
         if arguments.report and not arguments.dry_run and code in (0, EXIT_PARTLY):
             for path in tool("page").write_page(arguments.data, arguments.report_out):
                 sys.stdout.write(f"page {path}\n")
@@ -94,7 +100,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return exit_code("reproduce.py", obey)
 
 
-def _parser() -> ScriptParser:
+def _parser(takes_a_layer: bool) -> ScriptParser:
     parser = ScriptParser(
         prog="reproduce.py",
         description="Train an experiment, export it, summarise it, draw its figure and compare it\n"
@@ -117,11 +123,12 @@ def _parser() -> ScriptParser:
     formats = ("pdf", "png")
     add("--format", nargs="+", choices=formats, default=formats, help="of figures (both)")
     _add_result_flags(parser)
-    own = add_layer_flags(
-        parser, "a layer beside the published models: only it is trained (KEY, or challenge)"
-    )
-    own("--training", nargs="+", metavar="NAME=VALUE", help="flags over those of the figure")
-    own("--submit", metavar="NAME", help="the layer of a file to the board; see docs/board.md")
+    if takes_a_layer:
+        own = add_layer_flags(
+            parser, "a layer beside the published models: only it is trained (KEY, or challenge)"
+        )
+        own("--training", nargs="+", metavar="NAME=VALUE", help="flags over those of the figure")
+        own("--submit", metavar="NAME", help="the layer of a file to the board; see docs/board.md")
     _add_verification_flags(parser)
     add("--dry-run", action="store_true", help="print the commands, run nothing")
     return parser
@@ -181,7 +188,7 @@ def _verify(arguments: argparse.Namespace) -> int:
 
     others = ("report", "report_out", "max_iterations", *sorted(CHALLENGER))
     for name in others:
-        if getattr(arguments, name) not in (None, False):
+        if getattr(arguments, name, None) not in (None, False):
             flag = f"--{name.replace('_', '-')}"
             raise OptionError(flag, "rows are verified as they are kept", "leave it out")
     if arguments.line and arguments.rows is not None:
@@ -189,7 +196,7 @@ def _verify(arguments: argparse.Namespace) -> int:
     return verify(arguments)
 
 
-def _reproduce(arguments: argparse.Namespace) -> int:
+def _reproduce(arguments: argparse.Namespace, challenge: Challenge | None) -> int:
     if arguments.data_dir is not None:
         # Processes that train inherit it.
         os.environ["IMAGE_DIR"] = str(arguments.data_dir.absolute())
@@ -202,9 +209,7 @@ def _reproduce(arguments: argparse.Namespace) -> int:
     if arguments.verify:
         return _verify(arguments)
     given = {name for name, value in vars(arguments).items() if value is not None}
-    if arguments.key == "challenge" or CHALLENGER & given:
-        from .challenge import challenge
-
+    if challenge and (arguments.key == "challenge" or CHALLENGER & given):
         return challenge(arguments)
     experiment = find(arguments.key)
     models = chosen_models(experiment, arguments.model)

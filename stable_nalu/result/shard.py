@@ -363,7 +363,7 @@ def run_shards(
     runs: dict[int, int] = {}
     for group in in_groups(left, processes):
         tasks = [word for task in group for word in ("--task", str(task))]
-        modules[group[0]] = ["stable_nalu.result.batch", *words, *tasks]
+        modules[group[0]] = ["stable_nalu", "batch", *words, *tasks]
         names[group[0]] = "; ".join(left[task].name for task in group)
         runs[group[0]] = sum(left[task].runs for task in group)
     scripts = {shard.model.script for shard in left.values()}

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from stable_nalu.bench import command
 from stable_nalu.machine import CHECKOUT
 from stable_nalu.result import batch
 
@@ -38,7 +39,7 @@ def record(tmp_path, monkeypatch):
 
 
 def submit(tmp_path, *words):
-    return batch.main([SCRIPT, *words, "--log-dir", str(tmp_path / "logs")])
+    return command.batch([SCRIPT, *words, "--log-dir", str(tmp_path / "logs")])
 
 
 LSF_JOB = """\

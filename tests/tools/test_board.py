@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import pytest
 
-from stable_nalu.result.ranking import OPERATIONS, kept_entries
-from tests.result.test_board import CARD, rows, submit
+from stable_nalu.bench.ranking import OPERATIONS, kept_entries
+from tests.bench.test_board import CARD, rows, submit
 from tests.tools.browser import READABLE, measured
 from tools.board import PATH, refreshed
 

@@ -35,17 +35,17 @@ from stable_nalu.options.kinds import seeds, seeds_text
 from stable_nalu.options.layer_options import own_options
 from stable_nalu.paper.experiment import Experiment
 from stable_nalu.paper.index import find
+from stable_nalu.result.judged import runs_of
+from stable_nalu.result.pipeline import Folders, kept_apart
+from stable_nalu.result.shard import Shard, train_shards
+from stable_nalu.result.stored import Stopwatch, keep_formulas, path_of
 from stable_nalu.script import say
 from stable_nalu.statistics.table import write_rows
 from stable_nalu.training.console import quiet
 
 from .challenger import challenger_of
 from .fence import MOST_BYTES
-from .judged import runs_of
-from .pipeline import Folders, kept_apart
 from .ranking import NAME, OPERATIONS, Entry, thresholds
-from .shard import Shard, train_shards
-from .stored import Stopwatch, keep_formulas, path_of
 
 LAYER, CARD, RUNS = "layer.py", "card.toml", "runs.csv"
 SEEDS, ITERATIONS = "0-24", 50_000

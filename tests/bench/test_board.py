@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from stable_nalu.errors import UsageError
-from stable_nalu.result.board import main
-from stable_nalu.result.command import main as reproduce
-from stable_nalu.result.fence import obstacle
-from stable_nalu.result.ranking import OPERATIONS, RULES, kept_entries, placed, thresholds
-from stable_nalu.result.referee import _unlike
-from stable_nalu.result.submission import (
+from stable_nalu.bench.board import main
+from stable_nalu.bench.command import reproduce
+from stable_nalu.bench.fence import obstacle
+from stable_nalu.bench.ranking import OPERATIONS, RULES, kept_entries, placed, thresholds
+from stable_nalu.bench.referee import _unlike
+from stable_nalu.bench.submission import (
     FORMULA,
     SubmissionCard,
     read_card,
     read_submission,
 )
+from stable_nalu.errors import UsageError
 from stable_nalu.statistics.table import write_rows
 
 ROOT = Path(__file__).parents[2]

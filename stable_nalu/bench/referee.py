@@ -1,6 +1,6 @@
 """Whether a submission is what its layer gives: some of its rows are retrained in a sandbox.
 
-`python3 -m stable_nalu.result.referee FOLDER` is the program that trains them there. It answers on
+`python3 -m stable_nalu.bench.referee FOLDER` is the program that trains them there. It answers on
 standard output.
 """
 
@@ -21,6 +21,7 @@ from typing import Any
 from stable_nalu.console import plural
 from stable_nalu.errors import UsageError
 from stable_nalu.process import begin
+from stable_nalu.result.verify import ROWS, differences
 from stable_nalu.script import exit_code, say
 
 from .fence import fenced
@@ -37,7 +38,6 @@ from .submission import (
     read_submission,
     trained,
 )
-from .verify import ROWS, differences
 
 FRESH, SURE = 5, 0.001
 """Number of seeds chosen here, and the p below which their runs differ from those of the table."""
@@ -121,7 +121,7 @@ def _ask(submission: Submission, work: Sequence[TrainingPart], fence: bool) -> l
     """Return the rows of runs that another process trains; without work, the free parameters."""
     request = {"card": asdict(submission.card), "work": [asdict(one) for one in work]}
     files = {LAYER: submission.source, _REQUEST: json.dumps(request).encode()}
-    answer = fenced(["-m", "stable_nalu.result.referee"], files, fence=fence)
+    answer = fenced(["-m", "stable_nalu.bench.referee"], files, fence=fence)
     try:
         found = json.loads(answer)
         planned = {(one.operation, str(seed)) for one in work for seed in one.seeds}

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 import torch
 
-from stable_nalu.arena import command, rivals
-from stable_nalu.arena.command import main, read_rows
-from stable_nalu.arena.contest import (
+from stable_nalu.bench import arena, rivals
+from stable_nalu.bench.arena import main, read_rows
+from stable_nalu.bench.contest import (
     COLUMNS,
     CONTESTANTS,
     IDENTITY,
@@ -166,7 +166,7 @@ def test_contests_are_held_once_resumed_verified_and_reported(tmp_path, capsys):
     assert "4 of 4 rows are equal in every digit" in capsys.readouterr().out
     kept[0]["outside"] = "1"
     rows.unlink()
-    command._append(rows, kept[0])
+    arena._append(rows, kept[0])
     assert main([*words, "--verify"]) == 1
     assert "outside was 1, is" in capsys.readouterr().out
 
@@ -217,15 +217,15 @@ def sleeps(*_):
 
 
 def test_a_contestant_that_sleeps_ends_by_the_wall_clock(monkeypatch):
-    monkeypatch.setattr(command, "_hold", sleeps)
-    monkeypatch.setattr(command, "PATIENCE", 0.01)
-    (row,) = command._held([(of("N1", "MLP"), None)], jobs=2)
+    monkeypatch.setattr(arena, "_hold", sleeps)
+    monkeypatch.setattr(arena, "PATIENCE", 0.01)
+    (row,) = arena._held([(of("N1", "MLP"), None)], jobs=2)
     assert row["status"] == "killed: no answer, by the wall clock"
     assert (row["task"], row["outside"], row["ended"]) == ("N1", "inf", "by force")
 
 
 def test_what_is_not_installed_is_named_and_left_out(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("stable_nalu.arena.contest.find_spec", lambda name: None)
+    monkeypatch.setattr("stable_nalu.bench.contest.find_spec", lambda name: None)
     words = ["--contestants", "KAN", "--rows", str(tmp_path / "rows.csv")]
     assert main(words) == 2
     told = capsys.readouterr()

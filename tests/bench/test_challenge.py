@@ -9,12 +9,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from stable_nalu.bench import challenge
+from stable_nalu.bench.challenge import FIGURES
+from stable_nalu.bench.challenger import KEY, Challenger
+from stable_nalu.bench.command import reproduce
+from stable_nalu.bench.ranking import Contest, same_runs
 from stable_nalu.layer import nau_nmu
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.result import challenge, command
-from stable_nalu.result.challenge import FIGURES
-from stable_nalu.result.challenger import KEY, Challenger
-from stable_nalu.result.ranking import Contest, same_runs
 from tests.result import made_up
 
 NMU = "ReRegualizedLinearMNAC"
@@ -190,7 +191,7 @@ def test_a_file_and_its_options_reach_the_training_command(tmp_path):
 )
 def test_mistakes_are_said(words, message, tmp_path, capsys):
     words = words.replace("UNIT", f"--layer-type {NMU}").replace("TMP", str(tmp_path)).split()
-    assert command.main([*words, "--out", str(tmp_path / "out")]) == 2
+    assert reproduce([*words, "--out", str(tmp_path / "out")]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert message in line
     assert not (tmp_path / "out").exists()
@@ -198,7 +199,7 @@ def test_mistakes_are_said(words, message, tmp_path, capsys):
 
 def test_only_the_challenger_is_trained(tmp_path, capsys):
     words = ["challenge", "--layer-type", NMU, "--seeds", "0-4", "--max-iterations", "5000"]
-    assert command.main([*words, "--out", str(tmp_path), "--dry-run"]) == 0
+    assert reproduce([*words, "--out", str(tmp_path), "--dry-run"]) == 0
     said = capsys.readouterr().out.splitlines()
     assert len(said) == len(FIGURES)
     assert all(f"--layer-type {NMU} " in line and "--seed 0-4" in line for line in said)
@@ -208,7 +209,7 @@ def test_only_the_challenger_is_trained(tmp_path, capsys):
 def test_a_figure_that_a_layer_cannot_be_trained_for_is_left_out(tmp_path, capsys):
     words = ["challenge", "--layer-type", NMU, "--seeds", "0", "--dry-run", "--out", str(tmp_path)]
     own = ["--training", "first-layer=SillyReRegualizedLinearNAC"]
-    assert command.main([*words, *own]) == 0
+    assert reproduce([*words, *own]) == 0
     left_out, *commands = capsys.readouterr().out.splitlines()
     assert left_out.startswith("simple_mul is left out: argument --first-layer: SillyReReg")
     assert len(commands) == len(FIGURES) - 1
@@ -223,7 +224,7 @@ def test_from_a_layer_to_a_page(tmp_path, capsys):
     words = ["simple_mul", "--layer-type", NMU, "--seeds", "0-1", "--max-iterations", "20"]
     words += ["--out", str(tmp_path), "--data", str(data), "--jobs", "1", "--format", "png"]
     words += ["--training", "learning-rate=0.01"]
-    assert command.main(words) == 0
+    assert reproduce(words) == 0
     assert "2 runs" in capsys.readouterr().out
     (folder,) = (tmp_path / "iterations-20" / "challenge").glob(f"{NMU}-*_simple_mul")
     text = (folder / "README.md").read_text(encoding="utf-8")
@@ -241,5 +242,5 @@ def test_from_a_layer_to_a_page(tmp_path, capsys):
     with (folder / "tables" / "simple_mul_tests.csv").open(encoding="utf-8", newline="") as file:
         tests = list(csv.DictReader(file))
     assert [row["rival"] for row in tests] == ["NAC•", "NAC•,σ", "NALU", "NMU"]
-    assert command.main(words) == 0
+    assert reproduce(words) == 0
     assert "2 runs" not in capsys.readouterr().out

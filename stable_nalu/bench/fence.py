@@ -17,9 +17,8 @@ from tempfile import TemporaryDirectory, TemporaryFile
 
 from stable_nalu.errors import UsageError
 from stable_nalu.machine import CHECKOUT
+from stable_nalu.result.stored import DATA
 from stable_nalu.statistics.setups import SHIPPED
-
-from .stored import DATA
 
 SECONDS, GIGABYTES, PROCESSES = 600, 12, 256
 MOST_BYTES = 10**6

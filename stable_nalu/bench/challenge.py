@@ -28,18 +28,35 @@ from stable_nalu.paper.experiment import (
     words,
 )
 from stable_nalu.paper.index import find
+from stable_nalu.result.compare import ALL_POINTS
+from stable_nalu.result.document import (
+    UNKNOWN,
+    as_svg,
+    estimated,
+    filled,
+    number,
+    plain,
+    points,
+    rate,
+    render,
+)
+from stable_nalu.result.pipeline import Folders, chosen_models, judged
+from stable_nalu.result.shard import (
+    Shard,
+    how_to_run,
+    pending,
+    refuse_running,
+    show_training,
+    train_shards,
+)
+from stable_nalu.result.stored import Session, Stopwatch, add_sessions, path_of, read, read_records
 from stable_nalu.script import command_of, duration, say
 from stable_nalu.statistics.seeds import ALIKE, BETTER, WORSE
 from stable_nalu.statistics.setups import below
 
 from .board import submitted
 from .challenger import KEY, Challenger, challenger_of
-from .compare import ALL_POINTS
-from .document import UNKNOWN, as_svg, estimated, filled, number, plain, points, rate, render
-from .pipeline import Folders, chosen_models, judged
 from .ranking import RANKED_BY, Contest, rank_column, same_runs
-from .shard import Shard, how_to_run, pending, refuse_running, show_training, train_shards
-from .stored import Session, Stopwatch, add_sessions, path_of, read, read_records
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -19,6 +19,9 @@ from stable_nalu.files import cells_of
 from stable_nalu.paper.experiment import Experiment
 from stable_nalu.paper.index import find
 from stable_nalu.papers import FLAT
+from stable_nalu.result.compare import ALL_POINTS
+from stable_nalu.result.judged import point_columns
+from stable_nalu.result.stored import path_of
 from stable_nalu.statistics import seeds as by_seed
 from stable_nalu.statistics.intervals import Estimate, holm
 from stable_nalu.statistics.means import MARGIN
@@ -27,9 +30,6 @@ from stable_nalu.statistics.setups import LEVEL, shared_threshold
 from stable_nalu.statistics.summary import solved_of, summary_of
 
 from .challenger import KEY
-from .compare import ALL_POINTS
-from .judged import point_columns
-from .stored import path_of
 
 if TYPE_CHECKING:
     import pandas as pd

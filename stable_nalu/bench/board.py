@@ -8,9 +8,9 @@ from pathlib import Path
 
 from stable_nalu.errors import OptionError, did_you_mean
 from stable_nalu.options.kinds import integer, seeds
+from stable_nalu.result.document import rate
 from stable_nalu.script import ScriptParser, exit_code, say
 
-from .document import rate
 from .ranking import NAME, OPERATIONS, kept_entries, placed
 
 ROOT = Path("submissions")

@@ -1,1 +1,0 @@
-"""The arena: units beside other families of models, on formulas, with equal CPU time."""

@@ -1,0 +1,1 @@
+"""Layers against published ones: the challenge and the board; and units against other models."""

@@ -1,0 +1,32 @@
+"""The commands `reproduce` and `batch`, in which a layer takes part beside the published ones."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from stable_nalu.paper.experiment import Experiment, Model
+from stable_nalu.result import batch as shards
+from stable_nalu.result import command
+
+from .challenger import challenger_of
+
+
+def reproduce(argv: Sequence[str] | None = None) -> int:
+    """Reproduce an experiment, or compare a layer with it, and return the exit code."""
+    return command.main(argv, _challenge)
+
+
+def batch(argv: Sequence[str] | None = None) -> int:
+    """Train an experiment, or a layer on its points, in shards, and return the exit code."""
+    return shards.main(argv, _model)
+
+
+def _challenge(arguments: argparse.Namespace) -> int:
+    from .challenge import challenge  # It compares: pandas and scipy take long to import.
+
+    return challenge(arguments)
+
+
+def _model(arguments: argparse.Namespace, experiment: Experiment) -> Model:
+    return challenger_of(arguments, [experiment]).model(experiment)
