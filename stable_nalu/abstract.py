@@ -268,8 +268,16 @@ class ExtendedTorchModule(torch.nn.Module, metaclass=_InitializeWhenComplete):
     @property
     def progress(self) -> float:
         """Return how much of the training is done: 0 at its first iteration, 1 at its last."""
+        for own in (vars(self), self._modules):
+            if "progress" in own:
+                return own["progress"]
         self._note_read("progress")
         return self._progress
+
+    @progress.setter
+    def progress(self, value: Any) -> None:
+        # A layer may call something of its own so, and then reads that.
+        self.__dict__["progress"] = value
 
     def stand_at(self, iteration: int, progress: float) -> None:
         """Set where training stands, past the checks that torch makes of every attribute."""

@@ -18,8 +18,8 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from functools import cache, cached_property, partial
 from pathlib import Path
-from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
-from typing import Any
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -253,18 +253,19 @@ class PythonState:
         if not is_foreign(value):
             return
         code, scope = value.__code__, value.__globals__
-        digest, names, imported = _of_code(code)
-        self._note(path, digest)
+        read = reads_of(code)
+        names = read.names | read.strings
+        self._note(path, read.digest)
         self._names |= names
         self._look(f"{path} defaults", value.__defaults__)
         self._look(f"{path} defaults by name", value.__kwdefaults__)
         self._look(f"{path} attributes", vars(value))
-        for name, cell in zip(code.co_freevars, value.__closure__ or (), strict=True):
+        for name, cell in closure_of(value).items():
             content = cell.cell_contents
             self._undo.append(partial(setattr, cell, "cell_contents", _kept(content)))
             self._global(f"{name} of {value.__name__}", content, names)
         self._scope(f"of {Path(code.co_filename).name}", scope, names)
-        for name in imported & sys.modules.keys():
+        for name in read.imported & sys.modules.keys():
             self._global(name, sys.modules[name], names)
 
     def _scope(self, of: str, scope: dict[str, Any], names: frozenset[str]) -> None:
@@ -293,21 +294,41 @@ QUIET = {"torch", "logging", "typing", "re", "pathlib"}
 """Packages whose objects count by their text, except modules and containers."""
 
 
+class CodeReads(NamedTuple):
+    """What code and all code within it look up: names, those of globals, strings and modules."""
+
+    digest: bytes
+    names: frozenset[str]
+    global_names: frozenset[str]
+    strings: frozenset[str]
+    imported: frozenset[str]
+
+
 @cache
-def _of_code(code: CodeType) -> tuple[bytes, frozenset[str], frozenset[str]]:
-    """Return a digest of code, the names in it and the modules that it imports."""
-    names = {*code.co_names, *(c for c in code.co_consts if isinstance(c, str))}
-    imported = {i.argval for i in dis.get_instructions(code) if i.opname == "IMPORT_NAME"}
+def reads_of(code: CodeType) -> CodeReads:
+    """Return what code looks up."""
+    looked_up = [(i.opname, i.argval) for i in dis.get_instructions(code)]
+    found: tuple[set[str], ...] = (
+        set(code.co_names),
+        {name for kind, name in looked_up if kind in ("LOAD_GLOBAL", "LOAD_NAME")},
+        {constant for constant in code.co_consts if isinstance(constant, str)},
+        {name for kind, name in looked_up if kind == "IMPORT_NAME"},
+    )
     parts = [code.co_code, repr(code.co_names).encode()]
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            digest, more, others = _of_code(constant)
-            names |= more
-            imported |= others
+            digest, *within = reads_of(constant)
+            for own, more in zip(found, within, strict=True):
+                own.update(more)
             parts.append(digest)
         else:
             parts.append(repr(constant).encode())
-    return hashlib.sha256(b"|".join(parts)).digest(), frozenset(names), frozenset(imported)
+    return CodeReads(hashlib.sha256(b"|".join(parts)).digest(), *map(frozenset, found))
+
+
+def closure_of(function: FunctionType) -> dict[str, CellType]:
+    """Return the cells of a closure by the names of their variables."""
+    return dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
 
 
 def _kept(value: Any) -> Any:

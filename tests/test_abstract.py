@@ -216,3 +216,16 @@ def test_categories_are_those_of_torch():
         assert torch.equal(together[run], expected)
     never = torch.tensor([0.0, 1.0, 0.0]).expand(200, 3)
     assert GLOBAL_RANDOM.multinomial((200, 3), never).unique().tolist() == [1]
+
+
+@pytest.mark.parametrize("value", [0.25, torch.ones(2), torch.nn.Linear(1, 1)])
+def test_what_a_layer_calls_progress_itself_is_its_own(value):
+    class Own(ExtendedTorchModule):
+        def __init__(self):
+            super().__init__("own")
+            self.progress = value
+
+    layer = Own()
+    layer.stand_at(3, 0.5)
+    assert layer.progress is value
+    assert not layer.clock_reads

@@ -7,7 +7,6 @@ define counts by its name. What cannot be compared from one program to the next 
 from __future__ import annotations
 
 import ast
-import dis
 import functools
 import hashlib
 import inspect
@@ -20,6 +19,8 @@ from typing import Any
 
 import numpy as np
 import torch
+
+from stable_nalu.python_state import closure_of, reads_of
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device)
 _OF_EVERY_CLASS = frozenset(
@@ -87,12 +88,12 @@ class _Reader:
         for name, value in _defaults(function).items():
             if written is None or not written.says(f"{function.__name__}.{name}", value):
                 yield self._named(f"the default of {name}", value)
-        cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-        read = {name: _content(cell) for name, cell in cells}
-        for name in sorted(_names(function.__code__, only_globals=True)):
+        read = {name: _content(cell) for name, cell in closure_of(function).items()}
+        names = reads_of(function.__code__)
+        for name in sorted(names.global_names):
             value = function.__globals__.get(name, _ABSENT)
             if isinstance(value, ModuleType) and not self._is_of_library(value):
-                parts = sorted(_names(function.__code__) & set(vars(value)))
+                parts = sorted(names.names & set(vars(value)))
                 read |= {f"{name}.{part}": vars(value)[part] for part in parts}
             elif not (self._is_of_library(value) and _has_name(value, name)):
                 read[name] = value
@@ -239,15 +240,6 @@ def _content(cell: Any) -> object:
 def _has_name(value: object, name: str) -> bool:
     """Return whether a value is known by this name elsewhere, too; a module by any."""
     return isinstance(value, ModuleType) or getattr(value, "__name__", None) == name
-
-
-def _names(code: CodeType, *, only_globals: bool = False) -> set[str]:
-    """Return the names that code, and code within it, looks up."""
-    lookups = ("LOAD_GLOBAL", "LOAD_NAME")  # the second one in the body of a class
-    own = {i.argval for i in dis.get_instructions(code) if i.opname in lookups}
-    within = [part for part in code.co_consts if isinstance(part, CodeType)]
-    own = own if only_globals else own | set(code.co_names)
-    return own.union(*(_names(part, only_globals=only_globals) for part in within))
 
 
 def _source(function: FunctionType) -> str:

@@ -26,6 +26,7 @@ from stable_nalu.engine.values import (
     TooManyError,
     Value,
 )
+from stable_nalu.python_state import foreign_modules
 from stable_nalu.tags import L1_LOSS
 
 from .recorder import (
@@ -46,16 +47,13 @@ ATTEMPTS = ((LONGEST_WRITTEN, False), (math.inf, False), (8, True), (2, True))
 first attempt that comes to an end counts: others would sum in another order."""
 
 LIMITS = ("clip_norm", "clip_value")
-OF_THE_PACKAGE = ("stable_nalu", "torch")
-"""Packages of modules that are known to compute in torch alone, and to keep nothing else."""
 
 
 def buffers_of_strangers(model: torch.nn.Module) -> set[str]:
     """Return the names of buffers of modules that are not of this package."""
     return {
         f"{path}.{name}" if path else name
-        for path, module in model.named_modules()
-        if type(module).__module__.split(".")[0] not in OF_THE_PACKAGE
+        for path, module in foreign_modules(model)
         for name, _ in module.named_buffers(recurse=False)
     }
 
