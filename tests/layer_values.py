@@ -45,9 +45,11 @@ def uniform(low: float, high: float, *shape: int) -> torch.Tensor:
     return torch.empty(shape or (OUT, IN)).uniform_(low, high)
 
 
-def with_parameters(layer_class: Any, parameters: dict[str, Any], **options) -> Any:
-    """A layer from 2 to 1 with given parameters."""
-    layer = layer_class(2, 1, **options)
+def with_parameters(
+    layer_class: Any, parameters: dict[str, Any], inputs: int = 2, **options
+) -> Any:
+    """A layer to one output with given parameters."""
+    layer = layer_class(inputs, 1, **options)
     for name, value in parameters.items():
         layer.get_parameter(name).data = torch.tensor(value)
     return layer

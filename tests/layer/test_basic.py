@@ -11,15 +11,13 @@ import torch
 from stable_nalu.layer import (
     BasicLayer,
     GeneralizedCell,
-    GeneralizedLayer,
     GRUCell,
     LSTMCell,
     RNNReLUCell,
     RNNTanhCell,
-    entries,
 )
 from stable_nalu.options.kinds import buildable_layers, cell_names
-from tests.layer_checks import LayerChecks
+from tests.layer_checks import Clipped, LayerChecks, Penalised
 from tests.layer_values import OUT, dot, uniform
 from tests.runs import in_runs
 
@@ -51,6 +49,8 @@ class TestBasic(LayerChecks):
     options = tuple({"activation": name, "bias": bias} for name in FORMULAS for bias in (0, 1))
     start_options = tuple({"activation": name} for name in FORMULAS)
     refused = (({"activation": "GELU"}, "GELU"),)
+    penalised = (Penalised({}, {}, {}),)
+    clipped = (Clipped({}, {"W": [[-5.0, 5.0]]}, {"W": [[-5.0, 5.0]]}),)
 
     def formula(self, layer, row, o):
         shift = 0.0 if layer.bias is None else layer.bias[o].item()
@@ -61,15 +61,6 @@ class TestBasic(LayerChecks):
         yield "bias", torch.zeros(OUT)
 
 
-@pytest.mark.parametrize("activation", FORMULAS)
-def test_activations_are_layer_keys_without_cells(activation):
-    assert entries()[activation].cell is None
-    layer = GeneralizedLayer(2, 1, activation, bias=False).layer
-    assert layer.activation == activation
-    assert layer.bias is None
-    assert layer.namespace == "basic"
-
-
 def test_rnn_linear_is_a_cell_and_no_layer():
     assert "RNN-linear" in cell_names()
     assert "RNN-linear" not in buildable_layers()
@@ -78,13 +69,6 @@ def test_rnn_linear_is_a_cell_and_no_layer():
     expected = torch.cat((x, h), -1) @ cell.op.W.T
     torch.testing.assert_close(cell(x, h), expected)
     assert cell.op.activation == "linear"
-
-
-def test_logs_the_weight_only_and_has_no_penalty():
-    layer = BasicLayer(2, 1)
-    assert [o.name for o in layer.observations()] == ["W", "W", "W/sparsity_error"]
-    assert layer.regualizer_terms() == {}
-    assert layer.parameter_bounds() == {}
 
 
 IN, HIDDEN, BATCH = 3, 4, 5

@@ -2,13 +2,14 @@
 
 import math
 import statistics
+from dataclasses import replace
 from typing import ClassVar
 
 import pytest
 import torch
 
 from stable_nalu import layer as zoo
-from tests.layer_checks import Clipped, LayerChecks, Penalised, Published
+from tests.layer_checks import Clipped, LayerChecks, Penalised, Published, Worked
 from tests.layer_values import (
     IN,
     OUT,
@@ -85,6 +86,21 @@ class TestNRU(LayerChecks):
         ),
     )
 
+    worked = (
+        *(
+            Worked({"W": [[-1.0, 1.0, 0.0]]}, [[4.0, -6.0, 7.0]], [-1.5], {"nru_div_mode": mode})
+            for mode in DIV_MODES
+        ),
+        Worked({"W": [[-1.0, 1.0]]}, [[0.0, 2.0]], [math.nan], {"nru_div_mode": "div"}, (True,)),
+        Worked(
+            *({"W": [[-1.0, 1.0]]}, [[0.0, 2.0]], [math.inf]),
+            *({"nru_div_mode": "div-sepSign"}, (True,)),
+        ),
+        Worked(
+            {"W": [[-1.3, 1.5]]}, [[2.0, 3.0]], [3 * 2**-0.875], {"mnac_epsilon": 0.125}, (True,)
+        ),
+    )
+
     def formula(self, layer, row, o):
         apart = layer.nru_div_mode == "div-sepSign"
         mixed = sign = 1.0
@@ -98,23 +114,13 @@ class TestNRU(LayerChecks):
     def start(self, **options):
         yield "W", zoo.NAULayer(IN, OUT, **options).W.data
 
-    @pytest.mark.parametrize("training", [True, False])
     @pytest.mark.parametrize("mode", DIV_MODES)
-    def test_discrete_and_small_weights(self, mode, training):
-        layer = zoo.ReciprocalNMULayer(3, 1, nru_div_mode=mode).train(training)
-        layer.W.data = torch.tensor([[-1.0, 1.0, 0.0]])
-        assert layer(torch.tensor([[4.0, -6.0, 7.0]])).item() == pytest.approx(-1.5)
-        layer = layer.double()
-        layer.W.data = torch.tensor([[-1.0, 1.0, 3e-4]]).double()
-        row = [4.0, -6.0, 7.0]
-        y = layer(torch.tensor([row]).double()).item()
-        assert y == pytest.approx(self.formula(layer, row, 0), rel=1e-9)
-
-    @pytest.mark.parametrize(("mode", "expected"), [("div", math.nan), ("div-sepSign", math.inf)])
-    def test_dividing_by_zero(self, mode, expected):
-        layer = with_parameters(zoo.ReciprocalNMULayer, {"W": [[-1.0, 1.0]]}, nru_div_mode=mode)
-        y = layer(torch.tensor([[0.0, 2.0]])).item()
-        assert math.isnan(y) if math.isnan(expected) else y == expected
+    def test_small_weights(self, mode):
+        W, row = {"W": [[-1.0, 1.0, 3e-4]]}, [4.0, -6.0, 7.0]
+        layer = with_parameters(self.layer, W, 3, nru_div_mode=mode).double()
+        for training in (True, False):
+            y = layer.train(training)(torch.tensor([row]).double()).item()
+            assert y == pytest.approx(self.formula(layer, row, 0), rel=1e-9)
 
     @pytest.mark.parametrize("mode", DIV_MODES)
     def test_weight_zero_ignores_a_zero_input_and_gets_no_gradient(self, mode):
@@ -123,10 +129,6 @@ class TestNRU(LayerChecks):
         assert y.item() == 1
         (gradient,) = torch.autograd.grad(y.sum(), [layer.W])
         assert gradient.tolist() == [[0, 0]]
-
-    def test_regualized_range_clamps_in_the_forward_pass(self):
-        layer = with_parameters(zoo.ReciprocalNMULayer, {"W": [[-1.3, 1.5]]}, mnac_epsilon=0.125)
-        assert layer(torch.tensor([[2.0, 3.0]])).item() == pytest.approx(2**-0.875 * 3)
 
     def test_trash_cell_is_added_in_training_only(self):
         layer = with_parameters(zoo.ReciprocalNMULayer, {"W": [[1.0, 1.0]]}, trash_cell=True)
@@ -151,6 +153,15 @@ class TestNRU(LayerChecks):
         assert all(torch.isfinite(gradient).all() for gradient in gradients)
 
 
+DISCRETE = Worked(
+    {"W": [[1.0, 0.0, 0.0, 1.0]]},
+    [[6.0, -4.0], [-6.0, -4.0], [-6.0, 4.0]],
+    [-1.5, 1.5, -1.5],
+    rel=1e-6,
+)
+"""Weights of the first half multiply and those of the second divide."""
+
+
 class NMRUChecks(LayerChecks):
     """Of layers over inputs and their reciprocals: a product of magnitudes, and its sign."""
 
@@ -158,6 +169,7 @@ class NMRUChecks(LayerChecks):
     weights = (-0.3, 1.3)
     with_noise: ClassVar = {"nmu_noise": True}
     noise = (1, 5)
+    worked = (DISCRETE,)
 
     def factors(self, layer, row):
         """What is multiplied."""
@@ -172,14 +184,6 @@ class NMRUChecks(LayerChecks):
 
     def start(self):
         yield "W", uniform(0.25, 0.75, OUT, 2 * IN)
-
-    @pytest.mark.parametrize("training", [True, False])
-    def test_discrete_weights_multiply_by_the_first_half_and_divide_by_the_second(self, training):
-        layer = with_weights(self.layer, [1.0, 0.0, 0.0, 1.0]).train(training)
-        if hasattr(layer, "g"):
-            layer.g.data.fill_(1.0)
-        x = torch.tensor([[6.0, -4.0], [-6.0, -4.0], [-6.0, 4.0]])
-        assert layer(x).flatten().tolist() == pytest.approx([-1.5, 1.5, -1.5])
 
     def test_noise_acts_in_training_on_both_halves_and_is_undone(self):
         layer = with_weights(self.layer, [0.4, 0.7, 0.2, 0.9], **self.with_noise)
@@ -219,19 +223,18 @@ class TestNMRU(NMRUChecks):
         ),
     )
 
+    worked = (
+        DISCRETE,
+        Worked(DISCRETE.parameters, [[3.0, 0.0]], [3 / EPS], modes=(True,)),
+        Worked(DISCRETE.parameters, [[3.0, 0.0]], [math.inf], modes=(False,)),
+        Worked({"W": [[1.0, 0.0, 0.0, 0.0]]}, [[3.0, 0.0]], [math.nan], modes=(False,)),
+    )
+
     def factors(self, layer, row):
         return with_reciprocals(layer, row)
 
     def sign(self, layer, row, o):
         return 1.0
-
-    def test_reciprocal_of_zero_is_finite_in_training_only(self):
-        layer = with_weights(self.layer, [1.0, 0.0, 0.0, 1.0])
-        x = torch.tensor([[3.0, 0.0]])
-        assert layer(x).item() == pytest.approx(3 / EPS)
-        assert layer.eval()(x).item() == math.inf
-        layer.W.data = torch.tensor([[1.0, 0.0, 0.0, 0.0]])
-        assert math.isnan(layer(x).item())
 
     def test_normalised_product_divides_by_the_deviation_of_inputs_and_reciprocals(self):
         layer = with_weights(self.layer, [0.4, 0.7, 0.2, 0.9], mnac_normalized=True).eval()
@@ -286,6 +289,12 @@ class TestGatedSignNMRU(NMRUChecks):
         Clipped({"nac_oob": "regualized"}, _free, _free),
     )
 
+    worked = (
+        replace(DISCRETE, parameters=DISCRETE.parameters | {"g": [1.0] * 4}),
+        # A closed gate gives 0, not 1.
+        Worked({"W": [[1.0, 0.0, 0.0, 0.0]], "g": [0.0, 1.0, 1.0, 1.0]}, [[3.0, 5.0]], [0.0]),
+    )
+
     def gated(self, layer, row):
         gates = zip(with_reciprocals(layer, row), layer.g.tolist(), strict=True)
         return [g * v for v, g in gates]
@@ -299,10 +308,6 @@ class TestGatedSignNMRU(NMRUChecks):
     def start(self):
         yield from super().start()
         yield "g", torch.full((2 * IN,), 0.5)
-
-    def test_closed_gate_gives_zero_not_one(self):
-        layer = with_parameters(self.layer, {"W": [[1.0, 0.0, 0.0, 0.0]], "g": [0.0, 1, 1, 1]})
-        assert layer(torch.tensor([[3.0, 5.0]])).item() == 0
 
     def test_the_error_of_the_gate_and_its_penalty_by_default(self):
         layer = with_parameters(self.layer, {"g": [1.25, 0.0, 0.9, 1.0]})

@@ -186,6 +186,7 @@ class TestEQL(LayerChecks):
 class TestEQLDiv(LayerChecks):
     layer = EQLDivLayer
     options = ({"width": 3}, {"layers": 3, "width": 2, "epoch": 1})
+    weights = (-0.9, 1.5)
     refused = (({"epoch": 0}, "epoch has to be at least 1"),)
 
     def formula(self, layer, row, o):

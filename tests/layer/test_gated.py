@@ -9,20 +9,11 @@ import pytest
 import torch
 
 from stable_nalu.layer import DMULayer, INALULayer
-from tests.layer_checks import Clipped, LayerChecks, Penalised, Published
-from tests.layer_values import IN, OUT, X, observed, sigmoid
+from tests.layer_checks import Clipped, LayerChecks, Penalised, Published, Worked
+from tests.layer_values import IN, OUT, X, observed, sigmoid, with_parameters
 
 MATRICES = ("W_a_hat", "M_a_hat", "W_m_hat", "M_m_hat")
 RAW = [[1.0], [-30.0]]
-
-
-def saturated(inputs, gate):
-    """A layer whose weights are all 1, with gate `gate`."""
-    layer = INALULayer(inputs, 1)
-    for name in MATRICES:
-        getattr(layer, name).data.fill_(50.0)
-    layer.g.data.fill_(gate)
-    return layer
 
 
 class TestINALU(LayerChecks):
@@ -54,6 +45,16 @@ class TestINALU(LayerChecks):
         ),
     )
     clipped = (Clipped({}, dict.fromkeys(MATRICES, RAW), dict.fromkeys(MATRICES, RAW)),)
+    worked = tuple(
+        Worked(dict.fromkeys(MATRICES, [[50.0], [50.0]]) | {"g": [gate]}, [x], [y])
+        for gate, x, y in (
+            (50.0, [3.0, -4.0], -1.0),
+            (-50.0, [3.0, -4.0], -12.0),
+            # The logarithm of a product is limited, and that of an input.
+            (-200.0, [1e6, 1e6], math.exp(20)),
+            (-200.0, [1e-9, 2.0], 2e-7),
+        )
+    )
 
     def formula(self, layer, row, o):
         def effective(kind, i):
@@ -79,16 +80,6 @@ class TestINALU(LayerChecks):
         expected = [self.formula(layer, row, o) for o in range(2)]
         assert layer(torch.tensor([row]).double())[0].tolist() == pytest.approx(expected, rel=1e-9)
 
-    def test_gate_chooses_between_sum_and_product(self):
-        x = torch.tensor([[3.0, -4.0]])
-        assert saturated(2, 50.0)(x).item() == pytest.approx(-1)
-        assert saturated(2, -50.0)(x).item() == pytest.approx(-12)
-
-    def test_product_is_limited_and_its_logarithm_too(self):
-        layer = saturated(2, -200.0)
-        assert layer(torch.tensor([[1e6, 1e6]])).item() == pytest.approx(math.exp(20))
-        assert layer(torch.tensor([[1e-9, 2.0]])).item() == pytest.approx(2e-7)
-
     def test_the_penalty_has_its_gradient(self):
         layer = INALULayer(2, 2)
         layer.W_a_hat.data = torch.tensor([[1.0, -2.0], [25.0, -30.0]])
@@ -100,6 +91,8 @@ class TestINALU(LayerChecks):
     def test_values_that_are_logged(self):
         torch.manual_seed(0)
         layer = INALULayer(2, 1)
+        layer(X)
+        assert layer.trace is None
         values = observed(layer)
         gate = sigmoid(layer.g.item())
         assert torch.equal(values["tensor", "gate"], layer.g)
@@ -114,12 +107,6 @@ class TestINALU(LayerChecks):
         y = gate * values["histogram", "add"]
         y = y + (1 - gate) * values["histogram", "mul"] * values["histogram", "sign"]
         torch.testing.assert_close(layer(X), y)
-
-    def test_intermediate_values_are_kept_on_request_only(self):
-        layer = INALULayer(2, 1)
-        layer(X)
-        assert layer.trace is None
-        assert {o.name for o in layer.observations()}.isdisjoint({"add", "mul", "sign"})
 
 
 L = math.log(1e6) - 1
@@ -143,6 +130,19 @@ class TestDMU(LayerChecks):
         ({"gate_smoothing": 0.5}, "gate_smoothing from 0 to 0.5"),
     )
 
+    worked = tuple(
+        Worked({"G": [[raised, -raised]]}, [x], [y], {"operands": operands}, rel=rel)
+        for operands, raised, x, y, rel in (
+            ("add", 5.0, [2.0, -3.0], -1 - 5e-9, 1e-9),
+            ("add", -5.0, [2.0, -3.0], -6.0, 1e-9),
+            ("sub", 5.0, [2.0, -3.0], 5 + 1e-9, 1e-9),
+            ("sub", -5.0, [2.0, -3.0], -2 / 3, 1e-9),
+            # A difference next to zero is scaled down, and larger numbers are out of reach.
+            ("sub", 5.0, [1.00001, 1.0], 1.005e-4 * math.tanh(0.1), 1e-2),
+            ("add", -5.0, [1e4, 1e4], 1e6 / math.e, 1e-6),
+        )
+    )
+
     def formula(self, layer, row, o):
         W, G, c = layer.W[o].tolist(), layer.G[o], layer.gate_smoothing
         raised = G.item() if layer.single_gate else (G[0] - G[1]).item()
@@ -158,42 +158,9 @@ class TestDMU(LayerChecks):
         yield "G", torch.zeros(OUT, 2)
 
 
-def decided(operands, raised, **options):
-    layer = DMULayer(2, 1, operands=operands, **options).double()
-    layer.G.data = torch.tensor([[raised, -raised]]).double()
-    return layer
-
-
-@pytest.mark.parametrize(
-    ("operands", "raised", "expected"),
-    [("add", 5, -1 - 5e-9), ("add", -5, -6.0), ("sub", 5, 5 + 1e-9), ("sub", -5, -2 / 3)],
-)
-def test_given_operands_leave_one_bit(operands, raised, expected):
-    layer = decided(operands, raised)
-    assert [name for name, _ in layer.named_parameters()] == ["G"]
-    y = layer(torch.tensor([[2.0, -3.0]]).double())
-    assert y.item() == pytest.approx(expected, rel=1e-9)
-
-
-def test_a_difference_next_to_zero_is_scaled_down():
-    x = torch.tensor([[1.00001, 1.0]]).double()
-    assert decided("sub", 5)(x).item() == pytest.approx(1.005e-4 * math.tanh(0.1), rel=1e-2)
-
-
-def test_larger_numbers_are_out_of_reach():
-    x = torch.tensor([[1e4, 1e4]]).double()
-    assert decided("add", -5)(x).item() == pytest.approx(1e6 / math.e)
-
-
 def test_the_gate_of_two_numbers_is_that_of_their_difference():
-    layer = decided("add", 0.03)
+    layer = with_parameters(DMULayer, {"G": [[0.03, -0.03]]}, operands="add").double()
     assert layer.gate().item() == pytest.approx(sigmoid(0.6))
     assert observed(layer, torch.ones(1, 2).double())[
         "scalar", "W/sparsity_error"
     ].item() == pytest.approx(1 - sigmoid(0.6))
-
-
-def test_no_start_is_random():
-    state = torch.get_rng_state()
-    DMULayer(3, 2)
-    assert torch.equal(state, torch.get_rng_state())

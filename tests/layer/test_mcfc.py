@@ -1,18 +1,19 @@
 """MCFC and the three MulMCFCs: formulas, conservation, signs, draws, penalties, tags."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.layer import MCFullyConnected, MulMCFC, MulMCFCSignINALU, MulMCFCSignRealNPU
-from stable_nalu.training.recorder import observe_modules, observe_regualizers
 from tests.layer_checks import (
     Clipped,
     LayerChecks,
     Penalised,
     Published,
+    Worked,
     assert_published,
     build_published,
 )
@@ -21,7 +22,9 @@ from tests.runs import normal
 
 OF_MCFC = {"out_gate.fc.weight": [-1], "out_gate.fc.bias": [0], "junction.r": [0.971045, -0.238896]}
 OF_MUL_MCFC = {f"mcfc.{name}": values for name, values in OF_MCFC.items()} | {"bias": [0]}
-SIGNED = torch.tensor([[3.0, -5.0], [-3.0, -5.0]])
+OPEN = {"mcfc.out_gate.fc.weight": [[1.0]], "mcfc.out_gate.fc.bias": [50.0]}
+SIGNED = Worked(OPEN, [[3.0, -5.0], [-3.0, -5.0]], [-15.0, 15.0])
+"""Open gates multiply."""
 
 
 def gate_and_shares(layer, o):
@@ -122,6 +125,8 @@ class TestMCFC(LayerChecks):
 class MulMCFCChecks(LayerChecks):
     """A subclass says what becomes of signs."""
 
+    worked = (SIGNED,)
+
     def sign(self, layer, row, shares):
         return 1.0
 
@@ -134,36 +139,12 @@ class MulMCFCChecks(LayerChecks):
         yield from ((f"mcfc.{name}", value) for name, value in start_of_mcfc(IN, OUT))
         yield "bias", torch.zeros(OUT)
 
-    def test_open_gates_multiply(self):
-        layer = build_published(self.layer)
-        layer.mcfc.out_gate.fc.bias.data.fill_(50.0)
-        if hasattr(layer, "g"):
-            layer.g.data.fill_(1.0)
-        x = SIGNED.abs() if self.positive else SIGNED
-        expected = [15, 15] if self.positive else [-15, 15]
-        assert layer(x).flatten().tolist() == pytest.approx(expected)
-        assert layer.namespace == "MulMCFC"
-
 
 class TestMulMCFC(MulMCFCChecks):
     layer = MulMCFC
     positive = True
+    worked = (Worked(OPEN, [[3.0, 5.0], [-1.0, 2.0], [0.0, 2.0]], [15.0, math.nan, 0.0]),)
     published = (Published(OF_MUL_MCFC, [1.34375, 1.11521], penalties={"W": -1.5}, x=X.abs()),)
-
-    def test_negative_inputs_are_not_numbers_and_zero_gives_zero(self):
-        layer = build_published(MulMCFC)
-        assert math.isnan(layer(torch.tensor([[-1.0, 2.0]])).item())
-        assert layer(torch.tensor([[0.0, 2.0]])).item() == 0
-
-    def test_tags_of_the_inner_layer_stand_beside_its_own(self):
-        layer = MulMCFC(2, 1)
-        assert {value.tag for value in observe_modules(layer, verbose=False)} == {
-            "MulMCFC/mulmcfc_bias/sparsity_error",
-            "MCFC/mcfc_junction/sparsity_error",
-            "MCFC/mcfc_out_gate/sparsity_error",
-        }
-        penalties = observe_regualizers(layer, torch.tensor(0.0))
-        assert [value.tag for value in penalties] == ["MCFC/regualizer/W"]
 
 
 class TestMulMCFCSignINALU(MulMCFCChecks):
@@ -177,7 +158,9 @@ class TestMulMCFCSignINALU(MulMCFCChecks):
 
 class TestMulMCFCSignRealNPU(MulMCFCChecks):
     layer = MulMCFCSignRealNPU
+    worked = (replace(SIGNED, parameters=OPEN | {"g": [1.0, 1.4]}),)
     penalised = (
+        Penalised({}, {"mcfc.out_gate.fc.weight": [[1.0]]}, {"W": -1.5}),
         Penalised(
             {"regualizer_gate": 1},
             {
@@ -208,10 +191,3 @@ class TestMulMCFCSignRealNPU(MulMCFCChecks):
         parameters = OF_MUL_MCFC | {"g": [0, 0]}
         penalties = {"g-NPU": 0, "W": -1.5}
         assert_published(layer, Published(parameters, [1.34375, 1.11521], penalties=penalties))
-
-    def test_the_gate_is_logged_clamped_and_not_penalised_by_default(self):
-        layer = MulMCFCSignRealNPU(2, 1)
-        layer.g.data = torch.tensor([1.4, 0.8])
-        gate = observed(layer)["tensor", "mulmcfcsignrealnpu_g_hat"]
-        assert gate.tolist() == pytest.approx([1, 0.8])
-        assert layer.regualizer_terms() == {"g-NPU": None}

@@ -187,13 +187,6 @@ def test_gumbel_gates_add_noise_in_order_of_the_gates(gate, shape):
         torch.testing.assert_close(traced(layer)["gate"], torch.sigmoid(preactivation(layer)))
 
 
-def test_temperature_schedules_do_not_reach_the_gate():
-    layer = zoo.NALULayer(2, 2, nalu_gate="gumbel")
-    before = {name: value.clone() for name, value in layer.state_dict().items()}
-    layer.set_parameter("tau", 0.5)
-    assert all(torch.equal(value, before[n]) for n, value in layer.state_dict().items())
-
-
 def test_gumbel_noise_of_stacked_runs_comes_from_their_generators():
     layer = zoo.NALULayer(2, 2, nalu_gate="gumbel")
     layer.random = PerRunRandomSource([torch.Generator().manual_seed(r) for r in range(2)])
@@ -217,21 +210,6 @@ def test_gate_penalty_sums_over_batch_and_outputs_of_the_last_forward(two_gate):
     assert penalty.item() == pytest.approx(expected, rel=1e-5)
     penalty.backward()
     assert layer.G_add.grad.abs().sum() > 0
-    assert zoo.NALULayer(2, 2).regualizer_terms() == {}
-
-
-def test_shared_and_separate_nacs():
-    shared = zoo.NALULayer(2, 2)
-    assert shared.nac_add.namespace == "nac"
-    assert shared.nac_add.passes_per_forward == 2
-    assert not hasattr(shared, "nac_mul")
-    separate = zoo.NALULayer(2, 2, nalu_two_nac=True)
-    assert [separate.nac_add.namespace, separate.nac_mul.namespace] == ["nac_add", "nac_mul"]
-    assert separate.nac_add.passes_per_forward == separate.nac_mul.passes_per_forward == 1
-    cell = zoo.NALUCell(2, 3, nalu_two_nac=True, nac_weight="golden-ratio")
-    assert cell.op.nac_mul.W_hat.shape == (3, 5)
-    assert cell.op.nac_mul.nac_weight == "golden-ratio"
-    assert (cell.namespace, cell.op.namespace) == ("recurrent", "nalu")
 
 
 @pytest.mark.parametrize("two_nac", [False, True])

@@ -9,13 +9,16 @@ import pytest
 import torch
 
 from stable_nalu.layer import NPULayer, ProductUnitLayer, RealNPULayer
-from tests.layer_checks import Clipped, LayerChecks, Penalised, Published
+from tests.layer_checks import Clipped, LayerChecks, Penalised, Published, Worked
 from tests.layer_values import IN, OUT, observed, uniform, with_parameters
 
 EPS = 2.0**-23
 PENALTIES = {"regualizer_npu_w": 1, "regualizer_gate": 1}
 FREE = {"W_real": [[-1.5], [1.5]], "W_im": [[-1.5], [1.5]], "g": [-0.5, 1.5]}
 BOUNDED = {"W_real": [[-1.0], [1.0]], "W_im": [[-1.0], [1.0]], "g": [0.0, 1.0]}
+
+
+OFF = (Penalised({}, {}, {}),)
 
 
 def polar(layer, i, v):
@@ -41,11 +44,6 @@ class NPUChecks(LayerChecks):
         yield "W_real", uniform(-bound, bound, IN, OUT)
         yield "g", torch.full((IN,), 0.5)
 
-    def test_penalties_are_off_by_default(self):
-        layer = self.layer(2, 1)
-        assert layer.regualizer() == {}
-        assert layer.regualizer_terms() == {"g-NPU": None, "W-NPU": None}
-
 
 class TestNPU(NPUChecks):
     layer = NPULayer
@@ -58,7 +56,15 @@ class TestNPU(NPUChecks):
             options=PENALTIES,
         ),
     )
-    penalised = tuple(
+    worked = tuple(
+        Worked({"W_real": [[1.0], [w]], "W_im": [[0.0], [0.0]], "g": [1.0, g]}, x, y, rel=1e-5)
+        for w, g, x, y in (
+            (-1.0, 1.0, [[6.0, -3.0], [-8.0, -2.0]], [-2.0, 4.0]),
+            (-1.0, 0.0, [[6.0, -3.0], [-8.0, -2.0]], [6.0, -8.0]),
+            (0.0, 0.0, [[0.0, 0.0]], [EPS]),
+        )
+    )
+    penalised = OFF + tuple(
         Penalised(
             {"npu_clip": clip, **PENALTIES},
             {"W_real": [[-1.3], [0.25]], "W_im": [[0.5], [-1.25]], "g": [1.2, 0.4]},
@@ -82,17 +88,6 @@ class TestNPU(NPUChecks):
     def start(self, **options):
         yield "W_im", torch.zeros(IN, OUT)
         yield from super().start(**options)
-
-    def test_multiplies_divides_and_passes_over_closed_gates(self):
-        layer = with_parameters(
-            NPULayer, {"W_real": [[1.0], [-1.0]], "W_im": [[0.0], [0.0]], "g": [1.0, 1.0]}
-        )
-        x = torch.tensor([[6.0, -3.0], [-8.0, -2.0]])
-        assert layer(x).flatten().tolist() == pytest.approx([-2, 4], rel=1e-5)
-        layer.g.data = torch.tensor([1.0, 0.0])
-        assert layer(x).flatten().tolist() == pytest.approx([6, -8], rel=1e-5)
-        layer.W_real.data = torch.tensor([[1.0], [0.0]])
-        assert layer(torch.zeros(1, 2)).item() == pytest.approx(EPS, rel=1e-6)
 
     def test_gate_penalty_has_no_gradient_at_its_initial_value(self):
         layer = NPULayer(2, 1, regualizer_gate=1)
@@ -118,7 +113,7 @@ class TestRealNPU(NPUChecks):
             options={"npu_Wr_init": "xavier-uniform-constrained", **PENALTIES},
         ),
     )
-    penalised = tuple(
+    penalised = OFF + tuple(
         Penalised(
             {"regualizer_npu_w": 1, "realnpu_reg_type": kind},
             {"W_real": [[-1.3], [0.25]]},
@@ -142,6 +137,12 @@ class TestRealNPU(NPUChecks):
 class TestProductUnit(LayerChecks):
     layer = ProductUnitLayer
     start_options = ({}, {"start": 2.0})
+    worked = (
+        Worked({"W": [[1.0, 1.0]]}, [[-2.0, 3.0]], [-6.0]),
+        Worked({"W": [[1.0, -1.0]]}, [[-3.0, -2.0]], [1.5]),
+        Worked({"W": [[0.5, 2.0]]}, [[4.0, -3.0]], [18.0]),
+        Worked({"W": [[0.0, -1.0]]}, [[5.0, 0.0]], [1e7]),
+    )
 
     def formula(self, layer, row, o):
         W = layer.W[o].tolist()
@@ -152,17 +153,3 @@ class TestProductUnit(LayerChecks):
 
     def start(self, start=0.5):
         yield "W", uniform(-start, start)
-
-    @pytest.mark.parametrize(
-        ("powers", "x", "expected"),
-        [
-            ([1.0, 1.0], [-2.0, 3.0], -6.0),
-            ([1.0, -1.0], [-3.0, -2.0], 1.5),
-            ([0.5, 2.0], [4.0, -3.0], 18.0),
-            ([0.0, -1.0], [5.0, 0.0], 1e7),
-        ],
-    )
-    def test_powers_of_any_sign(self, powers, x, expected):
-        layer = ProductUnitLayer(2, 1).double()
-        layer.W.data = torch.tensor([powers]).double()
-        assert layer(torch.tensor([x]).double()).item() == pytest.approx(expected)
