@@ -259,22 +259,10 @@ def test_published_rows_in_double_precision(double_precision):
 # from the operation on the float32 inputs.
 INEQUALITY = [
     ([-20, -10], (25.1, 80.3, 33.1, 36.1)),
-    ([-2, -1], (25.0, 78.7, 32.0, 35.3)),
-    ([-1.2, -1.1], (21.6, 97.2, 37.6, 40.4)),
-    ([-0.2, -0.1], (20.3, 79.9, 38.1, 37.5)),
     ([-2, 2], (36.9, 37.4, 35.5, 30.6)),
     ([0.1, 0.2], (20.9, 80.2, 32.9, 32.9)),
-    ([1, 2], (25.0, 78.7, 34.8, 31.3)),
     ([1.1, 1.2], (22.3, 97.2, 39.9, 39.5)),
-    ([10, 20], (25.8, 81.0, 35.8, 37.6)),
-    ([-40, -20], (25.1, 80.3, 33.1, 36.1)),
-    ([-6, -2], (22.8, 73.3, 37.6, 35.4)),
-    ([-6.1, -1.2], (24.7, 65.4, 36.7, 33.6)),
-    ([-2, -0.2], (23.1, 59.5, 31.6, 36.0)),
     ([[-6, -2], [2, 6]], (47.6, 47.1, 38.3, 35.7)),
-    ([0.2, 2], (22.1, 59.8, 33.6, 33.3)),
-    ([2, 6], (23.3, 74.1, 36.4, 34.5)),
-    ([1.2, 6], (25.5, 62.4, 39.0, 32.4)),
     ([20, 40], (25.8, 81.0, 35.8, 37.6)),
 ]
 OPERATIONS = {"add": torch.add, "sub": torch.sub, "mul": torch.mul, "div": torch.div}
@@ -295,14 +283,12 @@ def test_rounding_of_targets(sample_range, percentages):
         assert int((error != 0).sum()) == round(10 * expected)
         # The published script squares the float32 difference.
         above = int((error.float() ** 2 > 1e-8).sum())
-        known = {"mul [-40, -20]": 93, "mul [20, 40]": 112}
-        assert above == known.get(f"{operation} {sample_range}", 0)
+        assert above == (112 if (operation, sample_range) == ("mul", [20, 40]) else 0)
 
 
-@pytest.mark.parametrize("sample_range", [row[0] for row in INEQUALITY])
-def test_no_rounding_in_double_precision(double_precision, sample_range):
+def test_no_rounding_in_double_precision(double_precision):
     for operation, function in OPERATIONS.items():
-        x, t = thousand_items(operation, sample_range)
+        x, t = thousand_items(operation, [1.1, 1.2])
         assert torch.equal(t, function(x[:, 0], x[:, 1]))
 
 
@@ -325,7 +311,7 @@ def test_the_published_check_of_switching_streams():
 
 
 def test_slices_of_sequences_follow_four_parent_draws():
-    for seed in range(200):
+    for seed in range(60):
         dataset = SimpleFunctionRecurrentDataset("mul", seed=seed)
         parent = np.random.RandomState(seed)
         overlap, a, b = parent.randint(1, 3), parent.randint(1, 6), parent.randint(1, 6)
@@ -371,20 +357,13 @@ def test_simple_task_of_sequences_and_too_short_a_vector():
 
 
 SIZES = {"input_size": 10, "subset_ratio": 0.3}
-COMBINED = {
-    "add": np.add,
-    "sub": np.subtract,
-    "mul": np.multiply,
-    "div": np.divide,
-    "squared": lambda a: a * a,
-    "root": np.sqrt,
-}
+COMBINED = {"add": np.add, "div": np.divide, "squared": np.square}
 
 
 def values(dataset, operation, x):
     """Operands and target, one column each, from their definition."""
     sums = [x[:, start:end].sum(1) for start, end in dataset.subset_ranges]
-    sums = sums[:1] if operation in ("squared", "root") else sums
+    sums = sums[:1] if operation == "squared" else sums
     return np.stack([*sums, COMBINED[operation](*sums)], 1)
 
 

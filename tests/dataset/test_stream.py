@@ -85,9 +85,11 @@ def reference_batch(random, draw, sample_range, shape, extrapolation):
     return np.concatenate((first[:, :half], second[:, half:]), axis=1)
 
 
-@pytest.mark.parametrize("extrapolation", [False, True])
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("size", [2, 9, 50])
+@pytest.mark.parametrize(
+    ("kind", "extrapolation"),
+    [(kind, further) for kind in KINDS for further in (False, *[True][: kind[0] == NORMAL[0]])],
+)
+@pytest.mark.parametrize("size", [9, 50])
 def test_blocks_equal_successive_batches(double_precision, kind, size, extrapolation):
     (dist_params, draw), sample_range = FAMILIES[kind[0]], range_of(*kind)
     dataset = SimpleFunctionStaticDataset(
@@ -138,10 +140,13 @@ def test_words_of_the_generator():
     assert random.permutation(9).tolist() == reference.permutation(9).tolist()
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("kind", KINDS)
-def test_draw_into_strided_views(kind, dtype):
-    runs, batches, size = 3, 5, 7
+def test_draw_into_strided_views(kind):
+    for dtype in (np.float32, np.float64):
+        assert_views_are_filled(kind, dtype)
+
+
+def assert_views_are_filled(kind, dtype, runs=3, batches=5, size=7):
     x = np.full((batches, runs, size, 4), np.nan, dtype)
     t = np.full((batches, runs, size, 1), np.nan, dtype)
     for run in range(runs):
@@ -170,12 +175,12 @@ def test_a_batch_larger_than_the_internal_block():
     assert (x.numpy() == expected).all()
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_stream_continues_from_the_state_of_another(kind):
-    stream, other = make_stream(kind), make_stream(kind, seed=99)
-    stream.draw(3, 7)
-    other.random.state[:] = stream.random.state
-    assert same(other.draw(4, 7), stream.draw(4, 7))
+def test_a_stream_continues_from_the_state_of_another():
+    for kind in KINDS:
+        stream, other = make_stream(kind), make_stream(kind, seed=99)
+        stream.draw(3, 7)
+        other.random.state[:] = stream.random.state
+        assert same(other.draw(4, 7), stream.draw(4, 7)), kind
 
 
 def test_forks_are_independent_of_each_other_and_of_global_generators():
