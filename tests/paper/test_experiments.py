@@ -1,6 +1,7 @@
 """Experiments as data: published flags, seeds, ranges; those on sequences and pairs of digits."""
 
 import shlex
+from functools import cache
 from itertools import product
 from pathlib import Path, PurePosixPath
 
@@ -69,15 +70,17 @@ ADDED = """
 NEW_MODELS = {key: int(count) for key, count in map(str.split, ADDED.split(";"))}
 
 
-@pytest.mark.parametrize("key", PUBLISHED_SIZES)
-def test_runs_and_iterations_are_the_published_ones(key):
-    count, iterations = PUBLISHED_SIZES[key]
-    assert EXPERIMENTS[key].runs == int(count)
-    if iterations != "-":
-        assert EXPERIMENTS[key].iterations == pytest.approx(float(iterations), rel=0.01)
+@cache
+def runs_of(key):
+    """Model -> its runs of two seeds."""
+    return {model.key: expected_runs(model, [0, 1]) for model in EXPERIMENTS[key].models}
 
 
-def test_first_paper_adds_up():
+def test_runs_and_iterations_are_the_published_ones():
+    for key, (count, iterations) in PUBLISHED_SIZES.items():
+        assert EXPERIMENTS[key].runs == int(count), key
+        if iterations != "-":
+            assert EXPERIMENTS[key].iterations == pytest.approx(float(iterations), rel=0.01), key
     keys = ("reproduce", "mul_paramaters", "mul_range_reproduce")
     assert sum(EXPERIMENTS[f"function_task_static_{key}"].runs for key in keys) == 4800
 
@@ -91,15 +94,18 @@ def test_division_figures_add_the_published_number_of_models():
 
 
 @pytest.mark.parametrize("key", EXPERIMENTS)
-def test_every_run_is_planned_once(key):
-    names = []
-    for model in EXPERIMENTS[key].models:
+def test_every_run_is_planned_once_and_every_model_has_a_key_and_a_label(key):
+    names, models = [], EXPERIMENTS[key].models
+    for model in models:
         assert expected_runs(model, []) == []
-        found = expected_runs(model, [0, 1])
+        found = runs_of(key)[model.key]
         assert len(found) * len(model.seeds) == model.runs * 2
         assert {run.seed for run in found} == {0, 1}
         names += [run.name for run in found]
     assert len(set(names)) == len(names)
+    assert len({model.key for model in models}) == len(models)
+    if key != "function_task_static_mul_paramaters":
+        assert len({model.label for model in models}) == len(models)
 
 
 def test_runs_are_command_lines_of_the_scripts():
@@ -123,14 +129,6 @@ def test_an_experiment_name_stands_for_one_table_and_no_other_experiment():
             assert csvs.setdefault(model.csv, model.prefix) == model.prefix, key
 
 
-@pytest.mark.parametrize("key", EXPERIMENTS)
-def test_models_have_distinct_keys_and_labels(key):
-    models = EXPERIMENTS[key].models
-    assert len({model.key for model in models}) == len(models)
-    if key != "function_task_static_mul_paramaters":
-        assert len({model.label for model in models}) == len(models)
-
-
 def test_equal_experiment_names_mean_equal_runs():
     flags = {}
     for key, model in MODELS:
@@ -146,7 +144,7 @@ def test_unknown_key_names_similar_ones():
 
 def test_no_two_runs_are_one_where_small_and_capital_letters_are_the_same():
     models = [model for experiment in EXPERIMENTS.values() for model in experiment.models]
-    names = {run.name for model in models for run in expected_runs(model, [0])}
+    names = {run.name for key in EXPERIMENTS for runs in runs_of(key).values() for run in runs}
     names |= {model.csv for model in models} | {one.stem for one in EXPERIMENTS.values()}
     assert len({name.casefold() for name in names}) == len(names)
 
