@@ -12,7 +12,7 @@ begin(__name__)
 from stable_nalu.script import packages  # noqa: E402
 
 with packages(__file__):
-    from stable_nalu.figure.command import weights_command as main
+    from stable_nalu.paper.nac_weights import weights_command as main
 
 
 if __name__ == "__main__":

@@ -28,9 +28,9 @@ PAPERS: Commands = {
     "reproduce": ("bench.command:reproduce", "Reproduce a figure or table from its key."),
     "board": ("bench.board:main", "Submit a layer to the board, or check a submission."),
     "batch": ("bench.command:batch", "Train an experiment in shards, here or as an array job."),
-    "plot": ("figure.command:plot_command", "Draw figures of the papers, or of your own runs."),
+    "plot": ("paper.command:plot_command", "Draw figures of the papers, or of your own runs."),
     "weight_distribution": (
-        "figure.command:weights_command",
+        "paper.nac_weights:weights_command",
         "Show how weights of a NAC are distributed, drawn at random or at their start.",
     ),
 }
@@ -59,7 +59,7 @@ EXPORTS: Commands = {
         "inspection.saved_model:formula_command",
         "Say what trained networks compute, as formulas.",
     ),
-    "expand_weights": ("figure.command:expand_weights", "Cut the last step out of weights."),
+    "expand_weights": ("paper.command:expand_weights", "Cut the last step out of weights."),
 }
 TABLES: Commands = {
     "generate_exp_setups": ("statistics.thresholds:main", "Write thresholds of success."),
@@ -68,7 +68,7 @@ TABLES: Commands = {
         "Write the errors of exact division by small numbers.",
     ),
     "generate_dataset_solution_indexes": (
-        "figure.command:solution_indexes",
+        "paper.command:solution_indexes",
         "Write the inputs that matter in the robustness study.",
     ),
 }

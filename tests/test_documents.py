@@ -119,7 +119,7 @@ def run(words, folder):
         done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True)
         return done.returncode, done.stdout + done.stderr
     before = f"import os; os.chdir({str(folder)!r})\n{_FORK_SHARDS}"
-    imports = "pandas stable_nalu.figure.command stable_nalu.result.command"
+    imports = "pandas stable_nalu.paper.command stable_nalu.result.command"
     with Fork(str(folder / words[1]), words[2:], environment, before, imports) as process:
         output, errors = process.communicate()
         return process.wait(), output + errors

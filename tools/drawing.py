@@ -74,8 +74,9 @@ def _mark(line: Line, label: str) -> Mark:
 
 
 def _as_in_the_gallery(experiment: Experiment, data: Path) -> dict[str, str]:
-    from stable_nalu.figure.entries import all_entries, made
+    from stable_nalu.figure.entries import made
     from stable_nalu.figure.entry import Context
+    from stable_nalu.paper.figures import all_entries
 
     entries, found = all_entries(), {}
     for entry in (entries[key] for key in experiment.figure_keys if key in entries):

@@ -18,11 +18,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from stable_nalu.console import bar
-from stable_nalu.figure.entries import Output, all_entries, needs, render
+from stable_nalu.figure.drawing import Drawing
+from stable_nalu.figure.entries import Output, needs, render
 from stable_nalu.figure.entry import Context, Source
 from stable_nalu.files import atomic_text_file
 from stable_nalu.machine import CHECKOUT
-from stable_nalu.paper.experiment import Drawing
+from stable_nalu.paper.figures import all_entries, source_of
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.papers import STUDIES
 from stable_nalu.process import begin
@@ -93,7 +94,7 @@ def drawn_from(entry: Drawing, folder: Path, data: Path) -> Iterator[Source]:
             for table in written_tables(entry, space):
                 source = None if table.source is None else table.kept_in(data)
                 replace(table, source=source).write()
-            yield Source(space.csv, entry.folders)
+            yield source_of(entry, space.csv)
 
 
 def written_tables(entry: Drawing, space: Folders) -> list[OtherTable]:

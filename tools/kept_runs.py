@@ -18,6 +18,7 @@ from stable_nalu.console import plain
 from stable_nalu.figure.entries import needs
 from stable_nalu.figure.entry import Source
 from stable_nalu.paper.experiment import ExpectedRun, Experiment
+from stable_nalu.paper.figures import TRAINED_IN, source_of
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result.judged import (
     OUTCOME,
@@ -33,7 +34,7 @@ from stable_nalu.task import SCRIPTS
 if TYPE_CHECKING:
     import pandas as pd
 
-    from stable_nalu.paper.experiment import Drawing, Series
+    from stable_nalu.figure.drawing import Drawing, Series
 
 
 @dataclass
@@ -93,7 +94,7 @@ def kept_files(entry: Drawing, data: Path) -> dict[str, str] | None:
     if not entry.series or not (measured or needed == {"outcomes"}):
         return None
     every = _exported(data, measured)
-    source = KeptRuns(Path(), entry.folders, tables=every)
+    source = KeptRuns(Path(), entry.folders, TRAINED_IN, tables=every)
     paths = [source.find(one.files) for one in entry.series]
 
     def rank(key: str) -> tuple[bool, bool]:
@@ -118,12 +119,12 @@ def kept_source(entry: Drawing, data: Path) -> Iterator[Source]:
     files = kept_files(entry, data) or {}
     if not files_of(entry, data):
         tables = {csv: named_runs(key, csv, data) for csv, key in files.items()}
-        yield KeptRuns(Path(), entry.folders, tables=tables)
+        yield KeptRuns(Path(), entry.folders, TRAINED_IN, tables=tables)
         return
     with TemporaryDirectory() as folder:
         for csv, key in files.items():
             write_plain_frame(Path(folder, f"{csv}.csv"), as_exported(key, csv, data))
-        yield Source(Path(folder), entry.folders)
+        yield source_of(entry, Path(folder))
 
 
 def _own_rows(key: str, csv: str, data: Path) -> pd.DataFrame:

@@ -261,10 +261,10 @@ def figures(contest: Contest, drawn: str | None = None) -> dict[str, Figure]:
 
     drawn: the challenger's label in figures, where that is not the one in texts.
     """
+    from stable_nalu.figure.drawing import Runs
     from stable_nalu.figure.panels import Panels, draw
     from stable_nalu.figure.runs import estimate
     from stable_nalu.figure.style import drawable
-    from stable_nalu.paper.experiment import Runs
     from stable_nalu.statistics.setups import PUBLISHED
 
     x = contest.experiment.parameter

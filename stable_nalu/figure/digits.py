@@ -4,29 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from stable_nalu.errors import UsageError
-from stable_nalu.paper.experiment import Series
 from stable_nalu.statistics.summary import mean_summary
 from stable_nalu.statistics.table import numeric
 
-from .entry import INCH, Context, Product, kind, read_csv, two_digit_name, with_names
+from .drawing import Series, kind
+from .entry import INCH, Context, Product, read_csv, two_digit_name, with_names
 from .panels import draw_series, offsets
-from .style import MISSING, NO_DATA, footnote, grouped_bars, legend, legend_handles, subplots
+from .style import NO_DATA, legend_handles, subplots
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.collections import PolyCollection
-    from matplotlib.container import BarContainer
+    pass
 
 LAST_ROWS = 10
 
 
-def _read_runs(
+def read_runs(
     context: Context, column: str | None = None
 ) -> tuple[pd.DataFrame, list[str], list[str]]:
     """Return the rows of all files, labels in their order, and the labels without data.
@@ -45,7 +43,7 @@ def _read_runs(
     return table, list(found), [name for name, own in found.items() if own is None]
 
 
-def _chosen_rows(rows: pd.DataFrame, best: str | None) -> pd.DataFrame:
+def chosen_rows(rows: pd.DataFrame, best: str | None) -> pd.DataFrame:
     """Return one row per run: the last, or that of the largest `best` among the last rows."""
     picked = []
     for _, run in rows.sort_values("epoch", kind="stable").groupby(["model", "name"], sort=False):
@@ -58,7 +56,7 @@ def _chosen_rows(rows: pd.DataFrame, best: str | None) -> pd.DataFrame:
 @kind("curve")
 def epoch_curves(context: Context, column: str, y_label: str) -> Product:
     """Draw the mean of a column against the epoch, with standard errors, one line per model."""
-    rows, labels, missing = _read_runs(context, column)
+    rows, labels, missing = read_runs(context, column)
     groups = rows.groupby(["model", "epoch"], sort=False)[column]
     summary = groups.agg(n="count", mean="mean", sd="std").reset_index()
     summary["se"] = summary["sd"] / summary["n"] ** 0.5
@@ -96,9 +94,9 @@ def scatter(
     metrics: (columns, text); the first column that the files have is used.
     best: the column whose largest value among the last ten rows chooses the row; None: the last.
     """
-    rows, labels, missing = _read_runs(context)
+    rows, labels, missing = read_runs(context)
     models = [m for m in order if m in labels] + [m for m in labels if m not in order]
-    chosen = _chosen_rows(rows, best)
+    chosen = chosen_rows(rows, best)
     filled = set(chosen.columns[chosen.notna().any()])
     measures = {
         next(column for column in columns if column in filled): text
@@ -129,73 +127,6 @@ def scatter(
 
 
 WIDE = (13.968 * 2, 5.7 * 2)
-
-
-@kind("violin", needs="epochs")
-def violin(
-    context: Context, column: str, y_label: str, order: Sequence[str], best: str | None = None
-) -> Product:
-    """Draw how a column at the chosen row is distributed over runs, a violin for each model."""
-    rows, labels, _ = _read_runs(context, column)
-    chosen = _chosen_rows(rows, best)
-    models = [model for model in order if model in labels]
-    values = {m: chosen.loc[chosen["model"] == m, column].dropna() for m in models}
-    figure, axes = subplots(WIDE)
-    for place, some in enumerate(values.values(), start=1):
-        _draw_violin(axes, place, some.to_numpy())
-    texts = [f"{model}\n(n = {len(some)})" for model, some in values.items()]
-    axes.set_yticks(range(1, len(models) + 1), texts)
-    axes.set(ylim=(0.4, len(models) + 0.6), xlabel=y_label, ylabel="Model")
-    drawn = chosen.filter(["model", "name", "seed", "epoch", column])
-    return context.plotted(figure, drawn, "Box: quartiles. Points: outliers.")
-
-
-def _draw_violin(axes: Axes, place: int, some: np.ndarray) -> None:
-    """Draw a violin with a box in it, or say that there is no data."""
-    if len(some) == 0:
-        middle = axes.get_yaxis_transform()
-        axes.text(0.5, place, "no data", transform=middle, color=MISSING, ha="center", va="center")
-        return
-    if len(some) > 1 and np.ptp(some) > 0:
-        body = axes.violinplot(
-            [some], [place], orientation="horizontal", widths=0.7, showextrema=False
-        )
-        for shape in cast("list[PolyCollection]", body["bodies"]):
-            shape.set(facecolor="cornflowerblue", alpha=0.8, edgecolor="0.3", linewidth=0.5)
-    axes.boxplot(
-        [some], positions=[place], orientation="horizontal", widths=0.08, manage_ticks=False,
-        flierprops={"marker": ".", "markersize": 3, "markeredgecolor": "#D55E00"},
-        medianprops={"color": "black"},
-    )  # fmt: skip
-
-
-@kind("bars")
-def class_bars(context: Context) -> Product:
-    """Draw the accuracy per class of one trained network per model, whole and zoomed."""
-
-    def read(path: Path, one: Series) -> pd.DataFrame:
-        table = read_csv(path, ("digit", "accuracy"), "a table of class accuracies")
-        return numeric(table, ("accuracy",), path).assign(model=one.name)
-
-    found = context.tables(read)
-    table = pd.concat([own for own in found.values() if own is not None], ignore_index=True)
-    classes = sorted(table["digit"].unique())
-    shown = context.looks(found)
-    figure, panels = subplots(WIDE, 1, 2)
-    of_model = {m: table[table["model"] == m].set_index("digit")["accuracy"] for m in found}
-    heights = {model: (own.reindex(classes), None) for model, own in of_model.items()}
-    bars: list[BarContainer] = []
-    for axes, limits in zip(panels, ((0, 1), (0.96, 1.0)), strict=True):
-        bars = grouped_bars(axes, heights, shown, 0.6)
-        axes.set_xticks(range(len(classes)), [str(c) for c in classes])
-        axes.set(ylim=limits, xlabel="Digit", ylabel="Success rate")
-    for bar, own in zip(bars, found.values(), strict=True):
-        bar.set_label(f"{bar.get_label()}{NO_DATA if own is None else ''}")
-    legend(figure, bars)
-    footnote(figure, "One trained network per model: no intervals. Right: zoomed.")
-    name = f"{context.stem.removesuffix('_class_accs')}_combined_class_accs"
-    side = table.filter(["model", "digit", "accuracy"])
-    return Product(context.stem, figure, side={name: side})
 
 
 COUNTED = ("true", "predicted", "count")

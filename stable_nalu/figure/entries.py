@@ -3,95 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stable_nalu.errors import UsageError, did_you_mean, is_text
 from stable_nalu.files import atomic_text_file, table_rows
-from stable_nalu.paper.experiment import STANDARD, Drawing, Experiment, Runs, Series, Sketch, sketch
-from stable_nalu.paper.index import EXPERIMENTS, OTHER_KEYS, known
-from stable_nalu.papers import STUDIES
 from stable_nalu.statistics.judge import TEST
 from stable_nalu.statistics.table import write_frame
 
-# Each of these modules adds its kinds.
-from . import answers, digits, error_curves, panels, surfaces, tables  # noqa: F401
-from .entry import KINDS, Context, Product
+from .digits import epoch_curves, matrix, scatter
+from .drawing import STANDARD, Drawing, Runs, Series, Sketch, sketch
+from .entry import Context, Product
+from .error_curves import iterations
+from .panels import sweep_panels
 from .style import FORMATS, drawable, drawing, save
+from .surfaces import histogram, path, surface
+from .tables import table
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-@cache
-def all_entries() -> Mapping[str, Drawing]:
-    """Return figures by key, in the order of the papers; a key that comes twice is an error."""
-    entries: dict[str, Drawing] = {}
-    for experiment in EXPERIMENTS.values():
-        for own in experiment.drawings:
-            entry = _completed(experiment, own)
-            if entry.key in entries:
-                raise ValueError(f"figure key {entry.key!r} is defined twice")
-            entries[entry.key] = entry
-    return entries
-
-
-def _completed(experiment: Experiment, drawing: Drawing) -> Drawing:
-    """Return a figure with what it has from its experiment: key, number, paper, title, series."""
-    labels: dict[str, list[str]] = {}
-    for model in experiment.models:
-        labels.setdefault(model.csv, []).append(model.label)
-    return replace(
-        drawing,
-        key=drawing.key or experiment.stem,
-        paper=drawing.paper or experiment.paper,
-        number=drawing.number if drawing.key else ", ".join(experiment.numbers),
-        title=drawing.title or experiment.title,
-        judgement=experiment.judgement,
-        series=drawing.series
-        or tuple(Series((csv,), own[0] if len(own) == 1 else None) for csv, own in labels.items()),
-    )
-
-
-def find(key: str) -> Drawing:
-    """Return the entry of a key, or of another name that published commands have for it."""
-    entries = all_entries()
-    key = OTHER_KEYS.get(key, key)
-    key = key if key in entries else key.replace("/", "-")
-    if key in entries:
-        return entries[key]
-    experiment = known(key)
-    if experiment is not None:
-        drawn = [name for name in experiment.figure_keys if name in entries]
-        remedy = f"draw {', '.join(drawn)}" if drawn else "experiments/reproduce.py sums it up"
-        raise UsageError(f"{key} has no figure of its own; {remedy}")
-    hint = did_you_mean(key, entries, "--list names them all", most=3)
-    raise UsageError(f"no figure {key!r}; {hint}")
-
-
-def kind_of(entry: Drawing) -> str:
-    """Return what `--list` calls the first part; of three panels, by what is on the x axis."""
-    part = entry.parts[0]
-    x = part.options["runs"].x if part.kind == "panels" else ""
-    return {"interpolation.range": "range", "distribution": x}.get(x, KINDS[part.kind].title)
-
-
-def listing(entries: Mapping[str, Drawing]) -> str:
-    """Return key, kind, content and number of every entry, one per line, under its paper."""
-    width = max(map(len, entries))
-    kinds = max(len(kind_of(entry)) for entry in entries.values())
-    lines = []
-    for paper in STUDIES:
-        shown = {key: entry for key, entry in entries.items() if entry.paper == paper}
-        if shown:
-            lines.append(f"{paper.title} ({paper.reference})")
-        for key, entry in shown.items():
-            text = entry.title + (f" [{entry.number}]" if entry.number else "")
-            lines.append(f"  {key:{width}}  {kind_of(entry):{kinds}}  {text}")
-    return "\n".join(lines) + "\n"
 
 
 _FIRST_TWO = re.compile(r"(.+)\.[a-z]?[01]")
@@ -117,7 +49,7 @@ def _path(stem: str, files: Sequence[Path], column: str | None) -> Sketch:
     shown = [known.get(start, _WEIGHTS)]
     shown += [known["gate"]] if start == "weights" and "gate" in known else []
     time = "epoch" if "epoch" in header else "step"
-    return sketch("path", stem, file=str(files[0].resolve()), columns=tuple(shown), time=time)
+    return sketch(path, stem, file=str(files[0].resolve()), columns=tuple(shown), time=time)
 
 
 _AXES = {
@@ -141,23 +73,25 @@ def _part(kind: str, stem: str, files: Sequence[Path], column: str | None) -> Sk
         if kind == "success":
             options |= {"alone": True, "size": (STANDARD[0] * 0.5, STANDARD[1])}
         runs = Runs(column or x)
-        return sketch("panels", stem, runs=runs, x_label=drawable(column or label), **options)
+        return sketch(sweep_panels, stem, runs=runs, x_label=drawable(column or label), **options)
     if kind == "table":
         runs = Runs(column or "interpolation.range")
-        return sketch("table", stem, runs=runs, label=stem, caption=stem, show_range=True)
+        return sketch(table, stem, runs=runs, label=stem, caption=stem, show_range=True)
     if kind == "histogram":
         runs = Runs("operation")
-        return sketch("histogram", stem, runs=runs, column=column or _GATE)
+        return sketch(histogram, stem, runs=runs, column=column or _GATE)
     shown = column or _ACCURACY
     if kind == "curve" and "epoch" not in next(table_rows(files[0]), []):  # arithmetic runs
         runs = Runs("interpolation.range")
         text = drawable(column) if column else "Test error"
-        return sketch("iterations", stem, column=column or TEST, y_label=text, runs=runs)
+        return sketch(iterations, stem, column=column or TEST, y_label=text, runs=runs)
     if kind == "curve":
-        return sketch("epoch_curves", stem, column=shown, y_label=drawable(shown))
+        return sketch(epoch_curves, stem, column=shown, y_label=drawable(shown))
     if kind == "metrics":
-        return sketch("scatter", stem, metrics=(((shown,), shown),), y_label=drawable(shown))
-    return _path(stem, files, column) if kind == "path" else sketch(kind, stem)
+        return sketch(scatter, stem, metrics=(((shown,), shown),), y_label=drawable(shown))
+    if kind == "path":
+        return _path(stem, files, column)
+    return sketch(matrix if kind == "matrix" else surface, stem)
 
 
 def entry_of_files(
@@ -172,16 +106,16 @@ def entry_of_files(
             raise UsageError(f"label {label!r} is not text; write it in UTF-8")
     if labels and len(labels) != len(files):
         raise UsageError(f"{len(labels)} labels are given for {len(files)} files")
-    for path in files:
+    for file in files:
         try:
-            there = path.is_file()
+            there = file.is_file()
         except OSError as error:
-            raise UsageError(f"cannot read {path}: {error.strerror}") from None
+            raise UsageError(f"cannot read {file}: {error.strerror}") from None
         if not there:
-            raise UsageError(f"cannot read {path}: no such file")
+            raise UsageError(f"cannot read {file}: no such file")
     made = _part(kind, stem, files, column)
     names = list(map(drawable, labels)) or [None] * len(files)
-    if not labels and made.kind in ("epoch_curves", "scatter", "surface"):
+    if not labels and made.kind in (epoch_curves, scatter, surface):
         names = [drawable(path.stem) for path in files]
     series = tuple(
         Series((str(path.resolve()),), label) for path, label in zip(files, names, strict=True)
@@ -206,12 +140,12 @@ def made(part: Sketch, context: Context) -> Product:
     """Read, reduce and draw what the context names."""
     with drawing():
         stem = part.stem.replace("{key}", context.figure.key)
-        return KINDS[part.kind].make(replace(context, stem=stem), **part.options)
+        return part.kind(replace(context, stem=stem), **part.options)
 
 
 def needs(figure: Drawing) -> set[str]:
     """Return what the parts of a figure are drawn from."""
-    return {KINDS[part.kind].needs for part in figure.parts}
+    return {part.kind.needs for part in figure.parts}
 
 
 def render(context: Context, output: Output) -> list[Path]:

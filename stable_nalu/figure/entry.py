@@ -6,23 +6,22 @@ Files have a place, rows and names of runs; what is missing is remembered.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from stable_nalu.console import plain
 from stable_nalu.errors import UsageError
 from stable_nalu.options.name_fields import Columns, NameField, read_fields
-from stable_nalu.paper.experiment import Drawing, Run, Series
-from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.statistics.names import model_label
 from stable_nalu.statistics.setups import PUBLISHED, Estimators
 from stable_nalu.statistics.table import MODEL_CODE, parsed_names, read_table, require
 from stable_nalu.task import pairs, sequences
 
+from .drawing import Drawing, Run, Series
 from .style import Look, Palette, footnote, legend, looks
 
 if TYPE_CHECKING:
@@ -33,9 +32,6 @@ if TYPE_CHECKING:
 
 _NUMBER = r"-?\d+\.?\d*"
 _NORMAL = re.compile(rf"tn-({_NUMBER})-({_NUMBER})(?:-{_NUMBER}-{_NUMBER})?")
-_TRAINED_IN = {m.csv: m.prefix for one in EXPERIMENTS.values() for m in one.models}
-"""Table of a model -> folder of its runs, after which an exporter names the tables of many."""
-
 _OF_SEQUENCES = (
     *("operation", "regualizer", "regualizer.z", "regualizer.oob", "interpolation.length"),
     *("hidden.size", "seed"),
@@ -49,12 +45,14 @@ class Source:
     folders: are searched before the folder itself; names of other things are prefixes of files.
     warnings: say what is missing, each once.
     notes: say what else a reader should know.
+    trained_in: table of a model -> folder of its runs, which exporters name other tables by.
     names_missing: whether figures show models without runs, too.
     """
 
     names_missing = True
     csv_dir: Path
     folders: tuple[str, ...] = ()
+    trained_in: Mapping[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -86,7 +84,7 @@ class Source:
             tried = [(Path(folder) / name).as_posix() for folder in (*self.folders, "")]
             if not Path(name).is_absolute():
                 tried += [f"{folder}{name}" for folder in self.folders]
-                tried += [_TRAINED_IN[stem] for stem in tried if stem in _TRAINED_IN]
+                tried += [self.trained_in[stem] for stem in tried if stem in self.trained_in]
             stems += tried
         for root in (self.csv_dir, *self._roots(stems)):
             for path in (root / stem for stem in stems):
@@ -265,35 +263,3 @@ class Context:
         footnote(figure, *sentences)
         table = points if isinstance(points, pd.DataFrame) else pd.concat(points, ignore_index=True)
         return Product(self.stem, figure, text, {f"{self.stem}_{side}": table})
-
-
-Maker = Callable[..., Product]
-Needs = Literal["nothing", "outcomes", "measures", "epochs"]
-
-
-class PartKind(NamedTuple):
-    """A kind of drawings or tables.
-
-    title: what `--list` calls it.
-    needs: what it is drawn from: a formula, the outcome of each run, what was measured at its end
-        and at some steps, or at every epoch.
-    make: what makes it from the context of a figure and the options of a sketch.
-    """
-
-    title: str
-    needs: Needs
-    make: Maker
-
-
-KINDS: dict[str, PartKind] = {}
-"""Every kind by the name of its function, which a sketch has."""
-
-
-def kind(title: str, needs: Needs = "measures") -> Callable[[Maker], Maker]:
-    """Make a function a kind of drawings: it is given a context, and the options of a sketch."""
-
-    def add(make: Maker) -> Maker:
-        KINDS[make.__name__] = PartKind(title, needs, make)
-        return make
-
-    return add

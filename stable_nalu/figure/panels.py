@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -12,14 +11,13 @@ import pandas as pd
 
 from stable_nalu.errors import UsageError
 from stable_nalu.options.layer_options import half_open
-from stable_nalu.paper.experiment import STANDARD, Runs, Series, Size, standard
-from stable_nalu.statistics.intervals import wilson
 from stable_nalu.statistics.means import MARGIN
 from stable_nalu.statistics.summary import MEASURES, long_form, mean_summary
 
 from . import style
-from .entry import Context, Product, kind, last_rows, numbers
-from .runs import BEST_STEP, estimate, in_order, points, reduce_series, reduced_and_estimated
+from .drawing import STANDARD, Runs, Size, kind
+from .entry import Context, Product
+from .runs import BEST_STEP, in_order, points, reduced_and_estimated
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,7 +79,7 @@ class Panels:
 
 
 @kind("sweep", needs="outcomes")
-def panels(context: Context, **options: Any) -> Product:
+def sweep_panels(context: Context, **options: Any) -> Product:
     """Draw success rate, solved at and sparsity error; options are those of `Panels`."""
     part = Panels(**options)
     runs, models, summary = reduced_and_estimated(part.runs, part.grouping, context)
@@ -303,128 +301,3 @@ def _draw_x_axis(
 def tick_text(value: object) -> str:
     """Return a value as the axis prints it: `U[1,2)`, `TN(0,1) [-5,5)`, `0.25`."""
     return half_open(value).replace(":", " ") if isinstance(value, str) else f"{value:g}"
-
-
-@kind("sweep", needs="outcomes")
-def successes(
-    context: Context, swept: tuple[tuple[str, str, Runs], ...], columns: int, height: float = 5.7
-) -> Product:
-    """Draw success rates only, one panel per swept parameter. `swept`: (title, file, runs)."""
-    if swept not in context.shared:
-        context.shared[swept] = _estimated(context, swept)
-    found, models = context.shared[swept]
-    width, height = standard(height)
-    figure = style.new_figure((width, height + 0.6))
-    shown = context.looks(style.legend_order(models))
-    drawn = set()
-    for place, (title, _, runs) in enumerate(swept):
-        axes = figure.add_subplot(math.ceil(len(swept) / columns), columns, place + 1)
-        axes.set(title=title, ylim=(-0.08, 1.1))
-        if place % columns == 0:
-            axes.set_ylabel("Success rate")
-        if title not in found:
-            style.say_no_data(axes, "0.35")
-            continue
-        for index, (model, look) in enumerate(shown.items()):
-            own = found[title].loc[found[title]["model"] == model].sort_values(runs.x)
-            if not own.empty:
-                drawn.add(model)
-                _draw_rates(axes, own, runs.x, look, model, above=index == 0)
-        largest = float(np.max(found[title][runs.x]))
-        axes.set_xlim(-0.04 * largest, 1.06 * largest)
-    style.legend(figure, style.legend_handles(shown, missing=shown.keys() - drawn))
-    style.footnote(figure, "Bars: 95 % intervals. Beside the points: runs that failed, of n.")
-    side = {
-        f"{context.stem}_{title.lower().replace(' ', '_')}_plot_data": summary
-        for title, summary in found.items()
-    }
-    return Product(context.stem, figure, side=side)
-
-
-def _estimated(
-    context: Context, swept: tuple[tuple[str, str, Runs], ...]
-) -> tuple[dict[str, pd.DataFrame], list[str]]:
-    """Return the summaries of the panels that have a file, by title, and the models there."""
-    found, models = {}, []
-    for title, file, runs in swept:
-        if context.source.expect((file,), (title,)) is not None:
-            table, own = reduce_series((Series((file,)),), runs, context)
-            found[title] = estimate(table, ["model", "operation", runs.x], context.estimators)
-            models += own
-    return found, models
-
-
-def _draw_rates(
-    axes: Axes, table: pd.DataFrame, x: str, look: style.Look, model: str, *, above: bool
-) -> None:
-    """Draw the success rates of a model, with the runs that failed above or below them."""
-    places = table[x].to_numpy(dtype=float)
-    draw_series(axes, places, points(table, "success.rate"), look, model, line=True)
-    texts = [f"{failed}/{n}" for failed, n in zip(table["failed"], table["n"], strict=True)]
-    for at, mean, text in zip(places, table["success.rate.mean"], texts, strict=True):
-        axes.annotate(
-            text, (at, mean), xytext=(2, 4 if above else -9), textcoords="offset points",
-            fontsize=style.SMALL, color=look.color,
-        )  # fmt: skip
-
-
-Counted = tuple[str, tuple[tuple[float, int, int], ...]]
-"""A label, and the parameter, the runs that succeeded and all runs of each point."""
-
-_ASIDE = 0.5
-"""Share of the distance of two points that counted series take side by side."""
-
-
-@kind("success over a parameter")
-def shares(
-    context: Context,
-    parameter: str,
-    column: str,
-    below: float,
-    x_label: str,
-    published: tuple[Counted, ...] = (),
-) -> Product:
-    """Draw which share of runs ends with a column below a limit, with Wilson's 95 % intervals.
-
-    published: series that are counted elsewhere.
-    """
-    tables = context.present(("name", "step", parameter, column))
-    counted: list[Counted] = [
-        (label, _counted(last_rows(table), parameter, column, below))
-        for label, table in tables.items()
-    ]
-    found = pd.DataFrame(
-        {"model": label, parameter: at, "solved": solved, "n": runs, **vars(wilson(solved, runs))}
-        for label, rows in (*counted, *published)
-        for at, solved, runs in rows
-    )
-    labels = list(dict.fromkeys(found["model"]))
-    values = sorted(set(found[parameter]))
-    shown = context.looks(labels)
-    figure, axes = style.subplots((14.0, 8.5))
-    for place, label in enumerate(labels):
-        own = found.loc[found["model"] == label]
-        x = np.array([values.index(value) for value in own[parameter]], float)
-        x += _ASIDE * (place - (len(labels) - 1) / 2) / len(labels)
-        draw_series(axes, x, own, shown[label], label, line=True)
-    axes.set_xticks(range(len(values)), [f"{value:g}" for value in values])
-    axes.set(xlabel=x_label, ylabel="Solved runs", ylim=(-0.04, 1.04))
-    axes.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
-    runs = sorted({runs for _, rows in counted for *_, runs in rows})
-    return context.plotted(
-        figure,
-        found,
-        f"n = {' to '.join(map(str, dict.fromkeys((runs[0], runs[-1]))))} runs per point, with "
-        "95 % intervals; points of one value side by side.",
-        *(f"{label}: counted elsewhere, on targets of its own." for label, _ in published),
-        handles=style.legend_handles(shown),
-    )
-
-
-def _counted(
-    rows: pd.DataFrame, parameter: str, column: str, below: float
-) -> tuple[tuple[float, int, int], ...]:
-    """Return a point for each value of the parameter; an error that is missing is not low."""
-    solved = numbers(rows, column) < below
-    found = solved.groupby(rows[parameter].astype(float).to_numpy()).agg(["sum", "count"])
-    return tuple((at, int(own), int(runs)) for at, own, runs in found.itertuples())

@@ -12,7 +12,6 @@ import pandas as pd
 
 from stable_nalu.console import plain
 from stable_nalu.errors import UsageError
-from stable_nalu.paper.experiment import Reference, Runs, Series
 from stable_nalu.statistics.judge import (
     BEST_STEP,
     EXPORTED,
@@ -29,6 +28,7 @@ from stable_nalu.statistics.summary import summarize
 from stable_nalu.statistics.table import groups, numeric, parsed_names
 from stable_nalu.statistics.thresholds import from_reference
 
+from .drawing import Reference, Runs, Series
 from .entry import Source, distribution, matching, read_csv, sequence_name, with_names
 from .style import drawable, legend_order, range_order
 

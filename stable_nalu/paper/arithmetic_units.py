@@ -6,10 +6,31 @@ with the NALU alone, as a reproduction.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pandas as pd
+
+from stable_nalu.figure import style
+from stable_nalu.figure.drawing import (
+    Only,
+    Run,
+    Runs,
+    Series,
+    Sketch,
+    drawn,
+    kind,
+    sketch,
+    standard,
+)
+from stable_nalu.figure.entry import Context, Product
+from stable_nalu.figure.panels import draw_series, sweep_panels
+from stable_nalu.figure.runs import estimate, points, reduce_series
+from stable_nalu.figure.surfaces import histogram
+from stable_nalu.figure.tables import table
 from stable_nalu.options.flag import MODELS
 from stable_nalu.papers import MADSEN_2019, MADSEN_2020
 from stable_nalu.statistics.names import (
@@ -23,20 +44,75 @@ from stable_nalu.statistics.names import (
     ablation_suffix,
 )
 
-from .experiment import (
-    Experiment,
-    Model,
-    Only,
-    Recipe,
-    Resources,
-    Run,
-    Runs,
-    Sketch,
-    drawn,
-    sketch,
-    standard,
-)
+from .experiment import Experiment, Model, Recipe, Resources
 from .sweeps import INPUT_SIZES, MULTIPLICATION_PAIRS, operations, values, variants
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@kind("sweep", needs="outcomes")
+def successes(
+    context: Context, swept: tuple[tuple[str, str, Runs], ...], columns: int, height: float = 5.7
+) -> Product:
+    """Draw success rates only, one panel per swept parameter. `swept`: (title, file, runs)."""
+    if swept not in context.shared:
+        context.shared[swept] = _estimated(context, swept)
+    found, models = context.shared[swept]
+    width, height = standard(height)
+    figure = style.new_figure((width, height + 0.6))
+    shown = context.looks(style.legend_order(models))
+    drawn = set()
+    for place, (title, _, runs) in enumerate(swept):
+        axes = figure.add_subplot(math.ceil(len(swept) / columns), columns, place + 1)
+        axes.set(title=title, ylim=(-0.08, 1.1))
+        if place % columns == 0:
+            axes.set_ylabel("Success rate")
+        if title not in found:
+            style.say_no_data(axes, "0.35")
+            continue
+        for index, (model, look) in enumerate(shown.items()):
+            own = found[title].loc[found[title]["model"] == model].sort_values(runs.x)
+            if not own.empty:
+                drawn.add(model)
+                _draw_rates(axes, own, runs.x, look, model, above=index == 0)
+        largest = float(np.max(found[title][runs.x]))
+        axes.set_xlim(-0.04 * largest, 1.06 * largest)
+    style.legend(figure, style.legend_handles(shown, missing=shown.keys() - drawn))
+    style.footnote(figure, "Bars: 95 % intervals. Beside the points: runs that failed, of n.")
+    side = {
+        f"{context.stem}_{title.lower().replace(' ', '_')}_plot_data": summary
+        for title, summary in found.items()
+    }
+    return Product(context.stem, figure, side=side)
+
+
+def _estimated(
+    context: Context, swept: tuple[tuple[str, str, Runs], ...]
+) -> tuple[dict[str, pd.DataFrame], list[str]]:
+    """Return the summaries of the panels that have a file, by title, and the models there."""
+    found, models = {}, []
+    for title, file, runs in swept:
+        if context.source.expect((file,), (title,)) is not None:
+            table, own = reduce_series((Series((file,)),), runs, context)
+            found[title] = estimate(table, ["model", "operation", runs.x], context.estimators)
+            models += own
+    return found, models
+
+
+def _draw_rates(
+    axes: Axes, table: pd.DataFrame, x: str, look: style.Look, model: str, *, above: bool
+) -> None:
+    """Draw the success rates of a model, with the runs that failed above or below them."""
+    places = table[x].to_numpy(dtype=float)
+    draw_series(axes, places, points(table, "success.rate"), look, model, line=True)
+    texts = [f"{failed}/{n}" for failed, n in zip(table["failed"], table["n"], strict=True)]
+    for at, mean, text in zip(places, table["success.rate.mean"], texts, strict=True):
+        axes.annotate(
+            text, (at, mean), xytext=(2, 4 if above else -9), textcoords="offset points",
+            fontsize=style.SMALL, color=look.color,
+        )  # fmt: skip
+
 
 _IN_PAPERS = {
     "linear": "Linear",
@@ -113,14 +189,14 @@ def default_table(rows: tuple[object, ...] = (), ending: str = "", *, long: bool
     caption = "Arithmetic data set, default parameters: success rate, step and sparsity error."
     label = f"function-task-static-defaults{ending}"
     return drawn(
-        sketch("table", runs=_OPERATIONS, label=label, caption=caption, rows=rows, long=long)
+        sketch(table, runs=_OPERATIONS, label=label, caption=caption, rows=rows, long=long)
     )
 
 
 def panels(name: str, runs: Runs, label: str, style: str = "line", **more: Any) -> Sketch:
     """Return the three panels of a sweep."""
     stem = f"simple_function_static_{name}"
-    return sketch("panels", stem, runs=runs, x_label=label, style=style, **more)
+    return sketch(sweep_panels, stem, runs=runs, x_label=label, style=style, **more)
 
 
 def _hidden(ending: str = "", runs: Runs = HIDDEN, **more: Any) -> Sketch:
@@ -213,7 +289,7 @@ _DATA_SET = (
         _models(replace(_DEFAULT, flags="--operation mul --simple --max-iterations 200000",
                         resources=Resources(20, cores=2)),
                 "simple_mul", "nac-mul nac-sigma nalu nmu gated"),
-        drawn(sketch("table", "simple_mul",
+        drawn(sketch(table, "simple_mul",
                      runs=replace(_OPERATIONS, models=("Linear", *HIDDEN.models)),
                      label="very-simple-function-results",
                      caption="A very simple product of four inputs.",
@@ -294,9 +370,9 @@ _DATA_SET = (
             )
         ),
         drawn(
-            sketch("histogram", f"{_NAME}_nalu", runs=_GATES, size=standard(7.0),
+            sketch(histogram, f"{_NAME}_nalu", runs=_GATES, size=standard(7.0),
                    column="network.layer_2.nalu.gate.mean"),
-            sketch("table", f"{_NAME}_nalu", runs=_GATES,
+            sketch(table, f"{_NAME}_nalu", runs=_GATES,
                    label="simple-function-static-nalu-gate-table",
                    caption="Gated units that must choose between adding and multiplying."),
         ),
@@ -381,8 +457,8 @@ _MEASURED = (
         MADSEN_2019, ("figure of data set parameters",),
         tuple(replace(model, key=f"{model.key}-{added}") for *_, added, models in _STUDIES
               for model in pick(models, "nac-mul", "nalu")),
-        drawn(sketch("successes", _PARAMETERS, swept=_PANELS, columns=2, height=9.0),
-              sketch("successes", f"{_PARAMETERS}_onerow", swept=_PANELS, columns=4)),
+        drawn(sketch(successes, _PARAMETERS, swept=_PANELS, columns=2, height=9.0),
+              sketch(successes, f"{_PARAMETERS}_onerow", swept=_PANELS, columns=4)),
         parameter="hidden.size",
     ),
     on_data_set(

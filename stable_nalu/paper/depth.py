@@ -2,11 +2,82 @@
 
 from __future__ import annotations
 
-from stable_nalu.papers import OWN_STUDIES
+import numpy as np
+import pandas as pd
 
-from .experiment import Experiment, Measure, Recipe, Resources, sketch
+from stable_nalu.figure import style
+from stable_nalu.figure.drawing import kind, sketch
+from stable_nalu.figure.entry import Context, Product, last_rows, numbers
+from stable_nalu.figure.panels import draw_series
+from stable_nalu.papers import OWN_STUDIES
+from stable_nalu.statistics.intervals import wilson
+
+from .experiment import Experiment, Measure, Recipe, Resources
 from .nalu import measured
 from .sweeps import variants
+
+Counted = tuple[str, tuple[tuple[float, int, int], ...]]
+"""A label, and the parameter, the runs that succeeded and all runs of each point."""
+
+
+_ASIDE = 0.5
+"""Share of the distance of two points that counted series take side by side."""
+
+
+@kind("success over a parameter")
+def shares(
+    context: Context,
+    parameter: str,
+    column: str,
+    below: float,
+    x_label: str,
+    published: tuple[Counted, ...] = (),
+) -> Product:
+    """Draw which share of runs ends with a column below a limit, with Wilson's 95 % intervals.
+
+    published: series that are counted elsewhere.
+    """
+    tables = context.present(("name", "step", parameter, column))
+    counted: list[Counted] = [
+        (label, _counted(last_rows(table), parameter, column, below))
+        for label, table in tables.items()
+    ]
+    found = pd.DataFrame(
+        {"model": label, parameter: at, "solved": solved, "n": runs, **vars(wilson(solved, runs))}
+        for label, rows in (*counted, *published)
+        for at, solved, runs in rows
+    )
+    labels = list(dict.fromkeys(found["model"]))
+    values = sorted(set(found[parameter]))
+    shown = context.looks(labels)
+    figure, axes = style.subplots((14.0, 8.5))
+    for place, label in enumerate(labels):
+        own = found.loc[found["model"] == label]
+        x = np.array([values.index(value) for value in own[parameter]], float)
+        x += _ASIDE * (place - (len(labels) - 1) / 2) / len(labels)
+        draw_series(axes, x, own, shown[label], label, line=True)
+    axes.set_xticks(range(len(values)), [f"{value:g}" for value in values])
+    axes.set(xlabel=x_label, ylabel="Solved runs", ylim=(-0.04, 1.04))
+    axes.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
+    runs = sorted({runs for _, rows in counted for *_, runs in rows})
+    return context.plotted(
+        figure,
+        found,
+        f"n = {' to '.join(map(str, dict.fromkeys((runs[0], runs[-1]))))} runs per point, with "
+        "95 % intervals; points of one value side by side.",
+        *(f"{label}: counted elsewhere, on targets of its own." for label, _ in published),
+        handles=style.legend_handles(shown),
+    )
+
+
+def _counted(
+    rows: pd.DataFrame, parameter: str, column: str, below: float
+) -> tuple[tuple[float, int, int], ...]:
+    """Return a point for each value of the parameter; an error that is missing is not low."""
+    solved = numbers(rows, column) < below
+    found = solved.groupby(rows[parameter].astype(float).to_numpy()).agg(["sum", "count"])
+    return tuple((at, int(own), int(runs)) for at, own, runs in found.itertuples())
+
 
 BELOW = 1e-5
 """Squared error beyond the range of training, relative to the target's, that is a success."""
@@ -53,7 +124,7 @@ def _study(
         setting,
         {unit: _UNITS[unit] for unit in units.split()},
         sketch(
-            "shares",
+            shares,
             parameter=parameter,
             column=column,
             below=BELOW,

@@ -2,27 +2,157 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
+
+from stable_nalu.console import plain
 from stable_nalu.dataset.ranges import INTERPOLATION_ORDER
+from stable_nalu.figure import style
+from stable_nalu.figure.digits import WIDE, chosen_rows, read_runs, scatter
+from stable_nalu.figure.drawing import STANDARD, Drawing, Runs, Series, Sketch, drawn, kind, sketch
+from stable_nalu.figure.entry import INCH, Context, Product, read_csv
+from stable_nalu.figure.panels import sweep_panels
+from stable_nalu.figure.style import MISSING, subplots
+from stable_nalu.options.layer_options import half_open
 from stable_nalu.papers import MISTRY_2022_DIVISION, MISTRY_2022_MECHANISMS
+from stable_nalu.statistics.table import numeric
 
-from .experiment import (
-    Drawing,
-    Experiment,
-    Measure,
-    Model,
-    Recipe,
-    Resources,
-    Runs,
-    Series,
-    Sketch,
-    drawn,
-    sketch,
-)
+from .experiment import Experiment, Measure, Model, Recipe, Resources
 from .sweeps import DISTRIBUTIONS, MIXED_SIGNS, NEAR_ZERO, SINGLE_MODULE_RANGES
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.collections import PolyCollection
+
+
+@kind("violin", needs="epochs")
+def violin(
+    context: Context, column: str, y_label: str, order: Sequence[str], best: str | None = None
+) -> Product:
+    """Draw how a column at the chosen row is distributed over runs, a violin for each model."""
+    rows, labels, _ = read_runs(context, column)
+    chosen = chosen_rows(rows, best)
+    models = [model for model in order if model in labels]
+    values = {m: chosen.loc[chosen["model"] == m, column].dropna() for m in models}
+    figure, axes = subplots(WIDE)
+    for place, some in enumerate(values.values(), start=1):
+        _draw_violin(axes, place, some.to_numpy())
+    texts = [f"{model}\n(n = {len(some)})" for model, some in values.items()]
+    axes.set_yticks(range(1, len(models) + 1), texts)
+    axes.set(ylim=(0.4, len(models) + 0.6), xlabel=y_label, ylabel="Model")
+    drawn = chosen.filter(["model", "name", "seed", "epoch", column])
+    return context.plotted(figure, drawn, "Box: quartiles. Points: outliers.")
+
+
+def _draw_violin(axes: Axes, place: int, some: np.ndarray) -> None:
+    """Draw a violin with a box in it, or say that there is no data."""
+    if len(some) == 0:
+        middle = axes.get_yaxis_transform()
+        axes.text(0.5, place, "no data", transform=middle, color=MISSING, ha="center", va="center")
+        return
+    if len(some) > 1 and np.ptp(some) > 0:
+        body = axes.violinplot(
+            [some], [place], orientation="horizontal", widths=0.7, showextrema=False
+        )
+        for shape in cast("list[PolyCollection]", body["bodies"]):
+            shape.set(facecolor="cornflowerblue", alpha=0.8, edgecolor="0.3", linewidth=0.5)
+    axes.boxplot(
+        [some], positions=[place], orientation="horizontal", widths=0.08, manage_ticks=False,
+        flierprops={"marker": ".", "markersize": 3, "markeredgecolor": "#D55E00"},
+        medianprops={"color": "black"},
+    )  # fmt: skip
+
+
+X = np.array([1.0, 1.2, 1.8, 2.0])
+
+
+TARGET = float((X[0] + X[1]) * X.sum())
+
+
+@kind("landscape", needs="nothing")
+def landscape(context: Context, unit: str, epsilon: float, title: str) -> Product:
+    """Draw the loss of a chain of two layers over one weight of each, computed: no file is read.
+
+    x = (1, 1.2, 1.8, 2),   t = (x1 + x2)(x1 + x2 + x3 + x4) = 13.2
+    z = ((w1, w1, 0, 0) x, (w1, w1, w1, w1) x),   y = unit(z; w2, w2)
+    """
+    from mpl_toolkits.mplot3d.axes3d import Axes3D
+
+    step = 0.01
+    weights = np.arange(-1.0, 1.0 - step / 2, step)
+    w1, w2 = np.meshgrid(weights, weights, indexing="ij")
+    figure = style.new_figure((7 * INCH, 4.6 * INCH), layout=None)
+    axes = figure.add_subplot(projection="3d")
+    assert isinstance(axes, Axes3D)
+    surface = axes.plot_surface(
+        w1, w2, chain_error(unit, w1, w2, epsilon), cmap="Spectral", rcount=80, ccount=80,
+        linewidth=0, rasterized=True,
+    )  # fmt: skip
+    axes.view_init(elev=45, azim=-45)
+    axes.set(xlabel="$w_1$", ylabel="$w_2$", zlabel="RMSE", title=title)
+    figure.colorbar(surface, ax=axes, shrink=0.6, pad=0.14)
+    text = f"Computed, no runs. Input {tuple(map(float, X))}, target {TARGET:g}."
+    figure.text(0.5, 0.02, text, ha="center", fontsize=style.SMALL, color="0.35")
+    return Product(context.stem, figure)
+
+
+def chain_output(unit: str, z: np.ndarray, w2: np.ndarray, epsilon: float) -> np.ndarray:
+    """Return the output of a unit with both weights w2, for z of shape (2, ...)."""
+    if unit == "nmu":
+        return np.prod(z * w2 + 1 - w2, axis=0)
+    power = (np.abs(z) + epsilon) ** w2
+    if unit == "nac-mul":
+        return np.prod(power, axis=0)
+    gate = np.tanh(1000.0 * w2) ** 2 if unit == "nru-tanh" else np.abs(w2)
+    return np.prod(np.sign(z) * power * gate + 1 - gate, axis=0)
+
+
+def chain_error(unit: str, w1: np.ndarray, w2: np.ndarray, epsilon: float) -> np.ndarray:
+    """Return |y - t|."""
+    z = np.stack([w1 * X[:2].sum(), w1 * X.sum()])
+    shift = np.abs(z) + epsilon if unit == "nmu" else z
+    with np.errstate(over="ignore", divide="ignore"):
+        return np.abs(chain_output(unit, shift, w2, epsilon) - TARGET)
+
+
+@kind("gold-errors")
+def gold_errors(
+    context: Context, panels: tuple[tuple[str, str], ...], order: tuple[str, ...]
+) -> Product:
+    """Draw the error that is left with exact weights, against the sampled range of a divisor.
+
+    panels: tasks and their titles. order: modules, of which each is a line.
+    """
+    columns = ("module", "parameter", "test.mse", "range")
+    path = context.source.require(context.figure.series[0])
+    table = numeric(read_csv(path, columns, "a table of gold errors"), ("test.mse",), path)
+    absent = [module for module in order if module not in set(table["module"])]
+    for module in absent:
+        context.source.warn(f"missing: {plain(module)} (no row in {path})")
+    shown = context.looks([*order, *sorted(set(table["module"]) - set(order))])
+    ranges = sorted(table["range"].unique(), key=lambda label: max(style.numbers_of(label)))
+    places = np.arange(len(ranges))
+    size = (STANDARD[0], STANDARD[1] + 1.2)
+    figure, ((*grid,),) = style.subplots(size, 1, len(panels), sharey=True, squeeze=False)
+    for axes, (parameter, title) in zip(grid, panels, strict=True):
+        for module, look in shown.items():
+            chosen = (table["module"] == module) & (table["parameter"] == parameter)
+            errors = table[chosen].set_index("range")["test.mse"].reindex(ranges)
+            axes.plot(places, errors, **look.style, label=module)
+        axes.set(title=title, yscale="log", xlabel="Range that inputs are sampled from")
+        axes.margins(0.08)
+        axes.set_xticks(places, [half_open(r) for r in ranges])
+        for text in axes.get_xticklabels():
+            text.set(rotation=45, ha="right", rotation_mode="anchor")
+    grid[0].set_ylabel("Mean squared test error")
+    style.legend(figure, style.legend_handles(shown, missing=absent))
+    note = "Computed in float32 with the weights that solve the task exactly: no runs."
+    style.footnote(figure, note)
+    return Product(context.stem, figure)
+
 
 _PAIR_EPOCHS = (*range(10), *range(10, 50, 5), *range(50, 1001, 50))
 """Epochs whose errors and shares are kept for curves: every one of few, some of many."""
@@ -139,7 +269,7 @@ def _panels(
     operation: str = "div",
 ) -> Sketch:
     runs = Runs(x, expected=tuple(expected))
-    return sketch("panels", "{key}_op-" + operation, runs=runs, x_label="Interpolation range")
+    return sketch(sweep_panels, "{key}_op-" + operation, runs=runs, x_label="Interpolation range")
 
 
 # fmt: off
@@ -153,7 +283,7 @@ _SAMPLED = _panels((
     "U:[-100,100]",
 ), "distribution")
 _GOLD = sketch(
-    "gold_errors", order=("RealNPU", "RealNPU (eps=0)", "NRU", "NMRU"),
+    gold_errors, order=("RealNPU", "RealNPU (eps=0)", "NRU", "NMRU"),
     panels=(
         ("easy", "Input: [a]; Output: 1/a"),
         ("medium", "Input: [a,b]; Output: 1/a"),
@@ -161,7 +291,7 @@ _GOLD = sketch(
     ),
 )
 _LANDSCAPES = tuple(
-    sketch("landscape", f"rmse-{unit}", unit=unit, epsilon=0.1, title=f"{text}, ε = 0.1")
+    sketch(landscape, f"rmse-{unit}", unit=unit, epsilon=0.1, title=f"{text}, ε = 0.1")
     for unit, text in (("nac-mul", "NAC•"), ("nmu", "NMU"), ("nru", "NRU"),
                        ("nru-tanh", "NRU with tanh gates"))
 )
@@ -443,7 +573,7 @@ _PAIRS = Experiment(
     parameter="model", criterion="accuracy",
     measures=measures_of_pairs("mse", "output_rounded_5dp"),
     drawings=drawn(
-        sketch("scatter", "{key}_dp_acc",
+        sketch(scatter, "{key}_dp_acc",
                metrics=(
                    *(((_ANSWER.format(part, places),), f"output {places} d.p. ({part})")
                      for places in (4, 5) for part in ("train", "test")),
@@ -452,7 +582,7 @@ _PAIRS = Experiment(
                ),
                y_label="accuracy (%)", best=_ANSWER.format("train", 5),
                order=("DIV", "MLP", "Real NPU (mod)", "NRU", "NMRU")),
-        sketch("violin", "{key}_5dp_test_acc_violin", column=_ANSWER.format("test", 5),
+        sketch(violin, "{key}_5dp_test_acc_violin", column=_ANSWER.format("test", 5),
                y_label="accuracy (%)", best=_ANSWER.format("train", 5),
                order=("DIV", "Real NPU (mod)", "NRU", "NMRU")),
         folders=("static-mnist/div",),

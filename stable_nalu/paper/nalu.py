@@ -7,18 +7,21 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from stable_nalu.figure.drawing import Sketch, drawn, sketch
 from stable_nalu.papers import NALU_ARTICLE, NALU_NOTES, TRASK_2018, Paper
 
-from .experiment import (
-    MEASURED,
-    Experiment,
-    Measure,
-    Recipe,
-    Resources,
-    Sketch,
-    drawn,
-    sketch,
+from .experiment import MEASURED, Experiment, Measure, Recipe, Resources
+from .nac_weights import weights
+from .nalu_answers import (
+    arrivals,
+    digit_bars,
+    episodes,
+    program_traces,
+    running_counts,
+    word_traces,
 )
+from .nalu_curves import counting_lengths, extrapolations, learning, losses
+from .nalu_tables import TABLE_1, heads, reading_errors, scores
 from .sweeps import operations, variants
 
 Units = Mapping[str, tuple[str, str]]
@@ -61,8 +64,6 @@ _ACTIVATIONS = (
     "Hardtanh", "Sigmoid", "ReLU6", "Tanh", "Tanhshrink", "Hardshrink", "LeakyReLU", "Softshrink",
     "Softsign", "Threshold", "ReLU", "PReLU", "Softplus", "ELU", "SELU",
 )  # fmt: skip
-TABLE_1 = ("add", "sub", "mul", "div", "squared", "root")
-"""The operations of table 1, in its order."""
 
 
 def _table_1(half: str, title: str, rate: int, setting: Recipe, units: Units, note: str):
@@ -73,7 +74,7 @@ def _table_1(half: str, title: str, rate: int, setting: Recipe, units: Units, no
         f"Table 1, {half}",
         replace(setting, variants=operations(" ".join(TABLE_1))),
         units,
-        sketch("scores"),
+        sketch(scores),
         parameter="operation",
         measures=tuple(
             Measure(f"score.{part}", f"score, {part}", below=1.0)
@@ -100,7 +101,7 @@ def _table_2(task: str, title: str, slower: tuple[str, ...], why: str, *more: Sk
     }
     return measured(
         f"nalu/table2-{task}", title, TRASK_2018, f"Table 2, {task}", setting, units,
-        sketch("counting_lengths"), *more,
+        sketch(counting_lengths), *more,
         parameter="sequence.loss",
         measures=(
             *(Measure(f"metric.test.extrapolation.{length}.mae", f"error of {length:,} digits")
@@ -134,8 +135,8 @@ def _programs(kind: str, title: str, number: str, note: str = ""):
         number,
         setting,
         layers("LSTM", "UGRNN", "NAC", "NALU"),
-        sketch("digit_bars"),
-        sketch("program_traces", "{key}_program"),
+        sketch(digit_bars),
+        sketch(program_traces, "{key}_program"),
         measures=(
             *(_higher(f"{test}.digits", f"digits right, {size}") for size, test in tests.items()),
             *(Measure(f"{test}.relative", f"relative error, {s}") for s, test in tests.items()),
@@ -167,7 +168,7 @@ _NALU_PAPER = (
         TRASK_2018, "Figure 1",
         Recipe("identity_autoencoder", "--max-iterations 10000", range(100), Resources(15)),
         layers(*_ACTIVATIONS, "linear", "NAC", "NALU"),
-        sketch("extrapolations", experiment="nalu/fig1"),
+        sketch(extrapolations, experiment="nalu/fig1"),
         measures=(_mean("abs.error.*", "error at x = *"),
                   _mean("metric.test.extrapolation", "mean error outside"),
                   _mean("metric.valid.interpolation", "mean error inside")),
@@ -200,7 +201,7 @@ _NALU_PAPER = (
         "count", "How many of each digit a sequence of images has",
         ("lstm", "rnn-tanh", "rnn-relu"),
         "Adam at 0.01; at 0.003 for LSTMs, which do not learn at 0.01, and for RNNs.",
-        sketch("running_counts", "{key}_digits", models=("NAC", "LSTM")),
+        sketch(running_counts, "{key}_digits", models=("NAC", "LSTM")),
     ),
     _table_2("sum", "The sum of the digits of a sequence of images", (), "Adam at 0.01."),
     measured(
@@ -213,7 +214,7 @@ _NALU_PAPER = (
         {"linear": ("LSTM", "--layer-type linear"),
          "nac": ("LSTM + NAC", "--layer-type NAC"),
          "nalu": ("LSTM + NALU", "--layer-type NALU")},
-        sketch("reading_errors"), sketch("word_traces", "{key}_trace"),
+        sketch(reading_errors), sketch(word_traces, "{key}_trace"),
         measures=(Measure("metric.test.mae", "mean absolute error, test"),
                   Measure("metric.valid.mae", "mean absolute error, validation"),
                   Measure("metric.train.mae", "mean absolute error, training"),
@@ -236,7 +237,7 @@ _NALU_PAPER = (
          "nac-feedforward": ("NAC, feed-forward", "--layer-type NAC --nac-wiring feedforward"),
          "nac": ("NAC, recurrent", "--layer-type NAC"),
          "nalu": ("NALU, recurrent", "--layer-type NALU")},
-        sketch("arrivals", marks=(13, 19)), sketch("episodes", "{key}_episode", stimulus=16),
+        sketch(arrivals, marks=(13, 19)), sketch(episodes, "{key}_episode", stimulus=16),
         measures=(_higher("metric.test.beyond", "mean reward, T = 13 to 25"),
                   _higher("metric.test.within", "mean reward, T = 5 to 12"),
                   _higher("metric.train.reward", "reward in training"),
@@ -254,7 +255,7 @@ _NALU_PAPER = (
         Recipe("even_digit_count", f"--digit-source mnist --max-iterations {_STEPS}",
                range(3), Resources(30)),
         _HEADS,
-        sketch("heads"),
+        sketch(heads),
         measures=(_higher("metric.test.acc", "test accuracy"),
                   _mean("metric.test.rmse", "root of the mean squared error"),
                   _higher("metric.valid.acc", "validation accuracy")),
@@ -283,7 +284,7 @@ _ARTICLES = (
          "two-nac": ("NALU (two NACs)", f"{_NALU} two-nac"),
          "shared": ("NALU (paper)", f"{_NALU} shared")},
         sketch(
-            "learning",
+            learning,
             curves=(("metric.train.mse", "Training rows"), ("metric.test.mse", "Test rows")),
             ends=tuple((f"metric.test.mse.{name}", text) for name, text in _OPERATIONS),
             ends_title="By operation",
@@ -299,7 +300,7 @@ _ARTICLES = (
     ),
     Experiment(
         "article/w-distribution", "Weights of a NAC, drawn at random and at their start",
-        NALU_ARTICLE, ("W distribution",), (), drawn(sketch("weights")),
+        NALU_ARTICLE, ("W distribution",), (), drawn(sketch(weights)),
         note="Needs no training.",
     ),
     measured(
@@ -308,7 +309,7 @@ _ARTICLES = (
         Recipe("notebook_addition", "--max-iterations 50000 --train-size 1000", range(100),
                Resources(60)),
         layers("NALU"),
-        sketch("losses", experiment="notes/addition", column="loss.train.mse",
+        sketch(losses, experiment="notes/addition", column="loss.train.mse",
                half_sum="loss.train.half-sum-squares", below=1e-3),
         measures=(Measure("loss.train.half-sum-squares", "loss", below=1e-3),
                   Measure("metric.test.half-sum-squares", "test loss", below=1e-3),

@@ -4,25 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from stable_nalu.figure.drawing import Drawing, Only, Runs, Series, drawn, sketch
+from stable_nalu.figure.panels import sweep_panels
 from stable_nalu.papers import CURRY_2025, FABER_2023, ODRZYWOLEK_2026, SAHOO_2018
 from stable_nalu.statistics.setups import DMU
 
-from .experiment import (
-    Drawing,
-    Experiment,
-    Measure,
-    Model,
-    Only,
-    Recipe,
-    Resources,
-    Runs,
-    Series,
-    Variant,
-    drawn,
-    flags,
-    sketch,
-)
+from .experiment import Experiment, Measure, Model, Recipe, Resources, Variant, flags
 from .nalu import layers, measured
+from .nalu_curves import extrapolations
 from .primer import RUNS, for_operation
 from .sweeps import variants
 
@@ -49,7 +38,7 @@ def _of_operations(runs: Runs) -> tuple[Drawing]:
     """Return the three panels over ranges of each operation."""
     parts = (
         sketch(
-            "panels",
+            sweep_panels,
             "{key}_op-" + name,
             runs=replace(runs, only=(Only("operation", (name,)),)),
             x_label="Interpolation range",
@@ -108,7 +97,7 @@ _NSR = (
         _COMPARISON,
         layers("NSR") | {"mlp": ("MLP", "--layer-type ReLU")} | layers("NALU"),
         sketch(
-            "extrapolations",
+            extrapolations,
             experiment="nsr/comparison",
             top=1.0,
             x_label="Digits behind the first",

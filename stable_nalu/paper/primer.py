@@ -6,21 +6,13 @@ from dataclasses import replace
 from functools import partial
 
 from stable_nalu.dataset.ranges import INTERPOLATION_ORDER
+from stable_nalu.figure.drawing import Drawing, Runs, Series, Sketch, drawn, sketch
+from stable_nalu.figure.panels import sweep_panels
+from stable_nalu.figure.tables import table
 from stable_nalu.papers import MCFC_2023, MISTRY_2022_PRIMER
 from stable_nalu.statistics.names import MODELS
 
-from .experiment import (
-    Drawing,
-    Experiment,
-    Model,
-    Recipe,
-    Resources,
-    Runs,
-    Series,
-    Sketch,
-    drawn,
-    sketch,
-)
+from .experiment import Experiment, Model, Recipe, Resources
 from .sweeps import SINGLE_MODULE_RANGES
 
 WINDOW = "--regualizer-scaling-start 20000 --regualizer-scaling-end 35000"
@@ -105,7 +97,7 @@ _FILES = {
 def panels(operation: str, runs: Runs = RUNS) -> Sketch:
     """Return the three panels over ranges."""
     stem = "{key}_op-" + operation
-    return sketch("panels", stem, runs=runs, x_label="Interpolation range")
+    return sketch(sweep_panels, stem, runs=runs, x_label="Interpolation range")
 
 
 def on_every_range(operation: str, files: str, *more: Series) -> tuple[Drawing]:
@@ -115,7 +107,7 @@ def on_every_range(operation: str, files: str, *more: Series) -> tuple[Drawing]:
         "confidence intervals. Bold: the best range of a module."
     )
     made = sketch(
-        "table",
+        table,
         "{key}_op-" + operation,
         runs=RUNS,
         label=f"benchmark-sltr-{operation}",

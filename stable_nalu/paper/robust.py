@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import PurePath
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from stable_nalu.dataset.ranges import INTERPOLATION_ORDER
+from stable_nalu.figure.digits import WIDE, epoch_curves, matrix, scatter
+from stable_nalu.figure.drawing import Drawing, Runs, Series, drawn, kind, sketch
+from stable_nalu.figure.entry import Context, Product, read_csv
+from stable_nalu.figure.panels import sweep_panels
+from stable_nalu.figure.style import NO_DATA, footnote, grouped_bars, legend, subplots
+from stable_nalu.figure.surfaces import path, surface
 from stable_nalu.papers import MISTRY_2022_ROBUST
+from stable_nalu.statistics.table import numeric
 
 from .division import measures_of_pairs
-from .experiment import (
-    Drawing,
-    Experiment,
-    Model,
-    Recipe,
-    Resources,
-    Runs,
-    Series,
-    drawn,
-    sketch,
-)
+from .experiment import Experiment, Model, Recipe, Resources
 from .primer import (
     MULTIPLYING,
     MULTIPLYING_FILES,
@@ -40,6 +40,39 @@ from .sequences import (
     sequence_runs,
 )
 from .sweeps import DATA_SET_RANGES, ONE_TO_TWO
+
+if TYPE_CHECKING:
+    from matplotlib.container import BarContainer
+
+
+@kind("bars")
+def class_bars(context: Context) -> Product:
+    """Draw the accuracy per class of one trained network per model, whole and zoomed."""
+
+    def read(path: Path, one: Series) -> pd.DataFrame:
+        table = read_csv(path, ("digit", "accuracy"), "a table of class accuracies")
+        return numeric(table, ("accuracy",), path).assign(model=one.name)
+
+    found = context.tables(read)
+    table = pd.concat([own for own in found.values() if own is not None], ignore_index=True)
+    classes = sorted(table["digit"].unique())
+    shown = context.looks(found)
+    figure, panels = subplots(WIDE, 1, 2)
+    of_model = {m: table[table["model"] == m].set_index("digit")["accuracy"] for m in found}
+    heights = {model: (own.reindex(classes), None) for model, own in of_model.items()}
+    bars: list[BarContainer] = []
+    for axes, limits in zip(panels, ((0, 1), (0.96, 1.0)), strict=True):
+        bars = grouped_bars(axes, heights, shown, 0.6)
+        axes.set_xticks(range(len(classes)), [str(c) for c in classes])
+        axes.set(ylim=limits, xlabel="Digit", ylabel="Success rate")
+    for bar, own in zip(bars, found.values(), strict=True):
+        bar.set_label(f"{bar.get_label()}{NO_DATA if own is None else ''}")
+    legend(figure, bars)
+    footnote(figure, "One trained network per model: no intervals. Right: zoomed.")
+    name = f"{context.stem.removesuffix('_class_accs')}_combined_class_accs"
+    side = table.filter(["model", "digit", "accuracy"])
+    return Product(context.stem, figure, side={name: side})
+
 
 _SNMU, _BATCH_SNMU = "sNMU [1,5]", "sNMU [1,1+1/sd(x)]"
 _BATCH_NOISE = "--nmu-noise --noise-range [1,0]"
@@ -79,7 +112,7 @@ def _on_data_set(key: str, title: str, number: int, note: str, *models: Model) -
         series.append(Series(tuple(dict.fromkeys(files)), model.label))
     runs = Runs("interpolation.range", expected=INTERPOLATION_ORDER)
     drawings = drawn(
-        sketch("panels", runs=runs, x_label="Interpolation range"),
+        sketch(sweep_panels, runs=runs, x_label="Interpolation range"),
         series=tuple(series),
     )
     numbers = (f"Figure {number}",)
@@ -155,7 +188,7 @@ _SIDES = (("output", "", "Test"), ("label1", "-lab1", "Left Label"),
           ("label2", "-lab2", "Right Label"))  # fmt: skip
 _PAIR_PARTS = (
     *(
-        sketch("scatter", f"{{key}}_{what}", metrics=metrics, y_label=label, order=_ORDER)
+        sketch(scatter, f"{{key}}_{what}", metrics=metrics, y_label=label, order=_ORDER)
         for what, label, metrics in (
             ("loss", "Loss", (_OF_LOSS[0], _OF_VALIDATION, *_OF_LOSS[1:])),
             ("acc", "Accuracy (%)", _metrics(".acc")),
@@ -163,7 +196,7 @@ _PAIR_PARTS = (
         )
     ),
     *(
-        sketch("epoch_curves", f"{{key}}_ep-{rounded}acc{suffix}",
+        sketch(epoch_curves, f"{{key}}_ep-{rounded}acc{suffix}",
                column=f"metric.test.{column}{'_rounded' if rounded else ''}.acc",
                y_label=f"{side} Accuracy (%)")
         for rounded in ("", "rounded_")
@@ -193,7 +226,7 @@ def _classes(key: str, number: str, title: str, ids: str, models: tuple[Model, .
         for one, model, flag in zip(ids.split(), models, flags, strict=True)
     )
     return Drawing(
-        (sketch("class_bars", f"{key}_class_accs"),),
+        (sketch(class_bars, f"{key}_class_accs"),),
         tuple(map(Series, names, labels)),
         ("class-accs",),
         key=f"class_accs-{key}",
@@ -209,7 +242,7 @@ def _paths(key: str, title: str, models: tuple[Model, ...]) -> Drawing:
     columns = (("label2out.w0", "label2out.w1"),)
     return Drawing(
         tuple(
-            sketch("path", f"{file}_fNA_labels2out-path", file=file, columns=columns,
+            sketch(path, f"{file}_fNA_labels2out-path", file=file, columns=columns,
                    time="epoch", limits=(0.0, 1.5))
             for file in files
         ),
@@ -253,7 +286,7 @@ EXPERIMENTS = (
         ),
         note="Shows models, not errors; all seeds of the MLPs are trained to choose from.",
         drawings=drawn(
-            sketch("surface", "2D-surface-mul"),
+            sketch(surface, "2D-surface-mul"),
             series=(Series(("mul_gold",), "Exact"), Series(("mul-nmu-s0",), "NMU: both ranges"),
                     Series(("mul-ReLU-h1-s0",), "MLP (1): neither range"),
                     Series(("mul-ReLU-h100-s8",), "MLP (100): training range only")),
@@ -320,7 +353,7 @@ EXPERIMENTS = (
                      _ISOLATED),
             _classes(f"{_TPS}_ROUNDED", "Figure 17", "colour channels, rounded", "60 63 62 61 69",
                      _COLOUR),
-            Drawing((sketch("matrix"),), (Series(("confusion_matrix",), "counts"),),
+            Drawing((sketch(matrix),), (Series(("confusion_matrix",), "counts"),),
                     ("class-accs",), key="confusion_matrix", number="Appendix G",
                     title="True against predicted digits of one trained network"),
         ),

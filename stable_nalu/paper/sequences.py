@@ -2,29 +2,104 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
-from stable_nalu.papers import MADSEN_2020
-from stable_nalu.statistics.names import NAC_ADD, NAC_ADD_Z, NAC_MUL, NAC_MUL_NMU, NAC_MUL_SIGMA
+import pandas as pd
 
-from .experiment import (
+from stable_nalu.errors import UsageError
+from stable_nalu.figure import style
+from stable_nalu.figure.drawing import (
     Drawing,
-    Experiment,
-    Measure,
-    Model,
     Only,
-    Recipe,
     Reference,
-    Resources,
     Run,
     Runs,
     Series,
     Sketch,
+    kind,
     sketch,
     standard,
 )
+from stable_nalu.figure.entry import Context, Product, last_rows
+from stable_nalu.figure.error_curves import (
+    Titled,
+    draw_epochs,
+    draw_quartiles,
+    quartiles,
+    with_counts,
+)
+from stable_nalu.figure.panels import sweep_panels
+from stable_nalu.figure.runs import SEQUENCE_VALIDATION, logged, tested_lengths
+from stable_nalu.papers import MADSEN_2020
+from stable_nalu.statistics.names import NAC_ADD, NAC_ADD_Z, NAC_MUL, NAC_MUL_NMU, NAC_MUL_SIGMA
+
+from .experiment import Experiment, Measure, Model, Recipe, Resources
 from .sweeps import variants
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@kind("error by length")
+def lengths(context: Context, runs: Runs, reference: str, curves: Titled) -> Product:
+    """Draw errors over the epochs, and errors by length beside those of a reference.
+
+    A reference adds or multiplies digits exactly, so that its errors are those of reading them.
+
+    runs: how rows are named and chosen. reference: the model that errors by length are divided by.
+    """
+    rows = logged(context, runs, ("name", "epoch", SEQUENCE_VALIDATION))
+    of_model = {str(model): table for model, table in rows.groupby("model", sort=False)}
+    wanted = (*(one.label for one in context.figure.series if one.label), *runs.models)
+    models = {model: of_model[model] for model in wanted if model in of_model}
+    shown = context.looks(models)
+    figure, grid = style.subplots((19.0, 8.0), 1, len(curves) + 1)
+    *panels, last = grid
+    side = draw_epochs(panels, curves, "epoch", models, shown)
+    for axes in panels:
+        axes.xaxis.get_major_locator().set_params(integer=True)
+    side += _draw_lengths(last, models, shown, reference)
+    return context.plotted(
+        figure,
+        side,
+        "Medians over runs; ribbons: quartiles.",
+        f"Right: at the last epoch, divided by the median error of the {reference}.",
+        handles=with_counts(shown, models),
+    )
+
+
+def _draw_lengths(
+    axes: Axes, models: Mapping[str, pd.DataFrame], shown: Mapping[str, style.Look], reference: str
+) -> list[pd.DataFrame]:
+    """Draw the last errors of every model at every length."""
+    axes.set(title="By length", yscale="log", xlabel="Digits of a sequence")
+    axes.set_ylabel("Error relative to the reference")
+    if reference not in models:
+        raise UsageError(f"no runs of the {reference}, which errors are divided by")
+    of_reference = _by_length(models[reference]).set_index("length")["median"]
+    side = []
+    for model, look in shown.items():
+        ends = _by_length(models[model])
+        side.append(ends.assign(model=model, column="by length"))
+        columns = ["lower", "median", "upper"]
+        unit = of_reference.reindex(ends["length"]).to_numpy()
+        ends[columns] = ends[columns].div(unit, axis=0)
+        draw_quartiles(axes, ends, "length", look)
+    return side
+
+
+def _by_length(table: pd.DataFrame) -> pd.DataFrame:
+    """Return median and quartiles of the last errors of runs at every length."""
+    last = last_rows(table, "epoch")
+    columns = {n: c for n, c in tested_lengths(last).items() if bool(last[c].notna().any())}
+    ends = [quartiles(last.assign(length=n), "length", c) for n, c in columns.items()]
+    if not ends:
+        raise UsageError("no file has the error at any length")
+    return pd.concat(ends, ignore_index=True)
+
 
 _EPOCHS = (*range(0, 100, 5), *range(100, 1001, 50))
 """Epochs whose errors are kept for curves."""
@@ -128,7 +203,7 @@ def sequence_runs(operation: str, models: tuple[str, ...] = (), *only: Only) -> 
 
 def _panels(stem: str, runs: Runs, label: str, breaks: tuple[int, ...], **more: object) -> Sketch:
     options = {"style": "line", **more}
-    return sketch("panels", stem, runs=runs, x_label=label, breaks=breaks, **options)
+    return sketch(sweep_panels, stem, runs=runs, x_label=label, breaks=breaks, **options)
 
 
 _LENGTH = "Extrapolation length"
@@ -173,7 +248,7 @@ def _errors(name: str, title: str, runs: Runs, trained: int, longer: int) -> Dra
         (f"metric.test.extrapolation.{longer}.mse", f"{longer:,} digits"),
     )
     return Drawing(
-        (sketch("lengths", runs=runs, reference=_SOLVED_LABEL, curves=curves),),
+        (sketch(lengths, runs=runs, reference=_SOLVED_LABEL, curves=curves),),
         key=f"{task}_errors",
         title=f"{title}: errors over the epochs, and by length",
     )

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 from stable_nalu.console import GREEN, bar, joined, paint, plural, shown, told
 from stable_nalu.errors import UsageError
-from stable_nalu.figure.command import weights_command
 from stable_nalu.files import atomic_path, is_locked, shared_lock
 from stable_nalu.inspection import prediction_sweep
 from stable_nalu.machine import granted_cores, model_file
@@ -28,6 +27,7 @@ from stable_nalu.paper.experiment import (
     seeds_text,
     words,
 )
+from stable_nalu.paper.nac_weights import weights_command
 from stable_nalu.script import EXIT_INTERRUPTED, EXIT_REQUEUE, command_of, say
 from stable_nalu.statistics import small_divisors
 from stable_nalu.statistics.table import write_plain_frame, write_rows
@@ -406,15 +406,16 @@ def _compare(request: Request) -> pd.DataFrame:
 
 def _draw(request: Request) -> tuple[bool, list[Path]]:
     """Draw the figures of the experiment; return whether each had data, and what to open."""
-    from stable_nalu.figure.entries import Output, all_entries, render
-    from stable_nalu.figure.entry import Context, Source
+    from stable_nalu.figure.entries import Output, render
+    from stable_nalu.figure.entry import Context
+    from stable_nalu.paper.figures import all_entries, source_of
 
     space, entries = request.space, all_entries()
     complete, pictures = True, list[Path]()
     keys = [key for key in request.experiment.figure_keys if key in entries]
     for key in bar(keys, unit="figures", what="drawing"):
         entry = entries[key]
-        source = Source(space.csv, entry.folders)
+        source = source_of(entry, space.csv)
         output = Output(space.figures, request.formats)
         series = entry.series
         if len(request.models) < len(request.experiment.models):

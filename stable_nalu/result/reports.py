@@ -27,7 +27,8 @@ import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.errors import UsageError
-from stable_nalu.figure import digits
+from stable_nalu.figure import digits, surfaces
+from stable_nalu.figure.drawing import Drawing, Series, Sketch, sketch
 from stable_nalu.figure.entries import Output, made, write
 from stable_nalu.figure.entry import Context, Product, Source
 from stable_nalu.figure.style import drawing, footnote, new_figure
@@ -35,7 +36,6 @@ from stable_nalu.files import atomic_text_file
 from stable_nalu.inspection.saved_model import trained_run
 from stable_nalu.machine import save_root, tensorboard_root
 from stable_nalu.options import Config, ScriptSpec
-from stable_nalu.paper.experiment import Drawing, Series, Sketch, sketch
 from stable_nalu.statistics.table import in_columns, write_plain_frame
 from stable_nalu.task.mystery_arithmetic import MysteryProblem, MysteryTask
 from stable_nalu.task.pairs import PairTask, class_counts
@@ -114,7 +114,7 @@ def write_counts(counts: np.ndarray, model: str, folder: Path) -> list[Path]:
     return [
         accuracies,
         numbers,
-        *_drawn(sketch("matrix", stem), folder, Series((str(numbers.resolve()),))),
+        *_drawn(sketch(digits.matrix, stem), folder, Series((str(numbers.resolve()),))),
     ]
 
 
@@ -133,7 +133,7 @@ def write_path(run: str, model: str, folder: Path) -> list[Path]:
         table = RunTable(Path(run).name, columns)
         write_tables([table], file)
     file = str(numbers.resolve())
-    part = sketch("path", stem, file=file, columns=_WEIGHTS, time="epoch", limits=(0.0, 1.5))
+    part = sketch(surfaces.path, stem, file=file, columns=_WEIGHTS, time="epoch", limits=(0.0, 1.5))
     return [numbers, *_drawn(part, folder, Series((file,), model))]
 
 

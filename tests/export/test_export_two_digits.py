@@ -5,8 +5,9 @@ import csv
 import pytest
 
 from export.two_digit_mnist.two_digit_mnist_reader import main
-from stable_nalu.figure.entries import Output, find, render
-from stable_nalu.figure.entry import Context, Source
+from stable_nalu.figure.entries import Output, render
+from stable_nalu.figure.entry import Context
+from stable_nalu.paper.figures import find, source_of
 from stable_nalu.reader import TensorboardMetricTwoDigitMNISTReader
 from stable_nalu.task.pairs import QUANTITIES
 from stable_nalu.writer import RunWriter
@@ -107,7 +108,7 @@ def test_figures_are_drawn_from_exports_of_both_kinds(tmp_path, key, stem, state
     out = tmp_path / "csv" / f"{stem}.csv"
     assert main(["--tensorboard-dir", str(tmp_path / "tb"), "--csv-out", str(out)]) == 0
     entry = find(key)
-    context = Context(entry, Source(tmp_path / "csv", entry.folders))
+    context = Context(entry, source_of(entry, tmp_path / "csv"))
     written = render(context, Output(tmp_path / "plots"))
     endings = {path.name.removeprefix(key) for path in written if path.suffix == ".pdf"}
     curves = {f"_ep-{m}{lab}.pdf" for m in ("acc", "rounded_acc") for lab in ("", "-lab1", "-lab2")}

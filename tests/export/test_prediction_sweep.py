@@ -5,9 +5,10 @@ import pandas as pd
 import pytest
 import torch
 
-from stable_nalu.figure.entries import find, made
+from stable_nalu.figure.entries import made
 from stable_nalu.figure.entry import Context, Source
 from stable_nalu.network import SingleLayerNetwork
+from stable_nalu.paper.figures import find
 from tests.exported import main_of
 
 SWEEP = "export/single_layer_task/benchmark/pretrained_model_prediction_sweep.py"

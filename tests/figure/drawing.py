@@ -4,8 +4,9 @@ from unittest import mock
 
 import pandas as pd
 
-from stable_nalu.figure.entries import entry_of_files, find, made
+from stable_nalu.figure.entries import entry_of_files, made
 from stable_nalu.figure.entry import Context, Source
+from stable_nalu.paper.figures import find, source_of
 from stable_nalu.result.stored import DATA
 from stable_nalu.statistics import means as fits
 from stable_nalu.statistics.judge import SPARSITY, TEST, VALIDATION
@@ -43,7 +44,7 @@ def products(key, folder, make=True):
                 return made_of(entry, source), source
         if make:
             write_specimen(entry, folder)
-        source = Source(folder, entry.folders)
+        source = source_of(entry, folder)
         return made_of(entry, source), source
 
 

@@ -26,12 +26,12 @@ def random(*words):
 def write_specimen(entry, folder):
     """Write every file that the figure reads, below `folder`; files that are there stay."""
     first = entry.parts[0]
-    if first.kind not in OTHERS:
+    if first.kind.name not in OTHERS:
         frames = _of_models(entry)
-    elif first.kind == "gold_errors":
+    elif first.kind.name == "gold_errors":
         frames = {entry.series[0].files[0]: _gold_errors(first.options)}
     else:
-        make = OTHERS[first.kind]
+        make = OTHERS[first.kind.name]
         frames = {one.files[0]: make(one, place) for place, one in enumerate(entry.series)}
     for name, frame in frames.items():
         path = folder / f"{name}.csv"
@@ -47,7 +47,7 @@ def _of_models(entry):
         if reference := getattr(part.options.get("runs"), "reference", None):
             every = (model for one in EXPERIMENTS.values() for model in one.models)
             models += [next(model for model in every if model.csv == reference.files[0])]
-    gate = [part.options["column"] for part in entry.parts if part.kind == "histogram"]
+    gate = [part.options["column"] for part in entry.parts if part.kind.name == "histogram"]
     blocks = {}
     for model in models:
         make = _OF_SCRIPTS.get(model.script, _module_run)
@@ -153,7 +153,7 @@ def _gold_errors(options):
     rows = [
         (module, task, 10.0 ** (-9 - 1.5 * power - 2 * place), f"U[0,1e{power:+d})")
         for place, module in enumerate(options["order"])
-        for (task, _), power in product(options["panels"], range(-8, 1))
+        for (task, _), power in product(options["sweep_panels"], range(-8, 1))
     ]
     return pd.DataFrame(rows, columns=["module", "parameter", "test.mse", "range"])
 

@@ -3,8 +3,7 @@
 import pytest
 
 from stable_nalu.errors import UsageError
-from stable_nalu.figure.entries import all_entries, find, listing
-from stable_nalu.figure.entry import Source
+from stable_nalu.paper.figures import all_entries, find, listing, source_of
 from stable_nalu.paper.index import EXPERIMENTS, OTHER_KEYS, known
 from stable_nalu.result.stored import DATA, read
 from tests.figure.drawing import legend_texts, products, texts
@@ -29,7 +28,7 @@ def test_tables_named_after_the_folders_of_runs_are_found(tmp_path):
             path
             for entry in entries
             for one in entry.series
-            for path in Source(tmp_path, entry.folders).candidates(one.files)
+            for path in source_of(entry, tmp_path).candidates(one.files)
         }
         for model in experiment.models:
             if tmp_path / f"{model.csv}.csv" in found:
@@ -53,9 +52,9 @@ def test_file_names_do_not_clash():
     owners: dict[tuple[bool, str], str] = {}
     for key, entry in ENTRIES.items():
         for part in entry.parts:
-            stem = part.kind == "table", part.stem.replace("{key}", key)
+            stem = part.kind.name == "table", part.stem.replace("{key}", key)
             assert owners.setdefault(stem, key) == key
-        stems = [(part.kind == "table", part.stem) for part in entry.parts]
+        stems = [(part.kind.name == "table", part.stem) for part in entry.parts]
         assert len(set(stems)) == len(stems), entry.key
 
 
@@ -115,13 +114,13 @@ def test_every_key_is_drawn(key, tmp_path):
     entry = ENTRIES[key]
     assert [text for text in source.warnings if "no file" in text] == []
     for part, product in zip(entry.parts, made, strict=True):
-        assert (product.figure is None) == (part.kind == "table")
-        if part.kind == "table":
+        assert (product.figure is None) == (part.kind.name == "table")
+        if part.kind.name == "table":
             assert f"tab:{part.options['label']}" in product.text
             assert product.text.count("\\\\") > 2
-        elif part.kind == "panels":
+        elif part.kind.name == "sweep_panels":
             check_panels(entry, part.options, product.figure)
-        elif part.kind == "scatter":
+        elif part.kind.name == "scatter":
             assert len(legend_texts(product.figure)) >= 6
             ticks = [t.get_text() for t in product.figure.axes[0].get_xticklabels()]
             assert len(ticks) == len(entry.series)

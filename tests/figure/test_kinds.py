@@ -8,7 +8,6 @@ import torch
 from stable_nalu.console import plain
 from stable_nalu.errors import UsageError
 from stable_nalu.figure.digits import accuracies, counted
-from stable_nalu.figure.entries import find
 from stable_nalu.figure.runs import SEQUENCE_VALIDATION
 from stable_nalu.figure.style import (
     NAC_ADD,
@@ -23,10 +22,12 @@ from stable_nalu.figure.style import (
     range_order,
     save,
 )
-from stable_nalu.figure.surfaces import RAMP, TARGET, chain_error, chain_output, published_ramp
+from stable_nalu.figure.surfaces import RAMP, published_ramp
 from stable_nalu.layer.own_layers import register
 from stable_nalu.layer.registry import drop, entries
 from stable_nalu.options.layer_options import half_open
+from stable_nalu.paper.division import TARGET, chain_error, chain_output
+from stable_nalu.paper.figures import find
 from tests.figure.drawing import (
     by_gid,
     exported,
@@ -73,7 +74,7 @@ def test_curves_over_epochs_have_ribbons(tmp_path):
     entry = find("static-mnist-mul-colour-concat")
     labels = [one.label for one in entry.series]
     for part, figure in zip(entry.parts, figures(entry.key, tmp_path), strict=True):
-        if part.kind == "epoch_curves":
+        if part.kind.name == "epoch_curves":
             (axes,) = figure.axes
             assert axes.get_ylabel() == part.options["y_label"]
             assert all(len(by_gid(axes, f"{label} interval")) == 1 for label in labels)

@@ -10,12 +10,12 @@ import pytest
 from stable_nalu.dataset.images import load_subset
 from stable_nalu.dataset.programs import evaluated, shown, words
 from stable_nalu.errors import UsageError
-from stable_nalu.figure.answers import DIGITS
-from stable_nalu.figure.entries import find
 from stable_nalu.figure.entry import Source
-from stable_nalu.figure.tables import score_text, summed_up
 from stable_nalu.network.gridworld import CELLS
+from stable_nalu.paper.figures import find
 from stable_nalu.paper.nalu import TABLE_1
+from stable_nalu.paper.nalu_answers import DIGITS
+from stable_nalu.paper.nalu_tables import score_text, summed_up
 from stable_nalu.task.description import TEST_SEED
 from stable_nalu.task.mnist_counting import fixed_places
 from tests.digit_images import MNIST, needs_mnist

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from stable_nalu.errors import UsageError
+from stable_nalu.figure.drawing import Runs
 from stable_nalu.figure.style import SMALL, new_figure, spread
 from stable_nalu.figure.tables import Table, best_cells, cell, latex, percent, scientific
-from stable_nalu.paper.experiment import Runs
 from stable_nalu.statistics.intervals import wilson
 from tests.figure.drawing import (
     FAILED,

@@ -6,15 +6,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from stable_nalu.figure.command import weights_command
 from stable_nalu.figure.style import drawing
-from stable_nalu.figure.surfaces import (
+from stable_nalu.paper.depth import shares
+from stable_nalu.paper.nac_weights import (
     STARTS,
     Weights,
     draw_weights,
     histogram_table,
-    shares,
     shares_text,
+    weights_command,
 )
 from stable_nalu.result import command
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from stable_nalu.figure.entries import all_entries
-from stable_nalu.figure.entry import Source
+from stable_nalu.paper.figures import all_entries, source_of
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result.command import listing
 
@@ -130,6 +129,6 @@ def test_figures_read_the_tables_that_a_reproduction_writes(tmp_path):
             path.touch()
         drawn = experiment.drawings and experiment.models and experiment.key != "surface-mul"
         for key in experiment.figure_keys if drawn else ():
-            source = Source(folder, entries[key].folders)
+            source = source_of(entries[key], folder)
             missed = [one.files for one in entries[key].series if source.find(one.files) is None]
             assert missed == [], key

@@ -9,10 +9,11 @@ import pandas as pd
 import pytest
 
 from stable_nalu.errors import UsageError
-from stable_nalu.figure import entries
-from stable_nalu.figure.entry import KINDS, PartKind, Product
+from stable_nalu.figure.drawing import Drawing, Series, kind, sketch
+from stable_nalu.figure.entry import Product
 from stable_nalu.files import cells_of
-from stable_nalu.paper.experiment import Drawing, Measure, Series, sketch
+from stable_nalu.paper import figures
+from stable_nalu.paper.experiment import Measure
 from stable_nalu.paper.index import EXPERIMENTS, find
 from stable_nalu.paper.published import PublishedMeasure
 from stable_nalu.papers import TRASK_2018
@@ -244,6 +245,7 @@ def test_the_list_has_them(tmp_path):
     assert f"| Table 0 | Two units, measured | `{KEY}` |" in every_experiment()
 
 
+@kind("lines")
 def lines(context):
     """Draw the error over the steps of every run."""
     from stable_nalu.figure.style import new_figure
@@ -257,7 +259,7 @@ def lines(context):
 
 
 ENTRY = Drawing(
-    (sketch("lines"),),
+    (sketch(lines),),
     (Series(("nac",), "NAC"), Series(("linear",), "None")),
     (STEM,),
     key=STEM,
@@ -270,8 +272,7 @@ ENTRY = Drawing(
 @pytest.fixture
 def drawn(monkeypatch):
     """The figure of the experiment among the entries."""
-    monkeypatch.setitem(KINDS, "lines", PartKind("lines", "measures", lines))
-    monkeypatch.setattr(entries, "all_entries", lambda: {STEM: ENTRY})
+    monkeypatch.setattr(figures, "all_entries", lambda: {STEM: ENTRY})
 
 
 def test_the_gallery_draws_them(tmp_path, drawn):
@@ -283,7 +284,7 @@ def test_the_gallery_draws_them(tmp_path, drawn):
     assert (tmp_path / STEM / f"{STEM}.png").exists()
     link = f"[{KEY}](../reproduction/README.md#nalu)"
     assert gallery.told(ENTRY, data).startswith(f"12 of 12 runs of {link}. ")
-    assert entries.find(KEY) is ENTRY
+    assert figures.find(KEY) is ENTRY
 
 
 def test_the_page_shows_them(tmp_path, drawn):

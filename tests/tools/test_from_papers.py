@@ -6,11 +6,11 @@ from pathlib import Path, PurePath
 
 import pytest
 
-from stable_nalu.figure import command as plot
-from stable_nalu.figure.entries import find
 from stable_nalu.inspection import prediction_sweep
 from stable_nalu.machine import CHECKOUT
+from stable_nalu.paper import command as plot
 from stable_nalu.paper.experiment import expected_runs
+from stable_nalu.paper.figures import find
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.paper.index import find as find_experiment
 from stable_nalu.papers import MISTRY_2022_DIVISION, MISTRY_2022_ROBUST

@@ -4,10 +4,11 @@ import pandas as pd
 import pytest
 import torch
 
-from stable_nalu.figure.entries import all_entries, find, made
-from stable_nalu.figure.entry import Context, Source
+from stable_nalu.figure.entries import made
+from stable_nalu.figure.entry import Context
 from stable_nalu.network import SingleLayerNetwork
 from stable_nalu.paper.experiment import expected_runs
+from stable_nalu.paper.figures import all_entries, find, source_of
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result.judged import compact, judged_runs, runs_of
 from stable_nalu.result.pipeline import Folders, other_tables
@@ -66,7 +67,7 @@ def test_kept_runs_draw_the_figure_of_their_exports(key, tmp_path):
 
     assert gallery.drawable(entry, data)
     with kept_source(entry, data) as kept_runs:
-        sources = (Source(space.csv, entry.folders), kept_runs)
+        sources = (source_of(entry, space.csv), kept_runs)
     (part,) = entry.parts
     exported, kept = (made(part, Context(entry, source, estimators=FAST)) for source in sources)
     assert [axes.get_title() for axes in exported.figure.axes[::2]][0] == "Success rate"

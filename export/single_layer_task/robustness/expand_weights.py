@@ -12,7 +12,7 @@ begin(__name__)
 from stable_nalu.script import packages  # noqa: E402
 
 with packages(__file__):
-    from stable_nalu.figure.command import expand_weights as main
+    from stable_nalu.paper.command import expand_weights as main
 
 
 if __name__ == "__main__":

@@ -1,21 +1,18 @@
-"""The commands that draw: `plot`, `weight_distribution`; and two tables of the robustness study."""
+"""The command that draws figures, `plot`, and two tables of the robustness study."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stable_nalu.errors import OptionError, UsageError
-from stable_nalu.files import STREAMS, atomic_path, refuse_one_file
 from stable_nalu.machine import CSV_FOLDER
-from stable_nalu.options.kinds import file_name, integer, interval
+from stable_nalu.options.kinds import file_name
 from stable_nalu.script import ScriptParser, exit_code
 from stable_nalu.statistics.setups import Estimators, add_estimate_flags, add_threshold_flags
-from stable_nalu.statistics.table import write_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -83,8 +80,10 @@ def plot_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 
 def _plot(args: argparse.Namespace) -> None:
     """Find the entries, render them, tell what is missing."""
-    from .entries import Output, all_entries, entry_of_files, find, listing, render
-    from .entry import Context, Source
+    from stable_nalu.figure.entries import Output, entry_of_files, render
+    from stable_nalu.figure.entry import Context
+
+    from .figures import all_entries, find, listing, source_of
 
     if args.list:
         sys.stdout.write(listing(all_entries()))
@@ -96,7 +95,7 @@ def _plot(args: argparse.Namespace) -> None:
     if not entries:
         raise OptionError("KEY", "no figure is named", "name one, give --csv, or see --list")
     for entry in entries:
-        source = Source(Path(args.csv_dir), entry.folders)
+        source = source_of(entry, Path(args.csv_dir))
         setups = [Path(path) for path in args.exp_setups]
         estimators = Estimators(args.gamma_fit, args.sparsity_fit)
         context = Context(entry, source, setups, args.threshold, estimators, args.palette)
@@ -111,91 +110,6 @@ def plot_command(argv: Sequence[str] | None = None) -> int:
     """Draw the figures, and return the exit code."""
     args = plot_arguments(argv)
     return exit_code("plot.py", lambda: _plot(args))
-
-
-_WEIGHTS_SCRIPT = "weight_distribution.py"
-_WEIGHTS = """\
-Show how the weights of a NAC are distributed: drawn at random, or as a layer starts with them.
-
-A table of the histogram goes to --csv-out, a drawing to --figure-out; shares of weights near 0, 1
-and -1 are printed. Nothing is trained.
-"""
-_STARTS = ("uniform", "xavier-normal", "truncated-normal", "nac")
-_EXAMPLE = """example:
-  weight_distribution.py --init uniform nac --figure-out weights.png --csv-out weights.csv
-"""
-
-
-def weights_command(argv: Sequence[str] | None = None) -> int:
-    """Draw weights, write what is asked for, and return the exit code."""
-    parser = ScriptParser(prog=_WEIGHTS_SCRIPT, description=_WEIGHTS, epilog=_EXAMPLE)
-    add = parser.add_argument
-    add(
-        "--draws",
-        metavar="INT",
-        type=integer(1, 10_000_000).one,
-        default=1000,
-        help="number of weights (default: %(default)s)",
-    )
-    add(
-        "--range",
-        metavar="[LOW,HIGH]",
-        type=interval.one,
-        help="what --init uniform draws from (default: [-10,10])",
-    )
-    bins = integer(1, 100_000).one
-    add("--bins", metavar="INT", type=bins, default=100, help="default: %(default)s")
-    add("--seed", metavar="INT", type=integer(0).one, default=0, help="default: %(default)s")
-    add(
-        "--init",
-        metavar="NAME",
-        nargs="+",
-        choices=_STARTS,
-        default=["uniform"],
-        help="uniform (the default): tanh and sigmoid of numbers from --range; xavier-normal, "
-        "truncated-normal, nac: weights that a layer of 100 inputs and 10 outputs starts with; "
-        "several are drawn beside each other",
-    )
-    add("--csv-out", metavar="PATH", type=Path, help="table to write: a row per bin")
-    add("--figure-out", metavar="PATH", type=Path, help="drawing to write, .png or .pdf")
-    args = parser.parse_args(argv)
-    return exit_code(_WEIGHTS_SCRIPT, lambda: _show_weights(args))
-
-
-def _check_weights(args: argparse.Namespace) -> None:
-    twice = next((start for start in args.init if args.init.count(start) > 1), None)
-    if twice is not None:
-        raise OptionError("--init", f"{twice} is given twice", "give every value once")
-    if args.range is not None and "uniform" not in args.init:
-        raise OptionError("--range", f"{args.init[0]} draws from no range", "add --init uniform")
-    if args.figure_out is not None and args.figure_out.suffix[1:] not in _FORMATS:
-        problem = f"{args.figure_out} is not a name of a figure"
-        raise OptionError("--figure-out", problem, "let it end with .png or .pdf")
-    outputs = {"--csv-out": args.csv_out, "--figure-out": args.figure_out}
-    refuse_one_file({flag: path for flag, path in outputs.items() if path is not None})
-
-
-def _show_weights(args: argparse.Namespace) -> None:
-    _check_weights(args)
-    from .style import drawing, save
-    from .surfaces import Weights, draw_weights, histogram_table, shares_text
-
-    low, high = args.range or (-10, 10)
-    part = Weights(tuple(args.init), args.draws, (low, high), args.bins, args.seed)
-    weights, picture = part.weights(), args.figure_out
-    try:
-        # Neither file is written if the other cannot be.
-        with atomic_path(picture, named=True) if picture else nullcontext() as temporary:
-            if temporary is not None:
-                with drawing():
-                    save(draw_weights(part, weights), temporary, picture.suffix[1:])
-            if args.csv_out is not None:
-                write_frame(args.csv_out, histogram_table(part, weights))
-    except OSError as error:
-        raise UsageError(f"cannot write {picture}: {error.strerror}") from None
-    if str(args.csv_out) not in STREAMS:
-        for start, w in weights.items():
-            sys.stdout.write(f"{start}: {len(w)} weights, {shares_text(w)}\n")
 
 
 SEEDS, INPUTS = 25, 10
@@ -217,9 +131,8 @@ def expand_weights(argv: Sequence[str] | None = None) -> int:
     args = parser.parse_args(argv)
 
     def expand() -> None:
+        from stable_nalu.figure.entries import write_numbered
         from stable_nalu.files import refuse_inputs
-
-        from .entries import write_numbered
 
         path = Path(args.csv)
         out = Path(args.csv_out or path.with_name(f"{path.stem}_expanded_100K_step.csv"))
@@ -261,10 +174,9 @@ def solution_indexes(argv: Sequence[str] | None = None) -> int:
 
 def expanded(path: Path) -> pd.DataFrame:
     """Return rows of the step that runs are compared at, with the options of their names."""
+    from stable_nalu.figure.entry import read_csv, with_names
     from stable_nalu.statistics.names import expand_name
     from stable_nalu.statistics.table import numeric
-
-    from .entry import read_csv, with_names
 
     table = read_csv(path, ("name", "step"), "an export of weights")
     weights = [column for column in table if str(column).startswith("param.")]

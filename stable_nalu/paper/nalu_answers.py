@@ -12,11 +12,12 @@ import numpy as np
 import pandas as pd
 
 from stable_nalu.console import plain
+from stable_nalu.figure.drawing import kind
+from stable_nalu.figure.entry import Context, Product, last_rows, matching, numbers
+from stable_nalu.figure.style import MARK, SMALL, grouped_bars, legend_handles, ribbon, subplots
 from stable_nalu.statistics.intervals import student
 
-from .entry import Context, Product, kind, last_rows, matching, numbers
-from .style import MARK, SMALL, grouped_bars, legend_handles, ribbon, subplots
-from .tables import selected_rows
+from .nalu_tables import selected_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

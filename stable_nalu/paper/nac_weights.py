@@ -1,0 +1,244 @@
+"""Weights of a NAC, drawn at random: W = tanh(W_hat) sigmoid(M_hat), and their command.
+
+A start says what W_hat and M_hat are drawn from: both from one range, as an article has them, or as
+a NAC of 100 inputs and 10 outputs begins its training.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from stable_nalu.errors import OptionError, UsageError
+from stable_nalu.figure import style
+from stable_nalu.figure.drawing import kind
+from stable_nalu.figure.entry import INCH, Context, Product
+from stable_nalu.files import STREAMS, atomic_path, refuse_one_file
+from stable_nalu.options.kinds import integer, interval
+from stable_nalu.script import ScriptParser, exit_code
+from stable_nalu.statistics.table import write_frame
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_FORMATS = ("pdf", "png")
+ARTICLE = "uniform"
+
+
+STARTS = {
+    ARTICLE: "Ŵ and M̂ from {range}",
+    "nac": "Start of a NAC",
+    "xavier-normal": "Xavier-normal start",
+    "truncated-normal": "Start from a cut normal",
+}
+"""Start -> how its panel is called."""
+
+
+INPUTS, OUTPUTS = 100, 10
+
+
+_INITS = {"nac": "default", "xavier-normal": "xavier-normal", "truncated-normal": "truncated"}
+"""Start -> the option `nalu_init` of the layer that begins so."""
+
+
+def shares(w: np.ndarray) -> tuple[float, float, float]:
+    """Return which shares of the weights are within 0.05 of 0, above 0.95 and below -0.95."""
+    return float(np.mean(np.abs(w) < 0.05)), float(np.mean(w > 0.95)), float(np.mean(w < -0.95))
+
+
+def shares_text(w: np.ndarray) -> str:
+    """Say how many weights are close to the values that they should have, and how they deviate."""
+    zero, one, minus_one = (f"{100 * share:.1f} %" for share in shares(w))
+    near = f"{zero} within 0.05 of 0, {one} above 0.95, {minus_one} below −0.95"
+    return f"{near}, deviation {np.std(w):.3f}"
+
+
+@dataclass(frozen=True)
+class Weights:
+    """What weights are drawn from, and how many.
+
+    ends: what the article's start draws from.
+    """
+
+    starts: tuple[str, ...] = tuple(STARTS)
+    draws: int = 1000
+    ends: tuple[float, float] = (-10, 10)
+    bins: int = 100
+    seed: int = 0
+
+    @property
+    def edges(self) -> np.ndarray:
+        """Return the ends of the bins."""
+        return np.linspace(-1, 1, self.bins + 1)
+
+    def weights(self) -> dict[str, np.ndarray]:
+        """Return the weights of every start."""
+        return {start: self._of(start) for start in self.starts}
+
+    def _of(self, start: str) -> np.ndarray:
+        if start == ARTICLE:
+            low, high = self.ends
+            u = np.random.default_rng(self.seed).random((2, self.draws))
+            u = low * (1 - u) + high * u  # Scaled so, ends may be as far apart as numbers go.
+            # The tanh form of the sigmoid does not overflow.
+            return np.tanh(u[1]) * (1 + np.tanh(u[0] / 2)) / 2
+        import torch
+
+        from stable_nalu.layer.nalu import NALULayer
+
+        found: list[torch.Tensor] = []
+        with torch.random.fork_rng(devices=[]), torch.no_grad():
+            torch.manual_seed(self.seed)
+            for _ in range(math.ceil(self.draws / (INPUTS * OUTPUTS))):
+                layer = NALULayer(INPUTS, OUTPUTS, nalu_init=_INITS[start], dtype=torch.float64)
+                found.append(layer.nac_add.weights().flatten())
+        return torch.cat(found)[: self.draws].numpy()
+
+
+@kind("weights", needs="nothing")
+def weights(context: Context) -> Product:
+    """Draw weights of every start, and then the figure."""
+    part = Weights()
+    return Product(context.stem, draw_weights(part, part.weights()))
+
+
+def histogram_table(part: Weights, weights: Mapping[str, np.ndarray]) -> pd.DataFrame:
+    """Return the histogram of every start, a row per bin."""
+    found = []
+    for start, w in weights.items():
+        counts, ends = np.histogram(w, part.edges)
+        columns = {"bin.low": ends[:-1], "bin.high": ends[1:], "count": counts}
+        found.append(pd.DataFrame({"init": start, **columns, "share": counts / len(w)}))
+    return pd.concat(found, ignore_index=True)
+
+
+def draw_weights(part: Weights, weights: Mapping[str, np.ndarray]) -> Figure:
+    """Draw the first start large, and the others below each other at its right."""
+    figure = style.new_figure((8 * INCH, 4 * INCH))
+    others = len(weights) - 1
+    ratios = (1.6, 1) if others else (1,)
+    grid = figure.add_gridspec(max(others, 1), len(ratios), width_ratios=ratios)
+    places = [grid[:, 0], *(grid[row, 1] for row in range(others))]
+    shown = style.looks(tuple(weights))
+    for number, ((start, w), place) in enumerate(zip(weights.items(), places, strict=True)):
+        axes = figure.add_subplot(place)
+        counts, ends = np.histogram(w, part.edges)
+        axes.stairs(counts, ends, fill=True, color=shown[start].color)
+        axes.set(xlim=(-1.03, 1.03), ylim=(0, None))
+        axes.yaxis.set_major_formatter("{x:,.0f}")
+        axes.set_xticks([-1, -0.5, 0, 0.5, 1], ["−1", "−0.5", "0", "0.5", "1"])
+        axes.grid(visible=False, axis="x")
+        low, high = (f"{end:g}".replace("-", "−") for end in part.ends)
+        title = STARTS[start].format(range=f"U({low}, {high})")
+        told = f": deviation {np.std(w):.3f}" if number else f"\n{shares_text(w)}"
+        axes.set_title(f"{title}{told}")
+        if number in (0, others):
+            axes.set_xlabel("Weight W")
+        else:
+            axes.tick_params(labelbottom=False)
+    figure.axes[0].set_ylabel("Number of weights")
+    style.footnote(
+        figure,
+        f"{part.draws:,} weights W = tanh(Ŵ) σ(M̂) each, {part.bins:,} bins.",
+        f"A start is that of a layer of {INPUTS} inputs and {OUTPUTS} outputs."
+        if set(weights) != {ARTICLE}
+        else "",
+    )
+    return figure
+
+
+_WEIGHTS_SCRIPT = "weight_distribution.py"
+
+
+_WEIGHTS = """\
+Show how the weights of a NAC are distributed: drawn at random, or as a layer starts with them.
+
+A table of the histogram goes to --csv-out, a drawing to --figure-out; shares of weights near 0, 1
+and -1 are printed. Nothing is trained.
+"""
+
+
+_STARTS = ("uniform", "xavier-normal", "truncated-normal", "nac")
+
+
+_EXAMPLE = """example:
+  weight_distribution.py --init uniform nac --figure-out weights.png --csv-out weights.csv
+"""
+
+
+def weights_command(argv: Sequence[str] | None = None) -> int:
+    """Draw weights, write what is asked for, and return the exit code."""
+    parser = ScriptParser(prog=_WEIGHTS_SCRIPT, description=_WEIGHTS, epilog=_EXAMPLE)
+    add = parser.add_argument
+    add(
+        "--draws",
+        metavar="INT",
+        type=integer(1, 10_000_000).one,
+        default=1000,
+        help="number of weights (default: %(default)s)",
+    )
+    add(
+        "--range",
+        metavar="[LOW,HIGH]",
+        type=interval.one,
+        help="what --init uniform draws from (default: [-10,10])",
+    )
+    bins = integer(1, 100_000).one
+    add("--bins", metavar="INT", type=bins, default=100, help="default: %(default)s")
+    add("--seed", metavar="INT", type=integer(0).one, default=0, help="default: %(default)s")
+    add(
+        "--init",
+        metavar="NAME",
+        nargs="+",
+        choices=_STARTS,
+        default=["uniform"],
+        help="uniform (the default): tanh and sigmoid of numbers from --range; xavier-normal, "
+        "truncated-normal, nac: weights that a layer of 100 inputs and 10 outputs starts with; "
+        "several are drawn beside each other",
+    )
+    add("--csv-out", metavar="PATH", type=Path, help="table to write: a row per bin")
+    add("--figure-out", metavar="PATH", type=Path, help="drawing to write, .png or .pdf")
+    args = parser.parse_args(argv)
+    return exit_code(_WEIGHTS_SCRIPT, lambda: _show_weights(args))
+
+
+def _check_weights(args: argparse.Namespace) -> None:
+    twice = next((start for start in args.init if args.init.count(start) > 1), None)
+    if twice is not None:
+        raise OptionError("--init", f"{twice} is given twice", "give every value once")
+    if args.range is not None and "uniform" not in args.init:
+        raise OptionError("--range", f"{args.init[0]} draws from no range", "add --init uniform")
+    if args.figure_out is not None and args.figure_out.suffix[1:] not in _FORMATS:
+        problem = f"{args.figure_out} is not a name of a figure"
+        raise OptionError("--figure-out", problem, "let it end with .png or .pdf")
+    outputs = {"--csv-out": args.csv_out, "--figure-out": args.figure_out}
+    refuse_one_file({flag: path for flag, path in outputs.items() if path is not None})
+
+
+def _show_weights(args: argparse.Namespace) -> None:
+    _check_weights(args)
+    low, high = args.range or (-10, 10)
+    part = Weights(tuple(args.init), args.draws, (low, high), args.bins, args.seed)
+    weights, picture = part.weights(), args.figure_out
+    try:
+        # Neither file is written if the other cannot be.
+        with atomic_path(picture, named=True) if picture else nullcontext() as temporary:
+            if temporary is not None:
+                with style.drawing():
+                    style.save(draw_weights(part, weights), temporary, picture.suffix[1:])
+            if args.csv_out is not None:
+                write_frame(args.csv_out, histogram_table(part, weights))
+    except OSError as error:
+        raise UsageError(f"cannot write {picture}: {error.strerror}") from None
+    if str(args.csv_out) not in STREAMS:
+        for start, w in weights.items():
+            sys.stdout.write(f"{start}: {len(w)} weights, {shares_text(w)}\n")
