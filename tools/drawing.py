@@ -82,15 +82,15 @@ def _as_in_the_gallery(experiment: Experiment, data: Path) -> dict[str, str]:
     for entry in (entries[key] for key in experiment.figure_keys if key in entries):
         if not files_of(entry, data):
             continue
-        with kept_source(entry, data) as source:
-            context = Context(entry, source)
-            for part in entry.parts:
-                try:
-                    product = made(part, context)
-                except UsageError:  # of what is not kept
-                    continue
-                if product.figure is not None:
-                    found[f"pictures/{product.stem}.svg"] = clipped_svg(product.figure)
+        source = kept_source(entry, data)
+        context = Context(entry, source)
+        for part in entry.parts:
+            try:
+                product = made(part, context)
+            except UsageError:  # of what is not kept
+                continue
+            if product.figure is not None:
+                found[f"pictures/{product.stem}.svg"] = clipped_svg(product.figure)
     return found
 
 

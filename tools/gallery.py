@@ -84,8 +84,8 @@ def draw(entry: Drawing, folder: Path, data: Path = DATA) -> list[str]:
 def drawn_from(entry: Drawing, folder: Path, data: Path) -> Iterator[Source]:
     """Lend what an entry is drawn from: kept runs, or tables that are written for it."""
     if kept_files(entry, data):
-        with kept_source(entry, data) as source:
-            yield source
+        source = kept_source(entry, data)
+        yield source
     elif needs(entry) == {"nothing"}:
         yield Source(folder)
     else:

@@ -7,11 +7,9 @@ and those of the steps that are kept.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from stable_nalu.console import plain
@@ -28,7 +26,6 @@ from stable_nalu.result.judged import (
     runs_of_rows,
 )
 from stable_nalu.result.stored import kept_keys, read
-from stable_nalu.statistics.table import write_plain_frame
 from stable_nalu.task import SCRIPTS
 
 if TYPE_CHECKING:
@@ -39,18 +36,9 @@ if TYPE_CHECKING:
 
 @dataclass
 class KeptRuns(Source):
-    """Kept outcomes of runs in place of exported files.
-
-    tables: path of an exported file, without `.csv` -> its runs, one per row.
-    """
+    """Kept outcomes of runs in place of exported files: tables of a row per run."""
 
     names_missing = False
-
-    tables: Mapping[str, Any] = field(default_factory=dict)
-
-    def find(self, files: Iterable[str]) -> Path | None:
-        """Return the first of the files whose runs are kept."""
-        return next((p for p in self.candidates(files) if p.as_posix() in self.tables), None)
 
     def expect(self, files: Sequence[str], missed: Iterable[str]) -> Path | None:
         """Find a file, or warn of what the figure lacks without it."""
@@ -62,7 +50,7 @@ class KeptRuns(Source):
     def judged_runs(self, series: Series) -> pd.DataFrame | None:
         """Return the kept runs of a series."""
         path = self.find(series.files)
-        return None if path is None else self.tables[path.as_posix()]
+        return None if path is None or self.tables is None else self.tables[path.as_posix()]
 
 
 @functools.cache
@@ -93,8 +81,8 @@ def kept_files(entry: Drawing, data: Path) -> dict[str, str] | None:
     measured = needed.isdisjoint(("outcomes", "epochs"))
     if not entry.series or not (measured or needed == {"outcomes"}):
         return None
-    every = _exported(data, measured)
-    source = KeptRuns(Path(), entry.folders, TRAINED_IN, tables=every)
+    every: Any = _exported(data, measured)
+    source = KeptRuns(Path(), entry.folders, TRAINED_IN, every)
     paths = [source.find(one.files) for one in entry.series]
 
     def rank(key: str) -> tuple[bool, bool]:
@@ -113,18 +101,15 @@ def files_of(entry: Drawing, data: Path) -> dict[str, str] | None:
     return found if found and EXPERIMENTS[next(iter(found.values()))].is_measured else None
 
 
-@contextmanager
-def kept_source(entry: Drawing, data: Path) -> Iterator[Source]:
-    """Lend the kept runs of a figure; those of measures are files as long as the figure is made."""
+def kept_source(entry: Drawing, data: Path) -> Source:
+    """Return the kept runs of a figure."""
     files = kept_files(entry, data) or {}
     if not files_of(entry, data):
         tables = {csv: named_runs(key, csv, data) for csv, key in files.items()}
-        yield KeptRuns(Path(), entry.folders, TRAINED_IN, tables=tables)
-        return
-    with TemporaryDirectory() as folder:
-        for csv, key in files.items():
-            write_plain_frame(Path(folder, f"{csv}.csv"), as_exported(key, csv, data))
-        yield source_of(entry, Path(folder))
+        return KeptRuns(Path(), entry.folders, TRAINED_IN, tables)
+    source = source_of(entry, Path())
+    source.tables = {csv: as_exported(key, csv, data) for csv, key in files.items()}
+    return source
 
 
 def _own_rows(key: str, csv: str, data: Path) -> pd.DataFrame:

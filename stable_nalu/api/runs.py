@@ -14,7 +14,6 @@ from html import escape
 from itertools import chain
 from os import PathLike
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
@@ -36,7 +35,7 @@ from stable_nalu.statistics.summary import (
     typed_name,
     typed_summary,
 )
-from stable_nalu.statistics.table import groups, parsed_names, write_plain_frame
+from stable_nalu.statistics.table import groups, parsed_names
 from stable_nalu.writer import RunRecord
 
 if TYPE_CHECKING:
@@ -414,7 +413,7 @@ def plot(
     Examples:
         >>> sn.plot({"NMU": runs, "NAC": others}, kind="success").savefig("success.png")
     """
-    from stable_nalu.figure.entries import entry_of_files, made
+    from stable_nalu.figure.entries import entry_of_tables, made
     from stable_nalu.figure.entry import Context, Source
 
     _require_look(palette, column)
@@ -426,20 +425,16 @@ def plot(
     beside = (column, *_X, *(["operation"] if kind == "histogram" else []))
     tables = {k: v for name, t in tables.items() for k, v in _split(name, t, by, beside).items()}
     labels = [] if list(tables) == [""] else list(tables)
-    with TemporaryDirectory() as folder:
-        paths = [Path(folder, f"{place}.csv") for place in range(len(tables))]
-        for path, table in zip(paths, tables.values(), strict=True):
-            write_plain_frame(path, table)
-        names = {str(p): f"the table of {n or 'runs'}" for p, n in zip(paths, tables, strict=True)}
-        source = Source(Path(folder))
-        try:
-            entry = entry_of_files(kind, paths, labels, "figure", column)
-            context = Context(entry, source, setups, threshold, estimators, palette)
-            figure = made(entry.parts[0], context).figure
-        except UsageError as error:
-            raise UsageError(_renamed(str(error), names)) from None
+    # A name with slashes would be a path of folders.
+    named = ((label.replace("/", "∕") or "runs", table) for label, table in tables.items())
+    names = {f"the table of {label}": table for label, table in named}
+    source = Source(Path(), tables=names)
+    header = [str(name) for name in next(iter(tables.values()))]
+    entry = entry_of_tables(kind, list(names), header, labels, "figure", column)
+    context = Context(entry, source, setups, threshold, estimators, palette)
+    figure = made(entry.parts[0], context).figure
     for text in source.warnings:
-        _warn(_renamed(text, names))
+        _warn(text)
     if figure is None:
         raise UsageError(f"kind {kind!r} is not a drawing; export/plot.py writes it")
     return figure
@@ -482,13 +477,6 @@ def _split(
             pd.Series(codes, table.index).isin(group.index)
         ]
     return found
-
-
-def _renamed(text: str, names: Mapping[str, str]) -> str:
-    """Return a message about files with other names for them."""
-    for file, name in names.items():
-        text = text.replace(file, name)
-    return text
 
 
 def _require_look(palette: object, column: object) -> None:

@@ -14,7 +14,7 @@ from stable_nalu.statistics.summary import mean_summary
 from stable_nalu.statistics.table import numeric
 
 from .drawing import Series, kind
-from .entry import INCH, Context, Product, read_csv, two_digit_name, with_names
+from .entry import INCH, Context, Product, two_digit_name, with_names
 from .panels import draw_series, offsets
 from .style import NO_DATA, legend_handles, subplots
 
@@ -33,7 +33,7 @@ def read_runs(
     """
 
     def rows(path: Path, one: Series) -> pd.DataFrame:
-        table = with_names(read_csv(path, ("name", "epoch")), two_digit_name, path)
+        table = with_names(context.source.read(path, ("name", "epoch")), two_digit_name, path)
         return table.assign(model=one.name)
 
     found = context.tables(rows)
@@ -137,7 +137,7 @@ COUNTED = ("true", "predicted", "count")
 def matrix(context: Context) -> Product:
     """Draw counts of true against predicted classes, as an annotated heat map."""
     path = context.source.require(context.figure.series[0])
-    table = numeric(read_csv(path, COUNTED, "a table of class counts"), COUNTED, path)
+    table = numeric(context.source.read(path, COUNTED, "a table of class counts"), COUNTED, path)
     if table.empty:
         raise UsageError(f"{path} has no rows")
     counts = counted(table)

@@ -32,11 +32,10 @@ _PATHS = ("weights", "label2out")
 """What a path is drawn of unless `--column` says: a module's weights, a last layer's."""
 
 
-def _path(stem: str, files: Sequence[Path], column: str | None) -> Sketch:
+def _path(stem: str, files: Sequence[str], header: Sequence[str], column: str | None) -> Sketch:
     """Return the path of one file: of the weights that --column begins, or the first it has."""
     if len(files) > 1:
         raise UsageError("argument --csv: --kind path draws one file; name one")
-    header = next(table_rows(files[0]), [])
     pairs: dict[str, list[str]] = {}
     for name in header:
         if match := _FIRST_TWO.fullmatch(name):
@@ -49,7 +48,7 @@ def _path(stem: str, files: Sequence[Path], column: str | None) -> Sketch:
     shown = [known.get(start, _WEIGHTS)]
     shown += [known["gate"]] if start == "weights" and "gate" in known else []
     time = "epoch" if "epoch" in header else "step"
-    return sketch(path, stem, file=str(files[0].resolve()), columns=tuple(shown), time=time)
+    return sketch(path, stem, file=files[0], columns=tuple(shown), time=time)
 
 
 _AXES = {
@@ -65,8 +64,10 @@ USER_KINDS = (*_AXES, "table", "histogram", "curve", "metrics", "surface", "path
 """Words of `--kind`."""
 
 
-def _part(kind: str, stem: str, files: Sequence[Path], column: str | None) -> Sketch:
-    """Return the part of a figure of a user's files."""
+def _part(
+    kind: str, stem: str, files: Sequence[str], header: Sequence[str], column: str | None
+) -> Sketch:
+    """Return the part of a figure of a user's files; `header` is of the first."""
     if kind in _AXES:
         x, label = _AXES[kind]
         options: dict[str, Any] = {"style": "line" if kind == "sweep" else "dodge"}
@@ -81,7 +82,7 @@ def _part(kind: str, stem: str, files: Sequence[Path], column: str | None) -> Sk
         runs = Runs("operation")
         return sketch(histogram, stem, runs=runs, column=column or _GATE)
     shown = column or _ACCURACY
-    if kind == "curve" and "epoch" not in next(table_rows(files[0]), []):  # arithmetic runs
+    if kind == "curve" and "epoch" not in header:  # arithmetic runs
         runs = Runs("interpolation.range")
         text = drawable(column) if column else "Test error"
         return sketch(iterations, stem, column=column or TEST, y_label=text, runs=runs)
@@ -90,7 +91,7 @@ def _part(kind: str, stem: str, files: Sequence[Path], column: str | None) -> Sk
     if kind == "metrics":
         return sketch(scatter, stem, metrics=(((shown,), shown),), y_label=drawable(shown))
     if kind == "path":
-        return _path(stem, files, column)
+        return _path(stem, files, header, column)
     return sketch(matrix if kind == "matrix" else surface, stem)
 
 
@@ -98,14 +99,6 @@ def entry_of_files(
     kind: str, files: Sequence[Path], labels: Sequence[str], stem: str, column: str | None = None
 ) -> Drawing:
     """Return a figure of files that the user names; labels are the model names, or none."""
-    if not isinstance(kind, str) or kind not in USER_KINDS:
-        hint = did_you_mean(str(kind), USER_KINDS, f"kinds are {', '.join(USER_KINDS)}")
-        raise UsageError(f"no kind {kind!r}; {hint}")
-    for label in labels:
-        if not is_text(label):
-            raise UsageError(f"label {label!r} is not text; write it in UTF-8")
-    if labels and len(labels) != len(files):
-        raise UsageError(f"{len(labels)} labels are given for {len(files)} files")
     for file in files:
         try:
             there = file.is_file()
@@ -113,13 +106,33 @@ def entry_of_files(
             raise UsageError(f"cannot read {file}: {error.strerror}") from None
         if not there:
             raise UsageError(f"cannot read {file}: no such file")
-    made = _part(kind, stem, files, column)
-    names = list(map(drawable, labels)) or [None] * len(files)
+    header = next(table_rows(files[0]), [])
+    paths = [str(file.resolve()) for file in files]
+    return entry_of_tables(kind, paths, header, labels, stem, column)
+
+
+def entry_of_tables(
+    kind: str,
+    names: Sequence[str],
+    header: Sequence[str],
+    labels: Sequence[str],
+    stem: str,
+    column: str | None = None,
+) -> Drawing:
+    """Return a figure of files, or of tables by their names; `header` is of the first."""
+    if not isinstance(kind, str) or kind not in USER_KINDS:
+        hint = did_you_mean(str(kind), USER_KINDS, f"kinds are {', '.join(USER_KINDS)}")
+        raise UsageError(f"no kind {kind!r}; {hint}")
+    for label in labels:
+        if not is_text(label):
+            raise UsageError(f"label {label!r} is not text; write it in UTF-8")
+    if labels and len(labels) != len(names):
+        raise UsageError(f"{len(labels)} labels are given for {len(names)} files")
+    made = _part(kind, stem, names, header, column)
+    shown = list(map(drawable, labels)) or [None] * len(names)
     if not labels and made.kind in (epoch_curves, scatter, surface):
-        names = [drawable(path.stem) for path in files]
-    series = tuple(
-        Series((str(path.resolve()),), label) for path, label in zip(files, names, strict=True)
-    )
+        shown = [drawable(Path(name).stem) for name in names]
+    series = tuple(Series((name,), label) for name, label in zip(names, shown, strict=True))
     return Drawing((made,), series, key=stem, title=kind)
 
 

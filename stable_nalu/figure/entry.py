@@ -40,8 +40,9 @@ _OF_SEQUENCES = (
 
 @dataclass
 class Source:
-    """Exported files of one entry.
+    """Exported files of one entry, or tables in memory.
 
+    tables: path of an exported file, without `.csv` -> what it would hold; None: files are read.
     folders: are searched before the folder itself; names of other things are prefixes of files.
     warnings: say what is missing, each once.
     notes: say what else a reader should know.
@@ -53,6 +54,7 @@ class Source:
     csv_dir: Path
     folders: tuple[str, ...] = ()
     trained_in: Mapping[str, str] = field(default_factory=dict)
+    tables: Mapping[str, pd.DataFrame] | None = None
     warnings: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -71,11 +73,23 @@ class Source:
             self.notes.append(text)
 
     def find(self, files: Iterable[str]) -> Path | None:
-        """Return the first of the files that exists."""
+        """Return the first of the files that exists, or has a table."""
         for path in self.candidates(files):
-            if path.is_file():
+            if path.is_file() if self.tables is None else path.as_posix() in self.tables:
                 return path
         return None
+
+    def read(
+        self, path: Path, columns: Iterable[str], kind: str = "an export of runs"
+    ) -> pd.DataFrame:
+        """Return the table of a file that was found, which has at least the given columns."""
+        if self.tables is None:
+            table = read_table(path)
+        else:
+            known = self.tables[path.as_posix()]
+            table = known.where(known.notna())
+        require(table, columns, path, kind)
+        return table
 
     def candidates(self, files: Iterable[str]) -> Iterator[Path]:
         """Yield every path that one of the files may have, those below the CSV folder first."""
@@ -120,13 +134,6 @@ class Source:
         if path is None:
             raise UsageError(f"no file {self.csv_dir / series.files[0]}.csv")
         return path
-
-
-def read_csv(path: Path, columns: Iterable[str], kind: str = "an export of runs") -> pd.DataFrame:
-    """Read a file that has at least the given columns."""
-    table = read_table(path)
-    require(table, columns, path, kind)
-    return table
 
 
 def numbers(table: pd.DataFrame, column: str) -> pd.Series:
@@ -223,7 +230,7 @@ class Context:
 
     def exported(self, columns: Iterable[str]) -> dict[str, pd.DataFrame | None]:
         """Return the table of each series, by its name; None where there is none."""
-        return self.tables(lambda path, _: read_csv(path, columns))
+        return self.tables(lambda path, _: self.source.read(path, columns))
 
     def present(self, columns: Iterable[str]) -> dict[str, pd.DataFrame]:
         """Return the table of each series that has one, by its name."""

@@ -29,7 +29,7 @@ from stable_nalu.statistics.table import groups, numeric, parsed_names
 from stable_nalu.statistics.thresholds import from_reference
 
 from .drawing import Reference, Runs, Series
-from .entry import Source, distribution, matching, read_csv, sequence_name, with_names
+from .entry import Source, distribution, matching, sequence_name, with_names
 from .style import drawable, legend_order, range_order
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def read_series(
     path = source.expect(one.files, one.missed)
     if path is None:
         return None
-    table = read_csv(path, columns)
+    table = source.read(path, columns)
     if table.empty:
         source.warn(f"missing: {', '.join(map(plain, one.missed))} ({path} has no rows)")
         return None
@@ -272,7 +272,7 @@ def reference_thresholds(reference: Reference, last: int, source: Source) -> Map
             f"no file {source.csv_dir / name}.csv: it gives the thresholds; train `reference` of "
             f"{name.replace('_reference', '_long')}, or use --threshold"
         )
-    table = read_csv(path, SEQUENCES_LOGGED[:3])
+    table = source.read(path, SEQUENCES_LOGGED[:3])
     columns = tested_lengths(table)
     table = numeric(table, [SEQUENCE_VALIDATION, *columns.values()], path)
     rows = with_names(table, sequence_name, path).sort_values("step", kind="stable")

@@ -21,7 +21,7 @@ from stable_nalu.statistics.table import numeric
 
 from . import style
 from .drawing import STANDARD, Runs, Series, Size, kind
-from .entry import Context, Product, read_csv
+from .entry import Context, Product
 from .runs import reduce_series
 
 if TYPE_CHECKING:
@@ -46,7 +46,9 @@ def surface(context: Context) -> Product:
 
     names = ("x1", "x2", "pred")
     grids = context.tables(
-        lambda path, _: numeric(read_csv(path, names, "a grid of predictions"), names, path)
+        lambda path, _: numeric(
+            context.source.read(path, names, "a grid of predictions"), names, path
+        )
     )
     values = np.concatenate([g["pred"].to_numpy() for g in grids.values() if g is not None])
     finite = values[np.isfinite(values)]
@@ -111,7 +113,7 @@ def path(
     one = next((s for s in context.figure.series if file in s.files), Series((file,)))
     found = context.source.require(one)
     weights, *others = columns
-    table = read_csv(found, ("name", time, *weights), "an export with weights")
+    table = context.source.read(found, ("name", time, *weights), "an export with weights")
     pairs = [weights, *(pair for pair in others if set(pair) <= set(table))]
     shown = [column for pair in pairs for column in pair]
     rows = numeric(table, [time, *shown], found)

@@ -174,11 +174,11 @@ def solution_indexes(argv: Sequence[str] | None = None) -> int:
 
 def expanded(path: Path) -> pd.DataFrame:
     """Return rows of the step that runs are compared at, with the options of their names."""
-    from stable_nalu.figure.entry import read_csv, with_names
+    from stable_nalu.figure.entry import Source, with_names
     from stable_nalu.statistics.names import expand_name
     from stable_nalu.statistics.table import numeric
 
-    table = read_csv(path, ("name", "step"), "an export of weights")
+    table = Source(Path()).read(path, ("name", "step"), "an export of weights")
     weights = [column for column in table if str(column).startswith("param.")]
     table = numeric(table, ["step", *weights], path)
     table = table.loc[table["step"] == LAST_STEP].reset_index(drop=True)

@@ -13,7 +13,7 @@ from stable_nalu.dataset.ranges import INTERPOLATION_ORDER
 from stable_nalu.figure import style
 from stable_nalu.figure.digits import WIDE, chosen_rows, read_runs, scatter
 from stable_nalu.figure.drawing import STANDARD, Drawing, Runs, Series, Sketch, drawn, kind, sketch
-from stable_nalu.figure.entry import INCH, Context, Product, read_csv
+from stable_nalu.figure.entry import INCH, Context, Product
 from stable_nalu.figure.panels import sweep_panels
 from stable_nalu.figure.style import MISSING, subplots
 from stable_nalu.options.layer_options import half_open
@@ -128,7 +128,9 @@ def gold_errors(
     """
     columns = ("module", "parameter", "test.mse", "range")
     path = context.source.require(context.figure.series[0])
-    table = numeric(read_csv(path, columns, "a table of gold errors"), ("test.mse",), path)
+    table = numeric(
+        context.source.read(path, columns, "a table of gold errors"), ("test.mse",), path
+    )
     absent = [module for module in order if module not in set(table["module"])]
     for module in absent:
         context.source.warn(f"missing: {plain(module)} (no row in {path})")

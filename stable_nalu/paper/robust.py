@@ -11,7 +11,7 @@ import pandas as pd
 from stable_nalu.dataset.ranges import INTERPOLATION_ORDER
 from stable_nalu.figure.digits import WIDE, epoch_curves, matrix, scatter
 from stable_nalu.figure.drawing import Drawing, Runs, Series, drawn, kind, sketch
-from stable_nalu.figure.entry import Context, Product, read_csv
+from stable_nalu.figure.entry import Context, Product
 from stable_nalu.figure.panels import sweep_panels
 from stable_nalu.figure.style import NO_DATA, footnote, grouped_bars, legend, subplots
 from stable_nalu.figure.surfaces import path, surface
@@ -50,7 +50,7 @@ def class_bars(context: Context) -> Product:
     """Draw the accuracy per class of one trained network per model, whole and zoomed."""
 
     def read(path: Path, one: Series) -> pd.DataFrame:
-        table = read_csv(path, ("digit", "accuracy"), "a table of class accuracies")
+        table = context.source.read(path, ("digit", "accuracy"), "a table of class accuracies")
         return numeric(table, ("accuracy",), path).assign(model=one.name)
 
     found = context.tables(read)

@@ -40,8 +40,8 @@ def products(key, folder, make=True):
     names = ("exact_fit", "fit_with_nuisance_known")
     with mock.patch.multiple(fits, **dict.fromkeys(names, rough_fit)):
         if make and files_of(entry, DATA):
-            with kept_source(entry, DATA) as source:
-                return made_of(entry, source), source
+            source = kept_source(entry, DATA)
+            return made_of(entry, source), source
         if make:
             write_specimen(entry, folder)
         source = source_of(entry, folder)

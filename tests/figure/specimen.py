@@ -153,7 +153,7 @@ def _gold_errors(options):
     rows = [
         (module, task, 10.0 ** (-9 - 1.5 * power - 2 * place), f"U[0,1e{power:+d})")
         for place, module in enumerate(options["order"])
-        for (task, _), power in product(options["sweep_panels"], range(-8, 1))
+        for (task, _), power in product(options["panels"], range(-8, 1))
     ]
     return pd.DataFrame(rows, columns=["module", "parameter", "test.mse", "range"])
 

@@ -66,8 +66,8 @@ def test_kept_runs_draw_the_figure_of_their_exports(key, tmp_path):
     add(experiment, type(judged)(compacted), [], data)
 
     assert gallery.drawable(entry, data)
-    with kept_source(entry, data) as kept_runs:
-        sources = (source_of(entry, space.csv), kept_runs)
+    kept_runs = kept_source(entry, data)
+    sources = (source_of(entry, space.csv), kept_runs)
     (part,) = entry.parts
     exported, kept = (made(part, Context(entry, source, estimators=FAST)) for source in sources)
     assert [axes.get_title() for axes in exported.figure.axes[::2]][0] == "Success rate"
