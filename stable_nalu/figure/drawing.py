@@ -101,7 +101,7 @@ Needs = Literal["nothing", "outcomes", "measures", "epochs"]
 
 
 @dataclass(frozen=True)
-class Kind:
+class PartKind:
     """A function that makes drawings or tables, from the context of a figure and its options.
 
     title: what `--list` calls them.
@@ -123,9 +123,9 @@ class Kind:
         return self.make(*args, **options)
 
 
-def kind(title: str, needs: Needs = "measures") -> Callable[[Callable[..., Any]], Kind]:
+def kind(title: str, needs: Needs = "measures") -> Callable[[Callable[..., Any]], PartKind]:
     """Make a function a kind of drawings."""
-    return lambda make: Kind(make, title, needs)
+    return lambda make: PartKind(make, title, needs)
 
 
 @dataclass(frozen=True)
@@ -135,12 +135,12 @@ class Sketch:
     stem: name of the file without its ending, in which `{key}` becomes the key of the figure.
     """
 
-    kind: Kind
+    kind: PartKind
     stem: str
     options: Mapping[str, Any]
 
 
-def sketch(kind: Kind, stem: str = "{key}", **options: Any) -> Sketch:
+def sketch(kind: PartKind, stem: str = "{key}", **options: Any) -> Sketch:
     """Return a part of a figure."""
     return Sketch(kind, stem, options)
 

@@ -7,12 +7,12 @@ import pandas as pd
 import pytest
 
 from stable_nalu.figure.style import drawing
-from stable_nalu.paper.depth import shares
 from stable_nalu.paper.nac_weights import (
     STARTS,
     Weights,
     draw_weights,
     histogram_table,
+    shares,
     shares_text,
     weights_command,
 )
