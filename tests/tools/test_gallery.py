@@ -7,10 +7,10 @@ import torch
 from stable_nalu.figure.entries import made
 from stable_nalu.figure.entry import Context
 from stable_nalu.network import SingleLayerNetwork
-from stable_nalu.paper.experiment import expected_runs
+from stable_nalu.paper.experiment import expected_runs, flags
 from stable_nalu.paper.figures import all_entries, find, source_of
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.result.judged import compact, judged_runs, runs_of
+from stable_nalu.result.judged import compact, judged_runs
 from stable_nalu.result.pipeline import Folders, other_tables
 from stable_nalu.result.stored import DATA, add, kept_keys, read
 from tests.figure.drawing import FAILED, FAST, means, metrics, solved_at
@@ -45,20 +45,24 @@ def test_the_page_is_fresh():
             assert f"`{gallery.command(entry)}`" in text
 
 
+LENGTH = flags("--max-iterations 2000 --log-interval 1000")
+"""Of the logs that are made up."""
+
+
 @pytest.mark.parametrize("key", ["nips-realnpu-clipping", "nips-divBy0-medium"])
 def test_kept_runs_draw_the_figure_of_their_exports(key, tmp_path):
     experiment, entry = EXPERIMENTS[key], find(key)
     space, data = Folders(tmp_path), tmp_path / "data"
     for place, model in enumerate(experiment.models):
         rows = {}
-        for number, run in enumerate(expected_runs(model, range(3))):
+        for number, run in enumerate(expected_runs(model, range(3), LENGTH)):
             solved = (number * 7 + place) % 5 > 1
             name = run.leaf
             rows[name] = (
                 solved_at(1000 * (1 + number % 2), 1e-3 / (number + 1)) if solved else FAILED
             )
         metrics(space.csv / f"{model.csv}.csv", rows)
-    expected = [run for model in experiment.models for run in runs_of(model, range(3), None)]
+    expected = [run for m in experiment.models for run in expected_runs(m, range(3), LENGTH)]
     judged = judged_runs(experiment, space.csv, expected, lambda text: None)
     compacted = [
         compact(row) | {"iterations": 2000, "diverged": 0} for row in judged.to_dict("records")
