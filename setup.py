@@ -60,7 +60,7 @@ setup(
     long_description_content_type="text/markdown",
     author="stable-nalu contributors",
     license="MIT",
-    packages=find_packages(include=["stable_nalu", "stable_nalu.*"]),
+    packages=find_packages(include=["stable_nalu", "stable_nalu.*", "torchlanes"]),
     package_data={
         "stable_nalu.paper": [
             "published_results/*.csv",
@@ -72,10 +72,10 @@ setup(
         "stable_nalu.layer": ["*.csv"],
         "stable_nalu.bench": ["*.csv", "*.md", "*.toml"],
         "stable_nalu.result": ["*.html"],
-        "stable_nalu.engine": ["*.h", "*.cpp"],
         "stable_nalu.network": ["*.cpp"],
         "stable_nalu.training": ["program.pyi"],
         "stable_nalu": ["py.typed"],
+        "torchlanes": ["*.h", "*.cpp"],
     },
     cmdclass={"build_py": BuildWithCopies},
     entry_points={"console_scripts": ["stable-nalu = stable_nalu.__main__:program"]},

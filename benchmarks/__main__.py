@@ -6,9 +6,9 @@ import sys
 
 import torch
 
-from stable_nalu.engine.tiles import runtime
 from stable_nalu.errors import OptionError
 from stable_nalu.script import ScriptParser, unknown_choice
+from torchlanes.tiles import runtime
 
 from . import commands, iterations
 from .table import print_table, processor

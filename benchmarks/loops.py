@@ -11,8 +11,8 @@ from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
 
-from stable_nalu.engine.tiles import EXTRA_FLAGS, FLAGS
-from stable_nalu.machine import CHECKOUT
+from stable_nalu.machine import CHECKOUT, EXTRA_FLAGS
+from torchlanes.tiles import FLAGS
 
 HERE = Path(__file__).parent
 ALONE = {"-shared", "-fPIC"}

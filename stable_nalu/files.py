@@ -12,10 +12,12 @@ import shutil
 import sys
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from itertools import combinations
 from pathlib import Path
-from typing import IO, Any, TextIO
+from typing import Any, TextIO
+
+from torchlanes import kept
 
 from .errors import OptionError, UsageError
 
@@ -98,31 +100,6 @@ def remove_temporaries(paths: Iterable[Path]) -> None:
                     entry.unlink(missing_ok=True)
 
 
-def remove_abandoned(path: Path) -> None:
-    """Remove what killed processes left of files in a folder, each of which is made in its lock.
-
-    This process has locked the path. What others have locked stays.
-    """
-    remove_temporaries([path])
-    if not is_locked(_lock_of(path)):  # Locks do not work here.
-        return
-    for entry in path.parent.glob(f".*{path.suffix}.*"):
-        other = path.with_name(entry.name[1:].partition(f"{path.suffix}.")[0] + path.suffix)
-        if other != path:
-            with suppress(OSError, UsageError), locked(other, "another process makes it"):
-                entry.unlink(missing_ok=True)
-
-
-def _opened(lock: Path) -> IO[bytes]:
-    """Open the file of a lock; unlike for writing alone, nobody waits at a pipe of that name."""
-    return os.fdopen(os.open(lock, os.O_RDWR | os.O_CLOEXEC | os.O_CREAT, 0o666), "r+b", 0)
-
-
-def _lock_of(path: Path) -> Path:
-    target = path.resolve()
-    return target.with_name(f".{target.name[-40:]}.lock")
-
-
 @contextmanager
 def atomic_text_file(path: Path, *, named: bool = False) -> Iterator[TextIO]:
     """Open a text file that takes the place of `path` on success, as `atomic_path` does.
@@ -140,10 +117,6 @@ def atomic_text_file(path: Path, *, named: bool = False) -> Iterator[TextIO]:
         yield file
 
 
-NO_LOCKS_HERE = {errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK}
-"""Errors of a file system that has no locks."""
-
-
 @contextmanager
 def locked(path: Path, busy: str | None = None) -> Iterator[None]:
     """Let no other process into a block that is locked with the same file, which need not be there.
@@ -153,13 +126,14 @@ def locked(path: Path, busy: str | None = None) -> Iterator[None]:
 
     busy: raise UsageError with this instead of waiting for another process.
     """
-    lock = _lock_of(path)
-    file = _taken(lock, path, busy)
-    try:
+    with ExitStack() as held:
+        try:
+            held.enter_context(kept.locked(path, wait=busy is None))
+        except OSError as error:
+            said = busy if isinstance(error, BlockingIOError) else None
+            said = said or f"cannot write {path}: {error.strerror or error}"
+            raise UsageError(said) from None
         yield
-    finally:
-        lock.unlink(missing_ok=True)
-        file.close()
 
 
 @contextmanager
@@ -167,7 +141,7 @@ def shared_lock(path: Path) -> Iterator[None]:
     """Take a lock that others share; `is_locked(path, LOCK_EX)` says whether any process has it."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        file = _opened(path)
+        file = kept.opened(path)
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror or error}") from None
     with file:
@@ -189,28 +163,6 @@ def is_locked(path: Path, wanted: int = fcntl.LOCK_SH) -> bool:
     except OSError:
         return False
     return False
-
-
-def _taken(lock: Path, path: Path, busy: str | None) -> IO[bytes]:
-    try:
-        lock.parent.mkdir(parents=True, exist_ok=True)
-        while True:
-            file = _opened(lock)
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | (fcntl.LOCK_NB if busy else 0))
-            except BlockingIOError:
-                file.close()
-                raise UsageError(str(busy)) from None
-            except OSError as error:
-                if error.errno not in NO_LOCKS_HERE:
-                    raise
-            # Whoever had it before has removed it: others would lock a new file of its name.
-            with suppress(FileNotFoundError):
-                if os.path.samestat(os.fstat(file.fileno()), lock.stat()):
-                    return file
-            file.close()
-    except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror or error}") from None
 
 
 def visible_entries(folder: Path) -> list[Path]:

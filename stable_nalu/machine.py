@@ -1,25 +1,12 @@
-"""What the machine and its user grant: folders, processor cores, memory, installed layers.
-
-Compiled code is kept by what it was made of, and checked before anyone loads it: a library that is
-cut off or damaged would end the process that calls it, or stay useless for ever. So the name of
-each file holds a digest of its content, and one that has another is made anew.
-"""
+"""What the machine and its user grant: folders, processor cores, memory, installed layers."""
 
 from __future__ import annotations
 
-import atexit
 import ctypes
-import errno
 import hashlib
 import os
 import platform
-import shlex
-import shutil
-import subprocess
 import sys
-import tempfile
-import warnings
-from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
@@ -27,8 +14,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from torchlanes.kept import SETTINGS
+
 from .errors import UsageError
-from .files import atomic_path, locked, remove_abandoned
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -52,7 +40,10 @@ GRANTS = ("LSB_DJOB_NUMPROC", "SLURM_CPUS_PER_TASK")
 LAYERS = "stable_nalu.layers"
 """The entry points by which installed packages bring layers: each names a class or a module."""
 
-WRITABLE_FOR_OTHERS = 0o022
+EXTRA_FLAGS = "STABLE_NALU_CXXFLAGS"
+"""Further flags of the compiler, such as -mno-avx512f: they change no bit of any number."""
+SETTINGS.folder, SETTINGS.extra_flags = "stable-nalu", EXTRA_FLAGS
+SETTINGS.refusal, SETTINGS.without_gpu = UsageError, "add --no-cuda"
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 """Settings of glibc's `mallopt`."""
@@ -148,35 +139,6 @@ def installed_layers() -> tuple[EntryPoint, ...]:
     return tuple(metadata.entry_points(group=LAYERS))
 
 
-@cache
-def code_cache() -> Path:
-    """Return the folder where compiled code is kept, which nobody else can write to.
-
-    Code that is loaded from it runs as the user. It lies below `XDG_CACHE_HOME` or `~/.cache`. When
-    it belongs to another user or others can write to it, it is refused with a warning; then, and
-    where no folder can be made, compiled code is kept in a private folder until the process ends.
-    """
-    named = Path(os.environ.get("XDG_CACHE_HOME") or "")
-    try:
-        folder = (named if named.is_absolute() else Path.home() / ".cache") / "stable-nalu"
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        folder.mkdir(mode=0o700, exist_ok=True)
-        status = folder.stat()
-        if status.st_uid == os.geteuid() and not status.st_mode & WRITABLE_FOR_OTHERS:
-            tempfile.TemporaryFile(dir=folder).close()
-            return folder
-        warnings.warn(
-            f"{folder} belongs to another user or others can write to it, so compiled code is kept "
-            "until the process ends only",
-            stacklevel=2,
-        )
-    except (OSError, RuntimeError):  # no home, or one that cannot be written to
-        pass
-    private = tempfile.mkdtemp(prefix="stable-nalu-")
-    atexit.register(shutil.rmtree, private, ignore_errors=True)
-    return Path(private)
-
-
 def processor() -> str:
     """Return the name of the processor, as the system gives it."""
     with suppress(OSError):
@@ -222,142 +184,3 @@ def keep_freed_memory() -> None:
         return
     mallopt(M_MMAP_THRESHOLD, LARGEST_MMAP_THRESHOLD)
     mallopt(M_TRIM_THRESHOLD, KEPT_BYTES)
-
-
-_SHOWN = 32
-"""Characters of a digest in a name."""
-
-
-LONG_SOURCE = 500_000
-"""Characters of C++ that compile for more than a minute."""
-
-
-class CompileError(Exception):
-    """Why nothing can be compiled, kept or loaded here, in a line."""
-
-    def __init__(self, problem: str, reason: str):
-        self.reason = " ".join(reason.split())
-        super().__init__(f"{problem}: {self.reason}")
-
-
-EXTRA_FLAGS = "STABLE_NALU_CXXFLAGS"
-"""Further flags of the compiler, such as -mno-avx512f: they change no bit of any number."""
-
-
-def library_of(source: str, flags: Sequence[str], *, extended: bool = False) -> Path:
-    """Return a shared library of C++, compiled unless that was done before.
-
-    source: the whole text. flags: those of the compiler, which `CXX` names, else g++. extended:
-    whether the user may add some. Raises CompileError where there is no library, and UsageError for
-    environment variables that the user must change.
-    """
-    extra = _words_of(EXTRA_FLAGS) if extended else []
-    command = (*(_words_of("CXX") or ["g++"]), *flags)
-    try:
-        version = described((*command, *extra))
-    except CompileError as error:
-        if extra:
-            described(command)
-            raise UsageError(f"{EXTRA_FLAGS} is {shlex.join(extra)}: {error.reason}") from None
-        raise
-    code = source.encode()
-
-    def make(path: Path) -> None:
-        if len(code) > LONG_SOURCE:
-            sys.stderr.write("a large network is compiled, which may take a minute, once\n")
-        words = [*command, *extra, "-x", "c++", "-", "-o", str(path)]
-        run_compiler(words, "the generated C++ does not compile", code)
-
-    return kept("libraries", [version, code], make)
-
-
-def _words_of(variable: str) -> list[str]:
-    """Return the words of an environment variable."""
-    text = os.environ.get(variable, "")
-    try:
-        return shlex.split(text)
-    except ValueError:
-        raise UsageError(f"{variable} is {text}; close its quote or backslash") from None
-
-
-@cache
-def described(command: tuple[str, ...]) -> bytes:
-    """Return the compiler that a command starts, and the processor that is `native`, as text."""
-    return run_compiler([*command, "-x", "c++", "-", "-o", "-", "-S", "-###"]).stderr
-
-
-def run_compiler(
-    words: Sequence[str], problem: str = "no C++ compiler works", code: bytes | None = None
-) -> subprocess.CompletedProcess[bytes]:
-    """Run a compiler; raise CompileError with a problem and the first error that it prints."""
-    try:
-        return subprocess.run(
-            words,
-            input=code,
-            capture_output=True,
-            check=True,
-            env={**os.environ, "LC_ALL": "C"},
-        )
-    except OSError as error:
-        raise CompileError(problem, f"{words[0]}: {error.strerror}") from None
-    except subprocess.CalledProcessError as error:
-        lines = error.stderr.decode(errors="replace").splitlines()
-        errors = [line for line in lines if "error:" in line] or lines
-        reason = next(iter(errors), f"{words[0]} ends with exit code {error.returncode}")
-        if any(os.strerror(errno.ENOSPC) in line for line in lines):
-            problem = "there is no room for compiled code"
-        raise CompileError(problem, reason) from None
-
-
-def kept(room: str, parts: Iterable[bytes], make: Callable[[Path], object]) -> Path:
-    """Return a file that was made before of the same parts, and is whole, or make it.
-
-    room: the folder below `machine.code_cache`. make: writes the file at a path. Raises
-    CompileError where no file can be written.
-    """
-    folder = code_cache() / room
-    name = hashlib.sha256(b"\0".join(parts)).hexdigest()[:_SHOWN]
-    unnamed = folder / f"{name}.so"
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = _whole(folder, name)
-        if found is None:
-            with locked(unnamed):
-                # Meanwhile another process may have made it.
-                found = _whole(folder, name) or _made(unnamed, make)
-    except (OSError, UsageError) as error:
-        reason = str(error) if isinstance(error, UsageError) else f"{folder}: {error.strerror}"
-        raise CompileError("compiled code cannot be kept", reason) from None
-    return found
-
-
-def _made(unnamed: Path, make: Callable[[Path], object]) -> Path:
-    """Make a file that is locked, with its digest in its name; sweep up after killed processes."""
-    _remove(unnamed)
-    remove_abandoned(unnamed)
-    with atomic_path(unnamed, durable=True) as temporary:
-        make(temporary)
-    found = unnamed.with_name(f"{unnamed.stem}-{_digest(unnamed)}.so")
-    unnamed.replace(found)
-    return found
-
-
-def _whole(folder: Path, name: str) -> Path | None:
-    """Return the file of a name whose content is what its digest says; remove those that differ."""
-    for path in sorted(folder.glob(f"{name}-*.so")):
-        if path.is_file() and path.stem == f"{name}-{_digest(path)}":
-            return path
-        _remove(path)
-    return None
-
-
-def _remove(path: Path) -> None:
-    """Remove what has the name of a file: also a folder, a pipe or a link that leads nowhere."""
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
-
-
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:_SHOWN]

@@ -13,9 +13,9 @@ import pytest
 import torch
 
 import stable_nalu  # noqa: F401 — settles how matrix products round, before the first of them
-from stable_nalu.engine.tiles import EXTRA_FLAGS
-from stable_nalu.machine import code_cache
+from stable_nalu.machine import EXTRA_FLAGS
 from stable_nalu.training import shell
+from torchlanes.kept import code_cache
 
 SEED = 20200401
 FORMULAS, shell.MOST_FORMULAS = shell.MOST_FORMULAS, 0

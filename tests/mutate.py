@@ -42,7 +42,7 @@ class Mutation:
 
 
 STATISTICS, PENALTIES = "tests/statistics/test_intervals.py", "tests/training/test_loss.py"
-ENGINE = "tests/engine/test_digests.py tests/engine/test_step.py"
+ENGINE = "tests/training/engine/test_digests.py tests/training/engine/test_step.py"
 FIGURES = "tests/figure/test_kinds.py tests/figure/test_panels.py"
 RESUMED = "tests/experiments/test_resume.py"
 MUTATIONS = (
@@ -226,7 +226,7 @@ MUTATIONS = (
         "training/engine_stack.py",
         "state = generator.get_state().numpy().tobytes()",
         'state = b""',
-        f"{ENGINE} tests/engine/test_alone.py",
+        f"{ENGINE} tests/training/engine/test_alone.py",
     ),
     Mutation(
         "published: 22 runs as 21",

@@ -20,11 +20,11 @@ import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.dataset.stream import FunctionTargets
-from stable_nalu.engine.graph import Graph, Node, ordered
-from stable_nalu.engine.lower import Recording
-from stable_nalu.engine.values import NotLoweredError, Tensors
 from stable_nalu.errors import UsageError
 from stable_nalu.layer.equations import EMLLayer
+from stable_nalu.training.engine_model import recording
+from torchlanes.graph import Graph, Node, ordered
+from torchlanes.values import NotLoweredError, Tensors
 
 from .agreement import NO_NUMBERS, POINTS, Box, Comparison, points_of
 from .operations import BOUNDS, IV, KNOWN, NUMERIC, SYMBOLIC, unbounded
@@ -132,7 +132,7 @@ class NetworkFormula:
         model.eval()
         try:
             with torch.no_grad(), model.no_random():
-                (y,), _ = Recording(model, x.dtype).lowered(
+                (y,), _ = recording(model, x.dtype).lowered(
                     lambda own, rows: [model(rows[0])], tensors, values, state, [x]
                 )
         except NotLoweredError as error:

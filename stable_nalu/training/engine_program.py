@@ -14,11 +14,12 @@ from typing import Any
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.engine.emit import COSTS, Emitter, Memory, Place, named
-from stable_nalu.engine.graph import BATCH, Graph, Node, Store, ordered
-from stable_nalu.engine.lower import Draw, RecordedDraws, Recording, drawing_from
-from stable_nalu.engine.recorded import Program, Told
-from stable_nalu.engine.values import (
+from stable_nalu.python_state import foreign_modules
+from stable_nalu.tags import L1_LOSS
+from torchlanes.emit import COSTS, Emitter, Memory, Place, named
+from torchlanes.graph import BATCH, Graph, Node, Store, ordered
+from torchlanes.recorded import Draw, Program, Told
+from torchlanes.values import (
     LONGEST_WRITTEN,
     LongDimensionError,
     NotLoweredError,
@@ -26,9 +27,8 @@ from stable_nalu.engine.values import (
     TooManyError,
     Value,
 )
-from stable_nalu.python_state import foreign_modules
-from stable_nalu.tags import L1_LOSS
 
+from .engine_model import RecordedDraws, drawing_from, recording
 from .recorder import (
     TaggedValue,
     observe_modules,
@@ -114,7 +114,7 @@ class _Builder:
         self.draws: list[Draw] = []
         self.told: list[Told] = []
         self.evaluation_draws = False
-        self.recording = Recording(self.model, self.x.dtype)
+        self.recording = recording(self.model, self.x.dtype)
 
     def build(self) -> Program:
         state = self._state()

@@ -23,11 +23,12 @@ from stable_nalu.abstract import (
     default_dtype,
     stack_models,
 )
-from stable_nalu.engine.tiles import source
 from stable_nalu.errors import STOPS, UsageError, in_words
-from stable_nalu.machine import EXTRA_FLAGS, CompileError, kept, processor
+from stable_nalu.machine import EXTRA_FLAGS, processor
 from stable_nalu.options import Config
 from stable_nalu.python_state import SHARED, PythonState, tensors_of
+from torchlanes.kept import CompileError, kept
+from torchlanes.tiles import source
 
 from .engine_model import BuildOne, CriterionPrograms, Shape, seeded, structure
 from .recorder import StepResult

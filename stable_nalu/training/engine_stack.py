@@ -14,19 +14,25 @@ import torch
 
 from stable_nalu.abstract import ExtendedTorchModule, PerRunRandomSource
 from stable_nalu.dataset.stream import SampleStream, numpy_type
-from stable_nalu.engine import gpu
-from stable_nalu.engine.draws import DeviceTiles
-from stable_nalu.engine.lanes import Lanes, Schedule
-from stable_nalu.engine.lower import Draw
-from stable_nalu.engine.recorded import Program
-from stable_nalu.engine.tiles import Layout, Member, Tiles, arranged, drawn_by_cpp, runtime
-from stable_nalu.engine.values import NotLoweredError
 from stable_nalu.layer.own_layers import digests_of
 from stable_nalu.options import Config
 from stable_nalu.options.layer_options import units_of
 from stable_nalu.python_state import SHARED, PythonState, foreign_modules
+from torchlanes import gpu
+from torchlanes.draws import DeviceTiles
+from torchlanes.lanes import Lanes, Schedule
+from torchlanes.recorded import Draw, Program
+from torchlanes.tiles import Layout, Member, Tiles, arranged, runtime
+from torchlanes.values import NotLoweredError
 
-from .engine_model import BuildOne, CriterionPrograms, Shape, seeded, structure
+from .engine_model import (
+    BuildOne,
+    CriterionPrograms,
+    Shape,
+    drawn_by_cpp,
+    seeded,
+    structure,
+)
 from .engine_program import buffers_of_strangers, program
 from .engine_proof import doubt
 from .recorder import StepResult, TaggedValue

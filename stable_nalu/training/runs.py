@@ -157,7 +157,7 @@ def _on_gpu(task: type[Task], runs: Sequence[PlannedRun]) -> bool:
     """Return whether a GPU trains runs: there is one, they are many, and it can."""
     if getattr(task, "in_python", True) or not has_gpu(runs[0].config):
         return False
-    from stable_nalu.engine import gpu
+    from torchlanes import gpu
 
     in_lanes = [run for run in runs if run.in_lanes]
     programs = [one for run in in_lanes for one in _programs(task, run)]
@@ -331,8 +331,8 @@ def with_engine(task: type[Task], run: PlannedRun) -> PlannedRun:
 
 def _reason_for_torch(task: type[Task], run: PlannedRun) -> str | None:
     """Return why a run cannot be trained by the engine, if it cannot."""
-    from stable_nalu.engine.lanes import not_compiled
-    from stable_nalu.engine.values import NotLoweredError
+    from torchlanes.lanes import not_compiled
+    from torchlanes.values import NotLoweredError
 
     try:
         programs = _programs(task, run)

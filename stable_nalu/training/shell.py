@@ -17,7 +17,6 @@ import torch
 
 from stable_nalu.console import PROGRESS as PROGRESS_FILE
 from stable_nalu.console import plural, shown, told
-from stable_nalu.engine import VERSION
 from stable_nalu.errors import UsageError
 from stable_nalu.layer import own_entries
 from stable_nalu.machine import keep_freed_memory, results_root, save_root, tensorboard_root
@@ -34,6 +33,7 @@ from stable_nalu.statistics.setups import limit_of
 from stable_nalu.tags import RESULT_SOLVED, RESULT_TEST, RESULTS
 from stable_nalu.writer import ResumePoint, RunFolder, RunRecord, RunWriter
 from stable_nalu.writer.run_folder import WAYS_OUT
+from torchlanes import VERSION
 
 from .checkpoint import BEST_MODELS, BEST_PARAMETERS, model_file, plain, require_writable
 from .console import (

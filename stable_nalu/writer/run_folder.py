@@ -23,7 +23,6 @@ from typing import Any
 
 from stable_nalu.errors import UsageError
 from stable_nalu.files import (
-    NO_LOCKS_HERE,
     atomic_text_file,
     is_locked,
     json_of,
@@ -31,6 +30,7 @@ from stable_nalu.files import (
     visible_entries,
 )
 from stable_nalu.machine import CHECKOUT, VERSION
+from torchlanes.kept import NO_LOCKS_HERE
 
 from .event_file import FILE_PREFIX, EventFile, require_events
 

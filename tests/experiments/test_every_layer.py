@@ -14,7 +14,7 @@ METRICS = {"metric/valid/interpolation", "metric/test/extrapolation"}
 LOSSES = {f"loss/train/{name}" for name in ("critation", "regualizer", "total")}
 ALL_PENALTIES = "--regualizer-z 1 --regualizer-scaling-start 0 --oob-mode regualized"
 IN_TORCH = "--engine torch"
-"""Where the engine would take longer to compile; tests/engine has its numbers."""
+"""Where the engine would take longer to compile; tests/training/engine has its numbers."""
 WITHOUT_LOGS = ("EQL", "EQLDiv", "EnsembleGumbelNAU", "NSR", "SigmoidNAU", "ScaledSigmoidNAU")
 
 

@@ -17,8 +17,8 @@ from stable_nalu.script import duration
 from stable_nalu.task import SCRIPTS as SPECS
 from stable_nalu.training.runs import ENGINE, TORCH
 from stable_nalu.writer.run_folder import LOCK_NAME, RunFolder, RunRecord
-from tests.engine.harness import training
 from tests.result.tiny import in_this_process  # noqa: F401
+from tests.training.engine.harness import training
 
 WORDS = ["nips-sltr-in10", "--model", "sign-nmru", "--seeds", "0-1", "--max-iterations", "20"]
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from stable_nalu.task.single_layer_benchmark import RestartRule
-from tests.engine.harness import planned, training
+from tests.training.engine.harness import planned, training
 
 
 class ListRule:

@@ -6,10 +6,10 @@ import torch
 from stable_nalu.network import SingleLayerNetwork
 from stable_nalu.task.arithmetic import VALIDATION_SEED, build_dataset
 from stable_nalu.training.evaluation import EvaluationSet, RandomModels, evaluate
-from tests.engine.harness import planned, training
 from tests.ensemble.plans import assert_identical, train, trained
 from tests.experiments.scripts import read, run, run_names
 from tests.training.configurations import configurations
+from tests.training.engine.harness import planned, training
 
 CPU = torch.device("cpu")
 RANGES = ("--interpolation-range", "[1,2]", "[-2,2]")

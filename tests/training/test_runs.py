@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from stable_nalu.engine import gpu
 from stable_nalu.result.entrance import run_script
 from stable_nalu.task import SCRIPTS
 from stable_nalu.task.run import task_of
@@ -12,6 +11,7 @@ from stable_nalu.training import runs
 from stable_nalu.training.runs import LANES, TORCH, PlannedRun, stacks_of
 from stable_nalu.training.shell import groups_of
 from tests.ensemble.plans import COMMON, assert_identical, roots, train, trained
+from torchlanes import gpu
 
 
 def cut(script, *words, workers=1):

@@ -5,8 +5,8 @@ import stat
 
 import pytest
 
-from stable_nalu.engine import VERSION
 from tests.ensemble.plans import fork, trained
+from torchlanes import VERSION
 
 SCRIPT = "single_layer"
 WORDS = (

@@ -5,7 +5,7 @@ import pytest
 from stable_nalu.task import SCRIPTS
 from stable_nalu.task.run import task_of
 from stable_nalu.training.runs import PlannedRun, with_engine
-from tests.engine.harness import (
+from tests.training.engine.harness import (
     IN_TORCH,
     UNITS,
     left_behind,

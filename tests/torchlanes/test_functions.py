@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from stable_nalu import engine
+import torchlanes as engine
 
 HEADERS = Path(engine.__file__).parent
 SOURCE = Path(__file__).with_name("functions.cpp")

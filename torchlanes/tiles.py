@@ -12,15 +12,13 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from stable_nalu.dataset.distribution import STATE_WORDS, Uniform
-from stable_nalu.dataset.stream import SampleStream
-from stable_nalu.machine import EXTRA_FLAGS, CompileError, library_of
-
+from .compiler import library_of
 from .emit import COSTS
+from .kept import SETTINGS, CompileError
 
 HERE = Path(__file__).parent
 FLAGS = (
@@ -50,7 +48,7 @@ def source(text: str, *, double: bool, functions: bool = True) -> str:
 
 def library(text: str) -> ctypes.CDLL:
     """Return a library, compiled unless that was done for this compiler and processor before."""
-    return _library(text, os.environ.get(EXTRA_FLAGS, ""))
+    return _library(text, os.environ.get(SETTINGS.extra_flags, ""))
 
 
 @cache
@@ -245,22 +243,28 @@ OPERATIONS = ("add", "sub", "mul", "div", "squared", "root", "reciprocal")
 """The operations that runtime.cpp knows, in its order."""
 
 
-def drawn_by_cpp(stream: object) -> bool:
-    """Return whether runtime.cpp draws the samples of a stream."""
-    return (
-        isinstance(stream, SampleStream)
-        and stream.sampler.scales_doubles
-        and isinstance(stream.sampler.distribution, Uniform)
-        and len(stream.sampler.sample_shape) == 1
-        and stream.targets.operation.name in OPERATIONS
-        and all(end > start for start, end in stream.targets.operands)
-    )
+STATE_WORDS = 624
+"""Words of 32 bits in the state of a generator of NumPy's `MT19937`."""
+
+
+class SampleSource(Protocol):
+    """What the samples of a run are made of.
+
+    random: the generator: its `state`, words and the position among them, and a hashable
+    `position()`, which is equal where generators continue alike. sampler: `range.intervals`,
+    `sample_shape` and a `key`, which is equal for equal inputs. targets: the `operation`, by its
+    `name` one of `OPERATIONS`, and its `operands`, each from one input to another.
+    """
+
+    random: Any
+    sampler: Any
+    targets: Any
 
 
 class LaneGenerators:
     """The generators of a tile: `key[k]` holds word k of each lane, `position` the next one."""
 
-    def __init__(self, streams: Sequence[SampleStream]):
+    def __init__(self, streams: Sequence[SampleSource]):
         lanes = len(streams)
         # The first half of the lanes has the first two of four places each.
         self._places = np.arange(lanes).reshape(-1, 2, 2).swapaxes(0, 1).ravel()
@@ -273,7 +277,7 @@ class LaneGenerators:
         self,
         words: np.ndarray,
         position: int,
-        streams: Sequence[SampleStream],
+        streams: Sequence[SampleSource],
         lanes: Sequence[int],
     ) -> None:
         """Put streams where generators have come to in their lanes."""
@@ -299,7 +303,7 @@ def next_words(key: np.ndarray, position: int) -> np.ndarray:
     return np.concatenate([key[position:], after[:position]])
 
 
-def described(streams: Sequence[SampleStream], keep: dict[object, np.ndarray]) -> Samples:
+def described(streams: Sequence[SampleSource], keep: dict[object, np.ndarray]) -> Samples:
     """Return what C++ makes of doubles, for the stream of each lane.
 
     `keep` holds its memory; samples of equal operands have the same slices there.
@@ -330,7 +334,7 @@ def described(streams: Sequence[SampleStream], keep: dict[object, np.ndarray]) -
     )
 
 
-def lengths(stream: SampleStream) -> tuple[int, ...]:
+def lengths(stream: SampleSource) -> tuple[int, ...]:
     """Return how many inputs each operand has."""
     return tuple(end - start for start, end in stream.targets.operands)
 
@@ -472,7 +476,7 @@ class Tiles:
 
     def __init__(
         self,
-        streams: Sequence[Sequence[SampleStream]],
+        streams: Sequence[Sequence[SampleSource]],
         work: Sequence[int],
         shape: tuple[int, int],
         dtype: np.dtype,
@@ -507,7 +511,7 @@ class Tiles:
         self._workspace = TileMemory(shape, dtype, most, targets, taken)
 
     def _tile(self, vectors: Sequence[tuple[int, int]], lanes: int) -> _Vectors:
-        of_lanes: list[SampleStream | None] = [None] * lanes
+        of_lanes: list[SampleSource | None] = [None] * lanes
         inputs: dict[object, int] = {}
         found: dict[tuple[int, str], int] = {}
         every = []

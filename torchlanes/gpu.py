@@ -16,11 +16,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from stable_nalu.dataset.stream import numpy_type
-from stable_nalu.errors import UsageError
-from stable_nalu.machine import CompileError, kept, run_compiler
-
+from .compiler import run_compiler
 from .emit import SAMPLES, EmittedSource, named
+from .kept import SETTINGS, CompileError, kept
 from .lanes import Lanes, Schedule
 from .recorded import Program
 from .tiles import Layout, header, loaded
@@ -128,7 +126,8 @@ def not_for_gpu(programs: Sequence[Program]) -> str | None:
 def checked(code: int) -> None:
     """Refuse the code of a launch that failed."""
     if code:
-        raise UsageError(f"the GPU refused to train (CUDA error {code}); add --no-cuda")
+        said = f"the GPU refused to train (CUDA error {code}); {SETTINGS.without_gpu}"
+        raise SETTINGS.refusal(said)
 
 
 def singles(runs: int) -> Layout:
@@ -193,7 +192,7 @@ class DeviceLanes(Lanes):
         self.batch, self.inputs = shape
         self.runs = self.count = len(layout.place)
         self.lanes = 1
-        self.dtype = numpy_type(program.dtype)
+        self.dtype = program.numpy_type
         warps = warp_program(program)
         assert isinstance(warps, WarpProgram)
         self.warps = warps

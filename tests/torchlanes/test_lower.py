@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from stable_nalu.engine.graph import Graph
-from stable_nalu.engine.lower import Lowering
-from stable_nalu.engine.values import NotLoweredError, Tensors
+from torchlanes.graph import Graph
+from torchlanes.lower import Lowering
+from torchlanes.values import NotLoweredError, Tensors
 
 SAMPLES = 5
 LONG = 4

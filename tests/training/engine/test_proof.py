@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 import torch
 
-from stable_nalu.engine.lower import OperationRules
 from stable_nalu.layer import own_layers, registry
 from stable_nalu.python_state import PythonState
 from stable_nalu.task import SCRIPTS
@@ -20,7 +19,8 @@ from stable_nalu.task.run import task_of
 from stable_nalu.training import engine_proof as proof
 from stable_nalu.training import engine_stack as stack
 from stable_nalu.training.runs import PlannedRun, with_engine
-from tests.engine.harness import planned, words_of
+from tests.training.engine.harness import planned, words_of
+from torchlanes.lower import OperationRules
 
 COUNT = [0]
 STEPS = 0

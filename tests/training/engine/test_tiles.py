@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 import torch
 
-from stable_nalu.engine.emit import MOST_ON_STACK
-from stable_nalu.engine.tiles import OPERATIONS, Member, arranged, drawn_by_cpp, library
 from stable_nalu.task.run import task_of
-from tests.engine.harness import bits, planned, training
+from stable_nalu.training.engine_model import drawn_by_cpp
 from tests.exported import ROOT
+from tests.training.engine.harness import bits, planned, training
+from torchlanes.emit import MOST_ON_STACK
+from torchlanes.tiles import OPERATIONS, Member, arranged, library
 
 TEXT = """
 #ifndef NUMBER
@@ -45,7 +46,7 @@ MODEL_FUNCTION(choose) {
 CHOOSE = """
 import ctypes
 import sys
-from stable_nalu.engine.tiles import MOST_INLINED, aligned, library, source
+from torchlanes.tiles import MOST_INLINED, aligned, library, source
 
 text = "// exp_(" * (MOST_INLINED + 1) + sys.stdin.read()
 memory = aligned((8, 4, 16), float)

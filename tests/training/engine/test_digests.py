@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from stable_nalu.engine import VERSION, pieces
-from stable_nalu.engine.tiles import EXTRA_FLAGS
+from stable_nalu.machine import EXTRA_FLAGS
 from stable_nalu.training import engine_stack as stack
-from tests.engine.harness import UNITS, digest, left_behind, planned, words_of
+from tests.training.engine.harness import UNITS, digest, left_behind, planned, words_of
+from torchlanes import VERSION, pieces
 
 PATH = Path(__file__).with_name("digests.json")
 KEPT = json.loads(PATH.read_text(encoding="utf-8")) if PATH.exists() else {"runs": {}}

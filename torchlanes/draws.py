@@ -11,11 +11,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from stable_nalu.dataset.distribution import STATE_WORDS
-from stable_nalu.dataset.stream import SampleStream
-
 from . import gpu
-from .tiles import OPERATIONS, next_words
+from .tiles import OPERATIONS, STATE_WORDS, SampleSource, next_words
 from .warps import padded
 
 SAMPLE_BYTES = 1 << 30
@@ -81,7 +78,7 @@ class _Buffers:
     free: list[Any] = field(default_factory=list, init=False)
 
 
-def _kind(stream: SampleStream) -> tuple[str, tuple[tuple[int, int], ...]]:
+def _kind(stream: SampleSource) -> tuple[str, tuple[tuple[int, int], ...]]:
     """Return what targets are made by."""
     operands = tuple((int(a), int(b)) for a, b in stream.targets.operands)
     return stream.targets.operation.name, operands
@@ -100,7 +97,7 @@ class DeviceTiles:
 
     def __init__(
         self,
-        streams: Sequence[Sequence[SampleStream]],
+        streams: Sequence[Sequence[SampleSource]],
         work: Sequence[int],
         shape: tuple[int, int],
         dtype: np.dtype,
@@ -113,7 +110,7 @@ class DeviceTiles:
         self._x_size, self._t_size = padded(self.batch) * self.inputs, padded(self.batch)
         # A generator has sets of samples, and each of these sets of targets.
         trees: dict[Any, dict[Any, dict[Any, None]]] = {}
-        some: dict[Any, SampleStream] = {}
+        some: dict[Any, SampleSource] = {}
         keys = []
         for stream in (stream for own in streams for stream in own):
             place, kind = stream.random.position(), _kind(stream)

@@ -12,14 +12,13 @@ import pytest
 import torch
 
 import stable_nalu as sn
-from stable_nalu.engine.tiles import EXTRA_FLAGS
 from stable_nalu.layer import registry
-from stable_nalu.machine import tensorboard_root
+from stable_nalu.machine import EXTRA_FLAGS, tensorboard_root
 from stable_nalu.training import engine_stack as stack
 from stable_nalu.training import evaluation, step
-from tests.engine import strange_layers
-from tests.engine.test_alone import engine_of
 from tests.experiments.scripts import read, run, run_names, saved
+from tests.training.engine import strange_layers
+from tests.training.engine.test_alone import engine_of
 
 FILE = Path(strange_layers.__file__)
 LAYERS = [

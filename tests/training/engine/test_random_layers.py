@@ -6,16 +6,16 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from stable_nalu.engine import lanes
-from stable_nalu.engine.tiles import library, source
-from stable_nalu.engine.values import NotLoweredError
 from stable_nalu.layer import own_layers, registry
 from stable_nalu.task import SCRIPTS
 from stable_nalu.task.run import task_of
 from stable_nalu.training import engine_stack as stack
-from tests.engine.harness import TYPES, planned
-from tests.engine.random_layers import RandomLayer
-from tests.engine.test_step import AS_TORCH, EXACT, SINGLE, Iterations, errors, over
+from tests.training.engine.harness import TYPES, planned
+from tests.training.engine.random_layers import RandomLayer
+from tests.training.engine.test_step import AS_TORCH, EXACT, SINGLE, Iterations, errors, over
+from torchlanes import lanes
+from torchlanes.tiles import library, source
+from torchlanes.values import NotLoweredError
 
 BATCHES = (2, 3, 7, 128, 1000)
 SCRIPT = "single_layer"

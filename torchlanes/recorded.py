@@ -5,11 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 
 from .emit import EmittedSource, Memory, Place
 from .graph import Graph, Store
-from .lower import Draw
+
+
+@dataclass(frozen=True)
+class Draw:
+    """Noise that one run draws in an iteration: the method of torch, its shape and its bounds."""
+
+    kind: str
+    shape: tuple[int, ...]
+    bounds: tuple[float, float] = (0.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -45,6 +54,11 @@ class Program:
     graph: Graph
     stores: Mapping[str, Sequence[Store]]
     batch: int
+
+    @property
+    def numpy_type(self) -> np.dtype:
+        """Return the type of its numbers in NumPy."""
+        return np.dtype(str(self.dtype).removeprefix("torch."))
 
     @property
     def work(self) -> int:

@@ -11,7 +11,7 @@ import torch
 from stable_nalu.training.engine_proof import AS_TORCH, EXACT, SINGLE, TINY
 from stable_nalu.training.recorder import numbers
 from stable_nalu.training.task import Observed
-from tests.engine.harness import UNITS, planned, training, words_of
+from tests.training.engine.harness import UNITS, planned, training, words_of
 
 
 class Iterations:

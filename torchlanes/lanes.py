@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import torch
 
-from stable_nalu.dataset.stream import numpy_type
-
 from .emit import SAMPLES
 from .recorded import Program
 from .tiles import (
@@ -46,7 +44,7 @@ class Lanes:
         self.program = program
         self.layout = layout
         self.runs = len(layout.place)
-        self.dtype = numpy_type(program.dtype)
+        self.dtype = program.numpy_type
         self.library = library(source(program.text, double=self.dtype == np.float64))
         self.workspace = TileMemory(shape, self.dtype)
         self.count, self.lanes = layout.members.shape

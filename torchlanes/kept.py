@@ -1,0 +1,193 @@
+"""Files that are made once and kept: compiled code, and what was found out about it.
+
+They are kept by what they were made of, and checked before anyone loads them: a library that is cut
+off or damaged would end the process that calls it, or stay useless for ever. So the name of each
+file holds a digest of its content, and one that has another is made again.
+"""
+
+from __future__ import annotations
+
+import atexit
+import errno
+import fcntl
+import hashlib
+import os
+import shutil
+import tempfile
+import uuid
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import IO
+
+WRITABLE_FOR_OTHERS = 0o022
+NO_LOCKS_HERE = {errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK}
+"""Errors of a file system that has no locks."""
+
+_SHOWN = 32
+"""Characters of a digest in a name."""
+
+
+@dataclass
+class Settings:
+    """What a package that trains by this one may choose, before anything is compiled.
+
+    folder: below the user's cache. extra_flags: the environment variable with further flags of the
+    compiler. refusal: the error for a request that the user must change. without_gpu: how.
+    """
+
+    folder: str = "torchlanes"
+    extra_flags: str = "TORCHLANES_CXXFLAGS"
+    refusal: type[Exception] = ValueError
+    without_gpu: str = "train on the processor"
+
+
+SETTINGS = Settings()
+
+
+class CompileError(Exception):
+    """Why nothing can be compiled, kept or loaded here, in a line."""
+
+    def __init__(self, problem: str, reason: str):
+        self.reason = " ".join(reason.split())
+        super().__init__(f"{problem}: {self.reason}")
+
+
+@cache
+def code_cache() -> Path:
+    """Return the folder where compiled code is kept, which nobody else can write to.
+
+    Code that is loaded from it runs as the user. It lies below `XDG_CACHE_HOME` or `~/.cache`. When
+    it belongs to another user or others can write to it, it is refused with a warning; then, and
+    where no folder can be made, compiled code is kept in a private folder until the process ends.
+    """
+    named = Path(os.environ.get("XDG_CACHE_HOME") or "")
+    try:
+        folder = (named if named.is_absolute() else Path.home() / ".cache") / SETTINGS.folder
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
+        status = folder.stat()
+        if status.st_uid == os.geteuid() and not status.st_mode & WRITABLE_FOR_OTHERS:
+            tempfile.TemporaryFile(dir=folder).close()
+            return folder
+        warnings.warn(
+            f"{folder} belongs to another user or others can write to it, so compiled code is kept "
+            "until the process ends only",
+            stacklevel=2,
+        )
+    except (OSError, RuntimeError):  # no home, or one that cannot be written to
+        pass
+    private = tempfile.mkdtemp(prefix=f"{SETTINGS.folder}-")
+    atexit.register(shutil.rmtree, private, ignore_errors=True)
+    return Path(private)
+
+
+def lock_of(path: Path) -> Path:
+    """Return the file by which a path is locked."""
+    target = path.resolve()
+    return target.with_name(f".{target.name[-40:]}.lock")
+
+
+def opened(lock: Path) -> IO[bytes]:
+    """Open the file of a lock; unlike for writing alone, nobody waits at a pipe of that name."""
+    return os.fdopen(os.open(lock, os.O_RDWR | os.O_CLOEXEC | os.O_CREAT, 0o666), "r+b", 0)
+
+
+@contextmanager
+def locked(path: Path, *, wait: bool = True) -> Iterator[bool]:
+    """Let no other process into a block that is locked with the same file, which need not be there.
+
+    Yields whether the file system has locks; without, nobody waits. Raises OSError where there can
+    be no file, and BlockingIOError where another process has it and this one is not to wait.
+    """
+    lock = lock_of(path)
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    while True:
+        file, works = opened(lock), True
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except OSError as error:
+            works = error.errno not in NO_LOCKS_HERE
+            if works:
+                file.close()
+                raise
+        # Whoever had it before has removed it: others would lock a new file of its name.
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(file.fileno()), lock.stat()):
+                break
+        file.close()
+    try:
+        yield works
+    finally:
+        lock.unlink(missing_ok=True)
+        file.close()
+
+
+def kept(room: str, parts: Iterable[bytes], make: Callable[[Path], object]) -> Path:
+    """Return a file that was made before of the same parts, and is whole, or make it.
+
+    room: the folder below `code_cache`. make: writes the file at a path. Raises CompileError where
+    no file can be written.
+    """
+    folder = code_cache() / room
+    name = hashlib.sha256(b"\0".join(parts)).hexdigest()[:_SHOWN]
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = _whole(folder, name)
+        if found is None:
+            with locked(folder / f"{name}.so") as works:
+                if works:
+                    _sweep(folder, name)
+                # Meanwhile another process may have made it.
+                found = _whole(folder, name) or _made(folder, name, make)
+    except OSError as error:
+        said = f"{error.filename or folder}: {error.strerror}"
+        raise CompileError("compiled code cannot be kept", said) from None
+    return found
+
+
+def _made(folder: Path, name: str, make: Callable[[Path], object]) -> Path:
+    """Make a file, and put a digest of its content into its name once it is on the disk."""
+    temporary = folder / f".{name}.so.{uuid.uuid4().hex}"
+    try:
+        make(temporary)
+        with temporary.open("rb") as file:
+            os.fsync(file.fileno())
+        return temporary.replace(folder / f"{name}-{_digest(temporary)}.so")
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _sweep(folder: Path, name: str) -> None:
+    """Remove what killed processes left of files; this one has locked the file of a name."""
+    for entry in folder.glob(".*.so.*"):
+        other = entry.name[1:].partition(".so.")[0]
+        if other != name:
+            with suppress(OSError), locked(folder / f"{other}.so", wait=False):
+                entry.unlink(missing_ok=True)
+        elif entry != lock_of(folder / f"{name}.so"):
+            _remove(entry)
+
+
+def _whole(folder: Path, name: str) -> Path | None:
+    """Return the file of a name whose content is what its digest says; remove those that differ."""
+    for path in sorted(folder.glob(f"{name}-*.so")):
+        if path.is_file() and path.stem == f"{name}-{_digest(path)}":
+            return path
+        _remove(path)
+    return None
+
+
+def _remove(path: Path) -> None:
+    """Remove what has the name of a file: also a folder, a pipe or a link that leads nowhere."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:_SHOWN]
