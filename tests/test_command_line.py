@@ -84,7 +84,7 @@ def installed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("installed")
     source = folder / "source"
     leave = shutil.ignore_patterns("__pycache__", "pictures", "*.html")
-    for name in ("stable_nalu", "tools"):
+    for name in ("stable_nalu", "torchlanes", "tools"):
         shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(ROOT / "docs" / "reproduction", source / "docs/reproduction", ignore=leave)
     for path in (*ROOT.glob("*.csv"), ROOT / "README.md", ROOT / "setup.py"):

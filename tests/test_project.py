@@ -4,6 +4,7 @@ import ast
 import graphlib
 import re
 import subprocess
+import sys
 import tomllib
 from collections import Counter
 from pathlib import Path
@@ -34,7 +35,8 @@ def tracked_files() -> list[Path]:
     if listed.returncode == 0:
         paths = [ROOT / name for name in listed.stdout.split("\0") if name]
     else:
-        tops = ("stable_nalu", "experiments", "export", "tests", "docs", "lfs_batch_jobs")
+        tops = ("stable_nalu", "torchlanes", "experiments", "export", "tests", "docs")
+        tops += ("lfs_batch_jobs",)
         paths = [path for top in tops for path in (ROOT / top).rglob("*")] + [*ROOT.iterdir()]
     return [path for path in paths if path.is_file() and "__pycache__" not in path.parts]
 
@@ -101,9 +103,9 @@ def test_the_readme_starts_with_two_commands():
 
 
 def test_every_package_is_installed():
-    folders = {path.parent for path in (ROOT / "stable_nalu").rglob("*.py")}
-    packages = {".".join(folder.relative_to(ROOT).parts) for folder in folders}
-    assert packages == set(find_packages(ROOT, include=["stable_nalu", "stable_nalu.*"]))
+    packages = {".".join(source.parent.parts) for source in SOURCES}
+    names = re.findall(r"include=(\[.*\])", (ROOT / "setup.py").read_text(encoding="utf-8"))
+    assert packages == set(find_packages(ROOT, include=ast.literal_eval(names[0])))
 
 
 def test_constraints_cover_what_is_installed():
@@ -185,7 +187,11 @@ def test_no_two_files_are_one_where_small_and_capital_letters_are_the_same():
     assert len(set(names)) == len(names)
 
 
-SOURCES = {path.relative_to(ROOT): path for path in sorted((ROOT / "stable_nalu").rglob("*.py"))}
+SOURCES = {
+    path.relative_to(ROOT): path
+    for package in ("stable_nalu", "torchlanes")
+    for path in sorted((ROOT / package).rglob("*.py"))
+}
 TREES = {source: ast.parse(path.read_text(encoding="utf-8")) for source, path in SOURCES.items()}
 BY_MODULE = {
     ".".join((s.parent if s.name == "__init__.py" else s.with_suffix("")).parts): s for s in SOURCES
@@ -194,7 +200,7 @@ MOST_MODULES, MOST_LINES, MOST_LINES_OF_A_FUNCTION = 60, 600, 60
 
 
 def imports_of(source: Path) -> set[Path]:
-    """Modules of the package that a module imports, in functions and for type checkers too."""
+    """Modules of the packages that a module imports, in functions and for type checkers too."""
     names = set()
     for node in ast.walk(TREES[source]):
         if isinstance(node, ast.Import):
@@ -218,6 +224,15 @@ def test_no_other_room_imports_the_top_floor():
     assert {s for s in below if any(bench in path.parents for path in imports_of(s))} == set()
 
 
+def test_the_engine_needs_torch_and_numpy_alone():
+    own = [tree for source, tree in TREES.items() if source.parts[0] == "torchlanes"]
+    nodes = [node for tree in own for node in ast.walk(tree)]
+    names = {a.name for node in nodes if isinstance(node, ast.Import) for a in node.names}
+    names |= {n.module or "" for n in nodes if isinstance(n, ast.ImportFrom) and not n.level}
+    outside = {name.split(".")[0] for name in names} - sys.stdlib_module_names
+    assert outside == {"torch", "numpy"}
+
+
 NAMED_AS_TEXT = {"__init__.py", "command_line.py", "machine.py"}
 """What users call, the table of commands, and the tools of maintainers."""
 
@@ -225,7 +240,7 @@ NAMED_AS_TEXT = {"__init__.py", "command_line.py", "machine.py"}
 def test_code_is_found_by_import_and_not_by_text():
     finders = {"import_module", "__import__"}
     found = {
-        str(source.relative_to("stable_nalu"))
+        "/".join(source.parts[1:])
         for source, tree in TREES.items()
         for node in ast.walk(tree)
         if finders & {getattr(node, "id", ""), getattr(node, "attr", ""), getattr(node, "name", "")}

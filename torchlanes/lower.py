@@ -13,7 +13,7 @@ from torch.fx.node import map_aggregate
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from .product import Product
+from .product import RecordableProduct
 from .rules import OperationRules
 from .values import NotLoweredError, Tensors, Value
 
@@ -181,7 +181,7 @@ class _Recordable(TorchFunctionMode):
         if func in (torch.prod, torch.Tensor.prod):
             dim = kwargs.get("dim", args[1] if len(args) > 1 else None)
             if isinstance(dim, int) and not (kwargs.get("keepdim") or args[2:]):
-                return Product.apply(args[0], dim)
+                return RecordableProduct.apply(args[0], dim)
         return func(*args, **kwargs)
 
 

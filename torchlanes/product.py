@@ -9,7 +9,7 @@ import torch
 FEW_FACTORS = 16
 
 
-class Product(torch.autograd.Function):
+class RecordableProduct(torch.autograd.Function):
     """The function, whose gradient does not branch on the data.
 
     Of a few factors it is the product of the others; of many, the product divided by each factor

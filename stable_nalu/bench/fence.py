@@ -27,7 +27,8 @@ _SCRATCH_BYTES, _FILE_BYTES = 2**30, 2**28
 _PASSED = ("PATH", "LANG", "CXX", "LD_LIBRARY_PATH", "STABLE_NALU_CXXFLAGS", "STABLE_NALU_ENGINE")
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc/alternatives", "/etc/ld.so.cache")
 _SYSTEM += ("/sys/devices/system/cpu", sys.base_prefix, sys.prefix)
-_PACKAGE = (*(CHECKOUT / name for name in ("stable_nalu", "setup.py", "experiments")), DATA)
+_PARTS = ("stable_nalu", "torchlanes", "setup.py", "experiments")
+_PACKAGE = (*(CHECKOUT / name for name in _PARTS), DATA)
 
 
 def fenced(

@@ -16,7 +16,7 @@ from stable_nalu.dataset.stream import SampleStream
 from stable_nalu.functional import product
 from stable_nalu.options import Config
 from torchlanes.lower import Recording
-from torchlanes.product import Product
+from torchlanes.product import RecordableProduct
 from torchlanes.recorded import Draw, Program
 from torchlanes.tiles import OPERATIONS
 
@@ -80,7 +80,7 @@ def structure(config: Config) -> str:
 
 def recording(model: torch.nn.Module, dtype: torch.dtype) -> Recording:
     """Return what records a model of layers that use the functions of this package."""
-    return Recording(model, dtype, {product: lambda factors: Product.apply(factors, -2)})
+    return Recording(model, dtype, {product: lambda factors: RecordableProduct.apply(factors, -2)})
 
 
 @dataclass
