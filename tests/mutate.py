@@ -156,7 +156,7 @@ MUTATIONS = (
         "training/engine_program.py",
         'raise NotLoweredError(f"the optimiser {type(optimizer).__name__}")',
         "pass",
-        "tests/engine/test_strange_layers.py",
+        "tests/training/engine/test_strange_layers.py",
     ),
     Mutation(
         "clipping: all runs by the limit of the first",

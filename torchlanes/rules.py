@@ -26,7 +26,7 @@ class OperationRules(ShapeRules):
             short = short[:-1]
         kwargs = {key: value for key, value in kwargs.items() if key not in PLACED}
         elementwise = ELEMENTWISE.get(short)
-        rule = getattr(self, f"rule_{short.strip('_')}", None)
+        rule: Any = getattr(self, f"rule_{short.strip('_')}", None)
         if rule is None and elementwise is None:
             raise NotLoweredError(f"operation {name}")
         unknown = [k for k in kwargs if elementwise or k not in signature(rule).parameters]
