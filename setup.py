@@ -75,7 +75,7 @@ setup(
         "stable_nalu.network": ["*.cpp"],
         "stable_nalu.training": ["program.pyi"],
         "stable_nalu": ["py.typed"],
-        "torchlanes": ["*.h", "*.cpp"],
+        "torchlanes": ["*.h", "*.cpp", "README.md"],
     },
     cmdclass={"build_py": BuildWithCopies},
     entry_points={"console_scripts": ["stable-nalu = stable_nalu.__main__:program"]},
