@@ -163,7 +163,7 @@ MUTATIONS = (
         "training/engine_stack.py",
         "return value.double().numpy()[part.runs]",
         "return np.full(len(part.runs), float(value[0]))",
-        "tests/engine/test_step.py tests/engine/test_alone.py",
+        f"{ENGINE} tests/training/engine/test_alone.py",
     ),
     Mutation(
         "operands: exchanged",
