@@ -6,6 +6,7 @@ from stable_nalu.errors import UsageError
 from stable_nalu.paper.figures import all_entries, find, listing, source_of
 from stable_nalu.paper.index import EXPERIMENTS, OTHER_KEYS, known
 from stable_nalu.result.stored import DATA, read
+from tests.figure.checks import CHECKS
 from tests.figure.drawing import legend_texts, products, texts
 from tools.kept_runs import files_of
 
@@ -102,6 +103,9 @@ QUICK = (
     "class_accs-mul-1digit_conv-Adam",
     "confusion_matrix",
     "weights_path-isolated",
+    "static-mnist-mul-colour-concat",
+    "loss_landscape",
+    "sequential_mnist_prod_boundary_interpolation",
 )
 
 
@@ -112,6 +116,8 @@ QUICK = (
 def test_every_key_is_drawn(key, tmp_path):
     made, source = products(key, tmp_path)
     entry = ENTRIES[key]
+    if key in CHECKS:
+        CHECKS[key]([product.figure for product in made if product.figure is not None])
     assert [text for text in source.warnings if "no file" in text] == []
     for part, product in zip(entry.parts, made, strict=True):
         assert (product.figure is None) == (part.kind.name == "table")

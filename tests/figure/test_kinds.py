@@ -1,13 +1,11 @@
 """What each kind of drawing consists of, what is computed without runs, order and colours."""
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
 
 from stable_nalu.console import plain
 from stable_nalu.errors import UsageError
-from stable_nalu.figure.digits import accuracies, counted
 from stable_nalu.figure.runs import SEQUENCE_VALIDATION
 from stable_nalu.figure.style import (
     NAC_ADD,
@@ -26,59 +24,16 @@ from stable_nalu.figure.surfaces import RAMP, published_ramp
 from stable_nalu.layer.own_layers import register
 from stable_nalu.layer.registry import drop, entries
 from stable_nalu.options.layer_options import half_open
-from stable_nalu.paper.division import TARGET, chain_error, chain_output
-from stable_nalu.paper.figures import find
+from stable_nalu.paper.division import chain_output
 from tests.figure.drawing import (
     by_gid,
     exported,
     legend_texts,
-    means,
     metrics,
     own,
-    products,
     run_name,
-    texts,
-    tick_texts,
     titles,
 )
-
-
-def figures(key, folder):
-    return [product.figure for product in products(key, folder)[0] if product.figure is not None]
-
-
-def test_histograms_hold_every_run(tmp_path):
-    (figure,) = figures("function_task_static_nalu", tmp_path)
-    models = ("Gated NAU/NMU", "NALU (separate)", "NALU (shared)")
-    heads = [title.split("\n")[0] for title in titles(figure)]
-    assert heads == [f"{w} – {m}" for w in ("Multiplication", "Addition") for m in models]
-    for axes in figure.axes:
-        assert sum(bar.get_height() for bar in axes.patches) == 4
-        assert "n = 4, failed: " in axes.get_title()
-    assert legend_texts(figure) == ["solved", "not solved"]
-
-
-@pytest.mark.slow
-def test_success_rates_over_four_parameters(tmp_path):
-    entry = find("function_task_static_mul_paramaters")
-    for part, figure in zip(entry.parts, figures(entry.key, tmp_path), strict=True):
-        assert titles(figure) == ["Hidden Size", "Input Size", "Overlap Ratio", "Subset Ratio"]
-        rows = len({axes.get_position().y0 for axes in figure.axes})
-        assert rows == 4 // part.options["columns"]
-        for axes, (_, _, runs) in zip(figure.axes, part.options["swept"], strict=True):
-            assert len(axes.texts) == 2 * len(runs.expected)
-            assert all("/4" in text.get_text() for text in axes.texts)
-
-
-def test_curves_over_epochs_have_ribbons(tmp_path):
-    entry = find("static-mnist-mul-colour-concat")
-    labels = [one.label for one in entry.series]
-    for part, figure in zip(entry.parts, figures(entry.key, tmp_path), strict=True):
-        if part.kind.name == "epoch_curves":
-            (axes,) = figure.axes
-            assert axes.get_ylabel() == part.options["y_label"]
-            assert all(len(by_gid(axes, f"{label} interval")) == 1 for label in labels)
-            assert legend_texts(figure) == [f"{label} (n = 3)" for label in labels]
 
 
 def test_curves_of_runs_that_end_apart_say_how_many_there_are(tmp_path):
@@ -116,75 +71,11 @@ def test_curves_of_arithmetic_runs_show_every_seed_and_the_threshold(tmp_path):
     assert legend_texts(figure) == ["x (n = 7)"]
 
 
-def test_violins_in_the_published_order(tmp_path):
-    figure = figures("div-1digit_conv-Adam-s3Init", tmp_path)[1]
-    assert tick_texts(figure.axes[0].get_yticklabels()) == [
-        f"{model}\n(n = 4)" for model in ("DIV", "Real NPU (mod)", "NRU", "NMRU")
-    ]
-
-
-def test_errors_of_exact_weights(tmp_path):
-    (figure,) = figures("divBy0_gold_test_errors", tmp_path)
-    tasks = ("[a]; Output: 1/a", "[a,b]; Output: 1/a", "[a,b]; Output: a/b")
-    assert titles(figure) == [f"Input: {task}" for task in tasks]
-    assert legend_texts(figure) == ["RealNPU", "RealNPU (eps=0)", "NRU", "NMRU"]
-    for axes in figure.axes:
-        errors = [error for line in axes.lines for error in line.get_ydata()]
-        low, high = axes.get_ylim()
-        assert low < min(errors)
-        assert high > max(errors)
-        ticks = tick_texts(axes.get_xticklabels())
-        assert ticks == [f"U[0,1e{power:+d})" for power in range(-8, 1)]
-
-
-def test_accuracy_by_class(tmp_path):
-    (figure,) = figures("class_accs-mul-1digit_conv-Adam", tmp_path)
-    assert [len(axes.patches) for axes in figure.axes] == [50, 50]
-    assert [axes.get_ylim() for axes in figure.axes] == [(0, 1), (0.96, 1.0)]
-    assert legend_texts(figure) == ["mul", "fc", "nmu", "snmu", "snmu [1,1+1/sd(x)]"]
-
-
-def test_confusion_matrix(tmp_path):
-    (figure,) = figures("confusion_matrix", tmp_path)
-    counts = [int(text.get_text()) for text in figure.axes[0].texts]
-    assert len(counts) == 100
-    assert f"n = {sum(counts)} digits" in texts(figure)
-    table = pd.DataFrame({"true": [0, 0, 1], "predicted": [0, 9, 1], "count": [3, 1, 2]})
-    assert counted(table).tolist() == [[3, 1], [0, 2]]
-    assert accuracies(counted(table))["accuracy"].tolist() == [0.75, 1.0]
-
-
-def test_surfaces(tmp_path):
-    (figure,) = figures("surface-mul", tmp_path)
-    assert titles(figure) == [one.label for one in find("surface-mul").series]
-    *facets, bar = figure.axes
-    assert bar.get_ylabel() == "Prediction"
-    assert len(tick_texts(bar.get_yticklabels())) == 6
-    for axes in facets:
-        assert len(by_gid(axes, "interpolation")) == len(by_gid(axes, "extrapolation")) == 1
-
-
 def test_the_ramp_begins_and_ends_as_published():
     found = published_ramp(20)
     for place, name in ((0, RAMP[0]), (-1, RAMP[-1])):
         rgb = [int(name[k : k + 2], 16) / 255 for k in (1, 3, 5)]
         np.testing.assert_allclose(found[place], rgb, atol=1e-6)
-
-
-def test_landscapes(tmp_path):
-    """Their zero is where the task is solved, but for epsilon."""
-    made = figures("loss_landscape", tmp_path)
-    heads = [figure.axes[0].get_title().split(",")[0] for figure in made]
-    assert heads == ["NAC•", "NMU", "NRU", "NRU with tanh gates"]
-    for figure in made:
-        assert (figure.axes[0].get_xlabel(), figure.axes[0].get_ylabel()) == ("$w_1$", "$w_2$")
-    assert pytest.approx(13.2) == TARGET
-    one = np.array([1.0])
-    for part in find("loss_landscape").parts:
-        epsilon = part.options["epsilon"]
-        error = chain_error(part.options["unit"], one, one, epsilon)[0]
-        z = np.array([2.2, 6.0]) + epsilon
-        assert error == pytest.approx(abs(np.prod(z) - TARGET), abs=1e-9)
 
 
 def test_units_of_the_landscapes():
@@ -207,23 +98,6 @@ def test_paths_of_weights_and_gates(tmp_path):
     assert bar.get_ylabel() == "step"
     assert len([line for line in axes.lines if line.get_marker() == "*"]) == 2 * 2 * 4
     assert len(product.side["mine_plot_data"]) == 12
-
-
-def test_products_by_training_length_by_outputs_and_by_length(tmp_path):
-    """Three figures of the published scripts that are in no paper; x is what each is about."""
-    (figure,) = figures("sequential_mnist_prod_boundary_interpolation", tmp_path)
-    assert set(means(figure.axes[0], "NALU")) == {2, 3, 4, 5}
-    made, _ = products("sequential_mnist_prod_boundary_output", tmp_path)
-    assert made[0].stem == "sequential_mnist_prod_hidden_size_l9"
-    assert set(means(made[0].figure.axes[0], "NMU")) == {1, 2, 3, 4, 5, 6}
-    (figure,) = figures("sequential_mnist_prod_horizon_output", tmp_path)
-    assert legend_texts(figure) == [f"NMU, outputs: {count}" for count in range(1, 7)]
-    assert set(means(figure.axes[0], "NMU, outputs: 3")) == set(range(1, 10))
-    # No run is solved at most lengths: the axis goes on to them.
-    for axes in figure.axes[:3]:
-        low, high = axes.get_xlim()
-        assert low <= 1
-        assert high >= 9
 
 
 def sequences(model, scale, z="1.0"):

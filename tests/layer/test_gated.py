@@ -140,6 +140,8 @@ class TestDMU(LayerChecks):
             # A difference next to zero is scaled down, and larger numbers are out of reach.
             ("sub", 5.0, [1.00001, 1.0], 1.005e-4 * math.tanh(0.1), 1e-2),
             ("add", -5.0, [1e4, 1e4], 1e6 / math.e, 1e-6),
+            ("add", 5.0, [1e6, 1e6], 1e6 / math.e, 1e-6),
+            ("add", 0.0, [1e4, 1e4], math.sqrt(2e4 * 1e6 / math.e), 1e-6),
         )
     )
 

@@ -8,7 +8,6 @@ RUNS = (
     "eml_recovery --depth 2 --target chain --layer-option tree=bottom init=random_hot",
     "comparison --relation ne",
     "comparison --layer-type HardSoftmaxNAC --hidden-size 3",
-    "identity_autoencoder --layer-type Tanh",
     "identity_autoencoder --layer-type Tanh --train-sampling uniform --batch-size 16",
     "identity_autoencoder --layer-type NAU --hidden-size 50",
     "notebook_addition --train-size 200",
