@@ -42,24 +42,6 @@ def train(*words: str) -> list[dict]:
     return all_saved(*words)
 
 
-def test_runs_of_a_stack_are_those_alone_to_the_bit():
-    together = train(SPU, SHORT, "--seed 0-2")
-    alone = [train(SPU, SHORT, f"--seed {seed}")[0] for seed in range(3)]
-    assert_equal_runs(together, alone, 0)
-
-
-def test_noise_and_penalties_of_the_projects_own_kind_are_those_alone():
-    words = (
-        f"--operation add --layer-file {PENALTY} --layer-type NoisySum --layer-option noise=0.1 "
-        f"--regualizer-scaling-start 20 --regualizer-scaling-end 50 {SHORT}"
-    )
-    together = train(words, "--seed 0-1")
-    alone = [train(words, f"--seed {seed}")[0] for seed in range(2)]
-    assert_equal_runs(together, alone, 1e-6)
-    (name,) = run_names(SCRIPT, words, "--seed 1")
-    assert "network/layer_1/nac/W/sparsity_error" in read(name).tags
-
-
 LINEAR = """
 import torch
 
@@ -86,13 +68,28 @@ def linear(tmp_path: Path) -> str:
     return str(path)
 
 
-def test_matrix_products_agree_within_a_millionth(linear):
-    words = f"--layer-file {linear} --layer-type TwoLayers {SHORT}"
+NOISY = (
+    f"--operation add --layer-file {PENALTY} --layer-type NoisySum --layer-option noise=0.1 "
+    "--regualizer-scaling-start 20 --regualizer-scaling-end 50"
+)
+
+
+@pytest.mark.parametrize(
+    ("words", "tolerance", "is_sparse"),
+    [
+        (SPU, 0, False),
+        (NOISY, 1e-6, True),
+        ("--layer-file {linear} --layer-type TwoLayers", 1e-6, False),
+    ],
+    ids=["own", "noise and penalties", "matrix products"],
+)
+def test_runs_of_a_stack_are_those_alone(words, tolerance, is_sparse, linear):
+    words = f"{words} {SHORT}".replace("{linear}", linear)
     together = train(words, "--seed 0-1")
     alone = [train(words, f"--seed {seed}")[0] for seed in range(2)]
-    assert_equal_runs(together, alone, 1e-6)
+    assert_equal_runs(together, alone, tolerance)
     (name,) = run_names(SCRIPT, words, "--seed 1")
-    assert not any("sparsity" in tag for tag in read(name).tags)
+    assert any("sparsity" in tag for tag in read(name).tags) == is_sparse
 
 
 def test_what_cannot_be_stacked_is_trained_by_torch(linear, capsys):

@@ -113,26 +113,6 @@ def test_evaluation_comes_before_the_first_update_of_an_epoch_and_a_row_each():
     assert checkpoint["config"]["operation"] == "mul"
 
 
-RESUMED = {
-    "batch-snmu": (
-        ISOLATED,
-        f"{MUL} {UNIT} {BATCH_NOISE} --regualizer-scaling-start 0 --regualizer-scaling-end 2",
-    ),
-    "nmru": (ISOLATED, f"{DIV} {UNIT} --nalm-name nmru-sign --weight-decay 1e-2"),
-    "scattered": (SCATTERED, f"{MUL} {SPLINE} --scheduler-step-size 1"),
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("case", RESUMED)
-def test_a_resumed_run(case):
-    script, words = RESUMED[case]
-    assert run(script, words, TINY, "--id 1 --max-epochs 0") == 0
-    assert run(script, words, TINY, "--id 1 --max-epochs 1 --load-checkpoint") == 0
-    assert run(script, words, TINY, "--id 2 --max-epochs 1") == 0
-    assert_same_run(*(run_names(script, words, TINY, f"--id {n}")[0] for n in "12"))
-
-
 @pytest.mark.parametrize("place", quick(["an update", "an evaluation"], "an evaluation"))
 def test_a_run_that_is_killed_anywhere(place, monkeypatch):
     """Scattered digits draw places from a generator of their own, evaluations included."""

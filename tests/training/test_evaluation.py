@@ -6,7 +6,6 @@ import torch
 from stable_nalu.network import SingleLayerNetwork
 from stable_nalu.task.arithmetic import VALIDATION_SEED, build_dataset
 from stable_nalu.training.evaluation import EvaluationSet, RandomModels, evaluate
-from tests.ensemble.plans import assert_identical, train, trained
 from tests.experiments.scripts import read, run, run_names
 from tests.training.configurations import configurations
 from tests.training.engine.harness import planned, training
@@ -180,13 +179,3 @@ def test_no_number_of_a_run_moves():
     for key, values in plain.values.items():
         if not key[1].startswith("config"):
             assert scored.values[key] == values
-
-
-@pytest.mark.parametrize("seeds", ["1", "0-2"])
-def test_a_run_goes_on_bit_for_bit(seeds, tmp_path):
-    words = (*WORDS, "--seed", seeds)
-    assert train(tmp_path / "parts", SCRIPT, *words, "--max-iterations", "3") == 0
-    again = ("--max-iterations", "6", "--load-checkpoint")
-    assert train(tmp_path / "parts", SCRIPT, *words, *again) == 0
-    assert train(tmp_path / "whole", SCRIPT, *words, "--max-iterations", "6") == 0
-    assert_identical(trained(tmp_path / "parts"), trained(tmp_path / "whole"))
