@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from stable_nalu.options import Config, ScriptSpec
-from stable_nalu.task.run import Lines, train_script
-from stable_nalu.training.task import Task
+from stable_nalu.script import packages
+
+with packages(sys.argv[0]):
+    from stable_nalu.options import Config, ScriptSpec
+    from stable_nalu.task.run import Lines, train_script
+    from stable_nalu.training.task import Task
 
 
 def run_script(

@@ -8,11 +8,23 @@ from tests.attacks.harness import Attack, attacks, quick
 from tests.attacks.subjects import NMU, SHORT, put
 
 TRAIN = f"single_layer {NMU} {SHORT}"
-WRONG_PREFIXES = ("", "/", "/tmp/x", "..", "a/../../b", "a/../b", ".", "a/./b", "a//b", "a/")
+WRONG_PREFIXES = (
+    "",
+    "/",
+    "/tmp/x",
+    "..",
+    "a/../../b",
+    "a/../b",
+    ".",
+    "a/./b",
+    "a//b",
+    "a/",
+    "a\nb",
+)
 LONG = ("n" * 256, "/".join(["n" * 200] * 25))
 STRANGE_PREFIXES = (
     *("my runs", "a'b\"c", "$HOME", "~x", "*", "=1+1", "+x", "@x", "-x", "a,b", "100%s", "{seed}"),
-    *("läufe/数", "🙂", "\udcff", ".mine", "a\nb", "a/b/c/d/e/f", "n" * 255, "a\\b"),
+    *("läufe/数", "🙂", "\udcff", ".mine", "a/b/c/d/e/f", "n" * 255, "a\\b"),
 )
 
 

@@ -1,7 +1,6 @@
 """Promises that every registered layer keeps."""
 
 from functools import partial
-from pathlib import Path
 
 import pytest
 import torch
@@ -12,7 +11,6 @@ from stable_nalu.layer import GeneralizedLayer, entries
 from tests.layer_values import draws
 from tests.runs import in_runs
 
-LAYER_TESTS = Path(__file__).parents[1] / "layer"
 IN, OUT, BATCH = 3, 2, 5
 KEYS = [key for key, entry in entries().items() if entry.layer is not None]
 CELL_KEYS = [key for key, entry in entries().items() if hasattr(entry.cell, "Op")]
@@ -132,28 +130,21 @@ def test_input_is_untouched(key, training):
 
 @pytest.mark.parametrize("runs", [(), (3,)], ids=str)
 @pytest.mark.parametrize("key", KEYS)
-def test_regualizer_values_have_the_shape_of_runs(key, runs):
+def test_penalties_and_observations_lead_with_runs(key, runs):
     layer = stack(key, runs, **all_penalties(key))
+    for module in layer.extended_modules():
+        module.trace = {}
     layer(make_input(key, runs))
     for value in layer.regualizer().values():
         assert value.shape == runs
         assert torch.isfinite(value).all()
-    layer.optimize(torch.ones(runs))
-
-
-@pytest.mark.parametrize("runs", [(), (3,)], ids=str)
-@pytest.mark.parametrize("key", KEYS)
-def test_observations_lead_with_runs(key, runs):
-    layer = stack(key, runs)
-    for module in layer.extended_modules():
-        module.trace = {}
-    layer(make_input(key, runs))
     for module in layer.extended_modules():
         for observation in module.observations():
             value = observation.value()
             assert value.shape[: len(runs)] == runs
             assert value.dim() == len(runs) or observation.kind != "scalar"
             assert torch.isfinite(value).all()
+    layer.optimize(torch.ones(runs))
 
 
 @pytest.mark.parametrize("key", CELL_KEYS)
@@ -186,10 +177,3 @@ def test_variants_use_options_that_the_layer_reads(key):
     for variant in entries()[key].variants:
         assert variant.options.keys() <= entries()[key].options
         build(key, **variant.options)
-
-
-@pytest.mark.parametrize("key", [k for k, e in entries().items() if e.layer or e.cell])
-def test_layer_has_tests_of_its_own(key):
-    entry = entries()[key]
-    name = (entry.layer or entry.cell).__name__.removesuffix("Cell")
-    assert any(name in file.read_text(encoding="utf-8") for file in LAYER_TESTS.glob("test_*.py"))
