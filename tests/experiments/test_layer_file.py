@@ -77,7 +77,7 @@ NOISY = (
 @pytest.mark.parametrize(
     ("words", "tolerance", "is_sparse"),
     [
-        (SPU, 0, False),
+        (SPU, 0, True),
         (NOISY, 1e-6, True),
         ("--layer-file {linear} --layer-type TwoLayers", 1e-6, False),
     ],
