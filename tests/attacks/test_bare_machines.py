@@ -62,10 +62,7 @@ def test_without_any_package(command, tmp_path):
     assert snapshot(tmp_path) == before
 
 
-@pytest.mark.parametrize(
-    "script",
-    ["batch", *(pytest.param(s, marks=pytest.mark.slow) for s in ("reproduce", "single_layer"))],
-)
+@pytest.mark.parametrize("script", ["batch", pytest.param("single_layer", marks=pytest.mark.slow)])
 def test_a_reader_that_leaves(script, tmp_path):
     """`script --list | head -1`: no traceback, nothing about a broken pipe, and it ends soon."""
     words = {"single_layer": ["--dry-run", "--seed", "0-100000"]}.get(script, ["--list"])

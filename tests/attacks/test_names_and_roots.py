@@ -9,17 +9,7 @@ from tests.attacks.subjects import NMU, SHORT, put
 
 TRAIN = f"single_layer {NMU} {SHORT}"
 WRONG_PREFIXES = (
-    "",
-    "/",
-    "/tmp/x",
-    "..",
-    "a/../../b",
-    "a/../b",
-    ".",
-    "a/./b",
-    "a//b",
-    "a/",
-    "a\nb",
+    *("", "/", "/tmp/x", "..", "a/../../b", "a/../b", ".", "a/./b", "a//b", "a/", "a\nb"),
 )
 LONG = ("n" * 256, "/".join(["n" * 200] * 25))
 STRANGE_PREFIXES = (
