@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tensorboardX import summary
-from tensorboardX.proto.event_pb2 import Event
 
 from stable_nalu.writer import RunWriter, scalar_events
 from stable_nalu.writer.event_file import EventFileReader
 from stable_nalu.writer.run_writer import bin_edges
+from tests.experiments.scripts import messages
 
 TAG = "network/layer_1/nac/W"
 RANDOM = np.random.default_rng(0)
@@ -37,13 +37,9 @@ def logged(writer):
 def events(writer):
     """All events of the file but the first, which states the version."""
     writer.flush()
-    data, position, found = writer.events.path.read_bytes(), 0, []
-    while position < len(data):
-        (length,) = struct.unpack_from("<Q", data, position)
-        found.append(Event.FromString(data[position + 12 : position + 12 + length]))
-        position += length + 16
-    assert found[0].file_version == "brain.Event:2"
-    return found[1:]
+    version, *found = messages(writer.events.path.parent)
+    assert version.file_version == "brain.Event:2"
+    return found
 
 
 def value_of(writer):
