@@ -107,11 +107,6 @@ class Challenger:
         """Return the citation that the layer was registered with."""
         return self._entry.cites.citation if self._entry else ""
 
-    def _label(self, experiment: Experiment) -> str:
-        """Return its name in a figure, unlike those of its rivals."""
-        name = self._entry.label if self._entry else self.layer_type
-        return f"{name} (here)" if name in {model.label for model in experiment.models} else name
-
     def model(self, experiment: Experiment) -> Model:
         """Return it as a model of a figure: on all points and seeds, with the flags all share."""
         models = experiment.models
@@ -131,10 +126,12 @@ class Challenger:
         known = {flag.name for flag in spec.flags}
         over = {name: values for name, values in self.training.items() if name in known}
         prefix = f"challenge/{self.folder}/{experiment.key}"
+        name = self._entry.label if self._entry else self.layer_type
         return replace(
             first,
             key=KEY,
-            label=self._label(experiment),
+            # Unlike those of its rivals.
+            label=f"{name} (here)" if name in {model.label for model in models} else name,
             prefix=prefix,
             csv=prefix,
             flags=merged(shared, self.given, over),

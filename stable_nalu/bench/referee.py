@@ -86,16 +86,11 @@ def _retrained(submission: Submission, arguments: argparse.Namespace) -> Iterato
             name = " ".join(point)
             yield f"{RUNS}: {name}: {column} is {old or 'empty'}, again {new or 'empty'}"
     say(f"{len(chosen) - sum(map(bool, wrong.values()))} of {len(chosen)} rows equal, every digit")
-    if (count := FRESH if arguments.fresh is None else arguments.fresh) > 1:
-        yield from _unseen(submission, count, seed, fence)
-
-
-def _unseen(submission: Submission, count: int, seed: int, fence: bool) -> Iterator[str]:
-    """Yield the operations that runs of other seeds solve more or less often."""
+    if (count := FRESH if arguments.fresh is None else arguments.fresh) < 2:
+        return
     numbers = tuple(random.Random(seed).sample(range(1000, 10**6), count))
-    operations = submission.card.operations
-    rows = _ask(submission, [TrainingPart(operation, numbers) for operation in operations], fence)
-    for operation in operations:
+    rows = _ask(submission, [TrainingPart(one, numbers) for one in card.operations], fence)
+    for operation in card.operations:
         both = ([r for r in of if r["operation"] == operation] for of in (submission.rows, rows))
         if (p := _unlike(*both)) < SURE:
             yield f"{RUNS}: {count} other seeds of {operation} solve less, or more: p = {p:.1g}"

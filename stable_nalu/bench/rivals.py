@@ -243,7 +243,15 @@ def two_layers(
         return loss + pulled * model.regualizer({"W"})["W"] if pulled else loss
 
     def replies(model: Any) -> list[Reply]:
-        return _rounded_replies(model, build, rows)
+        """Return a network as trained, with whole numbers for weights of layer 1, and for all."""
+        found, state = [], model.state_dict()
+        for rounded in ((), ("layer_1",), ("layer_1", "layer_2")):
+            one = build()
+            one.load_state_dict(
+                {n: w.round() if n.startswith(rounded) else w for n, w in state.items()}
+            )
+            found.append(_read(one.eval(), rows))
+        return found
 
     return _best(rows, clock, seed, build, starts, steps, rate, step, replies)
 
@@ -258,8 +266,13 @@ def _best(
         torch.manual_seed(1000 * seed + attempt)
         model = stack_models([build() for _ in range(starts)])
         _trained(model, rows, clock, steps, rate, penalised)
-        for one in _ordered(model, build, rows)[:MOST_READ]:
-            best = min(best, *replies(one), key=lambda reply: reply.error)
+        with torch.no_grad():
+            told = model(torch.as_tensor(rows.valid_x))[..., 0]
+            errors = ((told - torch.as_tensor(rows.valid_y)) ** 2).mean(-1).nan_to_num(math.inf)
+        for run in torch.argsort(errors, stable=True).tolist()[:MOST_READ]:
+            one = build()
+            one.load_state_dict(run_state(model.state_dict(), run))
+            best = min(best, *replies(one.eval()), key=lambda reply: reply.error)
         attempt += 1
     return best
 
@@ -288,38 +301,12 @@ def _trained(
         model.optimize(loss.detach())
 
 
-def _ordered(model: Any, build: Builder, rows: ProblemRows) -> list[ExtendedTorchModule]:
-    """Return the networks of a stack, those with the lowest error of validation first."""
-    with torch.no_grad():
-        told = model(torch.as_tensor(rows.valid_x))[..., 0]
-        errors = ((told - torch.as_tensor(rows.valid_y)) ** 2).mean(-1).nan_to_num(math.inf)
-    found = []
-    for run in torch.argsort(errors, stable=True).tolist():
-        one = build()
-        one.load_state_dict(run_state(model.state_dict(), run))
-        found.append(one.eval())
-    return found
-
-
 def _answers(model: torch.nn.Module) -> Callable[[np.ndarray], np.ndarray]:
     def predict(x: np.ndarray) -> np.ndarray:
         with torch.no_grad():
             return model(torch.as_tensor(x))[:, 0].numpy()
 
     return predict
-
-
-def _rounded_replies(model: ExtendedTorchModule, build: Builder, rows: ProblemRows) -> list[Reply]:
-    """Return a network as trained, with whole numbers for weights of layer 1, and for all."""
-
-    def reply(rounded: tuple[str, ...]) -> Reply:
-        one = build()
-        one.load_state_dict(
-            {n: w.round() if n.startswith(rounded) else w for n, w in model.state_dict().items()}
-        )
-        return _read(one.eval(), rows)
-
-    return [reply(()), reply(("layer_1",)), reply(("layer_1", "layer_2"))]
 
 
 def _read(model: ExtendedTorchModule, rows: ProblemRows) -> Reply:

@@ -49,7 +49,13 @@ def _folders_of_runs(args: argparse.Namespace) -> list[Path]:
     """
     parent = Path(args.tensorboard_dir)
     if getattr(args, "from_parent_folder", False):
-        return _folders_in(parent)
+        if not parent.is_dir():
+            raise OptionError("--tensorboard-dir", f"there is no folder {parent}", "name another")
+        shown = [entry for entry in visible_entries(parent) if entry.is_dir()]
+        if not shown:
+            problem = f"there are no folders of runs in {parent}"
+            raise OptionError("--tensorboard-dir", problem, "leave out --from-parent-folder")
+        return shown
     found: list[Path] = []
     for place, names, _ in os.walk(parent):
         folder = Path(place)
@@ -67,16 +73,6 @@ def _is_run(folder: Path) -> bool:
         return any(EVENT_FILE in entry.name for entry in visible_entries(folder))
     except OSError:
         return False
-
-
-def _folders_in(parent: Path) -> list[Path]:
-    if not parent.is_dir():
-        raise OptionError("--tensorboard-dir", f"there is no folder {parent}", "name another")
-    shown = [entry for entry in visible_entries(parent) if entry.is_dir()]
-    if not shown:
-        problem = f"there are no folders of runs in {parent}"
-        raise OptionError("--tensorboard-dir", problem, "leave out --from-parent-folder")
-    return shown
 
 
 def _file_of(folder: Path, args: argparse.Namespace, flag: str, path: str) -> str:

@@ -48,7 +48,6 @@ from .export import RunTable, write_tables
 from .run_parser import PairParser
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -120,8 +119,12 @@ def write_counts(counts: np.ndarray, model: str, folder: Path) -> list[Path]:
 
 def write_path(run: str, model: str, folder: Path) -> list[Path]:
     """Write the weights of the last layer at every evaluation, if a log has them."""
-    columns = _logged(run)
-    if columns is None:
+    log, columns = tensorboard_root() / run, None
+    if log.is_dir():
+        for one in TensorboardReader(log.parent, auto_open=False, names=[log.name]).runs():
+            if one.path is not None:
+                columns = PairParser(step_start=1).parse(EventFileReader(one.path))
+    if not columns:
         sys.stdout.write(f"no path of weights: no log of {run} below {tensorboard_root()}\n")
         return []
     if pd.isna(columns[_WEIGHTS[0][0]]).all():
@@ -135,16 +138,6 @@ def write_path(run: str, model: str, folder: Path) -> list[Path]:
     file = str(numbers.resolve())
     part = sketch(surfaces.path, stem, file=file, columns=_WEIGHTS, time="epoch", limits=(0.0, 1.5))
     return [numbers, *_drawn(part, folder, Series((file,), model))]
-
-
-def _logged(run: str) -> dict[str, list] | None:
-    folder = tensorboard_root() / run
-    if not folder.is_dir():
-        return None
-    for one in TensorboardReader(folder.parent, auto_open=False, names=[folder.name]).runs():
-        if one.path is not None:
-            return PairParser(step_start=1).parse(EventFileReader(one.path)) or None
-    return None
 
 
 def _drawn(part: Sketch, folder: Path, *series: Series) -> list[Path]:
@@ -248,7 +241,12 @@ def draw(problem: MysteryProblem, learned: Matrices) -> Figure:
     top.set_ylim(outputs - 0.5, -0.5)
     top.set_title("Problem")
     for axes, (name, values) in zip(others, learned.items(), strict=True):
-        _heat(figure, axes, name, values.cpu().numpy())
+        array = values.cpu().numpy()
+        largest = max(np.abs(array).max(), 1e-12)
+        low, colours = (0.0, "Blues") if name == INFLUENCE else (-largest, "RdBu_r")
+        image = axes.imshow(array, aspect="auto", cmap=colours, vmin=low, vmax=largest)
+        figure.colorbar(image, ax=axes, pad=0.01)
+        axes.set_title("Influence" if name == INFLUENCE else f"Weights {name}")
         for k, output in enumerate(problem.outputs):
             axes.plot(output[:2], [k, k], "o", markersize=7, markerfacecolor="none", color="black")
     for axes in (top, *others):
@@ -264,11 +262,3 @@ def draw(problem: MysteryProblem, learned: Matrices) -> Figure:
         "input, over the test rows.",
     )
     return figure
-
-
-def _heat(figure: Figure, axes: Axes, name: str, values: np.ndarray) -> None:
-    largest = max(np.abs(values).max(), 1e-12)
-    low, colours = (0.0, "Blues") if name == INFLUENCE else (-largest, "RdBu_r")
-    image = axes.imshow(values, aspect="auto", cmap=colours, vmin=low, vmax=largest)
-    figure.colorbar(image, ax=axes, pad=0.01)
-    axes.set_title("Influence" if name == INFLUENCE else f"Weights {name}")

@@ -7,6 +7,7 @@ row and weights and sparsity errors join it.
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -317,10 +318,13 @@ class _Walk:
             self.row[column] = value
 
     def curve(self, value: float | bytes) -> None:
-        """Put a curve into the last row, a column for each of its points."""
+        """Put a curve into the last row: a table of inputs, as they were written, and errors."""
         if isinstance(value, bytes):
-            for at, error in curve_points(value):
-                self.join(f"{CURVE_COLUMNS}{at}", error)
+            rows = value.decode(errors="replace").splitlines()[2:]
+            cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
+            with suppress(ValueError):  # Of what is no such table, nothing is read.
+                for column, error in [(f"{CURVE_COLUMNS}{at}", float(e)) for at, e in cells]:
+                    self.join(column, error)
 
     def matrix(self, names: tuple[str, ...], value: float | bytes) -> None:
         """Put the first elements of the first matrix of a step into the last row."""
@@ -343,16 +347,6 @@ class _Walk:
             self.row[SPARSITY] = (share * entry + value) / (share + 1)
         elif not (entry >= value or math.isnan(entry)):
             self.row[SPARSITY] = value
-
-
-def curve_points(text: bytes) -> list[tuple[str, float]]:
-    """Return inputs, as they were written, and errors of a logged curve: a table of two columns."""
-    rows = text.decode(errors="replace").splitlines()[2:]
-    cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
-    try:
-        return [(at, float(error)) for at, error in cells]
-    except ValueError:
-        return []
 
 
 def matrix_elements(text: float | bytes) -> list[float] | None:

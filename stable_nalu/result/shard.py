@@ -126,7 +126,11 @@ def shards(
         chosen = list(model.seeds) if wanted is None else wanted
         size = runs_per_shard or _usual_size(model, model.variants[0])
         per_seed = max(1, len(model.points))
-        for variants in _together(model, size // max(1, per_seed * len(chosen))):
+        # Variants that differ in their data only are trained together.
+        alike = all(variant.flags.keys() <= _DATA for variant in model.variants)
+        together = max(1, size // max(1, per_seed * len(chosen))) if alike else 1
+        for start in range(0, len(model.variants), together):
+            variants = model.variants[start : start + together]
             size = runs_per_shard or _usual_size(model, variants[0])
             step = max(1, size // per_seed)
             for first in range(0, len(chosen), step):
@@ -152,13 +156,6 @@ def in_groups(every: Mapping[int, Shard], processes: int) -> list[tuple[int, ...
         for group in groups.values()
         for first in range(0, len(group), most)
     ]
-
-
-def _together(model: Model, most: int) -> list[tuple[Variant, ...]]:
-    """Return the variants of each shard: some at a time where they differ in their data only."""
-    alike = all(variant.flags.keys() <= _DATA for variant in model.variants)
-    step = max(1, most) if alike else 1
-    return [model.variants[i : i + step] for i in range(0, len(model.variants), step)]
 
 
 def _usual_size(model: Model, variant: Variant) -> int:
@@ -260,7 +257,14 @@ def state_of(run: ExpectedRun) -> State:
         return State.MISSING
     if is_locked(folder / LOCK_NAME):
         return State.RUNNING
-    return State.DONE if _finished(folder, files, run) else State.FAILED
+    try:
+        mark = json_of(folder / MARKER)
+        # A run that began again has another event file.
+        done = mark["event_files"] == files and mark["iterations"] >= _length(run)
+    except (OSError, ValueError, KeyError, TypeError):  # saved at its end, if it is finished
+        saved = _saved_state(run)
+        done = saved is not None and [saved[0]] == files and saved[1] > _length(run)
+    return State.DONE if done else State.FAILED
 
 
 def mark_finished(runs: Sequence[ExpectedRun]) -> None:
@@ -330,19 +334,6 @@ def _length(run: ExpectedRun) -> int:
     return int(getattr(run.config, counted[0])) if counted else 0
 
 
-def _finished(folder: Path, files: list[str], run: ExpectedRun) -> bool:
-    """Return whether a run is marked as finished, or saved at its end.
-
-    A mark counts for the event file that it was made for: a run started anew has another.
-    """
-    try:
-        mark = json_of(folder / MARKER)
-        return mark["event_files"] == files and mark["iterations"] >= _length(run)
-    except (OSError, ValueError, KeyError, TypeError):
-        saved = _saved_state(run)
-        return saved is not None and [saved[0]] == files and saved[1] > _length(run)
-
-
 _PAUSE, _SECONDS_BETWEEN_MOVES = 0.05, 0.3
 
 
@@ -401,7 +392,11 @@ def run_modules(
         while waiting or running:
             if (number := interruption.signal_number) is not None:
                 watched.close()
-                _stop_all(running)
+                for process in running.values():
+                    process.terminate()
+                for process in running.values():
+                    process.wait()
+                say(f"stopped {plural(len(running), 'shard')}; the same command goes on")
                 return EXIT_INTERRUPTED if number == signal.SIGINT else EXIT_REQUEUE
             while waiting and len(running) < processes:
                 task = waiting.pop(0)
@@ -490,11 +485,3 @@ def _outcome(code: int, task: int, logs: Path) -> str:
     path = logs / f"task-{task}.err"
     told = path.read_text(encoding="utf-8", errors="replace").strip().splitlines()
     return ": ".join([f"exit code {code}, see {path}", *told[-1:]])
-
-
-def _stop_all(running: dict[int, subprocess.Popen[bytes]]) -> None:
-    for process in running.values():
-        process.terminate()
-    for process in running.values():
-        process.wait()
-    say(f"stopped {plural(len(running), 'shard')}; the same command goes on")

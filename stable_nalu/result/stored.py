@@ -253,44 +253,32 @@ def keep(
 def add(
     experiment: Experiment, new: pd.DataFrame, sessions: Iterable[Session], data: Path = DATA
 ) -> pd.DataFrame:
-    """Add rows of runs to what is kept; a run that is there already is replaced."""
-    path = path_of(experiment.key, data)
+    """Add rows of runs to what is kept; a run that is there already is replaced.
+
+    OptionError refuses to replace kept runs by shorter ones of the same seeds.
+    """
+    import pandas as pd
+
+    path, points = path_of(experiment.key, data), identifying(experiment.key)
     if new.empty and not path.exists():
         raise UsageError(f"no run of {experiment.key} is finished; there is nothing to keep")
     with locked(path):
-        table = _merged(experiment, new, data)
+        if path.exists():
+            old = read(experiment.key, data)
+            if len(new):
+                both = pd.concat([new.assign(_new=True), old.assign(_new=False)], ignore_index=True)
+                longest = both.groupby(points, dropna=False)["iterations"].transform("max")
+                shorter = int((both["_new"] & (both["iterations"] < longest)).to_numpy().sum())
+                if shorter:
+                    problem = f"{path} has {shorter} of these runs with more iterations"
+                    raise OptionError("--keep", problem, "name another folder with --data")
+                old = pd.concat([new, old], ignore_index=True)
+            new = old.drop_duplicates(points)
+        columns = [*points, "iterations", *outcome_columns(experiment, new)]
+        table = _in_order(experiment, new.loc[:, columns])
         write_plain_frame(path, table.map(_whole))
     add_sessions(cost_of(experiment.key, data), sessions)
     return table
-
-
-def _merged(experiment: Experiment, new: pd.DataFrame, data: Path) -> pd.DataFrame:
-    """Return what is kept, in order, with other rows added or in place of the same runs."""
-    import pandas as pd
-
-    path = path_of(experiment.key, data)
-    if path.exists():
-        old = read(experiment.key, data)
-        if len(new):
-            _refuse_shorter(experiment, old, new, path)
-        new = pd.concat([new, old], ignore_index=True) if len(new) else old
-        new = new.drop_duplicates(identifying(experiment.key))
-    columns = [*identifying(experiment.key), "iterations", *outcome_columns(experiment, new)]
-    return _in_order(experiment, new.loc[:, columns])
-
-
-def _refuse_shorter(
-    experiment: Experiment, old: pd.DataFrame, new: pd.DataFrame, path: Path
-) -> None:
-    """Refuse to replace kept runs by shorter ones of the same seeds."""
-    import pandas as pd
-
-    both = pd.concat([new.assign(_new=True), old.assign(_new=False)], ignore_index=True)
-    longest = both.groupby(identifying(experiment.key), dropna=False)["iterations"].transform("max")
-    shorter = int((both["_new"] & (both["iterations"] < longest)).to_numpy().sum())
-    if shorter:
-        problem = f"{path} has {shorter} of these runs with more iterations"
-        raise OptionError("--keep", problem, "name another folder with --data")
 
 
 def _in_order(experiment: Experiment, table: pd.DataFrame) -> pd.DataFrame:
