@@ -22,7 +22,6 @@ from stable_nalu.paper.experiment import (
     ITERATION_FLAG,
     Command,
     Experiment,
-    Model,
     merged,
     seeds_text,
     words,
@@ -144,13 +143,6 @@ def _plans(
     return plans, refused
 
 
-def _commands(model: Model, arguments: argparse.Namespace) -> list[Command]:
-    """Return the commands that train the challenger, without what only says how they are run."""
-    extra = how_to_run(model, model.variants[0], arguments.max_iterations)
-    kept = {name: extra[name] for name in (ITERATION_FLAG, "--log-interval") if name in extra}
-    return [model.command(variant, arguments.seeds, extra=kept) for variant in model.variants]
-
-
 def _train(left: Sequence[Shard], arguments: argparse.Namespace, sessions: Path) -> int:
     """Train what is left, and return the exit code of the first command that fails, else 0."""
     from stable_nalu.training.console import quiet
@@ -177,14 +169,18 @@ def _chapter(
     import pandas as pd
 
     model = shards[0].model
+    # Commands without what only says how they are run.
+    extra = how_to_run(model, model.variants[0], arguments.max_iterations)
+    kept = {name: extra[name] for name in (ITERATION_FLAG, "--log-interval") if name in extra}
+    commands = [model.command(variant, arguments.seeds, extra=kept) for variant in model.variants]
     own = judged(replace(experiment, models=(model,)), arguments.seeds, space)
     parts = [own]
     if path_of(experiment.key, arguments.data).exists():
-        kept = read(experiment.key, arguments.data)
+        rivals = read(experiment.key, arguments.data)
         keys = [rival.key for rival in experiment.models]
-        parts.append(same_runs(own, kept.loc[kept["model"].isin(keys)], experiment.key))
+        parts.append(same_runs(own, rivals.loc[rivals["model"].isin(keys)], experiment.key))
     contest = Contest(experiment, model.label, pd.concat(parts, ignore_index=True))
-    return Chapter(_commands(model, arguments), contest)
+    return Chapter(commands, contest)
 
 
 TEMPLATE = Path(__file__).with_name("challenge.md")

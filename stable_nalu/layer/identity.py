@@ -92,10 +92,11 @@ class _Reader:
         names = reads_of(function.__code__)
         for name in sorted(names.global_names):
             value = function.__globals__.get(name, _ABSENT)
-            if isinstance(value, ModuleType) and not self._is_of_library(value):
-                parts = sorted(names.names & set(vars(value)))
-                read |= {f"{name}.{part}": vars(value)[part] for part in parts}
-            elif not (self._is_of_library(value) and _has_name(value, name)):
+            if isinstance(value, ModuleType):
+                if not self._is_of_library(value):
+                    parts = sorted(names.names & set(vars(value)))
+                    read |= {f"{name}.{part}": vars(value)[part] for part in parts}
+            elif not (self._is_of_library(value) and getattr(value, "__name__", None) == name):
                 read[name] = value
         for name, value in read.items():
             if value is not _ABSENT and id(value) not in self.known:
@@ -235,11 +236,6 @@ def _content(cell: Any) -> object:
         return cell.cell_contents
     except ValueError:  # not filled yet
         return _ABSENT
-
-
-def _has_name(value: object, name: str) -> bool:
-    """Return whether a value is known by this name elsewhere, too; a module by any."""
-    return isinstance(value, ModuleType) or getattr(value, "__name__", None) == name
 
 
 def _source(function: FunctionType) -> str:

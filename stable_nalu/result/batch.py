@@ -38,9 +38,15 @@ def main(argv: Sequence[str] | None = None, layer_model: LayerModel | None = Non
     layer_model: makes a model of the layer that flags name; without it there are no such flags.
     """
     arguments = _parser(layer_model is not None).parse_args(argv)
-    return exit_code(
-        "batch.py", lambda: _list() if arguments.list else _run(arguments, layer_model)
-    )
+
+    def obey() -> int:
+        if not arguments.list:
+            return _run(arguments, layer_model)
+        for script in JOB_SCRIPTS.values():
+            say(f"{script.name}: {', '.join(script.named_models())}")
+        return 0
+
+    return exit_code("batch.py", obey)
 
 
 def _parser(takes_a_layer: bool) -> ScriptParser:
@@ -126,12 +132,6 @@ def _add_job_flags(parser: ScriptParser) -> None:
     add("--setup", action="append", metavar="LINE", help="shell line before a job; repeatable")
     add("--log-dir", metavar="DIR", help="folder of the output (logs)")
     add("--python", metavar="PATH", help="interpreter of the jobs")
-
-
-def _list() -> int:
-    for script in JOB_SCRIPTS.values():
-        say(f"{script.name}: {', '.join(script.named_models())}")
-    return 0
 
 
 def _run(arguments: argparse.Namespace, layer_model: LayerModel | None) -> int:

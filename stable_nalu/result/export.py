@@ -126,7 +126,14 @@ class RunReader:
         runs = list(self._reader.runs())
         shown = {"total": len(runs), "unit": "runs", "what": "reading"}
         for table, problem in bar(self._parsed(runs), hidden=not self._progress_bar, **shown):
-            self._note(table.name, table.columns, problem)
+            if problem is not None:
+                verb = "read in part" if table.columns else "skipped"
+                _LOG.warning("Warning: %s %s: %s", verb, table.name, problem)
+            elif not table.columns:
+                _LOG.warning("Warning: No data for %s", table.name)
+            if problem is not None or not table.columns:
+                found = RunProblem(table.name, problem or "no data", not table.columns)
+                self.problems.append(found)
             if table.columns:
                 yield table
 
@@ -142,17 +149,6 @@ class RunReader:
         context.set_forkserver_preload([__name__, "tensorboardX"])
         with ProcessPoolExecutor(workers, mp_context=context) as pool:
             yield from pool.map(self._parse, runs)
-
-    def _note(self, run: str, columns: RunColumns, problem: str | None) -> None:
-        """Log and list a run that is absent or incomplete."""
-        if problem is None and columns:
-            return
-        self.problems.append(RunProblem(run, problem or "no data", not columns))
-        if problem is None:
-            _LOG.warning("Warning: No data for %s", run)
-        else:
-            verb = "read in part" if columns else "skipped"
-            _LOG.warning("Warning: %s %s: %s", verb, run, problem)
 
     def nothing(self) -> UsageError:
         """Return the error of a folder where no run has data."""
@@ -194,7 +190,10 @@ def _parse_run(
         repeated = f"rows of repeated steps: {again}; the last values are kept"
         problem = "; ".join(filter(None, (repeated, problem)))
     options = _options(run.name, record) if with_config else {}
-    name = _published_name(run.name, record) if published_names and record else run.name
+    name = run.name
+    if published_names and record and record.config.get("short_names") is not None:
+        spec = SCRIPTS[record.script]
+        name = spec.published_leaf(Config(spec, spec.defaults | {**record.config}))
     return RunTable(name, with_scores(columns, score), options), problem
 
 
@@ -208,14 +207,6 @@ def _with_divergence(columns: RunColumns, at: float) -> RunColumns:
         row = {valid: math.nan, STEP: int(at), WALL_TIME: math.nan, test: math.nan}
         columns = {name: [cell] for name, cell in (row | {SPARSITY: math.nan}).items()}
     return columns | {DIVERGED_AT: [at] * len(columns[STEP])} if columns else {}
-
-
-def _published_name(name: str, record: RunRecord) -> str:
-    """Return the long name of a run that was trained with --short-names, of others their own."""
-    if record.config.get("short_names") is None:
-        return name
-    spec = SCRIPTS[record.script]
-    return spec.published_leaf(Config(spec, spec.defaults | {**record.config}))
 
 
 def with_scores(columns: dict[str, list], base: str) -> dict[str, list]:

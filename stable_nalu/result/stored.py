@@ -29,7 +29,7 @@ from stable_nalu.statistics.table import write_plain_frame, write_rows
 from stable_nalu.task import ARITHMETIC
 from stable_nalu.writer.run_folder import RunRecord
 
-from .judged import compact, identifying, identity_of, options_of, outcome_columns, point_columns
+from .judged import compact, identifying, identity_of, options_of, outcome_columns
 from .shard import State, state_of
 
 if TYPE_CHECKING:
@@ -275,20 +275,15 @@ def add(
                 old = pd.concat([new, old], ignore_index=True)
             new = old.drop_duplicates(points)
         columns = [*points, "iterations", *outcome_columns(experiment, new)]
-        table = _in_order(experiment, new.loc[:, columns])
+        # By model as in the catalogue, then as the runs came, seeds ascending.
+        place = new.groupby(points[:-1], sort=False, dropna=False).ngroup()
+        models = [model.key for model in experiment.models]
+        keyed = new.assign(_model=new["model"].map(models.index), _point=place)
+        ordered = keyed.sort_values(["_model", "_point", "seed"], kind="stable")
+        table = ordered.loc[:, columns].reset_index(drop=True)
         write_plain_frame(path, table.map(_whole))
     add_sessions(cost_of(experiment.key, data), sessions)
     return table
-
-
-def _in_order(experiment: Experiment, table: pd.DataFrame) -> pd.DataFrame:
-    """Sort by model as in the catalogue, then as the runs came, seeds ascending."""
-    models = [model.key for model in experiment.models]
-    points = ["model", *point_columns(experiment.key)]
-    place = table.groupby(points, sort=False, dropna=False).ngroup()
-    keyed = table.assign(_model=table["model"].map(models.index), _point=place)
-    ordered = keyed.sort_values(["_model", "_point", "seed"], kind="stable")
-    return ordered.drop(columns=["_model", "_point"]).reset_index(drop=True)
 
 
 def _whole(value: object) -> object:
