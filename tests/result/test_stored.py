@@ -146,20 +146,6 @@ def test_estimates_are_the_kept_costs(key, minutes):
     assert seconds_here(EXPERIMENTS[key], 2) / 60 == pytest.approx(minutes / 2, rel=0.01)
 
 
-def test_estimates_of_others_are_those_of_their_task_size_and_distribution():
-    spent = {}
-    kept = {path.stem for path in (stored.DATA / "cost").glob("*in10*.csv")}
-    # They divide ten uniform inputs.
-    for key in kept - {"inalu-in10", "nau-in100", "nips-in10-distributions"}:
-        sessions = stored.sessions_of(key)
-        spent[key] = sum(s.cpu_seconds for s in sessions), sum(s.run_iterations for s in sessions)
-    seconds, iterations = map(sum, zip(*spent.values(), strict=True))
-    known = EXPERIMENTS["nips-sltr-in10"]
-    other = replace(known, key="of no kept cost")
-    expected = known.iterations * seconds / iterations
-    assert seconds_here(other, 1) == pytest.approx(expected)
-
-
 def test_sessions_are_read_back_and_kept_once(tmp_path):
     path = tmp_path / "sessions.csv"
     session = Stopwatch().session({"a": 100, "b": 50}, 2)
