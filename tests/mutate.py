@@ -163,7 +163,7 @@ MUTATIONS = (
         "training/engine_stack.py",
         "return value.double().numpy()[part.runs]",
         "return np.full(len(part.runs), float(value[0]))",
-        f"{ENGINE} tests/training/engine/test_alone.py",
+        "tests/training/engine/test_alone.py -k clipped",
     ),
     Mutation(
         "operands: exchanged",
@@ -226,7 +226,7 @@ MUTATIONS = (
         "training/engine_stack.py",
         "state = generator.get_state().numpy().tobytes()",
         'state = b""',
-        f"{ENGINE} tests/training/engine/test_alone.py",
+        "tests/training/engine/test_alone.py -k noise",
     ),
     Mutation(
         "published: 22 runs as 21",
@@ -260,8 +260,8 @@ MUTATIONS = (
         "a string import that closes a circle",
         "options/name_fields.py",
         "def canonical(",
-        "from importlib import import_module\n\nTASKS = import_module('stable_nalu.task')\n\n\n"
-        "def canonical(",
+        "def _tasks():\n    from importlib import import_module\n\n"
+        "    return import_module('stable_nalu.task')\n\n\ndef canonical(",
         "tests/test_project.py",
     ),
 )  # fmt: skip
