@@ -6,7 +6,8 @@ An operation without a rule raises `NotLoweredError`.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from inspect import signature
 from typing import Any
 
@@ -26,13 +27,16 @@ class OperationRules(ShapeRules):
             short = short[:-1]
         kwargs = {key: value for key, value in kwargs.items() if key not in PLACED}
         elementwise = ELEMENTWISE.get(short)
-        rule: Any = getattr(self, f"rule_{short.strip('_')}", None)
-        if rule is None and elementwise is None:
+        rule = partial(self.each, elementwise) if elementwise else self._rule(short)
+        if rule is None:
             raise NotLoweredError(f"operation {name}")
         unknown = [k for k in kwargs if elementwise or k not in signature(rule).parameters]
         if unknown:
             raise NotLoweredError(f"operation {name} with {', '.join(unknown)}")
-        return self.each(elementwise, *args) if elementwise else rule(*args, **kwargs)
+        return rule(*args, **kwargs)
+
+    def _rule(self, short: str) -> Callable[..., Any] | None:
+        return getattr(self, f"rule_{short.strip('_')}", None)
 
     # Arithmetic.
 
