@@ -21,9 +21,11 @@ import pandas as pd
 
 from stable_nalu.console import plain, plural
 from stable_nalu.errors import UsageError, did_you_mean, is_text, named_as_in_python
-from stable_nalu.result.export import RunTable, open_reader
+from stable_nalu.options import Config
+from stable_nalu.options.name_fields import column_of, range_label
+from stable_nalu.result.export import RunTable, header_of, in_order, open_reader
 from stable_nalu.result.run_parser import STEP
-from stable_nalu.statistics.judge import DIVERGED_AT, TEST, judge_tables
+from stable_nalu.statistics.judge import DIVERGED_AT, SPARSITY, TEST, VALIDATION, judge_tables
 from stable_nalu.statistics.names import expand_name
 from stable_nalu.statistics.seeds import PairedTest, paired_test
 from stable_nalu.statistics.setups import BEST_RANGE, PUBLISHED, Estimators, Judgement
@@ -35,7 +37,8 @@ from stable_nalu.statistics.summary import (
     typed_name,
     typed_summary,
 )
-from stable_nalu.statistics.table import groups, parsed_names
+from stable_nalu.statistics.table import MODEL_CODE, THRESHOLD, groups, parsed_names
+from stable_nalu.task import SCRIPTS, TASKS
 from stable_nalu.writer import RunRecord
 
 if TYPE_CHECKING:
@@ -147,7 +150,8 @@ class TrainedRuns:
         A run that diverged is not solved, and its test error is infinite.
         """
         with named_as_in_python():
-            judged = judge_tables([(_NAME, self.table)], Judgement(), _warn).set_index("name")
+            judged = judge_tables([(_NAME, self.table)], Judgement(), lambda text: None)
+            judged = judged.set_index("name")
         places = {name: place for place, name in enumerate(self.names)}
         judged.index = pd.Index([places[str(name)] for name in judged.index], name="run")
         judged = judged.sort_index()
@@ -199,8 +203,10 @@ class TrainedRuns:
         head = f"{len(self)} runs" if len(self) > 1 else "1 run"
         try:
             table = self.outcomes
-        except UsageError:  # of a task without thresholds
+        except UsageError:  # of published logs whose names cannot be read
             return head, pd.DataFrame({"name": self.names})
+        if table["threshold"].isna().all():
+            return f"{head}, of a task without a threshold", table
         return f"{head}, {sum(table['solved'].tolist())} solved", table
 
     def __repr__(self) -> str:
@@ -254,15 +260,45 @@ def read_runs(
         with_config=True,
         names=names,
     )
-    tables = list(reader.tables())
+    tables = [_for_judging(table, path / table.name) for table in reader.tables()]
     if not tables:
         raise reader.nothing()
+    header = header_of(tables)
+    tables = [in_order(table, header) for table in tables]
     columns: dict[str, Any] = {"name": _repeated(tables, [table.name for table in tables])}
     for name in tables[0].columns:
         columns[name] = list(chain.from_iterable(table.columns[name] for table in tables))
-    for name in tables[0].options:
+    # What stands behind the code of the model tells runs apart.
+    for name in sorted(tables[0].options, key=lambda option: option != THRESHOLD):
         columns[name] = _repeated(tables, [table.options[name] for table in tables])
     return TrainedRuns(pd.DataFrame(columns), {table.name: path / table.name for table in tables})
+
+
+def _for_judging(table: RunTable, folder: Path) -> RunTable:
+    """Return the table of a run whose errors and options have the names of arithmetic scripts.
+
+    All runs are judged by these. A run without a record is left as it is.
+    """
+    record = RunRecord.read(folder)
+    if record is None or MODEL_CODE in table.options:
+        return table
+    spec, task = SCRIPTS[record.script], TASKS[record.script]
+    config = Config(spec, spec.defaults | {**record.config})
+    missing = [float("nan")] * len(table.columns[STEP])
+    tags = zip((VALIDATION, TEST), task.error_tags(config), strict=True)
+    errors = {name: table.columns.get(str(tag).replace("/", "."), missing) for name, tag in tags}
+    limit = task.limit(config)
+    own = {
+        THRESHOLD: limit.threshold if limit else float("nan"),
+        MODEL_CODE: spec.fields[0].text(config),
+        "operation": task.asked(config),
+    }
+    ranges = ("interpolation_range", "extrapolation_range")
+    for dest in ranges:
+        value = getattr(config, dest, None)
+        own[column_of(dest)] = range_label(value) if value else ""
+    others = {name: value for name, value in table.options.items() if name not in own}
+    return RunTable(table.name, errors | {SPARSITY: missing} | table.columns, own | others)
 
 
 def _repeated(tables: Sequence[RunTable], cells: Iterable[Any]) -> list[Any]:
@@ -286,7 +322,7 @@ def summarize(
     """Return one row per group: success rate, solved at and sparsity error, with 95 % intervals.
 
     Args:
-        runs: what `train` and `read_runs` return, of arithmetic scripts, or their table.
+        runs: what `train` and `read_runs` return, of any script, or their table.
         by: options that tell groups apart; None: model, operation, ranges and what else differs.
         threshold: the test error below which a run is solved, in place of that of its task.
         parameter: rows of the tables to use; None: those of a run's script and model.

@@ -424,6 +424,11 @@ def _plain(value: Any) -> Any:
     )
 
 
+def range_label(value: Any) -> str:
+    """Return a range as run names hold it, such as `U[1,2]`."""
+    return _compiled("{interpolation_range:range}")[1]["interpolation_range"].cell(value)
+
+
 def canonical(label: str, sign: str = AMPERSAND) -> str:
     """Return a range label with this sign between its parts, in place of `u`, `&` or `∪`."""
     for other in ("u", AMPERSAND, UNION):

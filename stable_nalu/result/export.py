@@ -6,7 +6,7 @@ import math
 import multiprocessing
 import pickle
 import sys
-from collections.abc import Callable, Collection, Container, Iterable, Iterator
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -114,11 +114,10 @@ class RunReader:
         header: RunTable | None = None
         if self._has_all_columns:
             found = list(found)
-            columns = {name: [] for table in found for name in table.columns}
-            header = RunTable("", columns, {name: None for t in found for name in t.options})
+            header = header_of(found)
         for table in found:
             header = header or table
-            yield _in_order(table, header)
+            yield in_order(table, header)
 
     def _found(self) -> Iterator[RunTable]:
         """Yield every run that has data, with the columns that it has."""
@@ -275,7 +274,13 @@ def _options(name: str, record: RunRecord | None) -> dict[str, Any]:
         return {}
 
 
-def _in_order(table: RunTable, first: RunTable) -> RunTable:
+def header_of(tables: Sequence[RunTable]) -> RunTable:
+    """Return a table of no run that has the columns and options of all tables."""
+    columns: RunColumns = {name: [] for table in tables for name in table.columns}
+    return RunTable("", columns, {name: None for table in tables for name in table.options})
+
+
+def in_order(table: RunTable, first: RunTable) -> RunTable:
     """Bring the columns of a run into the order of the first run."""
     names, columns, options = table
     left_out = [name for name in columns if name not in first.columns]

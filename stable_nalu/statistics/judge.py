@@ -12,7 +12,7 @@ import pandas as pd
 from stable_nalu.dataset.ranges import INTERPOLATION_ORDER
 from stable_nalu.errors import UsageError
 
-from .names import OPERATIONS, expand_name, model_order
+from .names import OPERATIONS, expand_name, is_arithmetic, model_order
 from .setups import BEST_RANGE, Judgement, Limit
 from .table import ERRORS, groups, numeric, parsed_names, read_table, refuse_repeated, require
 
@@ -83,14 +83,22 @@ def judge_tables(
 def with_limits(
     runs: pd.DataFrame, judgement: Judgement, warn: Callable[[str], object]
 ) -> pd.DataFrame:
-    """Return the runs that have a threshold, with it, and say how many have none."""
+    """Return the runs with their thresholds, and say how many are left out for want of one.
+
+    A run of a script that is not arithmetic stays without one: it is not solved.
+    """
     limits = judgement.limits(runs)
     thresholds, inclusive = ([limit[i] for limit in limits] for i in range(2))
     runs = runs.assign(**{"threshold": thresholds, INCLUSIVE: inclusive})
-    unknown = runs.loc[runs["threshold"].isna()]
+    arithmetic = np.array([is_arithmetic(run) for run in runs.to_dict("records")])
+    left_out = runs["threshold"].isna() & arithmetic
+    unknown = runs.loc[left_out]
     for (operation, tested_on), group in groups(unknown, ["operation", "extrapolation.range"]):
         warn(f"no threshold for {operation} on {tested_on}: {len(group)} runs left out")
-    return runs.loc[runs["threshold"].notna()]
+    without = runs.loc[runs["threshold"].isna() & ~arithmetic]
+    for (task,), group in groups(without, ["operation"]):
+        warn(f"no threshold is known for {task}: {len(group)} runs count as not solved; give one")
+    return runs.loc[~left_out]
 
 
 def outcomes(

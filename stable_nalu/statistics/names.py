@@ -6,8 +6,8 @@ that models with the same label count as one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from stable_nalu.errors import UsageError
 from stable_nalu.layer import entries
@@ -106,7 +106,7 @@ _OF_MODEL = {"layer.option": "", "nalu.gate.shape": "matrix", "nalu.init": "defa
 
 
 def expand_name(name: str, columns: Columns | None = None) -> Columns:
-    """Return the options of a run of an arithmetic script, with its name.
+    """Return the options of a run, with its name.
 
     `model` is the label, `model_code` is field 1. Raises ValueError for a name that ends before
     its seed.
@@ -116,12 +116,19 @@ def expand_name(name: str, columns: Columns | None = None) -> Columns:
     columns = dict(columns or parse_leaf(name))
     if "seed" not in columns:
         raise ValueError(f"run name {name!r} is not of an arithmetic task: it has no seed")
-    single = is_single_module(columns["input.size"], columns["subset.ratio"])
-    columns = signed(columns, AMPERSAND if single else UNION)
+    if is_arithmetic(columns):
+        single = is_single_module(columns["input.size"], columns["subset.ratio"])
+        columns = signed(columns, AMPERSAND if single else UNION)
     label = model_label(columns["model_code"])
     # A table of runs has empty cells where the script of a run does not have the option.
     own = [columns[n] for n, usual in _OF_MODEL.items() if columns.get(n) not in (None, usual)]
     return {"name": name, "model": f"{label} ({', '.join(own)})" if own else label} | columns
+
+
+def is_arithmetic(columns: Mapping[str, Any]) -> bool:
+    """Return whether the options of a run are those of an arithmetic script."""
+    size = columns.get("input.size")
+    return size is not None and size == size and "subset.ratio" in columns
 
 
 def is_single_module(input_size: float, subset_ratio: float | None) -> bool:

@@ -23,7 +23,8 @@ from stable_nalu.options.name_fields import canonical
 from stable_nalu.options.run_names import parse_leaf
 from stable_nalu.papers import FLAT
 
-from .names import config_columns, is_single_module
+from .names import config_columns, is_arithmetic, is_single_module
+from .table import THRESHOLD
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -217,7 +218,10 @@ class Judgement:
         if self.setups or self.parameter is not None:
             setups = read_setups(self.setups or SHIPPED)
             thresholds = Thresholds(setups, self.parameter, by_input_size=self.by_input_size)
-        return [thresholds.of(run) for run in runs.to_dict("records")]
+        return [
+            thresholds.of(run) if is_arithmetic(run) else Limit(run.get(THRESHOLD, math.nan))
+            for run in runs.to_dict("records")
+        ]
 
     def refuse_unknown(self) -> None:
         """Refuse a parameter that no table has rows of."""

@@ -24,11 +24,8 @@ MODEL_CODE = "model_code"
 WHOLE = ("step", "seed")
 ERRORS = ("metric.valid.interpolation", "metric.test.extrapolation", "sparse.error.max")
 
-_OF_EVERY_RUN = {
-    **dict.fromkeys((MODEL_CODE, "operation", "interpolation.range", "extrapolation.range"), str),
-    **dict.fromkeys(("seed", "input.size"), Real),
-}
-"""Column that every run of an arithmetic script fills -> its kind."""
+THRESHOLD = "threshold"
+"""Column: the test error below which a run is solved."""
 
 
 def read_table(path: Path) -> pd.DataFrame:
@@ -114,10 +111,10 @@ def parsed_names(
 ) -> tuple[np.ndarray, pd.DataFrame]:
     """Return the options of the runs of a table, and which row of them each row has.
 
-    They are made once per run: of the columns from `model_code` on, which an export with the
-    configuration of its runs has, else of the name. A run of another script lacks some of these
-    cells, in a table that has them. UsageError names the first row whose name is empty or does
-    not parse.
+    They are made once per run: of the columns from `model_code` on, which a table with the
+    configuration of its runs has, else of the name. The threshold of a run's task is the last of
+    them, where the table has it. UsageError names the first row whose name is empty or does not
+    parse.
     """
     import numpy as np
     import pandas as pd
@@ -130,7 +127,7 @@ def parsed_names(
         part = table.iloc[firsts].loc[:, MODEL_CODE:].astype(object)
         records = part.where(part.notna(), None).to_dict("records")
         for place, row in enumerate(records):
-            if all(isinstance(row.get(name), kind) for name, kind in _OF_EVERY_RUN.items()):
+            if isinstance(row[MODEL_CODE], str) and isinstance(row.get("seed"), Real):
                 known[place] = row
     options = []
     for name, columns, row in zip(names, known, firsts, strict=True):
@@ -139,7 +136,10 @@ def parsed_names(
         except ValueError as error:
             told = f"{path}: row {row + 1}: {error}"
             raise UsageError(f"{told}; leave out runs of other scripts") from None
-    return codes, pd.DataFrame(options)
+    found = pd.DataFrame(options)
+    if THRESHOLD in table:
+        found[THRESHOLD] = table[THRESHOLD].to_numpy()[firsts]
+    return codes, found
 
 
 def groups(table: pd.DataFrame, by: Iterable[str]) -> Iterator[tuple[tuple[Any, ...], Any]]:

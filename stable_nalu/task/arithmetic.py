@@ -229,12 +229,15 @@ class OperationTask(EngineTask):
 
     def __init__(self, config: Config, device: torch.device, *beside: Config):
         super().__init__(config, device, *beside)
-        self.limits = [setups.limit_of(one) for one in self.configs]
         self.datasets = list(map(self.dataset, self.configs))
         streams = self.training_streams()
         self.feed = stream.Feed(streams, config.batch_size, self.datasets[0].get_input_size())
         self.evaluation = self._fixed_rows()
         self._untrained = self._random_models() if config.random_models else None
+
+    @classmethod
+    def limit(cls, config: Config) -> setups.Limit | None:
+        return setups.limit_of(config)
 
     @classmethod
     def dataset(cls, config: Config) -> Any:

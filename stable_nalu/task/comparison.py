@@ -78,6 +78,10 @@ class ComparisonTask(RowsTask):
         return self._labelled(relation, pairs)
 
     @classmethod
+    def asked(cls, config: Config) -> str:
+        return str(config.relation)
+
+    @classmethod
     def count(cls, config: Config) -> int:
         return len(training_pairs(config.relation, np.random.default_rng(0)))
 

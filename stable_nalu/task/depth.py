@@ -163,6 +163,10 @@ class DepthTask(arithmetic.FormulaTask):
         self._scales = [torch.stack([(t**2).mean() for _, t in own]) for own in rows]
 
     @classmethod
+    def asked(cls, config: Config) -> str:
+        return ",".join(operations_of(config))
+
+    @classmethod
     def dataset(cls, config: Config) -> Chain:
         return Chain(config)
 

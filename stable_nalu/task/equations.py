@@ -78,9 +78,13 @@ class EquationTask(arithmetic.FormulaTask):
     sought = Task.sought
     """No formula: constants of equations are no whole numbers that weights could be rounded to."""
 
-    def __init__(self, config: Config, device: torch.device, *beside: Config):
-        super().__init__(config, device, *beside)
-        self.limits = ()
+    @classmethod
+    def limit(cls, config: Config) -> None:
+        return None
+
+    @classmethod
+    def asked(cls, config: Config) -> str:
+        return str(config.equation)
 
     @classmethod
     def dataset(cls, config: Config) -> Cube:

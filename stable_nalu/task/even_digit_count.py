@@ -38,7 +38,10 @@ class EvenDigitTask(Task):
     """
 
     cost = 1000
-    valid, test = ACCURACY_VALID, ACCURACY_TEST
+
+    @classmethod
+    def error_tags(cls, config: Config) -> tuple[str | None, str | None]:
+        return ACCURACY_VALID, ACCURACY_TEST
 
     def __init__(self, config: Config, device: torch.device):
         super().__init__(config, device)

@@ -58,7 +58,10 @@ class GridworldTask(Task):
     """Learn to arrive at step T of a range, and be tested on every T of a longer one."""
 
     cost = 1000
-    valid, test = _WITHIN, _BEYOND
+
+    @classmethod
+    def error_tags(cls, config: Config) -> tuple[str | None, str | None]:
+        return _WITHIN, _BEYOND
 
     def __init__(self, config: Config, device: torch.device):
         super().__init__(config, device)

@@ -54,7 +54,11 @@ class CountingTask(Task):
 
     unit = EPOCHS
     cost = 20_000
-    valid = MSE_VALID
+
+    @classmethod
+    def error_tags(cls, config: Config) -> tuple[str | None, str | None]:
+        longest = max(config.interpolation_length, *config.extrapolation_lengths)
+        return MSE_VALID, f"{METRIC_TEST}/{longest}/mse"
 
     def __init__(self, config: Config, device: torch.device):
         super().__init__(config, device)
@@ -72,7 +76,6 @@ class CountingTask(Task):
         self._every = config.sequence_loss == "all"
         length = config.interpolation_length
         self.lengths = sorted({length, *config.extrapolation_lengths})
-        self.test = f"{METRIC_TEST}/{self.lengths[-1]}/mse"
         # As many images of the training set as validate: all would take as long as an epoch's half.
         self._measured = len(self._subsets["valid"])
         self._fixed = {

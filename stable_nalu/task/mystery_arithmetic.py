@@ -90,8 +90,10 @@ class MysteryTask(Task):
 
     unit = EPOCHS
     cost = 100
-    valid = MSE_TRAIN
-    test = MSE_TEST
+
+    @classmethod
+    def error_tags(cls, config: Config) -> tuple[str | None, str | None]:
+        return MSE_TRAIN, MSE_TEST
 
     def __init__(self, config: Config, device: torch.device):
         super().__init__(config, device)

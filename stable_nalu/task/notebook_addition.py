@@ -43,9 +43,11 @@ class NotebookTask(RowsTask):
     """
 
     cost = 100
-    valid = None
-    test = METRIC_TEST_HALF_SUM
     has_formula = True
+
+    @classmethod
+    def error_tags(cls, config: Config) -> tuple[str | None, str | None]:
+        return None, METRIC_TEST_HALF_SUM
 
     def __init__(self, config: Config, device: torch.device, *beside: Config):
         self.test_rows: list[Batch] = []

@@ -50,7 +50,12 @@ class TranslationTask(RecurrentTask):
     unit = Unit("epoch", "--max-epochs", counts=True)
     cost = 60
     reported = ("seed", "layer_type", "cuda", "verbose", "max_epochs")
-    valid, test = LOSS_VALID, None
+
+    @classmethod
+    def error_tags(cls, config: Config) -> tuple[str | None, str | None]:
+        if config.number_range == number_translation.PAPER:
+            return f"{METRIC}/valid/mse", f"{METRIC}/test/mse"
+        return LOSS_VALID, None
 
     def __init__(self, config: Config, device: torch.device):
         super().__init__(config, device)
@@ -60,7 +65,6 @@ class TranslationTask(RecurrentTask):
         self.loader = self._training
         self._on_paper = self.measures_apart = config.number_range == number_translation.PAPER
         if self._on_paper:
-            self.valid, self.test = (f"{METRIC}/{name}/mse" for name in SPLITS[1:])
             self._numbers = splits["test"][:TRACED]
 
     def _sentences(self, numbers: Sequence[int]) -> Batch:

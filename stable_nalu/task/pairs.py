@@ -52,6 +52,11 @@ class PairTask(Task):
     finite = ("loss_train",)
     logs_updates = True
 
+    @classmethod
+    def error_tags(cls, config: Config) -> tuple[str | None, str | None]:
+        valid, test = (f"{METRIC}/{s}/output/{cls.loss_tag}" for s in ("valid", "test"))
+        return valid, test
+
     def __init__(self, config: Config, device: torch.device):
         super().__init__(config, device)
         source, folder = config.data_source, config.data_dir
@@ -84,7 +89,6 @@ class PairTask(Task):
         }
         self.loader = self.sets["train"]
         self.updates = len(self.loader)
-        self.valid, self.test = (f"{METRIC}/{s}/output/{self.loss_tag}" for s in ("valid", "test"))
         self._epoch = 0
 
     def reader(self) -> torch.nn.Module:

@@ -46,8 +46,10 @@ class ProgramTask(Task):
     """
 
     cost = 50
-    valid = "metric/valid/relative"
-    test = _TEST
+
+    @classmethod
+    def error_tags(cls, config: Config) -> tuple[str | None, str | None]:
+        return "metric/valid/relative", _TEST
 
     def __init__(self, config: Config, device: torch.device):
         super().__init__(config, device)

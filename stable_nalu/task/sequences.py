@@ -52,10 +52,13 @@ class SequentialTask(Task):
     family: ClassVar[str]
     smallest: ClassVar[int] = 1
     unit = EPOCHS
-    valid = f"{METRIC}/valid/mse"
     finite = ("loss_train", "metric_valid")
     exporter = "sequential_mnist.py"
     logs_updates = True
+
+    @classmethod
+    def error_tags(cls, config: Config) -> tuple[str | None, str | None]:
+        return f"{METRIC}/valid/mse", f"{METRIC_TEST}/{max(config.extrapolation_lengths)}/mse"
 
     def __init__(self, config: Config, device: torch.device):
         super().__init__(config, device)
@@ -72,7 +75,6 @@ class SequentialTask(Task):
         }
         for longer in config.extrapolation_lengths:
             self.evaluated[f"test/extrapolation/{longer}"] = self._cut("test", TEST_SEED, longer)
-        self.test = f"{METRIC_TEST}/{max(config.extrapolation_lengths)}/mse"
 
     def _cut(self, subset: str, seed: int, longer: int | None = None) -> images.DigitSequences:
         """Return sequences of a subset, of the length of training or a longer one."""

@@ -88,7 +88,12 @@ class SumsTask(MeasuredTask, RecurrentTask):
     cost = 30
     has_formula = True
     reported = ("seed", "operation", "layer_type", "simple", "cuda", "verbose", "max_iterations")
-    valid, test = LOSS_VALID_INTERPOLATION, LOSS_VALID_EXTRAPOLATION
+
+    @classmethod
+    def error_tags(cls, config: Config) -> tuple[str | None, str | None]:
+        if config.random_models:
+            return METRIC_VALID, METRIC_TEST
+        return LOSS_VALID_INTERPOLATION, LOSS_VALID_EXTRAPOLATION
 
     def __init__(self, config: Config, device: torch.device, *beside: Config):
         super().__init__(config, device, *beside)
@@ -103,7 +108,6 @@ class SumsTask(MeasuredTask, RecurrentTask):
         self._fixed: list[list[Batch]] = []
         """Sequences of validation and test, if they are fixed: those of every run."""
         if config.random_models:
-            self.valid, self.test = METRIC_VALID, METRIC_TEST
             seeds = VALIDATION_SEED, TEST_SEED
             for length, seed, rows in zip(lengths[1:], seeds, SCORED_ROWS, strict=True):
                 self._fixed.append(self._same_inputs(length, seed, rows))

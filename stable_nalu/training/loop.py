@@ -258,7 +258,9 @@ class Training:
             else:
                 measured[item[0]] = item[1]
         self.measured = measured
-        tags = {RESULT_VALID: self.task.valid, RESULT_TEST: self.task.test}
+        tags = dict(
+            zip((RESULT_VALID, RESULT_TEST), self.task.error_tags(self.config), strict=True)
+        )
         self.errors |= {
             result: numbers(measured[tag]).copy() for result, tag in tags.items() if tag in measured
         }

@@ -92,9 +92,6 @@ class Task:
     by_engine: ClassVar[bool] = False
     """Whether the engine may train runs, many in a stack; else each is alone, as torch rounds by
     shapes."""
-    valid: str | None = METRIC_VALID
-    test: str | None = METRIC_TEST
-    """Tags of the measures that TensorBoard's HParams plugin shows of a finished run."""
     finite: ClassVar[tuple[str, ...]] = ()
     """Results of a run that has diverged if they are not finite."""
     exporter: ClassVar[str] = "runs.py"
@@ -128,8 +125,6 @@ class Task:
     has a step of its own in logs, beside the unit's number. Nothing is logged of a run that has
     diverged behind its last log point, as published."""
 
-    limits: Sequence[Limit] = ()
-    """When each run counts as solved, where the task says it."""
     engine: Any = None
     """What trains the runs in place of torch, if it does."""
 
@@ -138,6 +133,23 @@ class Task:
         self.config = config
         self.configs = [config, *beside]
         self.device = device
+        found = [self.limit(one) for one in self.configs]
+        self.limits = [] if None in found else [one for one in found if one]
+
+    @classmethod
+    def asked(cls, config: Config) -> str:
+        """Return what a run learns, in a word: its operation, where there is one."""
+        return str(getattr(config, "operation", config.spec.name))
+
+    @classmethod
+    def error_tags(cls, config: Config) -> tuple[str | None, str | None]:
+        """Return the tags of the validation and the test error of a run."""
+        return METRIC_VALID, METRIC_TEST
+
+    @classmethod
+    def limit(cls, config: Config) -> Limit | None:
+        """Return when a run counts as solved, where the task says it."""
+        return None
 
     @classmethod
     def shown(cls, config: Config) -> dict[str, Any]:

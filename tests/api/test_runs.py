@@ -1,9 +1,11 @@
 """Runs in Python: read, summarised and drawn as the scripts in `export/` do it."""
 
 import json
+import math
 import os
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -193,6 +195,7 @@ def test_a_drawing(runs):
 
 BESIDE = """
 import sys
+import warnings
 import matplotlib, pandas, stable_nalu
 
 runs = pandas.read_csv(sys.argv[1], keep_default_na=False)
@@ -368,3 +371,25 @@ def test_the_package_is_imported_fast():
     assert not {"torch", "pandas", "numpy", "stable_nalu.api.runs"} & set(loaded)
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         _ = sn.nothing
+
+
+@pytest.mark.parametrize(
+    ("script", "how", "task", "threshold"),
+    [
+        ("depth", {"layer": "iNALU", "log_interval": 10}, "add,mul", 1e-5),
+        ("comparison", {"log_interval": 10}, "gt", math.nan),
+        ("simple_function_recurrent", {"layer": "NAC"}, "add", math.nan),
+    ],
+)
+def test_runs_of_any_script_are_judged_from_their_records(tmp_path, script, how, task, threshold):
+    runs = sn.train(script, seed=range(2), max_iterations=20, out=tmp_path, **how)
+    assert runs.outcomes["threshold"].tolist() == pytest.approx([threshold] * 2, nan_ok=True)
+    best = runs.table.sort_values("metric.valid.interpolation").drop_duplicates("name")
+    errors = best.set_index("name")["metric.test.extrapolation"][runs.names]
+    assert runs.outcomes["test_error"].tolist() == errors.tolist()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore" if math.isnan(threshold) else "error")
+        summary = sn.summarize(runs)
+        assert sn.compare(runs, runs).pairs == 2
+        assert sn.plot(runs, kind="success").axes
+    assert (summary["operation"].tolist(), summary["n"].tolist()) == ([task], [2])
