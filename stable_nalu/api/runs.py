@@ -279,8 +279,10 @@ def _for_judging(table: RunTable, folder: Path) -> RunTable:
 
     All runs are judged by these. A run without a record is left as it is.
     """
+    if MODEL_CODE in table.options:
+        return table
     record = RunRecord.read(folder)
-    if record is None or MODEL_CODE in table.options:
+    if record is None or record.script not in SCRIPTS:
         return table
     spec, task = SCRIPTS[record.script], TASKS[record.script]
     config = Config(spec, spec.defaults | {**record.config})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -17,9 +16,6 @@ from .drawing import Series, kind
 from .entry import INCH, Context, Product, two_digit_name, with_names
 from .panels import draw_series, offsets
 from .style import NO_DATA, legend_handles, subplots
-
-if TYPE_CHECKING:
-    pass
 
 LAST_ROWS = 10
 

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,9 +20,6 @@ from .drawing import Runs, kind
 from .entry import Context, Product
 from .runs import in_order, reduced_and_estimated
 from .style import legend_order, operation_order
-
-if TYPE_CHECKING:
-    pass
 
 Measures = tuple[tuple[str, str, str], ...]
 ONE_RANGE: Measures = (
