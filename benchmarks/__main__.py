@@ -6,8 +6,8 @@ import sys
 
 import torch
 
-from stable_nalu.errors import OptionError
-from stable_nalu.script import ScriptParser, unknown_choice
+from stable_nalu.base.errors import OptionError
+from stable_nalu.base.script import ScriptParser, unknown_choice
 from torchlanes.tiles import runtime
 
 from . import commands, iterations

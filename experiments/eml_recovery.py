@@ -6,7 +6,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from stable_nalu.process import begin  # noqa: E402
+from stable_nalu.base.process import begin  # noqa: E402
 
 begin(__name__)
 

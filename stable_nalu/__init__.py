@@ -1,10 +1,11 @@
 """stable-nalu: neural arithmetic logic modules and the experiments that study them."""
 
 import os
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from . import machine
+from .base import errors, machine
 
 if TYPE_CHECKING:
     from .api.program import train
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 os.environ.setdefault("MKL_CBWR", "COMPATIBLE")
 
 __version__ = machine.VERSION
+sys.modules[f"{__name__}.errors"] = errors  # The public name of the errors that users catch.
 # fmt: off
 __all__ = [
     "Layer", "compare", "formula", "layer", "layers", "load", "plot", "read_runs", "register",

@@ -1,6 +1,6 @@
 """The command `stable-nalu`, and `python3 -m stable_nalu`."""
 
-from .process import begin
+from .base.process import begin
 
 
 def program() -> int:

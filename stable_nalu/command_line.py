@@ -12,9 +12,9 @@ from functools import partial
 from importlib import import_module
 from textwrap import wrap
 
-from .errors import OptionError, UsageError, did_you_mean
-from .machine import VERSION
-from .script import EXIT_USAGE, exit_code, packages, say
+from .base.errors import OptionError, UsageError, did_you_mean
+from .base.machine import VERSION
+from .base.script import EXIT_USAGE, exit_code, packages, say
 from .task import SCRIPTS
 
 PROGRAM = "stable-nalu"

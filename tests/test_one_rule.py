@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import stable_nalu
-from stable_nalu.machine import tensorboard_root
+from stable_nalu.base.machine import tensorboard_root
+from stable_nalu.base.papers import FLAT
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.papers import FLAT
 from stable_nalu.statistics.command import verdict
 from stable_nalu.statistics.setups import SHIPPED, limit_of
 from tests.experiments.scripts import read, run, run_names

@@ -12,13 +12,13 @@ from typing import Any
 
 import pandas as pd
 
-from stable_nalu.files import cells_of
+from stable_nalu.base.files import cells_of
+from stable_nalu.base.papers import FLAT
 from stable_nalu.inspection.failures import FAILURES, UNCLASSIFIED
 from stable_nalu.inspection.formula import EXACT_VERDICTS, VERDICTS
 from stable_nalu.layer import entries
 from stable_nalu.options.layer_options import units_of
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.papers import FLAT
 from stable_nalu.result.compare import places
 from stable_nalu.result.document import UNKNOWN, plain, rate
 from stable_nalu.result.judged import identifying, identity_of, options_of, runs_of

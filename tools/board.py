@@ -18,6 +18,9 @@ from statistics import median
 from typing import Any
 
 from stable_nalu.api.zoo import card
+from stable_nalu.base.files import atomic_text_file, cells_of
+from stable_nalu.base.machine import CHECKOUT
+from stable_nalu.base.script import ScriptParser
 from stable_nalu.bench.ranking import (
     OPERATIONS,
     RULES,
@@ -29,14 +32,11 @@ from stable_nalu.bench.ranking import (
 )
 from stable_nalu.bench.submission import Submission, submissions
 from stable_nalu.dataset.ranges import INTERPOLATION_ORDER
-from stable_nalu.files import atomic_text_file, cells_of
 from stable_nalu.inspection.formula import EXACT_VERDICTS, VERDICTS
 from stable_nalu.layer import entries
-from stable_nalu.machine import CHECKOUT
 from stable_nalu.paper.index import find
 from stable_nalu.result.document import number, points, rate
 from stable_nalu.result.stored import DATA, formulas_of, sessions_of
-from stable_nalu.script import ScriptParser
 from stable_nalu.statistics import seeds as by_seed
 from stable_nalu.statistics.intervals import holm
 from stable_nalu.statistics.setups import LEVEL

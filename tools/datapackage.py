@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from stable_nalu import __version__
+from stable_nalu.base.errors import UsageError
+from stable_nalu.base.files import cells_of
+from stable_nalu.base.papers import Paper
 from stable_nalu.bench.contest import IDENTITY
-from stable_nalu.errors import UsageError
-from stable_nalu.files import cells_of
 from stable_nalu.paper.experiment import Experiment
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.papers import Paper
 from stable_nalu.result.judged import label_of, measure_of
 from stable_nalu.result.stored import DATA, cost_of, file_of, formulas_of, path_of
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stable_nalu.errors import UsageError
+from stable_nalu.base.errors import UsageError
 from stable_nalu.options.layer_options import half_open
 from stable_nalu.paper.experiment import Experiment
 from stable_nalu.result.compare import CHOSEN

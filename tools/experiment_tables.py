@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from stable_nalu.files import with_part
-from stable_nalu.machine import CHECKOUT
+from stable_nalu.base.files import with_part
+from stable_nalu.base.machine import CHECKOUT
+from stable_nalu.base.papers import STUDIES
 from stable_nalu.paper.experiment import Experiment
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.papers import STUDIES
 from stable_nalu.result.command import UNSHOWN
 from stable_nalu.result.document import table
 from stable_nalu.result.jobs import JOB_SCRIPTS

@@ -6,7 +6,7 @@ import json
 import textwrap
 from collections.abc import Iterator, Mapping
 
-from stable_nalu.machine import CHECKOUT
+from stable_nalu.base.machine import CHECKOUT
 from stable_nalu.options import Flag
 from stable_nalu.task import SCRIPTS
 

@@ -17,20 +17,20 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from stable_nalu.console import bar
+from stable_nalu.base.console import bar
+from stable_nalu.base.files import atomic_text_file
+from stable_nalu.base.machine import CHECKOUT
+from stable_nalu.base.papers import STUDIES
+from stable_nalu.base.process import begin
+from stable_nalu.base.script import ScriptParser, exit_code
 from stable_nalu.figure.drawing import Drawing
 from stable_nalu.figure.entries import Output, needs, render
 from stable_nalu.figure.entry import Context, Source
-from stable_nalu.files import atomic_text_file
-from stable_nalu.machine import CHECKOUT
 from stable_nalu.paper.figures import all_entries, source_of
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.papers import STUDIES
-from stable_nalu.process import begin
 from stable_nalu.result.document import filled
 from stable_nalu.result.pipeline import Folders, OtherTable, other_tables
 from stable_nalu.result.stored import DATA, kept_keys, read
-from stable_nalu.script import ScriptParser, exit_code
 
 from .finding import finding
 from .kept_runs import kept_files, kept_source

@@ -13,10 +13,10 @@ from types import ModuleType
 from typing import Any
 
 import stable_nalu
-from stable_nalu.files import atomic_text_file, with_part
-from stable_nalu.machine import CHECKOUT
+from stable_nalu.base.files import atomic_text_file, with_part
+from stable_nalu.base.machine import CHECKOUT
+from stable_nalu.base.script import ScriptParser
 from stable_nalu.result.document import table
-from stable_nalu.script import ScriptParser
 from stable_nalu.task import SCRIPTS
 
 from . import board, datapackage, experiment_tables, flag_types, headline, layer_table, playground

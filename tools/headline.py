@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stable_nalu.files import with_part
-from stable_nalu.machine import CHECKOUT
+from stable_nalu.base.files import with_part
+from stable_nalu.base.machine import CHECKOUT
 from stable_nalu.result.compare import CHOSEN, WITHIN_POINTS, equivalence
 from stable_nalu.result.document import UNKNOWN, plain, points, rate, table
 from stable_nalu.result.judged import point_columns

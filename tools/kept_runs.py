@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stable_nalu.console import plain
+from stable_nalu.base.console import plain
 from stable_nalu.figure.entries import needs
 from stable_nalu.figure.entry import Source
 from stable_nalu.paper.experiment import ExpectedRun, Experiment

@@ -17,14 +17,14 @@ import pandas as pd
 import torch
 
 import stable_nalu as sn
+from stable_nalu.base.process import begin
+from stable_nalu.base.script import ScriptParser, exit_code
 from stable_nalu.inspection.failures import FAILURES, NAN
 from stable_nalu.inspection.saved_model import TrainedModel
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.process import begin
 from stable_nalu.result.document import as_svg
 from stable_nalu.result.judged import identifying, identity_of, options_of, runs_of
 from stable_nalu.result.stored import DATA, formulas_of, path_of
-from stable_nalu.script import ScriptParser, exit_code
 from stable_nalu.statistics.table import write_rows
 
 from .atlas import by_run, unit_of

@@ -5,18 +5,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from stable_nalu.files import with_part
+from stable_nalu.base.files import with_part
+from stable_nalu.base.machine import CHECKOUT
 from stable_nalu.layer import entries
 from stable_nalu.layer.registry import SPELLINGS
-from stable_nalu.machine import CHECKOUT
 from stable_nalu.options.flag import MODELS, UNITS, registered
 from stable_nalu.options.layer_options import option_words
 from stable_nalu.result.document import UNKNOWN, table
 from stable_nalu.task import SCRIPTS
 
 if TYPE_CHECKING:
+    from stable_nalu.base.papers import Paper
     from stable_nalu.layer.registry import LayerEntry
-    from stable_nalu.papers import Paper
 
 LAYERS = CHECKOUT / "docs" / "layers.md"
 MARKS = (

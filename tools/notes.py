@@ -9,8 +9,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from stable_nalu.errors import UsageError
-from stable_nalu.files import cells_of
+from stable_nalu.base.errors import UsageError
+from stable_nalu.base.files import cells_of
+from stable_nalu.base.script import duration
 from stable_nalu.paper.experiment import Experiment
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result.judged import shortened
@@ -22,7 +23,6 @@ from stable_nalu.result.stored import (
     read_records,
     seconds_here,
 )
-from stable_nalu.script import duration
 
 NOTES, REASONS = "notes.md", "not_run.csv"
 CORES = 2

@@ -11,14 +11,14 @@ from typing import Any
 
 import torch
 
-from stable_nalu.files import cells_of
+from stable_nalu.base.files import cells_of
+from stable_nalu.base.process import begin
+from stable_nalu.base.script import ScriptParser, exit_code
 from stable_nalu.options.kinds import integer
 from stable_nalu.paper.index import find
-from stable_nalu.process import begin
 from stable_nalu.result.pipeline import Folders, kept_apart
 from stable_nalu.result.shard import shards, train_shards
 from stable_nalu.result.stored import DATA, formulas_of, keep_formulas
-from stable_nalu.script import ScriptParser, exit_code
 from stable_nalu.statistics.table import write_rows
 from stable_nalu.training import loop
 

@@ -19,15 +19,16 @@ from typing import Any
 
 import pandas as pd
 
-from stable_nalu.errors import UsageError
-from stable_nalu.files import atomic_text_file
+from stable_nalu.base.errors import UsageError
+from stable_nalu.base.files import atomic_text_file
+from stable_nalu.base.machine import is_checkout
+from stable_nalu.base.papers import MODULES, STUDIES, Paper
+from stable_nalu.base.script import duration
 from stable_nalu.inspection.formula import FARTHEST
-from stable_nalu.machine import is_checkout
 from stable_nalu.options.layer_options import half_open
 from stable_nalu.paper.experiment import Experiment, seeds_text
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.paper.published import published_seeds
-from stable_nalu.papers import MODULES, STUDIES, Paper
 from stable_nalu.result.command import UNSHOWN
 from stable_nalu.result.compare import CHOSEN, WITHIN_POINTS, equivalence, places
 from stable_nalu.result.document import (
@@ -50,7 +51,6 @@ from stable_nalu.result.stored import (
     seconds_here,
     sessions_of,
 )
-from stable_nalu.script import duration
 from stable_nalu.statistics.intervals import Estimate, difference, wilson
 from stable_nalu.statistics.seeds import effect_of
 from stable_nalu.statistics.summary import STEP

@@ -19,14 +19,14 @@ from typing import Any
 
 import numpy as np
 
-from stable_nalu.files import atomic_text_file, cells_of
+from stable_nalu.base.files import atomic_text_file, cells_of
+from stable_nalu.base.machine import CHECKOUT
+from stable_nalu.base.script import ScriptParser, exit_code
 from stable_nalu.functional import NMU_BOUND, nac_bound, nau_bound, xavier_bound
-from stable_nalu.machine import CHECKOUT
 from stable_nalu.paper.index import find
 from stable_nalu.result.judged import runs_of
 from stable_nalu.result.run_parser import matrix_elements
 from stable_nalu.result.stored import path_of
-from stable_nalu.script import ScriptParser, exit_code
 from stable_nalu.writer import RunRecord
 from stable_nalu.writer.event_file import FILE_PREFIX, EventFileReader
 

@@ -14,14 +14,14 @@ from pathlib import Path
 import pandas as pd
 from scipy.stats import fisher_exact, norm
 
-from stable_nalu.errors import UsageError
+from stable_nalu.base.errors import UsageError
+from stable_nalu.base.script import ScriptParser, exit_code
 from stable_nalu.options.kinds import seeds_text
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.paper.published import published
 from stable_nalu.result import stored
 from stable_nalu.result.document import UNKNOWN, plain, rate
 from stable_nalu.result.stored import origin, read_records
-from stable_nalu.script import ScriptParser, exit_code
 from stable_nalu.statistics.intervals import Estimate, difference, holm, wilson
 from stable_nalu.statistics.seeds import effect_of
 from stable_nalu.statistics.summary import solved_of

@@ -13,9 +13,9 @@ from typing import Any
 
 import stable_nalu
 from stable_nalu.api.zoo import card
+from stable_nalu.base.machine import CHECKOUT
 from stable_nalu.layer import entries
 from stable_nalu.layer.registry import LayerEntry
-from stable_nalu.machine import CHECKOUT
 from stable_nalu.options import Flag, ScriptSpec
 from stable_nalu.paper.experiment import Model
 from stable_nalu.paper.index import EXPERIMENTS

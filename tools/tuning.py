@@ -14,15 +14,15 @@ from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
+from stable_nalu.base.errors import OptionError
+from stable_nalu.base.files import cells_of
+from stable_nalu.base.machine import CHECKOUT
+from stable_nalu.base.script import ScriptParser, exit_code, say
 from stable_nalu.bench.ranking import OPERATIONS, Entry, kept_entries
 from stable_nalu.bench.submission import judged_rows
-from stable_nalu.errors import OptionError
-from stable_nalu.files import cells_of
-from stable_nalu.machine import CHECKOUT
 from stable_nalu.paper.experiment import Flags, Model, merged, words
 from stable_nalu.paper.index import find
 from stable_nalu.result.pipeline import Folders
-from stable_nalu.script import ScriptParser, exit_code, say
 from stable_nalu.statistics.table import write_rows
 
 TUNED_RUNS = CHECKOUT / "docs" / "board" / "equal_tuning.csv"

@@ -14,17 +14,17 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 
-from stable_nalu.console import plural
-from stable_nalu.errors import UsageError, did_you_mean, in_words, is_text, named_as_in_python
+from stable_nalu.base.console import plural
+from stable_nalu.base.errors import UsageError, did_you_mean, in_words, is_text, named_as_in_python
+from stable_nalu.base.machine import cores, tensorboard_root
+from stable_nalu.base.script import EXIT_INTERRUPTED, EXIT_REQUEUE, NEGATIVE_NUMBER
 from stable_nalu.layer import entries
 from stable_nalu.layer.by_name import script_name
 from stable_nalu.layer.own_layers import forget_sources, is_of_program, register
 from stable_nalu.layer.registry import labelled_as_another_key
-from stable_nalu.machine import cores, tensorboard_root
 from stable_nalu.options import Config, Flag, ScriptSpec
 from stable_nalu.options.layer_options import units_of
 from stable_nalu.options.script_spec import MOST_RUNS
-from stable_nalu.script import EXIT_INTERRUPTED, EXIT_REQUEUE, NEGATIVE_NUMBER
 from stable_nalu.task import SCRIPTS
 from stable_nalu.task.run import set_threads, task_of
 from stable_nalu.training.console import quiet

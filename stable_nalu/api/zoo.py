@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 import torch
 
-from stable_nalu.files import cells_of
+from stable_nalu.base.files import cells_of
 from stable_nalu.layer import entries
 from stable_nalu.layer.registry import LabelledOptions, LayerEntry
 from stable_nalu.paper.index import EXPERIMENTS

@@ -14,10 +14,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stable_nalu.console import plural, shown
-from stable_nalu.errors import OptionError, UsageError
-from stable_nalu.files import atomic_text_file
-from stable_nalu.machine import cores
+from stable_nalu.base.console import plural, shown
+from stable_nalu.base.errors import OptionError, UsageError
+from stable_nalu.base.files import atomic_text_file
+from stable_nalu.base.machine import cores
+from stable_nalu.base.script import command_of, duration, say
 from stable_nalu.paper.experiment import (
     ITERATION_FLAG,
     Command,
@@ -49,7 +50,6 @@ from stable_nalu.result.shard import (
     train_shards,
 )
 from stable_nalu.result.stored import Session, Stopwatch, add_sessions, path_of, read, read_records
-from stable_nalu.script import command_of, duration, say
 from stable_nalu.statistics.seeds import ALIKE, BETTER, WORSE
 from stable_nalu.statistics.setups import below
 

@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stable_nalu.errors import OptionError, did_you_mean
+from stable_nalu.base.errors import OptionError, did_you_mean
 from stable_nalu.options.flags import TASK
 from stable_nalu.options.layer_options import load_own_layers
 from stable_nalu.paper.experiment import (

@@ -25,8 +25,8 @@ import mpmath
 import numpy as np
 import sympy
 
-from stable_nalu.errors import in_words
-from stable_nalu.files import cells_of
+from stable_nalu.base.errors import in_words
+from stable_nalu.base.files import cells_of
 from stable_nalu.inspection.agreement import NO_NUMBERS
 from stable_nalu.inspection.formula import ALGEBRA
 

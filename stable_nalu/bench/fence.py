@@ -15,8 +15,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 
-from stable_nalu.errors import UsageError
-from stable_nalu.machine import CHECKOUT
+from stable_nalu.base.errors import UsageError
+from stable_nalu.base.machine import CHECKOUT
 from stable_nalu.result.stored import DATA
 from stable_nalu.statistics.setups import SHIPPED
 

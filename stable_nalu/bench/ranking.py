@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
-from stable_nalu.files import cells_of
+from stable_nalu.base.files import cells_of
+from stable_nalu.base.papers import FLAT
 from stable_nalu.paper.experiment import Experiment
 from stable_nalu.paper.index import find
-from stable_nalu.papers import FLAT
 from stable_nalu.result.compare import ALL_POINTS
 from stable_nalu.result.judged import point_columns
 from stable_nalu.result.stored import path_of

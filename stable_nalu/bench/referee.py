@@ -18,11 +18,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from stable_nalu.console import plural
-from stable_nalu.errors import UsageError
-from stable_nalu.process import begin
+from stable_nalu.base.console import plural
+from stable_nalu.base.errors import UsageError
+from stable_nalu.base.process import begin
+from stable_nalu.base.script import exit_code, say
 from stable_nalu.result.verify import ROWS, differences
-from stable_nalu.script import exit_code, say
 
 from .fence import fenced
 from .submission import (

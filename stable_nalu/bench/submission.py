@@ -26,8 +26,9 @@ from typing import Any
 
 import torch
 
-from stable_nalu.errors import OptionError, UsageError
-from stable_nalu.files import atomic_text_file, cells_of, visible_entries
+from stable_nalu.base.errors import OptionError, UsageError
+from stable_nalu.base.files import atomic_text_file, cells_of, visible_entries
+from stable_nalu.base.script import say
 from stable_nalu.layer import entries
 from stable_nalu.layer.own_layers import load_layer_file
 from stable_nalu.layer.registry import own_entries
@@ -39,7 +40,6 @@ from stable_nalu.result.judged import runs_of
 from stable_nalu.result.pipeline import Folders, kept_apart
 from stable_nalu.result.shard import Shard, train_shards
 from stable_nalu.result.stored import Stopwatch, keep_formulas, path_of
-from stable_nalu.script import say
 from stable_nalu.statistics.table import write_rows
 from stable_nalu.training.console import quiet
 

@@ -28,8 +28,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from stable_nalu.errors import UsageError
-from stable_nalu.machine import at_home, image_root
+from stable_nalu.base.errors import UsageError
+from stable_nalu.base.machine import at_home, image_root
 
 from .distribution import LegacyRandom
 from .loader import IndexLoader, LoadedBatch, Places

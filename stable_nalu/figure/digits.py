@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from stable_nalu.errors import UsageError
+from stable_nalu.base.errors import UsageError
 from stable_nalu.statistics.summary import mean_summary
 from stable_nalu.statistics.table import numeric
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from stable_nalu.papers import Paper
+from stable_nalu.base.papers import Paper
 from stable_nalu.statistics.setups import USUAL, Judgement
 
 Size = tuple[float, float]

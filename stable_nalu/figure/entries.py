@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stable_nalu.errors import UsageError, did_you_mean, is_text
-from stable_nalu.files import atomic_text_file, table_rows
+from stable_nalu.base.errors import UsageError, did_you_mean, is_text
+from stable_nalu.base.files import atomic_text_file, table_rows
 from stable_nalu.statistics.judge import TEST
 from stable_nalu.statistics.table import write_frame
 

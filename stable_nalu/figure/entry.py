@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from stable_nalu.console import plain
-from stable_nalu.errors import UsageError
+from stable_nalu.base.console import plain
+from stable_nalu.base.errors import UsageError
 from stable_nalu.options.name_fields import Columns, NameField, read_fields
 from stable_nalu.statistics.names import model_label
 from stable_nalu.statistics.setups import PUBLISHED, Estimators

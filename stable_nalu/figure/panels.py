@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
-from stable_nalu.errors import UsageError
+from stable_nalu.base.errors import UsageError
 from stable_nalu.options.layer_options import half_open
 from stable_nalu.statistics.means import MARGIN
 from stable_nalu.statistics.summary import MEASURES, long_form, mean_summary

@@ -19,8 +19,8 @@ import sympy
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.base.errors import UsageError
 from stable_nalu.dataset.stream import FunctionTargets
-from stable_nalu.errors import UsageError
 from stable_nalu.layer.equations import EMLLayer
 from stable_nalu.training.engine_model import recording
 from torchlanes.graph import Graph, Node, ordered

@@ -16,16 +16,16 @@ from typing import Any, Protocol
 
 import torch
 
-from stable_nalu.console import bar, told
-from stable_nalu.errors import OptionError, UsageError, named_as_in_python
-from stable_nalu.files import atomic_path, atomic_text_file
+from stable_nalu.base.console import bar, told
+from stable_nalu.base.errors import OptionError, UsageError, named_as_in_python
+from stable_nalu.base.files import atomic_path, atomic_text_file
+from stable_nalu.base.machine import model_file, save_root
+from stable_nalu.base.script import ScriptParser, exit_code, say
+from stable_nalu.base.tags import RESULT_TEST
 from stable_nalu.layer import entries
-from stable_nalu.machine import model_file, save_root
 from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.options.layer_options import units_of
-from stable_nalu.script import ScriptParser, exit_code, say
 from stable_nalu.statistics.table import write_rows
-from stable_nalu.tags import RESULT_TEST
 from stable_nalu.task import SCRIPTS
 from stable_nalu.task.run import task_of
 from stable_nalu.training.checkpoint import load_torch, restore_parameters

@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from stable_nalu.errors import UsageError, did_you_mean
+from stable_nalu.base.errors import UsageError, did_you_mean
 from stable_nalu.functional import in_log_space
 
 from .registry import LayerEntry, entries, spelled

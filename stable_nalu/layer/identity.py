@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from stable_nalu.python_state import closure_of, reads_of
+from stable_nalu.layer.python_state import closure_of, reads_of
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device)
 _OF_EVERY_CLASS = frozenset(

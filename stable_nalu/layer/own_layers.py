@@ -26,10 +26,10 @@ import torch
 from torch.func import functional_call, vmap
 
 from stable_nalu.abstract import Observation, weight_observations
-from stable_nalu.errors import CONTROL, STOPS, OptionError, UsageError, in_words, is_text
+from stable_nalu.base.errors import CONTROL, STOPS, OptionError, UsageError, in_words, is_text
+from stable_nalu.base.machine import installed_layers
+from stable_nalu.base.papers import Paper
 from stable_nalu.layer import registry
-from stable_nalu.machine import installed_layers
-from stable_nalu.papers import Paper
 
 from .base import OF_EVERY_LAYER, Cell, Layer, OutputShapeError
 from .identity import UnknownStateError, state_of, text_of

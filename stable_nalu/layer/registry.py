@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from stable_nalu import papers
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.papers import MADSEN_2020, MISTRY_2022_DIVISION, TRASK_2018, Paper
+from stable_nalu.base import papers
+from stable_nalu.base.papers import MADSEN_2020, MISTRY_2022_DIVISION, TRASK_2018, Paper
 
 from . import (
     ablations,

@@ -4,7 +4,7 @@ A script's `ScriptSpec` reads command lines into plans of read-only configuratio
 runs and renders its help. `name_fields` reads a run name back.
 """
 
-from stable_nalu.errors import OptionError
+from stable_nalu.base.errors import OptionError
 
 from .flag import Config, Flag, FlagGroup, switch
 from .script_spec import Plan, ScriptSpec

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from stable_nalu.errors import OptionError
+from stable_nalu.base.errors import OptionError
 from stable_nalu.layer import entries
 
 from .flag import Config

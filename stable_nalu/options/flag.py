@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, cast
 
-from stable_nalu.errors import OptionError, did_you_mean
+from stable_nalu.base.errors import OptionError, did_you_mean
+from stable_nalu.base.script import unknown_choice
 from stable_nalu.layer.registry import entries, spelled
-from stable_nalu.script import unknown_choice
 
 INHERITED = "published run names of this script have no place for it"
 _LISTS_LAYERS = "--layer-type"

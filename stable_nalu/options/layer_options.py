@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from stable_nalu.errors import OptionError, did_you_mean
+from stable_nalu.base.errors import OptionError, did_you_mean
+from stable_nalu.base.machine import installed_layers
 from stable_nalu.layer import entries
-from stable_nalu.machine import installed_layers
 
 from .flag import MODELS, UNITS, Config, Flag, found_in, registered
 
@@ -282,7 +282,7 @@ def short_leaf(config: Config) -> str:
 
 def layer_label(key: str) -> str:
     """Return the name of a layer in its paper, or its key where no paper has one."""
-    from stable_nalu.console import plain
+    from stable_nalu.base.console import plain
 
     entry = entries().get(key)
     return plain(entry.label) if entry is not None and entry.label else key

@@ -11,8 +11,8 @@ from functools import cached_property
 from textwrap import wrap
 from typing import Any, cast
 
-from stable_nalu.errors import CONTROL, OptionError, UsageError, did_you_mean
-from stable_nalu.script import ScriptParser, command_of
+from stable_nalu.base.errors import CONTROL, OptionError, UsageError, did_you_mean
+from stable_nalu.base.script import ScriptParser, command_of
 
 from .flag import Config, Flag, FlagGroup, ReadFlag
 from .layer_options import Script, load_own_layers, own_options, short_leaf, with_flags

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from stable_nalu.base.papers import MADSEN_2019, MADSEN_2020
 from stable_nalu.figure import style
 from stable_nalu.figure.drawing import (
     Only,
@@ -32,7 +33,6 @@ from stable_nalu.figure.runs import estimate, points, reduce_series
 from stable_nalu.figure.surfaces import histogram
 from stable_nalu.figure.tables import table
 from stable_nalu.options.flag import MODELS
-from stable_nalu.papers import MADSEN_2019, MADSEN_2020
 from stable_nalu.statistics.names import (
     GATED,
     NAC_ADD,

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stable_nalu.errors import OptionError, UsageError
-from stable_nalu.machine import CSV_FOLDER
+from stable_nalu.base.errors import OptionError, UsageError
+from stable_nalu.base.machine import CSV_FOLDER
+from stable_nalu.base.script import ScriptParser, exit_code
 from stable_nalu.options.kinds import file_name
-from stable_nalu.script import ScriptParser, exit_code
 from stable_nalu.statistics.setups import Estimators, add_estimate_flags, add_threshold_flags
 
 if TYPE_CHECKING:
@@ -131,8 +131,8 @@ def expand_weights(argv: Sequence[str] | None = None) -> int:
     args = parser.parse_args(argv)
 
     def expand() -> None:
+        from stable_nalu.base.files import refuse_inputs
         from stable_nalu.figure.entries import write_numbered
-        from stable_nalu.files import refuse_inputs
 
         path = Path(args.csv)
         out = Path(args.csv_out or path.with_name(f"{path.stem}_expanded_100K_step.csv"))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from stable_nalu.base.papers import OWN_STUDIES
 from stable_nalu.figure import style
 from stable_nalu.figure.drawing import kind, sketch
 from stable_nalu.figure.entry import Context, Product, last_rows, numbers
 from stable_nalu.figure.panels import draw_series
-from stable_nalu.papers import OWN_STUDIES
 from stable_nalu.statistics.intervals import wilson
 
 from .experiment import Experiment, Measure, Recipe, Resources

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from stable_nalu.console import plain
+from stable_nalu.base.console import plain
+from stable_nalu.base.papers import MISTRY_2022_DIVISION, MISTRY_2022_MECHANISMS
 from stable_nalu.dataset.ranges import INTERPOLATION_ORDER
 from stable_nalu.figure import style
 from stable_nalu.figure.digits import WIDE, chosen_rows, read_runs, scatter
@@ -17,7 +18,6 @@ from stable_nalu.figure.entry import INCH, Context, Product
 from stable_nalu.figure.panels import sweep_panels
 from stable_nalu.figure.style import MISSING, subplots
 from stable_nalu.options.layer_options import half_open
-from stable_nalu.papers import MISTRY_2022_DIVISION, MISTRY_2022_MECHANISMS
 from stable_nalu.statistics.table import numeric
 
 from .experiment import Experiment, Measure, Model, Recipe, Resources

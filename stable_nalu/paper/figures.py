@@ -7,11 +7,11 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from stable_nalu.errors import UsageError, did_you_mean
+from stable_nalu.base.errors import UsageError, did_you_mean
+from stable_nalu.base.papers import STUDIES
 from stable_nalu.figure.drawing import Drawing, Series
 from stable_nalu.figure.entry import Source
 from stable_nalu.figure.panels import sweep_panels
-from stable_nalu.papers import STUDIES
 
 from .experiment import Experiment
 from .index import EXPERIMENTS, OTHER_KEYS, known

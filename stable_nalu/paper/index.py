@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stable_nalu.errors import UsageError, did_you_mean
+from stable_nalu.base.errors import UsageError, did_you_mean
 
 from . import arithmetic_units, depth, division, nalu, new_units, primer, robust, sequences
 from .experiment import Experiment

@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from stable_nalu.errors import OptionError, UsageError
+from stable_nalu.base.errors import OptionError, UsageError
+from stable_nalu.base.files import STREAMS, atomic_path, refuse_one_file
+from stable_nalu.base.script import ScriptParser, exit_code
 from stable_nalu.figure import style
 from stable_nalu.figure.drawing import kind
 from stable_nalu.figure.entry import INCH, Context, Product
-from stable_nalu.files import STREAMS, atomic_path, refuse_one_file
 from stable_nalu.options.kinds import integer, interval
-from stable_nalu.script import ScriptParser, exit_code
 from stable_nalu.statistics.table import write_frame
 
 if TYPE_CHECKING:

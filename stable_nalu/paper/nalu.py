@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from stable_nalu.base.papers import NALU_ARTICLE, NALU_NOTES, TRASK_2018, Paper
 from stable_nalu.figure.drawing import Sketch, drawn, sketch
-from stable_nalu.papers import NALU_ARTICLE, NALU_NOTES, TRASK_2018, Paper
 
 from .experiment import MEASURED, Experiment, Measure, Recipe, Resources
 from .nac_weights import weights

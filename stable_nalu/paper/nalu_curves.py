@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from stable_nalu.console import plain
+from stable_nalu.base.console import plain
+from stable_nalu.base.tags import CURVE_COLUMNS
 from stable_nalu.figure import style
 from stable_nalu.figure.drawing import kind
 from stable_nalu.figure.entry import Context, Product, last_rows, matching, numbers
 from stable_nalu.figure.error_curves import Titled, draw_epochs, quartiles, with_counts
 from stable_nalu.figure.panels import draw_series, offsets
-from stable_nalu.tags import CURVE_COLUMNS
 
 from .published import published_measures
 

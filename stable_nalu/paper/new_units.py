@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from stable_nalu.base.papers import CURRY_2025, FABER_2023, ODRZYWOLEK_2026, SAHOO_2018
 from stable_nalu.figure.drawing import Drawing, Only, Runs, Series, drawn, sketch
 from stable_nalu.figure.panels import sweep_panels
-from stable_nalu.papers import CURRY_2025, FABER_2023, ODRZYWOLEK_2026, SAHOO_2018
 from stable_nalu.statistics.setups import DMU
 
 from .experiment import Experiment, Measure, Model, Recipe, Resources, Variant, flags

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from stable_nalu.files import cells_of
+from stable_nalu.base.files import cells_of
 
 FOLDER = Path(__file__).with_name("published_results")
 SEEDS = Path(__file__).with_name("published_seeds.csv")

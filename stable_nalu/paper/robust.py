@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from stable_nalu.base.papers import MISTRY_2022_ROBUST
 from stable_nalu.dataset.ranges import INTERPOLATION_ORDER
 from stable_nalu.figure.digits import WIDE, epoch_curves, matrix, scatter
 from stable_nalu.figure.drawing import Drawing, Runs, Series, drawn, kind, sketch
@@ -15,7 +16,6 @@ from stable_nalu.figure.entry import Context, Product
 from stable_nalu.figure.panels import sweep_panels
 from stable_nalu.figure.style import NO_DATA, footnote, grouped_bars, legend, subplots
 from stable_nalu.figure.surfaces import path, surface
-from stable_nalu.papers import MISTRY_2022_ROBUST
 from stable_nalu.statistics.table import numeric
 
 from .division import measures_of_pairs

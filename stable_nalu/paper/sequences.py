@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from stable_nalu.errors import UsageError
+from stable_nalu.base.errors import UsageError
+from stable_nalu.base.papers import MADSEN_2020
 from stable_nalu.figure import style
 from stable_nalu.figure.drawing import (
     Drawing,
@@ -33,7 +34,6 @@ from stable_nalu.figure.error_curves import (
 )
 from stable_nalu.figure.panels import sweep_panels
 from stable_nalu.figure.runs import SEQUENCE_VALIDATION, logged, tested_lengths
-from stable_nalu.papers import MADSEN_2020
 from stable_nalu.statistics.names import NAC_ADD, NAC_ADD_Z, NAC_MUL, NAC_MUL_NMU, NAC_MUL_SIGMA
 
 from .experiment import Experiment, Measure, Model, Recipe, Resources

@@ -8,15 +8,21 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from stable_nalu.errors import OptionError
-from stable_nalu.files import table_rows
-from stable_nalu.machine import cores, is_checkout, tool
+from stable_nalu.base.errors import OptionError
+from stable_nalu.base.files import table_rows
+from stable_nalu.base.machine import cores, is_checkout, tool
+from stable_nalu.base.papers import STUDIES
+from stable_nalu.base.script import (
+    EXIT_INTERRUPTED,
+    EXIT_REQUEUE,
+    ScriptParser,
+    duration,
+    exit_code,
+)
 from stable_nalu.options.flags import add_layer_flags
 from stable_nalu.options.kinds import integer, seeds
 from stable_nalu.paper.experiment import Experiment
 from stable_nalu.paper.index import EXPERIMENTS, find
-from stable_nalu.papers import STUDIES
-from stable_nalu.script import EXIT_INTERRUPTED, EXIT_REQUEUE, ScriptParser, duration, exit_code
 
 from .pipeline import Folders, Request, chosen_models, report, show_commands, train
 from .stored import DATA, path_of, seconds_here

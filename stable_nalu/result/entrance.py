@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from stable_nalu.script import packages
+from stable_nalu.base.script import packages
 
 with packages(sys.argv[0]):
     from stable_nalu.options import Config, ScriptSpec

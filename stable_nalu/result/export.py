@@ -12,10 +12,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
-from stable_nalu.console import bar
-from stable_nalu.errors import OptionError, UsageError
-from stable_nalu.files import atomic_text_file
-from stable_nalu.machine import usable_cores
+from stable_nalu.base.console import bar
+from stable_nalu.base.errors import OptionError, UsageError
+from stable_nalu.base.files import atomic_text_file
+from stable_nalu.base.machine import usable_cores
 from stable_nalu.options import Config
 from stable_nalu.options.name_fields import has_field
 from stable_nalu.options.run_names import parse_leaf

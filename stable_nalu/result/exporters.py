@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stable_nalu.errors import OptionError
-from stable_nalu.files import EVENT_FILE, STREAMS, atomic_text_file, visible_entries
-from stable_nalu.machine import granted_cores
-from stable_nalu.script import ScriptParser, exit_code, say
-from stable_nalu.tags import CURVE_COLUMNS
+from stable_nalu.base.errors import OptionError
+from stable_nalu.base.files import EVENT_FILE, STREAMS, atomic_text_file, visible_entries
+from stable_nalu.base.machine import granted_cores
+from stable_nalu.base.script import ScriptParser, exit_code, say
+from stable_nalu.base.tags import CURVE_COLUMNS
 
 from .export import SCORES, export_csv
 from .run_parser import (

@@ -13,11 +13,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from stable_nalu.console import GREEN, bar, joined, paint, plural, shown, told
-from stable_nalu.errors import UsageError
-from stable_nalu.files import atomic_path, is_locked, shared_lock
+from stable_nalu.base.console import GREEN, bar, joined, paint, plural, shown, told
+from stable_nalu.base.errors import UsageError
+from stable_nalu.base.files import atomic_path, is_locked, shared_lock
+from stable_nalu.base.machine import granted_cores, model_file
+from stable_nalu.base.script import EXIT_INTERRUPTED, EXIT_REQUEUE, command_of, say
 from stable_nalu.inspection import prediction_sweep
-from stable_nalu.machine import granted_cores, model_file
 from stable_nalu.paper.experiment import (
     JUDGED,
     MEASURED,
@@ -28,7 +29,6 @@ from stable_nalu.paper.experiment import (
     words,
 )
 from stable_nalu.paper.nac_weights import weights_command
-from stable_nalu.script import EXIT_INTERRUPTED, EXIT_REQUEUE, command_of, say
 from stable_nalu.statistics import small_divisors
 from stable_nalu.statistics.table import write_plain_frame, write_rows
 from stable_nalu.writer.run_folder import LOCK_NAME

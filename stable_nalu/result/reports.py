@@ -26,15 +26,15 @@ import pandas as pd
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.errors import UsageError
+from stable_nalu.base.errors import UsageError
+from stable_nalu.base.files import atomic_text_file
+from stable_nalu.base.machine import save_root, tensorboard_root
 from stable_nalu.figure import digits, surfaces
 from stable_nalu.figure.drawing import Drawing, Series, Sketch, sketch
 from stable_nalu.figure.entries import Output, made, write
 from stable_nalu.figure.entry import Context, Product, Source
 from stable_nalu.figure.style import drawing, footnote, new_figure
-from stable_nalu.files import atomic_text_file
 from stable_nalu.inspection.saved_model import trained_run
-from stable_nalu.machine import save_root, tensorboard_root
 from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.statistics.table import in_columns, write_plain_frame
 from stable_nalu.task.mystery_arithmetic import MysteryProblem, MysteryTask

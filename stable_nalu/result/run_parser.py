@@ -13,8 +13,7 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
-from stable_nalu.options.name_fields import has_field
-from stable_nalu.tags import (
+from stable_nalu.base.tags import (
     ABSOLUTE_SUFFIX,
     CURVE_COLUMNS,
     DIVERGED,
@@ -32,6 +31,7 @@ from stable_nalu.tags import (
     TASK_LOSSES,
     TEXT_SUFFIX,
 )
+from stable_nalu.options.name_fields import has_field
 from stable_nalu.writer.event_file import Event
 
 RunColumns = dict[str, list]

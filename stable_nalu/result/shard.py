@@ -20,10 +20,19 @@ from enum import Enum
 from math import ceil
 from pathlib import Path
 
-from stable_nalu.console import PROGRESS, Progress, bar, is_terminal, plural
-from stable_nalu.errors import UsageError
-from stable_nalu.files import atomic_text_file, is_locked, json_of, visible_entries
-from stable_nalu.machine import model_file, save_root, tensorboard_root, working_root
+from stable_nalu.base.console import PROGRESS, Progress, bar, is_terminal, plural
+from stable_nalu.base.errors import UsageError
+from stable_nalu.base.files import atomic_text_file, is_locked, json_of, visible_entries
+from stable_nalu.base.machine import model_file, save_root, tensorboard_root, working_root
+from stable_nalu.base.script import (
+    EXIT_DIVERGED,
+    EXIT_INTERRUPTED,
+    EXIT_REQUEUE,
+    Interruption,
+    command_of,
+    duration,
+    say,
+)
 from stable_nalu.options.kinds import seeds_text
 from stable_nalu.paper.experiment import (
     EPOCH_FLAG,
@@ -36,15 +45,6 @@ from stable_nalu.paper.experiment import (
     covering,
     expected_runs,
     merged,
-)
-from stable_nalu.script import (
-    EXIT_DIVERGED,
-    EXIT_INTERRUPTED,
-    EXIT_REQUEUE,
-    Interruption,
-    command_of,
-    duration,
-    say,
 )
 from stable_nalu.task import SCRIPTS
 from stable_nalu.task.run import train_script

@@ -19,10 +19,10 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from stable_nalu.console import bar
-from stable_nalu.errors import OptionError, UsageError
-from stable_nalu.files import atomic_text_file, cells_of, locked
-from stable_nalu.machine import data_file, processor, tensorboard_root
+from stable_nalu.base.console import bar
+from stable_nalu.base.errors import OptionError, UsageError
+from stable_nalu.base.files import atomic_text_file, cells_of, locked
+from stable_nalu.base.machine import data_file, processor, tensorboard_root
 from stable_nalu.paper.experiment import MEASURED, ExpectedRun, Experiment, Model, Variant, merged
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.statistics.table import write_plain_frame, write_rows

@@ -18,13 +18,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from stable_nalu.errors import OptionError, UsageError
-from stable_nalu.files import cells_of, locked
-from stable_nalu.machine import cores
+from stable_nalu.base.errors import OptionError, UsageError
+from stable_nalu.base.files import cells_of, locked
+from stable_nalu.base.machine import cores
+from stable_nalu.base.process import begin
+from stable_nalu.base.script import duration, exit_code, say
 from stable_nalu.paper.experiment import ExpectedRun, Experiment
 from stable_nalu.paper.index import find
-from stable_nalu.process import begin
-from stable_nalu.script import duration, exit_code, say
 from stable_nalu.statistics.table import write_rows
 from stable_nalu.task import SCRIPTS
 from stable_nalu.writer.event_file import FILE_PREFIX

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from stable_nalu.console import plain
-from stable_nalu.errors import OptionError, UsageError
+from stable_nalu.base.console import plain
+from stable_nalu.base.errors import OptionError, UsageError
+from stable_nalu.base.script import ScriptParser, exit_code
 from stable_nalu.options.kinds import integer, number
-from stable_nalu.script import ScriptParser, exit_code
 
 from .names import operation_label
 from .setups import (
@@ -108,7 +108,7 @@ def _add_judgement_flags(parser: ScriptParser) -> None:
 
 def summarize(args: argparse.Namespace) -> None:
     """Read, judge and estimate, then write or show the summary."""
-    from stable_nalu.files import refuse_inputs, refuse_one_file
+    from stable_nalu.base.files import refuse_inputs, refuse_one_file
 
     from .judge import judge_runs
     from .summary import summarize_runs, summarize_solved

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from stable_nalu.machine import CSV_FOLDER
-from stable_nalu.script import ScriptParser, exit_code
+from stable_nalu.base.machine import CSV_FOLDER
+from stable_nalu.base.script import ScriptParser, exit_code
 from stable_nalu.statistics.table import write_table
 
 MACHINE_EPSILON = torch.finfo(torch.float32).eps

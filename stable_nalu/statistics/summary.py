@@ -17,8 +17,8 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from stable_nalu.console import bar
-from stable_nalu.errors import UsageError
+from stable_nalu.base.console import bar
+from stable_nalu.base.errors import UsageError
 
 from .intervals import STATISTICS, bootstrap, wilson
 from .judge import SPARSITY

@@ -11,8 +11,8 @@ from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from stable_nalu.errors import UsageError
-from stable_nalu.files import atomic_text_file, table_rows
+from stable_nalu.base.errors import UsageError
+from stable_nalu.base.files import atomic_text_file, table_rows
 
 if TYPE_CHECKING:
     import numpy as np

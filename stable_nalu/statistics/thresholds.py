@@ -12,6 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from stable_nalu.base.errors import UsageError
+from stable_nalu.base.papers import FLAT
+from stable_nalu.base.script import ScriptParser, exit_code
 from stable_nalu.dataset.ranges import (
     DISTRIBUTION_RANGES,
     EXTRA_DIVISION_RANGES,
@@ -20,11 +23,8 @@ from stable_nalu.dataset.ranges import (
     SMALL_DIVISOR_BOUNDS,
     ExtrapolationRange,
 )
-from stable_nalu.errors import UsageError
 from stable_nalu.options.kinds import integer, number
 from stable_nalu.options.name_fields import UNION
-from stable_nalu.papers import FLAT
-from stable_nalu.script import ScriptParser, exit_code
 
 from .setups import BENCHMARK, SMALL_DIVISORS
 from .table import write_table

@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.base.errors import OptionError
+from stable_nalu.base.tags import METRIC_TEST, METRIC_VALID, RESULT_TEST, RESULT_VALID
 from stable_nalu.dataset import distribution, simple_function, stream
-from stable_nalu.errors import OptionError
 from stable_nalu.layer.registry import activation_names, entries
 from stable_nalu.network import arithmetic as arithmetic_networks
 from stable_nalu.options import Config, FlagGroup, ScriptSpec, checks
@@ -18,7 +19,6 @@ from stable_nalu.options import flags as common
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.kinds import BATCH_NOISE, as_clause
 from stable_nalu.statistics import setups
-from stable_nalu.tags import METRIC_TEST, METRIC_VALID, RESULT_TEST, RESULT_VALID
 from stable_nalu.training import engine_stack as stack
 from stable_nalu.training import evaluation, loss
 from stable_nalu.training.task import Batch, Observed, Sought

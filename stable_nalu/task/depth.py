@@ -31,9 +31,9 @@ import numpy as np
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.base.errors import OptionError
 from stable_nalu.dataset.distribution import LegacyRandom, SampleRange, make_distribution
 from stable_nalu.dataset.stream import FunctionTargets, Operation, Sampler, SampleStream
-from stable_nalu.errors import OptionError
 from stable_nalu.network.chain import ChainNetwork, WholeNetwork
 from stable_nalu.options import Config, Flag, FlagGroup
 from stable_nalu.options import flags as common

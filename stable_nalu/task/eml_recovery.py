@@ -13,17 +13,17 @@ from typing import Any, cast
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.base.errors import OptionError, UsageError
+from stable_nalu.base.papers import FLAT
+from stable_nalu.base.tags import METRIC_TEST, METRIC_VALID
 from stable_nalu.dataset.stream import FunctionTargets, Operation
-from stable_nalu.errors import OptionError, UsageError
 from stable_nalu.layer import GeneralizedLayer
 from stable_nalu.layer.equations import COLD, DECIDED, TOO_LARGE, EMLLayer, hardened
 from stable_nalu.options import Config, Flag
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS
 from stable_nalu.options.kinds import choice, integer, number
-from stable_nalu.papers import FLAT
 from stable_nalu.statistics.setups import Limit
-from stable_nalu.tags import METRIC_TEST, METRIC_VALID
 from stable_nalu.training.loss import Penalties
 from stable_nalu.training.task import Batch, Sought
 

@@ -13,14 +13,14 @@ import numpy as np
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.base.errors import OptionError
+from stable_nalu.base.tags import ACCURACY_TEST, ACCURACY_VALID, CONFUSION, RMSE_TEST
 from stable_nalu.dataset import images
-from stable_nalu.errors import OptionError
 from stable_nalu.network import digits as digit_networks
 from stable_nalu.options import Config, Flag, switch
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.flags import MAX_ITERATIONS
 from stable_nalu.options.kinds import buildable_layers, each_word, integer
-from stable_nalu.tags import ACCURACY_TEST, ACCURACY_VALID, CONFUSION, RMSE_TEST
 from stable_nalu.training.task import Batch, Task
 
 from .description import DATA_DIR, DIGIT_SOURCE, TESTING, table, task_script

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.errors import OptionError
+from stable_nalu.base.errors import OptionError
 from stable_nalu.network import gridworld
 from stable_nalu.options import Config, Flag, switch
 from stable_nalu.options import name_fields as nf

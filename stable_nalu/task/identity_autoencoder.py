@@ -13,13 +13,13 @@ import numpy as np
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.errors import OptionError
+from stable_nalu.base.errors import OptionError
+from stable_nalu.base.tags import ERROR_CURVE, METRIC_TEST, METRIC_VALID
 from stable_nalu.network import dense
 from stable_nalu.options import Config, Flag
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS
 from stable_nalu.options.kinds import and_layers, choice, integer, interval
-from stable_nalu.tags import ERROR_CURVE, METRIC_TEST, METRIC_VALID
 from stable_nalu.training.task import Batch
 
 from .description import range_field, table, task_script

@@ -12,14 +12,14 @@ import numpy as np
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.base.errors import OptionError
+from stable_nalu.base.tags import METRIC_TEST, MSE_TRAIN
 from stable_nalu.dataset import distribution, images
-from stable_nalu.errors import OptionError
 from stable_nalu.network import digits as digit_networks
 from stable_nalu.options import Config, Flag
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.flags import LAYER_TYPE
 from stable_nalu.options.kinds import cell_names, choice, integer, lengths, number
-from stable_nalu.tags import METRIC_TEST, MSE_TRAIN
 from stable_nalu.training.task import EPOCHS, Batch, Task
 
 from .description import (

@@ -13,14 +13,14 @@ import numpy as np
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.errors import OptionError
+from stable_nalu.base.errors import OptionError
+from stable_nalu.base.script import unknown_choice
+from stable_nalu.base.tags import LOSS_EPOCH, MSE_TEST, MSE_TRAIN, PROBLEM
 from stable_nalu.network import dense
 from stable_nalu.options import Config, Flag, switch
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.flags import LAYER_TYPE
 from stable_nalu.options.kinds import and_layers, choice, each_word, integer, interval
-from stable_nalu.script import unknown_choice
-from stable_nalu.tags import LOSS_EPOCH, MSE_TEST, MSE_TRAIN, PROBLEM
 from stable_nalu.training.task import EPOCHS, Batch, Task
 
 from .description import EVALUATION, MEASURED_EPOCHS, range_field, table, task_script

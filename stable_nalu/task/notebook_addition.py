@@ -14,16 +14,22 @@ import torch
 
 from stable_nalu import functional
 from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.base.errors import UsageError
+from stable_nalu.base.papers import FLAT
+from stable_nalu.base.tags import (
+    AFTER_SUFFIX,
+    LOSS_HALF_SUM,
+    LOSS_MSE,
+    METRIC_TEST_HALF_SUM,
+    MSE_TEST,
+)
 from stable_nalu.dataset import stream
-from stable_nalu.errors import UsageError
 from stable_nalu.network import dense
 from stable_nalu.options import Config, Flag, switch
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS
 from stable_nalu.options.kinds import and_layers, integer
-from stable_nalu.papers import FLAT
 from stable_nalu.statistics import setups
-from stable_nalu.tags import AFTER_SUFFIX, LOSS_HALF_SUM, LOSS_MSE, METRIC_TEST_HALF_SUM, MSE_TEST
 from stable_nalu.training.task import Batch, Sought
 
 from .arithmetic import READ_ROWS

@@ -18,14 +18,14 @@ import torch
 
 from stable_nalu import functional
 from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.base.errors import OptionError
+from stable_nalu.base.tags import LOSS_VALID, METRIC, TRACE
 from stable_nalu.dataset import loader, number_translation
-from stable_nalu.errors import OptionError
 from stable_nalu.network import texts
 from stable_nalu.options import Config, Flag, FlagGroup, ScriptSpec, checks
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.flags import LAYER_TYPE, SEED, files_and_devices
 from stable_nalu.options.kinds import and_layers, buildable_layers, cell_names, choice, integer
-from stable_nalu.tags import LOSS_VALID, METRIC, TRACE
 from stable_nalu.training.task import Batch, Observed, Unit
 
 from .description import LAYER_OPTIONS, PENALTY_RAMP, lower, table

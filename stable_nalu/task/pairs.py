@@ -15,8 +15,9 @@ import numpy as np
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.base.errors import OptionError
+from stable_nalu.base.tags import LABEL_WEIGHTS, METRIC
 from stable_nalu.dataset import digit_pairs, distribution, images, loader
-from stable_nalu.errors import OptionError
 from stable_nalu.layer import entries
 from stable_nalu.network import two_digits
 from stable_nalu.options import Config, Flag, FlagGroup, checks, switch
@@ -24,7 +25,6 @@ from stable_nalu.options import flags as common
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.kinds import choice, integer, number
 from stable_nalu.options.layer_options import own_options
-from stable_nalu.tags import LABEL_WEIGHTS, METRIC
 from stable_nalu.training import recorder, step
 from stable_nalu.training.task import EPOCHS, Batch, Observed, Task
 

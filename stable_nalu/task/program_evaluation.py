@@ -15,8 +15,8 @@ import numpy as np
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.base.errors import OptionError
 from stable_nalu.dataset import programs
-from stable_nalu.errors import OptionError
 from stable_nalu.layer import entries
 from stable_nalu.network import texts
 from stable_nalu.options import Config, Flag

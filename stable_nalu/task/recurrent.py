@@ -14,8 +14,8 @@ from typing import Any, ClassVar
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.errors import UsageError
-from stable_nalu.machine import results_root
+from stable_nalu.base.errors import UsageError
+from stable_nalu.base.machine import results_root
 from stable_nalu.options import Config
 from stable_nalu.options.flags import OPTIMIZER
 from stable_nalu.training.task import Task

@@ -11,8 +11,9 @@ from typing import Any, ClassVar
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.base.errors import OptionError
+from stable_nalu.base.tags import LOSS_ACCURACY, METRIC, METRIC_TEST, RESULT_VALID
 from stable_nalu.dataset import distribution, images
-from stable_nalu.errors import OptionError
 from stable_nalu.layer import basic
 from stable_nalu.network import digits as digit_networks
 from stable_nalu.options import Config, Flag, FlagGroup, checks
@@ -20,7 +21,6 @@ from stable_nalu.options import name_fields as nf
 from stable_nalu.options.flags import LAYER_TYPE, NETWORK, SEED, WEIGHTS
 from stable_nalu.options.flags import PENALTIES as ALL_PENALTIES
 from stable_nalu.options.kinds import cell_names, choice, digits, each_word, integer, lengths
-from stable_nalu.tags import LOSS_ACCURACY, METRIC, METRIC_TEST, RESULT_VALID
 from stable_nalu.training import recorder
 from stable_nalu.training.task import EPOCHS, Batch, Observed, Task
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import torch
 
+from stable_nalu.base.errors import OptionError
 from stable_nalu.dataset import images
-from stable_nalu.errors import OptionError
 from stable_nalu.options import Config, FlagGroup, ScriptSpec
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.flags import ID, NALU, OWN_LAYERS

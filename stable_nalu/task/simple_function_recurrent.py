@@ -14,16 +14,9 @@ import torch
 
 from stable_nalu import functional
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.dataset import distribution, simple_function, stream
-from stable_nalu.errors import OptionError
-from stable_nalu.network import arithmetic as arithmetic_networks
-from stable_nalu.options import Config, Flag, FlagGroup, ScriptSpec, checks
-from stable_nalu.options import flags as common
-from stable_nalu.options import name_fields as nf
-from stable_nalu.options.kinds import as_clause, cell_names, data_range, integer
-from stable_nalu.papers import FLAT
-from stable_nalu.statistics import setups
-from stable_nalu.tags import (
+from stable_nalu.base.errors import OptionError
+from stable_nalu.base.papers import FLAT
+from stable_nalu.base.tags import (
     LOSS_VALID_EXTRAPOLATION,
     LOSS_VALID_INTERPOLATION,
     METRIC_TEST,
@@ -31,6 +24,13 @@ from stable_nalu.tags import (
     RESULT_TEST,
     RESULT_VALID,
 )
+from stable_nalu.dataset import distribution, simple_function, stream
+from stable_nalu.network import arithmetic as arithmetic_networks
+from stable_nalu.options import Config, Flag, FlagGroup, ScriptSpec, checks
+from stable_nalu.options import flags as common
+from stable_nalu.options import name_fields as nf
+from stable_nalu.options.kinds import as_clause, cell_names, data_range, integer
+from stable_nalu.statistics import setups
 from stable_nalu.training import engine_stack as stack
 from stable_nalu.training import evaluation
 from stable_nalu.training.task import Batch, Observed, Sought

@@ -8,8 +8,8 @@ from functools import cache
 from typing import Any
 
 from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.base.errors import OptionError
 from stable_nalu.dataset import distribution, simple_function, stream
-from stable_nalu.errors import OptionError
 from stable_nalu.network import arithmetic as arithmetic_networks
 from stable_nalu.options import Config, FlagGroup, checks
 from stable_nalu.options import flags as common

@@ -9,11 +9,11 @@ import numpy as np
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.base.tags import RESULT_VALID
 from stable_nalu.options import Config, Flag, FlagGroup, switch
 from stable_nalu.options import flags as common
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.kinds import integer, number
-from stable_nalu.tags import RESULT_VALID
 from stable_nalu.training import loss
 
 from . import arithmetic

@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
+from stable_nalu.base.errors import OptionError
 from stable_nalu.dataset import distribution, stream
-from stable_nalu.errors import OptionError
 from stable_nalu.options import Config
 from stable_nalu.options import flags as common
 from stable_nalu.options import name_fields as nf

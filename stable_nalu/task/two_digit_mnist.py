@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import torch
 
+from stable_nalu.base.errors import OptionError
 from stable_nalu.dataset import digit_pairs
-from stable_nalu.errors import OptionError
 from stable_nalu.network import two_digits
 from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.options import name_fields as nf

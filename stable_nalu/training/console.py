@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stable_nalu.console import (
+from stable_nalu.base.console import (
     GREEN,
     PROGRESS,
     RED,
@@ -31,13 +31,13 @@ from stable_nalu.console import (
     plural,
     told,
 )
+from stable_nalu.base.script import say
+from stable_nalu.base.tags import METRIC_TEST, RESULTS, logged_result
 from stable_nalu.layer import entries
 from stable_nalu.options import Config, Flag, ScriptSpec
 from stable_nalu.options.kinds import seeds_text
 from stable_nalu.options.layer_options import label, range_label, units_label, units_of, varying
-from stable_nalu.script import say
 from stable_nalu.statistics.setups import Limit, below, limit_of
-from stable_nalu.tags import METRIC_TEST, RESULTS, logged_result
 from stable_nalu.writer import EventFile, RunRecord
 from stable_nalu.writer.event_file import FILE_PREFIX, event_message
 from stable_nalu.writer.run_writer import hparam

@@ -14,8 +14,8 @@ from typing import Any
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.python_state import foreign_modules
-from stable_nalu.tags import L1_LOSS
+from stable_nalu.base.tags import L1_LOSS
+from stable_nalu.layer.python_state import foreign_modules
 from torchlanes.emit import COSTS, Emitter, Memory, Place, named
 from torchlanes.graph import BATCH, Graph, Node, Store, ordered
 from torchlanes.recorded import Draw, Program, Told

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from stable_nalu import python_state
 from stable_nalu.abstract import (
     ExtendedTorchModule,
     PerRunRandomSource,
@@ -23,10 +22,11 @@ from stable_nalu.abstract import (
     default_dtype,
     stack_models,
 )
-from stable_nalu.errors import STOPS, UsageError, in_words
-from stable_nalu.machine import EXTRA_FLAGS, processor
+from stable_nalu.base.errors import STOPS, UsageError, in_words
+from stable_nalu.base.machine import EXTRA_FLAGS, processor
+from stable_nalu.layer import python_state
+from stable_nalu.layer.python_state import SHARED, PythonState, tensors_of
 from stable_nalu.options import Config
-from stable_nalu.python_state import SHARED, PythonState, tensors_of
 from torchlanes.kept import CompileError, kept
 from torchlanes.tiles import source
 

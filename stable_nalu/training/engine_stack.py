@@ -15,9 +15,9 @@ import torch
 from stable_nalu.abstract import ExtendedTorchModule, PerRunRandomSource
 from stable_nalu.dataset.stream import SampleStream, numpy_type
 from stable_nalu.layer.own_layers import digests_of
+from stable_nalu.layer.python_state import SHARED, PythonState, foreign_modules
 from stable_nalu.options import Config
 from stable_nalu.options.layer_options import units_of
-from stable_nalu.python_state import SHARED, PythonState, foreign_modules
 from torchlanes import gpu
 from torchlanes.draws import DeviceTiles
 from torchlanes.lanes import Lanes, Schedule

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.tags import (
+from stable_nalu.base.tags import (
     ABSOLUTE_SUFFIX,
     METRIC_TEST,
     METRIC_VALID,

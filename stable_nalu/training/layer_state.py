@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
-from stable_nalu.errors import UsageError
-from stable_nalu.python_state import (
+from stable_nalu.base.errors import UsageError
+from stable_nalu.layer.python_state import (
     OF_TORCH,
     OURS,
     SHARED,

@@ -12,9 +12,9 @@ import numpy as np
 import torch
 
 from stable_nalu.abstract import run_state
-from stable_nalu.errors import UsageError
-from stable_nalu.machine import model_file, save_root
-from stable_nalu.tags import (
+from stable_nalu.base.errors import UsageError
+from stable_nalu.base.machine import model_file, save_root
+from stable_nalu.base.tags import (
     DIVERGED,
     EPOCH,
     L1_BETA,

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule, extended_children
-from stable_nalu.tags import LOSS_CRITERION, LOSS_REGULARIZER, LOSS_TOTAL
+from stable_nalu.base.tags import LOSS_CRITERION, LOSS_REGULARIZER, LOSS_TOTAL
 from stable_nalu.writer import scalar_events
 
 Gradients = Sequence[torch.Tensor | None]

@@ -21,12 +21,12 @@ import numpy as np
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule, PerRunRandomSource, run_state, stack_models
+from stable_nalu.base.errors import UsageError
+from stable_nalu.base.machine import cores, save_root, tensorboard_root
+from stable_nalu.base.script import Interruption
 from stable_nalu.dataset.distribution import LegacyRandom
-from stable_nalu.errors import UsageError
-from stable_nalu.machine import cores, save_root, tensorboard_root
+from stable_nalu.layer.python_state import PythonState
 from stable_nalu.options import Config, ScriptSpec
-from stable_nalu.python_state import PythonState
-from stable_nalu.script import Interruption
 from stable_nalu.writer import ResumePoint, RunFolder
 
 from .checkpoint import (

@@ -15,22 +15,22 @@ from typing import Any
 
 import torch
 
-from stable_nalu.console import PROGRESS as PROGRESS_FILE
-from stable_nalu.console import plural, shown, told
-from stable_nalu.errors import UsageError
-from stable_nalu.layer import own_entries
-from stable_nalu.machine import keep_freed_memory, results_root, save_root, tensorboard_root
-from stable_nalu.options import Config, ScriptSpec
-from stable_nalu.options.layer_options import units_of
-from stable_nalu.script import (
+from stable_nalu.base.console import PROGRESS as PROGRESS_FILE
+from stable_nalu.base.console import plural, shown, told
+from stable_nalu.base.errors import UsageError
+from stable_nalu.base.machine import keep_freed_memory, results_root, save_root, tensorboard_root
+from stable_nalu.base.script import (
     EXIT_DIVERGED,
     EXIT_INTERRUPTED,
     EXIT_REQUEUE,
     Interruption,
     command_of,
 )
+from stable_nalu.base.tags import RESULT_SOLVED, RESULT_TEST, RESULTS
+from stable_nalu.layer import own_entries
+from stable_nalu.options import Config, ScriptSpec
+from stable_nalu.options.layer_options import units_of
 from stable_nalu.statistics.setups import limit_of
-from stable_nalu.tags import RESULT_SOLVED, RESULT_TEST, RESULTS
 from stable_nalu.writer import ResumePoint, RunFolder, RunRecord, RunWriter
 from stable_nalu.writer.run_folder import WAYS_OUT
 from torchlanes import VERSION

@@ -13,7 +13,7 @@ import torch
 from torch import backends
 
 from stable_nalu import abstract
-from stable_nalu.errors import STOPS, UsageError, in_words
+from stable_nalu.base.errors import STOPS, UsageError, in_words
 from stable_nalu.options import Config
 
 _LOCK = threading.RLock()

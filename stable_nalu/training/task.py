@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from stable_nalu.base.tags import METRIC_TEST, METRIC_VALID, RESULT_TEST
 from stable_nalu.options import Config
-from stable_nalu.tags import METRIC_TEST, METRIC_VALID, RESULT_TEST
 
 if TYPE_CHECKING:
     import numpy as np

@@ -12,9 +12,9 @@ from multiprocessing.process import BaseProcess
 
 import torch
 
-from stable_nalu.errors import UsageError
+from stable_nalu.base.errors import UsageError
+from stable_nalu.base.script import STOP_SIGNALS, Interruption
 from stable_nalu.layer.own_layers import LayerFile, load_layers, loaded_files
-from stable_nalu.script import STOP_SIGNALS, Interruption
 
 from .console import Console
 from .runs import Share, Stack, StackResult, TrainStacks

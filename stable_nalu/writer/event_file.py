@@ -23,8 +23,8 @@ from typing import Any, NamedTuple
 import google_crc32c
 import numpy as np
 
-from stable_nalu.errors import UsageError
-from stable_nalu.files import visible_entries
+from stable_nalu.base.errors import UsageError
+from stable_nalu.base.files import visible_entries
 
 FILE_PREFIX = "events.out.tfevents."
 _FLUSH_BYTES = 1 << 16

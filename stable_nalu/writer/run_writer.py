@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from stable_nalu.tags import CONFIG
+from stable_nalu.base.tags import CONFIG
 
 from .event_file import EventFile, event_message
 from .run_folder import RunFolder

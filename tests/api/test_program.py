@@ -20,7 +20,7 @@ import torch
 
 import stable_nalu as sn
 from stable_nalu.api.program import _commands
-from stable_nalu.errors import UsageError
+from stable_nalu.base.errors import UsageError
 from stable_nalu.layer import own_layers
 from stable_nalu.result.export import export_csv
 from stable_nalu.task import SCRIPTS

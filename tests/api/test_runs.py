@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import stable_nalu as sn
-from stable_nalu.errors import UsageError
+from stable_nalu.base.errors import UsageError
 from stable_nalu.statistics.setups import SHIPPED
 from stable_nalu.statistics.table import write_frame
 from stable_nalu.task import SCRIPTS

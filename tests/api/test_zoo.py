@@ -11,7 +11,7 @@ import torch
 
 import stable_nalu as sn
 from stable_nalu.api.zoo import _stated, card
-from stable_nalu.errors import UsageError
+from stable_nalu.base.errors import UsageError
 from stable_nalu.layer import NAC, NAU, NMRU, NMU, NRU, SNMU, RealNPU, entries, iNALU
 from stable_nalu.layer import registry as table
 from stable_nalu.layer.nau_nmu import NMULayer, ReRegualizedLinearMNACLayer

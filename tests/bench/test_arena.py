@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 
+from stable_nalu.base.machine import CHECKOUT
 from stable_nalu.bench import arena, rivals
 from stable_nalu.bench.arena import main, read_rows
 from stable_nalu.bench.contest import (
@@ -27,7 +28,6 @@ from stable_nalu.bench.contest import (
     recovered,
 )
 from stable_nalu.inspection.formula import ALGEBRA
-from stable_nalu.machine import CHECKOUT
 from tools import arena as report
 from tools.datapackage import ARENA
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from stable_nalu.base.errors import UsageError
 from stable_nalu.bench.board import main
 from stable_nalu.bench.command import reproduce
 from stable_nalu.bench.fence import obstacle
@@ -19,7 +20,6 @@ from stable_nalu.bench.submission import (
     read_card,
     read_submission,
 )
-from stable_nalu.errors import UsageError
 from stable_nalu.statistics.table import write_rows
 
 ROOT = Path(__file__).parents[2]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from stable_nalu.base.errors import UsageError
 from stable_nalu.bench.fence import fenced, obstacle
-from stable_nalu.errors import UsageError
 from tests.processes import until
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from stable_nalu.base.errors import UsageError
 from stable_nalu.dataset.distribution import LegacyRandom
 from stable_nalu.dataset.images import (
     EvenDigitPictures,
@@ -18,7 +19,6 @@ from stable_nalu.dataset.images import (
     load_subset,
     torchvision,
 )
-from stable_nalu.errors import UsageError
 from tests.digit_images import (
     MNIST,
     digit_sequences,

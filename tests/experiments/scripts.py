@@ -12,8 +12,8 @@ import pandas as pd
 import torch
 from tensorboardX.proto.event_pb2 import Event
 
+from stable_nalu.base.tags import CONFIG, RESULTS, TEXT_SUFFIX
 from stable_nalu.result.exporters import any_runs
-from stable_nalu.tags import CONFIG, RESULTS, TEXT_SUFFIX
 from stable_nalu.task import SCRIPTS
 from stable_nalu.training.loop import Training
 from stable_nalu.writer.event_file import EventFileReader

@@ -9,9 +9,9 @@ import pytest
 from tensorboardX.proto.layout_pb2 import Layout
 from tensorboardX.proto.plugin_hparams_pb2 import HParamsPluginData
 
+from stable_nalu.base.tags import METRIC_TEST, METRIC_VALID, RESULTS
 from stable_nalu.result.exporters import arithmetic as export
 from stable_nalu.statistics.setups import limit_of
-from stable_nalu.tags import METRIC_TEST, METRIC_VALID, RESULTS
 from stable_nalu.writer.event_file import EventFile
 from tests.experiments.scripts import OF_HPARAMS, assert_same_run, messages, read, run, run_names
 

@@ -11,9 +11,9 @@ import pytest
 import torch
 
 import stable_nalu as sn
+from stable_nalu.base.machine import save_root, tensorboard_root
 from stable_nalu.layer import own_layers
 from stable_nalu.layer.registry import drop
-from stable_nalu.machine import save_root, tensorboard_root
 from tests.experiments.scripts import read, run, run_names, saved
 from tests.exported import ROOT
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from stable_nalu import machine
-from stable_nalu.machine import tensorboard_root
+from stable_nalu.base import machine
+from stable_nalu.base.machine import tensorboard_root
+from stable_nalu.base.tags import METRIC_TEST, METRIC_VALID, RESULT_TEST, RESULT_VALID, RESULTS
 from stable_nalu.result.exporters import arithmetic as export
-from stable_nalu.tags import METRIC_TEST, METRIC_VALID, RESULT_TEST, RESULT_VALID, RESULTS
 from stable_nalu.training import loss
 from tests.experiments.scripts import read, run, run_names, saved
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from stable_nalu.script import EXIT_DIVERGED
+from stable_nalu.base.script import EXIT_DIVERGED
 from tests.experiments.scripts import (
     assert_an_interruption_changes_nothing,
     assert_same_run,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from stable_nalu.files import cells_of
+from stable_nalu.base.files import cells_of
 from stable_nalu.writer import RunWriter
 from tests.exported import main_of
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stable_nalu.files import cells_of as rows
+from stable_nalu.base.files import cells_of as rows
 from tests.exported import ROOT, main_of
 
 FLOAT32_TOLERANCE = 1e-4

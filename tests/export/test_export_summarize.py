@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from stable_nalu.files import cells_of
+from stable_nalu.base.files import cells_of
 from tests.exported import EXPORTED, ROOT, main_of
 
 JUDGED = ROOT / "tests" / "statistics" / "fixtures" / "stats-in.csv"

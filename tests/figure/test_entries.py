@@ -2,7 +2,7 @@
 
 import pytest
 
-from stable_nalu.errors import UsageError
+from stable_nalu.base.errors import UsageError
 from stable_nalu.paper.figures import all_entries, find, listing, source_of
 from stable_nalu.paper.index import EXPERIMENTS, OTHER_KEYS, known
 from stable_nalu.result.stored import DATA, read

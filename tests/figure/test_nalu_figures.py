@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from stable_nalu.base.errors import UsageError
 from stable_nalu.dataset.images import load_subset
 from stable_nalu.dataset.programs import evaluated, shown, words
-from stable_nalu.errors import UsageError
 from stable_nalu.figure.entry import Source
 from stable_nalu.network.gridworld import CELLS
 from stable_nalu.paper.figures import find

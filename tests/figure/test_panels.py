@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from stable_nalu.errors import UsageError
+from stable_nalu.base.errors import UsageError
 from stable_nalu.figure.drawing import Runs
 from stable_nalu.figure.style import SMALL, new_figure, spread
 from stable_nalu.figure.tables import Table, best_cells, cell, latex, percent, scientific

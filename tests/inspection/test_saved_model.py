@@ -10,8 +10,8 @@ import pytest
 import torch
 
 import stable_nalu as sn
-from stable_nalu.errors import UsageError
-from stable_nalu.script import EXIT_USAGE
+from stable_nalu.base.errors import UsageError
+from stable_nalu.base.script import EXIT_USAGE
 from tests.experiments.scripts import saved
 from tests.exported import main_of
 

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from stable_nalu.abstract import stack_models
-from stable_nalu.errors import OptionError
+from stable_nalu.base.errors import OptionError
 from stable_nalu.layer import GeneralizedCell, GeneralizedLayer, entries
 from stable_nalu.layer import own_layers as own
 from stable_nalu.layer.own_layers import options_of, plain_layer

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stable_nalu.errors import UsageError
+from stable_nalu.base.errors import UsageError
 from stable_nalu.options import OptionError
 from stable_nalu.task import SCRIPTS
 

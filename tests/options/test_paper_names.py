@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from stable_nalu.errors import OptionError
+from stable_nalu.base.errors import OptionError
 from stable_nalu.layer.registry import SPELLINGS
 from stable_nalu.options.flag import MODELS
 from stable_nalu.paper.arithmetic_units import ALL

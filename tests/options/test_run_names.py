@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from stable_nalu.errors import OptionError
+from stable_nalu.base.errors import OptionError
 from stable_nalu.options.flag import Flag
 from stable_nalu.task import SCRIPTS
 

@@ -7,6 +7,8 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
+from stable_nalu.base.errors import UsageError
+from stable_nalu.base.script import duration
 from stable_nalu.dataset.ranges import (
     DISTRIBUTION_RANGES,
     EXTRA_DIVISION_RANGES,
@@ -14,7 +16,6 @@ from stable_nalu.dataset.ranges import (
     SMALL_DIVISOR_BOUNDS,
     ExtrapolationRange,
 )
-from stable_nalu.errors import UsageError
 from stable_nalu.options.kinds import seeds
 from stable_nalu.options.name_fields import canonical
 from stable_nalu.paper.experiment import expected_runs, flags, gathered, merged, seeds_text, words
@@ -25,7 +26,6 @@ from stable_nalu.result.jobs import JOB_SCRIPTS
 from stable_nalu.result.pipeline import exporter_of
 from stable_nalu.result.shard import how_to_run, pending, shards
 from stable_nalu.result.stored import seconds_here
-from stable_nalu.script import duration
 from stable_nalu.task import SCRIPTS
 
 MODELS = [(key, model) for key, e in EXPERIMENTS.items() for model in e.models]

@@ -6,7 +6,7 @@ import os
 import pandas as pd
 import pytest
 
-from stable_nalu import machine
+from stable_nalu.base import machine
 from stable_nalu.paper.experiment import JUDGED, MEASURED
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result import command, stored

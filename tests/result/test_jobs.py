@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from stable_nalu.errors import UsageError
+from stable_nalu.base.errors import UsageError
 from stable_nalu.paper.experiment import Resources
 from stable_nalu.result.jobs import (
     FOLDER,

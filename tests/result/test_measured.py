@@ -8,15 +8,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from stable_nalu.errors import UsageError
+from stable_nalu.base.errors import UsageError
+from stable_nalu.base.files import cells_of
+from stable_nalu.base.papers import TRASK_2018
 from stable_nalu.figure.drawing import Drawing, Series, kind, sketch
 from stable_nalu.figure.entry import Product
-from stable_nalu.files import cells_of
 from stable_nalu.paper import figures
 from stable_nalu.paper.experiment import Measure
 from stable_nalu.paper.index import EXPERIMENTS, find
 from stable_nalu.paper.published import PublishedMeasure
-from stable_nalu.papers import TRASK_2018
 from stable_nalu.result import batch, command, judged, stored
 from stable_nalu.result.command import listing
 from stable_nalu.result.compare import measured_points, summed_up

@@ -5,15 +5,15 @@ from dataclasses import replace
 
 import pytest
 
-from stable_nalu.files import cells_of, shared_lock
-from stable_nalu.machine import tensorboard_root
+from stable_nalu.base.files import cells_of, shared_lock
+from stable_nalu.base.machine import tensorboard_root
+from stable_nalu.base.script import duration
 from stable_nalu.paper.experiment import JUDGED, Experiment, Recipe, Resources
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.paper.sweeps import variants
 from stable_nalu.result import command, pipeline, stored
 from stable_nalu.result.command import listing
 from stable_nalu.result.judged import runs_of
-from stable_nalu.script import duration
 from stable_nalu.task import SCRIPTS as SPECS
 from stable_nalu.training.runs import ENGINE, TORCH
 from stable_nalu.writer.run_folder import LOCK_NAME, RunFolder, RunRecord

@@ -13,8 +13,9 @@ import termios
 import pytest
 import torch
 
-from stable_nalu.errors import UsageError
-from stable_nalu.machine import save_root, tensorboard_root
+from stable_nalu.base.errors import UsageError
+from stable_nalu.base.machine import save_root, tensorboard_root
+from stable_nalu.base.script import EXIT_REQUEUE
 from stable_nalu.result import batch
 from stable_nalu.result import shard as module
 from stable_nalu.result.jobs import EXPERIMENT, JOB_SCRIPTS, find_job
@@ -28,7 +29,6 @@ from stable_nalu.result.shard import (
     shards,
     state_of,
 )
-from stable_nalu.script import EXIT_REQUEUE
 from stable_nalu.training import runs as planned_runs
 from stable_nalu.training import shell
 from stable_nalu.training.checkpoint import model_file
@@ -302,7 +302,7 @@ def test_a_second_signal_does_not_end_the_wait_for_a_shard_that_saves(tmp_path):
 TRAINS = """
 import os, sys, time
 from pathlib import Path
-from stable_nalu.console import PROGRESS, Progress
+from stable_nalu.base.console import PROGRESS, Progress
 
 folder = Path(sys.argv[1])
 while not (folder / "go on").exists():

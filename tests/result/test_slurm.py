@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from stable_nalu.machine import CHECKOUT
+from stable_nalu.base.machine import CHECKOUT
 from tests.processes import until as wait
 from tests.result.slurm_cluster import NoClusterError, running_cluster
 

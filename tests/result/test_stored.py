@@ -10,10 +10,10 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from stable_nalu.errors import OptionError, UsageError
-from stable_nalu.files import cells_of
+from stable_nalu.base.errors import OptionError, UsageError
+from stable_nalu.base.files import cells_of
+from stable_nalu.base.machine import CHECKOUT
 from stable_nalu.inspection.saved_model import formula
-from stable_nalu.machine import CHECKOUT
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result import command, stored
 from stable_nalu.result.judged import TEST_ERROR, compact, identifying, runs_of

@@ -13,11 +13,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from stable_nalu.files import cells_of, locked
+from stable_nalu.base.files import cells_of, locked
+from stable_nalu.base.script import EXIT_REQUEUE
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result import command, stored, verify
 from stable_nalu.result.stored import Verified, add_verified, digest_of
-from stable_nalu.script import EXIT_REQUEUE
 from tests.result.made_up import write
 from tests.result.tiny import KEY as TINY
 from tests.result.tiny import in_this_process, tiny  # noqa: F401

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stable_nalu.errors import UsageError
+from stable_nalu.base.errors import UsageError
 from stable_nalu.statistics import names
 from stable_nalu.statistics.names import ablation_suffix, expand_names
 from stable_nalu.statistics.setups import Limit, Thresholds, limit_of, read_setups

@@ -3,7 +3,7 @@ import math
 
 import pytest
 
-from stable_nalu.errors import UsageError
+from stable_nalu.base.errors import UsageError
 from stable_nalu.task.recurrent import ResultFile
 
 

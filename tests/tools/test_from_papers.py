@@ -6,14 +6,14 @@ from pathlib import Path, PurePath
 
 import pytest
 
+from stable_nalu.base.machine import CHECKOUT
+from stable_nalu.base.papers import MISTRY_2022_DIVISION, MISTRY_2022_ROBUST
 from stable_nalu.inspection import prediction_sweep
-from stable_nalu.machine import CHECKOUT
 from stable_nalu.paper import command as plot
 from stable_nalu.paper.experiment import expected_runs
 from stable_nalu.paper.figures import find
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.paper.index import find as find_experiment
-from stable_nalu.papers import MISTRY_2022_DIVISION, MISTRY_2022_ROBUST
 from stable_nalu.result import batch, exporters
 from stable_nalu.statistics import small_divisors, thresholds
 from stable_nalu.task import SCRIPTS

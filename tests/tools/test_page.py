@@ -11,7 +11,7 @@ from math import comb, sqrt
 import pandas as pd
 import pytest
 
-from stable_nalu import papers
+from stable_nalu.base import papers
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.paper.published import published, published_seeds
 from stable_nalu.result import command, stored

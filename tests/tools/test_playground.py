@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import stable_nalu as sn
-from stable_nalu.files import cells_of
+from stable_nalu.base.files import cells_of
 from stable_nalu.functional import Regualizer
 from stable_nalu.result.stored import path_of
 from stable_nalu.statistics.intervals import wilson

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 import torch
 
+from stable_nalu.base.errors import UsageError
+from stable_nalu.base.files import atomic_path
 from stable_nalu.dataset.distribution import LegacyRandom
-from stable_nalu.errors import UsageError
-from stable_nalu.files import atomic_path
 from stable_nalu.training.checkpoint import (
     load_torch,
     model_file,

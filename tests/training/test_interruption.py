@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from stable_nalu import script
-from stable_nalu.script import Interruption
+from stable_nalu.base import script
+from stable_nalu.base.script import Interruption
 from tests.ensemble.plans import assert_identical, fork, start, train, train_in_fork, trained
 
 BASE = ("--layer-type", "NMRU", "--operation", "mul")

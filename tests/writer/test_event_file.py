@@ -11,7 +11,7 @@ from tensorboardX import SummaryWriter
 from tensorboardX.proto import event_pb2
 from tensorboardX.summary import text
 
-from stable_nalu.errors import UsageError
+from stable_nalu.base.errors import UsageError
 from stable_nalu.writer import EventFile, RunWriter
 from stable_nalu.writer.event_file import Event, EventFileReader, masked_checksum, record
 

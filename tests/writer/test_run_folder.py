@@ -7,7 +7,7 @@ import resource
 import pytest
 
 import stable_nalu
-from stable_nalu.errors import UsageError
+from stable_nalu.base.errors import UsageError
 from stable_nalu.writer import ResumePoint, RunFolder, RunRecord, RunWriter
 from stable_nalu.writer.event_file import EventFileReader, event_message
 

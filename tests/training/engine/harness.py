@@ -9,9 +9,9 @@ from unittest import mock
 import numpy as np
 import torch
 
+from stable_nalu.base.tags import RESULT_TEST, RESULT_VALID
 from stable_nalu.layer import entries
 from stable_nalu.options import Config
-from stable_nalu.tags import RESULT_TEST, RESULT_VALID
 from stable_nalu.task import SCRIPTS
 from stable_nalu.task.run import task_of
 from stable_nalu.training import engine_stack as stack

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from stable_nalu.layer import own_layers, registry
-from stable_nalu.python_state import PythonState
+from stable_nalu.layer.python_state import PythonState
 from stable_nalu.task import SCRIPTS
 from stable_nalu.task.run import task_of
 from stable_nalu.training import engine_proof as proof

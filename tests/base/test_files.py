@@ -4,7 +4,7 @@ from contextlib import nullcontext
 
 import pytest
 
-from stable_nalu.files import atomic_text_file
+from stable_nalu.base.files import atomic_text_file
 
 
 def write(path, text):

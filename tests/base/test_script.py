@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from stable_nalu.errors import did_you_mean, in_words
+from stable_nalu.base.errors import did_you_mean, in_words
+from stable_nalu.base.script import ScriptParser, exit_code, packages
 from stable_nalu.options.kinds import integer, number
-from stable_nalu.script import ScriptParser, exit_code, packages
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from stable_nalu import machine
-from stable_nalu.errors import UsageError
+from stable_nalu.base import machine
+from stable_nalu.base.errors import UsageError
 
 ROOTS = {
     "TENSORBOARD_DIR": (machine.tensorboard_root, "tensorboard"),
@@ -24,7 +24,7 @@ def test_a_root_comes_from_the_environment(variable, monkeypatch, tmp_path):
     assert root() == tmp_path / "there"
     for unset in (lambda: monkeypatch.setenv(variable, ""), lambda: monkeypatch.delenv(variable)):
         unset()
-        assert root() == Path(__file__).resolve().parents[1] / name
+        assert root() == Path(__file__).resolve().parents[2] / name
 
 
 def test_an_installed_package_writes_below_the_current_folder(monkeypatch, tmp_path):
@@ -55,7 +55,7 @@ def test_cores_are_those_granted_and_no_more_than_there_are(variable, value, exp
 
 FAULTS = """
 import resource, torch
-from stable_nalu.machine import keep_freed_memory
+from stable_nalu.base.machine import keep_freed_memory
 def faults():
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
 def iterate(times):

@@ -12,7 +12,7 @@ import pytest
 
 from stable_nalu.writer.event_file import EventFileReader
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = sorted(path for top in ("experiments", "export") for path in (ROOT / top).rglob("*.py"))
 HELP = [sys.executable, "export/verdict.py", "--help"]
 WRONG = [sys.executable, "export/verdict.py", "--none"]
@@ -52,10 +52,10 @@ def shell(words, redirections, folder):
     )
 
 
-BEGIN = "from stable_nalu.process import begin; begin(__name__)\n"
+BEGIN = "from stable_nalu.base.process import begin; begin(__name__)\n"
 READY = "import time; print('ready', flush=True); time.sleep(600)\n"
 IN_BODY = f"""{BEGIN}
-from stable_nalu.script import exit_code
+from stable_nalu.base.script import exit_code
 
 def body():
     try:
@@ -84,7 +84,7 @@ def test_a_signal_in_an_import_that_makes_another_error_of_it():
 
 
 def test_a_program_that_is_not_begun_keeps_its_handlers():
-    body = f"from stable_nalu.process import begin; begin('some.module')\n{READY}"
+    body = f"from stable_nalu.base.process import begin; begin('some.module')\n{READY}"
     assert python(body, signal.SIGTERM) == (-signal.SIGTERM, "")
 
 
@@ -92,7 +92,7 @@ def test_a_program_that_is_not_begun_keeps_its_handlers():
 def test_scripts_begin_before_they_import_anything_else_of_the_package(path):
     lines = ast.parse(path.read_text(encoding="utf-8")).body
     own = [ast.unparse(line) for line in lines if "stable_nalu" in ast.unparse(line)]
-    assert own[0] == "from stable_nalu.process import begin"
+    assert own[0] == "from stable_nalu.base.process import begin"
     following = [ast.unparse(line) for line in lines]
     assert following[following.index(own[0]) + 1] == "begin(__name__)"
 
