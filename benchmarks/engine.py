@@ -6,8 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from stable_nalu.task import SCRIPTS
-from stable_nalu.task.run import task_of
+from stable_nalu.task.table import SCRIPTS, TASKS
 from stable_nalu.training.loop import Training
 from stable_nalu.training.runs import LANES, PlannedRun
 
@@ -38,4 +37,4 @@ def _built(script: str, line: str) -> Training:
     spec = SCRIPTS[script]
     configs = spec.plan(line.split()).configs
     stack = [replace(PlannedRun.of(spec, config), engine=LANES) for config in configs]
-    return Training(task_of(script), stack)
+    return Training(TASKS[script], stack)

@@ -10,12 +10,16 @@ from stable_nalu.base.process import begin  # noqa: E402
 
 begin(__name__)
 
-from stable_nalu.result.entrance import run_script  # noqa: E402
+from stable_nalu.base.script import packages  # noqa: E402
+
+with packages(__file__):
+    from stable_nalu.result.entrance import run_script
+    from stable_nalu.task.even_digit_count import SCRIPT, TASK
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Parse the command line, train all runs and return the exit code."""
-    return run_script("even_digit_count", argv)
+    return run_script(SCRIPT, TASK, argv)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from textwrap import wrap
 from .base.errors import OptionError, UsageError, did_you_mean
 from .base.machine import VERSION
 from .base.script import EXIT_USAGE, exit_code, packages, say
-from .task import SCRIPTS
+from .task.table import SCRIPTS, TASKS
 
 PROGRAM = "stable-nalu"
 _WIDTH = 98
@@ -112,7 +112,7 @@ def _command(words: Sequence[str]) -> Callable[[], int | None]:
     module, _, function = places[name].partition(":")
     run = getattr(import_module(f"{__package__}.{module}"), function)
     if name in groups.get("training", {}):
-        run = partial(run, name)
+        run = partial(run, SCRIPTS[name], TASKS[name])
     return partial(run, ["--list", *rest] if name == "list" else rest)
 
 

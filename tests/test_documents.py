@@ -18,7 +18,7 @@ import pytest
 import torch
 
 import stable_nalu as sn
-from stable_nalu.task import SCRIPTS
+from stable_nalu.task.table import SCRIPTS
 from tests.forks import Fork
 from tools.site_pages import NAMES
 

@@ -149,7 +149,7 @@ FLAG = """
     ),"""
 NAMES = """
 from stable_nalu.options.run_names import parse_leaf
-from stable_nalu.task import SCRIPTS
+from stable_nalu.task.table import SCRIPTS
 
 spec = SCRIPTS["single_layer"]
 names = [spec.leaf(c) for c in spec.plan(["--softness", "0", "0.5"]).configs]
@@ -218,8 +218,8 @@ TASK = Doubling
 
 def test_a_task_is_its_file_and_its_script(tree):
     tree.add("stable_nalu/task/doubling.py", TASK)
-    tree.add("stable_nalu/task/__init__.py", "\n    doubling,", behind="from . import (")
-    tree.add("stable_nalu/task/__init__.py", "\n    doubling,", behind="_IN_ORDER = (")
+    tree.add("stable_nalu/task/table.py", "\n    doubling,", behind="from . import (")
+    tree.add("stable_nalu/task/table.py", "\n    doubling,", behind="_IN_ORDER = (")
     script = (ROOT / "experiments" / "notebook_addition.py").read_text()
     tree.add("experiments/doubling.py", script.replace("notebook_addition", "doubling"))
     words = ("--layer-type", "linear", "--train-size", "8", "--max-iterations", "200", "--seed")

@@ -27,7 +27,7 @@ from stable_nalu.statistics import seeds as by_seed
 from stable_nalu.statistics.intervals import Estimate
 from stable_nalu.statistics.judge import TEST
 from stable_nalu.statistics.table import groups
-from stable_nalu.task.run import task_of
+from stable_nalu.task.table import TASKS
 from stable_nalu.training.task import Task
 
 _INPUT = re.compile(r"\bx\d+\b")
@@ -92,7 +92,7 @@ def _failed(told: pd.DataFrame) -> pd.DataFrame:
 
 def read_of(every: Mapping[str, pd.DataFrame], told: pd.DataFrame) -> dict[str, Any]:
     """Return how many kept runs have a task with a formula, how many were read, and keys left."""
-    tasks = {key: map(task_of, {m.script for m in EXPERIMENTS[key].models}) for key in every}
+    tasks = {key: {TASKS[m.script] for m in EXPERIMENTS[key].models} for key in every}
     seek = [key for key, own in tasks.items() if any(t.sought is not Task.sought for t in own)]
     counts = Counter(told["key"]) if len(told) else Counter()
     left = [f"`{key}`" for key in seek if counts[key] < len(every[key])]

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from stable_nalu.base.machine import CHECKOUT
 from stable_nalu.options import Flag
-from stable_nalu.task import SCRIPTS
+from stable_nalu.task.table import SCRIPTS
 
 PATH = CHECKOUT / "stable_nalu" / "api" / "program.pyi"
 _HEAD = """\

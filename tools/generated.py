@@ -17,7 +17,7 @@ from stable_nalu.base.files import atomic_text_file, with_part
 from stable_nalu.base.machine import CHECKOUT
 from stable_nalu.base.script import ScriptParser
 from stable_nalu.result.document import table
-from stable_nalu.task import SCRIPTS
+from stable_nalu.task.table import SCRIPTS
 
 from . import board, datapackage, experiment_tables, flag_types, headline, layer_table, playground
 from .batch_files import batch_files

@@ -26,7 +26,7 @@ from stable_nalu.result.judged import (
     runs_of_rows,
 )
 from stable_nalu.result.stored import kept_keys, read
-from stable_nalu.task import SCRIPTS
+from stable_nalu.task.table import SCRIPTS
 
 if TYPE_CHECKING:
     import pandas as pd

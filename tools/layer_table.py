@@ -12,7 +12,7 @@ from stable_nalu.layer.registry import SPELLINGS
 from stable_nalu.options.flag import MODELS, UNITS, registered
 from stable_nalu.options.layer_options import option_words
 from stable_nalu.result.document import UNKNOWN, table
-from stable_nalu.task import SCRIPTS
+from stable_nalu.task.table import SCRIPTS
 
 if TYPE_CHECKING:
     from stable_nalu.base.papers import Paper

@@ -55,7 +55,7 @@ from stable_nalu.statistics.intervals import Estimate, difference, wilson
 from stable_nalu.statistics.seeds import effect_of
 from stable_nalu.statistics.summary import STEP
 from stable_nalu.statistics.table import groups
-from stable_nalu.task import SCRIPTS
+from stable_nalu.task.table import SCRIPTS
 
 from . import atlas, headline, landscape, power
 from .drawing import pictures_of

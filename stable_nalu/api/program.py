@@ -25,8 +25,8 @@ from stable_nalu.layer.registry import labelled_as_another_key
 from stable_nalu.options import Config, Flag, ScriptSpec
 from stable_nalu.options.layer_options import units_of
 from stable_nalu.options.script_spec import MOST_RUNS
-from stable_nalu.task import SCRIPTS
-from stable_nalu.task.run import set_threads, task_of
+from stable_nalu.task.run import set_threads
+from stable_nalu.task.table import SCRIPTS, TASKS
 from stable_nalu.training.console import quiet
 from stable_nalu.training.shell import train_plan
 from stable_nalu.training.surroundings import as_at_the_start
@@ -272,7 +272,7 @@ _MOST = f"train {MOST_RUNS} runs at most by a call"
 
 
 def _train(script: str, spec: ScriptSpec, plans: Sequence[Sequence[Config]]) -> None:
-    task = task_of(script)
+    task = TASKS[script]
     set_threads(cores() if task.all_cores else 1)
     # What a command prints is in the table; the progress bar goes to standard error.
     with quiet():

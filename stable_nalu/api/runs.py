@@ -38,7 +38,7 @@ from stable_nalu.statistics.summary import (
     typed_summary,
 )
 from stable_nalu.statistics.table import MODEL_CODE, THRESHOLD, groups, parsed_names
-from stable_nalu.task import SCRIPTS, TASKS
+from stable_nalu.task.table import SCRIPTS, TASKS
 from stable_nalu.writer import RunRecord
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from stable_nalu.base.files import cells_of
 from stable_nalu.layer import entries
 from stable_nalu.layer.registry import LabelledOptions, LayerEntry
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.task import SCRIPTS
+from stable_nalu.task.table import SCRIPTS
 
 TABLE = Path(__file__).parents[1] / "layer" / "fair_play.csv"
 _NONE = "not here"

@@ -25,8 +25,8 @@ from stable_nalu.paper.experiment import (
     merged,
     words,
 )
-from stable_nalu.task import SCRIPTS
 from stable_nalu.task.simple_function_static import SCORE
+from stable_nalu.task.table import SCRIPTS
 
 if TYPE_CHECKING:
     from stable_nalu.layer.own_layers import LayerFile

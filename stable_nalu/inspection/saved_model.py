@@ -26,8 +26,6 @@ from stable_nalu.layer import entries
 from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.options.layer_options import units_of
 from stable_nalu.statistics.table import write_rows
-from stable_nalu.task import SCRIPTS
-from stable_nalu.task.run import task_of
 from stable_nalu.training.checkpoint import load_torch, restore_parameters
 from stable_nalu.training.loop import Training
 from stable_nalu.training.runs import PlannedRun
@@ -161,6 +159,8 @@ def load(run: LoggedRun | str | Path) -> TrainedModel:
         >>> unit(torch.tensor([[3.0, 4.0]])).item()
         12.0
     """
+    from stable_nalu.task.table import SCRIPTS, TASKS
+
     if not (isinstance(run, str | Path) or hasattr(run, "folder")):
         raise UsageError(
             "run: give one run, such as runs[0] or runs.best, or the folder of its log"
@@ -169,7 +169,10 @@ def load(run: LoggedRun | str | Path) -> TrainedModel:
     record = RunRecord.read(folder)
     if record is None:
         raise UsageError(f"{folder} holds no record of a run; name the folder of its log")
-    spec = SCRIPTS[record.script]
+    return _loaded(SCRIPTS[record.script], TASKS[record.script], folder, record)
+
+
+def _loaded(spec: ScriptSpec, task: type[Task], folder: Path, record: RunRecord) -> TrainedModel:
     config = _config(spec, record.config)
     _know_layers(record, config)
     name = spec.run_name(config)
@@ -181,7 +184,7 @@ def load(run: LoggedRun | str | Path) -> TrainedModel:
         raise UsageError(f"there is no saved model {file}; name its folder by SAVE_DIR")
     checkpoint = load_torch(file)
     with as_at_the_start():
-        training = _restored(task_of(spec.name), spec, config, checkpoint, file)
+        training = _restored(task, spec, config, checkpoint, file)
         score = _score(training, checkpoint)
     return TrainedModel(training, score, record)
 
@@ -358,18 +361,24 @@ def formula(run: LoggedRun | TrainedModel | str | Path) -> Certificate:
 SECONDS = 1.0
 
 
-def in_short(folders: Sequence[Path]) -> str | None:
-    """Return in one line what runs have learned; None where that takes more than `SECONDS`.
+def in_short(spec: ScriptSpec, task: type[Task], folders: Sequence[Path]) -> str | None:
+    """Return in one line what runs of a script have learned, if that takes at most `SECONDS`.
 
     Those are of the processor, by the pace of the formulas before.
     """
-    found = [formula(folders[0])]
+
+    def learned(folder: Path) -> Certificate:
+        record = RunRecord.read(folder)
+        assert record is not None
+        return _loaded(spec, task, folder.absolute(), record).formula()
+
+    found = [learned(folders[0])]
     if len(folders) == 1:
         text = str(found[0]).removeprefix("learned: ")
         return told("learned" if text != str(found[0]) else "formula", text)
     began = time.process_time()
     for folder in folders[1:]:
-        found.append(formula(folder))
+        found.append(learned(folder))
         if (time.process_time() - began) / (len(found) - 1) * (len(folders) - 1) > SECONDS:
             return None
     return told("formula", counted([one.verdict for one in found]))

@@ -14,7 +14,7 @@ from stable_nalu.figure.drawing import Drawing
 from stable_nalu.options import Config
 from stable_nalu.options.kinds import seeds_text
 from stable_nalu.statistics.setups import BEST_RANGE, DMU, SMALL_DIVISORS, Judgement
-from stable_nalu.task import SCRIPTS
+from stable_nalu.task.table import SCRIPTS
 
 Flags = Mapping[str, tuple[str, ...]]
 """Flag -> its values, none for a switch: `{"--seed": ("0-24",), "--no-cuda": ()}`."""

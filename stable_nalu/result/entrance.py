@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
-from stable_nalu.base.script import packages
-
-with packages(sys.argv[0]):
-    from stable_nalu.options import Config, ScriptSpec
-    from stable_nalu.task.run import Lines, train_script
-    from stable_nalu.training.task import Task
+from stable_nalu.options import Config, ScriptSpec
+from stable_nalu.task.run import Lines, train_script
+from stable_nalu.training.task import Task
 
 
 def run_script(
-    name: str,
+    spec: ScriptSpec,
+    task: type[Task],
     argv: Sequence[str] | None = None,
     *more: Sequence[str],
     beside: Sequence[Lines] = (),
@@ -24,7 +22,8 @@ def run_script(
 
     It trains runs and says what they have learned, or looks at the model that `--evaluate` names.
     """
-    return train_script(name, argv, *more, beside=beside, evaluate=_report, learned=_in_short)
+    learned = partial(_in_short, spec, task)
+    return train_script(spec, task, argv, *more, beside=beside, evaluate=_report, learned=learned)
 
 
 def _report(task: type[Task], spec: ScriptSpec, config: Config) -> int:
@@ -33,7 +32,7 @@ def _report(task: type[Task], spec: ScriptSpec, config: Config) -> int:
     return report(task, spec, config)
 
 
-def _in_short(folders: Sequence[Path]) -> str | None:
+def _in_short(spec: ScriptSpec, task: type[Task], folders: Sequence[Path]) -> str | None:
     from stable_nalu.inspection.saved_model import in_short
 
-    return in_short(folders)
+    return in_short(spec, task, folders)

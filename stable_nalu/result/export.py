@@ -20,7 +20,7 @@ from stable_nalu.options import Config
 from stable_nalu.options.name_fields import has_field
 from stable_nalu.options.run_names import parse_leaf
 from stable_nalu.statistics.names import config_columns
-from stable_nalu.task import SCRIPTS
+from stable_nalu.task.table import SCRIPTS
 from stable_nalu.writer.event_file import EventFileReader, RunFiles, TensorboardReader
 from stable_nalu.writer.run_folder import RunRecord
 

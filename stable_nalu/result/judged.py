@@ -18,7 +18,7 @@ from stable_nalu.paper.experiment import ExpectedRun, Experiment, Measure, Model
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.statistics.names import config_columns, expand_name
 from stable_nalu.statistics.table import numeric, read_table, require
-from stable_nalu.task import SCRIPTS
+from stable_nalu.task.table import SCRIPTS
 
 from .shard import how_to_run
 

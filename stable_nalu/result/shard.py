@@ -46,8 +46,8 @@ from stable_nalu.paper.experiment import (
     expected_runs,
     merged,
 )
-from stable_nalu.task import SCRIPTS
 from stable_nalu.task.run import train_script
+from stable_nalu.task.table import SCRIPTS, TASKS
 from stable_nalu.writer.run_folder import LOCK_NAME
 
 FEWEST_RUNS, MOST_RUNS = 50, 250
@@ -234,6 +234,7 @@ def train_shards(
     Return the exit code of the first command that fails, else 0. The commands run in this process,
     which signals then reach; those that go on with runs together, and those that begin runs anew.
     """
+    script = every[0].model.script
     plans = [_plan(shard, max_iterations, workers) for shard in every]
     for how in (_RESUMED, _ANEW):
         parts = [[pair for pair in plan if how in pair[0].words] for plan in plans]
@@ -241,7 +242,7 @@ def train_shards(
         if not found:
             continue
         first, *others = ([command.words for command, _ in part] for part in found)
-        code = train_script(every[0].model.script, *first, beside=others)
+        code = train_script(SCRIPTS[script], TASKS[script], *first, beside=others)
         if code not in (0, EXIT_DIVERGED):
             return code
         finished = [run for part in found for _, runs in part for run in runs]

@@ -26,7 +26,7 @@ from stable_nalu.base.machine import data_file, processor, tensorboard_root
 from stable_nalu.paper.experiment import MEASURED, ExpectedRun, Experiment, Model, Variant, merged
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.statistics.table import write_plain_frame, write_rows
-from stable_nalu.task import ARITHMETIC
+from stable_nalu.task.table import ARITHMETIC
 from stable_nalu.writer.run_folder import RunRecord
 
 from .judged import compact, identifying, identity_of, options_of, outcome_columns

@@ -26,7 +26,7 @@ from stable_nalu.base.script import duration, exit_code, say
 from stable_nalu.paper.experiment import ExpectedRun, Experiment
 from stable_nalu.paper.index import find
 from stable_nalu.statistics.table import write_rows
-from stable_nalu.task import SCRIPTS
+from stable_nalu.task.table import SCRIPTS
 from stable_nalu.writer.event_file import FILE_PREFIX
 
 from . import stored

@@ -13,8 +13,6 @@ from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.training.shell import InShort, train_plan
 from stable_nalu.training.task import Task
 
-from . import SCRIPTS, TASKS
-
 Lines = Sequence[Sequence[str]]
 """Command lines whose runs are trained in the same stacks."""
 
@@ -22,13 +20,9 @@ Evaluate = Callable[[type[Task], ScriptSpec, Config], int]
 """Looks at the saved model that `--evaluate` names, and returns the exit code."""
 
 
-def task_of(name: str) -> type[Task]:
-    """Return what a script trains."""
-    return TASKS[name]
-
-
 def train_script(
-    name: str,
+    spec: ScriptSpec,
+    task: type[Task],
     argv: Sequence[str] | None = None,
     *more: Sequence[str],
     beside: Sequence[Lines] = (),
@@ -41,8 +35,7 @@ def train_script(
     beside: command lines whose runs have stacks of their own, in the same process.
     learned: says in one line what runs have learned.
     """
-    spec, task = SCRIPTS[name], TASKS[name]
-    with packages(f"{name}.py"):
+    with packages(f"{spec.name}.py"):
         plan = spec.parse(argv)
         # Small models gain from no more than one thread.
         set_threads(cores() if task.all_cores else 1)
@@ -58,7 +51,7 @@ def train_script(
         joined = [config for words in more for config in spec.parse(words).configs]
         return train_plan(task, spec, [*plan.configs, *joined], *others, learned=learned)
 
-    return exit_code(f"{name}.py", obey)
+    return exit_code(f"{spec.name}.py", obey)
 
 
 def set_threads(otherwise: int = 1) -> None:

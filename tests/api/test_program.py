@@ -23,7 +23,7 @@ from stable_nalu.api.program import _commands
 from stable_nalu.base.errors import UsageError
 from stable_nalu.layer import own_layers
 from stable_nalu.result.export import export_csv
-from stable_nalu.task import SCRIPTS
+from stable_nalu.task.table import SCRIPTS
 from stable_nalu.training.loop import Training
 from tests.experiments.scripts import run, run_names, saved
 

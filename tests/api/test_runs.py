@@ -16,7 +16,7 @@ import stable_nalu as sn
 from stable_nalu.base.errors import UsageError
 from stable_nalu.statistics.setups import SHIPPED
 from stable_nalu.statistics.table import write_frame
-from stable_nalu.task import SCRIPTS
+from stable_nalu.task.table import SCRIPTS
 from stable_nalu.training.checkpoint import plain
 from stable_nalu.writer import RunRecord, RunWriter
 from tests.exported import EXPORTED, main_of

@@ -17,7 +17,7 @@ from stable_nalu.layer import registry as table
 from stable_nalu.layer.nau_nmu import NMULayer, ReRegualizedLinearMNACLayer
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result import stored
-from stable_nalu.task import SCRIPTS
+from stable_nalu.task.table import SCRIPTS
 
 
 def test_a_row_for_every_layer_and_cell():

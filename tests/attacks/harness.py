@@ -23,7 +23,7 @@ from pathlib import Path
 
 import pytest
 
-from stable_nalu.task import SCRIPTS
+from stable_nalu.task.table import SCRIPTS
 from tests.exported import ROOT, main_of
 
 TRAINING = tuple(SCRIPTS)

@@ -2,7 +2,7 @@
 
 import torch
 
-from stable_nalu.task import SCRIPTS
+from stable_nalu.task.table import SCRIPTS
 from tests.attacks.harness import Attack, attacks, quick
 from tests.attacks.subjects import put
 

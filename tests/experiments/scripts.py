@@ -14,7 +14,7 @@ from tensorboardX.proto.event_pb2 import Event
 
 from stable_nalu.base.tags import CONFIG, RESULTS, TEXT_SUFFIX
 from stable_nalu.result.exporters import any_runs
-from stable_nalu.task import SCRIPTS
+from stable_nalu.task.table import SCRIPTS
 from stable_nalu.training.loop import Training
 from stable_nalu.writer.event_file import EventFileReader
 from tests.exported import main_of

@@ -11,9 +11,10 @@ from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.dataset import images as sources
 from stable_nalu.dataset.images import ImageCorpus
 from stable_nalu.network import RegressionMnistNetwork, SequentialDigitNetwork
-from stable_nalu.task import SCRIPTS, sequences
+from stable_nalu.task import sequences
 from stable_nalu.task.sequential_mnist import SequentialMnistTask
 from stable_nalu.task.sequential_svhn import SequentialSvhnTask
+from stable_nalu.task.table import SCRIPTS
 from stable_nalu.training.loop import Training
 from tests.digit_images import digit_sequences, first_seed, images, labels_of, write_mnist
 from tests.experiments.scripts import assert_same_run, read, run, run_names, saved, script_main

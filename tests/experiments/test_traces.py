@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from stable_nalu.task import SCRIPTS
 from stable_nalu.task.arithmetic import build_dataset
+from stable_nalu.task.table import SCRIPTS
 from tests.experiments.scripts import run
 
 NMU = "--operation mul --layer-type ReRegualizedLinearMNAC"

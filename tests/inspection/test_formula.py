@@ -28,6 +28,7 @@ from stable_nalu.network.arithmetic import (
     SimpleFunctionRecurrentNetwork,
     SimpleFunctionStaticNetwork,
 )
+from stable_nalu.task.table import SCRIPTS, TASKS
 
 X1, X2 = sympy.symbols("x1 x2", positive=True)
 WITHOUT = {"HardSoftmaxNAC", "HardSoftmaxNALU", "EnsembleGumbelNAU"}
@@ -247,10 +248,11 @@ def test_runs_tell_what_they_have_learned(tmp_path, capsys, monkeypatch):
     assert formula_command(["--run", str(runs[0].folder.parent), "--csv-out", "found.csv"]) == 0
     told = capsys.readouterr().out
     assert counted([one.verdict for one in found]) in told
-    assert in_short([run.folder for run in runs]).endswith(told.splitlines()[-1])
-    assert in_short([runs[0].folder]).endswith(str(found[0]).removeprefix("learned: "))
+    shortly = functools.partial(in_short, SCRIPTS["single_layer"], TASKS["single_layer"])
+    assert shortly([run.folder for run in runs]).endswith(told.splitlines()[-1])
+    assert shortly([runs[0].folder]).endswith(str(found[0]).removeprefix("learned: "))
     monkeypatch.setattr(saved_model, "SECONDS", 1e-9)
-    assert in_short([run.folder for run in runs]) is None
+    assert shortly([run.folder for run in runs]) is None
     rows = list(csv.DictReader(Path("found.csv").read_text().splitlines()))
     assert [row["verdict"] for row in rows] == [one.verdict for one in found]
 

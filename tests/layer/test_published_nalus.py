@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from stable_nalu.layer import NALULayer
-from stable_nalu.task import SCRIPTS
+from stable_nalu.task.table import SCRIPTS
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "layers.md"
 VARIANTS = {

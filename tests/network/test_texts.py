@@ -8,8 +8,8 @@ from stable_nalu.dataset.programs import TOKENS, draw, in_steps, write
 from stable_nalu.layer import GeneralizedCell
 from stable_nalu.network import NumberTranslationNetwork
 from stable_nalu.network.texts import NumberReaderNetwork, ProgramNetwork, Reading
-from stable_nalu.task import SCRIPTS
 from stable_nalu.task.program_evaluation import ProgramTask, sees_registers, sees_value
+from stable_nalu.task.table import SCRIPTS
 from tests.runs import indices
 
 IDS = torch.tensor([[10, 29, 1, 28, 10], [8, 0, 0, 0, 0], [23, 3, 0, 0, 0]])

@@ -4,7 +4,7 @@ import pytest
 
 from stable_nalu.base.errors import UsageError
 from stable_nalu.options import OptionError
-from stable_nalu.task import SCRIPTS
+from stable_nalu.task.table import SCRIPTS
 
 
 def plan(script: str, command: str):

@@ -10,7 +10,7 @@ from stable_nalu.base.errors import OptionError
 from stable_nalu.layer.registry import SPELLINGS
 from stable_nalu.options.flag import MODELS
 from stable_nalu.paper.arithmetic_units import ALL
-from stable_nalu.task import SCRIPTS
+from stable_nalu.task.table import SCRIPTS
 
 TWO = "--operation mul --seed 3"
 SEEDS = {

@@ -7,7 +7,7 @@ import pytest
 
 from stable_nalu.base.errors import OptionError
 from stable_nalu.options.flag import Flag
-from stable_nalu.task import SCRIPTS
+from stable_nalu.task.table import SCRIPTS
 
 PUBLISHED = json.loads((Path(__file__).parent / "fixtures" / "run_names.json").read_text())
 KEPT = (Path(__file__).parent / "fixtures" / "names.txt").read_text().splitlines()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stable_nalu.task import SCRIPTS
+from stable_nalu.task.table import SCRIPTS
 
 FLAG_COUNTS = {
     "simple_function_static": 60,

@@ -3,7 +3,7 @@
 import pytest
 
 from stable_nalu.options import OptionError
-from stable_nalu.task import SCRIPTS
+from stable_nalu.task.table import SCRIPTS
 
 SPEC = SCRIPTS["single_layer"]
 NINE = "[-20,-10] [-2,-1] [-1.2,-1.1] [-0.2,-0.1] [-2,2] [0.1,0.2] [1,2] [1.1,1.2] [10,20]"

@@ -26,7 +26,7 @@ from stable_nalu.result.jobs import JOB_SCRIPTS
 from stable_nalu.result.pipeline import exporter_of
 from stable_nalu.result.shard import how_to_run, pending, shards
 from stable_nalu.result.stored import seconds_here
-from stable_nalu.task import SCRIPTS
+from stable_nalu.task.table import SCRIPTS
 
 MODELS = [(key, model) for key, e in EXPERIMENTS.items() for model in e.models]
 

@@ -14,7 +14,7 @@ from stable_nalu.paper.sweeps import variants
 from stable_nalu.result import command, pipeline, stored
 from stable_nalu.result.command import listing
 from stable_nalu.result.judged import runs_of
-from stable_nalu.task import SCRIPTS as SPECS
+from stable_nalu.task.table import SCRIPTS as SPECS
 from stable_nalu.training.runs import ENGINE, TORCH
 from stable_nalu.writer.run_folder import LOCK_NAME, RunFolder, RunRecord
 from tests.result.tiny import in_this_process  # noqa: F401

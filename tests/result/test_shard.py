@@ -66,7 +66,7 @@ def test_distributions_are_trained_in_one_stack(monkeypatch):
     assert [len(s.variants) for s in shards(models, None, 75)] == [3, 3]
     trained = []
     monkeypatch.setattr(
-        module, "train_script", lambda name, *lines, beside: trained.append(lines) or 1
+        module, "train_script", lambda spec, task, *lines, beside: trained.append(lines) or 1
     )
     assert module.train_shards([shard]) == 1
     ((first, *others),) = trained
@@ -212,9 +212,12 @@ def test_shards_of_the_same_samples_are_trained_by_one_process(key, processes, s
 
 def test_a_group_is_one_command_of_several_plans(monkeypatch):
     lines = []
-    monkeypatch.setattr(
-        module, "train_script", lambda *first, beside: lines.extend([first[1:], *beside]) or 1
-    )
+
+    def train_script(spec, task, *first, beside):
+        lines.extend([first, *beside])
+        return 1
+
+    monkeypatch.setattr(module, "train_script", train_script)
     everything = shards_of("function_task_static", range(4))
     assert module.train_shards(everything[:3]) == 1
     assert [len(plan) for plan in lines] == [1, 1, 1]

@@ -11,7 +11,7 @@ from stable_nalu.paper.experiment import expected_runs
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result.export import record_columns
 from stable_nalu.statistics.names import expand_name
-from stable_nalu.task import SCRIPTS
+from stable_nalu.task.table import SCRIPTS
 from stable_nalu.training.checkpoint import plain
 from stable_nalu.writer.run_folder import RunRecord
 

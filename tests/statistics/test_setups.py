@@ -11,7 +11,7 @@ from stable_nalu.statistics import names
 from stable_nalu.statistics.names import ablation_suffix, expand_names
 from stable_nalu.statistics.setups import Limit, Thresholds, limit_of, read_setups
 from stable_nalu.statistics.table import format_table
-from stable_nalu.task import SCRIPTS
+from stable_nalu.task.table import SCRIPTS
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = (

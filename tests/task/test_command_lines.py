@@ -3,7 +3,7 @@
 import pytest
 
 from stable_nalu.options import OptionError
-from stable_nalu.task import SCRIPTS
+from stable_nalu.task.table import SCRIPTS
 
 NAMES = {
     "identity_autoencoder": [

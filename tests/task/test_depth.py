@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from stable_nalu.task import SCRIPTS
 from stable_nalu.task.depth import EXACT, OPERATIONS, PRODUCTS, SUMS, Chain
-from stable_nalu.task.run import task_of
+from stable_nalu.task.table import SCRIPTS, TASKS
 from stable_nalu.training.runs import PlannedRun, with_engine
 from tests.training.configurations import configuration
 
@@ -25,7 +24,7 @@ def built(words):
     config = planned(words)
     options = SCRIPTS[SCRIPT].layer_options(config)
     torch.manual_seed(config.seed)
-    task = task_of(SCRIPT)(config, torch.device("cpu"))
+    task = TASKS[SCRIPT](config, torch.device("cpu"))
     return task, task.initialized(config, options)
 
 
@@ -136,4 +135,4 @@ def test_an_eml_tree_of_depth_three_is_its_chain():
 def test_the_engine_trains_units(words):
     config = planned(f"{words} --depth 3")
     run = PlannedRun(config, "a", SCRIPTS[SCRIPT].layer_options(config))
-    assert with_engine(task_of(SCRIPT), run).in_lanes
+    assert with_engine(TASKS[SCRIPT], run).in_lanes

@@ -14,7 +14,7 @@ from stable_nalu.network.gridworld import (
     sampled,
     walk,
 )
-from stable_nalu.task import SCRIPTS
+from stable_nalu.task.table import SCRIPTS
 from tests.experiments.scripts import exported, read, run, run_names
 from tests.training.configurations import built
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from stable_nalu.task import SCRIPTS
 from stable_nalu.task.mystery_arithmetic import OPERATIONS, TEST, TRAIN, MysteryProblem, MysteryTask
+from stable_nalu.task.table import SCRIPTS
 from tests.experiments.scripts import exported, read, run, run_names, saved
 from tests.training.configurations import built
 

@@ -9,6 +9,7 @@ from stable_nalu.network import SimpleFunctionRecurrentNetwork
 from stable_nalu.options.kinds import cell_names
 from stable_nalu.result.entrance import run_script as run_whole
 from stable_nalu.task import simple_function_recurrent as sums
+from stable_nalu.task.table import SCRIPTS, TASKS
 from tests.sequence_runs import logged, results
 
 SCRIPT = "simple_function_recurrent"
@@ -33,7 +34,7 @@ def short(monkeypatch):
 
 def run_script(script, argv):
     """Train with shorter test sequences."""
-    return run_whole(script, [*argv, "--extrapolation-length", "15"])
+    return run_whole(SCRIPTS[script], TASKS[script], [*argv, "--extrapolation-length", "15"])
 
 
 def test_one_update_by_hand(capsys, monkeypatch):

@@ -3,7 +3,8 @@ import torch
 
 from stable_nalu.dataset.number_translation import encode, split_numbers, words_of
 from stable_nalu.network.texts import NumberReaderNetwork, NumberTranslationNetwork
-from stable_nalu.result.entrance import run_script
+from stable_nalu.result.entrance import run_script as run_whole
+from stable_nalu.task.number_translation import SCRIPT as SPEC
 from stable_nalu.task.number_translation import TranslationTask
 from tests.sequence_runs import logged, results
 
@@ -11,8 +12,12 @@ SCRIPT = "number_translation"
 LOSSES = ("loss/train/critation", "loss/train/regualizer", "loss/train/total")
 
 
+def run_script(*words):
+    return run_whole(SPEC, TranslationTask, words)
+
+
 def test_losses_known_of_the_published_script(capsys):
-    assert run_script(SCRIPT, ["--max-epochs", "51", "--verbose"]) == 0
+    assert run_script("--max-epochs", "51", "--verbose") == 0
     printed = capsys.readouterr().out.splitlines()
     begin = printed.index("running")
     assert printed[begin + 1 : begin + 6] == [
@@ -46,7 +51,7 @@ def test_losses_known_of_the_published_script(capsys):
 
 
 def test_validation_counts_every_sentence_once():
-    assert run_script(SCRIPT, ["--layer-type", "NAC", "--max-epochs", "1", "--seed", "1"]) == 0
+    assert run_script("--layer-type", "NAC", "--max-epochs", "1", "--seed", "1") == 0
     torch.manual_seed(1)
     network = NumberTranslationNetwork("NAC")
     network.reset_parameters()
@@ -61,13 +66,13 @@ def test_validation_counts_every_sentence_once():
     "unit_name", ["GRU", "LSTM", "NAC", "GumbelNALU", "SoftmaxNAC", "RNN-ReLU"]
 )
 def test_every_cell(unit_name):
-    assert run_script(SCRIPT, ["--layer-type", unit_name, "--max-epochs", "1", "--verbose"]) == 0
+    assert run_script("--layer-type", unit_name, "--max-epochs", "1", "--verbose") == 0
     log = logged(f"{SCRIPT}/{unit_name.lower()}_0")
     assert all([step for step, _ in log[tag]] == [1, 2, 3] for tag in LOSSES)
 
 
 def test_no_epochs():
-    assert run_script(SCRIPT, ["--max-epochs", "0"]) == 0
+    assert run_script("--max-epochs", "0") == 0
     assert set(logged(f"{SCRIPT}/nalu_0")) == {"config/text_summary", "hparam/valid"}
     (record,) = results(SCRIPT)
     assert record["loss_train"] > 0
@@ -89,7 +94,7 @@ def often(monkeypatch):
 @pytest.mark.usefixtures("often")
 def test_the_split_of_the_paper_is_measured_by_epochs():
     words = ("--layer-type", "NAC", *PAPER, "3", "--seed", "1", "--verbose")
-    assert run_script(SCRIPT, list(words)) == 0
+    assert run_script(*words) == 0
     log = logged(f"{SCRIPT}/nac_1_{LEAF}")
     for name in SPLITS:
         assert [step for step, _ in log[f"metric/{name}/mae"]] == [0, 2, 3]

@@ -16,7 +16,7 @@ from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.paper.index import find as find_experiment
 from stable_nalu.result import batch, exporters
 from stable_nalu.statistics import small_divisors, thresholds
-from stable_nalu.task import SCRIPTS
+from stable_nalu.task.table import SCRIPTS
 from tests.figure.specimen import write_specimen
 
 DOCUMENT = CHECKOUT / "docs" / "from-the-papers.md"

@@ -6,7 +6,7 @@ import pytest
 
 from stable_nalu.layer import entries
 from stable_nalu.options.layer_options import option_words
-from stable_nalu.task import SCRIPTS
+from stable_nalu.task.table import SCRIPTS
 from tools import generated
 from tools.layer_table import MARKS, refreshed, render_layer_table
 from tools.site_pages import EMPTY, task_page

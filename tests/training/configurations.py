@@ -8,8 +8,7 @@ import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.options import Config
-from stable_nalu.task import SCRIPTS
-from stable_nalu.task.run import task_of
+from stable_nalu.task.table import SCRIPTS, TASKS
 
 
 def configurations(script: str, *words: str) -> list[Config]:
@@ -26,7 +25,7 @@ def configuration(script: str, *words: str) -> Config:
 def built(script: str, words: str = "") -> Any:
     """What the one run of a command line trains on."""
     config = configuration(script, *words.split())
-    return task_of(script)(config, torch.device("cpu"))
+    return TASKS[script](config, torch.device("cpu"))
 
 
 class Penalised(ExtendedTorchModule):

@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 
 from stable_nalu.result.entrance import run_script
-from stable_nalu.task import SCRIPTS
-from stable_nalu.task.run import task_of
+from stable_nalu.task.table import SCRIPTS, TASKS
 from stable_nalu.training import runs
 from stable_nalu.training.runs import LANES, TORCH, PlannedRun, stacks_of
 from stable_nalu.training.shell import groups_of
@@ -49,10 +48,10 @@ def test_a_gpu_has_all_runs_in_a_process_and_a_stack(monkeypatch, script, refuse
     words = ("--input-size", "100") if script == "single_layer" else ()
     plan = SCRIPTS[script].plan(("--seed", "0-199", "--max-iterations", "100000", *words)).configs
     many = [replace(PlannedRun.of(SCRIPTS[script], c), engine=LANES) for c in plan]
-    assert runs.worker_count(task_of(script), many) == 2
+    assert runs.worker_count(TASKS[script], many) == 2
     assert len(stacks_of(many, 1)) > (script == "single_layer")
     monkeypatch.setattr(runs, "has_gpu", lambda config: not config.no_cuda)
-    assert runs.worker_count(task_of(script), many) == processes
+    assert runs.worker_count(TASKS[script], many) == processes
     assert [len(stack) for stack in stacks_of(many, 1)] == [200]
 
 
@@ -122,7 +121,8 @@ def test_operations_and_lengths_side_by_side(tmp_path):
     ]
     first, *others = plans
     with roots(tmp_path / "group"):
-        assert run_script(SCRIPT, first, beside=[[plan] for plan in others]) == 0
+        beside = [[plan] for plan in others]
+        assert run_script(SCRIPTS[SCRIPT], TASKS[SCRIPT], first, beside=beside) == 0
     for plan in plans:
         assert train(tmp_path / "alone", SCRIPT, *plan[len(COMMON) :]) == 0
     assert_identical(trained(tmp_path / "group"), trained(tmp_path / "alone"))

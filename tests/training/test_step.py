@@ -7,8 +7,8 @@ import torch
 
 from stable_nalu.functional import mnac
 from stable_nalu.layer import MultiWeightNAULayer
-from stable_nalu.task import SCRIPTS
 from stable_nalu.task.arithmetic import SingleLayerTask
+from stable_nalu.task.table import SCRIPTS
 from stable_nalu.training.step import (
     SGD,
     Adam,

@@ -12,8 +12,7 @@ import torch
 from stable_nalu.base.tags import RESULT_TEST, RESULT_VALID
 from stable_nalu.layer import entries
 from stable_nalu.options import Config
-from stable_nalu.task import SCRIPTS
-from stable_nalu.task.run import task_of
+from stable_nalu.task.table import SCRIPTS, TASKS
 from stable_nalu.training import engine_stack as stack
 from stable_nalu.training import evaluation
 from stable_nalu.training.loop import Training
@@ -83,7 +82,7 @@ def training(script: str, configs: Sequence[Config], *, engine: bool = True) -> 
     by = LANES if engine else TORCH
     stack = [PlannedRun(c, str(k), spec.layer_options(c), by) for k, c in enumerate(configs)]
     with mock.patch.object(evaluation, "EVALUATION_ROWS", ROWS):
-        made = Training(task_of(script), stack)
+        made = Training(TASKS[script], stack)
     notes = Notes(len(configs))
     made.open(notes, notes)
     return made

@@ -2,8 +2,7 @@
 
 import pytest
 
-from stable_nalu.task import SCRIPTS
-from stable_nalu.task.run import task_of
+from stable_nalu.task.table import SCRIPTS, TASKS
 from stable_nalu.training.runs import PlannedRun, with_engine
 from tests.training.engine.harness import (
     IN_TORCH,
@@ -164,7 +163,7 @@ def test_runs_of_equal_generators_draw_once():
 
 def engine_of(script, key, *more):
     (config,) = planned(script, *words_of(script, key), *more)
-    return with_engine(task_of(script), PlannedRun.of(SCRIPTS[script], config)).engine
+    return with_engine(TASKS[script], PlannedRun.of(SCRIPTS[script], config)).engine
 
 
 def test_units_that_are_trained_in_torch_say_why():

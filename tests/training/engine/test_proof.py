@@ -14,8 +14,7 @@ import torch
 
 from stable_nalu.layer import own_layers, registry
 from stable_nalu.layer.python_state import PythonState
-from stable_nalu.task import SCRIPTS
-from stable_nalu.task.run import task_of
+from stable_nalu.task.table import SCRIPTS, TASKS
 from stable_nalu.training import engine_proof as proof
 from stable_nalu.training import engine_stack as stack
 from stable_nalu.training.runs import PlannedRun, with_engine
@@ -172,7 +171,7 @@ def engine_of(kind, seed=0):
         words = [*words_of("single_layer", kind.__name__), "--seed", str(seed)]
         (config,) = planned("single_layer", *words)
         run = PlannedRun.of(SCRIPTS["single_layer"], config)
-        return with_engine(task_of("single_layer"), run).engine
+        return with_engine(TASKS["single_layer"], run).engine
     finally:
         registry.drop(kind.__name__)
 

@@ -7,8 +7,7 @@ import pytest
 import torch
 
 from stable_nalu.layer import own_layers, registry
-from stable_nalu.task import SCRIPTS
-from stable_nalu.task.run import task_of
+from stable_nalu.task.table import SCRIPTS, TASKS
 from stable_nalu.training import engine_stack as stack
 from tests.training.engine.harness import TYPES, planned
 from tests.training.engine.random_layers import RandomLayer
@@ -41,7 +40,7 @@ def lowered(number):
     (config,) = planned(SCRIPT, *words(number), "--pytorch-precision", str(precision(number)))
     torch.set_default_dtype(TYPES[precision(number)])
     try:
-        (found,) = task_of(SCRIPT).programs(config, SCRIPTS[SCRIPT].layer_options(config)).values()
+        (found,) = TASKS[SCRIPT].programs(config, SCRIPTS[SCRIPT].layer_options(config)).values()
     except NotLoweredError:
         return None
     return found

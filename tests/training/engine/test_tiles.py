@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from stable_nalu.task.run import task_of
+from stable_nalu.task.table import TASKS
 from stable_nalu.training.engine_model import drawn_by_cpp
 from tests.exported import ROOT
 from tests.training.engine.harness import bits, planned, training
@@ -64,7 +64,7 @@ def test_calls_in_a_loop_leave_the_stack_as_it_was():
 def test_large_arrays_are_not_on_the_stack():
     unit = ("--layer-type", "ReRegualizedLinearMNAC", "--hidden-size", "200")
     (config,) = planned("identity_autoencoder", *unit)
-    (program,) = task_of("identity_autoencoder").programs(config, {}).values()
+    (program,) = TASKS["identity_autoencoder"].programs(config, {}).values()
     for function in program.text.split("MODEL_FUNCTION")[1:]:
         arrays = re.findall(r"^ *[NM] a\d+\[(.*)\];", function, re.MULTILINE)
         sizes = [np.prod([int(n) for n in array.split("][")]) for array in arrays]
