@@ -73,7 +73,6 @@ setup(
         "stable_nalu.bench": ["*.csv", "*.md", "*.toml"],
         "stable_nalu.result": ["*.html"],
         "stable_nalu.network": ["*.cpp"],
-        "stable_nalu.training": ["program.pyi"],
         "stable_nalu": ["py.typed"],
         "torchlanes": ["*.h", "*.cpp", "README.md"],
     },

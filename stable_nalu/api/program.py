@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice, product
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 import numpy as np
 import torch
@@ -33,6 +33,9 @@ from stable_nalu.training.surroundings import as_at_the_start
 
 from .runs import TrainedRuns, read_runs
 
+if TYPE_CHECKING:
+    from .flags import Flags, Script
+
 _Value = TypeVar("_Value")
 Several = _Value | Sequence[_Value]
 
@@ -40,11 +43,11 @@ ROOTS = {"TENSORBOARD_DIR": "tensorboard", "SAVE_DIR": "save"}
 
 
 def train(
-    script: str,
+    script: Script,
     *,
     layer: Several[type[torch.nn.Module] | str] | None = None,
     out: str | Path | None = None,
-    **flags: Any,
+    **flags: Unpack[Flags],
 ) -> TrainedRuns:
     """Train the runs that a training script would train, and return them with what they logged.
 
@@ -82,16 +85,16 @@ def train(
             f"there is no training script {script!r}; "
             + did_you_mean(str(script), SCRIPTS, f"choose one of {', '.join(SCRIPTS)}")
         )
-    spec = SCRIPTS[script]
+    spec, given = SCRIPTS[script], dict[str, Any](flags)
     name = "layer_type" if "layer_type" in spec.defaults else "nalm_name"
     called = {} if layer is None else {name: "layer"}
     with as_at_the_start(), named_as_in_python(**called), _written_below(out):
         if layer is not None:
-            if name in flags:
+            if name in given:
                 raise UsageError(f"layer: {name} names a layer, too; leave one of them out")
-            flags[name] = [_key(one) for one in _several("layer", layer)]
+            given[name] = [_key(one) for one in _several("layer", layer)]
         forget_sources()
-        plans = [spec.plan(words).configs for words in _commands(spec, _with_defaults(spec, flags))]
+        plans = [spec.plan(words).configs for words in _commands(spec, _with_defaults(spec, given))]
         for plan in plans:
             _require_known_layers(plan[0])
         names = _names(spec, plans)

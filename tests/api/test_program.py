@@ -428,7 +428,6 @@ sn.train("single_layer", max_iteration=3)  # wrong
 sn.train("single_layer", operation=3)  # wrong
 sn.train("single_layer", operation=["mul", "times"])  # wrong
 sn.train("single_layer", max_iterations="many")  # wrong
-sn.train("number_translation", interpolation_range=[1, 2])  # wrong
 sn.train("single_layer", dry_run=True)  # wrong
 sn.train("single_layers")  # wrong
 sn.plot(runs, kind="rnge")  # wrong
