@@ -27,9 +27,6 @@ class ShapeRules:
         truths = len(values) if op in ("and", "or", "xor", "not") else op == "where"
         return self.t.each(op, *(self.t.typed(v, truth=k < truths) for k, v in enumerate(values)))
 
-    def scaled(self, value: Any, alpha: float) -> Value:
-        return self.value(value) if alpha == 1 else self.each("mul", value, alpha)
-
     # Tensors of known numbers, copies and views.
 
     def rule_ones_like(self, a):
