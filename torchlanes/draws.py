@@ -93,7 +93,7 @@ def _slices(operands: Sequence[Sequence[tuple[int, int]]]) -> np.ndarray:
 
 
 class DeviceTiles:
-    """Samples of runs that are drawn on the GPU; see `AnyTiles`."""
+    """Samples of runs that are drawn on the GPU; see `Tiles`."""
 
     def __init__(
         self,

@@ -17,9 +17,9 @@ import numpy as np
 import torch
 
 from .compiler import run_compiler
-from .emit import SAMPLES, EmittedSource, named
+from .emit import EmittedSource, named
 from .kept import SETTINGS, CompileError, kept
-from .lanes import Lanes, Schedule
+from .lanes import EvaluationRows, Lanes, Schedule
 from .recorded import Program
 from .tiles import Layout, header, loaded
 from .values import NotLoweredError
@@ -189,7 +189,7 @@ class DeviceLanes(Lanes):
     def __init__(self, program: Program, layout: Layout, shape: tuple[int, int]):
         self.program = program
         self.layout = layout
-        self.batch, self.inputs = shape
+        self.shape = self.batch, self.inputs = shape
         self.runs = self.count = len(layout.place)
         self.lanes = 1
         self.dtype = program.numpy_type
@@ -203,7 +203,7 @@ class DeviceLanes(Lanes):
         self._p = torch.zeros(0, dtype=program.dtype, device=device())
         self._p_size = sizes.get("p", 0) // self.batch * padded(self.batch)
         self._rows: dict[Any, tuple[Any, Any]] = {}
-        self._errors: list[torch.Tensor] | None = None
+        self._squares: list[torch.Tensor] | None = None
         self._given: tuple[Any, Any] = None, None
         self._sets: tuple[Any, Any] = None, None
         self._hold: list[Any] = []
@@ -322,52 +322,33 @@ class DeviceLanes(Lanes):
 
     def observe(self, x: np.ndarray | None, schedule: Schedule) -> None:
         """Let modules tell of x, and leave all as it is."""
-        before = self.s.copy()
-        shape = (self.runs, self.batch, self.inputs)
-        x = np.ones(shape) if x is None else x
-        self.iterate(
-            self.members(schedule, self._middle_noise(), 1, "log"),
-            x[None],
-            np.zeros((1, *x.shape[:2], 1)),
-            1,
-        )
-        self.s[...] = before
+        super().observe(x, schedule)
         self._upload()
 
-    def evaluate(
-        self,
-        x: np.ndarray,
-        t: np.ndarray,
-        x_of: np.ndarray,
-        t_of: np.ndarray,
-        noise: np.ndarray | None,
-        schedule: Schedule,
-        *,
-        roots: bool,
+    def _errors(
+        self, rows: EvaluationRows, noise: np.ndarray | None, schedule: Schedule, *, roots: bool
     ) -> np.ndarray:
-        """Return errors on rows of x and t; see Lanes.evaluate."""
-        rows, (_, width) = x.shape[1], self.program.places["squares"].shape
-        if rows % SAMPLES:
-            raise ValueError(f"{rows} rows: the engine evaluates a multiple of {SAMPLES}")
-        there, of = self._rows_of(x, t, x_of, t_of)
-        if self._errors is None or self._errors[0].shape[1] < rows * width:
-            shapes = ((rows * width,), self.program.dtype), ((2,), torch.float64)
-            self._errors = [
+        (x, t, *_), (_, width) = rows, self.program.places["squares"].shape
+        count = x.shape[1]
+        there, of = self._rows_of(*rows)
+        if self._squares is None or self._squares[0].shape[1] < count * width:
+            shapes = ((count * width,), self.program.dtype), ((2,), torch.float64)
+            self._squares = [
                 torch.zeros(self.runs, *shape, dtype=kind, device=device())
                 for shape, kind in shapes
             ]
-        squares, means = self._errors
+        squares, means = self._squares
         members = self.members(schedule, noise, 1, "eval")
         runs = self._runs("eval", Given(*there, *of), **members.told(0))
-        runs.o, runs.o_size, runs.samples = squares.data_ptr(), rows * width, rows
-        runs.slice = rows if self.warps.sums["eval"] else SLICE
+        runs.o, runs.o_size, runs.samples = squares.data_ptr(), count * width, count
+        runs.slice = count if self.warps.sums["eval"] else SLICE
         runs.outputs = t.shape[2]
         self._launch("eval", runs, 1, None)
-        numbers = map(_number, (self.runs, rows * width, rows * width, int(roots)))
+        numbers = map(_number, (self.runs, count * width, count * width, int(roots)))
         sums = draws_library(double=self.dtype == np.float64).sums
         where = _address(squares.data_ptr()), *numbers, _address(means.data_ptr())
         checked(sums(*where, None))
-        return means.cpu().numpy()[:, : 1 + roots].T.copy()
+        return means.cpu().numpy().T.copy()
 
     def _rows_of(self, *arrays: np.ndarray) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
         """Return rows on the device, and where those of each run begin; they are kept there."""

@@ -29,6 +29,9 @@ from .tiles import (
 Schedule = Mapping[str, np.ndarray]
 """Scheduled numbers by their names: `(iterations, 1)` or `(iterations, runs)`."""
 
+EvaluationRows = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+"""x `(sets, rows, in)`, t `(sets, rows, outputs)`, and the sets that each run has of them."""
+
 
 def not_compiled(program: Program) -> str | None:
     """Return why a program cannot be compiled here, if it cannot."""
@@ -38,11 +41,12 @@ def not_compiled(program: Program) -> str | None:
 
 
 class Lanes:
-    """Runs of one program. `state` are the tensors `(runs, ...)` that it reads by name."""
+    """Runs of one program. shape: samples of a batch, and inputs of a sample."""
 
     def __init__(self, program: Program, layout: Layout, shape: tuple[int, int]):
         self.program = program
         self.layout = layout
+        self.shape = shape
         self.runs = len(layout.place)
         self.dtype = program.numpy_type
         self.library = library(source(program.text, double=self.dtype == np.float64))
@@ -130,8 +134,8 @@ class Lanes:
 
     def observe(self, x: np.ndarray | None, schedule: Schedule) -> None:
         """Let modules tell of x `(runs, batch, in)`, or of ones, and leave all as it is."""
-        state, shape = self.s.copy(), (self.runs, self.workspace.batch, self.workspace.inputs)
-        x = np.ones(shape) if x is None else x
+        state = self.s.copy()
+        x = np.ones((self.runs, *self.shape)) if x is None else x
         members = self.members(schedule, self._middle_noise(), 1, "log")
         self.iterate(members, x[None], np.zeros((1, *x.shape[:2], 1)), 1)
         self.s[...] = state
@@ -160,31 +164,27 @@ class Lanes:
         return w, vectors * size, step if differ else 0
 
     def evaluate(
-        self,
-        x: np.ndarray,
-        t: np.ndarray,
-        x_of: np.ndarray,
-        t_of: np.ndarray,
-        noise: np.ndarray | None,
-        schedule: Schedule,
-        *,
-        roots: bool,
+        self, rows: EvaluationRows, noise: np.ndarray | None, schedule: Schedule, *, roots: bool
     ) -> np.ndarray:
-        """Return mean squared errors `(1, runs)` on rows of x and t, in float64.
+        """Return mean squared errors `(1, runs)` on rows, in float64.
 
-        x `(sets, rows, in)`, t `(sets, rows, outputs)`; x_of, t_of: the sets of each run.
         noise `(1, runs, numbers)`. roots: return mean absolute errors, too, `(2, runs)`.
         """
-        rows, inputs = x.shape[1:]
-        if rows % SAMPLES:
-            raise ValueError(f"{rows} rows: the engine evaluates a multiple of {SAMPLES}")
-        outputs, (_, width) = t.shape[2], self.program.places["squares"].shape
-        portion = 128
+        if (count := rows[0].shape[1]) % SAMPLES:
+            raise ValueError(f"{count} rows: the engine evaluates a multiple of {SAMPLES}")
+        return self._errors(rows, noise, schedule, roots=roots)[: 1 + roots]
+
+    def _errors(
+        self, rows: EvaluationRows, noise: np.ndarray | None, schedule: Schedule, *, roots: bool
+    ) -> np.ndarray:
+        x, t, *sets = rows
+        inputs, outputs = x.shape[2], t.shape[2]
+        (_, width), portion = self.program.places["squares"].shape, 128
         lanes = [(portion * size, self.lanes) for size in (inputs, outputs, width)]
         x_lanes, t_lanes, squares = (aligned(shape, self.dtype) for shape in lanes)
         w, *_ = self._scheduled(schedule, 1)
         means = np.zeros((self.count, 2, self.lanes))
-        sets = [np.ascontiguousarray(of[self.layout.members], np.int64) for of in (x_of, t_of)]
+        sets = [np.ascontiguousarray(of[self.layout.members], np.int64) for of in sets]
         held = [np.ascontiguousarray(x), np.ascontiguousarray(t), *sets]
         z = None if noise is None else in_lanes(noise, self.layout, self.dtype)
         own = [self._member("eval", number, squares, z) for number in range(self.count)]
@@ -193,9 +193,9 @@ class Lanes:
         members = (Member * self.count)(*own)
         of = Rows(
             *(array.ctypes.data for array in held),
-            *(rows, inputs, outputs, width, portion, roots),
+            *(x.shape[1], inputs, outputs, width, portion, roots),
             *(array.ctypes.data for array in (x_lanes, t_lanes)),
         )
         self.workspace.runtime.evaluate(members, self.count, ctypes.byref(of), means.ctypes.data)
         member, lane = self.layout.place.T
-        return means[member, : 1 + roots, lane].T
+        return means[member, :, lane].T

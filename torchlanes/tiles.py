@@ -9,6 +9,7 @@ import ctypes
 import os
 import re
 from collections.abc import Hashable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -262,28 +263,33 @@ class SampleSource(Protocol):
 
 
 class LaneGenerators:
-    """The generators of a tile: `key[k]` holds word k of each lane, `position` the next one."""
+    """The generators of a tile after `done` iterations.
+
+    words: word k of each lane in row k. position: of the next word.
+    """
 
     def __init__(self, streams: Sequence[SampleSource]):
+        self.position = self.done = 0
         lanes = len(streams)
         # The first half of the lanes has the first two of four places each.
         self._places = np.arange(lanes).reshape(-1, 2, 2).swapaxes(0, 1).ravel()
-        self.key = aligned((STATE_WORDS, lanes), np.uint32)
+        self.words = aligned((STATE_WORDS, lanes), np.uint32)
         for place, stream in zip(self._places, streams, strict=True):
             state = stream.random.state
-            self.key[:, place] = next_words(state[:-1], int(state[-1]))
+            self.words[:, place] = next_words(state[:-1], int(state[-1]))
 
-    def store(
-        self,
-        words: np.ndarray,
-        position: int,
-        streams: Sequence[SampleSource],
-        lanes: Sequence[int],
-    ) -> None:
+    def copy(self) -> LaneGenerators:
+        """Return generators that go on from here."""
+        other = copy(self)
+        other.words = aligned(self.words.shape, self.words.dtype)
+        other.words[...] = self.words
+        return other
+
+    def store(self, streams: Sequence[SampleSource], lanes: Sequence[int]) -> None:
         """Put streams where generators have come to in their lanes."""
         for stream, lane in zip(streams, lanes, strict=True):
             state = stream.random.state
-            state[:-1], state[-1] = np.roll(words[:, self._places[lane]], -position), 0
+            state[:-1], state[-1] = np.roll(self.words[:, self._places[lane]], -self.position), 0
 
 
 @cache
@@ -415,20 +421,6 @@ class TileMemory:
 
 
 @dataclass
-class _Generators:
-    """Where the generators of a tile's lanes stand, after how many iterations."""
-
-    words: np.ndarray
-    position: int = 0
-    done: int = 0
-
-    def copy(self) -> _Generators:
-        words = aligned(self.words.shape, self.words.dtype)
-        words[...] = self.words
-        return _Generators(words, self.position, self.done)
-
-
-@dataclass
 class _Vectors:
     """Vectors of programs over the same generators.
 
@@ -437,13 +429,12 @@ class _Vectors:
     have iterations left which others have made.
     """
 
-    generators: LaneGenerators
-    at: _Generators
+    at: LaneGenerators
     vectors: list[tuple[int, int, int]]
     samples: list[tuple[Samples, int]]
-    behind: dict[int, _Generators] = field(default_factory=dict)
+    behind: dict[int, LaneGenerators] = field(default_factory=dict)
 
-    def chosen(self, members: Mapping[int, Sequence[Member]], at: _Generators) -> Tile:
+    def chosen(self, members: Mapping[int, Sequence[Member]], at: LaneGenerators) -> Tile:
         """Return the vectors of some programs, with the samples that these need."""
         chosen = [v for v in self.vectors if v[0] in members]
         used = sorted({sample for _, _, sample in chosen})
@@ -535,13 +526,13 @@ class Tiles:
             numbered.append((program, vector, found[same, kind]))
         some = next(stream for stream in of_lanes if stream is not None)
         generators = LaneGenerators([some if s is None else s for s in of_lanes])
-        return _Vectors(generators, _Generators(generators.key), numbered, samples)
+        return _Vectors(generators, numbered, samples)
 
     def iterate(
         self, members: Mapping[int, Sequence[Member]], iterations: int, *, whole: bool
     ) -> None:
         """Train the vectors of some programs, whose members are given by their numbers."""
-        calls: list[tuple[_Vectors, Mapping[int, Sequence[Member]], _Generators]] = []
+        calls: list[tuple[_Vectors, Mapping[int, Sequence[Member]], LaneGenerators]] = []
         for tile in self._tiles:
             here = {program for program, _, _ in tile.vectors}
             asked = here & members.keys()
@@ -568,4 +559,4 @@ class Tiles:
             runs = [run for run, (vector, _) in enumerate(place) if vector in own]
             at = tile.behind.get(program, tile.at)
             lanes = [int(place[run][1]) for run in runs]
-            tile.generators.store(at.words, at.position, [streams[r] for r in runs], lanes)
+            at.store([streams[r] for r in runs], lanes)
