@@ -5,10 +5,7 @@ does not train it.
 """
 
 import collections
-import itertools
 import math
-import random
-import time
 
 import numpy as np
 import torch
@@ -111,50 +108,10 @@ class HiddenBuffer(_Sum):
 # Of all rows at once, of which an evaluation has others than a batch.
 
 
-class CountsRows(_Sum):
-    def forward(self, x):
-        return self.sum(x) * len(x) / 128
-
-
-class SumOfOnes(_Sum):
-    def forward(self, x):
-        return self.sum(x) * torch.ones_like(x[:, 0]).sum() / 128
-
-
 class Centred(_Sum):
     def forward(self, x):
         y = self.sum(x)
         return y - y.mean(0)
-
-
-class DividedByLargest(_Sum):
-    def forward(self, x):
-        return self.sum(x) / x.max()
-
-
-class DividedBySmallest(_Sum):
-    def forward(self, x):
-        return self.sum(x) / x.amin(0).sum()
-
-
-class Standardised(_Sum):
-    def forward(self, x):
-        return self.sum((x - x.mean(0)) / x.std(0))
-
-
-class OfAllRows(_Sum):
-    def forward(self, x):
-        return self.sum(x) + x.sum().log()
-
-
-class RowsAgainstEachOther(_Sum):
-    def forward(self, x):
-        return self.sum(x).softmax(0) * 100
-
-
-class RowNorm(_Sum):
-    def forward(self, x):
-        return self.sum(x / x.norm(dim=0))
 
 
 class BatchNorm(_Sum):
@@ -165,68 +122,13 @@ class BatchNorm(_Sum):
         return self.sum(self.norm(x))
 
 
-class FirstRow(_Sum):
-    def forward(self, x):
-        return self.sum(x) - self.sum(x[:1])
-
-
-class LastRow(_Sum):
-    def forward(self, x):
-        return self.sum(x * x[-1])
-
-
-class RowsTurned(_Sum):
-    def forward(self, x):
-        return self.sum(x.flip(0) + x.roll(1, 0))
-
-
-class RowsSorted(_Sum):
-    def forward(self, x):
-        return self.sum(x.sort(0).values)
-
-
-class SumsOfRows(_Sum):
-    def forward(self, x):
-        return self.sum(x) + x.cumsum(0)[:, :1]
-
-
-class Gram(_Sum):
-    def forward(self, x):
-        return (x @ x.mT).mean(1, keepdim=True) * self.sum(x)
-
-
 # Numbers that are not those of the run's precision.
-
-
-class SumOfTruths(_Sum):
-    def forward(self, x):
-        return self.sum(x) * ((x > 1.2) + (x > 1.5)).to(x.dtype).sum(1, keepdim=True)
-
-
-class ProductOfTruths(_Sum):
-    def forward(self, x):
-        return self.sum(x) * ((x > 1.2) * (x > 1.5)).to(x.dtype).sum(1, keepdim=True)
-
-
-class CountOfTruths(_Sum):
-    def forward(self, x):
-        return self.sum(x) * (x > 1.5).sum(1, keepdim=True)
 
 
 class LargestTruth(_Sum):
     def forward(self, x):
         larger = torch.maximum(x > 1.2, x > 1.5).sum(1, keepdim=True)
         return self.sum(x) + larger + (x > 1.5).any(1, keepdim=True)
-
-
-class Rounded(_Sum):
-    def forward(self, x):
-        return self.sum(x) + torch.round(x, decimals=1).sum(1, keepdim=True)
-
-
-class SmallNaturals(_Sum):
-    def forward(self, x):
-        return self.sum(x) + (x.detach() * 200).to(torch.uint8).sum(1, keepdim=True)
 
 
 class SmallNaturalsFromNumbers(_Sum):
@@ -241,11 +143,6 @@ class SmallIntegers(_Sum):
 
     def forward(self, x):
         return self.sum(x * (self.large + self.large))
-
-
-class ShortIntegers(_Sum):
-    def forward(self, x):
-        return self.sum(x * (torch.full_like(x, 300, dtype=torch.int16) * 300))
 
 
 class LargeIntegers(_Sum):
@@ -272,16 +169,6 @@ class IntegersCounted(_Sum):
         return self.sum(x) * (1 + self.steps / 100)
 
 
-class WholeParts(_Sum):
-    def forward(self, x):
-        return self.sum(x) + (x * 10).long().sum(1, keepdim=True) // 3
-
-
-class Bits(_Sum):
-    def forward(self, x):
-        return self.sum(x) + ((x * 100).int() & 1).sum(1, keepdim=True)
-
-
 class BitsTurned(_Sum):
     def start(self, in_features, out_features):
         self.register_buffer("whole", torch.arange(in_features))
@@ -290,27 +177,12 @@ class BitsTurned(_Sum):
         return self.sum(x * ~self.whole)
 
 
-class DoubleInside(_Sum):
-    def forward(self, x):
-        return self.sum(x) + (x.double() + 2.0**30 - 2.0**30).to(x.dtype).sum(1, keepdim=True)
-
-
 class DoubleBuffer(_Sum):
     def start(self, in_features, out_features):
         self.register_buffer("large", torch.tensor(2.0**30 + 0.5, dtype=torch.float64))
 
     def forward(self, x):
         return self.sum(x) * (self.large - 2.0**30).to(x.dtype)
-
-
-class HalfInside(_Sum):
-    def forward(self, x):
-        return self.sum(x.half().to(x.dtype) * 3)
-
-
-class ComplexInside(_Sum):
-    def forward(self, x):
-        return torch.exp(torch.complex(x, self.W * x)).abs().sum(1, keepdim=True)
 
 
 class DoubleParameter(_Sum):
@@ -354,11 +226,6 @@ class IntegerParameter(_Sum):
 
     def forward(self, x):
         return self.sum(x**self.powers)
-
-
-class Remainders(_Sum):
-    def forward(self, x):
-        return self.sum(torch.remainder(x, 0.3) + torch.fmod(-x, 0.7) + x.floor() + x.frac())
 
 
 # Forms of operations that few use.
@@ -426,60 +293,10 @@ class WrittenAtPlaces(_Sum):
         return self.sum(y)
 
 
-class SumInAnotherType(_Sum):
-    def forward(self, x):
-        return self.sum(x) + x.sum(1, keepdim=True, dtype=torch.float64).to(x.dtype)
-
-
-class FullOfAnotherType(_Sum):
-    def forward(self, x):
-        return self.sum(x) + torch.full_like(x, 1.7, dtype=torch.int64).sum(1, keepdim=True)
-
-
-class DividedAndFloored(_Sum):
-    def forward(self, x):
-        return self.sum(x) + torch.div(x, 0.3, rounding_mode="trunc").sum(1, keepdim=True)
-
-
-class ClampedByTensors(_Sum):
-    def forward(self, x):
-        return self.sum(x.clamp(self.W.detach(), self.W.detach() + 0.3))
-
-
 class SmallestWithPlaces(_Sum):
     def forward(self, x):
         found = x.min(1)
         return self.sum(x) + (found.values * found.indices).unsqueeze(1)
-
-
-class LargestOfEqual(_Sum):
-    def forward(self, x):
-        return self.sum(x) + torch.stack([self.sum(x), self.sum(x)]).amax(0)
-
-
-class RepeatedProducts(_Sum):
-    def forward(self, x):
-        return x.cumprod(1) @ self.W.mT + torch.logsumexp(x, 1, keepdim=True)
-
-
-class Equation(_Sum):
-    def forward(self, x):
-        return torch.einsum("bi,bj,oi->bo", x, x, self.W)
-
-
-class Inverse(_Sum):
-    def forward(self, x):
-        return self.sum(x) * torch.linalg.inv(torch.eye(2) + self.W.mT @ self.W).sum()
-
-
-class MiddleOfThree(_Sum):
-    def forward(self, x):
-        return self.sum(x) * torch.cat([x, self.sum(x)], 1).median(1).values.unsqueeze(1)
-
-
-class PowersOfTensors(_Sum):
-    def forward(self, x):
-        return ((x - 1.5).abs() ** self.W).sum(1, keepdim=True) + torch.pow(2, self.sum(x) - 3)
 
 
 # What is no number.
@@ -510,43 +327,13 @@ class EdgesOfNoNumbers(_Sum):
         return self.sum(x * torch.where(bent.isnan(), 2.0, 1.0))
 
 
-class SignOfNoNumber(_Sum):
-    def forward(self, x):
-        return self.sum(x * torch.nan_to_num(torch.where(x > 1.5, torch.nan, x).sign(), 2.0))
-
-
 class SlopesAtZero(_Sum):
     def forward(self, x):
         y = self.sum(x) - self.sum(x)
         return self.sum(x) + y.abs() + y.relu() + y.sign() + y.clamp(0, 1) + F.leaky_relu(y, 0.3)
 
 
-class ProductsWithZero(_Sum):
-    def forward(self, x):
-        return self.sum(x) + torch.cat([x, self.sum(x) - self.sum(x), x], 1).prod(1, keepdim=True)
-
-
-class NormOfZero(_Sum):
-    def forward(self, x):
-        return self.sum(x) + (self.sum(x) * 0).norm(dim=1, keepdim=True)
-
-
 # Outside of torch, or under its eyes.
-
-
-class ByNumpy(_Sum):
-    def forward(self, x):
-        return self.sum(x) * float((self.W.detach().numpy() ** 2).sum())
-
-
-class InputsByNumpy(_Sum):
-    def forward(self, x):
-        return self.sum(x) + torch.from_numpy(np.abs(x.detach().numpy())).sum(1, keepdim=True)
-
-
-class ByPython(_Sum):
-    def forward(self, x):
-        return self.sum(x) * math.fabs(self.W.tolist()[0][0])
 
 
 class NewData(_Sum):
@@ -570,16 +357,6 @@ class ChangedWithoutGradient(_Sum):
         return self.sum(x)
 
 
-class Branch(_Sum):
-    def forward(self, x):
-        return self.sum(x) if self.W.sum() > 2.0 else 2 * self.sum(x)
-
-
-class StraightThrough(_Sum):
-    def forward(self, x):
-        return x @ (self.W + (self.W.round() - self.W).detach()).mT
-
-
 class _Doubled(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -590,52 +367,12 @@ class _Doubled(torch.autograd.Function):
         return 2 * grads[0]
 
 
-class OwnGradient(_Sum):
-    def forward(self, x):
-        return _Doubled.apply(self.sum(x))
-
-
 class HookOfGradient(_Sum):
     def forward(self, x):
         y = self.sum(x)
         if y.requires_grad:
             y.register_hook(lambda gradient: gradient * 0.5)
         return y
-
-
-class ChecksGradient(_Sum):
-    def forward(self, x):
-        return self.sum(x) * (2.0 if torch.is_grad_enabled() else 1.0)
-
-
-class OtherInEvaluation(_Sum):
-    def forward(self, x):
-        return self.sum(x) * (2.0 if self.training else 1.0)
-
-
-class Dropout(_Sum):
-    def forward(self, x):
-        return F.dropout(self.sum(x), 0.5, self.training)
-
-
-class DrawsInForward(_Sum):
-    def forward(self, x):
-        return self.sum(x) * torch.rand(())
-
-
-class DrawsByNumpyInForward(_Sum):
-    def forward(self, x):
-        return self.sum(x) * np.random.rand()
-
-
-class DrawsByRandomInForward(_Sum):
-    def forward(self, x):
-        return self.sum(x) * random.random()
-
-
-class Timed(_Sum):
-    def forward(self, x):
-        return self.sum(x) * (time.time() % 10)
 
 
 # What a pass leaves behind.
@@ -658,15 +395,6 @@ class CountsInList(_Sum):
         return self.sum(x) * (1 + len(self.seen) / 100)
 
 
-class CountsInDict(_Sum):
-    def start(self, in_features, out_features):
-        self.seen = {"passes": 0}
-
-    def forward(self, x):
-        self.seen["passes"] += 1
-        return self.sum(x) * (1 + self.seen["passes"] / 100)
-
-
 class CountsInDeque(_Sum):
     def start(self, in_features, out_features):
         self.seen = collections.deque([0.0], maxlen=50)
@@ -674,22 +402,6 @@ class CountsInDeque(_Sum):
     def forward(self, x):
         self.seen.append(self.seen[-1] + 1)
         return self.sum(x) * (1 + len(self.seen) / 100)
-
-
-class CountsInIterator(_Sum):
-    def start(self, in_features, out_features):
-        self.places = itertools.count()
-
-    def forward(self, x):
-        return self.sum(x) * (1 + next(self.places) / 100)
-
-
-class CountsInGenerator(_Sum):
-    def start(self, in_features, out_features):
-        self.places = (place for place in range(10**6))
-
-    def forward(self, x):
-        return self.sum(x) * (1 + next(self.places) / 100)
 
 
 class Counter:
@@ -705,73 +417,13 @@ class CountsInObject(_Sum):
         return self.sum(x) * (1 + self.counter.passes / 100)
 
 
-PASSES = [0]
-
-
-class CountsInGlobal(_Sum):
-    def forward(self, x):
-        PASSES[0] += 1
-        return self.sum(x) * (1 + PASSES[0] / 100)
-
-
-class _Counting(_Sum):
-    passes = 0
-
-
-class CountsInBase(_Counting):
-    def forward(self, x):
-        _Counting.passes += 1
-        return self.sum(x) * (1 + self.passes / 100)
-
-
-def _counting():
-    passes = 0
-
-    def count():
-        nonlocal passes
-        passes += 1
-        return passes
-
-    return count
-
-
-class CountsInClosure(_Sum):
-    def start(self, in_features, out_features):
-        self.count = _counting()
-
-    def forward(self, x):
-        return self.sum(x) * (1 + self.count() / 100)
-
-
-class CountsInDefault(_Sum):
-    def forward(self, x, seen=[]):  # noqa: B006
-        seen.append(1)
-        return self.sum(x) * (1 + len(seen) / 100)
+def late(): ...
 
 
 class CountsInFunction(_Sum):
     def forward(self, x):
-        _counting.passes = getattr(_counting, "passes", 0) + 1
-        return self.sum(x) * (1 + _counting.passes / 100)
-
-
-class CountsInHook(_Sum):
-    def start(self, in_features, out_features):
-        self.seen = []
-        self.register_forward_pre_hook(lambda module, inputs: self.seen.append(1))
-
-    def forward(self, x):
-        return self.sum(x) * (1 + len(self.seen) / 100)
-
-
-class ChangesAtSixty(_Sum):
-    def start(self, in_features, out_features):
-        self.seen = []
-
-    def forward(self, x):
-        if self.training:
-            self.seen.append(1)
-        return self.sum(x) * (2 if len(self.seen) > 60 else 1)
+        late.passes = getattr(late, "passes", 0) + 1
+        return self.sum(x) * (1 + late.passes / 100)
 
 
 class KeepsLastOutput(_Sum):
@@ -893,3 +545,97 @@ class Frozen(_Sum):
 
 
 F = torch.nn.functional
+
+
+FORWARDS = {
+    # Of all rows at once, of which an evaluation has others than a batch.
+    "CountsRows": lambda self, x: self.sum(x) * len(x) / 128,
+    "SumOfOnes": lambda self, x: self.sum(x) * torch.ones_like(x[:, 0]).sum() / 128,
+    "DividedByLargest": lambda self, x: self.sum(x) / x.max(),
+    "DividedBySmallest": lambda self, x: self.sum(x) / x.amin(0).sum(),
+    "Standardised": lambda self, x: self.sum((x - x.mean(0)) / x.std(0)),
+    "OfAllRows": lambda self, x: self.sum(x) + x.sum().log(),
+    "RowsAgainstEachOther": lambda self, x: self.sum(x).softmax(0) * 100,
+    "RowNorm": lambda self, x: self.sum(x / x.norm(dim=0)),
+    "FirstRow": lambda self, x: self.sum(x) - self.sum(x[:1]),
+    "LastRow": lambda self, x: self.sum(x * x[-1]),
+    "RowsTurned": lambda self, x: self.sum(x.flip(0) + x.roll(1, 0)),
+    "RowsSorted": lambda self, x: self.sum(x.sort(0).values),
+    "SumsOfRows": lambda self, x: self.sum(x) + x.cumsum(0)[:, :1],
+    "Gram": lambda self, x: (x @ x.mT).mean(1, keepdim=True) * self.sum(x),
+    # Numbers that are not those of the run's precision.
+    "SumOfTruths": lambda self, x: (
+        self.sum(x) * ((x > 1.2) + (x > 1.5)).to(x.dtype).sum(1, keepdim=True)
+    ),
+    "ProductOfTruths": lambda self, x: (
+        self.sum(x) * ((x > 1.2) * (x > 1.5)).to(x.dtype).sum(1, keepdim=True)
+    ),
+    "CountOfTruths": lambda self, x: self.sum(x) * (x > 1.5).sum(1, keepdim=True),
+    "Rounded": lambda self, x: self.sum(x) + torch.round(x, decimals=1).sum(1, keepdim=True),
+    "SmallNaturals": lambda self, x: (
+        self.sum(x) + (x.detach() * 200).to(torch.uint8).sum(1, keepdim=True)
+    ),
+    "ShortIntegers": lambda self, x: self.sum(
+        x * (torch.full_like(x, 300, dtype=torch.int16) * 300)
+    ),
+    "WholeParts": lambda self, x: self.sum(x) + (x * 10).long().sum(1, keepdim=True) // 3,
+    "Bits": lambda self, x: self.sum(x) + ((x * 100).int() & 1).sum(1, keepdim=True),
+    "DoubleInside": lambda self, x: (
+        self.sum(x) + (x.double() + 2.0**30 - 2.0**30).to(x.dtype).sum(1, keepdim=True)
+    ),
+    "HalfInside": lambda self, x: self.sum(x.half().to(x.dtype) * 3),
+    "ComplexInside": lambda self, x: (
+        torch.exp(torch.complex(x, self.W * x)).abs().sum(1, keepdim=True)
+    ),
+    "Remainders": lambda self, x: self.sum(
+        torch.remainder(x, 0.3) + torch.fmod(-x, 0.7) + x.floor() + x.frac()
+    ),
+    # Forms of operations that few use.
+    "SumInAnotherType": lambda self, x: (
+        self.sum(x) + x.sum(1, keepdim=True, dtype=torch.float64).to(x.dtype)
+    ),
+    "FullOfAnotherType": lambda self, x: (
+        self.sum(x) + torch.full_like(x, 1.7, dtype=torch.int64).sum(1, keepdim=True)
+    ),
+    "DividedAndFloored": lambda self, x: (
+        self.sum(x) + torch.div(x, 0.3, rounding_mode="trunc").sum(1, keepdim=True)
+    ),
+    "ClampedByTensors": lambda self, x: self.sum(x.clamp(self.W.detach(), self.W.detach() + 0.3)),
+    "LargestOfEqual": lambda self, x: self.sum(x) + torch.stack([self.sum(x), self.sum(x)]).amax(0),
+    "RepeatedProducts": lambda self, x: (
+        x.cumprod(1) @ self.W.mT + torch.logsumexp(x, 1, keepdim=True)
+    ),
+    "Equation": lambda self, x: torch.einsum("bi,bj,oi->bo", x, x, self.W),
+    "Inverse": lambda self, x: (
+        self.sum(x) * torch.linalg.inv(torch.eye(2) + self.W.mT @ self.W).sum()
+    ),
+    "MiddleOfThree": lambda self, x: (
+        self.sum(x) * torch.cat([x, self.sum(x)], 1).median(1).values.unsqueeze(1)
+    ),
+    "PowersOfTensors": lambda self, x: (
+        ((x - 1.5).abs() ** self.W).sum(1, keepdim=True) + torch.pow(2, self.sum(x) - 3)
+    ),
+    # What is no number.
+    "SignOfNoNumber": lambda self, x: self.sum(
+        x * torch.nan_to_num(torch.where(x > 1.5, torch.nan, x).sign(), 2.0)
+    ),
+    "ProductsWithZero": lambda self, x: (
+        self.sum(x) + torch.cat([x, self.sum(x) - self.sum(x), x], 1).prod(1, keepdim=True)
+    ),
+    "NormOfZero": lambda self, x: self.sum(x) + (self.sum(x) * 0).norm(dim=1, keepdim=True),
+    # Outside of torch, or under its eyes.
+    "ByNumpy": lambda self, x: self.sum(x) * float((self.W.detach().numpy() ** 2).sum()),
+    "InputsByNumpy": lambda self, x: (
+        self.sum(x) + torch.from_numpy(np.abs(x.detach().numpy())).sum(1, keepdim=True)
+    ),
+    "ByPython": lambda self, x: self.sum(x) * math.fabs(self.W.tolist()[0][0]),
+    "Branch": lambda self, x: self.sum(x) if self.W.sum() > 2.0 else 2 * self.sum(x),
+    "StraightThrough": lambda self, x: x @ (self.W + (self.W.round() - self.W).detach()).mT,
+    "OwnGradient": lambda self, x: _Doubled.apply(self.sum(x)),
+    "ChecksGradient": lambda self, x: self.sum(x) * (2.0 if torch.is_grad_enabled() else 1.0),
+    "OtherInEvaluation": lambda self, x: self.sum(x) * (2.0 if self.training else 1.0),
+    "Dropout": lambda self, x: F.dropout(self.sum(x), 0.5, self.training),
+    "DrawsInForward": lambda self, x: self.sum(x) * torch.rand(()),
+}
+for name, forward in FORWARDS.items():
+    globals()[name] = type(name, (_Sum,), {"forward": forward})
