@@ -12,13 +12,23 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
+from matplotlib.figure import Figure
 
 from stable_nalu.base.console import plural, shown
 from stable_nalu.base.errors import OptionError, UsageError
 from stable_nalu.base.files import atomic_text_file
 from stable_nalu.base.machine import cores
 from stable_nalu.base.script import command_of, duration, say
+from stable_nalu.figure.drawing import Runs
+from stable_nalu.figure.entries import Output
+from stable_nalu.figure.entries import write as write_product
+from stable_nalu.figure.entry import Product
+from stable_nalu.figure.panels import Panels, draw
+from stable_nalu.figure.runs import estimate
+from stable_nalu.figure.style import drawable, drawing
 from stable_nalu.paper.experiment import (
     ITERATION_FLAG,
     Command,
@@ -51,16 +61,13 @@ from stable_nalu.result.shard import (
 )
 from stable_nalu.result.stored import Session, Stopwatch, add_sessions, path_of, read, read_records
 from stable_nalu.statistics.seeds import ALIKE, BETTER, WORSE
-from stable_nalu.statistics.setups import below
+from stable_nalu.statistics.setups import PUBLISHED, below
+from stable_nalu.statistics.table import write_plain_frame
+from stable_nalu.training.console import quiet
 
 from .board import submitted
 from .challenger import KEY, Challenger, challenger_of
 from .ranking import RANKED_BY, Contest, rank_column, same_runs
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
-
 
 FIGURES = (
     *(f"benchmark_sltr_{operation}" for operation in ("add", "sub", "mul", "div")),
@@ -103,10 +110,11 @@ def challenge(arguments: argparse.Namespace) -> int:
     refuse_running(shards, space.max_iterations)
     chapters = [_chapter(experiment, parts, space, arguments) for experiment, parts in plans]
     folder = space.base / "challenge" / "_".join((challenger.folder, arguments.key))
-    page = Page(challenger, chapters, read_records(Session, sessions), refused)
-    _, path, *_ = write(page, folder, arguments.format)
-    for line in ranks(page):
-        say(line)
+    setting = _setting(challenger, read_records(Session, sessions))
+    facts = {"refused": refused, "setting": setting}
+    _, path, *_ = write(challenger, chapters, folder, arguments.format, **facts)
+    for chapter, one in ((chapter, _overview(chapter)) for chapter in chapters):
+        say(f"{chapter.key}: rank {one['rank']}, solved {one['success rate']}")
     say(shown(path))
     return submitted(arguments) if arguments.submit else 0
 
@@ -145,8 +153,6 @@ def _plans(
 
 def _train(left: Sequence[Shard], arguments: argparse.Namespace, sessions: Path) -> int:
     """Train what is left, and return the exit code of the first command that fails, else 0."""
-    from stable_nalu.training.console import quiet
-
     for place, shard in enumerate(left, start=1):
         say(f"[{place}/{len(left)}] {plural(shard.runs, 'run')}: {shard.name}")
         watch = Stopwatch(resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
@@ -166,8 +172,6 @@ def _chapter(
     experiment: Experiment, shards: Sequence[Shard], space: Folders, arguments: argparse.Namespace
 ) -> Chapter:
     """Judge the challenger's runs, and put the kept runs of its rivals beside them."""
-    import pandas as pd
-
     model = shards[0].model
     # Commands without what only says how they are run.
     extra = how_to_run(model, model.variants[0], arguments.max_iterations)
@@ -199,33 +203,23 @@ class Chapter:
         return self.contest.experiment.key
 
 
-@dataclass(frozen=True)
-class Page:
-    """All that the page tells.
+def write(
+    challenger: Challenger,
+    chapters: Sequence[Chapter],
+    folder: Path,
+    formats: Sequence[str],
+    **values: Any,
+) -> list[Path]:
+    """Write the page as HTML and Markdown, with pictures and tables, and return the paths.
 
-    refused: why the challenger cannot be trained for a figure, by the key of that.
+    values: what else the template prints.
     """
-
-    challenger: Challenger
-    chapters: Sequence[Chapter]
-    sessions: Sequence[Session]
-    refused: Mapping[str, str]
-
-
-def write(page: Page, folder: Path, formats: Sequence[str]) -> list[Path]:
-    """Write the page as HTML and Markdown, with pictures and tables, and return the paths."""
-    from stable_nalu.figure.entries import Output
-    from stable_nalu.figure.entries import write as write_product
-    from stable_nalu.figure.entry import Product
-    from stable_nalu.figure.style import drawing
-    from stable_nalu.statistics.table import write_plain_frame
-
     pictures: dict[str, str] = {}
-    written, chapters = [], []
-    for chapter in page.chapters:
+    written, printed = [], []
+    for chapter in chapters:
         own = {}
         with drawing():
-            for operation, figure in figures(chapter.contest, page.challenger.drawn).items():
+            for operation, figure in figures(chapter.contest, challenger.drawn).items():
                 name = "_".join(filter(None, (chapter.key, operation)))
                 own[f"pictures/{name}.svg"] = as_svg(figure)
                 output = Output(folder / "figures", formats)
@@ -233,11 +227,23 @@ def write(page: Page, folder: Path, formats: Sequence[str]) -> list[Path]:
         for name, table in tables(chapter.contest).items():
             written.append(folder / "tables" / f"{chapter.key}_{name}.csv")
             write_plain_frame(written[-1], table)
-        chapters.append(_told(chapter, page.challenger) | {"pictures": list(own)})
+        printed.append(_told(chapter, challenger) | {"pictures": list(own)})
         pictures |= own
-    text = _text(page, chapters)
+    duels = [(chapter.key, duel) for chapter in chapters for duel in chapter.contest.duels]
+    unfair = dict.fromkeys((key, *duel.test.lengths) for key, duel in duels if not duel.fair)
+    text = filled(
+        TEMPLATE,
+        challenger=challenger,
+        unfair=[f"{key}: rivals {theirs:,} iterations, here {n:,}" for key, n, theirs in unfair],
+        longer="rivals" if any(theirs > ours for _, ours, theirs in unfair) else "it",
+        overview=[_overview(chapter) for chapter in chapters],
+        over=shlex.join(words(challenger.training)),
+        chapters=printed,
+        **dict(standings=_standings, duels=_duels, matrices=_matrices),
+        **values,
+    )
     files = {"README.md": text, "index.html": render(text, pictures), **pictures}
-    source = page.challenger.source if page.challenger.file else None
+    source = challenger.source if challenger.file else None
     if source is not None:
         files[Path(source.path).name] = source.source
     for name, content in files.items():
@@ -246,23 +252,11 @@ def write(page: Page, folder: Path, formats: Sequence[str]) -> list[Path]:
     return [folder / "README.md", folder / "index.html", *written]
 
 
-def ranks(page: Page) -> list[str]:
-    """Return per figure how the challenger ranks by its success rate, and that rate."""
-    told = [(chapter.key, _overview(chapter)) for chapter in page.chapters]
-    return [f"{key}: rank {o['rank']}, solved {o['success rate']}" for key, o in told]
-
-
 def figures(contest: Contest, drawn: str | None = None) -> dict[str, Figure]:
     """Draw all layers in one figure, or in one per operation, by the operation or no name.
 
     drawn: the challenger's label in figures, where that is not the one in texts.
     """
-    from stable_nalu.figure.drawing import Runs
-    from stable_nalu.figure.panels import Panels, draw
-    from stable_nalu.figure.runs import estimate
-    from stable_nalu.figure.style import drawable
-    from stable_nalu.statistics.setups import PUBLISHED
-
     x = contest.experiment.parameter
     x = x if x in contest.runs else "interpolation.range"
     shown = contest.labels
@@ -286,8 +280,6 @@ def figures(contest: Contest, drawn: str | None = None) -> dict[str, Figure]:
 
 def tables(contest: Contest) -> dict[str, pd.DataFrame]:
     """Return the standings and the tests as tables, by name."""
-    import pandas as pd
-
     tests = [
         {
             "rival": d.label,
@@ -304,25 +296,6 @@ def tables(contest: Contest) -> dict[str, pd.DataFrame]:
         for d in contest.duels
     ]
     return {"standings": pd.DataFrame(contest.standings), "tests": pd.DataFrame(tests)}
-
-
-def _text(page: Page, chapters: Sequence[Mapping[str, Any]]) -> str:
-    duels = [(chapter.key, duel) for chapter in page.chapters for duel in chapter.contest.duels]
-    unfair = dict.fromkeys((key, *duel.test.lengths) for key, duel in duels if not duel.fair)
-    return filled(
-        TEMPLATE,
-        challenger=page.challenger,
-        unfair=[f"{key}: rivals {theirs:,} iterations, here {n:,}" for key, n, theirs in unfair],
-        longer="rivals" if any(theirs > ours for _, ours, theirs in unfair) else "it",
-        overview=[_overview(chapter) for chapter in page.chapters],
-        refused=page.refused,
-        setting=_setting(page.challenger, page.sessions),
-        over=shlex.join(words(page.challenger.training)),
-        chapters=chapters,
-        standings=_standings,
-        duels=_duels,
-        matrices=_matrices,
-    )
 
 
 def _overview(chapter: Chapter) -> dict[str, str]:

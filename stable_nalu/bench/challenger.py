@@ -11,9 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from stable_nalu.base.errors import OptionError, did_you_mean
+from stable_nalu.layer import entries
+from stable_nalu.layer.own_layers import LayerFile, load_layer_file, read_layer_file
+from stable_nalu.layer.registry import LayerEntry
 from stable_nalu.options.flags import TASK
 from stable_nalu.options.layer_options import load_own_layers
 from stable_nalu.paper.experiment import (
@@ -27,11 +29,6 @@ from stable_nalu.paper.experiment import (
 )
 from stable_nalu.task.simple_function_static import SCORE
 from stable_nalu.task.table import SCRIPTS
-
-if TYPE_CHECKING:
-    from stable_nalu.layer.own_layers import LayerFile
-    from stable_nalu.layer.registry import LayerEntry
-
 
 KEY = "challenger"
 """What its runs are called in the column `model`."""
@@ -72,16 +69,12 @@ class Challenger:
     @cached_property
     def _entry(self) -> LayerEntry | None:
         """Return what is known of the layer, whose file is loaded first."""
-        from stable_nalu.layer import entries
-
         load_own_layers(words(self.given))
         return entries().get(self.layer_type)
 
     @cached_property
     def source(self) -> LayerFile | None:
         """Return the file that defines the layer, as it was when the layer was loaded."""
-        from stable_nalu.layer.own_layers import load_layer_file, read_layer_file
-
         if self.file is not None:
             return load_layer_file(str(self.file))
         built = self._entry and self._entry.layer

@@ -13,7 +13,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from stable_nalu.base.files import cells_of
 from stable_nalu.base.papers import FLAT
@@ -28,12 +30,9 @@ from stable_nalu.statistics.means import MARGIN
 from stable_nalu.statistics.seeds import PairedTest, paired_test
 from stable_nalu.statistics.setups import LEVEL, shared_threshold
 from stable_nalu.statistics.summary import solved_of, summary_of
+from stable_nalu.statistics.table import groups
 
 from .challenger import KEY
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 OPERATIONS = ("add", "sub", "mul", "div")
 NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
@@ -243,8 +242,6 @@ class Contest:
         many are solved, the ranks by measure, from 1 (None without a value), and the columns of
         `statistics.summary`.
         """
-        from stable_nalu.statistics.table import groups
-
         found = self._ranked(self.runs, ALL_POINTS)
         for key, runs in groups(self.runs, self.points) if self.points else ():
             found += self._ranked(runs, ", ".join(map(str, key)))
