@@ -18,14 +18,37 @@ from .rules import OperationRules
 from .values import NotLoweredError, Tensors, Value
 
 
+class Scheduled(float):
+    """An example of a number that differs between runs and iterations: nothing is decided by it.
+
+    It does not equal 0, as a product with 0 is what is left where one is skipped.
+    """
+
+    def __eq__(self, other: object) -> bool:
+        return self._decides() if other != 0 else False
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def _decides(self, *_: object) -> bool:
+        raise NotLoweredError("a step that depends on a scheduled number")
+
+    __lt__ = __le__ = __gt__ = __ge__ = __bool__ = _decides
+    __hash__ = float.__hash__
+
+
 class Lowering(TorchDispatchMode):
     """While this lasts, what torch computes from tensors becomes nodes as well.
 
-    What it computes from numbers alone are numbers. dtype: of the run.
+    What it computes from numbers alone are numbers. dtype: of the run. scheduled: values by the
+    examples that stand for them.
     """
 
-    def __init__(self, tensors: Tensors, dtype: torch.dtype):
+    def __init__(
+        self, tensors: Tensors, dtype: torch.dtype, scheduled: Mapping[float, Value] | None = None
+    ):
         super().__init__()
+        self._scheduled = scheduled or {}
         self._rules = OperationRules(tensors)
         self._tensors = tensors
         self._dtype = dtype
@@ -117,7 +140,8 @@ class Lowering(TorchDispatchMode):
 
     def _valued(self, argument: Any) -> Any:
         if not isinstance(argument, torch.Tensor):
-            return argument
+            is_number = isinstance(argument, float)
+            return self._scheduled.get(argument, argument) if is_number else argument
         return self._tensors.typed(self.value(argument), truth=argument.dtype is torch.bool)
 
 
@@ -185,6 +209,10 @@ class _Recordable(TorchFunctionMode):
         return func(*args, **kwargs)
 
 
+Given = Mapping[str, tuple[torch.Tensor, Value]]
+"""Examples of tensors by their names, and what they stand for."""
+
+
 class Recording(torch.nn.Module):
     """A model as the child of a module whose forward pass is whatever is to be recorded.
 
@@ -203,40 +231,39 @@ class Recording(torch.nn.Module):
         self._functions = functions or {}
         self.model = model
         self.dtype = dtype
-        self.body: Callable[..., Any] = lambda: None
 
-    def forward(self, *arguments: Any) -> Any:
-        return self.body(*arguments)
+    def forward(self, body: Callable[..., Any], *arguments: Any) -> Any:
+        return body(*arguments)
 
     def lowered(
         self,
-        body: Callable[..., Sequence[torch.Tensor]],
+        body: Callable[..., Mapping[str, torch.Tensor]],
         tensors: Tensors,
-        values: Sequence[Value],
-        state: Mapping[str, torch.Tensor],
-        *groups: Sequence[torch.Tensor],
-    ) -> tuple[list[Value], dict[int, Value]]:
-        """Lower `body(state, *groups)`, a list of tensors, while `state` is that of the model.
+        state: Given,
+        given: Given,
+        scheduled: Mapping[float, Value] | None = None,
+    ) -> tuple[dict[str, Value], dict[str, Value]]:
+        """Lower `body(state, given)`, tensors by names, while `state` is that of the model.
 
-        values: of all tensors, in order. Return the values of the list, and new ones of tensors
-        that were changed in place.
+        scheduled: of examples of numbers. Return the values of the tensors, and new ones of the
+        given ones that were changed in place.
         """
-        self.body = body
-        examples = [value for group in (list(state.values()), *groups) for value in group]
-        lowering = Lowering(tensors, self.dtype)
-        for example, value in zip(examples, values, strict=True):
+        lowering = Lowering(tensors, self.dtype, scheduled)
+        every = {**state, **given}
+        for example, value in every.values():
             lowering.learn(example, value)
-        held = {f"model.{name}": value for name, value in state.items()}
+        own, more = ({name: one for name, (one, _) in of.items()} for of in (state, given))
+        held = {f"model.{name}": value for name, value in own.items()}
         try:
             with lowering, _Recordable(self._functions):
-                outputs = torch.func.functional_call(self, held, (state, *groups))
+                outputs = torch.func.functional_call(self, held, (body, own, more))
         except NotLoweredError:
             raise
         except Exception as error:  # whatever a layer does that depends on numbers
             raise NotLoweredError(f"a step that cannot be recorded: {_in_words(error)}") from error
-        found = [lowering.value(example) for example in examples]
-        new = {k: f for k, (f, v) in enumerate(zip(found, values, strict=True)) if f is not v}
-        return [lowering.value(output) for output in outputs], new
+        after = {name: (lowering.value(example), value) for name, (example, value) in every.items()}
+        changed = {name: new for name, (new, old) in after.items() if new is not old}
+        return {name: lowering.value(output) for name, output in outputs.items()}, changed
 
 
 def _in_words(error: Exception) -> str:

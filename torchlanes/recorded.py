@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 
-from .emit import EmittedSource, Memory, Place
-from .graph import Graph, Store
+from .emit import COSTS, EmittedSource, Emitter, Memory, Place, named
+from .graph import BATCH, Graph, Node, Store, ordered
+from .values import (
+    LONGEST_WRITTEN,
+    LongDimensionError,
+    NotLoweredError,
+    Tensors,
+    TooManyError,
+    Value,
+)
+
+LONG = 30
+"""From how many operations on what is computed apart for all that can share it."""
+
+ATTEMPTS = ((LONGEST_WRITTEN, False), (math.inf, False), (8, True), (2, True))
+"""Up to which extent dimensions are written out, and whether others may be cut and joined. The
+first attempt that comes to an end counts: others would sum in another order."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +62,9 @@ class Program:
     text: str
     memory: Memory
     sources: Mapping[str, EmittedSource]
-    draws: list[Draw]
-    trained: list[str]
-    told: list[Told]
+    draws: Sequence[Draw]
+    trained: Sequence[str]
+    told: Sequence[Told]
     dtype: torch.dtype
     draws_in_evaluation: bool
     graph: Graph
@@ -69,3 +85,112 @@ class Program:
     def places(self) -> Mapping[str, Place]:
         """Return where named tensors lie."""
         return self.memory.places
+
+
+def first_built(build: Callable[[float, bool], Program]) -> Program:
+    """Return what is built at the first attempt that comes to an end, or raise NotLoweredError."""
+    refused = NotLoweredError()
+    for longest, cuts in ATTEMPTS:
+        try:
+            return build(longest, cuts)
+        except NotLoweredError as error:
+            if not cuts:
+                refused = error
+                if not isinstance(error, LongDimensionError | TooManyError):
+                    raise
+    raise refused
+
+
+class ProgramBuilder:
+    """Where the tensors of a model lie, and what is stored of them: from this, its program.
+
+    longest, cuts: see `Tensors`.
+    """
+
+    draws: Sequence[Draw] = ()
+    trained: Sequence[str] = ()
+    told: Sequence[Told] = ()
+    evaluation_draws = False
+
+    def __init__(self, dtype: torch.dtype, batch: int, longest: float, cuts: bool):
+        self.dtype, self.batch = dtype, batch
+        self.graph = Graph()
+        self.tensors = Tensors(self.graph, longest, cuts)
+        self.memory = Memory()
+
+    def stored(
+        self, memory: str, name: str, shape: Sequence[int], batch: int | None = None
+    ) -> Value:
+        """Return a tensor with a place of its own in memory; batch: its dimension of samples."""
+        self.memory.add(memory, name, shape)
+        return self.tensors.stored(name, shape, batch)
+
+    def outputs(self, name: str, value: Value) -> list[Store]:
+        """Return what stores a tensor where it is read from outside."""
+        self.memory.add("o", name, value.shape)
+        return self.stores(name, value)
+
+    def stores(self, name: str, value: Value) -> list[Store]:
+        """Return what stores a tensor at its place."""
+        batch = value.axes.index(BATCH) if BATCH in value.axes else None
+        place = self.tensors.stored(name, value.shape, batch)
+        value = self.tensors.typed(value, truth=False)
+        spread = self.tensors.each(lambda target, node: node, place, value)
+        targets = self.tensors.each(lambda target, node: target, place, value)
+        pairs = zip(targets.nodes.flat, spread.nodes.flat, strict=True)
+        found = [Store(name, target.index, node) for target, node in pairs]
+        if any(store.node.axes - store.axes for store in found):
+            raise NotLoweredError("a batch of one sample")
+        return found
+
+    def program(
+        self, stores: list[Store], logged: list[Store], evaluation: list[Store] | None
+    ) -> Program:
+        """Return the program of what an iteration, a logged one besides and an evaluation store."""
+        stores, logged, of_inputs = self._apart(stores, logged)
+        every = {"run": stores, "log": [*stores, *logged]}
+        every |= {"prepare": of_inputs} if of_inputs else {}
+        every |= {} if evaluation is None else {"eval": evaluation}
+        graph, memory = self.graph, self.memory
+        parts = {
+            name: Emitter(graph, own, memory, name, self.batch).source()
+            for name, own in every.items()
+        }
+        text = named("\n\n".join(part.text for part in parts.values()), memory.places)
+        outside = self.draws, self.trained, self.told, self.dtype, self.evaluation_draws
+        return Program(text, memory, parts, *outside, graph, every, self.batch)
+
+    def _apart(
+        self, outputs: list[Store], logged: list[Store]
+    ) -> tuple[list[Store], list[Store], list[Store]]:
+        """Return what is stored, and apart what takes long and follows from inputs alone.
+
+        That is computed once for all runs of a program which have the same inputs.
+        """
+        of_inputs: set[Node] = set()
+        after: dict[Node, Node] = {}
+        apart: list[Store] = []
+        for node in ordered(store.node for store in (*outputs, *logged)):
+            args = [after[arg] for arg in node.args]
+            after[node] = node
+            if node.op == "reduce":
+                after[node] = self.graph.reduce(node.name, node.axis, *args)
+            elif node.op == "pick":
+                after[node] = self.graph.pick(args[0], node.picked)
+            elif node.op == "const" or (node.op == "load" and node.name == "x"):
+                of_inputs.add(node)
+            elif args and of_inputs.issuperset(node.args):
+                of_inputs.add(node)
+                if COSTS.get(node.op, 1) >= LONG and BATCH in node.axes:
+                    index = (BATCH, *sorted(node.axes - {BATCH}))
+                    name = f"of inputs:{len(apart)}"
+                    self.memory.add("p", name, [self.graph.extents[axis] for axis in index])
+                    apart.append(Store(name, index, node))
+                    after[node] = self.graph.load(name, index)
+            elif args:
+                after[node] = self.graph.op(node.op, *args)
+        outputs, logged = (
+            [Store(s.name, s.index, after[s.node]) for s in stores] for stores in (outputs, logged)
+        )
+        read = {node.name for node in ordered(s.node for s in (*outputs, *logged))}
+        return outputs, logged, [store for store in apart if store.name in read]

@@ -126,20 +126,20 @@ class NetworkFormula:
         state = {name: value.detach().clone() for name, value in state.items()}
         self._numbers = {name: value.double().numpy() for name, value in state.items()}
         x = torch.full((2, inputs), 1.5)
-        values = [tensors.stored(name, value.shape) for name, value in state.items()]
-        values.append(tensors.stored("x", x.shape, 0))
+        given = {n: (value, tensors.stored(n, value.shape)) for n, value in state.items()}
+        rows = {"x": (x, tensors.stored("x", x.shape, 0))}
         was_training = model.training
         model.eval()
         try:
             with torch.no_grad(), model.no_random():
-                (y,), _ = recording(model, x.dtype).lowered(
-                    lambda own, rows: [model(rows[0])], tensors, values, state, [x]
+                found, _ = recording(model, x.dtype).lowered(
+                    lambda own, rows: {"y": model(rows["x"])}, tensors, given, rows
                 )
         except NotLoweredError as error:
             raise UsageError(f"no formula: {error}") from None
         finally:
             model.train(was_training)
-        self.outputs: list[Node] = list(y.nodes.reshape(-1))
+        self.outputs: list[Node] = list(found["y"].nodes.reshape(-1))
         self.nodes = ordered(self.outputs)
         self.inputs = inputs
         parts: dict[Node, int] = {}

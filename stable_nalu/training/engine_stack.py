@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
@@ -36,7 +36,7 @@ from .engine_model import (
 from .engine_program import buffers_of_strangers, program
 from .engine_proof import doubt
 from .recorder import StepResult, TaggedValue
-from .step import Adam, TrainingStep
+from .step import TrainingStep
 from .surroundings import has_gpu
 
 Members = Sequence[Member]
@@ -191,57 +191,49 @@ class EngineStack:
         layout, shape = self.company.layout(part), (self.shape.batch, self.shape.inputs)
         kind = gpu.DeviceLanes if self.company.on_gpu else Lanes
         lanes = kind(part.programs[criterion], layout, shape)
-        for name, value in self._state().items():
+        for name, value in self._tensors().items():
             if name in lanes.program.places:
                 lanes.put(name, value.detach()[part.runs])
-        self._each_moment(lanes, lambda name, value: lanes.put(name, value[part.runs]))
         for name, limit in self.step.limits().items():
-            if name in lanes.program.places:
-                lanes.put(name, self._of_runs(limit, part))
+            lanes.put(name, self._of_runs(limit, part))
         part.lanes, part.criterion = lanes, criterion
         return lanes
 
-    def _of_runs(self, value: float | torch.Tensor, part: RunsOfProgram) -> np.ndarray:
-        if isinstance(value, torch.Tensor) and value.ndim:
-            return value.double().numpy()[part.runs]
-        return np.full(len(part.runs), float(value))
+    def _of_runs(self, value: float | np.ndarray, part: RunsOfProgram) -> np.ndarray:
+        return np.broadcast_to(value, (self.runs,))[part.runs]
 
     def _state(self) -> dict[str, torch.Tensor]:
         model = self.step.model
         return dict(model.named_parameters()) | dict(model.named_buffers())
 
-    def _each_moment(self, lanes: Lanes, act: Callable[[str, torch.Tensor], None]) -> None:
+    def _tensors(self) -> dict[str, torch.Tensor]:
+        """Return the state, moments included."""
         trainable = [n for n, p in self.step.model.named_parameters() if p.requires_grad]
-        for slot, values in self.step.optimizer.state.items():
-            for name, value in zip(trainable, values, strict=True):
-                if f"{slot}:{name}" in lanes.program.places:
-                    act(f"{slot}:{name}", value)
+        return self._state() | {
+            f"{slot}:{name}": value
+            for slot, values in self.step.optimizer.state.items()
+            for name, value in zip(trainable, values, strict=True)
+        }
 
-    @torch.no_grad()
     def store(self) -> None:
         """Bring the stacked model, its optimiser and all generators to where iterations stand."""
+        self._store(self._tensors())
         for part in self.parts if self._ahead else ():
             if part.lanes is not None:
-                self._store(part, part.lanes)
+                self.company.store_generators(part)
         self._ahead = False
 
-    @torch.no_grad()
     def store_model(self) -> None:
         """Bring the stacked model alone to where iterations stand."""
+        self._store(self._state())
+
+    @torch.no_grad()
+    def _store(self, tensors: Mapping[str, torch.Tensor]) -> None:
         for part in self.parts if self._ahead else ():
-            if part.lanes is not None:
-                self._store_model(part, part.lanes)
-
-    def _store_model(self, part: RunsOfProgram, lanes: Lanes) -> None:
-        changed = {store.name for store in lanes.program.stores["run"]}
-        for name, value in self._state().items():
-            if name in changed:
-                value[part.runs] = lanes.get(name).to(value.dtype)
-
-    def _store(self, part: RunsOfProgram, lanes: Lanes) -> None:
-        self._store_model(part, lanes)
-        self._each_moment(lanes, lambda name, value: value.__setitem__(part.runs, lanes.get(name)))
-        self.company.store_generators(part)
+            changed = part.lanes.program.stores["run"] if part.lanes is not None else ()
+            for name in {store.name for store in changed} & tensors.keys():
+                value = part.lanes.get(name)
+                tensors[name][part.runs] = value.to(tensors[name].dtype)
 
     def forget(self) -> None:
         """Read the stacked model anew before the next iteration: somebody has changed it."""
@@ -301,7 +293,7 @@ class EngineStack:
                 rates[f"weight:{key}"] = held
             at = until
         self.step.set_clock(end - 1)
-        rates |= self._rates(first, count)
+        rates |= self._numbers(first, count)
         for name in self._state():
             if name.split(".")[-1] == "tau":
                 owner: Any = self.step.model.get_submodule(name.rpartition(".")[0])
@@ -309,11 +301,10 @@ class EngineStack:
                 rates[f"at:{name}"] = np.array(taus)
         return criterion, rates
 
-    def _rates(self, first: int, count: int) -> dict[str, np.ndarray]:
+    def _numbers(self, first: int, count: int) -> dict[str, np.ndarray]:
+        """Let the optimiser count iterations, and return the numbers of their steps."""
         optimizer = self.step.optimizer
         rate = optimizer.learning_rate
-        column = rate.numpy()[None, :] if isinstance(rate, torch.Tensor) else np.array([[rate]])
-        column = column * np.array([[self.rate(at)] for at in range(first, first + count)])
         done = max(optimizer.steps, default=0)
         updated = {
             name for part in self.parts for p in part.programs.values() for name in p.trained
@@ -322,12 +313,11 @@ class EngineStack:
         optimizer.steps[:] = [
             s + count if n in updated else s for s, n in zip(optimizer.steps, names, strict=True)
         ]
-        if not isinstance(optimizer, Adam):
-            return {"rate": column}
-        steps = [done + k + 1 for k in range(count)]
-        growth = np.array([[1 - optimizer.beta_1**s] for s in steps])
-        second = np.array([[(1 - optimizer.beta_2**s) ** 0.5] for s in steps])
-        return {"rate": column / growth, "correction": second}
+        rows = [optimizer.numbers(done + k + 1, rate * self.rate(first + k)) for k in range(count)]
+        return {
+            f"number:{k}": np.array(values, np.float64).reshape(count, -1)
+            for k, values in enumerate(zip(*rows, strict=True))
+        }
 
     def _noise(self, part: RunsOfProgram, draws: Sequence[Draw], count: int) -> np.ndarray | None:
         """Return the noise of a part, `(iterations, runs, numbers)`, as each run alone draws it."""
@@ -385,11 +375,11 @@ class EngineStack:
         for part in self.parts:
             criterion = part.criterion or next(iter(part.programs))
             lanes = part.lanes or self._load(part, criterion)
-            own = x_of[part.runs], t_of[part.runs]
+            rows = x, t, x_of[part.runs], t_of[part.runs]
             draws = lanes.program.draws if lanes.program.draws_in_evaluation else ()
             noise = self._noise(part, draws, 1)
             schedule = self._as_it_stands(lanes)
-            found[:, part.runs] = lanes.evaluate(x, t, *own, noise, schedule, roots=roots)
+            found[:, part.runs] = lanes.evaluate(rows, noise, schedule, roots=roots)
         return torch.from_numpy(found).to(self.dtype)
 
     def _as_it_stands(self, lanes: Lanes) -> Schedule:
@@ -398,23 +388,6 @@ class EngineStack:
         names = [name for name, place in lanes.program.places.items() if place.memory == "w"]
         clocks = {name: state[name[3:]].flatten()[:1] for name in names if name.startswith("at:")}
         return {name: np.array([[float(clocks.get(name, 1.0))]]) for name in names}
-
-
-class AnyTiles(Protocol):
-    """What draws the samples of runs and trains these on them: `Tiles`, or `DeviceTiles` on a GPU.
-
-    layouts: of each program. members: what the lanes of that processor or GPU have made.
-    """
-
-    layouts: list[Layout]
-
-    def iterate(self, members: Mapping[int, Any], iterations: int, *, whole: bool) -> None:
-        """Train the runs of some programs, which are given by their numbers."""
-        ...
-
-    def store(self, program: int) -> None:
-        """Put the streams of all runs of a program where its iterations have left them."""
-        ...
 
 
 class Company:
@@ -429,7 +402,7 @@ class Company:
         self.pace = FIRST_CHUNK
         self._trained: set[EngineStack] = set()
         self._native: list[int] = []
-        self._tiles: AnyTiles | None = None
+        self._tiles: Tiles | DeviceTiles | None = None
 
     @classmethod
     def join(cls, stacks: Sequence[EngineStack]) -> None:
@@ -449,7 +422,7 @@ class Company:
         parts = [part for stack in self.stacks for part in stack.parts]
         return gpu.not_for_gpu([p for part in parts for p in part.programs.values()]) is None
 
-    def _drawn(self) -> AnyTiles:
+    def _drawn(self) -> Tiles | DeviceTiles:
         if self._tiles is None:
             pairs = [(s, part) for s in self.stacks for part in s.parts if part.draw is None]
             self._native = [id(part) for _, part in pairs]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
+import numpy as np
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
@@ -36,7 +37,8 @@ Slots = dict[str, list[torch.Tensor]]
 class Optimizer:
     """Parameters and, per parameter, a step count and the tensors named in `slots`.
 
-    `learning_rate` is a number; of stacked runs it may be one per run in a float64 tensor.
+    `learning_rate` is a number; of stacked runs it may be one per run in a float64 array. The
+    engine records `apply`, and calls `numbers` for each iteration.
     """
 
     slots: ClassVar[tuple[str, ...]]
@@ -56,13 +58,22 @@ class Optimizer:
                 if gradient is not None:
                     self.steps[k] += 1
                     slots = [self.state[slot][k] for slot in self.slots]
+                    numbers = self.numbers(self.steps[k], self.learning_rate)
                     # Of x W^T it comes transposed, and is read several times.
-                    self.apply(self.parameters[k], gradient.contiguous(), self.steps[k], *slots)
+                    self.apply(self.parameters[k], gradient.contiguous(), slots, *numbers)
+
+    def numbers(self, step: int, rate: Any) -> tuple[Any, ...]:
+        """Return the numbers that a step depends on, counted from 1, at a learning rate."""
+        raise NotImplementedError
 
     def apply(
-        self, parameter: torch.Tensor, gradient: torch.Tensor, step: int, *slots: torch.Tensor
+        self,
+        parameter: torch.Tensor,
+        gradient: torch.Tensor,
+        slots: Sequence[torch.Tensor],
+        *numbers: Any,
     ) -> None:
-        """Update one parameter and its slots in place."""
+        """Update one parameter and its slots in place; numbers decide nothing."""
         raise NotImplementedError
 
 
@@ -72,13 +83,15 @@ class Adam(Optimizer):
     slots = ("exp_avg", "exp_avg_sq")
     beta_1, beta_2, epsilon = 0.9, 0.999, 1e-8
 
-    def apply(self, parameter, gradient, step, average, square):
+    def numbers(self, step, rate):
+        return -(rate / (1 - self.beta_1**step)), (1 - self.beta_2**step) ** 0.5
+
+    def apply(self, parameter, gradient, slots, size, correction):
+        average, square = slots
         average.lerp_(gradient, 1 - self.beta_1)
         square.mul_(self.beta_2).addcmul_(gradient, gradient, value=1 - self.beta_2)
-        correction = (1 - self.beta_2**step) ** 0.5
         denominator = square.sqrt().div_(correction).add_(self.epsilon)
-        size = self.learning_rate / (1 - self.beta_1**step)
-        parameter.addcdiv_(average, denominator, value=-size)
+        parameter.addcdiv_(average, denominator, value=size)
 
 
 class RMSprop(Optimizer):
@@ -87,10 +100,14 @@ class RMSprop(Optimizer):
     slots = ("square_avg",)
     smoothing, epsilon = 0.99, 1e-8
 
-    def apply(self, parameter, gradient, step, square):
+    def numbers(self, step, rate):
+        return (-rate,)
+
+    def apply(self, parameter, gradient, slots, size):
+        (square,) = slots
         square.mul_(self.smoothing).addcmul_(gradient, gradient, value=1 - self.smoothing)
         denominator = square.sqrt().add_(self.epsilon)
-        parameter.addcdiv_(gradient, denominator, value=-self.learning_rate)
+        parameter.addcdiv_(gradient, denominator, value=size)
 
 
 class SGD(Optimizer):
@@ -102,10 +119,13 @@ class SGD(Optimizer):
         super().__init__(parameters, learning_rate)
         self.momentum = momentum
 
-    def apply(self, parameter, gradient, step, buffer):
-        if self.momentum != 0:
-            gradient = buffer.mul_(self.momentum).add_(gradient)
-        parameter.add_(gradient, alpha=-self.learning_rate)
+    def numbers(self, step, rate):
+        return -rate, self.momentum
+
+    def apply(self, parameter, gradient, slots, size, momentum):
+        if momentum != 0:
+            gradient = slots[0].mul_(momentum).add_(gradient)
+        parameter.add_(gradient, alpha=size)
 
 
 OPTIMIZERS: dict[str, type[Optimizer]] = {"adam": Adam, "rmsprop": RMSprop}
@@ -140,11 +160,11 @@ def load_optimizer_state(optimizer: Optimizer, state: dict, run: int | None) -> 
 
 
 def per_run_value(configs: Sequence[Config], name: str, default: Any = None) -> Any:
-    """Return a flag's value: a number when runs agree, else a float64 tensor of shape `runs`."""
+    """Return a flag's value: a number when runs agree, else a float64 array of shape `runs`."""
     values: list[Any] = [getattr(config, name, default) for config in configs]
     if all(value == values[0] for value in values):
         return values[0]
-    return torch.tensor([float(value) for value in values], dtype=torch.float64)
+    return np.array(values, np.float64)
 
 
 class TrainingStep:
@@ -193,9 +213,8 @@ class TrainingStep:
         return list(dict.fromkeys(both))
 
     def limits(self) -> dict[str, Any]:
-        """Return the numbers of clipping and of the optimiser that last, by their names."""
+        """Return the numbers of clipping, by their names."""
         held = {"clip_norm": self._clip_norm, "clip_value": self._clip_value}
-        held |= {"momentum": getattr(self.optimizer, "momentum", None)}
         return {name: value for name, value in held.items() if value is not None}
 
     def set_clock(self, iteration: int) -> None:

@@ -4,10 +4,14 @@ In float64 they agree within 1e-12. In float32 within 1e-6 or, where a sum cance
 torch itself is further than that from exact numbers, within a few times torch's own error.
 """
 
+import math
+
 import numpy as np
 import pytest
 import torch
 
+from stable_nalu.training import engine_stack as stack
+from stable_nalu.training import step
 from stable_nalu.training.engine_proof import AS_TORCH, EXACT, SINGLE, TINY
 from stable_nalu.training.recorder import numbers
 from stable_nalu.training.task import Observed
@@ -156,6 +160,39 @@ VARIANTS = {
 def test_three_iterations(variant):
     """Moments, schedules and constraints go on as torch's do."""
     assert_torch_alike(*VARIANTS[variant].split(), last=2)
+
+
+class AdamW(step.Adam):
+    def numbers(self, step, rate):
+        return *super().numbers(step, rate), 1 - 0.01 * rate
+
+    def apply(self, parameter, gradient, slots, size, correction, kept):
+        super().apply(parameter.mul_(kept), gradient, slots, size, correction)
+
+
+class NAdam(step.Adam):
+    def numbers(self, step, rate):
+        *before, now, after = (
+            self.beta_1 * (1 - 0.5 * 0.96 ** (0.004 * k)) for k in range(1, step + 2)
+        )
+        product = math.prod(before) * now
+        sizes = -rate * (1 - now) / (1 - product), -rate * after / (1 - product * after)
+        return *sizes, 1 - self.beta_2**step
+
+    def apply(self, parameter, gradient, slots, size, of_average, correction):
+        average, square = slots
+        average.lerp_(gradient, 1 - self.beta_1)
+        square.mul_(self.beta_2).addcmul_(gradient, gradient, value=1 - self.beta_2)
+        denominator = square.div(correction).sqrt_().add_(self.epsilon)
+        parameter.addcdiv_(gradient, denominator, value=size)
+        parameter.addcdiv_(average, denominator, value=of_average)
+
+
+@pytest.mark.parametrize("kind", [AdamW, NAdam])
+def test_a_new_optimiser_needs_no_line_in_the_engine(kind, monkeypatch):
+    monkeypatch.setitem(step.OPTIMIZERS, "adam", kind)
+    monkeypatch.setattr(stack, "_PROGRAMS", {})
+    assert_torch_alike("single_layer", *words_of("single_layer", "NAC"), last=2)
 
 
 NOISY = """

@@ -94,16 +94,28 @@ def test_tied_parameters_are_saved_as_one():
         assert sn.load(tensorboard_root() / name).module is not None
 
 
-def test_an_optimiser_that_is_not_known_trains_in_torch(monkeypatch):
-    class Other(step.Adam):
-        beta_1 = 0.5
+class Deciding(step.Adam):
+    def apply(self, parameter, gradient, slots, size, correction):
+        if size < -0.1:
+            parameter.add_(gradient, alpha=size)
 
-        def apply(self, parameter, gradient, step, average, square):
-            parameter.sub_(0.1 * gradient)
 
-    monkeypatch.setitem(step.OPTIMIZERS, "adam", Other)
+class Doubling(step.Adam):
+    def apply(self, parameter, gradient, slots, size, correction):
+        parameter.add_(gradient, alpha=2 * size)
+
+
+REFUSED = {
+    Deciding: "a step that depends on a scheduled number",
+    Doubling: "an optimiser that computes with its scheduled numbers",
+}
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_an_optimiser_that_cannot_be_recorded_trains_in_torch(kind, monkeypatch):
+    monkeypatch.setitem(step.OPTIMIZERS, "adam", kind)
     monkeypatch.setattr(stack, "_PROGRAMS", {})
-    assert engine_of("single_layer", "NALU") == "torch: the optimiser Other"
+    assert engine_of("single_layer", "NALU") == f"torch: {REFUSED[kind]}"
 
 
 @pytest.mark.slow
