@@ -18,7 +18,7 @@ from typing import Any
 
 from stable_nalu.base.console import bar, plural
 from stable_nalu.base.errors import OptionError, UsageError
-from stable_nalu.base.files import locked, refuse_one_file, table_rows
+from stable_nalu.base.files import atomic_text_file, locked, refuse_one_file, table_rows
 from stable_nalu.base.machine import processor, tool
 from stable_nalu.base.script import ScriptParser, exit_code, say, unknown_choice
 from stable_nalu.options.kinds import integer, number, seeds
@@ -94,7 +94,8 @@ def _obey(arguments: Any) -> int:
             count = len(identities) - len(missing)
             say(f"{plural(len(missing), 'contest')} to run, {count} finished before")
             for row in _held([(one, None) for one in missing], arguments.jobs):
-                _append(arguments.rows, row)
+                kept.append(row)
+                _write(arguments.rows, kept)
         kept = read_rows(arguments.rows)
     if not kept:
         raise OptionError("--rows", f"{arguments.rows} has no row", "leave out --report-only")
@@ -183,19 +184,12 @@ def read_rows(path: Path) -> list[ArenaRow]:
     return rows
 
 
-def _append(path: Path, row: ArenaRow) -> None:
-    """Append a row to a file that is locked, in place of a last line that has no end."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+def _write(path: Path, rows: Sequence[ArenaRow]) -> None:
     try:
-        with path.open("a+b", buffering=0) as file:
-            file.seek(0)
-            whole = file.read().rfind(b"\n") + 1
-            file.truncate(whole)
-            if not whole:
-                writer.writeheader()
-            writer.writerow(row)
-            file.write(text.getvalue().encode())
+        with atomic_text_file(path) as file:
+            writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror or error}") from None
 
