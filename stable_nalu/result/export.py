@@ -356,15 +356,27 @@ def open_reader(
     return reader
 
 
-def export_csv(folder: str, csv_out: str, parser: RunParser | None, **options: Any) -> RunReader:
+def export_csv(
+    folder: str,
+    csv_out: str,
+    parser: RunParser | None,
+    kept: Callable[[RunTable], object] = lambda table: None,
+    **options: Any,
+) -> RunReader:
     """Write the runs of a folder to a file, which is left alone when there is no data.
 
-    options: of the reader, which is returned.
+    kept: gets every table that is written. options: of the reader, which is returned.
     """
     reader = open_reader(folder, parser, "--tensorboard-dir", published_names=True, **options)
+
+    def tables() -> Iterator[RunTable]:
+        for table in reader.tables():
+            kept(table)
+            yield table
+
     try:
         with atomic_text_file(Path(csv_out), named=True) as file:
-            if not write_tables(reader.tables(), file):
+            if not write_tables(tables(), file):
                 raise reader.nothing()
     except BrokenPipeError:  # the reader of standard output has enough
         raise

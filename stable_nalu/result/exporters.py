@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from stable_nalu.base.errors import OptionError
 from stable_nalu.base.files import EVENT_FILE, STREAMS, atomic_text_file, visible_entries
@@ -15,10 +16,11 @@ from stable_nalu.base.machine import granted_cores
 from stable_nalu.base.script import ScriptParser, exit_code, say
 from stable_nalu.base.tags import CURVE_COLUMNS
 
-from .export import SCORES, export_csv
+from .export import SCORES, RunTable, export_csv
 from .run_parser import (
     PAIRS,
     SEQUENCES,
+    STEP,
     MetricParser,
     RunParser,
     WeightsParser,
@@ -26,11 +28,65 @@ from .run_parser import (
     is_scored_or_gate,
 )
 
-if TYPE_CHECKING:
-    import pandas as pd
 
-_CURVES = rf"(?P<measure>{re.escape(CURVE_COLUMNS[:-1])})\.(?P<point>[-+.\de]+)"
-_STIMULI = r"metric\.test\.stimulus\.(?P<point>\d+)\.(?P<measure>\w+)"
+@dataclass(frozen=True)
+class _Long:
+    """A long form of tables: a row per run, step and point of the columns that a pattern finds.
+
+    pattern: its groups are the point and what is measured there. nothing: the error of no column.
+    names: columns of a table -> of the file. order: columns by which rows are sorted.
+    """
+
+    pattern: str
+    nothing: str
+    names: Mapping[str, str]
+    columns: Sequence[str]
+    order: Sequence[str]
+
+    def points(self, table: RunTable) -> Iterator[dict[str, Any]]:
+        """Yield the rows of a run, of the steps with a value."""
+        matches = {name: re.fullmatch(self.pattern, name) for name in table.columns}
+        of_points: dict[str, dict[str, list]] = {}
+        for name, match in matches.items():
+            if match:
+                of_points.setdefault(match["point"], {})[match["measure"]] = table.columns[name]
+        told = {"name": table.name, **table.options}
+        for place, step in enumerate(table.columns[STEP]):
+            points = {p: {of: c[place] for of, c in cs.items()} for p, cs in of_points.items()}
+            if any(cell == cell for cells in points.values() for cell in cells.values()):
+                for point, cells in points.items():
+                    yield {**told, STEP: step, "point": float(point), **cells}
+
+    def write(self, rows: list[dict[str, Any]], flag: str, csv_out: str) -> None:
+        """Write the rows of all runs."""
+        import pandas as pd
+
+        if not rows:
+            raise OptionError(flag, self.nothing, "leave it out")
+        long = pd.DataFrame(rows).rename(columns=self.names)
+        if "stimulus" in long:
+            long["stimulus"] = long["stimulus"].astype(int)
+            long.loc[long["layer.type"] == "LSTM", "wiring"] = "none"
+        with atomic_text_file(Path(csv_out), named=True) as file:
+            table = long.sort_values(list(self.order))
+            table.to_csv(file, index=False, columns=list(self.columns))
+
+
+CURVES = _Long(
+    rf"(?P<measure>{re.escape(CURVE_COLUMNS[:-1])})\.(?P<point>[-+.\de]+)",
+    "no run has a curve, which is logged at the end of training",
+    {"layer.type": "activation", "point": "x"},
+    ("name", "activation", "seed", "x", "abs.error"),
+    ("name", "x"),
+)
+STIMULI = _Long(
+    r"metric\.test\.stimulus\.(?P<point>\d+)\.(?P<measure>\w+)",
+    "no run has arrivals at given steps, which a grid world logs",
+    {"nac.wiring": "wiring", "point": "stimulus"},
+    ("name", "step", "layer.type", "wiring", "seed", "stimulus")
+    + ("reward", "arrival", "exact", "arrived"),
+    ("name", "step", "stimulus"),
+)
 _OF_ARITHMETIC = {
     "--export-gate": "add the mean gate of every NALU layer",
     "--verbose": "add the first two weights and gates, which runs log under --verbose",
@@ -91,14 +147,14 @@ def _exporter(
     parser_of: Callable[[argparse.Namespace], RunParser] | None = None,
     switches: Mapping[str, str] | None = None,
     scored: bool = False,
-    files: Mapping[str, tuple[Callable[[str, str], None], str]] | None = None,
+    files: Mapping[str, tuple[_Long, str]] | None = None,
 ) -> Callable[..., int]:
     """Return the body of an exporter, which reads a command line and returns the exit code.
 
     parser_of: makes the rows; None: what suits each run, and its configuration always.
     switches: flags of the exporter's own, and their help.
     scored: whether runs may have logged untrained networks, which scores compare errors with.
-    files: flags that name another file, what writes it from the exported one, and their help.
+    files: flags that name another file, what is written there, and their help.
     """
 
     def main(argv: Sequence[str] | None = None) -> int:
@@ -121,14 +177,21 @@ def _exporter(
             whole = True
             for folder in _folders_of_runs(args):
                 file = _file_of(folder, args, "--csv-out", args.csv_out)
-                reader = export_csv(str(folder), file, parser_of and parser_of(args), **options)
+                asked = {f: getattr(args, f[2:].replace("-", "_")) for f in files or {}}
+                rows = {flag: [] for flag, path in asked.items() if path}
+
+                def keep(table: RunTable, rows: dict[str, list] = rows) -> None:
+                    for flag, found in rows.items():
+                        found += files[flag][0].points(table)
+
+                parser = parser_of and parser_of(args)
+                reader = export_csv(str(folder), file, parser, keep, **options)
                 reader.tell()
                 if file != args.csv_out:
                     say(f"table {file}")
                 whole = whole and not reader.problems
-                for flag, (write, _) in (files or {}).items():
-                    if other := getattr(args, flag.removeprefix("--").replace("-", "_")):
-                        write(file, _file_of(folder, args, flag, other))
+                for flag, found in rows.items():
+                    files[flag][0].write(found, flag, _file_of(folder, args, flag, asked[flag]))
             return 1 if args.strict and not whole else 0
 
         return exit_code(script, export)
@@ -170,55 +233,6 @@ def _parser(script: str, description: str, with_config: bool, scored: bool) -> S
     return parser
 
 
-def write_curves(exported: str, csv_out: str) -> None:
-    """Write the error curves of an exported file, a row per run and point."""
-    problem = "no run has a curve, which is logged at the end of training"
-    long = _points(exported, _CURVES, OptionError("--curve-out", problem, "leave it out"))
-    long = long.rename(columns={"layer.type": "activation", "point": "x"})
-    _write(long, csv_out, ["name", "activation", "seed", "x", "abs.error"], ["name", "x"])
-
-
-def write_stimuli(exported: str, csv_out: str) -> None:
-    """Write what grid worlds measured, a row per run, logged test and step asked for."""
-    problem = "no run has arrivals at given steps, which a grid world logs"
-    long = _points(exported, _STIMULI, OptionError("--stimuli-out", problem, "leave it out"))
-    long = long.rename(columns={"nac.wiring": "wiring", "point": "stimulus"})
-    long["stimulus"] = long["stimulus"].astype(int)
-    long.loc[long["layer.type"] == "LSTM", "wiring"] = "none"
-    columns = ["name", "step", "layer.type", "wiring", "seed", "stimulus"]
-    measures = ["reward", "arrival", "exact", "arrived"]
-    _write(long, csv_out, [*columns, *measures], ["name", "step", "stimulus"])
-
-
-def _points(exported: str, pattern: str, nothing: OptionError) -> pd.DataFrame:
-    """Return a row per run, step and point of the columns that a pattern finds.
-
-    The groups of the pattern are the point and what is measured there. nothing: of no column.
-    """
-    import pandas as pd
-
-    table = pd.read_csv(exported)
-    matches = {str(name): re.fullmatch(pattern, str(name)) for name in table}
-    found = {name: match for name, match in matches.items() if match}
-    if not found:
-        raise nothing
-    of_points: dict[str, dict[str, str]] = {}
-    for name, match in found.items():
-        of_points.setdefault(match["point"], {})[name] = match["measure"]
-    rows = table.dropna(subset=list(found), how="all")
-    others = rows[[name for name in rows if name not in found]]
-    parts = [
-        others.assign(**{of: rows[name] for name, of in columns.items()}, point=float(point))
-        for point, columns in of_points.items()
-    ]
-    return pd.concat(parts)
-
-
-def _write(table: pd.DataFrame, csv_out: str, columns: Sequence[str], order: Sequence[str]) -> None:
-    with atomic_text_file(Path(csv_out), named=True) as file:
-        table.sort_values(list(order)).to_csv(file, index=False, columns=list(columns))
-
-
 def _of_arithmetic(args: argparse.Namespace) -> RunParser:
     if args.weights_only:
         return WeightsParser()
@@ -231,9 +245,9 @@ any_runs = _exporter(
     "Export runs of any script to a CSV file: a row per run and logged step, with configurations.",
     scored=True,
     files={
-        "--curve-out": (write_curves, "also write logged error curves: a row per point"),
+        "--curve-out": (CURVES, "also write logged error curves: a row per point"),
         "--stimuli-out": (
-            write_stimuli,
+            STIMULI,
             "also write what grid worlds measured: a row per logged test and step asked for",
         ),
     },

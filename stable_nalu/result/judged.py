@@ -11,13 +11,12 @@ import functools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stable_nalu.paper.experiment import ExpectedRun, Experiment, Measure, Model, expected_runs
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.statistics.names import config_columns, expand_name
-from stable_nalu.statistics.table import numeric, read_table, require
+from stable_nalu.statistics.table import numeric
 from stable_nalu.task.table import SCRIPTS
 
 from .shard import how_to_run
@@ -190,26 +189,27 @@ def outcome_columns(experiment: Experiment, table: pd.DataFrame) -> tuple[str, .
 
 def judged_runs(
     experiment: Experiment,
-    csv_folder: Path,
+    tables: Mapping[str, pd.DataFrame],
     expected: Iterable[ExpectedRun],
     warn: Callable[[str], object],
 ) -> pd.DataFrame:
-    """Return one row per exported run, with the key of its model as `model`.
+    """Return one row per logged run, with the key of its model as `model`.
 
     Every row has its `name`, what tells it apart, its `iterations`, what came of it, and whether
     it `diverged`: its log ends early then.
 
-    expected: the same runs, as planned.
+    tables: what runs logged, by the names of their models' tables. expected: the same runs, as
+        planned.
     """
     import pandas as pd
 
-    tables: dict[str, dict[str, ExpectedRun]] = {}
+    planned_in: dict[str, dict[str, ExpectedRun]] = {}
     for run in expected:
-        tables.setdefault(run.model.csv, {})[run.leaf] = run
+        planned_in.setdefault(run.model.csv, {})[run.leaf] = run
     of_table = _measures if experiment.is_measured else _verdicts
     parts: list[pd.DataFrame] = []
-    for csv, own in tables.items():
-        found = of_table(experiment, csv_folder / f"{csv}.csv", own, warn)
+    for csv, own in planned_in.items():
+        found = of_table(experiment, csv, tables[csv], own, warn)
         planned = [own[name] for name in found["name"]]
         found["model"] = [run.model.key for run in planned]
         found["iterations"] = list(map(iterations_of, planned))
@@ -226,14 +226,15 @@ def judged_runs(
 
 def _verdicts(
     experiment: Experiment,
-    path: Path,
+    csv: str,
+    table: pd.DataFrame,
     runs: Mapping[str, ExpectedRun],
     warn: Callable[[str], object],
 ) -> pd.DataFrame:
-    """Return the verdicts about the runs of one exported table, and all that they follow from."""
-    from stable_nalu.statistics.judge import judge_runs
+    """Return the verdicts about the runs of one table, and all that they follow from."""
+    from stable_nalu.statistics.judge import judge_tables
 
-    found = judge_runs([path], replace(experiment.judgement, setups=()), warn)
+    found = judge_tables([(f"{csv}.csv", table)], replace(experiment.judgement, setups=()), warn)
     found = found.loc[found["name"].isin(list(runs))].copy()
     planned = [runs[name] for name in found["name"]]
     whole = [iterations_of(run) // run.config.log_interval + 1 for run in planned]
@@ -249,23 +250,22 @@ def _verdicts(
 
 def _measures(
     experiment: Experiment,
-    path: Path,
+    csv: str,
+    table: pd.DataFrame,
     runs: Mapping[str, ExpectedRun],
     warn: Callable[[str], object],
 ) -> pd.DataFrame:
-    """Return what the runs of one exported table measured, with the last step of each."""
+    """Return what the runs of one table measured, with the last step of each."""
     import pandas as pd
 
     from stable_nalu.statistics.judge import best_row
 
-    table = read_table(path)
-    require(table, ("name", "step"), path, "an export of runs")
     table = table.loc[table["name"].isin(list(runs))]
     columns = measure_columns(experiment, table.columns)
     for measure in experiment.measures:
         if not any(measure_of(experiment, column) is measure for column in columns):
-            warn(f"{path} holds no column {measure.column}")
-    table = numeric(table, ["step", *columns], path).sort_values("step", kind="stable")
+            warn(f"{csv}.csv holds no column {measure.column}")
+    table = numeric(table, ["step", *columns], csv).sort_values("step", kind="stable")
     last = table.drop_duplicates("name", keep="last").set_index("name")
     chosen = last
     if by := experiment.selected_by:
@@ -273,7 +273,7 @@ def _measures(
         best = [rows.index[best_row(rows[by].to_numpy(float), len(rows))] for _, rows in logged]
         chosen = table.loc[best].set_index("name").loc[last.index]
     found: dict[str, Any] = {c: _rounded(chosen[c], experiment, c) for c in columns}
-    clock = numeric(table, ["epoch"], path)["epoch"] if "epoch" in table else table["step"]
+    clock = numeric(table, ["epoch"], csv)["epoch"] if "epoch" in table else table["step"]
     for column in columns:
         measure = measure_of(experiment, column)
         for step in measure.steps if measure else ():

@@ -6,7 +6,7 @@ import fcntl
 import os
 import shlex
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -33,7 +33,7 @@ from stable_nalu.statistics import small_divisors
 from stable_nalu.statistics.table import write_plain_frame, write_rows
 from stable_nalu.writer.run_folder import LOCK_NAME
 
-from .export import export_csv
+from .export import RunTable, export_csv
 from .jobs import EXPERIMENT
 from .judged import iterations_of, judged_runs, runs_of
 from .run_parser import (
@@ -144,16 +144,29 @@ def exporter_of(model: Model, criterion: str = "") -> tuple[str, RunParser | Non
     return "simple_function_static.py", MetricParser(is_scored_or_gate if gated else is_scored)
 
 
-def export(models: Sequence[Model], space: Folders, criterion: str = "") -> None:
-    """Export the runs of every model; models of one experiment name share a table."""
+def export(models: Sequence[Model], space: Folders, criterion: str = "") -> dict[str, pd.DataFrame]:
+    """Export the runs of every model; models of one experiment name share a table.
+
+    Return what runs logged, a row per step, by the names of the tables.
+    """
+    import pandas as pd
+
     options = {"processes": granted_cores(), "progress_bar": False}
+    found: dict[str, pd.DataFrame] = {}
     for (csv, prefix), model in tables_of(models).items():
+        runs: list[pd.DataFrame] = []
+
+        def keep(table: RunTable, runs: list[pd.DataFrame] = runs) -> None:
+            runs.append(pd.DataFrame({"name": table.name, **table.columns}))
+
         _, parser = exporter_of(model, criterion)
         options["with_config"] = parser is None
         folder = space.tensorboard / prefix
         if not folder.is_dir():
             raise UsageError(f"no run of {model.key} was trained; files in {space.logs} say why")
-        export_csv(str(folder), str(space.csv / csv), parser, **options)
+        export_csv(str(folder), str(space.csv / csv), parser, keep, **options)
+        found[model.csv] = pd.concat(runs, ignore_index=True)
+    return found
 
 
 def _expected(
@@ -165,9 +178,8 @@ def _expected(
 
 def judged(experiment: Experiment, seeds: Sequence[int] | None, space: Folders) -> pd.DataFrame:
     """Export the runs of an experiment that are trained, and judge them."""
-    export(experiment.models, space, experiment.criterion)
-    expected = _expected(experiment.models, seeds, space)
-    return judged_runs(experiment, space.csv, expected, say)
+    tables = export(experiment.models, space, experiment.criterion)
+    return judged_runs(experiment, tables, _expected(experiment.models, seeds, space), say)
 
 
 @contextmanager
@@ -352,7 +364,7 @@ def report(request: Request, data: Path | None = None) -> bool:
     """
     experiment, space = request.experiment, request.space
     refuse_running(request.every_shard, space.max_iterations)
-    export(request.models, space, experiment.criterion)
+    tables = export(request.models, space, experiment.criterion)
     for table in other_tables(experiment, request.models, space):
         if table.source is not None and not table.source.exists():
             say(f"no saved model {table.source}")
@@ -363,7 +375,7 @@ def report(request: Request, data: Path | None = None) -> bool:
     complete, pictures = _draw(request)
     has_outcome = experiment.criterion.startswith(JUDGED) or experiment.is_measured
     if has_outcome and request.models:
-        runs = _compare(request)
+        runs = _compare(request, tables)
         if data is not None:
             sessions = read_records(Session, request.sessions)
             kept = keep(experiment, runs, request.expected, sessions, data)
@@ -386,12 +398,12 @@ def report(request: Request, data: Path | None = None) -> bool:
     return complete
 
 
-def _compare(request: Request) -> pd.DataFrame:
+def _compare(request: Request, tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Judge the runs, sum them up, and compare them with numbers that were given elsewhere."""
     experiment, space = request.experiment, request.space
     from .compare import compared, rates
 
-    runs = judged_runs(experiment, space.csv, request.expected, say)
+    runs = judged_runs(experiment, tables, request.expected, say)
     summary, rows, verdict = compared(experiment, runs)
     write_plain_frame(space.summaries / f"{experiment.stem}.csv", summary)
     if not experiment.is_measured:

@@ -73,10 +73,7 @@ def test_curves_are_kept_by_epoch_and_come_out_as_exported(tmp_path):
         | {column: share, "metric.test.label1.acc": share / 5}
         for epoch, share in shares.items()
     ]
-    path = space.csv / f"{model.csv}.csv"
-    path.parent.mkdir(parents=True)
-    pd.DataFrame(rows).to_csv(path, index=False)
-    kept = judged_runs(experiment, space.csv, [run], lambda text: None)
+    kept = judged_runs(experiment, {model.csv: pd.DataFrame(rows)}, [run], lambda text: None)
     assert kept.loc[0, [column, *(f"{column}@{epoch}" for epoch in shares)]].tolist() == [
         80.85, 10.9, 67.37, 80.85,
     ]  # fmt: skip

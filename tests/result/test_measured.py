@@ -182,39 +182,33 @@ def test_infinite_results_are_kept(tmp_path):
     assert stored.kept_keys(tmp_path, measured=False) == []
 
 
-def judged_table(experiment, folder, warn):
-    models = TINY.models[:1]
-    expected = judged.runs_of(models[0], [0, 1], None)
-    return judged.judged_runs(experiment, folder / "csv", expected, warn)
+def judged_table(experiment, lines, warn, runs=None):
+    model = runs[0].model if runs else TINY.models[0]
+    expected = runs or judged.runs_of(model, [0, 1], None)
+    table = pd.DataFrame(lines, columns=["name", "step", VALID, TEST, "sparse.error.max"])
+    return judged.judged_runs(experiment, {model.csv: table}, expected, warn)
 
 
-def test_a_run_that_ends_early_diverged(tmp_path):
-    lines = [f"name,step,{VALID},{TEST},sparse.error.max"]
+def test_a_run_that_ends_early_diverged():
+    lines = []
     names = [run.leaf for run in judged.runs_of(TINY.models[0], [0, 1], None)]
     for place, name in enumerate(names):
         steps = (0, 10) if place == 1 else (0, 10, 20)
-        lines += [f"{name},{step},{step + place},2,3" for step in steps]
-    path = tmp_path / "csv" / STEM / "nac.csv"
-    path.parent.mkdir(parents=True)
-    path.write_text("\n".join(lines) + "\n")
+        lines += [(name, step, step + place, 2, 3) for step in steps]
     told = []
-    runs = judged_table(TINY, tmp_path, told.append)
+    runs = judged_table(TINY, lines, told.append)
     assert sorted(runs["diverged"]) == [0, 0, 0, 1]
     assert runs.loc[runs["diverged"] == 1, VALID].item() == 11
     assert told == []
 
 
-def test_a_run_is_kept_where_a_measure_was_lowest(tmp_path):
-    lines = [f"name,step,{VALID},{TEST},sparse.error.max"]
+def test_a_run_is_kept_where_a_measure_was_lowest():
+    lines = []
     names = [run.leaf for run in judged.runs_of(TINY.models[0], [0, 1], None)]
     for place, name in enumerate(names):
-        last = "" if place == 1 else "20"
-        lines += [f"{name},0,9,1,1", f"{name},10,{place},2,2", f"{name},20,{last},3,3"]
-    path = tmp_path / "csv" / STEM / "nac.csv"
-    path.parent.mkdir(parents=True)
-    path.write_text("\n".join(lines) + "\n")
-    selecting = replace(TINY, selected_by=VALID)
-    runs = judged_table(selecting, tmp_path, print)
+        last = math.nan if place == 1 else 20
+        lines += [(name, 0, 9, 1, 1), (name, 10, place, 2, 2), (name, 20, last, 3, 3)]
+    runs = judged_table(replace(TINY, selected_by=VALID), lines, print)
     assert runs[TEST].tolist() == [2.0] * 4
     assert runs[VALID].tolist() == [0, 1, 2, 3]
     assert runs["diverged"].tolist() == [0] * 4
@@ -353,17 +347,14 @@ def mean(values):
     return math.inf if math.inf in values else sum(values) / len(values)
 
 
-def test_a_run_that_ends_early_is_not_solved_by_its_last_good_row(tmp_path):
+def test_a_run_that_ends_early_is_not_solved_by_its_last_good_row():
     experiment = EXPERIMENTS["benchmark_sltr_mul"]
     model = experiment.models[0]
     runs = judged.runs_of(model, [0, 1], None)[:2]
-    lines = [f"name,step,{VALID},{TEST},sparse.error.max"]
+    lines = []
     for place, run in enumerate(runs):
         whole = judged.iterations_of(run) // run.config.log_interval + 1
-        lines += [f"{run.leaf},{k},1e-12,1e-12,0" for k in range(whole - place)]
-    path = tmp_path / f"{model.csv}.csv"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("\n".join(lines) + "\n")
-    found = judged.judged_runs(experiment, tmp_path, runs, print).sort_values("diverged")
+        lines += [(run.leaf, k, 1e-12, 1e-12, 0) for k in range(whole - place)]
+    found = judged_table(experiment, lines, print, runs).sort_values("diverged")
     assert found[["solved", "diverged"]].to_numpy().tolist() == [[True, 0], [False, 1]]
     assert found["extrapolation.last"].tolist() == [1e-12, math.inf]

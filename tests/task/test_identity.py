@@ -5,7 +5,8 @@ import pytest
 import torch
 
 from stable_nalu.network.dense import ACTIVATIONS, Dense, IdentityNetwork
-from stable_nalu.result.exporters import any_runs, write_curves
+from stable_nalu.result.export import RunTable
+from stable_nalu.result.exporters import CURVES, any_runs
 from stable_nalu.task.identity_autoencoder import IdentityTask
 from tests.experiments.scripts import exported, run
 from tests.training.configurations import built
@@ -73,11 +74,11 @@ def test_the_curve_is_exported_beside_the_measures(tmp_path):
 
 
 def test_a_curve_without_its_first_point_stays(tmp_path):
-    exported, out = tmp_path / "runs.csv", tmp_path / "curves.csv"
-    exported.write_text(
-        "name,layer.type,seed,abs.error.-7,abs.error.7\na,Tanh,0,1,2\nb,Tanh,1,,3\nc,Tanh,2,,\n"
-    )
-    write_curves(str(exported), str(out))
+    out, none, rows = tmp_path / "curves.csv", float("nan"), []
+    for seed, (name, *errors) in enumerate([("a", 1, 2), ("b", none, 3), ("c", none, none)]):
+        columns = {"step": [3], "abs.error.-7": errors[:1], "abs.error.7": errors[1:]}
+        rows += CURVES.points(RunTable(name, columns, {"layer.type": "Tanh", "seed": seed}))
+    CURVES.write(rows, "--curve-out", str(out))
     long = pd.read_csv(out).set_index(["name", "x"])["abs.error"]
     assert list(long.index) == [("a", -7), ("a", 7), ("b", -7), ("b", 7)]
     assert (long["a", -7], long["b", 7]) == (1, 3)

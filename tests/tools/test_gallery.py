@@ -63,7 +63,8 @@ def test_kept_runs_draw_the_figure_of_their_exports(key, tmp_path):
             )
         metrics(space.csv / f"{model.csv}.csv", rows)
     expected = [run for m in experiment.models for run in expected_runs(m, range(3), LENGTH)]
-    judged = judged_runs(experiment, space.csv, expected, lambda text: None)
+    tables = {m.csv: pd.read_csv(space.csv / f"{m.csv}.csv") for m in experiment.models}
+    judged = judged_runs(experiment, tables, expected, lambda text: None)
     compacted = [
         compact(row) | {"iterations": 2000, "diverged": 0} for row in judged.to_dict("records")
     ]
