@@ -12,7 +12,7 @@ import re
 import shlex
 import subprocess
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -129,79 +129,71 @@ def _joined(known: Model | None, model: Model) -> Model:
     return replace(known, variants=known.variants + added, points=points)
 
 
-_TABLE = """
-function_task_static: function_task_static_all
+def _job(name: str, keys: str, only: str = "", gpu: bool = False) -> JobScript:
+    return JobScript(name, tuple(keys.split()), gpu, tuple(only.split()))
+
+
+_OWN_NAMES = """
 simple_mul function_task_static_learning function_task_static_mul_hidden_size
 function_task_static_mul_hidden_size_ablation function_task_static_mul_input_size
 function_task_static_mul_overlap function_task_static_mul_subset function_task_static_mul_range
 function_task_static_mul_num_subsets function_task_static_nalu function_task_static_regualization
 sequential_mnist_prod_interpolation sequential_mnist_prod_outputs
-sequential_mnist_prod_reference: sequential_mnist_prod_long | reference
-sequential_mnist_prod_long: sequential_mnist_prod_long | - reference
-sequential_mnist_sum_reference: sequential_mnist_sum_long | reference
-sequential_mnist_sum_long: sequential_mnist_sum_long | - reference
-sequential_svhn_prod_reference: sequential_svhn_prod_long | reference
-sequential_svhn_prod_long: sequential_svhn_prod_long | - reference
-single_layer_task/neurips_2021/sltr-in2:
-    nips-sltr-in2 nips-realnpu-L1 nips-realnpu-clipping nips-realnpu-discretisation
-    nips-realnpu-init nips-in2-nru-lr nips-realnpu-L2 nips-in2-realnpu-lr
-single_layer_task/neurips_2021/in2-realnpu-beta-sweep: nips-realnpu-L1_sweep
-single_layer_task/neurips_2021/sltr-in10:
-    nips-sltr-in10 nips-sltr-in10-npu nips-in10-realnpu-W-reg nips-in10-nmru-ablation
-    nips-in10-nmru-lr nips-in10-nmru-optimiser nips-in10-nru-separate-mag-sign
-    nips-sltr-in10-losses-realnpu nips-sltr-in10-losses-nru nips-sltr-in10-losses-nmru
-single_layer_task/neurips_2021/in2-mixed-signs: in2-mixedSigns
-single_layer_task/neurips_2021/in10-mixed-signs: in10-mixedSigns
-single_layer_task/neurips_2021/in10-mixed-signs-iridis: in10-mixedSigns
-single_layer_task/neurips_2021/sltr-distributions-in2: nips-in2-distributions
-single_layer_task/neurips_2021/sltr-distributions-in10: nips-in10-distributions
-single_layer_task/neurips_2021/divBy0: nips-divBy0-easy nips-divBy0-medium nips-divBy0-hard
-two_digit_mnist/parallel_run GPU: div-1digit_conv-Adam-s3Init
-icml_2022/single_module: robust-benchmark_sltr_mul surface-mul robust-batch-snmu
-icml_2022/arithmetic_dataset: fts-2021-final fts-snmu-noise-ranges | nau-nmu nau-Nnmu batch_sNMU
-icml_2022/arithmetic_dataset_noise_ranges:
-    fts-snmu-noise-ranges | 0.01-0.05 0.1-0.5 1-2 5-10 10-20
-icml_2022/static_mnist_prod_isolated GPU: static-mnist-mul-isolated
-icml_2022/static_mnist_prod_colour_concat GPU: static-mnist-mul-colour-concat
-icml_2022/sequential_mnist_prod_reference GPU: robust-sequential_mnist_prod_long | reference
-icml_2022/sequential_mnist_prod_long GPU:
-    robust-sequential_mnist_prod_long | nmu snmu batch-snmu
-single_layer_benchmark:
-    benchmark_sltr_mul benchmark_sltr_div benchmark_sltr_add benchmark_sltr_sub
-    inalu-in10 nau-failure nau-in100
-marc_single_layer:
-    benchmark_sltr_mul_mcfc benchmark_sltr_add_mcfc |
-    MulMCFC MCFC MulMCFCSignINALU MulMCFCSignRealNPU
 """
-"""`NAME [GPU]: experiments | models`, or names that are keys of experiments; behind `-`: all other
-models."""
-
-
-def _read(table: str) -> Iterator[JobScript]:
-    for entry in re.split(r"\n(?! )", table.strip()):
-        head, colon, rest = entry.partition(":")
-        if not colon:
-            yield from (JobScript(key, (key,)) for key in head.split())
-            continue
-        keys, _, only = rest.partition("|")
-        name, *gpu = head.split()
-        yield JobScript(name, tuple(keys.split()), bool(gpu), tuple(only.split()))
-
-
-_BENCHMARK = ("single_layer_benchmark", "marc_single_layer")
+"""Keys of experiments that have a script of their name."""
+_LONG, _NOISE = "sequential_mnist_prod_long", "fts-snmu-noise-ranges"
+_IN10 = "nips-sltr-in10 nips-sltr-in10-npu nips-in10-realnpu-W-reg nips-in10-nmru-ablation"
+_IN10 += " nips-in10-nmru-lr nips-in10-nmru-optimiser nips-in10-nru-separate-mag-sign"
+_IN10 += " nips-sltr-in10-losses-realnpu nips-sltr-in10-losses-nru nips-sltr-in10-losses-nmru"
+_IN2 = "nips-sltr-in2 nips-realnpu-L1 nips-realnpu-clipping nips-realnpu-discretisation"
+_IN2 += " nips-realnpu-init nips-in2-nru-lr nips-realnpu-L2 nips-in2-realnpu-lr"
+_MCFC = "MulMCFC MCFC MulMCFCSignINALU MulMCFCSignRealNPU"
+_BENCHMARK = (
+    _job(
+        "single_layer_benchmark",
+        "benchmark_sltr_mul benchmark_sltr_div benchmark_sltr_add benchmark_sltr_sub "
+        "inalu-in10 nau-failure nau-in100",
+    ),
+    _job("marc_single_layer", "benchmark_sltr_mul_mcfc benchmark_sltr_add_mcfc", _MCFC),
+)
 """Scripts that the benchmark's own repository has in a folder, and older ones at the top."""
+_2021, _2022 = "single_layer_task/neurips_2021", "icml_2022"
+_SCRIPTS = (
+    _job("function_task_static", "function_task_static_all"),
+    *(_job(key, key) for key in _OWN_NAMES.split()),
+    _job("sequential_mnist_prod_reference", _LONG, "reference"),
+    _job("sequential_mnist_prod_long", _LONG, "- reference"),
+    _job("sequential_mnist_sum_reference", "sequential_mnist_sum_long", "reference"),
+    _job("sequential_mnist_sum_long", "sequential_mnist_sum_long", "- reference"),
+    _job("sequential_svhn_prod_reference", "sequential_svhn_prod_long", "reference"),
+    _job("sequential_svhn_prod_long", "sequential_svhn_prod_long", "- reference"),
+    _job(f"{_2021}/sltr-in2", _IN2),
+    _job(f"{_2021}/in2-realnpu-beta-sweep", "nips-realnpu-L1_sweep"),
+    _job(f"{_2021}/sltr-in10", _IN10),
+    _job(f"{_2021}/in2-mixed-signs", "in2-mixedSigns"),
+    _job(f"{_2021}/in10-mixed-signs", "in10-mixedSigns"),
+    _job(f"{_2021}/in10-mixed-signs-iridis", "in10-mixedSigns"),
+    _job(f"{_2021}/sltr-distributions-in2", "nips-in2-distributions"),
+    _job(f"{_2021}/sltr-distributions-in10", "nips-in10-distributions"),
+    _job(f"{_2021}/divBy0", "nips-divBy0-easy nips-divBy0-medium nips-divBy0-hard"),
+    _job("two_digit_mnist/parallel_run", "div-1digit_conv-Adam-s3Init", gpu=True),
+    _job(f"{_2022}/single_module", "robust-benchmark_sltr_mul surface-mul robust-batch-snmu"),
+    _job(f"{_2022}/arithmetic_dataset", f"fts-2021-final {_NOISE}", "nau-nmu nau-Nnmu batch_sNMU"),
+    _job(f"{_2022}/arithmetic_dataset_noise_ranges", _NOISE, "0.01-0.05 0.1-0.5 1-2 5-10 10-20"),
+    _job(f"{_2022}/static_mnist_prod_isolated", "static-mnist-mul-isolated", gpu=True),
+    _job(f"{_2022}/static_mnist_prod_colour_concat", "static-mnist-mul-colour-concat", gpu=True),
+    _job(f"{_2022}/sequential_mnist_prod_reference", f"robust-{_LONG}", "reference", gpu=True),
+    _job(f"{_2022}/sequential_mnist_prod_long", f"robust-{_LONG}", "nmu snmu batch-snmu", gpu=True),
+    *_BENCHMARK,
+    *(
+        JobScript(experiment.stem, (experiment.key,))
+        for experiment in EXPERIMENTS.values()
+        if experiment.criterion == MEASURED
+    ),
+    *(replace(one, name=f"single_layer_task/benchmarking/{one.name}") for one in _BENCHMARK),
+)
 
-
-def _all() -> Iterator[JobScript]:
-    yield from _read(_TABLE)
-    measured = (e for e in EXPERIMENTS.values() if e.criterion == MEASURED)
-    yield from (JobScript(experiment.stem, (experiment.key,)) for experiment in measured)
-    for script in _read(_TABLE):
-        if script.name in _BENCHMARK:
-            yield replace(script, name=f"single_layer_task/benchmarking/{script.name}")
-
-
-JOB_SCRIPTS = {script.name: script for script in _all()}
+JOB_SCRIPTS = {script.name: script for script in _SCRIPTS}
 
 EXPERIMENT = "experiment:"
 """Before a key: the experiment, also where a script has its name, for other runs."""
