@@ -10,7 +10,9 @@ from collections.abc import Callable, Collection, Container, Iterable, Iterator,
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
+from typing import Any, NamedTuple, TextIO
+
+import pandas as pd
 
 from stable_nalu.base.console import bar
 from stable_nalu.base.errors import OptionError, UsageError
@@ -25,9 +27,6 @@ from stable_nalu.writer.event_file import EventFileReader, RunFiles, Tensorboard
 from stable_nalu.writer.run_folder import RunRecord
 
 from .run_parser import DIVERGED_AT, SPARSITY, STEP, WALL_TIME, RunColumns, RunParser, parser_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _LOG = logging.getLogger(__name__)
 _BYTES_PER_WORKER = 64 << 20
@@ -102,9 +101,7 @@ class RunReader:
         """Return the names of the runs."""
         return self._reader.names
 
-    def __iter__(self) -> Iterator["pd.DataFrame"]:
-        import pandas as pd
-
+    def __iter__(self) -> Iterator[pd.DataFrame]:
         for table in self.tables():
             yield pd.DataFrame({"name": table.name, **table.columns, **table.options})
 
@@ -176,7 +173,10 @@ def _parse_run(
     record = RunRecord.read(run.path.parent)
     parser = parser or parser_of(run.name, record.script if record else "")
     try:
-        columns = parser.parse(events, sums_imaginary=_is_of_division_study(run.name, record))
+        # Names of runs without a record have a distribution in two studies only.
+        of_study = has_field(run.name, "D-") and not has_field(run.name, "TB-")
+        of_study = of_study if record is None else record.script == _DIVISION_STUDY
+        columns = parser.parse(events, sums_imaginary=of_study)
     except OSError as error:
         return RunTable(run.name, {}), str(error)
     ends = columns.pop(DIVERGED_AT, [math.nan])
@@ -245,27 +245,11 @@ def _last_of_each(columns: RunColumns) -> RunColumns:
     return kept
 
 
-def _is_of_division_study(name: str, record: RunRecord | None) -> bool:
-    """Return whether a run belongs to the division study, by its record if it has one.
-
-    Runs of the published scripts have none. Their names, and no others but those of the
-    robustness study (`TB-`), have a distribution (`D-`).
-    """
-    if record is not None:
-        return record.script == _DIVISION_STUDY
-    return has_field(name, "D-") and not has_field(name, "TB-")
-
-
-def record_columns(record: RunRecord) -> dict[str, Any]:
-    """Return the options of a run from its record."""
-    return config_columns(Config(SCRIPTS[record.script], record.config))
-
-
 def _options(name: str, record: RunRecord | None) -> dict[str, Any]:
     """Return the options of a run: those of its record, else those that its name holds."""
     try:
         if record is not None:
-            return record_columns(record)
+            return config_columns(Config(SCRIPTS[record.script], record.config))
     except (LookupError, AttributeError, TypeError, ValueError):  # of another version
         pass
     try:

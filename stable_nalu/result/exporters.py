@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from stable_nalu.base.errors import OptionError
 from stable_nalu.base.files import EVENT_FILE, STREAMS, atomic_text_file, visible_entries
 from stable_nalu.base.machine import granted_cores
@@ -59,8 +61,6 @@ class _Long:
 
     def write(self, rows: list[dict[str, Any]], flag: str, csv_out: str) -> None:
         """Write the rows of all runs."""
-        import pandas as pd
-
         if not rows:
             raise OptionError(flag, self.nothing, "leave it out")
         long = pd.DataFrame(rows).rename(columns=self.names)

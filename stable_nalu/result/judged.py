@@ -11,18 +11,18 @@ import functools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from stable_nalu.paper.experiment import ExpectedRun, Experiment, Measure, Model, expected_runs
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.statistics.names import config_columns, expand_name
+from stable_nalu.statistics.judge import best_row, judge_tables
+from stable_nalu.statistics.names import config_columns, expand_name, expand_names
 from stable_nalu.statistics.table import numeric
 from stable_nalu.task.table import SCRIPTS
 
 from .shard import how_to_run
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 DIVERGED, TEST_ERROR = "diverged", "extrapolation.last"
 OUTCOME = (
@@ -87,8 +87,6 @@ def point_columns(key: str) -> tuple[str, ...]:
 
 def _of_names(experiment: Experiment) -> tuple[str, ...]:
     """Return the columns of run names that have several values in a model."""
-    from stable_nalu.statistics.names import expand_names
-
     found: dict[str, None] = {"operation": None, "interpolation.range": None}
     for model in experiment.models:
         options = expand_names(run.leaf for run in runs_of(model, [0], None))
@@ -201,8 +199,6 @@ def judged_runs(
     tables: what runs logged, by the names of their models' tables. expected: the same runs, as
         planned.
     """
-    import pandas as pd
-
     planned_in: dict[str, dict[str, ExpectedRun]] = {}
     for run in expected:
         planned_in.setdefault(run.model.csv, {})[run.leaf] = run
@@ -232,8 +228,6 @@ def _verdicts(
     warn: Callable[[str], object],
 ) -> pd.DataFrame:
     """Return the verdicts about the runs of one table, and all that they follow from."""
-    from stable_nalu.statistics.judge import judge_tables
-
     found = judge_tables([(f"{csv}.csv", table)], replace(experiment.judgement, setups=()), warn)
     found = found.loc[found["name"].isin(list(runs))].copy()
     planned = [runs[name] for name in found["name"]]
@@ -256,10 +250,6 @@ def _measures(
     warn: Callable[[str], object],
 ) -> pd.DataFrame:
     """Return what the runs of one table measured, with the last step of each."""
-    import pandas as pd
-
-    from stable_nalu.statistics.judge import best_row
-
     table = table.loc[table["name"].isin(list(runs))]
     columns = measure_columns(experiment, table.columns)
     for measure in experiment.measures:

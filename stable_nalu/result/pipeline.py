@@ -11,13 +11,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from stable_nalu.base.console import GREEN, bar, joined, paint, plural, shown, told
 from stable_nalu.base.errors import UsageError
 from stable_nalu.base.files import atomic_path, is_locked, shared_lock
 from stable_nalu.base.machine import granted_cores, model_file
 from stable_nalu.base.script import EXIT_INTERRUPTED, EXIT_REQUEUE, command_of, say
+from stable_nalu.figure.entries import Output, render
+from stable_nalu.figure.entry import Context
 from stable_nalu.inspection import prediction_sweep
 from stable_nalu.paper.experiment import (
     JUDGED,
@@ -28,11 +31,13 @@ from stable_nalu.paper.experiment import (
     seeds_text,
     words,
 )
+from stable_nalu.paper.figures import all_entries, source_of
 from stable_nalu.paper.nac_weights import weights_command
 from stable_nalu.statistics import small_divisors
 from stable_nalu.statistics.table import write_plain_frame, write_rows
 from stable_nalu.writer.run_folder import LOCK_NAME
 
+from .compare import compared, rates
 from .export import RunTable, export_csv
 from .jobs import EXPERIMENT
 from .judged import iterations_of, judged_runs, runs_of
@@ -56,10 +61,6 @@ from .stored import (
     path_of,
     read_records,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 _SWEEP = "export/single_layer_task/benchmark/pretrained_model_prediction_sweep.py"
 _SMALL_DIVISORS = "export/single_layer_task/generate_divBy0_extrap_thresholds.py"
@@ -149,8 +150,6 @@ def export(models: Sequence[Model], space: Folders, criterion: str = "") -> dict
 
     Return what runs logged, a row per step, by the names of the tables.
     """
-    import pandas as pd
-
     options = {"processes": granted_cores(), "progress_bar": False}
     found: dict[str, pd.DataFrame] = {}
     for (csv, prefix), model in tables_of(models).items():
@@ -401,8 +400,6 @@ def report(request: Request, data: Path | None = None) -> bool:
 def _compare(request: Request, tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Judge the runs, sum them up, and compare them with numbers that were given elsewhere."""
     experiment, space = request.experiment, request.space
-    from .compare import compared, rates
-
     runs = judged_runs(experiment, tables, request.expected, say)
     summary, rows, verdict = compared(experiment, runs)
     write_plain_frame(space.summaries / f"{experiment.stem}.csv", summary)
@@ -418,10 +415,6 @@ def _compare(request: Request, tables: Mapping[str, pd.DataFrame]) -> pd.DataFra
 
 def _draw(request: Request) -> tuple[bool, list[Path]]:
     """Draw the figures of the experiment; return whether each had data, and what to open."""
-    from stable_nalu.figure.entries import Output, render
-    from stable_nalu.figure.entry import Context
-    from stable_nalu.paper.figures import all_entries, source_of
-
     space, entries = request.space, all_entries()
     complete, pictures = True, list[Path]()
     keys = [key for key in request.experiment.figure_keys if key in entries]

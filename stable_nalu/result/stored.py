@@ -19,13 +19,22 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+import pandas as pd
+
 from stable_nalu.base.console import bar
 from stable_nalu.base.errors import OptionError, UsageError
 from stable_nalu.base.files import atomic_text_file, cells_of, locked
 from stable_nalu.base.machine import data_file, processor, tensorboard_root
 from stable_nalu.paper.experiment import MEASURED, ExpectedRun, Experiment, Model, Variant, merged
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.statistics.table import write_plain_frame, write_rows
+from stable_nalu.statistics.table import (
+    numeric,
+    read_table,
+    refuse_rows,
+    require,
+    write_plain_frame,
+    write_rows,
+)
 from stable_nalu.task.table import ARITHMETIC
 from stable_nalu.writer.run_folder import RunRecord
 
@@ -33,7 +42,6 @@ from .judged import compact, identifying, identity_of, options_of, outcome_colum
 from .shard import State, state_of
 
 if TYPE_CHECKING:
-    import pandas as pd
     from _typeshed import DataclassInstance
 
 
@@ -240,8 +248,6 @@ def keep(
 
     judged: one row per run. expected: the same runs, as planned, below the present log folder.
     """
-    import pandas as pd
-
     states = {(run.model.key, run.leaf): state_of(run) for run in expected}
     rows = judged.to_dict("records")
     done = [row for row in rows if states[row["model"], row["name"]] is State.DONE]
@@ -257,8 +263,6 @@ def add(
 
     OptionError refuses to replace kept runs by shorter ones of the same seeds.
     """
-    import pandas as pd
-
     path, points = path_of(experiment.key, data), identifying(experiment.key)
     if new.empty and not path.exists():
         raise UsageError(f"no run of {experiment.key} is finished; there is nothing to keep")
@@ -295,8 +299,6 @@ def _whole(value: object) -> object:
 
 def read(key: str, data: Path = DATA) -> pd.DataFrame:
     """Read the kept runs of an experiment, one per row."""
-    from stable_nalu.statistics.table import numeric, read_table, refuse_rows, require
-
     path = path_of(key, data)
     table = read_table(path)
     told = outcome_columns(EXPERIMENTS[key], table)

@@ -9,13 +9,17 @@ import sys
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import pandas as pd
 
 from stable_nalu.base.console import plain
 from stable_nalu.base.errors import OptionError, UsageError
+from stable_nalu.base.files import refuse_inputs, refuse_one_file
 from stable_nalu.base.script import ScriptParser, exit_code
 from stable_nalu.options.kinds import integer, number
 
+from .judge import EXPORTED, judge_runs, reduce_run
 from .names import operation_label
 from .setups import (
     BEST_RANGE,
@@ -26,10 +30,8 @@ from .setups import (
     add_threshold_flags,
     limit_of,
 )
+from .summary import summarize_runs, summarize_solved
 from .table import groups, in_columns, numeric, read_table, require, write_frame
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _TITLES = {"success.rate": "success rate", "converged.at": "solved at", "sparse.error": "sparsity"}
 _LEADING = ("model", "operation", "interpolation.range", "group")
@@ -108,11 +110,6 @@ def _add_judgement_flags(parser: ScriptParser) -> None:
 
 def summarize(args: argparse.Namespace) -> None:
     """Read, judge and estimate, then write or show the summary."""
-    from stable_nalu.base.files import refuse_inputs, refuse_one_file
-
-    from .judge import judge_runs
-    from .summary import summarize_runs, summarize_solved
-
     setups = [Path(p) for p in args.exp_setups]
     inputs = [*map(Path, args.csv or [args.solved_csv]), *(setups or SHIPPED)]
     named = {"--csv-out": args.csv_out, "--seeds-csv-out": args.seeds_csv_out}
@@ -305,9 +302,7 @@ def verdict(argv: Sequence[str] | None = None) -> int:
 
 def _verdicts(path: Path, threshold: float | None) -> dict[str, str]:
     """Return run name -> verdict, in the order of the file."""
-    table = read_table(path)  # Before packages that may be missing.
-    from .judge import EXPORTED, reduce_run
-
+    table = read_table(path)
     require(table, EXPORTED, path, "an export of export/simple_function_static.py")
     table = numeric(table, EXPORTED[1:], path)
     if table.empty:

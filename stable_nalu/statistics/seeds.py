@@ -9,15 +9,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from .intervals import Estimate, paired_difference, student, wilson
 from .setups import LEVEL
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Seeds = Sequence[Hashable]
 

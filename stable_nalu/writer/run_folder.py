@@ -147,19 +147,11 @@ def _git_revision() -> str | None:
     """Return the commit of the checkout that holds the package; local changes add `-dirty`."""
     if not (CHECKOUT / ".git").exists():
         return None
-    command = [
-        "git",
-        "--no-optional-locks",
-        "-C",
-        str(CHECKOUT),
-        "describe",
-        "--always",
-        "--abbrev=40",
-        "--dirty",
-    ]
+    describe = ["describe", "--always", "--abbrev=40", "--dirty", "--match="]
+    command = ["git", "--no-optional-locks", "-C", str(CHECKOUT), *describe]
     try:
         return subprocess.run(
-            [*command, "--match="], capture_output=True, text=True, check=True, timeout=10
+            command, capture_output=True, text=True, check=True, timeout=10
         ).stdout.strip()
     except (OSError, subprocess.SubprocessError):
         return None
@@ -212,10 +204,7 @@ class RunFolder:
             try:
                 _check(path, record, resume, **rules)
                 remove_temporaries([path / RECORD_NAME])
-                if resume is not None:
-                    events = _continue(path, record, resume)
-                else:
-                    events = _start(path, record)
+                events = _opened(path, record, resume)
             except BaseException:
                 os.close(lock)
                 raise
@@ -291,7 +280,8 @@ def _check(
         )
     elif existing:
         _refuse_other_configuration("remove", path, record, run_control, ways_out)
-        foreign = [entry.name for entry in existing if not _is_event_file(entry)]
+        is_ours = [entry.name.startswith(FILE_PREFIX) and entry.is_file() for entry in existing]
+        foreign = [entry.name for entry, ours in zip(existing, is_ours, strict=True) if not ours]
         if foreign:
             raise UsageError(
                 f"will not remove {path}: besides event files it holds {', '.join(foreign)}"
@@ -313,24 +303,17 @@ def _refuse_other_log(path: Path, existing: Sequence[Path], resume: ResumePoint)
     )
 
 
-def _start(path: Path, record: RunRecord) -> EventFile:
-    """Remove what is there, and begin a run."""
+def _opened(path: Path, record: RunRecord, resume: ResumePoint | None) -> EventFile:
+    """Cut the event file at the checkpoint and note who resumes, or begin in an empty folder."""
+    if resume is not None:
+        events = EventFile(path / resume.event_file, position=resume.position)
+        record.resumed(RunRecord.read(path)).write(path)
+        return events
     for entry in visible_entries(path):
         entry.unlink()
     started = time.time()
     replace(record, log_started=started).write(path)
     return EventFile.create_in(path, started)
-
-
-def _continue(path: Path, record: RunRecord, resume: ResumePoint) -> EventFile:
-    """Cut the event file at the checkpoint, and note the resuming command in the record."""
-    events = EventFile(path / resume.event_file, position=resume.position)
-    record.resumed(RunRecord.read(path)).write(path)
-    return events
-
-
-def _is_event_file(entry: Path) -> bool:
-    return entry.name.startswith(FILE_PREFIX) and entry.is_file()
 
 
 def _refuse_other_configuration(
@@ -357,11 +340,11 @@ def _refuse_other_configuration(
 
 def _other_case(earlier: RunRecord, record: RunRecord) -> bool:
     """Return whether two runs have different names that only some file systems tell apart."""
-    pairs = [
-        (str(earlier.config.get(flag)), str(record.config.get(flag)))
-        for flag in ("name_prefix", "id")
-    ]
-    return any(a != b and a.casefold() == b.casefold() for a, b in pairs)
+    for flag in ("name_prefix", "id"):
+        one, other = str(earlier.config.get(flag)), str(record.config.get(flag))
+        if one != other and one.casefold() == other.casefold():
+            return True
+    return False
 
 
 def _lock(path: Path) -> int:
@@ -384,10 +367,10 @@ def _lock(path: Path) -> int:
 
 def _in_use(path: Path) -> UsageError:
     """Return the refusal of a locked folder, which names the process that wrote into the lock."""
+    holder = ""
     with contextlib.suppress(OSError):
         holder = (path / LOCK_NAME).read_text(encoding="utf-8", errors="replace").strip()
-        return UsageError(f"{path} is in use by {holder or 'another process'}")
-    return UsageError(f"{path} is in use by another process")
+    return UsageError(f"{path} is in use by {holder or 'another process'}")
 
 
 def _open_lock(path: Path) -> int:

@@ -153,14 +153,10 @@ def scalar_events(tags: Sequence[str], values: np.ndarray, step: int) -> list[by
     lengths = np.array([n + 1 + (n.bit_length() + 6) // 7 for n in (v.ByteSize() for v in added)])
     ends = len(template) - lengths.sum() + lengths.cumsum()
     rows = np.tile(np.frombuffer(template, np.uint8), (len(values), 1))
-    rows[:, (ends[:, None] + np.arange(-4, 0)).ravel()] = _float32(values).view(np.uint8)
+    with np.errstate(over="ignore"):  # Numbers beyond the range are infinite.
+        stored = np.ascontiguousarray(values, "<f4")
+    rows[:, (ends[:, None] + np.arange(-4, 0)).ravel()] = stored.view(np.uint8)
     return [row.tobytes() for row in rows]
-
-
-def _float32(values: np.ndarray) -> np.ndarray:
-    """Return numbers as event files store them: those beyond the range are infinite."""
-    with np.errstate(over="ignore"):
-        return np.ascontiguousarray(values, "<f4")
 
 
 def hparam(value: object) -> object:

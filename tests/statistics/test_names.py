@@ -9,7 +9,7 @@ from stable_nalu.options.name_fields import column_of, signed
 from stable_nalu.options.run_names import parse_leaf
 from stable_nalu.paper.experiment import expected_runs
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.result.export import record_columns
+from stable_nalu.options import Config
 from stable_nalu.statistics.names import expand_name
 from stable_nalu.task.table import SCRIPTS
 from stable_nalu.training.checkpoint import plain
