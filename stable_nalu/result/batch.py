@@ -212,18 +212,15 @@ def _status(
     chosen_seeds: list[int] | None,
     max_iterations: int | None,
 ) -> int:
-    total: Counter[State] = Counter()
+    counts: list[tuple[str, Counter[State]]] = []
     for name, model in models.items():
         parts = shards({name: model}, chosen_seeds, model.runs)
-        found = sum((shard.states(max_iterations) for shard in parts), Counter[State]())
-        say(f"{name}: {_counts(found)}")
-        total += found
-    say(f"{script.name}: {_counts(total)}")
+        states = (shard.states(max_iterations) for shard in parts)
+        counts.append((name, sum(states, Counter[State]())))
+    counts.append((script.name, sum((found for _, found in counts), Counter[State]())))
+    for name, found in counts:
+        say(f"{name}: {', '.join(f'{found[state]} {state.value}' for state in State)}")
     return 0
-
-
-def _counts(found: Counter[State]) -> str:
-    return ", ".join(f"{found[state]} {state.value}" for state in State)
 
 
 def _hand_over(script: JobScript, left: Mapping[int, Shard], arguments: argparse.Namespace) -> int:

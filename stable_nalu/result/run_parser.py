@@ -99,37 +99,26 @@ class MetricParser:
         """
         walk = _Walk(self.step_start, sums_imaginary)
         plans: dict[tuple[str, ...], list[tuple[int, Action]]] = {}
-        tags: tuple[str, ...] = ()
-        plan: list[tuple[int, Action]] = []
         for event in events:
-            # Mostly the same object, which spares hashing it.
-            if event.tags is not tags:
-                tags = event.tags
-                if tags not in plans:
-                    plans[tags] = self._plan(walk, tags)
-                plan = plans[tags]
+            plan = plans.get(event.tags)
+            if plan is None:
+                actions = ((index, self._action(walk, tag)) for index, tag in enumerate(event.tags))
+                plan = plans[event.tags] = [(i, action) for i, action in actions if action]
             if plan:
-                walk.event = event
-                walk.in_row = event.step == walk.logged_step
+                walk.event, walk.in_row = event, event.step == walk.logged_step
                 values = event.values
                 for index, action in plan:
                     action(values[index])
         rows = len(walk.rows)
         found = self._ordered(_columns(walk.rows), [math.nan] * rows) if rows else {}
-        diverged = (
-            {} if walk.diverged_at is None else {DIVERGED_AT: [walk.diverged_at] * (rows or 1)}
-        )
-        return found | diverged
-
-    def _plan(self, walk: "_Walk", tags: tuple[str, ...]) -> list[tuple[int, Action]]:
-        """Return what to do with the values of an event of these tags, by their indices."""
-        actions = [(index, self._action(walk, tag)) for index, tag in enumerate(tags)]
-        return [(index, action) for index, action in actions if action is not None]
+        if walk.diverged_at is not None:
+            found[DIVERGED_AT] = [walk.diverged_at] * (rows or 1)
+        return found
 
     def _action(self, walk: "_Walk", tag: str) -> Action | None:
         """Return what to do with values of `tag`, by the first rule that applies."""
         if tag == EPOCH:
-            return walk.remember_epoch
+            return partial(setattr, walk, "epoch")  # of the rows that follow
         if tag.endswith(_DIVERGED):
             return walk.diverge
         if self.matcher(tag):
@@ -290,27 +279,18 @@ class _Walk:
         """Keep the step at which the run diverged."""
         self.diverged_at = float(self.event.step - self.step_start)
 
-    def remember_epoch(self, value: float | bytes) -> None:
-        """Keep the epoch for the rows that follow."""
-        self.epoch = value
-
     def metric(self, column: str, value: float | bytes) -> None:
         """Join the row of this step, or open one."""
         cell = value.decode(errors="replace") if isinstance(value, bytes) else value
         if self.in_row and column not in self.row:
             self.row[column] = cell
             return
-        event = self.event
-        self.row = {
-            column: cell,
-            STEP: event.step - self.step_start,
-            WALL_TIME: event.wall_time,
-        }
+        step = self.event.step
+        self.row = {column: cell, STEP: step - self.step_start, WALL_TIME: self.event.wall_time}
         if self.epoch is not None:
             self.row[EPOCH] = self.epoch
         self.rows.append(self.row)
-        self.logged_step = event.step
-        self.in_row = True
+        self.logged_step, self.in_row = step, True
 
     def join(self, column: str, value: float | bytes) -> None:
         """Put a value into the last row, if the current event belongs to it."""

@@ -30,7 +30,7 @@ from stable_nalu.task.table import SCRIPTS
 from stable_nalu.writer.event_file import FILE_PREFIX
 
 from . import stored
-from .judged import identifying, runs_of_rows
+from .judged import identity_of, runs_of_rows
 from .pipeline import Folders, chosen_models, kept_apart
 from .shard import Shard, pending, refuse_running, run_modules, show_training, train_shards
 from .stored import ALONE, Verified, add_verified, digest_of, origin, seconds_here
@@ -76,7 +76,7 @@ class Row:
     @property
     def identity(self) -> tuple[str, ...]:
         """Return the cells that tell the row apart."""
-        return _identity(self.experiment, self.cells)
+        return identity_of(self.experiment, self.cells)
 
     @property
     def max_iterations(self) -> int | None:
@@ -127,20 +127,17 @@ def retrained(rows: Sequence[Row], space: Folders) -> dict[tuple[str, ...], Cell
     seeds = sorted({row.run.seed for row in rows})
     with kept_apart(replace(experiment, models=chosen), seeds, space) as (folder, _):
         found = cells_of(stored.path_of(experiment.key, folder))
-    return {_identity(experiment, cells): cells for cells in found}
+    return {identity_of(experiment, cells): cells for cells in found}
 
 
 def differences(kept: Cells, again: Cells) -> dict[str, tuple[str, str]]:
-    """Return the columns in which two rows are not the same, with both cells as text.
-
-    A column that one row lacks counts as empty there.
-    """
-    pairs = {c: (kept.get(c, ""), again.get(c, "")) for c in (*kept, *again)}
-    return {column: pair for column, pair in pairs.items() if pair[0] != pair[1]}
+    """Return the columns in which two rows are not the same, with both cells as text."""
+    return {c: pair for c, pair in in_pairs(kept, again).items() if pair[0] != pair[1]}
 
 
-def _identity(experiment: Experiment, cells: Cells) -> tuple[str, ...]:
-    return tuple(cells[column] for column in identifying(experiment.key))
+def in_pairs(kept: Cells, again: Cells) -> dict[str, tuple[str, str]]:
+    """Return both cells of every column; one that a row lacks counts as empty there."""
+    return {c: (kept.get(c, ""), again.get(c, "")) for c in (*kept, *again)}
 
 
 def _seed_of_draw(arguments: argparse.Namespace, folder: Path) -> int | None:
@@ -190,8 +187,13 @@ class Outcome:
     again: Cells
 
     @property
+    def pairs(self) -> dict[str, tuple[str, str]]:
+        """Return the kept cell and the new one of every column."""
+        return in_pairs(self.row.cells, self.again)
+
+    @property
     def differing(self) -> dict[str, tuple[str, str]]:
-        """Return the columns that differ, with the kept cell and the new one."""
+        """Return the columns that differ, with both cells."""
         return differences(self.row.cells, self.again)
 
     @property
@@ -312,33 +314,30 @@ def _clear(folder: Path, rows: Sequence[Row]) -> None:
 def _records(outcomes: Sequence[Outcome], seed: int | None) -> list[Verified]:
     """Return what is to be known of rows that were trained again; seed: of their draw."""
     ended, made_by = datetime.now(UTC).isoformat(timespec="seconds"), origin()
-    found = []
-    for outcome in outcomes:
-        row, compared = outcome.row, len({**outcome.row.cells, **outcome.again})
-        found.append(
-            Verified(
-                key=row.experiment.key,
-                row=row.name,
-                digest=digest_of(row.cells),
-                verify_seed=seed,
-                trained=ALONE,
-                compared=compared,
-                equal=compared - len(outcome.differing),
-                ended=ended,
-                **made_by,
-            )
+    return [
+        Verified(
+            key=outcome.row.experiment.key,
+            row=outcome.row.name,
+            digest=digest_of(outcome.row.cells),
+            verify_seed=seed,
+            trained=ALONE,
+            compared=len(outcome.pairs),
+            equal=len(outcome.pairs) - len(outcome.differing),
+            ended=ended,
+            **made_by,
         )
-    return found
+        for outcome in outcomes
+    ]
 
 
 def _write(path: Path, outcomes: Sequence[Outcome]) -> None:
     """Write every cell of both rows, one per line."""
-    rows: list[Mapping[str, object]] = []
-    for outcome in outcomes:
-        for column in {**outcome.row.cells, **outcome.again}:
-            kept, again = (cells.get(column, "") for cells in (outcome.row.cells, outcome.again))
-            told = {"row": outcome.row.name, "trained": ALONE, "column": column}
-            rows.append(told | {"kept": kept, "again": again, "equal": int(kept == again)})
+    rows = [
+        {"row": outcome.row.name, "trained": ALONE, "column": column}
+        | {"kept": kept, "again": again, "equal": int(kept == again)}
+        for outcome in outcomes
+        for column, (kept, again) in outcome.pairs.items()
+    ]
     write_rows(path, rows)
     say(f"comparison {path}")
 

@@ -85,10 +85,8 @@ def solved_at(steps: np.ndarray, gamma_fit: GammaFit = "published") -> MeanFit:
         return plain
     objective = gamma_objective(steps)
     start = (float(np.mean(steps)), variance)
-    if gamma_fit == "frozen":
-        return fit_with_nuisance_known(objective, start, 0.0, math.inf)
-    if gamma_fit == "profile":
-        return exact_fit(objective, start, 0.0, math.inf)
+    if gamma_fit != "published":
+        return exact_fit(objective, start, math.inf, frozen=gamma_fit == "frozen")
     box = ((0.0, _SMALLEST_VARIANCE), (math.inf, math.inf))
     return published_fit(objective, start, *box) or plain
 
@@ -116,7 +114,7 @@ def mean_sparsity(errors: np.ndarray, fit: SparsityFit = "compat") -> MeanFit:
         return plain
     start = (float(np.mean(values)), v)
     if fit == "scaled":
-        return exact_fit(beta_objective(2 * values), start, 0.0, LARGEST)
+        return exact_fit(beta_objective(2 * values), start, LARGEST)
     box = ((0.0, _SMALLEST_V), (LARGEST, math.inf))
     return published_fit(beta_objective(values), start, *box) or plain
 
@@ -166,57 +164,35 @@ def _students(values: np.ndarray, highest: float, nuisance: float) -> MeanFit:
 
 
 def exact_fit(
-    objective: Objective, start: tuple[float, float], lower: float, upper: float
+    objective: Objective, start: tuple[float, float], upper: float, *, frozen: bool = False
 ) -> MeanFit:
-    """Minimise a negative log-likelihood of (mean, nuisance) over lower < mean < upper.
+    """Minimise a negative log-likelihood of (mean, nuisance) over 0 < mean < upper.
 
-    The nuisance parameter, positive, is fitted on a log scale at every mean.
+    The nuisance parameter, positive, is fitted on a log scale at every mean, or `frozen` at its
+    start. The interval ends where the profile has risen by 1.92, or else at the bound.
     """
     # Moments of few, far-apart values can give a nuisance that no density has.
     center = math.log10(start[1]) if start[1] > 0 else 0.0
 
-    def nuisance(mean: float) -> tuple[float, float]:
-        def at(power: float) -> float:
-            return _at(objective, mean, 10.0**power)
+    def at(mean: float, nuisance: float) -> float:
+        return float(objective(np.array([[mean], [nuisance]]))[0])
 
-        power = _lowest(at, center - _NUISANCE_DECADES, center + _NUISANCE_DECADES, 1e-10)
-        return 10.0**power, at(power)
+    def profile(mean: float) -> tuple[float, float]:
+        if frozen:
+            return start[1], at(mean, start[1])
+        ends = center - _NUISANCE_DECADES, center + _NUISANCE_DECADES
+        power = _lowest(lambda power: at(mean, 10.0**power), *ends, 1e-10)
+        return 10.0**power, at(mean, 10.0**power)
 
-    return _around_minimum(nuisance, start[0], lower, upper)
-
-
-def fit_with_nuisance_known(
-    objective: Objective, start: tuple[float, float], lower: float, upper: float
-) -> MeanFit:
-    """Minimise it over the mean alone, with the nuisance parameter held at its start."""
-
-    def fixed(mean: float) -> tuple[float, float]:
-        return start[1], _at(objective, mean, start[1])
-
-    return _around_minimum(fixed, start[0], lower, upper)
-
-
-def _at(objective: Objective, mean: float, nuisance: float) -> float:
-    return float(objective(np.array([[mean], [nuisance]]))[0])
-
-
-def _around_minimum(
-    profile: Callable[[float], tuple[float, float]], start: float, lower: float, upper: float
-) -> MeanFit:
-    """Return the lowest point of a profile and where it has risen by 1.92, or else the bound."""
-    most = 10 * start if math.isinf(upper) else min(10 * start, upper)
-    mean = _lowest(lambda m: profile(m)[1], max(start / 10, lower), most, 1e-10 * start)
+    most = 10 * start[0] if math.isinf(upper) else min(10 * start[0], upper)
+    mean = _lowest(lambda m: profile(m)[1], max(start[0] / 10, 0.0), most, 1e-10 * start[0])
     nuisance, best = profile(mean)
 
     def excess(m: float) -> float:
         return profile(m)[1] - best - _RISE
 
-    return MeanFit(
-        mean,
-        _crossing(excess, mean, lower, 0.5),
-        _crossing(excess, mean, upper, 2.0),
-        nuisance,
-    )
+    ends = _crossing(excess, mean, 0.0, 0.5), _crossing(excess, mean, upper, 2.0)
+    return MeanFit(mean, *ends, nuisance)
 
 
 def _lowest(function: Callable[[float], float], low: float, high: float, tolerance: float) -> float:

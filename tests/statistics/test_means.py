@@ -239,7 +239,7 @@ def test_the_ends_of_the_profile_interval_are_where_the_likelihood_has_dropped()
 
 
 def test_beta_of_undoubled_errors_has_half_the_mean():
-    found = exact_fit(beta_objective(ERRORS), (ERRORS.mean(), start_v(ERRORS)), 0.0, 0.5)
+    found = exact_fit(beta_objective(ERRORS), (ERRORS.mean(), start_v(ERRORS)), 0.5)
     assert start_v(ERRORS) == pytest.approx(20.3657, rel=1e-5)
     assert found.mean == pytest.approx(0.0164027, rel=1e-5)
     assert (found.lower, found.upper) == pytest.approx((0.0099863, 0.0292195), rel=1e-4)
@@ -260,7 +260,7 @@ def test_an_interval_that_the_likelihood_does_not_close_ends_at_the_bound():
     def falling_to_the_right(p):
         return -np.log(p[0])
 
-    found = exact_fit(falling_to_the_right, (0.2, 1.0), 0.0, 0.5)
+    found = exact_fit(falling_to_the_right, (0.2, 1.0), 0.5)
     assert found.mean == pytest.approx(0.5, abs=1e-4)
     assert found.upper == 0.5
     assert found.lower == pytest.approx(0.5 * math.exp(-HALF_CHI), rel=1e-3)

@@ -216,19 +216,6 @@ def test_an_intact_record_that_is_no_event_ends_the_reading(small, payload):
     assert problem.startswith(f"bad event at byte {ends[-1]}")
 
 
-def test_files_larger_than_one_block_of_checks(tmp_path):
-    writer = RunWriter(tmp_path)
-    for step in range(3000):
-        writer.scalar("metric/valid/interpolation", step)
-        writer.tensor("W", np.full((10, 10), float(step)))
-        writer.commit(step)
-    writer.close()
-    assert writer.events.path.stat().st_size > 2 << 20
-    events, problem = read(writer.events.path)
-    assert problem is None
-    assert [event.values[0] for event in events] == list(range(3000))
-
-
 def test_fields_in_another_order_and_unknown_ones(tmp_path):
     tag = b"\x0a\x01a"
     simple = b"\x15" + struct.pack("<f", 2.5)
