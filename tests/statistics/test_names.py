@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from stable_nalu.options import Config
 from stable_nalu.options.name_fields import column_of, signed
 from stable_nalu.options.run_names import parse_leaf
 from stable_nalu.paper.experiment import expected_runs
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.options import Config
-from stable_nalu.statistics.names import expand_name
+from stable_nalu.statistics.names import config_columns, expand_name
 from stable_nalu.task.table import SCRIPTS
 from stable_nalu.training.checkpoint import plain
 from stable_nalu.writer.run_folder import RunRecord
@@ -38,7 +38,8 @@ NOT_AS_TYPED = {
 def recorded(config):
     """Return the columns of the record that a run writes, read back from its file."""
     record = RunRecord(config.script, plain(config.as_dict()), "", {}, None)
-    return record_columns(RunRecord(**json.loads(json.dumps(vars(record)))))
+    read = RunRecord(**json.loads(json.dumps(vars(record))))
+    return config_columns(Config(SCRIPTS[read.script], read.config))
 
 
 def agree(config, leaf):
