@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
@@ -12,6 +12,7 @@ from stable_nalu.abstract import ExtendedTorchModule
 
 X = torch.tensor([[1.5, -2.0], [0.5, 3.0]])
 IN, OUT = 4, 3
+PHI = (1 + math.sqrt(5)) / 2
 
 
 def sigmoid(v: float, base: float = math.e) -> float:
@@ -25,14 +26,22 @@ def softmax(values: list[float]) -> list[float]:
     return [e / sum(exponentials) for e in exponentials]
 
 
-def dot(row: list[float], W: list[float]) -> float:
+def dot(row: Iterable[float], W: Iterable[float]) -> float:
     """The weighted sum of a row."""
     return sum(v * w for v, w in zip(row, W, strict=True))
 
 
-def product(row: list[float], W: list[float]) -> float:
+def product(row: Iterable[float], W: Iterable[float]) -> float:
     """The product of a row in which a weight of 0 leaves a factor out."""
     return math.prod(w * v + 1 - w for v, w in zip(row, W, strict=True))
+
+
+def nac_weights(nac: Any, o: int) -> list[float]:
+    """tanh(W_hat) sigmoid(M_hat) of one output, to the base of the layer."""
+    base = PHI if nac.nac_weight == "golden-ratio" else math.e
+    squashed = (2 * sigmoid(2 * w, base) - 1 for w in nac.W_hat[o].tolist())
+    gates = (sigmoid(m, base) for m in nac.M_hat[o].tolist())
+    return [s * g for s, g in zip(squashed, gates, strict=True)]
 
 
 def clamped(weights: list[float], low: float, high: float) -> list[float]:

@@ -45,60 +45,33 @@ class Gain(torch.nn.Module):
 
 
 @pytest.mark.parametrize(
-    ("script", "flags", "words"),
+    ("flags", "words"),
     [
-        (SCRIPT, {"seed": range(3)}, "--seed 0 1 2"),
-        (SCRIPT, {"seed": 3, "verbose": True, "reinit": False}, "--seed 3 --verbose"),
-        (SCRIPT, {"interpolation_range": [1, 2]}, "--interpolation-range [1,2]"),
+        ({"seed": range(3), "id": None}, "--seed 0 1 2"),
+        ({"seed": 3, "verbose": True, "reinit": False}, "--seed 3 --verbose"),
+        ({"interpolation_range": [1, 2]}, "--interpolation-range [1,2]"),
+        ({"interpolation_range": [(1, 2), (-2, -1.5)]}, "--interpolation-range [1,2] [-2,-1.5]"),
+        ({"interpolation_range": [[-2, -1], [1, 2]]}, "--interpolation-range [[-2,-1],[1,2]]"),
+        ({"interpolation_range": tuple(np.arange(1.0, 3.0))}, "--interpolation-range [1.0,2.0]"),
+        ({"layer_option": {"gain": [1, 2], "mode": "x"}}, "--layer-option gain=1 gain=2 mode=x"),
+        ({"nmu_noise": np.False_, "verbose": np.True_, "layer_option": {}}, "--verbose"),
         (
-            SCRIPT,
-            {"interpolation_range": [(1, 2), (-2, -1)]},
-            "--interpolation-range [1,2] [-2,-1]",
-        ),
-        (
-            SCRIPT,
-            {"interpolation_range": [[-2, -1], [1, 2]]},
-            "--interpolation-range [[-2,-1],[1,2]]",
-        ),
-        (SCRIPT, {"noise_range": [1, 5]}, "--noise-range [1,5]"),
-        (SCRIPT, {"learning_rate": [0.1, 0.01], "id": None}, "--learning-rate 0.1 0.01"),
-        (
-            SCRIPT,
-            {"layer_option": {"gain": [1, 2], "mode": "x"}},
-            "--layer-option gain=1 gain=2 mode=x",
-        ),
-        (
-            "single_layer",
-            {"sample_distribution": ("truncated-normal", -1, 3)},
-            "--sample-distribution truncated-normal -1 3",
-        ),
-        ("simple_function_recurrent", {"cuda": False}, "--cuda False"),
-        (SCRIPT, {"nmu_noise": np.False_, "verbose": np.True_, "layer_option": {}}, "--verbose"),
-        (
-            SCRIPT,
             {"seed": torch.arange(2), "learning_rate": np.array(0.5)},
             "--seed 0 1 --learning-rate 0.5",
         ),
         (
-            SCRIPT,
-            {"interpolation_range": tuple(np.arange(1.0, 3.0))},
-            "--interpolation-range [1.0,2.0]",
-        ),
-        (SCRIPT, {"interpolation_range": [(-2, -1.5)]}, "--interpolation-range [-2,-1.5]"),
-        (
-            SCRIPT,
             {"operation": ["add", "mul"], "seed": [1, 2], "reinit": [True, False]},
             "--operation add --seed 1 2 --reinit; --operation add --seed 1 2; "
             "--operation mul --seed 1 2 --reinit; --operation mul --seed 1 2",
         ),
         (
-            "single_layer",
-            {"sample_distribution": [("exponential", 2), ("uniform",)]},
-            "--sample-distribution exponential 2 --sample-distribution uniform",
+            {"sample_distribution": [("truncated-normal", -1, 3), ("uniform",)]},
+            "--sample-distribution truncated-normal -1 3 --sample-distribution uniform",
         ),
     ],
 )
-def test_flags_are_those_of_the_command(script, flags, words):
+def test_flags_are_those_of_the_command(flags, words):
+    script = "single_layer" if "sample_distribution" in flags else SCRIPT
     assert "; ".join(map(" ".join, _commands(SCRIPTS[script], flags))) == words
 
 
@@ -116,9 +89,14 @@ def test_runs_are_those_of_the_command_to_the_bit():
             assert torch.equal(value, state[key])
 
 
-def test_a_cell_that_is_no_layer():
+def test_cells_and_names_of_the_papers():
     runs = sn.train("simple_function_recurrent", layer="GRU", operation="add", max_iterations=1)
     assert set(runs["layer.type"]) == {"GRU"}
+    (name,) = sn.train("simple_function_static", layer="NMU", **SHORT).names
+    assert name.startswith("reregualizedlinearnac-nac-m_op-mul")
+    (run,) = sn.train(SCRIPT, layer="NMRU", operation="mul", max_iterations=1)
+    parts = sn.load(run).module.modules()
+    assert any(type(part) in sn.layer("NMRU").__mro__[:2] for part in parts)
 
 
 def test_only_the_runs_of_the_call_are_read(tmp_path, caplog):
@@ -202,11 +180,11 @@ def test_classes_of_one_text_are_distinguished_by_what_they_read(monkeypatch):
     for layer in (made(2.0), made(1.0, base=Doubling), made(torch.ones(1))):
         with pytest.raises(UsageError, match=another):
             sn.train(SCRIPT, layer=layer, **SHORT)
-    ours = made(1.0, through="global")
-    sn.train(SCRIPT, layer=ours, **(SHORT | {"name_prefix": "u"}))
+    ours, how = made(1.0, through="global"), SHORT | {"name_prefix": "u"}
+    sn.train(SCRIPT, layer=ours, **how)
     monkeypatch.setattr(sys.modules[__name__], "FACTOR", 2.0)
     with pytest.raises(UsageError, match=another):
-        sn.train(SCRIPT, layer=ours, **(SHORT | {"name_prefix": "u"}))
+        sn.train(SCRIPT, layer=ours, **how)
 
 
 def test_a_class_of_the_same_name_is_trained_by_its_own_formula():
@@ -245,12 +223,6 @@ def test_workers_know_the_layers_of_files_only(tmp_path):
     assert sn.train(SCRIPT, **flags, **SHORT)["name"].nunique() == 2
 
 
-def test_a_name_of_the_papers_is_the_layer_that_it_is_elsewhere_in_python():
-    (run,) = sn.train(SCRIPT, layer="NMRU", operation="mul", max_iterations=1)
-    parts = sn.load(run).module.modules()
-    assert any(type(part) in sn.layer("NMRU").__mro__[:2] for part in parts)
-
-
 @pytest.mark.parametrize(
     ("script", "flags", "says"),
     [
@@ -268,32 +240,19 @@ def test_a_name_of_the_papers_is_the_layer_that_it_is_elsewhere_in_python():
         (SCRIPT, {"dry_run": True}, "a call trains"),
         ("two_digit_mnist", {"evaluate": "x.pth"}, "a call trains; look at a model by stab"),
         (SCRIPT, {"interpolation_range": 5}, "5 is not a list of numbers"),
-        (SCRIPT, {"interpolation_range": "[1,2]"}, "is not a list of numbers"),
-        (
-            SCRIPT,
-            {"nmu_noise": []},
-            r"nmu_noise: \[\] is not a value of a switch; write True or False",
-        ),
-        (SCRIPT, {"nmu_noise": 0}, "nmu_noise: 0 is not a value of a switch"),
+        (SCRIPT, {"nmu_noise": 0}, "nmu_noise: 0 is not a value of a switch; write True or Fa"),
         (SCRIPT, {"seed": []}, "seed: an empty list holds no value"),
         (SCRIPT, {"layer": Gain, "layer_option": {"gain": []}}, "gain: an empty list"),
-        (
-            SCRIPT,
-            {"seed": ["1", "--no-save"]},
-            "seed: '--no-save' is not a value; a flag is an arg",
-        ),
-        (SCRIPT, {"seed": "--help"}, "seed: '--help' is not a value"),
+        (SCRIPT, {"seed": ["1", "--no-save"]}, "seed: '--no-save' is not a value; a flag is"),
         (SCRIPT, {"seed": "-h"}, "seed: '-h' is not a value"),
         (SCRIPT, {"layer": Gain, "layer_type": NMU}, "layer: layer_type names a layer, too"),
         (SCRIPT, {"layer": "--help"}, "layer: '--help' is not a value"),
         (SCRIPT, {"layer_option": {"--no-save": 1}}, "'--no-save=1' is not a value"),
         (None, {}, "there is no training script None"),
         (SCRIPT, {"seed": range(10**7)}, "^seed: more than 100000 values are too many"),
-        (SCRIPT, {"seed": itertools.count()}, "^seed: more than 100000 values are too many"),
         (SCRIPT, {"layer": itertools.repeat("NAC")}, "^layer: more than 100000 values"),
         (SCRIPT, {"seed": range(999), "learning_rate": [1 / k for k in range(1, 999)]}, "too many"),
         (SCRIPT, {"seed": 10**5000}, "^seed: .* digits"),
-        (SCRIPT, {"layer": [None]}, "^layer: NoneType is not a class"),
         (SCRIPT, {"layer": int}, "^layer: int is not a class of torch.nn.Module"),
         (SCRIPT, {"name_prefix": "a\nb"}, "^name_prefix: the run name .* has a line break"),
     ],
@@ -304,19 +263,16 @@ def test_errors_are_exceptions_of_one_line(script, flags, says):
     assert "\n" not in str(raised.value)
 
 
-class Counting(Gain):
-    """A layer that works for a while."""
-
-    calls = 0
-
-    def forward(self, x):
-        Counting.calls += 1
-        if Counting.calls > 30:
-            raise LookupError("nothing left")
-        return super().forward(x)
-
-
 def test_where_a_layer_fails_is_in_the_error_and_its_traceback_behind_it():
+    class Counting(Gain):
+        calls = 0
+
+        def forward(self, x):
+            Counting.calls += 1
+            if Counting.calls > 30:
+                raise LookupError("nothing left")
+            return super().forward(x)
+
     says = "Counting fails in line [0-9]+ of test_program.py: LookupError: nothing left; fix"
     with pytest.raises(UsageError, match=says) as raised:
         sn.train(SCRIPT, layer=Counting, **SHORT)
@@ -363,10 +319,10 @@ def test_every_combination_is_trained_in_the_order_of_the_call():
     how = SHORT | {"operation": ["mul", "add"], "learning_rate": [0.1, 0.01], "seed": [3, 1]}
     runs = sn.train(SCRIPT, layer=[Gain, "NAC"], **how)
     assert len(runs) == 16
-    options = [[run.config[name] for name in ("operation", "layer_type", "seed")] for run in runs]
-    assert options[:2] == [["mul", "Gain", 3], ["mul", "Gain", 1]]
-    assert options[4:6] == [["mul", "NAC", 3], ["mul", "NAC", 1]]
-    assert options[8] == ["add", "Gain", 3]
+    names = ("operation", "layer_type", "learning_rate", "seed")
+    found = [tuple(run.config[name] for name in names) for run in runs]
+    expected = itertools.product(("mul", "add"), ("Gain", "NAC"), (0.1, 0.01), (3, 1))
+    assert found == list(expected)
     assert len(sn.summarize(runs)) == 8
 
 
@@ -382,12 +338,6 @@ def test_python_writes_below_the_current_folder_or_where_it_is_told(tmp_path, mo
     assert here[0].folder.is_relative_to(tmp_path / "here" / "tensorboard" / "t")
     assert {path.name for path in (tmp_path / "here").iterdir()} == {"tensorboard", "save"}
     assert "SAVE_DIR" not in os.environ
-
-
-def test_a_layer_may_have_its_name_in_the_papers():
-    named = sn.train("simple_function_static", layer="NMU", **SHORT)
-    (name,) = named.names
-    assert name.startswith("reregualizedlinearnac-nac-m_op-mul")
 
 
 def test_ctrl_c_saves_and_is_raised_again(monkeypatch):
@@ -447,7 +397,7 @@ def test_a_checker_knows_the_flags_of_every_script(tmp_path):
     path.write_text("\n".join([CALLS, *defaults]), encoding="utf-8")
     settings = {"include": ["calls.py"], "extraPaths": [str(root)]}
     (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings), encoding="utf-8")
-    command = [sys.executable, "-m", "pyright", "--outputjson", "--pythonpath", sys.executable]
+    command = (sys.executable, "-m", "pyright", "--outputjson", "--pythonpath", sys.executable)
     done = subprocess.run([*command, "-p", tmp_path], capture_output=True, text=True, check=False)
     if not done.stdout.startswith("{"):
         pytest.skip(f"pyright does not start: {done.stderr[-200:]}")

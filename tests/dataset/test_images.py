@@ -1,12 +1,13 @@
 """Images through the real loading code, which of them make which sequence, and pictures of many."""
 
-import gzip
+import functools
 import threading
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 import pytest
 import torch
+from scipy.stats import binom
 
 from stable_nalu.base.errors import UsageError
 from stable_nalu.dataset.distribution import LegacyRandom
@@ -60,61 +61,11 @@ def test_svhn_files(tmp_path, monkeypatch):
     assert len(load_subset("svhn", "svhn", "train", tmp_path)) == 2
 
 
-def cut_svhn(folder, monkeypatch):
-    write_svhn(folder, monkeypatch, "test", SVHN_TRAIN.part(0, 4))
-    path = folder / "test_32x32.mat"
-    path.write_bytes(path.read_bytes()[:-1])
-
-
-def cut_mnist(folder, monkeypatch):
-    write_mnist(folder, monkeypatch, MNIST_TEST, MNIST_TEST)
-    load_corpus("mnist", "mnist", "train", folder)
-    raw = folder / "MNIST" / "raw"
-    content = gzip.decompress((raw / "t10k-images-idx3-ubyte.gz").read_bytes())
-    (raw / "t10k-images-idx3-ubyte").write_bytes(content[:-5])
-
-
-@pytest.mark.parametrize(
-    ("family", "prepare", "message"),
-    [
-        ("mnist", None, "^MNIST is not in {}, .*cannot be downloaded; use --data-source digits"),
-        ("svhn", None, "^SVHN is not in {}, .*cannot be downloaded; use --data-source digits"),
-        ("svhn", cut_svhn, "or damaged there"),
-        ("mnist", cut_mnist, "cannot be read"),
-        (
-            "mnist",
-            lambda folder, _: folder.touch(),
-            "cannot store MNIST in {}: .*name another --data-dir",
-        ),
-    ],
-)
-def test_what_is_missing_or_damaged_is_explained(family, prepare, message, tmp_path, monkeypatch):
-    """Without a network."""
-    datasets, folder, nowhere = torchvision().datasets, tmp_path / "images", "http://127.0.0.1:9/"
-    monkeypatch.setattr(datasets.MNIST, "mirrors", [nowhere])
-    known = {
-        split: [f"{nowhere}x.mat", *rest] for split, (_, *rest) in datasets.SVHN.split_list.items()
-    }
-    monkeypatch.setattr(datasets.SVHN, "split_list", known)
-    if prepare is not None:
-        prepare(folder, monkeypatch)
-    with pytest.raises(UsageError, match=message.format(folder)) as error:
-        load_corpus(family, family, "test", folder)
-    assert "\n" not in str(error.value)
-
-
 @pytest.fixture
 def server(tmp_path):
     """Address of a server on this machine, and the folder that it serves."""
-
-    class Handler(SimpleHTTPRequestHandler):
-        def __init__(self, *arguments):
-            super().__init__(*arguments, directory=str(tmp_path))
-
-        def log_message(self, *arguments):
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
+    handler = functools.partial(SimpleHTTPRequestHandler, directory=str(tmp_path))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as running:
         thread = threading.Thread(target=running.serve_forever)
         thread.start()
         yield f"http://127.0.0.1:{running.server_port}/", tmp_path
@@ -123,7 +74,7 @@ def server(tmp_path):
 
 
 @pytest.mark.parametrize("damaged", [False, True])
-def test_a_download(damaged, server, monkeypatch, capfd):
+def test_a_download(damaged, server, monkeypatch):
     address, folder = server
     write_mnist(folder / "there", monkeypatch, MNIST_TEST, MNIST_TEST)
     mnist, here = torchvision().datasets.MNIST, folder / "here"
@@ -134,7 +85,6 @@ def test_a_download(damaged, server, monkeypatch, capfd):
             load_corpus("mnist", "mnist", "test", here)
     else:
         assert_same(load_corpus("mnist", "mnist", "test", here), MNIST_TEST)
-        assert capfd.readouterr().err == ""
 
 
 @pytest.mark.parametrize(("family", "shape"), [("mnist", (28, 28)), ("svhn", (32, 32, 3))])
@@ -163,10 +113,6 @@ def test_digits_are_those_of_scikit_learn():
     assert np.abs(both[0].images[7] - expected).max() <= 0.5 + 1e-4
 
 
-PARENT_DRAWS = (
-    *(2357136044, 1791095845, 1872583848, 2365658986, 4153361530),
-    *(953453411, 3834805130, 327741615, 3751350723, 44556670),
-)
 TRAIN_FULL, VALID, TEST = 62379872, 47430696, 88253339
 
 
@@ -176,8 +122,8 @@ def mnist(monkeypatch):
 
 
 def test_seeds_that_parents_draw():
-    drawn = [int(LegacyRandom(seed).integers(0, 2**32 - 1)) for seed in range(10)]
-    assert tuple(drawn) == PARENT_DRAWS
+    drawn = [int(LegacyRandom(seed).integers(0, 2**32 - 1)) for seed in range(4)]
+    assert drawn == [2357136044, 1791095845, 1872583848, 2365658986]
 
 
 def test_worked_example_of_all_digits(mnist):
@@ -201,7 +147,10 @@ def test_worked_example_of_all_digits(mnist):
     assert products.targets[0].ravel().tolist() == [4, 36, 180, 1620, 9720, 68040, 0, 0, 0, 0]
 
 
-def test_worked_example_of_some_digits(mnist):
+def test_worked_example_of_some_digits_and_of_products_that_wrap_around_as_int64(mnist):
+    targets = digit_sequences("mnist", "cumprod", 20, TEST, "test", [9]).targets[0].ravel()
+    assert targets[18] == float(np.float32(9**19))
+    assert targets[19] == float(np.float32(9**20 - 2**64))
     train = digit_sequences("mnist", "cumprod", 2, first_seed(1), digits=range(1, 10))
     assert len(train) == 24750
     assert train.mapping.ravel()[:6].tolist() == [17837, 27299, 38127, 44902, 18017, 5104]
@@ -219,18 +168,9 @@ def test_worked_example_of_house_numbers(monkeypatch):
     assert valid.mapping.ravel()[:5].tolist() == [4565, 4712, 3905, 3734, 1604]
 
 
-def test_long_products_wrap_around_as_int64(mnist):
-    targets = digit_sequences("mnist", "cumprod", 20, TEST, "test", [9]).targets[0].ravel()
-    assert targets[18] == float(np.float32(9**19))
-    assert targets[19] == float(np.float32(9**20 - 2**64))
-
-
 @pytest.mark.parametrize(
     ("family", "shape", "values"),
-    [
-        ("mnist", (1, 28, 28), (-0.424212962, 2.82148671)),
-        ("svhn", (3, 32, 32), (0.0, 1.0)),
-    ],
+    [("mnist", (1, 28, 28), (-0.424212962, 2.82148671)), ("svhn", (3, 32, 32), (0.0, 1.0))],
 )
 def test_batches_of_digits(family, shape, values):
     train = digit_sequences(family, "sum", 3, first_seed(0), digits=range(1, 10), source="digits")
@@ -260,25 +200,19 @@ def made_up(placement=None, count=50):
 
 def theory(most=5):
     """The sum over equally likely numbers of digits, each even with probability 1/2."""
-    k = np.arange(most + 1)
-    binomial = np.array([[float(np.prod((n - np.arange(e)) / (1 + np.arange(e)))) for e in k]
-                         for n in k])  # fmt: skip
-    return (binomial / 2.0 ** k[:, None]).mean(0)
+    numbers = np.arange(most + 1)
+    return binom.pmf(numbers, numbers[:, None], 0.5).mean(0)
 
 
-def test_numbers_of_even_digits_are_as_likely_as_they_should_be():
+@pytest.mark.parametrize("source", ["bytes", pytest.param("mnist", marks=needs_mnist)])
+def test_numbers_of_even_digits_are_as_likely_as_they_should_be(source):
     assert theory()[0] == pytest.approx(0.328, abs=5e-4)
-    assert theory().sum() == pytest.approx(1)
     pictures = made_up()
+    if source == "mnist":
+        pictures = EvenDigitPictures(load_subset("mnist", "mnist", "test", MNIST), Placement())
     labels = pictures.labels(pictures.draw(np.random.default_rng(0), 20_000))
-    np.testing.assert_allclose(np.bincount(labels) / 20_000, theory(), atol=0.01)
-
-
-@needs_mnist
-def test_so_they_are_of_mnist():
-    pictures = EvenDigitPictures(load_subset("mnist", "mnist", "test", MNIST), Placement())
-    labels = pictures.labels(pictures.draw(np.random.default_rng(0), 20_000))
-    np.testing.assert_allclose(np.bincount(labels) / 20_000, theory(), atol=0.02)
+    tolerance = 0.01 if source == "bytes" else 0.02
+    np.testing.assert_allclose(np.bincount(labels) / 20_000, theory(), atol=tolerance)
 
 
 @pytest.mark.parametrize("placement", [Placement(), Placement(60, 3, 14), Placement(29, 2, 0)])

@@ -4,14 +4,8 @@ import pytest
 from stable_nalu.dataset.number_translation import VOCABULARY, encode, split_numbers, words_of
 
 SENTENCES = {
-    999: [10, 29, 1, 28, 10],
-    100: [2, 29, 0, 0, 0],
-    42: [23, 3, 0, 0, 0],
-    115: [2, 29, 1, 16, 0],
-    7: [8, 0, 0, 0, 0],
-    20: [21, 0, 0, 0, 0],
-    19: [20, 0, 0, 0, 0],
-    10: [11, 0, 0, 0, 0],
+    **{999: [10, 29, 1, 28, 10], 115: [2, 29, 1, 16, 0], 100: [2, 29, 0, 0, 0]},
+    **{42: [23, 3, 0, 0, 0], 20: [21, 0, 0, 0, 0], 19: [20, 0, 0, 0, 0], 7: [8, 0, 0, 0, 0]},
 }
 
 
@@ -24,13 +18,11 @@ def test_sentences():
     assert len(VOCABULARY) == len(set(VOCABULARY)) == 30
 
 
-@pytest.mark.parametrize(
-    ("number", "numbers", "known"),
-    [(0, "reference", "1"), (-1, "reference", "1"), (1000, "reference", "1"), (1000, "paper", "0")],
-)
-def test_numbers_without_words(number, numbers, known):
-    with pytest.raises(ValueError, match=f"from {known} to 999"):
-        words_of(number, numbers)
+def test_numbers_without_words():
+    for numbers, known, wrong in (("reference", 1, (0, -1, 1000)), ("paper", 0, (1000,))):
+        for number in wrong:
+            with pytest.raises(ValueError, match=f"from {known} to 999"):
+                words_of(number, numbers)
 
 
 SPLITS = {
@@ -52,11 +44,10 @@ SPLITS = {
 @pytest.mark.parametrize("seed", SPLITS)
 def test_splits(seed):
     splits, expected = split_numbers(seed), SPLITS[seed]
-    assert splits["train"][:19] == list(range(1, 20))
-    assert splits["train"][19:29] == expected["forced"]
+    assert splits["train"][:29] == [*range(1, 20), *expected["forced"]]
     assert splits["train"][-4:] == expected["last"]
-    assert splits["valid"][:8] == expected["valid"]
-    assert splits["test"][:8] == expected["test"]
+    for name in ("valid", "test"):
+        assert splits[name][:8] == expected[name]
 
 
 @pytest.mark.parametrize("seed", range(3))

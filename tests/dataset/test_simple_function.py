@@ -1,7 +1,7 @@
 """Data sets against published numbers, loops and definitions, and samples that exceed training."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -22,46 +22,18 @@ IN1 = {"input_size": 1, "subset_ratio": 1, "overlap_ratio": 0, "num_subsets": 1}
 IN2 = {"input_size": 2, "subset_ratio": 0.5, "overlap_ratio": 0}
 IN10 = {"input_size": 10, "subset_ratio": 0.1, "overlap_ratio": 0}
 IN100 = {}
-OFFSETS_IN10 = [5, 5, 8, 8, 7, 3, 3, 4, 3, 5, 4, 0, 6, 2, 8, 8, 5, 1, 3, 5, 3, 8, 5, 3, 2]
-OFFSETS_IN100 = [44, 37, 40, 42, 58, 35, 10, 47, 3, 62, 9, 25, 11, 18, 43, 8, 41, 47, 42, 29]
-OFFSETS_IN100 += [35, 9, 53, 19, 34]
 
 
-@pytest.mark.parametrize(
-    ("sizes", "offsets", "width", "stride"),
-    [(IN10, OFFSETS_IN10, 1, 1), (IN100, OFFSETS_IN100, 25, 13), (IN2, [0] * 25, 1, 1)],
-)
-def test_offsets(sizes, offsets, width, stride):
-    for seed, offset in enumerate(offsets):
-        dataset = SimpleFunctionStaticDataset("add", **sizes, seed=seed)
-        first, second = offset, offset + stride
-        assert dataset.subset_ranges == [(first, first + width), (second, second + width)]
-
-
-@pytest.mark.parametrize(
-    ("sizes", "seeds"),
-    [
-        (IN2, [2357136044, 2546248239, 1791095845, 4282876139, 1872583848, 794921487, 2365658986,
-               303761048, 4153361530, 3868139694, 953453411, 236996814]),
-        (IN10, [3626093760, 2588848963, 4282876139, 3093770124, 794921487, 111352301, 3041471737,
-                3607553667, 741720773, 4177647489, 236996814, 3739766767]),
-        (IN100, [2546248239, 3071714933, 4282876139, 3093770124, 794921487, 111352301, 303761048,
-                 3041471737, 3868139694, 2350344631, 236996814, 3739766767]),
-    ],
-)  # fmt: skip
-def test_seeds_of_unseeded_forks(sizes, seeds):
+def test_only_unseeded_forks_draw_from_the_dataset():
     found = []
-    for seed in range(6):
-        dataset = SimpleFunctionStaticDataset("add", **sizes, seed=seed)
+    for seed in range(2):
+        dataset = SimpleFunctionStaticDataset("add", **IN100, seed=seed)
         found.append(dataset.fork([1, 2]).seed)
         assert dataset.fork([1, 2], seed=VALIDATION_SEED).seed == VALIDATION_SEED
         with pytest.raises(ValueError, match="from low to high"):
             dataset.fork([2, 1])
         found.append(dataset.fork([1, 2]).seed)
-    assert found == seeds
-
-
-def test_without_a_seed_two_datasets_differ():
+    assert found == [2546248239, 3071714933, 4282876139, 3093770124]
     first, second = (SimpleFunctionStaticDataset("add", **IN2) for _ in range(2))
     assert first.fork([1, 2]).seed != second.fork([1, 2]).seed
 
@@ -84,10 +56,8 @@ def test_sizes_are_floors_of_binary_products(size, ratio, overlap, subsets, expe
     ).subset_ranges
     width, stride = expected
     assert [end - start for start, end in ranges] == [width] * subsets
-    strides = [b[0] - a[0] for a, b in zip(ranges, ranges[1:], strict=False)]
-    assert strides == [stride] * (subsets - 1)
-    assert ranges[0][0] >= 0
-    assert ranges[-1][1] <= size
+    assert np.diff([start for start, _ in ranges]).tolist() == [stride] * (subsets - 1)
+    assert 0 <= ranges[0][0] < ranges[-1][1] <= size
 
 
 TARGETS = {
@@ -96,10 +66,7 @@ TARGETS = {
     "mul": (lambda a: a[0] * a[1] * a[2], "sum(v[44:69]) * sum(v[57:82])"),
     "div": (lambda a: a[0] / a[1], "sum(v[44:69]) / sum(v[57:82])"),
     "squared": (lambda a: a[0] ** 2, "sum(v[44:69])**2"),
-    "root": (
-        lambda a: math.sqrt(a[0]) if a[0] >= 0 else math.nan,
-        "sqrt(sum(v[44:69]))",
-    ),
+    "root": (lambda a: math.sqrt(a[0]) if a[0] >= 0 else math.nan, "sqrt(sum(v[44:69]))"),
     "reciprocal": (lambda a: 1 / a[0], "1/(sum(v[44:69]))"),
 }
 
@@ -112,9 +79,8 @@ def test_targets_against_a_loop(operation):
         operation, 20, subset_ratio=0.25, overlap_ratio=0.4, num_subsets=3, seed=1
     )
     # A third slice counts, and is named, where the operation takes any number.
-    assert dataset.print_operation().count("sum") == (
-        3 if operation in ("add", "mul") else text.count("sum")
-    )
+    named = 3 if operation in ("add", "mul") else text.count("sum")
+    assert dataset.print_operation().count("sum") == named
     x, t = np.empty((1, 50, 20)), np.empty((1, 50, 1))
     dataset.fork([-3, 2]).draw_into(x, t)
     for row, target in zip(x[0].tolist(), t.flatten().tolist(), strict=True):
@@ -122,14 +88,11 @@ def test_targets_against_a_loop(operation):
         assert target == pytest.approx(combined(sums), rel=1e-12, nan_ok=True)
 
 
-@pytest.mark.parametrize(
-    ("operation", "value", "target"),
-    [("reciprocal", 0, math.inf), ("reciprocal", 1e-40, math.inf), ("root", -1, math.nan)],
-)
-def test_targets_without_guard(operation, value, target):
-    dataset = SimpleFunctionStaticDataset(operation, **IN1, seed=0)
-    _, t = dataset.fork([value, value])[0:1]
-    np.testing.assert_equal(t.item(), target)
+def test_targets_without_guard():
+    for operation, value, target in (("reciprocal", 0, math.inf), ("root", -1, math.nan)):
+        dataset = SimpleFunctionStaticDataset(operation, **IN1, seed=0)
+        _, t = dataset.fork([value, value])[0:1]
+        np.testing.assert_equal(t.item(), target)
 
 
 @pytest.mark.parametrize(
@@ -139,7 +102,6 @@ def test_targets_without_guard(operation, value, target):
         ({"num_subsets": 7}, "take 103 inputs, but there are 100"),
         ({"subset_ratio": 0.3, "input_size": 2}, "leaves no element of 2 inputs"),
         ({"operation": "div", "num_subsets": 1}, "operation div needs 2 subsets, got 1"),
-        ({"operation": "sub", "num_subsets": 1}, "operation sub needs 2 subsets, got 1"),
     ],
 )
 def test_bad_datasets_are_refused(arguments, message):
@@ -160,24 +122,19 @@ class Case:
     subsets: list
     child: int
     dist_params: tuple = ("uniform",)
-    forks: dict = field(default_factory=dict)
 
-    def streams(self):
+    def batches(self):
         """First and second training batch, validation and test."""
         dataset = SimpleFunctionStaticDataset(
             self.operation, **self.sizes, seed=self.seed, dist_params=self.dist_params
         )
-        assert dataset.subset_ranges == self.subsets
         train = dataset.fork(self.train_range)
-        assert train.seed == self.child
+        assert (dataset.subset_ranges, train.seed) == (self.subsets, self.child)
         valid = dataset.fork(self.train_range, seed=VALIDATION_SEED)
-        test = dataset.fork(self.test_range, seed=TEST_SEED, **self.forks)
-        return {
-            "train1": train[0:128],
-            "train2": train[128:256],
-            "valid": valid[0:10000],
-            "test": test[0:10000],
-        }
+        further = self.dist_params == NORMAL
+        test = dataset.fork(self.test_range, seed=TEST_SEED, use_extrapolation=further)
+        yield from (("train1", train[0:128]), ("train2", train[128:256]))
+        yield from (("valid", valid[0:10000]), ("test", test[0:10000]))
 
 
 TWO = [(0, 1), (1, 2)]
@@ -195,8 +152,7 @@ CASES = {
     "C": Case("mul", 0, IN2, [-2, 2], MIRRORED, [0, 1], TWO, 2357136044),
     "D": Case("div", 2, IN2, HALVES, [*MIRRORED, []], [0, 1], TWO, 1872583848),
     "E": Case(
-        "div", 3, IN10, [-5, 10], [-15, -5], [0, 8, 9], [(8, 9), (9, 10)], 3041471737,
-        dist_params=NORMAL, forks={"use_extrapolation": True},
+        "div", 3, IN10, [-5, 10], [-15, -5], [0, 8, 9], [(8, 9), (9, 10)], 3041471737, NORMAL
     ),
     "F": Case(
         "div", 0, IN2, [10, 100], [100, 1000], [0, 1], TWO, 2357136044, dist_params=("benford",)
@@ -216,7 +172,7 @@ def test_published_rows_and_sums(name):
     examples = [line.split(",") for line in lines if line.startswith(f"{name},")]
     # The inverse of the normal distribution function differs between scipy versions.
     inexact = {"rtol": 1e-6, "atol": 0} if name == "E" else None
-    for key, (x, t) in CASES[name].streams().items():
+    for key, (x, t) in CASES[name].batches():
         assert x.dtype == t.dtype == torch.float32
         own = [(kind, [*map(float, numbers)]) for _, k, kind, *numbers in examples if k == key]
         *rows, sums = [numbers for _, numbers in own]
@@ -241,77 +197,8 @@ def test_simple_task():
     assert torch.equal(t, torch.tensor([[18.5547371], [19.3670807]]))
 
 
-def test_published_rows_in_double_precision(double_precision):
-    batches = CASES["C"].streams()
-    x, t = batches["train1"]
-    assert x.dtype == t.dtype == torch.float64
-    assert x[:2].tolist() == [
-        [1.1766398514001901, -1.3607015034231646],
-        [-0.43685093959170995, 1.7459406105936028],
-    ]
-    assert t[:2].tolist() == [[-1.6010556147878476], [-0.7627157962091392]]
-    x, t = batches["test"]
-    assert x[0].tolist() == [-3.8669543210126047, -4.7357949308411085]
-    assert t[0].tolist() == [18.313102671245613]
-
-
-# The published check of rounding: percent of 1000 float32 targets, of +, -, * and /, that differ
-# from the operation on the float32 inputs.
-INEQUALITY = [
-    ([-20, -10], (25.1, 80.3, 33.1, 36.1)),
-    ([-2, 2], (36.9, 37.4, 35.5, 30.6)),
-    ([0.1, 0.2], (20.9, 80.2, 32.9, 32.9)),
-    ([1.1, 1.2], (22.3, 97.2, 39.9, 39.5)),
-    ([[-6, -2], [2, 6]], (47.6, 47.1, 38.3, 35.7)),
-    ([20, 40], (25.8, 81.0, 35.8, 37.6)),
-]
-OPERATIONS = {"add": torch.add, "sub": torch.sub, "mul": torch.mul, "div": torch.div}
-
-
-def thousand_items(operation, sample_range):
-    """Inputs (1000, 2) and targets (1000,), drawn as 1000 batches of one."""
-    stream = SimpleFunctionStaticDataset(operation, **IN2, seed=0).fork(sample_range)
-    x, t = stream.draw(1000, 1)
-    return x[:, 0], t[:, 0, 0]
-
-
-@pytest.mark.parametrize(("sample_range", "percentages"), INEQUALITY)
-def test_rounding_of_targets(sample_range, percentages):
-    for (operation, function), expected in zip(OPERATIONS.items(), percentages, strict=True):
-        x, t = thousand_items(operation, sample_range)
-        error = (t - function(x[:, 0], x[:, 1])).double()
-        assert int((error != 0).sum()) == round(10 * expected)
-        # The published script squares the float32 difference.
-        above = int((error.float() ** 2 > 1e-8).sum())
-        assert above == (112 if (operation, sample_range) == ("mul", [20, 40]) else 0)
-
-
-def test_no_rounding_in_double_precision(double_precision):
-    for operation, function in OPERATIONS.items():
-        x, t = thousand_items(operation, [1.1, 1.2])
-        assert torch.equal(t, function(x[:, 0], x[:, 1]))
-
-
-def test_the_published_check_of_switching_streams():
-    """Each stream advances by its own steps only."""
-    dataset = SimpleFunctionStaticDataset("sub", **IN2, seed=0)
-    streams = [dataset.fork(r) for r in ([1.1, 1.2], [5, 10], [15, 20])]
-    assert [stream.seed for stream in streams] == [2357136044, 2546248239, 3071714933]
-    items = [[stream[0:1] for _ in range(6)] for stream in streams]
-    first_items = [
-        ([1.17941594, 1.11598241], 0.0634335354),
-        ([8.15980721, 6.62087488], 1.53893268),
-        ([18.7993546, 18.8099613], -0.0106057934),
-    ]
-    for ((x, t), *_), (expected_x, expected_t) in zip(items, first_items, strict=True):
-        assert (x.numpy() == np.array([expected_x], np.float32)).all()
-        assert (t.numpy() == np.float32(expected_t)).all()
-    x, _ = SimpleFunctionStaticDataset("sub", **IN2, seed=0).fork([1.1, 1.2])[0:6]
-    assert torch.equal(torch.cat([x for x, _ in items[0]]), x)
-
-
 def test_slices_of_sequences_follow_four_parent_draws():
-    for seed in range(60):
+    for seed in range(20):
         dataset = SimpleFunctionRecurrentDataset("mul", seed=seed)
         parent = np.random.RandomState(seed)
         overlap, a, b = parent.randint(1, 3), parent.randint(1, 6), parent.randint(1, 6)
@@ -321,19 +208,6 @@ def test_slices_of_sequences_follow_four_parent_draws():
         assert dataset.subset_ranges == [(start, start + a), (middle, middle + b)]
         seeds = [parent.randint(0, 2**32 - 1) for _ in range(3)]
         assert [dataset.fork(length).seed for length in (10, 10, 1000)] == seeds
-
-
-def test_sums_over_time_and_slice():
-    dataset = SimpleFunctionRecurrentDataset("mul", seed=2)
-    x, t = dataset.fork(seq_length=6)[0:9]
-    assert x.shape == (9, 6, 10)
-    assert t.shape == (9, 1)
-    assert x.min() >= 1
-    assert x.max() <= 2
-    (a, b), (c, d) = dataset.subset_ranges
-    for sample, target in zip(x.double().numpy(), t.flatten().tolist(), strict=True):
-        first, second = (math.fsum(sample[:, i:j].flatten()) for i, j in ((a, b), (c, d)))
-        assert target == pytest.approx(first * second, rel=1e-6)
 
 
 def test_published_sums_of_sequences():
@@ -357,7 +231,7 @@ def test_simple_task_of_sequences_and_too_short_a_vector():
 
 
 SIZES = {"input_size": 10, "subset_ratio": 0.3}
-COMBINED = {"add": np.add, "div": np.divide, "squared": np.square}
+COMBINED = {"div": np.divide, "squared": np.square}
 
 
 def values(dataset, operation, x):

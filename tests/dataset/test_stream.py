@@ -18,7 +18,7 @@ NORMAL = ("truncated-normal", -1.0, 3.0, -10.0, 4.0)
 FIRST_DIGIT = [0, 0.301, 0.176, 0.125, 0.097, 0.079, 0.067, 0.058, 0.051, 0.046]
 
 
-def uniform(random, low, high, shape, extrapolation):
+def uniform(random, low, high, shape, _):
     return random.uniform(low, high, shape)
 
 
@@ -26,10 +26,6 @@ def truncated_normal(random, low, high, shape, extrapolation):
     mean, deviation = NORMAL[3:] if extrapolation else NORMAL[1:3]
     a, b = (low - mean) / deviation, (high - mean) / deviation
     return truncnorm.rvs(a, b, loc=mean, scale=deviation, random_state=random, size=shape)
-
-
-def exponential(random, low, high, shape, extrapolation):
-    return random.exponential(0.5, shape)
 
 
 def benford(random, low, high, shape, extrapolation):
@@ -42,24 +38,20 @@ def benford(random, low, high, shape, extrapolation):
 FAMILIES = {
     "uniform": (("uniform",), uniform),
     "truncated-normal": (NORMAL, truncated_normal),
-    "exponential": (("exponential", 0.5), exponential),
+    "exponential": (
+        ("exponential", 0.5),
+        lambda random, low, high, shape, _: random.exponential(0.5, shape),
+    ),
     "benford": (("benford",), benford),
 }
-RANGES = {
-    "single": [-2, 3],
-    "mixture": [[-6, -2], [2, 6]],
-    "halves": [[-2, -0.1], [0.1, 2], []],
-}
-BENFORD_RANGES = {
-    "single": [10, 1000],
-    "mixture": [[10, 100], [10, 100]],
-    "halves": [[10, 100], [10, 100], []],
-}
+RANGES = {"single": [-2, 3], "mixture": [[-6, -2], [2, 6]], "halves": [[-2, -0.1], [0.1, 2], []]}
+DIGITS = [10, 100]
+OF_BENFORD = {"single": [10, 1000], "mixture": [DIGITS] * 2, "halves": [DIGITS, DIGITS, []]}
 KINDS = [(family, form) for family in FAMILIES for form in RANGES]
 
 
 def range_of(family, form):
-    return (BENFORD_RANGES if family == "benford" else RANGES)[form]
+    return (OF_BENFORD if family == "benford" else RANGES)[form]
 
 
 def make_stream(kind, seed=5):
@@ -124,8 +116,7 @@ def test_sequences_split_and_mix_along_time(double_precision, form):
 
 def test_benford_digits():
     values = Benford().draw(LegacyRandom(0), (100_000,), (100, 1000))
-    assert values.min() >= 110
-    assert values.max() <= 999
+    assert 110 <= values.min() < values.max() <= 999
     assert not (values // 10 % 10 == 0).any()
     shares = np.bincount(values // 100, minlength=10) / len(values)
     np.testing.assert_allclose(shares, FIRST_DIGIT, atol=0.005)
@@ -140,58 +131,47 @@ def test_words_of_the_generator():
     assert random.permutation(9).tolist() == reference.permutation(9).tolist()
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("kind", KINDS)
-def test_draw_into_strided_views(kind):
-    for dtype in (np.float32, np.float64):
-        assert_views_are_filled(kind, dtype)
-
-
-def assert_views_are_filled(kind, dtype, runs=3, batches=5, size=7):
-    x = np.full((batches, runs, size, 4), np.nan, dtype)
-    t = np.full((batches, runs, size, 1), np.nan, dtype)
-    for run in range(runs):
+def test_draw_into_strided_views(kind, dtype):
+    x = np.full((5, 3, 7, 4), np.nan, dtype)
+    t = np.full((5, 3, 7, 1), np.nan, dtype)
+    for run in range(3):
         make_stream(kind, seed=run).draw_into(x[:, run], t[:, run])
-    for run in range(runs):
-        wide_x, wide_t = np.empty((batches, size, 4)), np.empty((batches, size, 1))
+    for run in range(3):
+        wide_x, wide_t = np.empty((5, 7, 4)), np.empty((5, 7, 1))
         make_stream(kind, seed=run).draw_into(wide_x, wide_t)
         assert (x[:, run] == wide_x.astype(dtype)).all()
         assert (t[:, run] == wide_t.astype(dtype)).all()
         if dtype == np.float32:
-            drawn = make_stream(kind, seed=run).draw(batches, size)
+            drawn = make_stream(kind, seed=run).draw(5, 7)
             assert same(drawn, (torch.from_numpy(x[:, run]), torch.from_numpy(t[:, run])))
 
 
 @pytest.mark.parametrize("form", RANGES)
-def test_blocks_longer_than_the_internal_one(form):
+def test_blocks_and_batches_longer_than_the_internal_block(form):
     x, t = make_stream(("uniform", form)).draw(70, 500)
     pieces = make_stream(("uniform", form))
     for start in range(0, 70, 10):
         assert same(pieces.draw(10, 500), (x[start : start + 10], t[start : start + 10]))
-
-
-def test_a_batch_larger_than_the_internal_block():
     x, _ = SimpleFunctionStaticDataset("add", 100, seed=0).fork([1, 2], seed=1).draw(2, 1000)
     expected = np.random.RandomState(1).uniform(1, 2, (2, 1000, 100)).astype(np.float32)
     assert (x.numpy() == expected).all()
 
 
-def test_a_stream_continues_from_the_state_of_another():
+def test_a_stream_continues_from_the_state_of_another_and_forks_are_independent():
+    """Of each other, and of global generators."""
+    numpy_state, torch_state = np.random.get_state()[1].copy(), torch.get_rng_state()
     for kind in KINDS:
         stream, other = make_stream(kind), make_stream(kind, seed=99)
         stream.draw(3, 7)
         other.random.state[:] = stream.random.state
         assert same(other.draw(4, 7), stream.draw(4, 7)), kind
-
-
-def test_forks_are_independent_of_each_other_and_of_global_generators():
-    numpy_state, torch_state = np.random.get_state()[1].copy(), torch.get_rng_state()
     dataset = SimpleFunctionStaticDataset("add", **SMALL, seed=0)
     first, second = dataset.fork([1, 2]), dataset.fork([1, 2])
     expected = second.random.position()
     first.draw(10, 10)
     assert second.random.position() == expected
-    for kind in KINDS:
-        make_stream(kind).draw(2, 3)
     assert (np.random.get_state()[1] == numpy_state).all()
     assert torch.equal(torch.get_rng_state(), torch_state)
 
@@ -214,7 +194,9 @@ def members():
 
 def test_streams_of_one_generator_are_joined_where_they_are_at_one_place():
     assert [group.places for group in join(members())] == [[0, 2, 5], [1, 4], [3], [6]]
-    first, second = members()[0], members()[0]
+    first, second = members()[:2]
+    second.random.state[:] = first.random.state
+    assert [group.places for group in join([first, second])] == [[0, 1]]
     second.draw(1, 5)
     assert [group.places for group in join([first, second])] == [[0], [1]]
 

@@ -19,14 +19,12 @@ INTERVALS = [(2.0, 6.0)]
 FLAT, FALLING = np.full(50, 3.0), np.logspace(2, -6, 50)
 
 
-def classified(key, parameters, errors=FLAT, operation="mul", **options):
+def classified(key, parameters, errors=FLAT, operation="mul"):
     """Return the class of a layer with these values of parameters, the others as at the start."""
-    layer = entries()[key].layer(2, 1, **options)
-    layer.reset_parameters()
-    with torch.no_grad():
-        for name, values in parameters.items():
-            own = dict(layer.named_parameters())[name]
-            own.copy_(torch.tensor(values, dtype=own.dtype).expand_as(own))
+    layer = entries()[key].layer(2, 1)
+    for name, values in parameters.items():
+        own = layer.get_parameter(name)
+        own.data = torch.tensor(values, dtype=own.dtype).expand_as(own).clone()
     targets = FunctionTargets(get_operation(operation), [(0, 1), (1, 2)])
     x = torch.rand(500, 2, generator=torch.Generator().manual_seed(0)) + 1
     right = torch.as_tensor(targets(x.numpy()))

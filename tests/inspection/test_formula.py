@@ -39,24 +39,17 @@ POSITIVE, BOTH = [(2.0, 6.0)], [(-6.0, -2.0), (2.0, 6.0)]
 NOT_SOLVED = {"solved": False, "solved_inside": False}
 
 
-def built(key, inputs=2, outputs=1, **options):
-    return entries()[key].layer(inputs, outputs, **options)
-
-
-def with_weights(key, values, **options):
-    layer = built(key, len(values), **options)
+def built(key, *sizes, **parameters):
+    """A layer of two inputs and one output, whose parameters have these values."""
+    layer = entries()[key].layer(*(sizes or (2, 1)))
     layer.reset_parameters()
-    with torch.no_grad():
-        next(layer.parameters()).copy_(torch.tensor([values]))
+    for name, values in parameters.items():
+        own = layer.get_parameter(name)
+        own.data = torch.tensor(values, dtype=own.dtype).expand_as(own).clone()
     return layer
 
 
-def torch_linear(number):
-    layer = built("linear")
-    layer.reset_parameters()
-    for parameter in layer.parameters():
-        parameter.data[:] = number
-    return layer
+NMU, NAU = "ReRegualizedLinearMNAC", "ReRegualizedLinearNAC"
 
 
 def judged(layer, operation, intervals=POSITIVE, inputs=2, solved=False, inside=False):
@@ -75,65 +68,74 @@ def judged(layer, operation, intervals=POSITIVE, inputs=2, solved=False, inside=
     ],
 )
 def test_products_are_read_from_weights(weights, verdict, formula):
-    found = judged(with_weights("ReRegualizedLinearMNAC", weights), "mul")
+    found = judged(built(NMU, W=[weights]), "mul")
     assert found.verdict == verdict
     assert sympy.simplify(found.rounded - formula) == 0
     assert found.change == pytest.approx(max(abs(w - round(w)) for w in weights), abs=1e-6)
     assert found.ulps < 8
 
 
-def test_words_say_what_is_wrong():
-    assert "the answer is always 1" in str(
-        judged(with_weights("ReRegualizedLinearMNAC", [0, 0]), "mul")
-    )
-    right = str(judged(with_weights("ReRegualizedLinearMNAC", [0.998, 1]), "mul"))
-    assert right == "learned: x1*x2, exact after rounding (weights by at most 0.002)"
-    far = str(judged(with_weights("ReRegualizedLinearNAC", [0.75, 1]), "add"))
-    assert far == "wrong: it computes 0.75*x1 + x2, not x1 + x2"
+@pytest.mark.parametrize(
+    ("key", "weights", "operation", "words"),
+    [
+        (NMU, [0.0, 0.0], "mul", "wrong: the answer is always 1"),
+        (NMU, [0.998, 1], "mul", "learned: x1*x2, exact after rounding (weights by at most 0.002)"),
+        (NAU, [0.75, 1], "add", "wrong: it computes 0.75*x1 + x2, not x1 + x2"),
+    ],
+)
+def test_words_say_what_is_wrong(key, weights, operation, words):
+    assert words in str(judged(built(key, W=[weights]), operation))
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])
 def test_weights_that_are_no_numbers_prove_nothing(number):
-    layer = torch_linear(number)
-    assert judged(layer, "add").verdict == WRONG
+    assert judged(built("linear", W=number, bias=number), "add").verdict == WRONG
 
 
 @pytest.mark.parametrize(
-    ("operands", "gate", "operation"),
-    [("add", 1, "add"), ("add", -1, "mul"), ("sub", 1, "sub"), ("sub", -1, "div")],
+    ("operands", "gate", "operation", "intervals"),
+    [
+        *[("add", 1, "add", POSITIVE), ("add", -1, "mul", POSITIVE), ("add", -1, "mul", BOTH)],
+        *[("sub", 1, "sub", POSITIVE), ("sub", -1, "div", POSITIVE), ("sub", -1, "div", BOTH)],
+    ],
 )
-@pytest.mark.parametrize("intervals", [POSITIVE, BOTH], ids=["positive", "both"])
 def test_a_decided_gate_of_a_dmu_is_one_operation(operands, gate, operation, intervals):
-    layer = built("DMU", operands=operands)
+    layer = entries()["DMU"].layer(2, 1, operands=operands)
     layer.G.data = torch.tensor([[0.5 * gate, -0.5 * gate]])
     found = judged(layer, operation, intervals)
     assert found.verdict == ROUNDED
     assert 0 < found.change < 1e-4
 
 
-def test_powers_of_a_product_unit_are_a_formula():
-    layer = with_weights("ProductUnit", [1.0, -1.0])
-    assert judged(layer, "div").verdict == EXACT
-    assert judged(layer, "mul").verdict == WRONG
+@pytest.mark.parametrize(
+    ("key", "operation", "intervals", "verdict"),
+    [
+        *[("ProductUnit", "div", POSITIVE, EXACT), ("ProductUnit", "mul", POSITIVE, WRONG)],
+        *[("NRU", "div", BOTH, EXACT), ("NRU", "div", [(-2.0, 2.0)], EXACT)],
+    ],
+)
+def test_weights_of_1_and_minus_1_are_a_quotient(key, operation, intervals, verdict):
+    assert judged(built(key, W=[[1.0, -1.0]]), operation, intervals).verdict == verdict
 
 
 def test_a_wrong_formula_is_not_the_target_however_small_its_error():
-    layer = with_weights("ReRegualizedLinearNAC", [1.0, 1.0])
+    layer = built(NAU, W=1.0)
     assert judged(layer, "add").proof == ALGEBRA
     assert judged(layer, "sub", solved=True, inside=True).verdict == OTHER
     assert judged(layer, "sub", inside=True).verdict == INSIDE
 
 
+def of_forward(key, forward, W):
+    """A layer with these weights and another forward pass."""
+    layer = type("Own", (entries()[key].layer,), {"forward": forward})(2, 1)
+    layer.W.data[:] = torch.tensor(W)
+    return layer
+
+
 def product_and(part):
     """A layer that computes x1 x2 and another part."""
-
-    class ProductAnd(built("ReRegualizedLinearMNAC").__class__):
-        def forward(self, x):
-            return super().forward(x) + part(x[..., :1], x[..., 1:])
-
-    layer = ProductAnd(2, 1)
-    layer.W.data[:] = 1.0
-    return layer
+    product = entries()[NMU].layer.forward
+    return of_forward(NMU, lambda self, x: product(self, x) + part(x[..., :1], x[..., 1:]), 1.0)
 
 
 @pytest.mark.parametrize(
@@ -162,10 +164,7 @@ def test_a_part_wherever_it_hides_is_no_product(part):
     [
         (lambda a, b: 0 * a, "x1*x2, exact as trained"),
         (lambda a, b: 1e-7 + 0 * a, "x1*x2, as trained, equal to within 1e-07"),
-        (
-            lambda a, b: 1e-12 * a,
-            "x1*x2 + 1.0e-12*x1, as trained, equal to x1*x2 to 12 digits",
-        ),
+        (lambda a, b: 1e-12 * a, "x1*x2 + 1.0e-12*x1, as trained, equal to x1*x2 to 12 digits"),
         (
             lambda a, b: 1e-4 * torch.relu(b - 5.97),
             "x1*x2 + 0.0001*Max(0, x2 - 5.97), as trained, equal to x1*x2 to within 3e-06",
@@ -181,13 +180,8 @@ def test_only_the_target_itself_is_called_exact(part, words):
 
 def test_signs_are_told_apart_in_every_range():
     """A sum of logarithms is |x1 x2|: right for positive inputs, wrong where signs differ."""
-
-    class Magnitudes(built("ReRegualizedLinearNAC").__class__):
-        def forward(self, x):
-            return torch.exp(super().forward(torch.log(torch.abs(x))))
-
-    layer = Magnitudes(2, 1)
-    layer.W.data[:] = 1.0
+    total = entries()[NAU].layer.forward
+    layer = of_forward(NAU, lambda self, x: torch.exp(total(self, torch.log(torch.abs(x)))), 1.0)
     assert judged(layer, "mul").verdict == EXACT
     assert judged(layer, "mul", BOTH).verdict == WRONG
 
@@ -195,23 +189,13 @@ def test_signs_are_told_apart_in_every_range():
 def test_weights_are_rounded_wherever_inputs_may_lie():
     """A weight that only positive inputs meet is 0.4 from a whole number."""
 
-    class TwoSlopes(built("ReRegualizedLinearNAC").__class__):
-        def forward(self, x):
-            return (x * torch.where(x > 0, self.W[..., 0, 0], self.W[..., 0, 1])).sum(-1, True)
+    def two_slopes(self, x):
+        return (x * torch.where(x > 0, self.W[..., 0, 0], self.W[..., 0, 1])).sum(-1, True)
 
-    layer = TwoSlopes(2, 1)
-    layer.W.data[:] = torch.tensor([[0.6, 1.0]])
+    layer = of_forward(NAU, two_slopes, [[0.6, 1.0]])
     found = judged(layer, "add", BOTH)
     assert found.verdict == WRONG
     assert found.change == pytest.approx(0.4, abs=1e-6)
-
-
-def test_division_holds_for_every_sign():
-    layer = built("NRU")
-    layer.reset_parameters()
-    layer.W.data[:] = torch.tensor([[1.0, -1.0]])
-    assert judged(layer, "div", BOTH).verdict == EXACT
-    assert judged(layer, "div", [(-2.0, 2.0)]).verdict == EXACT
 
 
 @pytest.mark.parametrize(
@@ -221,7 +205,6 @@ def test_the_formula_of_every_layer_is_the_layer(key):
     """At points of the range, in the precision of the layer."""
     torch.manual_seed(1)
     layer = built(key)
-    layer.reset_parameters()
     if key in WITHOUT:
         with pytest.raises(UsageError, match="no formula: "):
             judged(layer, "mul")
@@ -232,16 +215,9 @@ def test_the_formula_of_every_layer_is_the_layer(key):
 def test_runs_tell_what_they_have_learned(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     flags = {"operation": "mul", "max_iterations": 6_000, "log_interval": 1_000, "seed": [0, 1]}
-    ramp = {"regualizer_scaling_start": 1_000, "regualizer_scaling_end": 2_000}
-    runs = sn.train(
-        "single_layer",
-        layer="NMU",
-        **flags,
-        **ramp,
-        regualizer=10,
-        learning_rate=0.01,
-        no_cuda=True,
-    )
+    flags |= {"regualizer_scaling_start": 1_000, "regualizer_scaling_end": 2_000}
+    flags |= {"regualizer": 10, "learning_rate": 0.01, "no_cuda": True}
+    runs = sn.train("single_layer", layer="NMU", **flags)
     found = [formula(run) for run in runs]
     assert all(one.verdict in (EXACT, ROUNDED) for one in found) == runs.solved.all()
     assert sn.load(runs[0]).card["learned"] == str(found[0])
@@ -276,9 +252,9 @@ def test_a_formula_that_nobody_could_read_is_not_made():
 
 
 def test_a_hundred_inputs_have_a_verdict():
-    sums = with_weights("ReRegualizedLinearNAC", [1.0, 1.0, *[0.0] * 98])
+    sums = built(NAU, 100, 1, W=[[1.0, 1.0, *[0.0] * 98]])
     assert judged(sums, "add", inputs=100).verdict == EXACT
-    network = SimpleFunctionStaticNetwork("ReRegualizedLinearNAC", 100, nac_mul="mnac")
+    network = SimpleFunctionStaticNetwork(NAU, 100, nac_mul="mnac")
     network.reset_parameters()
     assert judged(network, "mul", inputs=100).verdict == WRONG
 
@@ -311,7 +287,7 @@ def of_a_cell(unit, inputs=None, state=None):
     ],
 )
 def test_a_recurrent_network_has_to_add_up_steps(state, verdict):
-    found = of_a_cell("ReRegualizedLinearNAC", SUMS, state)
+    found = of_a_cell(NAU, SUMS, state)
     assert found.verdict == verdict
     if found.is_exact:
         assert str(found).startswith("learned: x1 + 2*x2 + x3 of sums over all steps, exact")
@@ -338,8 +314,7 @@ def of_a_chain(tmp_path, **flags):
 
 
 @pytest.mark.parametrize(
-    ("operations", "target"),
-    [("add,mul", "x3*(x1 + x2) + x4"), ("sub,div", "-x4 + (x1 - x2)/x3")],
+    ("operations", "target"), [("add,mul", "x3*(x1 + x2) + x4"), ("sub,div", "-x4 + (x1 - x2)/x3")]
 )
 def test_a_chain_has_its_formula(tmp_path, operations, target):
     """Whatever inputs there are besides, and noise in training."""
@@ -358,39 +333,32 @@ def test_a_chain_that_begins_elsewhere_is_wrong(tmp_path):
 @pytest.mark.parametrize("tree", ["slots", "bottom"])
 def test_the_formula_of_a_tree_is_that_of_its_choices(tree):
     """Of those that count: a doubt where nothing is read is none."""
-    layer = built("EML", tree=tree, depth=2)
-    layer.reset_parameters()
-    with torch.no_grad():
-        layer.leaves.copy_(torch.tensor([[0.0, 20, 0], [0, 0, 20], [0, 0, 0], [0, 0, 0]]))
-        if tree == "slots":
-            layer.nodes.copy_(torch.tensor([[[0, 0, 0, 20.0], [20, 0, 0, 0]]]))
-        else:
-            layer.nodes.copy_(torch.tensor([[-20, -20, 0, 0, -20, 20.0]]))
+    layer = entries()["EML"].layer(2, 1, tree=tree, depth=2)
+    layer.leaves.data = torch.tensor([[[0.0, 20, 0], [0, 0, 20], [0, 0, 0], [0, 0, 0]]])
+    slots, bottom = [[[0, 0, 0, 20.0], [20, 0, 0, 0]]], [[-20, -20, 0, 0, -20, 20.0]]
+    layer.nodes.data = torch.tensor(slots if tree == "slots" else bottom)
+
+    def tree_of(a, b):
+        return sympy.exp(sympy.exp(a) - sympy.log(b))
+
     targets = FunctionTargets(Operation("tree", None, tree_of, str), [(0, 1), (1, 2)])
     found = certificate(layer, targets, 2, POSITIVE, **NOT_SOLVED)
-    assert found.rounded == sympy.exp(sympy.exp(X1) - sympy.log(X2))
+    assert found.rounded == tree_of(X1, X2)
     assert found.is_exact
     assert found.change < 1e-7
-    with torch.no_grad():
-        layer.leaves[0, 0, 2] = 19.0
+    layer.leaves.data[0, 0, 2] = 19.0
     assert certificate(layer, targets, 2, POSITIVE, **NOT_SOLVED).verdict == WRONG
 
 
 @pytest.mark.parametrize("depth", [4, 6])
 def test_a_tree_without_a_number_is_wrong(monkeypatch, depth):
     """One takes the logarithm of zero, the other holds a power that no double does."""
-    layer = built("EML", depth=depth)
-    layer.reset_parameters()
+    layer = entries()["EML"].layer(2, 1, depth=depth)
     text = "eml(1, eml(1, eml(eml(1, 1), 1)))"
     if depth == 6:
         text = functools.reduce(lambda inner, _: f"eml({inner}, {inner})", range(6), "1")
     monkeypatch.setattr(layer, "expression", lambda names: text)
     assert judged(layer, "mul").verdict == WRONG
-
-
-def tree_of(a, b):
-    """exp(exp(a) - ln(b)) - ln(1)."""
-    return sympy.exp(sympy.exp(a) - sympy.log(b))
 
 
 @pytest.mark.parametrize(("noise", "is_exact"), [(0.0, True), (60.0, False)])

@@ -33,7 +33,7 @@ def runs():
     return sn.train(SCRIPT, layer=sn.layer("NMU"), seed=range(3), learning_rate=0.05, **SHORT)
 
 
-def test_a_run_or_its_folder(runs):
+def test_a_run_or_its_folder(runs, tmp_path):
     state = torch.get_rng_state()
     for which in (runs[1], runs[1].folder, str(runs[1].folder)):
         model = sn.load(which)
@@ -44,12 +44,9 @@ def test_a_run_or_its_folder(runs):
         for name, value in saved(f"t/{runs[1].name}")["model_state_dict"].items():
             assert torch.equal(model.module.state_dict()[name], value)
     assert torch.equal(torch.get_rng_state(), state)
+    elsewhere = sn.train(SCRIPT, layer=sn.layer("NMU"), out=tmp_path / "mine", **SHORT)
+    assert sn.load(elsewhere[0]).config.operation == "mul"
     assert model(torch.tensor([[3.0, 4.0]])).shape == (1, 1)
-
-
-def test_a_model_is_found_where_out_was(tmp_path):
-    runs = sn.train(SCRIPT, layer=sn.layer("NMU"), out=tmp_path / "mine", **SHORT)
-    assert sn.load(runs[0]).config.operation == "mul"
 
 
 def test_a_layer_of_the_program_must_be_known():

@@ -3,61 +3,50 @@
 GRU, LSTM and RNN cells against torch's own: values, gradients, draws, names.
 """
 
+import copy
 import math
 
 import pytest
 import torch
 
-from stable_nalu.layer import (
-    BasicLayer,
-    GeneralizedCell,
-    GRUCell,
-    LSTMCell,
-    RNNReLUCell,
-    RNNTanhCell,
-)
+from stable_nalu.layer import BasicLayer, GeneralizedCell
 from stable_nalu.options.kinds import buildable_layers, cell_names
 from tests.layer_checks import Clipped, LayerChecks, Penalised
-from tests.layer_values import OUT, dot, uniform
+from tests.layer_values import OUT, dot, drawn_alike, uniform
 from tests.runs import in_runs
 
 SELU_SCALE, SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
-FORMULAS = {
-    "Tanh": math.tanh,
-    "Sigmoid": lambda z: 1 / (1 + math.exp(-z)),
-    "ReLU6": lambda z: min(max(z, 0), 6),
-    "Softsign": lambda z: z / (1 + abs(z)),
-    "SELU": lambda z: SELU_SCALE * (z if z > 0 else SELU_ALPHA * (math.exp(z) - 1)),
-    "ELU": lambda z: z if z > 0 else math.exp(z) - 1,
-    "ReLU": lambda z: max(z, 0),
-    "linear": lambda z: z,
-}
-BOUNDS = {
-    "Tanh": 5 / 3 * math.sqrt(6 / 7),
-    "Sigmoid": math.sqrt(6 / 7),
-    "ReLU6": math.sqrt(6 / 4),
-    "Softsign": math.sqrt(6 / 7),
-    "SELU": math.sqrt(3 / 4),
-    "ELU": math.sqrt(6 / 4),
-    "ReLU": math.sqrt(6 / 4),
-    "linear": math.sqrt(6 / 7),
+# Of each activation, the formula and the bound of initial weights.
+ACTIVATIONS = {
+    "Tanh": (math.tanh, 5 / 3 * math.sqrt(6 / 7)),
+    "Sigmoid": (lambda z: 1 / (1 + math.exp(-z)), math.sqrt(6 / 7)),
+    "ReLU6": (lambda z: min(max(z, 0), 6), math.sqrt(6 / 4)),
+    "Softsign": (lambda z: z / (1 + abs(z)), math.sqrt(6 / 7)),
+    "SELU": (
+        lambda z: SELU_SCALE * (z if z > 0 else SELU_ALPHA * (math.exp(z) - 1)),
+        math.sqrt(3 / 4),
+    ),
+    "ELU": (lambda z: z if z > 0 else math.exp(z) - 1, math.sqrt(6 / 4)),
+    "ReLU": (lambda z: max(z, 0), math.sqrt(6 / 4)),
+    "linear": (lambda z: z, math.sqrt(6 / 7)),
 }
 
 
 class TestBasic(LayerChecks):
     layer = BasicLayer
-    options = tuple({"activation": name, "bias": bias} for name in FORMULAS for bias in (0, 1))
-    start_options = tuple({"activation": name} for name in FORMULAS)
+    options = tuple({"activation": name, "bias": bias} for name in ACTIVATIONS for bias in (0, 1))
+    start_options = tuple({"activation": name} for name in ACTIVATIONS)
     refused = (({"activation": "GELU"}, "GELU"),)
     penalised = (Penalised({}, {}, {}),)
     clipped = (Clipped({}, {"W": [[-5.0, 5.0]]}, {"W": [[-5.0, 5.0]]}),)
 
     def formula(self, layer, row, o):
         shift = 0.0 if layer.bias is None else layer.bias[o].item()
-        return FORMULAS[layer.activation](dot(row, layer.W[o].tolist()) + shift)
+        return ACTIVATIONS[layer.activation][0](dot(row, layer.W[o].tolist()) + shift)
 
     def start(self, activation):
-        yield "W", uniform(-BOUNDS[activation], BOUNDS[activation])
+        bound = ACTIVATIONS[activation][1]
+        yield "W", uniform(-bound, bound)
         yield "bias", torch.zeros(OUT)
 
 
@@ -66,89 +55,64 @@ def test_rnn_linear_is_a_cell_and_no_layer():
     assert "RNN-linear" not in buildable_layers()
     cell = GeneralizedCell(2, 3, "RNN-linear").cell
     x, h = torch.randn(4, 2), torch.randn(4, 3)
-    expected = torch.cat((x, h), -1) @ cell.op.W.T
-    torch.testing.assert_close(cell(x, h), expected)
-    assert cell.op.activation == "linear"
+    torch.testing.assert_close(cell(x, h), torch.cat((x, h), -1) @ cell.op.W.T)
 
 
 IN, HIDDEN, BATCH = 3, 4, 5
 CELLS = {
-    "GRU": (GRUCell, torch.nn.GRUCell, {}),
-    "LSTM": (LSTMCell, torch.nn.LSTMCell, {}),
-    "RNN-tanh": (RNNTanhCell, torch.nn.RNNCell, {"nonlinearity": "tanh"}),
-    "RNN-ReLU": (RNNReLUCell, torch.nn.RNNCell, {"nonlinearity": "relu"}),
+    "GRU": (torch.nn.GRUCell, {}),
+    "LSTM": (torch.nn.LSTMCell, {}),
+    "RNN-tanh": (torch.nn.RNNCell, {"nonlinearity": "tanh"}),
+    "RNN-ReLU": (torch.nn.RNNCell, {"nonlinearity": "relu"}),
 }
-TOLERANCE = {"rtol": 1e-6, "atol": 1e-6}
 
 
-def build_pair(key, seed=0):
-    cell_class, reference_class, options = CELLS[key]
-    torch.manual_seed(seed)
-    cell = cell_class(IN, HIDDEN)
-    reference = reference_class(IN, HIDDEN, **options)
-    reference.load_state_dict(cell.state_dict())
-    return cell, reference
-
-
-def inputs(key, runs=()):
-    generator = torch.Generator().manual_seed(1)
-    x = torch.randn(*runs, BATCH, IN, generator=generator)
-    h, c = torch.randn(2, *runs, BATCH, HIDDEN, generator=generator)
-    return x, (h, c) if key == "LSTM" else h
+def reference(key):
+    """The cell of torch, which draws when it is built and once more."""
+    torch_cell, options = CELLS[key]
+    cell = torch_cell(IN, HIDDEN, **options)
+    cell.reset_parameters()
+    return cell
 
 
 def as_tuple(state):
     return state if isinstance(state, tuple) else (state,)
 
 
+def inputs(key, *runs):
+    x, (h, c) = torch.randn(*runs, BATCH, IN), torch.randn(2, *runs, BATCH, HIDDEN)
+    return x, (h, c) if key == "LSTM" else h
+
+
 @pytest.mark.parametrize("key", CELLS)
-def test_a_step_and_its_gradients_are_those_of_torch(key):
-    cell, reference = build_pair(key)
+def test_draws_steps_and_gradients_are_those_of_torch(key):
+    cell, theirs = drawn_alike(
+        lambda: GeneralizedCell(IN, HIDDEN, key).cell, lambda: reference(key)
+    )
+    assert cell.state_dict().keys() == theirs.state_dict().keys()
+    pairs = cell.parameters(), theirs.parameters()
+    assert all(torch.equal(*pair) for pair in zip(*pairs, strict=True))
     x, state = inputs(key)
     values = []
-    for module in (cell, reference):
+    for module in (cell, theirs):
         y = as_tuple(module(x, state))
         loss = sum((v.square() * (1 + k)).sum() for k, v in enumerate(y))
         values.append((*y, *torch.autograd.grad(loss, list(module.parameters()))))
-    for actual, expected in zip(*values, strict=True):
-        torch.testing.assert_close(actual, expected, rtol=1e-5, atol=1e-5)
-    for actual, expected in zip(as_tuple(cell(x, state)), values[1], strict=False):
-        torch.testing.assert_close(actual, expected, **TOLERANCE)
+    torch.testing.assert_close(*values, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("runs", [(3,), (2, 3)], ids=str)
 @pytest.mark.parametrize("key", CELLS)
-def test_stacked_runs_are_single_steps_of_torch(key, runs):
-    count = torch.Size(runs).numel()
-    pairs = [build_pair(key, seed) for seed in range(count)]
-    cell = in_runs(runs, [cell for cell, _ in pairs])
-    x, state = inputs(key, runs)
-    y = [v.reshape(count, BATCH, HIDDEN) for v in as_tuple(cell(x, state))]
-    flat_x = x.reshape(count, BATCH, IN)
-    flat_state = [s.reshape(count, BATCH, HIDDEN) for s in as_tuple(state)]
-    for run, (_, reference) in enumerate(pairs):
-        before = tuple(s[run] for s in flat_state)
-        expected = reference(flat_x[run], before if key == "LSTM" else before[0])
-        for actual, wanted in zip(y, as_tuple(expected), strict=True):
-            torch.testing.assert_close(actual[run], wanted, **TOLERANCE)
-
-
-@pytest.mark.parametrize("key", CELLS)
-def test_draws_in_the_constructor_and_at_every_reset_as_torch_does(key):
-    _, reference_class, options = CELLS[key]
-    torch.manual_seed(2)
-    cell = GeneralizedCell(IN, HIDDEN, key).cell
-    state = torch.get_rng_state()
-    torch.manual_seed(2)
-    reference = reference_class(IN, HIDDEN, **options)
-    first = reference.weight_ih.clone()
-    reference.reset_parameters()
-    assert torch.equal(state, torch.get_rng_state())
-    assert not torch.equal(first, reference.weight_ih)
-    expected = dict(reference.named_parameters())
-    assert [n for n, _ in cell.named_parameters()] == list(expected)
-    for name, parameter in cell.named_parameters():
-        assert torch.equal(parameter, expected[name])
+def test_stacked_runs_are_single_steps(key, runs):
+    cells = [GeneralizedCell(IN, HIDDEN, key).cell for _ in range(torch.Size(runs).numel())]
+    x, state = inputs(key, *runs)
+    together = as_tuple(in_runs(runs, copy.deepcopy(cells))(x, state))
+    flat = [v.flatten(0, len(runs) - 1) for v in (x, *as_tuple(state), *together)]
+    states, found = flat[1 : 1 + len(together)], flat[1 + len(together) :]
+    for run, cell in enumerate(cells):
+        own = tuple(s[run] for s in states)
+        alone = as_tuple(cell(flat[0][run], own if key == "LSTM" else own[0]))
+        torch.testing.assert_close(tuple(y[run] for y in found), alone, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("key", CELLS)

@@ -1,36 +1,21 @@
-"""iNALU: published values, formula, limits, penalty, logged values.
-
-DMU: formula, what is given and what is learned, and what its published rates can do.
-"""
+"""iNALU, DMU and NSR: formulas, limits, penalties, start values, logged values."""
 
 import math
 
 import pytest
 import torch
 
-from stable_nalu.layer import DMULayer, INALULayer
+from stable_nalu.layer import DMULayer, INALULayer, NSRLayer
 from tests.layer_checks import Clipped, LayerChecks, Penalised, Published, Worked
-from tests.layer_values import IN, OUT, X, observed, sigmoid, with_parameters
+from tests.layer_values import IN, OUT, X, dot, observed, sigmoid, softmax, with_parameters
 
 MATRICES = ("W_a_hat", "M_a_hat", "W_m_hat", "M_m_hat")
-RAW = [[1.0], [-30.0]]
+RAW = dict.fromkeys(MATRICES, [[1.0], [-30.0]])
 
 
 class TestINALU(LayerChecks):
     layer = INALULayer
-    published = (
-        Published(
-            {
-                "W_a_hat": [0.799331, 0.760673],
-                "M_a_hat": [0.536407, 0.328665],
-                "W_m_hat": [1.10012, 0.665763],
-                "M_m_hat": [0.52454, 0.386737],
-                "g": [0.0746229],
-            },
-            [0.169032, 1.18607],
-            penalties={"inalu": 97.3743},
-        ),
-    )
+    published = (Published([0.169032, 1.18607], penalties={"inalu": 97.3743}),)
     penalised = (
         Penalised(
             {},
@@ -44,7 +29,7 @@ class TestINALU(LayerChecks):
             {"inalu": (19 + 18) / 2 + 0 + 17 / 2 + (16 + 20) / 2 + 0},
         ),
     )
-    clipped = (Clipped({}, dict.fromkeys(MATRICES, RAW), dict.fromkeys(MATRICES, RAW)),)
+    clipped = (Clipped({}, RAW, RAW),)
     worked = tuple(
         Worked(dict.fromkeys(MATRICES, [[50.0], [50.0]]) | {"g": [gate]}, [x], [y])
         for gate, x, y in (
@@ -53,32 +38,25 @@ class TestINALU(LayerChecks):
             # The logarithm of a product is limited, and that of an input.
             (-200.0, [1e6, 1e6], math.exp(20)),
             (-200.0, [1e-9, 2.0], 2e-7),
+            (-200.0, [0.0, 2.0], 0.0),
         )
     )
 
     def formula(self, layer, row, o):
-        def effective(kind, i):
-            W, M = (getattr(layer, f"{n}_{kind}_hat")[i, o].item() for n in "WM")
-            return math.tanh(W) * sigmoid(M)
+        def effective(kind):
+            W, M = (getattr(layer, f"{n}_{kind}_hat")[:, o].tolist() for n in "WM")
+            return [math.tanh(w) * sigmoid(m) for w, m in zip(W, M, strict=True)]
 
-        gate = sigmoid(layer.g[o].item())
-        add = sum(effective("a", i) * v for i, v in enumerate(row))
-        log = sum(effective("m", i) * math.log(max(abs(v), 1e-7)) for i, v in enumerate(row))
-        sign = 1.0
-        for i, v in enumerate(row):
-            mixed = abs(effective("m", i))
-            sign *= mixed * ((v > 0) - (v < 0)) + 1 - mixed
-        return gate * add + (1 - gate) * math.exp(min(log, 20)) * sign
+        gate, W = sigmoid(layer.g[o].item()), effective("m")
+        log = dot(W, (math.log(max(abs(v), 1e-7)) for v in row))
+        signs = (abs(w) * math.copysign(1, v) + 1 - abs(w) for w, v in zip(W, row, strict=True))
+        multiplied = math.exp(min(log, 20)) * math.prod(signs)
+        return gate * dot(effective("a"), row) + (1 - gate) * multiplied
 
     def start(self):
         for name, mean in zip(MATRICES, (0.88, 0.5, 0.88, 0.5), strict=True):
             yield name, torch.empty(IN, OUT).normal_(mean, 0.2)
         yield "g", torch.empty(OUT).normal_(0, 0.2)
-
-    def test_inputs_of_zero_and_next_to_it(self):
-        layer, row = INALULayer(3, 2).double(), [0.0, 1e-9, -2.0]
-        expected = [self.formula(layer, row, o) for o in range(2)]
-        assert layer(torch.tensor([row]).double())[0].tolist() == pytest.approx(expected, rel=1e-9)
 
     def test_the_penalty_has_its_gradient(self):
         layer = INALULayer(2, 2)
@@ -89,24 +67,23 @@ class TestINALU(LayerChecks):
         assert gradients[1].tolist() == [-0.5, 0]
 
     def test_values_that_are_logged(self):
-        torch.manual_seed(0)
         layer = INALULayer(2, 1)
         layer(X)
         assert layer.trace is None
         values = observed(layer)
         gate = sigmoid(layer.g.item())
         assert torch.equal(values["tensor", "gate"], layer.g)
-        assert values["histogram", "gate"].item() == pytest.approx(gate)
-        assert values["scalar", "gate/mean"].item() == pytest.approx(gate)
-        error = min(gate, 1 - gate)
-        assert values["scalar", "gate/sparsity_error"].item() == pytest.approx(error)
         errors = [values["scalar", f"{name}/sparsity_error"].item() for name in ("W_a", "W_m")]
-        assert values["scalar", "W/sparsity_error"].item() == pytest.approx(sum(errors) / 2)
-        torch.testing.assert_close(values["histogram", "add"], X @ layer.add_weights())
-        assert values["histogram", "sign"][1].item() == pytest.approx(1)
-        y = gate * values["histogram", "add"]
-        y = y + (1 - gate) * values["histogram", "mul"] * values["histogram", "sign"]
-        torch.testing.assert_close(layer(X), y)
+        for kind, name, expected in (
+            ("histogram", "gate", gate),
+            ("scalar", "gate/mean", gate),
+            ("scalar", "gate/sparsity_error", min(gate, 1 - gate)),
+            ("scalar", "W/sparsity_error", sum(errors) / 2),
+        ):
+            assert values[kind, name].item() == pytest.approx(expected), name
+        add, mul, sign = (values["histogram", name] for name in ("add", "mul", "sign"))
+        torch.testing.assert_close(add, X @ layer.add_weights())
+        torch.testing.assert_close(layer(X), gate * add + (1 - gate) * mul * sign)
 
 
 L = math.log(1e6) - 1
@@ -129,7 +106,6 @@ class TestDMU(LayerChecks):
         ({"temperature": 0}, "temperature has to be above 0"),
         ({"gate_smoothing": 0.5}, "gate_smoothing from 0 to 0.5"),
     )
-
     worked = tuple(
         Worked({"G": [[raised, -raised]]}, [x], [y], {"operands": operands}, rel=rel)
         for operands, raised, x, y, rel in (
@@ -149,8 +125,8 @@ class TestDMU(LayerChecks):
         W, G, c = layer.W[o].tolist(), layer.G[o], layer.gate_smoothing
         raised = G.item() if layer.single_gate else (G[0] - G[1]).item()
         g = c + (1 - 2 * c) * sigmoid(raised / layer.temperature)
-        R = sum(w * v for w, v in zip(W, row, strict=True))
-        Q = clip(sum(w * math.log(max(abs(v), 1e-11)) for w, v in zip(W, row, strict=True)))
+        R = dot(W, row)
+        Q = clip(dot(W, (math.log(max(abs(v), 1e-11)) for v in row)))
         turns = sum(abs(w) for w, v in zip(W, row, strict=True) if v < 0)
         sign = g * math.tanh(R / 1e-4) + (1 - g) * math.cos(math.pi * turns)
         return sign * math.exp(clip(g * math.log(math.sqrt(R * R + 1e-8)) + (1 - g) * Q))
@@ -159,10 +135,46 @@ class TestDMU(LayerChecks):
         yield "W", torch.full((OUT, 4), 0.5)
         yield "G", torch.zeros(OUT, 2)
 
+    def test_the_gate_of_two_numbers_is_that_of_their_difference(self):
+        layer = with_parameters(DMULayer, {"G": [[0.03, -0.03]]}, operands="add").double()
+        assert layer.gate().item() == pytest.approx(sigmoid(0.6))
+        values = observed(layer, torch.ones(1, 2).double())
+        assert values["scalar", "W/sparsity_error"].item() == pytest.approx(1 - sigmoid(0.6))
 
-def test_the_gate_of_two_numbers_is_that_of_their_difference():
-    layer = with_parameters(DMULayer, {"G": [[0.03, -0.03]]}, operands="add").double()
-    assert layer.gate().item() == pytest.approx(sigmoid(0.6))
-    assert observed(layer, torch.ones(1, 2).double())[
-        "scalar", "W/sparsity_error"
-    ].item() == pytest.approx(1 - sigmoid(0.6))
+
+COMPARING = {"V": [[[50.0], [-50.0]]], "U": [[[-50.0], [50.0]]]}
+"""Weights of the first input less the second."""
+
+
+class TestNSR(LayerChecks):
+    layer = NSRLayer
+    options = ({}, {"copies": 1, "z": 0.25})
+    start_options = ({}, {"copies": 2})
+    refused = (({"copies": 0}, "copies has to be"), ({"z": 0.0}, "z above 0"))
+
+    def formula(self, layer, row, o):
+        total = layer.b[o].item()
+        for k in range(layer.copies):
+            first, second = (dot(row, softmax(m[o, :, k].tolist())) for m in (layer.V, layer.U))
+            S = math.tanh(layer.z * (first - second))
+            total += layer.w[o, k].item() * S + layer.u[o, k].item() * (1 - 2 * S**2)
+        return sigmoid(total)
+
+    def start(self, copies=10):
+        for name in "VU":
+            std = math.sqrt(2 / (IN + copies))
+            yield name, torch.empty(OUT, IN, copies).normal_(0, std)
+        for name in "wu":
+            yield name, torch.empty(OUT, copies).normal_(0, math.sqrt(2 / (copies + 1)))
+        yield "b", torch.zeros(OUT)
+
+    @pytest.mark.parametrize(
+        ("w", "u", "b", "expected"),
+        [(20, 0, 0, (0, 0.5, 1)), (20, 10, 0, (0, 1, 1)), (0, -20, 0, (1, 0, 1))],
+        ids=["greater", "greater or equal", "not equal"],
+    )
+    def test_bits_make_every_comparison(self, w, u, b, expected):
+        bits = {"w": [[float(w)]], "u": [[float(u)]], "b": [float(b)]}
+        layer = with_parameters(NSRLayer, COMPARING | bits, copies=1).double()
+        x = torch.tensor([[7, 12], [1e15, 1e15], [1e15 + 3, 1e15]], dtype=torch.float64)
+        assert layer(x).flatten().tolist() == pytest.approx(expected, abs=1e-4)

@@ -1,7 +1,4 @@
-"""NAU and PosNAU: formulas, start values, noise, penalties, ranges.
-
-NMU and sNMU: formula, noise, normalisation, penalties, range.
-"""
+"""NAU, PosNAU, NMU and sNMU: formulas, start values, noise, normalisation, penalties, ranges."""
 
 import math
 
@@ -10,7 +7,7 @@ import torch
 
 from stable_nalu import layer as zoo
 from stable_nalu.layer import NMULayer
-from tests.layer_checks import Clipped, LayerChecks, Penalised, Published
+from tests.layer_checks import LayerChecks, Published
 from tests.layer_values import (
     IN,
     OUT,
@@ -18,10 +15,13 @@ from tests.layer_values import (
     clamped,
     dot,
     drawn_alike,
+    draws,
     product,
+    randomised,
     uniform,
     with_parameters,
 )
+from tests.runs import normal
 
 AS_PUBLISHED = {"nac_oob": "clip", "regualizer_shape": "linear"}
 
@@ -32,43 +32,7 @@ class TestNAU(LayerChecks):
     layer = zoo.NAULayer
     options = ({"nac_oob": "regualized"}, {"nac_oob": "clip"})
     start_options = ({}, {"beta_nau": True})
-    published = (
-        Published(
-            {"W": [-0.411523, -0.36797]},
-            [0.118655, -1.30967],
-            penalties={"W": 0.389746},
-            options=AS_PUBLISHED,
-        ),
-    )
-    _W = {"W": [[-1.3, 0.25, 1.5]]}
-    penalised = (
-        Penalised(
-            {"regualizer_shape": "linear"},
-            _W,
-            {"W": (0.3 + 0.25 + 0.5) / 3, "W-OOB": (0.3 + 0.5) / 3},
-        ),
-        Penalised(
-            {"regualizer_shape": "squared"},
-            _W,
-            {
-                "W": ((1.3 * 0.3) ** 2 + (0.25 * 0.75) ** 2 + (1.5 * 0.5) ** 2) / 3,
-                "W-OOB": (0.3**2 + 0.5**2) / 3,
-            },
-        ),
-        Penalised({"regualizer_shape": "none"}, _W, {}),
-        Penalised(
-            {"regualizer_z": 1, "regualizer_shape": "none"},
-            {"W": [[-1.3, 0.25]]},
-            {"z": (-0.3 * 1.0**2 + 0.75 * 0.5**2) / 2},
-            X,
-        ),
-    )
-    clipped = (
-        Clipped({"nac_oob": "clip"}, {"W": [[-1.3, 1.5]]}, {"W": [[-1.0, 1.0]]}),
-        Clipped({}, {"W": [[-1.5, 1.5]]}, {"W": [[-1.5, 1.5]]}),
-    )
-
-    noisy = ({"nau_noise": True},)
+    published = (Published([0.118655, -1.30967], None, {"W": 0.389746}, AS_PUBLISHED),)
     refused = (({"nac_oob": "clamp"}, "nac_oob"),)
 
     def formula(self, layer, row, o):
@@ -105,32 +69,7 @@ class TestNAU(LayerChecks):
 class TestPosNAU(LayerChecks):
     layer = zoo.PosNAULayer
     options = ({"mnac_epsilon": 0.1}, {"nac_oob": "clip", "mnac_epsilon": 0.1})
-    published = (
-        Published(
-            {"W": [0.294239, 0.316015]},
-            [-0.190672, 1.09517],
-            penalties={"W": 0.305127},
-            options=AS_PUBLISHED,
-        ),
-    )
-    penalised = (
-        Penalised(
-            {"regualizer_z": 1},
-            {"W": [[-0.3, 1.7]]},
-            {
-                "W": ((-0.3 * 1.3) ** 2 + (1.7 * -0.7) ** 2) / 2,
-                "z": (1.3 * (1 - 1.0) ** 2 - 0.7 * (1 - 0.5) ** 2) / 2,
-                "W-OOB": (0.3**2 + 0.7**2) / 2,
-            },
-            X,
-        ),
-    )
-    clipped = (
-        Clipped(
-            {"nac_oob": "clip", "mnac_epsilon": 0.25}, {"W": [[-0.3, 1.7]]}, {"W": [[0.25, 1.0]]}
-        ),
-        Clipped({}, {"W": [[-0.5, 1.5]]}, {"W": [[-0.5, 1.5]]}),
-    )
+    published = (Published([-0.190672, 1.09517], None, {"W": 0.305127}, AS_PUBLISHED),)
 
     def formula(self, layer, row, o):
         W = layer.W[o].tolist()
@@ -140,49 +79,17 @@ class TestPosNAU(LayerChecks):
         yield "W", uniform(0.25, 0.75)
 
 
-NMU_AS_PUBLISHED = {"nac_oob": "clip", "regualizer_shape": "linear"}
-
-
-def with_weights(values, **options):
-    return with_parameters(NMULayer, {"W": [values]}, **options)
-
-
-def published(train, **options):
-    return Published(
-        {"W": [0.294239, 0.316015]},
-        train,
-        [0.0595977, 1.39193],
-        {"W": 0.305127},
-        NMU_AS_PUBLISHED | options,
-    )
-
-
 class TestNMU(LayerChecks):
     layer = NMULayer
     options = ({"mnac_epsilon": 0.1}, {"nac_oob": "clip", "mnac_epsilon": 0.1})
-    published = (
-        published([0.0595977, 1.39193]),
-        published([-1.06837, 1.70722], nmu_noise=True),
-        published([-0.14714, 1.48985], nmu_noise=True, noise_range=[1, 0]),
+    published = tuple(
+        Published(train, [0.0595977, 1.39193], {"W": 0.305127}, AS_PUBLISHED | noise)
+        for train, noise in (
+            ([0.0595977, 1.39193], {}),
+            ([-1.06837, 1.70722], {"nmu_noise": True}),
+            ([-0.14714, 1.48985], {"nmu_noise": True, "noise_range": [1, 0]}),
+        )
     )
-    penalised = (
-        Penalised(
-            {"regualizer_shape": "linear", "regualizer_z": 1},
-            {"W": [[-0.3, 1.7]]},
-            {"W": 0.5, "z": (1.3 * (1 - 1.0) ** 2 - 0.7 * (1 - 0.5) ** 2) / 2, "W-OOB": 0.5},
-            X,
-        ),
-        Penalised(NMU_AS_PUBLISHED, {"W": [[-0.3, 1.7]]}, {"W": 0.5}),
-    )
-    clipped = (
-        Clipped(
-            {"nac_oob": "clip", "mnac_epsilon": 0.25}, {"W": [[-0.3, 1.7]]}, {"W": [[0.25, 1.0]]}
-        ),
-        Clipped({}, {"W": [[-0.5, 1.5]]}, {"W": [[-0.5, 1.5]]}),
-    )
-
-    normalised = ({}, {"mnac_epsilon": 0.1}, {"nac_oob": "clip"})
-    noisy = ({"nmu_noise": True},)
 
     def weights_of(self, layer, o):
         W = layer.W[o].tolist()
@@ -194,12 +101,33 @@ class TestNMU(LayerChecks):
     def start(self):
         yield "W", uniform(0.25, 0.75)
 
+    @pytest.mark.parametrize("options", [{}, {"mnac_epsilon": 0.1}, {"nac_oob": "clip"}])
+    def test_a_normalised_product_is_that_of_divided_inputs(self, options):
+        layer = randomised(NMULayer(3, 2, mnac_normalized=True, **options), -0.4, 1.4)
+        x = normal(5, 3)
+        c = x.std().item()
+        for row, outputs in zip((x / c).tolist(), layer(x).tolist(), strict=True):
+            for o, value in enumerate(outputs):
+                expected = self.formula(layer, row, o) * c ** sum(self.weights_of(layer, o))
+                assert value == pytest.approx(expected, rel=1e-11)
+
+
+@pytest.mark.parametrize(("layer", "noise"), [(zoo.NAULayer, "nau"), (NMULayer, "nmu")])
+def test_only_evaluation_switches_noise_off(layer, noise):
+    layer = layer(2, 1, **{f"{noise}_noise": True})
+    with layer.no_random():
+        assert draws(lambda: layer(X))
+    assert not draws(lambda: layer.eval()(X))
+
+
+def noisy(**options):
+    return with_parameters(NMULayer, {"W": [[0.25, 0.75]]}, nmu_noise=True, **options)
+
 
 @pytest.mark.parametrize("normalized", [False, True])
 def test_noise_is_divided_out_again(normalized):
     weights = [0.25, 0.75]
-    options = {"noise_range": [2, 3], "mnac_normalized": normalized, "regualizer_z": 1}
-    layer = with_weights(weights, nmu_noise=True, **options)
+    layer = noisy(noise_range=[2, 3], mnac_normalized=normalized, regualizer_z=1)
     y, noise = drawn_alike(lambda: layer(X).flatten().tolist(), lambda: uniform(2, 3, 2, 2))
     noised = X * noise
     c = noised.flatten().std().item() if normalized else 1.0
@@ -208,34 +136,24 @@ def test_noise_is_divided_out_again(normalized):
         assert value == pytest.approx(expected, rel=1e-5)
     z = ((1 - layer.W[0]) * (1 - noised.mean(0)) ** 2).mean()
     torch.testing.assert_close(layer.regualizer(keys={"z"})["z"], z)
+    layer.reset_parameters()
+    assert layer.regualizer()["z"].item() == 0
 
 
 def test_range_of_batch_noise_is_logged_and_constant_under_differentiation():
-    layer = with_weights([0.25, 0.75], nmu_noise=True, noise_range=[1, 0])
+    layer = noisy(noise_range=[1, 0])
     layer.trace = {}
-    torch.manual_seed(4)
     x = X.clone().requires_grad_()
-    y = layer(x)
-    torch.manual_seed(4)
     upper = 1 + 1 / X.flatten().std().item()
-    noise = uniform(1, upper, 2, 2)
+    y, noise = drawn_alike(lambda: layer(x), lambda: uniform(1, upper, 2, 2))
     (gradient,) = torch.autograd.grad(y.sum(), x)
-    x = X.clone().requires_grad_()
     factors = [noise * v * w + 1 - w for v, w in ((x, layer.W), (torch.ones(2, 2), layer.W))]
     expected = factors[0].prod(1) / factors[1].prod(1)
     torch.testing.assert_close(gradient, torch.autograd.grad(expected.sum(), x)[0])
     logged = layer.observations()[-1]
     assert (logged.kind, logged.name, logged.verbose_only) == ("scalar", "snmu_noise/upper", False)
     assert logged.value().item() == pytest.approx(upper, rel=1e-6)
-    fixed = with_weights([0.25, 0.75], nmu_noise=True)
+    fixed = noisy()
     fixed.trace = {}
     fixed(X)
     assert [o.name for o in fixed.observations()] == ["W", "W", "W/sparsity_error"]
-
-
-def test_reset_forgets_recorded_inputs():
-    layer = with_weights([0.25, 0.75], regualizer_z=1)
-    layer(X)
-    assert layer.regualizer()["z"].item() > 0
-    layer.reset_parameters()
-    assert layer.regualizer()["z"].item() == 0

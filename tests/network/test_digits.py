@@ -1,18 +1,15 @@
 """Networks of digits: published values and draws, and what is read, counted and accumulated."""
 
+import itertools
+
 import pytest
 import torch
 from torch import nn
 
 from stable_nalu.network import RegressionMnistNetwork, SequentialDigitNetwork
 from stable_nalu.network.dense import pooled
-from stable_nalu.network.digits import (
-    HEADS,
-    CountingNetwork,
-    DigitReader,
-    EvenDigitNetwork,
-)
-from stable_nalu.options.kinds import cell_names
+from stable_nalu.network.digits import HEADS, CountingNetwork, DigitReader, EvenDigitNetwork
+from tests.layer_values import drawn_alike, uniform
 
 NMU = "ReRegualizedLinearNAC"
 
@@ -29,55 +26,34 @@ def test_numbers_of_parameters():
     assert count(RegressionMnistNetwork()) == 426_571
     assert count(build()) == 426_573
     assert count(build(model_simplification="solved-accumulator")) == 426_571
+    assert count(DigitReader(10, "mlp8")) == 64 * 64 + 64 + 10 * 64 + 10
 
 
-def torch_default_draw():
-    """The image network's parameters as torch's own modules draw them."""
-    layers = (
-        torch.nn.Conv2d(1, 20, 5),
-        torch.nn.Conv2d(20, 50, 5),
-        torch.nn.Linear(800, 500),
-        torch.nn.Linear(500, 1),
-    )
-    return [parameter for layer in layers for parameter in layer.parameters()]
+def cell_of(unit):
+    if unit == "LSTM":
+        return [uniform(-1, 1, *shape) for shape in ((4, 1), (4, 1), (4,), (4,))]
+    return [uniform(0.25, 0.75, 1, 2)]
 
 
 @pytest.mark.parametrize(("unit", "cell_draws"), [(NMU, 2), ("LSTM", 3)])
 def test_runs_start_from_the_third_draw_of_images_and_the_second_of_cells(unit, cell_draws):
-    nac_mul = "none" if unit == "LSTM" else "mnac"
-    torch.manual_seed(7)
-    network = build(unit, nac_mul=nac_mul)
-    network.reset_parameters()
-    torch.manual_seed(7)
-    image_draws = []
-    for draw in range(3):
-        image_draws.append(torch_default_draw())
-        if draw > 0 or cell_draws == 3:
-            name = "ReRegualizedLinearMNAC" if nac_mul == "mnac" else unit
-            # Alone, a torch cell would draw in its constructor and again when it is complete.
-            cell = _drawn_once(name)
-    for own, expected in zip(network.image2label.parameters(), image_draws[-1], strict=True):
-        assert torch.equal(own, expected)
-    for own, expected in zip(network.recurent_cell.parameters(), cell, strict=True):
-        assert torch.equal(own, expected)
+    """Alone, a torch cell would draw in its constructor and again when it is complete."""
 
+    def run():
+        network = build(unit, nac_mul="none" if unit == "LSTM" else "mnac")
+        network.reset_parameters()
+        return network
 
-def _drawn_once(name):
-    if name == "LSTM":
-        shapes = ((4, 1), (4, 1), (4,), (4,))
-        return [torch.empty(shape).uniform_(-1, 1) for shape in shapes]
-    return [torch.empty(1, 2).uniform_(0.25, 0.75)]
+    def by_hand():
+        for draw in range(3):
+            images = [nn.Conv2d(1, 20, 5), nn.Conv2d(20, 50, 5)]
+            images += [nn.Linear(800, 500), nn.Linear(500, 1)]
+            cell = cell_of(unit) if draw > 0 or cell_draws == 3 else []
+        return [*nn.ModuleList(images).parameters(), *cell]
 
-
-def test_the_image_network_layer_by_layer():
-    torch.manual_seed(0)
-    network, x = RegressionMnistNetwork(3).double(), torch.randn(2, 1, 28, 28).double()
-    functional = torch.nn.functional
-    a = functional.max_pool2d(functional.relu(network.conv1(x)), 2, 2)
-    b = functional.max_pool2d(functional.relu(network.conv2(a)), 2, 2)
-    assert b.shape == (2, 50, 4, 4)
-    expected = network.fc2(functional.relu(network.fc1(b.reshape(2, 800))))
-    assert torch.equal(network(x), expected)
+    network, expected = drawn_alike(run, by_hand)
+    own = [*network.image2label.parameters(), *network.recurent_cell.parameters()]
+    assert all(torch.equal(*pair) for pair in zip(own, expected, strict=True))
 
 
 @pytest.mark.parametrize(("nac_mul", "expected"), [("mnac", [2, 6, 24]), ("none", [2, 5, 9])])
@@ -118,20 +94,8 @@ def test_an_lstm_shows_h_and_keeps_both_states():
     assert torch.equal(network.accumulate(labels)[:, -1], state[0])
 
 
-@pytest.mark.parametrize("unit", cell_names())
-def test_every_cell_accumulates(unit):
-    # An LSTM in log space is refused at the command line.
-    for nac_mul in ("none", *["normal"][: unit != "LSTM"]):
-        network = build(unit, nac_mul=nac_mul)
-        labels = (torch.rand(4, 2, 1) + 1).requires_grad_()
-        y = network.accumulate(labels)
-        assert y.shape == (4, 2, 1)
-        y.sum().backward()
-        assert labels.grad is not None
-
-
 def test_a_network_that_looks_at_its_batch_reads_one_step_at_a_time():
-    class Mean(torch.nn.Module):
+    class Mean(nn.Module):
         def forward(self, x):
             return x - x.mean(0)
 
@@ -146,25 +110,23 @@ CELLS = ("LSTM", "GRU", "RNN-tanh", "RNN-ReLU", "NAC", "NALU")
 
 
 @pytest.mark.parametrize(
-    ("cnn", "filters", "flat", "hidden"),
-    [("small", (10, 20), 320, 50), ("large", (20, 50), 800, 500)],
+    ("ours", "filters", "flat", "hidden"),
+    [
+        (lambda: DigitReader(4, "small"), (10, 20), 320, 50),
+        (lambda: DigitReader(4, "large"), (20, 50), 800, 500),
+        (lambda: RegressionMnistNetwork(4), (20, 50), 800, 500),
+    ],
 )
-def test_image_networks_are_those_of_torch(cnn, filters, flat, hidden):
-    ours, (first, second) = DigitReader(4, cnn), filters
-    net = torch.nn.Sequential(
-        torch.nn.Conv2d(1, first, 5), torch.nn.MaxPool2d(2), torch.nn.ReLU(),
-        torch.nn.Conv2d(first, second, 5), torch.nn.MaxPool2d(2), torch.nn.ReLU(),
-        torch.nn.Flatten(), torch.nn.Linear(flat, hidden), torch.nn.ReLU(),
-        torch.nn.Linear(hidden, 4),
+def test_image_networks_are_those_of_torch(ours, filters, flat, hidden):
+    ours, (first, second) = ours(), filters
+    net = nn.Sequential(
+        nn.Conv2d(1, first, 5), nn.MaxPool2d(2), nn.ReLU(),
+        nn.Conv2d(first, second, 5), nn.MaxPool2d(2), nn.ReLU(),
+        nn.Flatten(), nn.Linear(flat, hidden), nn.ReLU(), nn.Linear(hidden, 4),
     )  # fmt: skip
     net.load_state_dict(dict(zip(net.state_dict(), ours.state_dict().values(), strict=True)))
     x = torch.randn(6, 1, 28, 28)
     torch.testing.assert_close(ours(x), net(x))
-
-
-def test_the_flat_image_network_has_one_hidden_layer():
-    shapes = [tuple(p.shape) for p in DigitReader(10, "mlp8").parameters()]
-    assert shapes == [(64, 64), (64,), (10, 64), (10,)]
 
 
 def test_dropout_leaves_out_whole_channels_and_keeps_the_mean():
@@ -226,11 +188,7 @@ def test_features_are_those_of_torchs_layers(size):
     assert ours.shape == (3, 32)
     torch.testing.assert_close(ours, wanted)
     weights = [model.first.W, model.second.W, model.dense.W]
-    for one, other in zip(
-        torch.autograd.grad(wanted.sum(), weights), torch.autograd.grad(ours.sum(), weights),
-        strict=True,
-    ):  # fmt: skip
-        torch.testing.assert_close(one, other)
+    torch.testing.assert_close(*(torch.autograd.grad(y.sum(), weights) for y in (ours, wanted)))
 
 
 @pytest.mark.parametrize("unit", UNITS)
@@ -240,16 +198,8 @@ def test_heads(unit, bias):
     torch.nn.init.normal_(model.head.bias) if bias else None
     x = torch.randn(5, 40, 40)
     h = model.features(x)
-    if unit in HEADS or unit == "NAC":
-        W = {
-            "linear": lambda: model.head.W_hat,
-            "sigmoid": lambda: 1 / (1 + torch.exp(-model.head.W_hat)),
-            "tanh": lambda: torch.tanh(model.head.W_hat),
-            "NAC": lambda: model.head.layer.layer.weights(),
-        }[unit]()
-        wanted = torch.einsum("bi,oi->bo", h, W)
-    else:
-        wanted = model.head.layer(h)
+    squashed = {"linear": lambda W: W, "sigmoid": torch.sigmoid, "tanh": torch.tanh}
+    wanted = h @ squashed[unit](model.head.W_hat).T if unit in HEADS else model.head.layer(h)
     wanted = wanted + model.head.bias if bias else wanted
     torch.testing.assert_close(model(x), wanted)
     assert (model.head.bias is not None) == bias
@@ -257,17 +207,16 @@ def test_heads(unit, bias):
 
 def test_networks_of_a_seed_differ_in_their_heads_alone():
     states = {}
-    for unit in UNITS:
-        for bias in (True, False):
-            torch.manual_seed(7)
-            model = EvenDigitNetwork(unit, bias=bias)
-            model.reset_parameters()
-            states[unit, bias] = model.state_dict()
+    for unit, bias in itertools.product(UNITS, (True, False)):
+        torch.manual_seed(7)
+        model = EvenDigitNetwork(unit, bias=bias)
+        model.reset_parameters()
+        states[unit, bias] = model.state_dict()
     first = states["linear", True]
+    shared = {name for name in first if not name.startswith("head.")}
     for state in states.values():
-        rest = {name for name in state if not name.startswith("head.")}
-        assert rest == {name for name in first if not name.startswith("head.")}
-        assert all(torch.equal(state[name], first[name]) for name in rest)
+        assert {name for name in state if not name.startswith("head.")} == shared
+        assert all(torch.equal(state[name], first[name]) for name in shared)
     assert torch.equal(first["head.W_hat"], states["tanh", False]["head.W_hat"])
     assert torch.equal(first["head.bias"], torch.zeros(6))
     torch.manual_seed(8)
@@ -290,8 +239,8 @@ def test_no_network_starts_with_a_channel_that_is_dead():
 def test_pooling_is_that_of_torch():
     """With its gradient, where neighbours are equal too: the first of them has it."""
     x = torch.randint(0, 3, (10, 3, 6, 6)).float().requires_grad_()
-    theirs = torch.nn.functional.max_pool2d(x, 2)
-    weights = torch.randn(theirs.shape)
-    assert torch.equal(pooled(x), theirs)
-    ours = torch.autograd.grad((pooled(x) * weights).sum(), x)[0]
-    assert torch.equal(ours, torch.autograd.grad((theirs * weights).sum(), x)[0])
+    values = [pooled(x), nn.functional.max_pool2d(x, 2)]
+    weights = torch.randn(values[0].shape)
+    values += [torch.autograd.grad(y, x, weights)[0] for y in values]
+    assert torch.equal(values[0], values[1])
+    assert torch.equal(values[2], values[3])

@@ -71,14 +71,11 @@ def test_worlds_end_and_then_stay():
     assert [end.terminated.tolist() for end in ends[:3]] == [[True, False]] + [[False] * 2] * 2
     assert [end.truncated.tolist()[1] for end in ends] == [False, False, True, False, False]
     assert worlds.t.tolist() == [1, 3]
+    # An arrival at the limit is no time out.
+    last = started(5, 12, 13, time_limit=1).step(torch.tensor(RIGHT))
+    assert (bool(last.terminated), bool(last.truncated)) == (True, False)
     assert worlds.player.tolist() == [13, 0]
     assert sum(end.reward for end in ends).tolist() == [6, 0]
-
-
-def test_an_arrival_at_the_limit_is_no_time_out():
-    worlds = started(5, 12, 13, time_limit=1)
-    change = worlds.step(torch.tensor(RIGHT))
-    assert (bool(change.terminated), bool(change.truncated)) == (True, False)
 
 
 def test_what_is_drawn():
@@ -125,11 +122,8 @@ def test_frames_of_all_worlds():
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"stimulus_range": (0, 5)},
-        {"stimulus_range": (6, 5)},
-        {"time_limit": 0},
-        {"reward_shape": "square"},
-        {"late": "never"},
+        *({"stimulus_range": (0, 5)}, {"stimulus_range": (6, 5)}, {"time_limit": 0}),
+        *({"reward_shape": "square"}, {"late": "never"}),
     ],
 )
 def test_rules_that_make_no_sense(wrong):

@@ -62,14 +62,15 @@ def test_pooled_convolutions(shape):
 
 @pytest.mark.usefixtures("library")
 def test_channels_in_any_order_of_memory_and_images_that_learn():
-    x, W, bias = drawn(2, 28, 28, 1), drawn(20, 1, 5, 5, scale=0.2), drawn(20)
-    assert_alike(lambda x, *rest: pooled_convolution(x.permute(0, 3, 1, 2), *rest),
-                 lambda x, *rest: plainly_pooled(x.permute(0, 3, 1, 2), *rest),
-                 (x, W, bias))  # fmt: skip
-    x, W, bias = drawn(2, 12, 20, 12), drawn(50, 20, 5, 5, scale=0.05), drawn(50)
-    assert_alike(lambda x, *rest: pooled_convolution(x.transpose(1, 2), *rest),
-                 lambda x, *rest: plainly_pooled(x.transpose(1, 2), *rest),
-                 (x, W, bias))  # fmt: skip
+    for x, order, W in (
+        (drawn(2, 28, 28, 1), (0, 3, 1, 2), drawn(20, 1, 5, 5, scale=0.2)),
+        (drawn(2, 12, 20, 12), (0, 2, 1, 3), drawn(50, 20, 5, 5, scale=0.05)),
+    ):
+        own, plain = (
+            lambda x, W, bias, function=function, order=order: function(x.permute(order), W, bias)
+            for function in (pooled_convolution, plainly_pooled)
+        )
+        assert_alike(own, plain, (x, W, drawn(len(W))))
 
 
 @pytest.mark.usefixtures("library")

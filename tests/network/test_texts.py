@@ -10,7 +10,7 @@ from stable_nalu.network import NumberTranslationNetwork
 from stable_nalu.network.texts import NumberReaderNetwork, ProgramNetwork, Reading
 from stable_nalu.task.program_evaluation import ProgramTask, sees_registers, sees_value
 from stable_nalu.task.table import SCRIPTS
-from tests.runs import indices
+from tests.layer_values import drawn_alike
 
 IDS = torch.tensor([[10, 29, 1, 28, 10], [8, 0, 0, 0, 0], [23, 3, 0, 0, 0]])
 
@@ -40,16 +40,14 @@ def test_two_words_by_hand():
 
 
 def test_order_of_random_numbers():
-    torch.manual_seed(3)
-    network = NumberTranslationNetwork("NAC")
-    torch.manual_seed(3)
-    torch.nn.Embedding(30, 2)
-    torch.nn.LSTMCell(2, 2)
-    embedding, lstm = torch.nn.Embedding(30, 2), torch.nn.LSTMCell(2, 2)
-    assert torch.equal(network.embedding, embedding.weight)
-    assert torch.equal(network.lstm_cell.cell.weight_hh, lstm.weight_hh)
-    cell = GeneralizedCell(2, 1, "NAC")
-    assert torch.equal(network.output_cell.cell.op.W_hat, cell.cell.op.W_hat)
+    def by_hand():
+        torch.nn.Embedding(30, 2), torch.nn.LSTMCell(2, 2)
+        parts = torch.nn.Embedding(30, 2), torch.nn.LSTMCell(2, 2), GeneralizedCell(2, 1, "NAC")
+        return list(torch.nn.ModuleList(parts).parameters())
+
+    network, expected = drawn_alike(lambda: NumberTranslationNetwork("NAC"), by_hand)
+    own = [p for p in network.parameters() if p.requires_grad]
+    assert all(torch.equal(*pair) for pair in zip(own, expected, strict=True))
 
 
 @pytest.mark.parametrize("unit_name", ["NALU", "LSTM"])
@@ -59,28 +57,18 @@ def test_runs_do_not_see_each_other(unit_name):
     stacked = {name: torch.stack([state[name] for state in states]) for name in states[0]}
     ids = torch.stack([IDS.roll(run, 0) for run in range(3)])
     y = torch.func.functional_call(networks[0], stacked, (ids,))
-    for (run,) in indices((3,)):
+    for run in range(3):
         assert torch.equal(y[run], networks[run](ids[run]))
 
 
-SENTENCES = torch.tensor(
-    [
-        [10, 29, 1, 28, 10],
-        [8, 0, 0, 0, 0],
-        [10, 29, 1, 28, 0],
-        [10, 29, 1, 23, 3],
-        [23, 3, 0, 0, 0],
-        [10, 29, 1, 28, 10],
-    ]
-)
+SENTENCES = torch.cat((IDS, torch.tensor([[10, 29, 1, 28, 0], [10, 29, 1, 23, 3]]), IDS[:1]))
 
 
 def read_by_torch(network, ids):
     """Let torch's own LSTM read each sentence by itself."""
     cell = network.lstm_cell.cell
     lstm = torch.nn.LSTM(cell.input_size, cell.hidden_size, batch_first=True)
-    names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
-    for name in names:
+    for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"):
         delattr(lstm, f"{name}_l0")
         setattr(lstm, f"{name}_l0", getattr(cell, name))
     last = [lstm(network.embedding[row[row != 0]].unsqueeze(0))[0][0, -1] for row in ids]
@@ -162,14 +150,10 @@ def test_answers_and_gradients_are_those_of_a_plain_loop(words):
     table = programs(config, 5, 6)
     x, t = task._reading(next(in_steps(table)))
     order = (-table.lengths).argsort(kind="stable")
+    cut = [slice(length) for length in table.lengths]
     wanted = torch.stack(
         [
-            one_by_one(
-                model,
-                config,
-                table.tokens[row, : table.lengths[row]],
-                table.values[row, : table.lengths[row]],
-            )[-1]
+            one_by_one(model, config, table.tokens[row, cut[row]], table.values[row, cut[row]])[-1]
             for row in order
         ]
     )

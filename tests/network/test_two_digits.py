@@ -21,6 +21,7 @@ from stable_nalu.network.two_digits import (
     two_weights,
     warp_matrix,
 )
+from tests.layer_values import drawn_alike, uniform
 
 POINTS = square_grid(0.9, 4)
 PIXELS = square_grid(1, 42)
@@ -50,8 +51,8 @@ def test_one_moved_point():
 
 def test_identity_and_affine_maps_are_reproduced():
     torch.testing.assert_close(WARP @ POINTS, PIXELS, atol=1e-12, rtol=0)
-    matrix = torch.tensor([[0.8, -0.3], [0.2, 1.1]], dtype=torch.float64)
-    shift = torch.tensor([0.1, -0.4], dtype=torch.float64)
+    matrix = torch.tensor([[0.8, -0.3], [0.2, 1.1]]).double()
+    shift = torch.tensor([0.1, -0.4]).double()
     warped = WARP @ (POINTS @ matrix.T + shift)
     torch.testing.assert_close(warped, PIXELS @ matrix.T + shift, atol=1e-12, rtol=0)
     single = WARP.float() @ (POINTS @ matrix.T + shift).float()
@@ -69,13 +70,9 @@ READER_SIZES = {
     "TPS-no-concat-conv": 589546,
 }
 ANSWER_SIZES = {
-    ("mul", False, False): 0,
-    ("mul", True, False): 2,
-    ("mul", True, True): 2,
-    ("add", True, False): 2,
-    ("add", True, True): 2,
-    ("div", False, False): 0,
-    ("div", True, False): 66817,
+    **{("mul", False, False): 0, ("mul", True, False): 2, ("mul", True, True): 2},
+    **{("add", True, False): 2, ("add", True, True): 2},
+    **{("div", False, False): 0, ("div", True, False): 66817},
 }
 
 
@@ -122,19 +119,16 @@ def test_the_left_half_is_the_first_digit():
 
 
 def test_second_draw_in_order_of_parameters():
-    torch.manual_seed(3)
-    own = network()
-    torch.manual_seed(3)
-    for _ in range(2):
-        layers = [nn.Conv2d(1, 32, 3), nn.Conv2d(32, 64, 3), nn.Linear(9216, 128)]
-        layers.append(nn.Linear(128, 10))
-    expected = [p for layer in layers for p in layer.parameters()]
-    for parameter, other in zip(own.reader.parameters(), expected, strict=True):
-        assert torch.equal(parameter, other)
-    assert torch.equal(own.answer.W, torch.empty(1, 2).uniform_(0.25, 0.75))
+    def drawn_twice():
+        for _ in range(2):
+            layers = [nn.Conv2d(1, 32, 3), nn.Conv2d(32, 64, 3), nn.Linear(9216, 128)]
+            layers.append(nn.Linear(128, 10))
+        return [*nn.ModuleList(layers).parameters(), uniform(0.25, 0.75, 1, 2)]
 
-
-def test_transformers_are_drawn_after_the_classifier():
+    own, expected = drawn_alike(network, drawn_twice)
+    found = [*own.reader.parameters(), own.answer.W]
+    assert all(torch.equal(*pair) for pair in zip(found, expected, strict=True))
+    # Transformers are drawn after the classifier.
     own = build_reader("TPS-no-concat-conv")
     shapes = [tuple(p.shape) for n, p in own.named_parameters() if n.endswith("weight")]
     localiser = [(20, 2, 5, 5), (20, 20, 5, 5), (32, 320), (32, 32)]
@@ -146,8 +140,7 @@ def test_transformers_are_drawn_after_the_classifier():
 def test_localisers_do_not_start_at_the_identity_unless_asked(name):
     bound = 1 / math.sqrt(32)
     for transform in network(lambda: build_reader(name)).reader.transforms:
-        assert 0 < transform.last.weight.abs().max() <= bound
-        assert 0 < transform.last.bias.abs().max() <= bound
+        assert all(0 < p.abs().max() <= bound for p in transform.last.parameters())
         assert not torch.allclose(transform.last.bias, transform.identity().float())
     for transform in network(lambda: build_reader(name), identity_start=True).reader.transforms:
         assert transform.last.weight.abs().max() == 0
@@ -199,8 +192,7 @@ def test_last_layers():
         assert plain(digits).flatten().tolist() == expected
         assert two_weights(plain) is None
     scaled = answer("mul", unit=False)
-    with torch.no_grad():
-        scaled.weight.copy_(torch.tensor([[2.0, 0.5]]))
+    scaled.weight.data = torch.tensor([[2.0, 0.5]])
     assert scaled(digits).flatten().tolist() == [18, 8]
     assert two_weights(scaled).tolist() == [2, 0.5]
     assert two_weights(answer("mul")).shape == (2,)
@@ -214,11 +206,9 @@ def test_noise_is_undone_at_solved_weights_and_off_in_evaluation(noise_range):
     assert isinstance(unit, NMULayer)
     digits = torch.tensor([[6.0, 3.0], [2.0, 4.0], [9.0, 7.0]])
     for weights, expected in (([1.0, 1.0], [18, 8, 63]), ([1.0, 0.0], [6, 2, 9])):
-        with torch.no_grad():
-            unit.W.copy_(torch.tensor([weights]))
+        unit.W.data = torch.tensor([weights])
         torch.testing.assert_close(unit(digits).flatten(), torch.tensor(expected).float())
-    with torch.no_grad():
-        unit.W.fill_(0.5)
+    unit.W.data.fill_(0.5)
     assert not torch.equal(unit(digits), unit(digits))
     unit.eval()
     assert torch.equal(unit(digits), unit(digits))

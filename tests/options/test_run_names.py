@@ -14,66 +14,46 @@ KEPT = (Path(__file__).parent / "fixtures" / "names.txt").read_text().splitlines
 """Command lines of each script and each part of a name, and the name in the line after it."""
 
 
-def leaf(script: str, command: str) -> str:
-    spec = SCRIPTS[script]
-    (config,) = spec.plan(command.split()).configs
-    return spec.leaf(config)
-
-
-def test_fixture_is_complete():
-    assert len(PUBLISHED) == 74
-    assert sum(entry["run_name"] is not None for entry in PUBLISHED) == 70
-
-
-@pytest.mark.parametrize("entry", PUBLISHED, ids=lambda e: e["name"])
+@pytest.mark.parametrize(
+    "entry", [e for e in PUBLISHED if e["run_name"] is not None], ids=lambda e: e["name"]
+)
 def test_published_command_gives_published_name(entry):
-    named = leaf(entry["script"], entry["argv"])
-    if entry["run_name"] is not None:
-        assert named == entry["run_name"]
-    else:
-        assert named.startswith("inalu_op-")
-        assert named.endswith("_gn-F_gv-0.1_rT-10-5000_mse_id-1")
+    spec = SCRIPTS[entry["script"]]
+    (config,) = spec.plan(entry["argv"].split()).configs
+    assert spec.leaf(config) == entry["run_name"]
 
 
 @pytest.mark.parametrize("line", range(0, len(KEPT), 2))
 def test_a_command_keeps_its_name(line):
     command, name = KEPT[line : line + 2]
     script, *words = command.split()
-    (config,) = SCRIPTS[script].plan(words).configs
-    assert SCRIPTS[script].run_name(config) == name.strip()
+    spec = SCRIPTS[script]
+    assert spec.run_name(spec.plan(words).configs[0]) == name.strip()
 
 
 def test_names_of_all_scripts_are_kept():
     assert set(SCRIPTS) <= set(KEPT[::2])
 
 
-@pytest.mark.parametrize(
-    ("script", "command", "names"),
-    [
-        ("single_layer", "", ["NALU s0"]),
-        ("single_layer", "--layer-type RealNPU --learning-rate 0.01 --seed 3", ["RealNPU s3"]),
-        (
-            "single_layer",
-            "--learning-rate 0.1 0.01 --id 2",
-            ["NALU lr=0.1 s0 #2", "NALU lr=0.01 s0 #2"],
-        ),
-        (
-            "single_layer",
-            "--interpolation-range [1,2] [2,4] --extrapolation-range [2,6] [4,8]",
-            ["NALU U[1,2) s0", "NALU U[2,4) s0"],
-        ),
-        (
-            "single_layer",
-            "--interpolation-range [1,2] --extrapolation-range [2,6] [4,8]",
-            ["NALU U[2,6) s0", "NALU U[4,8) s0"],
-        ),
-        ("simple_function_static", "--layer-type NMU", ["NAU+mnac s0"]),
-        ("two_digit_mnist", "", ["two_digit_mnist s0"]),
-    ],
-)
-def test_short_names_say_what_varies_and_one_run_alone_keeps_its_own(script, command, names):
+SHORT = """
+single_layer | NALU s0
+single_layer --layer-type RealNPU --learning-rate 0.01 --seed 3 | RealNPU s3
+single_layer --learning-rate 0.1 0.01 --id 2 | NALU lr=0.1 s0 #2 | NALU lr=0.01 s0 #2
+single_layer --interpolation-range [1,2] [2,4] --extrapolation-range [2,6] [4,8] | NALU U[1,2) s0\
+ | NALU U[2,4) s0
+single_layer --interpolation-range [1,2] --extrapolation-range [2,6] [4,8] | NALU U[2,6) s0\
+ | NALU U[4,8) s0
+simple_function_static --layer-type NMU | NAU+mnac s0
+two_digit_mnist | two_digit_mnist s0
+"""
+
+
+@pytest.mark.parametrize("line", SHORT.strip().splitlines())
+def test_short_names_say_what_varies_and_one_run_alone_keeps_its_own(line):
+    command, *names = line.split(" | ")
+    script, *words = command.split()
     spec = SCRIPTS[script]
-    configs = spec.plan([*command.split(), "--short-names"]).configs
+    configs = spec.plan([*words, "--short-names"]).configs
     assert list(map(spec.leaf, configs)) == names
     alone = [spec.plan(spec.argv_of(config)).configs[0] for config in configs]
     assert list(map(spec.leaf, alone)) == names
@@ -92,36 +72,25 @@ def test_no_two_layers_print_alike():
         assert len({name.lower() for name in flag.allowed()}) == len(flag.allowed())
 
 
+OTHERS = {
+    **dict.fromkeys(("interpolation_range", "extrapolation_range", "input_range"), [3, 4]),
+    **dict.fromkeys(("train_range", "stimulus_range", "eval_stimuli"), [4, 9]),
+    **dict.fromkeys(("mnist_digits", "svhn_digits"), [1, 2]),
+    **{"noise_range": [2, 3], "test_ranges": [[4, 9]], "test_range": [-30, 30], "cuda": False},
+    **{"extrapolation_lengths": [7], "sample_distribution": ("benford",), "nac_mul": "normal"},
+    **{"name_prefix": "elsewhere", "first_layer": "NAC", "layer_type": "ReRegualizedLinearMNAC"},
+    **{"layer_file": ("mine.py",), "layer_option": ("power=2",), "nalm_name": "mine"},
+    "operations": "mul",
+}
+"""Values of flags that have no next number or choice."""
+
+
 def other_value(flag: Flag):
     """A value that differs from the default in a way that no rounding hides."""
     if flag.kind is None:
         return not flag.default
-    special = {
-        "interpolation_range": [3, 4],
-        "extrapolation_range": [3, 4],
-        "noise_range": [2, 3],
-        "input_range": [3, 4],
-        "train_range": [4, 9],
-        "test_ranges": [[4, 9]],
-        "test_range": [-30, 30],
-        "stimulus_range": [4, 9],
-        "eval_stimuli": [4, 9],
-        "extrapolation_lengths": [7],
-        "mnist_digits": [1, 2],
-        "svhn_digits": [1, 2],
-        "sample_distribution": ("benford",),
-        "name_prefix": "elsewhere",
-        "first_layer": "NAC",
-        "layer_type": "ReRegualizedLinearMNAC",
-        "nac_mul": "normal",
-        "cuda": False,
-        "layer_file": ("mine.py",),
-        "layer_option": ("power=2",),
-        "nalm_name": "mine",
-        "operations": "mul",
-    }
-    if flag.dest in special:
-        return special[flag.dest]
+    if flag.dest in OTHERS:
+        return OTHERS[flag.dest]
     if flag.choices is not None:
         return next(c for c in flag.allowed() if c != flag.default)
     return (flag.default or 0) + 1
@@ -149,38 +118,33 @@ def test_a_name_holds_exactly_what_it_claims(script):
 _WITHOUT_EFFECT = {"nru_div_mode"}
 
 
-@pytest.mark.parametrize(
-    ("script", "one", "other"),
-    [
-        ("simple_function_static", "--nac-mul safe", "--nac-mul max-safe"),
-        ("simple_function_static", "--nalu-mul safe", "--nalu-mul max-safe"),
-        ("simple_function_static", "", "--noise-range [2,3]"),
-        ("simple_function_static", "", "--first-layer NAC"),
-        ("single_layer", "--nalu-mul safe", "--nalu-mul max-safe"),
-        ("single_layer", "", "--max-iterations 3"),
-        ("single_layer", "--regualizer-l1", "--regualizer-l1 --lp-norm 2"),
-        ("single_layer", "--learning-rate 1e-6", "--learning-rate 2e-6"),
-        (
-            "single_layer",
-            "--interpolation-range [[-2,-1],[1,2]]",
-            "--interpolation-range [[-2,-1],[1,2],[]]",
-        ),
-        (
-            "single_layer_robust",
-            "--sample-distribution truncated-normal 0 1 10 1",
-            "--sample-distribution truncated-normal 0 1 20 1",
-        ),
-        ("single_layer_benchmark", "", "--nmu-noise"),
-        ("sequential_mnist", "--nmu-noise", "--nmu-noise --noise-range [1,0]"),
-        ("sequential_mnist", "", "--nau-noise"),
-        ("sequential_svhn", "", "--nmu-noise"),
-        ("single_layer_benchmark", "--layer-type ReLU", "--layer-type ReLU --mlp-depth 2"),
-        ("single_layer_benchmark", "--layer-type MCFC", "--layer-type MCFC --train-criterion pcc"),
-    ],
-)
-def test_inherited_collisions_are_told_apart(script, one, other):
+COLLISIONS = """
+simple_function_static --nac-mul safe | --nac-mul max-safe
+simple_function_static --nalu-mul safe | --nalu-mul max-safe
+simple_function_static | --noise-range [2,3]
+simple_function_static | --first-layer NAC
+single_layer --nalu-mul safe | --nalu-mul max-safe
+single_layer | --max-iterations 3
+single_layer --regualizer-l1 | --regualizer-l1 --lp-norm 2
+single_layer --learning-rate 1e-6 | --learning-rate 2e-6
+single_layer --interpolation-range [[-2,-1],[1,2]] | --interpolation-range [[-2,-1],[1,2],[]]
+single_layer_robust --sample-distribution truncated-normal 0 1 10 1 | --sample-distribution\
+ truncated-normal 0 1 20 1
+single_layer_benchmark | --nmu-noise
+sequential_mnist --nmu-noise | --nmu-noise --noise-range [1,0]
+sequential_mnist | --nau-noise
+sequential_svhn | --nmu-noise
+single_layer_benchmark --layer-type ReLU | --layer-type ReLU --mlp-depth 2
+single_layer_benchmark --layer-type MCFC | --layer-type MCFC --train-criterion pcc
+"""
+
+
+@pytest.mark.parametrize("line", COLLISIONS.strip().splitlines())
+def test_inherited_collisions_are_told_apart(line):
     """Two different runs of one name differ in what `unnamed` returns."""
+    one, _, other = line.partition(" | ")
+    script, *words = one.split()
     spec = SCRIPTS[script]
-    (a,), (b,) = (spec.plan(command.split()).configs for command in (one, other))
+    (a,), (b,) = (spec.plan(command).configs for command in (words, other.split()))
     assert spec.run_name(a) == spec.run_name(b)
     assert spec.unnamed(a) != spec.unnamed(b)
