@@ -1,6 +1,6 @@
 // Samples on a GPU, drawn as runtime.cpp does: the threads of a block draw the doubles of a
 // generator; then all at once make the samples of all ranges of them.
-constexpr int kWords = 624, kMiddle = 397, kAtOnce = 113, kThreads = 128, kRing = 1024;
+constexpr int kAtOnce = 113, kThreads = 128, kRing = 1024;
 
 // `words`: the next ones of each generator. Sets of samples of generator k are those from
 // of_generator[k] to of_generator[k + 1], and sets of targets of set k of samples likewise.
@@ -31,13 +31,6 @@ static inline DEVICE_ D part_of(Scaled all, const int* slice) {
 static inline DEVICE_ uint32_t twisted(uint32_t first, uint32_t second, uint32_t far) {
   const uint32_t joined = ((first ^ second) & 0x80000000u) ^ second;
   return far ^ (joined >> 1) ^ (second & 1u ? 0x9908b0dfu : 0u);
-}
-
-static inline DEVICE_ uint32_t tempered(uint32_t word) {
-  word ^= word >> 11;
-  word ^= (word << 7) & 0x9d2c5680u;
-  word ^= (word << 15) & 0xefc60000u;
-  return word ^ (word >> 18);
 }
 
 // New words go where no thread reads before all have been here again.

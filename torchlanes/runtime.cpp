@@ -8,8 +8,6 @@ typedef T Part __attribute__((vector_size(sizeof(T) * L / 2)));
 
 // MT19937 (Matsumoto and Nishimura, 1998), a generator in each lane. `key` holds the next 624 words,
 // from `position` on and around. The first half of the lanes has the first two of four places each.
-constexpr int kWords = 624, kMiddle = 397;
-
 struct Generators {
   U* key;
   int64_t position;
@@ -35,13 +33,6 @@ static inline U twisted(U first, U second, U far) {
   const U odd = __builtin_shuffle(of_lowest, second);
 #endif
   return far ^ (joined >> 1) ^ odd;
-}
-
-static inline U tempered(U word) {
-  word ^= word >> 11;
-  word ^= (word << 7) & 0x9d2c5680u;
-  word ^= (word << 15) & 0xefc60000u;
-  return word ^ (word >> 18);
 }
 
 // The upper 27 bits of a word and 26 of the next one, as a number of 53 bits over 2^53: they are put

@@ -1,5 +1,15 @@
-// What is made of doubles: sums in NumPy's order, and operations on them.
+// Words of MT19937, and what is made of doubles: sums in NumPy's order, and operations on them.
 #include <type_traits>
+
+constexpr int kWords = 624, kMiddle = 397;
+
+template <class Word>
+static inline DEVICE_ Word tempered(Word word) {
+  word ^= word >> 11;
+  word ^= (word << 7) & 0x9d2c5680u;
+  word ^= (word << 15) & 0xefc60000u;
+  return word ^ (word >> 18);
+}
 
 enum Operation { kAdd, kSub, kMul, kDiv, kSquared, kRoot, kReciprocal };
 

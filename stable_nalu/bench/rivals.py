@@ -9,7 +9,7 @@ import copy
 import math
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -24,6 +24,7 @@ from stable_nalu.network.arithmetic import SimpleFunctionStaticNetwork
 
 from .contest import NOTHING, Clock, ProblemRows, Reply, formula_of
 
+Formula = Callable[[list[sympy.Symbol]], Any]
 PERFECT = 1e-12
 """Error on the rows for validation from which on nobody looks for a better answer."""
 _SECONDS_OF_A_FIT = 1.0
@@ -100,25 +101,28 @@ def gplearn(
             with warnings.catch_warnings(action="ignore"):
                 model.fit(rows.x, rows.y)
             program: Any = model._program
-            told = _of_gplearn(str(program))
+            told = _written(str(program), "X0", _OF_GPLEARN)
             reply = Reply.of(rows, program.execute, told)
             best = min(best, reply, key=lambda one: one.error)
         attempt += 1
     return best
 
 
-def _of_gplearn(program: str) -> Any:
-    """Return what reads a program as a formula, without what keeps its functions finite."""
-    names = {
-        **{"add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b},
-        **{"div": lambda a, b: a / b, "sqrt": lambda a: sympy.sqrt(sympy.Abs(a))},
-        **{"log": lambda a: sympy.log(sympy.Abs(a)), "exp": sympy.exp},
-        **{"sin": sympy.sin, "cos": sympy.cos},
-    }
+_OF_GPLEARN: dict[str, Any] = {
+    **{"add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b},
+    **{"div": lambda a, b: a / b, "sqrt": lambda a: sympy.sqrt(sympy.Abs(a)), "exp": sympy.exp},
+    **{"log": lambda a: sympy.log(sympy.Abs(a)), "sin": sympy.sin, "cos": sympy.cos},
+}
+"""Functions of programs, without what keeps them finite."""
+
+
+def _written(text: str, first: str, functions: Mapping[str, Any] = {}) -> Formula:
+    """Return what reads a text as a formula; first: the name of the first input in it."""
+    letter, start = first[0], int(first[1:])
 
     def formula(symbols: list[sympy.Symbol]) -> sympy.Expr:
-        inputs = {f"X{k}": symbol for k, symbol in enumerate(symbols)}
-        return formula_of(program, names | inputs)
+        inputs = {f"{letter}{k}": symbol for k, symbol in enumerate(symbols, start)}
+        return formula_of(text, {**functions, **inputs})
 
     return formula
 
@@ -142,8 +146,8 @@ def operon(
         while since < patience and best.error > PERFECT and clock.goes_on():
             model.random_state = 1_000_000 * seed + 1000 * attempt + part
             model.fit(rows.x, rows.y)
-            text = model.get_model_string(model.model_, 12)
-            reply = Reply.of(rows, _numbers(text), _of_operon(text))
+            text = model.get_model_string(model.model_, 12).replace("^", "**")
+            reply = Reply.of(rows, _numbers(text), _written(text, "X1"))
             best = min(best, reply, key=lambda one: one.error)
             since = 0 if reply.error < 0.99 * own else since + 1
             own, part = min(own, reply.error), part + 1
@@ -151,17 +155,9 @@ def operon(
     return best
 
 
-def _of_operon(text: str) -> Any:
-    def formula(symbols: list[sympy.Symbol]) -> sympy.Expr:
-        inputs = {f"X{k}": symbol for k, symbol in enumerate(symbols, start=1)}
-        return formula_of(text.replace("^", "**"), inputs)
-
-    return formula
-
-
 def _numbers(text: str) -> Any:
     """Return a formula as function of rows, in double precision; the library has single."""
-    code = compile(text.replace("^", "**"), "formula", "eval")
+    code = compile(text, "formula", "eval")
     known = {name: getattr(np, name) for name in ("sqrt", "log", "exp", "sin", "cos")}
 
     def predict(x: np.ndarray) -> np.ndarray:
@@ -355,14 +351,9 @@ def eml(
         made: Any = build()
         made.load_state_dict(model.state_dict())
         made.snap()
-        hard = Reply.of(rows, _answers(made), lambda symbols: _tree(made, symbols))
+        tree = made.expression([f"x{k}" for k in range(1, rows.x.shape[1] + 1)])
+        operator = {"eml": lambda a, b: sympy.exp(a) - sympy.log(b)}
+        hard = Reply.of(rows, _answers(made), _written(tree, "x1", operator))
         return [Reply.of(rows, _answers(model)), hard]
 
     return _best(rows, clock, seed, build, starts, steps, rate, step, replies)
-
-
-def _tree(layer: Any, symbols: list[sympy.Symbol]) -> sympy.Expr:
-    names = {str(symbol): symbol for symbol in symbols}
-    tree = layer.expression(list(names))
-    operator = {"eml": lambda a, b: sympy.exp(a) - sympy.log(b)}
-    return formula_of(tree, names | operator)

@@ -108,12 +108,6 @@ class HiddenBuffer(_Sum):
 # Of all rows at once, of which an evaluation has others than a batch.
 
 
-class Centred(_Sum):
-    def forward(self, x):
-        y = self.sum(x)
-        return y - y.mean(0)
-
-
 class BatchNorm(_Sum):
     def start(self, in_features, out_features):
         self.norm = torch.nn.BatchNorm1d(in_features)
@@ -123,18 +117,6 @@ class BatchNorm(_Sum):
 
 
 # Numbers that are not those of the run's precision.
-
-
-class LargestTruth(_Sum):
-    def forward(self, x):
-        larger = torch.maximum(x > 1.2, x > 1.5).sum(1, keepdim=True)
-        return self.sum(x) + larger + (x > 1.5).any(1, keepdim=True)
-
-
-class SmallNaturalsFromNumbers(_Sum):
-    def forward(self, x):
-        few = torch.arange(x.shape[1], dtype=torch.uint8) + 255
-        return self.sum(x * few)
 
 
 class SmallIntegers(_Sum):
@@ -151,12 +133,6 @@ class LargeIntegers(_Sum):
 
     def forward(self, x):
         return self.sum(x) * (self.large - 2**24)
-
-
-class LargeIntegersFromNumbers(_Sum):
-    def forward(self, x):
-        large = torch.full((), 2**60 + 1)
-        return self.sum(x) * (large - 2**60)
 
 
 class IntegersCounted(_Sum):
@@ -245,24 +221,6 @@ class OutOfTwo(_Sum):
         return self.sum(x) + (largest + places).unsqueeze(1)
 
 
-class ScatteredTensor(_Sum):
-    def forward(self, x):
-        places = x.argmax(1, keepdim=True)
-        return self.sum(torch.zeros_like(x).scatter(1, places, x[:, 1:] * 3))
-
-
-class ScatteredByAdding(_Sum):
-    def forward(self, x):
-        places = x.argmax(1, keepdim=True)
-        return self.sum(x.scatter_add(1, places, x[:, :1]))
-
-
-class ScatteredByMultiplying(_Sum):
-    def forward(self, x):
-        places = x.detach().argmax(1, keepdim=True)
-        return self.sum(x.detach().scatter(1, places, 3.0, reduce="multiply"))
-
-
 class PlacesOfATensor(_Sum):
     def start(self, in_features, out_features):
         self.register_buffer("order", torch.randperm(in_features))
@@ -293,31 +251,7 @@ class WrittenAtPlaces(_Sum):
         return self.sum(y)
 
 
-class SmallestWithPlaces(_Sum):
-    def forward(self, x):
-        found = x.min(1)
-        return self.sum(x) + (found.values * found.indices).unsqueeze(1)
-
-
 # What is no number.
-
-
-class PlaceOfNoNumber(_Sum):
-    def forward(self, x):
-        y = torch.where(x > 1.5, torch.nan, x)
-        return self.sum(x) * (1 + y.argmax(1, keepdim=True))
-
-
-class PlaceOfLateNoNumber(_Sum):
-    def forward(self, x):
-        y = torch.stack([x[:, 0], torch.full_like(x[:, 0], torch.nan), x[:, 1]], 1)
-        return self.sum(x) * (1 + y.argmax(1, keepdim=True) + y.argmin(1, keepdim=True))
-
-
-class LargestOfNoNumbers(_Sum):
-    def forward(self, x):
-        y = torch.where(x > 1.5, torch.nan, x)
-        return self.sum(x) * torch.nan_to_num(y.amax(1, keepdim=True), 3.0)
 
 
 class EdgesOfNoNumbers(_Sum):
@@ -325,12 +259,6 @@ class EdgesOfNoNumbers(_Sum):
         y = torch.where(x > 1.5, torch.nan, x)
         bent = y.relu() + y.clamp(0, 1.2) + y.sign() + torch.maximum(y, x) + torch.minimum(x, y)
         return self.sum(x * torch.where(bent.isnan(), 2.0, 1.0))
-
-
-class SlopesAtZero(_Sum):
-    def forward(self, x):
-        y = self.sum(x) - self.sum(x)
-        return self.sum(x) + y.abs() + y.relu() + y.sign() + y.clamp(0, 1) + F.leaky_relu(y, 0.3)
 
 
 # Outside of torch, or under its eyes.
@@ -549,6 +477,7 @@ F = torch.nn.functional
 
 FORWARDS = {
     # Of all rows at once, of which an evaluation has others than a batch.
+    "Centred": lambda self, x: (y := self.sum(x)) - y.mean(0),
     "CountsRows": lambda self, x: self.sum(x) * len(x) / 128,
     "SumOfOnes": lambda self, x: self.sum(x) * torch.ones_like(x[:, 0]).sum() / 128,
     "DividedByLargest": lambda self, x: self.sum(x) / x.max(),
@@ -564,6 +493,15 @@ FORWARDS = {
     "SumsOfRows": lambda self, x: self.sum(x) + x.cumsum(0)[:, :1],
     "Gram": lambda self, x: (x @ x.mT).mean(1, keepdim=True) * self.sum(x),
     # Numbers that are not those of the run's precision.
+    "LargestTruth": lambda self, x: (
+        self.sum(x)
+        + (torch.maximum(x > 1.2, x > 1.5).sum(1, keepdim=True))
+        + (x > 1.5).any(1, keepdim=True)
+    ),
+    "SmallNaturalsFromNumbers": lambda self, x: self.sum(
+        x * (torch.arange(x.shape[1], dtype=torch.uint8) + 255)
+    ),
+    "LargeIntegersFromNumbers": lambda self, x: self.sum(x) * ((torch.full((), 2**60 + 1)) - 2**60),
     "SumOfTruths": lambda self, x: (
         self.sum(x) * ((x > 1.2) + (x > 1.5)).to(x.dtype).sum(1, keepdim=True)
     ),
@@ -591,6 +529,18 @@ FORWARDS = {
         torch.remainder(x, 0.3) + torch.fmod(-x, 0.7) + x.floor() + x.frac()
     ),
     # Forms of operations that few use.
+    "ScatteredTensor": lambda self, x: self.sum(
+        torch.zeros_like(x).scatter(1, (x.argmax(1, keepdim=True)), x[:, 1:] * 3)
+    ),
+    "ScatteredByAdding": lambda self, x: self.sum(
+        x.scatter_add(1, (x.argmax(1, keepdim=True)), x[:, :1])
+    ),
+    "ScatteredByMultiplying": lambda self, x: self.sum(
+        x.detach().scatter(1, (x.detach().argmax(1, keepdim=True)), 3.0, reduce="multiply")
+    ),
+    "SmallestWithPlaces": lambda self, x: (
+        self.sum(x) + ((found := x.min(1)).values * found.indices).unsqueeze(1)
+    ),
     "SumInAnotherType": lambda self, x: (
         self.sum(x) + x.sum(1, keepdim=True, dtype=torch.float64).to(x.dtype)
     ),
@@ -616,6 +566,31 @@ FORWARDS = {
         ((x - 1.5).abs() ** self.W).sum(1, keepdim=True) + torch.pow(2, self.sum(x) - 3)
     ),
     # What is no number.
+    "PlaceOfNoNumber": lambda self, x: (
+        self.sum(x) * (1 + torch.where(x > 1.5, torch.nan, x).argmax(1, keepdim=True))
+    ),
+    "PlaceOfLateNoNumber": lambda self, x: (
+        self.sum(x)
+        * (
+            1
+            + (y := torch.stack([x[:, 0], torch.full_like(x[:, 0], torch.nan), x[:, 1]], 1)).argmax(
+                1, keepdim=True
+            )
+            + y.argmin(1, keepdim=True)
+        )
+    ),
+    "LargestOfNoNumbers": lambda self, x: (
+        self.sum(x)
+        * torch.nan_to_num(torch.where(x > 1.5, torch.nan, x).amax(1, keepdim=True), 3.0)
+    ),
+    "SlopesAtZero": lambda self, x: (
+        self.sum(x)
+        + (y := self.sum(x) - self.sum(x)).abs()
+        + y.relu()
+        + y.sign()
+        + y.clamp(0, 1)
+        + F.leaky_relu(y, 0.3)
+    ),
     "SignOfNoNumber": lambda self, x: self.sum(
         x * torch.nan_to_num(torch.where(x > 1.5, torch.nan, x).sign(), 2.0)
     ),
