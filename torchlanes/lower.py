@@ -21,7 +21,7 @@ from .values import NotLoweredError, Tensors, Value
 class Scheduled(float):
     """An example of a number that differs between runs and iterations: nothing is decided by it.
 
-    It does not equal 0, as a product with 0 is what is left where one is skipped.
+    It does not equal 0: code that skips a product with 0 computes the same by that product.
     """
 
     def __eq__(self, other: object) -> bool:
@@ -243,7 +243,7 @@ class Recording(torch.nn.Module):
         given: Given,
         scheduled: Mapping[float, Value] | None = None,
     ) -> tuple[dict[str, Value], dict[str, Value]]:
-        """Lower `body(state, given)`, tensors by names, while `state` is that of the model.
+        """Lower `body(state, given)`, tensors by names, while the model has this state.
 
         scheduled: of examples of numbers. Return the values of the tensors, and new ones of the
         given ones that were changed in place.

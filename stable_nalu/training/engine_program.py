@@ -84,7 +84,7 @@ class _Builder(ProgramBuilder):
         return self.program(stores, logged, evaluation)
 
     def _state(self) -> dict[str, tuple[torch.Tensor, Value]]:
-        """Return parameters and buffers; a schedule sets those of some names at each iteration."""
+        """Return parameters and buffers; a schedule sets some of them at each iteration."""
         found: dict[str, tuple[torch.Tensor, Value]] = {}
         for name, value in (*self.model.named_parameters(), *self.model.named_buffers()):
             is_clock = isinstance(value, torch.nn.Parameter) and name.split(".")[-1] == "tau"

@@ -116,7 +116,7 @@ class BatchNorm(_Sum):
         return self.sum(self.norm(x))
 
 
-# Numbers that are not those of the run's precision.
+# Numbers of another precision than the run's.
 
 
 class SmallIntegers(_Sum):
@@ -492,7 +492,7 @@ FORWARDS = {
     "RowsSorted": lambda self, x: self.sum(x.sort(0).values),
     "SumsOfRows": lambda self, x: self.sum(x) + x.cumsum(0)[:, :1],
     "Gram": lambda self, x: (x @ x.mT).mean(1, keepdim=True) * self.sum(x),
-    # Numbers that are not those of the run's precision.
+    # Numbers of another precision than the run's.
     "LargestTruth": lambda self, x: (
         self.sum(x)
         + (torch.maximum(x > 1.2, x > 1.5).sum(1, keepdim=True))
