@@ -34,23 +34,23 @@ class Operand:
         """Return how many numbers there are along dimensions."""
         return math.prod(self.value.shape[self.value.dim(d)] for d in self.dims(dims))
 
-    def reduced(self, kind: str, dims: Any = None, keepdim: bool = True) -> Operand:
+    def reduced(self, kind: str, dims: Any = None, keepdim: bool = True) -> Any:
         """Return sums, products or maxima."""
         tensors = self.rules.t
         return Operand(self.rules, tensors.reduce(kind, self.value, self.dims(dims), keepdim))
 
-    def sum(self, dims: Any = None, keepdim: bool = True) -> Operand:
+    def sum(self, dims: Any = None, keepdim: bool = True) -> Any:
         return self.reduced("sum", dims, keepdim)
 
     def mean(self, dims: Any = None, keepdim: bool = True) -> Any:
         return applied("div", self.sum(dims, keepdim), self.count(dims))
 
-    def __matmul__(self, other: Operand) -> Operand:
+    def __matmul__(self, other: Operand) -> Any:
         return Operand(self.rules, self.rules.t.multiplied(self.value, other.value))
 
 
-def applied(op: str, *operands: Any) -> Operand:
-    """Apply an operation to each entry of tensors and numbers."""
+def applied(op: str, *operands: Any) -> Any:
+    """Apply an operation to each entry of tensors and numbers; return an `Operand`."""
     rules = next(one.rules for one in operands if isinstance(one, Operand))
     values = (one.value if isinstance(one, Operand) else one for one in operands)
     return Operand(rules, rules.each(op, *values))

@@ -230,10 +230,10 @@ class EngineStack:
     @torch.no_grad()
     def _store(self, tensors: Mapping[str, torch.Tensor]) -> None:
         for part in self.parts if self._ahead else ():
-            changed = part.lanes.program.stores["run"] if part.lanes is not None else ()
-            for name in {store.name for store in changed} & tensors.keys():
-                value = part.lanes.get(name)
-                tensors[name][part.runs] = value.to(tensors[name].dtype)
+            if (lanes := part.lanes) is not None:
+                changed = {store.name for store in lanes.program.stores["run"]}
+                for name in changed & tensors.keys():
+                    tensors[name][part.runs] = lanes.get(name).to(tensors[name].dtype)
 
     def forget(self) -> None:
         """Read the stacked model anew before the next iteration: somebody has changed it."""
@@ -402,7 +402,7 @@ class Company:
         self.pace = FIRST_CHUNK
         self._trained: set[EngineStack] = set()
         self._native: list[int] = []
-        self._tiles: Tiles | DeviceTiles | None = None
+        self._tiles: Any = None
 
     @classmethod
     def join(cls, stacks: Sequence[EngineStack]) -> None:
@@ -422,7 +422,7 @@ class Company:
         parts = [part for stack in self.stacks for part in stack.parts]
         return gpu.not_for_gpu([p for part in parts for p in part.programs.values()]) is None
 
-    def _drawn(self) -> Tiles | DeviceTiles:
+    def _drawn(self) -> Any:
         if self._tiles is None:
             pairs = [(s, part) for s in self.stacks for part in s.parts if part.draw is None]
             self._native = [id(part) for _, part in pairs]
