@@ -23,104 +23,59 @@ from .kinds import (
     truth,
 )
 
+# A flag is a few lines of a table.
+# fmt: off
 STATIC_OPERATIONS = ("add", "sub", "mul", "div", "squared", "root")
 ALL_OPERATIONS = (*STATIC_OPERATIONS, "reciprocal")
 
-OPERATION = choice(
-    "--operation", "add", "Arithmetic operation that the model has to learn.", ALL_OPERATIONS
-)
-SEED = Flag(
-    "--seed",
-    seeds,
-    0,
-    "Seed of the data and of the start weights; 0-24 or 0,3,9 plan one run per seed.",
-    sweep=True,
-)
-SIMPLE = switch(
-    "--simple",
-    "Use the fixed task of four inputs, a the sum of all and b the sum of the first two; sizes "
-    "and ratios are then ignored.",
-)
-MAX_ITERATIONS = Flag(
-    "--max-iterations",
-    integer(0),
-    100000,
+OPERATION = choice("--operation", "add", "Arithmetic operation that the model has to learn.",
+    ALL_OPERATIONS)
+SEED = Flag("--seed", seeds, 0,
+    "Seed of the data and of the start weights; 0-24 or 0,3,9 plan one run per seed.", sweep=True)
+SIMPLE = switch("--simple",
+    "Use the fixed task of four inputs, a the sum of all and b the sum of the first two; sizes and "
+    "ratios are then ignored.")
+MAX_ITERATIONS = Flag("--max-iterations", integer(0), 100000,
     "Index of the last iteration; counting starts at 0, so N asks for N+1 updates.",
-    unnamed="a run that is resumed with more iterations keeps its name",
-)
+    unnamed="a run that is resumed with more iterations keeps its name")
 
 TASK = FlagGroup(
     "Task and data",
     OPERATION,
     Flag("--num-subsets", integer(1), 2, "Number of summed slices that feed the operation."),
-    Flag(
-        "--interpolation-range",
-        data_range,
-        [1, 2],
+    Flag("--interpolation-range", data_range, [1, 2],
         "Range of the training and validation inputs: [1,2]; two ranges of equal width as "
-        "[[-6,-2],[2,6]], each element from either; or [[-6,-2],[2,6],[]], half the columns "
-        "from each.",
-        sweep=True,
-    ),
-    Flag(
-        "--extrapolation-range",
-        data_range,
-        [2, 6],
+        "[[-6,-2],[2,6]], each element from either; or [[-6,-2],[2,6],[]], half the columns from "
+        "each.", sweep=True),
+    Flag("--extrapolation-range", data_range, [2, 6],
         "Range of the test inputs, in the same forms; several are paired with several "
-        "interpolation ranges.",
-        sweep=True,
-    ),
+        "interpolation ranges.", sweep=True),
     Flag("--input-size", integer(1), 2, "Length of the input vector."),
-    Flag(
-        "--subset-ratio",
-        number(above=0, maximum=1),
-        0.5,
-        "Length of a slice divided by the length of the input.",
-    ),
-    Flag(
-        "--overlap-ratio",
-        number(0, maximum=1),
-        0.0,
-        "Overlap of neighbouring slices divided by the length of a slice.",
-    ),
+    Flag("--subset-ratio", number(above=0, maximum=1), 0.5,
+        "Length of a slice divided by the length of the input."),
+    Flag("--overlap-ratio", number(0, maximum=1), 0.0,
+        "Overlap of neighbouring slices divided by the length of a slice."),
     SIMPLE,
-    Flag(
-        "--sample-distribution",
-        distribution,
-        ("uniform",),
-        "Distribution of the inputs: uniform, benford, exponential SCALE, or truncated-normal "
-        "MEAN STD TEST_MEAN TEST_STD; repeat the flag for several distributions.",
-        sweep=True,
-        repeatable=True,
-    ),
+    Flag("--sample-distribution", distribution, ("uniform",),
+        "Distribution of the inputs: uniform, benford, exponential SCALE, or truncated-normal MEAN "
+        "STD TEST_MEAN TEST_STD; repeat the flag for several distributions.", sweep=True,
+        repeatable=True),
     Flag("--batch-size", integer(1), 128, "Number of examples in a training batch."),
     SEED,
     MAX_ITERATIONS,
 )
 
-RANDOM_MODELS = Flag(
-    "--random-models",
-    integer(0),
-    0,
-    "Log the mean error of this many untrained networks, which a score is relative to.",
-    young=True,
-    in_name="rm{random_models:int}",
-)
+RANDOM_MODELS = Flag("--random-models", integer(0), 0,
+    "Log the mean error of this many untrained networks, which a score is relative to.", young=True,
+    in_name="rm{random_models:int}")
 CRITERION = FlagGroup(
     "Criterion",
-    choice(
-        "--train-criterion",
-        "mse",
-        "Training loss: mean squared error, 1 - Pearson correlation, the latter followed by "
-        "the former, or mean absolute percentage error; evaluation is always mse.",
-        ("mse", "pcc", "pcc-mse", "mape"),
-    ),
-    Flag(
-        "--pcc2mse-iteration",
-        integer(0),
-        25000,
-        "First iteration of the mse phase of criterion pcc-mse.",
-    ),
+    choice("--train-criterion", "mse",
+        "Training loss: mean squared error, 1 - Pearson correlation, the latter followed by the "
+        "former, or mean absolute percentage error; evaluation is always mse.",
+        ("mse", "pcc", "pcc-mse", "mape")),
+    Flag("--pcc2mse-iteration", integer(0), 25000,
+        "First iteration of the mse phase of criterion pcc-mse."),
 )
 
 OPTIMIZER = FlagGroup(
@@ -128,20 +83,11 @@ OPTIMIZER = FlagGroup(
     choice("--optimizer", "adam", "Optimizer.", ("adam", "sgd")),
     Flag("--learning-rate", number(0), 1e-3, "Learning rate.", sweep=True),
     Flag("--momentum", number(0), 0.0, "Momentum of sgd (plain, not Nesterov).", sweep=True),
-    Flag(
-        "--clip-grad-norm",
-        number(above=0),
-        None,
-        "Largest norm of a run's whole gradient; none means no limit.",
-        sweep=True,
-    ),
-    Flag(
-        "--clip-grad-value",
-        number(above=0),
-        None,
+    Flag("--clip-grad-norm", number(above=0), None,
+        "Largest norm of a run's whole gradient; none means no limit.", sweep=True),
+    Flag("--clip-grad-value", number(above=0), None,
         "Largest absolute gradient of an element, applied after the norm; none means no limit.",
-        sweep=True,
-    ),
+        sweep=True),
 )
 
 
@@ -151,35 +97,20 @@ NALU_GATE = ("normal", "regualized", "obs-gumbel", "gumbel", "linear", "independ
 NALU_GATE_SHAPE = ("matrix", "vector")
 NALU_INIT = ("default", "truncated", "xavier-normal", "uniform")
 
-LAYER_TYPE = choice(
-    "--layer-type",
-    "NALU",
-    "Unit of every layer, by its key or its name in the papers.",
-    layer_names,
-)
+LAYER_TYPE = choice("--layer-type", "NALU",
+    "Unit of every layer, by its key or its name in the papers.", layer_names)
 
 OWN_LAYERS = FlagGroup(
     "Layers of your own",
-    Flag(
-        "--layer-file",
-        files,
-        (),
+    Flag("--layer-file", files, (),
         "Python files that define layers; each class in them is a --layer-type. See "
         "docs/your-layer.md.",
-        unnamed="the record of a run holds the digest and the text of each file",
-        result=False,
-        young=True,
-    ),
-    Flag(
-        "--layer-option",
-        layer_option,
-        (),
-        "Options of the layer's constructor that no other flag sets, as name=value; several "
-        "values of one name are several runs.",
-        sweep=True,
-        young=True,
-        in_name="lo-{layer_option:options}",
-    ),
+        unnamed="the record of a run holds the digest and the text of each file", result=False,
+        young=True),
+    Flag("--layer-option", layer_option, (),
+        "Options of the layer's constructor that no other flag sets, as name=value; several values "
+        "of one name are several runs.", sweep=True, young=True,
+        in_name="lo-{layer_option:options}"),
 )
 
 
@@ -198,32 +129,17 @@ def add_layer_flags(parser: argparse.ArgumentParser, title: str) -> Callable[...
 NETWORK = FlagGroup(
     "Network",
     LAYER_TYPE,
-    choice(
-        "--first-layer",
-        None,
-        "Unit of the first layer where it differs from the layer type.",
-        layer_names,
-    ),
+    choice("--first-layer", None, "Unit of the first layer where it differs from the layer type.",
+        layer_names),
     Flag("--hidden-size", integer(1), 2, "Width between the layers."),
     Flag("--output-size", integer(1), 1, "Number of model outputs, all trained on the one target."),
-    choice(
-        "--nac-mul",
-        "none",
+    choice("--nac-mul", "none",
         "How the second layer multiplies: in log space (normal, safe, max-safe), or as the "
-        "multiplicative form of the unit (mnac), an NPU or a RealNPU.",
-        NAC_MUL,
-    ),
-    switch(
-        "--mlp-bias",
-        "Give plain activation layers and the linear layer behind them a bias.",
-        layer_option="bias",
-    ),
-    Flag(
-        "--mlp-depth",
-        integer(0, 1000),
-        0,
-        "Additional hidden layers of a plain activation network.",
-    ),
+        "multiplicative form of the unit (mnac), an NPU or a RealNPU.", NAC_MUL),
+    switch("--mlp-bias", "Give plain activation layers and the linear layer behind them a bias.",
+        layer_option="bias"),
+    Flag("--mlp-depth", integer(0, 1000), 0,
+        "Additional hidden layers of a plain activation network."),
 )
 
 
@@ -234,50 +150,25 @@ def _of_layers(title: str, *flags: Flag) -> FlagGroup:
 
 WEIGHTS = _of_layers(
     "Weights of NAU, NMU, NRU and NMRU units",
-    choice(
-        "--oob-mode",
-        "clip",
+    choice("--oob-mode", "clip",
         "Keep weights in range by clamping them after each update (clip) or by a penalty "
-        "(regualized).",
-        ("regualized", "clip"),
-        layer_option="nac_oob",
-    ),
-    Flag(
-        "--mnac-epsilon",
-        number(0, maximum=1),
-        0,
-        "Lower limit of the weights of multiplying units.",
-        sweep=True,
-    ),
-    switch(
-        "--nmu-noise",
-        "In training, multiply the inputs of NMU-type units by noise that the output undoes.",
-    ),
-    switch(
-        "--nau-noise", "In training, add noise to the inputs of NAU units that the output undoes."
-    ),
-    Flag(
-        "--noise-range",
-        noise_range,
-        [1, 5],
+        "(regualized).", ("regualized", "clip"), layer_option="nac_oob"),
+    Flag("--mnac-epsilon", number(0, maximum=1), 0,
+        "Lower limit of the weights of multiplying units.", sweep=True),
+    switch("--nmu-noise",
+        "In training, multiply the inputs of NMU-type units by noise that the output undoes."),
+    switch("--nau-noise",
+        "In training, add noise to the inputs of NAU units that the output undoes."),
+    Flag("--noise-range", noise_range, [1, 5],
         "Bounds of the noise of NMU and SignNMRU; [1,0] means from 1 to 1 + 1/std of the batch "
-        "(NMU).",
-        sweep=True,
-    ),
+        "(NMU).", sweep=True),
     switch("--beta-nau", "Start NAU and NRU weights from 2 Beta(7,7) - 1."),
-    choice(
-        "--nru-div-mode",
-        "div",
+    choice("--nru-div-mode", "div",
         "Forward pass of the NRU: as a whole, or magnitude and sign apart.",
-        ("div", "div-sepSign"),
-    ),
+        ("div", "div-sepSign")),
     switch("--trash-cell", "Give the NRU an additive scalar that acts in training only."),
-    Flag(
-        "--W-set-count",
-        integer(1),
-        5,
-        "Number of weight matrices that MultiWeightNAU rotates through.",
-    ),
+    Flag("--W-set-count", integer(1), 5,
+        "Number of weight matrices that MultiWeightNAU rotates through."),
 )
 
 NALU = _of_layers(
@@ -285,155 +176,74 @@ NALU = _of_layers(
     switch("--nalu-bias", "Add a bias to the gate."),
     switch("--nalu-two-nac", "Use separate weights for adding and multiplying."),
     switch("--nalu-two-gate", "Use separate gates for adding and multiplying."),
-    choice(
-        "--nalu-mul",
-        "normal",
-        "How the multiplying path multiplies; mnac needs --nalu-two-nac.",
-        NALU_MUL,
-    ),
-    choice(
-        "--nalu-gate",
-        "normal",
+    choice("--nalu-mul", "normal",
+        "How the multiplying path multiplies; mnac needs --nalu-two-nac.", NALU_MUL),
+    choice("--nalu-gate", "normal",
         "Gate between adding and multiplying: plain, with a penalty, sampled, not squashed "
-        "(linear), or the same for all inputs (independent).",
-        NALU_GATE,
-    ),
-    choice(
-        "--nalu-gate-shape",
-        "matrix",
-        "A gate per output (matrix), or one for all outputs (vector).",
-        NALU_GATE_SHAPE,
-        young=True,
-        in_name="ng-{nalu_gate_shape:word}",
-    ),
-    choice(
-        "--nalu-init",
-        "default",
+        "(linear), or the same for all inputs (independent).", NALU_GATE),
+    choice("--nalu-gate-shape", "matrix",
+        "A gate per output (matrix), or one for all outputs (vector).", NALU_GATE_SHAPE, young=True,
+        in_name="ng-{nalu_gate_shape:word}"),
+    choice("--nalu-init", "default",
         "Start values of all weight matrices: those of the paths' units and Xavier-uniform gates "
         "(default), a normal of deviation 0.02 cut at 0.04 (truncated), Xavier-normal, or from "
-        "-0.01 to 0.01 (uniform).",
-        NALU_INIT,
-        young=True,
-        in_name="ni-{nalu_init}",
-    ),
-    choice(
-        "--nac-weight",
-        "normal",
-        "Base of the functions that squash NAC weights.",
-        ("normal", "golden-ratio"),
-    ),
+        "-0.01 to 0.01 (uniform).", NALU_INIT, young=True, in_name="ni-{nalu_init}"),
+    choice("--nac-weight", "normal", "Base of the functions that squash NAC weights.",
+        ("normal", "golden-ratio")),
 )
 
 NPU = _of_layers(
     "NPU and RealNPU units",
-    choice(
-        "--npu-clip",
-        "none",
-        "Clamp after each update: real weights (w), gates (g), both (wg), or imaginary weights "
-        "as well (wig, NPU only).",
-        ("none", "w", "g", "wg", "wig"),
-    ),
-    choice(
-        "--npu-Wr-init",
-        "xavier-uniform",
+    choice("--npu-clip", "none",
+        "Clamp after each update: real weights (w), gates (g), both (wg), or imaginary weights as "
+        "well (wig, NPU only).", ("none", "w", "g", "wg", "wig")),
+    choice("--npu-Wr-init", "xavier-uniform",
         "Start values of the real weights; constrained is the start of the NAU.",
-        ("xavier-uniform", "xavier-uniform-constrained"),
-    ),
-    choice(
-        "--realnpu-reg-type",
-        "W",
+        ("xavier-uniform", "xavier-uniform-constrained")),
+    choice("--realnpu-reg-type", "W",
         "Weight penalty of the RealNPU: zero at -1 and 1 (W), or at -1, 0 and 1 (bias).",
-        ("W", "bias"),
-    ),
+        ("W", "bias")),
 )
 
 
-REGUALIZER_SHAPE = choice(
-    "--regualizer-shape",
-    "linear",
+REGUALIZER_SHAPE = choice("--regualizer-shape", "linear",
     "Shape of the sparsity and out-of-bounds penalties; none switches them off.",
-    ("squared", "linear", "none"),
-    layer_option="regualizer_shape",
-)
+    ("squared", "linear", "none"), layer_option="regualizer_shape")
 
 PENALTIES = FlagGroup(
     "Penalties",
-    Flag(
-        "--regualizer",
-        number(0),
-        10,
-        "Weight of the sparsity penalty, the pull of W towards its discrete values.",
-        sweep=True,
-    ),
-    Flag(
-        "--regualizer-z",
-        number(0),
-        0,
+    Flag("--regualizer", number(0), 10,
+        "Weight of the sparsity penalty, the pull of W towards its discrete values.", sweep=True),
+    Flag("--regualizer-z", number(0), 0,
         "Weight of the penalty on what the inputs pass through unset weights.",
-        layer_option="regualizer_z",
-        sweep=True,
-    ),
+        layer_option="regualizer_z", sweep=True),
     Flag("--regualizer-oob", number(0), 1, "Weight of the out-of-bounds penalty.", sweep=True),
-    choice(
-        "--regualizer-scaling",
-        "linear",
+    choice("--regualizer-scaling", "linear",
         "How the sparsity penalty grows: a linear ramp, or 1 - exp(-1e-5 iteration).",
-        ("exp", "linear"),
-    ),
-    Flag(
-        "--regualizer-scaling-start",
-        integer(0),
-        1000000,
-        "Iteration at which the linear ramp leaves 0.",
-        sweep=True,
-    ),
-    Flag(
-        "--regualizer-scaling-end",
-        integer(0),
-        2000000,
-        "Iteration at which the linear ramp reaches 1.",
-        sweep=True,
-    ),
+        ("exp", "linear")),
+    Flag("--regualizer-scaling-start", integer(0), 1000000,
+        "Iteration at which the linear ramp leaves 0.", sweep=True),
+    Flag("--regualizer-scaling-end", integer(0), 2000000,
+        "Iteration at which the linear ramp reaches 1.", sweep=True),
     REGUALIZER_SHAPE,
 )
 
 NPU_PENALTIES = FlagGroup(
     "Penalties of the NPU papers",
-    choice(
-        "--reg-scale-type",
-        "heim",
-        "Scale of the NPU penalties: the growing factor beta (heim) or the ramp of the "
-        "sparsity penalty (madsen).",
-        ("heim", "madsen"),
-    ),
+    choice("--reg-scale-type", "heim",
+        "Scale of the NPU penalties: the growing factor beta (heim) or the ramp of the sparsity "
+        "penalty (madsen).", ("heim", "madsen")),
     Flag("--regualizer-beta-start", number(0), 1e-5, "First value of beta.", sweep=True),
     Flag("--regualizer-beta-end", number(0), 1e-4, "Last value of beta.", sweep=True),
-    Flag(
-        "--regualizer-beta-step",
-        integer(1),
-        10000,
-        "Iterations between two changes of beta.",
-        sweep=True,
-    ),
+    Flag("--regualizer-beta-step", integer(1), 10000, "Iterations between two changes of beta.",
+        sweep=True),
     Flag("--regualizer-beta-growth", integer(1), 10, "Factor of beta's changes.", sweep=True),
     switch("--regualizer-l1", "Add beta times the norm of all parameters to the loss."),
     Flag("--lp-norm", integer(), 1, "Order of the norm of --regualizer-l1.", choices=(1, 2)),
-    Flag(
-        "--regualizer-npu-w",
-        integer(0),
-        0,
-        "Weight of the penalty on undecided NPU weights.",
-        layer_option="regualizer_npu_w",
-        sweep=True,
-    ),
-    Flag(
-        "--regualizer-gate",
-        integer(0),
-        0,
-        "Weight of the penalty on undecided gates.",
-        layer_option="regualizer_gate",
-        sweep=True,
-    ),
+    Flag("--regualizer-npu-w", integer(0), 0, "Weight of the penalty on undecided NPU weights.",
+        layer_option="regualizer_npu_w", sweep=True),
+    Flag("--regualizer-gate", integer(0), 0, "Weight of the penalty on undecided gates.",
+        layer_option="regualizer_gate", sweep=True),
 )
 
 ID = Flag("--id", integer(), -1, "Number that tells equal runs apart.")
@@ -448,73 +258,42 @@ def _control(name: str, help: str, kind: Kind | None = None, default: object = F
 LOGGING = FlagGroup(
     "Names, logs and files",
     ID,
-    Flag(
-        "--name-prefix",
-        name_prefix,
-        "simple_function_static",
-        "Folder (or a/b/c) below the log root that holds the run.",
-    ),
-    _control(
-        "--short-names",
+    Flag("--name-prefix", name_prefix, "simple_function_static",
+        "Folder (or a/b/c) below the log root that holds the run."),
+    _control("--short-names",
         "Name folders by the layer, what varies in the command and the seed, such as `NMU lr=0.01 "
-        "s3`, or by the flags that follow.",
-        flags_shown,
-        None,
-    ).but(young=True),
-    _control(
-        "--remove-existing-data",
-        "Delete the run's log folder before writing; its saved model stays.",
-    ),
-    _control(
-        "--verbose",
+        "s3`, or by the flags that follow.", flags_shown, None).but(young=True),
+    _control("--remove-existing-data",
+        "Delete the run's log folder before writing; its saved model stays."),
+    _control("--verbose",
         "Also log weights, histograms, gradients and every single penalty; print all flags, the "
-        "model and a line for every log point.",
-    ),
+        "model and a line for every log point."),
     Flag("--log-interval", integer(1), 1000, "Iterations between two points of the log."),
     _control("--no-save", "Do not save the trained model."),
     _control("--load-checkpoint", "Resume the run from its saved state."),
-    _control(
-        "--resume", "Resume each run that has a saved state, start the others anew: safe to repeat."
-    ),
+    _control("--resume",
+        "Resume each run that has a saved state, start the others anew: safe to repeat."),
     _control("--save-best-model", "Also save the model of the lowest validation error."),
 )
 
 RUN_CONTROL = FlagGroup(
     "Run control",
     _control("--no-cuda", "Stay on the CPU."),
-    Flag(
-        "--pytorch-precision",
-        integer(),
-        32,
-        "Bits of the floating-point numbers.",
-        choices=(32, 64),
-    ),
-    _control(
-        "--checkpoint-interval",
-        "Iterations between two saved states to resume from; 0 saves at the end only.",
-        integer(0),
-        0,
-    ),
-    _control(
-        "--ensemble-size",
+    Flag("--pytorch-precision", integer(), 32, "Bits of the floating-point numbers.",
+        choices=(32, 64)),
+    _control("--checkpoint-interval",
+        "Iterations between two saved states to resume from; 0 saves at the end only.", integer(0),
+        0),
+    _control("--ensemble-size",
         "Largest number of runs trained together in one stack; by default chosen by size.",
-        integer(1),
-        None,
-    ),
-    _control(
-        "--workers",
-        "Number of processes that share the planned runs; by default one per CPU core.",
-        integer(1),
-        None,
-    ),
-    choice(
-        "--engine",
-        "lanes",
+        integer(1), None),
+    _control("--workers",
+        "Number of processes that share the planned runs; by default one per CPU core.", integer(1),
+        None),
+    choice("--engine", "lanes",
         "What trains: lanes, the engine, or torch, one run at a time in plain torch.",
-        ("lanes", "torch"),
-        unnamed="both compute the same mathematics, with other last bits",
-        young=True,
-    ),
+        ("lanes", "torch"), unnamed="both compute the same mathematics, with other last bits",
+        young=True),
     _control("--no-compile", "The same as --engine torch."),
     _control("--show-engine", "Print the C++ that the engine makes of the runs, train nothing."),
     _control("--dry-run", "Print the planned runs and their names, train nothing."),
@@ -529,12 +308,9 @@ PLAIN_RUN_CONTROL = RUN_CONTROL.without("--engine", "--show-engine", "--no-compi
 
 def files_and_devices(prefix: str, unit: str, *, by_engine: bool = False) -> FlagGroup:
     """Return flags of names, logs, files and devices, for a script that counts in `unit`."""
-    cuda = _control(
-        "--cuda",
-        "Run on the GPU (true) or the CPU (false); by default the GPU where there is one.",
-        truth,
-        None,
-    )
+    cuda = _control("--cuda",
+        "Run on the GPU (true) or the CPU (false); by default the GPU where there is one.", truth,
+        None)
     saves = f"{unit} between two saved states to resume from; 0 saves at the end only."
     return FlagGroup(
         "Names, logs, files and devices",

@@ -134,36 +134,22 @@ def _files(
     )
 
 
+# A flag is a few lines of a table.
+# fmt: off
 _LOOKS_AT_A_MODEL = "it looks at a trained model, nothing is trained"
 EVALUATION = FlagGroup(
     "Looking at a trained model",
-    Flag(
-        "--evaluate",
-        text("CHECKPOINT"),
-        None,
-        "Train nothing: write the confusion matrix, the accuracy of each digit and the path "
-        "of the last layer's weights of this saved model. Its own flags are used, and its "
-        "log is only read.",
-        unnamed=_LOOKS_AT_A_MODEL,
-        result=False,
-    ),
-    Flag(
-        "--evaluation-dir",
-        text("PATH"),
-        None,
+    Flag("--evaluate", text("CHECKPOINT"), None,
+        "Train nothing: write the confusion matrix, the accuracy of each digit and the path of the "
+        "last layer's weights of this saved model. Its own flags are used, and its log is only "
+        "read.", unnamed=_LOOKS_AT_A_MODEL, result=False),
+    Flag("--evaluation-dir", text("PATH"), None,
         "Where --evaluate writes; by default two_digit_mnist_plots in SAVE_DIR.",
-        unnamed=_LOOKS_AT_A_MODEL,
-        result=False,
-    ),
-    Flag(
-        "--rounded",
-        truth,
-        None,
-        "Count the nearest digit (true) or cut off the decimals (false) in --evaluate; by "
-        "default as published. The other choice shows in the file names.",
-        unnamed=_LOOKS_AT_A_MODEL,
-        result=False,
-    ),
+        unnamed=_LOOKS_AT_A_MODEL, result=False),
+    Flag("--rounded", truth, None,
+        "Count the nearest digit (true) or cut off the decimals (false) in --evaluate; by default "
+        "as published. The other choice shows in the file names.", unnamed=_LOOKS_AT_A_MODEL,
+        result=False),
 )
 
 
@@ -172,25 +158,13 @@ TRAIN_SEED, VALID_SEED, TEST_SEED = 62379872, 47430696, 88253339
 
 _WHERE = "it changes where images are read from, not what is computed"
 
-DATA_DIR = Flag(
-    "--data-dir",
-    text("PATH"),
-    None,
+DATA_DIR = Flag("--data-dir", text("PATH"), None,
     "Folder of the image files, which are downloaded if they are missing; by default that of the "
     "environment variable IMAGE_DIR, else stable_nalu/dataset/data in the checkout.",
-    aliases=("--data-path",),
-    unnamed=_WHERE,
-    result=False,
-)
-DATASET_WORKERS = Flag(
-    "--dataset-workers",
-    integer(0),
-    1,
+    aliases=("--data-path",), unnamed=_WHERE, result=False)
+DATASET_WORKERS = Flag("--dataset-workers", integer(0), 1,
     "Loader processes of the published scripts; images are in memory and need none.",
-    unnamed=_WHERE,
-    result=False,
-    note="accepted without effect",
-)
+    unnamed=_WHERE, result=False, note="accepted without effect")
 
 
 def data_source(published: str) -> Flag:
@@ -208,13 +182,9 @@ def data_source(published: str) -> Flag:
 DIGIT_SOURCE = data_source("mnist").but(
     name="--digit-source", default="digits", aliases=("--data-source",)
 )
-MAX_EPOCHS = Flag(
-    "--max-epochs",
-    integer(0),
-    1000,
+MAX_EPOCHS = Flag("--max-epochs", integer(0), 1000,
     "Index of the last epoch; counting starts at 0, so N asks for N+1 epochs.",
-    unnamed="a run that is resumed with more epochs keeps its name",
-)
+    unnamed="a run that is resumed with more epochs keeps its name")
 MEASURED_EPOCHS = MAX_EPOCHS.but(
     help="Index of the last epoch; counting starts at 0. Metrics of epoch k are measured before "
     "epoch k is trained."
