@@ -1,7 +1,7 @@
 """Train a unit on operations on operations, by their depth."""
 
 import sys
-from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -16,11 +16,7 @@ with packages(__file__):
     from stable_nalu.result.entrance import run_script
     from stable_nalu.task.depth import SCRIPT, TASK
 
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Parse the command line, train all runs and return the exit code."""
-    return run_script(SCRIPT, TASK, argv)
-
+main = partial(run_script, SCRIPT, TASK)
 
 if __name__ == "__main__":
     raise SystemExit(main())

@@ -23,7 +23,7 @@ from stable_nalu.layer.by_name import script_name
 from stable_nalu.layer.own_layers import forget_sources, is_of_program, register
 from stable_nalu.layer.registry import labelled_as_another_key
 from stable_nalu.options import Config, Flag, ScriptSpec
-from stable_nalu.options.layer_options import units_of
+from stable_nalu.options.layer_options import load_own_layers, units_of
 from stable_nalu.options.script_spec import MOST_RUNS
 from stable_nalu.task.run import set_threads
 from stable_nalu.task.table import SCRIPTS, TASKS
@@ -94,7 +94,8 @@ def train(
                 raise UsageError(f"layer: {name} names a layer, too; leave one of them out")
             given[name] = [_key(one) for one in _several("layer", layer)]
         forget_sources()
-        plans = [spec.plan(words).configs for words in _commands(spec, _with_defaults(spec, given))]
+        typed = _typed(spec, _with_defaults(spec, given))
+        plans = [spec.plan_of(flags).configs for flags in typed]
         for plan in plans:
             _require_known_layers(plan[0])
         names = _names(spec, plans)
@@ -186,45 +187,47 @@ def _require_known_layers(config: Config) -> None:
         )
 
 
-def _commands(spec: ScriptSpec, values: Mapping[str, Any]) -> list[list[str]]:
-    """Return command lines that say the same: one, unless a flag has values that need several."""
+def _typed(spec: ScriptSpec, values: Mapping[str, Any]) -> list[dict[str, list[Any]]]:
+    """Return the values of flags as a command line gives them, of as many as they need."""
     known = {flag.dest: flag for flag in spec.flags}
     for name in values:
         if name not in known:
             remedy = did_you_mean(name, known, f"see the flags of {spec.name}")
             raise UsageError(f"{spec.name} has no argument {name!r}; {remedy}")
-    choices = [_words(known[name], value) for name, value in values.items() if value is not None]
-    if (count := math.prod(map(len, choices))) > MOST_RUNS:
+    files = values.get("layer_file")
+    files = [] if files is None else _words("layer_file", _several("layer_file", files))
+    load_own_layers(["--layer-file", *files])
+    read = {name: _read(known[name], value) for name, value in values.items() if value is not None}
+    if (count := math.prod(map(len, read.values()))) > MOST_RUNS:
         raise UsageError(f"{count} combinations of values are too many; {_MOST}")
-    return [list(chain.from_iterable(parts)) for parts in product(*choices)]
+    typed = (zip(read, chosen, strict=True) for chosen in product(*read.values()))
+    return [{name: given for name, given in pairs if given} for pairs in typed]
 
 
-def _words(flag: Flag, value: Any) -> list[list[str]]:
-    """Return the words of a flag, for every command line that its values need."""
+def _read(flag: Flag, value: Any) -> list[list[Any]]:
+    """Return the values of a flag, for every command line that they need."""
     if flag.kind is None:
         values = _several(flag.dest, value) or [value]
-        return [[flag.name] if _is_true(flag.dest, one) else [] for one in values]
+        for one in values:
+            if not isinstance(one, bool | np.bool_):
+                problem = f"{one!r} is not a value of a switch; write True or False"
+                raise UsageError(f"{flag.dest}: {problem}")
+        return [[True] if one else [] for one in values]
     if isinstance(value, Mapping):
-        return [_named(flag, value)]
+        return [flag.read(words) if (words := _named(flag, value)) else []]
     values = _listed(flag, value)
     if flag.repeatable and values and all(isinstance(one, tuple | list) for one in values):
-        return [[w for one in values for w in (flag.name, *_values(flag.dest, list(one)))]]
-    words = _values(flag.dest, values)
-    together = flag.sweep or len(words) == 1 or flag.kind is None or "..." in flag.kind.metavar
-    return [[flag.name, *words]] if together else [[flag.name, word] for word in words]
-
-
-def _is_true(name: str, value: Any) -> bool:
-    if not isinstance(value, bool | np.bool_):
-        raise UsageError(f"{name}: {value!r} is not a value of a switch; write True or False")
-    return bool(value)
+        read = (flag.read(_words(flag.dest, list(one))) for one in values)
+        return [list(chain.from_iterable(read))]
+    words = _words(flag.dest, values)
+    together = flag.sweep or "..." in flag.kind.metavar
+    return [flag.read(words)] if together else [flag.read([word]) for word in words]
 
 
 def _named(flag: Flag, options: Mapping[str, Any]) -> list[str]:
     """Return the words of a flag whose values have names; of no options there is none."""
-    pairs = ((name, _values(name, _several(name, several))) for name, several in options.items())
-    words = _values(flag.dest, [f"{name}={one}" for name, ones in pairs for one in ones], least=0)
-    return [flag.name, *words] if words else []
+    pairs = ((name, _words(name, _several(name, several))) for name, several in options.items())
+    return _words(flag.dest, [f"{name}={one}" for name, ones in pairs for one in ones], least=0)
 
 
 def _listed(flag: Flag, value: Any) -> list[Any]:
@@ -245,7 +248,7 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _values(name: str, values: list[Any], least: int = 1) -> list[str]:
+def _words(name: str, values: list[Any], least: int = 1) -> list[str]:
     """Return values as words, none of which is a flag to who reads them."""
     try:
         words = list(map(str, values))
@@ -254,6 +257,8 @@ def _values(name: str, values: list[Any], least: int = 1) -> list[str]:
     if len(words) < least:
         raise UsageError(f"{name}: an empty list holds no value; leave it out for the default")
     for word in words:
+        if not is_text(word, of_path=True):
+            raise UsageError(f"{name}: {ascii(word)} is not text; write it in UTF-8")
         if word.startswith("-") and not NEGATIVE_NUMBER.match(word):
             raise UsageError(f"{name}: {word!r} is not a value; a flag is an argument of its own")
     return words
@@ -290,9 +295,9 @@ def _logged(names: Sequence[str]) -> TrainedRuns:
 
     paths = [tensorboard_root() / name for name in names]
     folders = {folder: None for folder in (path.parent for path in paths)}
-    tables = [
-        read_runs(folder, names={path.name for path in paths if path.parent == folder}).table
-        for folder in folders
-    ]
+    names_in = {
+        folder: {path.name for path in paths if path.parent == folder} for folder in folders
+    }
+    tables = [read_runs(folder, names=those).table for folder, those in names_in.items()]
     table = tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
     return TrainedRuns(table, {path.name: path for path in paths})

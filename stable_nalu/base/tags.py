@@ -50,7 +50,6 @@ def logged_result(tag: str, *, short: bool) -> str:
 TEXT_SUFFIX = "/text_summary"
 GATE_MEAN_SUFFIX = "nalu/gate/mean"
 ERROR_CURVE = "error/curve"
-CURVE_COLUMNS = "abs.error."
 """A text: a table of the absolute error over the input."""
 CURVE_COLUMNS = "abs.error."
 """Begins the column of each point of such a table."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from stable_nalu.base.errors import OptionError
@@ -11,8 +11,6 @@ from stable_nalu.layer import entries
 from .flag import Config
 from .kinds import cell_names
 from .layer_options import units_of
-
-Check = Callable[[Config], None]
 
 
 def require_no_zero(sample_range: list[Any], summands: int, flag: str) -> None:

@@ -12,7 +12,7 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 from stable_nalu.base.errors import OptionError, did_you_mean
 from stable_nalu.base.script import unknown_choice
@@ -236,43 +236,17 @@ class FlagGroup:
             raise KeyError(f"group {self.title!r} has no {', '.join(sorted(missing))}")
 
 
-class Described(Protocol):
-    """What a configuration knows of its script: name, flags, fields of run names, fixed values."""
-
-    @property
-    def name(self) -> str:
-        """Return the name of the script."""
-        ...
-
-    @property
-    def fixed(self) -> Mapping[str, Any]:
-        """Return what a configuration reads for flags that the script does not take."""
-        ...
-
-    @property
-    def flags(self) -> tuple[Flag, ...]:
-        """Return all flags in the order of --help."""
-        ...
-
-    @property
-    def fields(self) -> tuple[Any, ...]:
-        """Return the fields of the run name in order."""
-        ...
-
-
 class Config:
     """The values of one run's flags as attributes: `config.layer_type`, `config.seed`.
 
     A flag that the script does not take reads as what the script does instead, usually the flag's
-    default; `as_dict` lists the script's own flags only.
+    default; `as_dict` lists the script's own flags only. `spec` is its `ScriptSpec`.
     """
 
-    spec: Described
+    spec: Any
     script: str
 
-    def __init__(
-        self, spec: Described, values: Mapping[str, Any], typed: frozenset[str] = frozenset()
-    ):
+    def __init__(self, spec: Any, values: Mapping[str, Any], typed: frozenset[str] = frozenset()):
         state = {"spec": spec, "script": spec.name, "_own": tuple(values), "_typed": typed}
         self.__dict__.update({**spec.fixed, **values, **state})
 

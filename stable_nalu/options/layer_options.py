@@ -10,7 +10,6 @@ import inspect
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 from stable_nalu.base.errors import OptionError, did_you_mean
@@ -110,15 +109,6 @@ def _converted(word: str, value: str, default: Any) -> Any:
     return read
 
 
-@dataclass(frozen=True)
-class Script:
-    """What has to be known of a script; `nac_mul_acts` as in its description."""
-
-    name: str
-    flags: tuple[Flag, ...]
-    nac_mul_acts: bool
-
-
 def flags_of(flags: Sequence[Flag], word: str, *, nac_mul_acts: bool) -> list[str] | None:
     """Return the words that a name of the papers stands for; None: it is not a name.
 
@@ -149,8 +139,11 @@ def option_words(flags: Sequence[Flag], options: Mapping[str, object]) -> list[s
     return [word for flag, given in words.items() for word in (flag, *given)]
 
 
-def with_flags(script: Script, typed: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
-    """Return what was typed, with the flags that names of the papers stand for in their place."""
+def with_flags(script: Any, typed: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
+    """Return what was typed, with the flags that names of the papers stand for in their place.
+
+    script: its description, a `ScriptSpec`.
+    """
     given = dict(typed)
     for flag in [f for f in script.flags if callable(f.choices) and f.dest in typed]:
         (word,) = typed[flag.dest]
@@ -169,7 +162,7 @@ def with_flags(script: Script, typed: Mapping[str, list[Any]]) -> dict[str, list
 
 
 def _read_name(
-    script: Script, name: str, words: list[str], typed: Mapping[str, list[Any]]
+    script: Any, name: str, words: list[str], typed: Mapping[str, list[Any]]
 ) -> dict[str, list[Any]]:
     """Return the values of the flags of a name, which nothing that was typed contradicts."""
     known = {flag.name: flag for flag in script.flags}
@@ -197,7 +190,7 @@ def _read_name(
     return read
 
 
-def _one_unit(script: Script, flag: Flag, word: str) -> str:
+def _one_unit(script: Any, flag: Flag, word: str) -> str:
     """Return the key of a name, for a flag that names nothing but one unit."""
     words = flags_of(script.flags, word, nac_mul_acts=False)
     if words is None:
@@ -211,7 +204,7 @@ def _one_unit(script: Script, flag: Flag, word: str) -> str:
     return key
 
 
-def _refuse_pair(script: Script, flag: Flag, word: str) -> None:
+def _refuse_pair(script: Any, flag: Flag, word: str) -> None:
     """Refuse a model of two layers, where there is one; or a word that is not a name."""
     name = found_in(MODELS, word)
     if name is None:

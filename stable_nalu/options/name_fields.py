@@ -340,7 +340,6 @@ def format_leaf(
     fields: Sequence[NameField],
     config: Config,
     defaults: Mapping[str, object],
-    separator: str,
     *,
     short: bool = False,
 ) -> str:
@@ -353,7 +352,7 @@ def format_leaf(
         vanishes = known.optional or (short and place > len(COMMON))
         if not (vanishes and all(getattr(config, f) == defaults.get(f) for f in known.flags)):
             texts.append(known.text(config))
-    return separator.join(text for text in texts if text is not None)
+    return "_".join(text for text in texts if text is not None)
 
 
 SIMPLE_TASK: Columns = {"input.size": 4.0, "subset.ratio": None, "overlap.ratio": None}

@@ -15,7 +15,7 @@ from stable_nalu.base.errors import CONTROL, OptionError, UsageError, did_you_me
 from stable_nalu.base.script import ScriptParser, command_of
 
 from .flag import Config, Flag, FlagGroup, ReadFlag
-from .layer_options import Script, load_own_layers, own_options, short_leaf, with_flags
+from .layer_options import load_own_layers, own_options, short_leaf, with_flags
 from .name_fields import NameField, format_leaf, template, trailing
 
 MOST_RUNS = 100_000
@@ -53,7 +53,6 @@ class ScriptSpec:
     checks: tuple[Callable[[Config], None], ...] = ()
     refused: Mapping[str, str] = field(default_factory=dict[str, str])
     fixed: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    separator: str = "_"
     folder: str = "experiments"
     counts_epochs: bool = False
     drawn_by: tuple[str, ...] = ()
@@ -120,8 +119,11 @@ class ScriptSpec:
     def _plan(self, argv: Sequence[str]) -> Plan:
         # Before choices are read, as they include the user's layers.
         load_own_layers(argv)
-        typed = vars(self.parser.read(argv))
-        return Plan(self, with_flags(Script(self.name, self.flags, self.nac_mul_acts), typed))
+        return self.plan_of(vars(self.parser.read(argv)))
+
+    def plan_of(self, typed: Mapping[str, list[Any]]) -> Plan:
+        """Return the plan of flags, by their dests, each with one value or several."""
+        return Plan(self, with_flags(self, typed))
 
     def epochs(self, max_epochs: int) -> int:
         """Return how many epochs are trained by this --max-epochs."""
@@ -143,10 +145,10 @@ class ScriptSpec:
         One that no file system holds leaves out those of its later fields that are at their
         defaults; what is left is a name of the first published code, which had no such fields.
         """
-        leaf = format_leaf(self.fields, config, self.defaults, self.separator)
+        leaf = format_leaf(self.fields, config, self.defaults)
         if len(leaf.encode()) <= _LONGEST_FOLDER:
             return leaf
-        return format_leaf(self.fields, config, self.defaults, self.separator, short=True)
+        return format_leaf(self.fields, config, self.defaults, short=True)
 
     def run_name(self, config: Config) -> str:
         """Return the run's folder below the log root: prefix/leaf."""

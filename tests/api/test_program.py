@@ -19,7 +19,7 @@ import pytest
 import torch
 
 import stable_nalu as sn
-from stable_nalu.api.program import _commands
+from stable_nalu.api.program import _typed
 from stable_nalu.base.errors import UsageError
 from stable_nalu.layer import own_layers
 from stable_nalu.result.export import export_csv
@@ -65,14 +65,15 @@ class Gain(torch.nn.Module):
             "--operation mul --seed 1 2 --reinit; --operation mul --seed 1 2",
         ),
         (
-            {"sample_distribution": [("truncated-normal", -1, 3), ("uniform",)]},
-            "--sample-distribution truncated-normal -1 3 --sample-distribution uniform",
+            {"sample_distribution": [("truncated-normal", -1, 3, 0, 2), ("uniform",)]},
+            "--sample-distribution truncated-normal -1 3 0 2 --sample-distribution uniform",
         ),
     ],
 )
 def test_flags_are_those_of_the_command(flags, words):
-    script = "single_layer" if "sample_distribution" in flags else SCRIPT
-    assert "; ".join(map(" ".join, _commands(SCRIPTS[script], flags))) == words
+    spec = SCRIPTS["single_layer" if "sample_distribution" in flags else SCRIPT]
+    read = [vars(spec.parser.read(command.split())) for command in words.split("; ")]
+    assert _typed(spec, flags) == read
 
 
 def test_runs_are_those_of_the_command_to_the_bit():
