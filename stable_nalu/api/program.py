@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 import numpy as np
+import pandas as pd
 import torch
 
 from stable_nalu.base.console import plural
@@ -94,8 +95,7 @@ def train(
                 raise UsageError(f"layer: {name} names a layer, too; leave one of them out")
             given[name] = [_key(one) for one in _several("layer", layer)]
         forget_sources()
-        typed = _typed(spec, _with_defaults(spec, given))
-        plans = [spec.plan_of(flags).configs for flags in typed]
+        plans = [spec.plan_of(typed).configs for typed in _typed(spec, given)]
         for plan in plans:
             _require_known_layers(plan[0])
         names = _names(spec, plans)
@@ -189,7 +189,7 @@ def _require_known_layers(config: Config) -> None:
 
 def _typed(spec: ScriptSpec, values: Mapping[str, Any]) -> list[dict[str, list[Any]]]:
     """Return the values of flags as a command line gives them, of as many as they need."""
-    known = {flag.dest: flag for flag in spec.flags}
+    known, values = {flag.dest: flag for flag in spec.flags}, _with_defaults(spec, values)
     for name in values:
         if name not in known:
             remedy = did_you_mean(name, known, f"see the flags of {spec.name}")
@@ -291,13 +291,10 @@ def _train(script: str, spec: ScriptSpec, plans: Sequence[Sequence[Config]]) -> 
 
 def _logged(names: Sequence[str]) -> TrainedRuns:
     """Return runs with what they logged, in the order in which they were asked for."""
-    import pandas as pd
-
     paths = [tensorboard_root() / name for name in names]
-    folders = {folder: None for folder in (path.parent for path in paths)}
-    names_in = {
-        folder: {path.name for path in paths if path.parent == folder} for folder in folders
-    }
-    tables = [read_runs(folder, names=those).table for folder, those in names_in.items()]
+    folders: dict[Path, set[str]] = {}
+    for path in paths:
+        folders.setdefault(path.parent, set()).add(path.name)
+    tables = [read_runs(folder, names=own).table for folder, own in folders.items()]
     table = tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
     return TrainedRuns(table, {path.name: path for path in paths})
