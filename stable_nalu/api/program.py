@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, Unpack
+from typing import Any, TypeVar, Unpack
 
 import numpy as np
 import pandas as pd
@@ -32,10 +32,8 @@ from stable_nalu.training.console import quiet
 from stable_nalu.training.shell import train_plan
 from stable_nalu.training.surroundings import as_at_the_start
 
+from .flags import Flags, Script
 from .runs import TrainedRuns, read_runs
-
-if TYPE_CHECKING:
-    from .flags import Flags, Script
 
 _Value = TypeVar("_Value")
 Several = _Value | Sequence[_Value]
