@@ -72,6 +72,7 @@ class Gain(torch.nn.Module):
 )
 def test_flags_are_those_of_the_command(flags, words):
     spec = SCRIPTS["single_layer" if "sample_distribution" in flags else SCRIPT]
+    usual = {"resume": [True], "workers": [1]}
     read = [vars(spec.parser.read(command.split())) for command in words.split("; ")]
     assert _typed(spec, flags) == [usual | typed for typed in read]
 
