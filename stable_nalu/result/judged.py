@@ -18,7 +18,7 @@ import pandas as pd
 from stable_nalu.paper.experiment import ExpectedRun, Experiment, Measure, Model, expected_runs
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.statistics.judge import best_row, judge_tables
-from stable_nalu.statistics.names import config_columns, expand_name, expand_names
+from stable_nalu.statistics.names import config_columns, expand_name
 from stable_nalu.statistics.table import numeric
 from stable_nalu.task.table import SCRIPTS
 
@@ -75,26 +75,26 @@ def shortened(experiment: Experiment, runs: pd.DataFrame) -> tuple[int, int] | N
 
 def options_of(experiment: Experiment, run: ExpectedRun) -> dict[str, Any]:
     """Return the options of a planned run under the names of the columns of kept rows."""
-    return config_columns(run.config) if experiment.is_measured else expand_name(run.leaf)
+    columns = config_columns(run.config)
+    return columns if experiment.is_measured else expand_name(run.leaf, columns)
 
 
 @functools.cache
 def point_columns(key: str) -> tuple[str, ...]:
     """Return the columns that tell the points of a model apart, as planned."""
     experiment = EXPERIMENTS[key]
-    return _fewest_columns(experiment) if experiment.is_measured else _of_names(experiment)
+    return _fewest_columns(experiment) if experiment.is_measured else _differing_columns(experiment)
 
 
-def _of_names(experiment: Experiment) -> tuple[str, ...]:
-    """Return the columns of run names that have several values in a model."""
+def _differing_columns(experiment: Experiment) -> tuple[str, ...]:
+    """Return the operation, the range, the parameter, and what has several values in a model."""
     found: dict[str, None] = {"operation": None, "interpolation.range": None}
     for model in experiment.models:
-        options = expand_names(run.leaf for run in runs_of(model, [0], None))
-        if experiment.parameter in options.columns:
+        options = [options_of(experiment, run) for run in runs_of(model, [0], None)]
+        if experiment.parameter in options[0]:
             found[experiment.parameter] = None
-        # A name that is too long for a folder lacks its last options.
-        found |= {str(c): None for c in options if len(options[c].dropna().drop_duplicates()) > 1}
-    return tuple(c for c in found if c not in ("model", "name", "extrapolation.range"))
+        found |= {c: None for c in options[0] if _distinct(options, [c]) > 1}
+    return tuple(c for c in found if c not in {"model", "extrapolation.range", *_NO_POINT})
 
 
 def _fewest_columns(experiment: Experiment) -> tuple[str, ...]:

@@ -6,10 +6,9 @@ that models with the same label count as one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from stable_nalu.base.errors import UsageError
 from stable_nalu.layer import entries
 from stable_nalu.options.name_fields import (
     AMPERSAND,
@@ -21,8 +20,6 @@ from stable_nalu.options.name_fields import (
 from stable_nalu.options.run_names import parse_leaf
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from stable_nalu.options import Config
 
 
@@ -88,17 +85,6 @@ def operation_label(operation: str, *, latex: bool = False) -> str:
 def model_order(label: str) -> tuple[bool, str]:
     """Return the sort key of a label: LaTeX labels first, then alphabetical."""
     return not label.startswith("$"), label
-
-
-def expand_names(names: Iterable[str]) -> pd.DataFrame:
-    """Return a table of one row per run name, with its options as `expand_name` returns them."""
-    import pandas as pd
-
-    try:
-        options = [expand_name(name) for name in names]
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-    return pd.DataFrame(options, columns=None if options else ["name", "model"])
 
 
 _OF_MODEL = {"layer.option": "", "nalu.gate.shape": "matrix", "nalu.init": "default"}

@@ -6,7 +6,7 @@ import pandas as pd
 from stable_nalu.paper.experiment import expected_runs
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result.stored import Session, add
-from stable_nalu.statistics.names import expand_names
+from stable_nalu.statistics.names import expand_name
 
 SESSION = Session("2026-01-01T00:00:00+00:00", 3, 600, 12.5, 7.0, 2, "python 3.11, torch 2", "abc")
 
@@ -18,7 +18,7 @@ def write(key, data, seeds, share=0.7):
     parts = []
     for model in experiment.models:
         runs = expected_runs(model, seeds)
-        options = expand_names([run.leaf for run in runs])
+        options = pd.DataFrame([expand_name(run.leaf) for run in runs])
         options["model"] = model.key
         options["iterations"] = [run.config.max_iterations for run in runs]
         parts.append(options)

@@ -8,7 +8,7 @@ import pytest
 
 from stable_nalu.base.errors import UsageError
 from stable_nalu.statistics import names
-from stable_nalu.statistics.names import ablation_suffix, expand_names
+from stable_nalu.statistics.names import ablation_suffix, expand_name
 from stable_nalu.statistics.setups import Limit, Thresholds, limit_of, read_setups
 from stable_nalu.statistics.table import format_table
 from stable_nalu.task.table import SCRIPTS
@@ -29,8 +29,7 @@ def leaf(model, operation="mul", ranges="i-1-2_e-2-6", data="z-2-0.5-0.0", seed=
 
 
 def threshold(name, parameter=None):
-    run = expand_names([name]).to_dict("records")[0]
-    return Thresholds(read_setups(SHIPPED), parameter).of(run).threshold
+    return Thresholds(read_setups(SHIPPED), parameter).of(expand_name(name)).threshold
 
 
 MIRRORED = "i--2-2_e-[-6, -2]-[2, 6]"
@@ -143,24 +142,21 @@ def test_a_table_that_is_none_is_named(tmp_path):
 def test_epsilon_stands_in_for_a_missing_threshold_column(tmp_path):
     path = tmp_path / "exp_setups.csv"
     path.write_text(TABLE + ROW)
-    run = expand_names([leaf("nru", ranges=MIRRORED)]).to_dict("records")[0]
+    run = expand_name(leaf("nru", ranges=MIRRORED))
     assert Thresholds(read_setups([path])).of(run) == Limit(1e-5)
 
 
 def test_names_are_expanded_with_labels_and_the_sign_of_their_task():
-    found = expand_names(
-        [leaf("reregualizedlinearmnac", ranges=MIRRORED, seed=7), leaf("nalu", data=ARITHMETIC)]
-    )
-    assert found["model"].tolist() == ["NMU", "NALU"]
-    assert found["seed"].tolist() == [7, 0]
-    assert found["extrapolation.range"].tolist() == ["U[-6,-2] & U[2,6]", "U[2,6]"]
-    arithmetic = expand_names([leaf("nalu", ranges=MIRRORED, data=ARITHMETIC)])
-    assert arithmetic["extrapolation.range"].tolist() == ["U[-6,-2] ∪ U[2,6]"]
+    found = expand_name(leaf("reregualizedlinearmnac", ranges=MIRRORED, seed=7))
+    assert (found["model"], found["seed"]) == ("NMU", 7)
+    assert found["extrapolation.range"] == "U[-6,-2] & U[2,6]"
+    arithmetic = expand_name(leaf("nalu", ranges=MIRRORED, data=ARITHMETIC))
+    assert arithmetic["extrapolation.range"] == "U[-6,-2] ∪ U[2,6]"
 
 
 def test_a_name_that_is_none_is_refused():
-    with pytest.raises(UsageError, match="nau_what"):
-        expand_names(["nau_what"])
+    with pytest.raises(ValueError, match="nau_what"):
+        expand_name("nau_what")
 
 
 def test_display_names():
