@@ -251,27 +251,24 @@ def read_runs(
         raise UsageError(f"names: {names!r} is not a list of names of runs")
     if not (processes is None or isinstance(processes, int)):
         raise UsageError(f"processes: {processes!r} is not a whole number")
-    reader = open_reader(
-        path,
-        None,
-        "--folder",
-        processes=processes,
-        progress_bar=progress_bar,
-        with_config=True,
-        names=names,
-    )
+    how = {"processes": processes, "progress_bar": progress_bar, "with_config": True}
+    reader = open_reader(path, None, "--folder", names, **how)
     tables = [_for_judging(table, path / table.name) for table in reader.tables()]
     if not tables:
         raise reader.nothing()
     header = header_of(tables)
     tables = [in_order(table, header) for table in tables]
-    columns: dict[str, Any] = {"name": _repeated(tables, [table.name for table in tables])}
+    columns: dict[str, Any] = {}
     for name in tables[0].columns:
         columns[name] = list(chain.from_iterable(table.columns[name] for table in tables))
     # What stands behind the code of the model tells runs apart.
-    for name in sorted(tables[0].options, key=lambda option: option != THRESHOLD):
-        columns[name] = _repeated(tables, [table.options[name] for table in tables])
-    return TrainedRuns(pd.DataFrame(columns), {table.name: path / table.name for table in tables})
+    options = sorted(tables[0].options, key=lambda option: option != THRESHOLD)
+    told = {"name": [table.name for table in tables]}
+    told |= {name: [table.options[name] for table in tables] for name in options}
+    place = np.repeat(np.arange(len(tables)), [len(table.columns[STEP]) for table in tables])
+    runs = pd.DataFrame(told).take(place).reset_index(drop=True)
+    frame = pd.concat([runs[["name"]], pd.DataFrame(columns), runs[options]], axis=1)
+    return TrainedRuns(frame, {table.name: path / table.name for table in tables})
 
 
 def _for_judging(table: RunTable, folder: Path) -> RunTable:
@@ -301,12 +298,6 @@ def _for_judging(table: RunTable, folder: Path) -> RunTable:
         own[column_of(dest)] = range_label(value) if value else ""
     others = {name: value for name, value in table.options.items() if name not in own}
     return RunTable(table.name, errors | {SPARSITY: missing} | table.columns, own | others)
-
-
-def _repeated(tables: Sequence[RunTable], cells: Iterable[Any]) -> list[Any]:
-    """Return a cell of each table as often as that has rows."""
-    pairs = zip(tables, cells, strict=True)
-    return list(chain.from_iterable([cell] * len(table.columns[STEP]) for table, cell in pairs))
 
 
 @named_as_in_python()
@@ -453,8 +444,12 @@ def plot(
     """
     from stable_nalu.figure.entries import entry_of_tables, made
     from stable_nalu.figure.entry import Context, Source
+    from stable_nalu.figure.style import PALETTES
 
-    _require_look(palette, column)
+    if palette not in PALETTES:
+        raise UsageError(f"palette: {palette!r} is none of {', '.join(PALETTES)}")
+    if not isinstance(column, str | None):
+        raise UsageError(f"column: {column!r} is not a name of a column")
     _require_estimators(estimators)
     setups = _paths("exp_setups", exp_setups)
     Judgement(threshold)  # refuses a threshold that is none
@@ -515,15 +510,6 @@ def _split(
             pd.Series(codes, table.index).isin(group.index)
         ]
     return found
-
-
-def _require_look(palette: object, column: object) -> None:
-    from stable_nalu.figure.style import PALETTES
-
-    if palette not in PALETTES:
-        raise UsageError(f"palette: {palette!r} is none of {', '.join(PALETTES)}")
-    if not isinstance(column, str | None):
-        raise UsageError(f"column: {column!r} is not a name of a column")
 
 
 def _require_estimators(given: object) -> None:

@@ -19,7 +19,7 @@ from stable_nalu.base.files import refuse_inputs, refuse_one_file
 from stable_nalu.base.script import ScriptParser, exit_code
 from stable_nalu.options.kinds import integer, number
 
-from .judge import EXPORTED, judge_runs, reduce_run
+from .judge import EXPORTED, judge_tables, reduce_run
 from .names import operation_label
 from .setups import (
     BEST_RANGE,
@@ -116,13 +116,9 @@ def summarize(args: argparse.Namespace) -> None:
     outputs = {flag: Path(path) for flag, path in named.items() if path is not None}
     refuse_inputs(outputs.values(), inputs)
     refuse_one_file(outputs)
+    resampled = args.bootstrap_samples, args.bootstrap_seed
     estimators = Estimators(
-        args.gamma_fit,
-        args.sparsity_fit,
-        args.plain,
-        args.bootstrap_samples,
-        args.bootstrap_seed,
-        args.goodness_of_fit,
+        args.gamma_fit, args.sparsity_fit, args.plain, *resampled, args.goodness_of_fit
     )
     if args.solved_csv:
         for flag in ("--models", "--by", "--seeds-csv-out"):
@@ -131,8 +127,8 @@ def summarize(args: argparse.Namespace) -> None:
         _give(summarize_solved(Path(args.solved_csv), estimators), args.csv_out)
         return
     judgement = Judgement(parameter=args.parameter, best_range=args.best_range)
-    runs = judge_runs(
-        [Path(p) for p in args.csv],
+    runs = judge_tables(
+        [(path, read_table(path)) for path in map(Path, args.csv)],
         judgement.given(args.threshold, setups),
         lambda text: sys.stderr.write(f"{text}\n"),
         args.models,
@@ -147,8 +143,8 @@ def _give(table: pd.DataFrame, path: str | None) -> None:
     """Write the summary to the file that is named, or show it."""
     if path is not None:
         write_frame(Path(path), table)
-    else:
-        sys.stdout.write(as_text(table, shutil.get_terminal_size().columns))
+        return
+    sys.stdout.write(as_text(table, shutil.get_terminal_size().columns))
 
 
 def main(argv: Sequence[str] | None = None) -> int:

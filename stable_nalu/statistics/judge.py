@@ -14,7 +14,7 @@ from stable_nalu.dataset.ranges import INTERPOLATION_ORDER
 
 from .names import OPERATIONS, expand_name, is_arithmetic, model_order
 from .setups import BEST_RANGE, Judgement, Limit
-from .table import ERRORS, groups, numeric, parsed_names, read_table, refuse_repeated, require
+from .table import ERRORS, groups, numeric, parsed_names, refuse_repeated, require
 
 VALIDATION, TEST, SPARSITY = ERRORS
 DIVERGED_AT = "diverged.at"
@@ -26,21 +26,6 @@ BEST_STEP = "best.step"
 EXPORTED = ("name", "step", VALIDATION, TEST, SPARSITY)
 
 
-def judge_runs(
-    paths: Sequence[Path],
-    judgement: Judgement,
-    warn: Callable[[str], object],
-    models: Sequence[str] | None = None,
-) -> pd.DataFrame:
-    """Return one row per run of some files, as `judge_tables` does.
-
-    models: one label per file, in place of those that follow from the options of the runs.
-    """
-    if models is not None and len(models) != len(paths):
-        raise UsageError(f"{len(models)} models are named for {len(paths)} files")
-    return judge_tables([(path, read_table(path)) for path in paths], judgement, warn, models)
-
-
 def judge_tables(
     parts: Sequence[tuple[Path | str, pd.DataFrame]],
     judgement: Judgement,
@@ -50,7 +35,10 @@ def judge_tables(
     """Return one row per run: options, threshold, outcome. Runs without a threshold are left out.
 
     parts: names of tables of logged rows, for messages, and the tables.
+    models: a label for each part, in place of those that follow from the options of the runs.
     """
+    if models is not None and len(models) != len(parts):
+        raise UsageError(f"{len(models)} models are named for {len(parts)} files")
     logged, options = [], []
     for i, (path, part) in enumerate(parts):
         require(part, EXPORTED, path, "an export of metrics")

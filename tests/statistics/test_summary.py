@@ -14,7 +14,7 @@ import pytest
 from stable_nalu.figure.style import NAC_MUL, NAC_MUL_NMU
 from stable_nalu.figure.tables import cell
 from stable_nalu.statistics.intervals import wilson
-from stable_nalu.statistics.judge import SPARSITY, TEST, VALIDATION, Judgement, judge_runs
+from stable_nalu.statistics.judge import SPARSITY, TEST, VALIDATION, Judgement, judge_tables
 from stable_nalu.statistics.names import MODELS
 from stable_nalu.statistics.setups import SHIPPED, Estimators
 from stable_nalu.statistics.summary import (
@@ -146,7 +146,7 @@ def exported(path, solved_at=1_001_000):
 def summary(tmp_path_factory):
     path = tmp_path_factory.mktemp("published") / "defaults.csv"
     exported(path)
-    runs = judge_runs([path], Judgement(setups=SHIPPED), pytest.fail)
+    runs = judge_tables([(path, pd.read_csv(path))], Judgement(setups=SHIPPED), pytest.fail)
     return summarize_runs(runs, ["model", "operation"], Estimators()).set_index(
         ["operation", "model"]
     )
