@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from stable_nalu.result.entrance import run_script
+from stable_nalu.task.run import train_script
 from stable_nalu.task.table import SCRIPTS, TASKS
 from stable_nalu.training import runs
 from stable_nalu.training.runs import LANES, TORCH, PlannedRun, stacks_of
@@ -122,7 +122,7 @@ def test_operations_and_lengths_side_by_side(tmp_path):
     first, *others = plans
     with roots(tmp_path / "group"):
         beside = [[plan] for plan in others]
-        assert run_script(SCRIPTS[SCRIPT], TASKS[SCRIPT], first, beside=beside) == 0
+        assert train_script(SCRIPTS[SCRIPT], TASKS[SCRIPT], first, beside=beside) == 0
     for plan in plans:
         assert train(tmp_path / "alone", SCRIPT, *plan[len(COMMON) :]) == 0
     assert_identical(trained(tmp_path / "group"), trained(tmp_path / "alone"))
