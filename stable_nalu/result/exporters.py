@@ -174,24 +174,25 @@ def _exporter(
                 raise OptionError("--csv-out", "missing", "name the file to write")
             options = {"processes": granted_cores(), "with_config": args.with_config}
             options |= {"score": args.score} if scored else {}
+            paths = {f: getattr(args, f[2:].replace("-", "_")) for f in files or {}}
+            forms = {flag: form for flag, (form, _) in (files or {}).items() if paths[flag]}
             whole = True
             for folder in _folders_of_runs(args):
                 file = _file_of(folder, args, "--csv-out", args.csv_out)
-                asked = {f: getattr(args, f[2:].replace("-", "_")) for f in files or {}}
-                rows = {flag: [] for flag, path in asked.items() if path}
+                rows: dict[str, list[dict[str, Any]]] = {flag: [] for flag in forms}
 
-                def keep(table: RunTable, rows: dict[str, list] = rows) -> None:
-                    for flag, found in rows.items():
-                        found += files[flag][0].points(table)
+                def keep(table: RunTable, rows: dict[str, list[dict[str, Any]]] = rows) -> None:
+                    for flag, form in forms.items():
+                        rows[flag] += form.points(table)
 
-                parser = parser_of and parser_of(args)
-                reader = export_csv(str(folder), file, parser, keep, **options)
+                rows_of = parser_of(args) if parser_of else None
+                reader = export_csv(str(folder), file, rows_of, keep, **options)
                 reader.tell()
                 if file != args.csv_out:
                     say(f"table {file}")
                 whole = whole and not reader.problems
-                for flag, found in rows.items():
-                    files[flag][0].write(found, flag, _file_of(folder, args, flag, asked[flag]))
+                for flag, form in forms.items():
+                    form.write(rows[flag], flag, _file_of(folder, args, flag, paths[flag]))
             return 1 if args.strict and not whole else 0
 
         return exit_code(script, export)
