@@ -5,69 +5,20 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
-import stable_nalu
-from stable_nalu.base.files import atomic_text_file, with_part
-from stable_nalu.base.machine import CHECKOUT
+from stable_nalu.base.files import atomic_text_file
 from stable_nalu.base.script import ScriptParser
-from stable_nalu.result.document import table
-from stable_nalu.task.table import SCRIPTS
 
-from . import board, datapackage, experiment_tables, flag_types, headline, layer_table, playground
+from . import board, datapackage, doc_tables, flag_types, playground
 from .batch_files import batch_files
 
-API = CHECKOUT / "docs" / "api.md"
-_API_MARKS = (
-    "<!-- Generated from stable_nalu/__init__.py; rewrite with `make generated`. -->",
-    "<!-- End of the generated names. -->",
-)
-FLAGS = CHECKOUT / "docs" / "flags.md"
-_SCRIPT_MARKS = (
-    "<!-- Generated from stable_nalu/task; rewrite with `make generated`. -->",
-    "<!-- End of the generated scripts. -->",
-)
-
-
-def refreshed_scripts(document: str) -> str:
-    """Return docs/flags.md with a row for every training script."""
-    rows = [{"script": f"`{s.name}`", "what it does": s.summary} for s in SCRIPTS.values()]
-    return with_part(document, *_SCRIPT_MARKS, f"{table(rows)}\n\n")
-
-
-def refreshed_api(document: str) -> str:
-    """Return docs/api.md with a row for every public name: its arguments, and its first line."""
-    rows: list[dict[str, str]] = []
-    for name in stable_nalu.__all__:
-        found = getattr(stable_nalu, name)
-        found = found.__call__ if isinstance(found, ModuleType) else found
-        first, *_ = (inspect.getdoc(found) or "").splitlines()
-        rows.append({"name": f"`{name}({', '.join(_arguments(found))})`", "what it does": first})
-    return with_part(document, *_API_MARKS, f"{table(rows)}\n\n")
-
-
-def _arguments(found: Any) -> Iterator[str]:
-    """Yield the names of arguments, with `*` before those that are passed by name."""
-    star = False
-    for parameter in inspect.signature(found).parameters.values():
-        if parameter.kind is parameter.KEYWORD_ONLY and not star:
-            star = True
-            yield "*"
-        yield ("**" if parameter.kind is parameter.VAR_KEYWORD else "") + parameter.name
-
-
 GENERATED: dict[Path, Callable[[str], str]] = {
-    FLAGS: refreshed_scripts,
-    layer_table.LAYERS: layer_table.refreshed,
+    **{path: partial(doc_tables.refreshed, path) for path in doc_tables.PARTS},
     flag_types.PATH: flag_types.refreshed,
-    API: refreshed_api,
-    headline.README: headline.refreshed,
-    experiment_tables.EVERY: experiment_tables.refreshed_every,
     datapackage.PATH: datapackage.refreshed,
     playground.PATH: playground.refreshed,
     board.PATH: board.refreshed,

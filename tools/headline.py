@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stable_nalu.base.files import with_part
-from stable_nalu.base.machine import CHECKOUT
 from stable_nalu.result.compare import CHOSEN, WITHIN_POINTS, equivalence
 from stable_nalu.result.document import UNKNOWN, plain, points, rate, table
 from stable_nalu.result.judged import point_columns
@@ -23,11 +21,6 @@ from .power import Count
 
 if TYPE_CHECKING:
     import pandas as pd
-
-README = CHECKOUT / "README.md"
-BEGIN = "<!-- Generated from docs/reproduction/data; rewrite with `make generated`. -->"
-END = "<!-- End of the generated results. -->"
-
 
 MANY = "some 1,000 runs"
 """The column of claims with more seeds than were published."""
@@ -152,9 +145,9 @@ def drawing(lines: Sequence[Line]) -> str:
     return draw([("Success rate, published and reproduced", marks)], horizontal=True)
 
 
-def refreshed(document: str, data: Path = DATA) -> str:
-    """Return the README with the first paragraph of the page that counts, and its claims."""
-    page = (data.parent / "README.md").read_text(encoding="utf-8").split("\n\n")
+def of_the_readme() -> str:
+    """Return what the README has of the page: its first paragraph that counts, and its claims."""
+    page = (DATA.parent / "README.md").read_text(encoding="utf-8").split("\n\n")
     first = next(place for place, part in enumerate(page) if part.startswith("| read in |"))
     claims = next(part for part in page if part.startswith("| claim |"))
     head, _, *rows = [re.split(r" *(?<!\\)\| *", line)[1:-1] for line in claims.splitlines()]
@@ -164,5 +157,4 @@ def refreshed(document: str, data: Path = DATA) -> str:
         [{name: re.sub(r" \[[^]]*\]", "", row[name]) for name in columns} for row in cells]
     )
     more = "p: whether the published seeds differ from the others, of each row alone."
-    text = "\n\n".join((page[first - 1], short, more))
-    return with_part(document, BEGIN, END, f"{text}\n\n")
+    return "\n\n".join((page[first - 1], short, more))

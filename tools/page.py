@@ -6,8 +6,6 @@ runs; the HTML is rendered from that. Tables that are too long for it are CSV fi
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 import re
 from collections import Counter
@@ -58,6 +56,7 @@ from stable_nalu.statistics.table import groups
 from stable_nalu.task.table import SCRIPTS
 
 from . import atlas, headline, landscape, power
+from .doc_tables import README, refreshed
 from .drawing import pictures_of
 from .finding import finding
 from .long_table import (
@@ -121,8 +120,8 @@ def write_page(data: Path = DATA, out: Path | None = None) -> list[Path]:
         folder, {"index.html": render(text, pictures), "README.md": text, **pictures, **tables}
     )
     if own and folder.resolve() == CHECKOUTS.resolve():
-        readme = headline.README.read_text(encoding="utf-8")
-        written += _write(headline.README.parent, {"README.md": headline.refreshed(readme)})
+        readme = refreshed(README, README.read_text(encoding="utf-8"))
+        written += _write(README.parent, {README.name: readme})
     return written
 
 
@@ -169,7 +168,8 @@ def page(data: Path, link: str) -> tuple[str, dict[str, str], dict[str, str]]:
     told = atlas.told_of(every, data)
     tables["formulas"] = atlas.verdicts(told, "key", "model", "unit")
     tables["failures"] = atlas.failures(told, "key", "model", "unit", "point")
-    files = {f"tables/{name}.csv": _csv(rows) for name, rows in tables.items() if rows}
+    frames = {name: pd.DataFrame(rows, dtype=object) for name, rows in tables.items() if rows}
+    files = {f"tables/{n}.csv": f.to_csv(index=False) for n, f in frames.items()}
     shown = {key: pictures_of(EXPERIMENTS[key], lines, data) for key in every}
     counts = power.read(data)
     claims = headline.rows_of(lines, every, counts)
@@ -218,14 +218,6 @@ def page(data: Path, link: str) -> tuple[str, dict[str, str], dict[str, str]]:
         unknown_time=sum(row["hours_here"] is None and row["runs"] > 0 for row in left),
     )
     return text, pictures, files
-
-
-def _csv(rows: Rows) -> str:
-    buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return buffer.getvalue()
 
 
 def _figure(

@@ -22,7 +22,7 @@ from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result.document import plain, rate, table
 from stable_nalu.result.stored import kept_keys, read
 from stable_nalu.task.table import SCRIPTS
-from tools.layer_table import linked
+from tools.doc_tables import linked
 from tools.long_table import anchor_of
 from tools.mathml import formula
 from tools.response import response

@@ -237,10 +237,3 @@ def _same(path: Path, other: Path) -> bool:
         return path.samefile(other)
     except OSError:  # Also of a name that is too long, which whoever opens it reports.
         return False
-
-
-def with_part(document: str, begin: str, end: str, text: str) -> str:
-    """Return a document with another text between the lines that begin and end a part of it."""
-    head, rest = document.split(begin, 1)
-    tail = rest.split(end, 1)[1]
-    return f"{head}{begin}\n\n{text}{end}{tail}"

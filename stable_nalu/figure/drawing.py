@@ -100,32 +100,19 @@ class Series:
 Needs = Literal["nothing", "outcomes", "measures", "epochs"]
 
 
-@dataclass(frozen=True)
-class PartKind:
-    """A function that makes drawings or tables, from the context of a figure and its options.
+def kind(title: str, needs: Needs = "measures") -> Callable[[Any], Any]:
+    """Make a function a kind of drawings or tables, of the context of a figure and its options.
 
     title: what `--list` calls them.
     needs: what they are drawn from: a formula, the outcome of each run, what was measured at its
         end and at some steps, or at every epoch.
     """
 
-    make: Callable[..., Any]
-    title: str
-    needs: Needs
+    def marked(make: Any) -> Any:
+        make.title, make.needs = title, needs
+        return make
 
-    @property
-    def name(self) -> str:
-        """Return the name of the function."""
-        return self.make.__name__
-
-    def __call__(self, *args: Any, **options: Any) -> Any:
-        """Make one."""
-        return self.make(*args, **options)
-
-
-def kind(title: str, needs: Needs = "measures") -> Callable[[Callable[..., Any]], PartKind]:
-    """Make a function a kind of drawings."""
-    return lambda make: PartKind(make, title, needs)
+    return marked
 
 
 @dataclass(frozen=True)
@@ -135,12 +122,12 @@ class Sketch:
     stem: name of the file without its ending, in which `{key}` becomes the key of the figure.
     """
 
-    kind: PartKind
+    kind: Any
     stem: str
     options: Mapping[str, Any]
 
 
-def sketch(kind: PartKind, stem: str = "{key}", **options: Any) -> Sketch:
+def sketch(kind: Any, stem: str = "{key}", **options: Any) -> Sketch:
     """Return a part of a figure."""
     return Sketch(kind, stem, options)
 

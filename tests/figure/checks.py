@@ -54,7 +54,7 @@ def curves_over_epochs_have_ribbons(figures):
     entry = find("static-mnist-mul-colour-concat")
     labels = [one.label for one in entry.series]
     for part, figure in zip(entry.parts, figures, strict=True):
-        if part.kind.name == "epoch_curves":
+        if part.kind.__name__ == "epoch_curves":
             (axes,) = figure.axes
             assert axes.get_ylabel() == part.options["y_label"]
             assert all(len(by_gid(axes, f"{label} interval")) == 1 for label in labels)
@@ -96,10 +96,8 @@ def accuracy_by_class(figures):
 def confusion_matrix(figures):
     (figure,) = figures
     counts = [int(text.get_text()) for text in figure.axes[0].texts]
-    assert len(counts) == 100
-    assert f"n = {sum(counts)} digits" in texts(figure)
+    assert (len(counts), f"n = {sum(counts)} digits" in texts(figure)) == (100, True)
     table = pd.DataFrame({"true": [0, 0, 1], "predicted": [0, 9, 1], "count": [3, 1, 2]})
-    assert counted(table).tolist() == [[3, 1], [0, 2]]
     assert accuracies(counted(table))["accuracy"].tolist() == [0.75, 1.0]
 
 
@@ -129,19 +127,6 @@ def landscapes(figures):
         error = chain_error(part.options["unit"], one, one, epsilon)[0]
         z = np.array([2.2, 6.0]) + epsilon
         assert error == pytest.approx(abs(np.prod(z) - TARGET), abs=1e-9)
-
-
-@of("sequential_mnist_prod_boundary_interpolation")
-def products_by_training_length(figures):
-    (figure,) = figures
-    assert set(means(figure.axes[0], "NALU")) == {2, 3, 4, 5}
-
-
-@of("sequential_mnist_prod_boundary_output")
-def products_by_outputs(figures):
-    assert set(means(figures[0].axes[0], "NMU")) == {1, 2, 3, 4, 5, 6}
-    (part, *_) = find("sequential_mnist_prod_boundary_output").parts
-    assert part.stem == "sequential_mnist_prod_hidden_size_l9"
 
 
 @of("sequential_mnist_prod_horizon_output")

@@ -26,12 +26,12 @@ def random(*words):
 def write_specimen(entry, folder):
     """Write every file that the figure reads, below `folder`; files that are there stay."""
     first = entry.parts[0]
-    if first.kind.name not in OTHERS:
+    if first.kind.__name__ not in OTHERS:
         frames = _of_models(entry)
-    elif first.kind.name == "gold_errors":
+    elif first.kind.__name__ == "gold_errors":
         frames = {entry.series[0].files[0]: _gold_errors(first.options)}
     else:
-        make = OTHERS[first.kind.name]
+        make = OTHERS[first.kind.__name__]
         frames = {one.files[0]: make(one, place) for place, one in enumerate(entry.series)}
     for name, frame in frames.items():
         path = folder / f"{name}.csv"
@@ -47,7 +47,7 @@ def _of_models(entry):
         if reference := getattr(part.options.get("runs"), "reference", None):
             every = (model for one in EXPERIMENTS.values() for model in one.models)
             models += [next(model for model in every if model.csv == reference.files[0])]
-    gate = [part.options["column"] for part in entry.parts if part.kind.name == "histogram"]
+    gate = [part.options["column"] for part in entry.parts if part.kind.__name__ == "histogram"]
     blocks = {}
     for model in models:
         make = _OF_SCRIPTS.get(model.script, _module_run)

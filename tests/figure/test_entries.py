@@ -13,13 +13,6 @@ from tools.kept_runs import files_of
 ENTRIES = all_entries()
 
 
-def test_every_figure_is_of_an_experiment():
-    """Runs that nobody but their authors has are drawn with --csv, like any others."""
-    known_keys = {key for experiment in EXPERIMENTS.values() for key in experiment.figure_keys}
-    assert set(ENTRIES) <= known_keys
-    assert len(ENTRIES) >= 86
-
-
 def test_tables_named_after_the_folders_of_runs_are_found(tmp_path):
     """As exporters name them that are given the folder of a whole batch script."""
     drawn = set()
@@ -38,34 +31,23 @@ def test_tables_named_after_the_folders_of_runs_are_found(tmp_path):
     assert len(drawn) > 150
 
 
-def test_an_unknown_key_suggests_near_ones():
-    with pytest.raises(UsageError, match="did you mean nips-sltr-in2"):
-        find("nips-sltr-in3")
-
-
-def test_the_list_names_every_key_once():
+def test_the_list_names_every_key_once_and_a_figure_belongs_to_one_experiment():
     keys = [line.split()[0] for line in listing(ENTRIES).splitlines() if line.startswith("  ")]
     assert sorted(keys) == sorted(ENTRIES)
+    owners = [key for experiment in EXPERIMENTS.values() for key in experiment.figure_keys]
+    assert len(set(owners)) == len(owners)
+    assert set(ENTRIES) <= set(owners)
+    assert len(ENTRIES) >= 86
 
 
 def test_file_names_do_not_clash():
     """Neither within a figure nor between two of them, which may be written to one folder."""
-    owners: dict[tuple[bool, str], str] = {}
-    for key, entry in ENTRIES.items():
-        for part in entry.parts:
-            stem = part.kind.name == "table", part.stem.replace("{key}", key)
-            assert owners.setdefault(stem, key) == key
-        stems = [(part.kind.name == "table", part.stem) for part in entry.parts]
-        assert len(set(stems)) == len(stems), entry.key
-
-
-def test_a_figure_has_one_key_and_belongs_to_one_experiment():
-    owners = [key for experiment in EXPERIMENTS.values() for key in experiment.figure_keys]
-    assert len(set(owners)) == len(owners)
-    for experiment in EXPERIMENTS.values():
-        if any(key in ENTRIES for key in experiment.figure_keys):
-            several = len(experiment.figure_keys) > 1
-            assert several or experiment.figure_keys == (experiment.stem,)
+    stems = [
+        (part.kind.__name__ == "table", part.stem.replace("{key}", key))
+        for key, entry in ENTRIES.items()
+        for part in entry.parts
+    ]
+    assert len(set(stems)) == len(stems)
 
 
 @pytest.mark.parametrize("other", OTHER_KEYS)
@@ -78,16 +60,16 @@ def test_other_names_lead_to_the_key(other):
         assert known(other) is EXPERIMENTS[entry.key]
 
 
-def test_a_figure_of_several_is_known_by_its_own_key():
+def test_keys_that_are_no_figure_say_what_to_draw():
     assert known("sequential_mnist_prod_errors").key == "sequential_mnist_prod_long"
     assert known("weights_path-isolated").key == "static-mnist-appendix"
-
-
-def test_an_experiment_without_a_figure_says_so():
-    with pytest.raises(UsageError, match="no figure of its own; draw weights_path-isolated, "):
-        find("static-mnist-appendix")
-    with pytest.raises(UsageError, match="no figure of its own; experiments/reproduce.py"):
-        find("robust-batch-snmu")
+    for key, says in {
+        "nips-sltr-in3": "did you mean nips-sltr-in2",
+        "static-mnist-appendix": "no figure of its own; draw weights_path-isolated, ",
+        "robust-batch-snmu": "no figure of its own; experiments/reproduce.py",
+    }.items():
+        with pytest.raises(UsageError, match=says):
+            find(key)
 
 
 # One of every kind is drawn in every run of the tests, the others in the slow ones.
@@ -120,13 +102,13 @@ def test_every_key_is_drawn(key, tmp_path):
         CHECKS[key]([product.figure for product in made if product.figure is not None])
     assert [text for text in source.warnings if "no file" in text] == []
     for part, product in zip(entry.parts, made, strict=True):
-        assert (product.figure is None) == (part.kind.name == "table")
-        if part.kind.name == "table":
+        assert (product.figure is None) == (part.kind.__name__ == "table")
+        if part.kind.__name__ == "table":
             assert f"tab:{part.options['label']}" in product.text
             assert product.text.count("\\\\") > 2
-        elif part.kind.name == "sweep_panels":
+        elif part.kind.__name__ == "sweep_panels":
             check_panels(entry, part.options, product.figure)
-        elif part.kind.name == "scatter":
+        elif part.kind.__name__ == "scatter":
             assert len(legend_texts(product.figure)) >= 6
             ticks = [t.get_text() for t in product.figure.axes[0].get_xticklabels()]
             assert len(ticks) == len(entry.series)

@@ -24,7 +24,6 @@ from stable_nalu.figure.surfaces import RAMP, published_ramp
 from stable_nalu.layer.own_layers import register
 from stable_nalu.layer.registry import drop, entries
 from stable_nalu.options.layer_options import half_open
-from stable_nalu.paper.division import chain_output
 from tests.figure.drawing import (
     by_gid,
     exported,
@@ -78,15 +77,6 @@ def test_the_ramp_begins_and_ends_as_published():
         np.testing.assert_allclose(found[place], rgb, atol=1e-6)
 
 
-def test_units_of_the_landscapes():
-    z, w = np.array([[2.0], [-3.0]]), np.array([0.5])
-    assert chain_output("nmu", z, w, 0.0)[0] == pytest.approx(1.5 * -1.0)
-    assert chain_output("nac-mul", z, w, 0.0)[0] == pytest.approx(np.sqrt(6))
-    nru = (np.sqrt(2) * 0.5 + 0.5) * (-np.sqrt(3) * 0.5 + 0.5)
-    assert chain_output("nru", z, w, 0.0)[0] == pytest.approx(nru)
-    assert chain_output("nru-tanh", z, w, 0.0)[0] == pytest.approx(-np.sqrt(6))
-
-
 def test_paths_of_weights_and_gates(tmp_path):
     """As `plot.py --csv --kind path` draws them: a star at either end of every run's path."""
     columns = "name,step,weights.w0,weights.w1,gate.g0,gate.g1\n"
@@ -135,21 +125,13 @@ def test_errors_on_sequences_by_epoch_and_by_length(tmp_path):
     assert legend_texts(product.figure)[0] == "solved accumulator (n = 3)"
 
 
-def test_published_order_of_models():
+def test_published_order_of_models_and_ranges():
     published = [NAC_MUL_NMU, NAC_MUL_SIGMA, NAC_MUL, NAC_ADD, "Gated NAU/NMU", "Linear", "LSTM"]
     published += ["NALU", "NALU (separate)", "NAU", "NMU", "ReLU", "ReLU6"]
     assert legend_order(reversed(published)) == published
-
-
-def test_ranges_by_their_order_then_by_number():
     mixed = ["U[10,20]", "U[3,4]", "U[-2,2)", "U[-20,-10]", "U[-7,4]"]
     assert range_order(mixed) == ["U[-20,-10]", "U[-2,2)", "U[10,20]", "U[-7,4]", "U[3,4]"]
-
-
-def test_labels_for_terminals():
-    assert half_open("U[1,2]") == "U[1,2)"
-    assert plain(NAC_MUL) == "NAC_•"
-    assert "$" not in plain(NAC_MUL_NMU)
+    assert (half_open("U[1,2]"), plain(NAC_MUL)) == ("U[1,2)", "NAC_•")
 
 
 def test_hues_of_the_published_figures():

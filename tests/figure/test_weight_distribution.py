@@ -41,11 +41,7 @@ def test_range_and_symmetry_of_a_million_draws(million):
     assert million.mean() == pytest.approx(0, abs=0.003)
     r = 10
     variance = (1 - math.tanh(r) / r) * (r - math.tanh(r / 2)) / (2 * r)
-    assert variance == pytest.approx(0.4050, abs=1e-4)
     assert million.std() == pytest.approx(math.sqrt(variance), abs=0.002)
-    quantiles = np.linspace(0, 1, 21)
-    low, high = np.quantile(million, quantiles), np.quantile(-million, quantiles)
-    assert np.abs(low - high).max() < 0.02
 
 
 @pytest.mark.parametrize(
@@ -70,39 +66,27 @@ def test_a_seed_gives_the_same_weights_and_another_others():
         assert one[start].shape == (1500,)
         assert np.array_equal(one[start], again[start])
         assert not np.array_equal(one[start], other[start])
-
-
-def test_ends_may_be_as_far_apart_as_numbers_go():
-    w = Weights(("uniform",), 100, (-1e308, 1e308)).weights()["uniform"]
-    assert set(np.abs(w)) <= {0.0, 1.0}
-
-
-def test_the_table_counts_all_weights():
-    part = Weights(draws=2000, bins=7)
-    table = histogram_table(part, part.weights())
-    assert [*table] == ["init", "bin.low", "bin.high", "count", "share"]
-    assert len(table) == 7 * len(STARTS)
-    assert (table.groupby("init")["count"].sum() == 2000).all()
-    assert table.groupby("init")["share"].sum().tolist() == pytest.approx([1] * 4)
-    first = table[table["init"] == "uniform"]
-    assert (first["bin.low"].iloc[0], first["bin.high"].iloc[-1]) == (-1, 1)
-    assert first["bin.high"].iloc[:-1].tolist() == first["bin.low"].iloc[1:].tolist()
+    far = Weights(("uniform",), 100, (-1e308, 1e308)).weights()["uniform"]
+    assert set(np.abs(far)) <= {0.0, 1.0}
 
 
 @pytest.mark.parametrize("starts", [tuple(STARTS), ("nac",), ("uniform", "nac")])
-def test_every_start_has_a_panel(starts):
-    part = Weights(starts, 200)
+def test_every_start_has_a_panel_and_rows_that_count_its_weights(starts):
+    part = Weights(starts, 200, bins=7)
     with drawing():
         figure = draw_weights(part, part.weights())
     assert figure.get_size_inches().tolist() == pytest.approx([8, 4])
-    assert len(figure.axes) == len(starts)
     for axes, start in zip(figure.axes, starts, strict=True):
-        named = STARTS[start].format(range="U(−10, 10)")
-        assert axes.get_title().startswith(named)
+        assert axes.get_title().startswith(STARTS[start].format(range="U(−10, 10)"))
         (bars,) = axes.patches
         assert bars.get_data().values.sum() == 200
-        assert len(bars.get_data().edges) == 101
     assert "deviation" in figure.axes[0].get_title()
+    table = histogram_table(part, part.weights())
+    assert [*table] == ["init", "bin.low", "bin.high", "count", "share"]
+    assert table.groupby("init")["count"].sum().to_dict() == dict.fromkeys(starts, 200)
+    assert table.groupby("init")["share"].sum().tolist() == pytest.approx([1] * len(starts))
+    first = table[table["init"] == starts[0]]
+    assert (len(first), first["bin.low"].iloc[0], first["bin.high"].iloc[-1]) == (7, -1, 1)
 
 
 def test_the_command_writes_table_and_figure(tmp_path, capsys):
@@ -116,13 +100,9 @@ def test_the_command_writes_table_and_figure(tmp_path, capsys):
     printed = capsys.readouterr().out.splitlines()
     assert [line.split(":")[0] for line in printed] == ["uniform", "truncated-normal"]
     assert f"50 weights, {shares_text(part.weights()['uniform'])}" in printed[0]
-
-
-def test_the_table_alone_goes_to_standard_output(capsys):
     assert weights_command(["--draws", "10", "--bins", "2", "--csv-out", "-"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == '"init","bin.low","bin.high","count","share"'
-    assert len(lines) == 3
+    assert (len(lines), lines[0]) == (3, '"init","bin.low","bin.high","count","share"')
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from tests.result.made_up import SESSION
 from tests.result.tiny import KEY, TEST, TINY, VALID, in_this_process, tiny  # noqa: F401
 from tests.tools.page_reader import read_page
 from tools import gallery, kept_runs
-from tools.experiment_tables import every_experiment
+from tools.doc_tables import experiment_tables
 
 pytestmark = pytest.mark.usefixtures("tiny")
 STEM = "tiny-measured"
@@ -236,7 +236,7 @@ def test_the_list_has_them(tmp_path):
     assert "Neural Arithmetic Logic Units (arXiv:1808.00508)\n" in said
     assert f"  {KEY}\n      Table 0: Two units, measured\n      12 runs x 20 iterations, " in said
     assert f"kept results of 12 runs: {tmp_path / STEM}.csv" in said
-    assert f"| Table 0 | Two units, measured | `{KEY}` |" in every_experiment()
+    assert f"| Table 0 | Two units, measured | `{KEY}` |" in experiment_tables()
 
 
 @kind("lines")

@@ -177,7 +177,7 @@ def one_of_each_kind():
     alike = {}
     for key in KEYS:
         experiment = EXPERIMENTS[key]
-        drawn = {part.kind.name for drawing in experiment.drawings for part in drawing.parts}
+        drawn = {part.kind.__name__ for drawing in experiment.drawings for part in drawing.parts}
         kind = (experiment.criterion.partition(".")[0], *sorted(drawn)) if drawn else ()
         alike.setdefault(kind, []).append((sum(m.runs for m in experiment.models), key))
     return [min(keys)[1] for keys in alike.values()]

@@ -12,7 +12,7 @@ from stable_nalu.paper.figures import all_entries, find, source_of
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result.judged import compact, judged_runs
 from stable_nalu.result.pipeline import Folders, other_tables
-from stable_nalu.result.stored import DATA, add, kept_keys, read
+from stable_nalu.result.stored import add, read
 from tests.figure.drawing import FAILED, FAST, means, metrics, solved_at
 from tests.result.made_up import write
 from tools import gallery
@@ -22,12 +22,16 @@ from tools.kept_runs import kept_source
 ENTRIES = all_entries()
 
 
-def test_every_picture_belongs_to_kept_results_or_is_computed():
-    drawn = {key: entry for key, entry in ENTRIES.items() if gallery.drawable(entry)}
+def test_every_picture_belongs_to_kept_results_or_is_computed_and_the_page_is_fresh():
+    text = (gallery.FOLDER / "README.md").read_text(encoding="utf-8")
+    assert text == gallery.page(ENTRIES, gallery.FOLDER), "make gallery"
+    assert "made up" not in text.lower()
     folders = {path.name for path in gallery.FOLDER.iterdir() if path.is_dir()}
-    assert folders == set(drawn)
-    for key, entry in drawn.items():
-        stems = {part.stem.replace("{key}", key) for part in entry.parts}
+    for key, entry in ENTRIES.items():
+        assert key in folders or f"`{gallery.command(entry)}`" in text
+        assert (f'<a id="{key}"></a>' in text) == (key in folders)
+    for key in folders:
+        stems = {part.stem.replace("{key}", key) for part in ENTRIES[key].parts}
         found = list((gallery.FOLDER / key).iterdir())
         assert {path.stem for path in found} <= stems
         assert {path.suffix for path in found} <= {".png", ".tex"}
@@ -36,31 +40,20 @@ def test_every_picture_belongs_to_kept_results_or_is_computed():
     assert loose == ["README.md"]
 
 
-def test_the_page_is_fresh():
-    text = (gallery.FOLDER / "README.md").read_text(encoding="utf-8")
-    assert text == gallery.page(ENTRIES, gallery.FOLDER), "make gallery"
-    assert "made up" not in text.lower()
-    for entry in ENTRIES.values():
-        if not gallery.drawable(entry):
-            assert f"`{gallery.command(entry)}`" in text
-
-
 LENGTH = flags("--max-iterations 2000 --log-interval 1000")
 """Of the logs that are made up."""
 
 
-@pytest.mark.parametrize("key", ["nips-realnpu-clipping", "nips-divBy0-medium"])
-def test_kept_runs_draw_the_figure_of_their_exports(key, tmp_path):
-    experiment, entry = EXPERIMENTS[key], find(key)
+def test_kept_runs_draw_the_figure_of_their_exports(tmp_path):
+    experiment, entry = EXPERIMENTS["nips-divBy0-medium"], find("nips-divBy0-medium")
     space, data = Folders(tmp_path), tmp_path / "data"
     for place, model in enumerate(experiment.models):
-        rows = {}
-        for number, run in enumerate(expected_runs(model, range(3), LENGTH)):
-            solved = (number * 7 + place) % 5 > 1
-            name = run.leaf
-            rows[name] = (
-                solved_at(1000 * (1 + number % 2), 1e-3 / (number + 1)) if solved else FAILED
-            )
+        rows = {
+            run.leaf: solved_at(1000 * (1 + number % 2), 1e-3 / (number + 1))
+            if (number * 7 + place) % 5 > 1
+            else FAILED
+            for number, run in enumerate(expected_runs(model, range(3), LENGTH))
+        }
         metrics(space.csv / f"{model.csv}.csv", rows)
     expected = [run for m in experiment.models for run in expected_runs(m, range(3), LENGTH)]
     tables = {m.csv: pd.read_csv(space.csv / f"{m.csv}.csv") for m in experiment.models}
@@ -100,12 +93,6 @@ def test_a_figure_with_a_file_that_is_not_kept_is_named_and_not_drawn(tmp_path):
     assert not gallery.drawable(entry, tmp_path / "part")
     assert gallery.drawable(find("loss_landscape"), tmp_path)
     assert gallery.command(entry).startswith("python3 experiments/reproduce.py ")
-
-
-def test_single_runs_are_in_no_picture():
-    assert "static-mnist-mul-isolated" in kept_keys(DATA, measured=True)
-    assert read("static-mnist-mul-isolated")["seed"].nunique() == 1
-    assert not gallery.drawable(find("static-mnist-mul-isolated"))
 
 
 @pytest.mark.parametrize(
@@ -148,9 +135,11 @@ def test_a_picture_of_measures_is_told_by_the_best_and_the_worst():
     assert f" and highest with {worst} (" in said
 
 
-def test_runs_much_shorter_than_published_rank_no_models():
+def test_runs_much_shorter_than_published_rank_no_models_and_single_ones_are_in_no_picture():
     key = "static-mnist-mul-isolated"
     assert finding(EXPERIMENTS[key], read(key)) == "Runs are too short to rank models."
+    assert read(key)["seed"].nunique() == 1
+    assert not gallery.drawable(find(key))
 
 
 def test_kept_models_are_enough_for_their_predictions(tmp_path):

@@ -1,17 +1,21 @@
 """Generated tables are what the code makes now."""
 
 import re
+from functools import partial
 
 import pytest
 
+from stable_nalu.base.machine import CHECKOUT
 from stable_nalu.layer import entries
 from stable_nalu.options.layer_options import option_words
 from stable_nalu.task.table import SCRIPTS
 from tools import generated
-from tools.layer_table import MARKS, refreshed, render_layer_table
+from tools.doc_tables import layer_table, refreshed
 from tools.site_pages import EMPTY, task_page
 
-BEGIN, END = MARKS
+BEGIN = "<!-- Generated from stable_nalu/layer; rewrite with `make generated`. -->"
+END = "<!-- End of the generated table. -->"
+LAYERS = CHECKOUT / "docs" / "layers.md"
 FLAGS = [flag for spec in SCRIPTS.values() for flag in spec.flags]
 
 
@@ -25,7 +29,7 @@ def stale_file(tmp_path, monkeypatch):
     path = tmp_path / "README.md"
     text = f"before\n{BEGIN}\nyesterday\n{END}\nafter\n"
     path.write_text(text, encoding="utf-8")
-    monkeypatch.setattr(generated, "GENERATED", {path: refreshed})
+    monkeypatch.setattr(generated, "GENERATED", {path: partial(refreshed, LAYERS)})
     return path
 
 
@@ -47,7 +51,7 @@ def test_rewriting_keeps_what_is_written_by_hand(stale_file, capsys):
 
 
 def test_every_key_and_variant_of_the_package_is_listed():
-    text = render_layer_table()
+    text = layer_table()
     rows = {row.split(" | ")[1]: row for row in text.splitlines() if row.startswith("| ")}
     for entry in entries().values():
         assert f"`{entry.key}`" in (rows if entry.tier == "core" else text)

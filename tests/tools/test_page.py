@@ -6,10 +6,11 @@ import os
 import re
 import statistics
 from collections import Counter
-from math import comb, sqrt
+from math import sqrt
 
 import pandas as pd
 import pytest
+from scipy.stats import fisher_exact
 
 from stable_nalu.base import papers
 from stable_nalu.paper.index import EXPERIMENTS
@@ -18,7 +19,7 @@ from stable_nalu.result import command, stored
 from stable_nalu.result.judged import TEST_ERROR
 from tests.result.made_up import write
 from tests.tools.page_reader import read_page
-from tools import atlas, generated, headline, landscape, notes, page
+from tools import atlas, doc_tables, generated, headline, landscape, notes, page
 
 PAGE = stored.DATA.parent
 MADE_UP = "simple_mul"
@@ -103,16 +104,20 @@ def is_at(run, point):
     return texts.issuperset(re.split(r", (?![^[]*])", point))
 
 
+def runs_behind(folder, line):
+    """The runs that a line of rates counts."""
+    whole = line["point"] in ("", "all together")
+    own = [run for run in kept_runs(folder, line["key"]) if run["model"] == line["model"]]
+    return [run for run in own if whole or is_at(run, line["point"])]
+
+
 def check_rates(folder, key):
     """Rates, medians, seeds, differences and verdicts of a key, recomputed from its file."""
     runs, covered = kept_runs(folder, key), 0
     for line in lines_of(folder):
         if line["key"] != key or line["measure"] != "success rate":
             continue
-        whole = line["point"] in ("", "all together")
-        same = [
-            r for r in runs if r["model"] == line["model"] and (whole or is_at(r, line["point"]))
-        ]
+        same = runs_behind(folder, line)
         k, n = sum(int(run["solved"]) for run in same), len(same)
         covered += n * (line["point"] != "all together")
         assert (line["solved"], line["n"]) == (str(k), str(n))
@@ -168,10 +173,6 @@ def check_gap(line, k, n, phi, effect):
     assert line["informative"] == str(int((k / n, a / b) not in ((0, 0), (1, 1))))
 
 
-def test_numbers_follow_from_the_kept_runs(made_up):
-    check_rates(made_up, MADE_UP)
-
-
 @pytest.mark.parametrize("key", JUDGED)
 def test_the_table_in_the_checkout_and_kept_verdicts_follow_from_the_kept_runs(key):
     check_rates(PAGE, key)
@@ -196,51 +197,42 @@ def test_each_published_number_is_counted_once_and_chosen_seeds_are_not():
 
 
 def test_the_page_leads_with_what_each_source_can_tell():
-    """The first table and its sentence, counted again from the lines of results.csv."""
+    """The first table and its sentences, counted again from the lines of results.csv."""
     tables, _ = tables_of_the_checkout()
     counted = [one for one in lines_of(PAGE) if one["counted"] == "1"]
-    sums = dict.fromkeys(("compared", "identical", "informative", "differ", "inconclusive"), 0)
+    sums = Counter()
     for row in tables["top"][0]:
         own = [one for one in counted if is_of(one, row["read in"], row["number"])]
+        told = [one for one in own if one["informative"] == "1"]
         numbers = {
             "compared": len(own),
             "identical": sum(one["verdict"] == IDENTICAL for one in own),
-            "informative": sum(one["informative"] == "1" for one in own),
-            "of these identical": sum(
-                one["verdict"] == IDENTICAL and one["informative"] == "1" for one in own
-            ),
+            "informative": len(told),
+            "of these identical": sum(one["verdict"] == IDENTICAL for one in told),
             "within the margin": sum(one["verdict"].startswith(GOOD) for one in own),
             "inconclusive": sum(one["verdict"] == "inconclusive" for one in own),
             "differ": sum(one["verdict"] in BAD for one in own),
         }
         assert {name: int(row[name]) for name in numbers} == numbers
-        sums = {name: sums[name] + numbers[name] for name in sums}
+        sums.update(numbers)
     assert sums["compared"] == len(counted)
     text = text_of(PAGE)
-    assert (
-        f"Of {sums['compared']} comparable numbers, each counted once, {sums['identical']} " in text
-    )
-    assert f"and {sums['differ']} differ. " in text
-    assert f"Only {sums['informative']} are informative" in text
-
-
-def test_the_page_says_which_margins_and_how_many_lists_of_outcomes():
-    """What is "within a margin" is four kinds of verdict; rates share runs, solved or not."""
-    counted = [one for one in lines_of(PAGE) if one["counted"] == "1"]
+    first = f"Of {sums['compared']} comparable numbers, each counted once, {sums['identical']} "
+    last = f"and {sums['differ']} differ. ", f"Only {sums['informative']} are informative"
+    assert all(words in text for words in (first, *last))
+    # What is "within a margin" is four kinds of verdict; rates share runs, solved or not.
     kinds = Counter(one["verdict"] for one in counted if one["verdict"].startswith(GOOD))
-    words = re.search(r"(\d+) are within a margin \((.*?)\)", text_of(PAGE))
+    words = re.search(r"(\d+) are within a margin \((.*?)\)", text)
     parts = dict(part.split(" ", 1)[::-1] for part in words[2].split(", "))
     kinds["by a sign test"] = kinds.pop("holds")
     assert {kind: int(count) for kind, count in parts.items()} == kinds
-    assert int(words[1]) == kinds.total()
-    lists = set()
-    for one in counted:
-        if one["measure"] == "success rate":
-            whole = one["point"] in ("", "all together")
-            own = [r for r in kept_runs(PAGE, one["key"]) if r["model"] == one["model"]]
-            own = [r for r in own if whole or is_at(r, one["point"])]
-            lists.add(tuple(sorted((run["seed"], run["solved"]) for run in own)))
-    assert f"count only {len(lists)} different lists" in text_of(PAGE)
+    assert int(words[1]) == kinds.total() == sums["within the margin"]
+    lists = {
+        tuple(sorted((run["seed"], run["solved"]) for run in runs_behind(PAGE, one)))
+        for one in counted
+        if one["measure"] == "success rate"
+    }
+    assert f"count only {len(lists)} different lists" in text
 
 
 def is_of(line, source, number):
@@ -250,10 +242,16 @@ def is_of(line, source, number):
     return (named, kind) == (source, number)
 
 
-def test_a_planted_change_changes_the_page(tmp_path):
+def test_a_planted_change_changes_the_page_and_differences_have_their_notes(tmp_path):
     """One more solved run: its rate, its point, the first table and the thresholds."""
-    table = write(MADE_UP, tmp_path / "data", range(100))
+    table = write(MADE_UP, tmp_path / "data", range(100), share=0.5)
+    (tmp_path / notes.NOTES).write_text("## simple_mul / nalu/mul\n\nMade\n<b>up</b>.\n")
     before, first = make(tmp_path), lines_of(tmp_path)
+    listed = read_page(tmp_path / "index.html")[0]["differences"][0]
+    differing = [one for one in first if one["verdict"] == "differs"]
+    assert sum(int(row["numbers"]) for row in listed) == len(differing) > 0
+    told = {row["units"]: row["explanation"] for row in listed}
+    assert (told["NALU"], "unexplained" in told.values()) == ("Made <b>up</b>.", True)
     place = table.index[(table["model"] == "nmu") & (table["solved"] == 0)][0]
     table.loc[place, ["solved", "extrapolation.step.solved", TEST_ERROR]] = [1, 5000, 1e-9]
     stored.add(EXPERIMENTS[MADE_UP], table, [], tmp_path / "data")
@@ -323,19 +321,6 @@ def test_a_sceptic_finds_what_trained_a_number():
         assert bool(row["versions"]) == bool(row["engine"]) == bool(known)
 
 
-def test_differences_are_listed_with_their_notes(tmp_path):
-    write(MADE_UP, tmp_path / "data", range(100), share=0.5)
-    (tmp_path / notes.NOTES).write_text("## simple_mul / nalu/mul\n\nMade\n<b>up</b>.\n")
-    make(tmp_path)
-    tables, _ = read_page(tmp_path / "index.html")
-    differing = [one for one in lines_of(tmp_path) if one["verdict"] == "differs"]
-    listed = tables["differences"][0]
-    assert sum(int(row["numbers"]) for row in listed) == len(differing) > 0
-    told = {row["units"]: row["explanation"] for row in listed}
-    assert told["NALU"] == "Made <b>up</b>."
-    assert "unexplained" in told.values()
-
-
 def test_what_was_not_run_has_a_reason(made_up):
     rows = {row["key"]: row for row in lines_of(made_up, "not_run")}
     assert set(rows) == set(EXPERIMENTS)
@@ -345,7 +330,8 @@ def test_what_was_not_run_has_a_reason(made_up):
     assert all(row["why"] for row in rows.values())
 
 
-def test_the_page_needs_nothing_else(made_up):
+def test_numbers_follow_from_the_runs_and_the_page_needs_nothing_else(made_up):
+    check_rates(made_up, MADE_UP)
     _, links = read_page(made_up / "index.html")
     text = (made_up / "index.html").read_text(encoding="utf-8")
     files = {f"tables/{one.name}" for one in (made_up / "tables").iterdir()}
@@ -370,17 +356,6 @@ def test_the_page_is_short():
     assert {f"pictures/{path.name}" for path in (PAGE / "pictures").iterdir()} == shown
 
 
-def test_pictures_that_a_new_page_does_not_show_are_removed(tmp_path):
-    write(MADE_UP, tmp_path / "data", range(2))
-    make(tmp_path)
-    (picture,) = (tmp_path / "pictures").iterdir()
-    other = picture.rename(picture.with_name("other.svg"))
-    write("nips-sltr-in2", tmp_path / "data", range(1))
-    stored.path_of(MADE_UP, tmp_path / "data").unlink()
-    make(tmp_path)
-    assert [path.name for path in (tmp_path / "pictures").iterdir()] == [other.name]
-
-
 def headlines(folder):
     """Claim -> its row on a page."""
     return {row["claim"]: row for row in read_page(folder / "index.html")[0]["headline"][0]}
@@ -403,6 +378,12 @@ def test_headlines_and_runs_that_were_cut_short(tmp_path, made_up):
     assert gain["here"].startswith(f"{expected:+.1f} points")
     assert found["Division, 10 inputs: NMRU"]["published"].startswith("91.6 % (206/225)")
     assert not [claim for claim in headlines(made_up) if claim.startswith("Division")]
+    # Pictures that a new page does not show are removed; those of others stay.
+    (tmp_path / "pictures" / "other.svg").write_text("mine")
+    stored.path_of("nips-sltr-in10", tmp_path / "data").unlink()
+    make(tmp_path)
+    kept = [path.name for path in (tmp_path / "pictures").iterdir()]
+    assert sorted(kept) == ["other.svg", f"{MADE_UP}.svg"]
 
 
 def test_every_claim_was_published():
@@ -422,29 +403,21 @@ def test_seeds_are_compared_one_by_one(tmp_path):
 
 
 def test_the_readme_has_the_headline_table():
-    text = headline.README.read_text(encoding="utf-8")
-    assert generated.GENERATED[headline.README](text) == text
+    """NAC•: 13 of 100 published, and 231 of the seeds 100 to 999 here: Fisher's exact test."""
+    text = doc_tables.README.read_text(encoding="utf-8")
+    assert generated.GENERATED[doc_tables.README](text) == text
     for claim in headline.CLAIMS:
         assert f"| {claim.text} |" in text
     assert text_of(PAGE).split("\n\n")[3] in text
     units = ("NPU", "iNALU", "G-NALU", "MC-LSTM", "EQL")
     assert f"{', '.join(units[:-1])} and {units[-1]} papers" in " ".join(text.split())
     assert len([paper for paper in papers.MODULES if paper not in papers.STUDIES]) == len(units)
-
-
-def test_the_readme_compares_published_runs_with_other_seeds():
-    """NAC•: 13 of 100 published, and 231 of the seeds 100 to 999 here: Fisher's exact test."""
-    (ours,) = [
-        run
-        for run in cells_of(stored.DATA / "power.csv")
-        if run["key"] == MADE_UP and run["model"] == "nac-mul"
-    ]
-    fresh = [int(ours["solved"]) - 13, int(ours["runs"]) - 100]
-    solved, runs = 13 + fresh[0], 100 + fresh[1]
-    law = [comb(100, k) * comb(fresh[1], solved - k) / comb(runs, solved) for k in range(101)]
-    p = sum(chance for chance in law if chance <= law[13] * (1 + 1e-9))
+    every = [one for one in cells_of(stored.DATA / "power.csv") if one["key"] == MADE_UP]
+    (ours,) = [one for one in every if one["model"] == "nac-mul"]
+    solved, runs = int(ours["solved"]) - 13, int(ours["runs"]) - 100
+    p = fisher_exact([[13, 87], [solved, runs - solved]]).pvalue
     row = f"| 13 % (13/100) | 13 % (13/100) | equal | 24.4 %, p {p:.2g} |"
-    assert f"| (x1+x2)(x1+x2+x3+x4): NAC• {row}" in headline.README.read_text(encoding="utf-8")
+    assert f"| (x1+x2)(x1+x2+x3+x4): NAC• {row}" in text
     assert p < 0.005
 
 

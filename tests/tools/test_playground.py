@@ -130,9 +130,7 @@ def test_the_interval_of_a_rate_is_wilsons():
     [
         ("NMU", "mul", "1,2", "benchmark_sltr_mul", "NMU"),
         ("NAU", "add", "1,2", "benchmark_sltr_add", "NAU"),
-        ("Real NPU", "div", "1,2", "benchmark_sltr_div", "RealNPU"),
         ("NRU", "div", "-2,2", "nips-sltr-in2", "nru"),
-        ("NMRU", "div", "-2,2", "nips-sltr-in2", "sign-nmru"),
     ],
 )
 def test_success_is_within_the_interval_of_kept_runs(unit, op, trained_on, key, model):

@@ -1,0 +1,178 @@
+"""The tables of documents that are made from the code or the results, between two comments."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import stable_nalu
+from stable_nalu.base.machine import CHECKOUT
+from stable_nalu.base.papers import STUDIES
+from stable_nalu.layer import entries
+from stable_nalu.layer.registry import SPELLINGS
+from stable_nalu.options.flag import MODELS, UNITS, registered
+from stable_nalu.options.layer_options import option_words
+from stable_nalu.paper.experiment import Experiment
+from stable_nalu.paper.index import EXPERIMENTS
+from stable_nalu.result.command import UNSHOWN
+from stable_nalu.result.document import UNKNOWN, table
+from stable_nalu.result.jobs import JOB_SCRIPTS
+from stable_nalu.task.table import SCRIPTS
+
+from . import headline
+
+if TYPE_CHECKING:
+    from stable_nalu.base.papers import Paper
+    from stable_nalu.layer.registry import LayerEntry
+
+README = CHECKOUT / "README.md"
+_FLAGS = [flag for spec in SCRIPTS.values() for flag in spec.flags]
+_TYPE = "--layer-type "
+
+
+def script_table() -> str:
+    """Return a row for every training script."""
+    return table([{"script": f"`{s.name}`", "what it does": s.summary} for s in SCRIPTS.values()])
+
+
+def api_table() -> str:
+    """Return a row for every public name: its arguments, and its first line."""
+    rows: list[dict[str, str]] = []
+    for name in stable_nalu.__all__:
+        found = getattr(stable_nalu, name)
+        found = found.__call__ if isinstance(found, ModuleType) else found
+        first, *_ = (inspect.getdoc(found) or "").splitlines()
+        rows.append({"name": f"`{name}({', '.join(_arguments(found))})`", "what it does": first})
+    return table(rows)
+
+
+def _arguments(found: Any) -> Iterator[str]:
+    """Yield the names of arguments, with `*` before those that are passed by name."""
+    star = False
+    for parameter in inspect.signature(found).parameters.values():
+        if parameter.kind is parameter.KEYWORD_ONLY and not star:
+            star = True
+            yield "*"
+        yield ("**" if parameter.kind is parameter.VAR_KEYWORD else "") + parameter.name
+
+
+def layer_table() -> str:
+    """Return a row for every name of a layer in papers, and a list of the keys of other layers."""
+    rows: list[dict[str, str]] = []
+    for name in dict.fromkeys((*UNITS, *MODELS)):
+        if registered(name) is None:
+            key = (UNITS.get(name) or MODELS[name]).split()[1]
+            rows.append(_layer_row(name, entries()[key], UNITS.get(name)))
+    ordered = sorted(entries().values(), key=lambda e: (e.layer is None, e.label.lower()))
+    for entry in ordered:
+        if entry.tier != "core":
+            continue
+        rows.append(_layer_row(entry.label, entry, f"{_TYPE}{entry.key}"))
+        for variant in entry.variants:
+            words = " ".join([entry.key, *option_words(_FLAGS, variant.options)])
+            rows.append(_layer_row(variant.label, entry, f"{_TYPE}{words}", variant.cites))
+    others = [e for e in ordered if e.tier == "extra"]
+    cells = [_key_and_label(e) for e in others if e.cell]
+    units = [_key_and_label(e) for e in others if not e.cell]
+    more = f"Keys of further layers of the published code, with a cell: {', '.join(cells)}."
+    return f"{table(rows)}\n\n{more} Without one: {', '.join(units)}."
+
+
+def _key_and_label(entry: LayerEntry) -> str:
+    """Return the key of a layer, with its label if this is more than the key in words."""
+    same = entry.label.replace(" ", "").replace("-", "").lower() == entry.key.lower()
+    return f"`{entry.key}`" if same else f"`{entry.key}` ({entry.label})"
+
+
+def _layer_row(
+    name: str, entry: LayerEntry, unit: str | None, cites: Paper | None = None
+) -> dict[str, str]:
+    """Return the row of a name; unit: its flags where a script has one unit, if it has any."""
+    pair = MODELS.get(name, unit if registered(name) else None)
+    also = ", ".join(f"`{other}`" for other in SPELLINGS.get(name, ()))
+    cell = UNKNOWN if entry.cell is None else "yes" if entry.layer else "only"
+    paper = cites or entry.cites
+    brief = f"{paper.authors} {paper.year}"
+    return {
+        "name": f"{name} ({also})" if also else name,
+        "one unit": f"`{unit.removeprefix(_TYPE)}`" if unit else UNKNOWN,
+        "two layers": "" if pair == unit else f"`{pair.removeprefix(_TYPE)}`" if pair else UNKNOWN,
+        "cell": cell,
+        "paper": f"[{brief}]({paper.url})" if paper.url else brief,
+    }
+
+
+def linked(text: str) -> str:
+    """Return a text in which every arXiv number leads to its paper."""
+    return re.sub(r"arXiv:(\S+)", r"[arXiv:\1](https://arxiv.org/abs/\1)", text)
+
+
+def experiment_tables() -> str:
+    """Render a section per paper with a row per figure, then the runs that no figure shows."""
+    parts: list[str] = []
+    for paper in STUDIES:
+        places = [(place_of(e), e) for e in EXPERIMENTS.values() if e.paper == paper]
+        if places:
+            rows = [
+                {"in the paper": p, **_experiment_row(e)} for p, e in sorted(places, key=_place)
+            ]
+            parts += [f"## {paper.title} ({linked(paper.reference)})", table(rows)]
+    rows = [
+        _experiment_row(experiment)
+        for experiment in EXPERIMENTS.values()
+        if experiment.paper is None
+    ]
+    return "\n\n".join([*parts, f"## {UNSHOWN}", table(rows)])
+
+
+def place_of(experiment: Experiment) -> str:
+    """Return where a paper shows an experiment: `Figure 3`, `Figures 10 to 12`, or nothing."""
+    places = experiment.numbers
+    numbers = [int(place[7:]) for place in places if re.fullmatch(r"Figure \d+", place)]
+    if 2 < len(places) == len(numbers) == numbers[-1] - numbers[0] + 1:
+        return f"Figures {numbers[0]} to {numbers[-1]}"
+    return ", ".join(places)
+
+
+def _place(item: tuple[str, Experiment]) -> tuple[str, int, str]:
+    """Return the sort key of a place: numbered tables, then numbered figures, then the rest."""
+    place = item[0]
+    number = re.match(r"(Table|Figure)s? (\d+)", place)
+    return (number[1], int(number[2]), place) if number else ("~", 0, place)
+
+
+def _experiment_row(experiment: Experiment) -> dict[str, str]:
+    """Return the cells of an experiment; its key leads to its batch script, more are named."""
+    key = f"`{experiment.key}`"
+    paths: dict[str, str] = {}
+    for script in JOB_SCRIPTS.values():
+        if experiment.key in script.experiments:
+            paths.setdefault(script.name.rsplit("/", 1)[-1], script.name)
+    links: list[str] = []
+    for name, path in sorted(paths.items(), key=lambda item: item[0] not in experiment.key):
+        links.append(f"[{name if links else key}](../lfs_batch_jobs/{path}.sh)")
+    return {"what": experiment.title, "key": ", ".join(links) or key}
+
+
+PARTS: dict[Path, tuple[str, str, Callable[[], str]]] = {
+    CHECKOUT / "docs" / "flags.md": ("stable_nalu/task", "scripts", script_table),
+    CHECKOUT / "docs" / "layers.md": ("stable_nalu/layer", "table", layer_table),
+    CHECKOUT / "docs" / "api.md": ("stable_nalu/__init__.py", "names", api_table),
+    CHECKOUT / "docs" / "experiments.md": ("stable_nalu/paper", "tables", experiment_tables),
+    README: ("docs/reproduction/data", "results", headline.of_the_readme),
+}
+"""Document -> what its generated part is made from, how it is called, and what makes it."""
+
+
+def refreshed(path: Path, document: str) -> str:
+    """Return the text of a document with its generated part made again."""
+    source, name, made = PARTS[path]
+    begin = f"<!-- Generated from {source}; rewrite with `make generated`. -->"
+    end = f"<!-- End of the generated {name}. -->"
+    head, rest = document.split(begin, 1)
+    tail = rest.split(end, 1)[1]
+    return f"{head}{begin}\n\n{made()}\n\n{end}{tail}"
