@@ -7,13 +7,13 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import stable_nalu
 from stable_nalu.base.machine import CHECKOUT
-from stable_nalu.base.papers import STUDIES
+from stable_nalu.base.papers import STUDIES, Paper
 from stable_nalu.layer import entries
-from stable_nalu.layer.registry import SPELLINGS
+from stable_nalu.layer.registry import SPELLINGS, LayerEntry
 from stable_nalu.options.flag import MODELS, UNITS, registered
 from stable_nalu.options.layer_options import option_words
 from stable_nalu.paper.experiment import Experiment
@@ -24,10 +24,6 @@ from stable_nalu.result.jobs import JOB_SCRIPTS
 from stable_nalu.task.table import SCRIPTS
 
 from . import headline
-
-if TYPE_CHECKING:
-    from stable_nalu.base.papers import Paper
-    from stable_nalu.layer.registry import LayerEntry
 
 README = CHECKOUT / "README.md"
 _FLAGS = [flag for spec in SCRIPTS.values() for flag in spec.flags]

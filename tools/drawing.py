@@ -16,8 +16,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stable_nalu.base.errors import UsageError
+from stable_nalu.figure.entries import made
+from stable_nalu.figure.entry import Context
+from stable_nalu.figure.style import drawing, looks, new_figure
 from stable_nalu.options.layer_options import half_open
 from stable_nalu.paper.experiment import Experiment
+from stable_nalu.paper.figures import all_entries
 from stable_nalu.result.compare import CHOSEN
 from stable_nalu.result.document import SURROUNDINGS, as_svg
 from stable_nalu.statistics.intervals import Estimate
@@ -74,10 +78,6 @@ def _mark(line: Line, label: str) -> Mark:
 
 
 def _as_in_the_gallery(experiment: Experiment, data: Path) -> dict[str, str]:
-    from stable_nalu.figure.entries import made
-    from stable_nalu.figure.entry import Context
-    from stable_nalu.paper.figures import all_entries
-
     entries, found = all_entries(), {}
     for entry in (entries[key] for key in experiment.figure_keys if key in entries):
         if not files_of(entry, data):
@@ -117,8 +117,6 @@ def draw(
 
     horizontal: whether the points stand below one another, for long names.
     """
-    from stable_nalu.figure.style import drawing, new_figure
-
     most = max(len(marks) for _, marks in panels)
     letters = max(len(mark.label) for _, marks in panels for mark in marks)
     if horizontal:
@@ -143,8 +141,6 @@ def draw(
 
 
 def _panel(axis: Axes, marks: Sequence[Mark], *, horizontal: bool) -> None:
-    from stable_nalu.figure.style import looks
-
     theirs = "elsewhere"
     names = ("here", theirs)
     colors = {name: look.color for name, look in looks(names).items()}

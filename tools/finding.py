@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from stable_nalu.options.layer_options import half_open
 from stable_nalu.paper.experiment import Experiment
@@ -11,9 +12,6 @@ from stable_nalu.result.compare import MeasuredPoint, measured_points, places
 from stable_nalu.result.document import number, plain
 from stable_nalu.result.judged import shortened
 from stable_nalu.statistics.summary import solved_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Counts = Mapping[str, tuple[int, int]]
 """Solved and all runs by point."""

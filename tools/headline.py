@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from stable_nalu.result.compare import CHOSEN, WITHIN_POINTS, equivalence
 from stable_nalu.result.document import UNKNOWN, plain, points, rate, table
@@ -18,9 +19,6 @@ from stable_nalu.statistics.seeds import paired_test
 from .drawing import Mark, draw
 from .long_table import MEAN_STEP, RATE, Line
 from .power import Count
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MANY = "some 1,000 runs"
 """The column of claims with more seeds than were published."""

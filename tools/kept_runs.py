@@ -7,12 +7,13 @@ and those of the steps that are kept.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from stable_nalu.base.console import plain
+import pandas as pd
+
+from stable_nalu.figure.drawing import Drawing
 from stable_nalu.figure.entries import needs
 from stable_nalu.figure.entry import Source
 from stable_nalu.paper.experiment import ExpectedRun, Experiment
@@ -27,30 +28,6 @@ from stable_nalu.result.judged import (
 )
 from stable_nalu.result.stored import kept_keys, read
 from stable_nalu.task.table import SCRIPTS
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from stable_nalu.figure.drawing import Drawing, Series
-
-
-@dataclass
-class KeptRuns(Source):
-    """Kept outcomes of runs in place of exported files: tables of a row per run."""
-
-    names_missing = False
-
-    def expect(self, files: Sequence[str], missed: Iterable[str]) -> Path | None:
-        """Find a file, or warn of what the figure lacks without it."""
-        path = self.find(files)
-        if path is None:
-            self.warn(f"no runs are kept of {', '.join(map(plain, missed))}")
-        return path
-
-    def judged_runs(self, series: Series) -> pd.DataFrame | None:
-        """Return the kept runs of a series."""
-        path = self.find(series.files)
-        return None if path is None or self.tables is None else self.tables[path.as_posix()]
 
 
 @functools.cache
@@ -82,7 +59,7 @@ def kept_files(entry: Drawing, data: Path) -> dict[str, str] | None:
     if not entry.series or not (measured or needed == {"outcomes"}):
         return None
     every: Any = _exported(data, measured)
-    source = KeptRuns(Path(), entry.folders, TRAINED_IN, every)
+    source = Source(Path(), entry.folders, TRAINED_IN, every)
     paths = [source.find(one.files) for one in entry.series]
 
     def rank(key: str) -> tuple[bool, bool]:
@@ -106,7 +83,7 @@ def kept_source(entry: Drawing, data: Path) -> Source:
     files = kept_files(entry, data) or {}
     if not files_of(entry, data):
         tables = {csv: named_runs(key, csv, data) for csv, key in files.items()}
-        return KeptRuns(Path(), entry.folders, TRAINED_IN, tables)
+        return Source(Path(), entry.folders, TRAINED_IN, tables, is_judged=True)
     source = source_of(entry, Path())
     source.tables = {csv: as_exported(key, csv, data) for csv, key in files.items()}
     return source
@@ -130,8 +107,6 @@ def as_exported(key: str, csv: str, data: Path) -> pd.DataFrame:
 
     A run has a row of its end, and one of every earlier step that is kept.
     """
-    import pandas as pd
-
     experiment, own, rows = EXPERIMENTS[key], _own_rows(key, csv, data), []
     for run, row in zip(runs_of_rows(experiment, own), own.to_dict("records"), strict=True):
         if run:

@@ -19,6 +19,7 @@ import torch
 import stable_nalu as sn
 from stable_nalu.base.process import begin
 from stable_nalu.base.script import ScriptParser, exit_code
+from stable_nalu.figure.style import drawing, new_figure
 from stable_nalu.inspection.failures import FAILURES, NAN
 from stable_nalu.inspection.saved_model import TrainedModel
 from stable_nalu.paper.index import EXPERIMENTS
@@ -170,8 +171,6 @@ def pictures(data: Path) -> Mapping[str, str]:
     path = data / FILE
     if not path.exists():
         return {}
-    from stable_nalu.figure.style import drawing, new_figure
-
     table = pd.read_csv(path)
     shown = [why for why in FAILURES if why in set(table["failure"])]
     count = -(-len(shown) // 2)

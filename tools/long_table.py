@@ -10,7 +10,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from stable_nalu.paper.experiment import Experiment, seeds_text
 from stable_nalu.paper.index import EXPERIMENTS
@@ -49,9 +51,6 @@ from stable_nalu.statistics.setups import LEVEL
 from stable_nalu.statistics.summary import STEP, solved_of
 
 from .notes import note
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 RATE = "success rate"
 MEANS = MEAN_STEP, SPARSITY = ("mean step", "sparsity error")

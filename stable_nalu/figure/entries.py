@@ -6,7 +6,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from stable_nalu.base.errors import UsageError, did_you_mean, is_text
 from stable_nalu.base.files import atomic_text_file, table_rows
@@ -21,10 +23,6 @@ from .panels import sweep_panels
 from .style import FORMATS, drawable, drawing, save
 from .surfaces import histogram, path, surface
 from .tables import table
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 _FIRST_TWO = re.compile(r"(.+)\.[a-z]?[01]")
 _WEIGHTS = ("weights.w0", "weights.w1")

@@ -47,16 +47,16 @@ class Source:
     warnings: say what is missing, each once.
     notes: say what else a reader should know.
     trained_in: table of a model -> folder of its runs, which exporters name other tables by.
-    names_missing: whether figures show models without runs, too.
+    is_judged: whether tables have a row per judged run; figures then show no models without runs.
     """
 
-    names_missing = True
     csv_dir: Path
     folders: tuple[str, ...] = ()
     trained_in: Mapping[str, str] = field(default_factory=dict)
     tables: Mapping[str, pd.DataFrame] | None = None
     warnings: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    is_judged: bool = False
 
     def warn(self, text: str) -> None:
         """Remember that something is missing."""
@@ -116,16 +116,13 @@ class Source:
                 if inner[-depth:] == parts[:depth] and len(inner) > depth:
                     yield self.csv_dir.parents[depth - 1]
 
-    def judged_runs(self, series: Series) -> pd.DataFrame | None:
-        """Return the runs of a series where they are judged already: exported ones are not."""
-        return None
-
     def expect(self, files: Sequence[str], missed: Iterable[str]) -> Path | None:
         """Find a file, or warn of what the figure lacks without it."""
         path = self.find(files)
         if path is None:
-            names = ", ".join(plain(label) for label in missed)
-            self.warn(f"missing: {names} (no file {self.csv_dir / files[0]}.csv)")
+            names, file = ", ".join(map(plain, missed)), f"{self.csv_dir / files[0]}.csv"
+            absent = f"missing: {names} (no file {file})"
+            self.warn(f"no runs are kept of {names}" if self.is_judged else absent)
         return path
 
     def require(self, series: Series) -> Path:

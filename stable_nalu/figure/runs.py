@@ -88,10 +88,9 @@ def reduce_series(
     judgement = judgement_of(spec, context)
     reference: Mapping[int, float] = {}
     for one in series:
-        kept = source.judged_runs(one)
-        if kept is not None:
-            runs = labelled(kept, one, spec, Path(one.files[0]))
-            tables.append(kept.merge(runs, on="name"))
+        if source.is_judged and (path := source.find(one.files)):
+            kept = source.read(path, ("name", "solved"))
+            tables.append(kept.merge(labelled(kept, one, spec, path), on="name"))
             continue
         read = read_series(one, spec, source, SEQUENCES_LOGGED if spec.reference else EXPORTED)
         if read is None:
@@ -237,7 +236,7 @@ def legend_models(
         source.warn(f"{without} runs have no {spec.x} and are left out")
     listed = list(dict.fromkeys(one.label for one in series if one.label is not None))
     models = listed or legend_order([*present, *absent])
-    if not source.names_missing:
+    if source.is_judged:
         models = [model for model in models if model in present]
     for model in present:
         there = set(runs.loc[runs["model"] == model, spec.x])

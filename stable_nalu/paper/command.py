@@ -6,18 +6,24 @@ import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
 
 from stable_nalu.base.errors import OptionError, UsageError
+from stable_nalu.base.files import refuse_inputs
 from stable_nalu.base.machine import CSV_FOLDER
 from stable_nalu.base.script import ScriptParser, exit_code
+from stable_nalu.figure.entries import Output, entry_of_files, render, write_numbered
+from stable_nalu.figure.entry import Context, Source, with_names
+from stable_nalu.figure.style import FORMATS, PALETTES
 from stable_nalu.options.kinds import file_name
+from stable_nalu.statistics.names import expand_name, model_label
 from stable_nalu.statistics.setups import Estimators, add_estimate_flags, add_threshold_flags
+from stable_nalu.statistics.table import numeric, write_plain_frame
 
-if TYPE_CHECKING:
-    import pandas as pd
+from .figures import all_entries, find, listing, source_of
 
-_FORMATS = ("pdf", "png")
 _PLOT = (
     "Draw figures and write tables of the papers from exported CSV files, or figures of your own."
 )
@@ -43,7 +49,7 @@ def plot_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
         "--out-dir", metavar="PATH", default="results/plots", help="default: %(default)s"
     )
     parser.add_argument(
-        "--format", nargs="+", choices=_FORMATS, default=["pdf"], help="default: pdf"
+        "--format", nargs="+", choices=FORMATS, default=["pdf"], help="default: pdf"
     )
     own = parser.add_argument_group("your own results")
     own.add_argument("--csv", metavar="PATH", nargs="+", help="exported files")
@@ -71,7 +77,7 @@ def plot_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     add_estimate_flags(shown)
     shown.add_argument(
         "--palette",
-        choices=("safe", "published"),
+        choices=PALETTES,
         default="safe",
         help="colours that read in print and for colour-blind readers, or the published hues",
     )
@@ -80,11 +86,6 @@ def plot_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 
 def _plot(args: argparse.Namespace) -> None:
     """Find the entries, render them, tell what is missing."""
-    from stable_nalu.figure.entries import Output, entry_of_files, render
-    from stable_nalu.figure.entry import Context
-
-    from .figures import all_entries, find, listing, source_of
-
     if args.list:
         sys.stdout.write(listing(all_entries()))
         return
@@ -131,9 +132,6 @@ def expand_weights(argv: Sequence[str] | None = None) -> int:
     args = parser.parse_args(argv)
 
     def expand() -> None:
-        from stable_nalu.base.files import refuse_inputs
-        from stable_nalu.figure.entries import write_numbered
-
         path = Path(args.csv)
         out = Path(args.csv_out or path.with_name(f"{path.stem}_expanded_100K_step.csv"))
         refuse_inputs([out], [path])
@@ -159,11 +157,6 @@ def solution_indexes(argv: Sequence[str] | None = None) -> int:
     args = parser.parse_args(argv)
 
     def generate() -> None:
-        import numpy as np
-        import pandas as pd
-
-        from stable_nalu.statistics.table import write_plain_frame
-
         # Places are counted from 0, and the second input is the one after the first.
         first = [np.random.RandomState(seed).randint(0, INPUTS - 1) for seed in range(SEEDS)]
         places = {"index.1": first, "index.2": np.add(first, 1)}
@@ -174,10 +167,6 @@ def solution_indexes(argv: Sequence[str] | None = None) -> int:
 
 def expanded(path: Path) -> pd.DataFrame:
     """Return rows of the step that runs are compared at, with the options of their names."""
-    from stable_nalu.figure.entry import Source, with_names
-    from stable_nalu.statistics.names import expand_name
-    from stable_nalu.statistics.table import numeric
-
     table = Source(Path()).read(path, ("name", "step"), "an export of weights")
     weights = [column for column in table if str(column).startswith("param.")]
     table = numeric(table, ["step", *weights], path)
@@ -191,8 +180,6 @@ def expanded(path: Path) -> pd.DataFrame:
 
 def _label(run: Mapping[str, object]) -> str:
     """Return the label of the study: `s` means noise in training, `(mod)` penalties on the NPU."""
-    from stable_nalu.statistics.names import model_label
-
     code = str(run["model_code"])
     label = "Sign NMRU" if code == "signnmru" else model_label(code)
     if run.get("nmu.noise") is True:

@@ -30,10 +30,7 @@ from stable_nalu.statistics.table import write_frame
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_FORMATS = ("pdf", "png")
 ARTICLE = "uniform"
-
-
 STARTS = {
     ARTICLE: "Ŵ and M̂ from {range}",
     "nac": "Start of a NAC",
@@ -42,10 +39,7 @@ STARTS = {
 }
 """Start -> how its panel is called."""
 
-
 INPUTS, OUTPUTS = 100, 10
-
-
 _INITS = {"nac": "default", "xavier-normal": "xavier-normal", "truncated-normal": "truncated"}
 """Start -> the option `nalu_init` of the layer that begins so."""
 
@@ -157,19 +151,13 @@ def draw_weights(part: Weights, weights: Mapping[str, np.ndarray]) -> Figure:
 
 
 _WEIGHTS_SCRIPT = "weight_distribution.py"
-
-
 _WEIGHTS = """\
 Show how the weights of a NAC are distributed: drawn at random, or as a layer starts with them.
 
 A table of the histogram goes to --csv-out, a drawing to --figure-out; shares of weights near 0, 1
 and -1 are printed. Nothing is trained.
 """
-
-
 _STARTS = ("uniform", "xavier-normal", "truncated-normal", "nac")
-
-
 _EXAMPLE = """example:
   weight_distribution.py --init uniform nac --figure-out weights.png --csv-out weights.csv
 """
@@ -217,7 +205,7 @@ def _check_weights(args: argparse.Namespace) -> None:
         raise OptionError("--init", f"{twice} is given twice", "give every value once")
     if args.range is not None and "uniform" not in args.init:
         raise OptionError("--range", f"{args.init[0]} draws from no range", "add --init uniform")
-    if args.figure_out is not None and args.figure_out.suffix[1:] not in _FORMATS:
+    if args.figure_out is not None and args.figure_out.suffix[1:] not in style.FORMATS:
         problem = f"{args.figure_out} is not a name of a figure"
         raise OptionError("--figure-out", problem, "let it end with .png or .pdf")
     outputs = {"--csv-out": args.csv_out, "--figure-out": args.figure_out}

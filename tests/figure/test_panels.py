@@ -81,22 +81,16 @@ def test_side_tables(product):
     assert len(failures) == 3
 
 
-def test_a_missing_model_is_drawn_and_named(tmp_path):
+def test_missing_models_and_ranges_are_drawn_and_named(tmp_path):
     three_of_four(tmp_path / "sltr-in10/nru.csv")
     made, source = products("nips-in10-nru-separate-mag-sign", tmp_path, make=False)
     assert legend_texts(made[0].figure)[1] == "separate (no data)"
     assert any("separate" in text and "nru-sepSign.csv" in text for text in source.warnings)
+    assert any("together" in text and "U[-20,-10]" in text for text in source.warnings)
     below = [text.get_text() for text in made[0].figure.axes[1].texts]
     assert below.count("–") == 9 + 7
-
-
-def test_a_missing_range_is_drawn_and_named(tmp_path):
-    three_of_four(tmp_path / "sltr-in10/nru.csv")
-    three_of_four(tmp_path / "sltr-in10/nru-sepSign.csv")
-    made, source = products("nips-in10-nru-separate-mag-sign", tmp_path, make=False)
-    assert any("together" in text and "U[-20,-10]" in text for text in source.warnings)
     crosses = by_gid(made[0].figure.axes[0], "missing")
-    assert [len(line.get_xdata()) for line in crosses] == [7, 7]
+    assert [len(line.get_xdata()) for line in crosses] == [7]
 
 
 def test_no_solved_run(tmp_path):
@@ -105,6 +99,8 @@ def test_no_solved_run(tmp_path):
     success, _, solved, *_ = product.figure.axes
     assert means(success, "NRU") == {0.0: 0.0}
     assert "no run solved" in [text.get_text() for text in solved.texts]
+    product, _ = own(tmp_path, ["a.csv"], ["x"], threshold=6.0)
+    assert means(product.figure.axes[0], "x") == {0.0: 1.0}
 
 
 def test_one_seed_has_no_interval_but_a_rate(tmp_path):
@@ -117,12 +113,6 @@ def test_one_seed_has_no_interval_but_a_rate(tmp_path):
     assert [line.get_markerfacecolor() for line in hollow] == ["white"]
 
 
-def test_another_threshold_changes_who_solved(tmp_path):
-    metrics(tmp_path / "a.csv", {run_name(): FAILED})
-    product, _ = own(tmp_path, ["a.csv"], ["x"], threshold=6.0)
-    assert means(product.figure.axes[0], "x") == {0.0: 1.0}
-
-
 def test_two_files_with_the_same_runs_stay_apart(tmp_path):
     three_of_four(tmp_path / "a.csv")
     metrics(tmp_path / "b.csv", {run_name(seed=seed): FAILED for seed in range(4)})
@@ -130,6 +120,9 @@ def test_two_files_with_the_same_runs_stay_apart(tmp_path):
     success = product.figure.axes[0]
     assert sorted(means(success, "a").values()) == [0.0, 0.75]
     assert list(means(success, "b").values()) == [0.0]
+    figure = own(tmp_path, ["a.csv"], ["My layer"], "success")[0].figure
+    assert [axes.get_title() for axes in figure.axes] == ["Success rate", ""]
+    assert means(figure.axes[0], "My layer") == {0.0: 0.75, 1.0: 0.0}
 
 
 def test_no_run_is_drawn_twice_or_hidden_by_another(tmp_path):
@@ -181,13 +174,9 @@ def test_runs_without_a_place_on_the_axis_are_named(tmp_path):
     metrics(tmp_path / "a.csv", clipped | free)
     _, source = own(tmp_path, ["a.csv"], ["x"], "sweep", "grad.norm.clip")
     assert "2 runs have no grad.norm.clip and are left out" in source.warnings
-
-
-def test_names_of_another_task_are_one_line(tmp_path):
     metrics(tmp_path / "a.csv", {"something": FAILED})
-    with pytest.raises(UsageError, match=r"a\.csv: row 1: .* not of an arithmetic task") as caught:
+    with pytest.raises(UsageError, match=r"a\.csv: row 1: [^\n]* not of an arithmetic task"):
         own(tmp_path, ["a.csv"])
-    assert "\n" not in str(caught.value)
 
 
 def test_plain_moments(product):
@@ -202,13 +191,6 @@ def test_plain_moments(product):
     assert table.loc[("U[1,2]", "iteration"), "mean"] == pytest.approx(4000 / 3)
     assert table.loc[("U[10,20]", "iteration"), "n"] == 0
     assert "best.step" not in product.side["mine_seeds_best"]
-
-
-def test_success_rates_alone(tmp_path):
-    three_of_four(tmp_path / "a.csv")
-    figure = own(tmp_path, ["a.csv"], ["My layer"], "success")[0].figure
-    assert [axes.get_title() for axes in figure.axes] == ["Success rate", ""]
-    assert means(figure.axes[0], "My layer") == {0.0: 0.75, 1.0: 0.0}
 
 
 @pytest.mark.parametrize(("x", "digits"), [([4, 10, 25, 300], 2), (list(range(20)), 2), ([1], 3)])
@@ -230,9 +212,7 @@ def test_a_sparsity_error_of_exactly_zero_is_drawn_as_zero(tmp_path):
     sparsity = own(tmp_path, ["a.csv"], ["x"])[0].figure.axes[4]
     assert means(sparsity, "x") == {0.0: 0.0}
     assert [tick.get_text() for tick in sparsity.get_yticklabels()] == ["0"]
-
-
-def test_a_layer_without_a_sparsity_error_is_said_to_have_none(tmp_path):
+    # A layer without one is said to have none.
     metrics(tmp_path / "a.csv", {run_name(): solved_at(1000, sparsity="")})
     panels = own(tmp_path, ["a.csv"], ["x"])[0].figure.axes
     assert [text.get_text() for text in panels[4].texts] == ["not defined"]

@@ -1,6 +1,5 @@
 """Generated tables are what the code makes now."""
 
-import re
 from functools import partial
 
 import pytest
@@ -11,7 +10,6 @@ from stable_nalu.options.layer_options import option_words
 from stable_nalu.task.table import SCRIPTS
 from tools import generated
 from tools.doc_tables import layer_table, refreshed
-from tools.site_pages import EMPTY, task_page
 
 BEGIN = "<!-- Generated from stable_nalu/layer; rewrite with `make generated`. -->"
 END = "<!-- End of the generated table. -->"
@@ -66,23 +64,3 @@ def test_option_words():
     words = ["--nmu-noise", "--noise-range", "[1,0]", "--nalu-mul", "mnac"]
     others = ["--layer-option", "eps=1e-07", "operands=add"]
     assert option_words(FLAGS, options | {"eps": 1e-7, "operands": "add"}) == words + others
-
-
-@pytest.mark.parametrize("script", SCRIPTS)
-def test_the_page_of_a_script_says_what_each_of_its_flags_means_there(script):
-    spec = SCRIPTS[script]
-    rows = dict(re.findall(r"^\| `(--[-\w]+).*?` \| (.*) \|$", task_page(spec), re.M))
-    assert [*rows] == [*(flag.name for flag in spec.flags), *spec.refused]
-    assert all(rows[name] == why for name, why in spec.refused.items())
-    for flag in spec.flags:
-        wanted = (
-            f"`{flag.default_text or EMPTY}` | ",
-            flag.help,
-            f"Here: {flag.note}." if flag.note else "",
-            "*Sweep*." if flag.sweep else "",
-            *(f"`{a}`" for a in flag.aliases if "--regularizer" not in a),
-            *(f"`{c}`" for c in (flag.choices if isinstance(flag.choices, tuple) else ())),
-        )
-        assert all(part in rows[flag.name] for part in wanted)
-        holds = flag.dest in spec.fully_named | {*spec.partly_named}
-        assert holds == ("In no run name: " not in rows[flag.name])

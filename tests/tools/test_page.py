@@ -6,7 +6,6 @@ import os
 import re
 import statistics
 from collections import Counter
-from math import sqrt
 
 import pandas as pd
 import pytest
@@ -17,6 +16,8 @@ from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.paper.published import published, published_seeds
 from stable_nalu.result import command, stored
 from stable_nalu.result.judged import TEST_ERROR
+from stable_nalu.statistics import seeds
+from stable_nalu.statistics.intervals import difference, paired_difference, wilson
 from tests.result.made_up import write
 from tests.tools.page_reader import read_page
 from tools import atlas, doc_tables, generated, headline, landscape, notes, page
@@ -76,25 +77,6 @@ def lines_of(folder, name="results"):
     return cells_of(folder / "tables" / f"{name}.csv")
 
 
-def effect_here(runs):
-    """The variance of solved runs per seed, as a multiple of the binomial one."""
-    counts = Counter(run["seed"] for run in runs if run["solved"] == "1")
-    per_seed = [counts[seed] for seed in {run["seed"] for run in runs}]
-    share = sum(per_seed) / len(runs)
-    if len(per_seed) in (1, len(runs)) or share in (0, 1) or len(set(per_seed)) == 1:
-        return 1
-    assert len(runs) % len(per_seed) == 0
-    return statistics.variance(per_seed) / (len(runs) / len(per_seed) * share * (1 - share))
-
-
-def wilson_here(k, n, effect=1):
-    """Wilson's interval, from its equation: |p - k/n| = z sqrt(p(1-p)/n)."""
-    z, share = statistics.NormalDist().inv_cdf(0.975) * sqrt(effect), k / n
-    a, b, c = 1 + z * z / n, -(2 * share + z * z / n), share * share
-    root = sqrt(max(b * b - 4 * a * c, 0))
-    return (-b - root) / (2 * a), (-b + root) / (2 * a)
-
-
 def is_at(run, point):
     """Whether every part of a point's text is a cell of the run's options."""
     names = list(run)
@@ -121,15 +103,15 @@ def check_rates(folder, key):
         k, n = sum(int(run["solved"]) for run in same), len(same)
         covered += n * (line["point"] != "all together")
         assert (line["solved"], line["n"]) == (str(k), str(n))
+        ours = seeds.rate(*outcomes_of(same))
         ends = [float(line[name]) for name in ("ours", "lower", "upper")]
-        effect = effect_here(same)
-        assert ends == pytest.approx([k / n, *wilson_here(k, n, effect)], abs=1e-5)
+        assert ends == pytest.approx([k / n, ours.lower, ours.upper], abs=1e-5)
         assert seeds_in(line["seeds"]) == {int(run["seed"]) for run in same}
         steps = [float(r["extrapolation.step.solved"]) for r in same if r["solved"] == "1"]
         if steps:
             assert float(line["median_step"]) == pytest.approx(statistics.median(steps), rel=1e-5)
         if line["gap"]:
-            check_gap(line, k, n, phi_of(line, same), effect)
+            check_gap(line, same, ours)
     assert covered == len(runs)
 
 
@@ -138,39 +120,31 @@ def seeds_in(text):
     return {seed for first, *last in ends for seed in range(first, (last or [first])[0] + 1)}
 
 
-def phi_of(line, runs):
-    """The correlation with the outcomes of the same seeds, where all are published; else 0."""
-    of = (line["model"], line["operation"])
-    known = [one for one in published_seeds(line["key"]) if (one.model, one.operation) == of]
-    seeds = {int(run["seed"]): run["solved"] == "1" for run in runs}
-    if not known or seeds.keys() != set(range(known[0].runs)):
-        return 0.0
-    cells = Counter((ours, seed in known[0].solved_at) for seed, ours in seeds.items())
-    e, f, g, h = (cells[ours, theirs] for ours in (True, False) for theirs in (True, False))
-    product = (e + f) * (g + h) * (e + g) * (f + h)
-    excess = e * h - f * g
-    excess = max(excess - len(seeds) / 2, 0) if excess > 0 else excess
-    return excess / sqrt(product) if product else 0.0
+def outcomes_of(runs):
+    """Seeds, and whether the runs are solved."""
+    return [int(run["seed"]) for run in runs], [run["solved"] == "1" for run in runs]
 
 
-def check_gap(line, k, n, phi, effect):
-    """Newcombe's interval, and the verdict that follows from it."""
+def check_gap(line, runs, ours):
+    """The difference, paired where every published seed is known, and the verdict of it."""
     a, b = (int(line[f"published_{name}"]) for name in ("solved", "n"))
-    (low, high), (their_low, their_high) = wilson_here(k, n, effect), wilson_here(a, b, effect)
-    gap = k / n - a / b
-    sides = (k / n - low, their_high - a / b), (high - k / n, a / b - their_low)
-    lower, upper = (sqrt(max(x * x + y * y - 2 * phi * x * y, 0)) for x, y in sides)
-    ends = gap - lower, gap + upper
+    of, (known_seeds, solved) = (line["model"], line["operation"]), outcomes_of(runs)
+    known = [one for one in published_seeds(line["key"]) if (one.model, one.operation) == of]
+    gap = difference(ours, wilson(a, b, seeds.effect(known_seeds, solved)))
+    if known and {*known_seeds} == {*range(known[0].runs)}:
+        theirs = (seed in known[0].solved_at for seed in known_seeds)
+        gap = paired_difference([*zip(solved, theirs, strict=True)])
     shown = [float(line[name]) for name in ("gap", "gap_lower", "gap_upper")]
-    assert shown == pytest.approx([gap, *ends], abs=1e-5)
-    if (k, n) == (a, b):
+    assert shown == pytest.approx([*vars(gap).values()], abs=1e-5)
+    if (sum(solved), len(solved)) == (a, b):
         expected = IDENTICAL
-    elif ends[0] >= -0.05 and ends[1] <= 0.05:
+    elif gap.lower >= -0.05 and gap.upper <= 0.05:
         expected = "within 5 points"
     else:
-        expected = "differs" if ends[0] > 0 or ends[1] < 0 else "inconclusive"
+        expected = "differs" if gap.lower > 0 or gap.upper < 0 else "inconclusive"
     assert line["verdict"] == expected
-    assert line["informative"] == str(int((k / n, a / b) not in ((0, 0), (1, 1))))
+    both = sum(solved) / len(solved), a / b
+    assert line["informative"] == str(int(both not in ((0, 0), (1, 1))))
 
 
 @pytest.mark.parametrize("key", JUDGED)
