@@ -91,6 +91,7 @@ SHOWN = [6, 9, 9, 8, 9, 9, 9, 0, 1, 1]
 def test_medians_and_ranges_of_a_panel_for_each_loss():
     product, rows = drawn("nalu/table2-count")[0], stored("nalu/table2-count")
     side = product.side["nalu-table2-count_plot_data"].set_index(["length", "model", "loss"])
+    side = side.sort_index()
     for length in (1, 10, 100, 1000):
         rows["error"] = rows[f"metric.test.extrapolation.{length}.mae"].fillna(np.inf)
         errors = rows.groupby(["model", "sequence.loss"])["error"]
@@ -202,6 +203,7 @@ def test_shares_of_digits_and_answers_above_the_words_of_a_program(kind, nesting
 def test_rewards_and_an_episode_of_players():
     (means, episode), rows = drawn("nalu/fig5"), stored("nalu/fig5")
     side = means.side["nalu-fig5_plot_data"].set_index(["measure", "stimulus", "model"])
+    side = side.sort_index()
     for stimulus in (5, 12, 17, 25):
         for measure in ("reward", "arrival"):
             found = rows.groupby("model")[f"metric.test.stimulus.{stimulus}.{measure}"].mean()

@@ -2,6 +2,7 @@
 
 import csv
 import hashlib
+import shlex
 from functools import cache
 from pathlib import Path, PurePosixPath
 
@@ -234,7 +235,7 @@ def test_a_dry_run_prints_commands_that_resume(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("TENSORBOARD_DIR", str(tmp_path))
     assert batch.main(["icml_2022/sequential_mnist_prod_long", "0", "1", "--dry-run"]) == 0
     printed = capsys.readouterr().out.splitlines()
-    commands = [line.split() for line in printed if "experiments/" in line]
+    commands = [shlex.split(line) for line in printed if "experiments/" in line]
     assert len(commands) == 6
     for command in commands:
         (config,) = SCRIPTS[Path(command[1]).stem].plan(command[2:]).configs

@@ -24,7 +24,7 @@ from stable_nalu.statistics.intervals import Pairs
 from tests.result.made_up import SESSION
 from tests.result.tiny import KEY, TEST, TINY, VALID, in_this_process, tiny  # noqa: F401
 from tests.tools.page_reader import read_page
-from tools import gallery, kept_runs
+from tools import drawing, gallery, kept_runs
 from tools.doc_tables import experiment_tables
 
 pytestmark = pytest.mark.usefixtures("tiny")
@@ -266,7 +266,8 @@ ENTRY = Drawing(
 @pytest.fixture
 def drawn(monkeypatch):
     """The figure of the experiment among the entries."""
-    monkeypatch.setattr(figures, "all_entries", lambda: {STEM: ENTRY})
+    for module in (figures, drawing):
+        monkeypatch.setattr(module, "all_entries", lambda: {STEM: ENTRY})
 
 
 def test_the_gallery_draws_them(tmp_path, drawn):

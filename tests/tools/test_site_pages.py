@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import pytest
 
 from stable_nalu.layer import entries
-from stable_nalu.task import SCRIPTS
+from stable_nalu.task.table import SCRIPTS
 from tools.mathml import formula
 from tools.response import response
 from tools.site_pages import CHECKOUT, EMPTY, described, layer_page, task_page
