@@ -65,10 +65,10 @@ setup(
         "stable_nalu.paper": [
             "published_results/*.csv",
             "published_measures/*.csv",
-            "published_seeds.csv",
-            "published_thresholds.csv",
+            "*.csv",
             "*.png",
         ],
+        "stable_nalu.figure": ["*.mplstyle"],
         "stable_nalu.layer": ["*.csv"],
         "stable_nalu.bench": ["*.csv", "*.md", "*.toml"],
         "stable_nalu.result": ["*.html"],

@@ -15,14 +15,10 @@ from stable_nalu import __version__
 from stable_nalu.base.errors import UsageError
 from stable_nalu.base.files import cells_of
 from stable_nalu.base.papers import Paper
-from stable_nalu.bench.contest import IDENTITY
 from stable_nalu.paper.experiment import Experiment
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result.judged import label_of, measure_of
-from stable_nalu.result.stored import DATA, cost_of, file_of, formulas_of, path_of
-
-from . import landscape
-from .atlas import NUDGED
+from stable_nalu.result.stored import DATA, cost_of, formulas_of, path_of
 
 PATH = DATA.parent / "datapackage.json"
 ARENA = DATA.parent / "arena.csv"
@@ -30,16 +26,10 @@ Field = dict[str, Any]
 
 FIELDS = Path(__file__).parent / "templates" / "fields.csv"
 _VALUES = {"0 or 1": {"enum": [0, 1]}, "from 0": {"minimum": 0}}
-_UNITS = (
-    (("acc", "digits"), "share, 0 to 1"),
-    (("mae", "rmse", "abs.error"), "unit of the target"),
-    (("mse", "half-sum-squares"), "square of the unit of the target"),
-    (("test.extrapolation", "valid.interpolation"), "unit of the target"),
-    (("relative",), "share of the size of results"),
-    (("score",), "percent of the error of untrained networks"),
-    (("beyond", "within", "reward"), "reward of an episode"),
-)
-"""Parts of the names of measures -> their unit, the first that fits; others have none."""
+UNITS = cells_of(FIELDS.with_name("units.csv"))
+"""Parts of the names of measures and their unit, the first that fits; others have none."""
+RESOURCES = cells_of(FIELDS.with_name("resources.csv"))
+"""The files besides what is kept of each experiment."""
 
 
 def declared(kind: str) -> list[Field]:
@@ -60,53 +50,29 @@ def refreshed(_text: str = "") -> str:
     return json.dumps(package(), indent=1, ensure_ascii=False) + "\n"
 
 
-def package(data: Path = DATA) -> dict[str, Any]:
-    """Return the description of all files of kept results below the folder of `data`."""
-    kept = [e for e in EXPERIMENTS.values() if path_of(e.key, data).exists()]
-    papers = dict.fromkeys(e.paper for e in kept if e.paper)
-    resources = [_resource(e.stem, path_of(e.key, data), data, **_of_runs(e, data)) for e in kept]
-    resources += [
-        _resource(f"formula-{e.stem}", formulas_of(e.key, data), data, **_of_formulas(e, data))
-        for e in kept
-        if formulas_of(e.key, data).exists()
-    ]
-    others: list[tuple[str, Path, str, str, Sequence[str]]] = [
-        *((f"cost-{e.stem}", cost_of(e.key, data), f"What it cost: {e.title}", "cost", ())
-          for e in EXPERIMENTS.values()),
-        ("verified", file_of(data), "Kept rows that were trained again, and what came of them",
-         "verified", ("key", "row", "digest")),
-        ("failure-landscapes", data / landscape.FILE,
-         "A plane of weights with the path of one failed run of each class",
-         "landscape", ("failure", "part", "step", "u", "v")),
-        ("failures-nudged", data / NUDGED,
-         "Failed runs trained again with one start weight changed in its last bit",
-         "nudged", ("key", "model", "run")),
-        ("not-run", data.parent / "not_run.csv", "What was not run, and why", "not run", ()),
-        ("arena", ARENA, "Contests of the arena", "arena", IDENTITY),
-        ("power", data / "power.csv", "Solved runs of more seeds than were published",
-         "power", ("key", "model", "operation")),
-    ]  # fmt: skip
-    resources += [
-        _resource(name, path, data, title=title, fields=declared(kind), primary_key=key)
-        for name, path, title, kind, key in others
-        if path.exists()
-    ]
-    return {
-        "profile": "tabular-data-package",
-        "name": "stable-nalu-kept-results",
-        "title": "Runs of published experiments with Neural Arithmetic Logic Modules, trained anew",
-        "description": "One row per run of stable-nalu, from which every number of its page of "
-        "results follows, with what the runs cost. Fields have a unit where they have one.",
-        "version": __version__,
-        "licenses": [{"name": "MIT", "path": "https://opensource.org/license/mit"}],
-        "sources": [_source(paper) for paper in papers],
-        "resources": resources,
-    }
+def package() -> dict[str, Any]:
+    """Return the description of all files of kept results."""
+    kept = [one for one in EXPERIMENTS.values() if path_of(one.key).exists()]
+    papers = dict.fromkeys(one.paper for one in kept if one.paper)
+    resources = [_resource(one.stem, path_of(one.key), **_of_runs(one)) for one in kept]
+    for one in kept:
+        if (path := formulas_of(one.key, DATA)).exists():
+            resources.append(_resource(f"formula-{one.stem}", path, **_of_formulas(one)))
+    for one in EXPERIMENTS.values():
+        if (path := cost_of(one.key)).exists():
+            title = f"What it cost: {one.title}"
+            resources.append(_resource(f"cost-{one.stem}", path, title, declared("cost")))
+    for row in RESOURCES:
+        what = row["title"], declared(row["of"]), row["key"].split()
+        resources.append(_resource(row["name"], PATH.parent / row["path"], *what))
+    head = json.loads(FIELDS.with_name("datapackage.json").read_text(encoding="utf-8"))
+    sources = [_source(paper) for paper in papers]
+    return head | {"version": __version__, "sources": sources, "resources": resources}
 
 
-def _of_runs(experiment: Experiment, data: Path) -> dict[str, Any]:
+def _of_runs(experiment: Experiment) -> dict[str, Any]:
     """Return title, description, fields and sources of the kept runs of an experiment."""
-    header = list(cells_of(path_of(experiment.key, data))[0])
+    header = list(cells_of(path_of(experiment.key))[0])
     paper = experiment.paper
     where = "; ".join(f"{paper.short_title}, {n}" for n in experiment.numbers) if paper else ""
     told = f"Experiment {experiment.key}. {where or 'In no figure'}. {experiment.note}".strip()
@@ -120,9 +86,9 @@ def _of_runs(experiment: Experiment, data: Path) -> dict[str, Any]:
     }
 
 
-def _of_formulas(experiment: Experiment, data: Path) -> dict[str, Any]:
+def _of_formulas(experiment: Experiment) -> dict[str, Any]:
     """Return title, fields and key of what the kept runs of an experiment compute."""
-    header = list(cells_of(formulas_of(experiment.key, data))[0])
+    header = list(cells_of(formulas_of(experiment.key, DATA))[0])
     return {
         "title": f"What its networks compute: {experiment.title}",
         "fields": [field_of(experiment, column) for column in header],
@@ -143,20 +109,18 @@ def field_of(experiment: Experiment, column: str) -> Field:
     text = f"{label_of(experiment, measure, column)}{better}"
     field: Field = {"name": column, "type": "number", "description": text}
     name = column.partition("@")[0]
-    unit = next((unit for parts, unit in _UNITS if any(part in name for part in parts)), None)
+    unit = next((row["unit"] for row in UNITS if row["part"] in name), None)
     return field if unit is None else {**field, "unit": unit}
 
 
 def _resource(
     name: str,
     path: Path,
-    data: Path,
-    *,
     title: str,
     fields: Iterable[Field],
+    primary_key: Sequence[str] = (),
     description: str = "",
     sources: Sequence[dict[str, str]] = (),
-    primary_key: Sequence[str] = (),
 ) -> dict[str, Any]:
     content = path.read_bytes()
     schema: dict[str, Any] = {"fields": list(fields), "missingValues": [""]}
@@ -165,7 +129,7 @@ def _resource(
     found: dict[str, Any] = {
         "profile": "tabular-data-resource",
         "name": name.lower(),
-        "path": path.relative_to(data.parent).as_posix(),
+        "path": path.relative_to(PATH.parent).as_posix(),
         "title": title,
         "description": description,
         "format": "csv",

@@ -35,25 +35,10 @@ TEMPLATE = Path(__file__).parent / "templates" / "playground.html"
 PATHS = Path(__file__).parent / "templates" / "playground_paths.json"
 
 OPERATIONS = ("add", "sub", "mul", "div")
-KEPT = {
-    "benchmark_sltr_add": {"NAC": "NAC", "NAU": "NAU", "NALU": "NALU", "G-NALU": "G-NALU"},
-    "benchmark_sltr_sub": {"NAC": "NAC", "NAU": "NAU", "NALU": "NALU", "G-NALU": "G-NALU"},
-    "benchmark_sltr_mul": {
-        **{"MNAC": "NAC•", "NALU": "NALU", "G-NALU": "G-NALU"},
-        **{"NMU": "NMU", "NPU": "NPU", "RealNPU": "Real NPU"},
-    },
-    "benchmark_sltr_div": {
-        **{"MNAC": "NAC•", "NALU": "NALU", "G-NALU": "G-NALU"},
-        **{"NPU": "NPU", "RealNPU": "Real NPU"},
-    },
-    "nips-sltr-in2": {"nru": "NRU", "sign-nmru": "NMRU"},
-    "dmu": {
-        f"{operands}-{operation}": name
-        for operands, name in {"given": "DMU given", "learned": "DMU"}.items()
-        for operation in OPERATIONS
-    },
-}
+KEPT: dict[str, dict[str, str]] = {}
 """Experiment -> model -> its name in the page."""
+for _row in cells_of(PATHS.with_name("playground_runs.csv")):
+    KEPT.setdefault(_row["experiment"], {})[_row["model"]] = _row["unit"]
 SHOWN = ("[1,2]", "[-2,2]")
 """Training ranges of the kept runs in the page."""
 MOST_STEPS = 20

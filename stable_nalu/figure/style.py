@@ -72,33 +72,7 @@ _LINES: tuple[Line, ...] = (
     (0, (6, 1, 1, 1, 1, 1)),
 )
 
-_SETTINGS = {
-    "pdf.fonttype": 42,
-    "ps.fonttype": 42,
-    "svg.fonttype": "none",
-    "font.family": "DejaVu Sans",
-    "font.size": 8,
-    "axes.titlesize": 8,
-    "axes.labelsize": 8,
-    "axes.linewidth": 0.6,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": "0.9",
-    "grid.linewidth": 0.6,
-    "xtick.labelsize": 7,
-    "ytick.labelsize": 7,
-    "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
-    "legend.fontsize": 7.5,
-    "legend.frameon": False,
-    "lines.linewidth": 1.1,
-    "lines.markersize": 4,
-    "figure.dpi": 100,
-    "savefig.dpi": 200,
-    "mathtext.fontset": "dejavusans",
-}
+_SETTINGS = Path(__file__).with_name("figures.mplstyle")
 
 
 @dataclass(frozen=True)
@@ -194,8 +168,7 @@ def drawing() -> Iterator[None]:
     """Apply the project's settings to figures made in the block; the backend is the program's."""
     import matplotlib
 
-    # The keys are typed as a closed list of literals.
-    with matplotlib.rc_context(_SETTINGS):  # pyright: ignore[reportArgumentType]
+    with matplotlib.rc_context(fname=_SETTINGS):
         yield
 
 

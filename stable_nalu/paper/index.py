@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from stable_nalu.base.errors import UsageError, did_you_mean
+from stable_nalu.base.files import cells_of
 
 from . import arithmetic_units, depth, division, nalu, new_units, primer, robust, sequences
 from .experiment import Experiment
@@ -10,25 +13,8 @@ from .experiment import Experiment
 _PAPERS = (arithmetic_units, sequences, division, primer, robust, new_units, nalu, depth)
 EXPERIMENTS: dict[str, Experiment] = {e.key: e for paper in _PAPERS for e in paper.EXPERIMENTS}
 
-_ROUNDED = "MSE_Adam-lr0.001_TPS-no-concat-conv_ROUNDED"
 OTHER_KEYS = {
-    "2D-surface-mul": "surface-mul",
-    "2d-surface-mul": "surface-mul",
-    "mul": "surface-mul",
-    "mul-1digit_conv-Adam": "class_accs-mul-1digit_conv-Adam",
-    _ROUNDED: f"class_accs-{_ROUNDED}",
-    "in10-iNALU-add": "inalu-in10",
-    "in100-NAU-sub": "nau-in100",
-    "singularity_issue": "loss_landscape",
-    "sequential_mnist_prod_long_icml2021": "robust-sequential_mnist_prod_long",
-    "sequential_mnist_prod_boundary_interpolation": "sequential_mnist_prod_interpolation",
-    "sltr-in2-distributions": "nips-in2-distributions",
-    "sltr-in10-distributions": "nips-in10-distributions",
-    "divBy0-easy": "nips-divBy0-easy",
-    "divBy0-medium": "nips-divBy0-medium",
-    "divBy0-hard": "nips-divBy0-hard",
-    "2DMNIST-static-mnist-mul-isolated": "static-mnist-mul-isolated",
-    "2DMNIST-static-mnist-mul-colour-concat": "static-mnist-mul-colour-concat",
+    row["name"]: row["key"] for row in cells_of(Path(__file__).with_name("other_keys.csv"))
 }
 """Name of a figure in published commands and earlier versions -> its key."""
 

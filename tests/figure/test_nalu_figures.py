@@ -93,8 +93,8 @@ def test_medians_and_ranges_of_a_panel_for_each_loss():
     side = product.side["nalu-table2-count_plot_data"].set_index(["length", "model", "loss"])
     side = side.sort_index()
     for length in (1, 10, 100, 1000):
-        rows["error"] = rows[f"metric.test.extrapolation.{length}.mae"].fillna(np.inf)
-        errors = rows.groupby(["model", "sequence.loss"])["error"]
+        errors = rows[f"metric.test.extrapolation.{length}.mae"].fillna(np.inf)
+        errors = errors.groupby([rows["model"], rows["sequence.loss"]])
         assert_same(side.loc[length]["median"], errors.median())
         assert_same(side.loc[length]["highest"], errors.max())
     assert titles(product.figure) == ["Trained on the last step", "Trained on every step"]
