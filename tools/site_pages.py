@@ -19,7 +19,7 @@ from stable_nalu.layer.registry import LayerEntry
 from stable_nalu.options import Flag, ScriptSpec
 from stable_nalu.paper.experiment import Model
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.result.document import plain, rate, table
+from stable_nalu.result.document import filled, plain, rate
 from stable_nalu.result.stored import kept_keys, read
 from stable_nalu.task.table import SCRIPTS
 from tools.doc_tables import linked
@@ -27,6 +27,7 @@ from tools.long_table import anchor_of
 from tools.mathml import formula
 from tools.response import response
 
+TEMPLATES = CHECKOUT / "tools" / "templates"
 _BLOCK = re.compile(r"(?:^ {4}.*\n?)+", re.MULTILINE)
 NAMES = (
     *("train", "read_runs", "summarize", "compare", "plot", "load", "formula"),
@@ -57,7 +58,7 @@ def on_files(files: Any, config: Any) -> Any:
     linked = [str(p.relative_to(CHECKOUT)) for form in LINKED for p in CHECKOUT.glob(form)]
     for path in (*BESIDE, *linked):
         files.append(File.generated(config, path, abs_src_path=str(CHECKOUT / path)))
-    style = (CHECKOUT / "tools" / "templates" / "site.css").read_text("utf-8")
+    style = (TEMPLATES / "site.css").read_text("utf-8")
     start = (CHECKOUT / "README.md").read_text("utf-8")
     texts = {"index.md": start, "site.css": style, **layer_pages(), **task_pages()}
     for path, text in texts.items():
@@ -77,15 +78,9 @@ def task_pages() -> dict[str, str]:
 
 def task_page(spec: ScriptSpec) -> str:
     """Return the page of a script: an example, and what each of its flags means there."""
-    parts = [f"# {spec.name}", spec.summary]
-    parts += [f"    python3 {spec.folder}/{spec.name}.py {spec.example}"]
-    parts += ["[All scripts](../flags.md) · [your own layer](../your-layer.md)"]
-    for group in spec.groups:
-        parts += [f"## {group.title}", table([_explained(spec, flag) for flag in group])]
-    if spec.refused:
-        rows = [{"flag": f"`{name}`", "why": why} for name, why in spec.refused.items()]
-        parts += ["## Refused flags of the published script", table(rows)]
-    return "\n\n".join(parts) + "\n"
+    groups = {group.title: [_explained(spec, flag) for flag in group] for group in spec.groups}
+    refused = [{"flag": f"`{name}`", "why": why} for name, why in spec.refused.items()]
+    return filled(TEMPLATES / "task.md", spec=spec, groups=groups, refused=refused)
 
 
 def _explained(spec: ScriptSpec, flag: Flag) -> dict[str, str]:
@@ -152,32 +147,22 @@ def _link(entry: LayerEntry) -> str:
 
 def layer_page(entry: LayerEntry) -> str:
     """Return a layer's page: what it says of itself, its response and its stored results."""
-    parts = list(described(entry))
-    if (drawn := response(entry)) is not None:
-        parts += ["## Output of two inputs", "", f"<div>{drawn.svg}</div>", "", drawn.sentence, ""]
     facts = {name: f"{fact}" for name, fact in card(entry).items()}
-    parts += ["## What is given, and what is learned", "", table([facts]), ""]
-    if rows := kept_rates().get(entry.key):
-        parts += ["## Success rates of the stored runs", "", table(rows), ""]
-    return "\n".join([*parts, "[All layers](../layers.md) · [flags](../flags.md)"])
+    return described(entry, response(entry), [facts], kept_rates().get(entry.key))
 
 
-def described(entry: LayerEntry) -> Iterator[str]:
-    """Yield the lines with the names of a layer, and its docstring with formulas."""
-    built = entry.layer or entry.cell
-    yield from (f"# {entry.label}", "", f"| `--layer-type` | `{entry.key}` |", "|---|---|")
-    for kind, found in (("class", entry.layer), ("cell", entry.cell)):
-        if found is not None:
-            yield f"| {kind} | `{found.__module__}.{found.__qualname__}` |"
-    if entry.layer is not None:
-        yield f'| in Python | `stable_nalu.layer("{entry.label}")(2, 1)` |'
-    if entry.options:
-        yield f"| options | {', '.join(f'`{option}`' for option in sorted(entry.options))} |"
-    for variant in entry.variants:
-        options = ", ".join(f"{name}={value!r}" for name, value in variant.options.items())
-        yield f"| {variant.label} | `{options}` |"
-    yield f"| paper | {linked(entry.cites.citation)} |"
-    yield from ("", _typeset(inspect.getdoc(built) or ""), "")
+def described(entry: LayerEntry, drawn: Any = None, facts: Any = None, rates: Any = None) -> str:
+    """Return the names of a layer, its docstring with formulas, and what else is given."""
+    return filled(
+        TEMPLATES / "layer.md",
+        entry=entry,
+        built={"class": entry.layer, "cell": entry.cell},
+        linked=linked,
+        text=_typeset(inspect.getdoc(entry.layer or entry.cell) or ""),
+        drawn=drawn,
+        facts=facts,
+        rates=rates,
+    )
 
 
 def _typeset(text: str) -> str:

@@ -24,7 +24,7 @@ def test_every_page_of_the_documentation_is_in_the_menu():
 def test_every_layer_is_described_by_key_class_paper_and_formulas():
     for key, entry in LAYERS.items():
         built = entry.layer or entry.cell
-        page = "\n".join(described(entry))
+        page = described(entry)
         assert page.startswith(f"# {entry.label}\n\n| `--layer-type` | `{key}` |")
         assert f"`{built.__module__}.{built.__qualname__}`" in page
         assert f"{entry.cites.authors} {entry.cites.year}" in page
