@@ -184,7 +184,7 @@ MUTATIONS = (
         "training/runs.py",
         "torch.manual_seed(seed)",
         "torch.manual_seed(seed + 1)",
-        "tests/training/test_alone.py tests/experiments/test_traces.py",
+        "tests/experiments/test_traces.py",
     ),
     Mutation(
         "a run that diverged ends the others",

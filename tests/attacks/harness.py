@@ -304,3 +304,18 @@ def _warnings_on_stderr():
         warnings.simplefilter("default")
         warnings.showwarning = show
         yield
+
+
+def assert_refused(
+    capture: pytest.CaptureFixture[str], script: str, words: Iterable[str], says: Iterable[str]
+) -> None:
+    """The words alone are refused, in one line that holds what is said; nothing else is done."""
+    begin = SCRIPTS[script].parse if script in SCRIPTS else main_of(path_of(script))
+    try:
+        code: object = begin([*words])
+    except SystemExit as end:
+        code = end.code
+    out, err = capture.readouterr()
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith(f"{path_of(script).name}: error: ")
+    assert all(text in err for text in says), err

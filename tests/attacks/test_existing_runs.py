@@ -38,9 +38,6 @@ LOGS: dict[str, Callable[[Place], object]] = {
     "that of another seed": lambda p: log(p).write_bytes(log(p, 1).read_bytes()),
     "text": lambda p: log(p).write_bytes(b"my notes\n" * 1000),
     "beside another": lambda p: log(p).with_name("events.out.tfevents.1.more").write_bytes(b""),
-    "beside another file": lambda p: (folder(p) / "notes.txt").write_text("mine"),
-    "a folder": lambda p: gone(log(p)).mkdir(),
-    "a link to nothing": lambda p: gone(log(p)).symlink_to("nothing"),
     "a link to a device": lambda p: gone(log(p)).symlink_to("/dev/null"),
 }
 test_logs = attacks(
@@ -119,16 +116,8 @@ test_what_is_there_is_kept = attacks(
         lambda p: (folder(p, 1) / "notes.txt").write_text("mine"),
     ),
     meets("a folder among the events", REMOVED, "plots", lambda p: (folder(p) / "plots").mkdir()),
-    Attack(
-        "a file where the run's folder would be",
-        REMOVED,
-        RUNS,
-        lambda p: p.file(f"{RUNS}/{names(p.made)[0]}", "mine"),
-    ),
     Attack("a file for the folder of runs", REMOVED, "TENSORBOARD_DIR", put(RUNS)),
-    Attack("a file for the folder of models", AGAIN, "SAVE_DIR", put(MODELS)),
     meets("a folder for a model", REMOVED, "SAVE_DIR", lambda p: gone(model(p)).mkdir()),
-    Attack("a link to nothing for the run's folder", REMOVED, RUNS, linked("nothing/below")),
     Attack(
         "a link in a circle for the run's folder",
         REMOVED,
@@ -175,7 +164,6 @@ test_what_goes_on = attacks(
     goes_on(
         "resuming one of two", RESUMED, meeting(lambda p: (model(p).unlink(), log(p).unlink()))
     ),
-    goes_on("removing a model whose log is gone", ANEW, lambda p: p.bring(MODELS), 4),
     goes_on("a record that is gone", CONTINUED, meeting(lambda p: gone(folder(p) / ".run.json"))),
     goes_on(
         "a lock that a killed process left",
@@ -186,15 +174,5 @@ test_what_goes_on = attacks(
         "events behind the saved state",
         RESUMED,
         meeting(lambda p: log(p).write_bytes(log(p).read_bytes() + b"half an event")),
-    ),
-    goes_on(
-        "a saved model that is a link",
-        CONTINUED,
-        meeting(lambda p: model(p).symlink_to(model(p).rename(p / "save/elsewhere.pth"))),
-    ),
-    goes_on(
-        "folders of runs that are links",
-        CONTINUED,
-        meeting(lambda p: folder(p).symlink_to(folder(p).rename(p / "tensorboard/elsewhere"))),
     ),
 )

@@ -1,9 +1,11 @@
 """Every flag of the training scripts, with values that it must not take."""
 
-import torch
+from pathlib import Path
+
+import pytest
 
 from stable_nalu.task.table import SCRIPTS
-from tests.attacks.harness import Attack, attacks, quick
+from tests.attacks.harness import Attack, assert_refused, attacks, quick
 from tests.attacks.subjects import put
 
 NOT_WHOLE = ("1.5", "1e3", "ten", "0x10", "1,000", "--1", "1 2", "∞", "½", "NaN", "1__0")
@@ -49,143 +51,39 @@ def wrong_values():
     """Script, flag, a word that it must not take, and what is said."""
     for number, (script, flag) in enumerate(flags()):
         if flag.kind is None:
-            yield script, flag.name, "false", flag.name
+            yield script, flag.name, "false", [flag.name]
         elif flag.choices is not None:
             meant = str(max(flag.allowed(), key=lambda choice: len(str(choice))))
-            yield script, flag.name, f"{meant}x", (flag.name, meant)
+            yield script, flag.name, f"{meant}x", [flag.name, meant]
         elif flag.kind.metavar in ("INT", "FLOAT"):
             for word in numbers(script, flag, number):
-                yield script, flag.name, word, flag.name
+                yield script, flag.name, word, [flag.name]
 
 
-test_a_value_that_a_flag_must_not_take = attacks(
-    Attack(f"{script} {flag} {word}", quick(script, (f"{flag}={word}",)), says)
-    for script, flag, word, says in wrong_values()
-)
+@pytest.mark.parametrize(("script", "flag", "word", "says"), [*wrong_values()])
+def test_a_value_that_a_flag_must_not_take(script, flag, word, says, capsys):
+    assert_refused(capsys, script, (f"{flag}={word}",), says)
+
+
+REFUSED = (Path(__file__).parent / "refused.txt").read_text().splitlines()
+"""Command lines with words that do not go together, or not here, and what is said of each."""
+
+
+@pytest.mark.parametrize("line", REFUSED)
+def test_words_that_do_not_go_together(line, capsys):
+    command, *says = line.split(" | ")
+    script, *words = command.split()
+    assert_refused(capsys, script, words, says)
+
 
 DIVIDED = "--operation div --random-models 3"
-TOGETHER = {
-    "single_layer": (
-        ("--regualizer-scaling-start 5 --regualizer-scaling-end 5", "--regualizer-scaling-end"),
-        ("--regualizer-scaling-start 50 --regualizer-scaling-end 5", "--regualizer-scaling-"),
-        ("--momentum 0.9", "--momentum", "sgd"),
-        ("--batch-size 1 2", "--batch-size", "one"),
-        ("--resume --remove-existing-data", "--resume", "--remove-existing-data"),
-        ("--load-checkpoint --remove-existing-data", "--load-checkpoint", "--remove-existing-data"),
-        ("--subset-ratio 1 --num-subsets 2", "--subset-ratio", "--input-size"),
-        ("--subset-ratio 1 --overlap-ratio 0", "--subset-ratio", "--input-size"),
-        ("--num-subsets 3", "--num-subsets"),
-        ("--layer-type SillyReRegualizedLinearNAC", "--layer-type", "--nac-mul mnac"),
-        ("--mlp-depth 2", "--mlp-depth"),
-        ("--trash-cell", "--trash-cell"),
-        ("--nalu-mul mnac", "--nalu-mul"),
-        ("--cuda true --no-cuda", "--cuda"),
-        (f"--batch-size {10**15}", "lower --batch-size"),
-        (f"--input-size {10**15}", "--input-size"),
-        (f"--output-size {10**30}", "--output-size"),
-        (f"--num-subsets {10**15}", "--num-subsets"),
-        (f"--batch-size {'9' * 5000}", "--batch"),
-    ),
-    "single_layer_curriculum": (
-        (
-            "--regualizer-beta-start 1e-3 --regualizer-beta-end 1e-4 --regualizer-l1",
-            "--regualizer-beta-",
-        ),
-    ),
-    "single_layer_benchmark": (("--mlp-depth 2", "--mlp-depth"),),
-    "simple_function_static": (
-        ("--layer-type SillyReRegualizedLinearNAC", "--layer-type", "--nac-mul mnac"),
-        ("--layer-type NALU --nalu-mul mnac", "--nalu-two-nac"),
-        ("--layer-type NAC --nalu-gate linear", "--nalu-gate", "NALU"),
-        ("--nac-mul mnac", "--nac-mul"),
-        ("--regualizer-l1", "--regualizer-l1"),
-        ("--weight-pull-start 5", "--weight-pull-start"),
-        ("--extrapolation-rule exceeds", "exceed"),
-        (
-            "--extrapolation-rule exceed --extrapolation-range [1,1.5]",
-            "--extrapolation-range: of 100,000 samples",
-        ),
-        (f"{DIVIDED} --interpolation-range [-2,2]", "--interpolation-range"),
-        (f"{DIVIDED} --extrapolation-range [[-6,-2],[2,6]]", "--extrapolation-range"),
-        (f"{DIVIDED} --interpolation-range [0,1] --subset-ratio 0.02", "--interpolation-range"),
-        (f"--hidden-size {10**15}", "--hidden-size"),
-    ),
-    "simple_function_static_npu": (("--random-models 3", "--random-models"),),
-    "simple_function_recurrent": (
-        ("--cuda true --no-cuda", "cuda"),
-        ("--layer-type NPU", "--layer-type"),
-        ("--id 3", "argument --id: there is no such flag"),
-        ("--nalu-mul mnac", "argument --nalu-mul: mnac shares no weights with adding"),
-        ("--input-size 8", "--input-size"),
-        ("--subset-ratio 0.05", "--subset-ratio"),
-        ("--overlap-ratio 0.2", "--overlap-ratio"),
-        ("--input-range [1,0]", "--input-range"),
-        ("--momentum 0.9", "--momentum"),
-        (f"{DIVIDED} --input-range [-1,1]", "--input-range"),
-    ),
-    "number_translation": (
-        ("--layer-type RealNPU", "--layer-type"),
-        ("--nalu-gate independent --nalu-gate-shape vector", "--nalu-gate-shape"),
-    ),
-    "sequential_mnist": (
-        ("--regualizer-scaling-start 50 --regualizer-scaling-end 5", "--regualizer-scaling-"),
-        ("--resume --remove-existing-data", "--resume", "--remove-existing-data"),
-        ("--operation div", "argument --operation: div divides nothing"),
-        ("--operation cumdiv", "argument --operation: cumdiv divides nothing"),
-        ("--softmax-transform", "argument --softmax-transform: not accepted"),
-        ("--nac-mul safe", "argument --nac-mul: 'safe' is not a choice"),
-        ("--layer-type GRU --nac-mul mnac", "argument --nac-mul: GRU has no multiply"),
-        ("--layer-type LSTM --nac-mul normal", "argument --nac-mul: an LSTM has a"),
-        (
-            "--mnist-outputs 2 --model-simplification pass-through",
-            "argument --model-simplification: pass-through takes one label",
-        ),
-    ),
-    "two_digit_mnist": (
-        ("--regualizer-scaling-start 50 --regualizer-scaling-end 5", "--regualizer-scaling-"),
-        (
-            "--regualizer-scaling-start 5 --regualizer-scaling-end 5",
-            "--regualizer-scaling-end: the ramp starts and ends at",
-        ),
-        ("--resume --remove-existing-data", "--resume", "--remove-existing-data"),
-        ("--use-nalm", "--use-nalm: a unit has parameters to learn; add --learn-labels2out"),
-        ("--operation div --use-nalm --learn-labels2out", "--nalm-name: names the unit"),
-        ("--nalm-name nru", "--nalm-name: names the unit that divides"),
-        ("--nalm-name npu", "--nalm-name: 'npu' is not a choice"),
-        ("--num-folds 1000", "--num-folds"),
-        ("--num-folds 5", "--num-folds: 5 is not possible here; use 10"),
-        ("--num-folds 3 --seed 3", "--seed", "0 to 2"),
-        ("--seed 10", "--seed: 10 is not a fold, there are 10; the seed is the fold: 0 to"),
-        ("--rgb", "--rgb: not accepted; no network takes three channels a digit"),
-        ("--mb-log-interval 3", "--mb-log-interval: not accepted; it had no effect"),
-        ("--dummy-writer", "--dummy-writer: not accepted; use --dry-run"),
-        ("--only-nalm-cgn", "--only-nalm-cgn: there is nothing to clip"),
-        ("--nmu-noise", "--nmu-noise: the last layer is not a unit that has this noise"),
-        ("--evaluate nowhere.pth", "--evaluate"),
-    ),
-    "ST_mnist_labels": (
-        ("--operation div", "--operation: 'div' is not a choice"),
-        ("--img2label-model conv", "--img2label-model: 'conv' is not a choice"),
-        ("--image-concat-dim width", "--image-concat-dim: concat cannot read images"),
-        ("--tps-unbounded-stn", "--tps-unbounded-stn: concat has no thin-plate"),
-        ("--val-split 1", "--val-split: 1 leaves nothing to train on; use less"),
-        ("--num-folds 1", "--num-folds: 100 pairs cannot be cut into 1 folds"),
-        ("--nalm-name nru", "--nalm-name: 'nru' is an unknown layer"),
-    ),
-    "notebook_addition": (("--layer-type NAC --nalu-init xavier-normal", "--layer-type NALU"),),
-}
-"""Script -> flags that do not go together, or not here, and what is said of them.
-
-Those of the younger tasks are in tests/task/test_command_lines.py.
-"""
-
-if not torch.cuda.is_available():
-    TOGETHER["simple_function_recurrent"] += (("--cuda true", "--cuda"),)
-
-test_flags_that_do_not_go_together = attacks(
-    Attack(f"{script} {words[:60]}", quick(script, words), says)
-    for script, cases in TOGETHER.items()
-    for words, *says in cases
+BEYOND_MEMORY = (
+    f"single_layer --batch-size {10**15}",
+    f"single_layer --input-size {10**15}",
+    f"simple_function_static --hidden-size {10**15}",
+)
+test_sizes_beyond_any_memory = attacks(
+    Attack(words, quick(*words.split(" ", 1)), words.split()[1]) for words in BEYOND_MEMORY
 )
 
 test_what_no_cell_can_be_built_with = attacks(

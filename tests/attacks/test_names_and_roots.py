@@ -13,14 +13,14 @@ WRONG_PREFIXES = (
 )
 LONG = ("n" * 256, "/".join(["n" * 200] * 25))
 STRANGE_PREFIXES = (
-    *("my runs", "a'b\"c", "$HOME", "~x", "*", "=1+1", "+x", "@x", "-x", "a,b", "100%s", "{seed}"),
-    *("läufe/数", "🙂", "\udcff", ".mine", "a/b/c/d/e/f", "n" * 255, "a\\b"),
+    *("my runs", "a'b\"c", "$HOME", "=1+1", "-x", "a,b", "{seed}", "läufe/数", "\udcff", ".mine"),
+    "n" * 255,
 )
 
 
 test_folders_that_are_none = attacks(
     Attack(f"{script}: {word[:300]!r}", quick(script, (f"--name-prefix={word}",)), says)
-    for script in ("single_layer", "number_translation", "two_digit_mnist")
+    for script in ("single_layer", "two_digit_mnist")
     for says, prefixes in (("--name-prefix", WRONG_PREFIXES), ("too long", LONG))
     for word in prefixes
 )

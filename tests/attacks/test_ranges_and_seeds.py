@@ -1,6 +1,10 @@
 """Ranges, seeds, distributions and lists: every way of writing them that is not one."""
 
-from tests.attacks.harness import Attack, attacks, quick
+import shlex
+
+import pytest
+
+from tests.attacks.harness import Attack, assert_refused, attacks
 
 RANGES = (
     *("", "[]", "[[],[]]", "[[],[],[]]", "[1]", "[1,2,3]", "1-2", "1,2]", "[1,2", "[[1,2]]"),
@@ -36,24 +40,32 @@ LENGTHS = (
 DIGITS = ("", "12a", "1123", "1,2,3", "-12", "[1,2]", "１２", "none")
 
 
-def written(script, flag, values):
-    for number, word in enumerate(values):
-        words = word.split() if flag == DRAWN else [word]
-        typed = (flag, *words) if words != [""] else (f"{flag}=",)
-        says = "-range" if word == "benford" else flag
-        yield Attack(f"{script} {flag} {number} {word[:30]!r}", quick(script, typed), says)
-
-
 IN, OUT, DRAWN = "--interpolation-range", "--extrapolation-range", "--sample-distribution"
-test_values_of_more_than_one_part = attacks(
-    *written("single_layer", IN, RANGES),
-    *written("single_layer_robust", OUT, RANGES),
-    *written("single_layer", "--seed", SEEDS),
-    *written("single_layer", "--noise-range", NOISE),
-    *written("single_layer", DRAWN, DISTRIBUTIONS),
-    *written("sequential_mnist", "--extrapolation-lengths", LENGTHS),
-    *written("sequential_mnist", "--mnist-digits", DIGITS),
+WRITTEN = {
+    f"single_layer {IN}": RANGES,
+    f"single_layer_robust {OUT}": RANGES,
+    "single_layer --seed": SEEDS,
+    "single_layer --noise-range": NOISE,
+    f"single_layer {DRAWN}": DISTRIBUTIONS,
+    "sequential_mnist --extrapolation-lengths": LENGTHS,
+    "sequential_mnist --mnist-digits": DIGITS,
+}
+
+
+@pytest.mark.parametrize(
+    ("flag", "word"),
+    [
+        pytest.param(flag, word, id=f"{flag} {number}")
+        for flag, values in WRITTEN.items()
+        for number, word in enumerate(values)
+    ],
 )
+def test_values_of_more_than_one_part(flag, word, capsys):
+    script, flag = flag.split()
+    words = word.split() if flag == DRAWN else [word]
+    typed = (flag, *words) if words != [""] else (f"{flag}=",)
+    assert_refused(capsys, script, typed, ["-range" if word == "benford" else flag])
+
 
 LISTS = {
     "two training ranges for three test ranges": (
@@ -65,20 +77,18 @@ LISTS = {
     "a reversed range says what is right": (f"{OUT} [6,2]", (OUT, "[2,6]")),
     "parts of two widths say what is right": (f"{OUT} [[-6,-2],[2,7]]", (OUT, "same width")),
     "a range split at a blank": (f"{IN} [1, 2]", (IN, "[1,2]")),
-    "the same range twice": (f"{IN} [1,2] [1,2] --dry-run", "-range"),
-    "the same weight twice": ("--regualizer 1 1 --dry-run", "--regualizer"),
-    "the same seed in two words": ("--seed 0-3 2 --dry-run", "--seed"),
-    "the same distribution twice": (f"{DRAWN} uniform {DRAWN} uniform --dry-run", DRAWN),
+    "the same range twice": (f"{IN} [1,2] [1,2]", "-range"),
+    "the same weight twice": ("--regualizer 1 1", "--regualizer"),
+    "the same seed in two words": ("--seed 0-3 2", "--seed"),
+    "the same distribution twice": (f"{DRAWN} uniform {DRAWN} uniform", DRAWN),
 }
-test_lists_that_do_not_fit = attacks(
-    *(Attack(k, f"single_layer {words}", says) for k, (words, says) in LISTS.items()),
-    Attack("the same seed twice for pairs", "two_digit_mnist --seed 1,1 --dry-run", "--seed"),
-    Attack(
-        "two ranges that one name stands for",
-        f"single_layer {IN} [1,2] [1.0,2.0] --dry-run",
-        code=(0, 2),
-    ),
-)
+
+
+@pytest.mark.parametrize("case", LISTS)
+def test_lists_that_do_not_fit(case, capsys):
+    words, says = LISTS[case]
+    says = (says,) if isinstance(says, str) else says
+    assert_refused(capsys, "single_layer", shlex.split(words), says)
 
 
 PLANS = {

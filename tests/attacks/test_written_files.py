@@ -23,14 +23,13 @@ WRITERS: dict[str, Writer] = {
     ),
     "export": (EXPORT, "--csv-out", "metric.valid.interpolation"),
     "thresholds": ("generate_exp_setups --tables sequential", "--csv-out", "operation"),
-    "small divisors": ("generate_divBy0_extrap_thresholds", "--csv-out", "test.mse"),
     "weights": ("weight_distribution --init nac", "--csv-out", "bin.low"),
     "solutions": ("generate_dataset_solution_indexes", "--csv-out", "index.1"),
 }
 """Name -> the command, its flag of the file, and a word of the file's first line."""
 
-SLOW, FEW = "small divisors", ("a folder", "a link", "a full device", "a text")
-"""A writer that takes long, and the attacks on it."""
+WHOLE, FEW = "solutions", ("a folder", "a link", "a full device", "a text", "-")
+"""All write through one function: one of them meets all attacks, the others some."""
 
 
 def full_device(path: Path) -> None:
@@ -52,24 +51,15 @@ def refusals(name: str, writer: Writer) -> Iterator[Attack]:
         ("a folder", "{tmp}/folder", lambda p: (p / "folder").mkdir()),
         ("a folder that holds something", "{tmp}/here", None),
         ("a full device", "{tmp}/full", lambda p: full_device(p / "full")),
-        (
-            "a link to a full device",
-            "{tmp}/link",
-            lambda p: (full_device(p / "full"), (p / "link").symlink_to("full")),
-        ),
-        ("a link to a folder", "{tmp}/link", link("link", "here")),
         ("a link in a circle", "{tmp}/circle", link("circle", "circle")),
         ("a pipe that nobody reads", "{tmp}/pipe", lambda p: os.mkfifo(p / "pipe")),
         ("a text", "{tmp}/notes", lambda p: p.file("notes", "To do\n")),
         ("a program", "{tmp}/x.py", lambda p: p.file("x.py", "import os, sys\n")),
         ("another table", "{tmp}/x.csv", lambda p: p.file("x.csv", "day,price\n1,2\n")),
         ("below a file", "{tmp}/file/x.csv", put("file")),
-        ("below a device", "/dev/null/x.csv", None),
         ("below the kernel", "/proc/none/x.csv", None),
         ("a name that is too long", "{tmp}/" + "n" * 300 + ".csv", None),
-        ("a path that is too long", "{tmp}/" + "/".join(["n" * 200] * 25), None),
         ("nothing", "", None),
-        ("the folder itself", ".", None),
         ("the root", "/", None),
     ):
         if not (what == "nothing" and name == "summarize by run"):
@@ -93,12 +83,8 @@ def successes(name: str, writer: Writer) -> Iterator[Attack]:
         ("an empty file", "{tmp}/x.csv", "x.csv", lambda p: p.file("x.csv", "")),
         ("new folders", "{tmp}/a/b/c/x.csv", "a/b/c/x.csv", None),
         ("a path of its own folder", "x.csv", "here/x.csv", None),
-        ("a path upwards", "../here/../up.csv", "up.csv", None),
-        ("blanks and quotes", "{tmp}/a 'b' \"c\".csv", "a 'b' \"c\".csv", None),
         ("other letters", "{tmp}/größe-数.csv", "größe-数.csv", None),
         ("letters of no alphabet", "{tmp}/\udcff.csv", "\udcff.csv", None),
-        ("a leading dash", "-x.csv", "here/-x.csv", None),
-        ("a leading equals sign", "==1+1.csv", "here/==1+1.csv", None),
         ("a line break", "{tmp}/a\nb.csv", "a\nb.csv", None),
         ("the longest name", "{tmp}/" + "n" * 251 + ".csv", "n" * 251 + ".csv", None),
     ):
@@ -137,7 +123,7 @@ test_where_tables_are_written = attacks(
     for name, writer in WRITERS.items()
     for make in (refusals, successes)
     for case in make(name, writer)
-    if name != SLOW or case.name.partition(": ")[2] in FEW
+    if name == WHOLE or case.name.partition(": ")[2] in FEW
 )
 
 WEIGHTS = (
@@ -154,10 +140,8 @@ def _runs_are_kept(place: Place, outcome: object) -> None:
 
 OVER_RUNS = {
     "a summary": f"{TO}/{TABLE}",
-    "by another path": f"--csv-out ../here/../{TABLE}",
     "by a link": f"{TO}/link",
     "judged runs": f"{TO}/x.csv --seeds-csv-out {{tmp}}/{TABLE}",
-    "both tables into one file": f"{TO}/x.csv --seeds-csv-out {{tmp}}/x.csv",
     "thresholds": f"{TO}/own.csv --exp-setups {{tmp}}/own.csv",
 }
 
@@ -208,15 +192,7 @@ test_what_must_not_be_written_over = attacks(
         Attack(what, f"plot --csv {{tmp}}/{TABLE} {words}", says, bringing(TABLE))
         for what, words, says in (
             ("a figure that leaves its folder", "--out-dir {tmp}/out --name ../x", "--name"),
-            ("a figure with an absolute name", "--out-dir {tmp}/out --name {tmp}/x", "--name"),
-            ("a figure without a name", "--out-dir {tmp}/out --name=", "--name"),
-            (
-                "a figure with too long a name",
-                f"--out-dir {{tmp}}/out --name {'n' * 300}",
-                ("cannot write", "too long"),
-            ),
             ("figures into a file", f"--out-dir {{tmp}}/{TABLE}", "cannot write"),
-            ("figures into a device", "--out-dir /dev/null", "cannot write"),
         )
     ),
     Attack(

@@ -79,8 +79,3 @@ def test_a_bar_of_items_is_for_work_of_more_than_a_second_and_can_be_hidden(monk
     assert "reading:  50%" in seen(1.1)
     assert seen(0) == ""
     assert seen(1.1, hidden=True) == ""
-
-
-def test_plurals():
-    counted = [console.plural(*pair) for pair in ((1, "run"), (2, "run"), (2, "process"))]
-    assert counted == ["1 run", "2 runs", "2 processes"]

@@ -87,13 +87,6 @@ def fork(
     return watched(Fork(path, [*COMMON, *words], env, before, imports))
 
 
-def train_in_fork(root: Path, script: str, *words: str) -> int:
-    """Run a script in a fork, whose workers are forks as well; its exit code."""
-    with fork(root, script, *words) as process:
-        process.communicate()
-    return process.wait()
-
-
 def trained(root: Path) -> dict[str, Trained]:
     """All runs below `root`, by name."""
     folders = sorted(p.parent for p in (root / "tensorboard").rglob("events.*"))

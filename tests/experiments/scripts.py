@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,6 @@ from tensorboardX.proto.event_pb2 import Event
 from stable_nalu.base.tags import CONFIG, RESULTS, TEXT_SUFFIX
 from stable_nalu.result.exporters import any_runs
 from stable_nalu.task.table import SCRIPTS
-from stable_nalu.training.loop import Training
 from stable_nalu.writer.event_file import EventFileReader
 from tests.exported import main_of
 
@@ -141,26 +139,3 @@ def assert_same_run(one: str, other: str) -> None:
     for key, values in first.values.items():
         assert repr(values) == repr(second.values[key]), key
     assert bits(saved(one)) == bits(saved(other))
-
-
-def assert_an_interruption_changes_nothing(monkeypatch, script, words, at, code=0):
-    """Train to the end; then again with a signal before the unit `at`, and resume.
-
-    code: the exit code at the end.
-    """
-    assert run(script, *words, "--name-prefix", "whole") == code
-    train = Training.train
-
-    def interrupted(training):
-        for now in train(training):
-            if now == at:
-                signal.raise_signal(signal.SIGTERM)
-            yield now
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Training, "train", interrupted)
-        assert run(script, *words, "--name-prefix", "parts") == 75
-    assert run(script, *words, "--name-prefix", "parts", "--resume") == code
-    both = (run_names(script, *words, "--name-prefix", prefix) for prefix in ("whole", "parts"))
-    for one, other in zip(*both, strict=True):
-        assert_same_run(one, other)

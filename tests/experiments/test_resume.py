@@ -1,26 +1,36 @@
-"""A run that is stopped and resumed is, bit for bit, the run that was never stopped."""
+"""A run that is stopped, killed and resumed beside another seed is, bit for bit, the run alone."""
 
 import json
 import os
+import signal
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
-from stable_nalu.base.script import EXIT_DIVERGED
-from tests.experiments.scripts import (
-    assert_an_interruption_changes_nothing,
-    assert_same_run,
-    bits,
-    read,
-    run,
-    run_names,
-    saved,
-)
+from stable_nalu.base.script import EXIT_DIVERGED, EXIT_REQUEUE
+from stable_nalu.base.tags import METRIC_VALID
+from stable_nalu.training.loop import Training
+from tests.ensemble.plans import assert_identical, fork, train, trained
+from tests.experiments.scripts import assert_same_run, bits, read, run, run_names, saved
 from tests.sequence_runs import results
 
+KILLED = """
+import os, signal
+from stable_nalu.training import loop
+save, seen = loop.save_together, set()
+def kill_when_both_are_saved(contents):
+    contents = list(contents)
+    save(contents)
+    seen.update(path for path, _ in contents)
+    if len(seen) == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+loop.save_together = kill_when_both_are_saved
+"""
+DIGITS_LIBRARY = "sklearn.datasets"
 NMU = "--operation mul --layer-type ReRegualizedLinearMNAC"
+RAMP = "--regualizer-scaling-start 5 --regualizer-scaling-end 16"
 REALNPU = (
     "--operation div --layer-type RealNPU --regualizer-l1 --regualizer-beta-step 4 "
     "--regualizer-beta-end 1e-2"
@@ -35,62 +45,186 @@ BENFORD = (
     "--interpolation-range [10,100] --extrapolation-range [100,1000]"
 )
 SCORES = (
-    "--random-models 3 --layer-type NALU --input-size 10 --subset-ratio 0.2 --seed 0-1 "
+    "--random-models 3 --layer-type NALU --input-size 10 --subset-ratio 0.2 "
     "--extrapolation-rule exceed --extrapolation-range [1,3]"
 )
 CURRICULUM = "--operation add --layer-type ReRegualizedLinearNAC --learning-rate 0.5"
-
-CASES = {
-    "NMU": ("single_layer", NMU),
-    "sNMU": ("single_layer", NOISE),
-    "batch sNMU": ("single_layer", f"{NOISE} --noise-range [1,0]"),
-    "sgd": ("single_layer", f"{NMU} --optimizer sgd --momentum 0.9"),
-    "float64": ("single_layer", f"{NMU} --pytorch-precision 64"),
-    "RealNPU with beta": ("single_layer", REALNPU),
-    "verbose": ("single_layer", f"{REALNPU} --verbose"),
-    "Benford inputs": ("single_layer", BENFORD),
-    "iNALU that restarts": ("single_layer_benchmark", INALU),
-    "curriculum": ("single_layer_curriculum", CURRICULUM),
-    "curriculum with noise": ("single_layer_curriculum", NOISE),
-    "robustness": ("single_layer_robust", NOISE),
-    "Gumbel": ("simple_function_static", "--layer-type GumbelNAC"),
-    "draws in evaluation, too": ("simple_function_static", "--layer-type HardSoftmaxNAC"),
-    "bandit": ("simple_function_static", "--layer-type GradientBanditNAC"),
-    "rotating weights": ("simple_function_static", "--layer-type MultiWeightNAU"),
-    "z penalty": ("simple_function_static", "--layer-type NAC --regualizer-z 1"),
-    "scores by untrained models": ("simple_function_static", SCORES),
+STATIC = "simple_function_static --layer-type"
+ARITHMETIC = {
+    "NMU": f"single_layer {NMU}",
+    "NMU that ends at a log point": f"single_layer {NMU} --log-interval 5",
+    "ramp of two layers": f"{STATIC} ReRegualizedLinearNAC --nac-mul mnac --operation mul {RAMP}",
+    "sNMU": f"single_layer {NOISE} {RAMP}",
+    "batch sNMU": f"single_layer {NOISE} --noise-range [1,0]",
+    "sgd": f"single_layer {NMU} --optimizer sgd --momentum 0.9",
+    "float64": f"single_layer {NMU} --pytorch-precision 64",
+    "RealNPU with beta": f"single_layer {REALNPU} --log-interval 5",
+    "verbose": f"single_layer {REALNPU} --verbose",
+    "Benford inputs": f"single_layer {BENFORD}",
+    "multilayer perceptron": "single_layer_benchmark --operation mul --layer-type ReLU --mlp-bias",
+    "iNALU that restarts": f"single_layer_benchmark {INALU}",
+    "curriculum": f"single_layer_curriculum {CURRICULUM}",
+    "curriculum with noise": f"single_layer_curriculum {NOISE}",
+    "robustness": f"single_layer_robust {NOISE} --verbose",
+    "Gumbel": f"{STATIC} GumbelNAC",
+    "draws in evaluation, too": f"{STATIC} HardSoftmaxNAC",
+    "bandit": f"{STATIC} GradientBanditNAC",
+    "rotating weights": f"{STATIC} MultiWeightNAU",
+    "z penalty": f"{STATIC} NAC --regualizer-z 1",
+    "scores by untrained models": f"simple_function_static {SCORES}",
 }
-ENDS_AT_A_LOG_POINT = ("NMU", "RealNPU with beta", "iNALU that restarts", "curriculum")
-"""Cases whose first part ends there, too; all others end between two."""
+SUMS = "--interpolation-length 5 --extrapolation-length 8"
+SCORED = "--batch-size 8 --input-range [0,1] --subset-ratio 0.25 --random-models 2"
+EPOCHS = "--checkpoint-interval 1 --max-epochs"
+PAIRS = "--data-source digits --samples-per-permutation 1 --batch-size 45"
+UNIT = f"--use-nalm --learn-labels2out {PAIRS}"
+WORLD = "--episodes-per-update 4 --hidden-size 4 --eval-stimuli [5,6] --eval-episodes 4"
+OTHERS: dict[str, tuple[str, int | None, int]] = {
+    "sums": (f"simple_function_recurrent --engine torch --layer-type GumbelNAC {SUMS}", 3, 8),
+    "verbose sums": (
+        f"simple_function_recurrent --engine torch --layer-type LSTM {SUMS} --verbose",
+        3,
+        8,
+    ),
+    "scored sums": (f"simple_function_recurrent --layer-type NAC {SUMS} {SCORED}", 3, 8),
+    "words": (f"number_translation --verbose --layer-type NALU {EPOCHS}", 2, 4),
+    "words of the paper": (
+        "number_translation --number-range paper --head final --hidden-size 8 --layer-type "
+        f"GumbelNAC --pytorch-precision 64 {EPOCHS}",
+        1,
+        3,
+    ),
+    "identity": ("identity_autoencoder --layer-type ReLU --log-interval 3", 2, 8),
+    "depth": ("depth --layer-type NMU --sum-layer NAU --noise 0.05 --log-interval 4", 3, 8),
+    "equations": ("equations --layer-option width=1 --log-interval 4", 3, 8),
+    "mystery": (
+        "mystery_arithmetic --input-size 8 --output-size 4 --train-size 70 --test-size 40 "
+        f"--shuffle {EPOCHS}",
+        0,
+        2,
+    ),
+    # Killed within a block of batches that were drawn at once.
+    "programs": (
+        "program_evaluation --program programs --batch-size 8 --hidden-size 8 --log-interval 8 "
+        "--checkpoint-interval 9 --max-iterations",
+        3,
+        21,
+    ),
+    "world": (f"gridworld_time --layer-type NAC {WORLD} --log-interval 4", 3, 8),
+    "counting": (
+        "mnist_counting --cnn small --cnn-dropout 0.5 --extrapolation-lengths [1,20] "
+        f"--interpolation-length 30 --test-repeats 1 {EPOCHS}",
+        None,
+        1,
+    ),
+    "even digits": (
+        "even_digit_count --image-size 40 --max-digits 2 --min-distance 5 --batch-size 4 "
+        "--valid-images 9 --test-images 9 --layer-type NAC --log-interval 8 --train-images 6",
+        3,
+        8,
+    ),
+    "notebook": ("notebook_addition --train-size 50", 3, 8),
+    "trees": ("eml_recovery --depth 1", None, 8),
+    "compared": ("comparison", 3, 8),
+    "pairs with a ramp": (
+        f"two_digit_mnist --operation mul {UNIT} --nmu-noise --noise-range [1,0] "
+        f"--regualizer-scaling-start 0 --regualizer-scaling-end 2 {EPOCHS}",
+        0,
+        1,
+    ),
+    "scattered pairs": (
+        "ST_mnist_labels --operation mul --img2label-model TPS-no-concat-conv --optimizer adam "
+        f"{PAIRS} --scheduler-step-size 1 {EPOCHS}",
+        0,
+        1,
+    ),
+}
+SLOW = "scattered pairs"
+WITHOUT_WORKERS = ("two_digit_mnist", "ST_mnist_labels")
 
 
-def run_as(script, prefix, *words):
-    """`run` under another name prefix."""
-    return run(script, "--name-prefix", prefix, *words)
+def plan_of(case):
+    """Script, words before the length, and the lengths of the first part and of the whole run.
 
-
-def name_as(script, prefix, *words):
-    return run_names(script, "--name-prefix", prefix, *words)[0]
+    There is no first part of what depends on how long it will be, or shows more at its end.
+    """
+    if case in ARITHMETIC:
+        script, *words = ARITHMETIC[case].split()
+        interval = () if "--log-interval" in words else ("--log-interval", "3")
+        return script, [*words, *interval, "--checkpoint-interval", "4", "--max-iterations"], 10, 20
+    words, short, whole = OTHERS[case]
+    script, *words = words.split()
+    if not {"--max-epochs", "--max-iterations"} & {*words}:
+        words += ["--checkpoint-interval", "3", "--max-iterations"]
+    return script, words, short, whole
 
 
 @pytest.mark.parametrize(
-    ("case", "interval"), [*((c, 3) for c in CASES), *((c, 5) for c in ENDS_AT_A_LOG_POINT)]
+    "case",
+    [pytest.param(c, marks=pytest.mark.slow) if c == SLOW else c for c in (*ARITHMETIC, *OTHERS)],
 )
-def test_a_resumed_run(case, interval):
-    script, words = CASES[case]
-    words = f"{words} --log-interval {interval}"
-    assert run_as(script, "parts", words, "--max-iterations 10") == 0
-    assert run_as(script, "parts", words, "--max-iterations 20 --load-checkpoint") == 0
-    assert run_as(script, "whole", words, "--max-iterations 20") == 0
-    both = (run_names(script, "--name-prefix", prefix, words) for prefix in ("parts", "whole"))
-    for parts, whole in zip(*both, strict=True):
-        assert_same_run(parts, whole)
+def test_a_run_that_is_taken_further_and_killed_beside_another_seed(case, tmp_path):
+    """The kill comes in the midst of the second run, after its first checkpoint, or of both."""
+    script, words, short, whole = plan_of(case)
+    alone, parts = tmp_path / "alone", tmp_path / "parts"
+    assert train(alone, script, *words, str(whole), "--seed", "1") == 0
+    one = () if script in WITHOUT_WORKERS else ("--workers", "1")
+    if short is not None:
+        assert train(parts, script, *words, str(short), "--seed", "0-1", *one) == 0
+        ends = [short in found.record.series(METRIC_VALID) for found in trained(parts).values()]
+    further = (*words, str(whole), "--seed", "0-1", *one, "--resume")
+    with fork(parts, script, *further, before=KILLED, imports=DIGITS_LIBRARY) as process:
+        process.communicate()
+    assert process.returncode == -signal.SIGKILL
+    assert train(parts, script, *further) == 0
+    expected, found = trained(alone), trained(parts)
+    assert_identical(expected, {name: found[name] for name in expected})
+    ((name, run_alone),) = expected.items()
     # What the cases are for.
-    if (case, interval) == ("iNALU that restarts", 3):
-        assert saved(whole)["progress"]["task"]["count"] == 2
-        assert read(whole).series("reinit/text_summary") == {8: b"0", 16: b"1"}
+    if case == "NMU":
+        assert all(ends), "the end of a first part is logged"
+        assert short not in found[name].record.series(METRIC_VALID)
+    progress = run_alone.checkpoint["progress"]
+    if case == "iNALU that restarts":
+        assert progress["task"]["count"] == 2
+        assert run_alone.record.series("reinit/text_summary") == {8: b"0", 16: b"1"}
     if case == "curriculum":
-        assert saved(whole)["progress"]["task"]["stage"] > 0
+        assert progress["task"]["stage"] > 0
+
+
+@pytest.mark.parametrize("script", ["simple_function_recurrent", "number_translation"])
+def test_results_have_a_line_for_each_command_that_trains(script):
+    length = "--max-iterations" if script == "simple_function_recurrent" else "--max-epochs"
+    short = f"{SUMS} --engine torch" if script == "simple_function_recurrent" else ""
+    words = f"--layer-type NAC {short} {length}"
+    for prefix, last in (("parts", 1), ("parts", 2), ("parts", 2), ("whole", 2)):
+        assert run(script, words, f"{last} --resume --name-prefix {prefix}") == 0
+    _, last, at_once = results(script)
+    assert last | {"name_prefix": "whole"} == at_once
+
+
+def test_a_loss_that_is_not_a_number_ends_a_resumed_run_where_it_ends_others(monkeypatch):
+    """Roots of negative numbers; no weight of the bandit is trained, and none becomes NaN."""
+    words = (
+        "--operation root --layer-type GradientBanditNAC --log-interval 4 --max-iterations 12 "
+        "--interpolation-range [-2,-1] --extrapolation-range [-6,-2] --resume"
+    )
+    iterations = Training.train
+
+    def interrupted(training):
+        for now in iterations(training):
+            if now == 4:
+                signal.raise_signal(signal.SIGTERM)
+            yield now
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Training, "train", interrupted)
+        assert run("single_layer", words) == EXIT_REQUEUE
+    for more in ("", "--name-prefix whole"):
+        assert run("single_layer", words, more) == EXIT_DIVERGED
+    (name,) = run_names("single_layer", words)
+    assert_same_run(name, name.replace("t/", "whole/"))
+    assert saved(name)["progress"]["diverged_at"] == 4
 
 
 def test_each_run_restarts_by_itself():
@@ -134,26 +268,6 @@ def test_resuming_twice_with_another_log_interval_and_the_log_of_it():
     assert "--max-iterations 3 " in content["command"]
 
 
-def test_a_checkpoint_on_the_way_is_enough():
-    words = f"{NOISE} --log-interval 4"
-    assert run_as("single_layer", "whole", words, "--max-iterations 20") == 0
-    (name,) = run_names("single_layer", words)
-    assert run("single_layer", words, "--max-iterations 10") == 0
-    early = saved(name)
-    # A longer run whose last checkpoint lies in its middle: what came after it is lost.
-    assert run("single_layer", words, "--max-iterations 17 --load-checkpoint") == 0
-    torch.save(early, Path(os.environ["SAVE_DIR"]) / f"{name}.pth")
-    assert run("single_layer", words, "--max-iterations 20 --load-checkpoint") == 0
-    assert_same_run(name, name_as("single_layer", "whole", words))
-
-
-def test_checkpoints_while_training():
-    words = f"{NOISE} --log-interval 4 --max-iterations 20"
-    assert run_as("single_layer", "a", words) == 0
-    assert run_as("single_layer", "b", words, "--checkpoint-interval 3") == 0
-    assert_same_run(name_as("single_layer", "a", words), name_as("single_layer", "b", words))
-
-
 @pytest.mark.parametrize("words", ["--seed 0", "--seed 0-1", "--verbose"])
 def test_the_same_command_gives_the_same_files(words, monkeypatch, tmp_path):
     words = (
@@ -192,76 +306,3 @@ def test_the_file_has_the_published_keys():
 def test_no_save(tmp_path):
     assert run("single_layer", NMU, "--max-iterations 3 --no-save") == 0
     assert not (tmp_path / "save").exists()
-
-
-def test_a_loss_that_is_not_a_number_ends_a_resumed_run_where_it_ends_others(monkeypatch):
-    """Roots of negative numbers; no weight of the bandit is trained, and none becomes NaN."""
-    words = (
-        "--operation root --layer-type GradientBanditNAC --log-interval 4 --max-iterations 12 "
-        "--interpolation-range [-2,-1] --extrapolation-range [-6,-2]"
-    )
-    assert_an_interruption_changes_nothing(monkeypatch, "single_layer", [words], 4, EXIT_DIVERGED)
-    (name,) = run_names("single_layer", words, "--name-prefix parts")
-    assert saved(name)["progress"]["diverged_at"] == 4
-
-
-PAIRS = "--data-source digits --samples-per-permutation 1 --batch-size 45"
-UNIT = f"--use-nalm --learn-labels2out {PAIRS}"
-SUMS = "--extrapolation-length 15 --verbose --max-iterations"
-SCORED = (
-    "--layer-type NAC --interpolation-length 3 --extrapolation-length 7 --batch-size 8 "
-    "--input-range [0,1] --subset-ratio 0.25 --learning-rate 1e-2 --random-models 2"
-)
-CHAIN = "--layer-type NMU --sum-layer NAU --noise 0.05"
-LONGER = {
-    "simple_function_recurrent": (f"--layer-type GumbelNAC {SUMS}", 2, 4),
-    "simple_function_recurrent of two states": (f"--engine torch --layer-type LSTM {SUMS}", 2, 4),
-    "simple_function_recurrent with scores": (f"{SCORED} --max-iterations", 3, 7),
-    "number_translation": ("--layer-type GumbelNAC --verbose --max-epochs", 2, 3),
-    "number_translation on the split of the paper": (
-        "--number-range paper --head final --layer-type NALU --pytorch-precision 64 --max-epochs",
-        2,
-        3,
-    ),
-    "identity_autoencoder": ("--log-interval 3 --max-iterations", 2, 4),
-    "depth": (f"{CHAIN} --log-interval 10 --max-iterations", 18, 40),
-    "equations": ("--layer-option width=1 --log-interval 10 --max-iterations", 8, 20),
-    "two_digit_mnist with a ramp": (
-        f"--operation mul {UNIT} --nmu-noise --noise-range [1,0] --regualizer-scaling-start 0 "
-        "--regualizer-scaling-end 2 --max-epochs",
-        0,
-        1,
-    ),
-    "two_digit_mnist with decay": (
-        f"--operation div {UNIT} --nalm-name nmru-sign --weight-decay 1e-2 --max-epochs",
-        0,
-        1,
-    ),
-    "ST_mnist_labels": (
-        f"--operation mul --img2label-model TPS-no-concat-conv --optimizer adam {PAIRS} "
-        "--scheduler-step-size 1 --max-epochs",
-        0,
-        1,
-    ),
-}
-OF_IMAGES = ("two_digit_mnist with a ramp", "two_digit_mnist with decay", "ST_mnist_labels")
-SLOW = OF_IMAGES[1:]
-
-
-@pytest.mark.parametrize(
-    "case", [pytest.param(c, marks=pytest.mark.slow) if c in SLOW else c for c in LONGER]
-)
-def test_a_run_that_is_taken_further_drops_its_last_row(case):
-    script, (words, short, whole) = case.partition(" ")[0], LONGER[case]
-    assert run_as(script, "parts", f"{words} {short}") == 0
-    one, other = (name_as(script, prefix, f"{words} {whole}") for prefix in ("parts", "whole"))
-    before = list(read(one).values)
-    assert run_as(script, "parts", f"{words} {whole} --resume") == 0
-    assert run_as(script, "whole", f"{words} {whole}") == 0
-    assert_same_run(one, other)
-    if case in ("simple_function_recurrent", "number_translation"):
-        assert run_as(script, "parts", f"{words} {whole} --resume") == 0
-        _, last, at_once = results(script)  # a line of results for each that has trained
-        assert last | {"name_prefix": "whole"} == at_once
-    if "scores" not in case and case not in OF_IMAGES:  # which are logged at log points only
-        assert set(before) - set(read(one).values), "a row was dropped"

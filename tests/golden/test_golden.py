@@ -97,12 +97,14 @@ def test_representative_names_exist():
     assert {path.stem for path in FIXTURES.glob("*.json")} == set(FILES)
 
 
-@pytest.mark.usefixtures("optimised")
 @pytest.mark.parametrize(
     "name", [n if n in REPRESENTATIVE else pytest.param(n, marks=pytest.mark.slow) for n in GOLDEN]
 )
-def test_run(name, tmp_path):
+def test_run(name, tmp_path, request):
+    """Of each kind one as users compile it, which takes long; the others to the same bits."""
     golden = GOLDEN[name]
+    if name in REPRESENTATIVE:
+        request.getfixturevalue("optimised")
     words = "--name-prefix gold --remove-existing-data --no-save"
     assert run(golden["script"].removesuffix(".py"), *golden["argv"], words) == 0
     (folder,) = (tmp_path / "tensorboard" / "gold").glob("[!.]*")

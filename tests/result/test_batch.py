@@ -100,18 +100,6 @@ def test_slurm_gets_a_file_that_is_kept(record, tmp_path):
     assert "#SBATCH --requeue" in lines
 
 
-def test_print_submits_nothing_and_says_which_folder_a_job_needs(
-    record, tmp_path, monkeypatch, capsys
-):
-    monkeypatch.setenv("STABLE_NALU_SITE", "")  # which counts as none
-    assert submit(tmp_path, "0", "4", "--scheduler", "print", "--model", "nru") == 0
-    said = capsys.readouterr().out
-    assert "#SBATCH --array=0" in said
-    assert f"\n# before it is submitted: mkdir -p {tmp_path / 'logs' / SCRIPT}\n" in said
-    assert "# shard 0: python3 experiments/single_layer.py --operation div" in said
-    assert not (tmp_path / "sbatch.json").exists()
-
-
 def test_a_dry_run_for_a_scheduler_prints_the_job_of_one_figure(record, tmp_path, capsys):
     assert batch.main([SCRIPT, "--figure", "3", "--dry-run", "--scheduler", "slurm"]) == 0
     told = capsys.readouterr().out
@@ -123,27 +111,38 @@ def test_a_dry_run_for_a_scheduler_prints_the_job_of_one_figure(record, tmp_path
     assert "choose from 3 (nips-sltr-in2), 1a (nips-realnpu-L1)" in capsys.readouterr().err
 
 
-def test_time_memory_and_gpu_of_the_site_and_of_flags_over_it(tmp_path, capsys):
-    site = tmp_path / "site.toml"
-    site.write_text('time = "12:30"\nmemory = 16\ngpus = 1\n')
-    printed = ("0", "4", "--scheduler", "print", "--site", str(site))
-    assert submit(tmp_path, *printed) == 0
-    said = capsys.readouterr().out.splitlines()
-    for line in ("--time=12:30:00", "--mem=16G", "--gres=gpu:1"):
-        assert f"#SBATCH {line}" in said
-    assert submit(tmp_path, *printed, "--time", "2:05", "--memory", "3", "--gpus", "0") == 0
+LIMITS = 'time = "12:30"\nmemory = 16\ngpus = 1\n'
+PRINTED = [
+    (
+        *(None, "--model nru"),
+        [
+            *("#SBATCH --array=0", "\n# before it is submitted: mkdir -p {tmp}/logs/"),
+            "# shard 0: python3 experiments/single_layer.py --operation div",
+        ],
+    ),
+    (LIMITS, "", ["#SBATCH --time=12:30:00", "#SBATCH --mem=16G", "#SBATCH --gres=gpu:1"]),
+    (
+        *(LIMITS, "--time 2:05 --memory 3 --gpus 0"),
+        ["#SBATCH --time=02:05:00", "#SBATCH --mem=3G", "#BSUB -W 2:05", "mem=3GB"],
+    ),
+    ('\ufeffscheduler = "slurm"\noptions = ["--qos=long"]\n', "", ["#SBATCH --qos=long"]),
+]
+
+
+@pytest.mark.parametrize(("site", "words", "told"), PRINTED)
+def test_print_shows_what_site_and_flags_ask_for_and_submits_nothing(
+    site, words, told, record, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setenv("STABLE_NALU_SITE", "")  # which counts as none
+    words = ["0", "4", "--scheduler", "print", *words.split()]
+    if site is not None:
+        (tmp_path / "site.toml").write_text(site, encoding="utf-8")
+        words += ["--site", str(tmp_path / "site.toml")]
+    assert submit(tmp_path, *words) == 0
     said = capsys.readouterr().out
-    for line in ("#SBATCH --time=02:05:00", "#SBATCH --mem=3G", "#BSUB -W 2:05", "mem=3GB"):
-        assert line in said
-    assert "--gres" not in said
-    assert "-gpu " not in said
-
-
-def test_print_shows_the_options_of_the_scheduler_in_the_site_file(tmp_path, capsys):
-    site = tmp_path / "site.toml"
-    site.write_text('\ufeffscheduler = "slurm"\noptions = ["--qos=long"]\n', encoding="utf-8")
-    assert submit(tmp_path, "0", "4", "--scheduler", "print", "--site", str(site)) == 0
-    assert "#SBATCH --qos=long" in capsys.readouterr().out
+    assert [text for text in told if text.format(tmp=tmp_path) not in said] == []
+    assert ("--gres" in said) == (" -gpu " in said) == (told == PRINTED[1][2])
+    assert not (tmp_path / "sbatch.json").exists()
 
 
 def test_a_script_says_what_it_would_do():

@@ -7,12 +7,15 @@ import pandas as pd
 import pytest
 
 from stable_nalu.base import machine
+from stable_nalu.dataset import images as sources
+from stable_nalu.dataset.images import ImageCorpus
 from stable_nalu.paper.experiment import JUDGED, MEASURED
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result import command, stored
 from stable_nalu.result.judged import judged_runs, point_columns, runs_of
 from stable_nalu.result.pipeline import Folders, exporter_of
-from tests.digit_images import MNIST, needs_mnist
+from tests.digit_images import images as drawn
+from tests.digit_images import labels_of, write_mnist
 from tests.result.made_up import SESSION
 from tests.result.tiny import in_this_process  # noqa: F401
 from tools.kept_runs import as_exported
@@ -91,11 +94,12 @@ def test_where_images_are(images, tmp_path, capsys):
     assert os.environ["IMAGE_DIR"] == str(machine.image_root()) == str(tmp_path)
 
 
-@needs_mnist
-@pytest.mark.slow
-def test_an_epoch_of_products_of_real_digits(images, in_this_process, tmp_path):  # noqa: F811
+def test_an_epoch_of_products_of_digits(images, in_this_process, tmp_path, monkeypatch):  # noqa: F811
+    monkeypatch.setattr(sources, "VALIDATION_IMAGES", {"mnist": 20})
+    corpus = ImageCorpus(drawn(60, 28, 28), labels_of(60, 7, 3))
+    write_mnist(tmp_path, monkeypatch, corpus, corpus)
     words = [PRODUCTS, "--model", "nmu", "--seeds", "0", "--max-iterations", "1", "--keep"]
-    folders = ["--out", str(tmp_path), "--data", str(tmp_path), "--data-dir", str(MNIST)]
+    folders = ["--out", str(tmp_path), "--data", str(tmp_path), "--data-dir", str(tmp_path)]
     # The figure needs the reference, too.
     assert command.main([*words, *folders]) == 1
     with stored.path_of(PRODUCTS, tmp_path).open(newline="") as file:

@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import optimize, stats
-from threadpoolctl import threadpool_info
 
 from stable_nalu.statistics.intervals import student
 from stable_nalu.statistics.means import (
@@ -23,14 +22,12 @@ from stable_nalu.statistics.means import (
     gamma_p_value,
     gamma_shape,
     log_beta_density,
-    log_gamma_density,
     mean_sparsity,
     solved_at,
     start_v,
 )
 from stable_nalu.statistics.published_fit import (
     NotFiniteError,
-    hessian,
     minimize_in_box,
     published_fit,
     standard_error,
@@ -114,33 +111,6 @@ def test_steps_around_a_million_are_not_moved_from_the_sample_mean():
     assert found[1] == pytest.approx(variance, rel=1e-12)
 
 
-def test_second_derivatives_of_a_known_function():
-    """f = x³ y + exp(y): f_xx = 6xy, f_xy = 3x², f_yy = exp(y)."""
-    found = hessian(lambda p: p[0] ** 3 * p[1] + np.exp(p[1]), np.array([2.0, 0.5]))
-    np.testing.assert_allclose(found, [[6, 12], [12, math.exp(0.5)]], rtol=1e-7)
-
-
-def test_second_derivatives_of_a_tiny_parameter_leave_the_domain():
-    def positive_only(p):
-        return np.where(p[0] < 0, math.nan, p[0] ** 2)
-
-    assert np.isfinite(hessian(positive_only, np.array([1.8e-5]))).all()
-    assert np.isnan(hessian(positive_only, np.array([1.7e-5]))).all()
-
-
-def test_linear_algebra_has_one_thread_while_fitting():
-    """On busy cores, the threads of matrices of two rows do nothing but wait for each other."""
-    steps = gamma_objective(np.array([5000.0, 6000.0]))
-    threads = set()
-
-    def objective(parameters):
-        threads.update(i["num_threads"] for i in threadpool_info() if i["user_api"] == "blas")
-        return steps(parameters)
-
-    assert published_fit(objective, (5500.0, 5e5), (0, 1e-5), (math.inf, math.inf)) is not None
-    assert threads == {1}
-
-
 class Counted:
     """An objective that counts how often it is called, and for how many places."""
 
@@ -181,16 +151,6 @@ def test_groups_of_nearly_equal_errors_are_fitted_in_bounded_time(size, mean, va
     """Some creep through 10,000 fits, of 40 evaluations each, when every one is walked."""
     _, calls = fit_of_errors(nearly_equal(size, mean, variation))
     assert calls <= 4_000
-
-
-def test_a_creep_that_is_cut_short_ends_where_the_whole_walk_does(monkeypatch):
-    values = nearly_equal(5, 5e-4, 5e-3)
-    short, calls = fit_of_errors(values)
-    monkeypatch.setattr("stable_nalu.statistics.published_fit._WALKED", math.inf)
-    whole, all_calls = fit_of_errors(values)
-    assert all_calls > 4 * calls
-    for name in ("mean", "lower", "upper", "nuisance"):
-        assert getattr(short, name) == pytest.approx(getattr(whole, name), rel=1e-7), name
 
 
 def test_standard_error_needs_a_positive_variance_and_drops_another_scale():
@@ -266,42 +226,10 @@ def test_an_interval_that_the_likelihood_does_not_close_ends_at_the_bound():
     assert found.lower == pytest.approx(0.5 * math.exp(-HALF_CHI), rel=1e-3)
 
 
-@pytest.mark.parametrize("shape", [0.3, 1.0, 1.7, 14.0, 900.0])
-def test_gamma_density_agrees_with_scipy(shape):
-    x = np.array([0.01, 0.5, 3.0, 40.0, 2000.0])
-    expected = stats.gamma.logpdf(x, shape, scale=1 / 0.7)
-    np.testing.assert_allclose(
-        log_gamma_density(x, [shape], [0.7])[0], expected, rtol=1e-11, atol=1e-11
-    )
-
-
-@pytest.mark.parametrize(("a", "b"), [(0.2, 3.0), (1.0, 1.0), (2.5, 0.4), (30.0, 7000.0)])
-def test_beta_density_agrees_with_scipy(a, b):
-    x = np.array([1e-16, 1e-6, 0.004, 0.3, 0.5 - 1e-16])
-    expected = stats.beta.logpdf(x, a, b)
-    np.testing.assert_allclose(log_beta_density(x)([a], [b])[0], expected, rtol=1e-10, atol=1e-9)
-
-
 def test_a_beta_without_one_shape_has_no_mass_inside():
     density = log_beta_density(np.array([0.1, 0.4]))
     assert np.all(density([0.0, 2.0], [3.0, 0.0]) == -math.inf)
     np.testing.assert_array_equal(density([0.0, 2.0], [3.0, 3.0])[1], density([2.0], [3.0])[0])
-
-
-@pytest.mark.parametrize("size", [1, 2, 5, 40, 300])
-def test_many_densities_at_once_are_those_of_each_alone(size):
-    """Shapes below, at and above 1; means near and far from the shapes: to the last bit."""
-    draw = np.random.default_rng(size)
-    x = draw.random(size)
-    shapes = [0.2, 0.999, 1.0, 1.001, 3.0, 20.0, 900.0]
-    rates = (10.0 ** draw.uniform(-3, 3, len(shapes))).tolist()
-    for chosen in (slice(None), slice(2), slice(3, None)):
-        together = log_gamma_density(x, shapes[chosen], rates[chosen])
-        for row, shape, rate in zip(together, shapes[chosen], rates[chosen], strict=True):
-            np.testing.assert_array_equal(row, log_gamma_density(x, [shape], [rate])[0])
-    beta = log_beta_density(x)
-    for row, a, b in zip(beta(shapes, rates), shapes, rates, strict=True):
-        np.testing.assert_array_equal(row, beta([a], [b])[0])
 
 
 def test_the_shape_is_that_of_largest_likelihood():

@@ -2,13 +2,12 @@
 
 import os
 import signal
-import threading
 
 import pytest
 
 from stable_nalu.base import script
 from stable_nalu.base.script import Interruption
-from tests.ensemble.plans import assert_identical, fork, start, train, train_in_fork, trained
+from tests.ensemble.plans import assert_identical, fork, train, trained
 
 BASE = ("--layer-type", "NMRU", "--operation", "mul")
 
@@ -54,35 +53,12 @@ def test_a_signal_that_is_sent_twice_is_one_request(monkeypatch):
     assert interruption.signal_number == signal.SIGINT
 
 
-def test_a_worker_may_be_told_many_times():
-    before = handlers()
-    with Interruption(insists=False) as interruption:
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGTERM):
-            os.kill(os.getpid(), number)
-        assert interruption.signal_number == signal.SIGTERM
-    assert handlers() == before
-
-
-def test_other_threads_leave_signals_alone():
-    before = handlers()
-    inside = []
-
-    def enter():
-        with Interruption():
-            inside.extend(handlers())
-
-    thread = threading.Thread(target=enter)
-    thread.start()
-    thread.join()
-    assert inside == before
-
-
 LENGTH = ("--max-iterations", "100000", "--log-interval", "1000")
 
 
-def stop(root, words, *, stacks=1, number=signal.SIGTERM, send=os.kill, begin=fork):
+def stop(root, words, *, stacks=1, number=signal.SIGTERM, send=os.kill):
     """Start a script, send it a signal once all stacks train; (exit code, output, errors)."""
-    with begin(root, "single_layer", *words) as process:
+    with fork(root, "single_layer", *words) as process:
         seen = []
         for line in process.stdout:
             seen.append(line)
@@ -94,20 +70,10 @@ def stop(root, words, *, stacks=1, number=signal.SIGTERM, send=os.kill, begin=fo
     return process.returncode, "".join(seen) + out, errors
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("--seed", "3"),
-        ("--seed", "0-3"),
-        pytest.param(("--seed", "0-3", "--workers", "2"), marks=pytest.mark.slow),
-    ],
-    ids=["single", "stack", "workers"],
-)
-def test_sigterm_saves_and_asks_to_be_requeued(words, tmp_path):
-    stacks = 2 if "--workers" in words else 1
-    begin = start if words == ("--seed", "3") else fork
-    words = (*BASE, *words)
-    code, out, errors = stop(tmp_path / "run", (*words, *LENGTH), stacks=stacks, begin=begin)
+@pytest.mark.parametrize("seeds", ["3", "0-3"], ids=["single", "stack"])
+def test_sigterm_saves_and_asks_to_be_requeued(seeds, tmp_path):
+    words = (*BASE, "--seed", seeds)
+    code, out, errors = stop(tmp_path / "run", (*words, *LENGTH))
     assert errors == ""
     assert code == 75
     assert "the same command with --resume goes on" in out
@@ -115,22 +81,16 @@ def test_sigterm_saves_and_asks_to_be_requeued(words, tmp_path):
     stopped = [run.checkpoint["epoch"] for run in trained(tmp_path / "run").values()]
     assert all(0 < epoch < 100_000 for epoch in stopped)
     short = tuple(str(max(stopped) + 7) if word == "100000" else word for word in LENGTH)
-    again = train if stacks == 1 else train_in_fork
     for root, more in (("run", ("--resume",)), ("whole", ())):
-        assert again(tmp_path / root, "single_layer", *words, *short, *more) == 0
+        assert train(tmp_path / root, "single_layer", *words, *short, *more) == 0
     assert_identical(trained(tmp_path / "run"), trained(tmp_path / "whole"))
 
 
-@pytest.mark.parametrize(
-    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
-)
-def test_a_signal_to_the_whole_process_group(number, tmp_path):
-    """As a terminal and some schedulers send it: workers hear of it twice."""
+def test_an_interrupt_of_the_whole_process_group(tmp_path):
+    """As a terminal sends it: workers hear of it twice."""
     words = (*BASE, "--seed", "0-3", "--workers", "2", *LENGTH)
-    begin = start if number == signal.SIGINT else fork
-    code, _, errors = stop(tmp_path, words, stacks=2, number=number, send=os.killpg, begin=begin)
-    assert errors == ""
-    assert code == {signal.SIGTERM: 75, signal.SIGINT: 130}[number]
+    code, _, errors = stop(tmp_path, words, stacks=2, number=signal.SIGINT, send=os.killpg)
+    assert (code, errors) == (130, "")
     assert all(run.checkpoint["epoch"] > 0 for run in trained(tmp_path).values())
 
 

@@ -94,16 +94,12 @@ def test_beta_moves_before_it_is_used():
     assert used == [1e-5] * 3 + [1e-4] * 5
 
 
-def test_no_penalty_at_all():
-    model = Penalised({"W": 1.0, "W-OOB": None})
-    _, penalties = build(model=model)
+@pytest.mark.parametrize("numbers", [{"W": 1.0, "W-OOB": None}, {"W-set": 1, "W-cancel": 1}])
+def test_no_penalty_at_all(numbers):
+    """Of none that is given, and of keys that no script adds."""
+    _, penalties = build(model=Penalised(numbers))
     assert penalties.weights(0) == []
     assert penalties.total([]) is None
-
-
-def test_keys_that_no_script_adds_are_ignored():
-    _, penalties = build(model=Penalised({"W-set": 1.0, "W-cancel": 1.0}))
-    assert penalties.weights(5_000_000) == []
 
 
 @pytest.mark.parametrize("order", [1, 2])
@@ -184,21 +180,17 @@ def test_saturation():
 
 
 @pytest.mark.parametrize(
-    ("iteration", "expected"),
-    [(0, 0), (200, 0), (201, 1 / 150), (275, 0.5), (350, 1), (351, 1), (10**6, 1)],
+    ("scaling", "ends", "expected"),
+    [
+        ("linear", (200, 350), {0: 0, 200: 0, 201: 1 / 150, 275: 0.5, 350: 1, 351: 1, 10**6: 1}),
+        ("linear", (200, 100), {0: 1, 100: 1, 150: 0.5, 200: 0}),  # falls
+        ("exp", (200, 350), {1000: saturation(1000)}),  # ignores its ends
+    ],
 )
-def test_linear_ramp(iteration, expected):
-    assert PenaltyRamp("linear", [200], [350]).at(iteration).tolist() == [pytest.approx(expected)]
-
-
-@pytest.mark.parametrize(("iteration", "expected"), [(0, 1), (100, 1), (150, 0.5), (200, 0)])
-def test_a_ramp_that_ends_before_it_starts_falls(iteration, expected):
-    assert PenaltyRamp("linear", [200], [100]).at(iteration).tolist() == [expected]
-
-
-def test_exponential_ramp_ignores_its_ends():
-    ramp = PenaltyRamp("exp", [200, 300], [350, 400])
-    assert ramp.at(1000).tolist() == [saturation(1000)] * 2
+def test_a_ramp(scaling, ends, expected):
+    ramp = PenaltyRamp(scaling, *([end] for end in ends))
+    for iteration, value in expected.items():
+        assert ramp.at(iteration).tolist() == [pytest.approx(value)], iteration
 
 
 @pytest.mark.parametrize(
@@ -233,35 +225,24 @@ def betas(growth, iterations):
     return values
 
 
-def test_beta_reaches_its_end_exactly():
-    values = betas(BetaGrowth(1e-9, 1e-7, 10, 10), 60)
-    assert values == [1e-9] * 10 + [1e-8] * 10 + [1e-7] * 40
+@pytest.mark.parametrize(
+    ("start", "end", "grows", "expected"),
+    [
+        (1e-9, 1e-7, False, [1e-9, 1e-8, 1e-7, 1e-7, 1e-7]),  # which it reaches exactly
+        (1e-5, 1e-7, False, [1e-5, 1e-6, 1e-7, 1e-7, 1e-7]),
+        (1e-5, 5e-5, False, [1e-5, 1e-4, 1e-5, 1e-4, 1e-5]),  # overshoots, and oscillates
+        (1e-5, 5e-5, True, [1e-5, 1e-4, 1e-4, 1e-4, 1e-4]),
+        (1e-3, 1e-5, True, [1e-3] * 5),
+    ],
+)
+def test_beta_moves_towards_its_end_by_factors_of_ten(start, end, grows, expected):
+    values = betas(BetaGrowth(start, end, 10, 10, only_grows=grows), 50)
+    assert values == [value for value in expected for _ in range(10)]
 
 
-def test_beta_decreases_from_a_larger_start():
-    values = betas(BetaGrowth(1e-5, 1e-7, 10, 10), 40)
-    assert values == [1e-5] * 10 + [1e-6] * 10 + [1e-7] * 20
-
-
-def test_beta_that_overshoots_oscillates():
-    values = betas(BetaGrowth(1e-5, 5e-5, 10, 10), 50)
-    assert values == ([1e-5] * 10 + [1e-4] * 10) * 2 + [1e-5] * 10
-
-
-def test_beta_that_only_grows_stays_above_its_end():
-    growth = BetaGrowth(1e-5, 5e-5, 10, 10, only_grows=True)
-    assert betas(growth, 50) == [1e-5] * 10 + [1e-4] * 40
-    falling = BetaGrowth(1e-3, 1e-5, 10, 10, only_grows=True)
-    assert set(betas(falling, 50)) == {1e-3}
-
-
-def test_beta_does_not_drift():
+def test_beta_does_not_drift_and_says_when_it_may_have_changed():
     growth = BetaGrowth(1e-30, 1, 1, 10)
     betas(growth, 31)
-    assert growth.value == Decimal(1)
-    assert float(growth) == 1.0
-
-
-def test_beta_says_when_it_may_have_changed():
+    assert (growth.value, float(growth)) == (Decimal(1), 1.0)
     growth = BetaGrowth(1e-9, 1e-7, 10, 10)
     assert [i for i in range(35) if growth.advance(i)] == [10, 20, 30]

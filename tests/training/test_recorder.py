@@ -7,27 +7,17 @@ from pathlib import Path
 import pytest
 import torch
 
-from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.layer import GeneralizedLayer, MCFullyConnected
 from stable_nalu.network import SimpleFunctionStaticNetwork, SingleLayerNetwork
 from stable_nalu.options.kinds import buildable_layers
 from stable_nalu.training.recorder import (
     observe_gradients,
     observe_modules,
     observe_regualizers,
-    prefixed_modules,
     start_trace,
     stop_trace,
 )
 
 ROWS = torch.tensor([[1.5, 1.25], [1.0, 1.75], [1.125, 2.0]])
-
-
-def test_prefixes_pass_through_plain_containers():
-    model = ExtendedTorchModule("network")
-    model.hidden = torch.nn.ModuleList([GeneralizedLayer(2, 1, "NAC", name="layer_1")])
-    prefixes = [prefix for prefix, _, _ in prefixed_modules(model)]
-    assert prefixes == ["network", "network/layer_1", "network/layer_1/nac"]
 
 
 def test_values_are_those_of_the_traced_pass():
@@ -64,27 +54,6 @@ def test_gradients_show_their_first_row():
     first_row = gradients[id(model.layer_1.layer.W)][0]
     assert all(torch.equal(v.value, first_row) for v in found[:2])
     assert first_row.shape == (2,)
-
-
-def test_gradients_of_plain_modules_have_dotted_names():
-    layer = MCFullyConnected(2, 1)
-    gradients = {id(p): torch.ones_like(p) for p in layer.parameters()}
-    tags = [v.tag for v in observe_gradients(layer, gradients, 0) if v.kind == "summary"]
-    names = ("out_gate.fc.weight", "out_gate.fc.bias", "junction.r")
-    assert sorted(tags) == sorted(f"MCFC/{name}/grad" for name in names)
-
-
-def test_a_parameter_without_gradient_is_left_out():
-    layer = MCFullyConnected(2, 1)
-    assert observe_gradients(layer, {}, 0) == []
-    assert observe_gradients(layer, {id(p): None for p in layer.parameters()}, 0) == []
-
-
-def test_the_gradient_of_a_number_has_no_rows():
-    module = ExtendedTorchModule("network")
-    module.g = torch.nn.Parameter(torch.tensor(2.0))
-    (summary, _) = observe_gradients(module, {id(module.g): torch.tensor(3.0)}, 0)
-    assert summary.value.item() == 3
 
 
 TAGS = json.loads((Path(__file__).parent / "fixtures" / "tags.json").read_text())
@@ -127,19 +96,6 @@ def test_tags_of_a_layer(case):
 
 def test_tags_of_every_layer_are_kept():
     assert {case["unit"] for case in TAGS} == set(buildable_layers())
-
-
-def test_activations_of_the_network():
-    def own_tags(model):
-        return told(model, verbose=True)[0]
-
-    single = ["summary network/x", "summary network/z_1"]
-    assert own_tags(build("NAC")) == single
-    assert own_tags(build("MNAC")) == single
-    assert own_tags(build("ReLU")) == [*single, "summary network/z_2"]
-    model = SimpleFunctionStaticNetwork("NAC", 2, nac_mul="normal")
-    assert own_tags(model) == [*single, "summary network/z_2"]
-    assert told(build("NAC"), verbose=False)[0] == []
 
 
 @pytest.mark.parametrize(

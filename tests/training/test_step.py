@@ -1,5 +1,6 @@
 """One iteration: schedules, criterion, gradients, clipping, and optimisers bit for bit as torch."""
 
+import math
 from functools import partial
 
 import pytest
@@ -103,23 +104,18 @@ def test_iteration_reaches_layers_that_read_it():
     assert changed == [False, True, False]
 
 
-@pytest.mark.parametrize("flags", [("--clip-grad-norm", "0.1"), ("--clip-grad-value", "0.1")])
-def test_clipping(flags):
+@pytest.mark.parametrize("norm", [0.1, math.inf])
+@pytest.mark.parametrize("value", [0.08, math.inf])
+def test_norm_is_clipped_before_values(norm, value):
+    words = [f"--clip-grad-{flag}={limit}" for flag, limit in (("norm", norm), ("value", value))]
+    words = [word for word in words if not word.endswith("inf")]
     script = "single_layer_benchmark"
-    _, step = build(*NMU, *flags, script=script)
-    _, free = build(*NMU, script=script)
-    clipped, raw = (s.run(X, T, s.prepare(0)).gradients[0] for s in (step, free))
-    expected = raw.clamp(-0.1, 0.1) if "value" in flags[0] else 0.1 * raw / raw.norm()
+    clipped, raw = (
+        step.run(X, T, step.prepare(0)).gradients[0]
+        for _, step in (build(*NMU, *words, script=script), build(*NMU, script=script))
+    )
+    expected = (raw * min(1, norm / raw.norm())).clamp(-value, value)
     torch.testing.assert_close(clipped, expected)
-
-
-def test_norm_is_clipped_before_values():
-    words = (*NMU, "--clip-grad-norm", "0.1", "--clip-grad-value", "0.08")
-    _, step = build(*words, script="single_layer_benchmark")
-    _, free = build(*NMU, script="single_layer_benchmark")
-    raw = free.run(X, T, free.prepare(0)).gradients[0]
-    expected = (0.1 * raw / raw.norm()).clamp(-0.08, 0.08)
-    torch.testing.assert_close(step.run(X, T, step.prepare(0)).gradients[0], expected)
 
 
 def test_a_model_without_trainable_parameters_learns_after_the_step():
@@ -240,55 +236,34 @@ def test_a_saved_state_has_the_layout_of_torch():
     assert ours["param_groups"][0]["params"] == theirs["param_groups"][0]["params"]
 
 
-def test_a_state_without_an_entry_starts_anew():
-    own = Adam(parameters(torch.float32), 1e-3)
-    own.step(gradients(0, torch.float32))
-    load_optimizer_state(own, {"state": {}}, None)
-    assert own.steps == [0, 0, 0]
-    assert all((value == 0).all() for values in own.state.values() for value in values)
-
-
-def test_a_saved_state_is_a_copy():
+def test_a_saved_state_is_a_copy_and_a_state_without_an_entry_starts_anew():
     own = Adam(parameters(torch.float32), 1e-3)
     own.step(gradients(0, torch.float32))
     saved = optimizer_state(own, None)["state"][0]["exp_avg"].clone()
     state = optimizer_state(own, None)
     own.step(gradients(1, torch.float32))
     assert torch.equal(state["state"][0]["exp_avg"], saved)
+    load_optimizer_state(own, {"state": {}}, None)
+    assert own.steps == [0, 0, 0]
+    assert all((value == 0).all() for values in own.state.values() for value in values)
 
 
-def by_torch(drawn, clip):
-    """The gradients after `clip(parameters)`, a function of torch.nn.utils."""
-    params = [None if g is None else torch.nn.Parameter(torch.zeros_like(g)) for g in drawn]
-    for parameter, gradient in zip(params, drawn, strict=True):
-        if parameter is not None:
-            parameter.grad = gradient.clone()
-    clip([p for p in params if p is not None])
-    return [None if p is None else p.grad for p in params]
-
-
-def assert_equal(actual, expected):
-    for own, theirs in zip(actual, expected, strict=True):
-        assert (own is None) == (theirs is None)
-        assert own is None or torch.equal(own, theirs)
+CLIPS = {
+    clip_norm: torch.nn.utils.clip_grad_norm_,
+    clip_value: torch.nn.utils.clip_grad_value_,
+}
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("limit", [0.1, 1.0, 1000.0])
-def test_norm(dtype, limit):
-    drawn = gradients(3, dtype)
-    expected = by_torch(drawn, lambda p: torch.nn.utils.clip_grad_norm_(p, limit))
-    assert_equal(clip_norm(drawn, limit), expected)
-
-
-def test_norm_passes_over_missing_gradients():
-    drawn = [None, *gradients(3, torch.float32)]
-    expected = by_torch(drawn, lambda p: torch.nn.utils.clip_grad_norm_(p, 1.0))
-    assert_equal(clip_norm(drawn, 1.0), expected)
-
-
-@pytest.mark.parametrize("limit", [0.1, 1000.0])
-def test_value(limit):
-    drawn = [None, *gradients(3, torch.float32)]
-    expected = by_torch(drawn, lambda p: torch.nn.utils.clip_grad_value_(p, limit))
-    assert_equal(clip_value(drawn, limit), expected)
+@pytest.mark.parametrize("clip", CLIPS)
+def test_clipping_is_that_of_torch(clip, limit, dtype):
+    """And passes over missing gradients."""
+    drawn = [None, *gradients(3, dtype)]
+    given = [torch.nn.Parameter(torch.zeros_like(g)) for g in drawn[1:]]
+    for parameter, gradient in zip(given, drawn[1:], strict=True):
+        parameter.grad = gradient.clone()
+    CLIPS[clip](given, limit)
+    found = clip(drawn, limit)
+    assert found[0] is None
+    assert all(torch.equal(g, p.grad) for g, p in zip(found[1:], given, strict=True))
