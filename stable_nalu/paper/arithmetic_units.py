@@ -115,18 +115,10 @@ def _draw_rates(
 
 
 _IN_PAPERS = {
-    "linear": "Linear",
-    "relu": "ReLU",
-    "relu6": "ReLU6",
-    "nac-add": "NAC+",
-    "nac-mul": "NAC•",
-    "nac-sigma": "NAC•,σ",
-    "nac-nmu": "NAC•,NMU",
-    "nalu": "NALU",
-    "nau": "NAU",
-    "nmu": "NMU",
+    "linear": "Linear", "relu": "ReLU", "relu6": "ReLU6", "nac-add": "NAC+", "nac-mul": "NAC•",
+    "nac-sigma": "NAC•,σ", "nac-nmu": "NAC•,NMU", "nalu": "NALU", "nau": "NAU", "nmu": "NMU",
     "gated": "Gated NAU/NMU",
-}
+}  # fmt: skip
 _WINDOW = "--regualizer-scaling-start 5000 --regualizer-scaling-end 50000"
 UNITS = {key: (name, MODELS.get(name, f"--layer-type {name}")) for key, name in _IN_PAPERS.items()}
 UNITS["nau"] = ("NAU", f"{MODELS['NAU']} --regualizer 0.01 {_WINDOW}")
@@ -270,11 +262,9 @@ _PENALISED = replace(
     _DEFAULT, seeds=range(50), points=values("--regualizer", "0 0.01 0.1 1 10 100")
 )
 _RATES = replace(
-    _DEFAULT,
-    seeds=range(25),
-    points=values("--learning-rate", "1e-5 1e-4 1e-3 1e-2 1e-1"),
+    _DEFAULT, seeds=range(25), points=values("--learning-rate", "1e-5 1e-4 1e-3 1e-2 1e-1"),
     variants=operations("add sub mul div"),
-)
+)  # fmt: skip
 _SUBSET_PAIRS = tuple(
     replace(pair, name=f"{hidden}-{subsets}")
     for hidden, subsets in ((2, 2), (3, 3), (4, 4), (5, 5), (4, 2), (6, 3), (8, 4), (10, 5))

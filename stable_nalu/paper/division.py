@@ -233,13 +233,9 @@ def _nmru(start: int, end: int) -> str:
 
 
 _IN2 = Recipe(
-    "single_layer",
-    "--operation div --max-iterations 50000 --no-cuda",
-    range(25),
-    Resources(40),
-    points=SINGLE_MODULE_RANGES,
-    prefix="sltr-in2/",
-)
+    "single_layer", "--operation div --max-iterations 50000 --no-cuda", range(25), Resources(40),
+    points=SINGLE_MODULE_RANGES, prefix="sltr-in2/",
+)  # fmt: skip
 _IN10 = replace(
     _IN2,
     flags="--operation div --input-size 10 --subset-ratio 0.1 --overlap-ratio 0 "
@@ -349,16 +345,11 @@ def _distributions(
     flags = f"{setting.flags} --log-interval 1000"
     drawn_from = replace(setting, flags=flags, points=(), variants=DISTRIBUTIONS, prefix=folder)
     return _ranges(
-        key,
-        f"Division{'' if size == 'in2' else ' with redundancy'}, more distributions",
-        number,
+        key, f"Division{'' if size == 'in2' else ' with redundancy'}, more distributions", number,
         drawn_from.model("realnpu", _REAL_NPU, real_npu, csv=f"{folder}realnpu_modified"),
-        drawn_from.model("nru", "NRU", nru),
-        drawn_from.model("sign-nmru", "NMRU", nmru),
-        part=_SAMPLED,
-        parameter="train.distribution",
-        criterion="distributions",
-    )
+        drawn_from.model("nru", "NRU", nru), drawn_from.model("sign-nmru", "NMRU", nmru),
+        part=_SAMPLED, parameter="train.distribution", criterion="distributions",
+    )  # fmt: skip
 
 
 def _near_zero(task: str, text: str, number: str, flags: str, real_npu: str, nru: str):
@@ -543,13 +534,10 @@ _TEN_INPUTS = (
 _ANSWER = "metric.{}.output_rounded_{}dp.acc"
 _LEARNED = "--use-nalm --learn-labels2out --nalm-name"
 _DIGITS = Recipe(
-    "two_digit_mnist",
-    "--operation div --max-epochs 1000 --dataset-workers 5",
-    range(10),
-    Resources(1440, cores=5, memory_gb=8, gpu=True),
-    prefix="two-digit-mnist/div/",
+    "two_digit_mnist", "--operation div --max-epochs 1000 --dataset-workers 5", range(10),
+    Resources(1440, cores=5, memory_gb=8, gpu=True), prefix="two-digit-mnist/div/",
     steps_per_epoch=571,
-)
+)  # fmt: skip
 
 
 def _digits(key: str, label: str, name: str, text: str) -> Model:

@@ -42,12 +42,9 @@ def for_operation(operation: str) -> Recipe:
     """Return the two-input benchmark for one operation."""
     return Recipe(
         "single_layer_benchmark",
-        f"--operation {operation} --max-iterations 50000 --log-interval 1000 --no-cuda",
-        range(25),
-        Resources(60),
-        points=SINGLE_MODULE_RANGES,
-        prefix="benchmark/sltr-in2/",
-    )
+        f"--operation {operation} --max-iterations 50000 --log-interval 1000 --no-cuda", range(25),
+        Resources(60), points=SINGLE_MODULE_RANGES, prefix="benchmark/sltr-in2/",
+    )  # fmt: skip
 
 
 NMU = for_operation("mul").model(
@@ -77,20 +74,11 @@ RUNS = Runs(
 )
 _WORDS = {"add": "addition", "sub": "subtraction", "mul": "multiplication", "div": "division"}
 _FILES = {
-    "NAC": "nac",
-    "MNAC": "mnac",
-    "NALU": "nalu",
-    "NAU": "reregualizedlinearnac",
-    "NMU": "reregualizedlinearmnac",
-    "NPU": "npu",
-    "RealNPU": "realnpu",
-    "iNALU": "inalu",
-    "G-NALU": "nalu-gr",
-    "MCFC": "mcfc",
-    "MulMCFC": "mulmcfc",
-    "MulMCFCSignINALU": "mulmcfcsigninalu",
-    "MulMCFCSignRealNPU": "mulmcfcsignrealnpu",
-}
+    "NAC": "nac", "MNAC": "mnac", "NALU": "nalu", "NAU": "reregualizedlinearnac",
+    "NMU": "reregualizedlinearmnac", "NPU": "npu", "RealNPU": "realnpu", "iNALU": "inalu",
+    "G-NALU": "nalu-gr", "MCFC": "mcfc", "MulMCFC": "mulmcfc",
+    "MulMCFCSignINALU": "mulmcfcsigninalu", "MulMCFCSignRealNPU": "mulmcfcsignrealnpu",
+}  # fmt: skip
 """File -> what its runs are called."""
 
 
@@ -107,16 +95,10 @@ def on_every_range(operation: str, files: str, *more: Series) -> tuple[Drawing]:
         "confidence intervals. Bold: the best range of a module."
     )
     made = sketch(
-        table,
-        "{key}_op-" + operation,
-        runs=RUNS,
-        label=f"benchmark-sltr-{operation}",
-        caption=caption,
-        show_operation=False,
-        show_range=True,
-        within=("operation", "model"),
+        table, "{key}_op-" + operation, runs=RUNS, label=f"benchmark-sltr-{operation}",
+        caption=caption, show_operation=False, show_range=True, within=("operation", "model"),
         long=True,
-    )
+    )  # fmt: skip
     series = tuple(
         Series((name, f"{operation}/{name}"), expects=(MODELS[_FILES[name]],))
         for name in files.split()

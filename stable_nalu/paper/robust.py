@@ -86,11 +86,8 @@ _TWO_LAYERS = Recipe(
     "simple_function_static",
     "--operation mul --layer-type ReRegualizedLinearNAC --nac-mul mnac --max-iterations 2000000 "
     "--no-cuda",
-    range(20),
-    Resources(1440),
-    points=DATA_SET_RANGES,
-    prefix=f"{_FTS}/",
-)
+    range(20), Resources(1440), points=DATA_SET_RANGES, prefix=f"{_FTS}/",
+)  # fmt: skip
 _nau_snmu = _TWO_LAYERS.model("nau-Nnmu", "sNMU", "--nmu-noise", csv=f"{_FTS}_noise-1-5")
 
 
@@ -128,24 +125,17 @@ _RAMP = "--regualizer-scaling-start 30 --regualizer-scaling-end 40 --regualizer 
 _PAIRS, _CONV = "static-mnist/mul/", "static-mnist/mul/1digit_conv-"
 _TPS = "MSE_Adam-lr0.001_TPS-no-concat-conv"
 _ISOLATED_SETTING = Recipe(
-    "two_digit_mnist",
-    "--operation mul --max-epochs 1000 --dataset-workers 4",
-    range(10),
-    _GPU,
-    prefix=_CONV,
-    steps_per_epoch=704,
-)
+    "two_digit_mnist", "--operation mul --max-epochs 1000 --dataset-workers 4", range(10), _GPU,
+    prefix=_CONV, steps_per_epoch=704,
+)  # fmt: skip
 _COLOUR_SETTING = Recipe(
     "ST_mnist_labels",
     "--operation mul --num-folds 3 --batch-size 256 --learning-rate 0.001 "
     "--img2label-model TPS-no-concat-conv --optimizer adam --no-scheduler "
     "--scheduler-step-size 2000 --max-epochs 1000 --samples-per-permutation 1100 "
     "--dataset-workers 4",
-    range(3),
-    _GPU,
-    prefix=_PAIRS,
-    steps_per_epoch=244,
-)
+    range(3), _GPU, prefix=_PAIRS, steps_per_epoch=244,
+)  # fmt: skip
 _ORDER = ("mul", "fc", "nmu", "snmu [1,5]", "snmu [1,1+1/sd(x)]")
 _KEYS: dict[str, str] = dict(zip(("mul", "fc", "nmu", "snmu", "batch-snmu"), _ORDER, strict=True))
 # Key -> what is added to the name of its table, and flags.
@@ -162,13 +152,11 @@ _ISOLATED = tuple(
 _COLOUR = tuple(
     _COLOUR_SETTING.model(key, _KEYS[key], text, name=f"{key}_{_TPS}")
     for key, text in (
-        ("mul", "--id 6"),
-        ("fc", "--learn-labels2out --id 9"),
-        ("nmu", f"{_MODULE} --id 8"),
+        ("mul", "--id 6"), ("fc", "--learn-labels2out --id 9"), ("nmu", f"{_MODULE} --id 8"),
         ("snmu", f"{_MODULE} --nmu-noise --id 7"),
         ("batch-snmu", f"{_MODULE} {_BATCH_NOISE} --id 10"),
     )
-)
+)  # fmt: skip
 
 
 def _metrics(*endings: str) -> tuple[tuple[tuple[str, ...], str], ...]:
@@ -226,13 +214,10 @@ def _classes(key: str, number: str, title: str, ids: str, models: tuple[Model, .
         for one, model, flag in zip(ids.split(), models, flags, strict=True)
     )
     return Drawing(
-        (sketch(class_bars, f"{key}_class_accs"),),
-        tuple(map(Series, names, labels)),
-        ("class-accs",),
-        key=f"class_accs-{key}",
-        title=f"Accuracy by class, {title}",
+        (sketch(class_bars, f"{key}_class_accs"),), tuple(map(Series, names, labels)),
+        ("class-accs",), key=f"class_accs-{key}", title=f"Accuracy by class, {title}",
         number=number,
-    )
+    )  # fmt: skip
 
 
 def _paths(key: str, title: str, models: tuple[Model, ...]) -> Drawing:
@@ -258,13 +243,9 @@ def _paths(key: str, title: str, models: tuple[Model, ...]) -> Drawing:
 _NMU_CELL = "--layer-type ReRegualizedLinearNAC --nac-mul mnac --dataset-workers 5"
 _LONG = "sequential_mnist_prod_long"
 _SEQUENCE = Recipe(
-    "sequential_mnist",
-    f"{PRODUCT} {_NMU_CELL}",
-    range(10),
-    replace(_GPU, minutes=480),
-    prefix=f"sequential_mnist/{_LONG}/",
-    steps_per_epoch=PRODUCT_EPOCH,
-)
+    "sequential_mnist", f"{PRODUCT} {_NMU_CELL}", range(10), replace(_GPU, minutes=480),
+    prefix=f"sequential_mnist/{_LONG}/", steps_per_epoch=PRODUCT_EPOCH,
+)  # fmt: skip
 _REFERENCE = replace(
     _SEQUENCE,
     flags=f"--operation cumprod {_NMU_CELL} --mnist-digits 123456789 --max-epochs 1000 "

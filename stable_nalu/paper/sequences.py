@@ -63,12 +63,10 @@ def lengths(context: Context, runs: Runs, reference: str, curves: Titled) -> Pro
         axes.xaxis.get_major_locator().set_params(integer=True)
     side += _draw_lengths(last, models, shown, reference)
     return context.plotted(
-        figure,
-        side,
-        "Medians over runs; ribbons: quartiles.",
+        figure, side, "Medians over runs; ribbons: quartiles.",
         f"Right: at the last epoch, divided by the median error of the {reference}.",
         handles=with_counts(shown, models),
-    )
+    )  # fmt: skip
 
 
 def _draw_lengths(
@@ -142,21 +140,17 @@ _NMU = f"{_NAU} --nac-mul mnac"
 _UNITS = {
     "nac-mul": ("NAC•", "--layer-type NAC --nac-mul normal"),
     "nac-sigma": ("NAC•,σ", "--layer-type PosNAC --nac-mul normal"),
-    "nalu": ("NALU", "--layer-type NALU"),
-    "nmu-z0": ("NMU, no R_z", f"{_NMU} --regualizer-z 0"),
+    "nalu": ("NALU", "--layer-type NALU"), "nmu-z0": ("NMU, no R_z", f"{_NMU} --regualizer-z 0"),
     "nmu": ("NMU", f"{_NMU} --regualizer-z 1"),
     "nac-nmu-z0": ("NAC•,NMU, no R_z", f"{_NAC_NMU} --regualizer-z 0"),
-    "nac-nmu": ("NAC•,NMU", f"{_NAC_NMU} --regualizer-z 1"),
-    "lstm": ("LSTM", "--layer-type LSTM"),
-}
+    "nac-nmu": ("NAC•,NMU", f"{_NAC_NMU} --regualizer-z 1"), "lstm": ("LSTM", "--layer-type LSTM"),
+}  # fmt: skip
 _SUM_UNITS = {
     "nac-add-z0": ("NAC+", "--layer-type NAC --regualizer-z 0"),
     "nac-add": ("NAC+,Rz", "--layer-type NAC --regualizer-z 1"),
-    "nalu": ("NALU", "--layer-type NALU"),
-    "nau-z0": ("NAU, no R_z", f"{_NAU} --regualizer-z 0"),
-    "nau": ("NAU", f"{_NAU} --regualizer-z 1"),
-    "lstm": ("LSTM", "--layer-type LSTM"),
-}
+    "nalu": ("NALU", "--layer-type NALU"), "nau-z0": ("NAU, no R_z", f"{_NAU} --regualizer-z 0"),
+    "nau": ("NAU", f"{_NAU} --regualizer-z 1"), "lstm": ("LSTM", "--layer-type LSTM"),
+}  # fmt: skip
 SOLVED = "--model-simplification solved-accumulator"
 _SOLVED_LABEL = "solved accumulator"
 
@@ -165,13 +159,11 @@ _PRODUCT = Recipe("sequential_mnist", PRODUCT, range(10), _GPU, steps_per_epoch=
 _SUM = replace(_PRODUCT, flags=_SUM_FLAGS, steps_per_epoch=_SUM_EPOCH)
 _SHORTER = replace(_PRODUCT, flags=PRODUCT.replace(LENGTHS_TO_20, _LENGTHS_TO_9), seeds=range(5))
 _SVHN = replace(
-    _PRODUCT,
-    script="sequential_svhn",
-    flags=PRODUCT.replace("--mnist-digits", "--svhn-digits") + " --svhn-outputs 1",
-    seeds=range(5),
+    _PRODUCT, script="sequential_svhn",
+    flags=PRODUCT.replace("--mnist-digits", "--svhn-digits") + " --svhn-outputs 1", seeds=range(5),
     resources=replace(_GPU, minutes=600),
     variants=variants("--resnet", "resnet18 resnet34 resnet50"),
-)
+)  # fmt: skip
 
 
 def _models(setting: Recipe, name: str, keys: str, extra: str = "") -> tuple[Model, ...]:
@@ -272,13 +264,9 @@ _ONE_RUN = Reference(
     ("sequential_mnist_prod_reference",), (0, 1, 2, 4, 5, 6, 7, 9), level=0.999, of_one_run=True
 )
 _HORIZON = replace(
-    _ANY_PRODUCT,
-    expected=_TO_NINE,
-    only=(Only("regualizer.z", (1.0,)),),
-    relabel=_with_outputs,
-    models=tuple(f"NMU, outputs: {count}" for count in _COUNTS),
-    closed=True,
-)
+    _ANY_PRODUCT, expected=_TO_NINE, only=(Only("regualizer.z", (1.0,)),), relabel=_with_outputs,
+    models=tuple(f"NMU, outputs: {count}" for count in _COUNTS), closed=True,
+)  # fmt: skip
 PRODUCT_MEASURES = measures_of_lengths(1, 2, 5, 10, 20)
 _SHORT_MEASURES = measures_of_lengths(1, 2, 5, 9)
 _OTHERS_REFERENCE = "Thresholds are those of the reference of sequential_mnist_prod_long."

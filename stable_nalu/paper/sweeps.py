@@ -100,13 +100,9 @@ DISTRIBUTIONS = tuple(
 """Each distribution with its ranges; a command holds one, as ranges are paired among themselves."""
 
 _SIZES = (
-    ("4 10 25", 5_000_000, 10),
-    ("50 75 100", 5_000_000, 15),
-    ("125 150", 10_000_000, 30),
-    ("175 200", 10_000_000, 45),
-    ("225 250", 15_000_000, 60),
-    ("275 300", 15_000_000, 75),
-)
+    ("4 10 25", 5_000_000, 10), ("50 75 100", 5_000_000, 15), ("125 150", 10_000_000, 30),
+    ("175 200", 10_000_000, 45), ("225 250", 15_000_000, 60), ("275 300", 15_000_000, 75),
+)  # fmt: skip
 INPUT_SIZES = tuple(
     Variant(size, flags(f"--input-size {size} --max-iterations {iterations}"), 60 * hours)
     for sizes, iterations, hours in _SIZES
