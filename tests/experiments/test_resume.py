@@ -80,9 +80,9 @@ PAIRS = "--data-source digits --samples-per-permutation 1 --batch-size 45"
 UNIT = f"--use-nalm --learn-labels2out {PAIRS}"
 WORLD = "--episodes-per-update 4 --hidden-size 4 --eval-stimuli [5,6] --eval-episodes 4"
 OTHERS: dict[str, tuple[str, int | None, int]] = {
-    "sums": (f"simple_function_recurrent --engine torch --layer-type GumbelNAC {SUMS}", 3, 8),
+    "sums": (f"simple_function_recurrent --engine torch --layer-type LSTM {SUMS}", 3, 8),
     "verbose sums": (
-        f"simple_function_recurrent --engine torch --layer-type LSTM {SUMS} --verbose",
+        f"simple_function_recurrent --engine torch --layer-type GumbelNAC {SUMS} --verbose",
         3,
         8,
     ),
@@ -111,6 +111,7 @@ OTHERS: dict[str, tuple[str, int | None, int]] = {
         21,
     ),
     "world": (f"gridworld_time --layer-type NAC {WORLD} --log-interval 4", 3, 8),
+    "world in pixels": (f"gridworld_time --observation pixels {WORLD} --log-interval 4", 3, 8),
     "counting": (
         "mnist_counting --cnn small --cnn-dropout 0.5 --extrapolation-lengths [1,20] "
         f"--interpolation-length 30 --test-repeats 1 {EPOCHS}",
@@ -139,7 +140,7 @@ OTHERS: dict[str, tuple[str, int | None, int]] = {
         1,
     ),
 }
-SLOW = "scattered pairs"
+SLOW = ("world in pixels", "scattered pairs")
 WITHOUT_WORKERS = ("two_digit_mnist", "ST_mnist_labels")
 
 
@@ -159,9 +160,23 @@ def plan_of(case):
     return script, words, short, whole
 
 
+LOGGED = json.loads((Path(__file__).parent / "fixtures" / "logged.json").read_text())
+"""What is logged of each case: steps -> tags."""
+
+
+def logged(record):
+    steps, tags = {}, {}
+    for step, tag in record.values:
+        if tag in record.tags:
+            steps.setdefault(tag, []).append(step)
+    for tag in sorted(steps):
+        tags.setdefault(" ".join(map(str, steps[tag])), []).append(tag)
+    return {when: " ".join(tags[when]) for when in sorted(tags)}
+
+
 @pytest.mark.parametrize(
     "case",
-    [pytest.param(c, marks=pytest.mark.slow) if c == SLOW else c for c in (*ARITHMETIC, *OTHERS)],
+    [pytest.param(c, marks=pytest.mark.slow) if c in SLOW else c for c in (*ARITHMETIC, *OTHERS)],
 )
 def test_a_run_that_is_taken_further_and_killed_beside_another_seed(case, tmp_path):
     """The kill comes in the midst of the second run, after its first checkpoint, or of both."""
@@ -180,6 +195,7 @@ def test_a_run_that_is_taken_further_and_killed_beside_another_seed(case, tmp_pa
     expected, found = trained(alone), trained(parts)
     assert_identical(expected, {name: found[name] for name in expected})
     ((name, run_alone),) = expected.items()
+    assert logged(run_alone.record) == LOGGED[case]
     # What the cases are for.
     if case == "NMU":
         assert all(ends), "the end of a first part is logged"

@@ -146,10 +146,7 @@ def test_what_is_logged_and_exported():
     assert run(SCRIPT, *words) == 0
     for name in run_names(SCRIPT, *words):
         log = read(name)
-        assert sorted(log.series("metric/valid/mse")) == [0, 2, 3]
-        assert sorted(log.series("metric/test/shown/10/digit")) == [3]
         assert set(log.series("metric/test/shown/1/digit").values()) <= set(range(10))
-        assert "metric/test/shown/10/9" in log.tags
     table = exported()
     wanted = [f"metric.test.extrapolation.{n}.{m}" for n in (1, 5, 20) for m in ("mse", "mae")]
     assert {*wanted, "task", "sequence.loss", "digit.source", "metric.train.mse"} <= set(table)

@@ -24,14 +24,11 @@ def test_measures_of_a_confusion():
     assert table(("x", 0), [(1, 3)]) == "| x | 0 |\n|---|---|\n| 1 | 3 |"
 
 
-def test_what_is_logged_when():
+def test_what_is_told_of_the_test():
     words = (*SMALL, "--max-iterations", "5", "--seed", "0-1", "--layer-type", "NAC")
     assert run(SCRIPT, *words) == 0
     for name in run_names(SCRIPT, *words):
         log = read(name)
-        assert sorted(log.series("metric/valid/acc")) == [0, 2, 4, 5]
-        assert sorted(log.series("metric/test/acc")) == [5]
-        assert sorted(log.series("metric/test/rmse")) == [5]
         (text,) = log.series("metric/test/confusion/text_summary").values()
         counts = [list(map(int, row.split("|")[2:-1])) for row in text.decode().split("\n")[2:]]
         assert np.sum(counts) == 17

@@ -60,16 +60,11 @@ def test_the_loss_has_a_gradient_where_all_is_right():
     assert root_mean_square(torch.tensor([3.0, 4.0])).item() == pytest.approx(12.5**0.5)
 
 
-@pytest.mark.parametrize("unit", ["UGRNN", "NALU"])
-def test_what_is_logged(unit):
-    words = (*SMALL, "--program", "programs", "--layer-type", unit, "--max-iterations", "9")
+def test_what_is_exported():
+    words = (*SMALL, "--program", "programs", "--layer-type", "NALU", "--max-iterations", "9")
     assert run(SCRIPT, *words, "--seed", "0-1") == 0
     for name in run_names(SCRIPT, *words, "--seed", "0-1"):
         log = read(name)
-        assert sorted(log.series("loss/train/critation")) == [0, 8, 9]
-        for place in ("valid", "test/100-1000", "test/1000-10000"):
-            for measure in ("rmse", "relative", "digits"):
-                assert sorted(log.series(f"metric/{place}/{measure}")) == [0, 8, 9]
         relative = [log.series(f"metric/test/{r}/relative")[9] for r in ("100-1000", "1000-10000")]
         assert log.series("metric/test/relative")[9] == pytest.approx(np.mean(relative))
         assert 0 <= log.series("metric/valid/digits")[9] <= 1

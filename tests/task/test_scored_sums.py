@@ -66,22 +66,6 @@ def test_one_update_by_hand():
     assert record.series("loss/train/critation")[0] == pytest.approx(loss, rel=1e-5)
 
 
-def test_log_points_alone_are_logged():
-    words = (*WORDS, "--layer-type", "NAC")
-    assert run(SCRIPT, *words, "--max-iterations", "5") == 0
-    record = read(run_names(SCRIPT, *words)[0])
-    errors = {
-        *(error + suffix for error in ERRORS for suffix in ("", "/mae")),
-        *(base + suffix for base in UNTRAINED for suffix in ("", "/rmse", "/mae")),
-    }
-    losses = {f"loss/train/{name}" for name in ("critation", "regualizer", "total")}
-    assert record.tags == errors | losses
-    assert all(list(record.series(tag)) == [0, 2, 4] for tag in losses)
-    assert all(list(record.series(tag)) == [0, 2, 4, 5] for tag in errors), (
-        "and the trained network"
-    )
-
-
 @pytest.mark.parametrize("unit", ["LSTM", "RNN-ReLU", "NAC", "NALU"])
 def test_the_units_of_the_table_alone_together_and_in_torch(unit, tmp_path):
     words = (*WORDS, "--layer-type", unit, "--max-iterations", "6")
