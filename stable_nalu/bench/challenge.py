@@ -110,8 +110,7 @@ def challenge(arguments: argparse.Namespace) -> int:
     refuse_running(shards, space.max_iterations)
     chapters = [_chapter(experiment, parts, space, arguments) for experiment, parts in plans]
     folder = space.base / "challenge" / "_".join((challenger.folder, arguments.key))
-    setting = _setting(challenger, read_records(Session, sessions))
-    facts = {"refused": refused, "setting": setting}
+    facts = {"refused": refused, "sessions": read_records(Session, sessions)}
     _, path, *_ = write(challenger, chapters, folder, arguments.format, **facts)
     for chapter, one in ((chapter, _overview(chapter)) for chapter in chapters):
         say(f"{chapter.key}: rank {one['rank']}, solved {one['success rate']}")
@@ -231,20 +230,26 @@ def write(
         pictures |= own
     duels = [(chapter.key, duel) for chapter in chapters for duel in chapter.contest.duels]
     unfair = dict.fromkeys((key, *duel.test.lengths) for key, duel in duels if not duel.fair)
+    source = challenger.source
     text = filled(
         TEMPLATE,
         challenger=challenger,
+        file=Path(source.path).name if source else "",
         unfair=[f"{key}: rivals {theirs:,} iterations, here {n:,}" for key, n, theirs in unfair],
         longer="rivals" if any(theirs > ours for _, ours, theirs in unfair) else "it",
         overview=[_overview(chapter) for chapter in chapters],
         over=shlex.join(words(challenger.training)),
         chapters=printed,
-        **dict(standings=_standings, duels=_duels, matrices=_matrices),
+        standings=_standings,
+        matrices=_matrices,
+        known=lambda text: plain(text) or UNKNOWN,
+        duration=duration,
+        number=number,
+        points=points,
         **values,
     )
     files = {"README.md": text, "index.html": render(text, pictures), **pictures}
-    source = challenger.source if challenger.file else None
-    if source is not None:
+    if source and challenger.file:
         files[Path(source.path).name] = source.source
     for name, content in files.items():
         with atomic_text_file(folder / name) as file:
@@ -315,30 +320,6 @@ def _overview(chapter: Chapter) -> dict[str, str]:
     }
 
 
-def _setting(challenger: Challenger, sessions: Sequence[Session]) -> list[dict[str, str]]:
-    """Tell what was trained, by what, and at which cost."""
-    spent = sum(session.cpu_seconds for session in sessions)
-    trained = sum(session.runs for session in sessions)
-    source = challenger.source
-    cells = {
-        "layer": challenger.layer_type,
-        "paper": challenger.paper,
-        "file": Path(source.path).name if source else "",
-        "SHA-256 of the file": source.sha256 if source else "",
-        "options of the layer": " ".join(challenger.options),
-        "flags over those of the figures": shlex.join(words(challenger.training)),
-        "cost": f"{trained:,} runs in {duration(spent)} of CPU time",
-    }
-    if sessions:
-        last = max(sessions, key=lambda session: session.began)
-        cells |= {
-            "versions": last.versions,
-            "revision of stable-nalu": last.git_revision,
-            "trained last": f"{last.began[:16].replace('T', ' ')} UTC",
-        }
-    return [{"what": name, "value": plain(text) or UNKNOWN} for name, text in cells.items()]
-
-
 def _told(chapter: Chapter, challenger: Challenger) -> dict[str, Any]:
     contest = chapter.contest
     experiment = contest.experiment
@@ -384,22 +365,6 @@ def _ranked(text: str, row: Mapping[str, Any], measure: str) -> str:
 def _name(label: str, contest: Contest) -> str:
     """Return a label, that of the challenger in bold."""
     return f"**{plain(label)}**" if label == contest.label else plain(label)
-
-
-def _duels(contest: Contest) -> list[dict[str, str]]:
-    return [
-        {
-            "rival": plain(duel.label),
-            "pairs": str(duel.test.pairs),
-            "only the challenger solved": str(duel.test.won),
-            "only the rival solved": str(duel.test.lost),
-            "difference": points(duel.test.difference),
-            "p": number(duel.test.p),
-            "p by Holm": number(duel.p),
-            "the challenger is": duel.verdict,
-        }
-        for duel in contest.duels
-    ]
 
 
 def _matrices(contest: Contest) -> list[tuple[str, list[dict[str, str]]]]:
