@@ -99,12 +99,17 @@ def copies_of(module):
 
 @pytest.mark.parametrize("case", CASES, ids=named)
 def test_copies_of_a_layer_in_use_compute_the_same(case):
-    """In use: a forward pass has left inputs and gates behind for the penalties."""
-    layer = build_case((case[0], all_of(case[0]) | case[1]))
+    """So does a layer of another seed with its state.
+
+    In use: a forward pass has left inputs and gates behind for the penalties.
+    """
+    case = (case[0], all_of(case[0]) | case[1])
+    layer, another = build_case(case), build_case(case, seed=1)
     leaf = make_input(case[0]).requires_grad_()
     layer(2 * leaf)
     expected = output(layer, make_input(case[0]))
-    for other in copies_of(layer):
+    another.load_state_dict(layer.state_dict())
+    for other in (*copies_of(layer), another):
         assert torch.equal(output(other, make_input(case[0])), expected)
         assert repr(other) == repr(layer)
 
@@ -118,14 +123,6 @@ def test_cells_are_copied_and_take_a_dtype(key):
     expected = output(cell, x, h)
     for other in copies_of(cell):
         torch.testing.assert_close(output(other, x, h), expected, rtol=0, atol=0)
-
-
-@pytest.mark.parametrize("case", CASES, ids=named)
-def test_a_state_dictionary_makes_a_layer_of_another_seed_the_same(case):
-    layer, other = build_case(case), build_case(case, seed=1)
-    other.load_state_dict(layer.state_dict())
-    layer.eval(), other.eval()
-    assert torch.equal(output(layer, make_input(case[0])), output(other, make_input(case[0])))
 
 
 @pytest.mark.parametrize("case", CASES, ids=named)

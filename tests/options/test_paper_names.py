@@ -2,7 +2,6 @@
 
 import re
 import shlex
-from pathlib import Path
 
 import pytest
 
@@ -125,11 +124,3 @@ def test_two_layers_of_an_npu_and_the_command_that_repeats_a_run(unit):
     words = " ".join(SCRIPTS["simple_function_static"].argv_of(config))
     assert "--layer-type ReRegualizedLinearNAC" in words
     assert "--nac-mul mnac" in words
-
-
-def test_the_page_of_layers_lists_every_spelling():
-    page = Path(__file__).parents[2].joinpath("docs", "layers.md").read_text(encoding="utf-8")
-    for name, flags in MODELS.items():
-        assert f"| {name} " in page
-        assert f"`{flags.removeprefix('--layer-type ')}`" in page
-    assert all(f"`{other}`" in page for more in SPELLINGS.values() for other in more)

@@ -29,6 +29,7 @@ def log(folder, steps):
         writer.scalar("a", step)
         writer.commit(step)
     writer.flush()
+    return writer
 
 
 def steps(folder):
@@ -117,17 +118,17 @@ def test_a_second_claim_is_refused_until_release(tmp_path):
     claim(tmp_path, remove_existing_data=True).release()
 
 
-def test_more_claims_than_the_soft_limit_of_open_files(tmp_path):
+def test_more_claims_and_writers_than_the_soft_limit_of_open_files(tmp_path):
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     limit = 64
     if hard < 4 * limit:
         pytest.skip("the hard limit leaves no room")
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
-    folders = []
+    folders, writers = [], []
     try:
         for index in range(2 * limit):
             folders.append(claim(tmp_path / str(index)))
-            log(folders[-1], (index,))
+            writers.append(log(folders[-1], (index,)))
     finally:
         for folder in folders:
             folder.release()
