@@ -20,6 +20,7 @@ from .task.table import SCRIPTS, TASKS
 PROGRAM = "stable-nalu"
 _WIDTH = 98
 
+# fmt: off
 Commands = Mapping[str, tuple[str, str]]
 """Name -> module and function below the package, and what it does."""
 
@@ -29,10 +30,8 @@ PAPERS: Commands = {
     "board": ("bench.board:main", "Submit a layer to the board, or check a submission."),
     "batch": ("bench.command:batch", "Train an experiment in shards, here or as an array job."),
     "plot": ("paper.command:plot_command", "Draw figures of the papers, or of your own runs."),
-    "weight_distribution": (
-        "paper.nac_weights:weights_command",
-        "Show how weights of a NAC are distributed, drawn at random or at their start.",
-    ),
+    "weight_distribution": ("paper.nac_weights:weights_command",
+        "Show how weights of a NAC are distributed, drawn at random or at their start."),
 }
 RUNS: Commands = {
     "export": ("command_line:main", "Write runs to a CSV file; alone, it lists of which scripts."),
@@ -47,36 +46,27 @@ EXPORTS: Commands = {
     "simple_function_static": ("result.exporters:arithmetic", "Export runs of arithmetic tasks."),
     "sequential_mnist": ("result.exporters:sequences", "Export runs on sequences of digits."),
     "two_digit_mnist_reader": ("result.exporters:pairs", "Export runs on pairs of digits."),
-    "pretrained_model_prediction_sweep": (
-        "inspection.prediction_sweep:main",
-        "Write predictions of a trained model over a grid of two inputs.",
-    ),
-    "model": (
-        "inspection.saved_model:export_command",
-        "Write a trained model as ONNX or safetensors.",
-    ),
-    "formula": (
-        "inspection.saved_model:formula_command",
-        "Say what trained networks compute, as formulas.",
-    ),
+    "pretrained_model_prediction_sweep": ("inspection.prediction_sweep:main",
+        "Write predictions of a trained model over a grid of two inputs."),
+    "model": ("inspection.saved_model:export_command",
+        "Write a trained model as ONNX or safetensors."),
+    "formula": ("inspection.saved_model:formula_command",
+        "Say what trained networks compute, as formulas."),
     "expand_weights": ("paper.command:expand_weights", "Cut the last step out of weights."),
 }
 TABLES: Commands = {
     "generate_exp_setups": ("statistics.thresholds:main", "Write thresholds of success."),
-    "generate_divBy0_extrap_thresholds": (
-        "statistics.small_divisors:main",
-        "Write the errors of exact division by small numbers.",
-    ),
-    "generate_dataset_solution_indexes": (
-        "paper.command:solution_indexes",
-        "Write the inputs that matter in the robustness study.",
-    ),
+    "generate_divBy0_extrap_thresholds": ("statistics.small_divisors:main",
+        "Write the errors of exact division by small numbers."),
+    "generate_dataset_solution_indexes": ("paper.command:solution_indexes",
+        "Write the inputs that matter in the robustness study."),
 }
 TRAINING: Commands = {
     name: ("result.entrance:run_script", spec.summary) for name, spec in SCRIPTS.items()
 }
 ALSO: Commands = {name: {**PAPERS, **RUNS}[name] for name in ("plot", "summarize", "verdict")}
 """Commands of their own whose scripts are below `export/`."""
+# fmt: on
 
 
 def main(argv: Sequence[str] | None = None) -> int:
