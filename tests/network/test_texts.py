@@ -1,5 +1,7 @@
 """Readers of number words and of programs, against loops, torch and published losses."""
 
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -168,15 +170,22 @@ def test_answers_and_gradients_are_those_of_a_plain_loop(words):
         torch.testing.assert_close(mine, theirs, rtol=1e-8, atol=1e-9)
 
 
-def test_a_unit_alone_adds_what_it_is_told_to():
-    """A controller whose matrices are all the same: registers add numbers up."""
-    model = ProgramNetwork("NAC", hidden_size=2, register_size=2)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.zero_()
+@pytest.mark.parametrize(
+    ("unit", "ones", "values", "answers"),
+    [
         # Of W_hat and M_hat, the first row: n_1 = v + n_1.
-        model.matrices.bias[[0, 1, 6, 7]] = 30.0
+        ("NAC", [0, 1, 6, 7], [7.0, 5.0, 0.0, 0.0, 35.0, -3.0], [42, 2]),
+        # A product of v alone, as the gate is closed, which has a largest value.
+        ("NALU", [0, 6], [1.0, 1.0, 1.0, 1.0, 7.0, 1e12], [7, math.exp(20)]),
+    ],
+)
+def test_a_unit_alone_computes_what_its_matrices_say(unit, ones, values, answers):
+    """Those of a controller that are the same at each step."""
+    model = ProgramNetwork(unit, hidden_size=2, register_size=2)
+    for parameter in model.parameters():
+        parameter.data.zero_()
+    model.matrices.bias.data[ones] = 30.0
+    model.matrices.bias.data[12:13] = -30.0
     x = torch.zeros(6, len(TOKENS))
-    values = torch.tensor([7.0, 5.0, 0.0, 0.0, 35.0, -3.0])
-    reading = Reading((2, 2, 2), x, values, torch.tensor([4, 5]))
-    assert model(reading).tolist() == [42, 2]
+    reading = Reading((2, 2, 2), x, torch.tensor(values), torch.tensor([4, 5]))
+    assert model(reading).tolist() == pytest.approx(answers, rel=1e-5)
