@@ -14,6 +14,7 @@ import stable_nalu as sn
 from stable_nalu.base.machine import save_root, tensorboard_root
 from stable_nalu.layer import own_layers
 from stable_nalu.layer.registry import drop
+from tests.ensemble.plans import fork
 from tests.experiments.scripts import read, run, run_names, saved
 from tests.exported import ROOT
 
@@ -187,31 +188,24 @@ class Late(Layer):
 """
 
 
-EXIT = ("sys.exit()", "Late fails in line 16 of late.py: SystemExit; fix the layer")
-
-
+@pytest.mark.parametrize("more", ["", "--seed 0-1", "--seed 0-1 --workers 2"])
 @pytest.mark.parametrize(
-    ("fails", "says", "more"),
+    ("fails", "says"),
     [
-        *(
-            (*case, more)
-            for case in (
-                ("return y.sum(-2, keepdim=True)", "Late maps an input of shape "),
-                EXIT,
-                ("raise GeneratorExit", "late.py: GeneratorExit; fix the layer"),
-                ("raise RuntimeError('a\\nb')", "in line 16 of late.py: RuntimeError: a; fix"),
-            )
-            for more in ("", "--seed 0-1")
-        ),
-        (*EXIT, "--seed 0-1 --workers 2"),  # which load the file, too
+        ("return y.sum(-2, keepdim=True)", "Late maps an input of shape "),
+        ("sys.exit()", "Late fails in line 16 of late.py: SystemExit; fix the layer"),
+        ("raise GeneratorExit", "late.py: GeneratorExit; fix the layer"),
+        ("raise RuntimeError('a\\nb')", "in line 16 of late.py: RuntimeError: a; fix"),
     ],
 )
-def test_a_layer_that_fails_while_it_trains_is_one_line(fails, says, more, tmp_path, capfd):
+def test_a_layer_that_fails_while_it_trains_is_one_line(fails, says, more, tmp_path):
+    """In workers, too, which load the file as well."""
     path = tmp_path / "late.py"
     path.write_text(LATE.replace("FAILS", fails))
     words = f"--layer-file {path} --layer-type Late {SHORT} {more}"
-    assert run(SCRIPT, words) == 2
-    err = capfd.readouterr().err
+    with fork(tmp_path, SCRIPT, *words.split()) as process:
+        _, err = process.communicate()
+    assert process.returncode == 2
     assert says in err
     *notices, last = err.splitlines()
     assert [line[:12] for line in notices] in ([], ["trained one "])

@@ -40,13 +40,14 @@ def wait_until_all_train(process, stacks):
     raise AssertionError(process.stderr.read())
 
 
-def test_same_stacks_same_results(tmp_path, capsys):
-    """Two stacks of two runs, in this process and in two."""
+def test_same_stacks_same_results(tmp_path):
+    """Two stacks of two runs, in one process and in two."""
     here = (*WORDS, *SHORT, "--ensemble-size", "2", "--workers", "1")
-    assert train(tmp_path / "here", "single_layer", *here) == 0
-    assert "4 runs in 2 stacks on 1 process:" in capsys.readouterr().out
-    assert train(tmp_path / "workers", "single_layer", *WORDS, *SHORT, "--workers", "2") == 0
-    assert "4 runs in 2 stacks on 2 processes:" in capsys.readouterr().out
+    for place, words in (("here", here), ("workers", (*WORDS, *SHORT, "--workers", "2"))):
+        with fork(tmp_path / place, "single_layer", *words) as process:
+            out, errors = process.communicate()
+        assert (process.returncode, errors) == (0, "")
+        assert f"4 runs in 2 stacks on {'1 process' if words is here else '2 processes'}:" in out
     assert_identical(trained(tmp_path / "here"), trained(tmp_path / "workers"))
 
 
