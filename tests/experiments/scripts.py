@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 import torch
 from tensorboardX.proto.event_pb2 import Event
+from tensorboardX.proto.plugin_hparams_pb2 import HParamsPluginData
 
 from stable_nalu.base.tags import CONFIG, RESULTS, TEXT_SUFFIX
 from stable_nalu.result.exporters import any_runs
@@ -101,6 +102,18 @@ def messages(folder: Path, pattern: str = "events.*") -> Iterator[Event]:
         length = int.from_bytes(data[position : position + 8], "little")
         yield Event.FromString(data[position + 12 : position + 12 + length])
         position += 16 + length
+
+
+def plugin_of(found_events: Iterable[Event]) -> dict[str, HParamsPluginData]:
+    """Tag -> what a log says to the plugin; a tag that comes twice is an error."""
+    found = {}
+    for event in found_events:
+        for value in event.summary.value:
+            if value.metadata.plugin_data.plugin_name == "hparams":
+                content = value.metadata.plugin_data.content
+                assert value.tag not in found
+                found[value.tag] = HParamsPluginData.FromString(content)
+    return found
 
 
 def exported(*words: str) -> pd.DataFrame:

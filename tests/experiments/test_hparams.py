@@ -7,51 +7,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tensorboardX.proto.layout_pb2 import Layout
-from tensorboardX.proto.plugin_hparams_pb2 import HParamsPluginData
 
 from stable_nalu.base.tags import METRIC_TEST, METRIC_VALID, RESULTS
 from stable_nalu.result.exporters import arithmetic as export
 from stable_nalu.statistics.setups import limit_of
 from stable_nalu.writer.event_file import EventFile
-from tests.experiments.scripts import OF_HPARAMS, assert_same_run, messages, read, run, run_names
+from tests.experiments.scripts import (
+    OF_HPARAMS,
+    assert_same_run,
+    messages,
+    plugin_of,
+    read,
+    run,
+    run_names,
+)
 
 NMU = "--operation mul --layer-type ReRegualizedLinearMNAC"
 SINGLE = f"{NMU} --log-interval 5 --seed 3"
-IMAGES = "--data-source digits --max-epochs 0 --batch-size 500"
-KINDS = {
-    "single_layer_robust": f"{NMU} --max-iterations 1",
-    "simple_function_recurrent": "--max-iterations 0 --operation add",
-    "number_translation": "--max-epochs 1",
-    "mystery_arithmetic": "--max-epochs 1",
-    "identity_autoencoder": "--max-iterations 1",
-    "mnist_counting": "--max-epochs 0 --cnn mlp8 --extrapolation-lengths [1,20]",
-    "gridworld_time": (
-        "--max-iterations 1 --eval-stimuli [12,13] --eval-episodes 9 --episodes-per-update 8"
-    ),
-    "program_evaluation": "--max-iterations 1",
-    "notebook_addition": "--max-iterations 1 --train-size 9",
-    "even_digit_count": (
-        "--max-iterations 1 --image-size 40 --max-digits 1 --batch-size 2 --valid-images 3 "
-        "--test-images 3"
-    ),
-    "sequential_mnist": f"{IMAGES} --interpolation-length 1 --extrapolation-lengths [1,2]",
-    "two_digit_mnist": f"{IMAGES} --samples-per-permutation 1",
-}
-FOUND = dict.fromkeys(KINDS, ("hparam/valid", "hparam/test")) | {
-    "single_layer_robust": (),
-    "number_translation": ("hparam/valid",),
-    "notebook_addition": ("hparam/test",),
-    "two_digit_mnist": ("hparam/test",),
-}
-LOGGED = {
-    "mnist_counting": ("metric/valid/mse", "metric/test/extrapolation/20/mse"),
-    "gridworld_time": ("metric/test/within", "metric/test/beyond"),
-    "program_evaluation": ("metric/valid/relative", "metric/test/relative"),
-    "notebook_addition": ("metric/test/half-sum-squares",),
-    "even_digit_count": ("metric/valid/acc", "metric/test/acc"),
-    "sequential_mnist": ("metric/valid/mse", "metric/test/extrapolation/2/mse"),
-    "two_digit_mnist": ("metric/test/output/mse",),
-}
 
 
 def events(name):
@@ -65,18 +37,6 @@ def board(folder):
 
 def plugin(name):
     return plugin_of(events(name))
-
-
-def plugin_of(found_events):
-    """Tag -> what a log says to the plugin; a tag that comes twice is an error."""
-    found = {}
-    for event in found_events:
-        for value in event.summary.value:
-            if value.metadata.plugin_data.plugin_name == "hparams":
-                content = value.metadata.plugin_data.content
-                assert value.tag not in found
-                found[value.tag] = HParamsPluginData.FromString(content)
-    return found
 
 
 def test_tensorboard_gets_configuration_and_results():
@@ -168,20 +128,6 @@ def test_a_run_that_is_resumed_to_train_longer_tells_all_once(longer):
         v.tag for e in events(other) for v in e.summary.value
     ]
     assert read(other).series("hparam/test").keys() == {20}
-
-
-@pytest.mark.parametrize("script", KINDS)
-def test_results_of_the_other_scripts(script):
-    assert run(script, KINDS[script]) == 0
-    (name,) = run_names(script, KINDS[script])
-    record, told = read(name), plugin(name)
-    assert len(told) == 2
-    assert {tag for _, tag in record.values if tag.startswith(OF_HPARAMS)} == {
-        "config/text_summary",
-        *FOUND[script],
-    }
-    for tag, logged in zip(FOUND[script], LOGGED.get(script, ()), strict=False):
-        assert list(record.series(tag).values())[-1:] == list(record.series(logged).values())[-1:]
 
 
 @pytest.mark.parametrize("words", ["", "--verbose --export-gate", "--weights-only"])

@@ -10,10 +10,19 @@ import pytest
 import torch
 
 from stable_nalu.base.script import EXIT_DIVERGED, EXIT_REQUEUE
-from stable_nalu.base.tags import METRIC_VALID
+from stable_nalu.base.tags import METRIC_VALID, RESULT_TEST, RESULT_VALID
 from stable_nalu.training.loop import Training
 from tests.ensemble.plans import assert_identical, fork, train, trained
-from tests.experiments.scripts import assert_same_run, bits, read, run, run_names, saved
+from tests.experiments.scripts import (
+    assert_same_run,
+    bits,
+    messages,
+    plugin_of,
+    read,
+    run,
+    run_names,
+    saved,
+)
 from tests.sequence_runs import results
 
 KILLED = """
@@ -78,7 +87,7 @@ SCORED = "--batch-size 8 --input-range [0,1] --subset-ratio 0.25 --random-models
 EPOCHS = "--checkpoint-interval 1 --max-epochs"
 PAIRS = "--data-source digits --samples-per-permutation 1 --batch-size 45"
 UNIT = f"--use-nalm --learn-labels2out {PAIRS}"
-WORLD = "--episodes-per-update 4 --hidden-size 4 --eval-stimuli [5,6] --eval-episodes 4"
+WORLD = "--episodes-per-update 4 --hidden-size 4 --eval-stimuli [12,13] --eval-episodes 4"
 OTHERS: dict[str, tuple[str, int | None, int]] = {
     "sums": (f"simple_function_recurrent --engine torch --layer-type LSTM {SUMS}", 3, 8),
     "verbose sums": (
@@ -161,7 +170,7 @@ def plan_of(case):
 
 
 LOGGED = json.loads((Path(__file__).parent / "fixtures" / "logged.json").read_text())
-"""What is logged of each case: steps -> tags."""
+"""What is logged of each case: steps -> tags; result -> the tag whose last value it is."""
 
 
 def logged(record):
@@ -172,6 +181,17 @@ def logged(record):
     for tag in sorted(steps):
         tags.setdefault(" ".join(map(str, steps[tag])), []).append(tag)
     return {when: " ".join(tags[when]) for when in sorted(tags)}
+
+
+def assert_logged(record, case):
+    expected = dict(LOGGED[case])
+    for result in (RESULT_VALID, RESULT_TEST):
+        found, tag = list(record.series(result).values()), expected.pop(result, None)
+        assert len(found) == (tag is not None)
+        if tag:  # There is none where the last log point tells what is before an update.
+            assert found == list(record.series(tag).values())[-1:]
+    assert logged(record) == expected
+    assert len(plugin_of(messages(record.folder))) == 2, "told once"
 
 
 @pytest.mark.parametrize(
@@ -195,7 +215,7 @@ def test_a_run_that_is_taken_further_and_killed_beside_another_seed(case, tmp_pa
     expected, found = trained(alone), trained(parts)
     assert_identical(expected, {name: found[name] for name in expected})
     ((name, run_alone),) = expected.items()
-    assert logged(run_alone.record) == LOGGED[case]
+    assert_logged(run_alone.record, case)
     # What the cases are for.
     if case == "NMU":
         assert all(ends), "the end of a first part is logged"

@@ -102,6 +102,8 @@ def test_tags_and_when_they_are_logged():
         assert list(record.series(tag)) == evaluated, tag
     epochs = [float(epoch) for epoch in range(6) for _ in range(UPDATES)]
     assert list(record.series("epoch").values()) == epochs
+    (result,) = record.series("hparam/valid").values()
+    assert result == record.series("metric/valid/mse")[evaluated[-1]]
     # Once for every time step of a sequence.
     assert len(record.values[1, f"{NAC}/W/sparsity_error"]) == 2
     order = [tag for step, tag in record.values if step == 1]
