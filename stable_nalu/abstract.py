@@ -184,14 +184,24 @@ _FACTORY = [
 
 @cache
 def _constructor(cls: type[ExtendedTorchModule]) -> inspect.Signature:
-    """Return what a class takes, in place of `**options` what those take that it hands them to."""
-    own = list(inspect.signature(cls.__init__).parameters.values())[1:]
-    takes_more = any(p.kind is p.VAR_KEYWORD for p in own)
-    receivers = cls.hands_options_to() if takes_more else ()
-    named = {p.name: p for p in own if not (receivers and p.kind is p.VAR_KEYWORD)}
-    for handed in (p for r in receivers for p in inspect.signature(r).parameters.values()):
-        if handed.kind is handed.KEYWORD_ONLY:
-            named.setdefault(handed.name, handed)
+    """Return what a class takes; `option_defaults` and keywords of bases replace `**options`."""
+    builders = [base for base in cls.__mro__ if "__init__" in vars(base)]
+    handing = [base for base in builders if hasattr(base, "option_defaults")]
+    named: dict[str, Parameter] = {}
+    for base in handing or builders[:1]:
+        own = list(inspect.signature(base.__init__).parameters.values())[1:]
+        handed = [p for p in own if not named or p.kind is p.KEYWORD_ONLY]
+        named |= {p.name: p for p in handed if p.name not in named}
+        if not any(p.kind is p.VAR_KEYWORD for p in own):
+            break
+    else:
+        if handing:
+            named = {name: p for name, p in named.items() if p.kind is not p.VAR_KEYWORD}
+            last = named.pop("name")
+            for option, default in cls.option_defaults.items():
+                known = Parameter(option, Parameter.KEYWORD_ONLY, default=default)
+                named.setdefault(option, known)
+            named["name"] = last
     named |= {p.name: p for p in _FACTORY}
     return inspect.Signature(sorted(named.values(), key=lambda p: p.kind))
 
@@ -229,6 +239,9 @@ class ExtendedTorchModule(torch.nn.Module, metaclass=_InitializeWhenComplete):
     forgets: ClassVar[dict[str, Any]] = {}
     """Attributes that a forward pass leaves behind, with their values in copies of the module."""
 
+    if TYPE_CHECKING:
+        option_defaults: ClassVar[dict[str, Any]]
+
     obstacle: str | None = None
     """Why many runs of it cannot be stacked; they are then trained one after another."""
 
@@ -246,11 +259,6 @@ class ExtendedTorchModule(torch.nn.Module, metaclass=_InitializeWhenComplete):
         self.random: RandomSource = GLOBAL_RANDOM
         self.trace: dict[str, torch.Tensor] | None = None
         """Intermediate values of a forward pass, filled by layers when it is not None."""
-
-    @classmethod
-    def hands_options_to(cls) -> tuple[type[ExtendedTorchModule], ...]:
-        """Return the classes whose options the constructor takes as `**options`."""
-        return ()
 
     def __getstate__(self) -> dict[str, Any]:
         return vars(self) | self.forgets

@@ -96,9 +96,8 @@ class SquareLayer(Layer):
 
     default_name = "square"
 
-    def __init__(self, in_features: int, out_features: int, **options: Any):
-        super().__init__(in_features, out_features, **options)
-        self.W = torch.nn.Parameter(torch.empty(out_features, in_features))
+    def make_parameters(self) -> None:
+        self.W = self.new_parameter()
 
     def reset_parameters(self) -> None:
         torch.nn.init.uniform_(self.W, -1, 1)

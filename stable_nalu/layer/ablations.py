@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import ClassVar
 
 import torch
 
@@ -25,9 +25,8 @@ class LinearNACLayer(WeightLayer):
     Departs from the paper: it is not in the paper. Departs from the published code: no.
     """
 
-    def __init__(self, in_features: int, out_features: int, **options: Any):
-        super().__init__(in_features, out_features, **options)
-        self.W = torch.nn.Parameter(torch.empty(out_features, in_features))
+    def make_parameters(self) -> None:
+        self.W = self.new_parameter()
 
     def reset_parameters(self) -> None:
         bound = xavier_bound(self.in_features, self.out_features)
@@ -52,17 +51,11 @@ class RegualizedLinearNACLayer(LinearNACLayer):
     be built (a missing import); this is what it was meant to be. W is never clamped.
     """
 
-    def __init__(
-        self,
-        in_features: int,
-        out_features: int,
-        *,
-        regualizer_shape: str = "squared",
-        **options: Any,
-    ):
-        super().__init__(in_features, out_features, **options)
-        self.regualizer_shape = regualizer_shape
-        self._bias = Regualizer("nac", "bias", regualizer_shape)
+    option_defaults: ClassVar = {"regualizer_shape": "squared"}
+
+    def make_parameters(self) -> None:
+        super().make_parameters()
+        self._bias = Regualizer("nac", "bias", self.regualizer_shape)
 
     def regualizer_terms(self):
         return {"W": None if self._bias.is_zero else lambda: self._bias(self.W)}
@@ -82,21 +75,12 @@ class RegualizedLinearMNACLayer(WeightLayer):
     be built (a missing import); this is what it was meant to be. W is never clamped.
     """
 
-    def __init__(
-        self,
-        in_features: int,
-        out_features: int,
-        *,
-        regualizer_shape: str = "squared",
-        mnac_normalized: bool = False,
-        **options: Any,
-    ):
-        super().__init__(in_features, out_features, **options)
-        self.regualizer_shape = regualizer_shape
-        self.mnac_normalized = mnac_normalized
-        self.evaluates_rows_independently = not mnac_normalized
-        self._bias = Regualizer("mnac", "bias", regualizer_shape)
-        self.W = torch.nn.Parameter(torch.empty(out_features, in_features))
+    option_defaults: ClassVar = {"regualizer_shape": "squared", "mnac_normalized": False}
+
+    def make_parameters(self) -> None:
+        self.evaluates_rows_independently = not self.mnac_normalized
+        self._bias = Regualizer("mnac", "bias", self.regualizer_shape)
+        self.W = self.new_parameter()
 
     def reset_parameters(self) -> None:
         torch.nn.init.uniform_(self.W, 0.5 - MNAC_BOUND, 0.5 + MNAC_BOUND)
@@ -128,28 +112,9 @@ class SillyReRegualizedLinearMNACLayer(UnitWeightLayer):
     be built (a missing import); this is what it was meant to be.
     """
 
-    def __init__(
-        self,
-        in_features: int,
-        out_features: int,
-        *,
-        nac_oob: str = "regualized",
-        regualizer_shape: str = "squared",
-        mnac_epsilon: float = 0,
-        mnac_normalized: bool = False,
-        name: str | None = None,
-    ):
-        # Unlike the NMU it has no penalty z, and therefore not all options of its base.
-        super().__init__(
-            in_features,
-            out_features,
-            nac_oob=nac_oob,
-            regualizer_shape=regualizer_shape,
-            mnac_epsilon=mnac_epsilon,
-            name=name,
-        )
-        self.mnac_normalized = mnac_normalized
-        self.evaluates_rows_independently = not mnac_normalized
+    option_defaults: ClassVar = {"mnac_normalized": False}
+    # Unlike the NMU it has no penalty z.
+    regualizer_z = 0.0
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         product = normalized_mnac if self.mnac_normalized else mnac
@@ -173,16 +138,7 @@ class IndependentNACLayer(NACLayer):
     works as the NAC's; there, asking for it is an error because inputs are never recorded.
     """
 
-    def __init__(
-        self,
-        in_features: int,
-        out_features: int,
-        *,
-        regualizer_z: float = 0,
-        name: str | None = None,
-    ):
-        options = {"regualizer_z": regualizer_z, "name": name}
-        super().__init__(in_features, out_features, nac_weight="independent", **options)
+    nac_weight = "independent"
 
 
 class MultiWeightNAULayer(NAUBase):
@@ -200,14 +156,12 @@ class MultiWeightNAULayer(NAUBase):
     Departs from the paper: it is not in the paper. Departs from the published code: no.
     """
 
-    def __init__(
-        self, in_features: int, out_features: int, *, W_set_count: int = 5, **options: Any
-    ):
-        super().__init__(in_features, out_features, **options)
-        self.W_set_count = W_set_count
-        for k in range(W_set_count):
-            weight = torch.nn.Parameter(torch.empty(out_features, in_features))
-            self.register_parameter(f"W_{k}", weight)
+    option_defaults: ClassVar = {"W_set_count": 5}
+
+    def make_parameters(self) -> None:
+        super().make_parameters()
+        for k in range(self.W_set_count):
+            self.register_parameter(f"W_{k}", self.new_parameter())
 
     def reset_parameters(self) -> None:
         for W in self.weight_set():
@@ -244,24 +198,15 @@ class MultiWeightNAULayer(NAUBase):
         return weight_observations("W", lambda: self.W)
 
 
-class RowNorm(torch.nn.Module):
-    """torch's BatchNorm1d, with its names, for the rows of x `(*runs, rows, features)`."""
+class RowNorm(torch.nn.BatchNorm1d):
+    """torch's, for the rows of x `(*runs, rows, features)`."""
 
-    eps = 1e-5
-    momentum = 0.1
+    momentum: float
     running_mean: torch.Tensor
     running_var: torch.Tensor
     num_batches_tracked: torch.Tensor
 
-    def __init__(self, features: int):
-        super().__init__()
-        self.weight = torch.nn.Parameter(torch.ones(features))
-        self.bias = torch.nn.Parameter(torch.zeros(features))
-        self.register_buffer("running_mean", torch.zeros(features))
-        self.register_buffer("running_var", torch.ones(features))
-        self.register_buffer("num_batches_tracked", torch.zeros((), dtype=torch.int64))
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
+    def forward(self, x: torch.Tensor) -> torch.Tensor:  # pyright: ignore
         """Return x normalised by its own statistics in training, else by the running ones."""
         if self.training:
             mean, variance = x.mean(-2), x.var(-2, correction=0)
@@ -277,6 +222,11 @@ class RowNorm(torch.nn.Module):
 
 class SelectionBase(Layer):
     """Addition of inputs that `mask` selects: softly in training, else rounded to {0, 1}."""
+
+    def make_parameters(self) -> None:
+        # Holds parameters and draws them; its own forward pass knows no run dimensions.
+        self.l1 = torch.nn.Linear(self.out_features, self.out_features)
+        self.W_logits = self.new_parameter(self.in_features, self.out_features)
 
     def reset_parameters(self) -> None:
         torch.nn.init.uniform_(self.W_logits, 0.25, 0.75)
@@ -318,14 +268,11 @@ class SigmoidNAULayer(SelectionBase):
     # In training mode every pass moves the running statistics, however few rows it has.
     evaluates_rows_independently = False
 
-    def __init__(self, in_features: int, out_features: int, **options: Any):
-        super().__init__(in_features, out_features, **options)
-        if in_features < 2:
+    def make_parameters(self) -> None:
+        if self.in_features < 2:
             raise ValueError("SigmoidNAU normalises over its inputs and needs at least 2")
-        self.bn = RowNorm(out_features)
-        # Holds parameters and draws them; its own forward pass knows no run dimensions.
-        self.l1 = torch.nn.Linear(out_features, out_features)
-        self.W_logits = torch.nn.Parameter(torch.empty(in_features, out_features))
+        self.bn = RowNorm(self.out_features)
+        super().make_parameters()
 
     def mask(self) -> torch.Tensor:
         """Return the soft mask; in training this moves running statistics, as batch norm does."""
@@ -347,11 +294,6 @@ class ScaledSigmoidNAULayer(SelectionBase):
     Departs from the paper: it is not in the paper. Departs from the published code: no. Its `z`
     penalty, taken of constant ones there, is always zero.
     """
-
-    def __init__(self, in_features: int, out_features: int, **options: Any):
-        super().__init__(in_features, out_features, **options)
-        self.l1 = torch.nn.Linear(out_features, out_features)
-        self.W_logits = torch.nn.Parameter(torch.empty(in_features, out_features))
 
     def mask(self) -> torch.Tensor:
         """Return the soft mask."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Collection
 from functools import cache
 from types import new_class
 from typing import Any, ClassVar
@@ -22,8 +23,8 @@ class OutputShapeError(ValueError):
 class Layer(ExtendedTorchModule):
     """Map x `(*runs, batch, in_features)` to `(*runs, batch, out_features)`.
 
-    A vector is mapped as a batch of one row. A subclass keeps each option under its own name, and
-    may take options of its base as `**options`.
+    A vector is mapped as a batch of one row. A subclass names its options in `option_defaults`, and
+    makes its parameters in `make_parameters`, or takes options of its base as `**options`.
 
     Examples:
         >>> class Scale(sn.Layer):
@@ -39,22 +40,48 @@ class Layer(ExtendedTorchModule):
     """
 
     default_name: ClassVar[str] = "nac"
+    option_defaults: ClassVar[dict[str, Any]] = {}
+    """Options by name, which are attributes. A class attribute of the name fixes one of a base."""
+    option_choices: ClassVar[dict[str, Collection[str]]] = {}
+    """The values of those options that have a few."""
     _checks_output: ClassVar[bool] = False
     """True for classes that are not of this package: whether they map rows to rows is not known."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         cls._checks_output = not cls.__module__.startswith("stable_nalu.")
+        for base in cls.__bases__:
+            own, of_base = cls.option_defaults, getattr(base, "option_defaults", {})
+            new = {name: value for name, value in own.items() if name not in of_base}
+            cls.option_defaults = new | of_base | own
+            cls.option_choices = getattr(base, "option_choices", {}) | cls.option_choices
+        cls.option_defaults = {n: v for n, v in cls.option_defaults.items() if n not in vars(cls)}
 
-    def __init__(self, in_features: int, out_features: int, *, name: str | None = None):
+    def __init__(
+        self, in_features: int, out_features: int, *, name: str | None = None, **options: Any
+    ):
         super().__init__(self.default_name, name)
         self.in_features = in_features
         self.out_features = out_features
+        for option in options.keys() - self.option_defaults.keys():
+            raise TypeError(f"{type(self).__name__} takes no option {option}")
+        self.set_options(self.option_defaults | options)
+        self.make_parameters()
 
-    @classmethod
-    def hands_options_to(cls) -> tuple[type[ExtendedTorchModule], ...]:
-        builder = next(c for c in cls.__mro__ if "__init__" in vars(c))
-        return () if builder is Layer else builder.__bases__
+    def set_options(self, options: dict[str, Any]) -> None:
+        """Keep options as attributes."""
+        vars(self).update(options)
+        for option, known in self.option_choices.items():
+            value = getattr(self, option)
+            if value not in known:
+                raise ValueError(f"{option} {value!r} is not one of {', '.join(known)}")
+
+    def make_parameters(self) -> None:
+        """Make parameters, and what else follows from the options."""
+
+    def new_parameter(self, *shape: int) -> torch.nn.Parameter:
+        """Return a parameter of a shape, by default that of W, to be initialised."""
+        return torch.nn.Parameter(torch.empty(shape or (self.out_features, self.in_features)))
 
     def __call__(self, x: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
         """Run the layer on rows of the right size, or on a vector."""
@@ -108,16 +135,14 @@ class RecurrentCell(Cell):
 
     Op: ClassVar[type[Layer]]
 
+    option_defaults: ClassVar[dict[str, Any]] = {}
+
     def __init__(
         self, input_size: int, hidden_size: int, *, name: str | None = None, **options: Any
     ):
         super().__init__(input_size, hidden_size, name=name)
         # The name is handed on to the layer: tags of published runs repeat it at each level.
         self.op = self.Op(input_size + hidden_size, hidden_size, name=name, **options)
-
-    @classmethod
-    def hands_options_to(cls) -> tuple[type[ExtendedTorchModule], ...]:
-        return (cls.Op,)
 
     def forward(self, x_t: torch.Tensor, h_tm1: torch.Tensor) -> torch.Tensor:
         return self.op(torch.cat((x_t, h_tm1), dim=-1))
@@ -129,7 +154,9 @@ def recurrent(layer: type[Layer]) -> type[RecurrentCell]:
     name = layer.__name__.removesuffix("Layer") + "Cell"
     about = f"Apply {layer.__name__} to input and state: h_t = layer([x_t, h_{{t-1}}]).\n\n"
     about += inspect.cleandoc(layer.__doc__ or "")
-    members = {"Op": layer, "__module__": __package__, "__doc__": about}
+    defaults = {option: p.default for option, p in option_parameters(layer).items()}
+    members = {"Op": layer, "option_defaults": defaults}
+    members |= {"__module__": __package__, "__doc__": about}
     return new_class(name, (RecurrentCell,), exec_body=lambda body: body.update(members))
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 from torch.nn import functional
@@ -60,24 +60,13 @@ class BasicLayer(WeightLayer):
     """
 
     default_name = "basic"
+    option_defaults: ClassVar = {"activation": "linear", "bias": True}
+    option_choices: ClassVar = {"activation": ACTIVATIONS}
 
-    def __init__(
-        self,
-        in_features: int,
-        out_features: int,
-        *,
-        activation: str = "linear",
-        bias: bool = True,
-        **options: Any,
-    ):
-        super().__init__(in_features, out_features, **options)
-        if activation not in ACTIVATIONS:
-            raise ValueError(f"activation {activation!r} is not one of {', '.join(ACTIVATIONS)}")
-        self.activation = activation
-        self.W = torch.nn.Parameter(torch.empty(out_features, in_features))
-        self.register_parameter(
-            "bias", torch.nn.Parameter(torch.empty(out_features)) if bias else None
-        )
+    def make_parameters(self) -> None:
+        self.W = self.new_parameter()
+        bias = self.new_parameter(self.out_features) if vars(self).pop("bias") else None
+        self.register_parameter("bias", bias)
 
     def reset_parameters(self) -> None:
         bound = ACTIVATIONS[self.activation].bound(self.in_features, self.out_features)

@@ -6,7 +6,6 @@ or add logarithms (NAC•). Published classes, and scripts, keep the published d
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -62,7 +61,11 @@ class _Name:
             return entry.layer
         if self.label not in _CLASSES:
             bases = (_Product, entry.layer) if self.is_product else (entry.layer,)
-            _CLASSES[self.label] = _with_defaults(self.in_python, bases, defaults)
+            members = {"option_defaults": defaults, "__module__": __package__}
+            members["__doc__"] = entry.layer.__doc__
+            _CLASSES[self.label] = new_class(
+                self.in_python, bases, exec_body=lambda own: own.update(members)
+            )
         return _CLASSES[self.label]
 
 
@@ -77,24 +80,6 @@ class _Product:
         """Return the product of powers of the inputs."""
         sums: Any = super()
         return in_log_space(sums.forward, x, "normal", _LOGARITHM_EPSILON)
-
-
-def _with_defaults(
-    name: str, bases: tuple[type, ...], defaults: Mapping[str, object]
-) -> type[torch.nn.Module]:
-    """Return a class with other defaults of its options, which can be imported by its name."""
-
-    def construct(self, in_features, out_features, **options):
-        super(built, self).__init__(in_features, out_features, **{**defaults, **options})
-
-    base = inspect.signature(bases[-1]).parameters.values()
-    own = [p.replace(default=defaults.get(p.name, p.default)) for p in base]
-    this = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    named = [this, *(p for p in own if p.name not in ("dtype", "device"))]
-    vars(construct)["__signature__"] = inspect.Signature(named)
-    body = {"__init__": construct, "__module__": __package__, "__doc__": bases[-1].__doc__}
-    built: Any = new_class(name, bases, exec_body=lambda own: own.update(body))
-    return built
 
 
 def layer_class(name: str) -> Any:

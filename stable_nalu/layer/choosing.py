@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import ClassVar
 
 import torch
 
@@ -25,11 +25,10 @@ class SoftmaxNACLayer(WeightLayer):
     float64.
     """
 
-    def __init__(self, in_features: int, out_features: int, **options: Any):
-        super().__init__(in_features, out_features, **options)
-        self.W_hat = torch.nn.Parameter(torch.empty(out_features, in_features, 2))
+    def make_parameters(self) -> None:
+        self.W_hat = self.new_parameter(self.out_features, self.in_features, 2)
         # The logit of weight 0 is fixed, as a softmax has one degree of freedom less than logits.
-        self.register_buffer("W_hat_k", torch.zeros(out_features, in_features, 1))
+        self.register_buffer("W_hat_k", torch.zeros(self.out_features, self.in_features, 1))
 
     def reset_parameters(self) -> None:
         # Xavier fans of a tensor (out, in, 2) count the last dimension on both sides.
@@ -64,9 +63,9 @@ class HardSoftmaxNACLayer(SoftmaxNACLayer):
 
     evaluates_rows_independently = False
 
-    def __init__(self, in_features: int, out_features: int, *, name: str | None = None):
-        super().__init__(in_features, out_features, name=name)
-        sample = torch.zeros(out_features, in_features, dtype=torch.int64)
+    def make_parameters(self) -> None:
+        super().make_parameters()
+        sample = torch.zeros(self.out_features, self.in_features, dtype=torch.int64)
         self.register_buffer("sample", sample)
 
     def forward(self, x: torch.Tensor, reuse: bool = False) -> torch.Tensor:
@@ -98,10 +97,9 @@ class GumbelNACLayer(WeightLayer):
     float64 and on a GPU.
     """
 
-    def __init__(self, in_features: int, out_features: int, **options: Any):
-        super().__init__(in_features, out_features, **options)
-        self.W_hat = torch.nn.Parameter(torch.empty(out_features, in_features, 2))
-        self.register_buffer("W_hat_k", torch.zeros(out_features, in_features, 1))
+    def make_parameters(self) -> None:
+        self.W_hat = self.new_parameter(self.out_features, self.in_features, 2)
+        self.register_buffer("W_hat_k", torch.zeros(self.out_features, self.in_features, 1))
         self.tau = torch.nn.Parameter(torch.ones(()), requires_grad=False)
         self._gumbel: torch.Tensor | None = None
 
@@ -149,9 +147,8 @@ class GumbelMNACLayer(WeightLayer):
     which cannot be built there, is the one over this layer.
     """
 
-    def __init__(self, in_features: int, out_features: int, **options: Any):
-        super().__init__(in_features, out_features, **options)
-        self.W_hat = torch.nn.Parameter(torch.empty(out_features, in_features))
+    def make_parameters(self) -> None:
+        self.W_hat = self.new_parameter()
         self.tau = torch.nn.Parameter(torch.ones(()), requires_grad=False)
 
     def reset_parameters(self) -> None:
@@ -199,14 +196,14 @@ class GradientBanditNACLayer(WeightLayer):
     running_mean_loss: torch.Tensor
     sample: torch.Tensor
 
-    def __init__(self, in_features: int, out_features: int, **options: Any):
-        super().__init__(in_features, out_features, **options)
+    def make_parameters(self) -> None:
+        shape = self.out_features, self.in_features
         self.lr = torch.nn.Parameter(torch.full((), 1e-3), requires_grad=False)
         self.running_mean_beta = torch.nn.Parameter(torch.full((), 0.9), requires_grad=False)
-        self.register_buffer("W_hat", torch.zeros(out_features, in_features, CHOICES))
+        self.register_buffer("W_hat", torch.zeros(*shape, CHOICES))
         self.register_buffer("running_mean_iter", torch.zeros((), dtype=torch.int64))
         self.register_buffer("running_mean_loss", torch.zeros(()))
-        sample = torch.zeros(out_features, in_features, dtype=torch.int64)
+        sample = torch.zeros(shape, dtype=torch.int64)
         self.register_buffer("sample", sample, persistent=False)
 
     def reset_parameters(self) -> None:
@@ -262,9 +259,8 @@ class EnsembleGumbelNAULayer(Layer):
 
     evaluates_rows_independently = False
 
-    def __init__(self, in_features: int, out_features: int, **options: Any):
-        super().__init__(in_features, out_features, **options)
-        self.W_logits = torch.nn.Parameter(torch.empty(in_features, out_features))
+    def make_parameters(self) -> None:
+        self.W_logits = self.new_parameter(self.in_features, self.out_features)
 
     def reset_parameters(self) -> None:
         torch.nn.init.uniform_(self.W_logits, 0.25, 0.75)
@@ -310,11 +306,10 @@ class FeatureSelector(Layer):
     """
 
     default_name = "feature_selector"
+    option_defaults: ClassVar = {"sigma": 0.5}
 
-    def __init__(self, in_features: int, out_features: int, *, sigma: float = 0.5, **options: Any):
-        super().__init__(in_features, out_features, **options)
-        self.sigma = sigma
-        self.mu = torch.nn.Parameter(torch.empty(in_features, out_features))
+    def make_parameters(self) -> None:
+        self.mu = self.new_parameter(self.in_features, self.out_features)
 
     def reset_parameters(self) -> None:
         with torch.no_grad():

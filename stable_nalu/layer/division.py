@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import ClassVar
 
 import torch
 from torch.overrides import has_torch_function_variadic
@@ -35,27 +34,19 @@ class ReciprocalNMULayer(RangedWeightLayer):
     """
 
     default_name = "nru"
+    option_defaults: ClassVar = {
+        "mnac_epsilon": 0.0,
+        "beta_nau": False,
+        "nru_div_mode": "div",
+        "trash_cell": False,
+    }
+    option_choices: ClassVar = {"nru_div_mode": DIV_MODES}
 
-    def __init__(
-        self,
-        in_features: int,
-        out_features: int,
-        *,
-        mnac_epsilon: float = 0,
-        beta_nau: bool = False,
-        nru_div_mode: str = "div",
-        trash_cell: bool = False,
-        **options: Any,
-    ):
-        super().__init__(in_features, out_features, **options)
-        if nru_div_mode not in DIV_MODES:
-            raise ValueError(f"nru_div_mode {nru_div_mode!r} is not {' or '.join(DIV_MODES)}")
-        self.mnac_epsilon = mnac_epsilon
-        self.weight_range = (-1.0 + mnac_epsilon, 1.0)
-        self.beta_nau = beta_nau
-        self.nru_div_mode = nru_div_mode
-        self.W = torch.nn.Parameter(torch.empty(out_features, in_features))
-        trash = torch.nn.Parameter(torch.empty(1)) if trash_cell else None
+    def make_parameters(self) -> None:
+        super().make_parameters()
+        self.weight_range = (-1.0 + self.mnac_epsilon, 1.0)
+        self.W = self.new_parameter()
+        trash = self.new_parameter(1) if vars(self).pop("trash_cell") else None
         self.register_parameter("trash_cell", trash)
 
     def reset_parameters(self) -> None:
@@ -105,12 +96,7 @@ class ConcatReciprocalNMULayer(NMRUBase):
     Departs from the paper: no. Departs from the published code: no.
     """
 
-    def __init__(
-        self, in_features: int, out_features: int, *, mnac_normalized: bool = False, **options: Any
-    ):
-        super().__init__(in_features, out_features, **options)
-        self.mnac_normalized = mnac_normalized
-        self.evaluates_rows_independently = not mnac_normalized
+    option_defaults: ClassVar = {"mnac_normalized": False}
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return self.product(self.with_reciprocal(x))
@@ -155,22 +141,16 @@ class ConcatReciprocalNMUSignRetrievalLayer(SignNMRUBase):
     """
 
     follows_robustness_logging = True
+    option_defaults: ClassVar = {"noise_range": (1, 5)}
 
-    def __init__(
-        self,
-        in_features: int,
-        out_features: int,
-        *,
-        noise_range: Sequence[float] = (1, 5),
-        **options: Any,
-    ):
-        super().__init__(in_features, out_features, **options)
-        if self.nmu_noise and noise_range[0] > noise_range[1]:
+    def make_parameters(self) -> None:
+        super().make_parameters()
+        low, high = self.noise_range
+        if self.nmu_noise and low > high:
             raise ValueError(
-                f"SignNMRU draws noise from U(low, high); noise_range {list(noise_range)} is empty "
+                f"SignNMRU draws noise from U(low, high); noise_range {[low, high]} is empty "
                 "([1, 0] has its special meaning for the NMU only)"
             )
-        self.noise_range = noise_range
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return self.signed_product(self.with_reciprocal(x))
@@ -198,14 +178,13 @@ class ConcatReciprocalNMUGatedSignRetrievalLayer(SignNMRUBase):
     """
 
     default_name = "gated-nmru-sign"
+    option_defaults: ClassVar = {"regualizer_gate": 0.0}
 
-    def __init__(
-        self, in_features: int, out_features: int, *, regualizer_gate: float = 0, **options: Any
-    ):
-        super().__init__(in_features, out_features, **options)
-        self.regualizer_gate = regualizer_gate
-        self._gate_bias = Regualizer("mnac", "bias", "linear", zero=not regualizer_gate, ndim=1)
-        self.g = torch.nn.Parameter(torch.empty(2 * in_features))
+    def make_parameters(self) -> None:
+        super().make_parameters()
+        off = not self.regualizer_gate
+        self._gate_bias = Regualizer("mnac", "bias", "linear", zero=off, ndim=1)
+        self.g = self.new_parameter(2 * self.in_features)
 
     def reset_parameters(self) -> None:
         super().reset_parameters()

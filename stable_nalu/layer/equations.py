@@ -15,8 +15,6 @@ from .base import Layer
 Pair = tuple[torch.Tensor, torch.Tensor]
 """Real and imaginary part."""
 
-TREES = ("slots", "bottom")
-STARTS = ("normal", "biased", "uniform", "xy_biased", "random_hot")
 DECIDED = 24.0
 """Logit of a choice that is made."""
 SEARCH, COLD = 2.5, 0.01
@@ -61,41 +59,28 @@ class EMLLayer(Layer):
 
     default_name = "eml"
     forgets: ClassVar = {"_imaginary": None, "_levels": []}
+    option_defaults: ClassVar = {
+        **{"depth": 2, "tree": "slots", "init": "normal", "temperature": 1.0},
+        **{"regualizer_z": 0.0, "iterations": 0},
+    }
+    option_choices: ClassVar = {
+        "tree": ("slots", "bottom"),
+        "init": ("normal", "biased", "uniform", "xy_biased", "random_hot"),
+    }
 
-    def __init__(
-        self,
-        in_features: int,
-        out_features: int,
-        *,
-        depth: int = 2,
-        tree: str = "slots",
-        init: str = "normal",
-        temperature: float = 1.0,
-        regualizer_z: float = 0,
-        iterations: int = 0,
-        **options: Any,
-    ):
-        super().__init__(in_features, out_features, **options)
-        if not 1 <= depth <= 10 or not temperature > 0:
+    def make_parameters(self) -> None:
+        if not 1 <= self.depth <= 10 or not self.temperature > 0:
             raise ValueError("depth has to be from 1 to 10, and temperature above 0")
-        if iterations < 0:
+        if self.iterations < 0:
             raise ValueError("iterations has to be at least 0")
-        for name, value, known in (("tree", tree, TREES), ("init", init, STARTS)):
-            if value not in known:
-                raise ValueError(f"{name} {value!r} is not one of {', '.join(known)}")
-        self.depth = depth
-        self.tree = tree
-        self.init = init
-        self.temperature = temperature
-        self.regualizer_z = regualizer_z
-        self.iterations = iterations
         self._imaginary: torch.Tensor | None = None
         self._levels: list[Pair] = []
-        tau = torch.nn.Parameter(torch.zeros(()), requires_grad=False) if iterations else None
-        self.register_parameter("tau", tau)
-        self.leaves = torch.nn.Parameter(torch.empty(out_features, 2**depth, in_features + 1))
-        more = (2**depth - 2, in_features + 2) if tree == "slots" else (2 * (2**depth - 1),)
-        self.nodes = torch.nn.Parameter(torch.empty(out_features, *more))
+        tau = torch.nn.Parameter(torch.zeros(()), requires_grad=False)
+        self.register_parameter("tau", tau if self.iterations else None)
+        size, count = self.in_features + 1, 2**self.depth
+        self.leaves = self.new_parameter(self.out_features, count, size)
+        nodes = (count - 2, size + 1) if self.tree == "slots" else (2 * (count - 1),)
+        self.nodes = self.new_parameter(self.out_features, *nodes)
 
     def reset_parameters(self) -> None:
         with torch.no_grad():
@@ -329,38 +314,21 @@ class EQLLayer(Layer):
     """
 
     default_name = "eql"
+    columns_per_output: ClassVar[int] = 1
+    option_defaults: ClassVar = {"layers": 2, "width": 10, "l1": 1e-4, "iterations": 50_000}
 
-    def __init__(
-        self,
-        in_features: int,
-        out_features: int,
-        *,
-        layers: int = 2,
-        width: int = 10,
-        l1: float = 1e-4,
-        iterations: int = 50_000,
-        **options: Any,
-    ):
-        super().__init__(in_features, out_features, **options)
-        if not 2 <= layers <= 9 or width < 1 or iterations < 1:
+    def make_parameters(self) -> None:
+        if not 2 <= self.layers <= 9 or self.width < 1 or self.iterations < 1:
             raise ValueError("layers has to be from 2 to 9, width and iterations at least 1")
-        if not 0 <= l1 < math.inf:
+        if not 0 <= self.l1 < math.inf:
             raise ValueError("l1 has to be a number from 0")
-        self.layers = layers
-        self.width = width
-        self.l1 = l1
-        self.iterations = iterations
-        sizes = [in_features] + [4 * width] * (layers - 1)
-        columns = [5 * width] * (layers - 1) + [self.last_columns(out_features)]
+        hidden = self.layers - 1
+        sizes = [self.in_features] + [4 * self.width] * hidden
+        columns = [5 * self.width] * hidden + [self.columns_per_output * self.out_features]
         for number, shape in enumerate(zip(columns, sizes, strict=True), start=1):
-            setattr(self, f"W{number}", torch.nn.Parameter(torch.empty(shape)))
-            setattr(self, f"b{number}", torch.nn.Parameter(torch.empty(shape[0])))
+            setattr(self, f"W{number}", self.new_parameter(*shape))
+            setattr(self, f"b{number}", self.new_parameter(shape[0]))
         self.tau = torch.nn.Parameter(torch.zeros(()), requires_grad=False)
-
-    @classmethod
-    def last_columns(cls, out_features: int) -> int:
-        """Return how many columns the last layer has."""
-        return out_features
 
     def reset_parameters(self) -> None:
         for number in range(1, self.layers + 1):
@@ -426,17 +394,14 @@ class EQLDivLayer(EQLLayer):
 
     default_name = "eql_div"
     forgets: ClassVar = {"_shortfall": None}
+    columns_per_output = 2
+    option_defaults: ClassVar = {"epoch": 450}
 
-    def __init__(self, in_features: int, out_features: int, *, epoch: int = 450, **options: Any):
-        super().__init__(in_features, out_features, **options)
-        if epoch < 1:
+    def make_parameters(self) -> None:
+        super().make_parameters()
+        if self.epoch < 1:
             raise ValueError("epoch has to be at least 1")
-        self.epoch = epoch
         self._shortfall: torch.Tensor | None = None
-
-    @classmethod
-    def last_columns(cls, out_features: int) -> int:
-        return 2 * out_features
 
     def reset_parameters(self) -> None:
         super().reset_parameters()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import ClassVar
 
 import torch
 
@@ -40,13 +40,10 @@ class INALULayer(Layer):
 
     default_name = "inalu"
 
-    def __init__(self, in_features: int, out_features: int, **options: Any):
-        super().__init__(in_features, out_features, **options)
-        self.W_a_hat = torch.nn.Parameter(torch.empty(in_features, out_features))
-        self.M_a_hat = torch.nn.Parameter(torch.empty(in_features, out_features))
-        self.W_m_hat = torch.nn.Parameter(torch.empty(in_features, out_features))
-        self.M_m_hat = torch.nn.Parameter(torch.empty(in_features, out_features))
-        self.g = torch.nn.Parameter(torch.empty(out_features))
+    def make_parameters(self) -> None:
+        for name in ("W_a_hat", "M_a_hat", "W_m_hat", "M_m_hat"):
+            setattr(self, name, self.new_parameter(self.in_features, self.out_features))
+        self.g = self.new_parameter(self.out_features)
 
     def reset_parameters(self) -> None:
         for W_hat, M_hat in ((self.W_a_hat, self.M_a_hat), (self.W_m_hat, self.M_m_hat)):
@@ -110,7 +107,6 @@ class INALULayer(Layer):
 
 SMALLEST_FACTOR, SMALLEST_SQUARE, SIGN_WIDTH = 1e-11, 1e-8, 1e-4
 LARGEST_LOGARITHM = math.log(1e6) - 1
-OPERANDS = ("learned", "add", "sub")
 
 
 class DMULayer(WeightLayer):
@@ -140,35 +136,24 @@ class DMULayer(WeightLayer):
     """
 
     default_name = "dmu"
+    option_defaults: ClassVar = {
+        "operands": "learned",
+        "temperature": 0.1,
+        "single_gate": False,
+        "gate_smoothing": 0.0,
+    }
+    option_choices: ClassVar = {"operands": ("learned", "add", "sub")}
 
-    def __init__(
-        self,
-        in_features: int,
-        out_features: int,
-        *,
-        operands: str = "learned",
-        temperature: float = 0.1,
-        single_gate: bool = False,
-        gate_smoothing: float = 0.0,
-        **options: Any,
-    ):
-        super().__init__(in_features, out_features, **options)
-        if operands not in OPERANDS:
-            raise ValueError(f"operands {operands!r} is not one of {', '.join(OPERANDS)}")
-        if not temperature > 0 or not 0 <= gate_smoothing < 0.5:
+    def make_parameters(self) -> None:
+        if not self.temperature > 0 or not 0 <= self.gate_smoothing < 0.5:
             raise ValueError("temperature has to be above 0, and gate_smoothing from 0 to 0.5")
-        self.operands = operands
-        self.temperature = temperature
-        self.single_gate = single_gate
-        self.gate_smoothing = gate_smoothing
-        W = torch.ones(out_features, in_features)
-        if operands == "learned":
+        W = torch.ones(self.out_features, self.in_features)
+        if self.operands == "learned":
             self.W = torch.nn.Parameter(W)
         else:
-            W[:, 1:] = 1 if operands == "add" else -1
+            W[:, 1:] = 1 if self.operands == "add" else -1
             self.register_buffer("W", W)
-        shape = (out_features,) if single_gate else (out_features, 2)
-        self.G = torch.nn.Parameter(torch.empty(shape))
+        self.G = self.new_parameter(self.out_features, *([] if self.single_gate else [2]))
 
     def reset_parameters(self) -> None:
         torch.nn.init.zeros_(self.G)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import ClassVar
 
 import torch
 
@@ -76,10 +76,9 @@ class MCFullyConnected(Layer):
 
     default_name = "MCFC"
 
-    def __init__(self, in_features: int, out_features: int, **options: Any):
-        super().__init__(in_features, out_features, **options)
-        self.out_gate = OutGate(out_features)
-        self.junction = Junction(in_features, out_features)
+    def make_parameters(self) -> None:
+        self.out_gate = OutGate(self.out_features)
+        self.junction = Junction(self.in_features, self.out_features)
 
     def reset_parameters(self) -> None:
         self.out_gate.reset_parameters()
@@ -127,11 +126,10 @@ class MulMCFC(Layer):
 
     default_name = "MulMCFC"
 
-    def __init__(self, in_features: int, out_features: int, **options: Any):
-        super().__init__(in_features, out_features, **options)
-        self.mcfc = MCFullyConnected(in_features, out_features)
+    def make_parameters(self) -> None:
+        self.mcfc = MCFullyConnected(self.in_features, self.out_features)
         self.mcfc.namespace_is_sibling = True
-        self.bias = torch.nn.Parameter(torch.empty(out_features))
+        self.bias = self.new_parameter(self.out_features)
 
     def reset_parameters(self) -> None:
         self.mcfc.reset_parameters()
@@ -180,13 +178,13 @@ class MulMCFCSignRealNPU(MulMCFC):
     Departs from the published code: no; g is not clamped after a step, as there.
     """
 
-    def __init__(
-        self, in_features: int, out_features: int, *, regualizer_gate: float = 0, **options: Any
-    ):
-        super().__init__(in_features, out_features, **options)
-        self.regualizer_gate = regualizer_gate
-        self._gate_bias = Regualizer("mnac", "bias", "linear", zero=not regualizer_gate, ndim=1)
-        self.g = torch.nn.Parameter(torch.empty(in_features))
+    option_defaults: ClassVar = {"regualizer_gate": 0.0}
+
+    def make_parameters(self) -> None:
+        super().make_parameters()
+        off = not self.regualizer_gate
+        self._gate_bias = Regualizer("mnac", "bias", "linear", zero=off, ndim=1)
+        self.g = self.new_parameter(self.in_features)
 
     def reset_parameters(self) -> None:
         super().reset_parameters()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import ClassVar
 
 import torch
 
@@ -27,21 +27,11 @@ class NACLayer(WeightLayer):
     Departs from the published code: no.
     """
 
-    def __init__(
-        self,
-        in_features: int,
-        out_features: int,
-        *,
-        regualizer_z: float = 0,
-        nac_weight: str = "normal",
-        **options: Any,
-    ):
-        super().__init__(in_features, out_features, **options)
-        self.regualizer_z = regualizer_z
-        self.nac_weight = nac_weight
-        self._z = RegualizerNAUZ(zero=regualizer_z == 0)
-        self.W_hat = torch.nn.Parameter(torch.empty(out_features, in_features))
-        self.M_hat = torch.nn.Parameter(torch.empty(out_features, in_features))
+    option_defaults: ClassVar = {"regualizer_z": 0.0, "nac_weight": "normal"}
+
+    def make_parameters(self) -> None:
+        self._z = RegualizerNAUZ(zero=self.regualizer_z == 0)
+        self.W_hat, self.M_hat = self.new_parameter(), self.new_parameter()
 
     def reset_parameters(self) -> None:
         bound = nac_bound(self.in_features, self.out_features)
@@ -66,9 +56,8 @@ class NACLayer(WeightLayer):
 class SigmoidWeightLayer(WeightLayer):
     """A layer over weights in (0, 1): W = sigmoid(W_hat)."""
 
-    def __init__(self, in_features: int, out_features: int, **options: Any):
-        super().__init__(in_features, out_features, **options)
-        self.W_hat = torch.nn.Parameter(torch.empty(out_features, in_features))
+    def make_parameters(self) -> None:
+        self.W_hat = self.new_parameter()
 
     def weights(self) -> torch.Tensor:
         return torch.sigmoid(self.W_hat)

@@ -42,7 +42,7 @@ from stable_nalu.functional import (
 )
 
 from .ablations import IndependentNACLayer, LinearNACLayer, RegualizedLinearNACLayer
-from .base import Layer, option_parameters
+from .base import Layer
 from .choosing import (
     GradientBanditNACLayer,
     GumbelMNACLayer,
@@ -75,71 +75,58 @@ class AbstractNALULayer(Layer):
     MNACOp: ClassVar[type[Layer] | None] = None
     """The multiplying layer of `nalu_mul="mnac"`; None if there is none of this kind."""
 
-    @classmethod
-    def hands_options_to(cls) -> tuple[type[Layer], ...]:
-        return tuple(op for op in (cls.NACOp, cls.MNACOp) if op is not None)
+    option_defaults: ClassVar = {
+        **{"eps": 1e-7, "nalu_two_nac": False, "nalu_two_gate": False, "nalu_bias": False},
+        **{"nalu_mul": "normal", "nalu_gate": "normal", "nalu_gate_shape": "matrix"},
+        "nalu_init": "default",
+    }
+    option_choices: ClassVar = {
+        "nalu_mul": (*LOG_SPACE_MODES, "mnac"),
+        "nalu_gate": NALU_GATES,
+        "nalu_gate_shape": NALU_GATE_SHAPES,
+        "nalu_init": ("default", *NALU_STARTS),
+    }
 
-    def __init__(
-        self,
-        in_features: int,
-        out_features: int,
-        *,
-        eps: float = 1e-7,
-        nalu_two_nac: bool = False,
-        nalu_two_gate: bool = False,
-        nalu_bias: bool = False,
-        nalu_mul: str = "normal",
-        nalu_gate: str = "normal",
-        nalu_gate_shape: str = "matrix",
-        nalu_init: str = "default",
-        name: str | None = None,
-        **child_options,
-    ):
-        super().__init__(in_features, out_features, name=name)
-        self._check_options(nalu_two_nac, nalu_mul, child_options)
-        _check_gate(nalu_gate, nalu_gate_shape, nalu_bias, nalu_init)
-        self.eps = eps
-        self.nalu_two_nac = nalu_two_nac
-        self.nalu_two_gate = nalu_two_gate
-        self.nalu_bias = nalu_bias
-        self.nalu_mul = nalu_mul
-        self.nalu_gate = nalu_gate
-        self.nalu_gate_shape = nalu_gate_shape
-        self.nalu_init = nalu_init
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        for op in (getattr(cls, "NACOp", None), cls.MNACOp):
+            if op is not None:
+                cls.option_defaults = cls.option_defaults | {
+                    n: v for n, v in op.option_defaults.items() if n not in cls.option_defaults
+                }
+
+    def make_parameters(self) -> None:
+        if self.nalu_mul == "mnac" and self.MNACOp is None:
+            raise ValueError(f"nalu_mul 'mnac': {type(self).__name__} has no multiplying layer")
+        if self.nalu_mul == "mnac" and not self.nalu_two_nac:
+            raise ValueError("nalu_mul 'mnac' needs a layer for each path (--nalu-two-nac)")
+        if self.nalu_gate == "independent" and self.nalu_gate_shape == "vector":
+            raise ValueError("nalu_gate_shape 'vector' maps inputs, an independent gate has none")
+        if self.nalu_gate == "independent" and self.nalu_bias:
+            raise ValueError("nalu_bias: an independent gate is nothing but a bias")
+        own = AbstractNALULayer.option_defaults
+        rest = {n: vars(self).pop(n) for n in self.option_defaults if n not in own}
         self._gates: tuple[torch.Tensor, ...] = ()
         self._build_gate("add", present=True)
-        self._build_gate("mul", present=nalu_two_gate)
-        if nalu_two_nac:
-            mul_op = self.MNACOp if nalu_mul == "mnac" else self.NACOp
-            self.nac_add = self._build_child(self.NACOp, child_options, "nac_add")
-            self.nac_mul = self._build_child(mul_op, child_options, "nac_mul")
+        self._build_gate("mul", present=self.nalu_two_gate)
+        if self.nalu_two_nac:
+            mul_op = self.MNACOp if self.nalu_mul == "mnac" else self.NACOp
+            self.nac_add = self._build_child(self.NACOp, rest, "nac_add")
+            self.nac_mul = self._build_child(mul_op, rest, "nac_mul")
         else:
-            self.nac_add = self._build_child(self.NACOp, child_options, None)
+            self.nac_add = self._build_child(self.NACOp, rest, None)
             self.nac_add.passes_per_forward = 2
-
-    def _check_options(self, nalu_two_nac, nalu_mul, child_options):
-        kind = type(self).__name__
-        if nalu_mul not in (*LOG_SPACE_MODES, "mnac"):
-            modes = ", ".join((*LOG_SPACE_MODES, "mnac"))
-            raise ValueError(f"nalu_mul {nalu_mul!r} is not one of {modes}")
-        if nalu_mul == "mnac" and self.MNACOp is None:
-            raise ValueError(f"nalu_mul 'mnac': {kind} has no multiplying layer")
-        if nalu_mul == "mnac" and not nalu_two_nac:
-            raise ValueError("nalu_mul 'mnac' needs a layer for each path (--nalu-two-nac)")
-        unknown = set(child_options).difference(*map(option_parameters, self.hands_options_to()))
-        if unknown:
-            raise TypeError(f"{kind} reads no option {', '.join(sorted(unknown))}")
 
     def _build_gate(self, path: str, *, present: bool):
         outputs = 1 if self.nalu_gate_shape == "vector" else self.out_features
         shape = (outputs,) if self.nalu_gate == "independent" else (outputs, self.in_features)
-        G = torch.nn.Parameter(torch.empty(shape)) if present else None
-        b = torch.nn.Parameter(torch.empty(shape[0])) if present and self.nalu_bias else None
+        G = self.new_parameter(*shape) if present else None
+        b = self.new_parameter(shape[0]) if present and self.nalu_bias else None
         self.register_parameter(f"G_{path}", G)
         self.register_parameter(f"bias_{path}", b)
 
-    def _build_child(self, op, child_options, name):
-        options = {k: v for k, v in child_options.items() if k in option_parameters(op)}
+    def _build_child(self, op, rest, name):
+        options = {option: rest[option] for option in op.option_defaults}
         return op(self.in_features, self.out_features, name=name, **options)
 
     def reset_parameters(self) -> None:
@@ -226,20 +213,6 @@ class AbstractNALULayer(Layer):
             mean = mean_over(trace["gate"], 2)
             observed.append(Observation("scalar", "gate/mean", lambda: mean, verbose_only=False))
         return observed
-
-
-def _check_gate(nalu_gate: str, nalu_gate_shape: str, nalu_bias: bool, nalu_init: str) -> None:
-    for name, value, allowed in (
-        ("nalu_gate", nalu_gate, NALU_GATES),
-        ("nalu_gate_shape", nalu_gate_shape, NALU_GATE_SHAPES),
-        ("nalu_init", nalu_init, ("default", *NALU_STARTS)),
-    ):
-        if value not in allowed:
-            raise ValueError(f"{name} {value!r} is not one of {', '.join(allowed)}")
-    if nalu_gate == "independent" and nalu_gate_shape == "vector":
-        raise ValueError("nalu_gate_shape 'vector' maps inputs, an independent gate has none")
-    if nalu_gate == "independent" and nalu_bias:
-        raise ValueError("nalu_bias: an independent gate is nothing but a bias")
 
 
 class NALULayer(AbstractNALULayer):

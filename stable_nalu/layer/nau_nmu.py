@@ -6,7 +6,7 @@ They share a weight in a range; sNMU is the stochastic version of the NMU.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 
@@ -37,27 +37,19 @@ class RangedWeightLayer(WeightLayer):
     support: ClassVar[str] = "nac"
     """The discrete values: `nac` for -1, 0 and 1, `mnac` for 0 and 1."""
     weight_range = (-1.0, 1.0)
+    option_defaults: ClassVar = {
+        "nac_oob": "regualized",
+        "regualizer_shape": "squared",
+        "regualizer_z": 0.0,
+    }
+    option_choices: ClassVar = {"nac_oob": ("regualized", "clip")}
 
-    def __init__(
-        self,
-        in_features: int,
-        out_features: int,
-        *,
-        nac_oob: str = "regualized",
-        regualizer_shape: str = "squared",
-        regualizer_z: float = 0,
-        **options: Any,
-    ):
-        super().__init__(in_features, out_features, **options)
-        if nac_oob not in ("regualized", "clip"):
-            raise ValueError(f"nac_oob {nac_oob!r} is not regualized or clip")
-        self.nac_oob = nac_oob
-        self.regualizer_shape = regualizer_shape
-        self.regualizer_z = regualizer_z
+    def make_parameters(self) -> None:
         penalty_z = RegualizerNAUZ if self.support == "nac" else RegualizerNMUZ
-        self._bias = Regualizer(self.support, "bias", regualizer_shape)
-        self._oob = Regualizer(self.support, "oob", regualizer_shape, zero=nac_oob == "clip")
-        self._z = penalty_z(zero=regualizer_z == 0)
+        shape, clips = self.regualizer_shape, self.nac_oob == "clip"
+        self._bias = Regualizer(self.support, "bias", shape)
+        self._oob = Regualizer(self.support, "oob", shape, zero=clips)
+        self._z = penalty_z(zero=self.regualizer_z == 0)
 
     def weights(self) -> torch.Tensor:
         """Return the effective weight, clamped here if out of range is penalised, else by steps."""
@@ -88,14 +80,14 @@ class UnitWeightLayer(RangedWeightLayer):
 
     support = "mnac"
     weights_per_input: ClassVar[int] = 1
+    mnac_normalized = False
+    option_defaults: ClassVar = {"mnac_epsilon": 0.0}
 
-    def __init__(
-        self, in_features: int, out_features: int, *, mnac_epsilon: float = 0, **options: Any
-    ):
-        super().__init__(in_features, out_features, **options)
-        self.mnac_epsilon = mnac_epsilon
-        self.weight_range = (float(mnac_epsilon), 1.0)
-        self.W = torch.nn.Parameter(torch.empty(out_features, self.weights_per_input * in_features))
+    def make_parameters(self) -> None:
+        super().make_parameters()
+        self.weight_range = (float(self.mnac_epsilon), 1.0)
+        self.evaluates_rows_independently = not self.mnac_normalized
+        self.W = self.new_parameter(self.out_features, self.weights_per_input * self.in_features)
 
     def reset_parameters(self) -> None:
         nmu_init_(self.W)
@@ -110,11 +102,7 @@ def nmu_init_(W: torch.Tensor) -> None:
 class NAUBase(RangedWeightLayer):
     """The sum over a clamped weight `W`, which subclasses own."""
 
-    def __init__(
-        self, in_features: int, out_features: int, *, nau_noise: bool = False, **options: Any
-    ):
-        super().__init__(in_features, out_features, **options)
-        self.nau_noise = nau_noise
+    option_defaults: ClassVar = {"nau_noise": False}
 
     def weights(self) -> torch.Tensor:
         return self.W.clamp(*self.weight_range)
@@ -148,13 +136,11 @@ class NAULayer(NAUBase):
     """
 
     follows_robustness_logging = True
+    option_defaults: ClassVar = {"beta_nau": False}
 
-    def __init__(
-        self, in_features: int, out_features: int, *, beta_nau: bool = False, **options: Any
-    ):
-        super().__init__(in_features, out_features, **options)
-        self.beta_nau = beta_nau
-        self.W = torch.nn.Parameter(torch.empty(out_features, in_features))
+    def make_parameters(self) -> None:
+        super().make_parameters()
+        self.W = self.new_parameter()
 
     def reset_parameters(self) -> None:
         nau_init_(self.W, self.beta_nau)
@@ -202,14 +188,8 @@ BATCH_NOISE = [1, 0]
 class NMUBase(UnitWeightLayer):
     """The product over a weight `W`, and the noise that it undoes."""
 
-    mnac_normalized = False
     noise_range: Sequence[float] = (1, 5)
-
-    def __init__(
-        self, in_features: int, out_features: int, *, nmu_noise: bool = False, **options: Any
-    ):
-        super().__init__(in_features, out_features, **options)
-        self.nmu_noise = nmu_noise
+    option_defaults: ClassVar = {"nmu_noise": False}
 
     def product(self, x: torch.Tensor) -> torch.Tensor:
         """Map x `(*runs, batch, columns of W)` to the output, with the noise if asked for."""
@@ -251,20 +231,7 @@ class NMULayer(NMUBase):
     """
 
     follows_robustness_logging = True
-
-    def __init__(
-        self,
-        in_features: int,
-        out_features: int,
-        *,
-        mnac_normalized: bool = False,
-        noise_range: Sequence[float] = (1, 5),
-        **options: Any,
-    ):
-        super().__init__(in_features, out_features, **options)
-        self.mnac_normalized = mnac_normalized
-        self.evaluates_rows_independently = not mnac_normalized
-        self.noise_range = noise_range
+    option_defaults: ClassVar = {"mnac_normalized": False, "noise_range": (1, 5)}
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return self.product(x)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 
@@ -28,32 +28,25 @@ class NPUBase(Layer):
 
     follows_robustness_logging = False
     clipped_by_wig: ClassVar[tuple[str, ...]]
+    option_defaults: ClassVar = {
+        "npu_clip": "none",
+        "npu_Wr_init": "xavier-uniform",
+        "regualizer_npu_w": 0.0,
+        "regualizer_gate": 0.0,
+    }
+    option_choices: ClassVar = {
+        "npu_clip": ("none", "w", "g", "wg", "wig"),
+        "npu_Wr_init": INITIAL_BOUNDS,
+    }
 
-    def __init__(
-        self,
-        in_features: int,
-        out_features: int,
-        *,
-        npu_clip: str = "none",
-        npu_Wr_init: str = "xavier-uniform",
-        regualizer_npu_w: float = 0,
-        regualizer_gate: float = 0,
-        **options: Any,
-    ):
-        super().__init__(in_features, out_features, **options)
+    def make_parameters(self) -> None:
         clipped = {"none": (), "w": ("W_real",), "g": ("g",), "wg": ("W_real", "g")}
         clipped["wig"] = self.clipped_by_wig
-        if npu_clip not in clipped:
-            raise ValueError(f"npu_clip {npu_clip!r} is not one of {', '.join(clipped)}")
-        if npu_Wr_init not in INITIAL_BOUNDS:
-            known = ", ".join(INITIAL_BOUNDS)
-            raise ValueError(f"npu_Wr_init {npu_Wr_init!r} is not one of {known}")
-        self.npu_clip = npu_clip
-        self.npu_Wr_init = npu_Wr_init
-        self.regualizer_npu_w = regualizer_npu_w
-        self.regualizer_gate = regualizer_gate
-        self._bounds = {parameter: _RANGES[parameter] for parameter in clipped[npu_clip]}
-        self._gate_bias = Regualizer("mnac", "bias", "linear", zero=not regualizer_gate, ndim=1)
+        self._bounds = {parameter: _RANGES[parameter] for parameter in clipped[self.npu_clip]}
+        off = not self.regualizer_gate
+        self._gate_bias = Regualizer("mnac", "bias", "linear", zero=off, ndim=1)
+        self.W_real = self.new_parameter(self.in_features, self.out_features)
+        self.g = self.new_parameter(self.in_features)
 
     def reset_parameters(self) -> None:
         bound = INITIAL_BOUNDS[self.npu_Wr_init](self.in_features, self.out_features)
@@ -114,11 +107,9 @@ class NPULayer(NPUBase):
     default_name = "npu"
     clipped_by_wig = ("W_real", "W_im", "g")
 
-    def __init__(self, in_features: int, out_features: int, **options: Any):
-        super().__init__(in_features, out_features, **options)
-        self.W_im = torch.nn.Parameter(torch.empty(in_features, out_features))
-        self.W_real = torch.nn.Parameter(torch.empty(in_features, out_features))
-        self.g = torch.nn.Parameter(torch.empty(in_features))
+    def make_parameters(self) -> None:
+        self.W_im = self.new_parameter(self.in_features, self.out_features)
+        super().make_parameters()
 
     def reset_parameters(self) -> None:
         torch.nn.init.zeros_(self.W_im)
@@ -168,16 +159,8 @@ class RealNPULayer(NPUBase):
     default_name = "real_npu"
     follows_robustness_logging = True
     clipped_by_wig = ()
-
-    def __init__(
-        self, in_features: int, out_features: int, *, realnpu_reg_type: str = "W", **options: Any
-    ):
-        super().__init__(in_features, out_features, **options)
-        if realnpu_reg_type not in _WEIGHT_PENALTIES:
-            raise ValueError(f"realnpu_reg_type {realnpu_reg_type!r} is not W or bias")
-        self.realnpu_reg_type = realnpu_reg_type
-        self.W_real = torch.nn.Parameter(torch.empty(in_features, out_features))
-        self.g = torch.nn.Parameter(torch.empty(in_features))
+    option_defaults: ClassVar = {"realnpu_reg_type": "W"}
+    option_choices: ClassVar = {"realnpu_reg_type": _WEIGHT_PENALTIES}
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         r, k = self.polar(x)
@@ -207,13 +190,12 @@ class ProductUnitLayer(WeightLayer):
     """
 
     default_name = "product-unit"
+    option_defaults: ClassVar = {"start": 0.5}
 
-    def __init__(self, in_features: int, out_features: int, *, start: float = 0.5, **options: Any):
-        super().__init__(in_features, out_features, **options)
-        if not start >= 0:
+    def make_parameters(self) -> None:
+        if not self.start >= 0:
             raise ValueError("start has to be at least 0")
-        self.start = start
-        self.W = torch.nn.Parameter(torch.empty(out_features, in_features))
+        self.W = self.new_parameter()
 
     def reset_parameters(self) -> None:
         torch.nn.init.uniform_(self.W, -self.start, self.start)

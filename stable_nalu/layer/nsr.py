@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import ClassVar
 
 import torch
 
@@ -31,27 +31,15 @@ class NSRLayer(Layer):
 
     default_name = "nsr"
 
-    def __init__(
-        self,
-        in_features: int,
-        out_features: int,
-        *,
-        copies: int = 10,
-        z: float = 1.0,
-        **options: Any,
-    ):
-        super().__init__(in_features, out_features, **options)
-        if copies < 1 or not z > 0:
+    option_defaults: ClassVar = {"copies": 10, "z": 1.0}
+
+    def make_parameters(self) -> None:
+        if self.copies < 1 or not self.z > 0:
             raise ValueError("copies has to be at least 1, and z above 0")
-        self.copies = copies
-        self.z = z
-        for name in ("V", "U"):
-            shape = (out_features, in_features, copies)
-            self.register_parameter(name, torch.nn.Parameter(torch.empty(shape)))
-        for name in ("w", "u"):
-            shape = (out_features, copies)
-            self.register_parameter(name, torch.nn.Parameter(torch.empty(shape)))
-        self.b = torch.nn.Parameter(torch.empty(out_features))
+        i, o, k = self.in_features, self.out_features, self.copies
+        self.V, self.U = self.new_parameter(o, i, k), self.new_parameter(o, i, k)
+        self.w, self.u = self.new_parameter(o, k), self.new_parameter(o, k)
+        self.b = self.new_parameter(o)
 
     def reset_parameters(self) -> None:
         for choice in (self.V, self.U):

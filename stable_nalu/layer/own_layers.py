@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any, ClassVar
 
 import torch
@@ -32,7 +32,7 @@ from stable_nalu.base.papers import Paper
 from stable_nalu.layer import registry
 
 from .base import OF_EVERY_LAYER, Cell, Layer, OutputShapeError
-from .identity import UnknownStateError, state_of, text_of
+from .python_state import ClassState
 
 
 class PlainLayer(Layer):
@@ -46,11 +46,10 @@ class PlainLayer(Layer):
 
     default_name = "plain"
 
-    def __init__(
-        self, in_features: int, out_features: int, *, name: str | None = None, **options: Any
-    ):
-        super().__init__(in_features, out_features, name=name)
-        self._build = partial(self.Module, in_features, out_features, **options)
+    def set_options(self, options: dict[str, Any]) -> None:
+        self._build = partial(self.Module, self.in_features, self.out_features, **options)
+
+    def make_parameters(self) -> None:
         self.module = self._build()
         self._ndim = next((p.ndim for p in self.module.parameters()), 0)
 
@@ -104,14 +103,8 @@ class _SparsityError(torch.nn.Module):
 
 def plain_layer(module: type[torch.nn.Module]) -> type[PlainLayer]:
     """Return the layer that holds modules of a class; its options are those of the constructor."""
-
-    def construct(self, in_features, out_features, **options):
-        PlainLayer.__init__(self, in_features, out_features, **options)
-
-    head = list(inspect.signature(PlainLayer.__init__).parameters.values())[:-1]
-    options = [p.replace(kind=p.KEYWORD_ONLY) for p in options_of(module)]
-    vars(construct)["__signature__"] = inspect.Signature([*head, *options])
-    body = {"Module": module, "__init__": construct, "__doc__": module.__doc__}
+    defaults = {option.name: option.default for option in options_of(module)}
+    body = {"Module": module, "option_defaults": defaults, "__doc__": module.__doc__}
     return type(module.__name__, (PlainLayer,), body | {"__module__": module.__module__})
 
 
@@ -303,16 +296,35 @@ def _source_of(entry: registry.LayerEntry) -> LayerFile:
     """
     layer = entry.module
     if layer not in _sources:
-        source = text_of(layer)
-        try:
-            state = state_of(layer)
-        except UnknownStateError as error:
-            problem = f"{entry.key} reads {error}, which no record can tell from another"
-            raise UsageError(f"{problem}; make it an option or a buffer") from None
-        digest = hashlib.sha256("\n\n".join(filter(None, (source, state))).encode())
+        source, state = _text_of(layer), ClassState(layer)
+        if state.opaque:
+            problem = f"{entry.key} reads {state.opaque}, which no record can tell from another"
+            raise UsageError(f"{problem}; make it an option or a buffer")
+        digest = hashlib.sha256(source.encode() + state.fingerprint)
         path = f"{layer.__module__}.{layer.__qualname__}"
         _sources[layer] = LayerFile(path, digest.hexdigest(), source)
     return _sources[layer]
+
+
+def _text_of(layer: type) -> str:
+    """Return the text of a class, or of its methods if the text that is found is another's."""
+    methods = [m for m in vars(layer).values() if inspect.isfunction(m)]
+    try:
+        lines, first = inspect.getsourcelines(layer)
+        file = inspect.getsourcefile(layer)
+    except (OSError, TypeError):  # of a notebook, which keeps the text of methods alone
+        lines, first, file = [], 0, None
+    at = [m.__code__.co_firstlineno for m in methods if m.__code__.co_filename == file]
+    if lines and at and all(first <= line < first + len(lines) for line in at):
+        return "".join(lines)
+    return "\n".join(map(_source, methods))
+
+
+def _source(method: FunctionType) -> str:
+    try:
+        return inspect.getsource(method)
+    except (OSError, TypeError):  # typed into an interpreter that keeps no text
+        return ""
 
 
 def forget_sources() -> None:

@@ -1,4 +1,4 @@
-"""The Python state that a forward pass can reach: compared between passes, and put back.
+"""The Python state that code can reach: compared between passes, put back, or read of a class.
 
 It consists of attributes at any depth, closures, classes with their bases, and globals that code
 names. `opaque` names an object that cannot be read, `uses` a module such as `time`.
@@ -69,24 +69,15 @@ class PythonState:
     """The current Python state of a model: `values` by their places."""
 
     def __init__(self, model: torch.nn.Module):
-        self.values: dict[str, object] = {}
-        self.uses = self.opaque = ""
-        self._undo: list[Callable[[], None]] = []
-        self._names = set(ENTRIES)
-        self._methods: list[tuple[str, str, Any, bool]] = []
-        self._held: list[object] = []
         tensors = tensors_of(model)
-        self._seen = {id(part): path for path, part in (*tensors.items(), *model.named_modules())}
+        self._begin((*tensors.items(), *model.named_modules()))
         for path, value in tensors.items():
             kind = type(value).__name__, value.dtype, tuple(value.shape), value.requires_grad
-            self.values[f"{path} itself"] = str(kind)
+            self._note(f"{path} itself", str(kind))
         foreign = foreign_modules(model)
         for path, part in foreign:
             self._guarded(path, partial(self._object, path, part, OURS | OF_TORCH))
-        while called := [one for one in self._methods if self._is_called(one[1], one[3])]:
-            self._methods = [one for one in self._methods if one not in called]
-            for path, _, method, _ in called:
-                self._look(path, method)
+        self._look_at_methods()
         if foreign:
             states = random.getstate(), np.random.get_state()
             for path, state, put_back in zip(
@@ -116,22 +107,52 @@ class PythonState:
         kept = {path: v for path, v in self.values.items() if path not in SHARED}
         return repr(sorted(kept.items())).encode()
 
+    def _begin(self, known: Iterable[tuple[str, object]]) -> None:
+        self.values: dict[str, object] = {}
+        self.uses = self.opaque = ""
+        self._undo: list[Callable[[], object]] = []
+        self._names = set(ENTRIES)
+        self._methods: list[tuple[str, str, Any, bool]] = []
+        self._held: list[object] = []
+        self._seen = {id(part): path for path, part in known}
+
+    def _look_at_methods(self) -> None:
+        while called := [one for one in self._methods if self._is_called(one[1], one[3])]:
+            self._methods = [one for one in self._methods if one not in called]
+            for path, _, method, _ in called:
+                self._look(path, method)
+
+    def _is_foreign(self, module: str | None) -> bool:
+        """Return whether a module is a user's: of none of the known packages."""
+        return (module or "").split(".")[0] not in KNOWN
+
+    def _home(self, code: CodeType) -> str:
+        """Return what places of globals are named after."""
+        return Path(code.co_filename).name
+
+    def _globals(self, read: CodeReads) -> frozenset[str]:
+        """Return the names of globals that code may read."""
+        return read.names | read.strings
+
     def _is_called(self, name: str, of_module: bool) -> bool:
         if name in UNCALLED:
             return name == "__init__" and not of_module
         return name in self._names or name.startswith("__")
 
     def _note(self, path: str, content: object, undo: Callable[[], object] | None = None) -> None:
-        is_long = isinstance(content, bytes)
-        self.values[path] = hashlib.sha256(content).hexdigest()[:16] if is_long else content
+        if isinstance(content, bytes):
+            content = hashlib.sha256(content).hexdigest()[:16]
+        while self.values.get(path, content) != content:  # Other functions have names like that.
+            path += "'"
+        self.values[path] = content
         if undo is not None:
             self._undo.append(undo)
 
     def _look(self, path: str, value: Any) -> None:
         if type(value) in ATOMS or isinstance(value, np.generic | Enum):
-            self.values[path] = f"{type(value).__name__} {value!r}"
+            self._note(path, f"{type(value).__name__} {value!r}")
         elif id(value) in self._seen:
-            self.values[path] = f"the same as {self._seen[id(value)]}"
+            self._note(path, f"the same as {self._seen[id(value)]}")
         elif len(self.values) > MOST:
             self.opaque = self.opaque or "state, which is too large"
         else:
@@ -159,7 +180,7 @@ class PythonState:
         elif isinstance(value, type):
             self._class(path, value)
         elif isinstance(value, MethodType | BuiltinFunctionType):
-            self.values[path] = f"{value.__module__}.{value.__qualname__}"
+            self._note(path, f"{value.__module__}.{value.__qualname__}")
             self._look(f"{path}.__func__", getattr(value, "__func__", None))
             if not isinstance(value.__self__, ModuleType):
                 self._look(f"{path}.__self__", value.__self__)
@@ -168,6 +189,8 @@ class PythonState:
                 self._look(f"{path}.{name}", getattr(value, name, None))
         elif isinstance(value, partial):
             self._items(path, {"func": value.func, "args": value.args, **value.keywords})
+        elif isinstance(value, io.IOBase):
+            raise TypeError("a file")
         else:
             self._object(path, value)
 
@@ -191,11 +214,11 @@ class PythonState:
     def _object(self, path: str, value: Any, passed: Iterable[str] = ()) -> None:
         kind = type(value)
         said = repr(value) if isinstance(value, ATOMS) else ""
-        self.values[path] = f"{kind.__module__}.{kind.__qualname__} {said}"
+        self._note(path, f"{kind.__module__}.{kind.__qualname__} {said}")
         is_quiet = kind.__module__.split(".")[0] in QUIET
         if is_quiet and not isinstance(value, torch.nn.Module | tuple | list | dict):
             said = repr(value)
-            self.values[path] = kind.__qualname__ if " at 0x" in said else said
+            self._note(path, kind.__qualname__ if " at 0x" in said else said)
             return
         self._look(f"{path}.__class__", kind)
         if path.endswith("_hooks"):  # whose keys count all that there are
@@ -205,8 +228,8 @@ class PythonState:
         elif isinstance(value, list | tuple | deque):
             self._items(path, dict(enumerate(value)))
         elif isinstance(value, set | frozenset):
-            self.values[path] = repr(sorted(map(repr, value)))
-        elif not hasattr(value, "__dict__") and not is_foreign(kind):
+            self._note(path, repr(sorted(map(repr, value))))
+        elif not hasattr(value, "__dict__") and not self._is_foreign(kind.__module__):
             self._of_c(path, value)
         if isinstance(value, dict | list | deque | set):
             self._undo.append(partial(_refill, value, _kept(value)))
@@ -222,13 +245,11 @@ class PythonState:
 
     def _of_c(self, path: str, value: Any) -> None:
         """Record an object without attributes, such as an iterator."""
-        if isinstance(value, io.IOBase):
-            raise TypeError("a file")
         said = repr(value)
         if " at 0x" in said:
             self._items(path, dict(enumerate(value.__reduce_ex__(2))))
         else:
-            self.values[path] = said
+            self._note(path, said)
 
     def _items(self, path: str, items: Mapping[Any, Any]) -> None:
         for key, value in items.items():
@@ -236,9 +257,10 @@ class PythonState:
             self._look(f"{path}[{name}]", value)
 
     def _class(self, path: str, value: type) -> None:
-        self.values[path] = f"{value.__module__}.{value.__qualname__}"
+        kinds = value.__mro__
+        self._note(path, " ".join(f"{kind.__module__}.{kind.__qualname__}" for kind in kinds))
         of_module = issubclass(value, torch.nn.Module)
-        for base in filter(is_foreign, value.__mro__):
+        for base in (kind for kind in kinds if self._is_foreign(kind.__module__)):
             before = dict(vars(base))
             self._undo.append(partial(_reset_class, base, _kept(before)))
             for name, one in before.items():
@@ -249,8 +271,8 @@ class PythonState:
                     self._look(place, one)
 
     def _function(self, path: str, value: FunctionType) -> None:
-        self.values[path] = f"{value.__module__}.{value.__qualname__}"
-        if not is_foreign(value):
+        self._note(path, f"{value.__module__}.{value.__qualname__}")
+        if not self._is_foreign(value.__module__):
             return
         code, scope = value.__code__, value.__globals__
         read = reads_of(code)
@@ -264,13 +286,15 @@ class PythonState:
             content = cell.cell_contents
             self._undo.append(partial(setattr, cell, "cell_contents", _kept(content)))
             self._global(f"{name} of {value.__name__}", content, names)
-        self._scope(f"of {Path(code.co_filename).name}", scope, names)
-        for name in read.imported & sys.modules.keys():
+        self._scope(f"of {self._home(code)}", scope, self._globals(read), names)
+        for name in sorted(read.imported & sys.modules.keys()):
             self._global(name, sys.modules[name], names)
 
-    def _scope(self, of: str, scope: dict[str, Any], names: frozenset[str]) -> None:
-        own = {name: scope[name] for name in sorted(names & scope.keys())}
-        self._undo.append(partial(_set_again, scope, _kept(own), only=names - scope.keys()))
+    def _scope(
+        self, of: str, scope: dict[str, Any], own_names: frozenset[str], names: frozenset[str]
+    ) -> None:
+        own = {name: scope[name] for name in sorted(own_names & scope.keys())}
+        self._undo.append(partial(_set_again, scope, _kept(own), only=own_names - scope.keys()))
         for name, one in own.items():
             self._global(f"{name} {of}", one, names)
 
@@ -285,9 +309,37 @@ class PythonState:
             self.uses = self.uses or home or "random"
         if not module:
             self._look(path, value)
-        elif module.split(".")[0] not in KNOWN and id(value) not in self._seen:
+        elif self._is_foreign(module) and id(value) not in self._seen:
             self._seen[id(value)] = path
-            self._scope(f"of {module}", vars(value), names)
+            self._scope(f"of {module}", vars(value), names, names)
+
+
+class ClassState(PythonState):
+    """What a class computes by besides its text, in this program and in others.
+
+    What installed packages define counts by its name.
+    """
+
+    def __init__(self, kind: type):
+        self._begin(())
+        self._package = kind.__module__.partition(".")[0]
+        self._look(kind.__name__, kind)
+        self._look_at_methods()
+
+    def _is_called(self, name: str, of_module: bool) -> bool:
+        return True
+
+    def _is_foreign(self, module: str | None) -> bool:
+        top = (module or "builtins").partition(".")[0]
+        file = getattr(sys.modules.get(top), "__file__", None) or ""
+        installed = {"site-packages", "dist-packages"} & {*Path(file).parts}
+        return top in (self._package, "__main__") or not (top in KNOWN or installed)
+
+    def _home(self, code: CodeType) -> str:
+        return "the program"  # The cells of a notebook have other names each time.
+
+    def _globals(self, read: CodeReads) -> frozenset[str]:
+        return read.global_names
 
 
 QUIET = {"torch", "logging", "typing", "re", "pathlib"}
