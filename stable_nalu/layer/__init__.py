@@ -28,26 +28,29 @@ if TYPE_CHECKING:
     from .nsr import *
 
 
-for _family in (base, generalized, *FAMILIES):
-    for _name, _value in vars(_family).items():
-        if isinstance(_value, type) and _value.__module__.startswith(f"{__name__}."):
-            globals().setdefault(_name, _value)
+_CLASSES = {
+    name: value
+    for family in (base, generalized, *FAMILIES)
+    for name, value in vars(family).items()
+    if isinstance(value, type) and value.__module__.startswith(f"{__name__}.")
+}
 
 
 def __getattr__(name: str) -> Any:
-    """Return a class by its name in papers, or the recurrent cell `NACCell` of `NACLayer`."""
-    found = by_name.imported_class(name)
+    """Return a class by its own name or that in papers, or the recurrent cell of a layer."""
+    found = _CLASSES.get(name) or by_name.imported_class(name)
     if found is not None:
         return found
-    layer = globals().get(f"{name.removesuffix('Cell')}Layer")
+    layer = _CLASSES.get(f"{name.removesuffix('Cell')}Layer")
     if layer is None or not name.endswith("Cell"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return base.recurrent(layer)
 
 
 def __dir__() -> list[str]:
-    layers = (name for name in globals() if name.endswith("Layer"))
-    return sorted({*globals(), *(f"{name.removesuffix('Layer')}Cell" for name in layers)})
+    layers = (name for name in _CLASSES if name.endswith("Layer"))
+    cells = (f"{name.removesuffix('Layer')}Cell" for name in layers)
+    return sorted({*globals(), *_CLASSES, *cells})
 
 
 class _Layers(ModuleType):
