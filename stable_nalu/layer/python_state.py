@@ -139,14 +139,16 @@ class PythonState:
             return name == "__init__" and not of_module
         return name in self._names or name.startswith("__")
 
-    def _note(self, path: str, content: object, undo: Callable[[], object] | None = None) -> None:
+    def _note(self, path: str, content: object, undo: Callable[[], object] | None = None) -> str:
+        """Return the place of a value: another one where something else has that place."""
         if isinstance(content, bytes):
             content = hashlib.sha256(content).hexdigest()[:16]
-        while self.values.get(path, content) != content:  # Other functions have names like that.
+        while self.values.get(path, content) != content:
             path += "'"
         self.values[path] = content
         if undo is not None:
             self._undo.append(undo)
+        return path
 
     def _look(self, path: str, value: Any) -> None:
         if type(value) in ATOMS or isinstance(value, np.generic | Enum):
@@ -214,11 +216,11 @@ class PythonState:
     def _object(self, path: str, value: Any, passed: Iterable[str] = ()) -> None:
         kind = type(value)
         said = repr(value) if isinstance(value, ATOMS) else ""
-        self._note(path, f"{kind.__module__}.{kind.__qualname__} {said}")
+        path = self._note(path, f"{kind.__module__}.{kind.__qualname__} {said}")
         is_quiet = kind.__module__.split(".")[0] in QUIET
         if is_quiet and not isinstance(value, torch.nn.Module | tuple | list | dict):
             said = repr(value)
-            self._note(path, kind.__qualname__ if " at 0x" in said else said)
+            self.values[path] = kind.__qualname__ if " at 0x" in said else said
             return
         self._look(f"{path}.__class__", kind)
         if path.endswith("_hooks"):  # whose keys count all that there are
@@ -228,7 +230,7 @@ class PythonState:
         elif isinstance(value, list | tuple | deque):
             self._items(path, dict(enumerate(value)))
         elif isinstance(value, set | frozenset):
-            self._note(path, repr(sorted(map(repr, value))))
+            self.values[path] = repr(sorted(map(repr, value)))
         elif not hasattr(value, "__dict__") and not self._is_foreign(kind.__module__):
             self._of_c(path, value)
         if isinstance(value, dict | list | deque | set):
@@ -249,7 +251,7 @@ class PythonState:
         if " at 0x" in said:
             self._items(path, dict(enumerate(value.__reduce_ex__(2))))
         else:
-            self._note(path, said)
+            self.values[path] = said
 
     def _items(self, path: str, items: Mapping[Any, Any]) -> None:
         for key, value in items.items():
