@@ -376,7 +376,9 @@ def reads_of(code: CodeType) -> CodeReads:
                 own.update(more)
             parts.append(digest)
         else:
-            parts.append(repr(constant).encode())
+            # The order in a set differs from process to process.
+            known = sorted(map(repr, constant)) if isinstance(constant, frozenset) else constant
+            parts.append(repr(known).encode())
     return CodeReads(hashlib.sha256(b"|".join(parts)).digest(), *map(frozenset, found))
 
 

@@ -205,6 +205,34 @@ def test_what_tells_a_class_from_others_and_cannot_be_recorded_is_refused(tmp_pa
     assert said in str(raised.value)
 
 
+IMPORTED = """
+import torch
+
+class Imported(torch.nn.Linear):
+    def forward(self, x):
+        return super().forward(x) * (2 if x.ndim in {2, 3} and str(x.dtype) in {"a", "b"} else 1)
+"""
+DIGEST = """
+import imported_layer
+from stable_nalu.layer import own_layers
+
+own_layers.register(imported_layer.Imported)
+print(own_layers.sources(["Imported"])[0].sha256)
+"""
+
+
+def test_a_class_has_one_digest_in_all_programs(tmp_path, monkeypatch, capsys):
+    (tmp_path / "imported_layer.py").write_text(IMPORTED)
+    monkeypatch.syspath_prepend(tmp_path)
+    exec(DIGEST)
+    monkeypatch.setenv(
+        "PYTHONPATH", os.pathsep.join([str(tmp_path), str(Path(sn.__file__).parents[1])])
+    )
+    monkeypatch.setenv("PYTHONHASHSEED", "1")
+    elsewhere = subprocess.run([sys.executable, "-c", DIGEST], capture_output=True, text=True)
+    assert elsewhere.stdout == capsys.readouterr().out
+
+
 def test_workers_know_the_layers_of_files_only(tmp_path):
     """More processes begin without what this one has registered."""
     for workers in (2, None):
