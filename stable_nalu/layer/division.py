@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 import torch
+from torch.overrides import has_torch_function_variadic
 
 from stable_nalu.abstract import Observation, weight_observations
 from stable_nalu.functional import Regualizer, mnac, sign_phase
@@ -62,6 +63,9 @@ class ReciprocalNMULayer(RangedWeightLayer):
         return y
 
 
+_BYTES_AT_ONCE = 8
+
+
 class NMRUBase(NMUBase):
     """A product over inputs and their reciprocals; subclasses say what becomes of the signs."""
 
@@ -70,7 +74,7 @@ class NMRUBase(NMUBase):
 
     def with_reciprocal(self, x: torch.Tensor) -> torch.Tensor:
         """Return [x, 1 / x]: `(*runs, batch, in)` -> `(*runs, batch, 2 in)`."""
-        return torch.cat((x, 1 / (x + EPSILON if self.training else x)), dim=-1)
+        return _side_by_side(x, 1 / (x + EPSILON if self.training else x))
 
 
 class ConcatReciprocalNMULayer(NMRUBase):
@@ -96,6 +100,15 @@ class ConcatReciprocalNMULayer(NMRUBase):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return self.product(self.with_reciprocal(x))
+
+
+def _side_by_side(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """Return [x, y] along the last dimension."""
+    recorded = x.requires_grad or has_torch_function_variadic(x, y)
+    if recorded or not x.is_contiguous() or x.shape[-1] * x.itemsize != _BYTES_AT_ONCE:
+        return torch.cat((x, y), dim=-1)
+    # Torch copies short rows number by number: two seen as one take half as long.
+    return torch.cat((x.view(torch.float64), y.view(torch.float64)), dim=-1).view(x.dtype)
 
 
 class SignNMRUBase(NMRUBase):
