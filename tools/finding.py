@@ -16,7 +16,6 @@ from stable_nalu.statistics.summary import solved_of
 Counts = Mapping[str, tuple[int, int]]
 """Solved and all runs by point."""
 
-
 TOO_SHORT = 100
 """Runs of less than one in so many of the published iterations rank no models."""
 

@@ -124,7 +124,6 @@ def scatter(
 
 WIDE = (13.968 * 2, 5.7 * 2)
 
-
 COUNTED = ("true", "predicted", "count")
 """Columns of a table of class counts."""
 

@@ -11,10 +11,8 @@ from stable_nalu.statistics.setups import USUAL, Judgement
 
 Size = tuple[float, float]
 
-
 STANDARD = (13.968 * 1.4, 5.7 * 1.4)
 """Width and height in cm of most published figures."""
-
 
 Run = Mapping[str, Any]
 """What the name of a run holds: column -> value."""

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 _FLOOR = 1e-32
 """What errors of 0 are drawn as."""
 
-
 Titled = tuple[tuple[str, str], ...]
 """Columns of exported tables, and what panels or places call them."""
 

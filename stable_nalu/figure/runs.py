@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -29,11 +29,8 @@ from stable_nalu.statistics.table import groups, numeric, parsed_names
 from stable_nalu.statistics.thresholds import from_reference
 
 from .drawing import Reference, Runs, Series
-from .entry import Source, distribution, matching, sequence_name, with_names
+from .entry import Context, Source, distribution, matching, sequence_name, with_names
 from .style import drawable, legend_order, range_order
-
-if TYPE_CHECKING:
-    from .entry import Context
 
 SEQUENCE_VALIDATION = "metric.valid.mse"
 SEQUENCES_LOGGED = ("name", "step", SEQUENCE_VALIDATION, SPARSITY)

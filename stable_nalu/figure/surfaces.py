@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.container import BarContainer
 
-
 RAMP = ("#35978f", "#c7eae5", "#bf812d", "#330000")
 """Colours of the published surface, for the palette of that name."""
 

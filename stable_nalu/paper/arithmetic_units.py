@@ -403,7 +403,6 @@ _DATA_SET = (
     ),
 )
 
-
 _EARLY_MULTIPLIERS, _EARLY_ADDERS = (NAC_MUL, "NALU"), ("Linear", NAC_ADD, "NALU")
 
 # Title of a panel, table, runs as points, and the models with what is added to their keys.

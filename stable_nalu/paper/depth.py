@@ -19,7 +19,6 @@ from .sweeps import variants
 Counted = tuple[str, tuple[tuple[float, int, int], ...]]
 """A label, and the parameter, the runs that succeeded and all runs of each point."""
 
-
 _ASIDE = 0.5
 """Share of the distance of two points that counted series take side by side."""
 

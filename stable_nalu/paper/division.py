@@ -68,7 +68,6 @@ def _draw_violin(axes: Axes, place: int, some: np.ndarray) -> None:
 
 X = np.array([1.0, 1.2, 1.8, 2.0])
 
-
 TARGET = float((X[0] + X[1]) * X.sum())
 
 

@@ -266,7 +266,6 @@ _NALU_PAPER = (
     ),
 )
 
-
 _EPOCHS_SHOWN = (0, 1, 2, 5, *range(10, 250, 10))
 _STEPS_SHOWN = (*range(0, 10_000, 1_000), *range(10_000, 50_000, 5_000))
 _OPERATIONS = (("add", "sums"), ("sub", "differences"), ("mul", "products"))

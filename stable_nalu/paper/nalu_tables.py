@@ -57,10 +57,8 @@ def _blue(share: float) -> str:
 
 SPLITS = ("interpolation", "extrapolation")
 
-
 LARGEST = 999
 """Scores above it are told as such, as in the paper's table."""
-
 
 GOOD = 1.0
 
@@ -218,7 +216,6 @@ def _draw_reading_errors(axes: Axes, cells: pd.DataFrame) -> None:
 
 
 ACCURACY = "metric.test.acc"
-
 
 _WITH_BIAS, _WITHOUT = "#8DB7D8", "#CFE1F0"
 

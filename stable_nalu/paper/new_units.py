@@ -69,7 +69,6 @@ _DMU = (
     ),
 )  # fmt: skip
 
-
 _COMPARISON = Recipe(
     "comparison", "--max-iterations 50000 --pytorch-precision 64", range(10), Resources(60),
     variants=variants("--relation", "gt lt ge le eq ne"),
@@ -97,7 +96,6 @@ _NSR = (
         "and NALU have two layers of 10 units and a sigmoid.",
     ),
 )  # fmt: skip
-
 
 _LENGTHS = {"2": 8000, "3": 8000, "4": 8000, "5": 12_000}
 _RECOVERY = Recipe(
@@ -135,7 +133,6 @@ _EML = (
         "Warm starts are no discovery: they share no table with blind ones.",
     ),
 )  # fmt: skip
-
 
 _LEARNED = Recipe(
     "equations", "--batch-size 20 --max-iterations 200000 --log-interval 20000 --adam-epsilon 1e-4",
