@@ -263,10 +263,10 @@ def read_runs(
         columns[name] = list(chain.from_iterable(table.columns[name] for table in tables))
     # What stands behind the code of the model tells runs apart.
     options = sorted(tables[0].options, key=lambda option: option != THRESHOLD)
-    told = {"name": [table.name for table in tables]}
-    told |= {name: [table.options[name] for table in tables] for name in options}
+    cells = {"name": [table.name for table in tables]}
+    cells |= {name: [table.options[name] for table in tables] for name in options}
     place = np.repeat(np.arange(len(tables)), [len(table.columns[STEP]) for table in tables])
-    runs = pd.DataFrame(told).take(place).reset_index(drop=True)
+    runs = pd.DataFrame(cells).take(place).reset_index(drop=True)
     frame = pd.concat([runs[["name"]], pd.DataFrame(columns), runs[options]], axis=1)
     return TrainedRuns(frame, {table.name: path / table.name for table in tables})
 

@@ -52,12 +52,12 @@ class _Long:
         for name, match in matches.items():
             if match:
                 of_points.setdefault(match["point"], {})[match["measure"]] = table.columns[name]
-        told = {"name": table.name, **table.options}
+        options = {"name": table.name, **table.options}
         for place, step in enumerate(table.columns[STEP]):
             points = {p: {of: c[place] for of, c in cs.items()} for p, cs in of_points.items()}
             if any(cell == cell for cells in points.values() for cell in cells.values()):
                 for point, cells in points.items():
-                    yield {**told, STEP: step, "point": float(point), **cells}
+                    yield {**options, STEP: step, "point": float(point), **cells}
 
     def write(self, rows: list[dict[str, Any]], flag: str, csv_out: str) -> None:
         """Write the rows of all runs."""
