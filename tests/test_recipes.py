@@ -176,6 +176,7 @@ from stable_nalu.options import Flag
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS
 from stable_nalu.options.kinds import buildable_layers, integer
+from stable_nalu.training.surroundings import floats
 from stable_nalu.training.task import Task
 
 from .description import task_script
@@ -187,10 +188,13 @@ class Doubling(Task):
     def __init__(self, config, device):
         super().__init__(config, device)
         x = torch.linspace(0, 10, config.train_size)[:, None]
-        self.rows = self.own(x), self.own(2 * x)
+        self.rows = floats(x, device), floats(2 * x, device)
 
     def network(self, config, layer_options):
         return GeneralizedLayer(1, 1, config.layer_type, **layer_options)
+
+    def batches(self):
+        yield self.rows
 
     def measures(self, model):
         x, t = self.rows

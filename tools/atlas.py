@@ -93,7 +93,7 @@ def _failed(told: pd.DataFrame) -> pd.DataFrame:
 def read_of(every: Mapping[str, pd.DataFrame], told: pd.DataFrame) -> dict[str, Any]:
     """Return how many kept runs have a task with a formula, how many were read, and keys left."""
     tasks = {key: {TASKS[m.script] for m in EXPERIMENTS[key].models} for key in every}
-    seek = [key for key, own in tasks.items() if any(t.sought is not Task.sought for t in own)]
+    seek = [key for key, own in tasks.items() if any(t.target is not Task.target for t in own)]
     counts = Counter(told["key"]) if len(told) else Counter()
     left = [f"`{key}`" for key in seek if counts[key] < len(every[key])]
     runs = len(once(told))

@@ -157,9 +157,9 @@ def _error(model: TrainedModel, weights: np.ndarray) -> float:
     pieces = np.split(weights, np.cumsum([part.numel() for part in parts])[:-1])
     for part, piece in zip(parts, pieces, strict=True):
         part.copy_(torch.as_tensor(piece).reshape(part.shape))
-    assert model.sought is not None
+    assert model.target is not None
     with model.precision():
-        gap = model(model.sought.x[:ROWS]) - model.sought.t[:ROWS]
+        gap = model(model.target.x[:ROWS]) - model.target.t[:ROWS]
         error = float((gap.double() ** 2).mean())
     for part, before in zip(parts, kept, strict=True):
         part.copy_(before)

@@ -279,7 +279,7 @@ _MOST = f"train {MOST_RUNS} runs at most by a call"
 
 def _train(script: str, spec: ScriptSpec, plans: Sequence[Sequence[Config]]) -> None:
     task = TASKS[script]
-    set_threads(cores() if task.all_cores else 1)
+    set_threads(cores() if task.kind.all_cores else 1)
     # What a command prints is in the table; the progress bar goes to standard error.
     with quiet():
         code = train_plan(task, spec, *plans)

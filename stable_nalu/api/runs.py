@@ -284,13 +284,13 @@ def _for_judging(table: RunTable, folder: Path) -> RunTable:
     spec, task = SCRIPTS[record.script], TASKS[record.script]
     config = Config(spec, spec.defaults | {**record.config})
     missing = [float("nan")] * len(table.columns[STEP])
-    tags = zip((VALIDATION, TEST), task.error_tags(config), strict=True)
+    goal = task.goal(config)
+    tags = {VALIDATION: goal.valid, TEST: goal.test}.items()
     errors = {name: table.columns.get(str(tag).replace("/", "."), missing) for name, tag in tags}
-    limit = task.limit(config)
     own = {
-        THRESHOLD: limit.threshold if limit else float("nan"),
+        THRESHOLD: goal.limit.threshold if goal.limit else float("nan"),
         MODEL_CODE: spec.fields[0].text(config),
-        "operation": task.asked(config),
+        "operation": goal.operation or str(getattr(config, "operation", spec.name)),
     }
     ranges = ("interpolation_range", "extrapolation_range")
     for dest in ranges:

@@ -20,7 +20,7 @@ from stable_nalu.layer.gated import DMULayer, INALULayer
 from stable_nalu.layer.mcfc import MulMCFCSignRealNPU
 from stable_nalu.layer.nalu import AbstractNALULayer
 from stable_nalu.layer.npu import NPUBase
-from stable_nalu.training.task import Sought
+from stable_nalu.training.task import Target
 from stable_nalu.writer.event_file import FILE_PREFIX, EventFileReader
 
 from .formula import FARTHEST, Certificate
@@ -60,14 +60,14 @@ def _points(file: Path) -> Iterator[tuple[int, float]]:
 
 def failure(
     network: torch.nn.Module,
-    sought: Sought,
+    target: Target,
     errors: np.ndarray,
     found: Certificate | None,
     sparsity: float = math.nan,
 ) -> str:
     """Return the class of a run that has failed.
 
-    sought: what its task asks for. errors: those of its `curve`. found: what it
+    target: what its task asks for. errors: those of its `curve`. found: what it
     computes; where that is not known, the largest distance of its weights from whole numbers that
     it logged, `sparsity`, stands for it.
     """
@@ -75,7 +75,7 @@ def failure(
     if not (len(errors) and np.isfinite(errors[-1]) and all(v.isfinite().all() for v in state)):
         return NAN if len(errors) else UNCLASSIFIED
     with torch.no_grad():
-        spread = _spread(network(sought.x)) / _spread(sought.t)
+        spread = _spread(network(target.x)) / _spread(target.t)
     if errors[-1] > 10 * errors[0] or spread > 100:
         return EXPLODED
     change = sparsity if found is None else found.change
@@ -86,7 +86,7 @@ def failure(
         return SLOW
     if spread < 0.01:
         return VANISHED
-    if any(gap > FARTHEST for gap in _gate_gaps(network, sought)):
+    if any(gap > FARTHEST for gap in _gate_gaps(network, target)):
         return GATE
     if change > FARTHEST:
         return DENSE
@@ -110,7 +110,7 @@ def _still_falls(errors: Sequence[float] | np.ndarray) -> bool:
     return bool(last <= before / 2)
 
 
-def _gate_gaps(network: torch.nn.Module, sought: Sought) -> Iterator[float]:
+def _gate_gaps(network: torch.nn.Module, target: Target) -> Iterator[float]:
     """Yield how far each gate is from where the task needs it, for inputs of the training range.
 
     Where a gate depends on the inputs, its mean counts. Layers before the last one are to add.
@@ -128,12 +128,12 @@ def _gate_gaps(network: torch.nn.Module, sought: Sought) -> Iterator[float]:
         unit.gate = kept  # pyright: ignore[reportAttributeAccessIssue]
     try:
         with torch.no_grad():
-            network(sought.x)
+            network(target.x)
     finally:
         for unit in units:
             del unit.gate
-    name, inputs = sought.targets.operation.name, sought.x.shape[1]
-    read = [list(range(*operand)) for operand in sought.targets.operands]
+    name, inputs = target.targets.operation.name, target.x.shape[1]
+    read = [list(range(*operand)) for operand in target.targets.operands]
     for place, gate in seen.items():
         if isinstance(units[place], _CHOOSES):
             adds = place < len(units) - 1 or name in ("add", "sub")

@@ -30,7 +30,7 @@ from stable_nalu.training.checkpoint import load_torch, restore_parameters
 from stable_nalu.training.loop import Training
 from stable_nalu.training.runs import PlannedRun
 from stable_nalu.training.surroundings import as_at_the_start, default_dtype, precision
-from stable_nalu.training.task import Sought, Task
+from stable_nalu.training.task import Target, Task
 from stable_nalu.writer import RunRecord
 
 from .formula import VERDICTS, Certificate, certificate, recurrent_certificate
@@ -93,28 +93,28 @@ class TrainedModel(torch.nn.Module):
 
     def formula(self) -> Certificate:
         """Return what the network computes, and whether it is what its task asks for."""
-        sought = self.sought
-        if sought is None:
+        target = self.target
+        if target is None:
             has = "those of arithmetic, of chains, of sums over sequences and of EML trees do"
             raise UsageError(f"runs of {self.config.script} have no formula; {has}")
         network: Any = self.module
-        judge = recurrent_certificate if sought.x.ndim == 3 else certificate
+        judge = recurrent_certificate if target.x.ndim == 3 else certificate
         with self.precision():
-            error = float(((network(sought.x) - sought.t) ** 2).mean()) / sought.scale
+            error = float(((network(target.x) - target.t) ** 2).mean()) / target.scale
             return judge(
                 network,
-                sought.targets,
-                sought.x.shape[-1],
-                sought.intervals,
-                solved=bool(sought.limit.met(self.score.test_error)),
-                solved_inside=bool(sought.limit.met(error)),
+                target.targets,
+                target.x.shape[-1],
+                target.intervals,
+                solved=bool(target.limit.met(self.score.test_error)),
+                solved_inside=bool(target.limit.met(error)),
             )
 
     @cached_property
-    def sought(self) -> Sought | None:
+    def target(self) -> Target | None:
         """Return what its task asks for; None: no formula."""
         with self.precision():
-            return self.task.sought()
+            return self.task.target()
 
     @contextmanager
     def precision(self) -> Iterator[None]:
@@ -216,7 +216,7 @@ def _know_layers(record: RunRecord, config: Config) -> None:
 
 def _score(training: Training, checkpoint: Mapping[str, Any]) -> Score:
     """Return the test error of the model as it is, where that is quick, else the last logged."""
-    limits = training.task.limits
+    limits = training.limits
     if not limits:
         error = checkpoint["progress"]["errors"].get(RESULT_TEST, float("nan"))
         return Score(float(error), None, None)

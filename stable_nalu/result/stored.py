@@ -361,7 +361,7 @@ def _row(folder: Path, kept: Mapping[str, str]) -> dict[str, str]:
         trained = load(folder)
     except UsageError:
         return {}
-    if (sought := trained.sought) is None:
+    if (target := trained.target) is None:
         return {}
     try:
         found = trained.formula()
@@ -374,7 +374,7 @@ def _row(folder: Path, kept: Mapping[str, str]) -> dict[str, str]:
     if kept.get("solved") == "0" and trained.config.script in ARITHMETIC:
         sparsity = float(kept.get("sparse.error.max") or "nan")
         with trained.precision():
-            why = failure(trained.module, sought, curve(folder)[1], found, sparsity)
+            why = failure(trained.module, target, curve(folder)[1], found, sparsity)
     return row | {"failure": why}
 
 

@@ -19,12 +19,11 @@ from stable_nalu.options import flags as common
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.kinds import BATCH_NOISE, as_clause
 from stable_nalu.statistics import setups
-from stable_nalu.training import engine_stack as stack
 from stable_nalu.training import evaluation, loss
-from stable_nalu.training.task import Batch, Observed, Sought
+from stable_nalu.training.engine_task import Drawn, EngineTask, Shape
+from stable_nalu.training.task import Batch, Goal, Kind, Logging, Observed, Target
 
 from .description import DENSITY
-from .lanes import Drawn, EngineTask
 
 VALIDATION_SEED, TEST_SEED = 43953907, 8689336
 READ_ROWS = 10_000
@@ -219,25 +218,28 @@ class OperationTask(EngineTask):
     fixed rows are measured at log points.
     """
 
-    has_formula = True
-    exporter = "simple_function_static.py"
-    finite = ("loss_train",)
-    logs_updates = True
-    tells_infinity = True
+    kind = Kind(exporter="simple_function_static.py", penalties=loss.Penalties)
+    logging = Logging(
+        updates=True,
+        infinity=True,
+        draws=True,
+        line="{loss:.5f}, inter: {valid:.5f}, extra: {test:.5f}",
+    )
     eval_mode: ClassVar[bool | None] = True
     """Whether models are measured in evaluation mode; None: they are not."""
 
-    def __init__(self, config: Config, device: torch.device, *beside: Config):
-        super().__init__(config, device, *beside)
+    def __init__(self, config: Config, device: torch.device, *others: Config):
+        super().__init__(config, device, *others)
         self.datasets = list(map(self.dataset, self.configs))
         streams = self.training_streams()
         self.feed = stream.Feed(streams, config.batch_size, self.datasets[0].get_input_size())
         self.evaluation = self._fixed_rows()
+        self.about = f"dataset: {self.datasets[0].print_operation()}"
         self._untrained = self._random_models() if config.random_models else None
 
     @classmethod
-    def limit(cls, config: Config) -> setups.Limit | None:
-        return setups.limit_of(config)
+    def goal(cls, config: Config) -> Goal:
+        return Goal(limit=setups.limit_of(config))
 
     @classmethod
     def dataset(cls, config: Config) -> Any:
@@ -275,18 +277,14 @@ class OperationTask(EngineTask):
         return evaluation.RandomModels(build, self.config.random_models, rows)
 
     @classmethod
-    def shape(cls, config: Config) -> stack.Shape:
+    def shape(cls, config: Config) -> Shape:
         inputs = cls.dataset(config).get_input_size()
-        return stack.Shape(config.batch_size, inputs, 1, cls.eval_mode, config.verbose)
+        return Shape(config.batch_size, inputs, 1, cls.eval_mode, config.verbose)
 
     def samples(self) -> tuple[Sequence[stream.SampleStream], Drawn]:
         return self.feed.streams, self.feed.draw
 
-    def changes(self, at: int) -> Sequence[int]:
-        changes = loss.INALU_START + 1, getattr(self.config, "pcc2mse_iteration", 0)
-        return [change for change in changes if change > at]
-
-    def batches(self, first: int) -> Iterator[Batch]:
+    def batches(self) -> Iterator[Batch]:
         yield self.feed.next()
 
     def observed(self, clock: int, *, at_log_point: bool) -> Observed | None:
@@ -295,7 +293,7 @@ class OperationTask(EngineTask):
             return Observed(True, verbose, verbose, verbose)
         return Observed() if verbose else None
 
-    def evaluate(self, model: ExtendedTorchModule) -> Iterator[tuple[str, torch.Tensor]]:
+    def measures(self, model: ExtendedTorchModule) -> Iterator[tuple[str, torch.Tensor]]:
         if self.eval_mode is None:
             return
         scores = self._untrained
@@ -314,15 +312,14 @@ class OperationTask(EngineTask):
     def inputs_at_end(self) -> Sequence[torch.Tensor]:
         return [rows.inputs(self.config.batch_size) for rows in self.evaluation[:1]]
 
-    def introduction(self) -> str:
-        return f"dataset: {self.datasets[0].print_operation()}"
-
-    def introduced(self, model: ExtendedTorchModule, name: str) -> Iterator[str]:
-        yield "  -"
-        yield from super().introduced(model, name)
-        yield from self._shown_parameters(model)
-
-    def _shown_parameters(self, model: ExtendedTorchModule) -> Iterator[str]:
+    def report(
+        self, model: ExtendedTorchModule, name: str, results: Mapping[str, float] | None = None
+    ) -> Iterator[str]:
+        if results is None:
+            yield "  -"
+            yield from super().report(model, name)
+        elif self.shows_weights():
+            yield ""
         if self.shows_weights():
             for name, parameter in model.named_parameters():
                 if parameter.requires_grad:
@@ -334,10 +331,6 @@ class OperationTask(EngineTask):
         """Return whether the console shows the weights of a single run."""
         return self.config.input_size <= SHOWN_INPUTS
 
-    def summary(self, errors: Mapping[str, float], measured: Mapping[str, Any], loss: float) -> str:
-        inter, extra = errors[RESULT_VALID], errors[RESULT_TEST]
-        return f"{loss:.5f}, inter: {inter:.5f}, extra: {extra:.5f}"
-
     def results(
         self, errors: Mapping[str, float], measured: Mapping[str, Any], loss: float
     ) -> dict[str, float]:
@@ -345,26 +338,21 @@ class OperationTask(EngineTask):
         found = {name: errors[tag] for name, tag in names.items() if tag in errors}
         return {"loss_train": loss} | found
 
-    def report(self, model: ExtendedTorchModule, results: Mapping[str, float]) -> Iterator[str]:
-        if self.shows_weights():
-            yield ""
-        yield from self._shown_parameters(model)
-
-    def sought(self) -> Sought | None:
+    def target(self) -> Target | None:
         c = self.config
         rows = self.dataset(c).fork(c.interpolation_range, seed=VALIDATION_SEED)
         x, t = rows[0:READ_ROWS]
         intervals = distribution.SampleRange.parse(c.extrapolation_range).intervals
-        return Sought(rows.targets, x, t, intervals, setups.limit_of(c))
+        return Target(rows.targets, x, t, intervals, setups.limit_of(c))
 
-    def generators(self, run: int) -> Sequence[distribution.LegacyRandom]:
-        return [self.feed.streams[run].random]
+    def get_state(self, run: int) -> dict[str, Any]:
+        return {"random": self.feed.streams[run].random}
 
 
 class FormulaTask(OperationTask):
     """A formula whose rows Python makes, for networks of more than a layer."""
 
-    exporter = "runs.py"
+    kind = Kind(penalties=loss.Penalties)
     in_python = True
 
     def shows_weights(self) -> bool:

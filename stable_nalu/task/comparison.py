@@ -19,7 +19,8 @@ from stable_nalu.options import Config, Flag
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS
 from stable_nalu.options.kinds import and_layers, choice, integer, number
-from stable_nalu.training.task import Batch
+from stable_nalu.training.surroundings import floats
+from stable_nalu.training.task import Batch, Goal, Kind
 
 from .description import task_script
 from .identity_autoencoder import activations, error_table
@@ -64,11 +65,12 @@ def pairs_of_magnitude(
 class ComparisonTask(RowsTask):
     """Tell whether a relation holds; errors are mean absolute ones of the probability."""
 
-    cost = 3
+    kind = Kind(cost=3)
 
-    def __init__(self, config: Config, device: torch.device, *beside: Config):
+    def __init__(self, config: Config, device: torch.device, *others: Config):
         self._tests: list[list[Batch]] = []
-        super().__init__(config, device, *beside)
+        super().__init__(config, device, *others)
+        self.about = f"dataset: pairs of digits, times {config.scale:g}; is one {RELATION_WORDS}?"
 
     def rows_of(self, config: Config) -> Batch:
         random, relation, scale = np.random.default_rng(config.seed), config.relation, config.scale
@@ -78,8 +80,8 @@ class ComparisonTask(RowsTask):
         return self._labelled(relation, pairs)
 
     @classmethod
-    def asked(cls, config: Config) -> str:
-        return str(config.relation)
+    def goal(cls, config: Config) -> Goal:
+        return Goal(operation=config.relation)
 
     @classmethod
     def count(cls, config: Config) -> int:
@@ -90,7 +92,7 @@ class ComparisonTask(RowsTask):
         holds = RELATIONS[relation]
         x = torch.tensor([[float(a), float(b)] for a, b in pairs], dtype=torch.float64)
         t = torch.tensor([[float(holds(a, b))] for a, b in pairs], dtype=torch.float64)
-        return self.own(x), self.own(t)
+        return floats(x, self.device), floats(t, self.device)
 
     @classmethod
     def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
@@ -104,9 +106,6 @@ class ComparisonTask(RowsTask):
         if self.at < self.config.max_iterations:
             return found
         return {**found, ERROR_CURVE: error_table(MAGNITUDES, errors.mean(-1).tolist())}
-
-    def introduction(self) -> str:
-        return f"dataset: pairs of digits, times {self.config.scale:g}; is one {RELATION_WORDS}?"
 
 
 RELATION_WORDS = "greater (gt, ge), less (lt, le) or equal (eq, ne)"

@@ -39,7 +39,7 @@ from stable_nalu.options import Config, Flag, FlagGroup
 from stable_nalu.options import flags as common
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.kinds import buildable_layers, choice, integer, number
-from stable_nalu.training.task import Sought
+from stable_nalu.training.task import Goal, Target
 
 from . import arithmetic
 from .description import lower
@@ -157,14 +157,14 @@ def _noisy(combine: Any, noise: float, interval: tuple[float, float], *x: np.nda
 class DepthTask(arithmetic.FormulaTask):
     """Learn a chain; the errors are relative ones."""
 
-    def __init__(self, config: Config, device: torch.device, *beside: Config):
-        super().__init__(config, device, *beside)
+    def __init__(self, config: Config, device: torch.device, *others: Config):
+        super().__init__(config, device, *others)
         rows = [fixed.rows_of_runs() for fixed in self.evaluation]
         self._scales = [torch.stack([(t**2).mean() for _, t in own]) for own in rows]
 
     @classmethod
-    def asked(cls, config: Config) -> str:
-        return ",".join(operations_of(config))
+    def goal(cls, config: Config) -> Goal:
+        return replace(super().goal(config), operation=",".join(operations_of(config)))
 
     @classmethod
     def dataset(cls, config: Config) -> Chain:
@@ -198,12 +198,12 @@ class DepthTask(arithmetic.FormulaTask):
         pairs = zip(self.datasets, self.configs, strict=True)
         return [chain.fork(c.interpolation_range, noisy=True) for chain, c in pairs]
 
-    def sought(self) -> Sought | None:
-        found = super().sought()
+    def target(self) -> Target | None:
+        found = super().target()
         return found and replace(found, scale=float((found.t**2).mean()))
 
-    def evaluate(self, model: ExtendedTorchModule) -> Iterator[tuple[str, torch.Tensor]]:
-        for (tag, error), scale in zip(super().evaluate(model), self._scales, strict=True):
+    def measures(self, model: ExtendedTorchModule) -> Iterator[tuple[str, torch.Tensor]]:
+        for (tag, error), scale in zip(super().measures(model), self._scales, strict=True):
             yield tag, error / scale.reshape(error.shape)
 
 

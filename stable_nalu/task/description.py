@@ -42,6 +42,13 @@ _LEARNING_RATE = nf.template("lr-{optimizer}-{learning_rate:rate}")
 _OPTIMIZER = common.OPTIMIZER.without("--momentum", "--clip-grad-value").but(
     optimizer={"choices": ("adam", "rmsprop", "sgd")}
 )
+# The published recurrent scripts had no flags of an optimiser.
+YOUNG_OPTIMIZER = common.OPTIMIZER.without("--clip-grad-value").but(
+    optimizer={"young": True},
+    learning_rate={"young": True},
+    momentum={"young": True},
+    clip_grad_norm={"young": True},
+)
 _BATCH_SIZE = Flag("--batch-size", integer(1), 64, "Number of examples in a training batch.")
 DENSITY = "it changes how densely a run is recorded, not what it computes"
 

@@ -25,7 +25,9 @@ from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS
 from stable_nalu.options.kinds import choice, integer, number
 from stable_nalu.statistics.setups import Limit
 from stable_nalu.training.loss import Penalties
-from stable_nalu.training.task import Batch, Sought
+from stable_nalu.training.step import TrainingStep
+from stable_nalu.training.surroundings import floats
+from stable_nalu.training.task import Batch, Kind, Target
 
 from .description import task_script
 from .lanes import RowsTask
@@ -93,24 +95,27 @@ def _nesting(text: str) -> int:
 class RecoveryTask(RowsTask):
     """Find a tree that computes what the target does; errors are those of the snapped tree."""
 
-    cost = 10
-    has_formula = True
+    kind = Kind(cost=10, penalties=Penalties)
 
-    def __init__(self, config: Config, device: torch.device, *beside: Config):
+    def __init__(self, config: Config, device: torch.device, *others: Config):
         self.targets: list[EMLLayer] = []
         self._beyond: list[Batch] = []
-        super().__init__(config, device, *beside)
+        super().__init__(config, device, *others)
+        self.about = f"dataset: {self.targets[0].expression(('x', 'y'))} on [1, 3]²"
 
     def rows_of(self, config: Config) -> Batch:
-        grid = self.own(_grid())
+        grid = floats(_grid(), self.device)
         options = dict(word.split("=", 1) for word in config.layer_option)
         tree = options.get("tree", "slots")
         with torch.random.fork_rng(devices=[]), torch.no_grad():
             torch.manual_seed(config.seed)
-            drawn = config.target == "drawn"
-            target = drawn_tree(config.depth, tree, grid) if drawn else chain(config.depth, tree)
+            if config.target == "drawn":
+                target = drawn_tree(config.depth, tree, grid)
+            else:
+                target = chain(config.depth, tree)
             low, width = BEYOND
-            beyond = self.own(low + width * torch.rand(4000, 2, dtype=torch.float64))
+            drawn = low + width * torch.rand(4000, 2, dtype=torch.float64)
+            beyond = floats(drawn, self.device)
             self.targets.append(target)
             self._beyond.append((beyond, target(beyond)))
             return grid, target(grid)
@@ -118,10 +123,6 @@ class RecoveryTask(RowsTask):
     @classmethod
     def count(cls, config: Config) -> int:
         return len(_grid())
-
-    @classmethod
-    def kind_of_penalties(cls, config: Config) -> type[Penalties]:
-        return Penalties
 
     @classmethod
     def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
@@ -138,9 +139,8 @@ class RecoveryTask(RowsTask):
                         own.copy_(target[name] + config.warm_start * torch.randn_like(own))
         return model
 
-    def begin(self) -> None:
-        super().begin()
-        self.rate = self.config.learning_rate * self.rate_factor(self.at)
+    def begin(self, step: TrainingStep) -> None:
+        step.optimizer.learning_rate = self.config.learning_rate * self.rate_factor(self.at)
 
     def rate_factor(self, at: int) -> float:
         return max(SLOWEST, (1 - hardened(at, self.config.max_iterations)) ** 2)
@@ -152,15 +152,12 @@ class RecoveryTask(RowsTask):
         sets = {METRIC_VALID: self.data[run], METRIC_TEST: self._beyond[run]}
         return {tag: ((layer(x) - t) ** 2).mean() for tag, (x, t) in sets.items()}
 
-    def sought(self) -> Sought:
+    def target(self) -> Target:
         operation = Operation("eml", 2, self.targets[0].computed, "{}, {}".format)
         targets = FunctionTargets(operation, [(0, 1), (1, 2)])
         x, t = self.data[0]
         low, width = BEYOND
-        return Sought(targets, x, t, [(low, low + width)], Limit(FLAT))
-
-    def introduction(self) -> str:
-        return f"dataset: {self.targets[0].expression(('x', 'y'))} on [1, 3]²"
+        return Target(targets, x, t, [(low, low + width)], Limit(FLAT))
 
 
 def _grid() -> torch.Tensor:

@@ -21,7 +21,7 @@ from stable_nalu.options import flags as common
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.kinds import and_layers, choice, integer, number
 from stable_nalu.training.evaluation import EvaluationSet
-from stable_nalu.training.task import Task
+from stable_nalu.training.task import Goal, Task
 
 from . import arithmetic
 from .depth import WHOLE
@@ -74,17 +74,12 @@ class Cube:
 class EquationTask(arithmetic.FormulaTask):
     """Learn an equation; the errors are roots of mean squares, and no threshold is known."""
 
-    has_formula = False
-    sought = Task.sought
+    target = Task.target
     """No formula: constants of equations are no whole numbers that weights could be rounded to."""
 
     @classmethod
-    def limit(cls, config: Config) -> None:
-        return None
-
-    @classmethod
-    def asked(cls, config: Config) -> str:
-        return str(config.equation)
+    def goal(cls, config: Config) -> Goal:
+        return Goal(operation=config.equation)
 
     @classmethod
     def dataset(cls, config: Config) -> Cube:
@@ -107,8 +102,8 @@ class EquationTask(arithmetic.FormulaTask):
         _, *others = zip(*self._streams, strict=True)
         return [EvaluationSet(streams, device=self.device) for streams in others]
 
-    def evaluate(self, model: ExtendedTorchModule) -> Iterator[tuple[str, torch.Tensor]]:
-        for tag, error in super().evaluate(model):
+    def measures(self, model: ExtendedTorchModule) -> Iterator[tuple[str, torch.Tensor]]:
+        for tag, error in super().measures(model):
             yield tag, error.sqrt()
 
 

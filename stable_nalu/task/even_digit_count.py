@@ -21,7 +21,8 @@ from stable_nalu.options import Config, Flag, switch
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.flags import MAX_ITERATIONS
 from stable_nalu.options.kinds import buildable_layers, each_word, integer
-from stable_nalu.training.task import Batch, Task
+from stable_nalu.training.surroundings import floats
+from stable_nalu.training.task import Batch, Goal, Kind, Task
 
 from .description import DATA_DIR, DIGIT_SOURCE, TESTING, table, task_script
 
@@ -37,15 +38,17 @@ class EvenDigitTask(Task):
     on the same pictures, and those of one seed are trained on the same.
     """
 
-    cost = 1000
+    kind = Kind(cost=1000)
 
     @classmethod
-    def error_tags(cls, config: Config) -> tuple[str | None, str | None]:
-        return ACCURACY_VALID, ACCURACY_TEST
+    def goal(cls, config: Config) -> Goal:
+        return Goal(ACCURACY_VALID, ACCURACY_TEST)
 
     def __init__(self, config: Config, device: torch.device):
         super().__init__(config, device)
         sizes = config.batch_size, config.train_images
+        source = {"mnist": "MNIST", "digits": "scikit-learn"}[config.digit_source]
+        self.about = f"dataset: pictures of none to {config.max_digits} digits of {source}"
         self._stream = images.TrainingStream(self._pictures("train"), config.seed, *sizes)
 
     def _pictures(self, subset: str) -> images.EvenDigitPictures:
@@ -63,9 +66,9 @@ class EvenDigitTask(Task):
             **layer_options,
         )
 
-    def batches(self, first: int) -> Iterator[Batch]:
+    def batches(self) -> Iterator[Batch]:
         x, t = self._stream.batch(self.at)
-        yield self.own(x), t.to(self.device)
+        yield floats(x, self.device), t.to(self.device)
 
     def loss(self, model: ExtendedTorchModule, x: Any, t: Any, criterion: Any) -> torch.Tensor:
         return -model(x).log_softmax(-1).gather(-1, t.unsqueeze(-1)).mean()
@@ -89,14 +92,9 @@ class EvenDigitTask(Task):
         found = torch.zeros(classes * classes, device=self.device)
         for first in range(0, count, AT_ONCE):
             x, t = pictures.batch(layouts.rows(slice(first, first + AT_ONCE)))
-            place = t.to(self.device) * classes + model(self.own(x)).argmax(-1)
+            place = t.to(self.device) * classes + model(floats(x, self.device)).argmax(-1)
             found.scatter_add_(-1, place, torch.ones_like(place, dtype=found.dtype))
         return found.unflatten(-1, (classes, classes))
-
-    def introduction(self) -> str:
-        config = self.config
-        source = {"mnist": "MNIST", "digits": "scikit-learn"}[config.digit_source]
-        return f"dataset: pictures of none to {config.max_digits} digits of {source}"
 
 
 def accuracy(confusion: torch.Tensor) -> torch.Tensor:

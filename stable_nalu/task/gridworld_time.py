@@ -28,7 +28,8 @@ from stable_nalu.options.kinds import (
     number,
     span,
 )
-from stable_nalu.training.task import Batch, Task
+from stable_nalu.training.surroundings import floats
+from stable_nalu.training.task import Batch, Goal, Kind, Task
 
 from .description import TESTING, range_field, task_script
 
@@ -57,11 +58,11 @@ _WITHIN, _BEYOND = "metric/test/within", "metric/test/beyond"
 class GridworldTask(Task):
     """Learn to arrive at step T of a range, and be tested on every T of a longer one."""
 
-    cost = 1000
+    kind = Kind(cost=1000)
 
     @classmethod
-    def error_tags(cls, config: Config) -> tuple[str | None, str | None]:
-        return _WITHIN, _BEYOND
+    def goal(cls, config: Config) -> Goal:
+        return Goal(_WITHIN, _BEYOND)
 
     def __init__(self, config: Config, device: torch.device):
         super().__init__(config, device)
@@ -72,7 +73,10 @@ class GridworldTask(Task):
             frames = gridworld.pictures().permute(0, 3, 1, 2) / 255
         else:
             frames = gridworld.planes().flatten(1)
-        self._frames = self.own(frames)
+        self._frames = floats(frames, device)
+        low, high = config.stimulus_range
+        shape = config.reward_shape
+        self.about = f"world: arrive at a step from {low} to {high}, reward {shape} (assumed)"
 
     def network(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
         return gridworld.TimeGridworldNetwork(
@@ -84,11 +88,11 @@ class GridworldTask(Task):
             **layer_options,
         )
 
-    def batches(self, first: int) -> Iterator[Batch]:
+    def batches(self) -> Iterator[Batch]:
         episodes = self.config.episodes_per_update
         starts = gridworld.draw_starts(self.random, self.rules, episodes)
-        noise = self.own(torch.from_numpy(self.random.random((self.rules.time_limit, episodes))))
-        yield self._worlds(starts, self.rules), noise
+        noise = torch.from_numpy(self.random.random((self.rules.time_limit, episodes)))
+        yield self._worlds(starts, self.rules), floats(noise, self.device)
 
     def _worlds(
         self, starts: gridworld.Starts, rules: gridworld.Rules
@@ -175,20 +179,12 @@ class GridworldTask(Task):
         }
         return {tag: torch.stack(some).mean(0) for tag, some in groups.items() if some}
 
-    def generators(self, run: int):
-        return [self.random]
-
     def get_state(self, run: int) -> dict[str, Any]:
-        return {"window": [list(values) for values in self._window]}
+        return {"window": [list(values) for values in self._window], "random": self.random}
 
     def set_state(self, run: int, state: Mapping[str, Any]) -> None:
         self._window.clear()
         self._window.extend(state["window"])
-
-    def introduction(self) -> str:
-        low, high = self.config.stimulus_range
-        shape = self.config.reward_shape
-        return f"world: arrive at a step from {low} to {high}, reward {shape} (assumed)"
 
 
 def rules_of(

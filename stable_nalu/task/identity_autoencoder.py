@@ -20,7 +20,8 @@ from stable_nalu.options import Config, Flag
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS
 from stable_nalu.options.kinds import and_layers, choice, integer, interval
-from stable_nalu.training.task import Batch
+from stable_nalu.training.surroundings import floats
+from stable_nalu.training.task import Batch, Kind
 
 from .description import range_field, table, task_script
 from .lanes import RowsTask
@@ -32,21 +33,23 @@ POINTS = 101
 class IdentityTask(RowsTask):
     """Reconstruct a number; the test error is the mean absolute one outside the training range."""
 
-    cost = 3
+    kind = Kind(cost=3)
 
-    def __init__(self, config: Config, device: torch.device, *beside: Config):
+    def __init__(self, config: Config, device: torch.device, *others: Config):
         self.randoms: list[np.random.Generator] = []
-        super().__init__(config, device, *beside)
+        super().__init__(config, device, *others)
         (low, high), (first, last) = config.train_range, config.test_range
-        self._within = self.own(torch.linspace(low, high, POINTS, dtype=torch.float64)[:, None])
+        within = torch.linspace(low, high, POINTS, dtype=torch.float64)[:, None]
+        self._within = floats(within, device)
         self._numbers = whole_numbers(first, last)
         self._outside = (self._numbers < low) | (self._numbers > high)
-        self._over = self.own(self._numbers[:, None])
+        self._over = floats(self._numbers[:, None], device)
+        self.about = f"dataset: the identity on [{low}, {high}], {config.train_sampling}"
 
     def rows_of(self, config: Config) -> Batch:
         self.randoms.append(np.random.default_rng(config.seed))
         if config.train_sampling == "grid":
-            x = self.own(whole_numbers(*config.train_range)[:, None])
+            x = floats(whole_numbers(*config.train_range)[:, None], self.device)
         else:
             (x,) = self._drawn(self.randoms[-1], 1)
         return x, x
@@ -59,7 +62,7 @@ class IdentityTask(RowsTask):
     def _drawn(self, random: np.random.Generator, count: int) -> torch.Tensor:
         """Return fresh batches, `(count, batch, 1)`."""
         (low, high), size = self.config.train_range, (count, self.config.batch_size, 1)
-        return self.own(torch.from_numpy(random.uniform(low, high, size)))
+        return floats(torch.from_numpy(random.uniform(low, high, size)), self.device)
 
     def given(self, runs: Sequence[int], count: int) -> tuple[np.ndarray, np.ndarray]:
         if self.config.train_sampling == "grid":
@@ -73,9 +76,9 @@ class IdentityTask(RowsTask):
             config.layer_type, config.hidden_size, config.hidden_layers, **layer_options
         )
 
-    def batches(self, first: int) -> Iterator[Batch]:
+    def batches(self) -> Iterator[Batch]:
         if self.config.train_sampling == "grid":
-            yield from super().batches(first)
+            yield from super().batches()
         else:
             (x,) = self._drawn(self.randoms[0], 1)
             yield x, x
@@ -88,12 +91,8 @@ class IdentityTask(RowsTask):
             return found
         return {**found, ERROR_CURVE: error_table(self._numbers.tolist(), over.tolist())}
 
-    def generators(self, run: int) -> Sequence[np.random.Generator]:
-        return [self.randoms[run]]
-
-    def introduction(self) -> str:
-        low, high = self.config.train_range
-        return f"dataset: the identity on [{low}, {high}], {self.config.train_sampling}"
+    def get_state(self, run: int) -> dict[str, Any]:
+        return {"random": self.randoms[run]}
 
 
 def whole_numbers(low: float, high: float) -> torch.Tensor:

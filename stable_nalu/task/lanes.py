@@ -1,10 +1,9 @@
-"""Tasks whose runs the engine trains, many in a stack."""
+"""Tasks whose runs the engine trains on rows that Python makes, while torch measures them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from typing import Any, ClassVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,45 +12,8 @@ from stable_nalu import abstract
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.dataset import stream
 from stable_nalu.options import Config
-from stable_nalu.training import engine_stack as stack
-from stable_nalu.training.task import Batch, Task
-
-Drawn = Callable[[Sequence[int], int], "tuple[np.ndarray, np.ndarray]"]
-"""Makes the next samples of some runs: x `(iterations, runs, batch, in)` and t."""
-
-
-class EngineTask(Task):
-    """What the engine must know: networks, the shape of samples, and what draws them."""
-
-    by_engine = True
-    in_python: ClassVar[bool] = False
-    """Whether samples are drawn by Python alone, as C++ must not or cannot."""
-
-    @classmethod
-    def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-        raise NotImplementedError
-
-    @classmethod
-    def shape(cls, config: Config) -> stack.Shape:
-        """Return what the engine must know of data and logs."""
-        raise NotImplementedError
-
-    def samples(self) -> tuple[Sequence[stream.SampleStream], Drawn]:
-        """Return the streams of all runs, where C++ may draw them, and what draws in Python."""
-        raise NotImplementedError
-
-    @classmethod
-    def programs(cls, config: Config, layer_options: dict[str, Any]) -> stack.CriterionPrograms:
-        build = partial(cls.network, layer_options=layer_options)
-        return stack.programs_of(config, build, cls.shape(config), dtype=torch.get_default_dtype())
-
-    def lanes(self, step: Any, layer_options: dict[str, Any]) -> stack.EngineStack:
-        build = partial(self.network, layer_options=layer_options)
-        return stack.EngineStack(
-            *(self.configs, step, build, self.shape(self.config), *self.samples()),
-            in_python=self.in_python,
-            rate=self.rate_factor,
-        )
+from stable_nalu.training.engine_task import Drawn, EngineTask, Shape
+from stable_nalu.training.task import Batch
 
 
 class MeasuredTask(EngineTask):
@@ -59,13 +21,11 @@ class MeasuredTask(EngineTask):
 
     in_python = True
 
-    def lanes(self, step: Any, layer_options: dict[str, Any]) -> stack.EngineStack:
+    def lanes(self, step: Any, layer_options: dict[str, Any]) -> Any:
         self._alone = self.network(self.config, layer_options)
         return super().lanes(step, layer_options)
 
-    def measures(
-        self, model: ExtendedTorchModule
-    ) -> Mapping[str, torch.Tensor | str | Sequence[str]]:
+    def measures(self, model: ExtendedTorchModule) -> Mapping[str, Any]:
         if self.engine is None:
             return self.measured(model, 0)
         # Each draws what it draws alone.
@@ -93,10 +53,9 @@ class MeasuredTask(EngineTask):
 class RowsTask(MeasuredTask):
     """Trains on all rows in every update, or on few that Python draws."""
 
-    def __init__(self, config: Config, device: torch.device, *beside: Config):
-        super().__init__(config, device, *beside)
+    def __init__(self, config: Config, device: torch.device, *others: Config):
+        super().__init__(config, device, *others)
         self.data = list(map(self.rows_of, self.configs))
-        self.rows = self.data[0]
         self._laid: dict[tuple[int, ...], tuple[np.ndarray, np.ndarray]] = {}
 
     def rows_of(self, config: Config) -> Batch:
@@ -109,9 +68,12 @@ class RowsTask(MeasuredTask):
         raise NotImplementedError
 
     @classmethod
-    def shape(cls, config: Config) -> stack.Shape:
-        rows, penalties = cls.count(config), cls.kind_of_penalties(config)
-        return stack.Shape(rows, config.inputs, 1, None, config.verbose, penalties)
+    def shape(cls, config: Config) -> Shape:
+        rows, penalties = cls.count(config), cls.kind.penalties
+        return Shape(rows, config.inputs, 1, None, config.verbose, penalties)
+
+    def batches(self) -> Iterator[Batch]:
+        return iter(self.data[:1])
 
     def samples(self) -> tuple[Sequence[stream.SampleStream], Drawn]:
         return (), self.given

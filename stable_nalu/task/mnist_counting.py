@@ -20,7 +20,8 @@ from stable_nalu.options import Config, Flag
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.flags import LAYER_TYPE
 from stable_nalu.options.kinds import cell_names, choice, integer, lengths, number
-from stable_nalu.training.task import EPOCHS, Batch, Task
+from stable_nalu.training.surroundings import floats
+from stable_nalu.training.task import EPOCHS, Batch, Goal, Kind, Task
 
 from .description import (
     DATA_DIR,
@@ -52,13 +53,12 @@ class CountingTask(Task):
     orders that are the same for all runs and lengths.
     """
 
-    unit = EPOCHS
-    cost = 20_000
+    kind = Kind(EPOCHS, cost=20_000)
 
     @classmethod
-    def error_tags(cls, config: Config) -> tuple[str | None, str | None]:
+    def goal(cls, config: Config) -> Goal:
         longest = max(config.interpolation_length, *config.extrapolation_lengths)
-        return MSE_VALID, f"{METRIC_TEST}/{longest}/mse"
+        return Goal(MSE_VALID, f"{METRIC_TEST}/{longest}/mse")
 
     def __init__(self, config: Config, device: torch.device):
         super().__init__(config, device)
@@ -69,6 +69,8 @@ class CountingTask(Task):
         for name in ("train", "valid", "test"):
             corpus = images.load_subset(family, source, name, config.data_dir)
             self._subsets[name] = images.DigitSubset(corpus, range(10), device)
+        count = len(self._subsets["train"])
+        self.about = f"dataset: {count} training images of {source}"
         self._labels = {
             name: torch.from_numpy(subset.labels).to(device)
             for name, subset in self._subsets.items()
@@ -88,7 +90,7 @@ class CountingTask(Task):
             for length in self.lengths
         }
         self._shown = self._tested[self.lengths[0]].flatten()[:SHOWN_DIGITS]
-        training_places(len(self._subsets["train"]), length, 0, 0)
+        training_places(count, length, 0, 0)
 
     def network(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
         outputs = OUTPUTS[config.task]
@@ -106,16 +108,16 @@ class CountingTask(Task):
 
     def _seen(self, name: str, places: torch.Tensor) -> torch.Tensor:
         """Return what networks see of the images at some places."""
-        return self.own(self._pixels(self._subsets[name].images[places]))
+        return floats(self._pixels(self._subsets[name].images[places]), self.device)
 
     def _answers(self, name: str, places: torch.Tensor) -> torch.Tensor:
         """Return what is true after each digit of sequences, `(..., time, outputs)`."""
         labels = self._labels[name][places]
         if self.config.task == "sum":
-            return self.own(labels.cumsum(-1).unsqueeze(-1))
-        return self.own(torch.nn.functional.one_hot(labels, 10).cumsum(-2))
+            return floats(labels.cumsum(-1).unsqueeze(-1), self.device)
+        return floats(torch.nn.functional.one_hot(labels, 10).cumsum(-2), self.device)
 
-    def batches(self, first: int) -> Iterator[Batch]:
+    def batches(self) -> Iterator[Batch]:
         config, count = self.config, len(self._subsets["train"])
         places = training_places(count, config.interpolation_length, config.seed, self.at)
         for part in self._places(places).split(config.batch_size):
@@ -135,9 +137,9 @@ class CountingTask(Task):
         for length, places in self._tested.items():
             errors = self._errors(model, read, "test", places)
             found |= {f"{METRIC_TEST}/{length}/{tag}": error for tag, error in errors.items()}
-        return found | (self._told(model, read) if self.at == self.config.max_epochs else {})
+        return found | (self._examples(model, read) if self.at == self.config.max_epochs else {})
 
-    def _told(self, model: ExtendedTorchModule, read: torch.Tensor) -> dict[str, torch.Tensor]:
+    def _examples(self, model: ExtendedTorchModule, read: torch.Tensor) -> dict[str, torch.Tensor]:
         """Return digits of the test and, after each, the outputs of the cell."""
         outputs = model.accumulate(read[self._shown].unsqueeze(0), every=True)[0]
         digits = self._labels["test"][self._shown].to(outputs)
@@ -173,10 +175,6 @@ class CountingTask(Task):
             "mae": error.abs().mean(),
             "acc": right.to(y).mean(),
         }
-
-    def introduction(self) -> str:
-        count = len(self._subsets["train"])
-        return f"dataset: {count} training images of {self.config.digit_source}"
 
 
 def training_places(count: int, length: int, seed: int, epoch: int) -> np.ndarray:

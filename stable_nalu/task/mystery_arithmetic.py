@@ -21,7 +21,9 @@ from stable_nalu.options import Config, Flag, switch
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.flags import LAYER_TYPE
 from stable_nalu.options.kinds import and_layers, choice, each_word, integer, interval
-from stable_nalu.training.task import EPOCHS, Batch, Task
+from stable_nalu.training.recorder import StepResult, TaggedValue, scalar
+from stable_nalu.training.surroundings import floats
+from stable_nalu.training.task import EPOCHS, Batch, Goal, Kind, Task
 
 from .description import EVALUATION, MEASURED_EPOCHS, range_field, table, task_script
 
@@ -88,12 +90,11 @@ class MysteryProblem:
 class MysteryTask(Task):
     """Fit all outputs; the errors are mean squared ones, of all outputs and by operation."""
 
-    unit = EPOCHS
-    cost = 100
+    kind = Kind(EPOCHS, cost=100)
 
     @classmethod
-    def error_tags(cls, config: Config) -> tuple[str | None, str | None]:
-        return MSE_TRAIN, MSE_TEST
+    def goal(cls, config: Config) -> Goal:
+        return Goal(MSE_TRAIN, MSE_TEST)
 
     def __init__(self, config: Config, device: torch.device):
         super().__init__(config, device)
@@ -102,7 +103,10 @@ class MysteryTask(Task):
         self.problem = MysteryProblem(config.input_size, config.output_size, operations, seed)
         train = self.problem.rows(TRAIN, config.train_size, *config.train_range)
         test = self.problem.rows(TEST, config.test_size, *config.test_range)
-        self._train, self.test_rows = (tuple(map(self.own, rows)) for rows in (train, test))
+        self._train, self.test_rows = (
+            tuple(floats(part, device) for part in rows) for rows in (train, test)
+        )
+        self.about = self._shown()
         self._of_operation = {
             name: torch.tensor([o.operation == name for o in self.problem.outputs], device=device)
             for name in operations
@@ -115,7 +119,7 @@ class MysteryTask(Task):
             config.layer_type, config.input_size, config.output_size, **layer_options
         )
 
-    def batches(self, first: int) -> Iterator[Batch]:
+    def batches(self) -> Iterator[Batch]:
         x, t = self._train
         if self.config.shuffle:
             order = self.problem.order(self.at, self.config.train_size).to(self.device)
@@ -123,8 +127,10 @@ class MysteryTask(Task):
         size = self.config.batch_size
         return zip(x.split(size), t.split(size), strict=True)
 
-    def losses(self, loss: torch.Tensor, model: ExtendedTorchModule) -> Mapping[str, torch.Tensor]:
-        return {LOSS_EPOCH: loss}
+    def losses(
+        self, model: ExtendedTorchModule, result: StepResult, batch: Batch, *, at_log_point: bool
+    ) -> list[TaggedValue]:
+        return [*result.losses(), scalar(LOSS_EPOCH, result.criterion)]
 
     def measures(self, model: ExtendedTorchModule) -> Mapping[str, torch.Tensor | str]:
         train, test = (((model(x) - t) ** 2).mean(0) for x, t in (self._train, self.test_rows))
@@ -138,7 +144,7 @@ class MysteryTask(Task):
         rows = [(k, o.i, o.operation, o.j) for k, o in enumerate(self.problem.outputs)]
         return {**found, PROBLEM: table(("output", "input", "operation", "input"), rows)}
 
-    def introduction(self) -> str:
+    def _shown(self) -> str:
         low, high = self.config.train_range
         count = self.config.train_size
         outputs = self.problem.outputs

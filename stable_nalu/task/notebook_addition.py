@@ -30,7 +30,9 @@ from stable_nalu.options import name_fields as nf
 from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS
 from stable_nalu.options.kinds import and_layers, integer
 from stable_nalu.statistics import setups
-from stable_nalu.training.task import Batch, Sought
+from stable_nalu.training.recorder import StepResult, TaggedValue, scalar
+from stable_nalu.training.surroundings import floats
+from stable_nalu.training.task import Batch, Goal, Kind, Target
 
 from .arithmetic import READ_ROWS
 from .description import task_script
@@ -48,16 +50,16 @@ class NotebookTask(RowsTask):
     Training rows are uniform in [0, 10), as many test rows in [0, 100), drawn once from a seed.
     """
 
-    cost = 100
-    has_formula = True
+    kind = Kind(cost=100)
 
     @classmethod
-    def error_tags(cls, config: Config) -> tuple[str | None, str | None]:
-        return None, METRIC_TEST_HALF_SUM
+    def goal(cls, config: Config) -> Goal:
+        return Goal(None, METRIC_TEST_HALF_SUM)
 
-    def __init__(self, config: Config, device: torch.device, *beside: Config):
+    def __init__(self, config: Config, device: torch.device, *others: Config):
         self.test_rows: list[Batch] = []
-        super().__init__(config, device, *beside)
+        super().__init__(config, device, *others)
+        self.about = f"dataset: {config.train_size} rows of {INPUTS} numbers and their sum"
 
     def rows_of(self, config: Config) -> Batch:
         random = np.random.default_rng(config.seed)
@@ -73,7 +75,8 @@ class NotebookTask(RowsTask):
         """Return inputs `(rows, 10)` and targets `(rows, 1)`."""
         x = random.random((self.config.train_size, INPUTS)) * high
         a, b = x[:, :SPLIT].sum(1, keepdims=True), x[:, SPLIT:].sum(1, keepdims=True)
-        return self.own(torch.from_numpy(x)), self.own(torch.from_numpy(a + b))
+        rows = torch.from_numpy(x), torch.from_numpy(a + b)
+        return tuple(floats(part, self.device) for part in rows)
 
     @classmethod
     def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
@@ -84,20 +87,23 @@ class NotebookTask(RowsTask):
         """Whether the update of this unit is the notebook's slip."""
         return self.config.train_on_test and self.at == self.config.max_iterations
 
-    def batches(self, first: int) -> Iterator[Batch]:
-        return iter(self.test_rows) if self._trains_on_test else super().batches(first)
+    def batches(self) -> Iterator[Batch]:
+        return iter(self.test_rows) if self._trains_on_test else super().batches()
 
     def given(self, runs: Sequence[int], count: int) -> tuple[np.ndarray, np.ndarray]:
         if self._trains_on_test:
             return self.laid([self.test_rows[run] for run in runs])
         return super().given(runs, count)
 
-    def losses(self, loss: torch.Tensor, model: ExtendedTorchModule) -> Mapping[str, Any]:
-        found: dict[str, Any] = {LOSS_HALF_SUM: loss, LOSS_MSE: self._mean(loss)}
+    def losses(
+        self, model: ExtendedTorchModule, result: StepResult, batch: Batch, *, at_log_point: bool
+    ) -> Iterator[TaggedValue]:
+        yield from result.losses()
+        yield scalar(LOSS_HALF_SUM, result.criterion)
+        yield scalar(LOSS_MSE, self._mean(result.criterion))
         if self._trains_on_test:
-            after = self.measures(model).items()
-            found |= {f"{tag}{AFTER_SUFFIX}": value for tag, value in after}
-        return found
+            for tag, value in self.measures(model).items():
+                yield scalar(f"{tag}{AFTER_SUFFIX}", value)
 
     def measured(self, model: ExtendedTorchModule, run: int) -> Mapping[str, torch.Tensor]:
         x, t = self.test_rows[run]
@@ -117,14 +123,11 @@ class NotebookTask(RowsTask):
                 "cannot go on; start anew with --remove-existing-data"
             )
 
-    def sought(self) -> Sought:
+    def target(self) -> Target:
         slices = [(0, SPLIT), (SPLIT, INPUTS)]
         targets = stream.FunctionTargets(stream.OPERATIONS["add"], slices)
         x, t = (rows[:READ_ROWS] for rows in self.data[0])
-        return Sought(targets, x, t, [(0.0, TEST_HIGH)], setups.Limit(FLAT))
-
-    def introduction(self) -> str:
-        return f"dataset: {self.config.train_size} rows of {INPUTS} numbers and their sum"
+        return Target(targets, x, t, [(0.0, TEST_HIGH)], setups.Limit(FLAT))
 
 
 SCRIPT = task_script(

@@ -12,6 +12,7 @@ With `--number-range paper` it trains on the split of the NALU paper and measure
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -26,10 +27,10 @@ from stable_nalu.options import Config, Flag, FlagGroup, ScriptSpec, checks
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.flags import LAYER_TYPE, SEED, files_and_devices
 from stable_nalu.options.kinds import and_layers, buildable_layers, cell_names, choice, integer
-from stable_nalu.training.task import Batch, Observed, Unit
+from stable_nalu.training.surroundings import floats
+from stable_nalu.training.task import Batch, Goal, Kind, Logging, Observed, Task, Unit
 
-from .description import LAYER_OPTIONS, PENALTY_RAMP, lower, table
-from .recurrent import YOUNG_OPTIMIZER, RecurrentTask
+from .description import LAYER_OPTIONS, PENALTY_RAMP, YOUNG_OPTIMIZER, lower, table
 
 LOG_EPOCHS = 50
 GRADIENT_EPOCHS = 10
@@ -39,7 +40,7 @@ TRACED = 8
 """Test numbers whose value is followed from word to word."""
 
 
-class TranslationTask(RecurrentTask):
+class TranslationTask(Task):
     """Learn the value of a sentence.
 
     Steps are batches, counted from 1, and all are logged, as published, with the error of the
@@ -47,23 +48,26 @@ class TranslationTask(RecurrentTask):
     all three sets, and its first batch.
     """
 
-    unit = Unit("epoch", "--max-epochs", counts=True)
-    cost = 60
-    reported = ("seed", "layer_type", "cuda", "verbose", "max_epochs")
+    kind = Kind(
+        Unit("epoch", "--max-epochs", counts=True),
+        cost=60,
+        reported=("seed", "layer_type", "cuda", "verbose", "max_epochs"),
+    )
+    logging = Logging(LOG_EPOCHS, updates=True, draws=True)
 
     @classmethod
-    def error_tags(cls, config: Config) -> tuple[str | None, str | None]:
+    def goal(cls, config: Config) -> Goal:
         if config.number_range == number_translation.PAPER:
-            return f"{METRIC}/valid/mse", f"{METRIC}/test/mse"
-        return LOSS_VALID, None
+            return Goal(f"{METRIC}/valid/mse", f"{METRIC}/test/mse")
+        return Goal(LOSS_VALID, None)
 
     def __init__(self, config: Config, device: torch.device):
         super().__init__(config, device)
         splits = number_translation.split_numbers(config.seed, config.number_range)
         self._sets = {name: self._sentences(numbers) for name, numbers in splits.items()}
         self._training, self._validation = self._loader("train"), self._loader("valid")
-        self.loader = self._training
-        self._on_paper = self.measures_apart = config.number_range == number_translation.PAPER
+        self._on_paper = config.number_range == number_translation.PAPER
+        self.logging = replace(self.logging, apart=self._on_paper)
         if self._on_paper:
             self._numbers = splits["test"][:TRACED]
 
@@ -71,7 +75,7 @@ class TranslationTask(RecurrentTask):
         """Return word ids `(n, 5)` and values `(n, 1)` of numbers."""
         values = torch.tensor(numbers, dtype=torch.float32).unsqueeze(-1)
         ids = number_translation.encode(numbers, self.config.number_range)
-        return ids.to(self.device), self.own(values)
+        return ids.to(self.device), floats(values, self.device)
 
     def _loader(self, name: str) -> loader.IndexLoader:
         ids, values = self._sets[name]
@@ -85,12 +89,8 @@ class TranslationTask(RecurrentTask):
         sizes = config.embedding_size, config.hidden_size, words
         return build(config.layer_type, *sizes, **layer_options)
 
-    def clock(self, updates: int) -> int:
-        return self.at if self._on_paper else updates + 1
-
-    @property
-    def log_interval(self) -> int:
-        return LOG_EPOCHS
+    def batches(self) -> loader.IndexLoader:
+        return self._training
 
     def observed(self, clock: int, *, at_log_point: bool) -> Observed | None:
         if self._on_paper and not at_log_point:
@@ -100,12 +100,12 @@ class TranslationTask(RecurrentTask):
         gradients = verbose and (self._on_paper or begins) and self.at % GRADIENT_EPOCHS == 0
         return Observed(modules, modules, gradients, verbose=True)
 
-    def evaluate(self, model: ExtendedTorchModule) -> Iterator[tuple[str, torch.Tensor | str]]:
+    def measures(self, model: ExtendedTorchModule) -> Iterator[tuple[str, torch.Tensor | str]]:
         if self._on_paper:
             with model.no_random():
                 yield from self._measured(model)
             return
-        if self.ended:
+        if self.at == self.config.max_epochs:
             self._error = self._error_on(self._training, model)
         yield LOSS_VALID, self._error_on(self._validation, model)
 
@@ -129,7 +129,8 @@ class TranslationTask(RecurrentTask):
             yield f"{METRIC}/{TRACE}/{place}/number", torch.tensor(number, dtype=torch.float64)
             for word, value in enumerate(values, start=1):
                 yield f"{METRIC}/{TRACE}/{place}/{word}", value
-        if self.config.verbose and not (self.ended and self.config.max_epochs % self.log_interval):
+        last = self.config.max_epochs
+        if self.config.verbose and (self.at < last or last % LOG_EPOCHS == 0):
             for number, values in zip(self._numbers, traces.tolist(), strict=True):
                 yield f"{TRACE}/{number}", _table(number, values)
 
@@ -141,13 +142,6 @@ class TranslationTask(RecurrentTask):
         shown = torch.ones(words, words, dtype=torch.bool, device=ids.device).tril()
         values = model((ids.unsqueeze(1) * shown).flatten(0, 1)).view(TRACED, words)
         return values.masked_fill(ids == 0, torch.nan).cpu()
-
-    def row_is_due(self, last: int) -> bool:
-        # On the paper's split, log points measure what an epoch begins with.
-        return super().row_is_due(last) or (self._on_paper and last >= 0)
-
-    def end_clock(self, clock: int) -> int:
-        return self.config.max_epochs if self._on_paper else clock
 
     def results(
         self, errors: Mapping[str, float], measured: Mapping[str, Any], loss: float

@@ -7,7 +7,8 @@ Penalties and learning rate follow epochs.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -25,8 +26,10 @@ from stable_nalu.options import flags as common
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.kinds import choice, integer, number
 from stable_nalu.options.layer_options import own_options
-from stable_nalu.training import recorder, step
-from stable_nalu.training.task import EPOCHS, Batch, Observed, Task
+from stable_nalu.training.loss import Penalties
+from stable_nalu.training.recorder import Gradients, TaggedValue
+from stable_nalu.training.step import TrainingStep, clip_norm
+from stable_nalu.training.task import EPOCHS, Goal, Kind, Logging, Observed, Task
 
 from .description import DATA_DIR, DATASET_WORKERS, EVALUATION, MAX_EPOCHS, data_source, epoch_files
 
@@ -47,15 +50,18 @@ class PairTask(Task):
     loss_tag: ClassVar[str]
     rounded: ClassVar[bool]
 
-    unit = EPOCHS
-    exporter = "two_digit_mnist/two_digit_mnist_reader.py"
-    finite = ("loss_train",)
-    logs_updates = True
+    kind = Kind(
+        EPOCHS,
+        penalties=Penalties,
+        by_unit=True,
+        exporter="two_digit_mnist/two_digit_mnist_reader.py",
+    )
+    logging = Logging(updates=True, long=True, draws=True)
 
     @classmethod
-    def error_tags(cls, config: Config) -> tuple[str | None, str | None]:
+    def goal(cls, config: Config) -> Goal:
         valid, test = (f"{METRIC}/{s}/output/{cls.loss_tag}" for s in ("valid", "test"))
-        return valid, test
+        return Goal(valid, test)
 
     def __init__(self, config: Config, device: torch.device):
         super().__init__(config, device)
@@ -87,9 +93,12 @@ class PairTask(Task):
             )
             for name, (corpus, pairs) in sets.items()
         }
-        self.loader = self.sets["train"]
-        self.updates = len(self.loader)
-        self._epoch = 0
+        shown = (
+            f"{name} {{measured[{METRIC}/{name}/output/{self.loss_tag}]:.6g}} "
+            f"({{measured[{METRIC}/{name}/output_rounded/acc]:.2f}} %)"
+            for name in self.sets
+        )
+        self.logging = replace(self.logging, line=", ".join(shown))
 
     def reader(self) -> torch.nn.Module:
         """Return the part of the network that reads digits."""
@@ -117,72 +126,58 @@ class PairTask(Task):
             argmax=config.use_argmax,
             identity_start=config.identity_start,
         )
-        self._move_to(0)
         return self.model
 
     def initialized(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
         """Return the model, whose parameters are drawn once, as published."""
         return self.network(config, layer_options)
 
-    def _move_to(self, epoch: int) -> None:
+    def begin(self, step: TrainingStep) -> None:
         """Set learning rate and temperature, which stay the same for an epoch."""
-        self._epoch = epoch
         config = self.config
+        step.limited = partial(self._limited, step)
         if not config.no_scheduler:
             # One factor after the other, as torch's StepLR rounds: a power may differ in a bit.
-            drops = [0.1] * (epoch // config.scheduler_step_size)
-            self.rate = math.prod(drops, start=config.learning_rate)
+            drops = [0.1] * (self.at // config.scheduler_step_size)
+            step.optimizer.learning_rate = math.prod(drops, start=config.learning_rate)
         if config.use_tau and config.max_epochs:
-            fallen = (1 - LAST_TEMPERATURE) * epoch / config.max_epochs
+            fallen = (1 - LAST_TEMPERATURE) * self.at / config.max_epochs
             self.model.expected.temperature = max(LAST_TEMPERATURE, 1 - fallen)
 
-    def batches(self, first: int) -> Iterator[Batch]:
-        return ((x, answers) for x, answers, _ in super().batches(first))
+    def batches(self) -> loader.IndexLoader:
+        return self.sets["train"]
 
-    def end(self, total: torch.Tensor | None) -> Sequence[tuple[int, str]]:
-        self._move_to(self.at + 1)
-        return ()
-
-    def clipped(
-        self,
-        gradients: recorder.Gradients,
-        parameters: Sequence[torch.nn.Parameter],
-        by_flags: Callable[[recorder.Gradients], recorder.Gradients],
-    ) -> recorder.Gradients:
+    def _limited(self, step: TrainingStep, gradients: Gradients) -> Gradients:
         """Return gradients under --only-nalm-cgn and --weight-decay.
 
         The decay is Adam's L2 penalty: a share of the weights, added to their clipped gradients.
         """
         config, own = self.config, {id(p) for p in self.model.answer.parameters()}
-        last = [k for k, p in enumerate(parameters) if id(p) in own]
+        last = [k for k, p in enumerate(step.parameters) if id(p) in own]
         if config.only_nalm_cgn:
             found = list(gradients)
-            of_last = step.clip_norm([found[k] for k in last], config.clip_grad_norm)
+            of_last = clip_norm([found[k] for k in last], config.clip_grad_norm)
             for k, gradient in zip(last, of_last, strict=True):
                 found[k] = gradient
         else:
-            found = list(by_flags(gradients))
+            found = list(step.clipped(gradients))
         for k in last if config.weight_decay else ():
             gradient = found[k]
             if gradient is not None:
                 decay = float(config.weight_decay)
-                found[k] = gradient.add(parameters[k].detach(), alpha=decay)
+                found[k] = gradient.add(step.parameters[k].detach(), alpha=decay)
         return found
-
-    def schedule(self, clock: int) -> int:
-        return self.at
 
     def observed(self, clock: int, *, at_log_point: bool) -> Observed:
         logged = at_log_point or clock % self.config.log_interval == 0
         verbose = self.config.verbose
         return Observed(logged, penalties=logged and verbose, verbose=verbose)
 
-    def told(
-        self, result: recorder.StepResult, batch: Batch, *, at_log_point: bool
-    ) -> Iterable[recorder.TaggedValue]:
+    def losses(self, *_: Any, **__: Any) -> Iterable[TaggedValue]:
+        """Return nothing, as in published logs."""
         return ()
 
-    def evaluate(self, model: ExtendedTorchModule) -> Iterator[tuple[str, torch.Tensor] | None]:
+    def measures(self, model: ExtendedTorchModule) -> Iterator[tuple[str, torch.Tensor] | None]:
         for name, batches in self.sets.items():
             predicted, true = yield from self.predictions(model, batches)
             places = self.config.operation == "div"
@@ -206,27 +201,13 @@ class PairTask(Task):
             yield
         return torch.cat(predicted), torch.cat(true)
 
-    def summary(self, errors: Mapping[str, float], measured: Mapping[str, Any], loss: float) -> str:
-        sets = (
-            f"{name} {measured[f'{METRIC}/{name}/output/{self.loss_tag}'].item():.6g} "
-            f"({measured[f'{METRIC}/{name}/output_rounded/acc'].item():.2f} %)"
-            for name in self.sets
-        )
-        return ", ".join(sets)
-
     def results(
         self, errors: Mapping[str, float], measured: Mapping[str, Any], loss: float
     ) -> dict[str, float]:
         return {"loss_train": loss}
 
-    def generators(self, run: int):
-        return [self.random]
-
     def get_state(self, run: int) -> dict[str, Any]:
-        return {"epoch": self._epoch}
-
-    def set_state(self, run: int, state: Mapping[str, Any]) -> None:
-        self._move_to(state["epoch"])
+        return {"random": self.random}
 
 
 def pair_metrics(

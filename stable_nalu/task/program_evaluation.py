@@ -23,7 +23,8 @@ from stable_nalu.options import Config, Flag
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS
 from stable_nalu.options.kinds import cell_names, choice, integer, whole_range, whole_ranges
-from stable_nalu.training.task import Batch, Task
+from stable_nalu.training.surroundings import floats
+from stable_nalu.training.task import Batch, Goal, Kind, Task
 
 from .description import range_field, task_script
 
@@ -45,11 +46,11 @@ class ProgramTask(Task):
     answered after each token is logged, too.
     """
 
-    cost = 50
+    kind = Kind(cost=50)
 
     @classmethod
-    def error_tags(cls, config: Config) -> tuple[str | None, str | None]:
-        return "metric/valid/relative", _TEST
+    def goal(cls, config: Config) -> Goal:
+        return Goal("metric/valid/relative", _TEST)
 
     def __init__(self, config: Config, device: torch.device):
         super().__init__(config, device)
@@ -61,6 +62,12 @@ class ProgramTask(Task):
         self._behind = self.random
         self._taken = 0
         ranges = config.train_range, config.test_ranges
+        low, high = config.train_range
+        beyond = ", ".join(f"[{first}, {last})" for first, last in config.test_ranges)
+        self.about = (
+            f"dataset: {config.program} of nesting {self._nesting}, numbers from "
+            f"[{low}, {high}); tested from {beyond}"
+        )
         tested = programs.evaluated(config.program, self._nesting, *ranges)
         self._tests = [
             (f"{low}-{high}", *self._test(of_range))
@@ -77,7 +84,7 @@ class ProgramTask(Task):
             **layer_options,
         )
 
-    def batches(self, first: int) -> Iterator[Batch]:
+    def batches(self) -> Iterator[Batch]:
         if self._block is None:
             # At the start, and of a resumed run, which has taken some of them.
             self._block = self._drawn()
@@ -99,18 +106,18 @@ class ProgramTask(Task):
 
     def _reading(self, steps: programs.Steps) -> Batch:
         """Return what networks read, and results."""
-        values = self.own(torch.from_numpy(steps.values))
+        values = floats(torch.from_numpy(steps.values), self.device)
         tokens = steps.tokens
         if self._same_words and not sees_value(self.config):
             # All programs read the same to a controller that sees words alone.
             tokens = tokens[:: steps.counts[0]]
         # What each token is seen as; the last one is that of a blank.
         one_hot = np.vstack((np.eye(len(programs.TOKENS)), np.zeros(len(programs.TOKENS))))
-        x = self.own(torch.from_numpy(one_hot[tokens]))
+        x = floats(torch.from_numpy(one_hot[tokens]), self.device)
         if sees_value(self.config):
             scale = max(map(abs, self.config.train_range))
             x = torch.cat((x, values.unsqueeze(-1) / scale), -1)
-        results = self.own(torch.from_numpy(steps.results))
+        results = floats(torch.from_numpy(steps.results), self.device)
         ends = torch.from_numpy(steps.ends).to(self.device)
         return texts.Reading(steps.counts, x, values, ends), results
 
@@ -140,22 +147,11 @@ class ProgramTask(Task):
         rows = (np.cumsum((0, *steps.counts))[: table.lengths[one]] + place).tolist()
         return (*self._reading(steps), rows)
 
-    def generators(self, run: int):
-        return [self.random]
-
     def get_state(self, run: int) -> dict[str, Any]:
-        return {"taken": self._taken}
+        return {"taken": self._taken, "random": self.random}
 
     def set_state(self, run: int, state: Mapping[str, Any]) -> None:
         self._taken, self._block = state["taken"], None
-
-    def introduction(self) -> str:
-        low, high = self.config.train_range
-        ranges = ", ".join(f"[{low}, {high})" for low, high in self.config.test_ranges)
-        return (
-            f"dataset: {self.config.program} of nesting {self._nesting}, numbers from "
-            f"[{low}, {high}); tested from {ranges}"
-        )
 
 
 def sees_value(config: Config) -> bool:

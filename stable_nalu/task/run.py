@@ -38,7 +38,7 @@ def train_script(
     with packages(f"{spec.name}.py"):
         plan = spec.parse(argv)
         # Small models gain from no more than one thread.
-        set_threads(cores() if task.all_cores else 1)
+        set_threads(cores() if task.kind.all_cores else 1)
 
     def obey() -> int:
         if plan.dry_run:

@@ -5,7 +5,7 @@ What `sequential_mnist` and `sequential_svhn` share.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 import torch
@@ -13,7 +13,7 @@ import torch
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.base.errors import OptionError
 from stable_nalu.base.tags import LOSS_ACCURACY, METRIC, METRIC_TEST, RESULT_VALID
-from stable_nalu.dataset import distribution, images
+from stable_nalu.dataset import distribution, images, loader
 from stable_nalu.layer import basic
 from stable_nalu.network import digits as digit_networks
 from stable_nalu.options import Config, Flag, FlagGroup, checks
@@ -21,8 +21,9 @@ from stable_nalu.options import name_fields as nf
 from stable_nalu.options.flags import LAYER_TYPE, NETWORK, SEED, WEIGHTS
 from stable_nalu.options.flags import PENALTIES as ALL_PENALTIES
 from stable_nalu.options.kinds import cell_names, choice, digits, each_word, integer, lengths
-from stable_nalu.training import recorder
-from stable_nalu.training.task import EPOCHS, Batch, Observed, Task
+from stable_nalu.training.loss import Penalties
+from stable_nalu.training.recorder import StepResult, TaggedValue, scalar
+from stable_nalu.training.task import EPOCHS, Batch, Goal, Kind, Logging, Observed, Task
 
 from .description import (
     DATA_DIR,
@@ -51,14 +52,14 @@ class SequentialTask(Task):
 
     family: ClassVar[str]
     smallest: ClassVar[int] = 1
-    unit = EPOCHS
-    finite = ("loss_train", "metric_valid")
-    exporter = "sequential_mnist.py"
-    logs_updates = True
+    kind = Kind(EPOCHS, penalties=Penalties, exporter="sequential_mnist.py")
+    logging = Logging(LOG_EPOCHS, updates=True, long=True, line="{loss:.5f}, valid: {valid:.5f}")
+    _logged: frozenset[int] = frozenset()
 
     @classmethod
-    def error_tags(cls, config: Config) -> tuple[str | None, str | None]:
-        return f"{METRIC}/valid/mse", f"{METRIC_TEST}/{max(config.extrapolation_lengths)}/mse"
+    def goal(cls, config: Config) -> Goal:
+        longest = max(config.extrapolation_lengths)
+        return Goal(f"{METRIC}/valid/mse", f"{METRIC_TEST}/{longest}/mse")
 
     def __init__(self, config: Config, device: torch.device):
         super().__init__(config, device)
@@ -105,86 +106,67 @@ class SequentialTask(Task):
             config.model_simplification,
             **layer_options,
         )
-        self.loader = self._training.dataloader(config.batch_size, True, self.smallest)
-        self.updates = len(self.loader)
+        # Published logs have gradients of the cell alone, and none of it if it is torch's.
+        cell = getattr(model, "recurent_cell", None)
+        if cell is not None and not isinstance(cell.cell, basic.TorchCell):
+            self._logged = frozenset(map(id, cell.parameters()))
         return model
 
+    def batches(self) -> loader.IndexLoader:
+        return self._training.dataloader(self.config.batch_size, True, self.smallest)
+
     def loss(self, model: Any, x: Any, t: Any, criterion: Any) -> torch.Tensor:
-        self._observed: list[recorder.TaggedValue] = []
-        if model.trace is not None:
-            # The published log has a value of every time step.
-            model.step_ended = lambda: self._observed.extend(
-                recorder.observe_modules(model, verbose=self.config.verbose)
-            )
         self._labels, self._answers = model(x)
-        model.step_ended = None
         return criterion(self._answers.flatten(0, 1), t.flatten(0, 1))
-
-    def observe(self, model: ExtendedTorchModule, verbose: bool) -> list[recorder.TaggedValue]:
-        return self._observed
-
-    def logged_gradients(
-        self, model: ExtendedTorchModule, gradients: dict[int, torch.Tensor | None]
-    ) -> dict[int, torch.Tensor | None]:
-        """Return those of the cell, unless it is torch's: published logs have no others."""
-        cell = getattr(model, "recurent_cell", None)
-        if cell is None or isinstance(cell.cell, basic.TorchCell):
-            return {}
-        own = set(map(id, cell.parameters()))
-        return {key: gradient for key, gradient in gradients.items() if key in own}
-
-    @property
-    def log_interval(self) -> int:
-        return LOG_EPOCHS
 
     def observed(self, clock: int, *, at_log_point: bool) -> Observed:
         verbose, regularly = self.config.verbose, clock % LOG_UPDATES == 0
         modules = at_log_point or regularly
-        return Observed(modules, verbose and regularly, verbose and modules, verbose)
+        return Observed(
+            modules, verbose and regularly, verbose and modules, verbose, of=self._logged
+        )
 
-    def told(
-        self, result: recorder.StepResult, batch: Batch, *, at_log_point: bool
-    ) -> Iterable[recorder.TaggedValue]:
+    def losses(
+        self, model: ExtendedTorchModule, result: StepResult, batch: Batch, *, at_log_point: bool
+    ) -> Iterator[TaggedValue]:
         t = batch[1]
         _, accuracy, accuracy_of_last = _metrics(self._answers.detach(), t)
-        yield recorder.scalar(f"{LOSS_ACCURACY}/all", accuracy)
-        yield recorder.scalar(f"{LOSS_ACCURACY}/last", accuracy_of_last)
+        yield scalar(f"{LOSS_ACCURACY}/all", accuracy)
+        yield scalar(f"{LOSS_ACCURACY}/last", accuracy_of_last)
         yield from result.losses()
         if at_log_point:
             shown = torch.cat((self._labels[:, 0], t[:, 0]), dim=-1)
-            yield recorder.TaggedValue("tensor", f"{self.family.upper()}/train", shown)
+            yield TaggedValue("tensor", f"{self.family.upper()}/train", shown)
 
-    def evaluate(self, model: ExtendedTorchModule) -> Iterator[tuple[str, torch.Tensor] | None]:
+    def measures(self, model: Any) -> Iterator[tuple[str, torch.Tensor] | None]:
         read: dict[int, torch.Tensor] = {}
-        with model.no_random():
-            for name, sequences in self.evaluated.items():
-                key = id(sequences.subset)
-                if model.reads_images_alone and key not in read:
-                    # Labels of all images of a subset, which sequences share.
-                    parts = sequences.subset.images.split(IMAGES_AT_ONCE)
-                    read[key] = torch.cat([model.image2label(sequences.table(p)) for p in parts])
-                labels = read.get(key)
-                metrics = torch.zeros(3, dtype=torch.float64)
-                for x, t in sequences.dataloader(EVALUATION_BATCH, False, self.smallest, labels):
-                    y = model.accumulate(model.labels(x) if labels is None else x)
-                    metrics += len(t) * _metrics(y, t).cpu()
-                    yield None
-                tags = (f"{METRIC}/{name}/{what}" for what in ("mse", "acc/all", "acc/last"))
-                yield from zip(tags, metrics / len(sequences), strict=True)
+        for name, sequences in self.evaluated.items():
+            key = id(sequences.subset)
+            if model.reads_images_alone and key not in read:
+                # Labels of all images of a subset, which sequences share.
+                parts = sequences.subset.images.split(IMAGES_AT_ONCE)
+                read[key] = torch.cat([model.image2label(sequences.table(p)) for p in parts])
+            labels = read.get(key)
+            metrics = torch.zeros(3, dtype=torch.float64)
+            for x, t in sequences.dataloader(EVALUATION_BATCH, False, self.smallest, labels):
+                y = model.accumulate(model.labels(x) if labels is None else x)
+                metrics += len(t) * _metrics(y, t).cpu()
+                yield None
+            tags = (f"{METRIC}/{name}/{what}" for what in ("mse", "acc/all", "acc/last"))
+            yield from zip(tags, metrics / len(sequences), strict=True)
 
     def results(
         self, errors: Mapping[str, float], measured: Mapping[str, Any], loss: float
     ) -> dict[str, float]:
         return {"loss_train": loss, "metric_valid": errors[RESULT_VALID]}
 
-    def summary(self, errors: Mapping[str, float], measured: Mapping[str, Any], loss: float) -> str:
-        return f"{loss:.5f}, valid: {errors[RESULT_VALID]:.5f}"
-
-    def report(self, model: ExtendedTorchModule, results: Mapping[str, float]) -> Iterator[str]:
-        yield from super().report(model, results)
-        for name, parameter in model.named_parameters():
-            if "recurent_cell" in name:
-                yield f"{name}\n{parameter.data}"
+    def report(
+        self, model: ExtendedTorchModule, name: str, results: Mapping[str, float] | None = None
+    ) -> Iterator[str]:
+        yield from super().report(model, name, results)
+        for own, parameter in model.named_parameters() if results is not None else ():
+            if "recurent_cell" in own:
+                yield f"{own}\n{parameter.data}"
 
 
 def _metrics(y: torch.Tensor, t: torch.Tensor) -> torch.Tensor:

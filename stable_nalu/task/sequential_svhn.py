@@ -5,6 +5,8 @@ The image network is a residual network of torchvision. See `sequences` for all 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 
 from stable_nalu.base.errors import OptionError
@@ -23,7 +25,7 @@ class SequentialSvhnTask(sequences.SequentialTask):
 
     family = "svhn"
     smallest = 2
-    all_cores = True
+    kind = replace(sequences.SequentialTask.kind, all_cores=True)
 
     def image_network(self, outputs: int) -> torch.nn.Module:
         return getattr(images.torchvision().models, self.config.resnet)(num_classes=outputs)

@@ -19,8 +19,6 @@ from stable_nalu.base.papers import FLAT
 from stable_nalu.base.tags import (
     LOSS_VALID_EXTRAPOLATION,
     LOSS_VALID_INTERPOLATION,
-    METRIC_TEST,
-    METRIC_VALID,
     RESULT_TEST,
     RESULT_VALID,
 )
@@ -31,14 +29,14 @@ from stable_nalu.options import flags as common
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.kinds import as_clause, cell_names, data_range, integer
 from stable_nalu.statistics import setups
-from stable_nalu.training import engine_stack as stack
 from stable_nalu.training import evaluation
-from stable_nalu.training.task import Batch, Observed, Sought
+from stable_nalu.training.engine_task import Drawn, Shape
+from stable_nalu.training.surroundings import floats
+from stable_nalu.training.task import Batch, Goal, Kind, Logging, Observed, Target
 
 from .arithmetic import READ_ROWS, TEST_SEED, VALIDATION_SEED
-from .description import LAYER_OPTIONS, PENALTY_RAMP, lower
-from .lanes import Drawn, MeasuredTask
-from .recurrent import YOUNG_OPTIMIZER, RecurrentTask
+from .description import LAYER_OPTIONS, PENALTY_RAMP, YOUNG_OPTIMIZER, lower
+from .lanes import MeasuredTask
 
 EVALUATION_ROWS = 2048
 SCORED_ROWS = 2048, 512
@@ -78,25 +76,27 @@ def check_sequences(c: Config) -> None:
         checks.require_no_zero(c.input_range, summands, "--input-range")
 
 
-class SumsTask(MeasuredTask, RecurrentTask):
+class SumsTask(MeasuredTask):
     """Both evaluation streams go on at each use; as published, models are measured as they train.
 
     With untrained networks to compare with, errors are measured on fixed sequences instead, and
     log points alone are logged.
     """
 
-    cost = 30
-    has_formula = True
-    reported = ("seed", "operation", "layer_type", "simple", "cuda", "verbose", "max_iterations")
+    kind = Kind(
+        cost=30,
+        reported=("seed", "operation", "layer_type", "simple", "cuda", "verbose", "max_iterations"),
+    )
+    logging = Logging(LOG_INTERVAL, updates=True, draws=True)
 
     @classmethod
-    def error_tags(cls, config: Config) -> tuple[str | None, str | None]:
+    def goal(cls, config: Config) -> Goal:
         if config.random_models:
-            return METRIC_VALID, METRIC_TEST
-        return LOSS_VALID_INTERPOLATION, LOSS_VALID_EXTRAPOLATION
+            return Goal()
+        return Goal(LOSS_VALID_INTERPOLATION, LOSS_VALID_EXTRAPOLATION)
 
-    def __init__(self, config: Config, device: torch.device, *beside: Config):
-        super().__init__(config, device, *beside)
+    def __init__(self, config: Config, device: torch.device, *others: Config):
+        super().__init__(config, device, *others)
         self._datasets = list(map(build_dataset, self.configs))
         length = config.interpolation_length
         lengths, own = (length, length, config.extrapolation_length), config.input_range
@@ -104,7 +104,8 @@ class SumsTask(MeasuredTask, RecurrentTask):
         sample = length, self._datasets[0].get_input_size()
         self._feed = stream.Feed([own[0] for own in self._streams], config.batch_size, *sample)
         numbers = len(self.configs) * config.batch_size * math.prod(sample)
-        self._longest = max(1, DRAWN_NUMBERS // numbers)
+        self.pause = max(1, DRAWN_NUMBERS // numbers)
+        self.about = f"dataset: {self._datasets[0].print_operation()}"
         self._fixed: list[list[Batch]] = []
         """Sequences of validation and test, if they are fixed: those of every run."""
         if config.random_models:
@@ -132,26 +133,25 @@ class SumsTask(MeasuredTask, RecurrentTask):
         )
 
     @classmethod
-    def shape(cls, config: Config) -> stack.Shape:
+    def shape(cls, config: Config) -> Shape:
         inputs = build_dataset(config).get_input_size()
         sample = config.interpolation_length, inputs
-        penalties = cls.kind_of_penalties(config)
-        return stack.Shape(
+        penalties = cls.kind.penalties
+        return Shape(
             config.batch_size, math.prod(sample), 1, None, config.verbose, penalties, sample
         )
 
     @classmethod
-    def programs(cls, config: Config, layer_options: dict[str, Any]) -> stack.CriterionPrograms:
+    def programs(cls, config: Config, layer_options: dict[str, Any]) -> Any:
+        from torchlanes.values import NotLoweredError
+
         found = super().programs(config, layer_options)
         if not config.random_models and any(program.draws for program in found.values()):
-            raise stack.NotLoweredError("a layer that draws numbers where it is measured")
+            raise NotLoweredError("a layer that draws numbers where it is measured")
         return found
 
-    def introduction(self) -> str:
-        return f"dataset: {self._datasets[0].print_operation()}"
-
-    def batches(self, first: int) -> Iterator[Batch]:
-        yield tuple(map(self.own, self._feed.next()))
+    def batches(self) -> Iterator[Batch]:
+        yield tuple(floats(part, self.device) for part in self._feed.next())
 
     def samples(self) -> tuple[Sequence[stream.SampleStream], Drawn]:
         return (), self._given
@@ -161,21 +161,11 @@ class SumsTask(MeasuredTask, RecurrentTask):
         x, t = self._feed.draw(runs, count)
         return x.reshape(*x.shape[:3], -1), t
 
-    def changes(self, at: int) -> Sequence[int]:
-        return [at + self._longest]
-
-    @property
-    def log_interval(self) -> int:
-        return LOG_INTERVAL
-
     def observed(self, clock: int, *, at_log_point: bool) -> Observed | None:
         if self._fixed and not at_log_point:
             return None
         verbose = at_log_point and self.config.verbose
         return Observed(verbose, verbose, verbose, verbose=True)
-
-    def evaluate(self, model: ExtendedTorchModule) -> Iterator[tuple[str, Any]]:
-        yield from self.measures(model).items()
 
     def measured(self, model: ExtendedTorchModule, run: int) -> Mapping[str, torch.Tensor]:
         if not self._fixed:
@@ -192,14 +182,14 @@ class SumsTask(MeasuredTask, RecurrentTask):
 
     def _drawn(self, own: stream.SampleStream, rows: int) -> Batch:
         x, t = own.draw(max(1, rows // EVALUATION_BLOCK), min(rows, EVALUATION_BLOCK))
-        return self.own(x.flatten(0, 1)), self.own(t.flatten(0, 1))
+        return floats(x.flatten(0, 1), self.device), floats(t.flatten(0, 1), self.device)
 
-    def sought(self) -> Sought:
+    def target(self) -> Target:
         c = self.config
         rows = build_dataset(c).fork(c.interpolation_length, c.input_range, VALIDATION_SEED)
         x, t = rows[0:READ_ROWS]
         intervals = distribution.SampleRange.parse(c.input_range).intervals
-        return Sought(rows.targets, x, t, intervals, setups.Limit(FLAT))
+        return Target(rows.targets, x, t, intervals, setups.Limit(FLAT))
 
     def results(
         self, errors: Mapping[str, float], measured: Mapping[str, Any], loss: float
@@ -210,8 +200,8 @@ class SumsTask(MeasuredTask, RecurrentTask):
             "loss_valid_extra": errors[RESULT_TEST],
         }
 
-    def generators(self, run: int):
-        return [own.random for own in self._streams[run]]
+    def get_state(self, run: int) -> dict[str, Any]:
+        return {f"random {k}": own.random for k, own in enumerate(self._streams[run])}
 
 
 def _length(name: str, default: int, help: str) -> Flag:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ast import literal_eval
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -175,6 +176,8 @@ SCRIPT = arithmetic.script(
 class SimpleFunctionStatic(arithmetic.OperationTask):
     """Two layers; the test inputs may have to exceed those of training."""
 
+    logging = replace(arithmetic.OperationTask.logging, quiet_betas=True)
+
     @classmethod
     def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
         return arithmetic_networks.SimpleFunctionStaticNetwork(
@@ -194,16 +197,16 @@ class SimpleFunctionStatic(arithmetic.OperationTask):
         ranges = config.interpolation_range, config.extrapolation_range
         return simple_function.ExceedingStream(dataset, *ranges, seed=arithmetic.TEST_SEED)
 
-    def logs_beta(self) -> bool:
-        return self.config.verbose
-
     def shows_weights(self) -> bool:
         return True
 
-    def report(self, model: ExtendedTorchModule, results: Mapping[str, float]) -> Iterator[str]:
-        yield from super().report(model, results)
-        solved = results["loss_valid_extra"] <= SUCCESS_THRESHOLD
-        yield f"Success (last epoch): \t{solved}"
+    def report(
+        self, model: ExtendedTorchModule, name: str, results: Mapping[str, float] | None = None
+    ) -> Iterator[str]:
+        yield from super().report(model, name, results)
+        if results is not None:
+            solved = results["loss_valid_extra"] <= SUCCESS_THRESHOLD
+            yield f"Success (last epoch): \t{solved}"
 
 
 TASK = SimpleFunctionStatic

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from stable_nalu.options import Config, Flag, FlagGroup, switch
 from stable_nalu.options import flags as common
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.kinds import integer, number
-from stable_nalu.training import loss
+from stable_nalu.training.loop import Training
 
 from . import arithmetic
 
@@ -166,38 +167,34 @@ class RestartRule:
 
 
 class SingleLayerBenchmark(arithmetic.SingleLayerTask):
-    """iNALU's penalty begins, and runs start anew, when validation says so."""
+    """iNALU's penalty begins, and runs are initialised again, by the validation error."""
 
-    def __init__(self, config: Config, device: torch.device, *beside: Config):
-        super().__init__(config, device, *beside)
+    kind = replace(arithmetic.SingleLayerTask.kind, guided=True)
+
+    def __init__(self, config: Config, device: torch.device, *others: Config):
+        super().__init__(config, device, *others)
         self._restarts: RestartRule | None = None
         if config.reinit:
             stored, threshold = config.reinit_max_stored_losses, config.reinit_loss_thr
-            sizes = len(self.configs), config.reinit_epoch_interval, stored
-            self._restarts = RestartRule(*sizes, threshold)
+            self.pause = every = config.reinit_epoch_interval
+            self._restarts = RestartRule(len(self.configs), every, stored, threshold)
 
-    def adapt(self, penalties: loss.Penalties, errors: Mapping[str, np.ndarray]) -> None:
-        penalties.validation = errors.get(RESULT_VALID)
-
-    def restarts(
-        self, at: int, units: int, errors: Mapping[str, np.ndarray]
-    ) -> Sequence[tuple[int, int]]:
-        if self._restarts is None:
-            return ()
-        self._restarts.record(errors[RESULT_VALID], units)
-        return [(run, self._restarts.counts[run] - 1) for run in self._restarts.due(at)]
-
-    def changes(self, at: int) -> Sequence[int]:
-        changes, every = super().changes(at), self.config.reinit_epoch_interval
-        return [*changes, at + (-at) % every + 1] if self._restarts else changes
-
-    def report(self, model: ExtendedTorchModule, results: Mapping[str, float]) -> Iterator[str]:
+    def end(self, training: Training, units: int) -> None:
         if self._restarts is not None:
+            self._restarts.record(training.errors[RESULT_VALID], units)
+            due = self._restarts.due(training.clock)
+            training.restart([(run, self._restarts.counts[run] - 1) for run in due])
+
+    def report(
+        self, model: ExtendedTorchModule, name: str, results: Mapping[str, float] | None = None
+    ) -> Iterator[str]:
+        if self._restarts is not None and results is not None:
             yield f"Reinitialized {sum(self._restarts.counts)} times"
-        yield from super().report(model, results)
+        yield from super().report(model, name, results)
 
     def get_state(self, run: int) -> dict[str, Any]:
-        return {} if self._restarts is None else self._restarts.get_state(run)
+        own = {} if self._restarts is None else self._restarts.get_state(run)
+        return super().get_state(run) | own
 
     def set_state(self, run: int, state: Mapping[str, Any]) -> None:
         if self._restarts is not None and state:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import torch
 
 from stable_nalu.base.errors import OptionError
-from stable_nalu.dataset import distribution, stream
+from stable_nalu.dataset import stream
 from stable_nalu.options import Config
 from stable_nalu.options import flags as common
 from stable_nalu.options import name_fields as nf
 from stable_nalu.training import loss
+from stable_nalu.training.loop import Training
 
 from . import arithmetic
 
@@ -96,8 +98,10 @@ class SingleLayerCurriculum(arithmetic.SingleLayerTask):
     The published script measured errors in training mode.
     """
 
+    kind = replace(arithmetic.SingleLayerTask.kind, penalties=loss.GrowingPenalties)
     eval_mode = False
     in_python = True
+    pause = 1
 
     def training_streams(self) -> list[stream.SampleStream]:
         self.stages = [[d.fork(list(stage)) for stage in RANGES] for d in self.datasets]
@@ -105,32 +109,26 @@ class SingleLayerCurriculum(arithmetic.SingleLayerTask):
         self.thresholds = [THRESHOLD] * len(self.stages)
         return [first for first, *_ in self.stages]
 
-    def end(self, total: torch.Tensor | None) -> list[tuple[int, str]]:
-        """Move runs whose total loss is below their threshold to the next range."""
-        moved = []
-        for run, last in enumerate([] if total is None else total.reshape(-1).tolist()):
+    def end(self, training: Training, units: int) -> None:
+        if training.last_total is not None:
+            for run in self.advance(training.last_total):
+                training.line(run, f"cl update to ds {self.stage[run]}")
+
+    def advance(self, total: torch.Tensor) -> Iterator[int]:
+        """Move runs whose total loss is below their threshold to the next range, and yield them."""
+        for run, last in enumerate(total.reshape(-1).tolist()):
             if last < self.thresholds[run] and self.stage[run] < len(RANGES) - 1:
                 self._move(run, self.stage[run] + 1)
                 self.thresholds[run] *= 0.1
-                moved.append((run, f"cl update to ds {self.stage[run]}"))
-        return moved
+                yield run
 
     def _move(self, run: int, stage: int) -> None:
         self.stage[run] = stage
         self.feed.streams[run] = self.stages[run][stage]
 
-    def changes(self, at: int) -> list[int]:
-        return [at + 1]
-
-    @classmethod
-    def kind_of_penalties(cls, config: Config) -> type[loss.Penalties]:
-        return loss.GrowingPenalties
-
-    def generators(self, run: int) -> list[distribution.LegacyRandom]:
-        return [own.random for own in self.stages[run]]
-
     def get_state(self, run: int) -> dict[str, Any]:
-        return {"stage": self.stage[run], "threshold": self.thresholds[run]}
+        randoms = {f"random {k}": own.random for k, own in enumerate(self.stages[run])}
+        return {"stage": self.stage[run], "threshold": self.thresholds[run], **randoms}
 
     def set_state(self, run: int, state: Mapping[str, Any]) -> None:
         self._move(run, state["stage"])

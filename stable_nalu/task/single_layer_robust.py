@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
-
-import numpy as np
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.options import Config
 from stable_nalu.options import flags as common
 from stable_nalu.options import name_fields as nf
-from stable_nalu.training import console, recorder
 
 from . import arithmetic
-
-LINE_INTERVAL = 1000
-"""Iterations between two lines of the console."""
 
 
 def _distribution(c: Config) -> str:
@@ -67,6 +61,12 @@ class RobustSingleLayer(arithmetic.SingleLayerTask):
     """Nothing is evaluated; what weights do is logged."""
 
     eval_mode = None
+    logging = replace(
+        arithmetic.SingleLayerTask.logging,
+        quiet_betas=True,
+        lines=1000,
+        line="{loss:.5f}, reg loss: {penalty:.5f}, total: {total:.5f}",
+    )
 
     @classmethod
     def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
@@ -74,27 +74,6 @@ class RobustSingleLayer(arithmetic.SingleLayerTask):
         for module in model.extended_modules():
             module.robustness_logging = True
         return model
-
-    def logs_beta(self) -> bool:
-        return self.config.verbose
-
-    def changes(self, at: int) -> Sequence[int]:
-        return [*super().changes(at), at + (-at) % LINE_INTERVAL + 1]
-
-    def shows(self, at: int, *, at_log_point: bool) -> bool:
-        return at_log_point or at % LINE_INTERVAL == 0
-
-    def log_point(
-        self,
-        at: int,
-        result: recorder.StepResult,
-        errors: Mapping[str, np.ndarray],
-        measured: Mapping[str, Any],
-    ) -> console.LogPoint:
-        loss, penalty, total = result.of_first()
-        text = f"train {at}: {loss:.5f}, reg loss: {penalty:.5f}, total: {total:.5f}"
-        errors_shown = recorder.numbers(result.criterion)
-        return console.LogPoint(at, errors_shown, "" if at % LINE_INTERVAL else text)
 
 
 TASK = RobustSingleLayer

@@ -20,8 +20,6 @@ from torchlanes.product import RecordableProduct
 from torchlanes.recorded import Draw, Program
 from torchlanes.tiles import OPERATIONS
 
-from .loss import Penalties
-
 CriterionPrograms = dict[Any, Program]
 """The program of each criterion."""
 
@@ -35,22 +33,6 @@ NUMBERS = {
 """Flags that change numbers in memory, or nothing that is computed."""
 WEIGHTS = {"regualizer", "regualizer_oob"}
 """Flags of which the program only depends on whether they are zero."""
-
-
-@dataclass(frozen=True)
-class Shape:
-    """What an engine must know of a task: batch, how it evaluates, what it observes, penalties.
-
-    sample: the shape of the inputs of a sample, if it is not a vector.
-    """
-
-    batch: int
-    inputs: int
-    outputs: int
-    eval_mode: bool | None
-    verbose: bool = False
-    penalties: type[Penalties] = Penalties
-    sample: tuple[int, ...] = (-1,)
 
 
 def seeded(config: Config, build: BuildOne, seed: int) -> ExtendedTorchModule:

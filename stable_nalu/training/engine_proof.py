@@ -30,7 +30,8 @@ from stable_nalu.options import Config
 from torchlanes.kept import CompileError, kept
 from torchlanes.tiles import source
 
-from .engine_model import BuildOne, CriterionPrograms, Shape, seeded, structure
+from .engine_model import BuildOne, CriterionPrograms, seeded, structure
+from .engine_task import Shape
 from .recorder import StepResult
 from .step import TrainingStep
 

@@ -28,13 +28,13 @@ from torchlanes.values import NotLoweredError
 from .engine_model import (
     BuildOne,
     CriterionPrograms,
-    Shape,
     drawn_by_cpp,
     seeded,
     structure,
 )
 from .engine_program import buffers_of_strangers, program
 from .engine_proof import doubt
+from .engine_task import Shape
 from .recorder import StepResult, TaggedValue
 from .step import TrainingStep
 from .surroundings import has_gpu

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -17,7 +18,8 @@ from stable_nalu.base.tags import (
     ROOT_SUFFIX,
 )
 
-from .engine_stack import EngineStack
+if TYPE_CHECKING:
+    from .engine_stack import EngineStack
 
 EVALUATION_ROWS = 10_000
 SEED = 1

@@ -1,10 +1,10 @@
-"""The one training loop: a task says what is trained, for one run or many stacked ones."""
+"""The two loops of all scripts, over iterations and over epochs: one run, or a batch of runs."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from itertools import count
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from stable_nalu.base.tags import (
     RESULT_VALID,
     logged_result,
 )
+from stable_nalu.dataset.loader import IndexLoader
 
 from .checkpoint import (
     LOGGED,
@@ -35,10 +36,12 @@ from .checkpoint import (
     save_together,
 )
 from .console import End, LogPoint, StackView
+from .engine_task import EngineTask
 from .recorder import Recorder, StepResult, TaggedValue, numbers, scalar
-from .runs import LANES, TORCH, ModelStack, Stack, put_back, saved_state
+from .result_file import ResultFile, result_of
+from .runs import LANES, TORCH, ModelStack, Stack, is_generator, put_back, saved_state
 from .surroundings import has_gpu
-from .task import Batch, Observed, Task
+from .task import ITERATIONS, Batch, Observed, Task
 
 PROGRESS = {
     "task": dict,
@@ -52,6 +55,12 @@ PROGRESS = {
 }
 """Names and types of what a checkpoint holds of the progress of a run."""
 
+MUST_BE_FINITE = "loss_train", "metric_valid"
+"""Results of a run that has diverged if they are not finite."""
+
+
+SHORT = {RESULT_VALID: "valid", RESULT_TEST: "test"}
+
 
 class Training:
     """Runs from their first unit, or where saved states were taken, to their last one.
@@ -63,8 +72,8 @@ class Training:
     view: StackView
     ends: tuple[End, ...] = ()
     """How all runs have ended."""
-    engine: Any
-    """What trains the runs in place of torch, or None."""
+    engine: Any = None
+    """What trains the runs in place of torch, if it does."""
 
     def __init__(self, task: type[Task], stack: Stack):
         self.stack = stack
@@ -73,21 +82,31 @@ class Training:
         self.runs = len(stack)
         self.stacked = stack[0].in_lanes
         self.trainer = LANES if self.stacked else TORCH
-        self.device = torch.device("cuda" if has_gpu(self.config) and not task.by_engine else "cpu")
+        on_cpu = not has_gpu(self.config) or issubclass(task, EngineTask)
+        self.device = torch.device("cpu" if on_cpu else "cuda")
         torch.backends.cudnn.deterministic = True
         self.task = task(self.config, self.device, *self.configs[1:])
+        self.logging = self.task.logging
+        self.interval = self.logging.interval or self.config.log_interval
+        self.result_file = ResultFile(self.config.script) if task.kind.reported else None
         self.models = ModelStack(self.task, stack)
         self.model, self.step = self.models.model, self.models.step
-        options = stack[0].layer_options
-        self.engine = self.task.lanes(self.step, options) if self.stacked else None
-        self.task.engine = self.engine
+        if isinstance(self.task, EngineTask) and self.stacked:
+            self.engine = self.task.lanes(self.step, stack[0].layer_options)
         self.mates = [self]
-        self.last = task.unit.last(self.config)
-        batches = self.task.updates or (len(self.task.loader) if self.task.loader else 1)
-        self._batches = batches
-        self.share = 1 / batches
-        """Part of a unit that is one batch."""
-        self.clock_name = "update" if self.task.updates else task.unit.name
+        goals = list(map(task.goal, self.configs))
+        self.tags = {RESULT_VALID: goals[0].valid, RESULT_TEST: goals[0].test}
+        limits = [goal.limit for goal in goals]
+        self.limits = [] if None in limits else [limit for limit in limits if limit]
+        """When each run counts as solved, where the task says it."""
+        self.last = task.kind.unit.last(self.config)
+        source = self.task.batches()
+        self.loader = source if isinstance(source, IndexLoader) else None
+        self.order: torch.Tensor | None = None
+        """The order of the rows of the unit, if a loader shuffles them."""
+        self._batches = 1 if self.loader is None else len(self.loader)
+        self._counts_updates = self.loader is not None and not self.logging.apart
+        self.clock_name = "update" if self.logging.long else task.kind.unit.name
         self.at = stack[0].start
         self.batch: int | None = None
         """Batches of the unit that are trained; None as long as it has not begun."""
@@ -100,6 +119,7 @@ class Training:
         """The last errors of all runs, by their tags for TensorBoard's HParams plugin."""
         self.measured: dict[str, Any] = {}
         self.best = [math.inf] * self.runs
+        self._begin_task(0)
 
     @property
     def all_diverged(self) -> bool:
@@ -108,7 +128,7 @@ class Training:
 
     @property
     def _logs_short_units(self) -> bool:
-        return self.task.logs_updates and self.task.updates is None
+        return self.logging.updates and not self.logging.long
 
     def open(self, recorder: Recorder, view: StackView) -> None:
         """Take over the event files and the console of these runs."""
@@ -130,21 +150,62 @@ class Training:
 
     def train(self) -> Generator[int | None, None, None]:
         """Train, and yield wherever training may stop: `at`, or None within a unit."""
+        by_iterations = self.task.kind.unit is ITERATIONS
+        yield from self._train_iterations() if by_iterations else self._train_epochs()
+        self.at, self.batch = max(self.at, self.last + 1), None
+
+    def _train_iterations(self) -> Generator[int | None, None, None]:
+        """Train iterations, or let the engine train those of which nothing is logged."""
         while self.at <= self.last and not self.all_diverged:
-            yield self.at if self.batch is None else None
-            ahead = 0
-            if self.engine is not None:
-                quiet = {one: one._quiet() for one in self.mates}
-                pace = min(self.engine.company.pace, *quiet.values())
-                if pace and len(self.mates) > 1:
-                    self.engine.ask(self.at, pace)
-                    yield None
-                ahead = min(quiet[self], max(1, pace))
+            yield self.at
+            ahead = (yield from self._units_ahead()) if self.engine is not None else 0
             if ahead:
                 self._train_ahead(ahead)
-            else:
-                yield from self._train_unit()
-        self.at, self.batch = max(self.at, self.last + 1), None
+                continue
+            logged = self._begin_unit()
+            batch = () if self.engine is not None else next(self._next_batches())
+            self.clock = self.at
+            if logged:
+                yield from self._log_measures()
+                if self.all_diverged:
+                    break
+            result = self._update(batch, at_log_point=logged)
+            if logged and not self.logging.updates:
+                self._log_means([result])
+            self.updates += 1
+            self._end_unit(1)
+            self.view.advance(1)
+
+    def _train_epochs(self) -> Generator[int | None, None, None]:
+        """Train epochs; within long ones, training may stop between two updates."""
+        long = self.logging.long
+        while self.at <= self.last and not self.all_diverged:
+            yield self.at if self.batch is None else None
+            logged, results = self._begin_unit(), list[StepResult]()
+            undo = self._snapshot() if long and logged and not self.batch else None
+            for batch in self._next_batches():
+                due, self.clock = logged and not self.batch, self._next_clock()
+                if long:
+                    self.recorder.write([scalar(EPOCH, torch.tensor(self.at))])
+                if due:
+                    try:
+                        yield from self._log_measures()
+                    except GeneratorExit:
+                        if undo is not None:
+                            undo()
+                        raise
+                    if self.all_diverged:
+                        return
+                result = self._update(batch, at_log_point=due)
+                if logged and not self.logging.updates:
+                    results.append(result)
+                self.updates, self.batch = self.updates + 1, (self.batch or 0) + 1
+                self.view.advance(1 / self._batches)
+                if long and self.batch < self._batches:
+                    yield None
+            if results:
+                self._log_means(results)
+            self._end_unit(1)
 
     def steps(self) -> Generator[None, None, None]:
         """Train, save now and then, and conclude; yield wherever training may stop."""
@@ -165,106 +226,112 @@ class Training:
         if self._stands_at != self.stack[0].start:
             self.save(self.at)
 
+    def _units_ahead(self) -> Generator[None, None, int]:
+        """Return how many units the engine trains next without a look at them."""
+        quiet = {one: one._quiet() for one in self.mates}
+        pace = min(self.engine.company.pace, *quiet.values())
+        if pace and len(self.mates) > 1:
+            self.engine.ask(self.at, pace)
+            yield None
+        return min(quiet[self], max(1, pace))
+
     def _quiet(self) -> int:
         """Return how many units there are until something must be looked at."""
-        at, interval = self.at, self.task.log_interval
-        if self._is_log_point() or self.task.observed(at, at_log_point=False) is not None:
+        at, task, every = self.at, self.task, (self.interval, self.config.checkpoint_interval)
+        if self._is_log_point() or task.observed(at, at_log_point=False) is not None:
             return 0
-        ends = [at - at % n + n for n in (interval, self.config.checkpoint_interval) if n]
-        return min(self.last + self.task.logs_updates, *ends, *self.task.changes(at)) - at
+        assert isinstance(task, EngineTask)
+        ends = [at - at % n + n for n in every if n]
+        ends += [at + (-at) % n + 1 for n in (task.pause, self.logging.lines) if n]
+        ends += [change for change in self.step.changes() if change > at]
+        return min(self.last + self.logging.updates, *ends) - at
 
     def _train_ahead(self, units: int) -> None:
         """Let the engine train units of which nothing is logged."""
         result = self.engine.iterate(self.at, units)
         self.clock, self.last_total = self.at + units - 1, result.total
         self.updates += units
-        if self.task.shows(self.clock, at_log_point=False):
+        if self._shows(self.clock, at_log_point=False):
             self._show(self.clock, result)
         self._end_unit(units)
+        self.view.advance(units)
 
     def _is_log_point(self) -> bool:
-        is_last = self.at == self.last and not self.task.logs_updates
-        return self.at % self.task.log_interval == 0 or is_last
+        is_last = self.at == self.last and not self.logging.updates
+        return self.at % self.interval == 0 or is_last
 
-    def _train_unit(self) -> Iterator[None]:
-        task, logged = self.task, self._is_log_point()
-        task.at = self.at
-        if self.batch is None:
-            task.begin()
+    def _begin_unit(self) -> bool:
+        """Prepare the next unit, of which updates may be made; return whether it is a log point."""
+        self._begin_task(self.at)
+        if self.batch is None and self.task.kind.unit is not ITERATIONS:
             self.batch = 0
-        first, results = self.batch, list[StepResult]()
-        batches = iter([()]) if self.engine is not None else task.batches(first)
-        for number in count(first):
-            if task.updates is not None and number == task.updates:
-                break
-            if task.updates is not None and number > first:
-                yield None
-            due = logged and number == 0
-            undo = self._snapshot() if due and task.updates is not None else None
-            batch = next(batches, None)
-            if batch is None:
-                break
-            self.clock = task.clock(self.updates)
-            if task.updates is not None:
-                self.recorder.write([scalar(EPOCH, torch.tensor(self.at))])
-            if due:
-                self._freeze_diverged()
-                if self.all_diverged:
-                    return
-                try:
-                    yield from self._log_measures()
-                except GeneratorExit:
-                    if undo is not None:
-                        undo()
-                    raise
-            result = self._update(batch, at_log_point=due)
-            if logged and not task.logs_updates:
-                results.append(result)
-            self.updates, self.batch = self.updates + 1, number + 1
-            if self.engine is None:
-                self.view.advance(self.share)
-        if results:
-            self._log_means(results)
-        self._end_unit(1)
+            self.order = None if self.loader is None else self.loader.begin()
+        return self._is_log_point()
+
+    def _begin_task(self, at: int) -> None:
+        self.task.at = at
+        if self.engine is None:
+            self.task.begin(self.step)
+
+    def _next_batches(self) -> Iterator[Batch]:
+        """Return the batches of the unit that are left."""
+        if self.loader is not None:
+            return self.loader.batches(self.order, self.batch or 0)
+        batches = self.task.batches()
+        assert not isinstance(batches, IndexLoader)
+        return batches
+
+    def _next_clock(self) -> int:
+        """Return the step under which the next update is logged."""
+        return self.updates + 1 if self._counts_updates else self.at
+
+    def _scheduled(self, clock: int) -> int:
+        """Return the step that penalties and temperatures of an update follow."""
+        return self.at if self.task.kind.by_unit else clock
 
     def _end_unit(self, units: int) -> None:
-        self._restart(self.task.restarts(self.clock, units, self.errors))
-        for run, text in self.task.end(self.last_total):
-            self.view.line(self._named(run, text))
+        self.task.end(self, units)
         self.at, self.batch = self.at + units, None
-        if self.engine is not None:
-            self.view.advance(units)
 
     def _log_measures(self) -> Iterator[None]:
-        if self.at % self.task.log_interval:
+        self._freeze_diverged()
+        if self.all_diverged:
+            return
+        if self.at % self.interval:
             self.recorder.begin_end()
-        at = self.task.schedule(self.clock)
+        at = self._scheduled(self.clock)
         # What is measured depends on the update before, which a resumed run has not prepared.
-        ahead = self._logs_short_units and not self.task.measures_apart
+        ahead = self._logs_short_units and not self.logging.apart
         self.step.progress = self._part_done(back=0 if ahead else 1)
         self.step.set_clock(at if ahead else max(at - 1, 0))
         yield from self._measure()
         self._write(self.measured.items())
-        if self.task.measures_apart:
+        if self.logging.apart:
             self.recorder.commit(self.clock)
 
     @torch.no_grad()
     def _measure(self) -> Generator[None, None, None]:
         """Measure the model as it is; yield wherever this may be left for good."""
         measured: dict[str, Any] = {}
-        for item in self.task.evaluate(self.model):
-            if item is None:
-                yield None
-            else:
-                measured[item[0]] = item[1]
+        with nullcontext() if self.logging.draws else self.model.no_random():
+            found = self.task.measures(self.model)
+            for item in found.items() if isinstance(found, Mapping) else found:
+                if item is None:
+                    yield None
+                else:
+                    measured[item[0]] = item[1]
         self.measured = measured
-        tags = dict(
-            zip((RESULT_VALID, RESULT_TEST), self.task.error_tags(self.config), strict=True)
-        )
         self.errors |= {
-            result: numbers(measured[tag]).copy() for result, tag in tags.items() if tag in measured
+            result: numbers(measured[tag]).copy()
+            for result, tag in self.tags.items()
+            if tag in measured
         }
-        self.task.adapt(self.step.penalties, self.errors)
+        self._guide()
+
+    def _guide(self) -> None:
+        """Let penalties follow validation errors, if they do."""
+        if self.task.kind.guided:
+            self.step.penalties.validation = self.errors.get(RESULT_VALID)
 
     def _write(self, items: Iterable[tuple[str, torch.Tensor | str | Sequence[str]]]) -> None:
         """Log numbers and texts of this step."""
@@ -277,53 +344,51 @@ class Training:
                     self.recorder.text(run, tag, text, rooted=False)
 
     def _update(self, batch: Batch, *, at_log_point: bool) -> StepResult:
-        task = self.task
-        observed = task.observed(self.clock, at_log_point=at_log_point)
+        observed = self.task.observed(self.clock, at_log_point=at_log_point)
 
-        def told(result: StepResult) -> list[TaggedValue]:
+        def losses(result: StepResult) -> Iterator[TaggedValue]:
             if at_log_point and getattr(self.config, "save_best_model", False):
                 self._save_best()
-            penalties = self._observed_penalties(at_log_point)
-            return [*penalties, *task.told(result, batch, at_log_point=at_log_point)]
+            yield from self._observed_penalties(at_log_point)
+            if self.logging.updates:
+                own = {"at_log_point": at_log_point}
+                yield from self.task.losses(self.model, result, batch, **own)
 
         if self.engine is not None:
-            result = self._update_by_engine(observed or Observed(), told)
+            result = self._update_by_engine(observed or Observed(), losses)
         else:
-            x, t = batch
+            x, t, *_ = batch
             self.step.progress = self._part_done()
-            schedule = self.step.prepare(task.schedule(self.clock))
-            if task.rate is not None:
-                self.step.optimizer.learning_rate = task.rate
+            schedule = self.step.prepare(self._scheduled(self.clock))
             if observed is None:
                 result = self.step.run(x, t, schedule)
             else:
-                result = self.step.run_logged(x, t, schedule, self.recorder, observed, told)
+                result = self.step.run_logged(x, t, schedule, self.recorder, observed, losses)
         self.last_total = result.total.detach()
-        if observed is not None and task.logs_updates:
+        if observed is not None and self.logging.updates:
             self.recorder.commit(self.clock)
-        if task.logs_updates and task.shows(self.at, at_log_point=at_log_point):
+        if self.logging.updates and self._shows(self.at, at_log_point=at_log_point):
             self._show(self.at, result)
         return result
 
     def _update_by_engine(
-        self, observed: Observed, told: Callable[[StepResult], list[TaggedValue]]
+        self, observed: Observed, losses: Callable[[StepResult], Iterator[TaggedValue]]
     ) -> StepResult:
         result, of_modules = self.engine.logged(self.at)
         self.recorder.write(t for t in of_modules if observed.modules or t.tag == L1_LOSS)
-        self.recorder.write(told(result))
+        self.recorder.write(losses(result))
         if observed.gradients:
             self.recorder.write(self.step.observe_gradients(result.gradients))
         return result
 
-    def _observed_penalties(self, at_log_point: bool) -> list[TaggedValue]:
-        """Return the norm of all parameters before the update, and the factor that grows."""
-        penalties, told = self.step.penalties, list[TaggedValue]()
-        if self.engine is None and self.config.verbose and penalties.uses_l1:
-            told.append(scalar(L1_LOSS, penalties.l1().detach().clone()))
-        if at_log_point and penalties.betas and self.task.logs_beta():
+    def _observed_penalties(self, at_log_point: bool) -> Iterator[TaggedValue]:
+        """Yield the norm of all parameters before the update, and the factor that grows."""
+        penalties, verbose = self.step.penalties, self.config.verbose
+        if self.engine is None and verbose and penalties.uses_l1:
+            yield scalar(L1_LOSS, penalties.l1().detach().clone())
+        if at_log_point and penalties.betas and (verbose or not self.logging.quiet_betas):
             betas = torch.from_numpy(penalties.beta_values())
-            told.append(scalar(L1_BETA, betas if self.stacked else betas[0]))
-        return told
+            yield scalar(L1_BETA, betas if self.stacked else betas[0])
 
     def _save_best(self) -> None:
         """Save the weights of each run that has a lower validation error than ever before."""
@@ -338,29 +403,39 @@ class Training:
 
     def _log_means(self, results: Sequence[StepResult]) -> None:
         of_tags = zip(*(result.losses() for result in results), strict=True)
-        means = [
-            scalar(same[0].tag, torch.stack([each.value.detach() for each in same]).mean(0))
-            for same in of_tags
-        ]
-        self.recorder.write(means)
+        criterion, penalty, total = (
+            torch.stack([each.value.detach() for each in same]).mean(0) for same in of_tags
+        )
+        means = StepResult(criterion, penalty, total, ())
         with torch.no_grad(), self.model.no_random():
-            further = self.task.losses(means[0].value, self.model)
-        self._write(further.items())
+            self.recorder.write(self.task.losses(self.model, means, (), at_log_point=True))
         self.recorder.commit(self.clock)
-        criterion, penalty, total = (mean.value for mean in means)
-        self._show(self.at, StepResult(criterion, penalty, total, ()))
+        self._show(self.at, means)
+
+    def _shows(self, at: int, *, at_log_point: bool) -> bool:
+        """Return whether the console shows a unit."""
+        lines = self.logging.lines
+        return at_log_point or (lines is not None and at % lines == 0)
 
     def _show(self, at: int, result: StepResult) -> None:
         """Let the console see a log point, which is complete."""
         self.recorder.flush_now_and_then()
-        self.view.log_point(self.task.log_point(at, result, self.errors, self.measured))
+        text, values, limits = "", numbers(result.criterion), []
+        if self.logging.lines is None or at % self.logging.lines == 0:
+            words: dict[str, Any] = {"measured": self.measured}
+            words |= {SHORT[tag]: float(values[0]) for tag, values in self.errors.items()}
+            words |= dict(zip(("loss", "penalty", "total"), result.of_first(), strict=True))
+            text = f"train {at}: {self.logging.line.format(**words)}"
+        if self.limits and RESULT_TEST in self.errors:
+            values, limits = self.errors[RESULT_TEST], self.limits
+        self.view.log_point(LogPoint(at, values, text, limits))
 
-    def _restart(self, due: Sequence[tuple[int, int]]) -> None:
+    def restart(self, due: Sequence[tuple[int, int]]) -> None:
         """Initialise runs again; each comes with the number of times it was before."""
         if due:
             self.pause()
         for run, before in due:
-            self.view.line(self._named(run, f"reinit number {before}"))
+            self.line(run, f"reinit number {before}")
             self.recorder.text(run, REINIT, f"{before}", rooted=False)
             self.recorder.writers[run].commit(self.clock)
             self.models.reset(run)
@@ -369,37 +444,39 @@ class Training:
 
     def finish(self) -> bool:
         """Evaluate after the last update, and log results; return whether a run diverged."""
-        task = self.task
-        undo = self._snapshot()
-        task.ended = True
-        due = task.logs_updates and task.row_is_due(self.last)
+        log, undo = self.logging, self._snapshot()
+        due = log.updates and self.last >= 0 and (log.apart or self.last % self.interval != 0)
         if self._logs_short_units or (due and not self.all_diverged):
+            self._begin_task(self.last + 1)
             for _ in self._measure():
                 pass
         errors = {tag: values.copy() for tag, values in self.errors.items()}
-        told = self._observed_at_end() if due else []
+        observed = self._observed_at_end() if due else []
         # A longer run that resumes from here has drawn nothing for this.
         undo()
-        self.clock = task.end_clock(self.clock)
-        if task.updates is None:
+        if log.apart:
+            self.clock = self.last + 1
+        if not log.long:
             self._freeze_diverged()
-        if task.tells_infinity and self.last_total is not None:
+        if log.infinity and self.last_total is not None:
             self._freeze(~np.isfinite(numbers(self.last_total)), "the loss is infinite")
         self.recorder.begin_end()
         if due:
             self._write(self.measured.items())
-            self.recorder.write(told)
+            self.recorder.write(observed)
             self.recorder.commit(self.clock)
-            if task.limits and RESULT_TEST in errors:
-                self.view.log_point(LogPoint(self.clock, errors[RESULT_TEST], "", task.limits))
+            if self.limits and RESULT_TEST in errors:
+                self.view.log_point(LogPoint(self.clock, errors[RESULT_TEST], "", self.limits))
         self._conclude(errors)
         self.ends = tuple(self._end(run, errors) for run in range(self.runs))
         every = [self._results(run, errors) for run in range(self.runs)]
-        for config, results in zip(self.configs, every, strict=True):
-            task.finished(config, results)
+        if self.result_file is not None:
+            for config, results in zip(self.configs, every, strict=True):
+                record = result_of(config, self.task.kind.reported, results)
+                self.result_file.append(record, once=config.resume)
         self.results = every[0]
-        finite = all(math.isfinite(results[name]) for results in every for name in task.finite)
-        return bool(self.diverged_at) or not finite
+        loose = [results.get(name, 0.0) for results in every for name in MUST_BE_FINITE]
+        return bool(self.diverged_at) or not all(map(math.isfinite, loose))
 
     def _results(self, run: int, errors: Mapping[str, np.ndarray]) -> dict[str, float]:
         loss = math.nan if self.last_total is None else float(numbers(self.last_total)[run])
@@ -408,7 +485,7 @@ class Training:
 
     def _observed_at_end(self) -> list[TaggedValue]:
         """Return what modules tell, after the last update, of inputs that a task has for it."""
-        x = self.task.inputs_at_end()
+        x = self.task.inputs_at_end() if isinstance(self.task, EngineTask) else None
         if x is None:
             return []
         if self.engine is not None and x:
@@ -424,17 +501,17 @@ class Training:
         for run, writer in enumerate(self.recorder.writers):
             diverged = run in self.diverged_at
             found = {tag: math.nan if diverged else float(e[run]) for tag, e in errors.items()}
-            if RESULT_TEST in found and self.task.limits:
-                found[RESULT_SOLVED] = float(self.task.limits[run].met(found[RESULT_TEST]))
+            if RESULT_TEST in found and self.limits:
+                found[RESULT_SOLVED] = float(self.limits[run].met(found[RESULT_TEST]))
             short = self.config.short_names is not None
             told = {logged_result(tag, short=short): value for tag, value in found.items()}
             writer.conclude(self.diverged_at.get(run, self.last), told)
 
     def _end(self, run: int, errors: Mapping[str, np.ndarray]) -> End:
         if run in self.diverged_at:
-            return End(math.nan, False if self.task.limits else None, diverged=True)
+            return End(math.nan, False if self.limits else None, diverged=True)
         error = float(errors[RESULT_TEST][run]) if RESULT_TEST in errors else math.nan
-        return End(error, bool(self.task.limits[run].met(error)) if self.task.limits else None)
+        return End(error, bool(self.limits[run].met(error)) if self.limits else None)
 
     def report(self) -> None:
         """Show on the console how training ended, once everything is saved."""
@@ -444,9 +521,9 @@ class Training:
             for name, value in self.results.items():
                 show(f"  - {name}: {value}")
             if self.config.verbose:
-                for text in self.task.report(self.model, self.results):
+                for text in self.task.report(self.model, self.stack[0].name, self.results):
                     self.view.line(text)
-        if self.task.by_engine:
+        if isinstance(self.task, EngineTask):
             for run, clock in self.diverged_at.items():
                 self.view.line(f"diverged by {self.clock_name} {clock}: {self.stack[run].name}")
 
@@ -467,11 +544,11 @@ class Training:
                 self.recorder.text(run, DIVERGED, message)
                 self.recorder.writers[run].commit(self.clock)
                 self.recorder.live[run] = False
-                self.view.line(self._named(run, message))
+                self.line(run, message)
 
-    def _named(self, run: int, message: str) -> str:
-        """Return a message that says which run it is about, if there are several."""
-        return f"run {run}: {message}" if self.runs > 1 else message
+    def line(self, run: int, message: str) -> None:
+        """Print a line that says which run it is about, if there are several."""
+        self.view.line(f"run {run}: {message}" if self.runs > 1 else message)
 
     def _part_done(self, back: int = 0) -> float:
         """Return which part of the training the next update stands at, or one further `back`."""
@@ -513,14 +590,15 @@ class Training:
 
     def _progress(self, run: int) -> dict[str, Any]:
         """Return what a resumed run needs besides model, optimiser, generator and log."""
+        state = self.task.get_state(run)
         progress = {
-            "task": self.task.get_state(run),
-            "random": [saved_state(one) for one in self.task.generators(run)],
+            "task": {name: value for name, value in state.items() if not is_generator(value)},
+            "random": [saved_state(one) for one in filter(is_generator, state.values())],
             "errors": {tag: float(values[run]) for tag, values in self.errors.items()},
             "best": self.best[run],
             "updates": self.updates,
             "batch": self.batch,
-            "order": self.task.order,
+            "order": self.order,
             "engine": self.trainer,
             "reads_progress": self._reads_progress,
         }
@@ -535,13 +613,14 @@ class Training:
     def _set_progress(self, run: int, progress: Mapping[str, Any]) -> None:
         """Put the progress of a run back."""
         self.task.set_state(run, progress["task"])
-        for one, state in zip(self.task.generators(run), progress["random"], strict=True):
+        generators = filter(is_generator, self.task.get_state(run).values())
+        for one, state in zip(generators, progress["random"], strict=True):
             put_back(one, state)
         for tag, error in progress["errors"].items():
             self.errors.setdefault(tag, np.full(self.runs, np.inf))[run] = error
-        self.task.adapt(self.step.penalties, self.errors)
+        self._guide()
         self.best[run] = progress["best"]
-        self.task.order = progress["order"]
+        self.order = progress["order"]
         if "cuda" in progress and self.device.type == "cuda":
             torch.cuda.set_rng_state(progress["cuda"], self.device)
 
@@ -551,6 +630,7 @@ class Training:
             with damage_as_usage_error(self.checkpoint_path(run), asked_by(self.config)):
                 self._restore_run(run, checkpoint)
         self.set_clock(checkpoints[0])
+        self._begin_task(self.at)
         losses = [checkpoint["progress"].get("last_loss") for checkpoint in checkpoints]
         if None not in losses:
             # A loss that is not a number ends a run at the next log point.
@@ -562,7 +642,7 @@ class Training:
         progress = checkpoint.get("progress", {})
         self.at = self.task.at = checkpoint["epoch"]
         self.updates, self.batch = progress.get("updates", self.at), progress.get("batch")
-        iteration = max(self.task.schedule(self.task.clock(self.updates)) - 1, 0)
+        iteration = max(self._scheduled(self._next_clock()) - 1, 0)
         for module in self.model.extended_modules():
             module.stand_at(iteration, self._part_done(back=1))
 

@@ -40,8 +40,8 @@ from .checkpoint import (
     sweep,
 )
 from .console import End
+from .engine_task import EngineTask
 from .layer_state import LayerState
-from .recorder import Gradients, TaggedValue
 from .step import TrainingStep, load_optimizer_state, optimizer_state
 from .surroundings import default_dtype, errors_in_one_line, has_gpu, precision
 from .task import Task
@@ -149,13 +149,13 @@ def worker_count(task: type[Task], runs: Sequence[PlannedRun]) -> int:
         return min(wanted, len(runs))
     if _on_gpu(task, runs):
         return 1
-    work = task.cost * sum(task.unit.last(run.config) + 1 for run in runs)
+    work = task.kind.cost * sum(task.kind.unit.last(run.config) + 1 for run in runs)
     return max(1, min(cores(), len(runs), work // WORK_OF_A_PROCESS))
 
 
 def _on_gpu(task: type[Task], runs: Sequence[PlannedRun]) -> bool:
     """Return whether a GPU trains runs: there is one, they are many, and it can."""
-    if getattr(task, "in_python", True) or not has_gpu(runs[0].config):
+    if not issubclass(task, EngineTask) or task.in_python or not has_gpu(runs[0].config):
         return False
     from torchlanes import gpu
 
@@ -315,7 +315,7 @@ def settle(stack: Stack) -> None:
 def with_engine(task: type[Task], run: PlannedRun) -> PlannedRun:
     """Return a run that knows what trains it, which its configuration alone decides."""
     config = run.config
-    if not task.by_engine:
+    if not issubclass(task, EngineTask):
         return run
     if config.engine == TORCH or config.no_compile:
         return replace(run, engine=f"{TORCH}: --engine torch")
@@ -329,7 +329,7 @@ def with_engine(task: type[Task], run: PlannedRun) -> PlannedRun:
     return replace(run, engine=LANES if reason is None else f"{TORCH}: {reason}")
 
 
-def _reason_for_torch(task: type[Task], run: PlannedRun) -> str | None:
+def _reason_for_torch(task: type[EngineTask], run: PlannedRun) -> str | None:
     """Return why a run cannot be trained by the engine, if it cannot."""
     from torchlanes.lanes import not_compiled
     from torchlanes.values import NotLoweredError
@@ -341,7 +341,7 @@ def _reason_for_torch(task: type[Task], run: PlannedRun) -> str | None:
     return next(filter(None, map(not_compiled, programs)), None)
 
 
-def _programs(task: type[Task], run: PlannedRun) -> list[Any]:
+def _programs(task: type[EngineTask], run: PlannedRun) -> list[Any]:
     """Return what the engine makes of a run, or raise NotLoweredError."""
     with default_dtype(precision(run.config)):
         return list(task.programs(run.config, run.layer_options).values())
@@ -349,6 +349,7 @@ def _programs(task: type[Task], run: PlannedRun) -> list[Any]:
 
 def show_engine(task: type[Task], runs: Sequence[PlannedRun]) -> int:
     """Print the C++ of all runs, each text once."""
+    assert issubclass(task, EngineTask), "no other task has the flag"
     texts = (program.text for run in runs if run.in_lanes for program in _programs(task, run))
     sys.stdout.write("\n".join(dict.fromkeys(texts)))
     return 0
@@ -358,7 +359,7 @@ def tell_of_torch(task: type[Task], runs: Sequence[PlannedRun]) -> None:
     """Say once why runs are trained by torch, one after another, unless that was asked for."""
     asked = f"{TORCH}: --engine torch", f"{TORCH}: {ENGINE}=torch"
     told = {run.engine for run in runs if not run.in_lanes} - set(asked)
-    for reason in sorted(told if task.by_engine else ()):
+    for reason in sorted(told if issubclass(task, EngineTask) else ()):
         sys.stderr.write(f"trained one run at a time by plain {reason}\n")
 
 
@@ -370,6 +371,11 @@ def seed_generators(seed: int) -> None:
     """Seed the global generators of torch and NumPy, from which layers of users may draw."""
     torch.manual_seed(seed)
     np.random.seed(seed % NUMPY_SEEDS)
+
+
+def is_generator(value: object) -> bool:
+    """Return whether a value of a task's state is a random generator."""
+    return isinstance(value, Generator)
 
 
 def saved_state(generator: Generator | ModuleType) -> Any:
@@ -414,27 +420,6 @@ def _arrays(value: Any) -> Any:
     return value.numpy().astype(np.uint32) if isinstance(value, torch.Tensor) else value
 
 
-class TaskStep(TrainingStep):
-    """A step that asks a task for its loss, and what is done with gradients."""
-
-    def __init__(self, task: Task, model: ExtendedTorchModule, *, stacked: bool):
-        penalties = task.kind_of_penalties(task.config)(task.configs, model)
-        super().__init__(task.configs, model, stacked=stacked, penalties=penalties)
-        self.task = task
-
-    def error(self, x: Any, t: Any, criterion: Any) -> torch.Tensor:
-        return self.task.loss(self.model, x, t, criterion)
-
-    def clipped(self, gradients: Gradients) -> Gradients:
-        return self.task.clipped(gradients, self.parameters, super().clipped)
-
-    def observe(self, verbose: bool) -> list[TaggedValue]:
-        return self.task.observe(self.model, verbose)
-
-    def logged_gradients(self, gradients: Gradients) -> dict[int, torch.Tensor | None]:
-        return self.task.logged_gradients(self.model, super().logged_gradients(gradients))
-
-
 class ModelStack:
     """The models of a stack of runs, their step, and the generators that they draw from."""
 
@@ -443,7 +428,10 @@ class ModelStack:
         self.stacked = runs[0].in_lanes
         self.model, self.random = self._seeded()
         self.layers = LayerState(self.model, stacked=self.stacked)
-        self.step = TaskStep(task, self.model, stacked=self.stacked)
+        penalties = task.kind.penalties(task.configs, self.model)
+        self.step = TrainingStep(
+            *(task.configs, self.model), stacked=self.stacked, penalties=penalties, error=task.loss
+        )
 
     def _seeded(self) -> tuple[ExtendedTorchModule, PerRunRandomSource | None]:
         """Build every run's model, initialised under its own seed, and stack them.

@@ -47,8 +47,10 @@ from .console import (
     print_line,
     write_board,
 )
+from .engine_task import EngineTask
 from .loop import PROGRESS, Training
 from .recorder import Recorder
+from .result_file import with_reported
 from .runs import (
     LANES,
     TORCH,
@@ -109,17 +111,19 @@ def train_plan(
     if min(workers, len(cut)) > 1:
         # What is left may train in this process, and began with the one thread of a worker.
         torch.set_num_threads(1)
-    left, before = _unfinished(spec, stacks, states, task.unit)
+    left, before = _unfinished(spec, stacks, states, task.kind.unit)
     results = [StackResult(diverged=before)]
     with Interruption() as interruption:
         if left:
             _require_folders(spec, left, states)
-            if not task.by_engine:
+            if not issubclass(task, EngineTask):
                 _probe(task, [run for stack in left for run in stack])
             results += _train_left(task, spec, left, workers, interruption)
-    code = _exit_code(results, interruption, task.unit)
+    code = _exit_code(results, interruption, task.kind.unit)
     if code in (0, EXIT_DIVERGED) and not is_quiet():
-        _tell_end(task, spec, every, left, results, learned if task.has_formula else None)
+        _tell_end(
+            task, spec, every, left, results, learned if task.target is not Task.target else None
+        )
     return code
 
 
@@ -234,7 +238,7 @@ def _console(
 ) -> Console:
     """Say what is trained, and return the console of all runs."""
     configs = [run.config for run in runs]
-    unit, first = task.unit, configs[0]
+    unit, first = task.kind.unit, configs[0]
     units = sum(unit.last(run.config) + 1 - run.start for stack in left for run in stack)
     console = Console(
         runs=sum(map(len, left)),
@@ -247,7 +251,7 @@ def _console(
     for line in introduction(spec, configs, plural(len(runs), "run") + how):
         console.line(line)
     if first.verbose:
-        for line in flags_told([task.shown(config) for config in configs]):
+        for line in flags_told([with_reported(config, task.kind.reported) for config in configs]):
             console.line(line)
     return console
 
@@ -259,7 +263,7 @@ def _show_in_tensorboard(task: type[Task], spec: ScriptSpec, runs: Sequence[Plan
         path = tensorboard_root() / run.name
         folders.setdefault(path.parent, {})[path.name] = _record(spec, run)
     shown = [flag for flag in spec.flags if flag.dest not in run_control(spec)]
-    last = task.unit.last if task.by_engine else None
+    last = task.kind.unit.last if issubclass(task, EngineTask) else None
     with suppress(OSError, UsageError):
         for folder, records in folders.items():
             write_board(spec, folder, records, shown=shown, last=last)
@@ -425,7 +429,7 @@ def _opened(
     if view.single and not view.alone:
         view.detail(f"run {runs[0].name}")
     if view.single and training.config.verbose:
-        for text in training.task.introduced(training.model, runs[0].name):
+        for text in training.task.report(training.model, runs[0].name):
             view.line(text)
     return training
 
@@ -469,7 +473,7 @@ def _tell_end(
         lines.append(told("models", shown(save_root() / next(iter(folders)))))
     table = shown(results_root() / f"{next(iter(folders))}.csv")
     words = "--tensorboard-dir", logs, "--csv-out", table
-    lines.append(told("next", command_of(f"export/{task.exporter}", *words)))
+    lines.append(told("next", command_of(f"export/{task.kind.exporter}", *words)))
     for line in lines:
         print_line(line)
 

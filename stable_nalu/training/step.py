@@ -17,7 +17,7 @@ from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.functional import get_train_criterion, lp_norm
 from stable_nalu.options import Config
 
-from .loss import Penalties
+from .loss import INALU_START, Penalties
 from .recorder import (
     Gradients,
     Recorder,
@@ -177,8 +177,12 @@ class TrainingStep:
         *,
         stacked: bool = False,
         penalties: Penalties | None = None,
+        error: Callable[[ExtendedTorchModule, Any, Any, Any], torch.Tensor] | None = None,
     ):
         first = configs[0]
+        self.error = error or (lambda model, x, t, criterion: criterion(model(x), t))
+        self.limited: Callable[[Gradients], Gradients] = self.clipped
+        """Brings gradients within limits: those of flags, unless a script has its own."""
         self.model = model
         self.run_dims = 1 if stacked else 0
         self.penalties = penalties or Penalties(configs, model)
@@ -212,6 +216,10 @@ class TrainingStep:
         both = (get_train_criterion(self._criterion_name, i, self._pcc2mse) for i in (0, last))
         return list(dict.fromkeys(both))
 
+    def changes(self) -> tuple[int, ...]:
+        """Return the iterations at which criterion or penalties become other ones."""
+        return INALU_START + 1, self._pcc2mse
+
     def limits(self) -> dict[str, Any]:
         """Return the numbers of clipping, by their names."""
         held = {"clip_norm": self._clip_norm, "clip_value": self._clip_value}
@@ -232,13 +240,9 @@ class TrainingStep:
 
     def loss(self, x: Any, t: Any, criterion, weights):
         """Return (criterion, weighted penalties or None, total) on a batch."""
-        error = self.error(x, t, criterion)
+        error = self.error(self.model, x, t, criterion)
         penalty = self.penalties.total(weights)
         return error, penalty, error if penalty is None else error + penalty
-
-    def error(self, x: Any, t: Any, criterion: Any) -> torch.Tensor:
-        """Return the criterion on a batch."""
-        return criterion(self.model(x), t)
 
     def gradients(
         self, total: torch.Tensor, parameters: Sequence[torch.Tensor] | None = None
@@ -247,7 +251,7 @@ class TrainingStep:
         if not total.requires_grad:
             return ()
         wanted = self.parameters if parameters is None else parameters
-        return self.clipped(torch.autograd.grad(total, wanted, allow_unused=True))
+        return self.limited(torch.autograd.grad(total, wanted, allow_unused=True))
 
     def clipped(self, gradients: Gradients) -> Gradients:
         """Return gradients within the limits that flags set."""
@@ -297,11 +301,19 @@ class TrainingStep:
         schedule: what `prepare` gave. on_result: called before the update; returns what the losses
         are logged as.
         """
+        model: Any = self.model
+        seen: list[TaggedValue] | None = None
         if observed.modules:
             start_trace(self.model)
+            if hasattr(model, "step_ended"):
+                # Of a sequence, published logs have a value of every step.
+                seen = []
+                model.step_ended = lambda: seen.extend(self.observe(observed.verbose))
         criterion, penalty, total = self.loss(x, t, *schedule)
+        if seen is not None:
+            model.step_ended = None
         if observed.modules:
-            recorder.write(self.observe(observed.verbose))
+            recorder.write(self.observe(observed.verbose) if seen is None else seen)
         if observed.penalties:
             zeros = torch.zeros_like(total.detach())
             recorder.write(observe_regualizers(self.model, zeros))
@@ -311,7 +323,7 @@ class TrainingStep:
         recorder.write(on_result(result))
         self.update(result.gradients, criterion)
         if observed.gradients:
-            recorder.write(self.observe_gradients(result.gradients))
+            recorder.write(self.observe_gradients(result.gradients, observed.of))
         return result
 
     def observe(self, verbose: bool) -> list[TaggedValue]:
@@ -329,13 +341,13 @@ class TrainingStep:
         stop_trace(self.model)
         return observed
 
-    def observe_gradients(self, gradients: Gradients) -> list[TaggedValue]:
-        """Return what is logged of gradients."""
-        return observe_gradients(self.model, self.logged_gradients(gradients), self.run_dims)
-
-    def logged_gradients(self, gradients: Gradients) -> dict[int, torch.Tensor | None]:
-        """Return the gradients that are logged, by the ids of their parameters."""
-        return dict(zip(map(id, self.parameters), gradients, strict=False))
+    def observe_gradients(
+        self, gradients: Gradients, of: frozenset[int] | None = None
+    ) -> list[TaggedValue]:
+        """Return what is logged of the gradients of parameters, or of those with certain ids."""
+        pairs = zip(map(id, self.parameters), gradients, strict=False)
+        logged = {key: gradient for key, gradient in pairs if of is None or key in of}
+        return observe_gradients(self.model, logged, self.run_dims)
 
 
 def _overrides(module: ExtendedTorchModule, method: str) -> bool:

@@ -111,6 +111,11 @@ def precision(config: Config) -> int:
     return getattr(config, "pytorch_precision", 32)
 
 
+def floats(values: torch.Tensor, device: torch.device) -> torch.Tensor:
+    """Return numbers on a device, in the precision that models compute in."""
+    return values.to(device, torch.get_default_dtype())
+
+
 def default_dtype(precision: int) -> AbstractContextManager[None]:
     """Use a float type for parameters and data while the context lasts."""
     return abstract.default_dtype(DTYPES[precision])

@@ -118,7 +118,7 @@ def test_a_run_that_is_killed_anywhere(place, monkeypatch):
     """Scattered digits draw places from a generator of their own, evaluations included."""
     words = f"{MUL} {UNIT} --nmu-noise {TINY} --max-epochs 1 --resume"
     assert run(SCATTERED, words, "--id 2") == 0
-    update, evaluate = Training._update, PairTask.evaluate
+    update, evaluate = Training._update, PairTask.measures
 
     def stop_training(self, batch, **more):
         result = update(self, batch, **more)
@@ -134,7 +134,7 @@ def test_a_run_that_is_killed_anywhere(place, monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(Training, "_update", stop_training)
-        patch.setattr(PairTask, "evaluate", stop_evaluating)
+        patch.setattr(PairTask, "measures", stop_evaluating)
         assert run(SCATTERED, words, "--id 1") == 75
     names = [run_names(SCATTERED, words, f"--id {number}")[0] for number in "12"]
     batch = saved(names[0])["progress"]["batch"]

@@ -13,7 +13,7 @@ from stable_nalu.inspection.failures import curve, failure
 from stable_nalu.inspection.formula import certificate
 from stable_nalu.layer import entries
 from stable_nalu.statistics.setups import Limit
-from stable_nalu.training.task import Sought
+from stable_nalu.training.task import Target
 
 INTERVALS = [(2.0, 6.0)]
 FLAT, FALLING = np.full(50, 3.0), np.logspace(2, -6, 50)
@@ -29,12 +29,12 @@ def classified(key, parameters, errors=FLAT, operation="mul"):
     x = torch.rand(500, 2, generator=torch.Generator().manual_seed(0)) + 1
     right = torch.as_tensor(targets(x.numpy()))
     layer.eval()
-    sought = Sought(targets, x, right, INTERVALS, Limit(1e-5))
+    target = Target(targets, x, right, INTERVALS, Limit(1e-5))
     found = None
     if all(bool(torch.isfinite(p).all()) for p in layer.parameters()):
         given = {"solved": False, "solved_inside": False}
         found = certificate(layer, targets, 2, INTERVALS, **given)
-    return failure(layer, sought, errors, found)
+    return failure(layer, target, errors, found)
 
 
 NMU, REAL_NPU = "ReRegualizedLinearMNAC", "RealNPU"
@@ -80,10 +80,10 @@ def test_a_run_that_fits_no_rule_stays_unclassified():
     layer = entries()[NMU].layer(2, 1)
     x = torch.rand(50, 2) + 1
     targets = FunctionTargets(get_operation("mul"), [(0, 1), (1, 2)])
-    sought = Sought(targets, x, x[:, :1] * x[:, 1:], INTERVALS, Limit(1e-5))
+    target = Target(targets, x, x[:, :1] * x[:, 1:], INTERVALS, Limit(1e-5))
     for errors, sparsity in ((FLAT, 0.0), (FLAT, math.nan), (FLAT[:0], 0.4)):
-        assert failure(layer, sought, errors, None, sparsity) == failures.UNCLASSIFIED
-    assert failure(layer, sought, FLAT, None, 0.4) == failures.DENSE
+        assert failure(layer, target, errors, None, sparsity) == failures.UNCLASSIFIED
+    assert failure(layer, target, FLAT, None, 0.4) == failures.DENSE
 
 
 def test_a_curve_is_what_was_logged(tmp_path, monkeypatch):

@@ -26,7 +26,7 @@ def built(words):
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_labels_are_those_of_the_numbers(relation):
     task = built(f"--relation {relation} --scale 3")
-    x, t = task.rows
+    x, t = task.data[0]
     assert len(x) == (18 if relation in ("eq", "ne") else 81)
     assert x.min() == 3
     assert x.max() == 27

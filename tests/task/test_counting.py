@@ -49,7 +49,7 @@ def test_images_that_are_not_there(words, problem, tmp_path, capsys, monkeypatch
 
 def test_batches_hold_all_images_with_what_they_add_up_to():
     one = task("--batch-size", "100")
-    (x, t), *rest = one.batches(0)
+    (x, t), *rest = one.batches()
     assert (x.shape, t.shape) == ((100, 5, 1, 8, 8), (100, 5, 10))
     assert sum(len(x) for x, _ in rest) == 1197 // 5 - 100
     assert (float(x.min()), float(x.max())) == (0, 1)
@@ -58,12 +58,12 @@ def test_batches_hold_all_images_with_what_they_add_up_to():
     for step in range(5):
         seen = [[row[: step + 1].count(digit) for digit in range(10)] for row in labels.tolist()]
         assert t[:, step].tolist() == seen
-    (_, sums), *_ = task("--batch-size", "100", "--task", "sum").batches(0)
+    (_, sums), *_ = task("--batch-size", "100", "--task", "sum").batches()
     assert sums[..., 0].tolist() == labels.cumsum(1).tolist()
     other = task("--batch-size", "100", "--seed", "1")
-    assert not torch.equal(next(other.batches(0))[0], x)
+    assert not torch.equal(next(other.batches())[0], x)
     one.at = 1
-    assert not torch.equal(next(one.batches(0))[0], x)
+    assert not torch.equal(next(one.batches())[0], x)
 
 
 def test_an_epoch_sees_each_image_once_in_an_order_of_its_own():
@@ -86,7 +86,7 @@ def test_tests_of_all_lengths_are_cut_from_one_order():
 def test_the_loss_is_of_the_last_step_or_of_all(loss):
     one = task("--sequence-loss", loss, "--task", "sum")
     model = CountingNetwork("NAC", 1, 1, "mlp8")
-    x, t = next(one.batches(0))
+    x, t = next(one.batches())
     errors = (model(x, every=True) - t) ** 2
     wanted = errors[:, -1].mean() if loss == "last" else errors.mean()
     torch.testing.assert_close(one.loss(model, x, t, mse), wanted)
@@ -163,7 +163,7 @@ def test_real_images_are_read_and_trained_on():
         **{100: 1000, 1000: 100},
     }
     model = CountingNetwork("NAC", 10, 10, "small")
-    x, t = next(one.batches(0))
+    x, t = next(one.batches())
     before = one.loss(model, x, t, mse)
     (gradient,) = torch.autograd.grad(before, [model.reader.output.bias])
     with torch.no_grad():

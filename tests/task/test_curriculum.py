@@ -18,7 +18,7 @@ def build(*words):
 
 def advance(task, *losses):
     """Numbers of the runs that moved."""
-    return [run for run, _ in task.end(torch.tensor(losses, dtype=torch.float64))]
+    return list(task.advance(torch.tensor(losses, dtype=torch.float64)))
 
 
 def streams(run=0):
@@ -84,8 +84,8 @@ def test_a_saved_state_continues():
         advance(going, loss, loss)
     for run in (0, 1):
         resumed.set_state(run, going.get_state(run))
-        for one, other in zip(resumed.generators(run), going.generators(run), strict=True):
-            put_back(one, saved_state(other))
+        for one, other in zip(resumed.stages[run], going.stages[run], strict=True):
+            put_back(one.random, saved_state(other.random))
     assert resumed.thresholds == going.thresholds
     for _ in range(3):
         assert (going.feed.draw([0, 1], 1)[0] == resumed.feed.draw([0, 1], 1)[0]).all()

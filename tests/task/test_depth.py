@@ -29,7 +29,7 @@ def built(words):
 
 
 def errors(task, model):
-    return [error.item() for _, error in task.evaluate(model)]
+    return [error.item() for _, error in task.measures(model)]
 
 
 @pytest.mark.parametrize("operations", OPERATIONS)
@@ -56,7 +56,7 @@ def test_formulas():
 
 def test_noise_is_relative_uniform_of_its_deviation_and_in_training_only():
     task, model = built(f"{STACK} --start near --start-noise 0 --noise 0.1 --batch-size 4000")
-    ((x, t),) = task.batches(0)
+    ((x, t),) = task.batches()
     factor = t / ((x[:, :1] + x[:, 1:2]) * x[:, 2:3]) - 1
     assert x.shape[1] == 4
     assert factor.abs().max() <= 0.1 * 3**0.5

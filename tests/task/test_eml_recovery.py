@@ -21,9 +21,9 @@ def built(words=""):
 
 def loss_of(task, model, at):
     """The loss of an update, penalties included."""
-    penalties = task.kind_of_penalties(task.config)([task.config], model)
+    penalties = task.kind.penalties([task.config], model)
     step = TrainingStep([task.config], model, penalties=penalties)
-    return step.loss(*task.rows, *step.prepare(at))[2]
+    return step.loss(*task.data[0], *step.prepare(at))[2]
 
 
 def test_phases():
@@ -35,8 +35,9 @@ def test_phases():
     task, config = built("--max-iterations 8000")
     for at, factor in ((6000, 1), (7000, 0.25), (8000, 0.01)):
         task.at = at
-        task.begin()
-        assert task.rate == pytest.approx(config.learning_rate * factor)
+        step = TrainingStep([config], layer)
+        task.begin(step)
+        assert step.optimizer.learning_rate == pytest.approx(config.learning_rate * factor)
 
 
 def test_doubt_by_hand():
@@ -117,7 +118,7 @@ def test_the_loss_is_the_squared_distance_of_complex_numbers():
     """Of a tree whose values are small, in the search, where doubt costs nothing."""
     task, config = built("--depth 1")
     model = task.initialized(config, {})
-    layer, (x, t) = model.layer, task.rows
+    layer, (x, t) = model.layer, task.data[0]
     value = loss_of(task, model, 0).item()
     p = torch.softmax(layer.leaves[0] / 2.5, -1)
     a, b = (p[k, 0] + x @ p[k, 1:] for k in (0, 1))

@@ -47,7 +47,7 @@ def test_rows_are_those_of_the_paper(equation):
 
 def test_a_batch_is_of_stored_rows():
     task, _ = built("--batch-size 20")
-    ((x, t),) = task.batches(0)
+    ((x, t),) = task.batches()
     stored = {tuple(row) for row in np.hstack(task._streams[0][0][0:9000]).tolist()}
     assert {tuple(row) for row in torch.cat((x, t), -1).tolist()} <= stored
 
@@ -57,7 +57,7 @@ def test_errors_are_roots_and_tests_are_the_same_for_all_seeds():
     ((x, t),) = task.evaluation[1].rows_of_runs()
     assert torch.equal(x, other.evaluation[1].rows_of_runs()[0][0])
     assert not torch.equal(*(one.evaluation[0].inputs(9) for one in (task, other)))
-    found = dict(task.evaluate(model))
+    found = dict(task.measures(model))
     model.eval()
     with torch.no_grad():
         expected = ((model(x) - t) ** 2).mean().sqrt()

@@ -15,7 +15,7 @@ SCRIPT = "identity_autoencoder"
 
 
 def batch(words: str, task: IdentityTask | None = None):
-    return next((task or built(SCRIPT, words)).batches(0))[0]
+    return next((task or built(SCRIPT, words)).batches())[0]
 
 
 def test_the_grid_is_the_whole_numbers_of_the_range():

@@ -99,7 +99,7 @@ def test_orders_differ_between_epochs_and_follow_from_them():
 
 
 def test_batches_of_an_epoch_are_31_full_ones_and_one_of_8_in_order():
-    batches = list(task().batches(0))
+    batches = list(task().batches())
     assert [len(x) for x, _ in batches] == [32] * 31 + [8]
     x, t = MysteryProblem(100, 10, ("add", "sub", "mul"), 0).rows(TRAIN, 1000, -10, 10)
     assert torch.equal(torch.cat([x for x, _ in batches]), x.float())
@@ -108,11 +108,11 @@ def test_batches_of_an_epoch_are_31_full_ones_and_one_of_8_in_order():
 
 def test_shuffled_batches_hold_the_same_rows_in_an_order_of_the_epoch():
     words = "--input-size 3 --train-size 50 --shuffle"
-    plain = torch.cat([x for x, _ in task(words.removesuffix("--shuffle")).batches(0)])
+    plain = torch.cat([x for x, _ in task(words.removesuffix("--shuffle")).batches()])
     shuffled, other = task(words), task(words)
-    first, again = (torch.cat([x for x, _ in one.batches(0)]) for one in (shuffled, other))
+    first, again = (torch.cat([x for x, _ in one.batches()]) for one in (shuffled, other))
     shuffled.at = 1
-    second = torch.cat([x for x, _ in shuffled.batches(0)])
+    second = torch.cat([x for x, _ in shuffled.batches()])
     assert torch.equal(first, again)
     assert not torch.equal(first, plain)
     assert not torch.equal(first, second)
@@ -178,6 +178,6 @@ def test_the_loss_of_an_epoch_is_the_mean_of_its_batches():
     model = own.network(own.config, SCRIPTS[SCRIPT].layer_options(own.config))
     model.reset_parameters()
     with torch.no_grad():
-        losses = [((model(x) - t) ** 2).mean().item() for x, t in own.batches(0)]
+        losses = [((model(x) - t) ** 2).mean().item() for x, t in own.batches()]
     assert len(losses) == 3
     assert log.series("loss/train/epoch")[0] == pytest.approx(sum(losses) / 3, rel=1e-5)

@@ -18,7 +18,7 @@ SMALL = ("--train-size", "50", "--log-interval", "4", "--workers", "1")
 def rows(size: int, seed: int):
     """The training and the test rows of a seed."""
     task = built(SCRIPT, f"--train-size {size} --seed {seed}")
-    return task.rows, task.test_rows[0]
+    return task.data[0], task.test_rows[0]
 
 
 def test_rows_are_sums_of_two_sums_of_ten_numbers():

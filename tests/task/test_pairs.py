@@ -93,14 +93,14 @@ def test_the_learning_rate_falls_in_steps():
     optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1e-3)
     published = torch.optim.lr_scheduler.StepLR(optimizer, 2, 0.1)
     for epoch in range(12):
-        assert run.task.rate == optimizer.param_groups[0]["lr"]
         run.task.at = epoch
-        run.task.end(None)
+        run.task.begin(run.step)
+        assert run.step.optimizer.learning_rate == optimizer.param_groups[0]["lr"]
         optimizer.step()
         published.step()
     constant = scattered("--learning-rate 1.0 --scheduler-step-size 2 --no-scheduler")
-    constant.task.end(None)
-    assert constant.task.rate is None
+    constant.task.at = 11
+    constant.task.begin(constant.step)
     assert constant.step.optimizer.learning_rate == 1
 
 
@@ -108,13 +108,13 @@ def test_the_temperature_falls_to_a_thousandth():
     run = isolated("--use-tau --max-epochs 4")
     temperatures = []
     for epoch in range(6):
-        temperatures.append(run.model.expected.temperature)
         run.task.at = epoch
-        run.task.end(None)
+        run.task.begin(run.step)
+        temperatures.append(run.model.expected.temperature)
     assert temperatures == pytest.approx([1, 0.75025, 0.5005, 0.25075, 1e-3, 1e-3])
     without = isolated("--max-epochs 4")
     without.task.at = 3
-    without.task.end(None)
+    without.task.begin(without.step)
     assert without.model.expected.temperature == 1
 
 
@@ -123,7 +123,7 @@ def test_penalties_follow_epochs():
         "--operation mul --use-nalm --learn-labels2out --batch-size 8 --regualizer 100 "
         "--regualizer-scaling-start 30 --regualizer-scaling-end 40"
     )
-    images, answers, _ = next(iter(run.task.loader))
+    images, answers, _ = next(iter(run.loader))
     run.model.eval()
     W = run.model.answer.W.detach()
     expected = torch.minimum(W, 1 - W).mean() * 100
@@ -159,7 +159,7 @@ def returned(steps):
 def gradients_of(words):
     run = isolated(f"--operation mul --use-nalm --learn-labels2out --batch-size 8 {words}")
     run.model.eval()
-    images, answers, _ = next(iter(run.task.loader))
+    images, answers, _ = next(iter(run.loader))
     total = run.step.loss(images, answers, *run.step.prepare(0))[2]
     return run, [g.detach() for g in run.step.gradients(total)]
 

@@ -4,7 +4,7 @@ import math
 import pytest
 
 from stable_nalu.base.errors import UsageError
-from stable_nalu.task.recurrent import ResultFile
+from stable_nalu.training.result_file import ResultFile
 
 
 def test_records_are_appended_one_a_line(tmp_path, monkeypatch):

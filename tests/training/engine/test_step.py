@@ -67,7 +67,7 @@ class Iterations:
         found |= {f"gradient {name}": g for name, g in pairs if g is not None}
         found |= {f"state {name}": v.clone() for name, v in made.model.state_dict().items()}
         if self.evaluated:
-            for tag, value in dict(made.task.evaluate(made.model)).items():
+            for tag, value in dict(made.task.measures(made.model)).items():
                 found[f"evaluation {tag}"] = torch.as_tensor(value)
         return {k: v.detach().double().numpy().reshape(-1) for k, v in found.items() if v.numel()}
 
@@ -227,7 +227,7 @@ def test_noise_in_evaluation(key):
     found = []
     for engine in (True, False):
         made = training("single_layer", configs, engine=engine)
-        passes = [dict(made.task.evaluate(made.model)) for _ in range(2)]
+        passes = [dict(made.task.measures(made.model)) for _ in range(2)]
         found.append(
             [error for one in passes for tag in sorted(one) for error in numbers(one[tag])]
         )
