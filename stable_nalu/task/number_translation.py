@@ -129,8 +129,8 @@ class TranslationTask(Task):
             yield f"{METRIC}/{TRACE}/{place}/number", torch.tensor(number, dtype=torch.float64)
             for word, value in enumerate(values, start=1):
                 yield f"{METRIC}/{TRACE}/{place}/{word}", value
-        last = self.config.max_epochs
-        if self.config.verbose and (self.at < last or last % LOG_EPOCHS == 0):
+        missed = self.at == self.config.max_epochs and self.at % (self.logging.interval or 1)
+        if self.config.verbose and not missed:
             for number, values in zip(self._numbers, traces.tolist(), strict=True):
                 yield f"{TRACE}/{number}", _table(number, values)
 

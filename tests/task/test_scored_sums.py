@@ -1,6 +1,7 @@
 """Sums over time against untrained networks: fixed sequences, the task of table 1, overflows."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -27,7 +28,8 @@ def short(monkeypatch):
     """Errors on fewer sequences, at every second iteration."""
     monkeypatch.setattr(sums, "SCORED_ROWS", (64, 32))
     monkeypatch.setattr(sums, "EVALUATION_BLOCK", 16)
-    monkeypatch.setattr(sums.SumsTask, "log_interval", 2)
+    every = replace(sums.SumsTask.logging, interval=2)
+    monkeypatch.setattr(sums.SumsTask, "logging", every)
 
 
 def test_one_update_by_hand():

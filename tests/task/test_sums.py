@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -29,7 +30,8 @@ def short(monkeypatch):
     """Evaluation on fewer sequences, at every second iteration."""
     monkeypatch.setattr(sums, "EVALUATION_ROWS", 64)
     monkeypatch.setattr(sums, "EVALUATION_BLOCK", 16)
-    monkeypatch.setattr(sums.SumsTask, "log_interval", 2)
+    every = replace(sums.SumsTask.logging, interval=2)
+    monkeypatch.setattr(sums.SumsTask, "logging", every)
 
 
 def run_script(script, argv):

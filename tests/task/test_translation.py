@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -88,7 +90,8 @@ SPLITS = ("train", "valid", "test")
 
 @pytest.fixture
 def often(monkeypatch):
-    monkeypatch.setattr(TranslationTask, "log_interval", 2)
+    every = replace(TranslationTask.logging, interval=2)
+    monkeypatch.setattr(TranslationTask, "logging", every)
 
 
 @pytest.mark.usefixtures("often")
