@@ -21,6 +21,8 @@ from stable_nalu.options.kinds import BATCH_NOISE, as_clause
 from stable_nalu.statistics import setups
 from stable_nalu.training import evaluation, loss
 from stable_nalu.training.engine_task import Drawn, EngineTask, Shape
+from stable_nalu.training.recorder import TaggedValue
+from stable_nalu.training.step import TrainingStep
 from stable_nalu.training.task import Batch, Goal, Kind, Logging, Observed, Target
 
 from .description import DENSITY
@@ -309,8 +311,15 @@ class OperationTask(EngineTask):
         tags = METRIC_VALID, METRIC_TEST
         yield from zip(tags, found, strict=True) if scores is None else scores.logged(found)
 
-    def inputs_at_end(self) -> Sequence[torch.Tensor]:
-        return [rows.inputs(self.config.batch_size) for rows in self.evaluation[:1]]
+    def observed_at_end(self, step: TrainingStep) -> list[TaggedValue]:
+        x = [rows.inputs(self.config.batch_size) for rows in self.evaluation[:1]]
+        if self.engine is not None and x:
+            return self.engine.observed(x[0].numpy())
+        observed = step.observe_trained([one[0] for one in x], self.config.verbose)
+        if self.engine is None:
+            return observed
+        own = {item.tag for item in observed}  # less than of inputs
+        return [item for item in self.engine.observed(None) if item.tag in own]
 
     def report(
         self, model: ExtendedTorchModule, name: str, results: Mapping[str, float] | None = None

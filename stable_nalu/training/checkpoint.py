@@ -21,8 +21,19 @@ from stable_nalu.base.machine import model_file, save_root
 BEST_MODELS, BEST_PARAMETERS = "lowest_interp_model", "lowest_interp_params"
 """Folders of the best models below the save root, and of their parameters as text."""
 
-LOGGED = {"diverged_at": (int, type(None)), "event_file": str, "event_position": int}
-"""Names and types of what every saved state tells about the log of its run."""
+PROGRESS = {
+    "task": dict,
+    "random": list,
+    "errors": dict,
+    "updates": int,
+    "batch": (int, type(None)),
+    "order": (torch.Tensor, type(None)),
+    "engine": str,
+    "diverged_at": (int, type(None)),
+    "event_file": str,
+    "event_position": int,
+}
+"""Names and types of what a checkpoint holds of the progress of a run."""
 
 
 def write_atomically(

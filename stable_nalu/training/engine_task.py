@@ -13,6 +13,7 @@ from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.options import Config
 
 from .loss import Penalties
+from .recorder import TaggedValue
 from .task import Task
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from .engine_model import CriterionPrograms
     from .engine_stack import EngineStack
+    from .step import TrainingStep
 
 Drawn = Callable[[Sequence[int], int], "tuple[np.ndarray, np.ndarray]"]
 """Makes the next samples of some runs: x `(iterations, runs, batch, in)` and t."""
@@ -70,9 +72,9 @@ class EngineTask(Task):
         """Return what the learning rate is multiplied by in an iteration."""
         return 1.0
 
-    def inputs_at_end(self) -> Sequence[torch.Tensor] | None:
-        """Return inputs `(runs, rows, in)` of which the trained modules are logged; None: not."""
-        return None
+    def observed_at_end(self, step: TrainingStep) -> list[TaggedValue]:
+        """Return what is logged of the trained modules, if the last unit is no log point."""
+        return []
 
     @classmethod
     def programs(cls, config: Config, layer_options: dict[str, Any]) -> CriterionPrograms:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from stable_nalu.abstract import run_state
 from stable_nalu.base.errors import UsageError
 from stable_nalu.base.machine import model_file, save_root
 from stable_nalu.base.tags import (
@@ -28,11 +27,9 @@ from stable_nalu.base.tags import (
 from stable_nalu.dataset.loader import IndexLoader
 
 from .checkpoint import (
-    LOGGED,
     asked_by,
     damage_as_usage_error,
     plain,
-    save_best,
     save_together,
 )
 from .console import End, LogPoint, StackView
@@ -42,18 +39,6 @@ from .result_file import ResultFile, result_of
 from .runs import LANES, TORCH, ModelStack, Stack, is_generator, put_back, saved_state
 from .surroundings import has_gpu
 from .task import ITERATIONS, Batch, Observed, Task
-
-PROGRESS = {
-    "task": dict,
-    "random": list,
-    "errors": dict,
-    "updates": int,
-    "batch": (int, type(None)),
-    "order": (torch.Tensor, type(None)),
-    "engine": str,
-    **LOGGED,
-}
-"""Names and types of what a checkpoint holds of the progress of a run."""
 
 MUST_BE_FINITE = "loss_train", "metric_valid"
 """Results of a run that has diverged if they are not finite."""
@@ -126,10 +111,6 @@ class Training:
         """Return whether no run is left to train."""
         return len(self.diverged_at) == self.runs
 
-    @property
-    def _logs_short_units(self) -> bool:
-        return self.logging.updates and not self.logging.long
-
     def open(self, recorder: Recorder, view: StackView) -> None:
         """Take over the event files and the console of these runs."""
         self.recorder, self.view = recorder, view
@@ -150,11 +131,11 @@ class Training:
 
     def train(self) -> Generator[int | None, None, None]:
         """Train, and yield wherever training may stop: `at`, or None within a unit."""
-        by_iterations = self.task.kind.unit is ITERATIONS
-        yield from self._train_iterations() if by_iterations else self._train_epochs()
+        by_iteration = self.task.kind.unit is ITERATIONS
+        yield from self._iterations() if by_iteration else self._epochs()
         self.at, self.batch = max(self.at, self.last + 1), None
 
-    def _train_iterations(self) -> Generator[int | None, None, None]:
+    def _iterations(self) -> Generator[int | None, None, None]:
         """Train iterations, or let the engine train those of which nothing is logged."""
         while self.at <= self.last and not self.all_diverged:
             yield self.at
@@ -176,7 +157,7 @@ class Training:
             self._end_unit(1)
             self.view.advance(1)
 
-    def _train_epochs(self) -> Generator[int | None, None, None]:
+    def _epochs(self) -> Generator[int | None, None, None]:
         """Train epochs; within long ones, training may stop between two updates."""
         long = self.logging.long
         while self.at <= self.last and not self.all_diverged:
@@ -218,7 +199,6 @@ class Training:
         self.diverged = self.finish()
         self.recorder.flush()
         self.save(self.last + 1)
-        self.report()
 
     def stop(self) -> None:
         """Save where a signal has stopped training, unless nothing was trained."""
@@ -251,8 +231,7 @@ class Training:
         result = self.engine.iterate(self.at, units)
         self.clock, self.last_total = self.at + units - 1, result.total
         self.updates += units
-        if self._shows(self.clock, at_log_point=False):
-            self._show(self.clock, result)
+        self._show(self.clock, result, at_log_point=False)
         self._end_unit(units)
         self.view.advance(units)
 
@@ -277,9 +256,7 @@ class Training:
         """Return the batches of the unit that are left."""
         if self.loader is not None:
             return self.loader.batches(self.order, self.batch or 0)
-        batches = self.task.batches()
-        assert not isinstance(batches, IndexLoader)
-        return batches
+        return iter(self.task.batches())
 
     def _next_clock(self) -> int:
         """Return the step under which the next update is logged."""
@@ -301,12 +278,13 @@ class Training:
             self.recorder.begin_end()
         at = self._scheduled(self.clock)
         # What is measured depends on the update before, which a resumed run has not prepared.
-        ahead = self._logs_short_units and not self.logging.apart
+        log = self.logging
+        ahead = log.updates and not log.long and not log.apart
         self.step.progress = self._part_done(back=0 if ahead else 1)
         self.step.set_clock(at if ahead else max(at - 1, 0))
         yield from self._measure()
-        self._write(self.measured.items())
-        if self.logging.apart:
+        self.recorder.write_named(self.measured.items())
+        if log.apart:
             self.recorder.commit(self.clock)
 
     @torch.no_grad()
@@ -333,16 +311,6 @@ class Training:
         if self.task.kind.guided:
             self.step.penalties.validation = self.errors.get(RESULT_VALID)
 
-    def _write(self, items: Iterable[tuple[str, torch.Tensor | str | Sequence[str]]]) -> None:
-        """Log numbers and texts of this step."""
-        for tag, value in items:
-            if isinstance(value, torch.Tensor):
-                self.recorder.write([scalar(tag, value)])
-                continue
-            for run, text in enumerate([value] if isinstance(value, str) else value):
-                if self.recorder.live[run]:
-                    self.recorder.text(run, tag, text, rooted=False)
-
     def _update(self, batch: Batch, *, at_log_point: bool) -> StepResult:
         observed = self.task.observed(self.clock, at_log_point=at_log_point)
 
@@ -367,8 +335,8 @@ class Training:
         self.last_total = result.total.detach()
         if observed is not None and self.logging.updates:
             self.recorder.commit(self.clock)
-        if self.logging.updates and self._shows(self.at, at_log_point=at_log_point):
-            self._show(self.at, result)
+        if self.logging.updates:
+            self._show(self.at, result, at_log_point=at_log_point)
         return result
 
     def _update_by_engine(
@@ -392,14 +360,10 @@ class Training:
 
     def _save_best(self) -> None:
         """Save the weights of each run that has a lower validation error than ever before."""
-        trainable = [name for name, p in self.model.named_parameters() if p.requires_grad]
         for run, error in enumerate(self.errors[RESULT_VALID].tolist()):
-            if not error < self.best[run]:
-                continue
-            self.best[run] = error
-            state = run_state(self.model.state_dict(), run if self.stacked else None)
-            rows = [f"epoch: {self.at}\n", *(f"{name}\n{state[name]}\n" for name in trainable)]
-            save_best(self.stack[run].name, state, "".join(rows) + "\n")
+            if error < self.best[run]:
+                self.best[run] = error
+                self.models.save_best(run, self.at)
 
     def _log_means(self, results: Sequence[StepResult]) -> None:
         of_tags = zip(*(result.losses() for result in results), strict=True)
@@ -412,16 +376,14 @@ class Training:
         self.recorder.commit(self.clock)
         self._show(self.at, means)
 
-    def _shows(self, at: int, *, at_log_point: bool) -> bool:
-        """Return whether the console shows a unit."""
-        lines = self.logging.lines
-        return at_log_point or (lines is not None and at % lines == 0)
-
-    def _show(self, at: int, result: StepResult) -> None:
-        """Let the console see a log point, which is complete."""
+    def _show(self, at: int, result: StepResult, *, at_log_point: bool = True) -> None:
+        """Let the console see a log point, which is complete, or a unit that has a line."""
+        lines, text = self.logging.lines, ""
+        if not at_log_point and (lines is None or at % lines):
+            return
         self.recorder.flush_now_and_then()
-        text, values, limits = "", numbers(result.criterion), []
-        if self.logging.lines is None or at % self.logging.lines == 0:
+        values, limits = numbers(result.criterion), []
+        if lines is None or at % lines == 0:
             words: dict[str, Any] = {"measured": self.measured}
             words |= {SHORT[tag]: float(values[0]) for tag, values in self.errors.items()}
             words |= dict(zip(("loss", "penalty", "total"), result.of_first(), strict=True))
@@ -444,14 +406,16 @@ class Training:
 
     def finish(self) -> bool:
         """Evaluate after the last update, and log results; return whether a run diverged."""
-        log, undo = self.logging, self._snapshot()
+        log, task, undo = self.logging, self.task, self._snapshot()
         due = log.updates and self.last >= 0 and (log.apart or self.last % self.interval != 0)
-        if self._logs_short_units or (due and not self.all_diverged):
+        if (log.updates and not log.long) or (due and not self.all_diverged):
             self._begin_task(self.last + 1)
             for _ in self._measure():
                 pass
         errors = {tag: values.copy() for tag, values in self.errors.items()}
-        observed = self._observed_at_end() if due else []
+        observed: list[TaggedValue] = []
+        if due and isinstance(task, EngineTask):
+            observed = task.observed_at_end(self.step)
         # A longer run that resumes from here has drawn nothing for this.
         undo()
         if log.apart:
@@ -462,70 +426,36 @@ class Training:
             self._freeze(~np.isfinite(numbers(self.last_total)), "the loss is infinite")
         self.recorder.begin_end()
         if due:
-            self._write(self.measured.items())
+            self.recorder.write_named(self.measured.items())
             self.recorder.write(observed)
             self.recorder.commit(self.clock)
             if self.limits and RESULT_TEST in errors:
                 self.view.log_point(LogPoint(self.clock, errors[RESULT_TEST], "", self.limits))
-        self._conclude(errors)
-        self.ends = tuple(self._end(run, errors) for run in range(self.runs))
-        every = [self._results(run, errors) for run in range(self.runs)]
-        if self.result_file is not None:
-            for config, results in zip(self.configs, every, strict=True):
-                record = result_of(config, self.task.kind.reported, results)
-                self.result_file.append(record, once=config.resume)
+        every = [self._conclude(run, errors) for run in range(self.runs)]
         self.results = every[0]
         loose = [results.get(name, 0.0) for results in every for name in MUST_BE_FINITE]
         return bool(self.diverged_at) or not all(map(math.isfinite, loose))
 
-    def _results(self, run: int, errors: Mapping[str, np.ndarray]) -> dict[str, float]:
-        loss = math.nan if self.last_total is None else float(numbers(self.last_total)[run])
+    def _conclude(self, run: int, errors: Mapping[str, np.ndarray]) -> dict[str, float]:
+        """Log the results of a run at the last step, or NaN where it diverged; return them all."""
+        diverged, limit = run in self.diverged_at, self.limits[run] if self.limits else None
         own = {tag: float(values[run]) for tag, values in errors.items()}
-        return self.task.results(own, self.measured, loss)
-
-    def _observed_at_end(self) -> list[TaggedValue]:
-        """Return what modules tell, after the last update, of inputs that a task has for it."""
-        x = self.task.inputs_at_end() if isinstance(self.task, EngineTask) else None
-        if x is None:
-            return []
-        if self.engine is not None and x:
-            return self.engine.observed(x[0].numpy())
-        told = self.step.observe_trained([one[0] for one in x], self.config.verbose)
-        if self.engine is None:
-            return told
-        own = {item.tag for item in told}  # less than of inputs
-        return [item for item in self.engine.observed(None) if item.tag in own]
-
-    def _conclude(self, errors: Mapping[str, np.ndarray]) -> None:
-        """Log the results of all runs at the last step; of diverged ones NaN, where they did."""
-        for run, writer in enumerate(self.recorder.writers):
-            diverged = run in self.diverged_at
-            found = {tag: math.nan if diverged else float(e[run]) for tag, e in errors.items()}
-            if RESULT_TEST in found and self.limits:
-                found[RESULT_SOLVED] = float(self.limits[run].met(found[RESULT_TEST]))
-            short = self.config.short_names is not None
-            told = {logged_result(tag, short=short): value for tag, value in found.items()}
-            writer.conclude(self.diverged_at.get(run, self.last), told)
-
-    def _end(self, run: int, errors: Mapping[str, np.ndarray]) -> End:
-        if run in self.diverged_at:
-            return End(math.nan, False if self.limits else None, diverged=True)
-        error = float(errors[RESULT_TEST][run]) if RESULT_TEST in errors else math.nan
-        return End(error, bool(self.limits[run].met(error)) if self.limits else None)
-
-    def report(self) -> None:
-        """Show on the console how training ended, once everything is saved."""
-        if self.view.single:
-            show = self.view.line if self.view.alone else self.view.detail
-            show("finished:")
-            for name, value in self.results.items():
-                show(f"  - {name}: {value}")
-            if self.config.verbose:
-                for text in self.task.report(self.model, self.stack[0].name, self.results):
-                    self.view.line(text)
-        if isinstance(self.task, EngineTask):
-            for run, clock in self.diverged_at.items():
-                self.view.line(f"diverged by {self.clock_name} {clock}: {self.stack[run].name}")
+        logged = dict.fromkeys(own, math.nan) if diverged else dict(own)
+        error = logged.get(RESULT_TEST, math.nan)
+        solved = bool(limit.met(error)) if limit is not None else None
+        self.ends += (End(error, solved, diverged),)
+        if RESULT_TEST in logged and solved is not None:
+            logged[RESULT_SOLVED] = float(solved)
+        short = self.config.short_names is not None
+        named = {logged_result(tag, short=short): value for tag, value in logged.items()}
+        self.recorder.writers[run].conclude(self.diverged_at.get(run, self.last), named)
+        loss = math.nan if self.last_total is None else float(numbers(self.last_total)[run])
+        results = self.task.results(own, self.measured, loss)
+        if self.result_file is not None:
+            config = self.configs[run]
+            record = result_of(config, self.task.kind.reported, results)
+            self.result_file.append(record, once=config.resume)
+        return results
 
     def _freeze_diverged(self) -> None:
         """Report runs with a weight or a loss that is not a number, and end their logs."""
@@ -590,7 +520,7 @@ class Training:
 
     def _progress(self, run: int) -> dict[str, Any]:
         """Return what a resumed run needs besides model, optimiser, generator and log."""
-        state = self.task.get_state(run)
+        state, modules = self.task.get_state(run), self.model.extended_modules()
         progress = {
             "task": {name: value for name, value in state.items() if not is_generator(value)},
             "random": [saved_state(one) for one in filter(is_generator, state.values())],
@@ -600,15 +530,11 @@ class Training:
             "batch": self.batch,
             "order": self.order,
             "engine": self.trainer,
-            "reads_progress": self._reads_progress,
+            "reads_progress": any("progress" in m.clock_reads for m in modules),
         }
         if self.device.type == "cuda":
             progress["cuda"] = torch.cuda.get_rng_state(self.device)
         return progress
-
-    @property
-    def _reads_progress(self) -> bool:
-        return any("progress" in module.clock_reads for module in self.model.extended_modules())
 
     def _set_progress(self, run: int, progress: Mapping[str, Any]) -> None:
         """Put the progress of a run back."""

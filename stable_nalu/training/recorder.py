@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -54,6 +55,16 @@ class Recorder:
             self._give("scalar", tag, values.tolist())
         self._scalars.clear()
         self._are_alone = False
+
+    def write_named(self, items: Iterable[tuple[str, Any]]) -> None:
+        """Collect numbers of all runs, and texts: one of a single run, or one of each."""
+        for tag, value in items:
+            if isinstance(value, torch.Tensor):
+                self.write([scalar(tag, value)])
+                continue
+            for run, text in enumerate([value] if isinstance(value, str) else value):
+                if self.live[run]:
+                    self.text(run, tag, text, rooted=False)
 
     def text(self, run: int, tag: str, text: str, *, rooted: bool = True) -> None:
         """Collect a text of one run."""

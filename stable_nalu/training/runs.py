@@ -37,6 +37,7 @@ from .checkpoint import (
     pending_file,
     plain,
     restore_parameters,
+    save_best,
     sweep,
 )
 from .console import End
@@ -472,6 +473,13 @@ class ModelStack:
             generator.set_state(torch.get_rng_state())
             for name, value in fresh.state_dict().items():
                 own[name][run].copy_(value)
+
+    def save_best(self, run: int, at: int) -> None:
+        """Save the weights of a run as those of its best model."""
+        state = run_state(self.model.state_dict(), run if self.stacked else None)
+        trainable = [name for name, p in self.model.named_parameters() if p.requires_grad]
+        rows = [f"epoch: {at}\n", *(f"{name}\n{state[name]}\n" for name in trainable)]
+        save_best(self.runs[run].name, state, "".join(rows) + "\n")
 
     def broken(self) -> np.ndarray:
         """Return which runs have a weight that is not a number."""

@@ -35,7 +35,14 @@ from stable_nalu.writer import ResumePoint, RunFolder, RunRecord, RunWriter
 from stable_nalu.writer.run_folder import WAYS_OUT
 from torchlanes import VERSION
 
-from .checkpoint import BEST_MODELS, BEST_PARAMETERS, model_file, plain, require_writable
+from .checkpoint import (
+    BEST_MODELS,
+    BEST_PARAMETERS,
+    PROGRESS,
+    model_file,
+    plain,
+    require_writable,
+)
 from .console import (
     Console,
     End,
@@ -48,7 +55,7 @@ from .console import (
     write_board,
 )
 from .engine_task import EngineTask
-from .loop import PROGRESS, Training
+from .loop import Training
 from .recorder import Recorder
 from .result_file import with_reported
 from .runs import (
@@ -382,6 +389,7 @@ def _train_in_turns(
         try:
             next(left[training])
         except StopIteration:
+            _report(training)
             end(training, StackResult(training.diverged, ends=training.ends))
 
     for training in opened:
@@ -404,6 +412,23 @@ def _train_in_turns(
         for training in turn:
             advance(training)
     return [results[training] for training in opened]
+
+
+def _report(training: Training) -> None:
+    """Show on the console how training ended, once everything is saved."""
+    task, view = training.task, training.view
+    if view.single:
+        show = view.line if view.alone else view.detail
+        show("finished:")
+        for name, value in training.results.items():
+            show(f"  - {name}: {value}")
+        if training.config.verbose:
+            for text in task.report(training.model, training.stack[0].name, training.results):
+                view.line(text)
+    if isinstance(task, EngineTask):
+        for run, clock in training.diverged_at.items():
+            name = training.stack[run].name
+            view.line(f"diverged by {training.clock_name} {clock}: {name}")
 
 
 def _opened(
