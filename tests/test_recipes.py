@@ -211,7 +211,7 @@ SCRIPT = task_script(
         Flag("--train-size", integer(1), 32, "Number of training rows."),
         MAX_ITERATIONS.but(default=1000),
     ),
-    fragments=(nf.template("n{train_size}"),),
+    fragments=("n{train_size}",),
     batch_size=None,
     learning_rate=0.1,
 )

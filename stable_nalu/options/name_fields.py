@@ -9,7 +9,7 @@ their flags are at the default. Names are read where a run has no record.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from string import Formatter
@@ -193,6 +193,13 @@ def either(flag: str, when_true: str, when_false: str) -> NameField:
 def trailing(inner: NameField) -> NameField:
     """Return a field that vanishes at the default, for options younger than the script's names."""
     return replace(inner, optional=True)
+
+
+def all_trailing(*fields: NameField | str) -> Iterator[NameField]:
+    """Yield fields that vanish at their defaults; a text holds patterns, with blanks between."""
+    for one in fields:
+        own = map(template, one.split()) if isinstance(one, str) else [one]
+        yield from map(trailing, own)
 
 
 NALU_FLAGS: tuple[str, ...] = (

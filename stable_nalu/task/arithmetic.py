@@ -168,15 +168,8 @@ FORMULA_LAYERS = (
     common.PENALTIES,
 )
 FORMULA_NAME = (
-    *map(
-        nf.trailing,
-        (
-            *nf.PENALTY_FIELDS,
-            nf.GRAD_NORM,
-            nf.GRAD_VALUE,
-            nf.template("nru-{nru_div_mode}"),
-            nf.TRASH_CELL,
-        ),
+    *nf.all_trailing(
+        *(*nf.PENALTY_FIELDS, nf.GRAD_NORM, nf.GRAD_VALUE, "nru-{nru_div_mode}", nf.TRASH_CELL)
     ),
     *(
         f

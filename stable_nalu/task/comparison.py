@@ -16,7 +16,6 @@ from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.base.tags import ACCURACY_TEST, ERROR_CURVE, METRIC_TEST, METRIC_VALID
 from stable_nalu.network import dense
 from stable_nalu.options import Config, Flag
-from stable_nalu.options import name_fields as nf
 from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS
 from stable_nalu.options.kinds import and_layers, choice, integer, number
 from stable_nalu.training.surroundings import floats
@@ -130,11 +129,7 @@ SCRIPT = task_script(
         Flag("--hidden-size", integer(1), 10, "Width between two layers; the NSR has one."),
         MAX_ITERATIONS.but(default=50000),
     ),
-    fragments=(
-        nf.template("rel-{relation:word}"),
-        nf.template("sc-{scale:float}"),
-        nf.template("h{hidden_size}"),
-    ),
+    fragments=("rel-{relation:word} sc-{scale:float} h{hidden_size}",),
     batch_size=None,
     learning_rate=1e-3,
     inputs=2,

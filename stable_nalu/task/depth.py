@@ -291,22 +291,11 @@ SCRIPT = arithmetic.script(
         common.RUN_CONTROL,
     ),
     name_fields=(
-        lower("layer_type"),
-        nf.template("op-{operations}"),
-        nf.template("d{depth:int}"),
-        nf.BATCH_SIZE,
-        nf.SEED,
-        nf.RATE,
-        *map(
-            nf.trailing,
-            (
-                nf.template("re{redundant:int}"),
-                nf.template("no-{noise:float}"),
-                nf.template("sl-{sum_layer}"),
-                nf.template("st-{start:word}-{start_noise:float}"),
-                nf.template("i-{interpolation_range:range}"),
-                nf.template("e-{extrapolation_range:range}"),
-            ),
+        *(lower("layer_type"), nf.template("op-{operations}"), nf.template("d{depth:int}")),
+        *(nf.BATCH_SIZE, nf.SEED, nf.RATE),
+        *nf.all_trailing(
+            "re{redundant:int} no-{noise:float} sl-{sum_layer} st-{start:word}-{start_noise:float}",
+            "i-{interpolation_range:range} e-{extrapolation_range:range}",
         ),
         *arithmetic.FORMULA_NAME,
     ),

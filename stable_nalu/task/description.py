@@ -64,18 +64,13 @@ def lower(flag: str) -> nf.NameField:
     return nf.NameField(lambda c: getattr(c, flag).lower(), (flag,))
 
 
-def range_field(flag: str, letter: str) -> nf.NameField:
-    """Return the field of a range: a letter and both ends."""
-    return nf.template(f"{letter}-{{{flag}:pair}}")
-
-
 def task_script(
     name: str,
     *,
     summary: str,
     example: str,
     task: tuple[Flag, ...],
-    fragments: tuple[nf.NameField, ...],
+    fragments: tuple[nf.NameField | str, ...],
     checks: tuple[Callable[[Config], None], ...] = (),
     batch_size: int | None,
     learning_rate: float,
@@ -89,10 +84,10 @@ def task_script(
 ) -> ScriptSpec:
     """Return the description of a task's script.
 
-    fragments: fields of its run names that vanish at their defaults. batch_size: None for a task
-    that says itself what a batch is. unit: what the task counts its training in. nalu_init: default
-    of --nalu-init, for units that have it. look: flags that look at a trained model. inputs: of a
-    network that the engine trains. criterion: that it trains by.
+    fragments: fields of its run names that vanish at their defaults, or patterns of some.
+    batch_size: None for a task that says itself what a batch is. unit: what the task counts its
+    training in. nalu_init: default of --nalu-init, for units that have it. look: flags that look at
+    a trained model. inputs: of a network that the engine trains. criterion: that it trains by.
     """
     batch = () if batch_size is None else (_BATCH_SIZE.but(default=batch_size),)
     start = {"nalu_init": {"default": nalu_init}}
@@ -112,7 +107,7 @@ def task_script(
         ),
         name_fields=(
             lower("layer_type"),
-            *map(nf.trailing, fragments),
+            *nf.all_trailing(*fragments),
             *((nf.template("b{batch_size}"),) if batch else ()),
             nf.template("s{seed}"),
             _LEARNING_RATE,

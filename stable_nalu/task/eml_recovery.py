@@ -20,7 +20,6 @@ from stable_nalu.dataset.stream import FunctionTargets, Operation
 from stable_nalu.layer import GeneralizedLayer
 from stable_nalu.layer.equations import COLD, DECIDED, TOO_LARGE, EMLLayer, hardened
 from stable_nalu.options import Config, Flag
-from stable_nalu.options import name_fields as nf
 from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS
 from stable_nalu.options.kinds import choice, integer, number
 from stable_nalu.statistics.setups import Limit
@@ -194,11 +193,7 @@ SCRIPT = task_script(
         ),
         MAX_ITERATIONS.but(default=8000),
     ),
-    fragments=(
-        nf.template("d{depth}"),
-        nf.template("ta-{target}"),
-        nf.template("ws-{warm_start:float}"),
-    ),
+    fragments=("d{depth} ta-{target} ws-{warm_start:float}",),
     batch_size=None,
     learning_rate=1e-2,
     clip_grad_norm=1.0,

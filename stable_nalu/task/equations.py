@@ -140,18 +140,9 @@ SCRIPT = arithmetic.script(
         common.RUN_CONTROL,
     ),
     name_fields=(
-        lower("layer_type"),
-        nf.template("eq-{equation}"),
-        nf.BATCH_SIZE,
-        nf.SEED,
-        nf.RATE,
-        *map(
-            nf.trailing,
-            (
-                nf.template("no-{noise:float}"),
-                nf.template("h{hidden_size}x{hidden_layers:int}"),
-                nf.template("ae-{adam_epsilon:float}"),
-            ),
+        *(lower("layer_type"), nf.template("eq-{equation}"), nf.BATCH_SIZE, nf.SEED, nf.RATE),
+        *nf.all_trailing(
+            "no-{noise:float} h{hidden_size}x{hidden_layers:int} ae-{adam_epsilon:float}"
         ),
         *arithmetic.FORMULA_NAME,
     ),

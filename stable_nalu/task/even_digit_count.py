@@ -190,11 +190,7 @@ SCRIPT = task_script(
     ),
     fragments=(
         nf.either("no_head_bias", "b-0", "b-1"),
-        nf.template("n{max_digits}"),
-        nf.template("d{min_distance}"),
-        nf.template("i{image_size}"),
-        nf.template("t{train_images}"),
-        nf.template("{digit_source}"),
+        "n{max_digits} d{min_distance} i{image_size} t{train_images} {digit_source}",
     ),
     checks=(_check_head_bias, _check_room),
     batch_size=32,

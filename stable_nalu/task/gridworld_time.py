@@ -31,7 +31,7 @@ from stable_nalu.options.kinds import (
 from stable_nalu.training.surroundings import floats
 from stable_nalu.training.task import Batch, Goal, Kind, Task
 
-from .description import TESTING, range_field, task_script
+from .description import TESTING, task_script
 
 WINDOW = 100
 """Updates over which logged values of training are averaged."""
@@ -318,19 +318,11 @@ SCRIPT = task_script(
         ),
     ),
     fragments=(
-        nf.template("w-{nac_wiring}"),
-        nf.template("o-{observation}"),
-        range_field("stimulus_range", "t"),
-        nf.template("m{max_reward}"),
-        nf.template("l{time_limit}"),
-        nf.template("r-{reward_shape}"),
-        nf.template("late-{late}"),
+        "w-{nac_wiring} o-{observation} t-{stimulus_range:pair} m{max_reward} l{time_limit}",
+        "r-{reward_shape} late-{late}",
         nf.either("no_reachable_only", "far", "near"),
-        nf.template("h{hidden_size}"),
-        nf.template("k{register_size}"),
-        nf.template("b{episodes_per_update}"),
-        nf.template("e-{entropy}-{entropy_iterations}"),
-        nf.template("g{discount}"),
+        "h{hidden_size} k{register_size} b{episodes_per_update} e-{entropy}-{entropy_iterations}",
+        "g{discount}",
     ),
     checks=(_check_wiring, _check_worlds),
     batch_size=None,

@@ -17,13 +17,12 @@ from stable_nalu.base.errors import OptionError
 from stable_nalu.base.tags import ERROR_CURVE, METRIC_TEST, METRIC_VALID
 from stable_nalu.network import dense
 from stable_nalu.options import Config, Flag
-from stable_nalu.options import name_fields as nf
 from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS
 from stable_nalu.options.kinds import and_layers, choice, integer, interval
 from stable_nalu.training.surroundings import floats
 from stable_nalu.training.task import Batch, Kind
 
-from .description import range_field, table, task_script
+from .description import table, task_script
 from .lanes import RowsTask
 
 POINTS = 101
@@ -157,10 +156,8 @@ SCRIPT = task_script(
         MAX_ITERATIONS.but(default=10000),
     ),
     fragments=(
-        nf.template("t-{train_sampling}"),
-        range_field("train_range", "i"),
-        range_field("test_range", "e"),
-        nf.template("h{hidden_size}x{hidden_layers}"),
+        "t-{train_sampling} i-{train_range:pair} e-{test_range:pair}",
+        "h{hidden_size}x{hidden_layers}",
     ),
     checks=(_check_test_range, _check_grid),
     batch_size=64,

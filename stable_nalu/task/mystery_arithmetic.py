@@ -25,7 +25,7 @@ from stable_nalu.training.recorder import StepResult, TaggedValue, scalar
 from stable_nalu.training.surroundings import floats
 from stable_nalu.training.task import EPOCHS, Batch, Goal, Kind, Task
 
-from .description import EVALUATION, MEASURED_EPOCHS, range_field, table, task_script
+from .description import EVALUATION, MEASURED_EPOCHS, table, task_script
 
 OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "add": operator.add,
@@ -237,15 +237,11 @@ SCRIPT = task_script(
         ),
     ),
     fragments=(
-        nf.template("v-{nalu_variant}"),
-        nf.template("n{input_size}"),
-        nf.template("m{output_size}"),
+        "v-{nalu_variant} n{input_size} m{output_size}",
         nf.NameField(lambda c: f"op-{c.operations.replace(',', '-')}", ("operations",)),
-        range_field("train_range", "i"),
-        range_field("test_range", "e"),
-        nf.template("t{train_size}-{test_size}"),
+        "i-{train_range:pair} e-{test_range:pair} t{train_size}-{test_size}",
         nf.either("shuffle", "sh", ""),
-        nf.template("p{problem_seed}"),
+        "p{problem_seed}",
     ),
     checks=(_check_operands, _check_variant),
     batch_size=32,

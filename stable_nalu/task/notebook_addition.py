@@ -146,7 +146,7 @@ SCRIPT = task_script(
             young=True,
         ),
     ),
-    fragments=(nf.template("n{train_size}"), nf.either("train_on_test", "tt", "")),
+    fragments=("n{train_size}", nf.either("train_on_test", "tt", "")),
     batch_size=None,
     learning_rate=0.1,
     nalu_init="truncated",

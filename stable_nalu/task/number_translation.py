@@ -215,17 +215,9 @@ SCRIPT = ScriptSpec(
         lower("layer_type"),
         nf.template("{seed}"),
         *nf.LAYER_OPTIONS_TRAILING,
-        *map(
-            nf.trailing,
-            (
-                nf.template("n-{number_range}"),
-                nf.template("head-{head}"),
-                nf.template("e{embedding_size}"),
-                nf.template("h{hidden_size}"),
-                nf.BATCH_SIZE,
-                nf.RATE,
-                nf.GRAD_NORM,
-            ),
+        *nf.all_trailing(
+            "n-{number_range} head-{head} e{embedding_size} h{hidden_size}",
+            *(nf.BATCH_SIZE, nf.RATE, nf.GRAD_NORM),
         ),
     ),
     checks=(

@@ -26,7 +26,7 @@ from stable_nalu.options.kinds import cell_names, choice, integer, whole_range, 
 from stable_nalu.training.surroundings import floats
 from stable_nalu.training.task import Batch, Goal, Kind, Task
 
-from .description import range_field, task_script
+from .description import task_script
 
 BLOCK = 16
 """Batches that are drawn at once, as most of the work is done once per drawing."""
@@ -279,14 +279,9 @@ SCRIPT = task_script(
         MAX_ITERATIONS.but(default=10000),
     ),
     fragments=(
-        nf.template("p-{program}"),
-        nf.template("k{nesting}"),
-        range_field("train_range", "i"),
+        "p-{program} k{nesting} i-{train_range:pair}",
         nf.NameField(_ranges, ("test_ranges",)),
-        nf.template("h{hidden_size}"),
-        nf.template("r{register_size}"),
-        nf.template("v-{controller_sees_value}"),
-        nf.template("n-{controller_sees_registers}"),
+        "h{hidden_size} r{register_size} v-{controller_sees_value} n-{controller_sees_registers}",
     ),
     checks=(_check_reader, _check_ranges),
     batch_size=64,

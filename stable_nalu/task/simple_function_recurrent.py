@@ -263,18 +263,10 @@ SCRIPT = ScriptSpec(
         lower("operation"),
         nf.template("{seed}"),
         *nf.LAYER_OPTIONS_TRAILING,
-        *map(
-            nf.trailing,
-            (
-                nf.template("i-{interpolation_length}"),
-                nf.template("e-{extrapolation_length}"),
-                nf.template("u-{input_range:range}"),
-                nf.template("z-{input_size}-{subset_ratio}-{overlap_ratio}"),
-                nf.BATCH_SIZE,
-                nf.template("h{hidden_size}"),
-                nf.RATE,
-                nf.GRAD_NORM,
-            ),
+        *nf.all_trailing(
+            "i-{interpolation_length} e-{extrapolation_length} u-{input_range:range}",
+            "z-{input_size}-{subset_ratio}-{overlap_ratio}",
+            *(nf.BATCH_SIZE, "h{hidden_size}", nf.RATE, nf.GRAD_NORM),
         ),
     ),
     checks=(
