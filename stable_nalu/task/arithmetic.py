@@ -23,7 +23,7 @@ from stable_nalu.training import evaluation, loss
 from stable_nalu.training.engine_task import Drawn, EngineTask, Shape
 from stable_nalu.training.recorder import TaggedValue
 from stable_nalu.training.step import TrainingStep
-from stable_nalu.training.task import Batch, Goal, Kind, Logging, Observed, Target
+from stable_nalu.training.task import Batch, Goal, Kind, Logging, Observed, Results, Target
 
 from .description import DENSITY
 
@@ -314,12 +314,10 @@ class OperationTask(EngineTask):
         own = {item.tag for item in observed}  # less than of inputs
         return [item for item in self.engine.observed(None) if item.tag in own]
 
-    def report(
-        self, model: ExtendedTorchModule, name: str, results: Mapping[str, float] | None = None
-    ) -> Iterator[str]:
+    def report(self, model: ExtendedTorchModule, name: str, results: Results) -> Iterator[str]:
         if results is None:
             yield "  -"
-            yield from super().report(model, name)
+            yield from super().report(model, name, None)
         elif self.shows_weights():
             yield ""
         if self.shows_weights():

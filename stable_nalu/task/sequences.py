@@ -23,7 +23,7 @@ from stable_nalu.options.flags import PENALTIES as ALL_PENALTIES
 from stable_nalu.options.kinds import cell_names, choice, digits, each_word, integer, lengths
 from stable_nalu.training.loss import Penalties
 from stable_nalu.training.recorder import StepResult, TaggedValue, scalar
-from stable_nalu.training.task import EPOCHS, Batch, Goal, Kind, Logging, Observed, Task
+from stable_nalu.training.task import EPOCHS, Batch, Goal, Kind, Logging, Observed, Results, Task
 
 from .description import (
     DATA_DIR,
@@ -160,9 +160,7 @@ class SequentialTask(Task):
     ) -> dict[str, float]:
         return {"loss_train": loss, "metric_valid": errors[RESULT_VALID]}
 
-    def report(
-        self, model: ExtendedTorchModule, name: str, results: Mapping[str, float] | None = None
-    ) -> Iterator[str]:
+    def report(self, model: ExtendedTorchModule, name: str, results: Results) -> Iterator[str]:
         yield from super().report(model, name, results)
         for own, parameter in model.named_parameters() if results is not None else ():
             if "recurent_cell" in own:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ast import literal_eval
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -16,6 +16,7 @@ from stable_nalu.options import Config, FlagGroup, checks
 from stable_nalu.options import flags as common
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.kinds import as_clause, buildable_layers, choice
+from stable_nalu.training.task import Results
 
 from . import arithmetic
 
@@ -200,9 +201,7 @@ class SimpleFunctionStatic(arithmetic.OperationTask):
     def shows_weights(self) -> bool:
         return True
 
-    def report(
-        self, model: ExtendedTorchModule, name: str, results: Mapping[str, float] | None = None
-    ) -> Iterator[str]:
+    def report(self, model: ExtendedTorchModule, name: str, results: Results) -> Iterator[str]:
         yield from super().report(model, name, results)
         if results is not None:
             solved = results["loss_valid_extra"] <= SUCCESS_THRESHOLD

@@ -16,6 +16,7 @@ from stable_nalu.options import flags as common
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.kinds import integer, number
 from stable_nalu.training.loop import Training
+from stable_nalu.training.task import Results
 
 from . import arithmetic
 
@@ -185,9 +186,7 @@ class SingleLayerBenchmark(arithmetic.SingleLayerTask):
             due = self._restarts.due(training.clock)
             training.restart([(run, self._restarts.counts[run] - 1) for run in due])
 
-    def report(
-        self, model: ExtendedTorchModule, name: str, results: Mapping[str, float] | None = None
-    ) -> Iterator[str]:
+    def report(self, model: ExtendedTorchModule, name: str, results: Results) -> Iterator[str]:
         if self._restarts is not None and results is not None:
             yield f"Reinitialized {sum(self._restarts.counts)} times"
         yield from super().report(model, name, results)

@@ -24,6 +24,7 @@ from stable_nalu.abstract import ExtendedTorchModule, PerRunRandomSource, run_st
 from stable_nalu.base.errors import UsageError
 from stable_nalu.base.machine import cores, save_root, tensorboard_root
 from stable_nalu.base.script import Interruption
+from stable_nalu.base.tags import RESULT_TEST
 from stable_nalu.dataset.distribution import LegacyRandom
 from stable_nalu.layer.python_state import PythonState
 from stable_nalu.options import Config, ScriptSpec
@@ -108,12 +109,16 @@ class PlannedRun:
 
 @dataclass(frozen=True)
 class SavedState:
-    """A file that a run may continue from; `iteration` is the first one left to train."""
+    """A file that a run may continue from; `iteration` is the first one left to train.
+
+    error: its last test error, if it has one.
+    """
 
     path: Path
     iteration: int
     resume_point: ResumePoint | None
     diverged: bool
+    error: float | None
 
 
 Stack = list[PlannedRun]
@@ -250,6 +255,7 @@ def saved_states(spec: ScriptSpec, run: PlannedRun, progress: Mapping[str, Any])
             checkpoint["epoch"],
             resume_point(run, checkpoint),
             checkpoint["progress"].get("diverged_at") is not None,
+            checkpoint["progress"]["errors"].get(RESULT_TEST),
         )
     return states
 

@@ -26,7 +26,6 @@ from stable_nalu.base.script import (
     Interruption,
     command_of,
 )
-from stable_nalu.base.tags import RESULT_SOLVED, RESULT_TEST, RESULTS
 from stable_nalu.layer import own_entries
 from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.options.layer_options import units_of
@@ -128,9 +127,8 @@ def train_plan(
             results += _train_left(task, spec, left, workers, interruption)
     code = _exit_code(results, interruption, task.kind.unit)
     if code in (0, EXIT_DIVERGED) and not is_quiet():
-        _tell_end(
-            task, spec, every, left, results, learned if task.target is not Task.target else None
-        )
+        in_words = learned if task.target is not Task.target else None
+        _tell_end(task, spec, every, left, results, states, in_words)
     return code
 
 
@@ -454,7 +452,7 @@ def _opened(
     if view.single and not view.alone:
         view.detail(f"run {runs[0].name}")
     if view.single and training.config.verbose:
-        for text in training.task.report(training.model, runs[0].name):
+        for text in training.task.report(training.model, runs[0].name, None):
             view.line(text)
     return training
 
@@ -476,12 +474,13 @@ def _tell_end(
     runs: Sequence[PlannedRun],
     left: Sequence[Stack],
     results: Sequence[StackResult],
+    states: Mapping[str, States],
     learned: InShort | None,
 ) -> None:
     """Say how all runs have ended, where their logs and models are, and what comes next."""
     ends = [end for result in results for end in result.ends]
     of = dict(zip((run.name for stack in left for run in stack), ends, strict=True))
-    of |= {run.name: _logged_end(task, run) for run in runs if run.name not in of}
+    of |= {run.name: _saved_end(task, run, states[run.name]) for run in runs if run.name not in of}
     first = runs[0].config
     limits = [limit_of(run.config).threshold for run in runs if of[run.name].solved is not None]
     lines = outcome(spec, [(run.config, of[run.name]) for run in runs], limits)
@@ -503,17 +502,11 @@ def _tell_end(
         print_line(line)
 
 
-def _logged_end(task: type[Task], run: PlannedRun) -> End:
-    """Return how a run ended that was trained before, as its log says."""
-    from stable_nalu.writer.event_file import FILE_PREFIX, EventFileReader
-
-    found: dict[str, float] = {}
-    for file in (tensorboard_root() / run.name).glob(f"{FILE_PREFIX}*"):
-        for event in EventFileReader(file):
-            pairs = zip(event.tags, event.values, strict=True)
-            found |= {tag: float(v) for tag, v in pairs if tag in RESULTS}
-    error = found.get(RESULT_TEST, math.nan)
-    solved = bool(found[RESULT_SOLVED]) if RESULT_SOLVED in found else None
+def _saved_end(task: type[Task], run: PlannedRun, states: States) -> End:
+    """Return how a run ended that was trained before, as its saved state says."""
+    state, limit = max(states.values(), key=lambda one: one.iteration), task.goal(run.config).limit
+    error = math.nan if state.diverged or state.error is None else state.error
+    solved = None if state.error is None or limit is None else bool(limit.met(error))
     return End(error, solved)
 
 

@@ -33,6 +33,10 @@ A run that stops there measures again when it is resumed.
 """
 
 
+Results = Mapping[str, float] | None
+"""The results of a trained run; None before it trains."""
+
+
 @dataclass(frozen=True)
 class Unit:
     """What a script counts its training in.
@@ -221,9 +225,7 @@ class Task:
         """
         return dict(errors)
 
-    def report(
-        self, model: ExtendedTorchModule, name: str, results: Mapping[str, float] | None = None
-    ) -> Iterator[str]:
+    def report(self, model: ExtendedTorchModule, name: str, results: Results) -> Iterator[str]:
         """Yield what --verbose shows of a single run before it trains or, with results, after."""
         if results is not None:
             return
