@@ -196,8 +196,8 @@ MUTATIONS = (
     Mutation(
         "a run that diverged ends the log of another",
         "training/loop.py",
-        "self.recorder.live[run] = False\n                self.view",
-        "self.recorder.live[run - 1] = False\n                self.view",
+        "self.recorder.live[run] = False\n                self.line",
+        "self.recorder.live[run - 1] = False\n                self.line",
         "tests/experiments/test_divergence.py",
     ),
     Mutation(

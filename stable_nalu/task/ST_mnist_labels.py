@@ -71,11 +71,7 @@ SCRIPT = ScriptSpec(
         pairs.DIGIT_OPTIMIZER.only("--scheduler-step-size", "--no-scheduler"),
         *pairs.SHARED[1:],
     ),
-    name_fields=(
-        *pairs.NAME,
-        pairs.SOURCE,
-        nf.trailing(nf.template("mod-{nalm_name}")),
-    ),
+    name_fields=(*pairs.NAME, pairs.SOURCE, nf.trailing(nf.template("mod-{nalm_name}"))),
     checks=(*pairs.CHECKS, _check_reader),
     refused=pairs.REFUSED,
     fixed=pairs.FIXED,

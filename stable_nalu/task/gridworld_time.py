@@ -46,12 +46,7 @@ BEHIND = 12
 SHOWN = (16, 0, 18)
 """The episode that is logged step by step: T = 16, from a corner six steps off the square."""
 
-_LOGGED = (
-    "metric/train/reward",
-    "metric/train/entropy",
-    "loss/train/policy",
-    "loss/train/value",
-)
+_LOGGED = ("metric/train/reward", "metric/train/entropy", "loss/train/policy", "loss/train/value")
 _WITHIN, _BEYOND = "metric/test/within", "metric/test/beyond"
 
 

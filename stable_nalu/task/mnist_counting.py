@@ -170,11 +170,7 @@ class CountingTask(Task):
         else:
             right = (y.round() == t).all(-1)
         error = y - t
-        return {
-            "mse": (error**2).mean(),
-            "mae": error.abs().mean(),
-            "acc": right.to(y).mean(),
-        }
+        return {"mse": (error**2).mean(), "mae": error.abs().mean(), "acc": right.to(y).mean()}
 
 
 def training_places(count: int, length: int, seed: int, epoch: int) -> np.ndarray:

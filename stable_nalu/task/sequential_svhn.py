@@ -66,11 +66,7 @@ SCRIPT = ScriptSpec(
         sequences.PENALTIES,
         FlagGroup(_FILES.title, ID, *_FILES),
     ),
-    name_fields=(
-        *sequences.name_fields("svhn"),
-        nf.ID,
-        sequences.SOURCE,
-    ),
+    name_fields=(*sequences.name_fields("svhn"), nf.ID, sequences.SOURCE),
     checks=(*sequences.CHECKS, _check_batch),
     refused=sequences.REFUSED,
 )

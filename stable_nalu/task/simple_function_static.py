@@ -166,10 +166,7 @@ SCRIPT = arithmetic.script(
         *(g.but(**_NO_TERM) if g.title == common.NPU_PENALTIES.title else g for g in GROUPS),
         SCORE,
     ),
-    name_fields=(
-        *NAME,
-        nf.ID,
-    ),
+    name_fields=(*NAME, nf.ID),
     checks=(*CHECKS, _check_no_npu_terms, _check_divisors, _check_extrapolation_rule),
 )
 

@@ -12,11 +12,7 @@ SCRIPT = arithmetic.script(
     "loss.",
     example="--operation div --layer-type ReRegualizedLinearNAC --nac-mul npu --regualizer-l1",
     groups=GROUPS,
-    name_fields=(
-        *NAME,
-        nf.trailing(nf.NOISE_RANGE),
-        nf.trailing(nf.ID),
-    ),
+    name_fields=(*NAME, nf.trailing(nf.NOISE_RANGE), nf.trailing(nf.ID)),
     checks=CHECKS,
 )
 

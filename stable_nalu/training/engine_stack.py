@@ -25,13 +25,7 @@ from torchlanes.recorded import Draw, Program
 from torchlanes.tiles import Layout, Member, Tiles, arranged, runtime
 from torchlanes.values import NotLoweredError
 
-from .engine_model import (
-    BuildOne,
-    CriterionPrograms,
-    drawn_by_cpp,
-    seeded,
-    structure,
-)
+from .engine_model import BuildOne, CriterionPrograms, drawn_by_cpp, seeded, structure
 from .engine_program import buffers_of_strangers, program
 from .engine_proof import doubt
 from .engine_task import Shape

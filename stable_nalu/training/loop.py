@@ -26,12 +26,7 @@ from stable_nalu.base.tags import (
 )
 from stable_nalu.dataset.loader import IndexLoader
 
-from .checkpoint import (
-    asked_by,
-    damage_as_usage_error,
-    plain,
-    save_together,
-)
+from .checkpoint import asked_by, damage_as_usage_error, plain, save_together
 from .console import End, LogPoint, StackView
 from .engine_task import EngineTask
 from .recorder import Recorder, StepResult, TaggedValue, numbers, scalar

@@ -34,14 +34,7 @@ from stable_nalu.writer import ResumePoint, RunFolder, RunRecord, RunWriter
 from stable_nalu.writer.run_folder import WAYS_OUT
 from torchlanes import VERSION
 
-from .checkpoint import (
-    BEST_MODELS,
-    BEST_PARAMETERS,
-    PROGRESS,
-    model_file,
-    plain,
-    require_writable,
-)
+from .checkpoint import BEST_MODELS, BEST_PARAMETERS, PROGRESS, model_file, plain, require_writable
 from .console import (
     Console,
     End,
@@ -174,10 +167,7 @@ def _require_folders(
         state = states[run.name].get(run.start)
         point = state.resume_point if state else None
         RunFolder.check(
-            tensorboard_root() / run.name,
-            _record(spec, run),
-            resume=point,
-            **_rules(spec, config),
+            tensorboard_root() / run.name, _record(spec, run), resume=point, **_rules(spec, config)
         )
         for root in roots:
             file = model_file(root, run.name)
