@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
@@ -30,6 +30,8 @@ from .description import DENSITY
 VALIDATION_SEED, TEST_SEED = 43953907, 8689336
 READ_ROWS = 10_000
 """Rows of the training range that tell whether what a network computes is right there."""
+ERRORS = ("loss_valid_inter", RESULT_VALID), ("loss_valid_extra", RESULT_TEST)
+"""Names of errors among the results of a run."""
 SHOWN_INPUTS = 10
 """Inputs of the largest layers whose weights the console shows."""
 
@@ -219,6 +221,7 @@ class OperationTask(EngineTask):
         infinity=True,
         draws=True,
         line="{loss:.5f}, inter: {valid:.5f}, extra: {test:.5f}",
+        results=ERRORS,
     )
     eval_mode: ClassVar[bool | None] = True
     """Whether models are measured in evaluation mode; None: they are not."""
@@ -330,13 +333,6 @@ class OperationTask(EngineTask):
     def shows_weights(self) -> bool:
         """Return whether the console shows the weights of a single run."""
         return self.config.input_size <= SHOWN_INPUTS
-
-    def results(
-        self, errors: Mapping[str, float], measured: Mapping[str, Any], loss: float
-    ) -> dict[str, float]:
-        names = {"loss_valid_inter": RESULT_VALID, "loss_valid_extra": RESULT_TEST}
-        found = {name: errors[tag] for name, tag in names.items() if tag in errors}
-        return {"loss_train": loss} | found
 
     def target(self) -> Target | None:
         c = self.config

@@ -7,7 +7,7 @@ Penalties and learning rate follow epochs.
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
@@ -200,11 +200,6 @@ class PairTask(Task):
             model.train()
             yield
         return torch.cat(predicted), torch.cat(true)
-
-    def results(
-        self, errors: Mapping[str, float], measured: Mapping[str, Any], loss: float
-    ) -> dict[str, float]:
-        return {"loss_train": loss}
 
     def get_state(self, run: int) -> dict[str, Any]:
         return {"random": self.random}

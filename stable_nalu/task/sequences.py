@@ -5,7 +5,7 @@ What `sequential_mnist` and `sequential_svhn` share.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import torch
@@ -53,7 +53,13 @@ class SequentialTask(Task):
     family: ClassVar[str]
     smallest: ClassVar[int] = 1
     kind = Kind(EPOCHS, penalties=Penalties, exporter="sequential_mnist.py")
-    logging = Logging(LOG_EPOCHS, updates=True, long=True, line="{loss:.5f}, valid: {valid:.5f}")
+    logging = Logging(
+        LOG_EPOCHS,
+        updates=True,
+        long=True,
+        line="{loss:.5f}, valid: {valid:.5f}",
+        results=(("metric_valid", RESULT_VALID),),
+    )
     _logged: frozenset[int] = frozenset()
 
     @classmethod
@@ -154,11 +160,6 @@ class SequentialTask(Task):
                 yield None
             tags = (f"{METRIC}/{name}/{what}" for what in ("mse", "acc/all", "acc/last"))
             yield from zip(tags, metrics / len(sequences), strict=True)
-
-    def results(
-        self, errors: Mapping[str, float], measured: Mapping[str, Any], loss: float
-    ) -> dict[str, float]:
-        return {"loss_train": loss, "metric_valid": errors[RESULT_VALID]}
 
     def report(self, model: ExtendedTorchModule, name: str, results: Results) -> Iterator[str]:
         yield from super().report(model, name, results)

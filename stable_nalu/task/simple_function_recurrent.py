@@ -19,8 +19,6 @@ from stable_nalu.base.papers import FLAT
 from stable_nalu.base.tags import (
     LOSS_VALID_EXTRAPOLATION,
     LOSS_VALID_INTERPOLATION,
-    RESULT_TEST,
-    RESULT_VALID,
 )
 from stable_nalu.dataset import distribution, simple_function, stream
 from stable_nalu.network import arithmetic as arithmetic_networks
@@ -34,7 +32,7 @@ from stable_nalu.training.engine_task import Drawn, Shape
 from stable_nalu.training.surroundings import floats
 from stable_nalu.training.task import Batch, Goal, Kind, Logging, Observed, Target
 
-from .arithmetic import READ_ROWS, TEST_SEED, VALIDATION_SEED
+from .arithmetic import ERRORS, READ_ROWS, TEST_SEED, VALIDATION_SEED
 from .description import LAYER_OPTIONS, PENALTY_RAMP, YOUNG_OPTIMIZER, lower
 from .lanes import MeasuredTask
 
@@ -87,7 +85,7 @@ class SumsTask(MeasuredTask):
         cost=30,
         reported=("seed", "operation", "layer_type", "simple", "cuda", "verbose", "max_iterations"),
     )
-    logging = Logging(LOG_INTERVAL, updates=True, draws=True)
+    logging = Logging(LOG_INTERVAL, updates=True, draws=True, results=ERRORS)
 
     @classmethod
     def goal(cls, config: Config) -> Goal:
@@ -190,15 +188,6 @@ class SumsTask(MeasuredTask):
         x, t = rows[0:READ_ROWS]
         intervals = distribution.SampleRange.parse(c.input_range).intervals
         return Target(rows.targets, x, t, intervals, setups.Limit(FLAT))
-
-    def results(
-        self, errors: Mapping[str, float], measured: Mapping[str, Any], loss: float
-    ) -> dict[str, float]:
-        return {
-            "loss_train": loss,
-            "loss_valid_inter": errors[RESULT_VALID],
-            "loss_valid_extra": errors[RESULT_TEST],
-        }
 
     def get_state(self, run: int) -> dict[str, Any]:
         return {f"random {k}": own.random for k, own in enumerate(self._streams[run])}

@@ -132,6 +132,10 @@ class Console:
         self._progress = before._replace(left=before.left + left)
         self._solved = before.solved
 
+    def obey(self, method: str, *arguments: object) -> None:
+        """Do what a stack's view sends."""
+        getattr(self, method)(*arguments)
+
     def line(self, text: str = "") -> None:
         """Print a line on standard output and leave the bar intact."""
         with self._bar.external_write_mode():

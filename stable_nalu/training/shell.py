@@ -58,7 +58,6 @@ from .runs import (
     Stack,
     StackResult,
     States,
-    TrainStacks,
     continued,
     read_checkpoint,
     resume_point,
@@ -283,18 +282,12 @@ def _train_left(
             from .workers import train_in_workers
 
             return train_in_workers(train, stacks, processes, console, interruption)
-        return _train_here(train, stacks, console, interruption)
+        numbered = list(enumerate(stacks))
+        return list(
+            train(numbered, lambda how, *a: getattr(console, how)(*a), interruption).values()
+        )
     finally:
         console.close()
-
-
-def _train_here(
-    train: TrainStacks, stacks: Sequence[Stack], console: Console, interruption: Interruption
-) -> list[StackResult]:
-    def send(method: str, *arguments: object) -> None:
-        getattr(console, method)(*arguments)
-
-    return list(train(list(enumerate(stacks)), send, interruption).values())
 
 
 def _train_stacks(

@@ -94,7 +94,8 @@ class Logging:
     measured. infinity: an infinite last loss counts as diverged. quiet_betas: the growing factor of
     penalties is logged with --verbose only. line: what the console shows of a log point, by loss,
     penalty, total, the errors `valid` and `test`, and what is `measured`. lines: iterations between
-    two of these lines, if they are not those of log points.
+    two of these lines, if they are not those of log points. results: names of errors among the
+    results of a run, and their tags; where updates are logged, the last loss comes first.
     """
 
     interval: int | None = None
@@ -106,6 +107,7 @@ class Logging:
     quiet_betas: bool = False
     line: str = "{loss}"
     lines: int | None = None
+    results: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -223,7 +225,10 @@ class Task:
 
         errors: those of the HParams plugin. measured: the last measures. loss: the last one.
         """
-        return dict(errors)
+        if not self.logging.updates:
+            return dict(errors)
+        own = {name: errors[tag] for name, tag in self.logging.results if tag in errors}
+        return {"loss_train": loss, **own}
 
     def report(self, model: ExtendedTorchModule, name: str, results: Results) -> Iterator[str]:
         """Yield what --verbose shows of a single run before it trains or, with results, after."""

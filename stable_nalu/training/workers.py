@@ -98,7 +98,7 @@ def _collect(
             elif kind == "error":
                 raise UsageError(arguments[0])
             else:
-                getattr(console, kind)(*arguments)
+                console.obey(kind, *arguments)
     lost = set(range(count)) - set(done)
     if lost:
         raise UsageError(f"a worker process ended early; {_incomplete(lost)}")
