@@ -10,7 +10,7 @@ and the target does not depend on them.
 
 EML trees and EQL networks learn a chain as one layer that has levels itself. Any other unit is a
 layer per level, which sees the output of the level below and all inputs, and has to find its two
-operands; `--sum-layer` is the unit of levels that add or subtract, which is then told.
+operands; `--sum-layer` is the unit of levels that add or subtract, which is then given.
 
 Weights start at random; `near` the exact ones: those plus normal noise; or as the last step of a
 `curriculum`: exact up to the last level, which is random. All of them are trained.

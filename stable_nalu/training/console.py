@@ -47,7 +47,7 @@ RANGES_BY_NAME = 3
 SECONDS_BETWEEN_MOVES = 0.3
 MINUTE = 60 * 10**9
 """In nanoseconds."""
-_TOLD = {
+_SHOWN_ELSEWHERE = {
     "layer_type",
     "nalm_name",
     "operation",
@@ -56,7 +56,7 @@ _TOLD = {
     "name_prefix",
     "verbose",
 }
-"""Flags that other lines tell."""
+"""Flags that other lines show."""
 
 _is_quiet = ContextVar("_is_quiet", default=False)
 
@@ -154,9 +154,9 @@ class Console:
     def advance(self, units: float) -> None:
         """Move the bar."""
         self._bar.update(units)
-        self._tell(done=self._progress.done + units, left=self._progress.left - units)
+        self._note(done=self._progress.done + units, left=self._progress.left - units)
 
-    def _tell(self, **news: float) -> None:
+    def _note(self, **news: float) -> None:
         self._progress = self._progress._replace(**news)
         if self._file is not None:
             self._progress.write(self._file)
@@ -172,7 +172,7 @@ class Console:
         seen = state.removeprefix("median ") if self.runs == 1 else state
         if point.limits:
             solved = sum(one.solved for one in points)
-            self._tell(solved=self._solved + solved)
+            self._note(solved=self._solved + solved)
             seen = f"solved {solved}/{self.runs}"
             limit = below(limit.threshold for one in points for limit in one.limits)
             state = f"{seen} {limit}, {state}"
@@ -252,7 +252,7 @@ def introduction(spec: ScriptSpec, configs: Sequence[Config], amount: str) -> li
     for flag in spec.flags:
         found = [getattr(config, flag.dest) for config in configs]
         several = list(dict.fromkeys(map(_text, found)))
-        if flag.dest in _TOLD or not flag.result or several == [_text(flag.default)]:
+        if flag.dest in _SHOWN_ELSEWHERE or not flag.result or several == [_text(flag.default)]:
             continue
         text = seeds_text(set(found)) if flag.dest == "seed" else ", ".join(several)
         differing.append(flag.dest if found[0] is True else f"{flag.dest} {text}")
@@ -268,7 +268,7 @@ def _text(value: object) -> str:
     return " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-def flags_told(configs: Sequence[Mapping[str, object]]) -> Iterator[str]:
+def all_flags(configs: Sequence[Mapping[str, object]]) -> Iterator[str]:
     """Yield all flags; of one that differs between runs, how many values it has."""
     yield "running"
     for name in configs[0]:

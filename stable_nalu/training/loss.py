@@ -107,7 +107,7 @@ class Penalties:
         """Return the penalties in force at `iteration` and their weights; move the beta schedule.
 
         Call it once per iteration. A weight is a number, or one per run where runs differ; the list
-        is computed anew only when a schedule moved.
+        is computed again only when a schedule moved.
         """
         for beta in self.betas:
             self._stale |= beta.advance(iteration)

@@ -173,7 +173,7 @@ def numbers(value: torch.Tensor) -> np.ndarray:
 
 @torch.no_grad()
 def observe_modules(model: ExtendedTorchModule, *, verbose: bool) -> list[TaggedValue]:
-    """Return what the modules tell about the traced forward pass."""
+    """Return what modules observe of a traced forward pass."""
     tagged = []
     for prefix, module, passes in prefixed_modules(model):
         values = [

@@ -141,7 +141,7 @@ class StackResult:
 
 
 TrainStacks = Callable[[Share, Callable[..., None], Interruption], dict[int, StackResult]]
-"""Trains stacks, tells a console by a function, and returns the results of those it began."""
+"""Trains stacks, shows by a function, and returns the results of those it began."""
 
 
 def worker_count(task: type[Task], runs: Sequence[PlannedRun]) -> int:
@@ -263,8 +263,8 @@ def saved_states(spec: ScriptSpec, run: PlannedRun, progress: Mapping[str, Any])
 def _check_same_run(spec: ScriptSpec, run: PlannedRun, checkpoint: dict) -> None:
     """Refuse the checkpoint of another configuration.
 
-    Files can be exchanged, and names do not hold every flag. Runs of one configuration are told
-    apart by their event files.
+    Files can be exchanged, and names do not hold every flag. Runs of one configuration differ
+    in their event files.
     """
     flag, saved = asked_by(run.config), checkpoint["config"]
     own, controls = plain(run.config.as_dict()), run_control(spec)
@@ -362,11 +362,11 @@ def show_engine(task: type[Task], runs: Sequence[PlannedRun]) -> int:
     return 0
 
 
-def tell_of_torch(task: type[Task], runs: Sequence[PlannedRun]) -> None:
+def explain_torch(task: type[Task], runs: Sequence[PlannedRun]) -> None:
     """Say once why runs are trained by torch, one after another, unless that was asked for."""
     asked = f"{TORCH}: --engine torch", f"{TORCH}: {ENGINE}=torch"
-    told = {run.engine for run in runs if not run.in_lanes} - set(asked)
-    for reason in sorted(told if issubclass(task, EngineTask) else ()):
+    reasons = {run.engine for run in runs if not run.in_lanes} - set(asked)
+    for reason in sorted(reasons if issubclass(task, EngineTask) else ()):
         sys.stderr.write(f"trained one run at a time by plain {reason}\n")
 
 

@@ -39,7 +39,7 @@ from .console import (
     Console,
     End,
     StackView,
-    flags_told,
+    all_flags,
     introduction,
     is_quiet,
     outcome,
@@ -59,6 +59,7 @@ from .runs import (
     StackResult,
     States,
     continued,
+    explain_torch,
     read_checkpoint,
     resume_point,
     run_control,
@@ -66,7 +67,6 @@ from .runs import (
     settle,
     show_engine,
     stacks_of,
-    tell_of_torch,
     with_engine,
     worker_count,
 )
@@ -94,7 +94,7 @@ def train_plan(
         _probe(task, runs)
     planned = [[with_engine(task, run) for run in plan] for plan in planned]
     every = [run for plan in planned for run in plan]
-    tell_of_torch(task, every)
+    explain_torch(task, every)
     if getattr(every[0].config, "show_engine", False):
         return show_engine(task, every)
     states = {run.name: saved_states(spec, run, PROGRESS) for run in every}
@@ -120,7 +120,7 @@ def train_plan(
     code = _exit_code(results, interruption, task.kind.unit)
     if code in (0, EXIT_DIVERGED) and not is_quiet():
         in_words = learned if task.target is not Task.target else None
-        _tell_end(task, spec, every, left, results, states, in_words)
+        _show_end(task, spec, every, left, results, states, in_words)
     return code
 
 
@@ -245,7 +245,7 @@ def _console(
     for line in introduction(spec, configs, plural(len(runs), "run") + how):
         console.line(line)
     if first.verbose:
-        for line in flags_told([with_reported(config, task.kind.reported) for config in configs]):
+        for line in all_flags([with_reported(config, task.kind.reported) for config in configs]):
             console.line(line)
     return console
 
@@ -377,12 +377,12 @@ def _train_in_turns(
         advance(training)
     together = len(left) < 2
     while left:
-        told, turn = interruption.signal_number, list(left)
-        if told is not None:
+        signalled, turn = interruption.signal_number, list(left)
+        if signalled is not None:
             for training in turn:
                 left[training].close()
                 training.stop()
-                end(training, StackResult(False, training.at, told))
+                end(training, StackResult(False, training.at, signalled))
             break
         if not together:
             least = min(training.at for training in turn)
@@ -447,11 +447,11 @@ def _open_writer(
     record, rules = _record(spec, run), _rules(spec, run.config)
     folder = RunFolder.claim(tensorboard_root() / run.name, record, resume=point, **rules)
     files.enter_context(folder)
-    told = {name: v for name, v in record.config.items() if name not in rules["run_control"]}
-    return RunWriter(folder, config={"script": spec.name, **told})
+    own = {name: v for name, v in record.config.items() if name not in rules["run_control"]}
+    return RunWriter(folder, config={"script": spec.name, **own})
 
 
-def _tell_end(
+def _show_end(
     task: type[Task],
     spec: ScriptSpec,
     runs: Sequence[PlannedRun],
@@ -499,7 +499,7 @@ def _exit_code(results: Sequence[StackResult], interruption: Interruption, unit:
     if stopped:
         first = min(r.interrupted_at for r in stopped if r.interrupted_at is not None)
         print_line(f"stopped before {unit.name} {first}; the same command with --resume goes on")
-        # Workers are told by SIGTERM, whatever this process was told by.
+        # Workers stop by SIGTERM, whatever signal this process has.
         signals = [interruption.signal_number or result.signal_number for result in stopped]
         return EXIT_REQUEUE if signal.SIGTERM in signals else EXIT_INTERRUPTED
     return EXIT_DIVERGED if any(result.diverged for result in results) else 0

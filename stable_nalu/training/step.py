@@ -327,12 +327,12 @@ class TrainingStep:
         return result
 
     def observe(self, verbose: bool) -> list[TaggedValue]:
-        """Return what the modules tell about the traced forward pass."""
+        """Return what modules observe of a traced forward pass."""
         return observe_modules(self.model, verbose=verbose)
 
     @torch.no_grad()
     def observe_trained(self, batches: Sequence[torch.Tensor], verbose: bool) -> list[TaggedValue]:
-        """Return what the modules tell of inputs, if there are any, apart from training."""
+        """Return what modules observe of inputs, if there are any, apart from training."""
         start_trace(self.model)
         with self.model.no_random():
             for x in batches:

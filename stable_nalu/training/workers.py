@@ -74,10 +74,10 @@ def _collect(
 ) -> list[StackResult]:
     done: dict[int, StackResult] = {}
     working = {worker.connection: worker for worker in crew}
-    told = False
+    stopping = False
     while working:
-        if interruption.signal_number is not None and not told:
-            told = True
+        if interruption.signal_number is not None and not stopping:
+            stopping = True
             for worker in working.values():
                 worker.process.terminate()
         ready = wait(list(working), POLL_SECONDS)
