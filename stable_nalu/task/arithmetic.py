@@ -20,10 +20,10 @@ from stable_nalu.options import name_fields as nf
 from stable_nalu.options.kinds import BATCH_NOISE, as_clause
 from stable_nalu.statistics import setups
 from stable_nalu.training import evaluation, loss
-from stable_nalu.training.engine_task import Drawn, EngineTask, Shape
+from stable_nalu.training.engine_task import Drawn, EngineTask
 from stable_nalu.training.recorder import TaggedValue
 from stable_nalu.training.step import TrainingStep
-from stable_nalu.training.task import Batch, Goal, Kind, Logging, Observed, Results, Target
+from stable_nalu.training.task import Batch, Goal, Kind, Logging, Observed, Results, Shape, Target
 
 from .description import DENSITY
 

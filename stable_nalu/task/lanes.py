@@ -12,8 +12,8 @@ from stable_nalu import abstract
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.dataset import stream
 from stable_nalu.options import Config
-from stable_nalu.training.engine_task import Drawn, EngineTask, Shape
-from stable_nalu.training.task import Batch
+from stable_nalu.training.engine_task import Drawn, EngineTask
+from stable_nalu.training.task import Batch, Shape
 
 
 class MeasuredTask(EngineTask):

@@ -28,9 +28,9 @@ from stable_nalu.options import name_fields as nf
 from stable_nalu.options.kinds import as_clause, cell_names, data_range, integer
 from stable_nalu.statistics import setups
 from stable_nalu.training import evaluation
-from stable_nalu.training.engine_task import Drawn, Shape
+from stable_nalu.training.engine_task import Drawn
 from stable_nalu.training.surroundings import floats
-from stable_nalu.training.task import Batch, Goal, Kind, Logging, Observed, Target
+from stable_nalu.training.task import Batch, Goal, Kind, Logging, Observed, Shape, Target
 
 from .arithmetic import ERRORS, READ_ROWS, TEST_SEED, VALIDATION_SEED
 from .description import LAYER_OPTIONS, PENALTY_RAMP, YOUNG_OPTIMIZER, lower

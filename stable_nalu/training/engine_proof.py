@@ -31,9 +31,9 @@ from torchlanes.kept import CompileError, kept
 from torchlanes.tiles import source
 
 from .engine_model import BuildOne, CriterionPrograms, seeded, structure
-from .engine_task import Shape
 from .recorder import StepResult
 from .step import TrainingStep
+from .task import Shape
 
 EXACT, SINGLE = 1e-12, 1e-6
 """How far the engine's numbers may be from torch's, in float64 and in float32."""

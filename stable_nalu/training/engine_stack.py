@@ -28,10 +28,10 @@ from torchlanes.values import NotLoweredError
 from .engine_model import BuildOne, CriterionPrograms, drawn_by_cpp, seeded, structure
 from .engine_program import buffers_of_strangers, program
 from .engine_proof import doubt
-from .engine_task import Shape
 from .recorder import StepResult, TaggedValue
 from .step import TrainingStep
 from .surroundings import has_gpu
+from .task import Shape
 
 Members = Sequence[Member]
 FIRST_CHUNK, LONGEST_CHUNK, SECONDS_OF_A_CHUNK = 16, 4096, 0.2

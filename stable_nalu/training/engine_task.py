@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -12,9 +11,8 @@ import torch
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.options import Config
 
-from .loss import Penalties
 from .recorder import TaggedValue
-from .task import Task
+from .task import Shape, Task
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,22 +25,6 @@ if TYPE_CHECKING:
 
 Drawn = Callable[[Sequence[int], int], "tuple[np.ndarray, np.ndarray]"]
 """Makes the next samples of some runs: x `(iterations, runs, batch, in)` and t."""
-
-
-@dataclass(frozen=True)
-class Shape:
-    """What an engine must know of a task: batch, how it evaluates, what it observes, penalties.
-
-    sample: the shape of the inputs of a sample, if it is not a vector.
-    """
-
-    batch: int
-    inputs: int
-    outputs: int
-    eval_mode: bool | None
-    verbose: bool = False
-    penalties: type[Penalties] = Penalties
-    sample: tuple[int, ...] = (-1,)
 
 
 class EngineTask(Task):

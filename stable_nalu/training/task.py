@@ -154,6 +154,22 @@ class Target:
     scale: float = 1.0
 
 
+@dataclass(frozen=True)
+class Shape:
+    """What an engine must know of a task: batch, how it evaluates, what it observes, penalties.
+
+    sample: the shape of the inputs of a sample, if it is not a vector.
+    """
+
+    batch: int
+    inputs: int
+    outputs: int
+    eval_mode: bool | None
+    verbose: bool = False
+    penalties: type[Penalties] = Penalties
+    sample: tuple[int, ...] = (-1,)
+
+
 class Task:
     """What runs train on and what is measured of them; a subclass overrides what differs.
 

@@ -61,7 +61,7 @@ def test_one_update_by_hand(capsys, monkeypatch):
     argv = ["--layer-type", "GRU", "--operation", "sub", "--seed", "4", "--max-iterations", "0",
             "--verbose"]  # fmt: skip
     monkeypatch.setenv("STABLE_NALU_ENGINE", "torch")
-    assert run_whole(SCRIPT, argv) == 0
+    assert run_whole(SCRIPTS[SCRIPT], TASKS[SCRIPT], argv) == 0
     log = logged(f"{SCRIPT}/gru_sub_4")
     assert [values(log, tag) for tag in VALID] == [[pytest.approx(e, rel=1e-5)] for e in before]
     assert values(log, "loss/train/critation") == [pytest.approx(loss.item(), rel=1e-5)]
