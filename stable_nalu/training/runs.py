@@ -31,6 +31,7 @@ from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.writer import ResumePoint, RunFolder
 
 from .checkpoint import (
+    PROGRESS,
     asked_by,
     is_there,
     load_torch,
@@ -116,7 +117,7 @@ class SavedState:
 
     path: Path
     iteration: int
-    resume_point: ResumePoint | None
+    resume_point: ResumePoint
     diverged: bool
     error: float | None
 
@@ -205,13 +206,13 @@ def run_control(spec: ScriptSpec) -> set[str]:
     return {flag.dest for flag in spec.flags if not flag.result} | LENGTH_AND_LOGGING
 
 
-def read_checkpoint(run: PlannedRun, progress: Mapping[str, Any], path: Path) -> dict:
-    """Read a checkpoint that a run can continue from; `progress` is what that needs."""
+def read_checkpoint(run: PlannedRun, path: Path) -> dict:
+    """Read a checkpoint that a run can continue from."""
     flag = asked_by(run.config)
     checkpoint = load_torch(path, flag)
     missing = _missing(checkpoint, REQUIRED)
     if not missing:
-        missing = _missing(checkpoint["progress"], progress)
+        missing = _missing(checkpoint["progress"], PROGRESS)
     if missing or checkpoint["epoch"] < 0:
         raise UsageError(
             f"argument {flag}: {path} lacks {', '.join(missing or ['epoch'])}; "
@@ -225,16 +226,13 @@ def _missing(content: Any, required: Mapping[str, Any]) -> list[str]:
     return [name for name, kind in required.items() if not isinstance(held.get(name, ...), kind)]
 
 
-def resume_point(run: PlannedRun, checkpoint: dict) -> ResumePoint | None:
+def resume_point(run: PlannedRun, checkpoint: dict) -> ResumePoint:
     """Return where the log of a run stood when it was saved."""
     progress = checkpoint["progress"]
-    if "event_file" not in progress:
-        return None
-    flag = asked_by(run.config)
-    return ResumePoint(progress["event_file"], progress["event_position"], flag)
+    return ResumePoint(progress["event_file"], progress["event_position"], asked_by(run.config))
 
 
-def saved_states(spec: ScriptSpec, run: PlannedRun, progress: Mapping[str, Any]) -> States:
+def saved_states(spec: ScriptSpec, run: PlannedRun) -> States:
     """Return what a run may continue from, by iteration: nothing, unless it is asked for.
 
     Besides the checkpoint there is a newer state when the process died while it saved a stack.
@@ -248,7 +246,7 @@ def saved_states(spec: ScriptSpec, run: PlannedRun, progress: Mapping[str, Any])
         files = [path]
     states = {}
     for file in files:
-        checkpoint = read_checkpoint(run, progress, file)
+        checkpoint = read_checkpoint(run, file)
         _check_same_run(spec, run, checkpoint)
         states[checkpoint["epoch"]] = SavedState(
             file,

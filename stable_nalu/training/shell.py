@@ -34,7 +34,7 @@ from stable_nalu.writer import ResumePoint, RunFolder, RunRecord, RunWriter
 from stable_nalu.writer.run_folder import WAYS_OUT
 from torchlanes import VERSION
 
-from .checkpoint import BEST_MODELS, BEST_PARAMETERS, PROGRESS, model_file, plain, require_writable
+from .checkpoint import BEST_MODELS, BEST_PARAMETERS, model_file, plain, require_writable
 from .console import (
     Console,
     End,
@@ -97,7 +97,7 @@ def train_plan(
     explain_torch(task, every)
     if getattr(every[0].config, "show_engine", False):
         return show_engine(task, every)
-    states = {run.name: saved_states(spec, run, PROGRESS) for run in every}
+    states = {run.name: saved_states(spec, run) for run in every}
     counts = [worker_count(task, plan) for plan in planned]
     workers = max(counts)
     cut = [
@@ -416,9 +416,7 @@ def _opened(
     task: type[Task], spec: ScriptSpec, runs: Stack, view: StackView, files: ExitStack
 ) -> Training:
     """Return the training of a stack, where its saved states were taken, with its logs open."""
-    checkpoints = [
-        read_checkpoint(run, PROGRESS, run.source) for run in runs if run.source is not None
-    ]
+    checkpoints = [read_checkpoint(run, run.source) for run in runs if run.source is not None]
     training = _build(task, runs)
     # Before the logs are cut back to where the checkpoints were taken: these may not fit.
     if checkpoints:
