@@ -164,10 +164,8 @@ CHECKS = (
 SINGLE_LAYER_CHECKS = (*CHECKS, _check_single_layer, _check_distribution)
 
 FORMULA_LAYERS = (
-    common.OWN_LAYERS,
-    common.WEIGHTS.without("--W-set-count"),
-    common.NALU.without("--nac-weight"),
-    common.PENALTIES,
+    *(common.OWN_LAYERS, common.WEIGHTS.without("--W-set-count")),
+    *(common.NALU.without("--nac-weight"), common.PENALTIES),
 )
 FORMULA_NAME = (
     *nf.all_trailing(

@@ -239,9 +239,7 @@ SCRIPT = ScriptSpec(
                 help="Unit of the recurrent cell, by its key or name.", choices=cell_names
             ),
             common.OPERATION.but(choices=common.STATIC_OPERATIONS),
-            common.SEED,
-            common.MAX_ITERATIONS,
-            common.SIMPLE,
+            *(common.SEED, common.MAX_ITERATIONS, common.SIMPLE),
         ),
         _SEQUENCES,
         *LAYER_OPTIONS,

@@ -46,10 +46,7 @@ SCRIPT = arithmetic.script(
             interpolation_range={"note": "range of the validation inputs, training has its own"},
         ),
         arithmetic.SINGLE_NETWORK.without("--output-size", "--mlp-bias", "--mlp-depth"),
-        common.OWN_LAYERS,
-        common.WEIGHTS,
-        common.NALU.without("--nac-weight"),
-        common.NPU,
+        *(common.OWN_LAYERS, common.WEIGHTS, common.NALU.without("--nac-weight"), common.NPU),
         common.PENALTIES,
         common.NPU_PENALTIES.without("--reg-scale-type", "--lp-norm").but(
             regualizer_npu_w={
@@ -60,8 +57,7 @@ SCRIPT = arithmetic.script(
             }
         ),
         common.OPTIMIZER.without("--clip-grad-norm", "--clip-grad-value"),
-        arithmetic.SINGLE_LOGGING,
-        common.RUN_CONTROL,
+        *(arithmetic.SINGLE_LOGGING, common.RUN_CONTROL),
     ),
     name_fields=(
         *(arithmetic.SINGLE_LAYER_MODEL, *nf.COMMON),

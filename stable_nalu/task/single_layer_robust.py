@@ -26,14 +26,10 @@ SCRIPT = arithmetic.script(
         common.TASK.but(
             extrapolation_range={"note": "part of the run name only, nothing is evaluated"}
         ),
-        arithmetic.SINGLE_NETWORK.without("--mlp-bias", "--mlp-depth"),
-        common.OWN_LAYERS,
+        *(arithmetic.SINGLE_NETWORK.without("--mlp-bias", "--mlp-depth"), common.OWN_LAYERS),
         common.WEIGHTS.without("--trash-cell", "--W-set-count"),
-        common.NALU.without("--nac-weight"),
-        common.NPU,
-        common.PENALTIES,
-        common.NPU_PENALTIES.without("--lp-norm"),
-        common.CRITERION,
+        *(common.NALU.without("--nac-weight"), common.NPU, common.PENALTIES),
+        *(common.NPU_PENALTIES.without("--lp-norm"), common.CRITERION),
         common.OPTIMIZER.without("--clip-grad-value"),
         arithmetic.SINGLE_LOGGING.but(
             id={"note": "recorded only, the run name lacks it", "result": False}
@@ -46,11 +42,7 @@ SCRIPT = arithmetic.script(
         nf.distribution(
             _distribution, "the test mean and deviation of truncated-normal are not printed"
         ),
-        nf.NOISE_RANGE,
-        *nf.SINGLE_PENALTIES,
-        nf.NMU_NOISE,
-        nf.GRAD_NORM,
-        nf.LOG_INTERVAL,
+        *(nf.NOISE_RANGE, *nf.SINGLE_PENALTIES, nf.NMU_NOISE, nf.GRAD_NORM, nf.LOG_INTERVAL),
         nf.CRITERION,
     ),
     checks=arithmetic.SINGLE_LAYER_CHECKS,
