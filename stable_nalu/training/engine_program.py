@@ -24,11 +24,9 @@ from torchlanes.values import NotLoweredError, Value
 from .engine_model import RecordedDraws, drawing_from, recording
 from .recorder import (
     TaggedValue,
-    observe_modules,
     observe_regualizers,
     scalar,
-    start_trace,
-    stop_trace,
+    traced,
 )
 from .step import TrainingStep
 
@@ -135,15 +133,14 @@ class _Builder(ProgramBuilder):
         def body(own, given):
             vars(step).update({name: given[name[1:]] for name in limits})
             with drawing_from(self.model, self._source(given)):
-                start_trace(self.model)
                 weighted = [(key, given[f"weight:{key}"]) for key in keys]
-                criterion, penalty, total = step.loss(
-                    given["x"], given["t"], self.criterion, weighted
-                )
-                told = observe_modules(self.model, verbose=self.verbose)
-                of_modules = len(told)
-                told += self._observed_penalties(total)
-                stop_trace(self.model)
+                with traced(self.model, self.verbose) as observe:
+                    criterion, penalty, total = step.loss(
+                        given["x"], given["t"], self.criterion, weighted
+                    )
+                    told = observe()
+                    of_modules = len(told)
+                    told += self._observed_penalties(total)
                 gradients = step.gradients(total, [own[name] for name in self.trainable])
             self.told = [
                 Told(item.kind, item.tag, f"told:{k}", k < of_modules)

@@ -326,7 +326,7 @@ class Training:
             if observed is None:
                 result = self.step.run(x, t, schedule)
             else:
-                result = self.step.run_logged(x, t, schedule, self.recorder, observed, losses)
+                result = self.step.run(x, t, schedule, self.recorder, observed, losses)
         self.last_total = result.total.detach()
         if observed is not None and self.logging.updates:
             self.recorder.commit(self.clock)

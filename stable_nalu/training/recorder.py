@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -129,16 +130,25 @@ def prefixed_modules(
         yield from prefixed_modules(child, parent if child.namespace_is_sibling else prefix, passes)
 
 
-def start_trace(model: ExtendedTorchModule) -> None:
-    """Ask all modules to keep the intermediate values of the next forward pass."""
+@contextmanager
+def traced(model: Any, verbose: bool) -> Iterator[Callable[[], list[TaggedValue]]]:
+    """Let modules keep intermediate values of passes, and yield what returns their observations.
+
+    Of a network that has steps, published logs have those of every step.
+    """
+    steps: list[TaggedValue] = []
+    has_steps = hasattr(model, "step_ended")
     for module in model.extended_modules():
         module.trace = {}
-
-
-def stop_trace(model: ExtendedTorchModule) -> None:
-    """Forget the intermediate values."""
-    for module in model.extended_modules():
-        module.trace = None
+    if has_steps:
+        model.step_ended = lambda: steps.extend(observe_modules(model, verbose=verbose))
+    try:
+        yield lambda: steps if has_steps else observe_modules(model, verbose=verbose)
+    finally:
+        if has_steps:
+            model.step_ended = None
+        for module in model.extended_modules():
+            module.trace = None
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ state: the engine makes their iterations.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,12 +25,12 @@ from .recorder import (
     StepResult,
     TaggedValue,
     observe_gradients,
-    observe_modules,
     observe_regualizers,
-    start_trace,
-    stop_trace,
+    traced,
 )
 from .task import Observed
+
+UNOBSERVED = Observed()
 
 Slots = dict[str, list[torch.Tensor]]
 
@@ -280,66 +281,42 @@ class TrainingStep:
         self.optimizer.step(gradients)
         self.finish(criterion)
 
-    def run(self, x: torch.Tensor, t: torch.Tensor, schedule: tuple) -> StepResult:
-        """Make one iteration by what `prepare` gave."""
-        criterion, penalty, total = self.loss(x, t, *schedule)
-        gradients = self.gradients(total)
-        self.update(gradients, criterion)
-        return StepResult(criterion, penalty, total, gradients)
-
-    def run_logged(
+    def run(
         self,
-        x: torch.Tensor,
-        t: torch.Tensor,
+        x: Any,
+        t: Any,
         schedule: tuple,
-        recorder: Recorder,
-        observed: Observed,
-        on_result: Callable[[StepResult], Iterable[TaggedValue]],
+        recorder: Recorder | None = None,
+        observed: Observed = UNOBSERVED,
+        losses: Callable[[StepResult], Iterable[TaggedValue]] = StepResult.losses,
     ) -> StepResult:
-        """Make one iteration and log it: the same numbers as those of `run`.
+        """Make one iteration by what `prepare` gave, and log it if there is a recorder.
 
-        schedule: what `prepare` gave. on_result: called before the update; returns what the losses
-        are logged as.
+        losses: called before the update; returns what the losses are logged as.
         """
-        model: Any = self.model
-        seen: list[TaggedValue] | None = None
-        if observed.modules:
-            start_trace(self.model)
-            if hasattr(model, "step_ended"):
-                # Of a sequence, published logs have a value of every step.
-                seen = []
-                model.step_ended = lambda: seen.extend(self.observe(observed.verbose))
-        criterion, penalty, total = self.loss(x, t, *schedule)
-        if seen is not None:
-            model.step_ended = None
-        if observed.modules:
-            recorder.write(self.observe(observed.verbose) if seen is None else seen)
-        if observed.penalties:
-            zeros = torch.zeros_like(total.detach())
-            recorder.write(observe_regualizers(self.model, zeros))
-        if observed.modules:
-            stop_trace(self.model)
+        looks = traced(self.model, observed.verbose) if observed.modules else nullcontext()
+        with looks as observe:
+            criterion, penalty, total = self.loss(x, t, *schedule)
+            if recorder is not None and observe is not None:
+                recorder.write(observe())
+            if recorder is not None and observed.penalties:
+                zeros = torch.zeros_like(total.detach())
+                recorder.write(observe_regualizers(self.model, zeros))
         result = StepResult(criterion, penalty, total, self.gradients(total))
-        recorder.write(on_result(result))
+        if recorder is not None:
+            recorder.write(losses(result))
         self.update(result.gradients, criterion)
-        if observed.gradients:
+        if recorder is not None and observed.gradients:
             recorder.write(self.observe_gradients(result.gradients, observed.of))
         return result
-
-    def observe(self, verbose: bool) -> list[TaggedValue]:
-        """Return what modules observe of a traced forward pass."""
-        return observe_modules(self.model, verbose=verbose)
 
     @torch.no_grad()
     def observe_trained(self, batches: Sequence[torch.Tensor], verbose: bool) -> list[TaggedValue]:
         """Return what modules observe of inputs, if there are any, apart from training."""
-        start_trace(self.model)
-        with self.model.no_random():
+        with traced(self.model, verbose) as observe, self.model.no_random():
             for x in batches:
                 self.model(x)
-        observed = self.observe(verbose)
-        stop_trace(self.model)
-        return observed
+            return observe()
 
     def observe_gradients(
         self, gradients: Gradients, of: frozenset[int] | None = None

@@ -13,8 +13,7 @@ from stable_nalu.training.recorder import (
     observe_gradients,
     observe_modules,
     observe_regualizers,
-    start_trace,
-    stop_trace,
+    traced,
 )
 
 ROWS = torch.tensor([[1.5, 1.25], [1.0, 1.75], [1.125, 2.0]])
@@ -22,10 +21,9 @@ ROWS = torch.tensor([[1.5, 1.25], [1.0, 1.75], [1.125, 2.0]])
 
 def test_values_are_those_of_the_traced_pass():
     model = SimpleFunctionStaticNetwork("ReRegualizedLinearNAC", 2)
-    start_trace(model)
-    y = model(ROWS)
-    found = {(v.kind, v.tag): v.value for v in observe_modules(model, verbose=True)}
-    stop_trace(model)
+    with traced(model, verbose=True) as observe:
+        y = model(ROWS)
+        found = {(v.kind, v.tag): v.value for v in observe()}
     assert torch.equal(found["summary", "network/x"], ROWS)
     assert torch.equal(found["summary", "network/z_2"], y)
     W = model.layer_2.layer.W.detach()
@@ -70,10 +68,9 @@ def build(unit, **options):
 
 def told(model, verbose):
     """What a traced pass tells of the network itself, and of its layers: `kind tag`."""
-    start_trace(model)
-    model(ROWS)
-    found = observe_modules(model, verbose=verbose)
-    stop_trace(model)
+    with traced(model, verbose) as observe:
+        model(ROWS)
+        found = observe()
     own = [f"{v.kind} {v.tag}" for v in found if v.tag.count("/") == 1]
     return own, Counter(f"{v.kind} {v.tag}" for v in found if v.tag.count("/") > 1)
 

@@ -55,7 +55,7 @@ class Iterations:
             made.recorder.written.clear()
             schedule = made.step.prepare(k)
             notes = made.recorder
-            result = made.step.run_logged(x, t, schedule, notes, Observed(True), lambda result: [])
+            result = made.step.run(x, t, schedule, notes, Observed(True), lambda result: [])
         return self._numbers(made, result, made.recorder.written)
 
     def _numbers(self, made, result, told):
