@@ -135,9 +135,7 @@ def _unfinished(
             left.append(stack)
             continue
         for run in stack if own_entries() else ():  # whose layer may be another one by now
-            point = states[run.name][run.start].resume_point
-            folder = tensorboard_root() / run.name
-            RunFolder.check(folder, _record(spec, run), resume=point, **_rules(spec, run.config))
+            _folder_of(RunFolder.check, spec, run, states[run.name][run.start].resume_point)
         settle(stack)
         done[first.start - 1] += len(stack)
         diverged |= any(states[run.name][run.start].diverged for run in stack)
@@ -161,13 +159,9 @@ def _require_folders(
         roots += [save_root() / BEST_MODELS, save_root() / BEST_PARAMETERS]
     probed: set[Path] = set()
     for run in runs:
-        config = run.config
+        config, state = run.config, states[run.name].get(run.start)
         replaces = config.remove_existing_data or config.resume or config.load_checkpoint
-        state = states[run.name].get(run.start)
-        point = state.resume_point if state else None
-        RunFolder.check(
-            tensorboard_root() / run.name, _record(spec, run), resume=point, **_rules(spec, config)
-        )
+        _folder_of(RunFolder.check, spec, run, state.resume_point if state else None)
         for root in roots:
             file = model_file(root, run.name)
             require_writable(file, probed)
@@ -194,14 +188,19 @@ def _record(spec: ScriptSpec, run: PlannedRun) -> RunRecord:
     return replace(record, layer_files=[vars(file) for file in sources(units_of(config))])
 
 
-def _rules(spec: ScriptSpec, config: Config) -> dict[str, Any]:
-    """Return what may become of data that is in a run folder already."""
-    return {
-        "run_control": run_control(spec),
-        # A run that is to be resumed but was never saved starts anew.
-        "remove_existing_data": config.remove_existing_data or config.resume,
-        "ways_out": _ways_out(spec),
-    }
+def _folder_of(
+    how: Callable[..., Any], spec: ScriptSpec, run: PlannedRun, point: ResumePoint | None
+) -> Any:
+    """Check or claim the folder of a run, whose data may be there already."""
+    return how(
+        tensorboard_root() / run.name,
+        _record(spec, run),
+        resume=point,
+        run_control=run_control(spec),
+        # A run that is to be resumed but was never saved starts again.
+        remove_existing_data=run.config.remove_existing_data or run.config.resume,
+        ways_out=_ways_out(spec),
+    )
 
 
 def _ways_out(spec: ScriptSpec) -> list[str]:
@@ -442,10 +441,9 @@ def _open_writer(
     files: ExitStack, spec: ScriptSpec, run: PlannedRun, point: ResumePoint | None
 ) -> RunWriter:
     """Claim the folder of a run until `files` closes, and open its event file."""
-    record, rules = _record(spec, run), _rules(spec, run.config)
-    folder = RunFolder.claim(tensorboard_root() / run.name, record, resume=point, **rules)
-    files.enter_context(folder)
-    own = {name: v for name, v in record.config.items() if name not in rules["run_control"]}
+    folder = files.enter_context(_folder_of(RunFolder.claim, spec, run, point))
+    values, control = _record(spec, run).config.items(), run_control(spec)
+    own = {name: value for name, value in values if name not in control}
     return RunWriter(folder, config={"script": spec.name, **own})
 
 
