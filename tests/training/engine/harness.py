@@ -16,6 +16,7 @@ from stable_nalu.task.table import SCRIPTS, TASKS
 from stable_nalu.training import engine_stack as stack
 from stable_nalu.training import evaluation
 from stable_nalu.training.loop import Training
+from stable_nalu.training.recorder import scalar
 from stable_nalu.training.runs import LANES, TORCH, PlannedRun
 from tests.training.configurations import configurations
 
@@ -69,6 +70,9 @@ class Notes:
 
     def write(self, values) -> None:
         self.written += [(item.tag, item.value.detach().clone()) for item in values]
+
+    def write_named(self, items) -> None:
+        self.write(scalar(tag, value) for tag, value in items)
 
     def text(self, *_, **__) -> None: ...
 
