@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from stable_nalu.dataset.stream import FunctionTargets
     from stable_nalu.statistics.setups import Limit
 
-    from .loop import Training
-    from .step import TrainingStep
-
 Batch = tuple[Any, ...]
 """Inputs and targets: whatever the network and the loss of a task take."""
 
@@ -205,11 +202,11 @@ class Task:
         model.reset_parameters()
         return model
 
-    def begin(self, step: TrainingStep) -> None:
-        """Prepare a unit that PyTorch trains."""
+    def begin(self, step: Any) -> None:
+        """Prepare a unit that PyTorch trains by a `TrainingStep`."""
 
-    def end(self, training: Training, units: int) -> None:
-        """Do what follows the last of so many units, between which nothing was to be done."""
+    def end(self, training: Any, units: int) -> None:
+        """Do what follows the last of so many units in a `Training`; nothing was due before."""
 
     def batches(self) -> IndexLoader | Iterator[Batch]:
         """Return the batches of a unit, or what loads those of all units."""
