@@ -127,10 +127,12 @@ def test_a_stack_that_is_left_alone_keeps_its_one_thread(tmp_path, monkeypatch):
         patch.setattr(workers, "train_in_workers", end_after_the_first)
         assert train(tmp_path, "single_layer", *words, "--max-iterations", "40") != 0
     threads = []
-    go_on = shell._train_here
+    go_on = shell._train_stacks
     monkeypatch.setattr(run, "granted_cores", lambda: 2)
     monkeypatch.setattr(
-        shell, "_train_here", lambda *args: threads.append(torch.get_num_threads()) or go_on(*args)
+        shell,
+        "_train_stacks",
+        lambda *args: threads.append(torch.get_num_threads()) or go_on(*args),
     )
     more = ("--max-iterations", "40", "--resume")
     assert train(tmp_path, "single_layer", *words, *more) == 0
