@@ -133,9 +133,9 @@ MUTATIONS = (
     Mutation(
         "nmu: weights between -1 and 1",
         "layer/nau_nmu.py",
-        "self.weight_range = (float(mnac_epsilon), 1.0)",
+        "self.weight_range = (float(self.mnac_epsilon), 1.0)",
         "self.weight_range = (-1.0, 1.0)",
-        "tests/layer/test_nau_nmu.py",
+        "tests/layer/test_nau_nmu.py tests/layer/test_weight_ranges.py",
     ),
     Mutation(
         "adam: no correction of bias",
