@@ -20,7 +20,7 @@ from stable_nalu.figure.style import MISSING, subplots
 from stable_nalu.options.layer_options import half_open
 from stable_nalu.statistics.table import numeric
 
-from .experiment import Experiment, Measure, Model, Recipe, Resources
+from .experiment import Experiment, FurtherTable, Measure, Model, Recipe, Resources
 from .sweeps import DISTRIBUTIONS, MIXED_SIGNS, NEAR_ZERO, SINGLE_MODULE_RANGES
 
 if TYPE_CHECKING:
@@ -316,10 +316,13 @@ def _ranges(
     return Experiment(key, title, paper, numbers, models, drawings, note=note, **judged)
 
 
-def _computed(key: str, title: str, number: str, drawing: Drawing) -> Experiment:
-    numbers = (f"Figure {number}",)
-    note = "Needs no training."
-    return Experiment(key, title, MISTRY_2022_DIVISION, numbers, (), (drawing,), note=note)
+def _computed(
+    key: str, title: str, number: str, drawing: Drawing, *tables: FurtherTable
+) -> Experiment:
+    return Experiment(
+        key, title, MISTRY_2022_DIVISION, (f"Figure {number}",), (), (drawing,),
+        note="Needs no training.", tables=tables,
+    )  # fmt: skip
 
 
 def _mixed_signs(
@@ -436,7 +439,9 @@ _TWO_INPUTS = (
             replace(_signs_2[0], csv="sltr-in2/mixed-sign-ds_realnpu-modified"), part=_SIGNS),
     _ranges("in2-mixedSigns", "Mixed signs", "", *_signs_2, part=_SIGNS),
     _computed("divBy0_gold_test_errors", "Errors of perfect modules on small divisors", "5",
-              Drawing((_GOLD,), (Series(("divBy0_test_errors",)),))),
+              Drawing((_GOLD,), (Series(("divBy0_test_errors",)),)),
+              FurtherTable("export/single_layer_task/generate_divBy0_extrap_thresholds.py",
+                           "--csv-out {csv}/divBy0_test_errors.csv")),
     _distributions("in2", "6 (distributions)", _IN2, _MODIFIED_2, _NRU_2, _NMRU_2),
     _computed("loss_landscape", "Loss landscapes of multiplication", "9", Drawing(_LANDSCAPES)),
     _ranges("nips-in2-nru-lr", "NRU: learning rates", "10",

@@ -246,6 +246,21 @@ class Measure:
 
 
 @dataclass(frozen=True)
+class FurtherTable:
+    """A table that a figure needs besides exported runs: the script that writes it, its words.
+
+    words: `{csv}` stands for the folder of exported tables. name: of the table, where it shows the
+    run of a `seed` of a `model`.
+    """
+
+    script: str
+    words: str
+    model: str = ""
+    seed: int = 0
+    name: str = ""
+
+
+@dataclass(frozen=True)
 class Experiment:
     """A figure or table, or runs that no figure shows.
 
@@ -263,6 +278,7 @@ class Experiment:
     rate: iterations per CPU second, of all runs, until a cost is kept; None: as of other tasks.
     selected_by: column whose lowest value picks the row that is kept of a run; empty: the last one.
     best_range: number of last rows among which a run is judged.
+    tables: what its figures need besides exported runs.
     """
 
     key: str
@@ -278,6 +294,7 @@ class Experiment:
     rate: float | None = None
     selected_by: str = ""
     best_range: int = BEST_RANGE
+    tables: tuple[FurtherTable, ...] = ()
 
     @property
     def judgement(self) -> Judgement:

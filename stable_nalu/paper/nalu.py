@@ -10,7 +10,7 @@ from typing import Any
 from stable_nalu.base.papers import NALU_ARTICLE, NALU_NOTES, TRASK_2018, Paper
 from stable_nalu.figure.drawing import Sketch, drawn, sketch
 
-from .experiment import MEASURED, Experiment, Measure, Recipe, Resources
+from .experiment import MEASURED, Experiment, FurtherTable, Measure, Recipe, Resources
 from .nac_weights import weights
 from .nalu_answers import (
     arrivals,
@@ -301,6 +301,9 @@ _ARTICLES = (
         "article/w-distribution", "Weights of a NAC, drawn at random and at their start",
         NALU_ARTICLE, ("W distribution",), (), drawn(sketch(weights)),
         note="Needs no training.",
+        tables=(FurtherTable("experiments/weight_distribution.py",
+                             "--init uniform nac xavier-normal truncated-normal "
+                             "--csv-out {csv}/article-w-distribution.csv"),),
     ),
     measured(
         "notes/addition", "The sum of ten numbers by two NALUs, trained on all rows at once",

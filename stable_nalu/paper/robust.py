@@ -19,7 +19,7 @@ from stable_nalu.figure.surfaces import path, surface
 from stable_nalu.statistics.table import numeric
 
 from .division import measures_of_pairs
-from .experiment import Experiment, Model, Recipe, Resources
+from .experiment import Experiment, FurtherTable, Model, Recipe, Resources
 from .primer import (
     MULTIPLYING,
     MULTIPLYING_FILES,
@@ -253,6 +253,9 @@ _REFERENCE = replace(
     prefix="sequential_mnist/",
 )
 
+_SWEEP = "export/single_layer_task/benchmark/pretrained_model_prediction_sweep.py"
+_TO_FOLDER = "--csv-save-folder {csv}/2d-surface-plots/csvs"
+
 # fmt: off
 EXPERIMENTS = (
     Experiment(
@@ -273,6 +276,10 @@ EXPERIMENTS = (
                     Series(("mul-ReLU-h100-s8",), "MLP (100): training range only")),
             folders=("2d-surface-plots/csvs",),
         ),
+        tables=(FurtherTable(_SWEEP, f"--gold-outputs {_TO_FOLDER}"),
+                FurtherTable(_SWEEP, _TO_FOLDER, "NMU", 0, "mul-nmu-s0"),
+                FurtherTable(_SWEEP, _TO_FOLDER, "ReLU-h1", 0, "mul-ReLU-h1-s0"),
+                FurtherTable(_SWEEP, _TO_FOLDER, "ReLU-h100", 8, "mul-ReLU-h100-s8")),
     ),
     Experiment(
         "robust-benchmark_sltr_mul", "Multiplication, single modules",

@@ -21,7 +21,7 @@ from stable_nalu.base.machine import granted_cores, model_file
 from stable_nalu.base.script import EXIT_INTERRUPTED, EXIT_REQUEUE, command_of, say
 from stable_nalu.figure.entries import Output, render
 from stable_nalu.figure.entry import Context
-from stable_nalu.inspection import prediction_sweep
+from stable_nalu.inspection.prediction_sweep import main as write_surfaces
 from stable_nalu.paper.experiment import (
     JUDGED,
     MEASURED,
@@ -62,21 +62,12 @@ from .stored import (
     read_records,
 )
 
-_SWEEP = "export/single_layer_task/benchmark/pretrained_model_prediction_sweep.py"
-_SMALL_DIVISORS = "export/single_layer_task/generate_divBy0_extrap_thresholds.py"
-_WEIGHTS = "experiments/weight_distribution.py"
 _BODIES = {
-    _SWEEP: prediction_sweep.main,
-    _SMALL_DIVISORS: small_divisors.main,
-    _WEIGHTS: weights_command,
+    "export/single_layer_task/benchmark/pretrained_model_prediction_sweep.py": write_surfaces,
+    "export/single_layer_task/generate_divBy0_extrap_thresholds.py": small_divisors.main,
+    "experiments/weight_distribution.py": weights_command,
 }
-"""Script -> its body."""
-_SURFACES = {
-    "NMU": ("mul-nmu", 0),
-    "ReLU-h1": ("mul-ReLU-h1", 0),
-    "ReLU-h100": ("mul-ReLU-h100", 8),
-}
-"""Model whose predictions are shown -> name of its table, and the seed that the paper chose."""
+"""Script of a table besides exported runs -> its body."""
 
 
 def _below(name: str, text: str) -> property:
@@ -232,24 +223,16 @@ def other_tables(
     experiment: Experiment, models: Sequence[Model], space: Folders
 ) -> list[OtherTable]:
     """Return the other tables of an experiment, whether or not what they read is there."""
-    if experiment.key == "divBy0_gold_test_errors":
-        path = space.csv / "divBy0_test_errors.csv"
-        return [OtherTable(_SMALL_DIVISORS, ["--csv-out", str(path)])]
-    if experiment.key == "article/w-distribution":
-        path = space.csv / f"{experiment.stem}.csv"
-        starts = ("uniform", "nac", "xavier-normal", "truncated-normal")
-        return [OtherTable(_WEIGHTS, ["--init", *starts, "--csv-out", str(path)])]
-    if experiment.key != "surface-mul":
-        return []
-    folder = ["--csv-save-folder", str(space.csv / "2d-surface-plots" / "csvs")]
-    found = [OtherTable(_SWEEP, ["--gold-outputs", *folder])]
-    for model in models:
-        table, seed = _SURFACES[model.key]
-        (run,) = runs_of(model, [seed], space.max_iterations)
-        name = f"{table}-s{seed}"
-        line = [*words(model.flags), *folder, "--csv-save-filename", name]
-        path = model_file(space.save, run.name)
-        found.append(OtherTable(_SWEEP, line, path, name))
+    found = []
+    for table in experiment.tables:
+        line = [word.format(csv=space.csv) for word in table.words.split()]
+        if not table.model:
+            found.append(OtherTable(table.script, line))
+        for model in (one for one in models if one.key == table.model):
+            (run,) = runs_of(model, [table.seed], space.max_iterations)
+            path = model_file(space.save, run.name)
+            line = [*words(model.flags), *line, "--csv-save-filename", table.name]
+            found.append(OtherTable(table.script, line, path, table.name))
     return found
 
 
