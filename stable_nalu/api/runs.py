@@ -198,7 +198,7 @@ class TrainedRuns:
         found = found.reindex(columns=self.names)
         return found.set_axis(pd.RangeIndex(len(self), name="run"), axis=1)
 
-    def _told(self) -> tuple[str, pd.DataFrame]:
+    def _shown(self) -> tuple[str, pd.DataFrame]:
         """Return a line about all runs, and a table of them."""
         head = f"{len(self)} runs" if len(self) > 1 else "1 run"
         try:
@@ -210,11 +210,11 @@ class TrainedRuns:
         return f"{head}, {sum(table['solved'].tolist())} solved", table
 
     def __repr__(self) -> str:
-        head, table = self._told()
+        head, table = self._shown()
         return f"{head}\n{table.to_string(max_rows=12)}"
 
     def _repr_html_(self) -> str:
-        head, table = self._told()
+        head, table = self._shown()
         return f"<p>{escape(head)}</p>{table.to_html(max_rows=12)}"
 
 
@@ -505,8 +505,8 @@ def _split(
     found: dict[str, pd.DataFrame] = {}
     for values, group in groups(options, by):
         pairs = zip(by, values, strict=True)
-        told = [str(v) if c in _WORDS else f"{c.replace('.', ' ')} {v}" for c, v in pairs]
-        found[", ".join([name, *told] if name else told)] = table.loc[
+        parts = [str(v) if c in _WORDS else f"{c.replace('.', ' ')} {v}" for c, v in pairs]
+        found[", ".join([name, *parts] if name else parts)] = table.loc[
             pd.Series(codes, table.index).isin(group.index)
         ]
     return found

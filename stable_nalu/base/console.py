@@ -92,13 +92,13 @@ def paint(text: str, *codes: str) -> str:
     return f"\x1b[{';'.join(codes)}m{text}\x1b[0m"
 
 
-def told(name: str, text: str) -> str:
+def fact(name: str, text: str) -> str:
     """Return a line of a name and what is said under it."""
     return f"{paint(f'{name:<7}', BOLD)} {text}"
 
 
 def joined(facts: Sequence[str]) -> str:
-    """Return facts in a few lines below what `told` says, and how many there was no room for."""
+    """Return facts in a few lines below what `fact` says, and how many there was no room for."""
     indent, fixed = " " * 8, [fact.replace(" ", "\xa0") for fact in facts]
     columns = shutil.get_terminal_size((80, 24)).columns - len(" and 99 more")
     wrapped = textwrap.wrap(

@@ -226,7 +226,7 @@ def write(
         for name, table in tables(chapter.contest).items():
             written.append(folder / "tables" / f"{chapter.key}_{name}.csv")
             write_plain_frame(written[-1], table)
-        printed.append(_told(chapter, challenger) | {"pictures": list(own)})
+        printed.append(_contents(chapter, challenger) | {"pictures": list(own)})
         pictures |= own
     duels = [(chapter.key, duel) for chapter in chapters for duel in chapter.contest.duels]
     unfair = dict.fromkeys((key, *duel.test.lengths) for key, duel in duels if not duel.fair)
@@ -320,7 +320,7 @@ def _overview(chapter: Chapter) -> dict[str, str]:
     }
 
 
-def _told(chapter: Chapter, challenger: Challenger) -> dict[str, Any]:
+def _contents(chapter: Chapter, challenger: Challenger) -> dict[str, Any]:
     contest = chapter.contest
     experiment = contest.experiment
     paper = "" if experiment.paper is None else experiment.paper.title

@@ -379,23 +379,23 @@ def _judged(reply: Reply, problem: Problem, seed: int, redundant: int, status: s
     probes = problem.probes(redundant)
     try:
         inside, outside = (scaled_error(reply.predict, x, y) for x, y in tests)
-        told = reply.predict(probes)
+        answers = reply.predict(probes)
     except Exception as error:
         inside = outside = math.inf
-        told, status = NOTHING.predict(probes), f"failed: {in_words(error)}"
+        answers, status = NOTHING.predict(probes), f"failed: {in_words(error)}"
     if status == "answered" and not math.isfinite(outside):
         status = "diverged"
     row = {"status": status, "inside": f"{inside:.9e}", "outside": f"{outside:.9e}"}
     row |= {"recovered": "", "nodes": "", "formula": ""}
-    row |= {"probes": " ".join(f"{value:.4g}" for value in told)}
+    row |= {"probes": " ".join(f"{value:.4g}" for value in answers)}
     if reply.formula is None:
         return row
     symbols = problem.symbols(redundant)
     try:
         formula: Any = sympy.sympify(reply.formula(symbols))
         row |= {"nodes": size_of(formula), "formula": str(sympy.N(formula, 8))[:LONGEST]}
-        gap = np.abs(values_of(formula, symbols, probes) - told).max()
-        if max(inside, outside) < RECOVERABLE and gap <= SAME * (np.ptp(told) + 1e-9):
+        gap = np.abs(values_of(formula, symbols, probes) - answers).max()
+        if max(inside, outside) < RECOVERABLE and gap <= SAME * (np.ptp(answers) + 1e-9):
             row["recovered"] = recovered(formula, problem)
     except Exception as error:
         row["status"] = f"no formula: {in_words(error)}"

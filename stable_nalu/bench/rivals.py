@@ -101,8 +101,8 @@ def gplearn(
             with warnings.catch_warnings(action="ignore"):
                 model.fit(rows.x, rows.y)
             program: Any = model._program
-            told = _written(str(program), "X0", _OF_GPLEARN)
-            reply = Reply.of(rows, program.execute, told)
+            written = _written(str(program), "X0", _OF_GPLEARN)
+            reply = Reply.of(rows, program.execute, written)
             best = min(best, reply, key=lambda one: one.error)
         attempt += 1
     return best
@@ -263,8 +263,8 @@ def _best(
         model = stack_models([build() for _ in range(starts)])
         _trained(model, rows, clock, steps, rate, penalised)
         with torch.no_grad():
-            told = model(torch.as_tensor(rows.valid_x))[..., 0]
-            errors = ((told - torch.as_tensor(rows.valid_y)) ** 2).mean(-1).nan_to_num(math.inf)
+            answers = model(torch.as_tensor(rows.valid_x))[..., 0]
+            errors = ((answers - torch.as_tensor(rows.valid_y)) ** 2).mean(-1).nan_to_num(math.inf)
         for run in torch.argsort(errors, stable=True).tolist()[:MOST_READ]:
             one = build()
             one.load_state_dict(run_state(model.state_dict(), run))

@@ -305,8 +305,8 @@ def judged_rows(
         raise UsageError(f"training ended with exit code {code}")
     with kept_apart(experiment, numbers, space) as (folder, expected):
         rows = cells_of(path_of(experiment.key, folder))
-        told = keep_formulas(experiment, expected, folder)
-        formulas = {_run(row): row for row in (cells_of(told) if told else [])}
+        path = keep_formulas(experiment, expected, folder)
+        formulas = {_run(row): row for row in (cells_of(path) if path else [])}
     return [row | {c: formulas.get(_run(row), {}).get(c, "") for c in FORMULA} for row in rows]
 
 

@@ -147,8 +147,8 @@ def draw(
         _draw_measure(axes, measure, x, found, shown, dodged=dodged, absent=absent)
         if not any(table["mean"].notna().any() for table in found.values()):
             solved = bool((summary["n"] > summary["failed"]).any())
-            told = "not defined" if solved else "no run solved"
-            axes.text(0.5, 0.5, told, transform=axes.transAxes, ha="center", color="0.35")
+            text = "not defined" if solved else "no run solved"
+            axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", color="0.35")
         written = {label: table["written"].to_numpy(float) for label, table in found.items()}
         style.counts(below, x, written, shown, "failed" if measure == MEASURES[0] else "solved")
         axes.set_title(_TITLES[measure])

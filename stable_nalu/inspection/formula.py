@@ -368,8 +368,8 @@ def recurrent_certificate(
     It is right for every length if it is right for one step, and every step adds to the state what
     follows from its inputs alone.
     """
-    told = {"solved": solved, "solved_inside": solved_inside}
-    found = certificate(_OneStep(network), targets, inputs, intervals, **told)
+    outcome = {"solved": solved, "solved_inside": solved_inside}
+    found = certificate(_OneStep(network), targets, inputs, intervals, **outcome)
     change = _change_of_adding(network, intervals) if found.is_exact else math.inf
     change = max(change, found.change)
     verdict = _verdict(change, solved, solved_inside)

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 import torch
 
-from stable_nalu.base.console import bar, told
+from stable_nalu.base.console import bar, fact
 from stable_nalu.base.errors import OptionError, UsageError, named_as_in_python
 from stable_nalu.base.files import atomic_path, atomic_text_file
 from stable_nalu.base.machine import model_file, save_root
@@ -375,13 +375,13 @@ def in_short(spec: ScriptSpec, task: type[Task], folders: Sequence[Path]) -> str
     found = [learned(folders[0])]
     if len(folders) == 1:
         text = str(found[0]).removeprefix("learned: ")
-        return told("learned" if text != str(found[0]) else "formula", text)
+        return fact("learned" if text != str(found[0]) else "formula", text)
     began = time.process_time()
     for folder in folders[1:]:
         found.append(learned(folder))
         if (time.process_time() - began) / (len(found) - 1) * (len(folders) - 1) > SECONDS:
             return None
-    return told("formula", counted([one.verdict for one in found]))
+    return fact("formula", counted([one.verdict for one in found]))
 
 
 def counted(verdicts: Sequence[str]) -> str:

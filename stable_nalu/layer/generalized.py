@@ -131,7 +131,7 @@ _OUTCOMES: dict[object, str | None] = {}
 
 
 @contextmanager
-def _told(problem: str) -> Iterator[None]:
+def _as_usage_error(problem: str) -> Iterator[None]:
     """Turn whatever a layer raises into one line."""
     try:
         yield
@@ -185,7 +185,7 @@ def _tried(built: Sequence[ExtendedTorchModule], in_features: int) -> str | None
 
 def _built(build, in_features, out_features, options) -> ExtendedTorchModule:
     name = getattr(build, "__name__", str(build))
-    with _told(f"{name} cannot be built"):
+    with _as_usage_error(f"{name} cannot be built"):
         layer = build(in_features, out_features, **options)
         layer.reset_parameters()
     _require_dense_parameters(name, layer)
@@ -208,7 +208,7 @@ def _require_dense_gradients(layer: torch.nn.Module, outputs: torch.Tensor) -> N
     learned = {name: p for name, p in layer.named_parameters() if p.requires_grad}
     if not learned or not outputs.requires_grad:
         return
-    with _told(f"{type(layer).__name__} has no gradient"):
+    with _as_usage_error(f"{type(layer).__name__} has no gradient"):
         outputs.sum().backward()
     for name, parameter in learned.items():
         if parameter.grad is not None and parameter.grad.layout != torch.strided:
@@ -218,7 +218,7 @@ def _require_dense_gradients(layer: torch.nn.Module, outputs: torch.Tensor) -> N
 def _outputs(layers, x: torch.Tensor) -> torch.Tensor:
     name = type(layers[0]).__name__
     inputs = [one.clone() for one in x[: len(layers)]]
-    with _told(f"{name} fails on an input of shape {tuple(x.shape[1:])}"):
+    with _as_usage_error(f"{name} fails on an input of shape {tuple(x.shape[1:])}"):
         outputs = []
         for run, (layer, one) in enumerate(zip(layers, inputs, strict=True)):
             torch.manual_seed(run)
@@ -274,10 +274,10 @@ def _measures(layer: ExtendedTorchModule) -> dict[tuple[str, str], Callable[[], 
 def _require_numbers(layer: ExtendedTorchModule) -> None:
     """Refuse penalties and logged numbers of one run that fail, or are more than one number."""
     name = type(layer).__name__
-    with _told(f"{name} cannot be observed"):
+    with _as_usage_error(f"{name} cannot be observed"):
         measures = _measures(layer)
     for (_, what), measure in measures.items():
-        with _told(f"{name}: its {what} fails"):
+        with _as_usage_error(f"{name}: its {what} fails"):
             shape = tuple(torch.as_tensor(measure()).shape)
         if shape:
             raise ValueError(f"{name}: its {what} has shape {shape}; one number is expected")
@@ -321,14 +321,14 @@ def _close(one: torch.Tensor, other: torch.Tensor) -> bool:
 
 
 def _obstacle(layers, x: torch.Tensor, expected: torch.Tensor) -> str | None:
-    told = [[torch.as_tensor(tell()) for tell in _measures(layer).values()] for layer in layers]
+    singles = [[torch.as_tensor(tell()) for tell in _measures(layer).values()] for layer in layers]
     stack = stack_models(layers)
     source = PerRunRandomSource([torch.Generator().manual_seed(k) for k in range(len(layers))])
     for module in stack.extended_modules():
         module.random = source
     try:
         same = _close(stack(x), expected)
-        for ((_, what), tell), *alone in zip(_measures(stack).items(), *told, strict=True):
+        for ((_, what), tell), *alone in zip(_measures(stack).items(), *singles, strict=True):
             value = torch.as_tensor(tell())
             if value.shape != (len(layers),) or not _close(value, torch.stack(alone)):
                 return f"its {what} is not one number for each run of a stack"

@@ -86,8 +86,8 @@ class PlainLayer(Layer):
             return torch.as_tensor(method(), dtype=like.dtype)
         state = method.state_dict()
         runs = [{name: value[run] for name, value in state.items()} for run in range(len(like))]
-        told = [torch.as_tensor(functional_call(method, one, ()), dtype=like.dtype) for one in runs]
-        return torch.stack(told)
+        made = [torch.as_tensor(functional_call(method, one, ()), dtype=like.dtype) for one in runs]
+        return torch.stack(made)
 
 
 class _SparsityError(torch.nn.Module):

@@ -251,10 +251,10 @@ class TimeGridworldNetwork(ExtendedTorchModule):
             return self.counter(number)
         if register is None:
             register = number.new_zeros(*stimulus.shape, self.register_size)
-        told = number if step == 0 else torch.zeros_like(number)
-        return self.counter(torch.cat((told, torch.ones_like(number)), -1), register)
+        shown = number if step == 0 else torch.zeros_like(number)
+        return self.counter(torch.cat((shown, torch.ones_like(number)), -1), register)
 
-    def heard(self, stimulus: torch.Tensor, register: torch.Tensor | None) -> torch.Tensor:
+    def from_stimulus(self, stimulus: torch.Tensor, register: torch.Tensor | None) -> torch.Tensor:
         """Return what T and the register add to the LSTM's gates, `(batch, 4 hidden)`."""
         x = stimulus.unsqueeze(-1)
         x = x if register is None else torch.cat((x, register), -1)
@@ -292,7 +292,7 @@ class Walk:
 
     reward, arrived: of whole episodes, `(batch,)`.
 
-    Of a step, shaped `(rows,)`: episode, the one of each row; frame, what was seen; heard,
+    Of a step, shaped `(rows,)`: episode, the one of each row; frame, what was seen; from_stimulus,
     what T and the register added to the gates, with gradients; action; live, whether the episode
     was going on; rows, which of those of the step before these are, if not all.
     """
@@ -301,7 +301,7 @@ class Walk:
     arrived: torch.Tensor
     episode: list[torch.Tensor] = field(default_factory=list)
     frame: list[torch.Tensor] = field(default_factory=list)
-    heard: list[torch.Tensor] = field(default_factory=list)
+    from_stimulus: list[torch.Tensor] = field(default_factory=list)
     action: list[torch.Tensor] = field(default_factory=list)
     live: list[torch.Tensor] = field(default_factory=list)
     rows: list[torch.Tensor | None] = field(default_factory=list)
@@ -325,18 +325,18 @@ def walk(
             register = None if register is None else _chosen(register, rows)
         asked = stimulus.gather(-1, episode)
         register = model.counted(asked, register, step)
-        heard = model.heard(asked, register)
+        from_stimulus = model.from_stimulus(asked, register)
         with torch.no_grad():
             frame = worlds.frame.gather(-1, episode)
             own = table.index_select(0, frame)
-            gates = own.add_(heard).add_(h @ hidden_weight)
+            gates = own.add_(from_stimulus).add_(h @ hidden_weight)
             h, c = lstm_step(gates, c)
             action = choose(model.heads(h)[0], step, episode)
         if torch.is_grad_enabled():
             live = ~worlds.done.gather(-1, episode)
             found.episode.append(episode)
             found.frame.append(frame)
-            found.heard.append(heard)
+            found.from_stimulus.append(from_stimulus)
             found.action.append(action)
             found.live.append(live)
             found.rows.append(rows)
@@ -389,8 +389,8 @@ def learn(
 
     The return of a step is the reward over m, discounted by the steps to the end.
     """
-    frame, heard = torch.cat(played.frame, -1), torch.cat(played.heard, -2)
-    inputs = seen.index_select(0, frame) + heard
+    frame, from_stimulus = torch.cat(played.frame, -1), torch.cat(played.from_stimulus, -2)
+    inputs = seen.index_select(0, frame) + from_stimulus
     logits, value = model.heads(_hidden(model, inputs, played))
     log_p = torch.log_softmax(logits, dim=-1)
     episode, live = torch.cat(played.episode, -1), torch.cat(played.live, -1)

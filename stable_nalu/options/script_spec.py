@@ -274,8 +274,8 @@ class Plan:
         if asked is None or asked:
             return asked
         inter = [repr(pair[_RANGES[0]]) for pair in self._ranges if pair]
-        told = _RANGES[1] if len(set(inter)) == len(inter) else ""  # by the other range
-        several = {dest for dest, values in self._typed.items() if len(values) > 1} - {told}
+        derived = _RANGES[1] if len(set(inter)) == len(inter) else ""  # by the other range
+        several = {dest for dest, values in self._typed.items() if len(values) > 1} - {derived}
         shown = [dest for dest in known if dest in several and dest != "seed"]
         ends = [dest for dest in ("seed", "id") if dest in known and dest in {"seed", *self._typed}]
         return (*shown, *ends)

@@ -131,8 +131,8 @@ def draw_weights(part: Weights, weights: Mapping[str, np.ndarray]) -> Figure:
         axes.grid(visible=False, axis="x")
         low, high = (f"{end:g}".replace("-", "−") for end in part.ends)
         title = STARTS[start].format(range=f"U({low}, {high})")
-        told = f": deviation {np.std(w):.3f}" if number else f"\n{shares_text(w)}"
-        axes.set_title(f"{title}{told}")
+        summary = f": deviation {np.std(w):.3f}" if number else f"\n{shares_text(w)}"
+        axes.set_title(f"{title}{summary}")
         if number in (0, others):
             axes.set_xlabel("Weight W")
         else:

@@ -198,12 +198,12 @@ def running_counts(context: Context, models: tuple[str, ...]) -> Product:
     tables = context.present(("name", "step", "seed", "sequence.loss"))
     trained = {m: tables[m].loc[tables[m]["sequence.loss"] == "all"] for m in models if m in tables}
     ends = {model: last_rows(table) for model, table in trained.items()}
-    told = {model: _told(row) for model, row in _of_seed(ends).items()}
-    shape = (2, max(1, len(told)))
+    answers = {model: _answers_of(row) for model, row in _of_seed(ends).items()}
+    shape = (2, max(1, len(answers)))
     figure, grid = subplots((18.0, 13.0), *shape, squeeze=False, height_ratios=(1, 9), sharex="col")
     with Image.open(DIGITS) as image:
         strip = np.hsplit(np.asarray(image), 10)
-    places = zip(told.items(), grid[0], grid[1], strict=False)
+    places = zip(answers.items(), grid[0], grid[1], strict=False)
     for (model, (labels, counts)), above, axes in places:
         above.set_title(model, fontweight="bold")
         above.set_axis_off()
@@ -216,7 +216,7 @@ def running_counts(context: Context, models: tuple[str, ...]) -> Product:
         _draw_counts(axes, counts, (labels == np.arange(10)[:, None]).cumsum(1))
     side = pd.DataFrame(
         {"model": plain(model), "step": step + 1, "digit": digit, "count": counts[digit, step]}
-        for model, (_, counts) in told.items()
+        for model, (_, counts) in answers.items()
         for digit, step in np.ndindex(*counts.shape)
     )
     return context.plotted(
@@ -227,7 +227,7 @@ def running_counts(context: Context, models: tuple[str, ...]) -> Product:
     )
 
 
-def _told(row: pd.Series) -> tuple[np.ndarray, np.ndarray]:
+def _answers_of(row: pd.Series) -> tuple[np.ndarray, np.ndarray]:
     """Return the digits that a run was shown, and its counts of each digit (10, 10) after each."""
     labels, counts = np.zeros(10, int), np.zeros((10, 10))
     for match, value in _cells(row, r"metric\.test\.shown\.(\d+)\.(digit|\d+)"):

@@ -137,8 +137,8 @@ def _latex_of_scores(cells: pd.DataFrame, models: list[str], experiment: str) ->
     lines = []
     for operation in TABLE_1:
         row = [by_place[operation, model, split] for model in models for split in SPLITS]
-        told = [(score_text(c["median"]), score_text(c["best"])) for c in row]
-        ours = [f"${one}$ [${best}$]".replace("--", "\\text{--}") for one, best in told]
+        pairs = [(score_text(c["median"]), score_text(c["best"])) for c in row]
+        ours = [f"${one}$ [${best}$]".replace("--", "\\text{--}") for one, best in pairs]
         ours = [text if c["runs"] else "---" for text, c in zip(ours, row, strict=True)]
         shares = [f"{c['below']}/{c['runs']}" if c["runs"] else "" for c in row]
         name = operation_label(operation, latex=True)

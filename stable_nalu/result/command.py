@@ -59,12 +59,12 @@ def _lines(experiment: Experiment, cores: int, data: Path) -> list[str]:
     size = f"{experiment.runs} runs x {lengths(experiment)} iterations"
     seconds = seconds_here(experiment, cores)
     time = "time unknown" if seconds is None else duration(seconds)
-    told = f"{head}\n      {size}, {time}; models {keys}"
+    entry = f"{head}\n      {size}, {time}; models {keys}"
     path = path_of(experiment.key, data)
     if not path.exists():
-        return [told]
+        return [entry]
     kept = sum(1 for _ in table_rows(path)) - 1
-    return [f"{told}\n      kept results of {kept} runs: {path}"]
+    return [f"{entry}\n      kept results of {kept} runs: {path}"]
 
 
 def lengths(experiment: Experiment) -> str:

@@ -120,8 +120,8 @@ class RatePoint(Point):
         """Return the kind of verdict about the success rate."""
         known = self.published
         # A short run that failed tells nothing; one that is solved so far does.
-        told = self.chosen is not None and self.chosen.same == self.solved == self.runs
-        if self.chosen is not None and (told or not self.length):
+        alike = self.chosen is not None and self.chosen.same == self.solved == self.runs
+        if self.chosen is not None and (alike or not self.length):
             return CHOSEN
         if self.gap is None:
             return SHORT

@@ -79,8 +79,8 @@ def table(rows: Sequence[Mapping[str, object]], *, all_columns: bool = True) -> 
         if len(rows) >= _MANY:
             same = [name for name in head if len({row[name] for row in rows}) == 1]
             head = [name for name in head if name not in same]
-            told = "; ".join(f"{name} {rows[0][name]}" for name in same)
-            before = [f"The same in all rows: {told}.", ""] if same else []
+            values = "; ".join(f"{name} {rows[0][name]}" for name in same)
+            before = [f"The same in all rows: {values}.", ""] if same else []
             rows, head = _gathered(rows, head)
     lines = [*before, _line(head), f"|{'---|' * len(head)}"]
     above = None
@@ -101,8 +101,8 @@ def _gathered(
         return rows, [*head]
     own = [n for n in others if any(len({row[n] for row in group}) > 1 for group in groups)]
     shared = [name for name in others if name not in own]
-    told = [[f"{row[first]}", *(f"{name} {row[name]}" for name in shared)] for row in rows]
-    return [{**row, first: "; ".join(t)} for row, t in zip(rows, told, strict=True)], [first, *own]
+    cells = [[f"{row[first]}", *(f"{name} {row[name]}" for name in shared)] for row in rows]
+    return [{**row, first: "; ".join(t)} for row, t in zip(rows, cells, strict=True)], [first, *own]
 
 
 def _line(cells: Iterable[str]) -> str:

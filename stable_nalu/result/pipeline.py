@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 
 import pandas as pd
 
-from stable_nalu.base.console import GREEN, bar, joined, paint, plural, shown, told
+from stable_nalu.base.console import GREEN, bar, fact, joined, paint, plural, shown
 from stable_nalu.base.errors import UsageError
 from stable_nalu.base.files import atomic_path, is_locked, shared_lock
 from stable_nalu.base.machine import granted_cores, model_file
@@ -373,10 +373,10 @@ def report(request: Request, data: Path | None = None) -> bool:
         "models": shown(space.save),
     }.items():
         if path and (name == "figure" or request.models):
-            say(told(name, path))
+            say(fact(name, path))
     if space.max_iterations is not None and request.models:
         words = "experiments/reproduce.py", experiment.key, "--out", shown(space.out)
-        say(told("next", f"{command_of(*words)} (at full length)"))
+        say(fact("next", f"{command_of(*words)} (at full length)"))
     return complete
 
 
@@ -387,7 +387,7 @@ def _compare(request: Request, tables: Mapping[str, pd.DataFrame]) -> pd.DataFra
     summary, rows, verdict = compared(experiment, runs)
     write_plain_frame(space.summaries / f"{experiment.stem}.csv", summary)
     if not experiment.is_measured:
-        say(told("solved", joined(rates(runs))))
+        say(fact("solved", joined(rates(runs))))
     if rows:
         write_rows(space.summaries / f"{experiment.stem}_comparison.csv", rows)
     else:

@@ -210,13 +210,13 @@ def lines(problem: MysteryProblem, errors: torch.Tensor, learned: Matrices) -> l
             name: values[k].abs().topk(2).indices.tolist() for name, values in learned.items()
         }
         found += {*largest[INFLUENCE]} == {output.i, output.j}
-        told = (
+        influences = (
             ", ".join(f"{learned[name][k, i]:.2f} x{i}" for i in places)
             for name, places in largest.items()
         )
-        rows.append([f"y{k} = {output.formula}", f"{errors[k]:.3g}", *told])
-    told = f"{found} of {len(problem.outputs)} outputs are most influenced by their own two inputs"
-    return [*in_columns(["output", "test mse", *learned], rows), told]
+        rows.append([f"y{k} = {output.formula}", f"{errors[k]:.3g}", *influences])
+    total = f"{found} of {len(problem.outputs)} outputs are most influenced by their own two inputs"
+    return [*in_columns(["output", "test mse", *learned], rows), total]
 
 
 def _table(problem: MysteryProblem, learned: Matrices) -> pd.DataFrame:

@@ -484,5 +484,5 @@ def _outcome(code: int, task: int, logs: Path) -> str:
     if code == 0:
         return "done"
     path = logs / f"task-{task}.err"
-    told = path.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-    return ": ".join([f"exit code {code}, see {path}", *told[-1:]])
+    lines = path.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    return ": ".join([f"exit code {code}, see {path}", *lines[-1:]])

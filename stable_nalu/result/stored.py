@@ -301,12 +301,12 @@ def read(key: str, data: Path = DATA) -> pd.DataFrame:
     """Read the kept runs of an experiment, one per row."""
     path = path_of(key, data)
     table = read_table(path)
-    told = outcome_columns(EXPERIMENTS[key], table)
-    require(table, (*identifying(key), "iterations", *told), path, "a table of kept runs")
-    table = numeric(table, ("seed", "iterations", *told), path)
+    outcomes = outcome_columns(EXPERIMENTS[key], table)
+    require(table, (*identifying(key), "iterations", *outcomes), path, "a table of kept runs")
+    table = numeric(table, ("seed", "iterations", *outcomes), path)
     for column in ("seed", "iterations"):
         refuse_rows(table[column] % 1 != 0, table, column, path, "no whole number")
-    for column in {"solved", "diverged"} & set(told):
+    for column in {"solved", "diverged"} & set(outcomes):
         refuse_rows(~table[column].isin([0, 1]), table, column, path, "neither 0 nor 1")
     return table.astype({"seed": int, "iterations": int})
 
@@ -331,19 +331,19 @@ def keep_formulas(experiment: Experiment, runs: Iterable[ExpectedRun], data: Pat
 
     What is kept of the same run is replaced; of others, and of runs that still train, it stays.
     """
-    told: dict[tuple[str, ...], dict[str, str]] = {}
+    lines: dict[tuple[str, ...], dict[str, str]] = {}
     root, points = tensorboard_root(), identifying(experiment.key)
     kept = {tuple(r[c] for c in points): r for r in cells_of(path_of(experiment.key, data))}
     done = [run for run in runs if state_of(run) is State.DONE]
     for run in bar(done, unit="runs", what="formulas"):
         options = options_of(experiment, run) | {"model": run.model.key, "seed": run.seed}
         identity = identity_of(experiment, options)
-        told[identity] = _row(root / run.name, kept.get(identity, {}))
+        lines[identity] = _row(root / run.name, kept.get(identity, {}))
     path = formulas_of(experiment.key, data)
     with locked(path):
         for row in cells_of(path) if path.exists() else []:
-            told.setdefault(tuple(row[c] for c in points), dict(list(row.items())[len(points) :]))
-        rows = [dict(zip(points, one, strict=True)) | told[one] for one in kept if told.get(one)]
+            lines.setdefault(tuple(row[c] for c in points), dict(list(row.items())[len(points) :]))
+        rows = [dict(zip(points, one, strict=True)) | lines[one] for one in kept if lines.get(one)]
         if rows:
             write_rows(path, rows)
     return path if rows else None

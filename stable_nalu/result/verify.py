@@ -88,8 +88,8 @@ class Row:
     def place(self) -> dict[str, Any]:
         """Return what `alone` makes its shard of."""
         run, key = self.run, self.experiment.key
-        told = {"key": key, "model": run.model.key, "variant": run.variant.name}
-        return told | {"point": run.point, "seed": run.seed}
+        place = {"key": key, "model": run.model.key, "variant": run.variant.name}
+        return place | {"point": run.point, "seed": run.seed}
 
     @property
     def shard(self) -> Shard:
@@ -99,8 +99,8 @@ class Row:
     @property
     def words(self) -> list[str]:
         """Return the words behind `python3 -m` that train its run; see `main`."""
-        told = self.place | {"max_iterations": self.max_iterations}
-        return ["stable_nalu.result.verify", json.dumps(told)]
+        call = self.place | {"max_iterations": self.max_iterations}
+        return ["stable_nalu.result.verify", json.dumps(call)]
 
 
 def kept_rows(experiment: Experiment, data: Path = stored.DATA) -> list[Row]:
@@ -345,9 +345,9 @@ def _write(path: Path, outcomes: Sequence[Outcome]) -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Train the run that the one argument describes, and return the exit code."""
     (text,) = sys.argv[1:] if argv is None else argv
-    told = json.loads(text)
-    length = told.pop("max_iterations")
-    return exit_code("reproduce.py", lambda: train_shards([alone(**told)], length))
+    call = json.loads(text)
+    length = call.pop("max_iterations")
+    return exit_code("reproduce.py", lambda: train_shards([alone(**call)], length))
 
 
 if __name__ == "__main__":

@@ -190,9 +190,9 @@ class Pairs:
     @property
     def steps(self) -> str:
         """Return in words what pairs of steps show."""
-        told = f"{self.same} of {len(self.values)} at the same step"
+        equal = f"{self.same} of {len(self.values)} at the same step"
         moved = f"{self.less} sooner, {self.more} later, p = {self.p:.2g}"
-        return f"{told}; {moved}" if self.less or self.more else told
+        return f"{equal}; {moved}" if self.less or self.more else equal
 
     @property
     def claim(self) -> str:

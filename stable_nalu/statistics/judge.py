@@ -110,8 +110,8 @@ def outcomes(
         steps = logged[run["name"],]
         outcome = reduce_run(steps, Limit(run["threshold"], run.pop(INCLUSIVE)), best_range)
         best = steps.iloc[outcome["best.model.step"] - 1]
-        told = {"size": len(steps), BEST_STEP: best["step"]}
-        found.append(run | outcome | told | {column: best[column] for column in also})
+        facts = {"size": len(steps), BEST_STEP: best["step"]}
+        found.append(run | outcome | facts | {column: best[column] for column in also})
     return pd.DataFrame(found)
 
 

@@ -202,7 +202,7 @@ def _lowest(function: Callable[[float], float], low: float, high: float, toleran
 
 
 def _crossing(excess: Callable[[float], float], mean: float, bound: float, factor: float) -> float:
-    """Return the root of `excess` between mean and bound, sought by growing steps from the mean."""
+    """Return the root of `excess` between mean and bound, by growing steps from the mean."""
     inner = mean
     while True:
         outer = inner * factor

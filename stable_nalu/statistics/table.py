@@ -134,8 +134,8 @@ def parsed_names(
         try:
             options.append(parse(name, columns))
         except ValueError as error:
-            told = f"{path}: row {row + 1}: {error}"
-            raise UsageError(f"{told}; leave out runs of other scripts") from None
+            problem = f"{path}: row {row + 1}: {error}"
+            raise UsageError(f"{problem}; leave out runs of other scripts") from None
     found = pd.DataFrame(options)
     if THRESHOLD in table:
         found[THRESHOLD] = table[THRESHOLD].to_numpy()[firsts]

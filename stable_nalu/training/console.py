@@ -25,11 +25,11 @@ from stable_nalu.base.console import (
     RED,
     Progress,
     bar,
+    fact,
     is_terminal,
     joined,
     paint,
     plural,
-    told,
 )
 from stable_nalu.base.script import say
 from stable_nalu.base.tags import METRIC_TEST, RESULTS, logged_result
@@ -258,9 +258,9 @@ def introduction(spec: ScriptSpec, configs: Sequence[Config], amount: str) -> li
         differing.append(flag.dest if found[0] is True else f"{flag.dest} {text}")
     layers = ", ".join(dict.fromkeys(map(units_label, configs)))
     return [
-        told("layer", layers or "-"),
-        told("task", f"{spec.name}: {task}" if task else spec.name),
-        told("runs", ": ".join(filter(None, (amount, "; ".join(differing))))),
+        fact("layer", layers or "-"),
+        fact("task", f"{spec.name}: {task}" if task else spec.name),
+        fact("runs", ": ".join(filter(None, (amount, "; ".join(differing))))),
     ]
 
 
@@ -303,13 +303,13 @@ def outcome(
         if count == 1:
             return []
         error = f"; test error {median(known):.3g} in the median" if known else ""
-        return [told("trained", f"{plural(count, 'run')}{error}{also}")]
+        return [fact("trained", f"{plural(count, 'run')}{error}{also}")]
     limit = below(limits)
     if count == 1:
         word = paint("solved", GREEN) if solved else paint("not solved", RED)
-        return [told("result", f"{word}: test error {ends[0].error:.3g} ({limit} is solved){also}")]
+        return [fact("result", f"{word}: test error {ends[0].error:.3g} ({limit} is solved){also}")]
     text = f"{counted(solved, count)} runs are solved (test error {limit}){also}"
-    return [told("solved", paint(text, GREEN if solved == count else "")), *_groups(spec, runs)]
+    return [fact("solved", paint(text, GREEN if solved == count else "")), *_groups(spec, runs)]
 
 
 def _groups(spec: ScriptSpec, runs: Sequence[tuple[Config, End]]) -> list[str]:

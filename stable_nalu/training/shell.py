@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from stable_nalu.base.console import PROGRESS as PROGRESS_FILE
-from stable_nalu.base.console import plural, shown, told
+from stable_nalu.base.console import fact, plural, shown
 from stable_nalu.base.errors import UsageError
 from stable_nalu.base.machine import keep_freed_memory, results_root, save_root, tensorboard_root
 from stable_nalu.base.script import (
@@ -471,12 +471,12 @@ def _show_end(
             lines += [] if said is None else [said]
     folders = dict.fromkeys(str(Path(run.name).parent) for run in runs)
     logs = shown(tensorboard_root() / next(iter(folders)))
-    lines.append(told("logs", logs))
+    lines.append(fact("logs", logs))
     if not first.no_save:
-        lines.append(told("models", shown(save_root() / next(iter(folders)))))
+        lines.append(fact("models", shown(save_root() / next(iter(folders)))))
     table = shown(results_root() / f"{next(iter(folders))}.csv")
     words = "--tensorboard-dir", logs, "--csv-out", table
-    lines.append(told("next", command_of(f"export/{task.kind.exporter}", *words)))
+    lines.append(fact("next", command_of(f"export/{task.kind.exporter}", *words)))
     for line in lines:
         print_line(line)
 
