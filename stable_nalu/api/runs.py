@@ -447,7 +447,7 @@ def plot(
     from stable_nalu.figure.style import PALETTES
 
     if palette not in PALETTES:
-        raise UsageError(f"palette: {palette!r} is none of {', '.join(PALETTES)}")
+        raise UsageError(f"palette: {palette!r} is not one of {', '.join(PALETTES)}")
     if not isinstance(column, str | None):
         raise UsageError(f"column: {column!r} is not a name of a column")
     _require_estimators(estimators)

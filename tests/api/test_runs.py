@@ -317,7 +317,7 @@ def test_what_differs_is_drawn_apart(tmp_path):
         (lambda runs, folder: sn.summarize(pd.concat([runs, runs])), "has step 0 twice"),
         (lambda runs, folder: sn.summarize(runs, threshold=-1.0), "threshold: -1.0 is"),
         (lambda runs, folder: sn.summarize(runs, best_range=0), "best_range: 0 is no"),
-        (lambda runs, folder: sn.plot(runs, palette="nope"), "palette: 'nope' is none"),
+        (lambda runs, folder: sn.plot(runs, palette="nope"), "palette: 'nope' is not one of"),
         (lambda runs, folder: sn.plot(runs, kind=3), "no kind 3; kinds are range"),
         (lambda runs, folder: sn.plot("runs.csv"), "runs: str is not a table; give what train"),
         (lambda runs, folder: sn.plot({3: runs}), "label of a model: 3 is not text"),
