@@ -1,7 +1,5 @@
 """Print a table of speed and goals: `make bench`; or some rows: `python -m benchmarks nmu`."""
 
-from __future__ import annotations
-
 import sys
 
 import torch

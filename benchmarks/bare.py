@@ -4,8 +4,6 @@ Draw a batch from the generator that a data set uses, forward, backward, Adam; n
 clipping, validation or log.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable

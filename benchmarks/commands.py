@@ -1,7 +1,5 @@
 """Whole commands: how they begin, what surrounds their iterations, and how they share two cores."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

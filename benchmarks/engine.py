@@ -1,7 +1,5 @@
 """The engine's iterations of all runs of a command line, without logs and checkpoints."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Iterations of many runs: the engine, a hand-written loop and a bare loop of one run, in turns."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The alternative: the NMU case in JAX (`vmap`, `jit`, `scan`), drawing on the device."""
 
-from __future__ import annotations
-
 import os
 
 # Only when this file is run: XLA reads it once, and one thread is the fairest comparison.

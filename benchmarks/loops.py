@@ -1,7 +1,5 @@
 """Loops outside of this package: the hand-written ones in C++, and one in JAX."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import shlex

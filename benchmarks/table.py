@@ -1,7 +1,5 @@
 """One table of costs and goals."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

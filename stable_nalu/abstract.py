@@ -1,7 +1,5 @@
 """The base class of layers, cells and networks, what it logs and draws, and many runs as one."""
 
-from __future__ import annotations
-
 import inspect
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -183,7 +181,7 @@ _FACTORY = [
 
 
 @cache
-def _constructor(cls: type[ExtendedTorchModule]) -> inspect.Signature:
+def _constructor(cls: "type[ExtendedTorchModule]") -> inspect.Signature:
     """Return what a class takes; `option_defaults` and keywords of bases replace `**options`."""
     builders = [base for base in cls.__mro__ if "__init__" in vars(base)]
     handing = [base for base in builders if hasattr(base, "option_defaults")]
@@ -362,7 +360,7 @@ class ExtendedTorchModule(torch.nn.Module, metaclass=_InitializeWhenComplete):
                 if name in own:
                     own[name].fill_(value)
 
-    def extended_modules(self) -> Iterator[ExtendedTorchModule]:
+    def extended_modules(self) -> "Iterator[ExtendedTorchModule]":
         """Iterate over this module and all its descendants of the same kind."""
         return (m for m in self.modules() if isinstance(m, ExtendedTorchModule))
 

@@ -4,8 +4,6 @@
 below `export/`; those that are used most go without `export`, too.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial

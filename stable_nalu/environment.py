@@ -4,8 +4,6 @@ Without Gymnasium, this module defines the parts of it that an environment needs
 `stable_nalu.environment.time_gridworld`.
 """
 
-from __future__ import annotations
-
 import sys
 from dataclasses import replace
 from types import SimpleNamespace
@@ -58,7 +56,7 @@ class _Environment:
             self._random = np.random.default_rng(seed)
 
     @property
-    def unwrapped(self) -> _Environment:
+    def unwrapped(self) -> "_Environment":
         """Return the environment itself."""
         return self
 

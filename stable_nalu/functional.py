@@ -5,8 +5,6 @@ penalties have shape `runs`; of criteria, y and t are `(*runs, batch, out)`. Not
 numbers. The spelling `regualizer` is the public one of flags, tags and run names.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 import sys

@@ -1,7 +1,5 @@
 """What every test can rely on: one thread, fixed seeds, no trace left behind."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

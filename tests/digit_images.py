@@ -1,7 +1,5 @@
 """Image files and corpora made by tests: real formats, made-up content."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import os

@@ -4,8 +4,6 @@ A fork is a process like any other: it has its own session, and is signalled, ki
 Only what a fresh interpreter does before the first line of a script was done before.
 """
 
-from __future__ import annotations
-
 import atexit
 import json
 import multiprocessing
@@ -44,7 +42,7 @@ class Fork:
         self.stdout, self.stderr = (os.fdopen(reading) for reading, _ in pipes)
         self.returncode: int | None = None
 
-    def __enter__(self) -> Fork:
+    def __enter__(self) -> "Fork":
         return self
 
     def __exit__(self, kind, error, traceback, /) -> None:

@@ -1,7 +1,5 @@
 """What is asked of every layer of the package; a subclass of `LayerChecks` says what is its own."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field

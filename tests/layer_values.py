@@ -1,7 +1,5 @@
 """What formulas and start values in tests of layers are made of."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable
 from typing import Any

@@ -7,8 +7,6 @@ A mutation whose text is not in its file is an error, as then nothing would be t
 is 1 if a mutation was not caught.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

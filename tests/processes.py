@@ -1,7 +1,5 @@
 """Processes that tests start and wait for."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Leading run dimensions, models that have them, and numbers to test with."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any

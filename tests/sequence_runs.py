@@ -1,7 +1,5 @@
 """Running the recurrent scripts in a test, and reading what they leave behind."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the rows of the arena say: one table, ranks with their critical difference, one page."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterable, Sequence
@@ -159,7 +157,7 @@ def summary(rows: Sequence[dict[str, Any]]) -> tuple[list[str], list[list[str]]]
     return shown, [[line[name] for name in shown] for line in lines]
 
 
-def critical_difference(table: Any) -> Figure:
+def critical_difference(table: Any) -> "Figure":
     """Draw mean ranks; a bar joins contestants that Nemenyi's test does not tell apart."""
     from matplotlib.figure import Figure
 

@@ -1,7 +1,5 @@
 """What the networks of kept runs compute, and why runs failed: tables and a picture of the page."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

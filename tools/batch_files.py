@@ -1,7 +1,5 @@
 """The batch scripts below `lfs_batch_jobs/` that are made of the experiments."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Callable
 from pathlib import Path

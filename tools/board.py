@@ -3,8 +3,6 @@
 `python3 -m tools.board` writes it, as `python3 -m tools.generated` does.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

@@ -3,8 +3,6 @@
 Every column of every file is declared here, but for measures, which the catalogue declares.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """The tables of documents that are made from the code or the results, between two comments."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Callable, Iterator

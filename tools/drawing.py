@@ -4,8 +4,6 @@ Success rates have their intervals: published ones are hollow squares, ours fill
 figures are drawn as the gallery draws them.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Sequence
@@ -94,7 +92,7 @@ def _as_in_the_gallery(experiment: Experiment, data: Path) -> dict[str, str]:
     return found
 
 
-def clipped_svg(figure: Figure) -> str:
+def clipped_svg(figure: "Figure") -> str:
     """Return a figure whose lines are cut at their axes, with clips named by what they hold.
 
     Matplotlib names them by numbers that are not rounded, whose last digits differ from layout to
@@ -140,7 +138,7 @@ def draw(
         return as_svg(figure)
 
 
-def _panel(axis: Axes, marks: Sequence[Mark], *, horizontal: bool) -> None:
+def _panel(axis: "Axes", marks: Sequence[Mark], *, horizontal: bool) -> None:
     theirs = "elsewhere"
     names = ("here", theirs)
     colors = {name: look.color for name, look in looks(names).items()}

@@ -1,7 +1,5 @@
 """What a picture shows, in one sentence that is written from the kept runs behind it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 import pandas as pd

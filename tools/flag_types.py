@@ -1,7 +1,5 @@
 """Render stable_nalu/api/flags.py: the flags that `stable_nalu.train` takes, as types."""
 
-from __future__ import annotations
-
 import json
 import textwrap
 from collections.abc import Iterable

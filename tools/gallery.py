@@ -6,8 +6,6 @@ Those of measured experiments read their kept rows as they read exported files.
 The page names every other figure with the command that makes it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import shutil

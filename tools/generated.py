@@ -3,8 +3,6 @@
 `--check` changes nothing and fails when a file is stale.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """The headline claims of the papers next to ours, on the page and in the README."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Kept outcomes of runs are judged already. Kept measures become tables as exporte
 and those of the steps that are kept.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Mapping
 from pathlib import Path

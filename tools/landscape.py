@@ -5,8 +5,6 @@ the picture shows. The plane holds where a run began, where it ended, and, if th
 another seed of the same point ended that has solved the task.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory

@@ -3,8 +3,6 @@
 It is written as `tables/results.csv`. No line is written by hand, and the page counts these lines.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

@@ -4,8 +4,6 @@ The notation is that of the docstrings: `y_o = prod_i (W_oi x_i + 1 - W_oi),    
 Two blanks part the formulas of a line, words stay words, and `/` becomes a fraction.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from html import escape

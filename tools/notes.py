@@ -1,7 +1,5 @@
 """What is told beside numbers: notes and reasons written by hand, rows that were trained again."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 `python -m tools.nudged KEY SEEDS OUT` trains the runs of the first seeds so, and notes the classes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ It is written as Markdown of a template, from the long table and the records of 
 runs; the HTML is rendered from that. Tables that are too long for it are CSV files beside it.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections import Counter

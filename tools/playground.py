@@ -4,8 +4,6 @@
 paths; `python3 -m tools.generated` puts them into the page.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import os

@@ -4,8 +4,6 @@ FOLDER has what `reproduce.py KEY --seeds 0-111 --keep --data FOLDER` kept. Its 
 docs/reproduction/data/power.csv; the runs are not stored, the same command trains them again.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass

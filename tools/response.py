@@ -4,8 +4,6 @@ The weights are found by trying -1, 0 and 1 for every element, then values that 
 weights, all as runs of one layer.
 """
 
-from __future__ import annotations
-
 import io
 import itertools
 import re

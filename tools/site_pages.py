@@ -3,8 +3,6 @@
 MkDocs calls the functions `on_…` when `make docs` builds the site; mkdocs.yml names this file.
 """
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Iterator

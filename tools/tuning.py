@@ -4,8 +4,6 @@
 below, on seeds that nobody is judged on; then the best of them on the seeds of the benchmark.
 """
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Compiled code: a library of C++ that is made once for each compiler and processor, and kept."""
 
-from __future__ import annotations
-
 import errno
 import os
 import shlex

@@ -1,7 +1,5 @@
 """Samples of runs on a GPU, drawn from the generators of a processor; see draws.h."""
 
-from __future__ import annotations
-
 import ctypes
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager

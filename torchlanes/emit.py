@@ -6,8 +6,6 @@ what lasts (parameters, moments, settings), `q` what an iteration remembers, `w`
 the iteration.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence

@@ -3,8 +3,6 @@
 Every number is that of a processor: the same operations in the same order, and none is contracted.
 """
 
-from __future__ import annotations
-
 import ctypes
 import shutil
 from collections.abc import Mapping, Sequence
@@ -167,7 +165,7 @@ class Given:
 class DeviceMembers:
     """What runs of a program need to iterate."""
 
-    lanes: DeviceLanes
+    lanes: "DeviceLanes"
     part: str
     w: torch.Tensor
     w_row: int

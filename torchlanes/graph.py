@@ -10,8 +10,6 @@ computes what follows from the sums. In each, nodes of equal axes share loops as
 for the end of a loop. What is read elsewhere is remembered.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -59,7 +57,7 @@ class Node:
     """
 
     op: str
-    args: tuple[Node, ...] = ()
+    args: "tuple[Node, ...]" = ()
     axes: frozenset[str] = frozenset()
     is_mask: bool = False
     name: str = ""

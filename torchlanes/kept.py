@@ -5,8 +5,6 @@ off or damaged would end the process that calls it, or stay useless for ever. So
 file holds a digest of its content, and one that has another is made again.
 """
 
-from __future__ import annotations
-
 import atexit
 import errno
 import fcntl

@@ -1,7 +1,5 @@
 """Runs of one program in training: their numbers in lanes, iterations, evaluation."""
 
-from __future__ import annotations
-
 import ctypes
 from collections.abc import Mapping, Sequence
 

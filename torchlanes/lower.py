@@ -1,7 +1,5 @@
 """One iteration of one run, recorded from the code of its modules and lowered to nodes."""
 
-from __future__ import annotations
-
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

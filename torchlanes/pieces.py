@@ -3,8 +3,6 @@
 What several pieces read or set is no variable of theirs, but lies in memory that they share.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Collection, Iterator, Sequence

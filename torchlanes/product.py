@@ -1,7 +1,5 @@
 """A product over a dimension, whose gradient can be recorded."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -1,7 +1,5 @@
 """A recorded model: its C++, where its numbers lie, and what it needs from outside."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

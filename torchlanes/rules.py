@@ -3,8 +3,6 @@
 An operation without a rule raises `NotLoweredError`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -45,7 +43,7 @@ class Operand:
     def mean(self, dims: Any = None, keepdim: bool = True) -> Any:
         return applied("div", self.sum(dims, keepdim), self.count(dims))
 
-    def __matmul__(self, other: Operand) -> Any:
+    def __matmul__(self, other: "Operand") -> Any:
         return Operand(self.rules, self.rules.t.multiplied(self.value, other.value))
 
 

@@ -1,7 +1,5 @@
 """Rules for what makes, moves, cuts and joins numbers without changing them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

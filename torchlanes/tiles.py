@@ -3,8 +3,6 @@
 Runs of several programs that draw the same doubles share them: their vectors make a tile.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import re
@@ -278,7 +276,7 @@ class LaneGenerators:
             state = stream.random.state
             self.words[:, place] = next_words(state[:-1], int(state[-1]))
 
-    def copy(self) -> LaneGenerators:
+    def copy(self) -> "LaneGenerators":
         """Return generators that go on from here."""
         other = copy(self)
         other.words = aligned(self.words.shape, self.words.dtype)

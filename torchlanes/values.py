@@ -5,8 +5,6 @@ entry there; or it has parts, an entry each, which are at evenly spaced places; 
 equal, and then there is one.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -95,7 +93,7 @@ class Value:
         """Return a dimension as a number from 0."""
         return d % max(1, self.ndim)
 
-    def without(self, dims: Collection[int]) -> Value:
+    def without(self, dims: Collection[int]) -> "Value":
         """Return the tensor without dimensions of one entry."""
         kept = [d for d in range(self.ndim) if d not in dims]
         shape, axes = tuple(self.shape[d] for d in kept), tuple(self.axes[d] for d in kept)

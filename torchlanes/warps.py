@@ -1,7 +1,5 @@
 """C++ of a plan for a GPU, of which a warp trains a run; see warps.h."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Mapping, Sequence
 

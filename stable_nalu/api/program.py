@@ -1,7 +1,5 @@
 """The entrance for Python programs: train runs by a call, with the flags of a script as names."""
 
-from __future__ import annotations
-
 import math
 import os
 import warnings

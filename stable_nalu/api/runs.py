@@ -4,8 +4,6 @@ The same is done by `export/runs.py`, `export/summarize.py` and `export/plot.py`
 Errors are raised as `UsageError`; what a script would warn of is a warning.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -62,7 +60,7 @@ class TrainedRun:
     name: str
     folder: Path
     place: int
-    runs: TrainedRuns
+    runs: "TrainedRuns"
 
     @cached_property
     def record(self) -> RunRecord | None:
@@ -118,7 +116,7 @@ class TrainedRuns:
     @overload
     def __getitem__(self, key: int) -> TrainedRun: ...
     @overload
-    def __getitem__(self, key: slice) -> TrainedRuns: ...
+    def __getitem__(self, key: slice) -> "TrainedRuns": ...
     @overload
     def __getitem__(self, key: Any) -> Any: ...
     def __getitem__(self, key: Any) -> Any:
@@ -425,8 +423,8 @@ def plot(
     threshold: float | None = None,
     exp_setups: Iterable[str | Path] = (),
     estimators: Estimators = PUBLISHED,
-    palette: Palette = "safe",
-) -> Figure:
+    palette: "Palette" = "safe",
+) -> "Figure":
     """Return a drawing of runs.
 
     Args:

@@ -4,8 +4,6 @@ A card says what is given, what a unit learns, and how many runs its settings to
 and one output, or of a cell with one input and one state.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path

@@ -3,8 +3,6 @@
 A bar is seen in terminals and notebooks only, colours in terminals without `NO_COLOR`.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re
@@ -29,7 +27,7 @@ class Progress(NamedTuple):
     solved: int = 0
 
     @classmethod
-    def read(cls, path: Path) -> Progress | None:
+    def read(cls, path: Path) -> "Progress | None":
         """Return what a process has written last; None while it has not, or is about to."""
         try:
             done, left, solved = path.read_text(encoding="utf-8").split()

@@ -1,7 +1,5 @@
 """Errors that a person at the command line can act on; the text of each fits on one line."""
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Iterable, Iterator

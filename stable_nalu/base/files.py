@@ -1,7 +1,5 @@
 """Files that are written whole or not at all, and what a folder shows."""
 
-from __future__ import annotations
-
 import csv
 import errno
 import fcntl

@@ -1,7 +1,5 @@
 """What the machine and its user grant: folders, processor cores, memory, installed layers."""
 
-from __future__ import annotations
-
 import ctypes
 import hashlib
 import os
@@ -132,7 +130,7 @@ def _root(variable: str, name: str) -> Path:
 
 
 @cache
-def installed_layers() -> tuple[EntryPoint, ...]:
+def installed_layers() -> "tuple[EntryPoint, ...]":
     """Return the entry points of installed packages that bring layers, without loading any."""
     from importlib import metadata
 

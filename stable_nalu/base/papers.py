@@ -1,7 +1,5 @@
 """The one table of papers: layers cite them, experiments and figures belong to them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 _ADDRESSES = {"arXiv": "https://arxiv.org/abs/", "doi": "https://doi.org/"}

@@ -4,8 +4,6 @@ Scripts call `begin` before they import anything that takes time, so this module
 that does.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import signal

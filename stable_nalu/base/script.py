@@ -1,7 +1,5 @@
 """What all command lines share: one dialect, errors of one line, exit codes, times in words."""
 
-from __future__ import annotations
-
 import argparse
 import re
 import shlex
@@ -280,7 +278,7 @@ class Interruption:
         self._noted_at: float | None = None
         self._before: dict[int, Any] = {}
 
-    def __enter__(self) -> Interruption:
+    def __enter__(self) -> "Interruption":
         # Only the main thread may install handlers; elsewhere signals keep their effect.
         if threading.current_thread() is threading.main_thread():
             for number in STOP_SIGNALS:

@@ -1,7 +1,5 @@
 """Hold contests, each in a process of its own, and keep their rows as they come in."""
 
-from __future__ import annotations
-
 import csv
 import errno
 import io

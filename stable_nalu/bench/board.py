@@ -1,7 +1,5 @@
 """The command `board`: submit a layer to the board, or check what was submitted."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Sequence
 from pathlib import Path

@@ -4,8 +4,6 @@ Only the layer is trained, in the setting of each figure. Its rivals are the kep
 tells what was compared, under which setting, and how it came out.
 """
 
-from __future__ import annotations
-
 import argparse
 import resource
 import shlex
@@ -169,7 +167,7 @@ def _train(left: Sequence[Shard], arguments: argparse.Namespace, sessions: Path)
 
 def _chapter(
     experiment: Experiment, shards: Sequence[Shard], space: Folders, arguments: argparse.Namespace
-) -> Chapter:
+) -> "Chapter":
     """Judge the challenger's runs, and put the kept runs of its rivals beside them."""
     model = shards[0].model
     # Commands without what only says how they are run.

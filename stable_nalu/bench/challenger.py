@@ -1,7 +1,5 @@
 """The challenger: the layer, where it is defined, and how a figure trains it."""
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import inspect

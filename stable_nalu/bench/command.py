@@ -1,7 +1,5 @@
 """The commands `reproduce` and `batch`, in which a layer takes part beside the published ones."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Sequence
 

@@ -4,8 +4,6 @@ A contest is of a problem, a contestant and a seed, and makes a row of the table
 recovered if it is the target once its constants are rounded to 4 digits.
 """
 
-from __future__ import annotations
-
 import math
 import signal
 import time
@@ -303,7 +301,7 @@ class Reply:
     formula: Callable[[list[sympy.Symbol]], Any] | None = None
 
     @classmethod
-    def of(cls, rows: ProblemRows, predict: Any, formula: Any = None) -> Reply:
+    def of(cls, rows: ProblemRows, predict: Any, formula: Any = None) -> "Reply":
         """Return a reply with its error on the rows for validation."""
         return cls(scaled_error(predict, rows.valid_x, rows.valid_y), predict, formula)
 

@@ -4,8 +4,6 @@ It sees the system's programs, Python, this package and the files that it is giv
 Its working folder is in memory and new for every call. Its processes end with it.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

@@ -5,8 +5,6 @@ and all tests of one table by Holm's method; on the board those that it cannot t
 rank. Rivals are kept results.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 import re

@@ -3,8 +3,6 @@
 Other families of models come first, then networks of this package: several starts as one stack.
 """
 
-from __future__ import annotations
-
 import copy
 import math
 import os

@@ -4,8 +4,6 @@ Strangers write them, so nothing is read but regular files of limited size, and 
 rows are checked before anyone uses them. The layer runs in a sandbox only (`referee`).
 """
 
-from __future__ import annotations
-
 import argparse
 import errno
 import hashlib
@@ -122,17 +120,17 @@ def read_card(path: Path) -> SubmissionCard:
         found: dict[str, Any] = tomllib.loads(content_of(path).decode())
     except (RecursionError, ValueError) as error:
         raise UsageError(f"{path} is no card: {error}") from None
-    wanted = {field.name: str(field.type) for field in fields(SubmissionCard)}
+    wanted = {field.name: field.type for field in fields(SubmissionCard)}
     if found.keys() != wanted.keys():
         differing = ", ".join(sorted(found.keys() ^ wanted.keys()))
         raise UsageError(f"{path} is no card: it lacks, or should not have, {differing}")
     for name, kind in wanted.items():
         value = found[name]
         fits = {
-            "str": isinstance(value, str),
-            "int": type(value) is int and value > 0,
-            "float": type(value) in (int, float) and 0 <= value < math.inf,
-            "tuple[str, ...]": isinstance(value, list) and all(type(v) is str for v in value),
+            str: isinstance(value, str),
+            int: type(value) is int and value > 0,
+            float: type(value) in (int, float) and 0 <= value < math.inf,
+            tuple[str, ...]: isinstance(value, list) and all(type(v) is str for v in value),
         }
         if not fits[kind]:
             raise UsageError(f"{path}: {name} is not {_KINDS[kind]}")
@@ -148,8 +146,8 @@ def read_card(path: Path) -> SubmissionCard:
     return SubmissionCard(**found)
 
 
-_KINDS = {"str": "text", "int": "a number from 1", "float": "a number from 0"}
-_KINDS |= {"tuple[str, ...]": "a list of texts"}
+_KINDS = {str: "text", int: "a number from 1", float: "a number from 0"}
+_KINDS |= {tuple[str, ...]: "a list of texts"}
 
 
 @dataclass(frozen=True)

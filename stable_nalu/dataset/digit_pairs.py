@@ -7,8 +7,6 @@ random, a whole batch at a time. Their pixels are those of an 8-bit nearest-neig
 own border is cut off there.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -85,7 +83,7 @@ class PairSet:
     def __len__(self) -> int:
         return len(self.images)
 
-    def take(self, index: np.ndarray) -> PairSet:
+    def take(self, index: np.ndarray) -> "PairSet":
         """Return the pairs at `index`."""
         return PairSet(self.images[index], self.digits[index], self.answers[index])
 

@@ -4,8 +4,6 @@ Most families turn uniform doubles into values one by one (`scale`). The others 
 (`draw`), because their numbers do not come from one double each by elementary arithmetic.
 """
 
-from __future__ import annotations
-
 import ctypes
 import math
 from collections.abc import Callable, Sequence
@@ -97,7 +95,7 @@ class SampleRange:
     intervals: tuple[Interval, ...]
 
     @classmethod
-    def parse(cls, sample_range: Sequence[Any]) -> SampleRange:
+    def parse(cls, sample_range: Sequence[Any]) -> "SampleRange":
         """Read the list that a command line or an experiment gives; refuse what has no meaning."""
         if not isinstance(sample_range, list | tuple) or len(sample_range) == 0:
             raise ValueError(f"A sample range is a list, got {sample_range!r}.")

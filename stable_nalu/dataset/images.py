@@ -10,8 +10,6 @@ that lie apart from each other, and how many of these are even, are the task of 
 Vitria (2015, arXiv:1505.08082), drawn as a public generator draws it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import io
@@ -67,7 +65,7 @@ class ImageCorpus:
         """Return the number of images."""
         return len(self.labels)
 
-    def part(self, start: int | None, stop: int | None) -> ImageCorpus:
+    def part(self, start: int | None, stop: int | None) -> "ImageCorpus":
         """Return the images from number `start` up to `stop`, as in a slice."""
         return ImageCorpus(self.images[start:stop], self.labels[start:stop])
 
@@ -83,7 +81,7 @@ class PixelTable:
         self._values = values.sub(mean).div(deviation)
 
     @classmethod
-    def mnist(cls) -> PixelTable:
+    def mnist(cls) -> "PixelTable":
         """Return the table that is normalised by mean and deviation of the MNIST images."""
         return cls(MNIST_MEAN, MNIST_DEVIATION)
 
@@ -383,7 +381,7 @@ class Layouts(NamedTuple):
     corner: np.ndarray
     digit: np.ndarray
 
-    def rows(self, index: slice | np.ndarray) -> Layouts:
+    def rows(self, index: slice | np.ndarray) -> "Layouts":
         """Return some of the pictures."""
         return Layouts(*(part[index] for part in self))
 

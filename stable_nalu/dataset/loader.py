@@ -1,7 +1,5 @@
 """Batches of stored items, in the order that `torch.utils.data.DataLoader` gives them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import torch

@@ -1,7 +1,5 @@
 """English number words and their values: 1 to 999 in published code, 0 to 999 in the NALU paper."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

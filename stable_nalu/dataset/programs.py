@@ -5,8 +5,6 @@ program so far, in parentheses and at a random place, and numbers for the others
 Python does: `12 if ( 7 + 5 ) < 9 else 40`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The ranges of published experiments, each written once."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

@@ -5,8 +5,6 @@ the samples; some tests want those alone that exceed what training shows, in an 
 target.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

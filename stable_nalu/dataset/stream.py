@@ -1,7 +1,5 @@
 """Endless streams of (x, t) samples, each with a generator of its own."""
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Callable, Iterator, Sequence

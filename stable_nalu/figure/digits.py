@@ -1,7 +1,5 @@
 """Figures of pairs of digits: over epochs, at one epoch of each run, and by class of digit."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What a figure is: files that it reads, how runs become points, and the functions that draw."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal

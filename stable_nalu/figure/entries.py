@@ -1,7 +1,5 @@
 """Every figure and table by its key, those of a user's files, and how all of them are written."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

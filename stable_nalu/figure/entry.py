@@ -3,8 +3,6 @@
 Files have a place, rows and names of runs; what is missing is remembered.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -201,7 +199,7 @@ class Product:
     """
 
     stem: str
-    figure: Figure | None = None
+    figure: "Figure | None" = None
     text: str | None = None
     side: dict[str, pd.DataFrame] = field(default_factory=dict)
 
@@ -251,10 +249,10 @@ class Context:
 
     def plotted(
         self,
-        figure: Figure,
+        figure: "Figure",
         points: pd.DataFrame | Sequence[pd.DataFrame],
         *sentences: str,
-        handles: Sequence[Line2D | BarContainer] = (),
+        handles: "Sequence[Line2D | BarContainer]" = (),
         text: str | None = None,
         side: str = "plot_data",
     ) -> Product:

@@ -1,7 +1,5 @@
 """Errors of many runs in one drawing: over epochs, iterations, inputs or lengths of sequences."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -41,13 +39,13 @@ def quartiles(table: pd.DataFrame, by: str, column: str) -> pd.DataFrame:
     return pd.DataFrame(found).rename_axis(by).reset_index()
 
 
-def draw_quartiles(axes: Axes, curve: pd.DataFrame, by: str, look: style.Look) -> None:
+def draw_quartiles(axes: "Axes", curve: pd.DataFrame, by: str, look: style.Look) -> None:
     """Draw a median with its quartiles."""
     style.ribbon(axes, curve, by, "median", look, markevery=max(1, len(curve) // 6))
 
 
 def draw_epochs(
-    panels: list[Axes],
+    panels: "list[Axes]",
     curves: Titled,
     by: str,
     models: Mapping[str, pd.DataFrame],
@@ -65,7 +63,7 @@ def draw_epochs(
     return side
 
 
-def with_counts(shown: dict[str, style.Look], models: dict[str, pd.DataFrame]) -> list[Line2D]:
+def with_counts(shown: dict[str, style.Look], models: dict[str, pd.DataFrame]) -> "list[Line2D]":
     """Return the entries of a legend, with the number of runs of each model."""
     texts = {model: f" (n = {table['name'].nunique()})" for model, table in models.items()}
     return style.legend_handles(shown, texts, shown.keys() - models.keys())
@@ -125,7 +123,7 @@ def iterations(context: Context, column: str, y_label: str, runs: Runs) -> Produ
     )
 
 
-def _draw_runs(axes: Axes, table: pd.DataFrame, column: str, look: style.Look) -> pd.DataFrame:
+def _draw_runs(axes: "Axes", table: pd.DataFrame, column: str, look: style.Look) -> pd.DataFrame:
     """Draw every run thin, and median and quartiles, which are returned, thick."""
     values = numbers(table, column).fillna(np.inf)
     runs = table.assign(value=values).pivot(index="step", columns="name", values="value")

@@ -1,7 +1,5 @@
 """Panels over a range or a parameter: success rate, solved at, sparsity error."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -124,7 +122,7 @@ def draw(
     models: Sequence[str],
     summary: pd.DataFrame,
     palette: style.Palette = "safe",
-) -> Figure:
+) -> "Figure":
     """Draw the whole figure: runs, the models of its legend, and the summary of the runs."""
     values = in_order([*part.runs.expected, *runs[part.runs.x].dropna()], part.runs.x)
     series, dodged = _split(part, models, summary), part.style == "dodge"
@@ -202,7 +200,7 @@ def offsets(number: int) -> np.ndarray:
 
 
 def _draw_measure(
-    axes: Axes,
+    axes: "Axes",
     measure: str,
     x: np.ndarray,
     found: Mapping[str, pd.DataFrame],
@@ -225,7 +223,7 @@ def _draw_measure(
 
 
 def draw_series(
-    axes: Axes, x: np.ndarray, found: pd.DataFrame, look: style.Look, label: str, *, line: bool
+    axes: "Axes", x: np.ndarray, found: pd.DataFrame, look: style.Look, label: str, *, line: bool
 ) -> None:
     """Draw means with their intervals; a mean without interval is hollow."""
     mean, lower, upper = (found[c].to_numpy(dtype=float) for c in ("mean", "lower", "upper"))
@@ -247,7 +245,7 @@ def draw_series(
     )  # fmt: skip
 
 
-def _draw_y_axis(axes: Axes, measure: str) -> None:
+def _draw_y_axis(axes: "Axes", measure: str) -> None:
     """Begin the axis just below 0, so that no marker lies on the frame; rates end above 1."""
     from matplotlib.ticker import EngFormatter, PercentFormatter
 
@@ -268,7 +266,7 @@ def _draw_y_axis(axes: Axes, measure: str) -> None:
 
 
 def _draw_x_axis(
-    part: Panels, axes: Axes, below: Axes, values: list, *, slanted: bool
+    part: Panels, axes: "Axes", below: "Axes", values: list, *, slanted: bool
 ) -> np.ndarray:
     """Write ticks below the counts, also where no series has a mean; return where values are."""
     x = np.arange(len(values), dtype=float)

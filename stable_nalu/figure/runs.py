@@ -1,7 +1,5 @@
 """From exported files to plotted points: one row per run, judged, summarised, gaps named."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

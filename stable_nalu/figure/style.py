@@ -5,8 +5,6 @@ colour-blind readers. `published` gives the hues of the published figures instea
 are frames, a legend, a footnote, and counts below the axes.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import textwrap
@@ -173,19 +171,19 @@ def drawing() -> Iterator[None]:
 
 def new_figure(
     size: tuple[float, float], layout: Literal["constrained"] | None = "constrained"
-) -> Figure:
+) -> "Figure":
     """Return an empty figure of a size in cm that no global state holds on to."""
     return _displayed()(figsize=(size[0] * CM, size[1] * CM), layout=layout)
 
 
-def subplots(size: tuple[float, float], *shape: int, **options: Any) -> tuple[Figure, Any]:
+def subplots(size: tuple[float, float], *shape: int, **options: Any) -> "tuple[Figure, Any]":
     """Return an empty figure and its axes, as the `subplots` of matplotlib does."""
     figure = new_figure(size)
     return figure, figure.subplots(*shape, **options)
 
 
 @cache
-def _displayed() -> type[Figure]:
+def _displayed() -> "type[Figure]":
     """Return figures that a notebook shows as the value of a cell, whatever its backend."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -203,7 +201,7 @@ def _displayed() -> type[Figure]:
     return DisplayedFigure
 
 
-def save(figure: Figure, path: Path, form: str, dpi: int = 200) -> Path:
+def save(figure: "Figure", path: Path, form: str, dpi: int = 200) -> Path:
     """Write the figure in a format, without a date: equal figures make equal files."""
     metadata = {"CreationDate": None} if form == "pdf" else {"Software": None}
     figure.savefig(path, format=form, dpi=dpi, metadata=metadata)
@@ -271,11 +269,11 @@ def framed(
     size: tuple[float, float],
     panels: int,
     tick_height: float,
-    handles: Sequence[Line2D],
+    handles: "Sequence[Line2D]",
     note: str,
     *,
     stacked: bool,
-) -> tuple[Figure, list[tuple[Axes, Axes]]]:
+) -> "tuple[Figure, list[tuple[Axes, Axes]]]":
     """Return a figure of panels beside or, stacked, below each other, each with a strip below it.
 
     Strips, of counts, and the note make the figure higher.
@@ -319,7 +317,7 @@ def panel_width(width: float, columns: int) -> float:
     return (width - LEFT - RIGHT - GAP * (columns - 1)) / columns
 
 
-def _write_note(figure: Figure, lines: Sequence[str], height: float) -> None:
+def _write_note(figure: "Figure", lines: Sequence[str], height: float) -> None:
     """Write small grey lines at the bottom of a figure of that height in cm."""
     text = "\n".join(lines)
     figure.text(0.5, 0.1 / height, text, ha="center", va="bottom", fontsize=SMALL, color="0.35")
@@ -331,14 +329,14 @@ def legend_handles(
     missing: Collection[str] = (),
     *,
     lines: bool = True,
-) -> list[Line2D]:
+) -> "list[Line2D]":
     """Return the entries of a legend; series without data are grey and say so.
 
     texts: what is added to labels.
     """
     from matplotlib.lines import Line2D
 
-    def handle(label: str, look: Look) -> Line2D:
+    def handle(label: str, look: Look) -> "Line2D":
         if label in missing:
             look, text, line = Look(MISSING, "x", "-"), NO_DATA, False
         else:
@@ -356,7 +354,7 @@ def _legend_columns(width: float, labels: Sequence[str]) -> int:
     return math.ceil(len(labels) / math.ceil(len(labels) / fits))
 
 
-def footnote(figure: Figure, *sentences: str) -> None:
+def footnote(figure: "Figure", *sentences: str) -> None:
     """Write small grey text at the bottom of a figure that lays itself out, below its legend."""
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
@@ -376,7 +374,7 @@ def footnote(figure: Figure, *sentences: str) -> None:
     _write_note(figure, lines, height)
 
 
-def legend(figure: Figure, handles: Sequence[Line2D | BarContainer]) -> None:
+def legend(figure: "Figure", handles: "Sequence[Line2D | BarContainer]") -> None:
     """Write a legend, if it has entries, below a figure that lays itself out."""
     from matplotlib.lines import Line2D
 
@@ -394,7 +392,7 @@ def ascending(numbers: Iterable[int], form: str = "") -> str:
 
 
 def ribbon(
-    axes: Axes, table: pd.DataFrame, x: str, middle: str, look: Look, *,
+    axes: "Axes", table: pd.DataFrame, x: str, middle: str, look: Look, *,
     alpha: float = 0.15, **line: Any,
 ) -> None:  # fmt: skip
     """Draw a column as a line, in a ribbon from the columns `lower` to `upper`."""
@@ -411,8 +409,8 @@ def bar_look(look: Look, place: int) -> dict[str, Any]:
 
 
 def grouped_bars(
-    axes: Axes, heights: Mapping[str, tuple[Any, Any]], looks: Mapping[str, Look], share: float
-) -> list[BarContainer]:
+    axes: "Axes", heights: Mapping[str, tuple[Any, Any]], looks: Mapping[str, Look], share: float
+) -> "list[BarContainer]":
     """Draw a group of bars for each number of some series, and return the bars of each series.
 
     heights: heights of bars and lengths of their error bars. share: of the axis that bars take.
@@ -427,13 +425,17 @@ def grouped_bars(
     return bars
 
 
-def say_no_data(axes: Axes, color: str = MISSING) -> None:
+def say_no_data(axes: "Axes", color: str = MISSING) -> None:
     """Write into empty axes that there is nothing to draw."""
     axes.text(0.5, 0.5, "no data", transform=axes.transAxes, ha="center", color=color)
 
 
 def counts(
-    axes: Axes, x: np.ndarray, rows: Mapping[str, np.ndarray], looks: Mapping[str, Look], title: str
+    axes: "Axes",
+    x: np.ndarray,
+    rows: Mapping[str, np.ndarray],
+    looks: Mapping[str, Look],
+    title: str,
 ) -> None:
     """Write numbers of runs below a panel: one row per series, one number per point.
 
@@ -465,7 +467,7 @@ def counts(
     )  # fmt: skip
 
 
-def spread(axes: Axes, x: np.ndarray, digits: int) -> tuple[np.ndarray, float]:
+def spread(axes: "Axes", x: np.ndarray, digits: int) -> tuple[np.ndarray, float]:
     """Return where numbers of so many digits stand without touching, and their size.
 
     Places are shares of the axis, in the order of `x`. Numbers that would touch move to the right,

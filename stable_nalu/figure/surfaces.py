@@ -5,8 +5,6 @@ says what W_hat and M_hat are drawn from: both from one range, as an article has
 of 100 inputs and 10 outputs begins its training.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -136,7 +134,7 @@ def path(
     return context.plotted(figure, rows.filter(["name", time, *shown]), note)
 
 
-def _draw_path(axes: Axes, points: np.ndarray, times: np.ndarray, marker: str):
+def _draw_path(axes: "Axes", points: np.ndarray, times: np.ndarray, marker: str):
     """Draw one run; segments take the colour of the time they begin at."""
     from matplotlib.collections import LineCollection
     from matplotlib.colors import LinearSegmentedColormap, Normalize
@@ -187,8 +185,8 @@ def histogram(context: Context, runs: Runs, column: str, size: Size = STANDARD) 
 
 
 def _draw_gates(
-    axes: Axes, group: pd.DataFrame, column: str, shown: Mapping[str, style.Look]
-) -> list[BarContainer]:
+    axes: "Axes", group: pd.DataFrame, column: str, shown: Mapping[str, style.Look]
+) -> "list[BarContainer]":
     """Draw the counts of solved and failed runs beside each other, and return their bars."""
     edges = np.linspace(0, 1, 26)
     width = (edges[1] - edges[0]) / 2

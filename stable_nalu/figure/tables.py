@@ -1,7 +1,5 @@
 """Tables, in LaTeX and as pictures: success of models, scores and errors of single tasks."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Sequence

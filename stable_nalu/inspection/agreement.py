@@ -1,7 +1,5 @@
 """Whether an expression equals its target in a box: inside, at the ends and around breaks."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence

@@ -4,8 +4,6 @@ The rules are asked in the order of `FAILURES`, and the first that holds is the 
 are those of the training range, all scales those of the answers that are right there.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path

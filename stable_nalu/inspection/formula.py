@@ -5,8 +5,6 @@ is computed from parameters alone is one number, and that is rounded. So every l
 one of your own too, as long as the engine knows its operations.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 import operator
@@ -149,7 +147,7 @@ class NetworkFormula:
         if largest > LARGEST:
             raise UsageError(f"no formula: it would have {largest:,} parts, more than {LARGEST:,}")
 
-    def read(self, box: Box, *, rounded: bool, whole: bool = False) -> BoxFormulas:
+    def read(self, box: Box, *, rounded: bool, whole: bool = False) -> "BoxFormulas":
         """Return the formulas for inputs that lie in a box; whole: with every constant."""
         return _NetworkReading(self, box, rounded=rounded, whole=whole)
 
@@ -167,13 +165,13 @@ class TreeFormula:
         self.tree = tree
 
     @classmethod
-    def of(cls, model: torch.nn.Module) -> TreeFormula | None:
+    def of(cls, model: torch.nn.Module) -> "TreeFormula | None":
         """Return that of a network; None if it is anything else."""
         trees = [module for module in model.modules() if isinstance(module, EMLLayer)]
         same = len(trees) == 1 and len([*trees[0].parameters()]) == len([*model.parameters()])
         return cls(trees[0]) if same and trees[0].out_features == 1 else None
 
-    def read(self, box: Box, *, rounded: bool, whole: bool = False) -> BoxFormulas:
+    def read(self, box: Box, *, rounded: bool, whole: bool = False) -> "BoxFormulas":
         """Return the formula, which is one in all boxes; choices are made for all readers.
 
         The doubt about its choices is what rounding changes.

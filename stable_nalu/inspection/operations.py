@@ -1,7 +1,5 @@
 """Operations of networks: of numbers, as sympy's, of intervals, and what intervals decide."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

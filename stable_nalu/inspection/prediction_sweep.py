@@ -3,8 +3,6 @@
 The script takes the flags of the training script and a few of its own.
 """
 
-from __future__ import annotations
-
 import operator
 import sys
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """A saved model with its configuration and its score, what it computes, and files made of it."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import time

@@ -1,7 +1,5 @@
 """Trials of published code that leave something out of NAC, NAU and NMU, or put it another way."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import torch

@@ -1,7 +1,5 @@
 """What every layer and recurrent cell is built on, and the cell that any layer makes."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Collection
 from functools import cache

@@ -10,8 +10,6 @@ do, these draw in the constructor and once more at every `reset_parameters`.
 Departs from the paper: as torch. Departs from the published code: no.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

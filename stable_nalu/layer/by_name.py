@@ -4,8 +4,6 @@
 or add logarithms (NAC•). Published classes, and scripts, keep the published defaults.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Trials of published code whose weights are choices: sampled, noisy or expected ones."""
 
-from __future__ import annotations
-
 import math
 from typing import ClassVar
 

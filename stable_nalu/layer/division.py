@@ -1,7 +1,5 @@
 """NRU, the Neural Reciprocal Unit, and NMRU, the Neural Multiplicative Reciprocal Unit."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import torch

@@ -1,7 +1,5 @@
 """Units that learn equations: EML, trees of one operator, EQL and EQL-division, small networks."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any, ClassVar

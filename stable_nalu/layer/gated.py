@@ -1,7 +1,5 @@
 """iNALU, the improved NALU, and DMU, the Domain Mixed Unit: gates that no input moves."""
 
-from __future__ import annotations
-
 import math
 from typing import ClassVar
 

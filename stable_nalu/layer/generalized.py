@@ -3,8 +3,6 @@
 A layer that is not of this package is tried before any run of it is trained.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path

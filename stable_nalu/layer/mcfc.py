@@ -1,7 +1,5 @@
 """MCFC, the mass-conserving fully connected layer, and MulMCFC, the MCFC in log space."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """NAC, the Neural Accumulator, PosNAC and MNAC, which adds or multiplies with sigmoid weights."""
 
-from __future__ import annotations
-
 import math
 from typing import ClassVar
 

@@ -23,8 +23,6 @@ Shapes: x (*runs, batch, in), G (*runs, out, in), b (*runs, out), y (*runs, batc
 Some have other layers than the NAC in its place.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from types import new_class
 from typing import Any, ClassVar

@@ -3,8 +3,6 @@
 They share a weight in a range; sNMU is the stochastic version of the NMU.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import ClassVar
 

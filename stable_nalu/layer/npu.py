@@ -1,7 +1,5 @@
 """Powers: NPU, the Neural Power Unit, RealNPU, with real weights, and the product unit of 1989."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """NSR, the Neural Status Register."""
 
-from __future__ import annotations
-
 import math
 from typing import ClassVar
 

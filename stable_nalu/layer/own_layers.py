@@ -5,8 +5,6 @@ constructor draws its initial parameters, and its forward pass has no run dimens
 `torch.func.vmap` trains many runs of it as one.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib.util
 import inspect

@@ -4,8 +4,6 @@ It consists of attributes at any depth, closures, classes with their bases, and 
 names. `opaque` names an object that cannot be read, `uses` a module such as `time`.
 """
 
-from __future__ import annotations
-
 import copy
 import dis
 import hashlib
@@ -86,7 +84,7 @@ class PythonState:
                 self._note(path, pickle.dumps(state), partial(put_back, state))
             self._undo.append(partial(torch.set_rng_state, torch.get_rng_state()))
 
-    def difference(self, other: PythonState, without: Iterable[str] = ()) -> str | None:
+    def difference(self, other: "PythonState", without: Iterable[str] = ()) -> str | None:
         """Return the first place at which another state differs, except some places."""
         passed = tuple(without)
         for path in [*self.values, *other.values]:
@@ -130,7 +128,7 @@ class PythonState:
         """Return what places of globals are named after."""
         return Path(code.co_filename).name
 
-    def _globals(self, read: CodeReads) -> frozenset[str]:
+    def _globals(self, read: "CodeReads") -> frozenset[str]:
         """Return the names of globals that code may read."""
         return read.names | read.strings
 
@@ -340,7 +338,7 @@ class ClassState(PythonState):
     def _home(self, code: CodeType) -> str:
         return "the program"  # The cells of a notebook have other names each time.
 
-    def _globals(self, read: CodeReads) -> frozenset[str]:
+    def _globals(self, read: "CodeReads") -> frozenset[str]:
         return read.global_names
 
 

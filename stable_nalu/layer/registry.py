@@ -3,8 +3,6 @@
 Command-line choices, tables, legends and tests read it.
 """
 
-from __future__ import annotations
-
 import inspect
 import re
 from dataclasses import dataclass, field

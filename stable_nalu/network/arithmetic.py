@@ -1,7 +1,5 @@
 """Networks of the arithmetic scripts, for vectors and sequences, what they log and penalise."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import torch

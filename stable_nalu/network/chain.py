@@ -1,7 +1,5 @@
 """A chain of operations: a layer for each level or one network for all, and exact weights."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -1,7 +1,5 @@
 """Dense layers and convolutions as torch starts them, and small networks of these or of units."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

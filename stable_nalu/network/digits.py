@@ -3,8 +3,6 @@
 Digits of a sequence are accumulated; the even digits of a picture are counted.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

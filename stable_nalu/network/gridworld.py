@@ -5,8 +5,6 @@ How much is paid, when a world ends and how players and squares are placed is no
 holds what is assumed here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple

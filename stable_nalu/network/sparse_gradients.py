@@ -10,8 +10,6 @@ convolves images of one channel, too, because their outputs take longer to write
 compute. Other convolutions are torch's, with channels side by side, for which they are quickest.
 """
 
-from __future__ import annotations
-
 import ctypes
 from functools import cache
 from pathlib import Path

@@ -3,8 +3,6 @@
 A controller programs an arithmetic unit at every word of a program; others are baselines.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple

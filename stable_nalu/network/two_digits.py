@@ -6,8 +6,6 @@ The last layer maps digits (batch, 2) to answers (batch, 1). It is the operation
 layer that has to learn it, or an arithmetic unit.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -155,7 +153,7 @@ class TransformingReader(nn.Module):
     The classifier is registered before the transformers, and so initialised before them.
     """
 
-    def __init__(self, classifier: nn.Module, transforms: Sequence[Transform]):
+    def __init__(self, classifier: nn.Module, transforms: "Sequence[Transform]"):
         super().__init__()
         self.classifier = classifier
         self.transforms = nn.ModuleList(transforms)

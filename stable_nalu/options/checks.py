@@ -1,7 +1,5 @@
 """Check what a single configuration must fulfil beyond the limits of each flag."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

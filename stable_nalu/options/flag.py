@@ -6,8 +6,6 @@ that layer. A name of the papers stands for flags: where a script has one unit, 
 them in the place of a name.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -112,7 +110,7 @@ class Flag:
         """Return the choices, computed where they are a function."""
         return self.choices() if callable(self.choices) else self.choices
 
-    def but(self, **changes: Any) -> Flag:
+    def but(self, **changes: Any) -> "Flag":
         """Return this flag with some properties changed, for a script that differs."""
         return replace(self, **changes)
 
@@ -217,16 +215,16 @@ class FlagGroup:
     def __iter__(self) -> Iterator[Flag]:
         return iter(self.flags)
 
-    def without(self, *names: str) -> FlagGroup:
+    def without(self, *names: str) -> "FlagGroup":
         """Return the group less some flags; a name that it lacks is an error."""
         self._require(set(names) - {f.name for f in self.flags})
         return FlagGroup(self.title, *(f for f in self.flags if f.name not in names))
 
-    def only(self, *names: str) -> FlagGroup:
+    def only(self, *names: str) -> "FlagGroup":
         """Return the group with some of its flags only; a name that it lacks is an error."""
         return self.without(*(f.name for f in self.flags if f.name not in names))
 
-    def but(self, **changes: dict[str, Any]) -> FlagGroup:
+    def but(self, **changes: dict[str, Any]) -> "FlagGroup":
         """Return the group with properties of some flags changed: dest -> changes."""
         self._require(set(changes) - {f.dest for f in self.flags})
         return FlagGroup(self.title, *(f.but(**changes.get(f.dest, {})) for f in self.flags))
@@ -285,7 +283,7 @@ class Config:
         """Return whether the flag stood on the command line."""
         return name in self._typed
 
-    def replace(self, **changes: Any) -> Config:
+    def replace(self, **changes: Any) -> "Config":
         """Return a copy with some of the script's own flags changed, as if they had been typed."""
         unknown = set(changes) - set(self._own)
         if unknown:

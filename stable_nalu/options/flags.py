@@ -1,7 +1,5 @@
 """Flags that several scripts share: of the task, of models and layers, of training and files."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What values flags take: readers of words, with their limits, and the names of units."""
 
-from __future__ import annotations
-
 import ast
 import itertools
 import math

@@ -3,8 +3,6 @@
 Runs of them have short labels of what varies among them, such as `NMU U[1,2) lr=0.01 s3`.
 """
 
-from __future__ import annotations
-
 import ast
 import inspect
 import re

@@ -6,8 +6,6 @@ in the name, which readers address by position. Optional fields stand at the end
 their flags are at the default. Names are read where a run has no record.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -132,7 +130,7 @@ class NameField:
     pattern: how it is read; "": it is not.
     """
 
-    text: Callable[[Config], str | None]
+    text: "Callable[[Config], str | None]"
     flags: tuple[str, ...]
     partial: Mapping[str, str] = field(default_factory=dict[str, str])
     optional: bool = False
@@ -175,7 +173,7 @@ def template(pattern: str) -> NameField:
     """Return a field written as a pattern over flags, such as `b{batch_size:int}`."""
     parts = _parts(pattern)
 
-    def text(c: Config) -> str:
+    def text(c: "Config") -> str:
         return "".join(
             literal + (form.write(getattr(c, dest)) if dest is not None else "")
             for literal, dest, form in parts
@@ -217,7 +215,7 @@ _NAC_MUL = {"normal": "n", "safe": "s", "max-safe": "s", "mnac": "m"}
 _NAC_MUL_NPU = {"npu": "npu", "real-npu": "npur"}
 
 
-def nalu_codes(c: Config) -> list[str]:
+def nalu_codes(c: "Config") -> list[str]:
     """Return what a name says of a NALU's gate and weights."""
     codes = [
         "b" if c.nalu_bias else "",
@@ -229,7 +227,7 @@ def nalu_codes(c: Config) -> list[str]:
     return [code for code in codes if code]
 
 
-def two_layer_model(c: Config) -> str:
+def two_layer_model(c: "Config") -> str:
     """Return what the name of a run of two layers, or of a cell, begins with."""
     name = c.layer_type.lower()
     if c.nac_mul != "none":
@@ -241,7 +239,7 @@ def two_layer_model(c: Config) -> str:
     return name + ("-nalu-" + "".join(codes) if codes else "")
 
 
-def criterion(c: Config) -> str:
+def criterion(c: "Config") -> str:
     """Return what a name says of the training loss."""
     if c.train_criterion == "pcc-mse":
         return f"pcc-mse-{c.pcc2mse_iteration}"
@@ -309,7 +307,7 @@ WEIGHT_SETS = template("ws-{W_set_count:int}")
 REINIT = template("r{reinit:bool}-{reinit_epoch_interval:int}-{reinit_max_stored_losses:int}")
 
 
-def distribution(text: Callable[[Config], str], why: str) -> NameField:
+def distribution(text: "Callable[[Config], str]", why: str) -> NameField:
     """Return the field of a distribution of inputs, which scripts print in part; `why` says how."""
     flag = "sample_distribution"
     return NameField(text, (flag,), {flag: why}, pattern="D-{sample_distribution}")
@@ -345,7 +343,7 @@ LAYER_OPTIONS_TRAILING = tuple(
 
 def format_leaf(
     fields: Sequence[NameField],
-    config: Config,
+    config: "Config",
     defaults: Mapping[str, object],
     *,
     short: bool = False,
@@ -391,7 +389,7 @@ def read_any(text: str, fields: Iterable[NameField]) -> Columns | None:
     return next(filter(None, (known.read(text) for known in fields)), None)
 
 
-def columns_of(fields: Sequence[NameField], dests: Iterable[str], config: Config) -> Columns:
+def columns_of(fields: Sequence[NameField], dests: Iterable[str], config: "Config") -> Columns:
     """Return the options of a run from its configuration: all that can change what it computes.
 
     What a run name of an arithmetic script can hold is as `run_names.parse_leaf` returns it, but

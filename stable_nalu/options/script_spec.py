@@ -1,7 +1,5 @@
 """A training script as data: its flags, their checks, its run names and the runs of a command."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import sys
@@ -96,7 +94,7 @@ class ScriptSpec:
                 section.add_argument(*flag.spellings, action=ReadFlag, flag=flag)
         return parser
 
-    def parse(self, argv: Sequence[str] | None = None) -> Plan:
+    def parse(self, argv: Sequence[str] | None = None) -> "Plan":
         """Return the plan of a command line; on --help or an error, say so and leave the process.
 
         An error is one line on stderr and exit status 2. The runs of --dry-run are not looked at
@@ -110,18 +108,18 @@ class ScriptSpec:
             self.parser.refuse(error)
         return plan
 
-    def plan(self, argv: Sequence[str]) -> Plan:
+    def plan(self, argv: Sequence[str]) -> "Plan":
         """Return the plan of a command line, all of whose runs can be run, or raise OptionError."""
         plan = self._plan(argv)
         _ = plan.configs
         return plan
 
-    def _plan(self, argv: Sequence[str]) -> Plan:
+    def _plan(self, argv: Sequence[str]) -> "Plan":
         # Before choices are read, as they include the user's layers.
         load_own_layers(argv)
         return self.plan_of(vars(self.parser.read(argv)))
 
-    def plan_of(self, typed: Mapping[str, list[Any]]) -> Plan:
+    def plan_of(self, typed: Mapping[str, list[Any]]) -> "Plan":
         """Return the plan of flags, by their dests, each with one value or several."""
         return Plan(self, with_flags(self, typed))
 

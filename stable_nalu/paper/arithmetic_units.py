@@ -4,8 +4,6 @@ Both study multiplication on the arithmetic data set: the first with the NAU and
 with the NALU alone, as a reproduction.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from functools import partial
@@ -101,7 +99,7 @@ def _estimated(
 
 
 def _draw_rates(
-    axes: Axes, table: pd.DataFrame, x: str, look: style.Look, model: str, *, above: bool
+    axes: "Axes", table: pd.DataFrame, x: str, look: style.Look, model: str, *, above: bool
 ) -> None:
     """Draw the success rates of a model, with the runs that failed above or below them."""
     places = table[x].to_numpy(dtype=float)

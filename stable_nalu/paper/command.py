@@ -1,7 +1,5 @@
 """The command that draws figures, `plot`, and two tables of the robustness study."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Mapping, Sequence

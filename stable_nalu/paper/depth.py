@@ -1,7 +1,5 @@
 """Depth: how often units learn operations on operations, by how many there are."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

@@ -1,7 +1,5 @@
 """Learning Division, and its journal version: single modules, small divisors, digit pairs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
@@ -47,7 +45,7 @@ def violin(
     return context.plotted(figure, drawn, "Box: quartiles. Points: outliers.")
 
 
-def _draw_violin(axes: Axes, place: int, some: np.ndarray) -> None:
+def _draw_violin(axes: "Axes", place: int, some: np.ndarray) -> None:
     """Draw a violin with a box in it, or say that there is no data."""
     if len(some) == 0:
         middle = axes.get_yaxis_transform()

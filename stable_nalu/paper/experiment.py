@@ -1,7 +1,5 @@
 """An experiment as data: its models, the commands that train them, their runs, its figures."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -168,11 +166,11 @@ class Model:
         chosen = None if seeds is None else list(seeds)
         return [self.command(variant, chosen) for variant in self.variants]
 
-    def named(self, label: str, key: str = "") -> Model:
+    def named(self, label: str, key: str = "") -> "Model":
         """Return the same runs under another label, as in another figure."""
         return replace(self, key=key or self.key, label=label)
 
-    def only_variants(self, *names: str) -> Model:
+    def only_variants(self, *names: str) -> "Model":
         """Return the same model for some of its variants."""
         kept = tuple(variant for variant in self.variants if variant.name in names)
         if len(kept) != len(names):

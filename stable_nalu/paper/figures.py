@@ -1,7 +1,5 @@
 """Every figure and table of the papers by its key."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache

@@ -1,7 +1,5 @@
 """Every experiment by its key."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from stable_nalu.base.errors import UsageError, did_you_mean

@@ -4,8 +4,6 @@ A start says what W_hat and M_hat are drawn from: both from one range, as an art
 a NAC of 100 inputs and 10 outputs begins its training.
 """
 
-from __future__ import annotations
-
 import argparse
 import math
 import sys
@@ -113,7 +111,7 @@ def histogram_table(part: Weights, weights: Mapping[str, np.ndarray]) -> pd.Data
     return pd.concat(found, ignore_index=True)
 
 
-def draw_weights(part: Weights, weights: Mapping[str, np.ndarray]) -> Figure:
+def draw_weights(part: Weights, weights: Mapping[str, np.ndarray]) -> "Figure":
     """Draw the first start large, and the others below each other at its right."""
     figure = style.new_figure((8 * INCH, 4 * INCH))
     others = len(weights) - 1

@@ -1,7 +1,5 @@
 """Neural Arithmetic Logic Units, and two articles: autoencoders, scores, digits, programs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial

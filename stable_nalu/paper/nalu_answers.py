@@ -1,7 +1,5 @@
 """What single networks answer: word by word, image by image, step by step."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator, Mapping
@@ -131,7 +129,7 @@ def program_traces(context: Context) -> Product:
     )
 
 
-def _frame(axes: Axes, text: list[str], result: int, answers: np.ndarray) -> None:
+def _frame(axes: "Axes", text: list[str], result: int, answers: np.ndarray) -> None:
     """Write the words below the axis, and cut off answers that are far off all numbers."""
     axes.set_xticks(range(len(text)), text, rotation=0 if len(text) <= 3 else 60)
     numbers = [0, result, *(int(word) for word in text if word.isdigit())]
@@ -238,7 +236,7 @@ def _answers_of(row: pd.Series) -> tuple[np.ndarray, np.ndarray]:
     return labels, counts
 
 
-def _draw_counts(axes: Axes, counts: np.ndarray, truth: np.ndarray) -> None:
+def _draw_counts(axes: "Axes", counts: np.ndarray, truth: np.ndarray) -> None:
     """Draw a cell for each digit and step, darker for higher counts."""
     axes.imshow(np.clip(counts, 0, None), cmap="Blues", vmin=0, vmax=2 * truth.max(), aspect="auto")
     axes.grid(visible=False)

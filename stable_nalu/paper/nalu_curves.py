@@ -1,7 +1,5 @@
 """Curves of the NALU paper and its articles: over epochs, iterations, inputs and lengths."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -139,7 +137,7 @@ def losses(context: Context, experiment: str, column: str, half_sum: str, below:
     )
 
 
-def _ring(axes: Axes, points: Sequence[tuple[float, float | None]], **options: Any) -> None:
+def _ring(axes: "Axes", points: Sequence[tuple[float, float | None]], **options: Any) -> None:
     """Draw rings around published points."""
     x, y = np.array(points).reshape(-1, 2).T
     axes.plot(x, y, linestyle="none", marker="o", markersize=5, markeredgecolor=_THEIRS, **options)

@@ -1,7 +1,5 @@
 """Tables of the NALU paper, in LaTeX and as pictures: scores, errors of numbers in words, heads."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -34,7 +32,7 @@ def _summary(errors: pd.Series) -> dict[str, Any]:
 
 
 def _add_cell(
-    axes: Axes, x: float, y: float, color: str, *texts: tuple[float, str, float | None]
+    axes: "Axes", x: float, y: float, color: str, *texts: tuple[float, str, float | None]
 ) -> None:
     """Draw a square with texts at heights within it and of some sizes; none says so."""
     from matplotlib.patches import Rectangle
@@ -109,7 +107,7 @@ def score_text(score: float) -> str:
     return f"{score:.2g}"
 
 
-def _draw_scores(axes: Axes, cells: pd.DataFrame, models: list[str]) -> None:
+def _draw_scores(axes: "Axes", cells: pd.DataFrame, models: list[str]) -> None:
     """Draw a cell for each operation, unit and split, darker for higher medians."""
     axes.set_axis_off()
     axes.set(xlim=(-0.75, 2 * len(models)), ylim=(len(TABLE_1), -0.85))
@@ -199,7 +197,7 @@ def _reading_error(cell: Mapping[Any, Any]) -> str:
     return f"{texts[0]} [{texts[1]}]"
 
 
-def _draw_reading_errors(axes: Axes, cells: pd.DataFrame) -> None:
+def _draw_reading_errors(axes: "Axes", cells: pd.DataFrame) -> None:
     """Draw a row of cells for each model, darker for higher medians."""
     models, splits = list(dict.fromkeys(cells["model"])), list(_OF_READING)
     axes.set_axis_off()
@@ -262,7 +260,7 @@ def _last_accuracies(table: pd.DataFrame | None) -> pd.DataFrame:
     return whole.assign(error=100 * (1 - ends[ACCURACY].to_numpy(float)))
 
 
-def _draw_bars(axes: Axes, ends: Mapping[str, pd.DataFrame], keys: Mapping[str, str]) -> None:
+def _draw_bars(axes: "Axes", ends: Mapping[str, pd.DataFrame], keys: Mapping[str, str]) -> None:
     """Draw a pair of bars for each kind of weight: with a bias, and without."""
     names = {key.removesuffix("-b"): n.removesuffix("+ b").rstrip() for n, key in keys.items()}
     for name, rows in ends.items():
@@ -279,7 +277,7 @@ def _draw_bars(axes: Axes, ends: Mapping[str, pd.DataFrame], keys: Mapping[str, 
     axes.legend(handles, ["with a bias", "without"], loc="upper right", frameon=False)
 
 
-def _draw_accuracies(axes: Axes, ends: Mapping[str, pd.DataFrame]) -> None:
+def _draw_accuracies(axes: "Axes", ends: Mapping[str, pd.DataFrame]) -> None:
     """Draw the accuracy of each last layer as a table."""
     axes.set_axis_off()
     axes.set(xlim=(0, 1), ylim=(len(ends) + 0.3, -1))

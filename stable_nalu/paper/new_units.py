@@ -1,7 +1,5 @@
 """Papers of one new unit and one experiment each: DMU, NSR, EML trees, EQL-division."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from stable_nalu.base.papers import CURRY_2025, FABER_2023, ODRZYWOLEK_2026, SAHOO_2018

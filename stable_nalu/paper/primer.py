@@ -1,7 +1,5 @@
 """A Primer for Neural Arithmetic Logic Modules: its benchmark, also of the MC-FC layers."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 

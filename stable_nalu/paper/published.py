@@ -9,8 +9,6 @@ was not published is None. An upper limit alone means "below it". `source` says 
 read: table, figure, abstract, report, talk (an earlier run of the authors), derived.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Reversible stochasticity: single modules, the arithmetic data set, and pairs of digits."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING

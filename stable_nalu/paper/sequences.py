@@ -1,7 +1,5 @@
 """Sequences of digits in Neural Arithmetic Units: products and sums of MNIST and SVHN."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -70,7 +68,10 @@ def lengths(context: Context, runs: Runs, reference: str, curves: Titled) -> Pro
 
 
 def _draw_lengths(
-    axes: Axes, models: Mapping[str, pd.DataFrame], shown: Mapping[str, style.Look], reference: str
+    axes: "Axes",
+    models: Mapping[str, pd.DataFrame],
+    shown: Mapping[str, style.Look],
+    reference: str,
 ) -> list[pd.DataFrame]:
     """Draw the last errors of every model at every length."""
     axes.set(title="By length", yscale="log", xlabel="Digits of a sequence")

@@ -3,8 +3,6 @@
 They are the points of one command, or variants of several.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from stable_nalu.dataset.ranges import (

@@ -1,7 +1,5 @@
 """The batch command: train, submit or look at the shards of an experiment."""
 
-from __future__ import annotations
-
 import argparse
 import shlex
 from collections import Counter

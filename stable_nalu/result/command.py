@@ -1,7 +1,5 @@
 """The command `reproduce`, and the list of all experiments with what each would cost here."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

@@ -10,8 +10,6 @@ A measure is compared where the tolerance of the number given elsewhere is known
 model is below another is tested on the runs of the same seed: few seeds decide nothing.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Pages as Markdown and as one HTML file: templates, tables, numbers as text, and pictures."""
 
-from __future__ import annotations
-
 import io
 import itertools
 import math
@@ -250,7 +248,7 @@ _AROUND_LETTERS = re.compile(r'(?<=[A-Za-z"])\s+|\s+(?=[A-Za-z"])')
 _DECIMALS = re.compile(r"-?\d+\.\d{3,}")
 
 
-def as_svg(figure: Figure, left_out: str = SURROUNDINGS + _CLIPS) -> str:
+def as_svg(figure: "Figure", left_out: str = SURROUNDINGS + _CLIPS) -> str:
     """Return a figure as text that is the same every time, and can stand in a page with others.
 
     left_out: pattern of what is; by default also the clips, as no line leaves its axes.

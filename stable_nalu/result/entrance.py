@@ -1,7 +1,5 @@
 """The one entrance to all training scripts: what `experiments/*.py` and `stable-nalu` call."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

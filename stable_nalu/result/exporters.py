@@ -1,7 +1,5 @@
 """The exporters as command lines: which runs each reads, its flags, and long forms of tables."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

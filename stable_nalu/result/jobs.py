@@ -4,8 +4,6 @@ A site is what differs between clusters; the text of a job serves both batch sys
 own header lines.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -50,7 +48,7 @@ class JobScript:
         """Return the experiments whose models it trains."""
         return [EXPERIMENTS[key] for key in self.experiments]
 
-    def of_figure(self, figure: str | None) -> JobScript:
+    def of_figure(self, figure: str | None) -> "JobScript":
         """Return the script with the models of one figure, by its number or its key."""
         if figure is None:
             return self
@@ -256,7 +254,7 @@ class Site:
             gpu=asked.gpu if self.gpus is None else bool(self.gpus),
         )
 
-    def overlaid(self, given: Mapping[str, Any]) -> Site:
+    def overlaid(self, given: Mapping[str, Any]) -> "Site":
         """Return the site with the values of flags, by the name of the entry, in place of its own.
 
         A value that would begin a second line of a job file is refused.

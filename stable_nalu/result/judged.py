@@ -5,8 +5,6 @@ where the measure that the experiment selects by was lowest; values of earlier s
 it asks for stand beside it, as `column@step`. NaN and infinity are results.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence

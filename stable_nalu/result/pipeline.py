@@ -1,7 +1,5 @@
 """The stages of a reproduction, each from the files of the one before, in folders of its own."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import shlex

@@ -14,8 +14,6 @@ says of any layer which inputs an output is made of; weights say how, to who kno
 log of a run is read and left as it is.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -230,7 +228,7 @@ def _table(problem: MysteryProblem, learned: Matrices) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def draw(problem: MysteryProblem, learned: Matrices) -> Figure:
+def draw(problem: MysteryProblem, learned: Matrices) -> "Figure":
     """Draw the problem, and below it each matrix with the inputs of the problem ringed."""
     outputs = len(problem.outputs)
     figure = new_figure((26.0, 1.5 + (1 + len(learned)) * (1.3 + 0.32 * min(outputs, 40))))

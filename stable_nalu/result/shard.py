@@ -3,8 +3,6 @@
 Without a batch system processes of this machine train them, as many at a time as there are cores.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os
@@ -103,7 +101,7 @@ class Shard:
         found = repr((model.script, self.seeds, points, variants, lengths))
         return found if names and self.runs > 1 else None
 
-    def states(self, max_iterations: int | None) -> Counter[State]:
+    def states(self, max_iterations: int | None) -> "Counter[State]":
         """Return how many of its runs are in each state."""
         runs = self.expected(self.how_to_run(max_iterations))
         return Counter(state_of(run) for run in runs)

@@ -4,8 +4,6 @@ Beside them is what the runs cost, by which the cost of others is estimated; whi
 again (`verified.csv`); and what networks compute, and why runs failed (`formula/<key>.csv`).
 """
 
-from __future__ import annotations
-
 import csv
 import functools
 import hashlib
@@ -47,20 +45,20 @@ if TYPE_CHECKING:
 
 Record = TypeVar("Record", bound="DataclassInstance")
 
-_READ: dict[str, Callable[[str], object]] = {
-    "int": int,
-    "float": float,
-    "str": str,
-    "int | None": lambda cell: int(cell) if cell else None,
+_READ: dict[object, Callable[[str], object]] = {
+    int: int,
+    float: float,
+    str: str,
+    int | None: lambda cell: int(cell) if cell else None,
 }
-"""Types of columns, as they are written in the dataclass -> how a cell is read."""
+"""Types of columns -> how a cell is read."""
 
 
 def read_records(kind: type[Record], path: Path) -> list[Record]:
     """Read all records of a file; there are none where there is no file."""
     if not path.exists():
         return []
-    readers = {field.name: _READ[str(field.type)] for field in fields(kind)}
+    readers = {field.name: _READ[field.type] for field in fields(kind)}
     records: list[Record] = []
     for place, cells in enumerate(cells_of(path), 1):
         if cells.keys() != readers.keys():
@@ -76,7 +74,7 @@ def read_records(kind: type[Record], path: Path) -> list[Record]:
     return records
 
 
-def write_records(path: Path, records: Sequence[DataclassInstance]) -> None:
+def write_records(path: Path, records: "Sequence[DataclassInstance]") -> None:
     """Write a file of records, of which there is at least one."""
     with atomic_text_file(path) as file:
         names = [field.name for field in fields(records[0])]

@@ -4,8 +4,6 @@ A run trains the same alone and in company, so each row trains alone: one proces
 `python3 -m stable_nalu.result.verify RUN`.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import random

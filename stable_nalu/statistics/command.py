@@ -1,7 +1,5 @@
 """The commands that show how runs ended: `summarize.py` for groups, `verdict.py` for each."""
 
-from __future__ import annotations
-
 import argparse
 import math
 import shutil

@@ -3,8 +3,6 @@
 Pairs are of values of the same seeds, here and elsewhere, or of two models on the same tasks.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """From exported files to judged runs: each run's options, its threshold and its outcome."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path

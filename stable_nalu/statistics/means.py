@@ -37,8 +37,6 @@ A sample has a handful of values, and a fit asks for many densities at once: wha
 the number of NumPy's calls, so that all densities are evaluated by the same ones, one in each row.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import Any

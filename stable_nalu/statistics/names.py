@@ -4,8 +4,6 @@ Models are known by field 1 of a run name, and have labels in LaTeX. Runs are gr
 that models with the same label count as one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -122,7 +120,7 @@ def is_single_module(input_size: float, subset_ratio: float | None) -> bool:
     return subset_ratio is not None and round(input_size * subset_ratio, 6) == 1
 
 
-def config_columns(config: Config) -> Columns:
+def config_columns(config: "Config") -> Columns:
     """Return the options of a run from its configuration, as `columns_of` does."""
     spec = config.spec
     return columns_of(spec.fields, [flag.dest for flag in spec.flags if flag.result], config)

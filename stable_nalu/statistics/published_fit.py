@@ -8,8 +8,6 @@ maximum of the likelihood, which `scipy.stats.gamma.fit` and `means.exact_fit` f
 What takes the time is calls of the objective, so each one is for many places.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Callable, Sequence

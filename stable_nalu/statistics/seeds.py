@@ -4,8 +4,6 @@ Runs of a seed begin with the same weights and draw the same samples in every ra
 seeds are drawn, not runs. Where each seed has one run, the results are the usual ones.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cache

@@ -4,8 +4,6 @@ One rule for all programs, with its flags. Training scripts use it, too, so noth
 import.
 """
 
-from __future__ import annotations
-
 import argparse
 import math
 from collections.abc import Iterable, Mapping
@@ -203,14 +201,14 @@ class Judgement:
         if not (isinstance(self.best_range, int) and self.best_range > 0):
             raise UsageError(f"best_range: {self.best_range!r} is not a whole number above 0")
 
-    def given(self, threshold: float | None, setups: Iterable[Path]) -> Judgement:
+    def given(self, threshold: float | None, setups: Iterable[Path]) -> "Judgement":
         """Return it as a user asks for: one threshold goes before tables, and both before this."""
         setups = tuple(setups)
         if threshold is not None:
             return Judgement(threshold, best_range=self.best_range)
         return replace(self, threshold=None, setups=setups) if setups else self
 
-    def limits(self, runs: pd.DataFrame) -> list[Limit]:
+    def limits(self, runs: "pd.DataFrame") -> list[Limit]:
         """Return when each run is solved, by its options."""
         if self.threshold is not None:
             return [Limit(self.threshold)] * len(runs)
@@ -256,7 +254,7 @@ def add_threshold_flags(parser: argparse._ActionsContainer) -> None:
     )
 
 
-def limit_of(run: Config | str | Mapping[str, Any], given: float | None = None) -> Limit:
+def limit_of(run: "Config | str | Mapping[str, Any]", given: float | None = None) -> Limit:
     """Return when a run is solved, by its configuration, name or options; FLAT if they are no task.
 
     given: a threshold in place of that of the task.

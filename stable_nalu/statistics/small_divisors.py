@@ -4,8 +4,6 @@ Each module is given the weights of the solution; what is left is rounding and w
 does. Inputs are 10,000 draws of a fixed generator, targets are computed in float64.
 """
 
-from __future__ import annotations
-
 import itertools
 import sys
 from collections.abc import Callable, Sequence

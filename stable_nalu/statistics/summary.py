@@ -5,8 +5,6 @@ programs get, they have names that one can type. Solved at and sparsity error ar
 only.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -240,7 +238,7 @@ def technical_name(name: str) -> str:
     return name.replace("_", ".")
 
 
-def typed_summary(table: pd.DataFrame) -> Summary:
+def typed_summary(table: pd.DataFrame) -> "Summary":
     """Return a summary without the columns that only the papers' scripts need, renamed."""
     kept = table.drop(columns=[column for column in table if column in _LEFT_OUT])
     return Summary(kept.rename(columns=typed_name))

@@ -3,8 +3,6 @@
 In that dialect text is quoted, and missing, infinite and true values are NA, Inf and TRUE.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from numbers import Real
@@ -28,7 +26,7 @@ THRESHOLD = "threshold"
 """Column: the test error below which a run is solved."""
 
 
-def read_table(path: Path) -> pd.DataFrame:
+def read_table(path: Path) -> "pd.DataFrame":
     """Read a CSV file, or raise UsageError with one line that says what is wrong with it."""
     rows = table_rows(path)
     header = next(rows, [])
@@ -47,7 +45,7 @@ def read_table(path: Path) -> pd.DataFrame:
         raise UsageError(f"{path} is not a CSV table: {' '.join(str(error).split())}") from None
 
 
-def require(table: pd.DataFrame, columns: Iterable[str], path: Path | str, kind: str) -> None:
+def require(table: "pd.DataFrame", columns: Iterable[str], path: Path | str, kind: str) -> None:
     """Raise UsageError for a table that lacks one of the columns, or has one twice."""
     if not table.columns.is_unique:
         twice = table.columns[table.columns.duplicated()][0]
@@ -57,7 +55,7 @@ def require(table: pd.DataFrame, columns: Iterable[str], path: Path | str, kind:
         raise UsageError(f"{path} is not {kind}: it has no column {', '.join(lacking)}")
 
 
-def numeric(table: pd.DataFrame, columns: Iterable[str], path: Path | str) -> pd.DataFrame:
+def numeric(table: "pd.DataFrame", columns: Iterable[str], path: Path | str) -> "pd.DataFrame":
     """Return the table with columns of numbers; UsageError names the first wrong cell.
 
     Steps and seeds are whole numbers from 0 on, a step is never missing, and no error is negative.
@@ -83,7 +81,7 @@ def numeric(table: pd.DataFrame, columns: Iterable[str], path: Path | str) -> pd
 
 
 def refuse_rows(
-    wrong: Any, table: pd.DataFrame, column: str, path: Path | str, problem: str
+    wrong: Any, table: "pd.DataFrame", column: str, path: Path | str, problem: str
 ) -> None:
     """Raise UsageError that names the first row for which `wrong` is true, if there is one."""
     if wrong.any():
@@ -93,7 +91,7 @@ def refuse_rows(
         raise UsageError(f"{path}: row {place + 1}: column {column} holds {shown}, {problem}")
 
 
-def refuse_repeated(rows: pd.DataFrame, columns: Sequence[str]) -> None:
+def refuse_repeated(rows: "pd.DataFrame", columns: Sequence[str]) -> None:
     """Raise UsageError for logged rows of two runs of one name, or of one run given twice."""
     again = rows.duplicated(list(columns))
     if again.any():
@@ -105,10 +103,10 @@ def refuse_repeated(rows: pd.DataFrame, columns: Sequence[str]) -> None:
 
 
 def parsed_names(
-    table: pd.DataFrame,
+    table: "pd.DataFrame",
     parse: Callable[[str, dict[str, Any] | None], Mapping[str, object]],
     path: Path | str,
-) -> tuple[np.ndarray, pd.DataFrame]:
+) -> "tuple[np.ndarray, pd.DataFrame]":
     """Return the options of the runs of a table, and which row of them each row has.
 
     They are made once per run: of the columns from `model_code` on, which a table with the
@@ -142,7 +140,7 @@ def parsed_names(
     return codes, found
 
 
-def groups(table: pd.DataFrame, by: Iterable[str]) -> Iterator[tuple[tuple[Any, ...], Any]]:
+def groups(table: "pd.DataFrame", by: Iterable[str]) -> Iterator[tuple[tuple[Any, ...], Any]]:
     """Yield the values of the columns `by` and the rows that have them, in order of appearance.
 
     A missing value counts as a value.
@@ -197,12 +195,12 @@ def write_table(path: Path, columns: Iterable[str], rows: Iterable[Mapping[str, 
     _write_text(path, format_table(columns, rows))
 
 
-def write_frame(path: Path, table: pd.DataFrame) -> None:
+def write_frame(path: Path, table: "pd.DataFrame") -> None:
     """Write a data frame without its index."""
     write_table(path, table.columns, table.to_dict("records"))
 
 
-def write_plain_frame(path: Path, table: pd.DataFrame) -> None:
+def write_plain_frame(path: Path, table: "pd.DataFrame") -> None:
     """Write a data frame as the exporters do: nothing quoted, a missing cell empty, `inf`."""
     _write_text(path, table.to_csv(index=False))
 

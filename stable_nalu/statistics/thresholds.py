@@ -1,7 +1,5 @@
 """Write the thresholds below which an error counts as solved: one row per task and range."""
 
-from __future__ import annotations
-
 import argparse
 import math
 import sys
@@ -80,7 +78,7 @@ class Moments(NamedTuple):
     fourth: float
 
     @classmethod
-    def of(cls, x: ExtrapolationRange) -> Moments:
+    def of(cls, x: ExtrapolationRange) -> "Moments":
         """Return the moments of U(a, b), or of U(a, b) with a fair random sign."""
         if x.mirror:
             fourth = (x.b**5 - x.a**5) / (5 * (x.b - x.a))

@@ -3,8 +3,6 @@
 Spatial transformers find them, each digit anywhere, turned and scaled. See `pairs` for all else.
 """
 
-from __future__ import annotations
-
 import torch
 
 from stable_nalu.base.errors import OptionError

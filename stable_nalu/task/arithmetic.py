@@ -1,7 +1,5 @@
 """What the arithmetic scripts share: one or two layers learn an operation on slices of a vector."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, ClassVar

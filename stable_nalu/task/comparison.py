@@ -3,8 +3,6 @@
 The task of the Neural Status Register; the published script compares other numbers than it labels.
 """
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Mapping, Sequence
 from typing import Any

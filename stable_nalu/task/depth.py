@@ -19,8 +19,6 @@ Errors are mean squares relative to that of the target. A run is solved below 1e
 target, beyond the range of training.
 """
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What the descriptions of several tasks share: flags of layers, of files, of images, of models."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from functools import partial
 

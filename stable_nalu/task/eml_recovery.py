@@ -4,8 +4,6 @@ In the phases of the published code: search at a high temperature, then hardenin
 with penalties of what is undecided; measured is the tree whose likeliest choices are made.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Mapping
 from typing import Any, cast

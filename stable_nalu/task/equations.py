@@ -5,8 +5,6 @@ of [-2, 2]^d outside of it, on which targets have no noise. Batches are drawn wi
 Errors are roots of mean squares. EQL networks have as many layers as the equation needs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -4,8 +4,6 @@ Section 4.6 and table 4 of the NALU paper. The pictures and the network are thos
 (2015) as a public repository has them; that they are the paper's is an inference.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -4,8 +4,6 @@ Section 4.5 and figure 5 of the paper, which trains by A3C; here by the advantag
 batches of whole episodes. What an arrival pays is assumed.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Any

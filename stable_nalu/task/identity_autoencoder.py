@@ -3,8 +3,6 @@
 Section 1.1 and figure 1 of the NALU paper. Its optimiser, rate and sampling are not published.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

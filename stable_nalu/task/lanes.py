@@ -1,7 +1,5 @@
 """Tasks whose runs the engine trains on rows that Python makes, while torch measures them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

@@ -3,8 +3,6 @@
 Section 4.2 and table 2 of the NALU paper.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

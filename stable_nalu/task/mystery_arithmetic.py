@@ -3,8 +3,6 @@
 From an article about the NALU paper, which trains one layer on all outputs at once.
 """
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple

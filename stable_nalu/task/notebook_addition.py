@@ -4,8 +4,6 @@ Section "Experiments" of the notes with the notebook. Its last evaluation trains
 here these are only measured, unless `--train-on-test` says otherwise.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

@@ -9,8 +9,6 @@ prints when repaired, for NALU with seed 0 and no penalty, and this gives the sa
 With `--number-range paper` it trains on the split of the NALU paper and measures all three sets.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any

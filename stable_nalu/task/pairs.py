@@ -4,8 +4,6 @@ The loss is the squared error of the answer alone; the network has to find out w
 Penalties and learning rate follow epochs.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Generator, Iterable, Iterator
 from dataclasses import replace

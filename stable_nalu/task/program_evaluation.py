@@ -5,8 +5,6 @@ numbers of that figure, are not published; a differentiable neural computer, whi
 as well, is left out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from typing import Any

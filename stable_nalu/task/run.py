@@ -1,7 +1,5 @@
 """A command line of a training script, trained: what `run_script` and shards share."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Sequence
 

@@ -3,8 +3,6 @@
 What `sequential_mnist` and `sequential_svhn` share.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, ClassVar
 

@@ -3,8 +3,6 @@
 The image network is two convolutions and two linear layers. See `sequences` for all else.
 """
 
-from __future__ import annotations
-
 import torch
 
 from stable_nalu.network import digits as digit_networks

@@ -3,8 +3,6 @@
 The image network is a residual network of torchvision. See `sequences` for all else.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import torch

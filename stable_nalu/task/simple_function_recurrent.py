@@ -3,8 +3,6 @@
 The published script cannot start, so this is what it meant to do.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

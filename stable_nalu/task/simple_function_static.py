@@ -1,7 +1,5 @@
 """Two layers on sums of two slices of a vector, joined by an operation: the arithmetic data set."""
 
-from __future__ import annotations
-
 from ast import literal_eval
 from collections.abc import Iterator
 from dataclasses import replace

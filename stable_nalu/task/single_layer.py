@@ -1,7 +1,5 @@
 """One module alone on an operation of two or more inputs: the single-module task."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from stable_nalu.dataset import stream

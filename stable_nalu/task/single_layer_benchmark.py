@@ -1,7 +1,5 @@
 """One module alone, or a plain MLP, as in the benchmark of single modules, with iNALU's rules."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """One module alone on ranges that grow: each begins when the loss on the one before is small."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any

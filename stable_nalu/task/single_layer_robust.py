@@ -1,7 +1,5 @@
 """One module alone, without validation, whose weights' path is logged: the robustness study."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -3,8 +3,6 @@
 One head reads both halves of a picture. See `pairs` for all else.
 """
 
-from __future__ import annotations
-
 import torch
 
 from stable_nalu.base.errors import OptionError

@@ -1,7 +1,5 @@
 """Files of one run: checkpoints to resume from, the best model; written atomically."""
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import io

@@ -3,8 +3,6 @@
 TensorBoard shows what the runs of a folder have in common.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -1,7 +1,5 @@
 """The model that the engine records: the shape of its task, its noise, seed and structure."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field

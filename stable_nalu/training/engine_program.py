@@ -4,8 +4,6 @@ Runs share a program when they differ only in numbers that memory holds: seeds, 
 rates, weights of penalties, limits of clipping.
 """
 
-from __future__ import annotations
-
 import copy
 import math
 from collections.abc import Callable, Mapping, Sequence

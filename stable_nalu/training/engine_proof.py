@@ -4,8 +4,6 @@ Both make a few iterations and an evaluation from several states. A pass may cha
 Python.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Runs that the engine trains: it goes ahead of a stacked model, which follows when asked to."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

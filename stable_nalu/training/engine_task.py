@@ -1,7 +1,5 @@
 """A task whose runs the engine trains, many in a batch; in torch each run is alone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -34,7 +32,7 @@ class EngineTask(Task):
     """Whether samples are drawn by Python alone, as C++ must not or cannot."""
     pause: int | None = None
     """The engine stops after iterations that are multiples of it, as something may then be due."""
-    engine: EngineStack | None = None
+    engine: "EngineStack | None" = None
     """What trains the runs in place of torch, if it does."""
 
     @classmethod
@@ -46,7 +44,7 @@ class EngineTask(Task):
         """Return what the engine must know of data and logs."""
         raise NotImplementedError
 
-    def samples(self) -> tuple[Sequence[SampleStream], Drawn]:
+    def samples(self) -> "tuple[Sequence[SampleStream], Drawn]":
         """Return the streams of all runs, where C++ may draw them, and what draws in Python."""
         raise NotImplementedError
 
@@ -54,19 +52,19 @@ class EngineTask(Task):
         """Return what the learning rate is multiplied by in an iteration."""
         return 1.0
 
-    def observed_at_end(self, step: TrainingStep) -> list[TaggedValue]:
+    def observed_at_end(self, step: "TrainingStep") -> list[TaggedValue]:
         """Return what is logged of the trained modules, if the last unit is no log point."""
         return []
 
     @classmethod
-    def programs(cls, config: Config, layer_options: dict[str, Any]) -> CriterionPrograms:
+    def programs(cls, config: Config, layer_options: dict[str, Any]) -> "CriterionPrograms":
         """Return what the engine makes of a run, by criteria, or raise NotLoweredError."""
         from .engine_stack import programs_of
 
         build = partial(cls.network, layer_options=layer_options)
         return programs_of(config, build, cls.shape(config), dtype=torch.get_default_dtype())
 
-    def lanes(self, step: Any, layer_options: dict[str, Any]) -> EngineStack:
+    def lanes(self, step: Any, layer_options: dict[str, Any]) -> "EngineStack":
         """Return what trains the runs from now on."""
         from .engine_stack import EngineStack
 

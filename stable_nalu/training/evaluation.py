@@ -1,7 +1,5 @@
 """Errors on the fixed rows of every run: those of models, and of untrained networks beside them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -54,7 +52,7 @@ class EvaluationSet:
         """Return the squared error of every row of a single run: `(rows, 1)`."""
         return (model(self._x[0]) - self._t[0]) ** 2
 
-    def errors(self, engine: EngineStack, *, roots: bool) -> torch.Tensor:
+    def errors(self, engine: "EngineStack", *, roots: bool) -> torch.Tensor:
         """Return the mean squared error of each run and, if `roots`, the mean absolute one."""
         arrays = (self._x.numpy(), self._t.numpy())
         return engine.errors(*arrays, self._x_of_run, self._t_of_run, roots=roots)

@@ -1,7 +1,5 @@
 """Saves and restores what a layer keeps besides parameters and persistent buffers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

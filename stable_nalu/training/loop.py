@@ -1,7 +1,5 @@
 """The two loops of all scripts, over iterations and over epochs: one run, or a batch of runs."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import nullcontext
@@ -112,7 +110,7 @@ class Training:
         for run in self.diverged_at:
             recorder.live[run] = False
 
-    def share_samples(self, others: Sequence[Training]) -> None:
+    def share_samples(self, others: "Sequence[Training]") -> None:
         """Draw once what other trainings draw too, which stand at the same unit and take turns."""
         mates = [one for one in (self, *others) if one.engine is not None]
         if len(mates) > 1:

@@ -7,8 +7,6 @@ with s the penalty ramp and v = beta (`heim`) or s (`madsen`). A term whose weig
 runs at an iteration is not computed.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from decimal import Decimal
@@ -55,7 +53,7 @@ class Penalties:
     def _column(self, name: str) -> np.ndarray:
         return np.array([float(getattr(c, name, 0.0)) for c in self._configs])
 
-    def _build_betas(self) -> list[BetaGrowth]:
+    def _build_betas(self) -> "list[BetaGrowth]":
         npu = self._column("regualizer_npu_w") + self._column("regualizer_gate")
         if not (self.uses_l1 or (self._heim and npu.any())):
             return []

@@ -1,7 +1,5 @@
 """What training logs: values observed of a model, written into the event file of every run."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -33,7 +31,7 @@ class Recorder:
         self._scalars: list[tuple[str, np.ndarray]] = []
         self._are_alone = True
 
-    def write(self, tagged: Iterable[TaggedValue]) -> None:
+    def write(self, tagged: "Iterable[TaggedValue]") -> None:
         """Collect values of all live runs, in order."""
         for item in tagged:
             value = item.value.detach().cpu()
@@ -105,7 +103,7 @@ class Recorder:
             writer.flush()
 
 
-def scalar(tag: str, value: torch.Tensor) -> TaggedValue:
+def scalar(tag: str, value: torch.Tensor) -> "TaggedValue":
     """Return a scalar of shape `runs` under its tag."""
     return TaggedValue("scalar", tag, value)
 

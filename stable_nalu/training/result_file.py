@@ -1,7 +1,5 @@
 """Results that a script collects in one file, as the published recurrent scripts did."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping, Sequence

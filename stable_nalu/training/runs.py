@@ -4,8 +4,6 @@ The models of runs, one alone or many stacked as one, are initialised, saved and
 states in checkpoints have one form, of plain values and tensors, for every generator.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import sys
@@ -98,7 +96,7 @@ class PlannedRun:
     source: Path | None = None
 
     @classmethod
-    def of(cls, spec: ScriptSpec, config: Config) -> PlannedRun:
+    def of(cls, spec: ScriptSpec, config: Config) -> "PlannedRun":
         """Return the run of a configuration."""
         return cls(config, spec.run_name(config), spec.layer_options(config))
 

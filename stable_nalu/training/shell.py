@@ -1,7 +1,5 @@
 """The body of every training script: a plan of runs, trained, saved and logged to its end."""
 
-from __future__ import annotations
-
 import math
 import os
 import signal

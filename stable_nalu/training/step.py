@@ -5,8 +5,6 @@ Adam, RMSprop and SGD have the numbers of `torch.optim`. Written out here becaus
 state: the engine makes their iterations.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """What training computes in: settings of torch and numpy, which are put back, and its errors."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager

@@ -1,7 +1,5 @@
 """What an experiment is to the loop that trains it: its data, network, loss, measures and log."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -131,7 +129,7 @@ class Goal:
 
     valid: str | None = METRIC_VALID
     test: str | None = METRIC_TEST
-    limit: Limit | None = None
+    limit: "Limit | None" = None
     operation: str | None = None
 
 
@@ -143,11 +141,11 @@ class Target:
     test lie in. limit: when an error, as a part of `scale`, is low enough.
     """
 
-    targets: FunctionTargets
+    targets: "FunctionTargets"
     x: torch.Tensor
     t: torch.Tensor
     intervals: Sequence[tuple[float, float]]
-    limit: Limit
+    limit: "Limit"
     scale: float = 1.0
 
 

@@ -1,7 +1,5 @@
 """Several processes share the stacks of a plan."""
 
-from __future__ import annotations
-
 import multiprocessing
 import signal
 from collections.abc import Collection, Sequence

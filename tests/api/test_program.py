@@ -1,7 +1,5 @@
 """Training from a Python program: the runs and errors of a command, and what pyright says."""
 
-from __future__ import annotations
-
 import inspect
 import itertools
 import json

@@ -1,7 +1,5 @@
 """Finished runs, made once, and the folder that each attack happens in."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from unittest import mock

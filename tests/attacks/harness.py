@@ -4,8 +4,6 @@ Everything here goes through `main(argv)` of a script and through files. An atta
 must leave by exit code 2 with one line on stderr, and everything as it was.
 """
 
-from __future__ import annotations
-
 import os
 import shlex
 import shutil
@@ -78,7 +76,7 @@ def path_of(script: str) -> Path:
     return ROOT / folder / f"{_SAME_NAME.get(script, script)}.py"
 
 
-def call(words: Words) -> object:
+def call(words: "Words") -> object:
     """Exit code of a command; used to make what attacks meet."""
     script, *argv = split(words)
     return main_of(path_of(script))(argv)
@@ -110,11 +108,11 @@ class Attack:
     name: str
     words: Words
     says: str | tuple[str, ...] = ()
-    prepare: Callable[[Place], object] | None = None
+    prepare: "Callable[[Place], object] | None" = None
     code: int | tuple[int, ...] = 2
     env: Mapping[str, str | None] = field(default_factory=dict)
     writes: tuple[str, ...] = ()
-    check: Callable[[Place, Outcome], object] | None = None
+    check: "Callable[[Place, Outcome], object] | None" = None
     folders: bool = False
 
 

@@ -1,7 +1,5 @@
 """What the attacks are made on: short finished runs, and what may happen to them."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A Python without the packages, a home that cannot be written, a reader that leaves."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The two commands above the scripts: sites, and pages that are there."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from tests.attacks.harness import ROOT, Attack, Place, attacks

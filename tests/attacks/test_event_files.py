@@ -1,7 +1,5 @@
 """Log folders and event files that are damaged, foreign or strange, for the exporters."""
 
-from __future__ import annotations
-
 import os
 import struct
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Runs that are there: their logs, records and models, what is kept and what goes on."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Files of images that are damaged, exchanged, of another kind, or not there."""
 
-from __future__ import annotations
-
 import gzip
 import struct
 from collections.abc import Callable

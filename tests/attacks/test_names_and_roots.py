@@ -1,7 +1,5 @@
 """Names of folders, and the places that environment variables name."""
 
-from __future__ import annotations
-
 import os
 
 from tests.attacks.harness import Attack, attacks, quick

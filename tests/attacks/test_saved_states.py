@@ -1,7 +1,5 @@
 """Models, logs and records of runs that are damaged, exchanged or missing, and what is refused."""
 
-from __future__ import annotations
-
 import io
 import os
 import pickle

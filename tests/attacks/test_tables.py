@@ -1,7 +1,5 @@
 """Tables that are damaged, foreign or put together by hand, for every script that reads one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from tests.attacks.harness import Attack, Outcome, Place, attacks

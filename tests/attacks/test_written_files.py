@@ -1,7 +1,5 @@
 """Where results are written: devices, links, folders, pipes and files that are in the way."""
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Callable, Iterator

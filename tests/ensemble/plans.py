@@ -1,7 +1,5 @@
 """Trains plans of runs under roots of their own, in this process or another, and compares them."""
 
-from __future__ import annotations
-
 import math
 import os
 import subprocess

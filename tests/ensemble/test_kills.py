@@ -1,7 +1,5 @@
 """Runs that are killed again and again at moments of all kinds end as if nothing had happened."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal

@@ -1,7 +1,5 @@
 """Every file of examples/ runs, and does what it says."""
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

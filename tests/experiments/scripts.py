@@ -1,7 +1,5 @@
 """Runs experiment scripts in this process and reads what they leave behind."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A layer from the user's own file in the training scripts: from its command line to its record."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

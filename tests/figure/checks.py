@@ -1,7 +1,5 @@
 """What figures of certain keys consist of: checked where every figure is drawn."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

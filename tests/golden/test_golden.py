@@ -1,7 +1,5 @@
 """Whole runs against stored figures: names, tags, series and the exported CSV."""
 
-from __future__ import annotations
-
 import csv
 import json
 import math

@@ -1,7 +1,5 @@
 """A trained model in Python: loaded with its score, and exported with its card."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict
 

@@ -1,7 +1,5 @@
 """What a trial of a stranger's layer finds before anything is trained."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from torch.nn.functional import dropout

@@ -3,8 +3,6 @@
 Torch modules that know nothing of runs: stacked, initialised and observed as layers.
 """
 
-from __future__ import annotations
-
 import pickle
 from pathlib import Path
 from types import SimpleNamespace

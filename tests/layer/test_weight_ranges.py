@@ -1,7 +1,5 @@
 """Layers over a weight in [-1, 1] or [0, 1]: penalties by formula, and how steps clip them."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

@@ -1,7 +1,5 @@
 """A SLURM cluster of one node on this machine, for as long as a test needs it."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import shutil

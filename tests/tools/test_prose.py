@@ -1,7 +1,5 @@
 """Numbers of stored results in sentences of the documents, computed from the stored rows."""
 
-from __future__ import annotations
-
 import functools
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Configurations, models and streams for tests of the training room."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

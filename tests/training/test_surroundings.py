@@ -1,7 +1,5 @@
 """Whatever a program has set, `train` gives the runs of the command and leaves it as it was."""
 
-from __future__ import annotations
-
 import threading
 from contextlib import ExitStack, contextmanager
 from functools import partial

@@ -1,7 +1,5 @@
 """Trains command lines by the engine or in plain torch, without files, and takes what is left."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from unittest import mock

@@ -3,8 +3,6 @@
 Where there is none, its programs are compiled for a processor that acts as one: as_gpu.h.
 """
 
-from __future__ import annotations
-
 import ctypes
 import shutil
 import subprocess
