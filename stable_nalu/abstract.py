@@ -44,16 +44,10 @@ def weight_observations(
     """
     observed = [Observation("histogram", name, W)] if histogram else []
     observed.append(Observation("tensor", name, W, verbose_only=not text_always))
-    if sparsity:
-        observed.append(
-            Observation(
-                "scalar",
-                f"{name}/sparsity_error",
-                lambda: sparsity_error(W(), ndim),
-                verbose_only=text_always,
-            )
-        )
-    return observed
+    error = Observation(
+        "scalar", f"{name}/sparsity_error", lambda: sparsity_error(W(), ndim), text_always
+    )
+    return [*observed, error] if sparsity else observed
 
 
 Bound = float | torch.Tensor
@@ -81,17 +75,20 @@ class RandomSource:
             # Code that torch compiles cannot take a number out of a tensor.
             return scaled(self.uniform(shape, 0, 1, like), low, high, len(shape))
 
+        def bound(value: Bound, run: int | None) -> float:
+            if isinstance(value, torch.Tensor):
+                return (value if run is None else value.flatten()[run]).item()
+            return value
+
         def draw(buffer, generator, run):
-            buffer.uniform_(_bound(low, run), _bound(high, run), generator=generator)
+            buffer.uniform_(bound(low, run), bound(high, run), generator=generator)
 
         return self.fill(shape, like, draw)
 
     def exponential(self, shape: tuple[int, ...], like: torch.Tensor) -> torch.Tensor:
-        """Draw from Exp(1)."""
         return self.fill(shape, like, lambda buffer, g, _: buffer.exponential_(generator=g))
 
     def normal(self, shape: tuple[int, ...], like: torch.Tensor) -> torch.Tensor:
-        """Draw from N(0, 1)."""
         return self.fill(shape, like, lambda buffer, g, _: buffer.normal_(generator=g))
 
     def multinomial(self, shape: tuple[int, ...], probabilities: torch.Tensor) -> torch.Tensor:
@@ -106,12 +103,6 @@ def scaled(unit: torch.Tensor, low: Bound, high: Bound, ndim: int) -> torch.Tens
     """Return noise from [0, 1), of `ndim` dimensions per run, scaled to [low, high)."""
     low, high = (per_run(b, ndim) if isinstance(b, torch.Tensor) else b for b in (low, high))
     return unit * (high - low) + low
-
-
-def _bound(bound: Bound, run: int | None) -> float:
-    if isinstance(bound, torch.Tensor):
-        return (bound if run is None else bound.flatten()[run]).item()
-    return bound
 
 
 GLOBAL_RANDOM = RandomSource()
@@ -166,18 +157,15 @@ class _InitializeWhenComplete(type):
 def default_dtype(dtype: torch.dtype | None) -> Iterator[None]:
     """Let new tensors be of a floating-point dtype while this lasts; None: of the usual one."""
     default = torch.get_default_dtype()
-    if dtype is not None:
-        torch.set_default_dtype(dtype)
+    torch.set_default_dtype(dtype or default)
     try:
         yield
     finally:
         torch.set_default_dtype(default)
 
 
-_FACTORY = [
-    Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=f"torch.{name} | None")
-    for name in ("dtype", "device")
-]
+def _keyword(name: str, default: Any, annotation: Any = Parameter.empty) -> Parameter:
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
 @cache
@@ -196,11 +184,10 @@ def _constructor(cls: "type[ExtendedTorchModule]") -> inspect.Signature:
         if handing:
             named = {name: p for name, p in named.items() if p.kind is not p.VAR_KEYWORD}
             last = named.pop("name")
-            for option, default in cls.option_defaults.items():
-                known = Parameter(option, Parameter.KEYWORD_ONLY, default=default)
-                named.setdefault(option, known)
+            options = cls.option_defaults.items()
+            named |= {n: _keyword(n, default) for n, default in options if n not in named}
             named["name"] = last
-    named |= {p.name: p for p in _FACTORY}
+    named |= {n: _keyword(n, None, f"torch.{n} | None") for n in ("dtype", "device")}
     return inspect.Signature(sorted(named.values(), key=lambda p: p.kind))
 
 
@@ -237,9 +224,6 @@ class ExtendedTorchModule(torch.nn.Module, metaclass=_InitializeWhenComplete):
     forgets: ClassVar[dict[str, Any]] = {}
     """Attributes that a forward pass leaves behind, with their values in copies of the module."""
 
-    if TYPE_CHECKING:
-        option_defaults: ClassVar[dict[str, Any]]
-
     obstacle: str | None = None
     """Why many runs of it cannot be stacked; they are then trained one after another."""
 
@@ -247,6 +231,8 @@ class ExtendedTorchModule(torch.nn.Module, metaclass=_InitializeWhenComplete):
     """Attributes that printing the module always shows."""
 
     if TYPE_CHECKING:
+        option_defaults: ClassVar[dict[str, Any]]
+
         # Parameters and children are attributes that torch registers at run time.
         def __getattr__(self, name: str) -> Any: ...
 
@@ -296,11 +282,8 @@ class ExtendedTorchModule(torch.nn.Module, metaclass=_InitializeWhenComplete):
 
     def extra_repr(self) -> str:
         """Return what printing the module shows: `shown`, and options that are not the default."""
-        options = [
-            option
-            for option in inspect.signature(type(self)).parameters.values()
-            if option.kind is option.KEYWORD_ONLY
-        ]
+        taken = inspect.signature(type(self)).parameters.values()
+        options = [option for option in taken if option.kind is option.KEYWORD_ONLY]
         own = vars(self) | dict.fromkeys(dict(self.named_parameters(recurse=False)), True)
         absent = [o.name for o in options if getattr(self, o.name, own) is None]
         own = dict.fromkeys(absent, False) | own

@@ -37,8 +37,7 @@ from stable_nalu.options.kinds import seeds_text
 from stable_nalu.options.layer_options import label, range_label, units_label, units_of, varying
 from stable_nalu.statistics.setups import Limit, below, limit_of
 from stable_nalu.writer import EventFile, RunRecord
-from stable_nalu.writer.event_file import FILE_PREFIX, event_message
-from stable_nalu.writer.run_writer import hparam
+from stable_nalu.writer.event_file import FILE_PREFIX, event_message, event_of, hparam
 
 LINES_OF_A_PLAN = 10
 RANGES_BY_NAME = 3
@@ -349,11 +348,11 @@ def write_board(
     ]
     older = list(folder.glob(f".{FILE_PREFIX}*"))
     file = EventFile(folder / f".{time.time_ns()}")
-    file.add(_event(0, *_summaries(spec.name, shown, configs, errors=last is not None)))
+    file.add(event_of(0, *_summaries(spec.name, shown, configs, errors=last is not None)))
     if last is not None:
         lines = _thresholds(configs)
         for step in (0, max(map(last, configs))):
-            file.add(_event(step, lines))
+            file.add(event_of(step, lines))
     file.close()
     file.path.replace(folder / f".{FILE_PREFIX}{file.path.name[1:]}")
     # What a killed process began has the time in its name; another one may write at this moment.
@@ -361,13 +360,6 @@ def write_board(
     older += [path for path in begun if int(path.name[1:]) < time.time_ns() - MINUTE]
     for path in older:
         path.unlink(missing_ok=True)
-
-
-def _event(step: int, *summaries: Any) -> bytes:
-    event = event_message()(wall_time=time.time(), step=step)
-    for summary in summaries:
-        event.summary.MergeFrom(summary)
-    return event.SerializeToString()
 
 
 def _thresholds(configs: Sequence[Config]) -> Any:

@@ -26,7 +26,7 @@ from stable_nalu.base.tags import RESULT_TEST
 from stable_nalu.dataset.distribution import LegacyRandom
 from stable_nalu.layer.python_state import PythonState
 from stable_nalu.options import Config, ScriptSpec
-from stable_nalu.writer import ResumePoint, RunFolder
+from stable_nalu.writer.run_folder import ResumePoint, refuse_in_use
 
 from .checkpoint import (
     PROGRESS,
@@ -237,7 +237,7 @@ def saved_states(spec: ScriptSpec, run: PlannedRun) -> States:
     """
     if not (run.config.load_checkpoint or run.config.resume):
         return {}
-    RunFolder.refuse_in_use(tensorboard_root() / run.name)
+    refuse_in_use(tensorboard_root() / run.name)
     path = model_file(save_root(), run.name)
     files = [file for file in (path, pending_file(path)) if is_there(file)]
     if run.config.load_checkpoint and not files:

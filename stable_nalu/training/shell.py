@@ -442,7 +442,7 @@ def _open_writer(
     folder = files.enter_context(_folder_of(RunFolder.claim, spec, run, point))
     values, control = _record(spec, run).config.items(), run_control(spec)
     own = {name: value for name, value in values if name not in control}
-    return RunWriter(folder, config={"script": spec.name, **own})
+    return RunWriter(folder.events, config={"script": spec.name, **own})
 
 
 def _show_end(

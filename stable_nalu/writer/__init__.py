@@ -3,8 +3,7 @@
 The messages are those of tensorboardX, so that every reader of event files understands them.
 """
 
-from .event_file import EventFile
+from .event_file import EventFile, RunWriter, scalar_events
 from .run_folder import ResumePoint, RunFolder, RunRecord
-from .run_writer import RunWriter, scalar_events
 
 __all__ = ["EventFile", "ResumePoint", "RunFolder", "RunRecord", "RunWriter", "scalar_events"]

@@ -10,26 +10,29 @@ which reads the first payload of each kind and whatever is left.
 """
 
 import functools
+import math
 import os
 import socket
 import struct
+import sys
 import time
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import google_crc32c
+import numpy as np
 
 from stable_nalu.base.errors import UsageError
 from stable_nalu.base.files import visible_entries
+from stable_nalu.base.tags import CONFIG
 
 FILE_PREFIX = "events.out.tfevents."
 _FLUSH_BYTES = 1 << 16
-_LENGTH = struct.Struct("<Q")
-_CHECKSUM = struct.Struct("<I")
-_WALL_TIME = struct.Struct("<d")
+_LENGTH, _CHECKSUM, _WALL_TIME = (struct.Struct(form) for form in ("<Q", "<I", "<d"))
 _HEAD_BYTES = _LENGTH.size + _CHECKSUM.size
 _FRAME_BYTES = _HEAD_BYTES + _CHECKSUM.size
+_LAYOUTS_PER_LENGTH = 8
 
 
 @functools.cache
@@ -53,6 +56,13 @@ def record_head(length: int) -> bytes:
     return packed + _CHECKSUM.pack(masked_checksum(packed))
 
 
+@functools.lru_cache(maxsize=1 << 14)
+def _length(head: bytes) -> int:
+    """Return the length in a record's head; 0, which no event has, if it is not a whole one."""
+    length = int.from_bytes(head[: _LENGTH.size], "little")
+    return length if head == record_head(length) else 0
+
+
 def record(payload: bytes) -> bytes:
     """Frame a payload by its length and the checksums of both."""
     return record_head(len(payload)) + payload + _CHECKSUM.pack(masked_checksum(payload))
@@ -64,26 +74,31 @@ class EventFile:
     A new file is created at once, with its version record. With `position`, an existing file is
     cut to that many bytes and continued: whatever a killed run wrote later is dropped. `started` is
     the wall time of the version record, which is now when it is not given.
+
+    position: the number of bytes in the file: what has been flushed. is_bare: whether there is
+    nothing but the version record. is_new: whether the file was created here.
     """
 
     def __init__(self, path: Path, *, position: int | None = None, started: float | None = None):
         self.path = path
+        self.is_new = position is None
         self._buffer: list[bytes] = []
         self._buffered = 0
         self._closed = False
         if position is None:
             with path.open("xb"):
-                self._position = 0
-            version = event_message()(
-                wall_time=time.time() if started is None else started, file_version="brain.Event:2"
-            )
+                self.position = 0
+            started = time.time() if started is None else started
+            version = event_message()(wall_time=started, file_version="brain.Event:2")
             self.add(version.SerializeToString())
             self.flush()
-            self._unused_size: int | None = self._position
+            self.is_bare = True
         else:
-            _cut(path, position)
-            self._position = position
-            self._unused_size = None
+            head = require_events(path, position)
+            if path.stat().st_size > position:
+                os.truncate(path, position)
+            self.position = position
+            self.is_bare = position == _length(head) + _FRAME_BYTES
 
     @classmethod
     def create_in(cls, folder: Path, started: float | None = None) -> "EventFile":
@@ -92,27 +107,11 @@ class EventFile:
         name = f"{FILE_PREFIX}{int(started):010d}.{socket.gethostname()}"
         return cls(folder / name, started=started)
 
-    @property
-    def position(self) -> int:
-        """Return the number of bytes in the file: what has been flushed."""
-        return self._position
-
-    @property
-    def is_unused(self) -> bool:
-        """Return whether this is a new file to which nothing has been added yet."""
-        return self._position == self._unused_size and not self._buffer
-
-    @property
-    def is_bare(self) -> bool:
-        """Return whether there is nothing in the file but its version record."""
-        with self.path.open("rb") as file:
-            (length,) = _LENGTH.unpack(file.read(_LENGTH.size))
-        return self._position == length + _FRAME_BYTES and not self._buffer
-
     def add(self, event: bytes) -> None:
         """Append one serialised event; it reaches the file at the next flush."""
         if self._closed:
             raise ValueError(f"event file {self.path} is closed")
+        self.is_bare = False
         framed = record(event)
         self._buffer.append(framed)
         self._buffered += len(framed)
@@ -120,7 +119,6 @@ class EventFile:
             self.flush()
 
     def flush(self) -> None:
-        """Write what is buffered."""
         if not self._buffer:
             return
         content = b"".join(self._buffer)
@@ -128,11 +126,11 @@ class EventFile:
         # such as on a full disk: the next flush overwrites what the failed one left.
         try:
             with self.path.open("r+b") as file:
-                file.seek(self._position)
+                file.seek(self.position)
                 file.write(content)
         except OSError as error:
             raise UsageError(f"cannot write {self.path}: {error.strerror}") from error
-        self._position += len(content)
+        self.position += len(content)
         self._buffer.clear()
         self._buffered = 0
 
@@ -148,11 +146,11 @@ class EventFile:
         self._closed = True
 
 
-def require_events(path: Path, position: int, started: float | None = None) -> None:
+def require_events(path: Path, position: int, started: float | None = None) -> bytes:
     """Refuse to continue a file of which the first `position` bytes are not whole records.
 
     `started` is the wall time of the first of them, where it is known: two logs that begin at one
-    time do not exist.
+    time do not exist. Returns the head of the first record.
     """
     size = path.stat().st_size
     if size < position:
@@ -164,26 +162,167 @@ def require_events(path: Path, position: int, started: float | None = None) -> N
         data = file.read(max(position, 0))
     end = 0
     while 0 <= end < position:
-        head = data[end : end + _HEAD_BYTES]
-        (length,) = _LENGTH.unpack(head[: _LENGTH.size].ljust(_LENGTH.size, b"\0"))
-        end = end + _FRAME_BYTES + length if head == record_head(length) else -1
+        length = _length(data[end : end + _HEAD_BYTES])
+        end = end + _FRAME_BYTES + length if length else -1
     if end != position or not position:
         reason = f"no record ends at byte {position}, where the checkpoint was taken"
     elif started is not None and _WALL_TIME.unpack_from(data, _HEAD_BYTES + 1)[0] != started:
         reason = "it is the log of another run"
     else:
-        return
+        return data[:_HEAD_BYTES]
     raise UsageError(f"cannot continue {path}: {reason}; start anew with --remove-existing-data")
 
 
-def _cut(path: Path, position: int) -> None:
-    """Cut a file to `position` bytes, at the end of a record."""
-    require_events(path, position)
-    if path.stat().st_size > position:
-        os.truncate(path, position)
+class RunWriter:
+    """Collects the values of one step; `commit(step)` makes one event of them.
+
+    A row of an exporter is therefore whole or absent, whenever the process dies. What has not
+    been committed is dropped. Scalars and histograms are stored under their tags without a leading
+    slash. A configuration is written as a text and for TensorBoard's HParams plugin, ahead of the
+    first values in the file.
+    """
+
+    def __init__(self, target: EventFile | Path, *, config: Mapping[str, object] | None = None):
+        if isinstance(target, Path):
+            target.mkdir(parents=True, exist_ok=True)
+            target = EventFile.create_in(target)
+        self.events = target
+        self._config = config
+        self._event = event_message()()
+        self._end_at: int | None = None
+
+    def scalar(self, tag: str, value: float) -> None:
+        """Log a number, stored as float32; one beyond its range becomes infinite."""
+        self._event.summary.value.add(tag=tag.lstrip("/"), simple_value=float(value))
+
+    def text(self, tag: str, content: str, *, rooted: bool = True) -> None:
+        """Log a text under `/<tag>/text_summary`, without the leading slash if not `rooted`."""
+        from tensorboardX.summary import text
+
+        stem = tag.lstrip("/")
+        self._event.summary.MergeFrom(text(f"/{stem}" if rooted else stem, content))
+
+    def tensor(self, tag: str, value: np.ndarray) -> None:
+        """Log all elements of an array, as text."""
+        content = np.array2string(np.asarray(value), max_line_width=60, threshold=sys.maxsize)
+        self.text(tag, f"<pre>{content}</pre>")
+
+    def histogram(self, tag: str, value: np.ndarray) -> None:
+        """Log the distribution of the finite elements of an array; nothing when there is none.
+
+        Values beyond the outermost bins count in these; tensorboardX alone would drop them.
+        """
+        from tensorboardX.summary import make_histogram
+
+        values = np.asarray(value, dtype=np.float64).reshape(-1)
+        values = values[np.isfinite(values)]
+        if values.size == 0:
+            return
+        edges = bin_edges()
+        content = make_histogram(values.clip(edges[0], edges[-1]), edges)
+        content.min, content.max = values.min(), values.max()
+        with np.errstate(over="ignore"):
+            content.sum, content.sum_squares = values.sum(), values @ values
+        self._event.summary.value.add(tag=tag.lstrip("/"), histo=content)
+
+    def summary(self, tag: str, value: np.ndarray) -> None:
+        """Log `<tag>/mean`, `<tag>/var` (unbiased; NaN for one element) and `<tag>/norm` (L2)."""
+        value = np.asarray(value, dtype=np.float64).reshape(-1)
+        with np.errstate(invalid="ignore", over="ignore"):
+            mean = value.mean() if value.size else math.nan
+            variance = value.var(ddof=1) if value.size > 1 else math.nan
+            norm = math.sqrt(value @ value)
+        for name, number in (("mean", mean), ("var", variance), ("norm", norm)):
+            self.scalar(f"{tag}/{name}", number)
+
+    def commit(self, step: int) -> None:
+        """Write what was collected as one event of `step`; write nothing if nothing was."""
+        event = self._event
+        if event.summary.value:
+            event.wall_time, event.step = time.time(), step
+            self.add(event.SerializeToString())
+            # A new message, as a cleared one keeps the memory of all that it has held.
+            self._event = event_message()()
+
+    def add(self, event: bytes) -> None:
+        """Write an event that is serialised already."""
+        config, self._config = self._config, None
+        if config is not None and self.events.is_bare:
+            from tensorboardX.summary import hparams, text
+
+            rows = (f"| {name} | {value} |" for name, value in config.items())
+            shown = text(CONFIG, "\n".join(("| flag | value |", "|---|---|", *rows)))
+            _, session, _ = hparams({name: hparam(value) for name, value in config.items()}, {})
+            self.events.add(event_of(0, shown, session))
+        self.events.add(event)
+
+    def begin_end(self) -> None:
+        """Let all that is written from here on lie behind `position`.
+
+        A run that is resumed to train longer drops it.
+        """
+        if self._end_at is None:
+            self.events.flush()
+            self._end_at = self.events.position
+
+    def conclude(self, step: int, results: Mapping[str, float]) -> None:
+        """Write the results of a finished run by their tags, and that it has ended."""
+        from tensorboardX.summary import hparams
+
+        self.begin_end()
+        for tag, value in results.items():
+            self.scalar(tag, value)
+        self._event.summary.MergeFrom(hparams({}, {})[-1])
+        self.commit(step)
+
+    @property
+    def position(self) -> int:
+        """Return how many bytes of the file a resumed run keeps: what is flushed but its end."""
+        return self.events.position if self._end_at is None else self._end_at
+
+    def flush(self) -> None:
+        self.events.flush()
+
+    def close(self) -> None:
+        self.events.close()
 
 
-_LAYOUTS_PER_LENGTH = 8
+def event_of(step: int, *summaries: Any) -> bytes:
+    """Return an event that has the values of some summaries."""
+    event = event_message()(wall_time=time.time(), step=step)
+    for summary in summaries:
+        event.summary.MergeFrom(summary)
+    return event.SerializeToString()
+
+
+def scalar_events(tags: Sequence[str], values: np.ndarray, step: int) -> list[bytes]:
+    """Return the events of runs that log scalars `(runs, tags)`; they differ in numbers alone."""
+    event = event_message()(wall_time=time.time(), step=step)
+    added = [event.summary.value.add(tag=tag.lstrip("/"), simple_value=0.0) for tag in tags]
+    template = event.SerializeToString()
+    # A number is the last of its part of the event; before a part are its kind and its length.
+    lengths = np.array([n + 1 + (n.bit_length() + 6) // 7 for n in (v.ByteSize() for v in added)])
+    ends = len(template) - lengths.sum() + lengths.cumsum()
+    rows = np.tile(np.frombuffer(template, np.uint8), (len(values), 1))
+    with np.errstate(over="ignore"):  # Numbers beyond the range are infinite.
+        stored = np.ascontiguousarray(values, "<f4")
+    rows[:, (ends[:, None] + np.arange(-4, 0)).ravel()] = stored.view(np.uint8)
+    return [row.tobytes() for row in rows]
+
+
+def hparam(value: object) -> object:
+    """Return a value of a kind that the HParams plugin knows; ranges and other lists as text."""
+    return value if value is None or isinstance(value, (bool, int, float, str)) else f"{value}"
+
+
+@functools.cache
+def bin_edges() -> np.ndarray:
+    """Return the bins of `tensorboardX.SummaryWriter.add_histogram`, which only a writer has.
+
+    They are 0 and ±1e-12 · 1.1^k below 1e20, by repeated multiplication: 1549 edges.
+    """
+    positive = np.cumprod([1e-12] + [1.1] * 773)
+    return np.concatenate([-positive[::-1], [0.0], positive])
 
 
 class Event(NamedTuple):
@@ -232,13 +371,6 @@ class EventFileReader:
             if event is not None:
                 yield event
             position = end + _CHECKSUM.size
-
-
-@functools.lru_cache(maxsize=1 << 14)
-def _length(head: bytes) -> int:
-    """Return the length in a record's head; 0, which no event has, when its checksum is wrong."""
-    (length,) = _LENGTH.unpack_from(head)
-    return length if head == record_head(length) else 0
 
 
 Layout = Callable[[bytes], Event | None]

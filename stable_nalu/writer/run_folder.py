@@ -15,7 +15,7 @@ import socket
 import subprocess
 import time
 import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from importlib import metadata
 from pathlib import Path
@@ -100,11 +100,9 @@ class RunRecord:
         `ignored` are names in `config` that control a run without being part of what it computes.
         """
         mine, theirs = self._identity(), other._identity()
-        return [
-            f"{name}: {_shown(mine, name)} / {_shown(theirs, name)}"
-            for name in {**mine, **theirs}
-            if name not in ignored and not _same(mine, theirs, name)
-        ]
+        names = [name for name in {**mine, **theirs} if name not in ignored]
+        pairs = [(name, _shown(mine, name), _shown(theirs, name)) for name in names]
+        return [f"{name}: {one} / {two}" for name, one, two in pairs if not _same(one, two)]
 
     def _identity(self) -> dict[str, object]:
         """Return what tells this run from others: script, configuration, digests of layers."""
@@ -113,12 +111,11 @@ class RunRecord:
         return {"script": self.script, **self.config, **own}
 
 
-def _same(one: Mapping[str, object], other: Mapping[str, object], name: str) -> bool:
+def _same(one: str, other: str) -> bool:
     # By value, as 10 and 10.0 are one setting; by text too, as NaN does not equal itself.
-    texts = _shown(one, name), _shown(other, name)
-    if NOT_RECORDED in texts or texts[0] == texts[1]:
-        return texts[0] == texts[1]
-    return json.loads(texts[0]) == json.loads(texts[1])
+    if NOT_RECORDED in (one, other) or one == other:
+        return one == other
+    return json.loads(one) == json.loads(other)
 
 
 def _shown(config: Mapping[str, object], name: str) -> str:
@@ -126,20 +123,9 @@ def _shown(config: Mapping[str, object], name: str) -> str:
 
 
 @functools.cache
-def _versions() -> dict[str, str | None]:
-    def version(package: str) -> str | None:
-        try:
-            return metadata.version(package)
-        except metadata.PackageNotFoundError:
-            return None
-
-    return {
-        "python": platform.python_version(),
-        "torch": version("torch"),
-        "numpy": version("numpy"),
-        "scipy": version("scipy"),
-        "stable_nalu": VERSION,
-    }
+def _versions() -> dict[str, str]:
+    packages = {name: metadata.version(name) for name in ("torch", "numpy", "scipy")}
+    return {"python": platform.python_version(), **packages, "stable_nalu": VERSION}
 
 
 @functools.cache
@@ -149,12 +135,11 @@ def _git_revision() -> str | None:
         return None
     describe = ["describe", "--always", "--abbrev=40", "--dirty", "--match="]
     command = ["git", "--no-optional-locks", "-C", str(CHECKOUT), *describe]
-    try:
-        return subprocess.run(
-            command, capture_output=True, text=True, check=True, timeout=10
-        ).stdout.strip()
-    except (OSError, subprocess.SubprocessError):
-        return None
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        return subprocess.check_output(
+            command, stderr=subprocess.DEVNULL, text=True, timeout=10
+        ).strip()
+    return None
 
 
 LOCK_NAME = ".lock"
@@ -198,25 +183,16 @@ class RunFolder:
         Existing data is continued (`resume`, which has precedence over removal), removed, or a
         reason to refuse, by the `rules` of `check`.
         """
-        try:
+        with _writable(path):
             path.mkdir(parents=True, exist_ok=True)
             lock = _lock(path)
             try:
                 _check(path, record, resume, **rules)
                 remove_temporaries([path / RECORD_NAME])
-                events = _opened(path, record, resume)
+                return cls(path, _opened(path, record, resume), lock)
             except BaseException:
                 os.close(lock)
                 raise
-        except OSError as error:
-            raise UsageError(_unwritable(path, error)) from error
-        return cls(path, events, lock)
-
-    @staticmethod
-    def refuse_in_use(path: Path) -> None:
-        """Refuse a folder that another process writes into; it need not be there."""
-        if is_locked(path / LOCK_NAME):
-            raise _in_use(path)
 
     @staticmethod
     def check(
@@ -228,12 +204,10 @@ class RunFolder:
         differ. remove_existing_data: whether it may be removed. ways_out: what a refusal suggests;
         the last of them is another folder.
         """
-        try:
+        with _writable(path):
             if path.is_dir():
-                RunFolder.refuse_in_use(path)
+                refuse_in_use(path)
                 _check(path, record, resume, **rules)
-        except OSError as error:
-            raise UsageError(_unwritable(path, error)) from error
 
     def release(self) -> None:
         """Close the event file and let other processes have the folder."""
@@ -246,17 +220,32 @@ class RunFolder:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
-        if kind is not None and self._lock is not None and self.events.is_unused:
-            self._withdraw()
+        events = self.events
+        if kind is not None and self._lock is not None and events.is_new and events.is_bare:
+            # So that a corrected command is not refused.
+            for entry in (events.path, self.path / RECORD_NAME, self.path / LOCK_NAME):
+                entry.unlink(missing_ok=True)
+            # What else is there, such as a file of the user, keeps the folder.
+            with contextlib.suppress(OSError):
+                self.path.rmdir()
         self.release()
 
-    def _withdraw(self) -> None:
-        """Remove what the claim made, so that a corrected command is not refused."""
-        for entry in (self.events.path, self.path / RECORD_NAME, self.path / LOCK_NAME):
-            entry.unlink(missing_ok=True)
-        # What else is there, such as a file of the user, keeps the folder.
-        with contextlib.suppress(OSError):
-            self.path.rmdir()
+
+@contextlib.contextmanager
+def _writable(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        root = os.environ.get("TENSORBOARD_DIR")
+        hint = f"TENSORBOARD_DIR is {root}" if root else "set TENSORBOARD_DIR to a writable folder"
+        reason = error.strerror or error
+        raise UsageError(f"cannot write the run folder {path}: {reason}; {hint}") from error
+
+
+def refuse_in_use(path: Path) -> None:
+    """Refuse a folder that another process writes into; it need not be there."""
+    if is_locked(path / LOCK_NAME):
+        raise _in_use(path)
 
 
 def _check(
@@ -270,37 +259,31 @@ def _check(
 ) -> None:
     """Refuse data that may be neither continued nor removed."""
     existing = visible_entries(path)
+    if resume is None and not existing:
+        return
+    earlier, names = RunRecord.read(path), [entry.name for entry in existing]
+    verb = "remove" if remove_existing_data else "write into"
+    verb = verb if resume is None else "continue"
+    if earlier is not None:
+        _refuse_other_configuration(verb, path, record, earlier, run_control, ways_out)
     if resume is not None:
-        _refuse_other_configuration("continue", path, record, run_control, ways_out)
-        _refuse_other_log(path, existing, resume)
-    elif existing and not remove_existing_data:
-        _refuse_other_configuration("write into", path, record, run_control, ways_out)
-        raise UsageError(
-            f"{path} already holds data of a run: use {', '.join(ways_out[:-1])}, or {ways_out[-1]}"
-        )
-    elif existing:
-        _refuse_other_configuration("remove", path, record, run_control, ways_out)
-        is_ours = [entry.name.startswith(FILE_PREFIX) and entry.is_file() for entry in existing]
-        foreign = [entry.name for entry, ours in zip(existing, is_ours, strict=True) if not ours]
-        if foreign:
+        if names != [resume.event_file]:
             raise UsageError(
-                f"will not remove {path}: besides event files it holds {', '.join(foreign)}"
+                f"cannot continue {path}: the checkpoint belongs to {resume.event_file}, "
+                f"the folder holds {', '.join(names) or 'no event file'}; "
+                f"start anew with --remove-existing-data instead of {resume.flag}"
             )
-
-
-def _refuse_other_log(path: Path, existing: Sequence[Path], resume: ResumePoint) -> None:
-    """Refuse to continue where the event file of the checkpoint is not the only one, or another."""
-    names = [entry.name for entry in existing]
-    if names != [resume.event_file]:
+        started = earlier.log_started if earlier else None
+        require_events(path / resume.event_file, resume.position, started)
+        return
+    if not remove_existing_data:
+        *ways, last = ways_out
+        raise UsageError(f"{path} already holds data of a run: use {', '.join(ways)}, or {last}")
+    foreign = [e.name for e in existing if not (e.name.startswith(FILE_PREFIX) and e.is_file())]
+    if foreign:
         raise UsageError(
-            f"cannot continue {path}: the checkpoint belongs to {resume.event_file}, "
-            f"the folder holds {', '.join(names) or 'no event file'}; "
-            f"start anew with --remove-existing-data instead of {resume.flag}"
+            f"will not remove {path}: besides event files it holds {', '.join(foreign)}"
         )
-    recorded = RunRecord.read(path)
-    require_events(
-        path / resume.event_file, resume.position, recorded.log_started if recorded else None
-    )
 
 
 def _opened(path: Path, record: RunRecord, resume: ResumePoint | None) -> EventFile:
@@ -320,31 +303,23 @@ def _refuse_other_configuration(
     verb: str,
     path: Path,
     record: RunRecord,
+    earlier: RunRecord,
     run_control: Collection[str],
     ways_out: Sequence[str],
 ) -> None:
     """Refuse data that was recorded under another configuration."""
-    earlier = RunRecord.read(path)
-    if earlier is not None and _other_case(earlier, record):
-        raise UsageError(
-            f"{path} is the folder of a run whose name differs in small and capital letters alone, "
-            f"which this file system takes for the same; use {ways_out[-1]}"
-        )
-    differences = earlier.differences(record, run_control) if earlier else []
-    if differences:
+    for flag in ("name_prefix", "id"):
+        one, other = str(earlier.config.get(flag)), str(record.config.get(flag))
+        if one != other and one.casefold() == other.casefold():
+            raise UsageError(
+                f"{path} is the folder of a run whose name differs in small and capital letters "
+                f"alone, which this file system takes for the same; use {ways_out[-1]}"
+            )
+    if differences := earlier.differences(record, run_control):
         raise UsageError(
             f"will not {verb} {path}: it holds a run of another configuration (recorded / asked "
             f"for: {'; '.join(differences)}); use {ways_out[-1]}"
         )
-
-
-def _other_case(earlier: RunRecord, record: RunRecord) -> bool:
-    """Return whether two runs have different names that only some file systems tell apart."""
-    for flag in ("name_prefix", "id"):
-        one, other = str(earlier.config.get(flag)), str(record.config.get(flag))
-        if one != other and one.casefold() == other.casefold():
-            return True
-    return False
 
 
 def _lock(path: Path) -> int:
@@ -383,9 +358,3 @@ def _open_lock(path: Path) -> int:
         raised = 4 * soft if hard == resource.RLIM_INFINITY else min(4 * soft, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (raised, hard))
     return descriptor
-
-
-def _unwritable(path: Path, error: OSError) -> str:
-    root = os.environ.get("TENSORBOARD_DIR")
-    hint = f"TENSORBOARD_DIR is {root}" if root else "set TENSORBOARD_DIR to a writable folder"
-    return f"cannot write the run folder {path}: {error.strerror or error}; {hint}"

@@ -24,7 +24,7 @@ def claim(path, changes=None, **options):
 
 
 def log(folder, steps):
-    writer = RunWriter(folder)
+    writer = RunWriter(folder.events)
     for step in steps:
         writer.scalar("a", step)
         writer.commit(step)

@@ -8,8 +8,7 @@ import pytest
 from tensorboardX import summary
 
 from stable_nalu.writer import RunWriter, scalar_events
-from stable_nalu.writer.event_file import EventFileReader
-from stable_nalu.writer.run_writer import bin_edges
+from stable_nalu.writer.event_file import EventFileReader, bin_edges
 from tests.experiments.scripts import messages
 
 TAG = "network/layer_1/nac/W"
