@@ -13,7 +13,6 @@ from tests.experiments.scripts import assert_same_run, read, run, run_names
 
 SGD = "--operation add --layer-type linear --optimizer sgd"
 EXPLODES = f"{SGD} --learning-rate 1e30"
-BANDIT = "--operation add --layer-type GradientBanditNAC"
 
 
 @pytest.mark.parametrize("log_interval", ["4", "1000"])
@@ -53,12 +52,6 @@ def test_a_loss_that_overflows_with_finite_weights(capsys):
     assert "loss_train: inf" in out
 
 
-def test_layers_without_gradients(capsys):
-    huge = "--interpolation-range [1e20,2e20] --extrapolation-range [2e20,6e20]"
-    assert run("simple_function_static", BANDIT, huge, "--max-iterations 3") == 3
-    assert "diverged" in capsys.readouterr().out
-
-
 def test_a_run_that_has_diverged_stays_so_when_it_is_resumed(capsys):
     words = f"{SGD} --log-interval 2 --learning-rate 0.001 1e30"
     assert run("single_layer", words, "--max-iterations 6") == 3
@@ -74,16 +67,6 @@ def test_an_evaluation_that_is_undefined_is_no_divergence():
     words = "--operation div --layer-type NAC --max-iterations 2"
     test = "--extrapolation-range [1e20,6e20]"
     assert run("single_layer", words, test) == 0
-
-
-def test_a_single_run_and_a_plan_agree_on_where_it_diverged(capsys):
-    base = f"{SGD} --max-iterations 9 --log-interval 3"
-    assert run("single_layer", base, "--learning-rate 1e30") == 3
-    (name,) = run_names("single_layer", base, "--learning-rate 1e30")
-    alone = read(name).values
-    words = f"{base} --learning-rate 1e30 0.001 --remove-existing-data"
-    assert run("single_layer", words) == 3
-    assert repr(read(name).values) == repr(alone)
 
 
 def test_a_run_that_diverges_leaves_its_neighbours_alone():

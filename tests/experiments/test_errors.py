@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from stable_nalu.training.surroundings import errors_in_one_line
 from tests.experiments.scripts import run, run_names
 
 SHORT = "--max-iterations 2 --log-interval 1"
@@ -72,8 +71,3 @@ def test_a_plan_of_epochs_is_begun_whole_or_not_at_all(capsys, tmp_path):
 def test_an_option_that_a_unit_refuses(capsys):
     words = "--layer-type NSR --layer-option copies=0"
     assert "copies has to be at least 1" in refused(capsys, "single_layer", words, SHORT)
-
-
-def test_mistakes_of_the_package_keep_their_traceback():
-    with pytest.raises(RuntimeError, match="of ours"), errors_in_one_line():
-        raise RuntimeError("a mistake of ours")

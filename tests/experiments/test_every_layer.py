@@ -79,38 +79,34 @@ def test_penalties_of_the_npu_papers(layer, scale):
     assert record.series("L1/train/beta") == {0: pytest.approx(1e-5), 2: pytest.approx(1e-5)}
 
 
-OPERATIONS = ("add", "sub", "mul", "div", "squared", "root")
-OF_TWO_LAYERS = "--layer-type ReRegualizedLinearNAC --operation"
-OF_A_NALU = "--operation add --layer-type NALU --input-size 4"
-OF_NOISE = "--nmu-noise --nau-noise --operation mul --layer-type"
+OF_TWO = "simple_function_static", "--layer-type ReRegualizedLinearNAC"
+NALU = "simple_function_static", "--operation add --layer-type NALU --input-size 4"
 
 
 @pytest.mark.parametrize(
     ("script", "words"),
     [
         *(
-            (script, f"--layer-type RealNPU --num-subsets {1 + (i < 4)} --operation {operation}")
-            for i, operation in enumerate((*OPERATIONS, "reciprocal"))
-            for script in ("single_layer", "single_layer_benchmark")
+            ("single_layer_benchmark", f"--layer-type RealNPU --num-subsets {n} --operation {name}")
+            for n, name in ((2, "sub"), (1, "squared"), (1, "root"), (1, "reciprocal"))
         ),
         *(
-            ("simple_function_static", f"{OF_TWO_LAYERS} {operation} {more}")
-            for operation in OPERATIONS
-            for more in ("", "--simple --id 1")
+            (OF_TWO[0], f"{OF_TWO[1]} --operation {name} --simple --id 1")
+            for name in ("sub", "div")
         ),
         *(
-            ("simple_function_static", f"{OF_TWO_LAYERS} mul --nac-mul {how} --regualizer-z 1")
+            (OF_TWO[0], f"{OF_TWO[1]} --operation mul --nac-mul {how} --regualizer-z 1")
             for how in ("normal", "safe", "max-safe", "mnac", "npu", "real-npu")
         ),
         *(
-            ("simple_function_static", f"{OF_A_NALU} {flags}")
+            (NALU[0], f"{NALU[1]} {flags}")
             for flags in (
-                "--nalu-bias --nalu-two-nac --nalu-two-gate",
-                *("--nalu-mul safe", "--nalu-mul max-safe", "--nalu-mul trig"),
-                *("--nalu-gate regualized", "--nalu-gate gumbel", "--nalu-gate obs-gumbel"),
+                "--nalu-bias --nalu-two-nac --nalu-two-gate --nalu-mul safe",
+                "--nalu-mul max-safe --nalu-gate regualized",
+                "--nalu-mul trig --nalu-gate obs-gumbel",
                 "--nalu-gate linear --nalu-two-nac --nalu-init xavier-normal",
                 "--nalu-gate independent --nalu-two-nac",
-                "--nalu-gate-shape vector --nalu-init truncated",
+                "--nalu-gate gumbel --nalu-gate-shape vector --nalu-init truncated",
             )
         ),
         (
@@ -118,10 +114,7 @@ OF_NOISE = "--nmu-noise --nau-noise --operation mul --layer-type"
             "--layer-type ReRegualizedLinearNALU --nalu-two-nac --nalu-mul mnac "
             "--first-layer ReRegualizedLinearNAC",
         ),
-        *(
-            ("single_layer", f"{OF_NOISE} {layer}")
-            for layer in ("ReRegualizedLinearNAC", "ReRegualizedLinearMNAC", "NMRU")
-        ),
+        ("single_layer", "--nmu-noise --nau-noise --operation mul --layer-type NMRU"),
         ("single_layer", "--operation mul --layer-type NALU --output-size 3"),
     ],
 )

@@ -9,11 +9,8 @@ import pytest
 from tensorboardX.proto.layout_pb2 import Layout
 
 from stable_nalu.base.tags import METRIC_TEST, METRIC_VALID, RESULTS
-from stable_nalu.result.exporters import arithmetic as export
 from stable_nalu.statistics.setups import limit_of
-from stable_nalu.writer.event_file import EventFile
 from tests.experiments.scripts import (
-    OF_HPARAMS,
     assert_same_run,
     messages,
     plugin_of,
@@ -105,15 +102,6 @@ def tags_of(name):
     return {value.tag for event in events(name) for value in event.summary.value}
 
 
-def test_short_names_have_their_results_behind_what_training_logs():
-    words = f"{SINGLE} --max-iterations 5 --name-prefix brief --short-names"
-    assert run("single_layer", words) == 0
-    tags = [tag for tag in sorted(tags_of("brief/NMU s3")) if not tag.startswith("_")]
-    results = ["result/solved", "result/test", "result/valid"]
-    assert tags[-3:] == results
-    assert columns("brief")[1] == results
-
-
 @pytest.mark.parametrize("longer", ["--resume", "--load-checkpoint"])
 def test_a_run_that_is_resumed_to_train_longer_tells_all_once(longer):
     straight = f"{SINGLE} --id 1 --max-iterations 20"
@@ -128,23 +116,3 @@ def test_a_run_that_is_resumed_to_train_longer_tells_all_once(longer):
         v.tag for e in events(other) for v in e.summary.value
     ]
     assert read(other).series("hparam/test").keys() == {20}
-
-
-@pytest.mark.parametrize("words", ["", "--verbose --export-gate", "--weights-only"])
-def test_exports_do_not_notice(words, tmp_path):
-    assert run("single_layer", SINGLE, "--max-iterations 10 --verbose") == 0
-    (name,) = run_names("single_layer", SINGLE, "--verbose")
-    with_them = Path(os.environ["TENSORBOARD_DIR"]) / name
-    without = tmp_path / "without" / with_them.name
-    without.mkdir(parents=True)
-    file = EventFile.create_in(without)
-    for event in list(events(name))[1:]:
-        if not any(value.tag.startswith(OF_HPARAMS) for value in event.summary.value):
-            file.add(event.SerializeToString())
-    file.close()
-    tables = []
-    for folder in (with_them.parent, without.parent):
-        tables.append(tmp_path / f"{len(tables)}.csv")
-        argv = f"--tensorboard-dir {folder} --csv-out {tables[-1]} --strict {words}".split()
-        assert export(argv) == 0
-    assert tables[0].read_bytes() == tables[1].read_bytes()

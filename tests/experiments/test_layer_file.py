@@ -102,15 +102,6 @@ def test_what_cannot_be_stacked_is_trained_by_torch(linear, capsys):
     assert_equal_runs(states, train(alone), 1e-6)
 
 
-def test_values_of_an_option_are_runs_with_names_of_their_own(capsys):
-    words = f"{SPU} --layer-option power=1 power=2 --seed 0-1 --dry-run"
-    assert run(SCRIPT, words) == 0
-    names = capsys.readouterr().out.splitlines()
-    assert [name.rpartition("_")[2] for name in names] == [
-        "lo-power=1", "lo-power=1", "lo-power=2", "lo-power=2",
-    ]  # fmt: skip
-
-
 def test_the_record_holds_the_file_and_a_changed_one_is_not_resumed(tmp_path, capsys):
     path = tmp_path / "mine.py"
     shutil.copyfile(EXAMPLE, path)

@@ -49,10 +49,6 @@ INALU = (
     "--operation mul --layer-type iNALU --reinit --reinit-epoch-interval 4 --clip-grad-value 0.1 "
     "--reinit-max-stored-losses 6 --reinit-loss-thr 0.1 --learning-rate 1e-12"
 )
-BENFORD = (
-    "--operation div --layer-type SignNMRU --sample-distribution benford "
-    "--interpolation-range [10,100] --extrapolation-range [100,1000]"
-)
 SCORES = (
     "--random-models 3 --layer-type NALU --input-size 10 --subset-ratio 0.2 "
     "--extrapolation-rule exceed --extrapolation-range [1,3]"
@@ -61,25 +57,16 @@ CURRICULUM = "--operation add --layer-type ReRegualizedLinearNAC --learning-rate
 STATIC = "simple_function_static --layer-type"
 ARITHMETIC = {
     "NMU": f"single_layer {NMU}",
-    "NMU that ends at a log point": f"single_layer {NMU} --log-interval 5",
     "ramp of two layers": f"{STATIC} ReRegualizedLinearNAC --nac-mul mnac --operation mul {RAMP}",
     "sNMU": f"single_layer {NOISE} {RAMP}",
     "batch sNMU": f"single_layer {NOISE} --noise-range [1,0]",
-    "sgd": f"single_layer {NMU} --optimizer sgd --momentum 0.9",
-    "float64": f"single_layer {NMU} --pytorch-precision 64",
     "RealNPU with beta": f"single_layer {REALNPU} --log-interval 5",
     "verbose": f"single_layer {REALNPU} --verbose",
-    "Benford inputs": f"single_layer {BENFORD}",
-    "multilayer perceptron": "single_layer_benchmark --operation mul --layer-type ReLU --mlp-bias",
     "iNALU that restarts": f"single_layer_benchmark {INALU}",
     "curriculum": f"single_layer_curriculum {CURRICULUM}",
-    "curriculum with noise": f"single_layer_curriculum {NOISE}",
     "robustness": f"single_layer_robust {NOISE} --verbose",
-    "Gumbel": f"{STATIC} GumbelNAC",
     "draws in evaluation, too": f"{STATIC} HardSoftmaxNAC",
     "bandit": f"{STATIC} GradientBanditNAC",
-    "rotating weights": f"{STATIC} MultiWeightNAU",
-    "z penalty": f"{STATIC} NAC --regualizer-z 1",
     "scores by untrained models": f"simple_function_static {SCORES}",
 }
 SUMS = "--interpolation-length 5 --extrapolation-length 8"

@@ -16,7 +16,7 @@ from stable_nalu.task.sequential_mnist import SequentialMnistTask
 from stable_nalu.task.sequential_svhn import SequentialSvhnTask
 from stable_nalu.task.table import SCRIPTS
 from stable_nalu.training.loop import Training
-from tests.digit_images import digit_sequences, first_seed, images, labels_of, write_mnist
+from tests.digit_images import digit_sequences, first_seed, images, labels_of
 from tests.experiments.scripts import assert_same_run, read, run, run_names, saved, script_main
 
 NMU = "--operation cumprod --layer-type ReRegualizedLinearNAC --nac-mul mnac"
@@ -141,13 +141,6 @@ def test_what_other_cells_log(unit, tags):
     (found,) = run_names("sequential_mnist", words)
     cells = {f"network/cell/recurrent/{tag}" for tag in tags}
     assert read(found).tags == ALWAYS | set(METRICS) | {"/MNIST/train/text_summary"} | cells
-
-
-def test_the_noise_of_a_batch_is_logged_at_every_time_step():
-    assert mnist("--nmu-noise --noise-range [1,0] --max-epochs 0") == 0
-    upper = read(name("--nmu-noise")).values[1, f"{NAC}/snmu_noise/upper"]
-    assert len(upper) == 2
-    assert upper[0] != upper[1]
 
 
 def fresh_network(seed):
@@ -326,19 +319,6 @@ def test_weights_that_are_no_numbers_end_the_run(monkeypatch, capsys):
     assert max(step for step, _ in record.values) == 21
     assert "/diverged/text_summary" in record.tags
     assert mnist("--max-epochs 9 --resume") == 3
-
-
-def test_files_of_the_published_format(tmp_path, monkeypatch):
-    monkeypatch.undo()
-    monkeypatch.setenv("TENSORBOARD_DIR", str(tmp_path / "tensorboard"))
-    monkeypatch.setenv("SAVE_DIR", str(tmp_path / "save"))
-    monkeypatch.setenv("LSB_DJOB_NUMPROC", "1")
-    monkeypatch.setattr(sources, "VALIDATION_IMAGES", {"mnist": 20})
-    corpus = ImageCorpus(images(60, 28, 28), labels_of(60, 7, 3))
-    write_mnist(tmp_path / "files", monkeypatch, corpus, corpus)
-    words = f"--data-dir {tmp_path / 'files'} --max-epochs 0"
-    assert mnist(words) == 0
-    assert list(read(name(words)).series("epoch")) == [1, 2, 3]
 
 
 TWO = "the image network needs two images of a step"

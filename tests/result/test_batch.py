@@ -168,14 +168,6 @@ def test_a_job_carries_the_layer_of_the_user(tmp_path, record, monkeypatch):
     assert f"--layer-type SPU --layer-file {LAYER} --layer-option power=2" in job
 
 
-def test_the_layer_of_the_user_takes_the_place_of_the_models(tmp_path, capsys):
-    own = ("--layer-file", str(LAYER), "--layer-type", "SPU")
-    assert submit(tmp_path, "0", "1", *own, "--dry-run") == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines
-    assert all("--layer-type SPU" in line and str(LAYER) in line for line in lines)
-
-
 @pytest.mark.parametrize(
     ("words", "says"),
     [

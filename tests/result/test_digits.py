@@ -13,7 +13,7 @@ from stable_nalu.paper.experiment import JUDGED, MEASURED
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result import command, stored
 from stable_nalu.result.judged import judged_runs, point_columns, runs_of
-from stable_nalu.result.pipeline import Folders, exporter_of
+from stable_nalu.result.pipeline import Folders
 from tests.digit_images import images as drawn
 from tests.digit_images import labels_of, write_mnist
 from tests.result.made_up import SESSION
@@ -44,15 +44,6 @@ def made_up(key, epochs):
         numbers = {measure.column: 0.5 for measure in experiment.measures}
         rows.append(row | point | numbers | {"diverged": 0})
     return pd.DataFrame(rows)
-
-
-def test_every_experiment_on_digits_keeps_measures():
-    assert {experiment.criterion for experiment in DIGITS} == {"reference", "accuracy"}
-    assert all(experiment.is_measured for experiment in DIGITS)
-    for experiment in DIGITS:
-        script, parser = exporter_of(experiment.models[0], experiment.criterion)
-        assert script in ("sequential_mnist.py", "two_digit_mnist/two_digit_mnist_reader.py")
-        assert parser is not None
 
 
 @pytest.mark.parametrize("key", [PRODUCTS, PAIRS])

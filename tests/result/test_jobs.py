@@ -15,10 +15,9 @@ from stable_nalu.result.jobs import (
     Site,
     find_job,
     headers,
-    job_name,
     render_job,
 )
-from tools.batch_files import batch_files, left_over
+from tools.batch_files import left_over
 
 HOSTILE = "/srv/some one's/$(touch x)/project"
 
@@ -53,19 +52,6 @@ def test_every_published_script_is_there_and_is_bash():
     for path in there:
         assert path.stat().st_mode & 0o111, path
         subprocess.run(["bash", "-n", path], check=True)
-
-
-def test_generated_files_say_so_and_name_no_user():
-    for path, make in batch_files().items():
-        text = make("")
-        assert text.splitlines()[1].startswith("# Generated from"), path
-        assert "mail" not in text
-        assert set(re.findall(r"(?<![\w.\"}])/\w+", text)) <= {"/usr", "/dev"}, path
-
-
-def test_all_models_of_a_script_have_their_own_name():
-    for script in JOB_SCRIPTS.values():
-        assert len(script.named_models()) == len(script.models()), script.name
 
 
 def test_an_unknown_model_names_the_others():
@@ -125,9 +111,3 @@ def test_output_before_the_wrapper_goes_to_the_logs(folder, slurm, lsf):
     assert f"#BSUB {lsf}" in found
     job = render_job("x", Resources(1), Site(log_dir="/logs"), "/p", [], [0])
     assert "#SBATCH --output=/logs/x/%A_%a.out" in job
-
-
-def test_header_values_are_single_words():
-    with pytest.raises(UsageError, match="argument --partition: .* is not the name of one; write"):
-        headers("x", Resources(1), Site(partition="a\n#SBATCH --x"), [0])
-    assert job_name("a/b c[1]") == "b-c-1-"

@@ -8,15 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from stable_nalu.base.errors import UsageError
 from stable_nalu.base.files import cells_of
 from stable_nalu.base.papers import TRASK_2018
 from stable_nalu.figure.drawing import Drawing, Series, kind, sketch
 from stable_nalu.figure.entry import Product
 from stable_nalu.paper import figures
 from stable_nalu.paper.experiment import Measure
-from stable_nalu.paper.index import EXPERIMENTS, find
-from stable_nalu.paper.published import PublishedMeasure
+from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result import batch, command, judged, stored
 from stable_nalu.result.command import listing
 from stable_nalu.result.compare import measured_points, summed_up
@@ -46,13 +44,6 @@ def made_up(iterations=20, seeds=range(3)):
 
 def points(runs):
     return {(p.model, p.point, p.column): p for p in measured_points(TINY, runs)}
-
-
-def test_both_spellings_of_a_key_are_known():
-    assert find(STEM) is find(KEY) is TINY
-    assert (TINY.stem, TINY.figure_keys) == (STEM, (STEM,))
-    with pytest.raises(UsageError, match="did you mean tiny/measured"):
-        find("tiny/measure")
 
 
 def test_end_to_end(tmp_path, in_this_process, capsys):  # noqa: F811
@@ -99,13 +90,6 @@ def test_kept_rows_are_tables_as_exported(tmp_path, in_this_process):  # noqa: F
     ends = exported["step"] == 20
     assert list(again[VALID][ends]) == pytest.approx(list(exported[VALID][ends]), rel=1e-6)
     assert again[VALID][~ends].isna().all()
-
-
-def test_a_job_is_made_of_the_name_for_files(capsys):
-    assert batch.main([KEY, "--scheduler", "print"]) == 0
-    said = capsys.readouterr().out
-    assert f"#SBATCH --job-name={STEM}\n" in said
-    assert f'/lfs_batch_jobs/run.sh" {STEM}\n' in said
 
 
 def test_runs_are_summed_up():
@@ -212,22 +196,6 @@ def test_a_run_is_kept_where_a_measure_was_lowest():
     assert runs[TEST].tolist() == [2.0] * 4
     assert runs[VALID].tolist() == [0, 1, 2, 3]
     assert runs["diverged"].tolist() == [0] * 4
-
-
-def test_labels_of_families():
-    family = Measure("abs.error.*", "error at *")
-    figure, epochs = EXPERIMENTS["nalu/fig1"], EXPERIMENTS["article/mystery"]
-    assert judged.label_of(figure, family, "abs.error.-20") == "error at -20"
-    loss = Measure("loss", "loss")
-    assert judged.label_of(figure, loss, "loss@1000") == "loss, step 1,000"
-    assert judged.label_of(epochs, loss, "loss@1000") == "loss, epoch 1,000"
-
-
-def test_claims_and_numbers_are_read_from_one_column():
-    row = PublishedMeasure("e", "m", "", "", "c", "<other", None, "S2", "text")
-    assert (row.number, row.better_than) == (None, "other")
-    row = replace(row, value="999")
-    assert (row.number, row.better_than) == (999, "")
 
 
 def test_the_list_has_them(tmp_path):

@@ -1,17 +1,14 @@
 """From a key to exported, judged, drawn and compared results; of every key some runs."""
 
 from contextlib import ExitStack
-from dataclasses import replace
 
 import pytest
 
 from stable_nalu.base.files import cells_of, shared_lock
 from stable_nalu.base.machine import tensorboard_root
-from stable_nalu.base.script import duration
-from stable_nalu.paper.experiment import JUDGED, Experiment, Recipe, Resources
+from stable_nalu.paper.experiment import JUDGED
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.paper.sweeps import variants
-from stable_nalu.result import command, pipeline, stored
+from stable_nalu.result import command, pipeline
 from stable_nalu.result.command import listing
 from stable_nalu.result.judged import runs_of
 from stable_nalu.task.table import SCRIPTS as SPECS
@@ -31,12 +28,6 @@ def test_dry_run_prints_every_command(tmp_path, capsys):
     assert "--seed 0-1 --name-prefix sltr-in10/sign-nmru" in said[2]
     assert said[3].startswith("python3 export/simple_function_static.py")
     assert not any(tmp_path.iterdir())
-
-
-def test_a_model_goes_by_its_name_in_the_figure(tmp_path, capsys):
-    words = ["nips-sltr-in2", "--model", "nmru", "--seeds", "0-4", "--max-iterations", "5000"]
-    assert command.main([*words, "--out", str(tmp_path), "--dry-run"]) == 0
-    assert "--layer-type SignNMRU" in capsys.readouterr().out
 
 
 def test_runs_that_a_killed_command_left_in_training_are_waited_for(tmp_path, capsys):
@@ -101,53 +92,6 @@ def test_every_experiment_is_listed():
         assert f"\n  {key}\n" in said
         for number in experiment.numbers:
             assert number in said
-
-
-def test_the_estimate_of_an_experiment_leaves_out_the_seconds_of_a_gpu():
-    """Figure 3 (bottom): 700 of its runs were trained on a GPU, where the CPU idles."""
-    experiment = EXPERIMENTS["function_task_static_mul_range"]
-    sessions = stored.sessions_of(experiment.key)
-    assert any("GPU" in one.versions for one in sessions)
-    own = [one for one in sessions if "GPU" not in one.versions]
-    each = sum(one.cpu_seconds for one in own) / sum(one.run_iterations for one in own)
-    expected = 2100 * 5_000_000 * each
-    assert stored.seconds_here(experiment, 1) == pytest.approx(expected)
-    assert f"{duration(expected / 2)}; models" in listing(2).partition("mul_range\n")[2]
-
-
-def test_estimates_follow_from_costs_of_the_same_unit_and_width(monkeypatch):
-    def session(runs_iterations, cpu_seconds):
-        return stored.Session("", 1, runs_iterations, cpu_seconds, 1.0, 1, "", "")
-
-    def model(unit, *widths):
-        flags = "--operation mul --max-iterations 100"
-        recipe = Recipe("simple_function_static", flags, range(2), Resources(1))
-        wide = replace(recipe, variants=variants("--hidden-size", " ".join(widths)))
-        return wide.model(unit, unit, f"--layer-type {unit}", name=unit)
-
-    def experiment(key, *models):
-        return Experiment(key, key, None, (), models)
-
-    catalogue = {
-        "narrow": experiment("narrow", model("NALU", "2")),
-        "wide": experiment("wide", model("NALU", "10")),
-        "other": experiment("other", model("NAC", "2")),
-        "both": experiment("both", model("NALU", "2", "10")),
-        "new": experiment("new", model("NAC", "10")),
-    }
-    costs = {"narrow": session(1000, 1.0), "wide": session(1000, 6.0), "other": session(1000, 2.0)}
-    monkeypatch.setattr(stored, "EXPERIMENTS", catalogue)
-    monkeypatch.setattr(stored, "sessions_of", lambda key: [costs[key]] if key in costs else [])
-    stored._measured.cache_clear()
-    found = {key: stored.seconds_here(one, 1) for key, one in catalogue.items()}
-    stored._measured.cache_clear()
-    assert found == pytest.approx(
-        {"narrow": 0.2, "wide": 1.2, "other": 0.4, "both": 0.2 + 1.2, "new": 0.4}
-    )
-
-
-def test_durations():
-    assert [duration(s) for s in (30, 90, 5400, 2e5)] == ["30 s", "1.5 min", "1.5 h", "2.31 days"]
 
 
 def test_when_nothing_can_be_trained_the_reason_is_said(tmp_path, capsys):

@@ -4,7 +4,6 @@ import csv
 import os
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 import torch
@@ -82,15 +81,6 @@ def test_without_a_log_and_rounded(trained, tmp_path, monkeypatch, capsys):
     assert "no path of weights: no log of t/22_f2" in said
     assert "recognised, rounded" in said
     assert not (tmp_path / "elsewhere").exists()
-
-
-def test_digits_that_are_not_there_have_no_accuracy(tmp_path, monkeypatch):
-    monkeypatch.setattr(reports, "FORMATS", ())
-    counts = np.zeros((10, 10), dtype=int)
-    counts[1, 1], counts[1, 2] = 3, 1
-    reports.write_counts(counts, "model", tmp_path)
-    cells = [row["accuracy"] for row in table(tmp_path / "model_class_accs.csv")]
-    assert cells == ["", "0.75", *[""] * 8]
 
 
 MYSTERY = "mystery_arithmetic"

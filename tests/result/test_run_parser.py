@@ -9,7 +9,6 @@ from stable_nalu.result.run_parser import (
     WeightsParser,
     is_scored,
     is_scored_or_gate,
-    matrix_elements,
 )
 from stable_nalu.writer.event_file import Event
 
@@ -54,35 +53,6 @@ def test_one_row_per_logged_step():
         },
     )
     assert all(isinstance(step, int) for step in found["step"])
-
-
-def test_packed_and_single_events_make_the_same_rows():
-    step = {VALID: 1.0, TEST: 2.0, W1: 0.25, W2: 0.5, "loss/train/total": 9.0}
-    packed = [Event(1000.0, 0, tuple(step), tuple(step.values()))]
-    assert MetricParser(is_scored).parse(packed) == metrics((0, step))
-
-
-def test_step_start_and_epoch():
-    found = metrics(
-        (1, {"epoch": 0.0, "metric/train/mse": 1.0, "metric/valid/mse": 2.0}),
-        (2, {"epoch": 1.0}),
-        (3, {"epoch": 2.0, "metric/train/mse": 3.0, "metric/valid/mse": 4.0}),
-        matcher=lambda tag: tag.endswith("/mse"),
-        step_start=1,
-        recursive_weight=True,
-    )
-    same(
-        found,
-        {
-            "metric.train.mse": [1.0, 3.0],
-            "step": [0, 2],
-            "wall.time": [1001.0, 1005.0],
-            "epoch": [0.0, 2.0],
-            "metric.valid.mse": [2.0, 4.0],
-            "sparse.error.max": [NAN, NAN],
-            "recursive.weight": [NAN, NAN],
-        },
-    )
 
 
 def test_only_values_of_the_logged_step_join():
@@ -181,13 +151,6 @@ def test_a_run_killed_within_a_step_has_missing_cells():
     assert found["step"] == [0, 1000]
 
 
-def test_a_step_logged_twice_has_two_rows():
-    found = metrics((0, {VALID: 1.0, TEST: 2.0}), (0, {VALID: 3.0, TEST: 4.0}))
-    assert found["metric.valid.interpolation"] == [1.0, 3.0]
-    assert found["metric.test.extrapolation"] == [2.0, 4.0]
-    assert found["step"] == [0, 0]
-
-
 @pytest.mark.parametrize("layer", [1, 2])
 def test_gates_follow_the_sparsity_error(layer):
     gate = f"network/layer_{layer}/nalu/gate/mean"
@@ -196,10 +159,6 @@ def test_gates_follow_the_sparsity_error(layer):
     found = metrics((0, {VALID: 1.0} | ordered), matcher=is_scored_or_gate)
     assert list(found)[-2:] == ["sparse.error.max", f"network.layer_{layer}.nalu.gate.mean"]
     assert gate.replace("/", ".") not in metrics((0, step | {gate: 0.5}))
-
-
-def test_no_metrics_no_columns():
-    assert metrics((0, {W1: 0.5, "epoch": 1.0})) == {}
 
 
 def test_weights_only():
@@ -228,10 +187,3 @@ def test_weights_only():
         },
     )
     assert WeightsParser().parse(events((0, {VALID: 1.0}))) == {}
-
-
-def test_matrix_text():
-    assert matrix_elements(b"<pre>[[1. 2.]\n [3. 4.]]</pre>") == [1, 2, 3, 4]
-    assert matrix_elements(b"<pre>0.5</pre>") == [0.5]
-    assert matrix_elements(b"<pre>[[1. two]]</pre>") is None
-    assert matrix_elements(b"[[1.]]") is None

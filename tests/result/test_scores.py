@@ -61,12 +61,6 @@ def test_an_unknown_score_is_refused(capsys):
     assert "mse" in capsys.readouterr().err
 
 
-def test_a_score_of_a_shown_number_only():
-    columns = {"metric.valid.interpolation": [1.0], "metric.random.interpolation": [4.0]}
-    assert with_scores(columns, "mse")["score.interpolation"] == [25.0]
-    assert with_scores(columns, "rmse") == columns
-
-
 @pytest.mark.parametrize(
     ("error", "untrained", "score"),
     [

@@ -17,20 +17,16 @@ from stable_nalu.base.errors import UsageError
 from stable_nalu.base.machine import save_root, tensorboard_root
 from stable_nalu.base.script import EXIT_REQUEUE
 from stable_nalu.result import batch
-from stable_nalu.result import shard as module
-from stable_nalu.result.jobs import EXPERIMENT, JOB_SCRIPTS, find_job
+from stable_nalu.result.jobs import JOB_SCRIPTS, find_job
 from stable_nalu.result.shard import (
     MARKER,
     State,
     how_to_run,
-    in_groups,
     mark_finished,
     pending,
     shards,
     state_of,
 )
-from stable_nalu.training import runs as planned_runs
-from stable_nalu.training import shell
 from stable_nalu.training.checkpoint import model_file
 from stable_nalu.writer.run_folder import RunFolder, RunRecord
 from tests.processes import until
@@ -56,27 +52,6 @@ def test_a_shard_has_at_most_250_runs():
     assert [shard.seeds for shard in found] == [tuple(range(27)), tuple(range(27, 50))]
     assert [shard.runs for shard in found] == [243, 207]
     assert [shard.runs for shard in shards(NRU, None, 18)][:2] == [18, 18]
-
-
-def test_distributions_are_trained_in_one_stack(monkeypatch):
-    models = find_job("nips-in2-distributions").chosen(["nru"])
-    (shard,) = shards(models, None)
-    assert shard.runs == 150
-    assert len({run.config.sample_distribution for run in shard.expected()}) == 5
-    assert [len(s.variants) for s in shards(models, None, 75)] == [3, 3]
-    trained = []
-    monkeypatch.setattr(
-        module, "train_script", lambda spec, task, *lines, beside: trained.append(lines) or 1
-    )
-    assert module.train_shards([shard]) == 1
-    ((first, *others),) = trained
-    assert len(others) == 5
-    assert "benford" in first
-
-
-def test_variants_with_other_models_or_lengths_are_apart():
-    models = find_job("function_task_static_mul_hidden_size").chosen(["nmu"])
-    assert {len(s.variants) for s in shards(models, [0, 1])} == {1}
 
 
 def test_short_runs_log_more_often():
@@ -183,77 +158,6 @@ def test_an_experiment_that_shares_its_name_with_a_script():
         find_job("experiment:function_task_statics")
 
 
-def shards_of(key, seeds):
-    return shards(find_job(EXPERIMENT + key).named_models(), seeds)
-
-
-@pytest.mark.parametrize(
-    ("key", "processes", "seeds", "sizes"),
-    [
-        # Table 2: eleven pairs of units and operations, fifty seeds at a time.
-        ("function_task_static", 2, 100, [11, 11]),
-        # Every process has its share.
-        ("function_task_static", 4, 50, [3, 3, 3, 2]),
-        # Other inputs are apart.
-        ("function_task_static_mul_input_size", 1, 2, [6] * 14),
-    ],
-)
-def test_shards_of_the_same_samples_are_trained_by_one_process(key, processes, seeds, sizes):
-    everything = shards_of(key, range(seeds))
-    found = in_groups(dict(enumerate(everything)), processes)
-    assert sorted(task for group in found for task in group) == list(range(len(everything)))
-    assert [len(group) for group in found] == sizes
-    for group in found:
-        assert len({everything[task].samples for task in group}) == 1
-
-
-def test_a_group_is_one_command_of_several_plans(monkeypatch):
-    lines = []
-
-    def train_script(spec, task, *first, beside):
-        lines.extend([first, *beside])
-        return 1
-
-    monkeypatch.setattr(module, "train_script", train_script)
-    everything = shards_of("function_task_static", range(4))
-    assert module.train_shards(everything[:3]) == 1
-    assert [len(plan) for plan in lines] == [1, 1, 1]
-    found = [" ".join(words) for (words,) in lines]
-    assert all("--seed 0-3" in words for words in found)
-    assert len(set(found)) == 3
-
-
-def test_what_is_left_trains_in_the_stacks_that_it_began_in(monkeypatch):
-    """A script cuts all of a shard, finished runs too: last bits depend on a run's stack."""
-    monkeypatch.setattr(planned_runs, "STACKED_INPUTS", 10)
-    shard = first_shard(0, 1)
-    cuts, trained = [], []
-    cut, train = shell.stacks_of, shell.train_side_by_side
-
-    def noting_cut(*arguments, **options):
-        cuts.append(cut(*arguments, **options))
-        return cuts[-1]
-
-    def noting_stacks(kind, spec, stacks, *others):
-        if len(trained) == 1 and len(cuts) == 1:
-            raise KeyboardInterrupt
-        trained.extend([run.name for run in stack] for stack in stacks)
-        return train(kind, spec, stacks, *others)
-
-    monkeypatch.setattr(shell, "stacks_of", noting_cut)
-    monkeypatch.setattr(shell, "train_side_by_side", noting_stacks)
-    module.train_shards([shard], 4)
-    first, left = len(trained), pending(shard, 4)
-    assert {name for _, names in left for name in names} == {
-        run.name for run in shard.expected()
-    } - {name for stack in trained for name in stack}
-    assert module.train_shards([shard], 4) == 0
-    whole, again = ([[run.name for run in stack] for stack in one] for one in cuts)
-    assert 1 <= first < len(whole) == 4
-    assert again == whole
-    assert trained == whole
-
-
 SHARD = """
 import signal, sys, time
 from pathlib import Path
@@ -340,13 +244,6 @@ def shown(folder, standard_output, until):
     out = parent.communicate(timeout=60)[0]
     os.close(ours)
     return seen, out
-
-
-def test_a_terminal_sees_one_bar_over_all_processes(tmp_path):
-    seen, _ = shown(tmp_path, None, "solved 2/5")
-    assert "30.0/100 epochs" in seen
-    assert "one" not in seen
-    assert not list(tmp_path.glob("*.progress"))
 
 
 def test_a_file_gets_a_line_per_process_though_a_terminal_sees_the_bar(tmp_path):

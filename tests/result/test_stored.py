@@ -3,28 +3,23 @@
 import csv
 import math
 import shutil
-import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-import pandas as pd
 import pytest
 
 from stable_nalu.base.errors import OptionError, UsageError
 from stable_nalu.base.files import cells_of
-from stable_nalu.base.machine import CHECKOUT
 from stable_nalu.inspection.saved_model import formula
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result import command, stored
 from stable_nalu.result.judged import TEST_ERROR, compact, identifying, runs_of
 from stable_nalu.result.stored import (
     Session,
-    Stopwatch,
     add_sessions,
     formulas_of,
     keep_formulas,
     read_records,
-    seconds_here,
 )
 from tests.result.made_up import SESSION, write
 
@@ -50,12 +45,6 @@ def test_a_run_is_replaced_and_others_stay(tmp_path):
     assert stored.sessions_of(KEY, tmp_path) == [SESSION]
 
 
-def test_nothing_to_keep(tmp_path):
-    with pytest.raises(UsageError, match="nothing to keep"):
-        stored.add(EXPERIMENTS[KEY], pd.DataFrame(), [], tmp_path)
-    assert not stored.path_of(KEY, tmp_path).exists()
-
-
 @pytest.mark.parametrize("threshold", [1e-5, 0.16001234567])
 @pytest.mark.parametrize("towards", [-math.inf, math.inf, None])
 def test_rounding_keeps_the_verdict(threshold, towards):
@@ -67,12 +56,6 @@ def test_rounding_keeps_the_verdict(threshold, towards):
     assert short["sparse.error.max"] == 0.1234568
     assert short["solved"] == 1
     assert math.isnan(compact(row | {TEST_ERROR: math.nan})[TEST_ERROR])
-
-
-def test_a_table_of_something_else_is_refused(tmp_path):
-    stored.path_of(KEY, tmp_path).write_text("a,b\n1,2\n")
-    with pytest.raises(UsageError, match="not a table of kept runs"):
-        stored.read(KEY, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -138,27 +121,6 @@ def test_a_damaged_record_is_named(text, says, tmp_path):
         read_records(Session, path)
 
 
-@pytest.mark.parametrize(
-    ("key", "minutes"), [("nips-in10-distributions", 32.0), ("nips-sltr-in10", 4.24)]
-)
-def test_estimates_are_the_kept_costs(key, minutes):
-    assert seconds_here(EXPERIMENTS[key], 1) / 60 == pytest.approx(minutes, rel=0.01)
-    assert seconds_here(EXPERIMENTS[key], 2) / 60 == pytest.approx(minutes / 2, rel=0.01)
-
-
-def test_sessions_are_read_back_and_kept_once(tmp_path):
-    path = tmp_path / "sessions.csv"
-    session = Stopwatch().session({"a": 100, "b": 50}, 2)
-    assert (session.runs, session.run_iterations, session.processes) == (2, 150, 2)
-    assert "torch " in session.versions
-    add_sessions(path, [session])
-    add_sessions(path, [session, SESSION])
-    assert sorted(read_records(Session, path), key=lambda s: s.began) == sorted(
-        (session, SESSION), key=lambda s: s.began
-    )
-    assert read_records(Session, tmp_path / "none.csv") == []
-
-
 def test_what_is_kept_at_the_same_time_is_all_kept(tmp_path):
     rows = write(KEY, tmp_path / "made", range(8))
 
@@ -203,11 +165,3 @@ def test_trained_runs_are_kept(tmp_path):
     shutil.rmtree(space / "tensorboard" / run.name)
     keep_formulas(EXPERIMENTS["nips-sltr-in10"], [run], data)
     assert cells_of(formulas_of("nips-sltr-in10", data)) == told
-
-
-def test_what_is_kept_can_be_committed():
-    path = stored.path_of("nips-sltr-in10")
-    if not (CHECKOUT / ".git").exists():
-        pytest.skip("no git checkout")
-    words = ["git", "check-ignore", str(path), str(stored.cost_of("nips-sltr-in10"))]
-    assert subprocess.run(words, cwd=CHECKOUT, capture_output=True).returncode == 1

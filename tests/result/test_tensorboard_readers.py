@@ -142,14 +142,6 @@ def test_worker_processes_give_the_same_in_the_same_order(tmp_path, monkeypatch)
     assert csv_text(together) == csv_text(alone)
 
 
-def test_a_matcher_that_cannot_travel_is_used_here(tmp_path, monkeypatch):
-    write_run(tmp_path / "a")
-    write_run(tmp_path / "b")
-    monkeypatch.setattr(module, "_BYTES_PER_WORKER", 1)
-    subject = TensorboardMetricReader(tmp_path, lambda tag: tag == TEST, processes=2)
-    assert names(subject.tables()) == ["a", "b"]
-
-
 def csv_text(tables):
     file = io.StringIO()
     assert write_tables(tables, file)

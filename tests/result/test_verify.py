@@ -4,12 +4,10 @@ A row of every fourth key is trained again, by the week. In the environment, RET
 and rows of turn 12, and RETRAIN=all trains a row of every key, long runs, too.
 """
 
-import hashlib
 import json
 import os
 import re
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -246,20 +244,6 @@ def test_mistakes_are_said(words, message, trained, tmp_path, capsys):
     assert not trained
 
 
-@pytest.mark.parametrize("words", [("--rows", "3"), ("--line", "3"), ("--verify-seed", "1")])
-def test_flags_of_a_verification_need_one(words, capsys):
-    assert command.main([JUDGED, *words]) == 2
-    assert f"argument {words[0]}: nothing is verified; add --verify" in capsys.readouterr().err
-
-
-def test_columns_that_one_row_lacks_are_empty():
-    assert verify.differences({"a": "1", "b": ""}, {"a": "1"}) == {}
-    assert verify.differences({"a": "1"}, {"a": "1.0", "c": "2"}) == {
-        "a": ("1", "1.0"),
-        "c": ("", "2"),
-    }
-
-
 KEY = "simple_mul"
 
 
@@ -274,15 +258,6 @@ def rows(tmp_path):
     return cells_of(stored.path_of(KEY, tmp_path))
 
 
-def test_a_digest_is_of_every_digit_and_of_no_order(rows):
-    cells = rows[0]
-    assert digest_of(dict(reversed(cells.items()))) == digest_of(cells)
-    assert len({digest_of(row) for row in rows}) == len(rows)
-    assert digest_of({**cells, "threshold": cells["threshold"] + "0"}) != digest_of(cells)
-    text = json.dumps({"a": "1", "b": "•"}, ensure_ascii=False).encode()
-    assert digest_of({"b": "•", "a": "1"}) == hashlib.sha256(text).hexdigest()[:16]
-
-
 def test_the_last_verification_of_the_same_digits_counts(rows, tmp_path):
     first, second = known("first", rows[0], equal=9), known("second", rows[1], seed=None)
     add_verified(tmp_path, [first, second])
@@ -290,13 +265,6 @@ def test_the_last_verification_of_the_same_digits_counts(rows, tmp_path):
     add_verified(tmp_path, [again])
     assert verified_of(KEY, tmp_path) == [again, second]
     assert replaced(tmp_path) == []
-
-
-def test_rows_that_are_verified_at_the_same_time_are_all_noted(rows, tmp_path):
-    found = [known(f"row {number}", rows[0]) for number in range(32)]
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda one: add_verified(tmp_path, [one]), found))
-    assert sorted(verified_of(KEY, tmp_path), key=str) == sorted(found, key=str)
 
 
 def test_rows_that_were_replaced_do_not_count(rows, tmp_path):
@@ -329,23 +297,6 @@ def test_the_page_counts_rows_chosen_at_random(rows, tmp_path, capsys):
         "still kept; all count here ([verified.csv](../verified"
     ) in page
     assert "| 2/3 |" in page
-
-
-def test_the_kept_record_is_of_rows_that_there_were():
-    """Every line is of a planned row; those of rows that are kept have as many cells as these."""
-    for key, experiment in EXPERIMENTS.items():
-        found = verified_of(key, stored.DATA)
-        if not found:
-            continue
-        cells = {digest_of(row): row for row in cells_of(stored.path_of(key))}
-        models = {model.key for model in experiment.models}
-        assert len({one.digest for one in found}) == len(found)
-        for one in found:
-            row = cells[one.digest]
-            assert one.compared == len(row) >= one.equal
-            assert row["model"] in models
-            assert one.row.startswith(row["model"])
-            assert one.row.endswith(f"seed {row['seed']}")
 
 
 RETRAIN = os.environ.get("RETRAIN", "")

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import pickle
 import resource
 import stat
 
@@ -17,13 +16,11 @@ from stable_nalu.training.checkpoint import (
     load_torch,
     model_file,
     pending_file,
-    require_writable,
     save_together,
     save_torch,
     sweep,
 )
-from stable_nalu.training.runs import put_back, saved_state, seeded_state
-from tests.experiments.scripts import bits
+from stable_nalu.training.runs import put_back, saved_state
 
 CONTENT = {"epoch": 3, "weights": {"W": torch.arange(3.0)}, "best": float("inf"), "names": ["a"]}
 
@@ -35,15 +32,6 @@ def test_what_is_saved_is_loaded(tmp_path):
     assert torch.equal(loaded["weights"].pop("W"), CONTENT["weights"]["W"])
     assert loaded == {"epoch": 3, "weights": {}, "best": float("inf"), "names": ["a"]}
     assert [entry.name for entry in path.parent.iterdir()] == ["run.pth"]
-
-
-def test_content_that_cannot_be_saved_leaves_the_old_file(tmp_path):
-    path = tmp_path / "run.pth"
-    save_torch(path, CONTENT)
-    with pytest.raises((AttributeError, pickle.PicklingError)):
-        save_torch(path, {"code": lambda: None})
-    assert load_torch(path)["epoch"] == 3
-    assert [entry.name for entry in tmp_path.iterdir()] == ["run.pth"]
 
 
 def test_a_disk_that_is_full_anywhere_in_a_model_is_said_in_one_line(tmp_path):
@@ -118,15 +106,6 @@ def test_long_names(tmp_path):
         save_torch(file, CONTENT)
 
 
-def test_a_writable_file_is_not_touched(tmp_path):
-    require_writable(tmp_path / "a" / "run.pth")
-    assert list(tmp_path.iterdir()) == []
-    save_torch(tmp_path / "run.pth", CONTENT)
-    before = (tmp_path / "run.pth").read_bytes()
-    require_writable(tmp_path / "run.pth")
-    assert (tmp_path / "run.pth").read_bytes() == before
-
-
 GENERATORS = {
     "torch": (torch.Generator().manual_seed(3), lambda g: torch.randn(3, generator=g).tolist()),
     "NumPy": (np.random, lambda g: [*g.normal(size=3), *g.rand(3)]),
@@ -144,8 +123,3 @@ def test_a_generator_goes_on_from_a_file(kind, tmp_path):
     draw(generator)
     put_back(generator, load_torch(tmp_path / "state.pth")["state"])
     assert draw(generator) == expected
-
-
-def test_generators_of_a_seed():
-    np.random.seed(2**32 - 1)
-    assert bits(seeded_state(2**33 - 1)) == bits(saved_state(np.random))

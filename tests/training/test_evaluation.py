@@ -71,35 +71,8 @@ def test_the_engine_has_the_errors_of_torch(unit, words):
             torch.testing.assert_close(of_all[:, k], alone, rtol=1e-6, atol=0)
 
 
-def test_evaluation_draws_no_random_numbers():
-    (model,) = networks(1, unit="ReRegualizedLinearMNAC", nmu_noise=True, regualizer_z=1)
-    before = torch.get_rng_state()
-    evaluate(model, [evaluation_set()], eval_mode=True)
-    assert torch.equal(torch.get_rng_state(), before)
-
-
-def test_the_model_trains_on_as_before():
-    (model,) = networks(1, regualizer_z=1)
-    evaluate(model, [evaluation_set()], eval_mode=True)
-    assert all(module.training and module.allow_random for module in model.extended_modules())
-    assert all(p.grad is None and p.requires_grad for p in model.parameters())
-    model(torch.ones(4, 2))
-    assert model.regualizer({"z"})["z"].isfinite()
-
-
-def test_inputs_of_an_evaluation_are_not_recorded_for_the_z_penalty():
-    (model,) = networks(1, regualizer_z=1)
-    x = torch.tensor([[1.0, 3.0]])
-    model(x)
-    expected = model.regualizer({"z"})["z"].item()
-    evaluate(model, [evaluation_set()], eval_mode=True)
-    assert model.regualizer({"z"})["z"].item() == expected
-
-
 SCRIPT = "simple_function_static"
 SMALL = ("--input-size", "10", "--subset-ratio", "0.2")
-RULE = ("--extrapolation-rule", "exceed", "--extrapolation-range", "[1,3]")
-WORDS = (*SMALL, *RULE, "--random-models", "3", "--layer-type", "NALU", "--log-interval", "2")
 
 
 def build():
@@ -141,31 +114,6 @@ def test_baselines_are_means_over_networks(seeds):
                 assert value.shape == runs
                 one = value if seeds == "4" else value[run_number]
                 torch.testing.assert_close(one, expected)
-
-
-def test_absolute_errors_are_those_of_the_model():
-    (found, _) = sets("--seed", "4")
-    ((x, t),) = found.rows_of_runs()
-    model = torch.nn.Sequential(torch.nn.Linear(10, 1))
-    with torch.no_grad():
-        squared, absolute = RandomModels.measure(found.squares(model))
-        torch.testing.assert_close(absolute, (model(x) - t).abs().mean())
-        assert torch.equal(squared, found.squares(model).mean())
-
-
-def test_what_a_run_logs_at_every_point():
-    assert run(SCRIPT, *WORDS, "--max-iterations", "4") == 0
-    (name,) = run_names(SCRIPT, *WORDS)
-    assert name.endswith("_id-1_x-exceed_rm3")
-    record = read(name)
-    metrics = {tag for tag in record.tags if tag.startswith("metric/")}
-    errors = ("metric/valid/interpolation", "metric/test/extrapolation")
-    untrained = ("metric/random/interpolation", "metric/random/extrapolation")
-    assert metrics == {
-        *(error + suffix for error in errors for suffix in ("", "/mae")),
-        *(error + suffix for error in untrained for suffix in ("", "/rmse", "/mae")),
-    }
-    assert all(list(record.series(tag)) == [0, 2, 4] for tag in metrics)
 
 
 def test_no_number_of_a_run_moves():

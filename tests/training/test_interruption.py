@@ -12,19 +12,6 @@ from tests.ensemble.plans import assert_identical, fork, train, trained
 BASE = ("--layer-type", "NMRU", "--operation", "mul")
 
 
-def handlers():
-    return [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)]
-
-
-def test_a_signal_is_noted_and_handlers_are_put_back():
-    before = handlers()
-    with Interruption() as interruption:
-        assert interruption.signal_number is None
-        os.kill(os.getpid(), signal.SIGTERM)
-        assert interruption.signal_number == signal.SIGTERM
-    assert handlers() == before
-
-
 @pytest.fixture
 def _interruptible():
     """A process that was started in the background ignores the interrupt; this one does not."""

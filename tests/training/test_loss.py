@@ -8,7 +8,6 @@ import pytest
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.layer import generalized
 from stable_nalu.training.loss import BetaGrowth, Penalties, PenaltyRamp, saturation
 from tests.training.configurations import Penalised, configuration, configurations
 
@@ -111,14 +110,6 @@ def test_l1_sums_a_norm_per_parameter(order):
     assert penalties.l1().item() == pytest.approx(expected)
 
 
-def test_terms_of_several_modules_are_added():
-    model = Penalised({"W": 1.0})
-    model.child = Penalised({"W": 10.0, "g": 1.0})
-    _, penalties = build(model=model)
-    assert penalties.value("W").item() == 11 * W_SUM
-    assert at(penalties, 2_000_000) == {"W": 10, "g": 1}
-
-
 def test_inalu_acts_late_and_below_a_validation_error_of_one():
     _, penalties = build(model=Penalised({"inalu": 1.0}), script="single_layer_benchmark")
     for iteration, error, on in (
@@ -161,14 +152,6 @@ def test_weights_equal_a_fresh_computation_at_every_iteration():
         assert weights["g-NPU"] == pytest.approx(6 * beta), iteration
 
 
-def test_penalties_of_own_layers_are_those_that_flags_weigh():
-    """The trial of a layer refuses others, which would never act."""
-    model = Penalised(dict.fromkeys(("unknown", *generalized._PENALTIES), 1.0))
-    config = configuration("single_layer", "--operation", "mul")
-    weighed = Penalties([config], model)._factors
-    assert [key for key, _ in weighed] == list(generalized._PENALTIES)
-
-
 @pytest.mark.parametrize("iteration", [0, 1, 1000, 69_314, 69_315, 10**7])
 def test_temperature(iteration):
     assert ExtendedTorchModule("unit").tau_at(iteration) == max(0.5, math.exp(-1e-5 * iteration))
@@ -209,11 +192,6 @@ def test_a_ramp_never_changes_without_saying_so(scaling, starts, ends):
         assert ramp.moves(iteration) or not changed, iteration
         later = (i for i in range(iteration + 1, 61) if ramp.moves(i))
         assert min(ramp.next_move(iteration), 61) == next(later, 61)
-
-
-def test_a_ramp_rests_outside_of_its_ends():
-    ramp = PenaltyRamp("linear", [200], [350])
-    assert [i for i in range(1, 400) if ramp.moves(i)] == list(range(201, 351))
 
 
 def betas(growth, iterations):

@@ -10,9 +10,7 @@ import torch
 from stable_nalu.network import SimpleFunctionStaticNetwork, SingleLayerNetwork
 from stable_nalu.options.kinds import buildable_layers
 from stable_nalu.training.recorder import (
-    observe_gradients,
     observe_modules,
-    observe_regualizers,
     traced,
 )
 
@@ -32,26 +30,6 @@ def test_values_are_those_of_the_traced_pass():
     assert found["scalar", "network/layer_2/nac/W/sparsity_error"] == error
     assert not any(value.requires_grad for value in found.values())
     assert not [v for v in observe_modules(model, verbose=True) if v.tag.count("/") == 1]
-
-
-def gradients_of(model, runs=0):
-    """By identity of the parameter: the gradient of the summed outputs."""
-    x = ROWS if runs == 0 else ROWS.expand(runs, *ROWS.shape)
-    parameters = list(model.parameters())
-    found = torch.autograd.grad(model(x).sum(), parameters, allow_unused=True)
-    return dict(zip(map(id, parameters), found, strict=True))
-
-
-def test_gradients_show_their_first_row():
-    model = SimpleFunctionStaticNetwork("ReRegualizedLinearNAC", 2, hidden_size=3)
-    gradients = gradients_of(model)
-    found = observe_gradients(model, gradients, 0)
-    names = [(v.kind, v.tag) for v in found]
-    stems = [f"network/layer_{i}/nac/W/grad" for i in (1, 2)]
-    assert names == [(kind, stem) for stem in stems for kind in ("summary", "histogram")]
-    first_row = gradients[id(model.layer_1.layer.W)][0]
-    assert all(torch.equal(v.value, first_row) for v in found[:2])
-    assert first_row.shape == (2,)
 
 
 TAGS = json.loads((Path(__file__).parent / "fixtures" / "tags.json").read_text())
@@ -93,36 +71,3 @@ def test_tags_of_a_layer(case):
 
 def test_tags_of_every_layer_are_kept():
     assert {case["unit"] for case in TAGS} == set(buildable_layers())
-
-
-@pytest.mark.parametrize(
-    ("unit", "keys"),
-    [
-        ("NAC", ("nac/regualizer/z",)),
-        (
-            "ReRegualizedLinearMNAC",
-            ("nac/regualizer/W", "nac/regualizer/z", "nac/regualizer/W-OOB"),
-        ),
-        ("NPU", ("npu/regualizer/g-NPU", "npu/regualizer/W-NPU")),
-        ("RealNPU", ("real_npu/regualizer/g-NPU", "real_npu/regualizer/W-NPU")),
-        ("iNALU", ("inalu/regualizer/inalu",)),
-        ("MCFC", ("MCFC/regualizer/W",)),
-        ("PosNAC", ()),
-    ],
-)
-def test_penalties_are_logged_also_when_they_are_off(unit, keys):
-    model = build(unit)
-    model(ROWS)
-    zeros = torch.zeros(())
-    found = {v.tag: v.value for v in observe_regualizers(model, zeros)}
-    assert list(found) == [f"network/layer_1/{key}" for key in keys]
-    own = model.regualizer()
-    for tag, value in found.items():
-        assert value.item() == own.get(tag.split("/")[-1], zeros).item()
-
-
-def test_the_network_logs_its_max_safe_penalty():
-    model = build("NAC", nac_mul="max-safe")
-    model(ROWS)
-    found = [v.tag for v in observe_regualizers(model, torch.zeros(()))]
-    assert found == ["network/regualizer/z", "network/layer_1/nac/regualizer/z"]

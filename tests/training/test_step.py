@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from stable_nalu.functional import mnac
-from stable_nalu.layer import MultiWeightNAULayer
 from stable_nalu.task.arithmetic import SingleLayerTask
 from stable_nalu.task.table import SCRIPTS
 from stable_nalu.training.step import (
@@ -88,22 +87,6 @@ def test_the_total_is_criterion_plus_penalty():
     assert total is error
 
 
-def test_gumbel_layers_cool_down():
-    model, step = build("--layer-type", "GumbelNAC")
-    for iteration, expected in ((0, 1.0), (10_000, 0.904837), (10**6, 0.5)):
-        step.prepare(iteration)
-        assert model.layer_1.layer.tau.item() == pytest.approx(expected, rel=1e-6)
-
-
-def test_iteration_reaches_layers_that_read_it():
-    model = MultiWeightNAULayer(2, 1, nac_oob="clip", W_set_count=3)
-    _, step = build("--learning-rate", "0.1", model=model)
-    before = [W.detach().clone() for W in model.weight_set()]
-    step.run(X, T, step.prepare(4))
-    changed = [not torch.equal(W, b) for W, b in zip(model.weight_set(), before, strict=True)]
-    assert changed == [False, True, False]
-
-
 @pytest.mark.parametrize("norm", [0.1, math.inf])
 @pytest.mark.parametrize("value", [0.08, math.inf])
 def test_norm_is_clipped_before_values(norm, value):
@@ -125,21 +108,6 @@ def test_a_model_without_trainable_parameters_learns_after_the_step():
         assert result.gradients == ()
     assert model.layer_1.layer.W_hat.abs().max() > 0
     assert not result.total.requires_grad
-
-
-def test_the_criterion_not_the_total_reaches_the_hook():
-    seen = []
-
-    class Listening(Penalised):
-        def after_step(self, loss):
-            seen.append(loss)
-
-    model = Listening({"g": 1.0})
-    _, step = build(model=model)
-    result = step.run(X, T, step.prepare(0))
-    assert seen[0].item() == result.criterion.item()
-    assert result.total.item() > seen[0].item()
-    assert not seen[0].requires_grad
 
 
 STEPS = 300
@@ -234,18 +202,6 @@ def test_a_saved_state_has_the_layout_of_torch():
         assert ours["state"][k].keys() == entry.keys()
         assert all(torch.equal(ours["state"][k][slot], entry[slot]) for slot in entry)
     assert ours["param_groups"][0]["params"] == theirs["param_groups"][0]["params"]
-
-
-def test_a_saved_state_is_a_copy_and_a_state_without_an_entry_starts_anew():
-    own = Adam(parameters(torch.float32), 1e-3)
-    own.step(gradients(0, torch.float32))
-    saved = optimizer_state(own, None)["state"][0]["exp_avg"].clone()
-    state = optimizer_state(own, None)
-    own.step(gradients(1, torch.float32))
-    assert torch.equal(state["state"][0]["exp_avg"], saved)
-    load_optimizer_state(own, {"state": {}}, None)
-    assert own.steps == [0, 0, 0]
-    assert all((value == 0).all() for values in own.state.values() for value in values)
 
 
 CLIPS = {

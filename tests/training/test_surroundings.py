@@ -67,13 +67,15 @@ def setting(name):
 
 
 SURROUNDINGS = {
-    "no_grad": torch.no_grad,
-    "inference_mode": torch.inference_mode,
-    "autocast": lambda: torch.autocast("cpu", torch.bfloat16),
-    "device of a block": lambda: torch.device("meta"),
-    "anomalies": partial(torch.autograd.detect_anomaly, check_nan=True),
-    "numpy": lambda: np.errstate(all="raise"),
-} | {name: partial(setting, name) for name in OTHERS}
+    "settings": [partial(setting, name) for name in OTHERS],
+    "gradients": [torch.no_grad, torch.inference_mode],
+    "blocks": [
+        lambda: torch.autocast("cpu", torch.bfloat16),
+        lambda: torch.device("meta"),
+        partial(torch.autograd.detect_anomaly, check_nan=True),
+        lambda: np.errstate(all="raise"),
+    ],
+}
 
 
 def train(seed=3, **flags) -> pd.DataFrame:
@@ -93,7 +95,9 @@ def expected(tmp_path_factory) -> pd.DataFrame:
 @pytest.mark.filterwarnings("ignore:Anomaly Detection")
 @pytest.mark.parametrize("name", SURROUNDINGS)
 def test_what_the_program_has_set_changes_no_number(name, expected):
-    with SURROUNDINGS[name]():
+    with ExitStack() as stack:
+        for surrounding in SURROUNDINGS[name]:
+            stack.enter_context(surrounding())
         found = train()
     pd.testing.assert_frame_equal(found, expected, check_exact=True)
 

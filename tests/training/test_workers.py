@@ -7,10 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from stable_nalu.task import run
-from stable_nalu.training import shell, workers
 from stable_nalu.training.checkpoint import model_file
-from stable_nalu.training.runs import StackResult
 from tests.ensemble.plans import assert_identical, fork, roots, start, train, trained
 from tests.experiments.scripts import run_names
 from tests.processes import until
@@ -108,32 +105,3 @@ def test_workers_stop_when_their_parent_is_killed(tmp_path):
         until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in workers))
     stopped = [run.checkpoint["epoch"] for run in trained(tmp_path).values()]
     assert all(0 < epoch < 200_000 for epoch in stopped)
-
-
-def end_after_the_first(train, stacks, processes, console, interruption):
-    """Train one stack, as if a signal had come then; in place of `train_in_workers`."""
-
-    def send(method, *arguments):
-        getattr(console, method)(*arguments)
-
-    done = train([(0, stacks[0])], send, interruption)
-    return [done[0], StackResult(interrupted_at=0, signal_number=signal.SIGTERM)]
-
-
-def test_a_stack_that_is_left_alone_keeps_its_one_thread(tmp_path, monkeypatch):
-    """Sums of several threads have other last bits than those of the worker that began it."""
-    words = (*WORDS, "--workers", "2", "--log-interval", "20")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(workers, "train_in_workers", end_after_the_first)
-        assert train(tmp_path, "single_layer", *words, "--max-iterations", "40") != 0
-    threads = []
-    go_on = shell._train_stacks
-    monkeypatch.setattr(run, "granted_cores", lambda: 2)
-    monkeypatch.setattr(
-        shell,
-        "_train_stacks",
-        lambda *args: threads.append(torch.get_num_threads()) or go_on(*args),
-    )
-    more = ("--max-iterations", "40", "--resume")
-    assert train(tmp_path, "single_layer", *words, *more) == 0
-    assert threads == [1]

@@ -4,9 +4,6 @@ Each is trained by the engine and in plain torch: the numbers agree, or a line s
 does not train it.
 """
 
-import collections
-import math
-
 import numpy as np
 import torch
 
@@ -37,23 +34,6 @@ class DrawnNumber(_Sum):
 
     def forward(self, x):
         return self.factor * self.sum(x)
-
-
-class DrawnList(_Sum):
-    def start(self, in_features, out_features):
-        self.factors = torch.rand(2).tolist()
-
-    def forward(self, x):
-        return self.factors[0] * self.sum(x) + self.factors[1]
-
-
-class DrawnOrder(_Sum):
-    def start(self, in_features, out_features):
-        self.W = torch.nn.Parameter(self.W.detach() + torch.arange(in_features))
-        self.order = torch.randperm(in_features).tolist()
-
-    def forward(self, x):
-        return self.sum(x[:, self.order] ** 2)
 
 
 class DrawnByNumpy(_Sum):
@@ -89,14 +69,6 @@ class DrawnChoice(_Sum):
         return self.bend(self.sum(x))
 
 
-class DrawnBuffer(_Sum):
-    def start(self, in_features, out_features):
-        self.register_buffer("factor", torch.rand(in_features))
-
-    def forward(self, x):
-        return self.sum(x * self.factor)
-
-
 class HiddenBuffer(_Sum):
     def start(self, in_features, out_features):
         self.register_buffer("factor", torch.rand(in_features), persistent=False)
@@ -127,14 +99,6 @@ class SmallIntegers(_Sum):
         return self.sum(x * (self.large + self.large))
 
 
-class LargeIntegers(_Sum):
-    def start(self, in_features, out_features):
-        self.register_buffer("large", torch.tensor(2**24 + 1))
-
-    def forward(self, x):
-        return self.sum(x) * (self.large - 2**24)
-
-
 class IntegersCounted(_Sum):
     def start(self, in_features, out_features):
         self.register_buffer("steps", torch.tensor(0))
@@ -145,36 +109,12 @@ class IntegersCounted(_Sum):
         return self.sum(x) * (1 + self.steps / 100)
 
 
-class BitsTurned(_Sum):
-    def start(self, in_features, out_features):
-        self.register_buffer("whole", torch.arange(in_features))
-
-    def forward(self, x):
-        return self.sum(x * ~self.whole)
-
-
-class DoubleBuffer(_Sum):
-    def start(self, in_features, out_features):
-        self.register_buffer("large", torch.tensor(2.0**30 + 0.5, dtype=torch.float64))
-
-    def forward(self, x):
-        return self.sum(x) * (self.large - 2.0**30).to(x.dtype)
-
-
 class DoubleParameter(_Sum):
     def start(self, in_features, out_features):
         self.V = torch.nn.Parameter(torch.rand(out_features, in_features, dtype=torch.float64))
 
     def forward(self, x):
         return self.sum(x) + (x.double() @ self.V.mT).to(x.dtype)
-
-
-class DoubleModel(_Sum):
-    def start(self, in_features, out_features):
-        self.double()
-
-    def forward(self, x):
-        return self.sum(x.double()).to(x.dtype)
 
 
 class IdleDoubles(_Sum):
@@ -196,22 +136,7 @@ class TruthKept(_Sum):
         return self.sum(x) * (1 + self.seen.sum() / 10) + self.seen.to(x.dtype).sum()
 
 
-class IntegerParameter(_Sum):
-    def start(self, in_features, out_features):
-        self.powers = torch.nn.Parameter(torch.tensor([2, 3]), requires_grad=False)
-
-    def forward(self, x):
-        return self.sum(x**self.powers)
-
-
 # Forms of operations that few use.
-
-
-class WithOut(_Sum):
-    def forward(self, x):
-        with torch.no_grad():
-            torch.mul(x, 2, out=(held := torch.empty_like(x)))
-        return self.sum(x * held)
 
 
 class OutOfTwo(_Sum):
@@ -227,13 +152,6 @@ class PlacesOfATensor(_Sum):
 
     def forward(self, x):
         return self.sum(x[:, self.order] + x.index_select(1, self.order) * torch.tensor([1.0, 2.0]))
-
-
-class WrittenIntoNew(_Sum):
-    def forward(self, x):
-        factors = torch.ones(2)
-        factors[0] = self.W[0, 1].detach()
-        return self.sum(x * factors)
 
 
 class WrittenIntoOwn(_Sum):
@@ -268,13 +186,6 @@ class NewData(_Sum):
     def forward(self, x):
         if self.training:
             self.W.data = self.W.data * 0.99
-        return self.sum(x)
-
-
-class ChangedData(_Sum):
-    def forward(self, x):
-        if self.training:
-            self.W.data.mul_(0.99)
         return self.sum(x)
 
 
@@ -314,24 +225,6 @@ class CountsInNumber(_Sum):
         return self.sum(x) * (1 + self.seen / 100)
 
 
-class CountsInList(_Sum):
-    def start(self, in_features, out_features):
-        self.seen = []
-
-    def forward(self, x):
-        self.seen.append(1)
-        return self.sum(x) * (1 + len(self.seen) / 100)
-
-
-class CountsInDeque(_Sum):
-    def start(self, in_features, out_features):
-        self.seen = collections.deque([0.0], maxlen=50)
-
-    def forward(self, x):
-        self.seen.append(self.seen[-1] + 1)
-        return self.sum(x) * (1 + len(self.seen) / 100)
-
-
 class Counter:
     passes = 0
 
@@ -345,15 +238,6 @@ class CountsInObject(_Sum):
         return self.sum(x) * (1 + self.counter.passes / 100)
 
 
-def late(): ...
-
-
-class CountsInFunction(_Sum):
-    def forward(self, x):
-        late.passes = getattr(late, "passes", 0) + 1
-        return self.sum(x) * (1 + late.passes / 100)
-
-
 class KeepsLastOutput(_Sum):
     def start(self, in_features, out_features):
         self.last = torch.zeros(())
@@ -361,16 +245,6 @@ class KeepsLastOutput(_Sum):
     def forward(self, x):
         y = self.sum(x) + 0.5 * self.last
         self.last = y.detach().mean()
-        return y
-
-
-class KeepsLastWeight(_Sum):
-    def start(self, in_features, out_features):
-        self.last = None
-
-    def forward(self, x):
-        y = self.sum(x) if self.last is None else self.sum(x) + x @ self.last.mT
-        self.last = self.W.detach().clone()
         return y
 
 
@@ -382,16 +256,6 @@ class BufferInTraining(_Sum):
         if self.training:
             self.mean = 0.9 * self.mean + 0.1 * self.W.detach().mean()
         return self.sum(x) - self.mean
-
-
-class BufferInEvaluation(_Sum):
-    def start(self, in_features, out_features):
-        self.register_buffer("passes", torch.zeros(()))
-
-    def forward(self, x):
-        if not torch.is_grad_enabled():
-            self.passes = self.passes + 1
-        return self.sum(x) * (1 + self.passes / 10)
 
 
 class BufferChangedInEvaluation(_Sum):
@@ -411,16 +275,6 @@ class BufferInCell(_Sum):
     def forward(self, x):
         self.passes = self.passes + 1
         return self.sum(x).tanh() * (1 + self.passes / 100)
-
-
-class MeanInCell(_Sum):
-    def start(self, in_features, out_features):
-        self.register_buffer("mean", torch.zeros(in_features))
-
-    def forward(self, x):
-        if self.training:
-            self.mean = 0.9 * self.mean + 0.1 * x.detach().mean(0)
-        return self.sum(x - self.mean).tanh()
 
 
 class ListInCell(_Sum):
@@ -449,21 +303,6 @@ class Tied(_Sum):
         return self.sum(x) + (x**2) @ self.V.mT
 
 
-class TiedParts(_Sum):
-    def start(self, in_features, out_features):
-        self.one = torch.nn.Linear(in_features, in_features)
-        self.other = torch.nn.Linear(in_features, in_features)
-        self.other.weight = self.one.weight
-
-    def forward(self, x):
-        return self.sum(self.other(torch.tanh(self.one(x))))
-
-
-class Idle(_Sum):
-    def start(self, in_features, out_features):
-        self.V = torch.nn.Parameter(torch.rand(3))
-
-
 class Frozen(_Sum):
     def start(self, in_features, out_features):
         self.V = torch.nn.Parameter(torch.rand(out_features, in_features), requires_grad=False)
@@ -478,18 +317,12 @@ F = torch.nn.functional
 FORWARDS = {
     # Of all rows at once, of which an evaluation has others than a batch.
     "Centred": lambda self, x: (y := self.sum(x)) - y.mean(0),
-    "CountsRows": lambda self, x: self.sum(x) * len(x) / 128,
     "SumOfOnes": lambda self, x: self.sum(x) * torch.ones_like(x[:, 0]).sum() / 128,
     "DividedByLargest": lambda self, x: self.sum(x) / x.max(),
-    "DividedBySmallest": lambda self, x: self.sum(x) / x.amin(0).sum(),
     "Standardised": lambda self, x: self.sum((x - x.mean(0)) / x.std(0)),
-    "OfAllRows": lambda self, x: self.sum(x) + x.sum().log(),
     "RowsAgainstEachOther": lambda self, x: self.sum(x).softmax(0) * 100,
-    "RowNorm": lambda self, x: self.sum(x / x.norm(dim=0)),
     "FirstRow": lambda self, x: self.sum(x) - self.sum(x[:1]),
-    "LastRow": lambda self, x: self.sum(x * x[-1]),
     "RowsTurned": lambda self, x: self.sum(x.flip(0) + x.roll(1, 0)),
-    "RowsSorted": lambda self, x: self.sum(x.sort(0).values),
     "SumsOfRows": lambda self, x: self.sum(x) + x.cumsum(0)[:, :1],
     "Gram": lambda self, x: (x @ x.mT).mean(1, keepdim=True) * self.sum(x),
     # Numbers of another precision than the run's.
@@ -501,20 +334,8 @@ FORWARDS = {
     "SmallNaturalsFromNumbers": lambda self, x: self.sum(
         x * (torch.arange(x.shape[1], dtype=torch.uint8) + 255)
     ),
-    "LargeIntegersFromNumbers": lambda self, x: self.sum(x) * ((torch.full((), 2**60 + 1)) - 2**60),
     "SumOfTruths": lambda self, x: (
         self.sum(x) * ((x > 1.2) + (x > 1.5)).to(x.dtype).sum(1, keepdim=True)
-    ),
-    "ProductOfTruths": lambda self, x: (
-        self.sum(x) * ((x > 1.2) * (x > 1.5)).to(x.dtype).sum(1, keepdim=True)
-    ),
-    "CountOfTruths": lambda self, x: self.sum(x) * (x > 1.5).sum(1, keepdim=True),
-    "Rounded": lambda self, x: self.sum(x) + torch.round(x, decimals=1).sum(1, keepdim=True),
-    "SmallNaturals": lambda self, x: (
-        self.sum(x) + (x.detach() * 200).to(torch.uint8).sum(1, keepdim=True)
-    ),
-    "ShortIntegers": lambda self, x: self.sum(
-        x * (torch.full_like(x, 300, dtype=torch.int16) * 300)
     ),
     "WholeParts": lambda self, x: self.sum(x) + (x * 10).long().sum(1, keepdim=True) // 3,
     "Bits": lambda self, x: self.sum(x) + ((x * 100).int() & 1).sum(1, keepdim=True),
@@ -532,20 +353,11 @@ FORWARDS = {
     "ScatteredTensor": lambda self, x: self.sum(
         torch.zeros_like(x).scatter(1, (x.argmax(1, keepdim=True)), x[:, 1:] * 3)
     ),
-    "ScatteredByAdding": lambda self, x: self.sum(
-        x.scatter_add(1, (x.argmax(1, keepdim=True)), x[:, :1])
-    ),
     "ScatteredByMultiplying": lambda self, x: self.sum(
         x.detach().scatter(1, (x.detach().argmax(1, keepdim=True)), 3.0, reduce="multiply")
     ),
     "SmallestWithPlaces": lambda self, x: (
         self.sum(x) + ((found := x.min(1)).values * found.indices).unsqueeze(1)
-    ),
-    "SumInAnotherType": lambda self, x: (
-        self.sum(x) + x.sum(1, keepdim=True, dtype=torch.float64).to(x.dtype)
-    ),
-    "FullOfAnotherType": lambda self, x: (
-        self.sum(x) + torch.full_like(x, 1.7, dtype=torch.int64).sum(1, keepdim=True)
     ),
     "DividedAndFloored": lambda self, x: (
         self.sum(x) + torch.div(x, 0.3, rounding_mode="trunc").sum(1, keepdim=True)
@@ -555,20 +367,13 @@ FORWARDS = {
     "RepeatedProducts": lambda self, x: (
         x.cumprod(1) @ self.W.mT + torch.logsumexp(x, 1, keepdim=True)
     ),
-    "Equation": lambda self, x: torch.einsum("bi,bj,oi->bo", x, x, self.W),
     "Inverse": lambda self, x: (
         self.sum(x) * torch.linalg.inv(torch.eye(2) + self.W.mT @ self.W).sum()
-    ),
-    "MiddleOfThree": lambda self, x: (
-        self.sum(x) * torch.cat([x, self.sum(x)], 1).median(1).values.unsqueeze(1)
     ),
     "PowersOfTensors": lambda self, x: (
         ((x - 1.5).abs() ** self.W).sum(1, keepdim=True) + torch.pow(2, self.sum(x) - 3)
     ),
     # What is no number.
-    "PlaceOfNoNumber": lambda self, x: (
-        self.sum(x) * (1 + torch.where(x > 1.5, torch.nan, x).argmax(1, keepdim=True))
-    ),
     "PlaceOfLateNoNumber": lambda self, x: (
         self.sum(x)
         * (
@@ -591,20 +396,14 @@ FORWARDS = {
         + y.clamp(0, 1)
         + F.leaky_relu(y, 0.3)
     ),
-    "SignOfNoNumber": lambda self, x: self.sum(
-        x * torch.nan_to_num(torch.where(x > 1.5, torch.nan, x).sign(), 2.0)
-    ),
     "ProductsWithZero": lambda self, x: (
         self.sum(x) + torch.cat([x, self.sum(x) - self.sum(x), x], 1).prod(1, keepdim=True)
     ),
     "NormOfZero": lambda self, x: self.sum(x) + (self.sum(x) * 0).norm(dim=1, keepdim=True),
     # Outside of torch, or under its eyes.
-    "ByNumpy": lambda self, x: self.sum(x) * float((self.W.detach().numpy() ** 2).sum()),
     "InputsByNumpy": lambda self, x: (
         self.sum(x) + torch.from_numpy(np.abs(x.detach().numpy())).sum(1, keepdim=True)
     ),
-    "ByPython": lambda self, x: self.sum(x) * math.fabs(self.W.tolist()[0][0]),
-    "Branch": lambda self, x: self.sum(x) if self.W.sum() > 2.0 else 2 * self.sum(x),
     "StraightThrough": lambda self, x: x @ (self.W + (self.W.round() - self.W).detach()).mT,
     "OwnGradient": lambda self, x: _Doubled.apply(self.sum(x)),
     "ChecksGradient": lambda self, x: self.sum(x) * (2.0 if torch.is_grad_enabled() else 1.0),

@@ -32,7 +32,8 @@ CASES = {
     ),
 }
 FAST = ("single_layer ReRegualizedLinearMNAC", "simple_function_static NALU")
-FLAGS = ("-O0", "-mno-avx512f", "-march=x86-64-v2", "-mno-avx512f -DLANES=4")
+FLAGS = ("", "-mno-avx512f", "-march=x86-64-v2", "-mno-avx512f -DLANES=4")
+"""Of the compiler; the others are compiled with -O0."""
 SOME = (*FAST, "single_layer GumbelNAC", "single_layer NPU", "float64", "pcc")
 
 
@@ -47,7 +48,6 @@ def test_every_unit_is_kept_for_this_version():
     assert set(KEPT["runs"]) == set(CASES)
 
 
-@pytest.mark.usefixtures("optimised")
 @pytest.mark.parametrize(
     "case", [pytest.param(c, marks=[] if c in FAST else pytest.mark.slow) for c in CASES]
 )

@@ -95,6 +95,6 @@ def test_20_layers(monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", range(20, 220, 20))
-def test_200_layers(first, monkeypatch):
+@pytest.mark.parametrize("first", [20, 40])
+def test_40_more(first, monkeypatch):
     assert_alike(range(first, first + 20), monkeypatch)

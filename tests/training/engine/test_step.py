@@ -124,14 +124,25 @@ def over(found, bound):
 UNDECIDED = {"DMU", "GradientBanditNALU"}
 """Units whose errors far outside turn with the last bit of a weight."""
 FAST = {("single_layer", "ReRegualizedLinearMNAC"), ("simple_function_static", "NAC")}
-CASES = [pytest.param(*u, marks=[] if u in FAST else pytest.mark.slow) for u in UNITS]
+SINGLES = {
+    *FAST,
+    *(
+        ("single_layer", key)
+        for key in ("NALU", "RealNPU", "NRU", "GumbelNAC", "EQLDiv", "MulMCFC")
+    ),
+}
+IN_TWO_LAYERS = {"NAC", "ReRegualizedLinearMNAC", "NALU", "MCFC", "GumbelNAC", "SignNMRU", "ReLU"}
+CASES = [
+    pytest.param(script, key, marks=[] if (script, key) in FAST else pytest.mark.slow)
+    for script, key in UNITS
+    if script == "single_layer" or key in IN_TWO_LAYERS
+]
 
 
 @pytest.mark.parametrize(("script", "key"), CASES)
 def test_first_iteration(script, key):
-    """A unit has the functions in float32 that it has, as one layer, in two."""
-    alone = script == "single_layer" or key == "NAC"
-    how = {"doubles_only": not alone, "evaluated": key not in UNDECIDED}
+    """In float32, all units have their kept bits."""
+    how = {"doubles_only": (script, key) not in SINGLES, "evaluated": key not in UNDECIDED}
     assert_torch_alike(script, *words_of(script, key), **how)
 
 
@@ -153,6 +164,10 @@ VARIANTS = {
     "bandit": "single_layer --layer-type GradientBanditNALU --operation add",
     "trees": f"{EML} depth=3 --regualizer-z 0.1",
     "NPU": "single_layer_benchmark --layer-type NPU --operation mul",
+    "quotients": "single_layer --layer-type NAC --operation div --batch-size 33",
+    "squares of slices": "simple_function_static --layer-type NAC --operation squared",
+    "roots of slices": "simple_function_static --layer-type NAC --operation root",
+    "differences": "single_layer --layer-type NAC --operation sub --input-size 11",
 }
 
 

@@ -26,7 +26,7 @@ LAYERS = [
     for name, value in vars(strange_layers).items()
     if inspect.isclass(value) and issubclass(value, strange_layers._Sum) and name[0] != "_"
 ]
-FAST = {"Centred", "SumOfTruths", "PlaceOfLateNoNumber", "CountsInList", "DrawnNumber"}
+FAST = {"Centred", "SumOfTruths", "PlaceOfLateNoNumber", "CountsInNumber", "DrawnNumber"}
 CASES = [pytest.param(name, marks=[] if name in FAST else pytest.mark.slow) for name in LAYERS]
 ITERATIONS = 100
 OF_ONE_ITERATION = 1e-6

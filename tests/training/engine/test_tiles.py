@@ -1,6 +1,5 @@
 """Compiled libraries, which run is in which lane, and samples of lanes, bit for bit."""
 
-import ctypes
 import random
 import re
 import subprocess
@@ -13,9 +12,9 @@ import torch
 from stable_nalu.task.table import TASKS
 from stable_nalu.training.engine_model import drawn_by_cpp
 from tests.exported import ROOT
-from tests.training.engine.harness import bits, planned, training
+from tests.training.engine.harness import planned, training
 from torchlanes.emit import MOST_ON_STACK
-from torchlanes.tiles import OPERATIONS, Member, arranged, library
+from torchlanes.tiles import arranged, library
 
 TEXT = """
 #ifndef NUMBER
@@ -80,7 +79,7 @@ def test_further_flags_of_the_compiler_make_another_library(cache_home, monkeypa
 
 
 @pytest.mark.parametrize("lanes", [1, 4, 16])
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(8))
 def test_every_run_is_in_one_lane_beside_its_like(seed, lanes):
     dice = random.Random(seed)
     runs = dice.randint(1, 60)
@@ -102,101 +101,6 @@ def test_every_run_is_in_one_lane_beside_its_like(seed, lanes):
         for run, (vector, lane) in enumerate(places):
             if vector in tile:
                 assert drawn.setdefault(lane, generators[run]) == generators[run]
-
-
-def test_runs_that_share_generators_share_their_numbers():
-    """Nine ranges of sixteen seeds are drawn once, whatever a vector takes."""
-    seeds = [seed for _ in range(9) for seed in range(16)]
-    layout = arranged(seeds, ["mul"] * 144, 16, [100] * 144)
-    assert len(layout.tiles) == 1
-    assert len(layout.members) == 9
-
-
-def test_what_takes_long_fills_all_lanes_beside_what_shares_generators():
-    """Nine ranges of twenty-five seeds fill fifteen vectors, or share generators in eighteen."""
-    seeds = [*range(25)] * 9 + [*reversed(range(25))] * 9
-    work = [1] * 225 + [10] * 225
-    assert len(arranged(seeds, ["mul"] * 225 + ["div"] * 225, 16, work).members) == 18 + 15
-
-
-def test_full_vectors_of_two_kinds_share_generators():
-    layout = arranged([*range(25)] * 18, ["mul"] * 225 + ["div"] * 225, 16, [10] * 450)
-    assert (len(layout.members), len(layout.tiles)) == (15 + 15, 15)
-
-
-MIXED = (
-    *("--interpolation-range", "[1,2]", "[0.1,0.2]", "[10,20]", "[1.1,1.2]"),
-    *("--extrapolation-range", "[2,6]"),
-)
-BLOCK = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 8, ctypes.c_int, ctypes.c_int)
-
-
-class Listening:
-    """Keeps the x and t that C++ hands to a model, instead of training it."""
-
-    def __init__(self, script, *words):
-        self.configs = planned(script, *words)
-        self.made = training(script, self.configs)
-        engine = self.made.engine
-        (part,) = engine.parts
-        self.lanes = engine._load(part, next(iter(part.programs)))
-        self.tiles = engine.company._drawn()
-
-    def drawn(self, iterations):
-        lanes = self.lanes
-        heard = {}
-
-        def block(s, q, w, z, x, t, p, o, first, count):
-            size = np.dtype(lanes.dtype).itemsize
-            for is_target, address, width in ((False, x, lanes.workspace.inputs), (True, t, 1)):
-                raw = ctypes.string_at(address, count * width * lanes.lanes * size)
-                own = np.frombuffer(raw, lanes.dtype).reshape(count, width, lanes.lanes)
-                heard.setdefault((s, is_target), []).append(own)
-
-        listener, nothing = BLOCK(block), ctypes.CFUNCTYPE(None)(lambda: None)
-        functions = [ctypes.cast(f, ctypes.c_void_p) for f in (nothing, listener, nothing)]
-        addresses = [row.ctypes.data for row in lanes.s]
-        members = [Member(*functions, s=address) for address in addresses]
-        self.tiles.iterate({0: members}, iterations, whole=False)
-        self.tiles.store(0)
-        for run, (member, lane) in enumerate(lanes.layout.place):
-            address = addresses[member]
-            yield run, *(np.concatenate(heard[address, t])[..., lane] for t in (False, True))
-
-
-def assert_drawn(script, *words, iterations=3):
-    heard = Listening(script, *words)
-    alone = training(script, heard.configs).task.feed.streams
-    batch = heard.configs[0].batch_size
-    for run, x, t in heard.drawn(iterations):
-        expected = [alone[run].draw(1, batch) for _ in range(iterations)]
-        for own, place in ((x, 0), (t, 1)):
-            wanted = torch.cat([both[place].reshape(batch, -1) for both in expected])
-            assert np.ascontiguousarray(own).tobytes() == bits(wanted), (run, place)
-        after = heard.made.task.feed.streams[run].draw(1, 400)
-        assert [bits(v) for v in after] == [bits(v) for v in alone[run].draw(1, 400)]
-
-
-@pytest.mark.parametrize("operation", OPERATIONS)
-def test_two_inputs(operation):
-    assert_drawn("single_layer", "--operation", operation, "--seed", "0-8", *MIXED)
-
-
-@pytest.mark.parametrize("operation", ["mul", "add", "div", "squared", "root"])
-def test_slices_that_differ_from_seed_to_seed(operation):
-    words = ("--operation", operation, "--seed", "0-4", *MIXED)
-    assert_drawn("simple_function_static", *words, "--layer-type", "NAC")
-
-
-@pytest.mark.parametrize("size", ["3", "11"])
-def test_several_inputs_in_portions_that_divide_nothing(size):
-    words = ("--operation", "sub", "--seed", "0-2", "--input-size", size, "--batch-size", "33")
-    assert_drawn("single_layer", *words, iterations=40)
-
-
-def test_float64():
-    words = ("--operation", "div", "--seed", "0-2", "--pytorch-precision", "64", *MIXED)
-    assert_drawn("single_layer", *words)
 
 
 @pytest.mark.parametrize(
