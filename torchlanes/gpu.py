@@ -4,9 +4,11 @@ Every number is that of a processor: the same operations in the same order, and 
 """
 
 import ctypes
+import math
 import shutil
-from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,39 +16,177 @@ from typing import Any
 import numpy as np
 import torch
 
-from .compiler import run_compiler
-from .emit import EmittedSource, named
-from .kept import SETTINGS, CompileError, kept
-from .lanes import EvaluationRows, Lanes, Schedule
+from .emit import GATHERED, SAMPLES, EmittedSource, Emitter, Place, named
+from .graph import BATCH, Gather, Graph, Index, Loop, Node, Statement, Store
+from .kept import SETTINGS, CompileError, kept, run_compiler
 from .recorded import Program
-from .tiles import Layout, header, loaded
+from .tiles import (
+    ADDRESS,
+    NUMBER,
+    OPERATIONS,
+    STATE_WORDS,
+    EvaluationRows,
+    Lanes,
+    Layout,
+    SampleSource,
+    Schedule,
+    header,
+    loaded,
+    next_words,
+    structure,
+)
 from .values import NotLoweredError
-from .warps import GROUP, WarpEmitter, padded
+
+GROUP = 32 * SAMPLES
+"""Samples that the threads of a warp have at once."""
+
+
+def padded(samples: int) -> int:
+    """Return how many samples there is memory for."""
+    return -(-samples // GROUP) * GROUP
+
+
+class WarpEmitter(Emitter):
+    """Writes functions of which all threads of a warp do their part.
+
+    Each thread has some samples; what it adds to sums lies in `part` until all are added in the
+    order in which a processor adds them. Of loops over other axes each thread has every 32nd place;
+    what they sum is added by all threads once they are done. All else is computed by all threads.
+    """
+
+    most_on_stack = math.inf
+    unrolled = "SOME_UNROLLED "
+    _terms: Mapping[Node, int] = {}
+
+    def source(self) -> EmittedSource:
+        if self.batch % SAMPLES:
+            raise NotLoweredError(f"a batch that is no multiple of {SAMPLES}")
+        return super().source()
+
+    def _is_long(self, body: Sequence) -> bool:
+        return False
+
+    @property
+    def sums(self) -> int:
+        """Return how many sums over samples there are: they come first in memory."""
+        own = [n for n in self.lasting if n.op == "reduce" and n.axis == BATCH]
+        return sum(math.prod(self.graph.extents[a] for a in self.plan.kept[n][0]) for n in own)
+
+    def _remember(self) -> None:
+        for node, (axes, lasting) in self.plan.kept.items():
+            home = self.plan.home[node]
+            whole = len(home) > 1 and home[1].axis in axes and home[1].axis != BATCH
+            if not lasting and whole:
+                self.plan.kept[node] = axes, True
+            if node.op == "reduce" and node.axis != BATCH and axes and len(home) == 1:
+                raise NotLoweredError("sums side by side over what is no sample")
+        kept = self.plan.kept.items()
+        kinds = [{n: k for n, k in kept if k[1] and self._is_sum(n, kind)} for kind in GATHERED]
+        rest = {n: k for n, k in kept if k[1] and not any(n in own for own in kinds)}
+        for own in (*kinds, rest):
+            self.lasting |= {node: self._reserved(axes) for node, (axes, _) in own.items()}
+
+    def _is_sum(self, node: Node, kind: str) -> bool:
+        return node.op == "reduce" and node.axis == BATCH and node.name == kind
+
+    def _begin_sums(self) -> None:
+        for kind in GATHERED:
+            start = f"q[k] = V({self._literal(Graph.IDENTITY[kind])});"
+            for first, end in self._ranges(kind, self.lasting):
+                self._line(f"for (int k = {first} + lane; k < {end}; k += WARP) {start}")
+
+    def _ranges(self, kind: str, among: Collection[Node]) -> list[tuple[int, int]]:
+        """Return from where to where sums of a kind lie, among some."""
+        found: list[tuple[int, int]] = []
+        for node in (n for n in self.lasting if n in among and self._is_sum(n, kind)):
+            count = math.prod(self.graph.extents[a] for a in self.plan.kept[node][0])
+            first = self.lasting[node]
+            if found and found[-1][1] == first:
+                first = found.pop()[0]
+            found.append((first, self.lasting[node] + count))
+        return found
+
+    def _batch(self, loop: Loop) -> None:
+        self.samples = SAMPLES
+        self._line("for (int round = 0; round < count; round += WARP * 4) {")
+        self._line("const int b = round + 4 * lane;")
+        self._line("if (b < count) {")
+        self._inside(loop)
+        self._line("}")
+        self.samples = 0
+        own = [s.reduce for s in loop.statements if isinstance(s, Gather)]
+        if own:
+            self._line("SYNC();")
+        for kind, form in GATHERED.items():
+            for first, end in self._ranges(kind, own):
+                self._line(f"FOLD({first}, {end}, {form.format('all', 'one')});")
+        self._line("SYNC();")
+        self._line("}")
+
+    def _add_samples(self, reduce: Node) -> None:
+        axes = self.plan.kept[reduce][0]
+        shape = [self.graph.extents[a] for a in axes]
+        at = self._offset(str(self.lasting[reduce]), shape, axes)
+        self._line(f"PART({at}) = {self._of_samples(reduce)};")
+
+    def _loop(self, loop: Loop) -> None:
+        if loop.axis == BATCH or len(self.path) > 1:
+            super()._loop(loop)
+            return
+        extent = self.graph.extents[loop.axis]
+        self._terms = {reduce: self._reserved([loop.axis]) for reduce in loop.sums}
+        self._line(f"for (int {loop.axis} = lane; {loop.axis} < {extent}; {loop.axis} += WARP) {{")
+        self._inside(loop)
+        self._line("}")
+        self._line("SYNC();")
+        for reduce in loop.sums:
+            self._start(reduce)
+        if loop.sums:
+            self._line(f"for (int k = 0; k < {extent}; k++) {{")
+            for reduce, first in self._terms.items():
+                name = self._variable(reduce)
+                term = GATHERED[reduce.name].format(name, f"q[{first} + k]")
+                self._line(f"{name} = {term};")
+            self._line("}")
+        for reduce in loop.sums:
+            if reduce in self.plan.kept:
+                self._line(f"{self._memory_of(reduce)} = {self._variable(reduce)};")
+
+    def _vector(self, node: Node) -> str:
+        if node.op == "reduce" and node.axis == BATCH:
+            return self._array(node)
+        return super()._vector(node).replace("OF_SAMPLE", "READ_SAMPLE")
+
+    def _statement(self, statement: Statement) -> None:
+        if isinstance(statement, Gather) and statement.reduce in self._terms:
+            term = f"q[{self._terms[statement.reduce]} + {statement.reduce.axis}]"
+            self._line(f"{term} = {self._vector(statement.node)};")
+            return
+        if isinstance(statement, Store) and len(self.path) == 1:
+            self._line("SYNC();")
+        super()._statement(statement)
+
+    def _at(self, place: Place, index: Index) -> str:
+        if place.memory not in "xtp":
+            return super()._at(place, index)
+        if index[0] != BATCH:
+            raise NotLoweredError("a sample by its number")
+        stride, rest = math.prod(place.shape[1:]), self._offset("", place.shape[1:], index[1:])
+        first = place.offset // self.batch * padded(self.batch) if place.memory == "p" else 0
+        memory = f"{place.memory} + {first}" if first else place.memory
+        return f"OF_SAMPLE({memory}, {stride}, {rest})"
+
 
 FLAGS = ("-x", "cu", "-std=c++17", "-O3", "--fmad=false", "-w", "-shared", "-Xcompiler", "-fPIC")
 SLICE = 5 * GROUP
 """Rows of an evaluation that a warp goes through."""
 MOST_WARPS, FAST_BYTES, STRIDE = 4, 48 << 10, 33
 
-_address, _number = ctypes.c_void_p, ctypes.c_int64
 
-
-class WarpRuns(ctypes.Structure):
-    """`Runs` of warps.h."""
-
-    _fields_ = (
-        *((name, _address) for name in ("s", "o", "p", "slow", "w", "z", "x", "t")),
-        *((name, _address) for name in ("x_of", "t_of", "p_of")),
-        *((name, _number) for name in ("w_row", "w_run", "z_row", "z_run")),
-        *((name, _number) for name in ("x_row", "t_row", "p_row")),
-        *((name, _number) for name in ("runs", "samples", "slice", "inputs", "outputs")),
-        *((name, _number) for name in ("s_size", "q_size", "o_size")),
-        *((name, _number) for name in ("sums", "apart", "warps")),
-    )
+WarpRuns = structure("warps.h", "Runs")
 
 
 def device() -> torch.device:
-    """Return where tensors lie."""
     return torch.device("cuda")
 
 
@@ -57,7 +197,6 @@ def fast_bytes() -> int:
 
 
 def library(text: str) -> ctypes.CDLL:
-    """Return a library, compiled for this GPU unless that was done before."""
     return _library(text, "sm_{}{}".format(*torch.cuda.get_device_capability(device())))
 
 
@@ -75,7 +214,6 @@ def _library(text: str, architecture: str) -> ctypes.CDLL:
 
 
 def source(text: str, *headers: str, double: bool) -> str:
-    """Return a whole file for the GPU's compiler."""
     kinds = "#define DOUBLE\n" if double else ""
     return kinds + "\n".join([header("one_lane.h"), *map(header, headers), text])
 
@@ -91,7 +229,6 @@ class WarpProgram:
 
 @cache
 def warp_program(program: Program) -> WarpProgram | str:
-    """Return a program for warps, or why there is none."""
     try:
         return _made(program)
     except (NotLoweredError, CompileError) as error:
@@ -117,7 +254,6 @@ FEW = 32
 
 
 def not_for_gpu(programs: Sequence[Program]) -> str | None:
-    """Return why programs cannot be trained on a GPU, if they cannot."""
     return next((why for why in map(warp_program, programs) if isinstance(why, str)), None)
 
 
@@ -144,7 +280,6 @@ def in_groups(values: np.ndarray) -> np.ndarray:
 
 
 def on_device(values: np.ndarray) -> torch.Tensor:
-    """Return a copy on the device."""
     return torch.from_numpy(np.ascontiguousarray(values)).to(device())
 
 
@@ -208,13 +343,11 @@ class DeviceLanes(Lanes):
 
     @property
     def s(self) -> np.ndarray:
-        """Return what lasts, as it stands."""
         self._download()
         return self._host["s"]
 
     @property
     def o(self) -> np.ndarray:
-        """Return what the last iteration told."""
         self._download()
         return self._host["o"]
 
@@ -225,7 +358,6 @@ class DeviceLanes(Lanes):
             self._ahead = False
 
     def put(self, name: str, values: torch.Tensor | np.ndarray) -> None:
-        """Put a tensor `(runs, ...)` into memory."""
         super().put(name, values)
         self._upload()
 
@@ -235,7 +367,6 @@ class DeviceLanes(Lanes):
     def members(
         self, schedule: Schedule, noise: np.ndarray | None, iterations: int, part: str
     ) -> DeviceMembers:
-        """Return what is needed to iterate."""
         w, row, step = self._scheduled(schedule, iterations)
         z = None if noise is None else on_device(noise.astype(self.dtype))
         return DeviceMembers(self, part, on_device(w), row, step // self.dtype.itemsize, z)
@@ -243,7 +374,6 @@ class DeviceLanes(Lanes):
     def iterate(
         self, members: DeviceMembers, x: np.ndarray, t: np.ndarray, iterations: int
     ) -> None:
-        """Train on given samples; see Lanes.iterate."""
         if len(x) > 1 or self._given[0] is not x:
             there = [on_device(in_groups(values.astype(self.dtype))) for values in (x, t)]
             of = [torch.arange(self.runs, device=device()) * v.shape[-1] for v in there]
@@ -255,7 +385,6 @@ class DeviceLanes(Lanes):
     def train(
         self, members: DeviceMembers, given: Given, first: int, iterations: int, stream: Any
     ) -> None:
-        """Train on samples, from a row of schedules on."""
         self._ahead = True
         p_of, p_row = None, 0
         if "prepare" in self.warps.sources:
@@ -299,7 +428,7 @@ class DeviceLanes(Lanes):
             runs.slow, runs.warps = slow.data_ptr(), 1
             self._hold = [slow]
         launch = getattr(self.warps.library, f"{part}_launch")
-        checked(launch(ctypes.byref(runs), _number(iterations), _address(stream)))
+        checked(launch(ctypes.byref(runs), NUMBER(iterations), ADDRESS(stream)))
 
     def _prepared(self, given: Given, iterations: int, stream: Any) -> tuple[torch.Tensor, int]:
         """Compute what follows from inputs alone, once for each set of samples."""
@@ -342,9 +471,9 @@ class DeviceLanes(Lanes):
         runs.slice = count if self.warps.sums["eval"] else SLICE
         runs.outputs = t.shape[2]
         self._launch("eval", runs, 1, None)
-        numbers = map(_number, (self.runs, count * width, count * width, int(roots)))
+        numbers = map(NUMBER, (self.runs, count * width, count * width, int(roots)))
         sums = draws_library(double=self.dtype == np.float64).sums
-        where = _address(squares.data_ptr()), *numbers, _address(means.data_ptr())
+        where = ADDRESS(squares.data_ptr()), *numbers, ADDRESS(means.data_ptr())
         checked(sums(*where, None))
         return means.cpu().numpy().T.copy()
 
@@ -361,11 +490,219 @@ class DeviceLanes(Lanes):
 
 @cache
 def draws_library(*, double: bool) -> ctypes.CDLL:
-    """Return the library that draws samples and adds up errors."""
     return library(source(header("draws.h"), "samples.h", double=double))
 
 
 def synchronize() -> None:
-    """Wait for all that the GPU was asked for."""
     if device().type == "cuda":
         torch.cuda.synchronize()
+
+
+SAMPLE_BYTES = 1 << 30
+"""Bytes of the samples that lie on the device for iterations to come, and what they are made of."""
+MADE_AT_ONCE = 13 << 10
+"""Bytes of the doubles of which a block makes samples: what runs leave free."""
+
+
+DeviceDraws = structure("draws.h", "Draws")
+
+
+class Queues:
+    """Queues of the GPU: one that draws, one for each program."""
+
+    def __init__(self):
+        self._streams: dict[Any, Any] = {}
+
+    def of(self, key: Any) -> Any:
+        if device().type != "cuda":
+            return None
+        if key not in self._streams:
+            self._streams[key] = torch.cuda.Stream()
+        return self._streams[key]
+
+    @contextmanager
+    def after(self, key: Any, events: list[Any]) -> Iterator[Any]:
+        """Let a queue wait for events, and hand on its address."""
+        stream = self.of(key)
+        if stream is None:
+            yield None
+            return
+        for event in events:
+            stream.wait_event(event)
+        with torch.cuda.stream(stream):
+            yield stream.cuda_stream
+
+
+@dataclass
+class _Words:
+    """Generators of all sets of samples, after how many iterations."""
+
+    words: torch.Tensor
+    done: int = 0
+
+
+@dataclass
+class _Buffers:
+    """Samples of some iterations to come, and the events after which they are not needed."""
+
+    x: torch.Tensor
+    t: torch.Tensor
+    free: list[Any] = field(default_factory=list, init=False)
+
+
+def _kind(stream: SampleSource) -> tuple[str, tuple[tuple[int, int], ...]]:
+    operands = tuple((int(a), int(b)) for a, b in stream.targets.operands)
+    return stream.targets.operation.name, operands
+
+
+def _slices(operands: Sequence[Sequence[tuple[int, int]]]) -> np.ndarray:
+    """Return from, to of operands `(targets, most operands, 2)`."""
+    found = np.zeros((len(operands), max(map(len, operands)), 2), np.int32)
+    for own, slices in zip(found, operands, strict=True):
+        own[: len(slices)] = slices
+    return found
+
+
+class DeviceTiles:
+    """Samples of runs that are drawn on the GPU; see `Tiles`."""
+
+    def __init__(
+        self,
+        streams: Sequence[Sequence[SampleSource]],
+        work: Sequence[int],
+        shape: tuple[int, int],
+        dtype: np.dtype,
+    ):
+        self._streams = streams
+        self.layouts = [singles(len(own)) for own in streams]
+        self.batch, self.inputs = shape
+        self._dtype = dtype
+        self._library = draws_library(double=dtype == np.float64)
+        self._x_size, self._t_size = padded(self.batch) * self.inputs, padded(self.batch)
+        # A generator has sets of samples, and each of these sets of targets.
+        trees: dict[Any, dict[Any, dict[Any, None]]] = {}
+        some: dict[Any, SampleSource] = {}
+        keys = []
+        for stream in (stream for own in streams for stream in own):
+            place, kind = stream.random.position(), _kind(stream)
+            some.setdefault((place, stream.sampler.key), stream)
+            trees.setdefault(place, {}).setdefault(stream.sampler.key, {})[kind] = None
+            keys.append((place, stream.sampler.key, kind))
+        sets = [(place, key) for place, own in trees.items() for key in own]
+        targets = [(*pair, kind) for pair in sets for kind in trees[pair[0]][pair[1]]]
+        numbers = {pair: k for k, pair in enumerate(sets)}
+        of_targets = {one: k for k, one in enumerate(targets)}
+        places = {place: k for k, place in enumerate(trees)}
+        ends = np.cumsum([len(own) for own in streams])[:-1]
+        self._place_of = np.split(np.array([places[key[0]] for key in keys]), ends)
+        set_of = np.split(np.array([numbers[key[:2]] for key in keys]), ends)
+        target_of = np.split(np.array([of_targets[key] for key in keys]), ends)
+        self._x_of = [on_device(own * self._x_size) for own in set_of]
+        self._t_of = [on_device(own * self._t_size) for own in target_of]
+        intervals = [some[pair].sampler.range.intervals[0] for pair in sets]
+        slices = _slices([operands for *_, (_, operands) in targets])
+        held = {
+            "low": np.array([float(a) for a, _ in intervals]),
+            "width": np.array([float(b) - float(a) for a, b in intervals]),
+            "of_generator": np.cumsum([0, *(len(own) for own in trees.values())], dtype=np.int32),
+            "of_set": np.cumsum([0, *(len(trees[a][b]) for a, b in sets)], dtype=np.int32),
+            "slices": slices,
+            "operations": np.array([OPERATIONS.index(k[0]) for *_, k in targets], np.int32),
+            "operands": np.array([len(k[1]) for *_, k in targets], np.int32),
+        }
+        self._held = {name: on_device(values) for name, values in held.items()}
+        words = np.empty((len(trees), STATE_WORDS), np.uint32)
+        for place, key in sets:
+            state = some[place, key].random.state
+            words[places[place]] = next_words(state[:-1], int(state[-1]))
+        first = _Words(on_device(words.view(np.int32)))
+        self._at = dict.fromkeys(range(len(streams)), first)
+        self._generators = len(trees)
+        self._counts = len(sets), len(targets), slices.shape[1]
+        self._queues = Queues()
+        self._buffers: list[_Buffers] = []
+        self._doubles = torch.empty(0, dtype=torch.float64, device=device())
+        portion = max(1, MADE_AT_ONCE // (8 * (self.inputs | 1)))
+        self._portion_bits = min((self.batch - 1).bit_length(), portion.bit_length() - 1)
+
+    @property
+    def _at_once(self) -> int:
+        sets, targets, _ = self._counts
+        size = (sets * self._x_size + targets * self._t_size) * self._dtype.itemsize
+        return max(1, SAMPLE_BYTES // (size + 8 * self._generators * self.batch * self.inputs))
+
+    def iterate(
+        self, members: Mapping[int, DeviceMembers], iterations: int, *, whole: bool
+    ) -> None:
+        states = {id(self._at[program]): self._at[program] for program in members}
+        for state in states.values():
+            own = {p: m for p, m in members.items() if self._at[p] is state}
+            if any(at is state and p not in own for p, at in self._at.items()):
+                state = _Words(state.words.clone(), state.done)
+                self._at |= dict.fromkeys(own, state)
+            self._iterate(own, state, iterations)
+        for program, state in self._at.items():  # Those that stand equally far go on together.
+            others = (at for at in self._at.values() if at.done == state.done)
+            self._at[program] = next(others)
+        synchronize()
+
+    def _iterate(
+        self, members: Mapping[int, DeviceMembers], state: _Words, iterations: int
+    ) -> None:
+        sets, targets, _ = self._counts
+        at_once = min(self._at_once, iterations)
+        if not self._buffers or len(self._buffers[0].x) < at_once:
+            kind = torch.float64 if self._dtype == np.float64 else torch.float32
+            shapes = (at_once, sets, self._x_size), (at_once, targets, self._t_size)
+            self._buffers = [
+                _Buffers(*(torch.zeros(s, dtype=kind, device=device()) for s in shapes))
+                for _ in range(2)
+            ]
+            count = at_once * self._generators * self.batch * self.inputs
+            self._doubles = torch.empty(count, dtype=torch.float64, device=device())
+        synchronize()
+        for k, first in enumerate(range(0, iterations, at_once)):
+            buffers = self._buffers[k % 2]
+            some = min(at_once, iterations - first)
+            with self._queues.after("draw", buffers.free) as queue:
+                self._draw(state, buffers, some, queue)
+                drawn = [torch.cuda.Event()] if queue is not None else []
+                for event in drawn:
+                    event.record()
+            buffers.free = []
+            for program, own in members.items():
+                with self._queues.after(program, drawn) as queue:
+                    x_of, t_of = self._x_of[program], self._t_of[program]
+                    rows = {"x_row": sets * self._x_size, "t_row": targets * self._t_size}
+                    given = Given(buffers.x, buffers.t, x_of, t_of, **rows)
+                    own.lanes.train(own, given, first, some, queue)
+                    if queue is not None:
+                        buffers.free.append(torch.cuda.Event())
+                        buffers.free[-1].record()
+        state.done += iterations
+
+    def _draw(self, state: _Words, buffers: _Buffers, iterations: int, queue: Any) -> None:
+        sets, targets, most = self._counts
+        draws = DeviceDraws(
+            words=state.words.data_ptr(),
+            **{name: values.data_ptr() for name, values in self._held.items()},
+            doubles=self._doubles.data_ptr(),
+            x=buffers.x.data_ptr(),
+            t=buffers.t.data_ptr(),
+            generators=self._generators,
+            sets=sets,
+            targets=targets,
+            batch=self.batch,
+            inputs=self.inputs,
+            portion_bits=self._portion_bits,
+            most_operands=most,
+        )
+        checked(self._library.draw(ctypes.byref(draws), NUMBER(iterations), ADDRESS(queue)))
+
+    def store(self, program: int) -> None:
+        """Put the streams of all runs of a program where its iterations have left them."""
+        state = self._at[program]
+        words = state.words.cpu().numpy().view(np.uint32)
+        for number, stream in zip(self._place_of[program], self._streams[program], strict=True):
+            held = stream.random.state
+            held[:-1], held[-1] = words[number], 0

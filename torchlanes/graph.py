@@ -24,12 +24,10 @@ Index = tuple[Part, ...]
 
 
 def counter(part: Part) -> str | None:
-    """Return the counter of a part of an index, if it has one."""
     return part if isinstance(part, str) else part[0] if isinstance(part, tuple) else None
 
 
 def _moved(part: Part, axes: Mapping[str, Part]) -> Part:
-    """Return a part of an index with another part in the place of its counter."""
     name = counter(part)
     if name is None or name not in axes:
         return part
@@ -43,7 +41,6 @@ def _moved(part: Part, axes: Mapping[str, Part]) -> Part:
 
 
 def counters(index: Iterable[Part]) -> frozenset[str]:
-    """Return the counters of an index."""
     return frozenset(name for part in index if (name := counter(part)))
 
 
@@ -67,7 +64,6 @@ class Node:
 
     @property
     def picked(self) -> dict[str, Part]:
-        """Return what a pick has in the place of each axis of its argument."""
         return dict(zip(sorted(self.args[0].axes), self.index, strict=True))
 
 
@@ -86,7 +82,6 @@ class Graph:
 
     @property
     def count(self) -> int:
-        """Return how many nodes there are."""
         return len(self._nodes)
 
     def _once(self, key: object, make: Callable[[], Node]) -> Node:
@@ -105,13 +100,11 @@ class Graph:
         raise ValueError(f"a tensor has more than six dimensions of {extent}")
 
     def const(self, value: float) -> Node:
-        """Return a constant."""
         value = float(value)
         key = ("const", value, math.copysign(1, value))
         return self._once(key, lambda: Node("const", value=value))
 
     def load(self, name: str, index: Index) -> Node:
-        """Return a number that is read from memory."""
         axes = counters(index)
         return self._once(
             ("load", name, index), lambda: Node("load", axes=axes, name=name, index=index)
@@ -223,7 +216,6 @@ class Store:
 
     @property
     def axes(self) -> frozenset[str]:
-        """Return the counters that the place in memory depends on."""
         return counters(self.index)
 
 
@@ -235,12 +227,10 @@ class Gather:
 
     @property
     def node(self) -> Node:
-        """Return what is added."""
         return self.reduce.args[0]
 
     @property
     def axes(self) -> frozenset[str]:
-        """Return the counters that what is added depends on."""
         return self.node.axes
 
 
@@ -283,7 +273,6 @@ class Planner:
         self.places: list[tuple[Statement, tuple]] = []
 
     def plan(self) -> StatementPlan:
-        """Return the statements of each function."""
         for node in self.nodes:
             self.stage[node] = self._stage_of(node)
         # Nothing is kept for what ends a training iteration: it comes last of all.
@@ -387,7 +376,6 @@ class _Region:
 
     @property
     def numbers(self) -> list[int]:
-        """Return the numbers of all phases."""
         return sorted({*self.scalars, *(number for number, _ in self.loops)})
 
     def _outer(self, axes: frozenset[str]) -> str | None:

@@ -71,7 +71,6 @@ class Program:
 
     @property
     def numpy_type(self) -> np.dtype:
-        """Return the type of its numbers in NumPy."""
         return np.dtype(str(self.dtype).removeprefix("torch."))
 
     @property
@@ -81,7 +80,6 @@ class Program:
 
     @property
     def places(self) -> Mapping[str, Place]:
-        """Return where named tensors lie."""
         return self.memory.places
 
 

@@ -9,8 +9,10 @@ from functools import partial
 from inspect import signature
 from typing import Any
 
-from .shapes import ShapeRules
-from .values import NotLoweredError, Value
+import numpy as np
+
+from .graph import Graph
+from .values import NotLoweredError, Tensors, Value, evenly, is_mask
 
 PLACED = {"dtype", "layout", "device", "pin_memory", "memory_format", "non_blocking"}
 """Keyword arguments that say where a result lies, or its type, which it has itself."""
@@ -19,21 +21,18 @@ PLACED = {"dtype", "layout", "device", "pin_memory", "memory_format", "non_block
 class Operand:
     """A tensor in a formula. What is reduced keeps its dimensions, if nothing else is said."""
 
-    def __init__(self, rules: ShapeRules, value: Value):
+    def __init__(self, rules: "OperationRules", value: Value):
         self.rules, self.value = rules, value
 
     def dims(self, dims: Any) -> list[int]:
-        """Return dimensions as a list; none are all."""
         if dims is None or (isinstance(dims, Sequence) and not dims):
             return list(range(self.value.ndim))
         return [dims] if isinstance(dims, int) else list(dims)
 
     def count(self, dims: Any) -> int:
-        """Return how many numbers there are along dimensions."""
         return math.prod(self.value.shape[self.value.dim(d)] for d in self.dims(dims))
 
     def reduced(self, kind: str, dims: Any = None, keepdim: bool = True) -> Any:
-        """Return sums, products or maxima."""
         tensors = self.rules.t
         return Operand(self.rules, tensors.reduce(kind, self.value, self.dims(dims), keepdim))
 
@@ -48,7 +47,6 @@ class Operand:
 
 
 def applied(op: str, *operands: Any) -> Any:
-    """Apply an operation to each entry of tensors and numbers; return an `Operand`."""
     rules = next(one.rules for one in operands if isinstance(one, Operand))
     values = (one.value if isinstance(one, Operand) else one for one in operands)
     return Operand(rules, rules.each(op, *values))
@@ -226,16 +224,48 @@ FORMULAS: dict[str, Callable[..., Any]] = {
 """Operations as formulas of tensors and numbers."""
 
 
-class OperationRules(ShapeRules):
-    """The rules by the names of torch's operations."""
+PLAIN: dict[str, Callable[..., Value]] = {
+    "ones_like": lambda tensors, a: tensors.constant(1.0, a.shape),
+    "zeros_like": lambda tensors, a: tensors.constant(0.0, a.shape),
+    "full_like": lambda tensors, a, number: tensors.constant(number, a.shape),
+    "new_zeros": lambda tensors, a, shape: tensors.constant(0.0, shape),
+    "new_ones": lambda tensors, a, shape: tensors.constant(1.0, shape),
+    "new_full": lambda tensors, a, shape, number: tensors.constant(number, shape),
+    **dict.fromkeys(
+        ("detach", "alias", "clone", "contiguous", "lift_fresh", "lift_fresh_copy"),
+        lambda tensors, a: a,
+    ),
+    "fill": lambda tensors, a, number: tensors.expanded(tensors.value(number), a.shape),
+    "copy": lambda tensors, a, b, *_: tensors.expanded(tensors.value(b), a.shape),
+    "t": lambda tensors, a: tensors.permuted(a, range(a.ndim)[::-1]),
+    "permute": lambda tensors, a, order: tensors.permuted(a, order),
+    "expand": lambda tensors, a, shape, implicit=False: tensors.expanded(a, shape),
+    **dict.fromkeys(
+        ("view", "reshape", "unsafe_view"), lambda tensors, a, shape: tensors.reshaped(a, shape)
+    ),
+}
+"""Rules for tensors of known numbers, copies and views."""
+
+
+class OperationRules:
+    """The rules by the names of torch's operations, over one set of tensors."""
+
+    def __init__(self, tensors: Tensors):
+        self.t = tensors
+        self.graph: Graph = tensors.graph
+
+    def each(self, op: str, *arguments: Any) -> Value:
+        values = [self.t.value(a) for a in arguments]
+        truths = len(values) if op in ("and", "or", "xor", "not") else op == "where"
+        return self.t.each(op, *(self.t.typed(v, truth=k < truths) for k, v in enumerate(values)))
 
     def __call__(self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        short = name.split(".")[0]
-        if short.endswith("_") and not short.startswith("_"):
-            short = short[:-1]
+        short = name.split(".")[0].strip("_")
         kwargs = {key: value for key, value in kwargs.items() if key not in PLACED}
-        formula = FORMULAS.get(short.strip("_"))
-        rule = formula or getattr(self, f"rule_{short.strip('_')}", None)
+        formula = FORMULAS.get(short)
+        rule = formula or getattr(self, f"rule_{short}", None)
+        if short in PLAIN:
+            rule = partial(PLAIN[short], self.t)
         if rule is None:
             raise NotLoweredError(f"operation {name}")
         if unknown := [key for key in kwargs if key not in signature(rule).parameters]:
@@ -266,12 +296,12 @@ class OperationRules(ShapeRules):
 
     def _power(self, a: Any, exponent: float) -> Value | None:
         if exponent in (1.0, 2.0, 3.0):
-            value = power = self.value(a)
+            value = power = self.t.value(a)
             for _ in range(int(exponent) - 1):
                 power = self.each("mul", power, value)
             return power
         if exponent == 0.0:
-            return self.t.constant(1.0, self.value(a).shape)
+            return self.t.constant(1.0, self.t.value(a).shape)
         if exponent == -1.0:
             return self.each("div", 1.0, a)
         return self.each("sqrt", a) if exponent == 0.5 else None
@@ -298,3 +328,101 @@ class OperationRules(ShapeRules):
 
     def rule_mv(self, a, b):
         return self.t.multiplied(a, self.rule_unsqueeze(b, 1)).without({1})
+
+    def rule_stack(self, parts, d=0):
+        return self.rule_cat([self.rule_unsqueeze(p, d) for p in parts], d)
+
+    def rule_transpose(self, a, d, e):
+        order = list(range(a.ndim))
+        order[a.dim(d)], order[a.dim(e)] = order[a.dim(e)], order[a.dim(d)]
+        return self.t.permuted(a, order)
+
+    def rule_unsqueeze(self, a, d):
+        d = d % (a.ndim + 1)
+        return Value(
+            (*a.shape[:d], 1, *a.shape[d:]),
+            (*a.axes[:d], None, *a.axes[d:]),
+            np.expand_dims(a.nodes, d),
+        )
+
+    def rule_squeeze(self, a, dims=None):
+        dims = range(a.ndim) if dims is None else [dims] if isinstance(dims, int) else dims
+        return a.without({a.dim(d) for d in dims if a.ndim and a.shape[a.dim(d)] == 1})
+
+    def rule_slice(self, a, d=0, start=None, end=None, step=1):
+        d = a.dim(d)
+        wanted = range(a.shape[d])[start:end:step]
+        if len(wanted) == a.shape[d]:
+            return a
+        if a.axes[d] and self.t.cuts:
+            return self.t.part(a, d, wanted)
+        a = self.t.written(a, d)
+        return self._taken(a, d, wanted)
+
+    def _taken(self, a: Value, d: int, places: Sequence[int]) -> Value:
+        shape = (*a.shape[:d], len(places), *a.shape[d + 1 :])
+        return Value(shape, a.axes, np.take(a.nodes, places, axis=d))
+
+    def rule_select(self, a, d, place):
+        d = a.dim(d)
+        place = place % a.shape[d]
+        return self.rule_slice(a, d, place, place + 1).without({d})
+
+    def rule_split(self, a, size, d=0):
+        d = a.dim(d)
+        return [self.rule_slice(a, d, k, k + size) for k in range(0, a.shape[d], size)]
+
+    def rule_unbind(self, a, d=0):
+        return [self.rule_select(a, d, k) for k in range(a.shape[a.dim(d)])]
+
+    def rule_select_backward(self, grad, shape, d, place):
+        d = d % len(shape)
+        place = place % shape[d]  # of -1, too
+        return self.rule_slice_backward(self.rule_unsqueeze(grad, d), shape, d, place, place + 1, 1)
+
+    def rule_slice_backward(self, grad, shape, d, start, end, step):
+        d = d % len(shape)
+        places = range(shape[d])[start:end:step]
+        if len(places) == shape[d]:
+            return grad
+        if self.t.cuts and (grad.axes[d] or self.t.is_long(shape[d])):
+            around = evenly(place for place in range(shape[d]) if place not in places)
+            zeros = (self.t.constant(0.0, (*shape[:d], len(r), *shape[d + 1 :])) for r in around)
+            return self.t.joined([grad, *zeros], d, [places, *around])
+        grad = self.t.written(grad, d)
+        zero = self.graph.const(0.0)
+        nodes = np.empty((*grad.nodes.shape[:d], shape[d], *grad.nodes.shape[d + 1 :]), object)
+        nodes[...] = zero
+        target = np.moveaxis(nodes, d, 0)
+        for k, place in enumerate(places):
+            target[place] = np.moveaxis(grad.nodes, d, 0)[k]
+        return Value(tuple(shape), grad.axes, nodes)
+
+    def rule_cat(self, parts, d=0):
+        if not all(map(is_mask, parts)):
+            parts = [self.t.typed(part, truth=False) for part in parts]
+        return self.t.joined(parts, parts[0].dim(d))
+
+    def rule_scatter(self, a, d, index, number):
+        d = a.dim(d)
+        self._check_one_place(a, d, index)
+        if isinstance(number, Value):
+            raise NotLoweredError("operation scatter of a tensor")
+        places = self._places(a, d)
+        return self.each("where", self.each("eq", index, places), number, a)
+
+    def rule_gather(self, a, d, index, sparse_grad=False):
+        d = a.dim(d)
+        self._check_one_place(a, d, index)
+        chosen = self.each("where", self.each("eq", index, self._places(a, d)), a, 0.0)
+        return self.t.reduce("sum", chosen, [d], True)
+
+    def _check_one_place(self, a: Value, d: int, index: Value) -> None:
+        if index.shape != (*a.shape[:d], 1, *a.shape[d + 1 :]):
+            raise NotLoweredError("operations on several places")
+
+    def _places(self, a: Value, d: int) -> Value:
+        places = self.t.numbers(np.arange(a.shape[d], dtype=np.float64))
+        for _ in range(a.ndim - 1 - d):
+            places = self.rule_unsqueeze(places, places.ndim)
+        return places

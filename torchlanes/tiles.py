@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+import torch
 
-from .compiler import library_of
-from .emit import COSTS
-from .kept import SETTINGS, CompileError
+from .emit import COSTS, SAMPLES
+from .kept import SETTINGS, CompileError, library_of
+from .recorded import Program
 
 HERE = Path(__file__).parent
 FLAGS = (
@@ -32,12 +33,10 @@ MOST_INLINED = 200
 
 @cache
 def header(name: str) -> str:
-    """Return the text of a file beside this module."""
     return (HERE / name).read_text()
 
 
 def source(text: str, *, double: bool, functions: bool = True) -> str:
-    """Return a whole C++ file: types, elementary functions and a text that uses them."""
     kinds = "#define DOUBLE\n" if double else ""
     if len(CALLS.findall(text)) > MOST_INLINED:
         kinds += "#define CALLED\n"
@@ -46,7 +45,6 @@ def source(text: str, *, double: bool, functions: bool = True) -> str:
 
 
 def library(text: str) -> ctypes.CDLL:
-    """Return a library, compiled unless that was done for this compiler and processor before."""
     return _library(text, os.environ.get(SETTINGS.extra_flags, ""))
 
 
@@ -67,7 +65,6 @@ def loaded(path: Path) -> ctypes.CDLL:
 
 @cache
 def no_library(text: str) -> str | None:
-    """Return why there is no library of a text here, in a line, or None where there is one."""
     try:
         library(text)
     except CompileError as error:
@@ -94,7 +91,6 @@ class Layout:
 
     @property
     def tiles(self) -> list[range]:
-        """Return the numbers of the vectors of each tile."""
         ends = [*self.first[1:], len(self.members)]
         return [range(a, b) for a, b in zip(self.first, ends, strict=True)]
 
@@ -176,66 +172,37 @@ def aligned(shape: Sequence[int], dtype: Any) -> np.ndarray:
     return memory[start : start + size].view(dtype).reshape(shape)
 
 
-_address, _number = ctypes.c_void_p, ctypes.c_int64
+ADDRESS, NUMBER = ctypes.c_void_p, ctypes.c_int64
 
 
-class Generators(ctypes.Structure):
-    """`Generators` of runtime.cpp."""
+def structure(file: str, name: str, **kinds: type) -> type[ctypes.Structure]:
+    """Return a `struct` of C++: pointers are addresses, all else are numbers of 64 bits.
 
-    _fields_ = (("key", _address), ("position", _number))
-
-
-class Samples(ctypes.Structure):
-    """`Samples` of runtime.cpp."""
-
-    _fields_ = (
-        *((name, _address) for name in ("low", "width", "slices")),
-        *((name, _number) for name in ("equal_slices", "single", "taken", "operation")),
-        *((name, _number) for name in ("operands", "inputs", "again")),
-        *((name, _address) for name in ("x_given", "t_given")),
-        *((name, _number) for name in ("outputs", "same")),
-    )
+    kinds: structures that it holds, by their names in C++.
+    """
+    _, _, body = header(file).partition(f"\nstruct {name} {{\n")
+    found = []
+    for kind, names in re.findall(
+        r"^  (?:const )?(\w+\*?) ([\w*, ]+);", body.split("\n}")[0], re.M
+    ):
+        for one in names.split(", "):
+            of_field = ADDRESS if kind.endswith("*") or one[0] == "*" else kinds.get(kind, NUMBER)
+            found.append((one.lstrip("*"), of_field))
+    return type(name, (ctypes.Structure,), {"_fields_": found})
 
 
-class Member(ctypes.Structure):
-    """`Member` of runtime.cpp."""
-
-    _fields_ = (
-        *((name, _address) for name in ("begin", "block", "update")),
-        *((name, _address) for name in ("s", "q", "o", "w", "z")),
-        *((name, _number) for name in ("w_row", "z_row", "samples")),
-        *((name, _address) for name in ("prepare", "p")),
-    )
+Generators, Samples, Member, Work, Rows = (
+    structure("runtime.cpp", name) for name in ("Generators", "Samples", "Member", "Work", "Rows")
+)
+Tile = structure("runtime.cpp", "Tile", Generators=Generators)
 
 
-class Tile(ctypes.Structure):
-    """`Tile` of runtime.cpp."""
-
-    _fields_ = (
-        ("generators", Generators),
-        ("samples", ctypes.POINTER(Samples)),
-        ("members", ctypes.POINTER(Member)),
-        *((name, _number) for name in ("samples_count", "members_count")),
-    )
-
-
-class Work(ctypes.Structure):
-    """`Work` of runtime.cpp."""
-
-    _fields_ = (
-        *((name, _number) for name in ("batch", "inputs", "portion")),
-        *((name, _address) for name in ("doubles", "scaled", "sums", "x", "t", "picked")),
-    )
-
-
-class Rows(ctypes.Structure):
-    """`Rows` of runtime.cpp."""
-
-    _fields_ = (
-        *((name, _address) for name in ("x", "t", "x_set", "t_set")),
-        *((name, _number) for name in ("rows", "inputs", "outputs", "width", "portion", "roots")),
-        *((name, _address) for name in ("x_lanes", "t_lanes")),
-    )
+def tile_of(generators: Generators, samples: ctypes.Array, members: ctypes.Array) -> Tile:
+    """Return a tile, which keeps what it names."""
+    addresses = ctypes.addressof(samples), ctypes.addressof(members)
+    tile = Tile(generators, *addresses, len(samples), len(members))
+    tile.kept = samples, members
+    return tile
 
 
 OPERATIONS = ("add", "sub", "mul", "div", "squared", "root", "reciprocal")
@@ -277,7 +244,6 @@ class LaneGenerators:
             self.words[:, place] = next_words(state[:-1], int(state[-1]))
 
     def copy(self) -> "LaneGenerators":
-        """Return generators that go on from here."""
         other = copy(self)
         other.words = aligned(self.words.shape, self.words.dtype)
         other.words[...] = self.words
@@ -339,7 +305,6 @@ def described(streams: Sequence[SampleSource], keep: dict[object, np.ndarray]) -
 
 
 def lengths(stream: SampleSource) -> tuple[int, ...]:
-    """Return how many inputs each operand has."""
     return tuple(end - start for start, end in stream.targets.operands)
 
 
@@ -368,7 +333,6 @@ def runtime_text(*, double: bool) -> str:
 
 
 def runtime(*, double: bool) -> ctypes.CDLL:
-    """Return the library that draws samples and calls the functions of models."""
     found = library(runtime_text(double=double))
     address, number = ctypes.c_void_p, ctypes.c_int64
     found.iterate.argtypes = [address, number, address, number]
@@ -451,7 +415,7 @@ class _Vectors:
         for k, sample in enumerate(samples):
             sample.again = k > 0 and inputs[k] == inputs[k - 1]
         generators = Generators(at.words.ctypes.data, at.position)
-        return Tile(generators, samples, array, len(used), len(chosen))
+        return tile_of(generators, samples, array)
 
 
 class Tiles:
@@ -558,3 +522,175 @@ class Tiles:
             at = tile.behind.get(program, tile.at)
             lanes = [int(place[run][1]) for run in runs]
             at.store([streams[r] for r in runs], lanes)
+
+
+Schedule = Mapping[str, np.ndarray]
+"""Scheduled numbers by their names: `(iterations, 1)` or `(iterations, runs)`."""
+
+EvaluationRows = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+"""x `(sets, rows, in)`, t `(sets, rows, outputs)`, and the sets that each run has of them."""
+
+
+def not_compiled(program: Program) -> str | None:
+    double = program.dtype == torch.float64
+    texts = runtime_text(double=double), source(program.text, double=double)
+    return next(filter(None, map(no_library, texts)), None)
+
+
+class Lanes:
+    """Runs of one program. shape: samples of a batch, and inputs of a sample."""
+
+    def __init__(self, program: Program, layout: Layout, shape: tuple[int, int]):
+        self.program = program
+        self.layout = layout
+        self.shape = shape
+        self.runs = len(layout.place)
+        self.dtype = program.numpy_type
+        self.library = library(source(program.text, double=self.dtype == np.float64))
+        self.workspace = TileMemory(shape, self.dtype)
+        self.count, self.lanes = layout.members.shape
+        sizes = program.memory.sizes
+        self.s = self._memory(sizes["s"])
+        self.o = self._memory(sizes["o"])
+        self.q = self._memory(max(part.scratch for part in program.sources.values()))
+        self.p = aligned((max(1, sizes.get("p", 0)), self.lanes), self.dtype)
+        self._read: list[np.ndarray | None] = []
+        self._given: tuple[np.ndarray | None, list[list[np.ndarray]]] = None, []
+
+    def _memory(self, size: int) -> np.ndarray:
+        return aligned((self.count, max(1, size), self.lanes), self.dtype)
+
+    @property
+    def whole(self) -> bool:
+        """Return whether an iteration needs all samples of its batch at once."""
+        return any(self.program.sources[part].passes > 1 for part in ("run", "log"))
+
+    def put(self, name: str, values: torch.Tensor | np.ndarray) -> None:
+        place = self.program.places[name]
+        flat = np.asarray(values, self.dtype).reshape(self.runs, place.size)
+        self.s[:, place.offset : place.offset + place.size] = np.swapaxes(
+            flat[self.layout.members], 1, 2
+        )
+
+    def get(self, name: str) -> torch.Tensor:
+        """Return a tensor `(runs, ...)` that the lanes hold, or that the last iteration told."""
+        place = self.program.places[name]
+        memory = {"s": self.s, "o": self.o}[place.memory]
+        member, lane = self.layout.place.T
+        own = memory[member, place.offset : place.offset + place.size, lane]
+        return torch.from_numpy(own.reshape(self.runs, *place.shape).copy())
+
+    def members(
+        self, schedule: Schedule, noise: np.ndarray | None, iterations: int, part: str
+    ) -> Sequence[Member]:
+        """Return what C++ needs to iterate, until the next call, for each vector.
+
+        part: `run`, or `log` for one whose results are all told.
+        """
+        w, w_row, w_step = self._scheduled(schedule, iterations)
+        z = None if noise is None else in_lanes(noise, self.layout, self.dtype)
+        prepare = self._functions("prepare")[1] if "prepare" in self.program.sources else None
+        self._read = [w, *(z or ())]
+        found = []
+        for number in range(self.count):
+            member = self._member(part, number, self.o[number], z)
+            member.w, member.w_row = w.ctypes.data + number * w_step, w_row
+            member.prepare, member.p = prepare, self.p.ctypes.data
+            found.append(member)
+        return found
+
+    def _member(
+        self, part: str, number: int, o: np.ndarray, z: Sequence[np.ndarray] | None
+    ) -> Member:
+        memory = [values.ctypes.data for values in (self.s[number], self.q[number], o)]
+        member = Member(*self._functions(part), *memory)
+        if z is not None:
+            member.z, member.z_row = z[number].ctypes.data, z[number][0].size // self.lanes
+        return member
+
+    def _functions(self, part: str) -> list[ctypes.c_void_p]:
+        names = [f"{part}_{name}" for name in ("begin", "block", "update")]
+        return [ctypes.cast(getattr(self.library, name), ctypes.c_void_p) for name in names]
+
+    def iterate(
+        self, members: Sequence[Member], x: np.ndarray, t: np.ndarray, iterations: int
+    ) -> None:
+        """Train on given samples x `(iterations, runs, batch, in)` and t.
+
+        There are those of one iteration only, if all have the same.
+        """
+        if len(x) > 1 or self._given[0] is not x:
+            self._given = x, [in_lanes(values, self.layout, self.dtype) for values in (x, t)]
+        tiles = []
+        for member, own_x, own_t in zip(members, *self._given[1], strict=True):
+            given = {"x_given": own_x.ctypes.data, "t_given": own_t.ctypes.data}
+            samples = Samples(**given, outputs=1, same=len(x) == 1)
+            tiles.append(tile_of(Generators(), (Samples * 1)(samples), (Member * 1)(member)))
+        self.workspace.iterate(tiles, iterations, whole=self.whole)
+
+    def observe(self, x: np.ndarray | None, schedule: Schedule) -> None:
+        """Let modules tell of x `(runs, batch, in)`, or of ones, and leave all as it is."""
+        state = self.s.copy()
+        x = np.ones((self.runs, *self.shape)) if x is None else x
+        members = self.members(schedule, self._middle_noise(), 1, "log")
+        self.iterate(members, x[None], np.zeros((1, *x.shape[:2], 1)), 1)
+        self.s[...] = state
+
+    def _middle_noise(self) -> np.ndarray | None:
+        draws = self.program.draws
+        means = [np.full(int(np.prod(d.shape)), sum(d.bounds) / 2) for d in draws]
+        return np.concatenate(means)[None, None].repeat(self.runs, 1) if draws else None
+
+    def _scheduled(self, schedule: Schedule, iterations: int) -> tuple[np.ndarray, int, int]:
+        """Return scheduled numbers in lanes, and the steps from row to row, vector to vector."""
+        places = {n: p for n, p in self.program.places.items() if p.memory == "w"}
+        size = max(1, self.program.memory.sizes.get("w", 0))
+        differ = any(schedule[name].shape[1] > 1 for name in places)
+        vectors = self.count if differ else 1
+        w = aligned((iterations, vectors, size, self.lanes), self.dtype)
+        for name, place in places.items():
+            values = schedule[name]
+            if values.shape[1] > 1:
+                laid = values[:, self.layout.members]
+            else:
+                laid = np.broadcast_to(values[:, :, None], (iterations, vectors, self.lanes))
+            w[:, :, place.offset] = laid
+        step = size * self.lanes * self.dtype.itemsize
+        return w, vectors * size, step if differ else 0
+
+    def evaluate(
+        self, rows: EvaluationRows, noise: np.ndarray | None, schedule: Schedule, *, roots: bool
+    ) -> np.ndarray:
+        """Return mean squared errors `(1, runs)` on rows, in float64.
+
+        noise `(1, runs, numbers)`. roots: return mean absolute errors, too, `(2, runs)`.
+        """
+        if (count := rows[0].shape[1]) % SAMPLES:
+            raise ValueError(f"{count} rows: the engine evaluates a multiple of {SAMPLES}")
+        return self._errors(rows, noise, schedule, roots=roots)[: 1 + roots]
+
+    def _errors(
+        self, rows: EvaluationRows, noise: np.ndarray | None, schedule: Schedule, *, roots: bool
+    ) -> np.ndarray:
+        x, t, *sets = rows
+        inputs, outputs = x.shape[2], t.shape[2]
+        (_, width), portion = self.program.places["squares"].shape, 128
+        lanes = [(portion * size, self.lanes) for size in (inputs, outputs, width)]
+        x_lanes, t_lanes, squares = (aligned(shape, self.dtype) for shape in lanes)
+        w, *_ = self._scheduled(schedule, 1)
+        means = np.zeros((self.count, 2, self.lanes))
+        sets = [np.ascontiguousarray(of[self.layout.members], np.int64) for of in sets]
+        held = [np.ascontiguousarray(x), np.ascontiguousarray(t), *sets]
+        z = None if noise is None else in_lanes(noise, self.layout, self.dtype)
+        own = [self._member("eval", number, squares, z) for number in range(self.count)]
+        for member in own:
+            member.w = w.ctypes.data
+        members = (Member * self.count)(*own)
+        of = Rows(
+            *(array.ctypes.data for array in held),
+            *(x.shape[1], inputs, outputs, width, portion, roots),
+            *(array.ctypes.data for array in (x_lanes, t_lanes)),
+        )
+        self.workspace.runtime.evaluate(members, self.count, ctypes.byref(of), means.ctypes.data)
+        member, lane = self.layout.place.T
+        return means[member, :, lane].T

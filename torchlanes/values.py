@@ -51,7 +51,6 @@ def _names(axes: Iterable[Axis]) -> set[str]:
 
 
 def evenly(places: Iterable[int]) -> list[range]:
-    """Return ascending places as ranges."""
     found: list[range] = []
     for place in places:
         last = found[-1] if found else range(0)
@@ -71,12 +70,10 @@ class Value:
     nodes: np.ndarray
 
     def counted_by(self, d: int) -> tuple[str | None, ...]:
-        """Return the axis of each entry of a dimension."""
         own = self.axes[d]
         return own.axes if isinstance(own, Parts) else (own,) * self.nodes.shape[d]
 
     def places(self, d: int) -> Sequence[range]:
-        """Return the places of each entry of a dimension."""
         own = self.axes[d]
         if isinstance(own, Parts):
             return own.places
@@ -86,15 +83,12 @@ class Value:
 
     @property
     def ndim(self) -> int:
-        """Return the number of dimensions."""
         return len(self.shape)
 
     def dim(self, d: int) -> int:
-        """Return a dimension as a number from 0."""
         return d % max(1, self.ndim)
 
     def without(self, dims: Collection[int]) -> "Value":
-        """Return the tensor without dimensions of one entry."""
         kept = [d for d in range(self.ndim) if d not in dims]
         shape, axes = tuple(self.shape[d] for d in kept), tuple(self.axes[d] for d in kept)
         return Value(shape, axes, self.nodes.reshape([self.nodes.shape[d] for d in kept]))
@@ -111,11 +105,12 @@ class Tensors:
         self.most: float = MOST_NODES
 
     def is_long(self, extent: int) -> bool:
-        """Return whether a dimension is not written out."""
         return extent > self._longest
 
+    def value(self, argument: Value | float) -> Value:
+        return argument if isinstance(argument, Value) else self.constant(float(argument))
+
     def constant(self, number: float, shape: Sequence[int] = ()) -> Value:
-        """Return a tensor of equal numbers."""
         nodes = np.empty((1,) * len(shape), object)
         nodes[...] = self.graph.const(number)
         return Value(tuple(shape), (None,) * len(shape), nodes)
@@ -138,7 +133,6 @@ class Tensors:
         return Value(tuple(shape), tuple(axes), nodes)
 
     def numbers(self, array: np.ndarray) -> Value:
-        """Return a tensor of known numbers."""
         if array.size and (array == array.flat[0]).all():
             return self.constant(float(array.flat[0]), array.shape)
         nodes = np.empty(array.shape, object)
@@ -147,7 +141,6 @@ class Tensors:
         return Value(array.shape, (None,) * array.ndim, nodes)
 
     def each(self, op: str | Callable[..., Node], *values: Value) -> Value:
-        """Apply an operation to each entry, with broadcasting."""
         if self.graph.count > self.most:
             raise TooManyError(f"more than {self.most:,} numbers that would be written out")
         make = op if callable(op) else lambda *nodes: self.graph.op(op, *nodes)
@@ -303,7 +296,6 @@ class Tensors:
         return self._of_parts(cut, d, [(places[0], name, column) for places, name, column in kept])
 
     def joined(self, values: Sequence[Value], d: int, places: Sequence[range] = ()) -> Value:
-        """Return values one after another along a dimension, or each at its places."""
         values = self._cut_alike(values, apart=d)
         axes: tuple[Axis, ...] = tuple(
             next((v.axes[e] for v in values if v.axes[e]), None) if e != d else None
@@ -372,7 +364,6 @@ class Tensors:
         return Value(value.shape, value.axes, np.repeat(value.nodes, repeats, axis=d))
 
     def permuted(self, value: Value, order: Sequence[int]) -> Value:
-        """Return a value with its dimensions in another order."""
         order = [value.dim(d) for d in order]
         return Value(
             tuple(value.shape[d] for d in order),

@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch.nn import functional
 
-from torchlanes.compiler import library_of
+from torchlanes.kept import library_of
 
 SOURCE = Path(__file__).with_suffix(".cpp")
 FLAGS = ("-O3", "-march=native", "-ffp-contract=fast", "-std=c++17", "-shared", "-fPIC")

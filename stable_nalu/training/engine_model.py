@@ -13,8 +13,7 @@ from stable_nalu.dataset.distribution import Uniform
 from stable_nalu.dataset.stream import SampleStream
 from stable_nalu.functional import product
 from stable_nalu.options import Config
-from torchlanes.lower import Recording
-from torchlanes.product import RecordableProduct
+from torchlanes.lower import RecordableProduct, Recording
 from torchlanes.recorded import Draw, Program
 from torchlanes.tiles import OPERATIONS
 

@@ -17,10 +17,9 @@ from stable_nalu.layer.python_state import SHARED, PythonState, foreign_modules
 from stable_nalu.options import Config
 from stable_nalu.options.layer_options import units_of
 from torchlanes import gpu
-from torchlanes.draws import DeviceTiles
-from torchlanes.lanes import Lanes, Schedule
+from torchlanes.gpu import DeviceTiles
 from torchlanes.recorded import Draw, Program
-from torchlanes.tiles import Layout, Member, Tiles, arranged, runtime
+from torchlanes.tiles import Lanes, Layout, Member, Schedule, Tiles, arranged, runtime
 from torchlanes.values import NotLoweredError
 
 from .engine_model import BuildOne, CriterionPrograms, drawn_by_cpp, seeded, structure

@@ -334,7 +334,7 @@ def with_engine(task: type[Task], run: PlannedRun) -> PlannedRun:
 
 def _reason_for_torch(task: type[EngineTask], run: PlannedRun) -> str | None:
     """Return why a run cannot be trained by the engine, if it cannot."""
-    from torchlanes.lanes import not_compiled
+    from torchlanes.tiles import not_compiled
     from torchlanes.values import NotLoweredError
 
     try:

@@ -8,10 +8,9 @@ import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from torchlanes.kept import CompileError, library_of
 
-from torchlanes import compiler, kept
-from torchlanes.compiler import library_of
-from torchlanes.kept import CompileError
+from torchlanes import kept
 
 
 def test_compiled_code_is_kept_where_only_the_user_writes(cache_home):
@@ -126,7 +125,7 @@ def test_a_cache_that_cannot_keep_a_file_is_named(own_cache):
 
 
 def test_what_compiles_long_says_so_once(gcc, monkeypatch, capsys):
-    monkeypatch.setattr(compiler, "LONG_SOURCE", 0)
+    monkeypatch.setattr(kept, "LONG_SOURCE", 0)
     told = []
     for _ in range(2):
         library_of(source(9), FLAGS)

@@ -8,7 +8,7 @@ import pytest
 from stable_nalu.base.machine import EXTRA_FLAGS
 from stable_nalu.training import engine_stack as stack
 from tests.training.engine.harness import UNITS, digest, left_behind, planned, words_of
-from torchlanes import VERSION, pieces
+from torchlanes import VERSION, emit
 
 PATH = Path(__file__).with_name("digests.json")
 KEPT = json.loads(PATH.read_text(encoding="utf-8")) if PATH.exists() else {"runs": {}}
@@ -56,8 +56,8 @@ def test_bits_are_those_that_are_kept(case):
 
 
 def test_functions_in_pieces_change_no_bit(monkeypatch):
-    monkeypatch.setattr(pieces, "PIECE", 24)
-    monkeypatch.setattr(pieces, "WHOLE", 30)
+    monkeypatch.setattr(emit, "PIECE", 24)
+    monkeypatch.setattr(emit, "WHOLE", 30)
     monkeypatch.setattr(stack, "_PROGRAMS", {})
     for case in FAST:
         assert found(case) == KEPT["runs"][case]

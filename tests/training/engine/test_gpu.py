@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 import torch
+from torchlanes.kept import library_of
 
 from stable_nalu.options import Config
 from stable_nalu.training import engine_stack as stack
 from tests.training.engine import harness
 from tests.training.engine.harness import UNITS, left_together, planned, words_of
-from torchlanes import draws, gpu
-from torchlanes.compiler import library_of
+from torchlanes import gpu
 
 HEADER = Path(__file__).with_name("as_gpu.h")
 FLAGS = ("-std=c++17", "-O1", "-ffp-contract=off", "-w", "-shared", "-fPIC", "-pthread")
@@ -133,11 +133,11 @@ def test_stacks_share_samples(acted):
 
 def test_samples_in_portions_and_slow_memory(acted, monkeypatch):
     """What does not fit is done in parts, or lies elsewhere: no number changes."""
-    monkeypatch.setattr(draws, "MADE_AT_ONCE", 8 * 101 * 30)
+    monkeypatch.setattr(gpu, "MADE_AT_ONCE", 8 * 101 * 30)
     monkeypatch.setattr(gpu, "fast_bytes", lambda: 1024)
     monkeypatch.setattr(gpu, "SLICE", 128)
     monkeypatch.setattr(harness, "ROWS", 300)
-    monkeypatch.setattr(draws, "SAMPLE_BYTES", 1)
+    monkeypatch.setattr(gpu, "SAMPLE_BYTES", 1)
     assert acted.differences(_runs("sums of slices")) == []
 
 

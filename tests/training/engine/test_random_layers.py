@@ -12,7 +12,7 @@ from stable_nalu.training import engine_stack as stack
 from tests.training.engine.harness import TYPES, planned
 from tests.training.engine.random_layers import RandomLayer
 from tests.training.engine.test_step import AS_TORCH, EXACT, SINGLE, Iterations, errors, over
-from torchlanes import lanes
+from torchlanes import tiles
 from torchlanes.tiles import library, source
 from torchlanes.values import NotLoweredError
 
@@ -82,7 +82,7 @@ def assert_alike(numbers, monkeypatch):
     try:
         programs = {k: program for k in numbers if (program := lowered(k)) is not None}
         libraries = compiled_together(programs)
-        monkeypatch.setattr(lanes, "library", libraries.__getitem__)
+        monkeypatch.setattr(tiles, "library", libraries.__getitem__)
         wrong = {k: bad for k in programs if (bad := apart(k))}
         assert wrong == {}
         assert len(programs) > len(numbers) / 2
