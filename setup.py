@@ -18,7 +18,7 @@ COPIED = (
     "tools/templates/*",
 )
 """Files outside of the package that commands use: those of its copy are found by
-`stable_nalu.base.machine.data_file`."""
+`stable_nalu.base.files.data_file`."""
 
 
 class BuildWithCopies(build_py):
@@ -35,10 +35,10 @@ class BuildWithCopies(build_py):
 
 def read_version() -> str:
     """Return the version that the package states."""
-    text = (ROOT / "stable_nalu" / "base" / "machine.py").read_text(encoding="utf-8")
+    text = (ROOT / "stable_nalu" / "base" / "files.py").read_text(encoding="utf-8")
     match = re.search(r'^VERSION = "(.+)"$', text, re.MULTILINE)
     if match is None:
-        raise RuntimeError("stable_nalu/base/machine.py states no VERSION")
+        raise RuntimeError("stable_nalu/base/files.py states no VERSION")
     return match[1]
 
 

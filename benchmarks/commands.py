@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from stable_nalu.base.machine import CHECKOUT
+from stable_nalu.base.files import CHECKOUT
 
 from .engine import Iterations
 from .iterations import NMU, OF_225, RANGES

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
 
-from stable_nalu.base.machine import CHECKOUT, EXTRA_FLAGS
+from stable_nalu.base.files import CHECKOUT, EXTRA_FLAGS
 from torchlanes.tiles import FLAGS
 
 HERE = Path(__file__).parent

@@ -6,11 +6,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from stable_nalu.base.process import begin  # noqa: E402
+from stable_nalu.base.script import begin, packages  # noqa: E402
 
 begin(__name__)
-
-from stable_nalu.base.script import packages  # noqa: E402
 
 with packages(__file__):
     from stable_nalu.result.entrance import run_script

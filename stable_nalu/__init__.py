@@ -5,7 +5,8 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .base import errors, machine
+from .base import errors
+from .base.files import VERSION
 
 if TYPE_CHECKING:
     from .api.program import train
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 # product; whoever prefers speed on large layers can set it beforehand.
 os.environ.setdefault("MKL_CBWR", "COMPATIBLE")
 
-__version__ = machine.VERSION
+__version__ = VERSION
 sys.modules[f"{__name__}.errors"] = errors  # The public name of the errors that users catch.
 # fmt: off
 __all__ = [

@@ -1,6 +1,6 @@
 """The command `stable-nalu`, and `python3 -m stable_nalu`."""
 
-from .base.process import begin
+from .base.script import begin
 
 
 def program() -> int:

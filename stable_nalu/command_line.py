@@ -11,7 +11,7 @@ from importlib import import_module
 from textwrap import wrap
 
 from .base.errors import OptionError, UsageError, did_you_mean
-from .base.machine import VERSION
+from .base.files import VERSION
 from .base.script import EXIT_USAGE, exit_code, packages, say
 from .task.table import SCRIPTS, TASKS
 

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import stable_nalu  # noqa: F401 — settles how matrix products round, before the first of them
-from stable_nalu.base.machine import EXTRA_FLAGS
+from stable_nalu.base.files import EXTRA_FLAGS
 from stable_nalu.training import shell
 from torchlanes.kept import code_cache
 

@@ -256,7 +256,7 @@ MUTATIONS = (
     ),
     Mutation(
         "a string import that closes a circle",
-        "options/name_fields.py",
+        "options/run_names.py",
         "def canonical(",
         "def _tasks():\n    from importlib import import_module\n\n"
         "    return import_module('stable_nalu.task')\n\n\ndef canonical(",

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import stable_nalu
-from stable_nalu.base.machine import tensorboard_root
+from stable_nalu.base.files import tensorboard_root
 from stable_nalu.base.papers import FLAT
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.statistics.command import verdict

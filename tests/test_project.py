@@ -228,7 +228,7 @@ def test_the_engine_needs_torch_and_numpy_alone():
     assert outside == {"torch", "numpy"}
 
 
-NAMED_AS_TEXT = {"__init__.py", "command_line.py", "base/machine.py"}
+NAMED_AS_TEXT = {"__init__.py", "command_line.py", "base/files.py"}
 """What users call, the table of commands, and the tools of maintainers."""
 
 

@@ -173,9 +173,9 @@ import torch
 
 from stable_nalu.layer import GeneralizedLayer
 from stable_nalu.options import Flag
-from stable_nalu.options import name_fields as nf
+from stable_nalu.options import run_names as nf
 from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS
-from stable_nalu.options.kinds import buildable_layers, integer
+from stable_nalu.options.flag import buildable_layers, integer
 from stable_nalu.training.surroundings import floats
 from stable_nalu.training.task import Task
 

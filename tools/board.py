@@ -16,8 +16,7 @@ from statistics import median
 from typing import Any
 
 from stable_nalu.api.zoo import card
-from stable_nalu.base.files import atomic_text_file, cells_of
-from stable_nalu.base.machine import CHECKOUT
+from stable_nalu.base.files import CHECKOUT, atomic_text_file, cells_of
 from stable_nalu.base.script import ScriptParser
 from stable_nalu.bench.ranking import (
     OPERATIONS,

@@ -8,12 +8,11 @@ from types import ModuleType
 from typing import Any
 
 import stable_nalu
-from stable_nalu.base.machine import CHECKOUT
+from stable_nalu.base.files import CHECKOUT
 from stable_nalu.base.papers import STUDIES, Paper
 from stable_nalu.layer import entries
 from stable_nalu.layer.registry import SPELLINGS, LayerEntry
-from stable_nalu.options.flag import MODELS, UNITS, registered
-from stable_nalu.options.layer_options import option_words
+from stable_nalu.options.layer_options import MODELS, UNITS, option_words, registered
 from stable_nalu.paper.experiment import Experiment
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result.command import UNSHOWN

@@ -4,7 +4,7 @@ import json
 import textwrap
 from collections.abc import Iterable
 
-from stable_nalu.base.machine import CHECKOUT
+from stable_nalu.base.files import CHECKOUT
 from stable_nalu.options import Flag
 from stable_nalu.task.table import SCRIPTS
 

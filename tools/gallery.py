@@ -15,12 +15,9 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from stable_nalu.base.console import bar
-from stable_nalu.base.files import atomic_text_file
-from stable_nalu.base.machine import CHECKOUT
+from stable_nalu.base.files import CHECKOUT, atomic_text_file
 from stable_nalu.base.papers import STUDIES
-from stable_nalu.base.process import begin
-from stable_nalu.base.script import ScriptParser, exit_code
+from stable_nalu.base.script import ScriptParser, bar, begin, exit_code
 from stable_nalu.figure.drawing import Drawing
 from stable_nalu.figure.entries import Output, needs, render
 from stable_nalu.figure.entry import Context, Source

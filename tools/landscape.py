@@ -15,8 +15,7 @@ import pandas as pd
 import torch
 
 import stable_nalu as sn
-from stable_nalu.base.process import begin
-from stable_nalu.base.script import ScriptParser, exit_code
+from stable_nalu.base.script import ScriptParser, begin, exit_code
 from stable_nalu.figure.style import drawing, new_figure
 from stable_nalu.inspection.failures import FAILURES, NAN
 from stable_nalu.inspection.saved_model import TrainedModel

@@ -10,9 +10,8 @@ from typing import Any
 import torch
 
 from stable_nalu.base.files import cells_of
-from stable_nalu.base.process import begin
-from stable_nalu.base.script import ScriptParser, exit_code
-from stable_nalu.options.kinds import integer
+from stable_nalu.base.script import ScriptParser, begin, exit_code
+from stable_nalu.options.flag import integer
 from stable_nalu.paper.index import find
 from stable_nalu.result.pipeline import Folders, kept_apart
 from stable_nalu.result.shard import shards, train_shards

@@ -16,8 +16,7 @@ from typing import Any
 import pandas as pd
 
 from stable_nalu.base.errors import UsageError
-from stable_nalu.base.files import atomic_text_file
-from stable_nalu.base.machine import is_checkout
+from stable_nalu.base.files import atomic_text_file, is_checkout
 from stable_nalu.base.papers import MODULES, STUDIES, Paper
 from stable_nalu.base.script import duration
 from stable_nalu.inspection.formula import FARTHEST

@@ -17,8 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from stable_nalu.base.files import atomic_text_file, cells_of
-from stable_nalu.base.machine import CHECKOUT
+from stable_nalu.base.files import CHECKOUT, atomic_text_file, cells_of
 from stable_nalu.base.script import ScriptParser, exit_code
 from stable_nalu.functional import NMU_BOUND, nac_bound, nau_bound, xavier_bound
 from stable_nalu.paper.index import find

@@ -14,7 +14,7 @@ from scipy.stats import fisher_exact, norm
 
 from stable_nalu.base.errors import UsageError
 from stable_nalu.base.script import ScriptParser, exit_code
-from stable_nalu.options.kinds import seeds_text
+from stable_nalu.options.flag import seeds_text
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.paper.published import published
 from stable_nalu.result import stored

@@ -11,7 +11,7 @@ from typing import Any
 
 import stable_nalu
 from stable_nalu.api.zoo import card
-from stable_nalu.base.machine import CHECKOUT
+from stable_nalu.base.files import CHECKOUT
 from stable_nalu.layer import entries
 from stable_nalu.layer.registry import LayerEntry
 from stable_nalu.options import Flag, ScriptSpec

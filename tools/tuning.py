@@ -13,8 +13,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 from stable_nalu.base.errors import OptionError
-from stable_nalu.base.files import cells_of
-from stable_nalu.base.machine import CHECKOUT
+from stable_nalu.base.files import CHECKOUT, cells_of
 from stable_nalu.base.script import ScriptParser, exit_code, say
 from stable_nalu.bench.ranking import OPERATIONS, Entry, kept_entries
 from stable_nalu.bench.submission import judged_rows

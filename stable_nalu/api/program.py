@@ -13,10 +13,9 @@ import numpy as np
 import pandas as pd
 import torch
 
-from stable_nalu.base.console import plural
 from stable_nalu.base.errors import UsageError, did_you_mean, in_words, is_text, named_as_in_python
-from stable_nalu.base.machine import cores, tensorboard_root
-from stable_nalu.base.script import EXIT_INTERRUPTED, EXIT_REQUEUE, NEGATIVE_NUMBER
+from stable_nalu.base.files import tensorboard_root
+from stable_nalu.base.script import EXIT_INTERRUPTED, EXIT_REQUEUE, NEGATIVE_NUMBER, cores, plural
 from stable_nalu.layer import entries
 from stable_nalu.layer.by_name import script_name
 from stable_nalu.layer.own_layers import forget_sources, is_of_program, register

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 import pandas as pd
 
-from stable_nalu.base.console import plain, plural
 from stable_nalu.base.errors import UsageError, did_you_mean, is_text, named_as_in_python
+from stable_nalu.base.script import plain, plural
 from stable_nalu.options import Config
-from stable_nalu.options.name_fields import column_of, range_label
+from stable_nalu.options.run_names import column_of, range_label
 from stable_nalu.result.export import RunTable, header_of, in_order, open_reader
 from stable_nalu.result.run_parser import STEP
 from stable_nalu.statistics.judge import DIVERGED_AT, SPARSITY, TEST, VALIDATION, judge_tables

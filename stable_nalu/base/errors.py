@@ -5,7 +5,9 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from .process import Terminated
+
+class Terminated(BaseException):
+    """Raised by SIGTERM where Ctrl-C raises KeyboardInterrupt."""
 
 
 class UsageError(Exception):

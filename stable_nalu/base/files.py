@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and what a folder shows."""
+"""Folders, and files that are written whole or not at all."""
 
 import csv
 import errno
@@ -11,13 +11,127 @@ import sys
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from functools import cache
+from importlib import import_module
 from itertools import combinations
 from pathlib import Path
-from typing import Any, TextIO
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, TextIO
 
 from torchlanes import kept
 
 from .errors import OptionError, UsageError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+"""Where the package lies: the root of a checkout, or a folder of installed packages."""
+
+VERSION = "1.0.0"
+"""The version of the package."""
+
+COPIES = CHECKOUT / "stable_nalu" / "copies"
+"""Where an installed package has the files of the checkout that its commands read."""
+
+CSV_FOLDER = Path("results", "csv")
+"""Where exported tables are written and read unless a command line says otherwise."""
+
+LAYERS = "stable_nalu.layers"
+"""The entry points by which installed packages bring layers: each names a class or a module."""
+
+EXTRA_FLAGS = "STABLE_NALU_CXXFLAGS"
+"""Further flags of the compiler, such as -mno-avx512f: they change no bit of any number."""
+kept.SETTINGS.folder, kept.SETTINGS.extra_flags = "stable-nalu", EXTRA_FLAGS
+kept.SETTINGS.refusal, kept.SETTINGS.without_gpu = UsageError, "add --no-cuda"
+
+_LONGEST_NAME = 255
+
+
+def is_checkout() -> bool:
+    """Return whether the package lies in a checkout, with the scripts beside it."""
+    return (CHECKOUT / "setup.py").is_file() and (CHECKOUT / "experiments").is_dir()
+
+
+def data_file(name: str) -> Path:
+    """Return a file or folder of the checkout, or the copy that an installed package has of it."""
+    return (CHECKOUT if is_checkout() else COPIES) / name
+
+
+def tool(name: str) -> ModuleType:
+    """Return a module of the folder `tools`, which no part of the package imports.
+
+    It writes what is made of results that are kept already, such as the page of `--report`.
+    """
+    sys.path.insert(0, str(data_file("tools").parent))
+    try:
+        return import_module(f"tools.{name}")
+    finally:
+        sys.path.pop(0)
+
+
+def at_home(path: Path) -> Path:
+    """Return a path with the home folder in place of `~`."""
+    try:
+        return path.expanduser()
+    except RuntimeError:
+        raise UsageError(f"there is no home folder for {path}; write it out") from None
+
+
+def working_root() -> Path:
+    """Return the folder below which runs are written by default.
+
+    That is the checkout. An installed package writes below the current folder instead, because
+    its own folder is shared with other packages.
+    """
+    return CHECKOUT if is_checkout() else Path.cwd()
+
+
+def tensorboard_root() -> Path:
+    """Return where runs are logged: `TENSORBOARD_DIR`, else `tensorboard`."""
+    return _root("TENSORBOARD_DIR", "tensorboard")
+
+
+def save_root() -> Path:
+    """Return where models are saved: `SAVE_DIR`, else `save`."""
+    return _root("SAVE_DIR", "save")
+
+
+def model_file(root: Path, name: str, suffix: str = ".pth") -> Path:
+    """Return the file of a run below `root`.
+
+    Of a name that is too long for a file, the end becomes a digest.
+    """
+    path = root / f"{name}{suffix}"
+    if len(path.name.encode()) <= _LONGEST_NAME:
+        return path
+    digest = hashlib.sha256(path.name.encode()).hexdigest()[:16]
+    return path.with_name(f"{path.name[: _LONGEST_NAME - 32]}~{digest}{suffix}")
+
+
+def results_root() -> Path:
+    """Return where results are collected: `RESULTS_DIR`, else `results`."""
+    return _root("RESULTS_DIR", "results")
+
+
+def image_root() -> Path:
+    """Return where data sets of images are read from and downloaded to by default."""
+    if os.environ.get("IMAGE_DIR"):
+        return Path(os.environ["IMAGE_DIR"])
+    return CHECKOUT / "stable_nalu" / "dataset" / "data" if is_checkout() else Path.cwd() / "data"
+
+
+def _root(variable: str, name: str) -> Path:
+    return Path(os.environ.get(variable) or working_root() / name)
+
+
+@cache
+def installed_layers() -> "tuple[EntryPoint, ...]":
+    """Return the entry points of installed packages that bring layers, without loading any."""
+    from importlib import metadata
+
+    return tuple(metadata.entry_points(group=LAYERS))
+
 
 STREAMS = ("-", "/dev/stdout")
 """Names of standard output, which is written to as it is."""

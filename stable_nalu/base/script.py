@@ -1,30 +1,200 @@
-"""What all command lines share: one dialect, errors of one line, exit codes, times in words."""
+"""What all commands share: the process and its signals, one dialect, exit codes, what people see.
+
+Scripts call `begin` before they import anything that takes long.
+"""
 
 import argparse
+import contextlib
+import ctypes
+import io
+import os
+import platform
 import re
 import shlex
+import shutil
 import signal
 import sys
+import textwrap
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from types import FrameType
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn, TextIO
 
-from .errors import OptionError, UsageError, did_you_mean, is_text
-from .machine import CHECKOUT, is_checkout
-from .process import (
-    EXIT_INTERRUPTED,
-    EXIT_REQUEUE,
-    STOP_SIGNALS,
-    OutputError,
-    Terminated,
-    drop_output,
-    raised,
-    stoppable,
-)
+from .errors import OptionError, Terminated, UsageError, did_you_mean, is_text
+from .files import CHECKOUT, is_checkout
+
+EXIT_REQUEUE = 75
+"""Stopped by SIGTERM with its state saved: batch systems put the job back into the queue."""
+EXIT_INTERRUPTED = 130
+"""Stopped by Ctrl-C, as a shell reports of programs."""
+
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+class OutputError(OSError):
+    """Raised where standard output takes no more, such as on a full disk."""
+
+
+def begin(name: str = "__main__") -> None:
+    """Prepare the process of a script, named by its `__name__`; do nothing where it is imported.
+
+    From now on SIGTERM ends it with exit code 75 and SIGINT with 130, each without a traceback.
+    What is written to a stream that is closed, or to a standard error that takes no more, is lost;
+    a standard output that takes no more raises OutputError.
+    """
+    if name != "__main__":
+        return
+    for number in STOP_SIGNALS:
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as `nohup` and `&` have it
+            signal.signal(number, _leave)
+    for stream, kind in (("stdin", None), ("stdout", _Output), ("stderr", _Messages)):
+        if getattr(sys, stream) is None:
+            # It takes the lowest number, which is that of the stream, so no other file gets it.
+            setattr(sys, stream, os.fdopen(os.open(os.devnull, os.O_RDWR), "w" if kind else "r"))
+        elif kind:
+            setattr(sys, stream, _rebuilt(getattr(sys, stream), kind))
+
+
+@contextmanager
+def stoppable() -> Iterator[None]:
+    """Let a signal raise KeyboardInterrupt or Terminated, so that files are left whole.
+
+    That is so in the process of a script, after `begin`; else nothing changes.
+    """
+    ours = [number for number in STOP_SIGNALS if signal.getsignal(number) is _leave]
+    for number in ours:
+        signal.signal(number, _raise)
+    try:
+        yield
+    finally:
+        for number in ours:
+            signal.signal(number, _leave)
+
+
+def drop_output() -> None:
+    """Lose what standard output still holds, which would fail again at the end of Python."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _leave(number: int, _frame: FrameType | None) -> None:
+    """Leave at once: work has not begun or is done, and imports make others of exceptions."""
+    os._exit(EXIT_INTERRUPTED if number == signal.SIGINT else EXIT_REQUEUE)
+
+
+_PROCESS = os.getpid()
+
+
+_raised: list[int] = []
+
+
+def raised() -> int | None:
+    """Return the signal, if any, that has raised an exception in this process."""
+    return _raised[-1] if _raised else None
+
+
+def _raise(number: int, _frame: FrameType | None) -> None:
+    _raised.append(number)
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
+    if os.getpid() == _PROCESS:
+        raise Terminated
+    # A process that this one has forked ends as any other.
+    signal.signal(number, signal.SIG_DFL)
+    signal.raise_signal(number)
+
+
+class _Output(io.FileIO):
+    def write(self, data, /) -> int | None:
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise OutputError(error.errno, error.strerror) from None
+
+
+class _Messages(io.FileIO):
+    def write(self, data, /) -> int | None:
+        try:
+            return super().write(data)
+        except OSError:  # and nowhere to say so
+            return len(data)
+
+
+def _rebuilt(stream: TextIO, kind: type[io.FileIO]) -> TextIO:
+    """Return a stream of another kind for the same file."""
+    assert isinstance(stream, io.TextIOWrapper)
+    file = kind(stream.fileno(), "w", closefd=False)
+    return io.TextIOWrapper(
+        file if stream.write_through else io.BufferedWriter(file),
+        encoding=stream.encoding,
+        errors=stream.errors,
+        line_buffering=stream.line_buffering,
+        write_through=stream.write_through,
+    )
+
+
+GRANTS = ("LSB_DJOB_NUMPROC", "SLURM_CPUS_PER_TASK")
+"""Environment variables in which batch systems state the cores of a job."""
+
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
+"""Settings of glibc's `mallopt`."""
+LARGEST_MMAP_THRESHOLD = 32 << 20
+"""The largest threshold that glibc accepts on 64-bit systems."""
+KEPT_BYTES = 512 << 20
+
+
+def processor() -> str:
+    """Return the name of the processor, as the system gives it."""
+    with suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            name, _, value = line.partition(":")
+            if name.strip() == "model name":
+                return " ".join(value.split())
+    return platform.processor() or platform.machine()
+
+
+def usable_cores() -> int:
+    """Return the cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def granted_cores() -> int | None:
+    """Return the cores that a batch system grants, at most all usable ones; None without one."""
+    for variable in GRANTS:
+        value = os.environ.get(variable, "")
+        if value.isdecimal() and int(value) > 0:
+            return min(int(value), usable_cores())
+    return None
+
+
+def cores() -> int:
+    """Return the cores to use: those granted, else all usable ones."""
+    return granted_cores() or usable_cores()
+
+
+@cache
+def keep_freed_memory() -> None:
+    """Let the process keep up to 512 MiB of freed memory.
+
+    By default the megabytes that each iteration of a large stack needs go back to the system and
+    come again page by page, which can take as long as the arithmetic. Where the C library has no
+    such setting, nothing happens.
+    """
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (AttributeError, OSError, TypeError):
+        return
+    mallopt(M_MMAP_THRESHOLD, LARGEST_MMAP_THRESHOLD)
+    mallopt(M_TRIM_THRESHOLD, KEPT_BYTES)
+
 
 EXIT_USAGE = 2
 EXIT_DIVERGED = 3
@@ -301,3 +471,118 @@ class Interruption:
         for number, handler in self._before.items():
             signal.signal(number, handler)
         self._before = {}
+
+
+BOLD, GREEN, RED = "1", "32", "31"
+PROGRESS = "STABLE_NALU_PROGRESS"
+"""The environment variable that names a file for how far a process is, to who started it."""
+
+
+class Progress(NamedTuple):
+    """How far a process is: units that are trained, units that are left, runs that are solved."""
+
+    done: float = 0
+    left: float = 0
+    solved: int = 0
+
+    @classmethod
+    def read(cls, path: Path) -> "Progress | None":
+        """Return what a process has written last; None while it has not, or is about to."""
+        try:
+            done, left, solved = path.read_text(encoding="utf-8").split()
+            return cls(float(done), float(left), int(solved))
+        except (OSError, ValueError):
+            return None
+
+    def write(self, path: Path) -> None:
+        """Tell who started this process, if that can be done."""
+        with contextlib.suppress(OSError):
+            path.write_text(" ".join(map(str, self)), encoding="utf-8")
+
+
+def bar(
+    work: Iterable[Any] | None = None,
+    *,
+    total: int | None = None,
+    unit: str,
+    what: str = "",
+    hidden: bool = False,
+) -> Any:
+    """Return tqdm's bar on standard error, of items or to be moved by `update`.
+
+    One of items is seen when they take more than a second, unless it is `hidden`. The estimate of
+    what is left is the mean pace so far: of work in bursts, the last one says less.
+    """
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    in_notebook = hasattr(shell, "kernel")
+    if in_notebook:
+        with warnings.catch_warnings(action="ignore"):  # of a notebook without widgets
+            from tqdm.auto import tqdm
+    else:
+        from tqdm import tqdm
+
+    left = "[{elapsed}<{remaining}{postfix}]"
+    return tqdm(
+        work,
+        what or None,
+        total,
+        unit_scale=True,
+        smoothing=0,
+        mininterval=0.2,
+        delay=0 if work is None else 1,
+        leave=False,
+        dynamic_ncols=True,
+        disable=hidden or not (in_notebook or sys.stderr.isatty()),
+        bar_format="{l_bar}{bar}| {n_fmt}/{total_fmt} " + f"{unit} {left}",
+    )
+
+
+def is_terminal() -> bool:
+    """Return whether a person reads standard output."""
+    return sys.stdout.isatty()
+
+
+def paint(text: str, *codes: str) -> str:
+    """Return a text in colours where these are seen and wanted."""
+    if not any(codes) or not is_terminal() or os.environ.get("NO_COLOR"):
+        return text
+    return f"\x1b[{';'.join(codes)}m{text}\x1b[0m"
+
+
+def fact(name: str, text: str) -> str:
+    """Return a line of a name and what is said under it."""
+    return f"{paint(f'{name:<7}', BOLD)} {text}"
+
+
+def joined(facts: Sequence[str]) -> str:
+    """Return facts in a few lines below what `fact` says, and how many there was no room for."""
+    indent, fixed = " " * 8, [fact.replace(" ", "\xa0") for fact in facts]
+    columns = shutil.get_terminal_size((80, 24)).columns - len(" and 99 more")
+    wrapped = textwrap.wrap(
+        "; ".join(fixed), columns - len(indent), break_long_words=False, break_on_hyphens=False
+    )
+    kept = wrapped[:3]
+    rest = sum(line.count("; ") for line in wrapped[3:]) + bool(wrapped[3:])
+    rest += sum(line.endswith(";") for line in wrapped[3:-1])
+    more = f" and {rest} more" if rest else ""
+    return f"\n{indent}".join(kept).replace("\xa0", " ") + more
+
+
+def plural(count: int, noun: str) -> str:
+    """Return `1 run`, `2 runs`, `2 processes`."""
+    ending = "" if count == 1 else "es" if noun.endswith(("s", "x")) else "s"
+    return f"{count:,} {noun}{ending}"
+
+
+def shown(path: Path) -> str:
+    """Return a path from here where it is below this folder, else as it is."""
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
+
+
+def plain(label: str) -> str:
+    """Return a label without LaTeX, for terminals and documents."""
+    text = label.replace(r"\bullet", "•").replace(r"\sigma", "σ").replace(r"\odot", "⊙")
+    text = text.replace(r"\mathcal{R}_{sparse}", "R_sparse")
+    text = re.sub(r"\\(?:mathrm|mathbf|hat|bm)\b", "", text)
+    return re.sub(r"[${}\\]", "", text)

@@ -14,12 +14,18 @@ from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
 
-from stable_nalu.base.console import bar, plural
 from stable_nalu.base.errors import OptionError, UsageError
-from stable_nalu.base.files import atomic_text_file, locked, refuse_one_file, table_rows
-from stable_nalu.base.machine import processor, tool
-from stable_nalu.base.script import ScriptParser, exit_code, say, unknown_choice
-from stable_nalu.options.kinds import integer, number, seeds
+from stable_nalu.base.files import atomic_text_file, locked, refuse_one_file, table_rows, tool
+from stable_nalu.base.script import (
+    ScriptParser,
+    bar,
+    exit_code,
+    plural,
+    processor,
+    say,
+    unknown_choice,
+)
+from stable_nalu.options.flag import integer, number, seeds
 from stable_nalu.statistics.table import in_columns
 
 from .contest import COLUMNS, CONTESTANTS, IDENTITY, PROBLEMS, contest

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from stable_nalu.base.errors import OptionError, did_you_mean
 from stable_nalu.base.script import ScriptParser, exit_code, say
-from stable_nalu.options.kinds import integer, seeds
+from stable_nalu.options.flag import integer, seeds
 from stable_nalu.result.document import rate
 
 from .ranking import NAME, OPERATIONS, kept_entries, placed

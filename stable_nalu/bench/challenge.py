@@ -15,11 +15,9 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from stable_nalu.base.console import plural, shown
 from stable_nalu.base.errors import OptionError, UsageError
 from stable_nalu.base.files import atomic_text_file
-from stable_nalu.base.machine import cores
-from stable_nalu.base.script import command_of, duration, say
+from stable_nalu.base.script import command_of, cores, duration, plural, say, shown
 from stable_nalu.figure.drawing import Runs
 from stable_nalu.figure.entries import Output
 from stable_nalu.figure.entries import write as write_product

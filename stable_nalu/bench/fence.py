@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 
 from stable_nalu.base.errors import UsageError
-from stable_nalu.base.machine import CHECKOUT
+from stable_nalu.base.files import CHECKOUT
 from stable_nalu.result.stored import DATA
 from stable_nalu.statistics.setups import SHIPPED
 

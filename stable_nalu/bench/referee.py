@@ -16,10 +16,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from stable_nalu.base.console import plural
 from stable_nalu.base.errors import UsageError
-from stable_nalu.base.process import begin
-from stable_nalu.base.script import exit_code, say
+from stable_nalu.base.script import begin, exit_code, plural, say
 from stable_nalu.result.verify import ROWS, differences
 
 from .fence import fenced

@@ -30,7 +30,7 @@ from stable_nalu.base.script import say
 from stable_nalu.layer import entries
 from stable_nalu.layer.own_layers import load_layer_file
 from stable_nalu.layer.registry import own_entries
-from stable_nalu.options.kinds import seeds, seeds_text
+from stable_nalu.options.flag import seeds, seeds_text
 from stable_nalu.options.layer_options import own_options
 from stable_nalu.paper.experiment import Experiment
 from stable_nalu.paper.index import find

@@ -27,7 +27,7 @@ import numpy as np
 import torch
 
 from stable_nalu.base.errors import UsageError
-from stable_nalu.base.machine import at_home, image_root
+from stable_nalu.base.files import at_home, image_root
 
 from .distribution import LegacyRandom
 from .loader import IndexLoader, LoadedBatch, Places

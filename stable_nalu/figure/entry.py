@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from stable_nalu.base.console import plain
 from stable_nalu.base.errors import UsageError
-from stable_nalu.options.name_fields import Columns, NameField, read_fields
+from stable_nalu.base.script import plain
+from stable_nalu.options.run_names import Columns, NameField, read_fields
 from stable_nalu.statistics.names import model_label
 from stable_nalu.statistics.setups import PUBLISHED, Estimators
 from stable_nalu.statistics.table import MODEL_CODE, parsed_names, read_table, require

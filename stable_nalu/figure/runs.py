@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from stable_nalu.base.console import plain
 from stable_nalu.base.errors import UsageError
+from stable_nalu.base.script import plain
 from stable_nalu.statistics.judge import (
     BEST_STEP,
     EXPORTED,

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
-from stable_nalu.base.console import plain
+from stable_nalu.base.script import plain
 from stable_nalu.dataset.ranges import INTERPOLATION_ORDER
 from stable_nalu.layer import registry
 from stable_nalu.statistics.names import (

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from stable_nalu.base.console import plain
 from stable_nalu.base.errors import UsageError
+from stable_nalu.base.script import plain
 from stable_nalu.statistics.names import operation_label
 from stable_nalu.statistics.table import numeric
 

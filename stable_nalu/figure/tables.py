@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from stable_nalu.base.console import plain
 from stable_nalu.base.errors import UsageError
+from stable_nalu.base.script import plain
 from stable_nalu.options.layer_options import half_open
 from stable_nalu.statistics.names import operation_label
 

@@ -15,7 +15,7 @@ import torch
 from stable_nalu.base.errors import OptionError, UsageError
 from stable_nalu.base.script import exit_code
 from stable_nalu.options import Config, Flag, FlagGroup, ScriptSpec, switch
-from stable_nalu.options.kinds import file_name, integer, number, text
+from stable_nalu.options.flag import file_name, integer, number, text
 from stable_nalu.task.single_layer_benchmark import SCRIPT, SingleLayerBenchmark
 from stable_nalu.training.checkpoint import load_torch
 

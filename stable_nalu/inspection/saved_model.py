@@ -14,11 +14,9 @@ from typing import Any, Protocol
 
 import torch
 
-from stable_nalu.base.console import bar, fact
 from stable_nalu.base.errors import OptionError, UsageError, named_as_in_python
-from stable_nalu.base.files import atomic_path, atomic_text_file
-from stable_nalu.base.machine import model_file, save_root
-from stable_nalu.base.script import ScriptParser, exit_code, say
+from stable_nalu.base.files import atomic_path, atomic_text_file, model_file, save_root
+from stable_nalu.base.script import ScriptParser, bar, exit_code, fact, say
 from stable_nalu.base.tags import RESULT_TEST
 from stable_nalu.layer import entries
 from stable_nalu.options import Config, ScriptSpec

@@ -14,7 +14,7 @@ from torch.nn.parameter import is_lazy
 
 from stable_nalu.abstract import ExtendedTorchModule, PerRunRandomSource, stack_models
 from stable_nalu.base.errors import STOPS, in_words
-from stable_nalu.base.machine import CHECKOUT
+from stable_nalu.base.files import CHECKOUT
 from stable_nalu.layer.python_state import PythonState
 
 from .base import OutputShapeError

@@ -25,7 +25,7 @@ from torch.func import functional_call, vmap
 
 from stable_nalu.abstract import Observation, weight_observations
 from stable_nalu.base.errors import CONTROL, STOPS, OptionError, UsageError, in_words, is_text
-from stable_nalu.base.machine import installed_layers
+from stable_nalu.base.files import installed_layers
 from stable_nalu.base.papers import Paper
 from stable_nalu.layer import registry
 

@@ -8,13 +8,14 @@ import inspect
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from stable_nalu.base.errors import OptionError, did_you_mean
-from stable_nalu.base.machine import installed_layers
-from stable_nalu.layer import entries
+from stable_nalu.base.files import installed_layers
+from stable_nalu.layer.registry import entries, spelled
 
-from .flag import MODELS, UNITS, Config, Flag, found_in, registered
+if TYPE_CHECKING:
+    from .flag import Config, Flag
 
 _OTHERS = "--layer-option"
 _TRUTH = {"true": True, "false": False}
@@ -50,13 +51,13 @@ def _files(argv: Sequence[str]) -> list[str]:
     return paths
 
 
-def units_of(config: Config) -> list[str]:
+def units_of(config: "Config") -> list[str]:
     """Return the keys of the units that a configuration names."""
     names = (getattr(config, flag, None) for flag in ("layer_type", "first_layer", "nalm_name"))
     return [name for name in names if name]
 
 
-def own_options(config: Config, by_flag: Mapping[str, str]) -> dict[str, Any]:
+def own_options(config: "Config", by_flag: Mapping[str, str]) -> dict[str, Any]:
     """Return what --layer-option sets; refuse what no unit of the run takes.
 
     by_flag: the flags of the script by the option that each sets.
@@ -71,7 +72,7 @@ def own_options(config: Config, by_flag: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _read(
-    word: str, known: Mapping[str, inspect.Parameter], config: Config, by_flag: Mapping[str, str]
+    word: str, known: Mapping[str, inspect.Parameter], config: "Config", by_flag: Mapping[str, str]
 ) -> tuple[str, Any]:
     name, _, value = word.partition("=")
     if name in known:
@@ -107,7 +108,7 @@ def _converted(word: str, value: str, default: Any) -> Any:
     return read
 
 
-def flags_of(flags: Sequence[Flag], word: str, *, nac_mul_acts: bool) -> list[str] | None:
+def flags_of(flags: "Sequence[Flag]", word: str, *, nac_mul_acts: bool) -> list[str] | None:
     """Return the words that a name of the papers stands for; None: it is not a name.
 
     nac_mul_acts: whether --nac-mul decides how the model multiplies, or a name is one unit.
@@ -126,7 +127,7 @@ def flags_of(flags: Sequence[Flag], word: str, *, nac_mul_acts: bool) -> list[st
     return unit + option_words(flags, options)
 
 
-def option_words(flags: Sequence[Flag], options: Mapping[str, object]) -> list[str]:
+def option_words(flags: "Sequence[Flag]", options: Mapping[str, object]) -> list[str]:
     """Return the words that set layer options; of those without a flag, by --layer-option."""
     names = {flag.layer_option or flag.dest: flag.name for flag in flags}
     words: dict[str, list[str]] = {}
@@ -188,7 +189,7 @@ def _read_name(
     return read
 
 
-def _one_unit(script: Any, flag: Flag, word: str) -> str:
+def _one_unit(script: Any, flag: "Flag", word: str) -> str:
     """Return the key of a name, for a flag that names nothing but one unit."""
     words = flags_of(script.flags, word, nac_mul_acts=False)
     if words is None:
@@ -202,7 +203,7 @@ def _one_unit(script: Any, flag: Flag, word: str) -> str:
     return key
 
 
-def _refuse_pair(script: Any, flag: Flag, word: str) -> None:
+def _refuse_pair(script: Any, flag: "Flag", word: str) -> None:
     """Refuse a model of two layers, where there is one; or a word that is not a name."""
     name = found_in(MODELS, word)
     if name is None:
@@ -232,7 +233,7 @@ _HOW = {"verbose", "name_prefix", "id"}
 """Flags that say how runs are recorded."""
 
 
-def varying(flags: Sequence[Flag], configs: Sequence[Config]) -> list[str]:
+def varying(flags: "Sequence[Flag]", configs: "Sequence[Config]") -> list[str]:
     """Return the flags in which runs differ; of two that differ together, the first."""
     found: dict[str, list[str]] = {}
     for flag in flags:
@@ -245,12 +246,12 @@ def varying(flags: Sequence[Flag], configs: Sequence[Config]) -> list[str]:
     return list(found)
 
 
-def label(config: Config, dests: Sequence[str]) -> str:
+def label(config: "Config", dests: Sequence[str]) -> str:
     """Return the values of these flags in one short text."""
     return " ".join(_label(config, dest) for dest in dests)
 
 
-def _label(config: Config, dest: str) -> str:
+def _label(config: "Config", dest: str) -> str:
     value = getattr(config, dest)
     if dest == "layer_type":
         return layer_label(value)
@@ -261,7 +262,7 @@ def _label(config: Config, dest: str) -> str:
     return _SHORT.get(dest, f"{dest}={{}}").format(value)
 
 
-def short_leaf(config: Config) -> str:
+def short_leaf(config: "Config") -> str:
     """Return the folder name of a run with --short-names: its layers, and the flags it shows."""
     names = [(layer_label(key).replace(" ", ""), key) for key in units_of(config)]
     shown = (name if name.replace("-", "").isalnum() else key for name, key in names)
@@ -273,7 +274,7 @@ def short_leaf(config: Config) -> str:
 
 def layer_label(key: str) -> str:
     """Return the name of a layer in its paper, or its key where no paper has one."""
-    from stable_nalu.base.console import plain
+    from stable_nalu.base.script import plain
 
     entry = entries().get(key)
     return plain(entry.label) if entry is not None and entry.label else key
@@ -290,9 +291,78 @@ def half_open(label: str) -> str:
     return label.replace("]", ")")
 
 
-def units_label(config: Config) -> str:
+def units_label(config: "Config") -> str:
     """Return the layers of a run, each with its key where that is another word."""
     names = dict.fromkeys(units_of(config))
     return " + ".join(
         name if layer_label(name) == name else f"{layer_label(name)} ({name})" for name in names
     )
+
+
+MODELS = {
+    "Linear": "--layer-type linear",
+    "NAC+": "--layer-type NAC",
+    "NAC•": "--layer-type NAC --nac-mul normal",
+    "NAC•,σ": "--layer-type PosNAC --nac-mul normal --first-layer NAC",
+    "NAC•,NMU": "--layer-type ReRegualizedLinearPosNAC --nac-mul normal "
+    "--first-layer ReRegualizedLinearNAC",
+    "NALU (separate)": "--layer-type NALU --nalu-two-nac",
+    "NAU": "--layer-type ReRegualizedLinearNAC",
+    "NMU": "--layer-type ReRegualizedLinearNAC --nac-mul mnac",
+    "sNMU": "--layer-type ReRegualizedLinearNAC --nac-mul mnac --nmu-noise",
+    "batch sNMU": "--layer-type ReRegualizedLinearNAC --nac-mul mnac --nmu-noise "
+    "--noise-range [1,0]",
+    "Gated NAU/NMU": "--layer-type ReRegualizedLinearNALU --nalu-two-nac --nalu-mul mnac",
+    "NPU": "--layer-type ReRegualizedLinearNAC --nac-mul npu",
+    "Real NPU": "--layer-type ReRegualizedLinearNAC --nac-mul real-npu",
+}
+"""Model -> its flags where --nac-mul decides how a model multiplies."""
+
+UNITS = {
+    "Linear": "--layer-type linear",
+    "NAC+": "--layer-type NAC",
+    "NAC•": "--layer-type MNAC",
+    "NALU (separate)": "--layer-type NALU --nalu-two-nac",
+    "Real NPU": "--layer-type RealNPU",
+    "Sign NMRU": "--layer-type SignNMRU",
+}
+"""Model -> its flags where a script has one unit, beside the names in the table of layers."""
+
+
+def found_in(table: Mapping[str, str], word: str) -> str | None:
+    """Return the name in a table that a word means."""
+    return next((name for name in table if spelled(name) == spelled(word)), None)
+
+
+def is_paper_name(word: str) -> bool:
+    """Return whether papers call a model so, in any script; a key in another case is a slip."""
+    if word in UNITS:
+        return True
+    if key_in_another_case(word) is not None:
+        return False
+    return any(found_in(table, word) for table in (MODELS, UNITS)) or registered(word) is not None
+
+
+def key_in_another_case(word: str) -> str | None:
+    """Return the key that differs from a word in its case alone, if in anything."""
+    return next((key for key in entries() if key.lower() == word.lower()), None)
+
+
+def two_meanings(word: str, allowed: Sequence[Any]) -> str | None:
+    """Return what to type for a word that is a key but for its case, and another unit's name."""
+    key, found = key_in_another_case(word), registered(word)
+    if found is None or key == found[0] or not {key, found[0]} <= set(allowed):
+        return None
+    return f"type {found[0]} for what papers call {word}, {key} for the layer of this key"
+
+
+def registered(word: str) -> tuple[str, Mapping[str, object]] | None:
+    """Return the key and the options of a name in the table of layers."""
+    wanted = spelled(word)
+    for key, entry in entries().items():
+        if spelled(entry.label) == wanted:
+            return key, {}
+        for variant in entry.variants:
+            if spelled(variant.label) == wanted:
+                return key, variant.options
+    return None

@@ -14,7 +14,7 @@ from stable_nalu.base.script import ScriptParser, command_of
 
 from .flag import Config, Flag, FlagGroup, ReadFlag
 from .layer_options import load_own_layers, own_options, short_leaf, with_flags
-from .name_fields import NameField, format_leaf, template, trailing
+from .run_names import NameField, format_leaf, template, trailing
 
 MOST_RUNS = 100_000
 """Runs of one command, whose configurations are all in memory."""

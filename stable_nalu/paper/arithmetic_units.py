@@ -30,7 +30,7 @@ from stable_nalu.figure.panels import draw_series, sweep_panels
 from stable_nalu.figure.runs import estimate, points, reduce_series
 from stable_nalu.figure.surfaces import histogram
 from stable_nalu.figure.tables import table
-from stable_nalu.options.flag import MODELS
+from stable_nalu.options.layer_options import MODELS
 from stable_nalu.statistics.names import (
     GATED,
     NAC_ADD,

@@ -9,13 +9,12 @@ import numpy as np
 import pandas as pd
 
 from stable_nalu.base.errors import OptionError, UsageError
-from stable_nalu.base.files import refuse_inputs
-from stable_nalu.base.machine import CSV_FOLDER
+from stable_nalu.base.files import CSV_FOLDER, refuse_inputs
 from stable_nalu.base.script import ScriptParser, exit_code
 from stable_nalu.figure.entries import Output, entry_of_files, render, write_numbered
 from stable_nalu.figure.entry import Context, Source, with_names
 from stable_nalu.figure.style import FORMATS, PALETTES
-from stable_nalu.options.kinds import file_name
+from stable_nalu.options.flag import file_name
 from stable_nalu.statistics.names import expand_name, model_label
 from stable_nalu.statistics.setups import Estimators, add_estimate_flags, add_threshold_flags
 from stable_nalu.statistics.table import numeric, write_plain_frame

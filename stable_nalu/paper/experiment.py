@@ -10,7 +10,7 @@ from typing import Literal
 from stable_nalu.base.papers import FLAT, Paper
 from stable_nalu.figure.drawing import Drawing
 from stable_nalu.options import Config
-from stable_nalu.options.kinds import seeds_text
+from stable_nalu.options.flag import seeds_text
 from stable_nalu.statistics.setups import BEST_RANGE, DMU, SMALL_DIVISORS, Judgement
 from stable_nalu.task.table import SCRIPTS
 

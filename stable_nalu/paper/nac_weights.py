@@ -22,7 +22,7 @@ from stable_nalu.base.script import ScriptParser, exit_code
 from stable_nalu.figure import style
 from stable_nalu.figure.drawing import kind
 from stable_nalu.figure.entry import INCH, Context, Product
-from stable_nalu.options.kinds import integer, interval
+from stable_nalu.options.flag import integer, interval
 from stable_nalu.statistics.table import write_frame
 
 if TYPE_CHECKING:

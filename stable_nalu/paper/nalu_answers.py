@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from stable_nalu.base.console import plain
+from stable_nalu.base.script import plain
 from stable_nalu.figure.drawing import kind
 from stable_nalu.figure.entry import Context, Product, last_rows, matching, numbers
 from stable_nalu.figure.style import MARK, SMALL, grouped_bars, legend_handles, ribbon, subplots

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from stable_nalu.base.console import plain
+from stable_nalu.base.script import plain
 from stable_nalu.base.tags import CURVE_COLUMNS
 from stable_nalu.figure import style
 from stable_nalu.figure.drawing import kind

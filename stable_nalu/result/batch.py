@@ -6,12 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from stable_nalu.base.console import plural
 from stable_nalu.base.errors import OptionError
-from stable_nalu.base.machine import CHECKOUT, cores, is_checkout
-from stable_nalu.base.script import ScriptParser, command_of, exit_code, say
+from stable_nalu.base.files import CHECKOUT, is_checkout
+from stable_nalu.base.script import ScriptParser, command_of, cores, exit_code, plural, say
+from stable_nalu.options.flag import each_word, integer, seeds, seeds_text
 from stable_nalu.options.flags import add_layer_flags
-from stable_nalu.options.kinds import each_word, integer, seeds, seeds_text
 from stable_nalu.paper.experiment import Experiment, Model
 
 from .jobs import (

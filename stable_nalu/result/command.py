@@ -7,18 +7,18 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from stable_nalu.base.errors import OptionError
-from stable_nalu.base.files import table_rows
-from stable_nalu.base.machine import cores, is_checkout, tool
+from stable_nalu.base.files import is_checkout, table_rows, tool
 from stable_nalu.base.papers import STUDIES
 from stable_nalu.base.script import (
     EXIT_INTERRUPTED,
     EXIT_REQUEUE,
     ScriptParser,
+    cores,
     duration,
     exit_code,
 )
+from stable_nalu.options.flag import integer, seeds
 from stable_nalu.options.flags import add_layer_flags
-from stable_nalu.options.kinds import integer, seeds
 from stable_nalu.paper.experiment import Experiment
 from stable_nalu.paper.index import EXPERIMENTS, find
 

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from stable_nalu.base.console import plural
 from stable_nalu.base.errors import UsageError
+from stable_nalu.base.script import plural
 from stable_nalu.paper.experiment import Experiment, Measure, seeds_text
 from stable_nalu.paper.published import (
     Published,

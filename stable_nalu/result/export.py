@@ -14,13 +14,11 @@ from typing import Any, NamedTuple, TextIO
 
 import pandas as pd
 
-from stable_nalu.base.console import bar
 from stable_nalu.base.errors import OptionError, UsageError
 from stable_nalu.base.files import atomic_text_file
-from stable_nalu.base.machine import usable_cores
+from stable_nalu.base.script import bar, usable_cores
 from stable_nalu.options import Config
-from stable_nalu.options.name_fields import has_field
-from stable_nalu.options.run_names import parse_leaf
+from stable_nalu.options.run_names import has_field, parse_leaf
 from stable_nalu.statistics.names import config_columns
 from stable_nalu.task.table import SCRIPTS
 from stable_nalu.writer.event_file import EventFileReader, RunFiles, TensorboardReader

@@ -12,8 +12,7 @@ import pandas as pd
 
 from stable_nalu.base.errors import OptionError
 from stable_nalu.base.files import EVENT_FILE, STREAMS, atomic_text_file, visible_entries
-from stable_nalu.base.machine import granted_cores
-from stable_nalu.base.script import ScriptParser, exit_code, say
+from stable_nalu.base.script import ScriptParser, exit_code, granted_cores, say
 from stable_nalu.base.tags import CURVE_COLUMNS
 
 from .export import SCORES, RunTable, export_csv

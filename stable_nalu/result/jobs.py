@@ -15,11 +15,10 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from stable_nalu.base.console import plural
 from stable_nalu.base.errors import OptionError, UsageError, did_you_mean
-from stable_nalu.base.machine import CHECKOUT, at_home, working_root
-from stable_nalu.base.script import EXIT_REQUEUE, unknown_choice
-from stable_nalu.options.kinds import seeds_text
+from stable_nalu.base.files import CHECKOUT, at_home, working_root
+from stable_nalu.base.script import EXIT_REQUEUE, plural, unknown_choice
+from stable_nalu.options.flag import seeds_text
 from stable_nalu.paper.experiment import MEASURED, Experiment, Model, Resources, named, words
 from stable_nalu.paper.index import EXPERIMENTS, find, known
 

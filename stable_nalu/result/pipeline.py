@@ -12,11 +12,22 @@ from tempfile import TemporaryDirectory
 
 import pandas as pd
 
-from stable_nalu.base.console import GREEN, bar, fact, joined, paint, plural, shown
 from stable_nalu.base.errors import UsageError
-from stable_nalu.base.files import atomic_path, is_locked, shared_lock
-from stable_nalu.base.machine import granted_cores, model_file
-from stable_nalu.base.script import EXIT_INTERRUPTED, EXIT_REQUEUE, command_of, say
+from stable_nalu.base.files import atomic_path, is_locked, model_file, shared_lock
+from stable_nalu.base.script import (
+    EXIT_INTERRUPTED,
+    EXIT_REQUEUE,
+    GREEN,
+    bar,
+    command_of,
+    fact,
+    granted_cores,
+    joined,
+    paint,
+    plural,
+    say,
+    shown,
+)
 from stable_nalu.figure.entries import Output, render
 from stable_nalu.figure.entry import Context
 from stable_nalu.inspection.prediction_sweep import main as write_surfaces

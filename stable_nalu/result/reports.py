@@ -25,8 +25,7 @@ import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.base.errors import UsageError
-from stable_nalu.base.files import atomic_text_file
-from stable_nalu.base.machine import save_root, tensorboard_root
+from stable_nalu.base.files import atomic_text_file, save_root, tensorboard_root
 from stable_nalu.figure import digits, surfaces
 from stable_nalu.figure.drawing import Drawing, Series, Sketch, sketch
 from stable_nalu.figure.entries import Output, made, write

@@ -31,7 +31,7 @@ from stable_nalu.base.tags import (
     TASK_LOSSES,
     TEXT_SUFFIX,
 )
-from stable_nalu.options.name_fields import has_field
+from stable_nalu.options.run_names import has_field
 from stable_nalu.writer.event_file import Event
 
 RunColumns = dict[str, list]

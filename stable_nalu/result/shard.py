@@ -18,20 +18,32 @@ from enum import Enum
 from math import ceil
 from pathlib import Path
 
-from stable_nalu.base.console import PROGRESS, Progress, bar, is_terminal, plural
 from stable_nalu.base.errors import UsageError
-from stable_nalu.base.files import atomic_text_file, is_locked, json_of, visible_entries
-from stable_nalu.base.machine import model_file, save_root, tensorboard_root, working_root
+from stable_nalu.base.files import (
+    atomic_text_file,
+    is_locked,
+    json_of,
+    model_file,
+    save_root,
+    tensorboard_root,
+    visible_entries,
+    working_root,
+)
 from stable_nalu.base.script import (
     EXIT_DIVERGED,
     EXIT_INTERRUPTED,
     EXIT_REQUEUE,
+    PROGRESS,
     Interruption,
+    Progress,
+    bar,
     command_of,
     duration,
+    is_terminal,
+    plural,
     say,
 )
-from stable_nalu.options.kinds import seeds_text
+from stable_nalu.options.flag import seeds_text
 from stable_nalu.paper.experiment import (
     EPOCH_FLAG,
     ITERATION_FLAG,

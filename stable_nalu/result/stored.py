@@ -19,10 +19,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 import pandas as pd
 
-from stable_nalu.base.console import bar
 from stable_nalu.base.errors import OptionError, UsageError
-from stable_nalu.base.files import atomic_text_file, cells_of, locked
-from stable_nalu.base.machine import data_file, processor, tensorboard_root
+from stable_nalu.base.files import atomic_text_file, cells_of, data_file, locked, tensorboard_root
+from stable_nalu.base.script import bar, processor
 from stable_nalu.paper.experiment import MEASURED, ExpectedRun, Experiment, Model, Variant, merged
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.statistics.table import (

@@ -18,9 +18,7 @@ from typing import Any
 
 from stable_nalu.base.errors import OptionError, UsageError
 from stable_nalu.base.files import cells_of, locked
-from stable_nalu.base.machine import cores
-from stable_nalu.base.process import begin
-from stable_nalu.base.script import duration, exit_code, say
+from stable_nalu.base.script import begin, cores, duration, exit_code, say
 from stable_nalu.paper.experiment import ExpectedRun, Experiment
 from stable_nalu.paper.index import find
 from stable_nalu.statistics.table import write_rows

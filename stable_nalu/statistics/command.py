@@ -11,11 +11,10 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from stable_nalu.base.console import plain
 from stable_nalu.base.errors import OptionError, UsageError
 from stable_nalu.base.files import refuse_inputs, refuse_one_file
-from stable_nalu.base.script import ScriptParser, exit_code
-from stable_nalu.options.kinds import integer, number
+from stable_nalu.base.script import ScriptParser, exit_code, plain
+from stable_nalu.options.flag import integer, number
 
 from .judge import EXPORTED, judge_tables, reduce_run
 from .names import operation_label

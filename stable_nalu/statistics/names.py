@@ -8,14 +8,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from stable_nalu.layer import entries
-from stable_nalu.options.name_fields import (
+from stable_nalu.options.run_names import (
     AMPERSAND,
     UNION,
     Columns,
     columns_of,
+    parse_leaf,
     signed,
 )
-from stable_nalu.options.run_names import parse_leaf
 
 if TYPE_CHECKING:
     from stable_nalu.options import Config

@@ -14,12 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from stable_nalu.base.errors import OptionError, UsageError, did_you_mean
-from stable_nalu.base.files import table_rows
-from stable_nalu.base.machine import data_file
+from stable_nalu.base.files import data_file, table_rows
 from stable_nalu.base.papers import FLAT
-from stable_nalu.options.kinds import number
-from stable_nalu.options.name_fields import canonical
-from stable_nalu.options.run_names import parse_leaf
+from stable_nalu.options.flag import number
+from stable_nalu.options.run_names import canonical, parse_leaf
 
 from .names import config_columns, is_arithmetic, is_single_module
 from .table import THRESHOLD

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from stable_nalu.base.machine import CSV_FOLDER
+from stable_nalu.base.files import CSV_FOLDER
 from stable_nalu.base.script import ScriptParser, exit_code
 from stable_nalu.statistics.table import write_table
 

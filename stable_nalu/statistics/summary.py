@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from stable_nalu.base.console import bar
 from stable_nalu.base.errors import UsageError
+from stable_nalu.base.script import bar
 
 from .intervals import STATISTICS, bootstrap, wilson
 from .judge import SPARSITY

@@ -21,8 +21,8 @@ from stable_nalu.dataset.ranges import (
     SMALL_DIVISOR_BOUNDS,
     ExtrapolationRange,
 )
-from stable_nalu.options.kinds import integer, number
-from stable_nalu.options.name_fields import UNION
+from stable_nalu.options.flag import integer, number
+from stable_nalu.options.run_names import UNION
 
 from .setups import BENCHMARK, SMALL_DIVISORS
 from .table import write_table

@@ -8,7 +8,7 @@ import torch
 from stable_nalu.base.errors import OptionError
 from stable_nalu.network import two_digits
 from stable_nalu.options import Config, ScriptSpec
-from stable_nalu.options import name_fields as nf
+from stable_nalu.options import run_names as nf
 from stable_nalu.options.flags import OWN_LAYERS
 
 from . import pairs

@@ -12,10 +12,10 @@ from stable_nalu.base.tags import METRIC_TEST, METRIC_VALID, RESULT_TEST, RESULT
 from stable_nalu.dataset import distribution, simple_function, stream
 from stable_nalu.layer.registry import activation_names, entries
 from stable_nalu.network import arithmetic as arithmetic_networks
-from stable_nalu.options import Config, FlagGroup, ScriptSpec, checks
+from stable_nalu.options import Config, FlagGroup, ScriptSpec
 from stable_nalu.options import flags as common
-from stable_nalu.options import name_fields as nf
-from stable_nalu.options.kinds import BATCH_NOISE, as_clause
+from stable_nalu.options import run_names as nf
+from stable_nalu.options.flag import BATCH_NOISE, as_clause
 from stable_nalu.statistics import setups
 from stable_nalu.training import evaluation, loss
 from stable_nalu.training.engine_task import Drawn, EngineTask
@@ -153,11 +153,11 @@ def _check_distribution(c: Config) -> None:
 
 CHECKS = (
     check_slices,
-    checks.check_schedule,
-    checks.check_optimizer,
-    checks.check_nalu,
+    common.check_schedule,
+    common.check_optimizer,
+    common.check_nalu,
     check_units,
-    checks.check_files,
+    common.check_files,
 )
 SINGLE_LAYER_CHECKS = (*CHECKS, _check_single_layer, _check_distribution)
 
@@ -178,10 +178,10 @@ FORMULA_NAME = (
 )
 """What run names of formulas end with."""
 FORMULA_CHECKS = (
-    checks.check_schedule,
-    checks.check_optimizer,
-    checks.check_nalu,
-    checks.check_files,
+    common.check_schedule,
+    common.check_optimizer,
+    common.check_nalu,
+    common.check_files,
 )
 
 

@@ -35,8 +35,8 @@ from stable_nalu.dataset.stream import FunctionTargets, Operation, Sampler, Samp
 from stable_nalu.network.chain import ChainNetwork, WholeNetwork
 from stable_nalu.options import Config, Flag, FlagGroup
 from stable_nalu.options import flags as common
-from stable_nalu.options import name_fields as nf
-from stable_nalu.options.kinds import buildable_layers, choice, integer, number
+from stable_nalu.options import run_names as nf
+from stable_nalu.options.flag import buildable_layers, choice, integer, number
 from stable_nalu.training.task import Goal, Target
 
 from . import arithmetic

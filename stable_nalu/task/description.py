@@ -5,9 +5,9 @@ from functools import partial
 
 from stable_nalu.options import Config, Flag, FlagGroup, ScriptSpec
 from stable_nalu.options import flags as common
-from stable_nalu.options import name_fields as nf
-from stable_nalu.options.checks import check_files, check_nalu
-from stable_nalu.options.kinds import integer, text, truth
+from stable_nalu.options import run_names as nf
+from stable_nalu.options.flag import integer, text, truth
+from stable_nalu.options.flags import check_files, check_nalu
 
 TESTING = "it changes what is measured, not how a run is trained"
 

@@ -18,8 +18,8 @@ from stable_nalu.dataset.stream import FunctionTargets, Operation
 from stable_nalu.layer import GeneralizedLayer
 from stable_nalu.layer.equations import COLD, DECIDED, TOO_LARGE, EMLLayer, hardened
 from stable_nalu.options import Config, Flag
+from stable_nalu.options.flag import choice, integer, number
 from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS
-from stable_nalu.options.kinds import choice, integer, number
 from stable_nalu.statistics.setups import Limit
 from stable_nalu.training.loss import Penalties
 from stable_nalu.training.step import TrainingStep

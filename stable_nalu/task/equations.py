@@ -16,8 +16,8 @@ from stable_nalu.dataset.stream import StoredStream
 from stable_nalu.network.dense import IdentityNetwork
 from stable_nalu.options import Config, Flag, FlagGroup
 from stable_nalu.options import flags as common
-from stable_nalu.options import name_fields as nf
-from stable_nalu.options.kinds import and_layers, choice, integer, number
+from stable_nalu.options import run_names as nf
+from stable_nalu.options.flag import and_layers, choice, integer, number
 from stable_nalu.training.evaluation import EvaluationSet
 from stable_nalu.training.task import Goal, Task
 

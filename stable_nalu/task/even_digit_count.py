@@ -16,9 +16,9 @@ from stable_nalu.base.tags import ACCURACY_TEST, ACCURACY_VALID, CONFUSION, RMSE
 from stable_nalu.dataset import images
 from stable_nalu.network import digits as digit_networks
 from stable_nalu.options import Config, Flag, switch
-from stable_nalu.options import name_fields as nf
+from stable_nalu.options import run_names as nf
+from stable_nalu.options.flag import buildable_layers, each_word, integer
 from stable_nalu.options.flags import MAX_ITERATIONS
-from stable_nalu.options.kinds import buildable_layers, each_word, integer
 from stable_nalu.training.surroundings import floats
 from stable_nalu.training.task import Batch, Goal, Kind, Task
 

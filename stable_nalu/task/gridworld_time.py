@@ -15,9 +15,8 @@ from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.base.errors import OptionError
 from stable_nalu.network import gridworld
 from stable_nalu.options import Config, Flag, switch
-from stable_nalu.options import name_fields as nf
-from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS
-from stable_nalu.options.kinds import (
+from stable_nalu.options import run_names as nf
+from stable_nalu.options.flag import (
     and_layers,
     buildable_layers,
     cell_names,
@@ -26,6 +25,7 @@ from stable_nalu.options.kinds import (
     number,
     span,
 )
+from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS
 from stable_nalu.training.surroundings import floats
 from stable_nalu.training.task import Batch, Goal, Kind, Task
 

@@ -15,8 +15,8 @@ from stable_nalu.base.errors import OptionError
 from stable_nalu.base.tags import ERROR_CURVE, METRIC_TEST, METRIC_VALID
 from stable_nalu.network import dense
 from stable_nalu.options import Config, Flag
+from stable_nalu.options.flag import and_layers, choice, integer, interval
 from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS
-from stable_nalu.options.kinds import and_layers, choice, integer, interval
 from stable_nalu.training.surroundings import floats
 from stable_nalu.training.task import Batch, Kind
 

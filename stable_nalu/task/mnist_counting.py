@@ -15,9 +15,9 @@ from stable_nalu.base.tags import METRIC_TEST, MSE_TRAIN
 from stable_nalu.dataset import distribution, images
 from stable_nalu.network import digits as digit_networks
 from stable_nalu.options import Config, Flag
-from stable_nalu.options import name_fields as nf
+from stable_nalu.options import run_names as nf
+from stable_nalu.options.flag import cell_names, choice, integer, lengths, number
 from stable_nalu.options.flags import LAYER_TYPE
-from stable_nalu.options.kinds import cell_names, choice, integer, lengths, number
 from stable_nalu.training.surroundings import floats
 from stable_nalu.training.task import EPOCHS, Batch, Goal, Kind, Task
 

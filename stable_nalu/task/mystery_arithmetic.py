@@ -16,9 +16,9 @@ from stable_nalu.base.script import unknown_choice
 from stable_nalu.base.tags import LOSS_EPOCH, MSE_TEST, MSE_TRAIN, PROBLEM
 from stable_nalu.network import dense
 from stable_nalu.options import Config, Flag, switch
-from stable_nalu.options import name_fields as nf
+from stable_nalu.options import run_names as nf
+from stable_nalu.options.flag import and_layers, choice, each_word, integer, interval
 from stable_nalu.options.flags import LAYER_TYPE
-from stable_nalu.options.kinds import and_layers, choice, each_word, integer, interval
 from stable_nalu.training.recorder import StepResult, TaggedValue, scalar
 from stable_nalu.training.surroundings import floats
 from stable_nalu.training.task import EPOCHS, Batch, Goal, Kind, Task

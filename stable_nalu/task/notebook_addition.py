@@ -24,9 +24,9 @@ from stable_nalu.base.tags import (
 from stable_nalu.dataset import stream
 from stable_nalu.network import dense
 from stable_nalu.options import Config, Flag, switch
-from stable_nalu.options import name_fields as nf
+from stable_nalu.options import run_names as nf
+from stable_nalu.options.flag import and_layers, integer
 from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS
-from stable_nalu.options.kinds import and_layers, integer
 from stable_nalu.statistics import setups
 from stable_nalu.training.recorder import StepResult, TaggedValue, scalar
 from stable_nalu.training.surroundings import floats

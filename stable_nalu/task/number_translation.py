@@ -21,10 +21,11 @@ from stable_nalu.base.errors import OptionError
 from stable_nalu.base.tags import LOSS_VALID, METRIC, TRACE
 from stable_nalu.dataset import loader, number_translation
 from stable_nalu.network import texts
-from stable_nalu.options import Config, Flag, FlagGroup, ScriptSpec, checks
-from stable_nalu.options import name_fields as nf
+from stable_nalu.options import Config, Flag, FlagGroup, ScriptSpec
+from stable_nalu.options import flags as common
+from stable_nalu.options import run_names as nf
+from stable_nalu.options.flag import and_layers, buildable_layers, cell_names, choice, integer
 from stable_nalu.options.flags import LAYER_TYPE, SEED, files_and_devices
-from stable_nalu.options.kinds import and_layers, buildable_layers, cell_names, choice, integer
 from stable_nalu.training.surroundings import floats
 from stable_nalu.training.task import Batch, Goal, Kind, Logging, Observed, Task, Unit
 
@@ -220,10 +221,10 @@ SCRIPT = ScriptSpec(
     ),
     checks=(
         _check_head,
-        checks.check_nalu,
-        checks.check_optimizer,
-        checks.check_device,
-        checks.check_files,
+        common.check_nalu,
+        common.check_optimizer,
+        common.check_device,
+        common.check_files,
     ),
     counts_epochs=True,
     fixed=PENALTY_RAMP,

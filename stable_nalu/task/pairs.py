@@ -19,10 +19,10 @@ from stable_nalu.base.tags import LABEL_WEIGHTS, METRIC
 from stable_nalu.dataset import digit_pairs, distribution, images, loader
 from stable_nalu.layer import entries
 from stable_nalu.network import two_digits
-from stable_nalu.options import Config, Flag, FlagGroup, checks, switch
+from stable_nalu.options import Config, Flag, FlagGroup, switch
 from stable_nalu.options import flags as common
-from stable_nalu.options import name_fields as nf
-from stable_nalu.options.kinds import choice, integer, number
+from stable_nalu.options import run_names as nf
+from stable_nalu.options.flag import choice, integer, number
 from stable_nalu.options.layer_options import own_options
 from stable_nalu.training.loss import Penalties
 from stable_nalu.training.recorder import Gradients, TaggedValue
@@ -430,7 +430,7 @@ def _check_pairs(c: Config) -> None:
             )
 
 
-CHECKS = (_check_pairs, checks.check_schedule, checks.check_files)
+CHECKS = (_check_pairs, common.check_schedule, common.check_files)
 
 NAME = (
     nf.template("{id}"),

@@ -18,9 +18,9 @@ from stable_nalu.dataset import programs
 from stable_nalu.layer import entries
 from stable_nalu.network import texts
 from stable_nalu.options import Config, Flag
-from stable_nalu.options import name_fields as nf
+from stable_nalu.options import run_names as nf
+from stable_nalu.options.flag import cell_names, choice, integer, whole_range, whole_ranges
 from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS
-from stable_nalu.options.kinds import cell_names, choice, integer, whole_range, whole_ranges
 from stable_nalu.training.surroundings import floats
 from stable_nalu.training.task import Batch, Goal, Kind, Task
 

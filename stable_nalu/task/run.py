@@ -5,8 +5,7 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-from stable_nalu.base.machine import cores, granted_cores, usable_cores
-from stable_nalu.base.script import exit_code, packages
+from stable_nalu.base.script import cores, exit_code, granted_cores, packages, usable_cores
 from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.training.shell import InShort, train_plan
 from stable_nalu.training.task import Task

@@ -14,11 +14,12 @@ from stable_nalu.base.tags import LOSS_ACCURACY, METRIC, METRIC_TEST, RESULT_VAL
 from stable_nalu.dataset import distribution, images, loader
 from stable_nalu.layer import basic
 from stable_nalu.network import digits as digit_networks
-from stable_nalu.options import Config, Flag, FlagGroup, checks
-from stable_nalu.options import name_fields as nf
+from stable_nalu.options import Config, Flag, FlagGroup
+from stable_nalu.options import flags as common
+from stable_nalu.options import run_names as nf
+from stable_nalu.options.flag import cell_names, choice, digits, each_word, integer, lengths
 from stable_nalu.options.flags import LAYER_TYPE, NETWORK, SEED, WEIGHTS
 from stable_nalu.options.flags import PENALTIES as ALL_PENALTIES
-from stable_nalu.options.kinds import cell_names, choice, digits, each_word, integer, lengths
 from stable_nalu.training.loss import Penalties
 from stable_nalu.training.recorder import StepResult, TaggedValue, scalar
 from stable_nalu.training.task import EPOCHS, Batch, Goal, Kind, Logging, Observed, Results, Task
@@ -305,5 +306,5 @@ def name_fields(data: str) -> tuple[nf.NameField, ...]:
     )  # fmt: skip
 
 
-CHECKS = (checks.check_cell, checks.check_nalu, checks.check_schedule, checks.check_files)
+CHECKS = (common.check_cell, common.check_nalu, common.check_schedule, common.check_files)
 SOURCE = nf.trailing(nf.template("{data_source}"))

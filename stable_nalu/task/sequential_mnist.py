@@ -7,7 +7,7 @@ import torch
 
 from stable_nalu.network import digits as digit_networks
 from stable_nalu.options import ScriptSpec
-from stable_nalu.options import name_fields as nf
+from stable_nalu.options import run_names as nf
 from stable_nalu.options.flags import CRITERION, NALU, OWN_LAYERS
 
 from . import sequences

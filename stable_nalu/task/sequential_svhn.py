@@ -10,9 +10,9 @@ import torch
 from stable_nalu.base.errors import OptionError
 from stable_nalu.dataset import images
 from stable_nalu.options import Config, FlagGroup, ScriptSpec
-from stable_nalu.options import name_fields as nf
+from stable_nalu.options import run_names as nf
+from stable_nalu.options.flag import choice
 from stable_nalu.options.flags import ID, NALU, OWN_LAYERS
-from stable_nalu.options.kinds import choice
 
 from . import sequences
 from .description import epoch_files

@@ -20,10 +20,10 @@ from stable_nalu.base.tags import (
 )
 from stable_nalu.dataset import distribution, simple_function, stream
 from stable_nalu.network import arithmetic as arithmetic_networks
-from stable_nalu.options import Config, Flag, FlagGroup, ScriptSpec, checks
+from stable_nalu.options import Config, Flag, FlagGroup, ScriptSpec
 from stable_nalu.options import flags as common
-from stable_nalu.options import name_fields as nf
-from stable_nalu.options.kinds import as_clause, cell_names, data_range, integer
+from stable_nalu.options import run_names as nf
+from stable_nalu.options.flag import as_clause, cell_names, data_range, integer
 from stable_nalu.statistics import setups
 from stable_nalu.training import evaluation
 from stable_nalu.training.engine_task import Drawn
@@ -69,7 +69,7 @@ def check_sequences(c: Config) -> None:
     if c.operation == "div" and c.random_models:
         start, end = dataset.subset_ranges[1]
         summands = (end - start) * c.interpolation_length
-        checks.require_no_zero(c.input_range, summands, "--input-range")
+        common.require_no_zero(c.input_range, summands, "--input-range")
 
 
 class SumsTask(MeasuredTask):
@@ -255,11 +255,11 @@ SCRIPT = ScriptSpec(
         ),
     ),
     checks=(
-        checks.check_nalu,
-        checks.check_optimizer,
+        common.check_nalu,
+        common.check_optimizer,
         check_sequences,
-        checks.check_device,
-        checks.check_files,
+        common.check_device,
+        common.check_files,
     ),
     fixed=PENALTY_RAMP,
 )

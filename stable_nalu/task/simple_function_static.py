@@ -10,10 +10,10 @@ from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.base.errors import OptionError
 from stable_nalu.dataset import distribution, simple_function, stream
 from stable_nalu.network import arithmetic as arithmetic_networks
-from stable_nalu.options import Config, FlagGroup, checks
+from stable_nalu.options import Config, FlagGroup
 from stable_nalu.options import flags as common
-from stable_nalu.options import name_fields as nf
-from stable_nalu.options.kinds import as_clause, buildable_layers, choice
+from stable_nalu.options import run_names as nf
+from stable_nalu.options.flag import as_clause, buildable_layers, choice
 from stable_nalu.training.task import Results
 
 from . import arithmetic
@@ -76,7 +76,7 @@ def _check_two_layers(c: Config) -> None:
         "--first-layer" if c.first_layer else "--layer-type", c.first_layer or c.layer_type
     )
     if c.nac_mul == "mnac":
-        checks.check_multiplying_form(c, buildable_layers())
+        common.check_multiplying_form(c, buildable_layers())
     elif c.nac_mul not in ("npu", "real-npu"):
         arithmetic.check_buildable("--layer-type", c.layer_type)
 
@@ -102,7 +102,7 @@ def _check_divisors(c: Config) -> None:
         slices = simple_function.subsets_from_ratios(*sizes)
     start, end = slices[1]
     for flag in ("interpolation_range", "extrapolation_range"):
-        checks.require_no_zero(getattr(c, flag), end - start, f"--{flag.replace('_', '-')}")
+        common.require_no_zero(getattr(c, flag), end - start, f"--{flag.replace('_', '-')}")
 
 
 def _check_extrapolation_rule(c: Config) -> None:

@@ -1,6 +1,6 @@
 """The arithmetic data set again, with the penalties of the NPU papers in the loss."""
 
-from stable_nalu.options import name_fields as nf
+from stable_nalu.options import run_names as nf
 
 from . import arithmetic
 from .simple_function_static import CHECKS, GROUPS, NAME, TASK

@@ -11,8 +11,8 @@ from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.base.tags import RESULT_VALID
 from stable_nalu.options import Config, Flag, FlagGroup, switch
 from stable_nalu.options import flags as common
-from stable_nalu.options import name_fields as nf
-from stable_nalu.options.kinds import integer, number
+from stable_nalu.options import run_names as nf
+from stable_nalu.options.flag import integer, number
 from stable_nalu.training.loop import Training
 from stable_nalu.training.task import Results
 

@@ -10,7 +10,7 @@ from stable_nalu.base.errors import OptionError
 from stable_nalu.dataset import stream
 from stable_nalu.options import Config
 from stable_nalu.options import flags as common
-from stable_nalu.options import name_fields as nf
+from stable_nalu.options import run_names as nf
 from stable_nalu.training import loss
 from stable_nalu.training.loop import Training
 

@@ -6,7 +6,7 @@ from typing import Any
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.options import Config
 from stable_nalu.options import flags as common
-from stable_nalu.options import name_fields as nf
+from stable_nalu.options import run_names as nf
 
 from . import arithmetic
 

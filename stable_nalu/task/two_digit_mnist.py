@@ -9,9 +9,9 @@ from stable_nalu.base.errors import OptionError
 from stable_nalu.dataset import digit_pairs
 from stable_nalu.network import two_digits
 from stable_nalu.options import Config, ScriptSpec
-from stable_nalu.options import name_fields as nf
+from stable_nalu.options import run_names as nf
+from stable_nalu.options.flag import BATCH_NOISE
 from stable_nalu.options.flags import OWN_LAYERS
-from stable_nalu.options.kinds import BATCH_NOISE
 
 from . import pairs
 

@@ -13,8 +13,7 @@ from pathlib import Path
 import torch
 
 from stable_nalu.base.errors import UsageError
-from stable_nalu.base.files import atomic_path, remove_temporaries
-from stable_nalu.base.machine import model_file, save_root
+from stable_nalu.base.files import atomic_path, model_file, remove_temporaries, save_root
 
 BEST_MODELS, BEST_PARAMETERS = "lowest_interp_model", "lowest_interp_params"
 """Folders of the best models below the save root, and of their parameters as text."""

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stable_nalu.base.console import (
+from stable_nalu.base.script import (
     GREEN,
     PROGRESS,
     RED,
@@ -28,12 +28,12 @@ from stable_nalu.base.console import (
     joined,
     paint,
     plural,
+    say,
 )
-from stable_nalu.base.script import say
 from stable_nalu.base.tags import METRIC_TEST, RESULTS, logged_result
 from stable_nalu.layer import entries
 from stable_nalu.options import Config, Flag, ScriptSpec
-from stable_nalu.options.kinds import seeds_text
+from stable_nalu.options.flag import seeds_text
 from stable_nalu.options.layer_options import label, range_label, units_label, units_of, varying
 from stable_nalu.statistics.setups import Limit, below, limit_of
 from stable_nalu.writer import EventFile, RunRecord

@@ -21,7 +21,8 @@ from stable_nalu.abstract import (
     stack_models,
 )
 from stable_nalu.base.errors import STOPS, UsageError, in_words
-from stable_nalu.base.machine import EXTRA_FLAGS, processor
+from stable_nalu.base.files import EXTRA_FLAGS
+from stable_nalu.base.script import processor
 from stable_nalu.layer import python_state
 from stable_nalu.layer.python_state import SHARED, PythonState, tensors_of
 from stable_nalu.options import Config

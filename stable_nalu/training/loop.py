@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from stable_nalu.base.errors import UsageError
-from stable_nalu.base.machine import model_file, save_root
+from stable_nalu.base.files import model_file, save_root
 from stable_nalu.base.tags import (
     DIVERGED,
     EPOCH,

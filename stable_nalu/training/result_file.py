@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from stable_nalu.base.errors import UsageError
-from stable_nalu.base.machine import results_root
+from stable_nalu.base.files import results_root
 from stable_nalu.options import Config
 
 

@@ -20,8 +20,8 @@ import torch
 
 from stable_nalu.abstract import ExtendedTorchModule, PerRunRandomSource, run_state, stack_models
 from stable_nalu.base.errors import UsageError
-from stable_nalu.base.machine import cores, save_root, tensorboard_root
-from stable_nalu.base.script import Interruption
+from stable_nalu.base.files import save_root, tensorboard_root
+from stable_nalu.base.script import Interruption, cores
 from stable_nalu.base.tags import RESULT_TEST
 from stable_nalu.dataset.distribution import LegacyRandom
 from stable_nalu.layer.python_state import PythonState

@@ -13,17 +13,20 @@ from typing import Any
 
 import torch
 
-from stable_nalu.base.console import PROGRESS as PROGRESS_FILE
-from stable_nalu.base.console import fact, plural, shown
 from stable_nalu.base.errors import UsageError
-from stable_nalu.base.machine import keep_freed_memory, results_root, save_root, tensorboard_root
+from stable_nalu.base.files import results_root, save_root, tensorboard_root
 from stable_nalu.base.script import (
     EXIT_DIVERGED,
     EXIT_INTERRUPTED,
     EXIT_REQUEUE,
     Interruption,
     command_of,
+    fact,
+    keep_freed_memory,
+    plural,
+    shown,
 )
+from stable_nalu.base.script import PROGRESS as PROGRESS_FILE
 from stable_nalu.layer import own_entries
 from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.options.layer_options import units_of

@@ -23,13 +23,14 @@ from typing import Any
 
 from stable_nalu.base.errors import UsageError
 from stable_nalu.base.files import (
+    CHECKOUT,
+    VERSION,
     atomic_text_file,
     is_locked,
     json_of,
     remove_temporaries,
     visible_entries,
 )
-from stable_nalu.base.machine import CHECKOUT, VERSION
 from torchlanes.kept import NO_LOCKS_HERE
 
 from .event_file import FILE_PREFIX, EventFile, require_events

@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from stable_nalu.base import console
+from stable_nalu.base import script as console
 from stable_nalu.statistics.setups import Limit
 from stable_nalu.training.console import Console, LogPoint
 

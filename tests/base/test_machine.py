@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from stable_nalu.base import machine
+from stable_nalu.base import files, script
 from stable_nalu.base.errors import UsageError
 
 ROOTS = {
-    "TENSORBOARD_DIR": (machine.tensorboard_root, "tensorboard"),
-    "SAVE_DIR": (machine.save_root, "save"),
-    "RESULTS_DIR": (machine.results_root, "results"),
+    "TENSORBOARD_DIR": (files.tensorboard_root, "tensorboard"),
+    "SAVE_DIR": (files.save_root, "save"),
+    "RESULTS_DIR": (files.results_root, "results"),
 }
 
 
@@ -30,12 +30,12 @@ def test_a_root_comes_from_the_environment(variable, monkeypatch, tmp_path):
 def test_an_installed_package_writes_below_the_current_folder(monkeypatch, tmp_path):
     site = tmp_path / "site-packages"
     (site / "tensorboard").mkdir(parents=True)
-    monkeypatch.setattr(machine, "CHECKOUT", site)
+    monkeypatch.setattr(files, "CHECKOUT", site)
     monkeypatch.chdir(tmp_path)
     for variable, (root, name) in ROOTS.items():
         monkeypatch.delenv(variable)
         assert root() == tmp_path / name
-    assert machine.image_root() == tmp_path / "data"
+    assert files.image_root() == tmp_path / "data"
 
 
 @pytest.mark.parametrize(
@@ -45,17 +45,17 @@ def test_an_installed_package_writes_below_the_current_folder(monkeypatch, tmp_p
         *((value, None) for value in ("0", "-1", "some", "", "1.5", " 1")),
     ],
 )
-@pytest.mark.parametrize("variable", machine.GRANTS)
+@pytest.mark.parametrize("variable", script.GRANTS)
 def test_cores_are_those_granted_and_no_more_than_there_are(variable, value, expected, monkeypatch):
-    monkeypatch.setattr(machine, "usable_cores", lambda: 4)
+    monkeypatch.setattr(script, "usable_cores", lambda: 4)
     monkeypatch.setenv(variable, value)
-    assert machine.granted_cores() == expected
-    assert machine.cores() == (expected or 4)
+    assert script.granted_cores() == expected
+    assert script.cores() == (expected or 4)
 
 
 FAULTS = """
 import resource, torch
-from stable_nalu.base.machine import keep_freed_memory
+from stable_nalu.base.script import keep_freed_memory
 def faults():
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
 def iterate(times):
@@ -75,24 +75,24 @@ def test_no_page_is_asked_for_twice():
     # kept still grows by some blocks when gaps do not fit, hence the many iterations.
     handing_back = {**os.environ, "MALLOC_MMAP_THRESHOLD_": str(1 << 20)}
     words = [sys.executable, "-c", FAULTS]
-    told = subprocess.check_output(words, cwd=machine.CHECKOUT, env=handing_back, text=True)
+    told = subprocess.check_output(words, cwd=files.CHECKOUT, env=handing_back, text=True)
     plain, kept = map(int, told.split())
     assert kept < plain / 20
 
 
 def test_another_c_library(monkeypatch):
-    monkeypatch.setattr(machine.ctypes, "CDLL", lambda name: object())
-    assert machine.keep_freed_memory.__wrapped__() is None
+    monkeypatch.setattr(script.ctypes, "CDLL", lambda name: object())
+    assert script.keep_freed_memory.__wrapped__() is None
 
 
 def test_a_home_that_there_is_not(monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert machine.at_home(Path("~/logs")) == tmp_path / "logs"
+    assert files.at_home(Path("~/logs")) == tmp_path / "logs"
     with pytest.raises(UsageError, match="there is no home folder for ~nosuchuser/logs"):
-        machine.at_home(Path("~nosuchuser/logs"))
+        files.at_home(Path("~nosuchuser/logs"))
 
 
 def test_the_processor_has_a_name_of_one_line() -> None:
-    name = machine.processor()
+    name = script.processor()
     assert name
     assert name == " ".join(name.split())

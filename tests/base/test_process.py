@@ -52,7 +52,7 @@ def shell(words, redirections, folder):
     )
 
 
-BEGIN = "from stable_nalu.base.process import begin; begin(__name__)\n"
+BEGIN = "from stable_nalu.base.script import begin; begin(__name__)\n"
 READY = "import time; print('ready', flush=True); time.sleep(600)\n"
 IN_BODY = f"""{BEGIN}
 from stable_nalu.base.script import exit_code
@@ -84,17 +84,17 @@ def test_a_signal_in_an_import_that_makes_another_error_of_it():
 
 
 def test_a_program_that_is_not_begun_keeps_its_handlers():
-    body = f"from stable_nalu.base.process import begin; begin('some.module')\n{READY}"
+    body = f"from stable_nalu.base.script import begin; begin('some.module')\n{READY}"
     assert python(body, signal.SIGTERM) == (-signal.SIGTERM, "")
 
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
 def test_scripts_begin_before_they_import_anything_else_of_the_package(path):
     lines = ast.parse(path.read_text(encoding="utf-8")).body
-    own = [ast.unparse(line) for line in lines if "stable_nalu" in ast.unparse(line)]
-    assert own[0] == "from stable_nalu.base.process import begin"
-    following = [ast.unparse(line) for line in lines]
-    assert following[following.index(own[0]) + 1] == "begin(__name__)"
+    words = [ast.unparse(line) for line in lines]
+    first = next(place for place, line in enumerate(words) if "stable_nalu" in line)
+    assert words[first].startswith("from stable_nalu.base.script import begin")
+    assert words[first + 1] == "begin(__name__)"
 
 
 @pytest.mark.parametrize("words", [HELP, TRAIN, [sys.executable, "-m", "stable_nalu"]])

@@ -7,7 +7,7 @@ import pytest
 
 from stable_nalu.base.errors import did_you_mean, in_words
 from stable_nalu.base.script import ScriptParser, exit_code, packages
-from stable_nalu.options.kinds import integer, number
+from stable_nalu.options.flag import integer, number
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from stable_nalu.base.machine import CHECKOUT
+from stable_nalu.base.files import CHECKOUT
 from stable_nalu.bench import arena, rivals
 from stable_nalu.bench.arena import main, read_rows
 from stable_nalu.bench.contest import (

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from stable_nalu.base.machine import CHECKOUT
+from stable_nalu.base.files import CHECKOUT
 from tests.training.configurations import built
 
 PAGE = (CHECKOUT / "docs" / "samples.md").read_text(encoding="utf-8")

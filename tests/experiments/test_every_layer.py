@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from stable_nalu.layer import entries
-from stable_nalu.options.kinds import buildable_layers
+from stable_nalu.options.flag import buildable_layers
 from tests.experiments.scripts import read, run, run_names, saved
 
 LAYERS = sorted(buildable_layers())

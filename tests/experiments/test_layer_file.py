@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import stable_nalu as sn
-from stable_nalu.base.machine import save_root, tensorboard_root
+from stable_nalu.base.files import save_root, tensorboard_root
 from stable_nalu.layer import own_layers
 from stable_nalu.layer.registry import drop
 from tests.ensemble.plans import fork

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from stable_nalu.base import machine
-from stable_nalu.base.machine import tensorboard_root
+from stable_nalu.base import script as base_script
+from stable_nalu.base.files import tensorboard_root
 from stable_nalu.base.tags import METRIC_TEST, METRIC_VALID, RESULT_TEST, RESULT_VALID, RESULTS
 from stable_nalu.result.exporters import arithmetic as export
 from stable_nalu.training import loss
@@ -271,7 +271,7 @@ def test_a_resumed_run_keeps_a_better_model():
 
 
 def test_threads_are_those_that_a_batch_system_grants(monkeypatch):
-    monkeypatch.setattr(machine, "usable_cores", lambda: 4)
+    monkeypatch.setattr(base_script, "usable_cores", lambda: 4)
     for value, expected in (("2", 2), ("1000", 4), ("some", 1)):
         monkeypatch.setenv("SLURM_CPUS_PER_TASK", value)
         assert run("single_layer", "--dry-run") == 0

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from stable_nalu.base.console import plain
 from stable_nalu.base.errors import UsageError
+from stable_nalu.base.script import plain
 from stable_nalu.figure.runs import SEQUENCE_VALIDATION
 from stable_nalu.figure.style import (
     NAC_ADD,

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from stable_nalu.layer import BasicLayer, GeneralizedCell
-from stable_nalu.options.kinds import buildable_layers, cell_names
+from stable_nalu.options.flag import buildable_layers, cell_names
 from tests.layer_checks import Clipped, LayerChecks, Penalised
 from tests.layer_values import OUT, dot, drawn_alike, uniform
 from tests.runs import in_runs

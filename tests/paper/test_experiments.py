@@ -17,8 +17,8 @@ from stable_nalu.dataset.ranges import (
     SMALL_DIVISOR_BOUNDS,
     ExtrapolationRange,
 )
-from stable_nalu.options.kinds import seeds
-from stable_nalu.options.name_fields import canonical
+from stable_nalu.options.flag import seeds
+from stable_nalu.options.run_names import canonical
 from stable_nalu.paper.experiment import expected_runs, flags, gathered, merged, seeds_text, words
 from stable_nalu.paper.index import EXPERIMENTS, find
 from stable_nalu.paper.sweeps import DATA_SET_RANGES, SINGLE_MODULE_RANGES

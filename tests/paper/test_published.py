@@ -4,7 +4,7 @@ import csv
 import hashlib
 from statistics import median
 
-from stable_nalu.base.machine import CHECKOUT
+from stable_nalu.base.files import CHECKOUT
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.paper.published import (
     FOLDER,

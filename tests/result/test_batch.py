@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from stable_nalu.base.machine import CHECKOUT
+from stable_nalu.base.files import CHECKOUT
 from stable_nalu.bench import command
 from stable_nalu.result import batch
 

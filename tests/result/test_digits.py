@@ -6,7 +6,7 @@ import os
 import pandas as pd
 import pytest
 
-from stable_nalu.base import machine
+from stable_nalu.base.files import image_root
 from stable_nalu.dataset import images as sources
 from stable_nalu.dataset.images import ImageCorpus
 from stable_nalu.paper.experiment import JUDGED, MEASURED
@@ -82,7 +82,7 @@ def test_where_images_are(images, tmp_path, capsys):
     words = [PRODUCTS, "--model", "nmu", "--seeds", "0", "--max-iterations", "388", "--dry-run"]
     assert command.main([*words, "--out", str(tmp_path), "--data-dir", str(tmp_path)]) == 0
     assert f"export IMAGE_DIR={tmp_path}\n" in capsys.readouterr().out
-    assert os.environ["IMAGE_DIR"] == str(machine.image_root()) == str(tmp_path)
+    assert os.environ["IMAGE_DIR"] == str(image_root()) == str(tmp_path)
 
 
 def test_an_epoch_of_products_of_digits(images, in_this_process, tmp_path, monkeypatch):  # noqa: F811

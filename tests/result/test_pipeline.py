@@ -4,8 +4,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from stable_nalu.base.files import cells_of, shared_lock
-from stable_nalu.base.machine import tensorboard_root
+from stable_nalu.base.files import cells_of, shared_lock, tensorboard_root
 from stable_nalu.paper.experiment import JUDGED
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result import command, pipeline

@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from stable_nalu.base.errors import UsageError
-from stable_nalu.base.machine import save_root, tensorboard_root
+from stable_nalu.base.files import save_root, tensorboard_root
 from stable_nalu.base.script import EXIT_REQUEUE
 from stable_nalu.result import batch
 from stable_nalu.result.jobs import JOB_SCRIPTS, find_job
@@ -206,7 +206,7 @@ def test_a_second_signal_does_not_end_the_wait_for_a_shard_that_saves(tmp_path):
 TRAINS = """
 import os, sys, time
 from pathlib import Path
-from stable_nalu.base.console import PROGRESS, Progress
+from stable_nalu.base.script import PROGRESS, Progress
 
 folder = Path(sys.argv[1])
 while not (folder / "go on").exists():

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from stable_nalu.base.files import cells_of
-from stable_nalu.base.machine import CHECKOUT
+from stable_nalu.base.files import CHECKOUT, cells_of
 from stable_nalu.result.exporters import arithmetic
 from tests.processes import until as wait
 from tests.result.slurm_cluster import NoClusterError, running_cluster

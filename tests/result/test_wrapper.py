@@ -7,7 +7,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from stable_nalu.base.machine import CHECKOUT
+from stable_nalu.base.files import CHECKOUT
 from tests.processes import started, until
 
 SHARD = """#!{python}

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from stable_nalu.options import Config
-from stable_nalu.options.name_fields import column_of, signed
-from stable_nalu.options.run_names import parse_leaf
+from stable_nalu.options.run_names import column_of, parse_leaf, signed
 from stable_nalu.paper.experiment import expected_runs
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.statistics.names import config_columns, expand_name

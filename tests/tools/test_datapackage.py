@@ -8,7 +8,7 @@ from datetime import datetime
 import pytest
 
 from stable_nalu.base.errors import UsageError
-from stable_nalu.base.machine import CHECKOUT
+from stable_nalu.base.files import CHECKOUT
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result.judged import identifying
 from tools import datapackage

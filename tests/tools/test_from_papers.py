@@ -6,7 +6,7 @@ from pathlib import Path, PurePath
 
 import pytest
 
-from stable_nalu.base.machine import CHECKOUT
+from stable_nalu.base.files import CHECKOUT
 from stable_nalu.base.papers import MISTRY_2022_DIVISION, MISTRY_2022_ROBUST
 from stable_nalu.inspection import prediction_sweep
 from stable_nalu.paper import command as plot

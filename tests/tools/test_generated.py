@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from stable_nalu.base.machine import CHECKOUT
+from stable_nalu.base.files import CHECKOUT
 from stable_nalu.layer import entries
 from stable_nalu.options.layer_options import option_words
 from stable_nalu.task.table import SCRIPTS

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from stable_nalu.base.machine import CHECKOUT
+from stable_nalu.base.files import CHECKOUT
 from stable_nalu.paper.published import published_seeds
 from stable_nalu.result.stored import DATA
 

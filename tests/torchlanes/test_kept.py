@@ -8,9 +8,9 @@ import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from torchlanes.kept import CompileError, library_of
 
 from torchlanes import kept
+from torchlanes.kept import CompileError, library_of
 
 
 def test_compiled_code_is_kept_where_only_the_user_writes(cache_home):

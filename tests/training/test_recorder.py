@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from stable_nalu.network import SimpleFunctionStaticNetwork, SingleLayerNetwork
-from stable_nalu.options.kinds import buildable_layers
+from stable_nalu.options.flag import buildable_layers
 from stable_nalu.training.recorder import (
     observe_modules,
     traced,

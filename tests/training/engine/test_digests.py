@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from stable_nalu.base.machine import EXTRA_FLAGS
+from stable_nalu.base.files import EXTRA_FLAGS
 from stable_nalu.training import engine_stack as stack
 from tests.training.engine.harness import UNITS, digest, left_behind, planned, words_of
 from torchlanes import VERSION, emit

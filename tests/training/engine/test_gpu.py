@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 import torch
-from torchlanes.kept import library_of
 
 from stable_nalu.options import Config
 from stable_nalu.training import engine_stack as stack
 from tests.training.engine import harness
 from tests.training.engine.harness import UNITS, left_together, planned, words_of
 from torchlanes import gpu
+from torchlanes.kept import library_of
 
 HEADER = Path(__file__).with_name("as_gpu.h")
 FLAGS = ("-std=c++17", "-O1", "-ffp-contract=off", "-w", "-shared", "-fPIC", "-pthread")

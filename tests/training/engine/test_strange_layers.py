@@ -12,7 +12,7 @@ import pytest
 import torch
 
 import stable_nalu as sn
-from stable_nalu.base.machine import EXTRA_FLAGS, tensorboard_root
+from stable_nalu.base.files import EXTRA_FLAGS, tensorboard_root
 from stable_nalu.layer import registry
 from stable_nalu.training import engine_stack as stack
 from stable_nalu.training import evaluation, step
