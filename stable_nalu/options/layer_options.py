@@ -8,14 +8,11 @@ import inspect
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from stable_nalu.base.errors import OptionError, did_you_mean
 from stable_nalu.base.files import installed_layers
 from stable_nalu.layer.registry import entries, spelled
-
-if TYPE_CHECKING:
-    from .flag import Config, Flag
 
 _OTHERS = "--layer-option"
 _TRUTH = {"true": True, "false": False}
@@ -51,13 +48,13 @@ def _files(argv: Sequence[str]) -> list[str]:
     return paths
 
 
-def units_of(config: "Config") -> list[str]:
+def units_of(config: Any) -> list[str]:
     """Return the keys of the units that a configuration names."""
     names = (getattr(config, flag, None) for flag in ("layer_type", "first_layer", "nalm_name"))
     return [name for name in names if name]
 
 
-def own_options(config: "Config", by_flag: Mapping[str, str]) -> dict[str, Any]:
+def own_options(config: Any, by_flag: Mapping[str, str]) -> dict[str, Any]:
     """Return what --layer-option sets; refuse what no unit of the run takes.
 
     by_flag: the flags of the script by the option that each sets.
@@ -72,7 +69,7 @@ def own_options(config: "Config", by_flag: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _read(
-    word: str, known: Mapping[str, inspect.Parameter], config: "Config", by_flag: Mapping[str, str]
+    word: str, known: Mapping[str, inspect.Parameter], config: Any, by_flag: Mapping[str, str]
 ) -> tuple[str, Any]:
     name, _, value = word.partition("=")
     if name in known:
@@ -108,7 +105,7 @@ def _converted(word: str, value: str, default: Any) -> Any:
     return read
 
 
-def flags_of(flags: "Sequence[Flag]", word: str, *, nac_mul_acts: bool) -> list[str] | None:
+def flags_of(flags: Sequence[Any], word: str, *, nac_mul_acts: bool) -> list[str] | None:
     """Return the words that a name of the papers stands for; None: it is not a name.
 
     nac_mul_acts: whether --nac-mul decides how the model multiplies, or a name is one unit.
@@ -127,7 +124,7 @@ def flags_of(flags: "Sequence[Flag]", word: str, *, nac_mul_acts: bool) -> list[
     return unit + option_words(flags, options)
 
 
-def option_words(flags: "Sequence[Flag]", options: Mapping[str, object]) -> list[str]:
+def option_words(flags: Sequence[Any], options: Mapping[str, object]) -> list[str]:
     """Return the words that set layer options; of those without a flag, by --layer-option."""
     names = {flag.layer_option or flag.dest: flag.name for flag in flags}
     words: dict[str, list[str]] = {}
@@ -189,7 +186,7 @@ def _read_name(
     return read
 
 
-def _one_unit(script: Any, flag: "Flag", word: str) -> str:
+def _one_unit(script: Any, flag: Any, word: str) -> str:
     """Return the key of a name, for a flag that names nothing but one unit."""
     words = flags_of(script.flags, word, nac_mul_acts=False)
     if words is None:
@@ -203,7 +200,7 @@ def _one_unit(script: Any, flag: "Flag", word: str) -> str:
     return key
 
 
-def _refuse_pair(script: Any, flag: "Flag", word: str) -> None:
+def _refuse_pair(script: Any, flag: Any, word: str) -> None:
     """Refuse a model of two layers, where there is one; or a word that is not a name."""
     name = found_in(MODELS, word)
     if name is None:
@@ -233,7 +230,7 @@ _HOW = {"verbose", "name_prefix", "id"}
 """Flags that say how runs are recorded."""
 
 
-def varying(flags: "Sequence[Flag]", configs: "Sequence[Config]") -> list[str]:
+def varying(flags: Sequence[Any], configs: Sequence[Any]) -> list[str]:
     """Return the flags in which runs differ; of two that differ together, the first."""
     found: dict[str, list[str]] = {}
     for flag in flags:
@@ -246,12 +243,12 @@ def varying(flags: "Sequence[Flag]", configs: "Sequence[Config]") -> list[str]:
     return list(found)
 
 
-def label(config: "Config", dests: Sequence[str]) -> str:
+def label(config: Any, dests: Sequence[str]) -> str:
     """Return the values of these flags in one short text."""
     return " ".join(_label(config, dest) for dest in dests)
 
 
-def _label(config: "Config", dest: str) -> str:
+def _label(config: Any, dest: str) -> str:
     value = getattr(config, dest)
     if dest == "layer_type":
         return layer_label(value)
@@ -262,7 +259,7 @@ def _label(config: "Config", dest: str) -> str:
     return _SHORT.get(dest, f"{dest}={{}}").format(value)
 
 
-def short_leaf(config: "Config") -> str:
+def short_leaf(config: Any) -> str:
     """Return the folder name of a run with --short-names: its layers, and the flags it shows."""
     names = [(layer_label(key).replace(" ", ""), key) for key in units_of(config)]
     shown = (name if name.replace("-", "").isalnum() else key for name, key in names)
@@ -291,7 +288,7 @@ def half_open(label: str) -> str:
     return label.replace("]", ")")
 
 
-def units_label(config: "Config") -> str:
+def units_label(config: Any) -> str:
     """Return the layers of a run, each with its key where that is another word."""
     names = dict.fromkeys(units_of(config))
     return " + ".join(
