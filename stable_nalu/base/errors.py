@@ -28,6 +28,12 @@ class OptionError(UsageError):
         subject = f"argument {flag}: " if flag else ""
         super().__init__(" ".join(f"{subject}{problem}; {remedy}".split()))
 
+    @classmethod
+    def of(cls, flag: str | None, text: str) -> "OptionError":
+        """Return an error of a text `what is wrong; what would be right`."""
+        problem, _, remedy = text.partition("; ")
+        return cls(flag, problem, remedy)
+
 
 @contextmanager
 def named_as_in_python(**names: str) -> Iterator[None]:

@@ -23,7 +23,6 @@ from stable_nalu.layer.registry import LayerEntry, entries
 
 from .layer_options import is_paper_name, two_meanings
 
-INHERITED = "published run names of this script have no place for it"
 _LISTS_LAYERS = "--layer-type"
 
 Choices = tuple[Any, ...] | Callable[[], tuple[Any, ...]]
@@ -82,7 +81,7 @@ class Flag:
     layer_option: str | None = None
     sweep: bool = False
     repeatable: bool = False
-    unnamed: str = INHERITED
+    unnamed: str = "published run names of this script have no place for it"
     result: bool = True
     note: str | None = None
     young: bool = False
@@ -97,16 +96,14 @@ class Flag:
     def spellings(self) -> tuple[str, ...]:
         """Return the name and its aliases, each `regualizer` also spelled `regularizer`."""
         names = (self.name, *self.aliases)
-        return names + tuple(
-            n.replace("regualizer", "regularizer") for n in names if "regualizer" in n
-        )
+        return tuple(dict.fromkeys([*names, *(n.replace("gual", "gular") for n in names)]))
 
     @property
     def default_text(self) -> str:
         """Return the default as one would type it."""
+        default = self.default
         if self.kind is None:
             return "off"
-        default = self.default
         if default is None or default == ():
             return "none"
         if isinstance(default, tuple):
@@ -129,10 +126,7 @@ class Flag:
         if callable(self.choices) and self.name != _LISTS_LAYERS:
             parts.append(f"One of those of {_LISTS_LAYERS}.")
         elif self.choices is not None:
-            try:
-                parts.append(f"One of {', '.join(map(str, self.allowed() or ()))}.")
-            except ModuleNotFoundError as error:
-                parts.append(f"Its values are listed once {error.name} is installed.")
+            parts.append(f"One of {', '.join(map(str, self.allowed() or ()))}.")
         parts.append(f"Default: {self.default_text}.")
         return " ".join([*parts, *(["[sweep]"] if self.sweep else [])])
 
@@ -149,17 +143,9 @@ class Flag:
             if own is not None and (reason := own.why_no_layer(str(value))):
                 return OptionError(self.name, reason, "fix the file")
             labels = [entry.label for key, entry in entries().items() if key in allowed]
-            meant = did_you_mean(str(value), [*labels, *allowed], "")
-            if meant:
+            if meant := did_you_mean(str(value), [*labels, *allowed], ""):
                 return OptionError(self.name, f"{value!r} is not a choice", meant)
-        problem, _, remedy = unknown_choice(value, allowed).partition("; ")
-        return OptionError(self.name, problem, remedy)
-
-    def _takes(self, value: Any) -> bool:
-        """Return whether a value is a choice, or a name of the papers, which a script replaces."""
-        allowed = self.allowed()
-        known = allowed is None or value in allowed
-        return known or (callable(self.choices) and is_paper_name(str(value)))
+        return OptionError.of(self.name, unknown_choice(value, allowed))
 
     def read(self, words: list[str]) -> list[Any]:
         """Return the values of the words behind one occurrence, or raise OptionError."""
@@ -173,10 +159,12 @@ class Flag:
         try:
             values = self.kind.read_all(words)
         except ValueError as error:
-            problem, _, remedy = str(error).partition("; ")
-            raise OptionError(self.name, problem, remedy) from None
-        for value in values:
-            if not self._takes(value):
+            raise OptionError.of(self.name, str(error)) from None
+        allowed = self.allowed()
+        for value in values if allowed is not None else ():
+            # A script replaces names of the papers.
+            named = callable(self.choices) and is_paper_name(str(value))
+            if value not in (allowed or ()) and not named:
                 raise self.no_choice(value)
         if len(values) > 1 and not self.sweep:
             remedy = "runs of one command share it, start one command per value"
@@ -189,24 +177,21 @@ def switch(name: str, help: str, **properties: Any) -> Flag:
     return Flag(name, None, False, help, **properties)
 
 
+def choice(name: str, default: Any, help: str, choices: Choices, **properties: Any) -> Flag:
+    """Return a flag that takes one of several words."""
+    return Flag(name, text(), default, help, choices, **properties)
+
+
 class ReadFlag(argparse.Action):
     """Reads the words behind a flag as the flag says, into a list of its values."""
 
     def __init__(self, option_strings: Sequence[str], dest: str, flag: Flag):
         super().__init__(option_strings, dest, nargs="*", default=argparse.SUPPRESS, help=flag.help)
         self.flag = flag
-        self.many = flag.sweep
-        self.repeatable = flag.repeatable
+        self.many, self.repeatable, self.describe = flag.sweep, flag.repeatable, flag.describe
         self.heading = flag.name + ("" if flag.kind is None else f" {flag.kind.metavar}")
-        self.describe = flag.describe
 
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: Any,
-        option_string: str | None = None,
-    ) -> None:
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: Any = None) -> None:
         """Add the values of one occurrence."""
         before: list[Any] = getattr(namespace, self.dest, [])
         setattr(namespace, self.dest, [*before, *self.flag.read(values)])
@@ -295,8 +280,7 @@ class Config:
         unknown = set(changes) - set(self._own)
         if unknown:
             raise AttributeError(f"{self.script} has no option {', '.join(sorted(unknown))}")
-        values = self.as_dict() | changes
-        return Config(self.spec, values, self._typed | set(changes))
+        return Config(self.spec, self.as_dict() | changes, self._typed | set(changes))
 
 
 _LARGEST_SEED, _MOST_SEEDS = 2**32 - 1, 10**6
@@ -313,6 +297,19 @@ def each_word(metavar: str, read: Callable[[str], Any]) -> Kind:
     return Kind(metavar, lambda words: [read(word) for word in words])
 
 
+def _fitting(
+    metavar: str, fits: Callable[[str], Any], problem: str, make: Callable[[str], Any] = str
+) -> Kind:
+    """Return a kind of words that fit; the problem is said of a word that does not."""
+
+    def read(word: str) -> Any:
+        if not fits(word):
+            raise ValueError(f"{word!r} {problem}")
+        return make(word)
+
+    return each_word(metavar, read)
+
+
 def integer(minimum: int = -_LARGEST, maximum: int = _LARGEST) -> Kind:
     """Return the kind of whole numbers from `minimum` to `maximum`."""
 
@@ -321,8 +318,7 @@ def integer(minimum: int = -_LARGEST, maximum: int = _LARGEST) -> Kind:
             value = int(word)
         except ValueError:
             raise ValueError(f"{word!r} is not a whole number; write one such as 10") from None
-        _within(word[:30], value, minimum, maximum)
-        return value
+        return _within(word[:30], value, minimum, maximum)
 
     return each_word("INT", read)
 
@@ -336,17 +332,17 @@ def number(
         value = finite(word)
         if above is not None and value <= above:
             raise ValueError(f"{word} is too small; it must be greater than {above:g}")
-        _within(word, value, minimum, maximum)
-        return value
+        return _within(word, value, minimum, maximum)
 
     return each_word("FLOAT", read)
 
 
-def _within(word: str, value: float, minimum: float | None, maximum: float | None) -> None:
+def _within(word: str, value: Any, minimum: float | None, maximum: float | None) -> Any:
     if minimum is not None and value < minimum:
         raise ValueError(f"{word} is too small; the smallest value is {minimum}")
     if maximum is not None and value > maximum:
         raise ValueError(f"{word} is too large; the largest value is {maximum}")
+    return value
 
 
 def finite(word: str) -> float:
@@ -367,6 +363,19 @@ def text(metavar: str = "NAME") -> Kind:
 
 files = Kind("FILE [FILE ...]", lambda words: [tuple(dict.fromkeys(words))])
 """Paths of files; all words behind a flag make one value."""
+# fmt: off
+file_name = _fitting("NAME", lambda word: word not in ("", ".", "..") and "/" not in word,
+    "is not the name of a file; write one without a folder")
+name_prefix = _fitting("PATH", lambda word: not {"", ".", ".."} & {*word.split("/")},
+    "is not a folder below the log root; write a relative path such as a/b")
+digits = _fitting("DIGITS", lambda word: re.fullmatch(r"(?:([0-9])(?!.*\1))+", word),
+    "is not a string of different digits; write one such as 123456789",
+    lambda word: [int(digit) for digit in word])
+_one_truth = _fitting("BOOL", lambda word: word.lower() in _TRUTH,
+    "is neither true nor false; write true or false", lambda word: _TRUTH[word.lower()])
+# fmt: on
+truth = Kind("BOOL", lambda words: _one_truth.read_all(words or ["true"]), bare=True)
+"""`true` and `false`; the bare flag means true."""
 
 
 def _read_layer_options(words: list[str]) -> list[tuple[str, ...]]:
@@ -383,37 +392,18 @@ layer_option = Kind("NAME=VALUE [...]", _read_layer_options)
 """Options `name=value`; a value holds one of each name."""
 
 
-def _read_file_name(word: str) -> str:
-    if word in ("", ".", "..") or "/" in word:
-        raise ValueError(f"{word!r} is not the name of a file; write one without a folder")
-    return word
+def _read_flags_shown(words: list[str]) -> list[tuple[str, ...]]:
+    names = [word.lower().removeprefix("--").replace("-", "_") for word in words]
+    return [() if names == ["true"] else tuple(names)]
 
 
-file_name = each_word("NAME", _read_file_name)
-"""Names of files, without a folder."""
-
-
-def _read_truth(word: str) -> bool:
-    if word.lower() not in _TRUTH:
-        raise ValueError(f"{word!r} is neither true nor false; write true or false")
-    return _TRUTH[word.lower()]
-
-
-truth = Kind("BOOL", lambda words: [*map(_read_truth, words)] or [True], bare=True)
-"""`true` and `false`; the bare flag means true."""
+flags_shown = Kind("FLAG ...", _read_flags_shown, bare=True)
+"""Names of flags, all of which make one value; none: those that vary."""
 
 
 def _read_seeds(words: list[str]) -> list[int]:
-    read = [seed for word in words for seed in _read_range_of_seeds(word)]
-    if len(set(read)) < len(read):
-        twice = next(seed for seed, count in Counter(read).items() if count > 1)
-        raise ValueError(f"{twice} is given twice; give every seed once")
-    return read
-
-
-def _read_range_of_seeds(word: str) -> list[int]:
     read: list[int] = []
-    for part in word.split(","):
+    for word, part in [(whole, part) for whole in words for part in whole.split(",")]:
         match = re.fullmatch(r"(\d+)(?:-(\d+))?", part)
         if match is None:
             raise ValueError(f"{word!r} is not a seed; write 7, 0-24 or 0,3,9")
@@ -426,6 +416,9 @@ def _read_range_of_seeds(word: str) -> list[int]:
         if last - first >= _MOST_SEEDS:
             raise ValueError(f"{part!r} is too many; give {_MOST_SEEDS} seeds at most")
         read.extend(range(first, last + 1))
+    if len(set(read)) < len(read):
+        twice = next(seed for seed, count in Counter(read).items() if count > 1)
+        raise ValueError(f"{twice} is given twice; give every seed once")
     return read
 
 
@@ -435,77 +428,38 @@ seeds = Kind("SEEDS", _read_seeds)
 
 def seeds_text(seeds: Iterable[int]) -> str:
     """Return seeds in the shortest form that the scripts read: `0-24`, `0,3,9`, `0-4,7`."""
-    ordered, start = sorted(seeds), 0
+    ordered = sorted(seeds)
     parts: list[str] = []
-    for index, seed in enumerate(ordered):
-        if index + 1 < len(ordered) and ordered[index + 1] == seed + 1:
-            continue
-        parts.append(str(seed) if ordered[start] == seed else f"{ordered[start]}-{seed}")
-        start = index + 1
+    for _, places in itertools.groupby(range(len(ordered)), lambda place: ordered[place] - place):
+        first, *rest = (ordered[place] for place in places)
+        parts.append(f"{first}-{rest[-1]}" if rest else str(first))
     return ",".join(parts)
 
 
-def _read_digits(word: str) -> list[int]:
-    if not re.fullmatch("[0-9]+", word) or len(set(word)) != len(word):
-        raise ValueError(
-            f"{word!r} is not a string of different digits; write one such as 123456789"
-        )
-    return [int(digit) for digit in word]
-
-
-digits = each_word("DIGITS", _read_digits)
-"""Different digits written together: `123456789` becomes a list."""
-
-
-def choice(name: str, default: Any, help: str, choices: Choices, **properties: Any) -> Flag:
-    """Return a flag that takes one of several words."""
-    return Flag(name, text(), default, help, choices, **properties)
-
-
-def _read_name_prefix(word: str) -> str:
-    if any(part in ("", ".", "..") for part in word.split("/")):
-        raise ValueError(
-            f"{word!r} is not a folder below the log root; write a relative path such as a/b"
-        )
-    return word
-
-
-name_prefix = each_word("PATH", _read_name_prefix)
-"""Folders below the log root: relative paths that do not lead upwards."""
-
-
-def _read_flags_shown(words: list[str]) -> list[tuple[str, ...]]:
-    names = [word.lower().removeprefix("--").replace("-", "_") for word in words]
-    return [() if names == ["true"] else tuple(names)]
-
-
-flags_shown = Kind("FLAG ...", _read_flags_shown, bare=True)
-"""Names of flags, all of which make one value; none: those that vary."""
-
-
-def _literals(metavar: str, check: Any, what: str = "a range") -> Kind:
+def _literals(metavar: str, check: Callable[[str, Any], Any], what: str = "a range") -> Kind:
     """Return a kind whose words are lists in brackets, each checked."""
+
+    def read(word: str) -> list[Any]:
+        try:
+            value: object = ast.literal_eval(_NUMPY_SCALAR.sub(r"\1", word))
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            value = None
+        if not isinstance(value, list | tuple):
+            raise ValueError(f"{word!r} is not {what}; write one such as [1,2]")
+        read = list(cast("Iterable[Any]", value))
+        check(word, read)
+        return read
 
     def read_all(words: list[str]) -> list[Any]:
         whole = all(w.count("[") == w.count("]") and not w.endswith(",") for w in words)
         if len(words) > 1 and not whole:
             raise ValueError(f"{' '.join(words)!r} was split at a blank; write {''.join(words)}")
-        return [check(word, _literal(word, what)) for word in words]
+        return [read(word) for word in words]
 
     return Kind(metavar, read_all)
 
 
-def _literal(word: str, what: str) -> list[Any]:
-    try:
-        value: object = ast.literal_eval(_NUMPY_SCALAR.sub(r"\1", word))
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        value = None
-    if not isinstance(value, list | tuple):
-        raise ValueError(f"{word!r} is not {what}; write one such as [1,2]")
-    return list(cast("Iterable[Any]", value))
-
-
-def _check_data_range(word: str, value: list[Any]) -> list[Any]:
+def _check_data_range(word: str, value: list[Any]) -> None:
     # The generators import torch, which a mere look at --help should not wait for.
     from stable_nalu.dataset.distribution import SampleRange
 
@@ -519,77 +473,68 @@ def _check_data_range(word: str, value: list[Any]) -> list[Any]:
         SampleRange.parse(value)
     except ValueError as error:
         raise ValueError(f"{as_clause(error)}; {_FORMS}") from None
-    return value
 
 
-def _check_interval(word: str, value: list[Any]) -> list[Any]:
-    _check_pair(word, value, "[-5,5]")
-    if value[0] >= value[1]:
-        how = "is empty" if value[0] == value[1] else "has its low end above its high end"
-        raise ValueError(f"{word} {how}; write one such as [-5,5]")
-    return value
+def _check_noise_range(word: str, value: list[Any]) -> None:
+    if value != BATCH_NOISE:
+        _pair("[1,5], or [1,0] for noise from 1 to 1 + 1/std of the batch", closed=True)(
+            word, value
+        )
 
 
-def _check_span(word: str, value: list[Any]) -> list[Any]:
-    _check_pair(word, value, "[5,12]")
-    if not all(isinstance(end, int) and end >= 1 for end in value):
-        raise ValueError(f"{word} has other ends than whole numbers from 1 on; write [5,12]")
-    if value[0] > value[1]:
-        raise ValueError(f"{word} has its low end above its high end; write one such as [5,12]")
-    return value
+def _pair(
+    example: str, whole: tuple[int, float, str] | None = None, *, closed: bool = False
+) -> Callable[[str, list[Any]], None]:
+    """Return a check of two numbers in order; of a closed range, they may be equal.
+
+    whole: the least and the largest of whole numbers, and these limits in words.
+    """
+
+    def check(word: str, value: list[Any]) -> None:
+        ends = [end for end in value if isinstance(end, int | float) and not isinstance(end, bool)]
+        if len(ends) != 2 or len(value) != 2 or not all(map(math.isfinite, ends)):
+            problem = "is not a pair of numbers"
+        elif ends[0] > ends[1]:
+            problem = "has its low end above its high end"
+        elif ends[0] == ends[1] and not closed:
+            problem = "is empty"
+        elif whole and not all(isinstance(e, int) and whole[0] <= e <= whole[1] for e in ends):
+            problem = f"has other ends than whole numbers from {whole[2]}"
+        else:
+            return
+        raise ValueError(f"{word} {problem}; write one such as {example}")
+
+    return check
 
 
-def _check_whole_range(word: str, value: list[Any]) -> list[Any]:
-    _check_interval(word, value)
-    if not all(isinstance(end, int) and 0 <= end <= _LARGEST_OF_RANGE for end in value):
-        raise ValueError(f"{word} has other ends than whole numbers from 0 to 10^12; write [0,100]")
-    return value
+_check_whole = _pair("[0,100]", (0, _LARGEST_OF_RANGE, "0 to 10^12"))
 
 
-def _check_whole_ranges(word: str, value: list[Any]) -> list[Any]:
+def _check_whole_ranges(word: str, value: list[Any]) -> None:
     example = "[[100,1000],[1000,10000]]"
     if not value or not all(isinstance(part, list) for part in value):
         raise ValueError(f"{word} is not a list of ranges; write one such as {example}")
     for place, part in enumerate(value):
-        _check_whole_range(str(part).replace(" ", ""), part)
+        _check_whole(str(part).replace(" ", ""), part)
         if part in value[:place]:
             raise ValueError(f"{part} is given twice in {word}; give every range once")
-    return value
 
 
-def _check_pair(word: str, value: list[Any], example: str) -> None:
-    numbers = [end for end in value if isinstance(end, int | float) and not isinstance(end, bool)]
-    if len(numbers) != 2 or len(value) != 2 or not all(map(math.isfinite, numbers)):
-        raise ValueError(f"{word} is not a pair of numbers; write one such as {example}")
-
-
-def _check_noise_range(word: str, value: list[Any]) -> list[Any]:
-    _check_pair(word, value, "[1,5]")
-    if value[0] > value[1] and value != BATCH_NOISE:
-        raise ValueError(
-            f"{word} has its low end above its high end; the low end comes first, or write [1,0] "
-            "for noise from 1 to 1 + 1/std of the batch"
-        )
-    return value
-
-
-def _check_lengths(word: str, value: list[Any]) -> list[Any]:
+def _check_lengths(word: str, value: list[Any]) -> None:
     whole = [n for n in value if isinstance(n, int) and not isinstance(n, bool) and n > 0]
     if not value or len(whole) != len(value) or len(set(whole)) != len(whole):
-        raise ValueError(
-            f"{word} is not a list of different lengths above 0; write one such as [100,1000]"
-        )
-    return value
+        what = "is not a list of different lengths above 0"
+        raise ValueError(f"{word} {what}; write one such as [100,1000]")
 
 
 data_range = _literals("RANGE", _check_data_range)
 """Of samples: a pair, two pairs (each element from either), or two pairs and `[]` (half the columns
 from each)."""
-interval = _literals("[LOW,HIGH]", _check_interval)
+interval = _literals("[LOW,HIGH]", _pair("[-5,5]"))
 """Plain ranges, with the low end first."""
-span = _literals("[LOW,HIGH]", _check_span)
+span = _literals("[LOW,HIGH]", _pair("[5,12]", (1, math.inf, "1 on"), closed=True))
 """Ranges of whole numbers from 1 on, with both ends."""
-whole_range = _literals("[LOW,HIGH]", _check_whole_range)
+whole_range = _literals("[LOW,HIGH]", _check_whole)
 """Ranges of whole numbers from 0 on, without the high end."""
 whole_ranges = _literals("[[LOW,HIGH],...]", _check_whole_ranges, "a list of ranges")
 """Lists of different such ranges, `[[100,1000],[1000,10000]]`."""
@@ -625,11 +570,7 @@ def as_clause(error: Exception) -> str:
 
 def _keys(allowed: Callable[[LayerEntry], bool]) -> Callable[[], tuple[str, ...]]:
     """Return a function that lists the keys of those units that are `allowed`."""
-
-    def names() -> tuple[str, ...]:
-        return tuple(key for key, entry in entries().items() if allowed(entry))
-
-    return names
+    return lambda: tuple(key for key, entry in entries().items() if allowed(entry))
 
 
 layer_names = _keys(lambda entry: bool(entry.layer) or not entry.has_cell)
@@ -641,8 +582,4 @@ cell_names = _keys(lambda entry: entry.has_cell)
 
 def and_layers(own: Callable[[], Iterable[str]]) -> Callable[[], tuple[str, ...]]:
     """Return a function that lists a task's own networks, and all layers."""
-
-    def names() -> tuple[str, ...]:
-        return tuple(dict.fromkeys((*own(), *buildable_layers())))
-
-    return names
+    return lambda: tuple(dict.fromkeys((*own(), *buildable_layers())))

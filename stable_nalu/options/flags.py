@@ -31,13 +31,11 @@ from .flag import (
 )
 from .layer_options import units_of
 
-# A flag is a few lines of a table.
+# A flag is a few lines of a table, and so is what a configuration must fulfil.
 # fmt: off
 STATIC_OPERATIONS = ("add", "sub", "mul", "div", "squared", "root")
-ALL_OPERATIONS = (*STATIC_OPERATIONS, "reciprocal")
-
 OPERATION = choice("--operation", "add", "Arithmetic operation that the model has to learn.",
-    ALL_OPERATIONS)
+    (*STATIC_OPERATIONS, "reciprocal"))
 SEED = Flag("--seed", seeds, 0,
     "Seed of the data and of the start weights; 0-24 or 0,3,9 plan one run per seed.", sweep=True)
 SIMPLE = switch("--simple",
@@ -102,8 +100,6 @@ OPTIMIZER = FlagGroup(
 NAC_MUL = ("none", "normal", "safe", "max-safe", "mnac", "npu", "real-npu")
 NALU_MUL = ("normal", "safe", "trig", "max-safe", "mnac")
 NALU_GATE = ("normal", "regualized", "obs-gumbel", "gumbel", "linear", "independent")
-NALU_GATE_SHAPE = ("matrix", "vector")
-NALU_INIT = ("default", "truncated", "xavier-normal", "uniform")
 
 LAYER_TYPE = choice("--layer-type", "NALU",
     "Unit of every layer, by its key or its name in the papers.", layer_names)
@@ -190,12 +186,13 @@ NALU = _of_layers(
         "Gate between adding and multiplying: plain, with a penalty, sampled, not squashed "
         "(linear), or the same for all inputs (independent).", NALU_GATE),
     choice("--nalu-gate-shape", "matrix",
-        "A gate per output (matrix), or one for all outputs (vector).", NALU_GATE_SHAPE, young=True,
-        in_name="ng-{nalu_gate_shape:word}"),
+        "A gate per output (matrix), or one for all outputs (vector).", ("matrix", "vector"),
+        young=True, in_name="ng-{nalu_gate_shape:word}"),
     choice("--nalu-init", "default",
         "Start values of all weight matrices: those of the paths' units and Xavier-uniform gates "
         "(default), a normal of deviation 0.02 cut at 0.04 (truncated), Xavier-normal, or from "
-        "-0.01 to 0.01 (uniform).", NALU_INIT, young=True, in_name="ni-{nalu_init}"),
+        "-0.01 to 0.01 (uniform).", ("default", "truncated", "xavier-normal", "uniform"),
+        young=True, in_name="ni-{nalu_init}"),
     choice("--nac-weight", "normal", "Base of the functions that squash NAC weights.",
         ("normal", "golden-ratio")),
 )
@@ -327,7 +324,12 @@ def files_and_devices(prefix: str, unit: str, *, by_engine: bool = False) -> Fla
         cuda,
         *(RUN_CONTROL if by_engine else PLAIN_RUN_CONTROL).without("--checkpoint-interval"),
     ).but(name_prefix={"default": prefix}, checkpoint_interval={"help": saves})
-# fmt: on
+
+
+def refuse(wrong: object, flag: str, problem: str, remedy: str) -> None:
+    """Raise OptionError if a configuration is wrong."""
+    if wrong:
+        raise OptionError(flag, problem, remedy)
 
 
 def require_no_zero(sample_range: list[Any], summands: int, flag: str) -> None:
@@ -340,32 +342,24 @@ def require_no_zero(sample_range: list[Any], summands: int, flag: str) -> None:
     intervals = [sorted(interval) for interval in SampleRange.parse(sample_range).intervals]
     low, high = min(i[0] for i in intervals), max(i[1] for i in intervals)
     around = any(i[0] < 0 < i[1] for i in intervals) or (low < 0 < high and summands > 1)
-    if around or (summands < 3 and any(0 in interval for interval in intervals)):
-        raise OptionError(
-            flag,
-            f"division on {sample_range} divides by zero, no score has a finite base there",
-            "choose a range without zero, or leave out --random-models and other scores",
-        )
+    refuse(around or (summands < 3 and any(0 in interval for interval in intervals)), flag,
+        f"division on {sample_range} divides by zero, no score has a finite base there",
+        "choose a range without zero, or leave out --random-models and other scores")
 
 
 def check_schedule(c: Config) -> None:
     """Require that a linear ramp ends behind its start."""
     start, end = c.regualizer_scaling_start, c.regualizer_scaling_end
-    if c.regualizer_scaling == "linear" and start >= end:
-        ends = f"and ends at iteration {end}" if start == end else f"at {start} and ends at {end}"
-        raise OptionError(
-            "--regualizer-scaling-end",
-            f"the ramp starts {ends}",
-            "start and end must differ, and the start, --regualizer-scaling-start, comes first",
-        )
+    ends = f"and ends at iteration {end}" if start == end else f"at {start} and ends at {end}"
+    refuse(c.regualizer_scaling == "linear" and start >= end, "--regualizer-scaling-end",
+        f"the ramp starts {ends}",
+        "start and end must differ, and the start, --regualizer-scaling-start, comes first")
 
 
 def check_optimizer(c: Config) -> None:
     """Refuse momentum for Adam, which takes none."""
-    if c.optimizer == "adam" and c.momentum != 0:
-        raise OptionError(
-            "--momentum", f"{c.momentum} has no effect with adam", "add --optimizer sgd"
-        )
+    refuse(c.optimizer == "adam" and c.momentum, "--momentum",
+        f"{c.momentum} has no effect with adam", "add --optimizer sgd")
 
 
 def check_nalu(c: Config, init: str = "default") -> None:
@@ -373,14 +367,13 @@ def check_nalu(c: Config, init: str = "default") -> None:
 
     init: what --nalu-init is by default, which other units may leave as it is.
     """
-    if c.nalu_mul == "mnac" and not c.nalu_two_nac:
-        raise OptionError("--nalu-mul", "mnac shares no weights with adding", "add --nalu-two-nac")
-    if c.nalu_gate == "independent" and c.nalu_gate_shape == "vector":
-        problem = "vector maps inputs to one gate, an independent gate has no inputs"
-        raise OptionError("--nalu-gate-shape", problem, "leave it out")
-    if c.nalu_gate == "independent" and c.nalu_bias:
-        problem = "an independent gate is nothing but a bias"
-        raise OptionError("--nalu-bias", problem, "leave it out")
+    independent = c.nalu_gate == "independent"
+    refuse(c.nalu_mul == "mnac" and not c.nalu_two_nac, "--nalu-mul",
+        "mnac shares no weights with adding", "add --nalu-two-nac")
+    refuse(independent and c.nalu_gate_shape == "vector", "--nalu-gate-shape",
+        "vector maps inputs to one gate, an independent gate has no inputs", "leave it out")
+    refuse(independent and c.nalu_bias, "--nalu-bias",
+        "an independent gate is nothing but a bias", "leave it out")
     asked = {
         "--nalu-gate": c.nalu_gate in ("linear", "independent"),
         "--nalu-gate-shape": c.nalu_gate_shape != "matrix",
@@ -389,25 +382,18 @@ def check_nalu(c: Config, init: str = "default") -> None:
     if any(asked.values()):
         # Tasks have networks of their own, which are in no registry.
         found = [entries()[unit] for unit in units_of(c) if unit in entries()]
-        if not any("nalu_gate" in entry.options for entry in found):
-            flag = next(flag for flag, asks in asked.items() if asks)
-            problem = f"{units_of(c)[0]} is not a NALU and has no gate"
-            raise OptionError(flag, problem, "use --layer-type NALU")
+        refuse(not any("nalu_gate" in entry.options for entry in found),
+            next(flag for flag, asks in asked.items() if asks),
+            f"{units_of(c)[0]} is not a NALU and has no gate", "use --layer-type NALU")
 
 
 def check_files(c: Config) -> None:
     """Reject contradictory file options."""
     for flag, given in (("--load-checkpoint", c.load_checkpoint), ("--resume", c.resume)):
-        if given and c.remove_existing_data:
-            raise OptionError(
-                "--remove-existing-data",
-                f"would delete the log of the run that {flag} resumes",
-                "give only one of the two",
-            )
-    if c.no_save and c.checkpoint_interval:
-        raise OptionError(
-            "--checkpoint-interval", "saves nothing with --no-save", "give only one of the two"
-        )
+        refuse(given and c.remove_existing_data, "--remove-existing-data",
+            f"would delete the log of the run that {flag} resumes", "give only one of the two")
+    refuse(c.no_save and c.checkpoint_interval, "--checkpoint-interval",
+        "saves nothing with --no-save", "give only one of the two")
 
 
 def check_cell(c: Config) -> None:
@@ -415,35 +401,26 @@ def check_cell(c: Config) -> None:
     if c.nac_mul == "mnac":
         check_multiplying_form(c, cell_names())
     outputs = next(getattr(c, f) for f in ("mnist_outputs", "svhn_outputs") if hasattr(c, f))
-    if c.model_simplification != "none" and outputs > 1:
-        raise OptionError(
-            "--model-simplification",
-            f"{c.model_simplification} takes one label, the image network gives {outputs}",
-            "ask for one output",
-        )
-    if c.nac_mul == "normal" and c.layer_type == "LSTM":
-        raise OptionError(
-            "--nac-mul", "an LSTM has a pair of states and no logarithm of it", "leave it out"
-        )
+    refuse(c.model_simplification != "none" and outputs > 1, "--model-simplification",
+        f"{c.model_simplification} takes one label, the image network gives {outputs}",
+        "ask for one output")
+    refuse(c.nac_mul == "normal" and c.layer_type == "LSTM", "--nac-mul",
+        "an LSTM has a pair of states and no logarithm of it", "leave it out")
 
 
 def check_multiplying_form(c: Config, units: Sequence[str]) -> None:
     """Require that `units` hold the form of a unit that multiplies, as `mnac` asks for."""
     multiplying = [f"{name[:-4]}NAC" for name in units if name.endswith("MNAC")]
-    if c.layer_type not in multiplying:
-        raise OptionError(
-            "--nac-mul",
-            f"{c.layer_type} has no multiplying form for mnac",
-            f"units that have one: {', '.join(multiplying)}",
-        )
+    refuse(c.layer_type not in multiplying, "--nac-mul",
+        f"{c.layer_type} has no multiplying form for mnac",
+        f"units that have one: {', '.join(multiplying)}")
 
 
 def check_device(c: Config) -> None:
     """Refuse `--cuda` and `--no-cuda` where they contradict each other."""
-    if c.cuda and c.no_cuda:
-        raise OptionError("--cuda", "contradicts --no-cuda", "give only one of the two")
+    refuse(c.cuda and c.no_cuda, "--cuda", "contradicts --no-cuda", "give only one of the two")
     if c.cuda:
         import torch
 
-        if not torch.cuda.is_available():
-            raise OptionError("--cuda", "there is no GPU that torch can use", "leave it out")
+        refuse(not torch.cuda.is_available(), "--cuda", "there is no GPU that torch can use",
+            "leave it out")

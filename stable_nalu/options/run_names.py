@@ -1,4 +1,4 @@
-"""Run names: the fields, and how each is written and read back.
+"""Run names: the fields, how each is written and read back, and the names of published logs.
 
 A field is written as a pattern, such as `lr-{optimizer:optimizer}-{learning_rate:rate}`: the flags
 whose values it shows, and the form of each. The order of fields in a script's list is their order
@@ -45,7 +45,6 @@ class Notation:
     partial: str = ""
 
     def cell(self, value: Any) -> Any:
-        """Return the cell of a value."""
         return self.exact(value) if self.exact else self.read(self.write(value))
 
 
@@ -61,6 +60,8 @@ def _read_range(text: str) -> str:
 
 
 _RANGE = Notation(rf"{_BOUNDS}|{_PART}-{_PART}", _read_range, lambda v: f"{v[0]}-{v[1]}")
+# A form is a line of a table.
+# fmt: off
 _NOTATIONS: dict[str, Notation] = {
     "": Notation(),
     "word": Notation("[^-]+"),
@@ -69,20 +70,14 @@ _NOTATIONS: dict[str, Notation] = {
     "rate": Notation(_NUMBER, float, "{:.5f}".format, float, "printed with five decimals"),
     "bool": _coded({True: "T", False: "F"}),
     "weight": Notation("[TF]", lambda t: float(t == "T"), lambda v: "T" if v else "F", float),
-    "limit": Notation(
-        f"F|{_NUMBER}",
-        lambda t: None if t == "F" else float(t),
-        lambda v: "F" if v is None else str(v),
-    ),
+    "limit": Notation(f"F|{_NUMBER}", lambda t: None if t == "F" else float(t),
+        lambda v: "F" if v is None else str(v)),
     "pair": _RANGE,
     "range": replace(_RANGE, partial="only the first two parts are printed"),
     "joined": Notation("[^_]+", str, lambda v: "".join(map(str, v))),
     "lengths": Notation(r"[\d-]+", str, lambda v: "-".join(map(str, v))),
-    "control": Notation(
-        ".*",
-        lambda t: "regualized" if t == "r" else "clip",
-        lambda v: "r" if v == "regualized" else "c",
-    ),
+    "control": Notation(".*", lambda t: "regualized" if t == "r" else "clip",
+        lambda v: "r" if v == "regualized" else "c"),
     "optimizer": Notation("adam|sgd", {"adam": "Adam", "sgd": "SGD"}.__getitem__),
     "criterion": Notation("mse|mape|pcc-mse|pcc"),
     "switch": Notation(r"(?:-\d+)?", lambda t: int(t[1:]) if t else None, "-{}".format),
@@ -92,30 +87,21 @@ _NOTATIONS: dict[str, Notation] = {
     "initial": Notation("W|bias|b", lambda t: t[0], lambda v: v[0]),
     "whole": Notation("W|bias|b", lambda t: t[0]),
     "clip": Notation("n|w|g|wg|wig", str, lambda v: "n" if v == "none" else v),
-    "options": Notation(
-        ".+",
-        str,
-        lambda v: "-".join(v).replace("_", "."),
-        partial="underscores, which part the fields, are printed as dots",
-    ),
+    "options": Notation(".+", str, lambda v: "-".join(v).replace("_", "."),
+        partial="underscores, which part the fields, are printed as dots"),
     "init": Notation("xuc?", str, lambda v: "xu" if v == "xavier-uniform" else "xuc"),
 }
 """The forms of values, as patterns of fields name them."""
 
 _COLUMNS = {
-    "oob_mode": "oob.control",
-    "mnac_epsilon": "epsilon.zero",
-    "optimizer": "learning.optimizer",
-    "momentum": "learning.momentum",
-    "sample_distribution": "train.distribution",
-    "regualizer_l1": "l1",
-    "regualizer_npu_w": "regualizer.npu.W",
-    "realnpu_reg_type": "regualizer.npu.W.type",
-    "npu_Wr_init": "npu.W_real.init",
-    "clip_grad_norm": "grad.norm.clip",
-    "clip_grad_value": "grad.value.clip",
+    "oob_mode": "oob.control", "mnac_epsilon": "epsilon.zero", "optimizer": "learning.optimizer",
+    "momentum": "learning.momentum", "sample_distribution": "train.distribution",
+    "regualizer_l1": "l1", "regualizer_npu_w": "regualizer.npu.W",
+    "realnpu_reg_type": "regualizer.npu.W.type", "npu_Wr_init": "npu.W_real.init",
+    "clip_grad_norm": "grad.norm.clip", "clip_grad_value": "grad.value.clip",
     "mnist_outputs": "hidden.size",
 }
+# fmt: on
 """Flag -> its column, where that is not named alike."""
 
 
@@ -142,26 +128,19 @@ class NameField:
         match = expression.fullmatch(text)
         if match is None:
             return None
-        read = {dest: form.read(match[dest]) for dest, form in forms.items()}
-        return {column_of(dest): cell for dest, cell in read.items()}
+        return {column_of(dest): form.read(match[dest]) for dest, form in forms.items()}
 
 
 @cache
 def _compiled(pattern: str) -> tuple[re.Pattern[str], dict[str, Notation]]:
     """Return the regular expression of a field, and the forms of the flags that it holds."""
     expression, forms = "", dict[str, Notation]()
-    for literal, dest, form in _parts(pattern):
+    for literal, dest, form, _ in Formatter().parse(pattern):
         expression += literal
         if dest is not None:
-            forms[dest] = form
-            expression += f"(?P<{dest}>{form.pattern})"
+            forms[dest] = _NOTATIONS[form or ""]
+            expression += f"(?P<{dest}>{forms[dest].pattern})"
     return re.compile(expression), forms
-
-
-def _parts(pattern: str) -> list[tuple[str, str | None, Notation]]:
-    """Return the literal parts of a pattern, and the flag and its form behind each."""
-    parsed = Formatter().parse(pattern)
-    return [(literal, dest, _NOTATIONS[form or ""]) for literal, dest, form, _ in parsed]
 
 
 def column_of(dest: str) -> str:
@@ -171,16 +150,14 @@ def column_of(dest: str) -> str:
 
 def template(pattern: str) -> NameField:
     """Return a field written as a pattern over flags, such as `b{batch_size:int}`."""
-    parts = _parts(pattern)
+    forms = _compiled(pattern)[1]
+    plain = re.sub(r":\w+}", "}", pattern)
 
     def text(c: Config) -> str:
-        return "".join(
-            literal + (form.write(getattr(c, dest)) if dest is not None else "")
-            for literal, dest, form in parts
-        )
+        return plain.format_map({d: form.write(getattr(c, d)) for d, form in forms.items()})
 
-    partial = {dest: form.partial for _, dest, form in parts if dest and form.partial}
-    return NameField(text, tuple(_compiled(pattern)[1]), partial, pattern=pattern)
+    partial = {dest: form.partial for dest, form in forms.items() if form.partial}
+    return NameField(text, tuple(forms), partial, pattern=pattern)
 
 
 def either(flag: str, when_true: str, when_false: str) -> NameField:
@@ -200,31 +177,21 @@ def all_trailing(*fields: NameField | str) -> Iterator[NameField]:
         yield from map(trailing, own)
 
 
-NALU_FLAGS: tuple[str, ...] = (
-    "nalu_bias",
-    "nalu_two_nac",
-    "nalu_two_gate",
-    "nalu_mul",
-    "nalu_gate",
-)
+NALU_FLAGS = ("nalu_bias", "nalu_two_nac", "nalu_two_gate", "nalu_mul", "nalu_gate")
 _NALU_MUL = {"safe": "s", "max-safe": "s", "trig": "t", "mnac": "m"}
 _NALU_GATE = {
     "regualized": "r", "gumbel": "u", "obs-gumbel": "uu", "linear": "l", "independent": "i",
 }  # fmt: skip
-_NAC_MUL = {"normal": "n", "safe": "s", "max-safe": "s", "mnac": "m"}
-_NAC_MUL_NPU = {"npu": "npu", "real-npu": "npur"}
+_NAC_MUL = {
+    "normal": "n", "safe": "s", "max-safe": "s", "mnac": "m", "npu": "npu", "real-npu": "npur",
+}  # fmt: skip
 
 
 def nalu_codes(c: Config) -> list[str]:
     """Return what a name says of a NALU's gate and weights."""
-    codes = [
-        "b" if c.nalu_bias else "",
-        "2n" if c.nalu_two_nac else "",
-        "2g" if c.nalu_two_gate else "",
-        _NALU_MUL.get(c.nalu_mul, ""),
-        _NALU_GATE.get(c.nalu_gate, ""),
-    ]
-    return [code for code in codes if code]
+    switches = {"b": c.nalu_bias, "2n": c.nalu_two_nac, "2g": c.nalu_two_gate}
+    codes = [code for code, is_on in switches.items() if is_on]
+    return [*codes, *filter(None, (_NALU_MUL.get(c.nalu_mul), _NALU_GATE.get(c.nalu_gate)))]
 
 
 def two_layer_model(c: Config) -> str:
@@ -234,16 +201,15 @@ def two_layer_model(c: Config) -> str:
         name += "-nac-"
     if getattr(c, "first_layer", None) == "MultiWeightNAU":
         name += "-mwnac"
-    name += (_NAC_MUL | _NAC_MUL_NPU).get(c.nac_mul, "")
+    name += _NAC_MUL.get(c.nac_mul, "")
     codes = nalu_codes(c)
     return name + ("-nalu-" + "".join(codes) if codes else "")
 
 
 def criterion(c: Config) -> str:
     """Return what a name says of the training loss."""
-    if c.train_criterion == "pcc-mse":
-        return f"pcc-mse-{c.pcc2mse_iteration}"
-    return c.train_criterion
+    is_both = c.train_criterion == "pcc-mse"
+    return f"pcc-mse-{c.pcc2mse_iteration}" if is_both else c.train_criterion
 
 
 RECURRENT_MODEL = NameField(
@@ -256,26 +222,20 @@ PENALTY_FIELDS = (
     template("rl-{regualizer_scaling_start:float}-{regualizer_scaling_end:float}"),
     template("r-{regualizer:float}-{regualizer_z:float}-{regualizer_oob:float}"),
 )
-OPERATION = template("op-{operation}")
+OPERATION, OOB = template("op-{operation}"), template("oob-{oob_mode:control}")
 BATCH_SIZE, SEED = template("b{batch_size:int}"), template("s{seed:int}")
+_SIZES = template("z-{input_size:float}-{subset_ratio:float}-{overlap_ratio:float}")
 COMMON = (
-    OPERATION,
-    template("oob-{oob_mode:control}"),
-    *PENALTY_FIELDS,
-    template("i-{interpolation_range:range}"),
-    template("e-{extrapolation_range:range}"),
+    *(OPERATION, OOB, *PENALTY_FIELDS),
+    *(template("i-{interpolation_range:range}"), template("e-{extrapolation_range:range}")),
     NameField(
         lambda c: (
             "z-simple" if c.simple else f"z-{c.input_size}-{c.subset_ratio}-{c.overlap_ratio}"
         ),
-        ("input_size", "subset_ratio", "overlap_ratio", "simple"),
-        pattern="z-{input_size:float}-{subset_ratio:float}-{overlap_ratio:float}",
+        (*_SIZES.flags, "simple"),
+        pattern=_SIZES.pattern,
     ),
-    BATCH_SIZE,
-    SEED,
-    template("h{hidden_size:int}"),
-    template("z{num_subsets:int}"),
-    RATE,
+    *(BATCH_SIZE, SEED, template("h{hidden_size:int}"), template("z{num_subsets:int}"), RATE),
 )
 """Fields 2 to 15 of the arithmetic scripts."""
 
@@ -322,31 +282,18 @@ CRITERION_TRASH = NameField(
     _SWITCH_POINT,
     pattern="{train_criterion:criterion}{pcc2mse_iteration:switch}{trash_cell:suffix}",
 )
+_NALU = NameField(lambda c: "nalu-" + "".join(nalu_codes(c)), NALU_FLAGS, {"nalu_mul": COLLIDING})
 LAYER_OPTIONS_TRAILING = tuple(
-    trailing(inner)
-    for inner in (
-        template("oob-{oob_mode:control}"),
-        template("rs-{regualizer_shape}"),
-        template("eps-{mnac_epsilon}"),
-        NameField(lambda c: "nalu-" + "".join(nalu_codes(c)), NALU_FLAGS, {"nalu_mul": COLLIDING}),
-        NOISE_RANGE,
-        NMU_NOISE,
-        NAU_NOISE,
-        BETA_NAU,
-        PRECISION,
-        template("lo-{layer_option:options}"),
-        template("ng-{nalu_gate_shape:word}"),
-        template("ni-{nalu_init}"),
+    all_trailing(
+        *(OOB, "rs-{regualizer_shape} eps-{mnac_epsilon}", _NALU, NOISE_RANGE, NMU_NOISE),
+        *(NAU_NOISE, BETA_NAU, PRECISION),
+        "lo-{layer_option:options} ng-{nalu_gate_shape:word} ni-{nalu_init}",
     )
 )
 
 
 def format_leaf(
-    fields: Sequence[NameField],
-    config: Config,
-    defaults: Mapping[str, object],
-    *,
-    short: bool = False,
+    fields: Sequence[NameField], config: Config, defaults: Mapping[str, Any], *, short: bool = False
 ) -> str:
     """Return a run's folder name: what the fields print, joined.
 
@@ -360,22 +307,19 @@ def format_leaf(
     return "_".join(text for text in texts if text is not None)
 
 
-SIMPLE_TASK: Columns = {"input.size": 4.0, "subset.ratio": None, "overlap.ratio": None}
+_SIMPLE_TASK: Columns = {"input.size": 4.0, "subset.ratio": None, "overlap.ratio": None}
 """Columns that the simple task fixes."""
-
-
-def _behind_common(fields: Sequence[NameField]) -> tuple[NameField, ...]:
-    return tuple(field for field in fields[len(COMMON) + 1 :] if field.pattern)
-
-
-def _is_arithmetic(fields: Sequence[NameField]) -> bool:
-    return tuple(fields[1 : len(COMMON) + 1]) == COMMON
 
 
 def read_fields(leaf: str, fields: Sequence[NameField]) -> Columns:
     """Return the columns of the parts of a name, but for the first, that are of such fields."""
-    found = (read_any(text, fields[1:]) or {} for text in leaf.split("_")[1:])
+    found = (_read_any(text, fields[1:]) or {} for text in leaf.split("_")[1:])
     return {column: cell for columns in found for column, cell in columns.items()}
+
+
+def _read_any(text: str, fields: Iterable[NameField]) -> Columns | None:
+    """Return the columns of a text by the first field that it is of; None if it is of none."""
+    return next(filter(None, (known.read(text) for known in fields)), None)
 
 
 def has_field(leaf: str, *letters: str) -> bool:
@@ -384,29 +328,26 @@ def has_field(leaf: str, *letters: str) -> bool:
     return all(any(text.startswith(letter) for text in texts) for letter in letters)
 
 
-def read_any(text: str, fields: Iterable[NameField]) -> Columns | None:
-    """Return the columns of a text by the first field that it is of; None if it is of none."""
-    return next(filter(None, (known.read(text) for known in fields)), None)
-
-
 def columns_of(fields: Sequence[NameField], dests: Iterable[str], config: Config) -> Columns:
     """Return the options of a run from its configuration: all that can change what it computes.
 
-    What a run name of an arithmetic script can hold is as `run_names.parse_leaf` returns it, but
-    for learning rates, which are not rounded. Other options keep their flag names.
+    What a run name of an arithmetic script can hold is as `parse_leaf` returns it, but for learning
+    rates, which are not rounded. Other options keep their flag names.
     """
     own = config.as_dict()
     results = {dest: own[dest] for dest in dests if dest in own}
-    if not _is_arithmetic(fields):
+    model, common, later = fields[0], tuple(fields[1 : len(COMMON) + 1]), fields[len(COMMON) + 1 :]
+    if common != COMMON:
         return {dest.replace("_", "."): _plain(value) for dest, value in results.items()}
     forms: dict[str, Notation] = {}
-    for known in (*COMMON, *_behind_common(fields), *_SHARED):
+    # All arithmetic scripts have a column for the range of noise, though only some print it.
+    for known in (*COMMON, *(one for one in later if one.pattern), NOISE_RANGE):
         forms |= _compiled(known.pattern)[1]
-    columns: Columns = {"model_code": fields[0].text(config)}
+    columns: Columns = {"model_code": model.text(config)}
     for dest, value in results.items():
         columns[column_of(dest)] = forms[dest].cell(value) if dest in forms else _plain(value)
     if config.simple:
-        columns |= SIMPLE_TASK
+        columns |= _SIMPLE_TASK
     if "train.distribution" in columns:
         shown = next(f for f in fields if f.flags == ("sample_distribution",))
         columns["train.distribution"] = str(shown.text(config)).removeprefix("D-")
@@ -417,20 +358,14 @@ def columns_of(fields: Sequence[NameField], dests: Iterable[str], config: Config
     return columns
 
 
-_SHARED = (NOISE_RANGE,)
-"""Fields that all arithmetic scripts have a column for, though only some print them; cells of other
-such flags are plain values."""
-
-
 def _plain(value: Any) -> Any:
-    return (
-        " ".join(map(str, cast("list[Any]", value))) if isinstance(value, list | tuple) else value
-    )
+    several = isinstance(value, list | tuple)
+    return " ".join(map(str, cast("list[Any]", value))) if several else value
 
 
 def range_label(value: Any) -> str:
     """Return a range as run names hold it, such as `U[1,2]`."""
-    return _compiled("{interpolation_range:range}")[1]["interpolation_range"].cell(value)
+    return _RANGE.cell(value)
 
 
 def canonical(label: str, sign: str = AMPERSAND) -> str:
@@ -481,14 +416,14 @@ def parse_leaf(leaf: str) -> Columns:
     model, *rest = leaf.split("_")
     columns: Columns = {"model_code": model}
     for text, known in zip(rest, COMMON, strict=False):
-        found = SIMPLE_TASK if text == "z-simple" else known.read(text)
+        found = _SIMPLE_TASK if text == "z-simple" else known.read(text)
         if found is None:
             form = re.sub(r":\w+", "", known.pattern)
             raise ValueError(f"run name {leaf!r}: field {text!r} is not of the form {form}")
         columns |= found
-    columns = {**columns, **{n: cell for n, cell in _OLDEST.items() if n not in columns}}
+    columns |= {n: cell for n, cell in _OLDEST.items() if n not in columns}
     for text in rest[len(COMMON) :]:
-        found = read_any(text, _LATER)
+        found = _read_any(text, _LATER)
         if found is None:
             raise ValueError(f"run name {leaf!r}: field {text!r} is not known")
         columns |= found

@@ -18,7 +18,6 @@ from .run_names import NameField, format_leaf, template, trailing
 
 MOST_RUNS = 100_000
 """Runs of one command, whose configurations are all in memory."""
-_SHOWN = 80
 _LONGEST_FOLDER = 255
 _RANGES = ("interpolation_range", "extrapolation_range")
 _WIDTH = 98
@@ -58,7 +57,6 @@ class ScriptSpec:
 
     @cached_property
     def flags(self) -> tuple[Flag, ...]:
-        """Return all flags in the order of --help."""
         return tuple(flag for group in self.groups for flag in group)
 
     @cached_property
@@ -70,7 +68,6 @@ class ScriptSpec:
 
     @cached_property
     def defaults(self) -> dict[str, Any]:
-        """Return the default of every flag by its dest."""
         return {flag.dest: flag.default for flag in self.flags}
 
     @cached_property
@@ -133,9 +130,7 @@ class ScriptSpec:
 
     def leaf(self, config: Config) -> str:
         """Return the run's own folder name."""
-        if config.short_names is not None:
-            return short_leaf(config)
-        return self.published_leaf(config)
+        return self.published_leaf(config) if config.short_names is None else short_leaf(config)
 
     def published_leaf(self, config: Config) -> str:
         """Return the run's own folder name without --short-names, by which tables know it.
@@ -216,16 +211,15 @@ class Plan:
         for flag in spec.flags:
             if flag.dest not in _RANGES:
                 _refuse_repeated(flag.name, values[flag.dest])
-        self._dests = list(values)
-        swept = [dest for dest in values if dest not in (*_RANGES, "seed")]
-        self._order = [*swept, *(["seed"] if "seed" in values else [])]
         self._ranges = _pair_ranges(values)
         if "short_names" in values:
             values["short_names"] = [self._shown(*values["short_names"])]
-        self._values = [values[dest] for dest in self._order]
+        swept = [dest for dest in values if dest not in (*_RANGES, "seed")]
+        order = [*swept, *(["seed"] if "seed" in values else [])]
+        self._axes = [self._ranges, *([{dest: one} for one in values[dest]] for dest in order)]
 
     def __len__(self) -> int:
-        return len(self._ranges) * math.prod(map(len, self._values))
+        return math.prod(map(len, self._axes))
 
     @property
     def dry_run(self) -> bool:
@@ -251,14 +245,14 @@ class Plan:
         """Return how many runs there are and why, such as "225 runs = 25 seeds x 9 ranges"."""
         if len(self) == 1:
             return "1 run"
-        counts = ((flag, len(self._typed.get(flag.dest, ()))) for flag in self._spec.flags)
-        parts = [
-            f"{count} values of {flag.name}"
-            for flag, count in counts
-            if count > 1 and flag.dest not in (*_RANGES, "seed")
+        counts = {flag.name: len(self._typed.get(flag.dest, ())) for flag in self._spec.flags}
+        ranges = [f"--{dest.replace('_', '-')}" for dest in _RANGES]
+        parts = [f"{counts['--seed']} seeds"] if counts.get("--seed", 0) > 1 else []
+        parts += [
+            f"{count} values of {name}"
+            for name, count in counts.items()
+            if count > 1 and name not in (*ranges, "--seed")
         ]
-        if len(self._typed.get("seed", ())) > 1:
-            parts.insert(0, f"{len(self._typed['seed'])} seeds")
         if len(self._ranges) > 1:
             parts.append(f"{len(self._ranges)} ranges")
         return f"{len(self)} runs = {' x '.join(parts)}"
@@ -279,28 +273,29 @@ class Plan:
         return (*shown, *ends)
 
     def _unchecked(self) -> Iterator[Config]:
-        spec, typed = self._spec, frozenset(self._typed)
-        for pair in self._ranges:
-            for combination in itertools.product(*self._values):
-                chosen = pair | dict(zip(self._order, combination, strict=True))
-                # `--cuda false` is another way to write `--no-cuda`.
-                if chosen.get("cuda") is False:
-                    chosen["no_cuda"] = True
-                yield Config(spec, {dest: chosen[dest] for dest in self._dests}, typed)
+        typed = frozenset(self._typed)
+        for parts in itertools.product(*self._axes):
+            values = self._spec.defaults.copy()  # in the order of declaration
+            for part in parts:
+                values |= part
+            # `--cuda false` is another way to write `--no-cuda`.
+            if values.get("cuda") is False:
+                values["no_cuda"] = True
+            yield Config(self._spec, values, typed)
 
     def _named(self) -> Iterator[tuple[str, Config]]:
-        places: dict[str, int] = {}
+        spec, places = self._spec, dict[str, int]()
         for place, config in enumerate(self._unchecked()):
-            for check in self._spec.checks:
+            for check in spec.checks:
                 check(config)
             if config.layer_option:
-                self._spec.layer_options(config)
-            name = self._spec.run_name(config)
-            _check_name(self._spec, name, config)
-            for one in {name, f"{config.name_prefix}/{self._spec.published_leaf(config)}"}:
+                spec.layer_options(config)
+            name = spec.run_name(config)
+            _check_name(spec, name, config)
+            for one in {name, f"{config.name_prefix}/{spec.published_leaf(config)}"}:
                 if places.setdefault(one, place) != place:
                     first = next(itertools.islice(self._unchecked(), places[one], None))
-                    raise _same_name(self._spec, first, config)
+                    _refuse_same_name(spec, first, config)
             yield name, config
 
 
@@ -309,11 +304,9 @@ def _pair_ranges(values: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
         return [{}]
     inter, extra = (values[dest] for dest in _RANGES)
     if len(inter) != len(extra) and 1 not in (len(inter), len(extra)):
-        raise OptionError(
-            "--extrapolation-range",
-            f"{len(extra)} ranges cannot be paired with {len(inter)} interpolation ranges",
-            f"give {len(inter)}, or one for all",
-        )
+        problem = f"{len(extra)} ranges cannot be paired with {len(inter)} interpolation ranges"
+        remedy = f"give {len(inter)}, or one for all"
+        raise OptionError("--extrapolation-range", problem, remedy)
     count = max(len(inter), len(extra))
     inter, extra = (v * count if len(v) == 1 else v for v in (inter, extra))
     pairs = list(zip(inter, extra, strict=True))
@@ -335,23 +328,18 @@ def _check_name(spec: ScriptSpec, name: str, config: Config) -> None:
     if CONTROL.search(name):
         given = {flag.name: str(getattr(config, flag.dest)) for flag in spec.flags}
         flag = next((flag for flag, value in given.items() if CONTROL.search(value)), None)
-        problem = f"the run name {name[:_SHOWN]!r} has a line break or another control character"
+        problem = f"the run name {name[:80]!r} has a line break or another control character"
         raise OptionError(flag, problem, "leave it out")
     length = len(name.rpartition("/")[2].encode())
     if length > _LONGEST_FOLDER:
-        raise OptionError(
-            None,
-            f"the run name of these flags has {length} characters, a file name holds "
-            f"{_LONGEST_FOLDER}",
-            "write the numbers with fewer digits",
-        )
+        problem = f"the run name of these flags has {length} characters, a file name holds "
+        problem += str(_LONGEST_FOLDER)
+        raise OptionError(None, problem, "write the numbers with fewer digits")
 
 
-def _same_name(spec: ScriptSpec, first: Config, second: Config) -> OptionError:
+def _refuse_same_name(spec: ScriptSpec, first: Config, second: Config) -> None:
     values = ((flag, getattr(first, flag.dest), getattr(second, flag.dest)) for flag in spec.flags)
     flag, one, other = next(found for found in values if found[1] != found[2])
-    return OptionError(
-        flag.name,
-        f"{one} and {other} give two runs of the same name",
-        "start one command per value, each with its own --name-prefix",
-    )
+    problem = f"{one} and {other} give two runs of the same name"
+    remedy = "start one command per value, each with its own --name-prefix"
+    raise OptionError(flag.name, problem, remedy)
