@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
@@ -20,8 +21,7 @@ _Z = float(stats.norm.ppf((1 + _LEVEL) / 2))
 STATISTICS: Mapping[str, Callable[..., np.ndarray]] = {"mean": np.mean, "median": np.median}
 
 
-@dataclass(frozen=True)
-class Estimate:
+class Estimate(NamedTuple):
     """A figure and the ends of its 95 % interval; NaN where there is none."""
 
     mean: float

@@ -35,69 +35,105 @@ Probabilities), in which nothing large cancels:
 
 A sample has a handful of values, and a fit asks for many densities at once: what takes the time is
 the number of NumPy's calls, so that all densities are evaluated by the same ones, one in each row.
+
+**The published fits** are `mle2` of the R package bbmle, with its profile interval: fit, take
+standard errors from the second derivatives, walk the profile of the mean; when the walk finds
+better parameters, start over from them. The fits seldom converge, because parameters are not
+scaled. The published figures are the result all the same, so this follows every step; the maximum
+of the likelihood, which `scipy.stats.gamma.fit` and `exact_fit` find, is another.
 """
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq, minimize_scalar
+from scipy.interpolate import make_interp_spline
+from scipy.optimize import brentq, minimize, minimize_scalar
 from scipy.special import digamma, gammainc, gammaln, polygamma
-from scipy.stats import beta, chi2, kstest
+from scipy.stats import beta, chi2, kstest, norm
+from threadpoolctl import ThreadpoolController
 
 from .intervals import student
-from .published_fit import MeanFit, Objective, published_fit
 from .setups import GammaFit, SparsityFit
 
-Floats = Sequence[float]
-
-_EQUAL_STEPS = 1e-5
-_SMALLEST_VARIANCE = 1e-5
+Objective = Callable[[np.ndarray], np.ndarray]
+"""From an array with one column of parameters for every place to the values at the places."""
+Bounds = Sequence[tuple[float, float]]
+"""The lowest and the highest value of every parameter."""
 
 LARGEST = 0.5
 """The largest sparsity error."""
-
 MARGIN = 1e-16
 """How far from their bounds sparsity errors are held, where the beta density is finite."""
-
-_EQUAL_ERRORS = 1e-10
-_SMALLEST_V = 1e-5
+_EQUAL_STEPS, _SMALLEST_VARIANCE = 1e-5, 1e-5
+_EQUAL_ERRORS, _SMALLEST_V = 1e-10, 1e-5
 _DENSITY_LIMIT = 1e6
-
-_RISE = float(chi2.ppf(0.95, df=1)) / 2
-_NUISANCE_DECADES = 8
-_SMALLEST = 1e-300
-
 _FEWEST_STEPS = 11
 """The number of distinct steps below which they have no shape to speak of."""
 
+# Of exact fits.
+_RISE = float(chi2.ppf(0.95, df=1)) / 2
+_NUISANCE_DECADES = 8
+_SMALLEST = 1e-300
 _NEWTON_STEPS = 8
+
+# Of the published minimiser.
+_DIFFERENCE = 1e-3
+_AS_IN_R = {
+    "maxcor": 5,
+    "ftol": 1e7 * np.finfo(float).eps,
+    "gtol": 0.0,
+    "maxiter": 100,
+    "maxls": 20,
+}
+_MAX_RESTARTS = 10_000
+_LIBRARIES = ThreadpoolController()
+
+# Of the walk along the profile.
+_FARTHEST = math.sqrt(chi2.ppf(1 - 0.01 / 2, df=2))
+_WALK_STEP = _FARTHEST / 5
+_MAX_STEPS = 100
+_CLOSER_LOOK = (0.2, 0.4, 0.6, 0.8, 0.9)
+_FEW_POINTS = 5
+_BETTER_BY = 1e-3
+_LEVEL = norm.ppf(0.975)
+
+# Of second derivatives.
+_SINGULAR = math.sqrt(np.finfo(float).eps)
+_RELATIVE_STEP = 0.1
+_ABSOLUTE_STEP = 1e-4
+_NEAR_ZERO = np.sqrt(np.finfo(float).eps / 7e-7)
+_ROUNDS = 4
+
+# Of densities.
+_STIRLING = (1 / 12, 1 / 360, 1 / 1260, 1 / 1680, 1 / 1188)
+_DIRECT_BELOW = 15
+_NEAR = 0.1
+_ODD = np.arange(3.0, 23.0, 2)
+"""Denominators of the terms of the series; below `_NEAR`, later terms are lost in rounding."""
+
+
+class MeanFit(NamedTuple):
+    """A mean with its 95 % interval, and the other parameter of the density."""
+
+    mean: float
+    lower: float
+    upper: float
+    nuisance: float
 
 
 def solved_at(steps: np.ndarray, gamma_fit: GammaFit = "published") -> MeanFit:
     """Return the mean step with its interval; `nuisance` is the variance."""
     variance = float(np.var(steps, ddof=1)) if len(steps) > 1 else math.nan
-    plain = _students(steps, math.inf, variance)
+    plain = MeanFit(*student(steps, 0.0), variance)
     if len(steps) < 2 or math.sqrt(variance) <= _EQUAL_STEPS or np.any(steps <= 0):
         return plain
-    objective = gamma_objective(steps)
-    start = (float(np.mean(steps)), variance)
+    objective, start = gamma_objective(steps), (float(np.mean(steps)), variance)
     if gamma_fit != "published":
         return exact_fit(objective, start, math.inf, frozen=gamma_fit == "frozen")
-    box = ((0.0, _SMALLEST_VARIANCE), (math.inf, math.inf))
-    return published_fit(objective, start, *box) or plain
-
-
-def gamma_objective(steps: np.ndarray) -> Objective:
-    """Return the negative log-likelihood of (mean, variance); it is NaN outside of the domain."""
-
-    def density(means: Floats, variances: Floats) -> np.ndarray:
-        shapes = [mean**2 / variance for mean, variance in zip(means, variances, strict=True)]
-        rates = [mean / variance for mean, variance in zip(means, variances, strict=True)]
-        return log_gamma_density(steps, shapes, rates)
-
-    return _negative_sum(density, lambda mean, variance: mean > 0 and variance > 0)
+    bounds = ((0.0, math.inf), (_SMALLEST_VARIANCE, math.inf))
+    return published_fit(objective, start, bounds) or plain
 
 
 def mean_sparsity(errors: np.ndarray, fit: SparsityFit = "compat") -> MeanFit:
@@ -107,14 +143,14 @@ def mean_sparsity(errors: np.ndarray, fit: SparsityFit = "compat") -> MeanFit:
     """
     values = np.clip(errors, MARGIN, LARGEST - MARGIN)
     v = start_v(values)
-    plain = _students(values, LARGEST, v)
+    plain = MeanFit(*student(values, 0.0, LARGEST), v)
     if len(values) < 2 or np.std(values, ddof=1) <= _EQUAL_ERRORS:
         return plain
     start = (float(np.mean(values)), v)
     if fit == "scaled":
         return exact_fit(beta_objective(2 * values), start, LARGEST)
-    box = ((0.0, _SMALLEST_V), (LARGEST, math.inf))
-    return published_fit(beta_objective(values), start, *box) or plain
+    bounds = ((0.0, LARGEST), (_SMALLEST_V, math.inf))
+    return published_fit(beta_objective(values), start, bounds) or plain
 
 
 def start_v(values: np.ndarray) -> float:
@@ -125,6 +161,15 @@ def start_v(values: np.ndarray) -> float:
     return math.inf if variance == 0 else mean * (LARGEST - mean) / variance - 1
 
 
+def gamma_objective(steps: np.ndarray) -> Objective:
+    """Return the negative log-likelihood of (mean, variance); it is NaN outside of the domain."""
+
+    def density(mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
+        return log_gamma_density(steps, mean**2 / variance, mean / variance)
+
+    return _negative_sum(density, lambda mean, variance: (mean > 0) & (variance > 0))
+
+
 def beta_objective(values: np.ndarray) -> Objective:
     """Return the negative log-likelihood of (mu, v), which is NaN outside of the domain.
 
@@ -132,33 +177,22 @@ def beta_objective(values: np.ndarray) -> Objective:
     """
     log_density = log_beta_density(values)
 
-    def density(means: Floats, sums: Floats) -> np.ndarray:
-        a = [2 * mu * v for mu, v in zip(means, sums, strict=True)]
-        uncut = log_density(a, [(1 - 2 * mu) * v for mu, v in zip(means, sums, strict=True)])
-        return np.minimum(np.maximum(uncut, -_DENSITY_LIMIT), _DENSITY_LIMIT)
+    def density(mu: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return log_density(2 * mu * v, (1 - 2 * mu) * v).clip(-_DENSITY_LIMIT, _DENSITY_LIMIT)
 
-    return _negative_sum(density, lambda mu, v: 0 <= mu <= LARGEST and v > 0)
+    return _negative_sum(density, lambda mu, v: (mu >= 0) & (mu <= LARGEST) & (v > 0))
 
 
 def _negative_sum(
-    density: Callable[[Floats, Floats], np.ndarray], inside: Callable[[float, float], bool]
+    density: Callable[..., np.ndarray], inside: Callable[..., np.ndarray]
 ) -> Objective:
     def objective(parameters: np.ndarray) -> np.ndarray:
-        first, second = parameters.tolist()
-        known = list(map(inside, first, second))
-        if all(known):
-            return -np.add.reduce(density(first, second), axis=1, dtype=np.longdouble).astype(float)
+        known = inside(*parameters)
         values = np.full(len(known), math.nan)
-        if any(known):
-            values[known] = objective(parameters[:, known])
+        values[known] = -density(*parameters[:, known]).sum(axis=1, dtype=np.longdouble)
         return values
 
     return objective
-
-
-def _students(values: np.ndarray, highest: float, nuisance: float) -> MeanFit:
-    plain = student(values, 0.0, highest)
-    return MeanFit(plain.mean, plain.lower, plain.upper, nuisance)
 
 
 def exact_fit(
@@ -215,6 +249,212 @@ def _crossing(excess: Callable[[float], float], mean: float, bound: float, facto
         inner = outer
 
 
+def published_fit(objective: Objective, start: tuple[float, ...], bounds: Bounds) -> MeanFit | None:
+    """Fit a negative log-likelihood of (mean, nuisance); return None when the fit fails.
+
+    It fails when the objective is not finite where the minimiser goes, and when the standard
+    error of the mean is undefined or 0.
+    """
+    # For matrices of two rows, threads of the linear algebra do nothing but wait for each other:
+    # on busy cores that took a hundred times as long as the fit itself.
+    with _LIBRARIES.limit(limits=1, user_api="blas"):
+        for _ in range(_MAX_RESTARTS):
+            try:
+                parameters, value = minimize_in_box(objective, start, bounds)
+                error = standard_error(hessian(objective, parameters))
+                if error is None:
+                    return None
+                ends = interval(*profile(objective, parameters, value, error, bounds))
+            except NotFiniteError:
+                return None
+            except BetterFitError as better:
+                start = better.args
+            else:
+                return MeanFit(float(parameters[0]), *ends, float(parameters[1]))
+    return None
+
+
+def standard_error(second_derivatives: np.ndarray) -> float | None:
+    """Return the root of the first variance, by the pseudo-inverse; None if undefined or 0.
+
+    Where the scales of the parameters differ by more than 6.7e7, the pseudo-inverse drops the
+    smaller one: the error is then that of the mean with the other parameter known.
+    """
+    if not np.isfinite(second_derivatives).all():
+        return None
+    variance = np.linalg.pinv(second_derivatives, rcond=_SINGULAR)[0, 0]
+    return math.sqrt(variance) if variance > 0 else None
+
+
+def hessian(objective: Objective, parameters: np.ndarray) -> np.ndarray:
+    """Return the matrix of second derivatives of an objective of two parameters.
+
+    They are central differences, extrapolated by Richardson's method, as `hessian` of the R package
+    numDeriv makes them; `scipy.differentiate.hessian` chooses its steps by an error estimate, and
+    the steps decide the digits, and whether a small parameter leaves the domain of the density.
+
+    Steps start at a tenth of each parameter and are halved three times. A parameter below
+    1.78e-5 gets 1e-4 on top, which carries a small positive one below zero: the derivatives are
+    then NaN, and that is how published fits of tiny sparsity errors fail.
+    """
+    first = np.abs(_RELATIVE_STEP * parameters) + _ABSOLUTE_STEP * (np.abs(parameters) < _NEAR_ZERO)
+    one, other = first[:, None] / 2 ** np.arange(_ROUNDS)
+    none = np.zeros(_ROUNDS)
+    moved = np.block([[one, none, one], [none, other, other]])
+    here = parameters[:, None]
+    values = objective(np.concatenate([here, here + moved, here - moved], axis=1))
+    above, below = values[1:].reshape(2, 3, _ROUNDS)
+    of_one, of_other, of_both = above - 2 * values[0] + below
+    a, b = _extrapolate(of_one / one**2), _extrapolate(of_other / other**2)
+    mixed = _extrapolate((of_both - (a * one**2 + b * other**2)) / (2 * one * other))
+    return np.array([[a, mixed], [mixed, b]])
+
+
+def _extrapolate(estimates: np.ndarray) -> float:
+    for order in range(1, len(estimates)):
+        weight = 4**order
+        estimates = (weight * estimates[1:] - estimates[:-1]) / (weight - 1)
+    return float(estimates[0])
+
+
+class NotFiniteError(Exception):
+    """Raised when the objective has no finite value where the minimiser went."""
+
+
+class BetterFitError(Exception):
+    """Raised with parameters whose deviance is lower than that of the fit."""
+
+
+def minimize_in_box(
+    objective: Objective, start: Sequence[float] | np.ndarray, bounds: Bounds
+) -> tuple[np.ndarray, float]:
+    """Return the parameters where the minimiser stops, converged or not, and their objective.
+
+    It is R's `optim(method = "L-BFGS-B")` with its defaults. The algorithm is scipy's; what R has
+    of its own is the gradient and when it stops. scipy's gradient has one-sided relative steps
+    around 1e-8, which moves the digits, as its defaults do. The parameters are not scaled, so that
+    around 1e6 the minimiser stops after one step; this is part of the published figures.
+    """
+    result = minimize(
+        lambda parameters: value_and_gradient(objective, parameters, bounds),
+        np.array(start, dtype=float),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=bounds,
+        options=_AS_IN_R,
+    )
+    return result.x, float(result.fun)
+
+
+def value_and_gradient(
+    objective: Objective, parameters: np.ndarray, bounds: Bounds
+) -> tuple[float, np.ndarray]:
+    """Return the objective and its central differences over absolute steps of 1e-3.
+
+    The steps are cut short at a bound.
+    """
+    size = len(bounds)
+    places, widths = np.repeat(parameters[:, None], 1 + 2 * size, axis=1), np.empty(size)
+    for i, (low, high) in enumerate(bounds):
+        value = float(parameters[i])
+        above, below = min(value + _DIFFERENCE, high), max(value - _DIFFERENCE, low)
+        places[i, 1 + 2 * i], places[i, 2 + 2 * i] = above, below
+        widths[i] = _DIFFERENCE if above < high else above - value
+        widths[i] += _DIFFERENCE if below > low else value - below
+    values = objective(places)
+    if not np.isfinite(values).all():
+        raise NotFiniteError
+    return float(values[0]), (values[1::2] - values[2::2]) / widths
+
+
+def profile(
+    objective: Objective, parameters: np.ndarray, value: float, error: float, bounds: Bounds
+) -> tuple[np.ndarray, np.ndarray]:
+    """Walk from a fit along the profile likelihood of its first parameter; return places and z.
+
+    This reproduces `profile` and `confint` of bbmle, whose walk decides where the profile is known
+    and where an interval has no end. Steps are a fraction of the standard error. At each place the
+    other parameter is fitted again, and z, the signed root of twice the rise of the negative
+    log-likelihood, is noted. The interval ends where z is -1.96 and 1.96. A side takes whole steps
+    until z is far enough out, then what the end of the walk asks for.
+
+    value: the objective at the fit. error: standard error of the first parameter.
+    """
+    points = [(float(parameters[0]), 0.0)]
+
+    def visit(side: int, place: float) -> float:
+        """Return z at a place; NaN where there is no fit."""
+        of_other = lambda p: objective(np.array([np.full_like(p[0], place), p[0]]))  # noqa: E731
+        try:
+            second, lowest = minimize_in_box(of_other, parameters[1:], bounds[1:])
+        except NotFiniteError:
+            return math.nan
+        rise = 2 * (lowest - value)
+        if rise < -_BETTER_BY:
+            raise BetterFitError(place, float(second[0]))
+        points.append((place, side * math.sqrt(max(rise, 0.0))))
+        return points[-1][1]
+
+    def at(side: int, step: float) -> float:
+        """Return z after so many steps; it is NaN outside the bounds, too."""
+        place = float(parameters[0] + side * step * _WALK_STEP * error)
+        return visit(side, place) if bounds[0][0] <= place <= bounds[0][1] else math.nan
+
+    for side, bound in zip((-1, 1), bounds[0], strict=True):
+        step, z, flat = 1, 0.0, False
+        while step < _MAX_STEPS and abs(z) < _FARTHEST and not flat:
+            previous, z = z, at(side, step)
+            flat = step > 1 and z == previous
+            step += not (flat or math.isnan(z))
+        if flat:
+            continue
+        if math.isnan(z) or abs(z) < _FARTHEST:
+            for part in _CLOSER_LOOK:
+                closer = at(side, step - 1 + part)
+                if math.isnan(closer) or abs(closer) > _FARTHEST:
+                    break
+        elif len(points) < _FEW_POINTS:
+            for between in range(1, step - 1):
+                at(side, between + 0.5)
+        if math.isnan(z) and side * (parameters[0] + side * step * _WALK_STEP * error - bound) > 0:
+            visit(side, bound)
+    places, levels = np.array(sorted(points)).T
+    return places, levels
+
+
+def interval(places: np.ndarray, levels: np.ndarray) -> tuple[float, float]:
+    """Return the places where z is -1.96 and 1.96; NaN for an end that the profile does not reach.
+
+    A spline through the points is evaluated at three times as many places and read backwards
+    by linear interpolation; where it does not rise, the points themselves are.
+    """
+    if len(places) >= 4:
+        fine = np.linspace(places[0], places[-1], 3 * len(places))
+        smooth = end_cubic_spline(places, levels, fine)
+        if np.all(np.diff(smooth) > 0):
+            places, levels = fine, smooth
+    order = np.argsort(levels, kind="stable")
+    ends = np.array([-_LEVEL, _LEVEL])
+    found = np.interp(ends, levels[order], places[order], left=np.nan, right=np.nan)
+    return float(found[0]), float(found[1])
+
+
+def end_cubic_spline(x: np.ndarray, y: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """Interpolate at least four points (x, y), x rising, at the places `at`.
+
+    This is R's `splinefun(method = "fmm")`, after Forsythe, Malcolm and Moler (1977): the third
+    derivative of the first (last) piece is that of the cubic through the first (last) four points.
+    """
+    ends = [(3, _third_derivative(x[:4], y[:4]))], [(3, _third_derivative(x[-4:], y[-4:]))]
+    return np.asarray(make_interp_spline(x, y, bc_type=ends)(at))
+
+
+def _third_derivative(x: np.ndarray, y: np.ndarray) -> float:
+    first = np.diff(y) / np.diff(x)
+    second = np.diff(first) / (x[2:] - x[:-2])
+    return 6 * (second[1] - second[0]) / (x[3] - x[0])
+
+
 def gamma_p_value(steps: np.ndarray, samples: int = 2000) -> float:
     """Return p of the gamma density of largest likelihood, by Kolmogorov and Smirnov's statistic.
 
@@ -268,84 +508,49 @@ def _statistic(values: np.ndarray) -> np.ndarray:
     return np.maximum(above, 1 / n - above).max(axis=1)
 
 
-_HALF_LOG_TWO_PI = math.log(2 * math.pi) / 2
-_STIRLING = (1 / 12, 1 / 360, 1 / 1260, 1 / 1680, 1 / 1188)
-_DIRECT_BELOW = 15
-_NEAR = 0.1
-_FEW = 100
-_ODD = np.arange(3.0, 23.0, 2)[:, None]
-"""Denominators of the terms of the series; below `_NEAR`, later terms are lost in rounding."""
-
-
-def stirling_error(n: float) -> float:
+def stirling_error(n: np.ndarray) -> np.ndarray:
     """Return log Gamma(n + 1) less its Stirling approximation (n + 1/2) log n - n + log(2 pi)/2."""
-    if n <= _DIRECT_BELOW:
-        return float(gammaln(n + 1) - (n + 0.5) * math.log(n) + n - _HALF_LOG_TWO_PI)
+    direct = gammaln(n + 1) - (n + 0.5) * np.log(n) + n - math.log(2 * math.pi) / 2
     series = 0.0
     for coefficient in reversed(_STIRLING):
         series = coefficient - series / (n * n)
-    return series / n
+    return np.where(n <= _DIRECT_BELOW, direct, series / n)
 
 
-def deviance(k: np.ndarray | float, mean: np.ndarray) -> np.ndarray:
-    """Return k log(k/m) + m - k for every `mean` m; by its series in (k-m)/(k+m) where k ~ m."""
+def deviance(k: np.ndarray, mean: np.ndarray) -> np.ndarray:
+    """Return k log(k/m) + m - k for every `mean` m; by its series in (k-m)/(k+m) where k ~ m.
+
+    The series, 2 k r (r²/3 + r⁴/5 + ...), is added from the left: the order decides the digits.
+    """
     difference = k - mean
     ratio = difference / (k + mean)
     near = np.abs(ratio) < _NEAR
-    count = np.count_nonzero(near)
-    if not count:
+    if not near.any():
         return k * np.log(k / mean) + mean - k
-    flat = (part.reshape(-1) for part in (difference * ratio, 2 * k * ratio, ratio * ratio))
-    total = _series(*flat).reshape(mean.shape)
-    if count == near.size:
-        return total
-    return np.where(near, total, k * np.log(k / mean) + mean - k)
-
-
-def _series(total: np.ndarray, power: np.ndarray, square: np.ndarray) -> np.ndarray:
-    """Return total + power (square/3 + square²/5 + ...), added from the left.
-
-    The order decides the last digits, so it is the same for few numbers, which two calls of NumPy
-    add faster, and for many, for which these would be slow.
-    """
-    if total.size > _FEW:
-        for odd in _ODD:
-            power = power * square
-            total = total + power / odd
-        return total
-    terms = np.empty((1 + len(_ODD), total.size))
-    terms[0], terms[1:] = power, square
+    terms = np.empty((1 + len(_ODD), *ratio.shape))
+    terms[0], terms[1:] = 2 * k * ratio, ratio * ratio
     np.multiply.accumulate(terms, out=terms)
-    terms[1:] /= _ODD
-    terms[0] = total
-    return np.add.accumulate(terms)[-1]
+    terms[1:] /= _ODD.reshape(-1, *[1] * ratio.ndim)
+    terms[0] = difference * ratio
+    total = np.add.accumulate(terms)[-1]
+    return total if near.all() else np.where(near, total, k * np.log(k / mean) + mean - k)
 
 
-def log_gamma_density(x: np.ndarray, shapes: Sequence[float], rates: Sequence[float]) -> np.ndarray:
+def log_gamma_density(x: np.ndarray, shapes: np.ndarray, rates: np.ndarray) -> np.ndarray:
     """Return a row of log Gamma(shape, rate) at x > 0 for every shape and its rate.
 
     It is log(rate * Poisson(shape - 1; rate x)).
     """
-    scales = [1 / rate for rate in rates]
-    means = x / _column(scales)
-    if max(shapes) < 1:
-        return _log_poisson(shapes, means) + np.log(_column(shapes) / x)
-    if min(shapes) > 1:
-        logs = _column([math.log(scale) for scale in scales])
-        return _log_poisson([shape - 1 for shape in shapes], means) - logs
-    if len(shapes) == 1:
-        return -means - math.log(scales[0])
-    rows = zip(shapes, rates, strict=True)
-    return np.concatenate([log_gamma_density(x, [shape], [rate]) for shape, rate in rows])
+    shape, scale = shapes[:, None], 1 / rates[:, None]
+    mean, falling = x / scale, shape < 1
+    k = np.where(falling, shape, shape - 1)
+    known = np.where(k == 0, 1, k)
+    poisson = -0.5 * np.log(2 * math.pi * known) + (-stirling_error(known) - deviance(known, mean))
+    rest = np.where(falling, np.log(shape / x), -np.log(scale))
+    return np.where(k == 0, -mean, poisson) + rest
 
 
-def _log_poisson(k: Sequence[float], mean: np.ndarray) -> np.ndarray:
-    constant = _column([-0.5 * math.log(2 * math.pi * each) for each in k])
-    error = _column([-stirling_error(each) for each in k])
-    return constant + (error - deviance(_column(k), mean))
-
-
-def log_beta_density(x: np.ndarray) -> Callable[[Sequence[float], Sequence[float]], np.ndarray]:
+def log_beta_density(x: np.ndarray) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
     """Return the function of shapes a and b that has a row of log Beta(a, b) at 0 < x < 1 for each.
 
     It is minus infinity where a or b is 0, because all mass is at a bound.
@@ -356,29 +561,15 @@ def log_beta_density(x: np.ndarray) -> Callable[[Sequence[float], Sequence[float
     both = np.array([x, 1 - x])[:, None]
     log_x, log_rest = np.log(x), np.log1p(-x)
 
-    def inside(a: Sequence[float], b: Sequence[float]) -> np.ndarray:
+    def density(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         shapes = np.array([a, b])[..., None]
-        distance = deviance(shapes, (shapes[0] + shapes[1]) * both)
-        constant = _column([_beta_constant(*pair) for pair in zip(a, b, strict=True)])
-        return constant - (distance[0] + distance[1]) - log_x - log_rest
-
-    def density(a: Sequence[float], b: Sequence[float]) -> np.ndarray:
-        if all(a) and all(b):
-            return inside(a, b)
-        spread = [i for i, pair in enumerate(zip(a, b, strict=True)) if all(pair)]
-        rows = np.full((len(a), len(x)), -np.inf)
-        if spread:
-            rows[spread] = inside([a[i] for i in spread], [b[i] for i in spread])
-        return rows
+        known = np.where(shapes == 0, 1, shapes)
+        v = known[0] + known[1]
+        distance = deviance(known, v * both)
+        error = stirling_error(np.array([v, *known]))
+        constant = 0.5 * np.log(known[0] * known[1] / (2 * math.pi * v))
+        constant = constant + (error[0] - error[1] - error[2])
+        found = constant - (distance[0] + distance[1]) - log_x - log_rest
+        return np.where(shapes.all(axis=0), found, -math.inf)
 
     return density
-
-
-def _beta_constant(a: float, b: float) -> float:
-    v = a + b
-    constant = 0.5 * math.log(a * b / (2 * math.pi * v))
-    return constant + (stirling_error(v) - stirling_error(a) - stirling_error(b))
-
-
-def _column(numbers: Sequence[float]) -> np.ndarray:
-    return np.array(numbers)[:, None]

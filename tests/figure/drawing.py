@@ -10,7 +10,6 @@ from stable_nalu.paper.figures import find, source_of
 from stable_nalu.result.stored import DATA
 from stable_nalu.statistics import means as fits
 from stable_nalu.statistics.judge import SPARSITY, TEST, VALIDATION
-from stable_nalu.statistics.published_fit import MeanFit
 from stable_nalu.statistics.setups import Estimators
 from tests.figure.specimen import write_specimen
 from tools.kept_runs import files_of, kept_source
@@ -22,7 +21,7 @@ def rough_fit(objective, start, upper, *, frozen=False):
     """A mean with an interval around it, which takes no time; tests of statistics fit for real."""
     del objective, frozen
     mean, nuisance = start
-    return MeanFit(mean, max(0.9 * mean, 0.0), min(1.1 * mean, upper), nuisance)
+    return fits.MeanFit(mean, max(0.9 * mean, 0.0), min(1.1 * mean, upper), nuisance)
 
 
 def made_of(entry, source, threshold=None):
