@@ -165,7 +165,7 @@ MUTATIONS = (
     ),
     Mutation(
         "operands: exchanged",
-        "dataset/stream.py",
+        "dataset/simple_function.py",
         "for start, end in self.operands)\n        return self.operation",
         "for start, end in self.operands[::-1])\n        return self.operation",
         "tests/dataset/test_simple_function.py tests/dataset/test_stream.py",

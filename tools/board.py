@@ -28,7 +28,7 @@ from stable_nalu.bench.ranking import (
     placed,
 )
 from stable_nalu.bench.submission import Submission, submissions
-from stable_nalu.dataset.ranges import INTERPOLATION_ORDER
+from stable_nalu.dataset.distribution import INTERPOLATION_ORDER
 from stable_nalu.inspection.formula import EXACT_VERDICTS, VERDICTS
 from stable_nalu.layer import entries
 from stable_nalu.paper.index import find

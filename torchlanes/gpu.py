@@ -585,9 +585,9 @@ class DeviceTiles:
         keys = []
         for stream in (stream for own in streams for stream in own):
             place, kind = stream.random.position(), _kind(stream)
-            some.setdefault((place, stream.sampler.key), stream)
-            trees.setdefault(place, {}).setdefault(stream.sampler.key, {})[kind] = None
-            keys.append((place, stream.sampler.key, kind))
+            some.setdefault((place, stream.key), stream)
+            trees.setdefault(place, {}).setdefault(stream.key, {})[kind] = None
+            keys.append((place, stream.key, kind))
         sets = [(place, key) for place, own in trees.items() for key in own]
         targets = [(*pair, kind) for pair in sets for kind in trees[pair[0]][pair[1]]]
         numbers = {pair: k for k, pair in enumerate(sets)}
@@ -599,7 +599,7 @@ class DeviceTiles:
         target_of = np.split(np.array([of_targets[key] for key in keys]), ends)
         self._x_of = [on_device(own * self._x_size) for own in set_of]
         self._t_of = [on_device(own * self._t_size) for own in target_of]
-        intervals = [some[pair].sampler.range.intervals[0] for pair in sets]
+        intervals = [some[pair].range.intervals[0] for pair in sets]
         slices = _slices([operands for *_, (_, operands) in targets])
         held = {
             "low": np.array([float(a) for a, _ in intervals]),

@@ -217,14 +217,16 @@ class SampleSource(Protocol):
     """What the samples of a run are made of.
 
     random: the generator: its `state`, words and the position among them, and a hashable
-    `position()`, which is equal where generators continue alike. sampler: `range.intervals`,
-    `sample_shape` and a `key`, which is equal for equal inputs. targets: the `operation`, by its
-    `name` one of `OPERATIONS`, and its `operands`, each from one input to another.
+    `position()`, which is equal where generators continue alike. range: its `intervals`. key: equal
+    for equal inputs, but for generators. targets: the `operation`, by its `name` one of
+    `OPERATIONS`, and its `operands`, each from one input to another.
     """
 
     random: Any
-    sampler: Any
+    range: Any
+    sample_shape: tuple[int, ...]
     targets: Any
+    key: Any
 
 
 class LaneGenerators:
@@ -278,7 +280,7 @@ def described(streams: Sequence[SampleSource], keep: dict[object, np.ndarray]) -
 
     `keep` holds its memory; samples of equal operands have the same slices there.
     """
-    intervals = [stream.sampler.range.intervals[0] for stream in streams]
+    intervals = [stream.range.intervals[0] for stream in streams]
     low = aligned((len(streams),), np.float64)
     width = aligned((len(streams),), np.float64)
     low[:] = [a for a, _ in intervals]
@@ -296,7 +298,7 @@ def described(streams: Sequence[SampleSource], keep: dict[object, np.ndarray]) -
         taken=sum(lengths(streams[0])),
         operation=OPERATIONS.index(streams[0].targets.operation.name),
         operands=len(operands[0]),
-        inputs=streams[0].sampler.sample_shape[0],
+        inputs=streams[0].sample_shape[0],
         again=False,
         x_given=None,
         t_given=None,
@@ -475,7 +477,7 @@ class Tiles:
                 if place == vector:
                     of_lanes[lane] = own[run]
             same = inputs.setdefault(
-                tuple((s.sampler.key, s.targets.operands) for s in streams), len(inputs)
+                tuple((s.key, s.targets.operands) for s in streams), len(inputs)
             )
             every.append((same, streams[0].targets.operation.name, program, vector, streams))
         every.sort(key=lambda one: one[:4])

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from .distribution import LegacyRandom
+from .distribution import IndexLoader, LegacyRandom, Places
 from .images import ImageCorpus, PixelTable
-from .loader import IndexLoader, Places
 
 SPLIT_SEED = 0
 """Folds and the validation part are the same for every run."""

@@ -1,4 +1,4 @@
-"""Where inputs are drawn from: generators, ranges, and families of distributions over them.
+"""Where inputs come from: generators, orders, ranges, and families of distributions over them.
 
 Most families turn uniform doubles into values one by one (`scale`). The others draw a whole array
 (`draw`), because their numbers do not come from one double each by elementary arithmetic.
@@ -6,13 +6,14 @@ Most families turn uniform doubles into values one by one (`scale`). The others 
 
 import ctypes
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from numbers import Real
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
+import torch
 
 STATE_WORDS = 624
 """Words of 32 bits in the state of a generator, besides the position among them."""
@@ -33,15 +34,9 @@ class LegacyRandom:
         self._legacy.seed(seed)
         self._random = np.random.Generator(self.bit_generator).random
 
-    def doubles(self, shape: tuple[int, ...]) -> np.ndarray:
-        """Draw uniform doubles in [0, 1), of two words each."""
-        doubles = np.empty(shape)
-        self.doubles_into(doubles)
-        return doubles
-
-    def doubles_into(self, out: np.ndarray) -> None:
-        """Fill a contiguous float64 array with uniform doubles."""
-        self._random(out=out)
+    def doubles(self, shape: tuple[int, ...], out: np.ndarray | None = None) -> np.ndarray:
+        """Draw uniform doubles in [0, 1), of two words each, into `out` if it is given."""
+        return self._random(shape, out=out)
 
     def words(self, count: int) -> np.ndarray:
         """Draw the next raw 32-bit words, as uint64."""
@@ -77,6 +72,63 @@ class LegacyRandom:
         return self.state.tobytes()
 
 
+LoadedBatch = tuple[torch.Tensor, ...]
+Places = slice | torch.Tensor
+
+
+class IndexLoader:
+    """Batches of `count` items; `take(index)` makes one of a slice, or of a tensor of numbers.
+
+    Every epoch draws a 64-bit number from torch's global generator, and a shuffled one a second,
+    with which it seeds the private generator of the permutation. The last batch may be smaller, but
+    for one below `smallest`, which is part of the batch before it.
+    """
+
+    def __init__(
+        self,
+        count: int,
+        batch_size: int,
+        shuffle: bool,
+        take: Callable[[Places], LoadedBatch],
+        smallest: int = 1,
+    ):
+        self.shuffle = shuffle
+        self.count = count
+        self._take = take
+        starts = list(range(0, count, batch_size))
+        if len(starts) > 1 and count - starts[-1] < smallest:
+            starts.pop()
+        self._rows = [slice(a, b) for a, b in zip(starts, [*starts[1:], count], strict=True)]
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __iter__(self) -> Iterator[LoadedBatch]:
+        return self.batches(self.begin())
+
+    def begin(self) -> torch.Tensor | None:
+        """Draw the order of an epoch that `batches` is to iterate over; None is the stored one."""
+        draw_seed()
+        return shuffled_order(self.count) if self.shuffle else None
+
+    def batches(self, order: torch.Tensor | None, first: int = 0) -> Iterator[LoadedBatch]:
+        """Yield the batches of an epoch from number `first` on."""
+        for rows in self._rows[first:]:
+            yield self._take(rows if order is None else order[rows])
+
+
+def draw_seed() -> int:
+    """Draw a 63-bit seed from torch's global generator, as torch's loader and sampler do."""
+    return int(torch.empty((), dtype=torch.int64).random_())
+
+
+def shuffled_order(count: int) -> torch.Tensor:
+    """Draw the permutation (count,) of one epoch of torch's random sampler."""
+    generator = torch.Generator()
+    generator.manual_seed(draw_seed())
+    return torch.randperm(count, generator=generator)
+
+
 Interval = tuple[float, float]
 Form = Literal["single", "mixture", "halves"]
 
@@ -95,7 +147,7 @@ class SampleRange:
     intervals: tuple[Interval, ...]
 
     @classmethod
-    def parse(cls, sample_range: Sequence[Any]) -> "SampleRange":
+    def parse(cls, sample_range: Sequence[Any]) -> Self:
         """Read the list that a command line or an experiment gives; refuse what has no meaning."""
         if not isinstance(sample_range, list | tuple) or len(sample_range) == 0:
             raise ValueError(f"A sample range is a list, got {sample_range!r}.")
@@ -118,6 +170,12 @@ class SampleRange:
                 f"got {list(first)} and {list(second)}."
             )
         return cls("mixture" if len(sample_range) == 2 else "halves", (first, second))
+
+    def checked(self, distribution: "Distribution") -> Self:
+        """Return the range; refuse one that does not suit a distribution."""
+        for interval in self.intervals:
+            distribution.check(interval)
+        return self
 
 
 def _interval(bounds: Sequence[Any]) -> Interval:
@@ -215,7 +273,8 @@ class Benford:
         return int(interval[0] * 10**-1), int(interval[1] * 10**-1)
 
 
-Distribution = Uniform | TruncatedNormal | Exponential | Benford
+Elementwise = Uniform | TruncatedNormal
+Distribution = Elementwise | Exponential | Benford
 
 PARAMETER_NAMES: dict[str, tuple[str, ...]] = {
     "uniform": (),
@@ -249,14 +308,14 @@ def make_distribution(dist_params: Sequence[Any], use_extrapolation: bool = Fals
     return Uniform() if family == "uniform" else Benford()
 
 
-Quantiles = Callable[[np.ndarray], np.ndarray]
-
 CHECKED = 4096
 """Number of quantiles that are compared with scipy's, once for every truncated normal."""
 
 
 @cache
-def quantile_function(low: float, high: float, mean: float, deviation: float) -> Quantiles:
+def quantile_function(
+    low: float, high: float, mean: float, deviation: float
+) -> Callable[[np.ndarray], np.ndarray]:
     """Return the inverse distribution function of a truncated normal, equal to scipy's.
 
         Phi(z) = Phi(a) + q * (Phi(b) - Phi(a)),    value = mean + deviation * z
@@ -291,3 +350,64 @@ def quantile_function(low: float, high: float, mean: float, deviation: float) ->
     tails = 2.0 ** -np.arange(1.0, 54.0)
     doubles = np.concatenate([np.arange(0.5, CHECKED) / CHECKED, tails, 1 - tails])
     return quick if np.array_equal(quick(doubles), by_scipy(doubles)) else by_scipy
+
+
+@dataclass(frozen=True)
+class ExtrapolationRange:
+    """Interval that test inputs come from.
+
+    mirror: the interval and its negative, half each.
+    given_first: the label of a mirrored range begins with the interval as given, not with what
+        the mirror adds.
+    """
+
+    a: float
+    b: float
+    mirror: bool = False
+    given_first: bool = False
+
+    def label(self, sign: str = "&") -> str:
+        """Return `U[a,b]`, mirrored `U[-b,-a] & U[a,b]`."""
+        given = f"U[{plain(self.a)},{plain(self.b)}]"
+        if not self.mirror:
+            return given
+        parts = [f"U[{plain(-self.b)},{plain(-self.a)}]", given]
+        return f" {sign} ".join(reversed(parts) if self.given_first else parts)
+
+
+def plain(number: float) -> str:
+    """Return a number without exponent or trailing zeros: 0.0001, 20."""
+    text = format(number, ".10f").rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text
+
+
+MIRRORED = ExtrapolationRange(2, 6, mirror=True)
+_SIMPLE = ((-40, -20), (-6, -2), (-6.1, -1.2), (-2, -0.2), (0.2, 2), (2, 6), (1.2, 6), (20, 40))
+_ONE_PART = tuple(ExtrapolationRange(low, high) for low, high in _SIMPLE)
+
+EXTRAPOLATION_RANGES = (*_ONE_PART[:4], MIRRORED, *_ONE_PART[4:])
+"""The nine ranges of single modules and of the arithmetic data set, in the order of tables."""
+
+EXTRA_DIVISION_RANGES = (ExtrapolationRange(100, 1000), ExtrapolationRange(-6, -2, mirror=True))
+"""Also divided on: Benford samples, and mixed signs with the positive half first."""
+
+DISTRIBUTION_RANGES = (
+    ExtrapolationRange(100, 1000),
+    ExtrapolationRange(-15, -5),
+    ExtrapolationRange(5, 15),
+    ExtrapolationRange(-100, -50, mirror=True, given_first=True),
+    ExtrapolationRange(-200, -100, mirror=True, given_first=True),
+)
+"""Ranges of the study of input distributions."""
+
+MULTIPLICATION_RANGES = (_ONE_PART[1], MIRRORED, ExtrapolationRange(1, 5), *_ONE_PART[4:])
+"""Ranges of the first study of multiplication on the arithmetic data set."""
+
+SMALL_DIVISOR_BOUNDS = (1e-4, 1e-3, 1e-2, 0.1, 1.0)
+"""Upper bounds of the intervals from 0 that division by small numbers is tested on."""
+
+INTERPOLATION_ORDER = (
+    *("U[-20,-10]", "U[-2,-1]", "U[-1.2,-1.1]", "U[-0.2,-0.1]", "U[-2,2]"),
+    *("U[0.1,0.2]", "U[1,2]", "U[1.1,1.2]", "U[10,20]"),
+)
+"""Training ranges, as labels, in the order of x axes."""

@@ -29,8 +29,7 @@ import torch
 from stable_nalu.base.errors import UsageError
 from stable_nalu.base.files import at_home, image_root
 
-from .distribution import LegacyRandom
-from .loader import IndexLoader, LoadedBatch, Places
+from .distribution import IndexLoader, LegacyRandom, LoadedBatch, Places
 
 MNIST_MEAN, MNIST_DEVIATION = 0.1307, 0.3081
 DIGITS = "digits"

@@ -1,19 +1,305 @@
-"""The arithmetic task on a vector, and on a sequence of vectors.
+"""The arithmetic task on a vector, and on a sequence of vectors: data sets and their samples.
 
-A target is an operation on sums over slices of the input, and over time. Forks of a dataset draw
-the samples; some tests want those alone that exceed what training shows, in an operand or in the
-target.
+A target is an operation on sums over slices of the input, and over time. Forks of a dataset are
+endless streams of samples (x, t), each with a generator of its own. Some tests want those samples
+alone that exceed what training shows, in an operand or in the target.
 """
 
+import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 
-from .distribution import LegacyRandom, SampleRange, make_distribution
-from .stream import FunctionTargets, Sampler, SampleStream, Subset, get_operation
+from .distribution import (
+    Distribution,
+    Elementwise,
+    LegacyRandom,
+    SampleRange,
+    Uniform,
+    make_distribution,
+)
+
+BLOCK_ELEMENTS = 2**16
+"""Input elements drawn at once: half a MiB in float64, so that a block stays in the cache."""
+
+Subset = tuple[int, int]
+
+
+def _mix(first: np.ndarray, second: np.ndarray, choice: np.ndarray) -> np.ndarray:
+    """Take `first` where the lowest bit of `choice` is set, else `second`; reuse both buffers.
+
+    Selecting by bit masks takes half the time of `np.where` on random choices.
+    """
+    choice &= np.uint64(1)
+    np.negative(choice, out=choice)
+    bits, other = first.view(np.uint64), second.view(np.uint64)
+    bits ^= other
+    bits &= choice
+    bits ^= other
+    return first
+
+
+@dataclass(frozen=True)
+class Operation:
+    """A function of subset sums: of the first `operands` subsets, or of all for None."""
+
+    name: str
+    operands: int | None
+    combine: Callable[..., np.ndarray]
+    text: Callable[..., str]
+
+    def check(self, num_subsets: int) -> None:
+        if num_subsets < (self.operands or 1):
+            raise ValueError(
+                f"operation {self.name} needs {self.operands} subsets, got {num_subsets}."
+            )
+
+
+def _all(ufunc: np.ufunc) -> Callable[..., np.ndarray]:
+    return lambda *sums: functools.reduce(ufunc, sums)
+
+
+OPERATIONS = {
+    operation.name: operation
+    for operation in (
+        Operation("add", None, _all(np.add), lambda *v: " + ".join(v)),
+        Operation("sub", 2, np.subtract, lambda a, b: f"{a} - {b}"),
+        Operation("mul", None, _all(np.multiply), lambda *v: " * ".join(v)),
+        Operation("div", 2, np.true_divide, lambda a, b: f"{a} / {b}"),
+        Operation("squared", 1, lambda a: a * a, lambda a: f"{a}**2"),
+        Operation("root", 1, np.sqrt, lambda a: f"sqrt({a})"),
+        Operation("reciprocal", 1, lambda a: 1 / a, lambda a: f"1/({a})"),
+    )
+}
+
+
+def get_operation(name: str) -> Operation:
+    """Return the operation of that name."""
+    if name not in OPERATIONS:
+        raise ValueError(f"operation {name!r} is not one of {', '.join(OPERATIONS)}.")
+    return OPERATIONS[name]
+
+
+class FunctionTargets:
+    """Targets of an operation: x `(batches, batch, *sample)` -> t `(batches, batch, 1)`.
+
+    Each operand is the sum over a slice of the last axis and over all other axes of a sample.
+    There is no guard: a root of a negative number is NaN, a division by zero infinite.
+    """
+
+    def __init__(self, operation: Operation, subset_ranges: Sequence[Subset]):
+        operation.check(len(subset_ranges))
+        self.operation = operation
+        self.operands = tuple(subset_ranges)[: operation.operands]
+
+    def __call__(self, x: np.ndarray) -> np.ndarray:
+        """Return the targets in the precision of the inputs."""
+        sums = (_subset_sum(x, start, end) for start, end in self.operands)
+        return self.operation.combine(*sums)[..., None]
+
+
+def _subset_sum(x: np.ndarray, start: int, end: int) -> np.ndarray:
+    if x.ndim == 3 and end - start == 1:
+        return x[..., start]
+    return x[..., start:end].sum(axis=tuple(range(2, x.ndim)))
+
+
+class SampleStream:
+    """Inputs of one distribution, range and sample shape, and their targets, without an end.
+
+    A batch of m = batch_size * prod(sample_shape) elements consumes, from the generator:
+
+        single     m draws
+        halves     m draws from interval 0, m draws from interval 1
+        mixture    the same 2 m draws, then m words whose lowest bit chooses interval 0
+
+    All m draws of an interval are made even where the other one is used. Blocks of batches are
+    equal bit for bit to batches drawn one after the other. Targets come from the float64 inputs
+    before rounding; both are then cast on their own, to torch's default dtype. `random` is the
+    stream's own generator.
+    """
+
+    def __init__(
+        self,
+        seed: int,
+        distribution: Distribution,
+        sample_range: SampleRange,
+        sample_shape: tuple[int, ...],
+        targets: Any,
+    ):
+        self.seed, self.distribution, self.sample_shape = seed, distribution, sample_shape
+        self.range, self.targets = sample_range, targets
+        self.random = LegacyRandom(seed)
+
+    def __getitem__(self, rows: slice) -> tuple[torch.Tensor, torch.Tensor]:
+        """Draw a batch x (B, *sample), t (B, 1) of as many rows as the slice is long."""
+        x, t = self.draw(1, rows.stop - rows.start)
+        return x[0], t[0]
+
+    def draw(self, batches: int, batch_size: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """Draw the next batches at once: x (batches, B, *sample) and t (batches, B, 1)."""
+        x = torch.empty(batches, batch_size, *self.sample_shape, device="cpu")
+        t = torch.empty(batches, batch_size, 1, device="cpu")
+        draw_into([self], x.numpy()[:, None], t.numpy()[:, None])
+        return x, t
+
+    @property
+    def scales_doubles(self) -> bool:
+        """Return whether a batch is made of one double per element, each scaled on its own."""
+        return isinstance(self.distribution, Elementwise) and self.range.form == "single"
+
+    def inputs(self, batches: int, batch_size: int) -> np.ndarray:
+        """Draw inputs (batches, batch_size, *sample_shape), float64 or, for Benford, int64."""
+        shape = (batch_size, *self.sample_shape)
+        random, draw, intervals = self.random, self.distribution, self.range.intervals
+        chooses = self.range.form == "mixture"
+        choice = np.empty((batches if chooses else 0, math.prod(shape)), np.uint64)
+        if isinstance(draw, Elementwise):
+            doubles = np.empty((batches, len(intervals), *shape))
+            if chooses:
+                for own, words in zip(doubles, choice, strict=True):
+                    random.doubles(own.shape, own)
+                    words[...] = random.words(words.size)
+            else:
+                random.doubles(doubles.shape, doubles)
+            parts = [doubles[:, i] for i in range(len(intervals))]
+            for part, interval in zip(parts, intervals, strict=True):
+                draw.scale(part, interval, out=part)
+        else:
+            of_batches = []
+            for batch in range(batches):
+                of_batches.append([draw.draw(random, shape, interval) for interval in intervals])
+                if chooses:
+                    choice[batch] = random.words(choice.shape[1])
+            parts = [np.stack(part) for part in zip(*of_batches, strict=True)]
+        if chooses:
+            return _mix(parts[0], parts[1], choice.reshape(batches, *shape))
+        if self.range.form == "halves":
+            half = self.sample_shape[0] // 2
+            parts[0][:, :, half:] = parts[1][:, :, half:]
+        return parts[0]
+
+    def write(self, block: np.ndarray, x: np.ndarray, t: np.ndarray) -> None:
+        """Write inputs in float64 and their targets, both rounded to the type of the buffers."""
+        # Infinite and undefined targets are data here, not accidents.
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            np.copyto(x, block, casting="same_kind")
+            np.copyto(t, self.targets(block), casting="same_kind")
+
+    @property
+    def key(self) -> tuple:
+        """Return what the inputs depend on, besides the generator."""
+        family = type(self.distribution).__name__, self.distribution.parameters
+        return family, self.range, self.sample_shape
+
+    def inputs_key(self) -> tuple:
+        """Return what is equal for streams whose next draws of equal size have identical inputs."""
+        return self.random.position(), self.key
+
+    def targets_key(self) -> tuple:
+        """Return what is equal for streams whose next draws have identical targets, too."""
+        return self.inputs_key(), self.targets.operation.name, self.targets.operands
+
+
+class StoredStream(SampleStream):
+    """Rows that are stored, x `(rows, in)` and t `(rows, 1)`; batches draw them with replacement.
+
+    A draw takes a double for each row. Accessed by a slice, they come in their order.
+    """
+
+    def __init__(self, seed: int, x: np.ndarray, t: np.ndarray):
+        super().__init__(seed, Uniform(), SampleRange.parse([0, len(x)]), (1,), None)
+        self.x, self.t = x, t
+
+    def __getitem__(self, rows: slice) -> tuple[torch.Tensor, torch.Tensor]:
+        own = torch.get_default_dtype()
+        return torch.from_numpy(self.x[rows]).to(own), torch.from_numpy(self.t[rows]).to(own)
+
+    def write(self, block: np.ndarray, x: np.ndarray, t: np.ndarray) -> None:
+        """Write the rows that doubles up to their number choose."""
+        chosen = block[..., 0].astype(int)
+        x[...], t[...] = self.x[chosen], self.t[chosen]
+
+    def inputs_key(self) -> tuple:
+        return (id(self.x),)
+
+    def targets_key(self) -> tuple:
+        return (id(self.t),)
+
+
+def draw_into(streams: Sequence[SampleStream], x: np.ndarray, t: np.ndarray) -> None:
+    """Fill x (batches, streams, B, *sample) and t (batches, streams, B, 1), maybe strided views.
+
+    Streams whose next inputs are scaled from the same doubles have the first of them draw for all.
+    """
+    batches, _, batch_size = x.shape[:3]
+    # Portions stay in the cache.
+    step = max(1, BLOCK_ELEMENTS // max(1, math.prod(x.shape[2:])))
+    for places in join(streams):
+        first, *others = (streams[place] for place in places)
+        for part in (slice(k, min(k + step, batches)) for k in range(0, batches, step)):
+            count = part.stop - part.start
+            if not others:
+                first.write(first.inputs(count, batch_size), x[part, places[0]], t[part, places[0]])
+                continue
+            doubles = first.random.doubles((count, batch_size, *first.sample_shape))
+            block = np.empty_like(doubles)
+            for place in places:
+                own: Any = streams[place]
+                own.distribution.scale(doubles, own.range.intervals[0], out=block)
+                own.write(block, x[part, place], t[part, place])
+        for other in others:
+            other.random.state[:] = first.random.state
+
+
+def join(streams: Sequence[SampleStream]) -> list[list[int]]:
+    """Return the places of streams, those together that can be drawn together.
+
+    The generator of a data set depends on its seed alone, so one seed on nine ranges draws the same
+    doubles nine times.
+    """
+    members: dict[object, list[int]] = {}
+    for k, stream in enumerate(streams):
+        key = (stream.random.position(), stream.sample_shape) if stream.scales_doubles else k
+        members.setdefault(key, []).append(k)
+    return [*members.values()]
+
+
+def numpy_type(dtype: torch.dtype) -> np.dtype:
+    """Return NumPy's name of a type of torch."""
+    return np.dtype(str(dtype).removeprefix("torch."))
+
+
+class Feed:
+    """Batches `x (batch, *sample)`, `t (batch, 1)` of a run, or many batches of many runs."""
+
+    def __init__(self, streams: Sequence[SampleStream], batch_size: int, *sample: int):
+        self.streams = list(streams)
+        self._batch = batch_size, sample
+        # A batch that does not fit into memory is found out here, before anything is written.
+        self._buffers(1, len(streams))
+
+    def _buffers(self, count: int, runs: int) -> tuple[np.ndarray, np.ndarray]:
+        batch_size, sample = self._batch
+        dtype = numpy_type(torch.get_default_dtype())
+        x = np.empty((count, runs, batch_size, *sample), dtype)
+        return x, np.empty((count, runs, batch_size, 1), dtype)
+
+    def next(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the next batch of a single run."""
+        x, t = self.draw([0], 1)
+        return torch.from_numpy(x[0, 0]), torch.from_numpy(t[0, 0])
+
+    def draw(self, runs: Sequence[int], count: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the next batches of some runs: x `(count, runs, batch, *sample)` and t."""
+        x, t = self._buffers(count, len(runs))
+        draw_into([self.streams[run] for run in runs], x, t)
+        return x, t
+
 
 SIMPLE_INPUT_SIZE = 4
 SIMPLE_SUBSETS = ((0, 4), (0, 2))
@@ -43,23 +329,7 @@ def subsets_from_ratios(
     return [(i * stride, i * stride + size) for i in range(num_subsets)]
 
 
-def _draw_subsets(
-    parent: LegacyRandom,
-    input_size: int,
-    subset_ratio: float,
-    overlap_ratio: float,
-    num_subsets: int,
-    *,
-    simple: bool,
-) -> tuple[int, list[Subset]]:
-    """Return input size and slices of a static task, which are drawn unless it is `simple`."""
-    if simple:
-        return SIMPLE_INPUT_SIZE, list(SIMPLE_SUBSETS)
-    subsets = subsets_from_ratios(input_size, subset_ratio, overlap_ratio, num_subsets)
-    return input_size, _draw_offset(parent, subsets, input_size)
-
-
-def _draw_offset(parent: LegacyRandom, subsets: Sequence[Subset], input_size: int) -> list[Subset]:
+def _moved(parent: LegacyRandom, subsets: Sequence[Subset], input_size: int) -> list[Subset]:
     """Move the slices together to a random position; no word is drawn if there is only one."""
     last = max(end for _, end in subsets)
     offset = int(parent.integers(0, input_size - last + 1))
@@ -101,10 +371,10 @@ class SubsetDataset:
     ) -> SampleStream:
         """Return a stream; without a seed, the parent draws one of one word at the call."""
         distribution = make_distribution(self._dist_params, use_extrapolation)
-        sampler = Sampler(distribution, SampleRange.parse(sample_range), sample_shape)
+        span = SampleRange.parse(sample_range).checked(distribution)
         if seed is None:
             seed = int(self._parent.integers(0, 2**32 - 1))
-        return SampleStream(seed, sampler, self._targets)
+        return SampleStream(seed, distribution, span, sample_shape, self._targets)
 
 
 class SimpleFunctionStaticDataset(SubsetDataset):
@@ -127,9 +397,11 @@ class SimpleFunctionStaticDataset(SubsetDataset):
         seed: int | None = None,
     ):
         parent = LegacyRandom(seed)
-        input_size, subsets = _draw_subsets(
-            parent, input_size, subset_ratio, overlap_ratio, num_subsets, simple=simple
-        )
+        if simple:
+            input_size, subsets = SIMPLE_INPUT_SIZE, list(SIMPLE_SUBSETS)
+        else:
+            subsets = subsets_from_ratios(input_size, subset_ratio, overlap_ratio, num_subsets)
+            subsets = _moved(parent, subsets, input_size)
         super().__init__(parent, input_size, operation, subsets, dist_params)
 
     def fork(
@@ -173,11 +445,14 @@ class SimpleFunctionRecurrentDataset(SubsetDataset):
         seed: int | None = None,
     ):
         parent = LegacyRandom(seed)
-        if simple or subset_ratio is not None:
-            ratios = subset_ratio or 1, overlap_ratio
-            vector_size, subsets = _draw_subsets(parent, vector_size, *ratios, 2, simple=simple)
+        if simple:
+            vector_size, subsets = SIMPLE_INPUT_SIZE, list(SIMPLE_SUBSETS)
         else:
-            subsets = _draw_lengths(parent, vector_size)
+            if subset_ratio is None:
+                subsets = _draw_lengths(parent, vector_size)
+            else:
+                subsets = subsets_from_ratios(vector_size, subset_ratio, overlap_ratio, 2)
+            subsets = _moved(parent, subsets, vector_size)
         super().__init__(parent, vector_size, operation, subsets)
 
     def fork(
@@ -188,7 +463,7 @@ class SimpleFunctionRecurrentDataset(SubsetDataset):
 
 
 def _draw_lengths(parent: LegacyRandom, input_size: int) -> list[Subset]:
-    """Draw in this order: overlap, length of slice 0, length of slice 1, position."""
+    """Draw in this order: overlap, length of slice 0, length of slice 1."""
     # The largest span that can be drawn: two longest slices that overlap least.
     largest = 2 * LENGTHS[1] - OVERLAPS[0]
     if largest > input_size:
@@ -200,7 +475,7 @@ def _draw_lengths(parent: LegacyRandom, input_size: int) -> list[Subset]:
         int(parent.integers(low, high + 1)) for low, high in (OVERLAPS, LENGTHS, LENGTHS)
     )
     start = first - min(overlap, first, second)
-    return _draw_offset(parent, [(0, first), (start, start + second)], input_size)
+    return [(0, first), (start, start + second)]
 
 
 TRAINING_SAMPLES = 100_000
@@ -235,7 +510,7 @@ class ExceedingStream:
         size = rows.stop - rows.start
         kept_x, kept_t, count = [], [], 0
         for _ in range(-(-MOST_DRAWS * size // BLOCK)):
-            block = self._stream.sampler.sample(self._stream.random, 1, BLOCK)
+            block = self._stream.inputs(1, BLOCK)
             exceeds = np.any(_values(self._stream, block)[0] > self._largest, axis=-1)
             x, t = torch.empty(1, BLOCK, *block.shape[2:]), torch.empty(1, BLOCK, 1)
             self._stream.write(block, x.numpy(), t.numpy())
@@ -250,14 +525,10 @@ class ExceedingStream:
         )
 
     def inputs_key(self) -> tuple:
-        """Return what is equal for streams whose next draws of equal size have identical inputs.
-
-        Which inputs are kept depends on the targets.
-        """
+        """As of a `SampleStream`, but which inputs are kept depends on the targets."""
         return self.targets_key()
 
     def targets_key(self) -> tuple:
-        """Return what is equal for streams whose next draws have identical targets, too."""
         return self._stream.targets_key(), *self._largest.tolist()
 
 
@@ -270,6 +541,5 @@ def _values(stream: SampleStream, block: np.ndarray) -> np.ndarray:
 
 def _largest(stream: SampleStream) -> np.ndarray:
     """Return the largest value of each operand and of the target, over training samples."""
-    blocks = range(TRAINING_SAMPLES // BLOCK)
-    drawn = (stream.sampler.sample(stream.random, 1, BLOCK) for _ in blocks)
+    drawn = (stream.inputs(1, BLOCK) for _ in range(TRAINING_SAMPLES // BLOCK))
     return np.fmax.reduce([np.fmax.reduce(_values(stream, block)[0]) for block in drawn])

@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from stable_nalu.base.script import plain
-from stable_nalu.dataset.ranges import INTERPOLATION_ORDER
+from stable_nalu.dataset.distribution import INTERPOLATION_ORDER
 from stable_nalu.layer import registry
 from stable_nalu.statistics.names import (
     MODELS,

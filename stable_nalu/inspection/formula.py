@@ -18,7 +18,7 @@ import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.base.errors import UsageError
-from stable_nalu.dataset.stream import FunctionTargets
+from stable_nalu.dataset.simple_function import FunctionTargets
 from stable_nalu.layer.equations import EMLLayer
 from stable_nalu.training.engine_model import recording
 from torchlanes.graph import Graph, Node, ordered

@@ -8,7 +8,7 @@ import numpy as np
 
 from stable_nalu.base.papers import MISTRY_2022_DIVISION, MISTRY_2022_MECHANISMS
 from stable_nalu.base.script import plain
-from stable_nalu.dataset.ranges import INTERPOLATION_ORDER
+from stable_nalu.dataset.distribution import INTERPOLATION_ORDER
 from stable_nalu.figure import style
 from stable_nalu.figure.digits import WIDE, chosen_rows, read_runs, scatter
 from stable_nalu.figure.drawing import STANDARD, Drawing, Runs, Series, Sketch, drawn, kind, sketch

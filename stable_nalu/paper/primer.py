@@ -4,7 +4,7 @@ from dataclasses import replace
 from functools import partial
 
 from stable_nalu.base.papers import MCFC_2023, MISTRY_2022_PRIMER
-from stable_nalu.dataset.ranges import INTERPOLATION_ORDER
+from stable_nalu.dataset.distribution import INTERPOLATION_ORDER
 from stable_nalu.figure.drawing import Drawing, Runs, Series, Sketch, drawn, sketch
 from stable_nalu.figure.panels import sweep_panels
 from stable_nalu.figure.tables import table

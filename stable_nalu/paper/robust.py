@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from stable_nalu.base.papers import MISTRY_2022_ROBUST
-from stable_nalu.dataset.ranges import INTERPOLATION_ORDER
+from stable_nalu.dataset.distribution import INTERPOLATION_ORDER
 from stable_nalu.figure.digits import WIDE, epoch_curves, matrix, scatter
 from stable_nalu.figure.drawing import Drawing, Runs, Series, drawn, kind, sketch
 from stable_nalu.figure.entry import Context, Product

@@ -5,7 +5,7 @@ They are the points of one command, or variants of several.
 
 from collections.abc import Sequence
 
-from stable_nalu.dataset.ranges import (
+from stable_nalu.dataset.distribution import (
     DISTRIBUTION_RANGES,
     EXTRAPOLATION_RANGES,
     MIRRORED,

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from stable_nalu.base.errors import UsageError
-from stable_nalu.dataset.ranges import INTERPOLATION_ORDER
+from stable_nalu.dataset.distribution import INTERPOLATION_ORDER
 
 from .names import OPERATIONS, expand_name, is_arithmetic, model_order
 from .setups import BEST_RANGE, Judgement, Limit

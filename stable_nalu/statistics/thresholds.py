@@ -13,7 +13,7 @@ import numpy as np
 from stable_nalu.base.errors import UsageError
 from stable_nalu.base.papers import FLAT
 from stable_nalu.base.script import ScriptParser, exit_code
-from stable_nalu.dataset.ranges import (
+from stable_nalu.dataset.distribution import (
     DISTRIBUTION_RANGES,
     EXTRA_DIVISION_RANGES,
     EXTRAPOLATION_RANGES,

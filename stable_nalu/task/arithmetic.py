@@ -9,7 +9,7 @@ import torch
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.base.errors import OptionError
 from stable_nalu.base.tags import METRIC_TEST, METRIC_VALID, RESULT_TEST, RESULT_VALID
-from stable_nalu.dataset import distribution, simple_function, stream
+from stable_nalu.dataset import distribution, simple_function
 from stable_nalu.layer.registry import activation_names, entries
 from stable_nalu.network import arithmetic as arithmetic_networks
 from stable_nalu.options import Config, FlagGroup, ScriptSpec
@@ -93,7 +93,7 @@ def check_slices(c: Config) -> None:
         remedy = "change --subset-ratio, --overlap-ratio, --num-subsets or --input-size"
         raise OptionError("--subset-ratio", as_clause(error), remedy) from None
     try:
-        stream.get_operation(c.operation).check(c.num_subsets)
+        simple_function.get_operation(c.operation).check(c.num_subsets)
     except ValueError as error:
         raise OptionError("--num-subsets", as_clause(error), "use 2") from None
 
@@ -143,12 +143,11 @@ def _check_distribution(c: Config) -> None:
         ("--extrapolation-range", c.extrapolation_range, True),
     ):
         family = distribution.make_distribution(c.sample_distribution, in_test)
-        for interval in distribution.SampleRange.parse(value).intervals:
-            try:
-                family.check(interval)
-            except ValueError as error:
-                remedy = "choose a range that suits --sample-distribution"
-                raise OptionError(flag, as_clause(error), remedy) from None
+        try:
+            distribution.SampleRange.parse(value).checked(family)
+        except ValueError as error:
+            remedy = "choose a range that suits --sample-distribution"
+            raise OptionError(flag, as_clause(error), remedy) from None
 
 
 CHECKS = (
@@ -226,7 +225,9 @@ class OperationTask(EngineTask):
         super().__init__(config, device, *others)
         self.datasets = list(map(self.dataset, self.configs))
         streams = self.training_streams()
-        self.feed = stream.Feed(streams, config.batch_size, self.datasets[0].get_input_size())
+        self.feed = simple_function.Feed(
+            streams, config.batch_size, self.datasets[0].get_input_size()
+        )
         self.evaluation = self._fixed_rows()
         self.about = f"dataset: {self.datasets[0].print_operation()}"
         self._untrained = self._random_models() if config.random_models else None
@@ -240,14 +241,14 @@ class OperationTask(EngineTask):
         """Return what the streams of a run are forks of."""
         return build_dataset(config)
 
-    def training_streams(self) -> list[stream.SampleStream]:
+    def training_streams(self) -> list[simple_function.SampleStream]:
         """Fork the training samples of all runs."""
         pairs = zip(self.datasets, self.configs, strict=True)
         return [dataset.fork(config.interpolation_range) for dataset, config in pairs]
 
     def test_stream(
         self, dataset: simple_function.SimpleFunctionStaticDataset, config: Config
-    ) -> stream.SampleStream | simple_function.ExceedingStream:
+    ) -> simple_function.SampleStream | simple_function.ExceedingStream:
         """Fork the inputs that extrapolation is measured on."""
         return dataset.fork(config.extrapolation_range, seed=TEST_SEED)
 
@@ -275,7 +276,7 @@ class OperationTask(EngineTask):
         inputs = cls.dataset(config).get_input_size()
         return Shape(config.batch_size, inputs, 1, cls.eval_mode, config.verbose)
 
-    def samples(self) -> tuple[Sequence[stream.SampleStream], Drawn]:
+    def samples(self) -> tuple[Sequence[simple_function.SampleStream], Drawn]:
         return self.feed.streams, self.feed.draw
 
     def batches(self) -> Iterator[Batch]:

@@ -30,8 +30,8 @@ import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.base.errors import OptionError
-from stable_nalu.dataset.distribution import LegacyRandom, SampleRange, make_distribution
-from stable_nalu.dataset.stream import FunctionTargets, Operation, Sampler, SampleStream
+from stable_nalu.dataset.distribution import LegacyRandom, SampleRange, Uniform
+from stable_nalu.dataset.simple_function import FunctionTargets, Operation, SampleStream
 from stable_nalu.network.chain import ChainNetwork, WholeNetwork
 from stable_nalu.options import Config, Flag, FlagGroup
 from stable_nalu.options import flags as common
@@ -132,9 +132,7 @@ class Chain:
         self, sample_range: list[Any], seed: int | None = None, *, noisy: bool = False
     ) -> SampleStream:
         """Return samples of a range; without a seed, the parent draws one."""
-        drawn = self.get_input_size()
-        span = SampleRange.parse(sample_range)
-        sampler = Sampler(make_distribution(("uniform",)), span, (drawn,))
+        drawn, span = self.get_input_size(), SampleRange.parse(sample_range)
         read = [(k, k + 1) for k in range(len(self._operations) + 1)]
         combine = partial(chained, self._operations)
         if noisy and self._noise:
@@ -143,7 +141,8 @@ class Chain:
         name = f"{formula(self._operations)}, noise {self._noise if noisy else 0}"
         operation = Operation(name, None, combine, formula)
         seed = int(self._parent.integers(0, 2**32 - 1)) if seed is None else seed
-        return SampleStream(seed, sampler, FunctionTargets(operation, read))
+        targets = FunctionTargets(operation, read)
+        return SampleStream(seed, Uniform(), span, (drawn,), targets)
 
 
 def _noisy(combine: Any, noise: float, interval: tuple[float, float], *x: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.base.errors import OptionError, UsageError
 from stable_nalu.base.papers import FLAT
 from stable_nalu.base.tags import METRIC_TEST, METRIC_VALID
-from stable_nalu.dataset.stream import FunctionTargets, Operation
+from stable_nalu.dataset.simple_function import FunctionTargets, Operation
 from stable_nalu.layer import GeneralizedLayer
 from stable_nalu.layer.equations import COLD, DECIDED, TOO_LARGE, EMLLayer, hardened
 from stable_nalu.options import Config, Flag

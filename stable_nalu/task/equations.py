@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.dataset.stream import StoredStream
+from stable_nalu.dataset.simple_function import StoredStream
 from stable_nalu.network.dense import IdentityNetwork
 from stable_nalu.options import Config, Flag, FlagGroup
 from stable_nalu.options import flags as common

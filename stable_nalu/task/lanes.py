@@ -8,7 +8,7 @@ import torch
 
 from stable_nalu import abstract
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.dataset import stream
+from stable_nalu.dataset import simple_function
 from stable_nalu.options import Config
 from stable_nalu.training.engine_task import Drawn, EngineTask
 from stable_nalu.training.task import Batch, Shape
@@ -73,7 +73,7 @@ class RowsTask(MeasuredTask):
     def batches(self) -> Iterator[Batch]:
         return iter(self.data[:1])
 
-    def samples(self) -> tuple[Sequence[stream.SampleStream], Drawn]:
+    def samples(self) -> tuple[Sequence[simple_function.SampleStream], Drawn]:
         return (), self.given
 
     def given(self, runs: Sequence[int], count: int) -> tuple[np.ndarray, np.ndarray]:

@@ -21,7 +21,7 @@ from stable_nalu.base.tags import (
     METRIC_TEST_HALF_SUM,
     MSE_TEST,
 )
-from stable_nalu.dataset import stream
+from stable_nalu.dataset import simple_function
 from stable_nalu.network import dense
 from stable_nalu.options import Config, Flag, switch
 from stable_nalu.options import run_names as nf
@@ -123,7 +123,7 @@ class NotebookTask(RowsTask):
 
     def target(self) -> Target:
         slices = [(0, SPLIT), (SPLIT, INPUTS)]
-        targets = stream.FunctionTargets(stream.OPERATIONS["add"], slices)
+        targets = simple_function.FunctionTargets(simple_function.OPERATIONS["add"], slices)
         x, t = (rows[:READ_ROWS] for rows in self.data[0])
         return Target(targets, x, t, [(0.0, TEST_HIGH)], setups.Limit(FLAT))
 

@@ -19,7 +19,7 @@ from stable_nalu import functional
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.base.errors import OptionError
 from stable_nalu.base.tags import LOSS_VALID, METRIC, TRACE
-from stable_nalu.dataset import loader, number_translation
+from stable_nalu.dataset import distribution, number_translation
 from stable_nalu.network import texts
 from stable_nalu.options import Config, Flag, FlagGroup, ScriptSpec
 from stable_nalu.options import flags as common
@@ -76,10 +76,12 @@ class TranslationTask(Task):
         ids = number_translation.encode(numbers, self.config.number_range)
         return ids.to(self.device), floats(values, self.device)
 
-    def _loader(self, name: str) -> loader.IndexLoader:
+    def _loader(self, name: str) -> distribution.IndexLoader:
         ids, values = self._sets[name]
         size = self.config.batch_size
-        return loader.IndexLoader(len(ids), size, True, lambda rows: (ids[rows], values[rows]))
+        return distribution.IndexLoader(
+            len(ids), size, True, lambda rows: (ids[rows], values[rows])
+        )
 
     def network(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
         final = config.head == "final"
@@ -88,7 +90,7 @@ class TranslationTask(Task):
         sizes = config.embedding_size, config.hidden_size, words
         return build(config.layer_type, *sizes, **layer_options)
 
-    def batches(self) -> loader.IndexLoader:
+    def batches(self) -> distribution.IndexLoader:
         return self._training
 
     def observed(self, clock: int, *, at_log_point: bool) -> Observed | None:
@@ -108,7 +110,9 @@ class TranslationTask(Task):
             self._error = self._error_on(self._training, model)
         yield LOSS_VALID, self._error_on(self._validation, model)
 
-    def _error_on(self, batches: loader.IndexLoader, model: ExtendedTorchModule) -> torch.Tensor:
+    def _error_on(
+        self, batches: distribution.IndexLoader, model: ExtendedTorchModule
+    ) -> torch.Tensor:
         """Return the mean squared error over all rows, in the order of a shuffled epoch.
 
         As published, the model is in training mode.

@@ -16,7 +16,7 @@ import torch
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.base.errors import OptionError
 from stable_nalu.base.tags import LABEL_WEIGHTS, METRIC
-from stable_nalu.dataset import digit_pairs, distribution, images, loader
+from stable_nalu.dataset import digit_pairs, distribution, images
 from stable_nalu.layer import entries
 from stable_nalu.network import two_digits
 from stable_nalu.options import Config, Flag, FlagGroup, switch
@@ -85,7 +85,7 @@ class PairTask(Task):
         arrange = digit_pairs.SideBySide()
         if self.scattered:
             arrange = digit_pairs.Scattered(self.random, config.image_concat_dim)
-        self.sets: dict[str, loader.IndexLoader] = {
+        self.sets: dict[str, distribution.IndexLoader] = {
             name: digit_pairs.pair_loader(
                 corpus, pairs, arrange, config.batch_size, shuffle=name == "train", device=device
             )
@@ -142,7 +142,7 @@ class PairTask(Task):
             fallen = (1 - LAST_TEMPERATURE) * self.at / config.max_epochs
             self.model.expected.temperature = max(LAST_TEMPERATURE, 1 - fallen)
 
-    def batches(self) -> loader.IndexLoader:
+    def batches(self) -> distribution.IndexLoader:
         return self.sets["train"]
 
     def _limited(self, step: TrainingStep, gradients: Gradients) -> Gradients:
@@ -186,7 +186,7 @@ class PairTask(Task):
             yield f"{LABEL_WEIGHTS}/w{place}", weight
 
     def predictions(
-        self, model: ExtendedTorchModule, batches: loader.IndexLoader
+        self, model: ExtendedTorchModule, batches: distribution.IndexLoader
     ) -> Generator[None, None, tuple[torch.Tensor, torch.Tensor]]:
         """Return answer, left and right digit of every pair, predicted and true: (n, 3)."""
         predicted, true = [], []

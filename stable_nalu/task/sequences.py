@@ -11,7 +11,7 @@ import torch
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.base.errors import OptionError
 from stable_nalu.base.tags import LOSS_ACCURACY, METRIC, METRIC_TEST, RESULT_VALID
-from stable_nalu.dataset import distribution, images, loader
+from stable_nalu.dataset import distribution, images
 from stable_nalu.layer import basic
 from stable_nalu.network import digits as digit_networks
 from stable_nalu.options import Config, Flag, FlagGroup
@@ -117,7 +117,7 @@ class SequentialTask(Task):
             self._logged = frozenset(map(id, cell.parameters()))
         return model
 
-    def batches(self) -> loader.IndexLoader:
+    def batches(self) -> distribution.IndexLoader:
         return self._training.dataloader(self.config.batch_size, True, self.smallest)
 
     def loss(self, model: Any, x: Any, t: Any, criterion: Any) -> torch.Tensor:

@@ -18,7 +18,7 @@ from stable_nalu.base.tags import (
     LOSS_VALID_EXTRAPOLATION,
     LOSS_VALID_INTERPOLATION,
 )
-from stable_nalu.dataset import distribution, simple_function, stream
+from stable_nalu.dataset import distribution, simple_function
 from stable_nalu.network import arithmetic as arithmetic_networks
 from stable_nalu.options import Config, Flag, FlagGroup, ScriptSpec
 from stable_nalu.options import flags as common
@@ -98,7 +98,9 @@ class SumsTask(MeasuredTask):
         lengths, own = (length, length, config.extrapolation_length), config.input_range
         self._streams = [[d.fork(length, own) for length in lengths] for d in self._datasets]
         sample = length, self._datasets[0].get_input_size()
-        self._feed = stream.Feed([own[0] for own in self._streams], config.batch_size, *sample)
+        self._feed = simple_function.Feed(
+            [own[0] for own in self._streams], config.batch_size, *sample
+        )
         numbers = len(self.configs) * config.batch_size * math.prod(sample)
         self.pause = max(1, DRAWN_NUMBERS // numbers)
         self.about = f"dataset: {self._datasets[0].print_operation()}"
@@ -149,7 +151,7 @@ class SumsTask(MeasuredTask):
     def batches(self) -> Iterator[Batch]:
         yield tuple(floats(part, self.device) for part in self._feed.next())
 
-    def samples(self) -> tuple[Sequence[stream.SampleStream], Drawn]:
+    def samples(self) -> tuple[Sequence[simple_function.SampleStream], Drawn]:
         return (), self._given
 
     def _given(self, runs: Sequence[int], count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -176,7 +178,7 @@ class SumsTask(MeasuredTask):
         errors = [self._random_models.measure(own) for own in squares]
         return dict(self._random_models.logged(errors, run))
 
-    def _drawn(self, own: stream.SampleStream, rows: int) -> Batch:
+    def _drawn(self, own: simple_function.SampleStream, rows: int) -> Batch:
         x, t = own.draw(max(1, rows // EVALUATION_BLOCK), min(rows, EVALUATION_BLOCK))
         return floats(x.flatten(0, 1), self.device), floats(t.flatten(0, 1), self.device)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.base.errors import OptionError
-from stable_nalu.dataset import distribution, simple_function, stream
+from stable_nalu.dataset import distribution, simple_function
 from stable_nalu.network import arithmetic as arithmetic_networks
 from stable_nalu.options import Config, FlagGroup
 from stable_nalu.options import flags as common
@@ -174,7 +174,7 @@ class SimpleFunctionStatic(arithmetic.OperationTask):
 
     def test_stream(
         self, dataset: simple_function.SimpleFunctionStaticDataset, config: Config
-    ) -> stream.SampleStream | simple_function.ExceedingStream:
+    ) -> simple_function.SampleStream | simple_function.ExceedingStream:
         if getattr(config, "extrapolation_rule", "range") == "range":
             return super().test_stream(dataset, config)
         ranges = config.interpolation_range, config.extrapolation_range

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from stable_nalu.dataset import stream
+from stable_nalu.dataset import simple_function
 from stable_nalu.options import Config
 from stable_nalu.options import flags as common
 from stable_nalu.options import run_names as nf
@@ -42,7 +42,7 @@ SCRIPT = arithmetic.script(
 class SingleLayer(arithmetic.SingleLayerTask):
     """The test inputs are of the distribution that is meant for extrapolation."""
 
-    def test_stream(self, dataset: Any, config: Config) -> stream.SampleStream:
+    def test_stream(self, dataset: Any, config: Config) -> simple_function.SampleStream:
         seed = arithmetic.TEST_SEED
         return dataset.fork(config.extrapolation_range, seed=seed, use_extrapolation=True)
 

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from stable_nalu.base.errors import OptionError
-from stable_nalu.dataset import stream
+from stable_nalu.dataset import simple_function
 from stable_nalu.options import Config
 from stable_nalu.options import flags as common
 from stable_nalu.options import run_names as nf
@@ -80,7 +80,7 @@ class SingleLayerCurriculum(arithmetic.SingleLayerTask):
     in_python = True
     pause = 1
 
-    def training_streams(self) -> list[stream.SampleStream]:
+    def training_streams(self) -> list[simple_function.SampleStream]:
         self.stages = [[d.fork(list(stage)) for stage in RANGES] for d in self.datasets]
         self.stage = [0] * len(self.stages)
         self.thresholds = [THRESHOLD] * len(self.stages)

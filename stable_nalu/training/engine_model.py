@@ -10,7 +10,7 @@ import torch
 
 from stable_nalu.abstract import Bound, ExtendedTorchModule, RandomSource, scaled
 from stable_nalu.dataset.distribution import Uniform
-from stable_nalu.dataset.stream import SampleStream
+from stable_nalu.dataset.simple_function import SampleStream
 from stable_nalu.functional import product
 from stable_nalu.options import Config
 from torchlanes.lower import RecordableProduct, Recording
@@ -106,9 +106,9 @@ def drawn_by_cpp(stream: object) -> bool:
     """Return whether runtime.cpp draws the samples of a stream."""
     return (
         isinstance(stream, SampleStream)
-        and stream.sampler.scales_doubles
-        and isinstance(stream.sampler.distribution, Uniform)
-        and len(stream.sampler.sample_shape) == 1
+        and stream.scales_doubles
+        and isinstance(stream.distribution, Uniform)
+        and len(stream.sample_shape) == 1
         and stream.targets.operation.name in OPERATIONS
         and all(end > start for start, end in stream.targets.operands)
     )

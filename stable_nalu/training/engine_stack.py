@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule, PerRunRandomSource
-from stable_nalu.dataset.stream import SampleStream, numpy_type
+from stable_nalu.dataset.simple_function import SampleStream, numpy_type
 from stable_nalu.layer.own_layers import digests_of
 from stable_nalu.layer.python_state import SHARED, PythonState, foreign_modules
 from stable_nalu.options import Config

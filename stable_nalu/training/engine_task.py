@@ -15,7 +15,7 @@ from .task import Shape, Task
 if TYPE_CHECKING:
     import numpy as np
 
-    from stable_nalu.dataset.stream import SampleStream
+    from stable_nalu.dataset.simple_function import SampleStream
 
     from .engine_model import CriterionPrograms
     from .engine_stack import EngineStack

@@ -22,7 +22,7 @@ from stable_nalu.base.tags import (
     RESULT_VALID,
     logged_result,
 )
-from stable_nalu.dataset.loader import IndexLoader
+from stable_nalu.dataset.distribution import IndexLoader
 
 from .checkpoint import asked_by, damage_as_usage_error, plain, save_together
 from .console import End, LogPoint, StackView

@@ -8,14 +8,14 @@ import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.base.tags import METRIC_TEST, METRIC_VALID
-from stable_nalu.dataset.loader import IndexLoader
+from stable_nalu.dataset.distribution import IndexLoader
 from stable_nalu.options import Config
 
 from .loss import Penalties, SummedPenalties
 from .recorder import StepResult, TaggedValue
 
 if TYPE_CHECKING:
-    from stable_nalu.dataset.stream import FunctionTargets
+    from stable_nalu.dataset.simple_function import FunctionTargets
     from stable_nalu.statistics.setups import Limit
 
 Batch = tuple[Any, ...]

@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch.utils.data import DataLoader, TensorDataset
 
-from stable_nalu.dataset.loader import IndexLoader, draw_seed, shuffled_order
+from stable_nalu.dataset.distribution import IndexLoader, draw_seed, shuffled_order
 
 
 def test_known_seeds_and_order():

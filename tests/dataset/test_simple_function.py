@@ -12,10 +12,13 @@ from stable_nalu.dataset.distribution import SampleRange, Uniform
 from stable_nalu.dataset.simple_function import (
     TRAINING_SEED,
     ExceedingStream,
+    FunctionTargets,
+    SampleStream,
     SimpleFunctionRecurrentDataset,
     SimpleFunctionStaticDataset,
+    draw_into,
+    get_operation,
 )
-from stable_nalu.dataset.stream import FunctionTargets, Sampler, SampleStream, get_operation
 
 VALIDATION_SEED, TEST_SEED = 43953907, 8689336
 IN1 = {"input_size": 1, "subset_ratio": 1, "overlap_ratio": 0, "num_subsets": 1}
@@ -82,7 +85,7 @@ def test_targets_against_a_loop(operation):
     named = 3 if operation in ("add", "mul") else text.count("sum")
     assert dataset.print_operation().count("sum") == named
     x, t = np.empty((1, 50, 20)), np.empty((1, 50, 1))
-    dataset.fork([-3, 2]).draw_into(x, t)
+    draw_into([dataset.fork([-3, 2])], x[:, None], t[:, None])
     for row, target in zip(x[0].tolist(), t.flatten().tolist(), strict=True):
         sums = [math.fsum(row[start:end]) for start, end in dataset.subset_ranges]
         assert target == pytest.approx(combined(sums), rel=1e-12, nan_ok=True)
@@ -211,12 +214,12 @@ def test_slices_of_sequences_follow_four_parent_draws():
 
 
 def test_published_sums_of_sequences():
-    sampler = Sampler(Uniform(), SampleRange.parse([0, 1]), (3, 10))
     targets = FunctionTargets(get_operation("mul"), [(0, 5), (3, 8)])
     # The second draw of the parent; its first is the position.
     parent = np.random.RandomState(0)
     assert parent.randint(0, 3) == 0
-    x, t = SampleStream(int(parent.randint(0, 2**32 - 1)), sampler, targets)[0:2]
+    seed, span = int(parent.randint(0, 2**32 - 1)), SampleRange.parse([0, 1])
+    x, t = SampleStream(seed, Uniform(), span, (3, 10), targets)[0:2]
     assert x.shape == (2, 3, 10)
     assert [f"{value:.9g}" for value in t.flatten().tolist()] == ["55.7404404", "63.7358246"]
 

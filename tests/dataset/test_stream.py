@@ -9,8 +9,9 @@ from stable_nalu.dataset.distribution import Benford, LegacyRandom
 from stable_nalu.dataset.simple_function import (
     SimpleFunctionRecurrentDataset,
     SimpleFunctionStaticDataset,
+    draw_into,
+    join,
 )
-from stable_nalu.dataset.stream import join
 
 SEED = 2357136044
 SMALL = {"input_size": 4, "subset_ratio": 0.5, "overlap_ratio": 0}
@@ -137,12 +138,13 @@ def test_draw_into_strided_views(kind, dtype):
     x = np.full((5, 3, 7, 4), np.nan, dtype)
     t = np.full((5, 3, 7, 1), np.nan, dtype)
     for run in range(3):
-        make_stream(kind, seed=run).draw_into(x[:, run], t[:, run])
+        one = slice(run, run + 1)
+        draw_into([make_stream(kind, seed=run)], x[:, one], t[:, one])
     for run in range(3):
-        wide_x, wide_t = np.empty((5, 7, 4)), np.empty((5, 7, 1))
-        make_stream(kind, seed=run).draw_into(wide_x, wide_t)
-        assert (x[:, run] == wide_x.astype(dtype)).all()
-        assert (t[:, run] == wide_t.astype(dtype)).all()
+        wide_x, wide_t = np.empty((5, 1, 7, 4)), np.empty((5, 1, 7, 1))
+        draw_into([make_stream(kind, seed=run)], wide_x, wide_t)
+        assert (x[:, run] == wide_x[:, 0].astype(dtype)).all()
+        assert (t[:, run] == wide_t[:, 0].astype(dtype)).all()
         if dtype == np.float32:
             drawn = make_stream(kind, seed=run).draw(5, 7)
             assert same(drawn, (torch.from_numpy(x[:, run]), torch.from_numpy(t[:, run])))
@@ -193,23 +195,22 @@ def members():
 
 
 def test_streams_of_one_generator_are_joined_where_they_are_at_one_place():
-    assert [group.places for group in join(members())] == [[0, 2, 5], [1, 4], [3], [6]]
+    assert join(members()) == [[0, 2, 5], [1, 4], [3], [6]]
     first, second = members()[:2]
     second.random.state[:] = first.random.state
-    assert [group.places for group in join([first, second])] == [[0, 1]]
+    assert join([first, second]) == [[0, 1]]
     second.draw(1, 5)
-    assert [group.places for group in join([first, second])] == [[0], [1]]
+    assert join([first, second]) == [[0], [1]]
 
 
 @pytest.mark.parametrize("block", [1, 2 * 5 * 4, 2**16])
 def test_joint_numbers_are_those_of_each_stream_alone(monkeypatch, block):
-    monkeypatch.setattr("stable_nalu.dataset.stream.BLOCK_ELEMENTS", block)
-    groups, alone = join(members()), members()
+    monkeypatch.setattr("stable_nalu.dataset.simple_function.BLOCK_ELEMENTS", block)
+    joint, alone = members(), members()
     for _ in range(2):
         x = np.empty((3, len(alone), 5, 4), np.float32)
         t = np.empty((3, len(alone), 5, 1), np.float32)
-        for group in groups:
-            group.draw_into(x, t)
+        draw_into(joint, x, t)
         for place, stream in enumerate(alone):
             expected = stream.draw(3, 5)
             assert same(expected, (torch.from_numpy(x[:, place]), torch.from_numpy(t[:, place])))

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import stable_nalu as sn
-from stable_nalu.dataset.stream import FunctionTargets, get_operation
+from stable_nalu.dataset.simple_function import FunctionTargets, get_operation
 from stable_nalu.inspection import failures
 from stable_nalu.inspection.failures import curve, failure
 from stable_nalu.inspection.formula import certificate

@@ -10,7 +10,7 @@ import torch
 
 import stable_nalu as sn
 from stable_nalu.base.errors import UsageError
-from stable_nalu.dataset.stream import FunctionTargets, Operation, get_operation
+from stable_nalu.dataset.simple_function import FunctionTargets, Operation, get_operation
 from stable_nalu.inspection import saved_model
 from stable_nalu.inspection.formula import (
     ALGEBRA,

@@ -10,7 +10,7 @@ import pytest
 
 from stable_nalu.base.errors import UsageError
 from stable_nalu.base.script import duration
-from stable_nalu.dataset.ranges import (
+from stable_nalu.dataset.distribution import (
     DISTRIBUTION_RANGES,
     EXTRA_DIVISION_RANGES,
     EXTRAPOLATION_RANGES,

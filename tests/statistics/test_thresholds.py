@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from stable_nalu.dataset.ranges import (
+from stable_nalu.dataset.distribution import (
     EXTRAPOLATION_RANGES,
     MIRRORED,
     SMALL_DIVISOR_BOUNDS,

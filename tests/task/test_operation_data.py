@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from stable_nalu.dataset.stream import Feed
+from stable_nalu.dataset.simple_function import Feed
 from stable_nalu.task.arithmetic import build_dataset
 from tests.training.configurations import built, configurations
 
