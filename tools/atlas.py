@@ -21,7 +21,7 @@ from stable_nalu.result.compare import places
 from stable_nalu.result.document import UNKNOWN, plain, rate
 from stable_nalu.result.judged import identifying, identity_of, options_of, runs_of
 from stable_nalu.result.stored import formulas_of
-from stable_nalu.statistics import seeds as by_seed
+from stable_nalu.statistics import intervals as by_seed
 from stable_nalu.statistics.intervals import Estimate
 from stable_nalu.statistics.judge import TEST
 from stable_nalu.statistics.table import groups

@@ -34,7 +34,7 @@ from stable_nalu.layer import entries
 from stable_nalu.paper.index import find
 from stable_nalu.result.document import number, points, rate
 from stable_nalu.result.stored import DATA, formulas_of, sessions_of
-from stable_nalu.statistics import seeds as by_seed
+from stable_nalu.statistics import intervals as by_seed
 from stable_nalu.statistics.intervals import holm
 from stable_nalu.statistics.setups import LEVEL
 from tools.site_pages import layer_of

@@ -11,8 +11,7 @@ from stable_nalu.result.compare import CHOSEN, WITHIN_POINTS, equivalence
 from stable_nalu.result.document import UNKNOWN, plain, points, rate, table
 from stable_nalu.result.judged import point_columns
 from stable_nalu.result.stored import DATA, read_records
-from stable_nalu.statistics.intervals import Estimate, difference
-from stable_nalu.statistics.seeds import paired_test
+from stable_nalu.statistics.intervals import Estimate, difference, paired_test
 
 from .drawing import Mark, draw
 from .long_table import MEAN_STEP, RATE, Line

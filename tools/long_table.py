@@ -42,7 +42,7 @@ from stable_nalu.result.compare import (
     runs_at,
     seeds_of,
 )
-from stable_nalu.statistics import seeds as by_seed
+from stable_nalu.statistics import intervals as by_seed
 from stable_nalu.statistics.intervals import Estimate, Pairs, difference, wilson
 from stable_nalu.statistics.judge import SPARSITY as ERROR
 from stable_nalu.statistics.setups import LEVEL

@@ -46,8 +46,7 @@ from stable_nalu.result.stored import (
     seconds_here,
     sessions_of,
 )
-from stable_nalu.statistics.intervals import Estimate, difference, wilson
-from stable_nalu.statistics.seeds import effect_of
+from stable_nalu.statistics.intervals import Estimate, difference, effect_of, wilson
 from stable_nalu.statistics.summary import STEP
 from stable_nalu.statistics.table import groups
 from stable_nalu.task.table import SCRIPTS

@@ -20,8 +20,7 @@ from stable_nalu.paper.published import published
 from stable_nalu.result import stored
 from stable_nalu.result.document import UNKNOWN, plain, rate
 from stable_nalu.result.stored import origin, read_records
-from stable_nalu.statistics.intervals import Estimate, difference, holm, wilson
-from stable_nalu.statistics.seeds import effect_of
+from stable_nalu.statistics.intervals import Estimate, difference, effect_of, holm, wilson
 from stable_nalu.statistics.summary import solved_of
 from stable_nalu.statistics.table import groups, write_plain_frame
 

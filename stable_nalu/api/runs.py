@@ -23,9 +23,9 @@ from stable_nalu.options import Config
 from stable_nalu.options.run_names import column_of, range_label
 from stable_nalu.result.export import RunTable, header_of, in_order, open_reader
 from stable_nalu.result.run_parser import STEP
+from stable_nalu.statistics.intervals import PairedTest, paired_test
 from stable_nalu.statistics.judge import DIVERGED_AT, SPARSITY, TEST, VALIDATION, judge_tables
 from stable_nalu.statistics.names import expand_name
-from stable_nalu.statistics.seeds import PairedTest, paired_test
 from stable_nalu.statistics.setups import BEST_RANGE, PUBLISHED, Estimators, Judgement
 from stable_nalu.statistics.summary import (
     Summary,

@@ -56,7 +56,7 @@ from stable_nalu.result.shard import (
     train_shards,
 )
 from stable_nalu.result.stored import Session, Stopwatch, add_sessions, path_of, read, read_records
-from stable_nalu.statistics.seeds import ALIKE, BETTER, WORSE
+from stable_nalu.statistics.intervals import ALIKE, BETTER, WORSE
 from stable_nalu.statistics.setups import PUBLISHED, below
 from stable_nalu.statistics.table import write_plain_frame
 from stable_nalu.training.console import quiet

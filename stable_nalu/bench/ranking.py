@@ -22,10 +22,9 @@ from stable_nalu.paper.index import find
 from stable_nalu.result.compare import ALL_POINTS
 from stable_nalu.result.judged import point_columns
 from stable_nalu.result.stored import path_of
-from stable_nalu.statistics import seeds as by_seed
-from stable_nalu.statistics.intervals import Estimate, holm
+from stable_nalu.statistics import intervals as by_seed
+from stable_nalu.statistics.intervals import Estimate, PairedTest, holm, paired_test
 from stable_nalu.statistics.means import MARGIN
-from stable_nalu.statistics.seeds import PairedTest, paired_test
 from stable_nalu.statistics.setups import LEVEL, shared_threshold
 from stable_nalu.statistics.summary import solved_of, summary_of
 from stable_nalu.statistics.table import groups

@@ -31,7 +31,7 @@ from stable_nalu.paper.published import (
     published_seeds,
     same_point,
 )
-from stable_nalu.statistics import seeds as by_seed
+from stable_nalu.statistics import intervals as by_seed
 from stable_nalu.statistics.intervals import Estimate, Pairs, counted, difference, wilson
 from stable_nalu.statistics.setups import LEVEL, PUBLISHED
 from stable_nalu.statistics.summary import solved_of, summarize_runs, summary_of

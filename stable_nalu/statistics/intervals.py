@@ -1,24 +1,31 @@
 """Estimates with 95 % intervals by scipy, and tests of pairs.
 
-Pairs are of values of the same seeds, here and elsewhere, or of two models on the same tasks.
+Pairs are of values of the same seeds, here and elsewhere, or of two models on the same tasks. Runs
+of a seed begin with the same weights and draw the same samples in every range, so that whole seeds
+are drawn, not runs. Where each seed has one run, the results are the usual ones.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy import stats
 
-from .setups import RESAMPLES
+from .setups import LEVEL, RESAMPLES
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+Seeds = Sequence[Hashable]
 _LEVEL = 0.95
 _SMALLEST = 1e-16
-"""What stands for a value of 0, which has no logarithm."""
+"""Replaces a value of 0, which has no logarithm."""
 _Z = float(stats.norm.ppf((1 + _LEVEL) / 2))
-STATISTICS: Mapping[str, Callable[..., np.ndarray]] = {"mean": np.mean, "median": np.median}
+STATISTICS = {"mean": np.mean, "median": np.median}
+BETTER, WORSE, ALIKE = "better", "worse", "no significant difference"
 
 
 class Estimate(NamedTuple):
@@ -96,13 +103,10 @@ def student(values: np.ndarray, lowest: float = -math.inf, highest: float = math
     `scipy.stats.t.interval` gives the same digits, but NaN where all values are equal; here the
     interval is then a point. Fewer than two values have no interval.
     """
-    n = len(values)
-    if n == 0:
-        return Estimate(math.nan)
-    mean = float(np.mean(values))
-    if n == 1:
+    mean = float(np.mean(values)) if len(values) else math.nan
+    if len(values) < 2:
         return Estimate(mean)
-    half = float(stats.t.ppf((1 + _LEVEL) / 2, n - 1) * stats.sem(values))
+    half = float(stats.t.ppf((1 + _LEVEL) / 2, len(values) - 1) * stats.sem(values))
     return Estimate(mean, max(mean - half, lowest), min(mean + half, highest))
 
 
@@ -114,19 +118,11 @@ def bootstrap(
     Every call draws from a generator of its own. Fewer than two values have no interval.
     """
     reduce = STATISTICS[statistic]
-    if len(values) == 0:
-        return Estimate(math.nan)
-    center = float(reduce(values))
-    if len(values) == 1:
+    center = float(reduce(values)) if len(values) else math.nan
+    if len(values) < 2:
         return Estimate(center)
-    found = stats.bootstrap(
-        (values,),
-        reduce,
-        n_resamples=resamples,
-        confidence_level=_LEVEL,
-        method="percentile",
-        rng=np.random.default_rng(seed),
-    ).confidence_interval
+    how = {"confidence_level": _LEVEL, "method": "percentile", "rng": np.random.default_rng(seed)}
+    found = stats.bootstrap((values,), reduce, n_resamples=resamples, **how).confidence_interval
     return Estimate(center, float(found.low), float(found.high))
 
 
@@ -139,33 +135,26 @@ def sign_test(more: int, fewer: int) -> float:
 def holm(values: Sequence[float]) -> list[float]:
     """Return p values adjusted for their number by Holm's step-down method (1979)."""
     order = sorted(range(len(values)), key=values.__getitem__)
-    adjusted, largest = [0.0] * len(values), 0.0
-    for place, index in enumerate(order):
-        largest = max(largest, min(1.0, (len(values) - place) * values[index]))
-        adjusted[index] = largest
-    return adjusted
+    steps = [(len(values) - place) * values[index] for place, index in enumerate(order)]
+    adjusted = np.empty(len(values))
+    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1)
+    return adjusted.tolist()
 
 
-@dataclass(frozen=True)
+@dataclass
 class Pairs:
-    """Pairs of a value of ours and one of the same seed elsewhere, or of another model."""
+    """Pairs of a value of ours and one of the same seed elsewhere, or of another model.
+
+    same, less: in how many our value is equal, or the lower one. p: of the sign test.
+    """
 
     values: Sequence[tuple[float, float]]
 
-    @property
-    def same(self) -> int:
-        """Return how many pairs are of equal values."""
-        return sum(ours == theirs for ours, theirs in self.values)
-
-    @property
-    def less(self) -> int:
-        """Return in how many pairs our value is the lower one."""
-        return sum(ours < theirs for ours, theirs in self.values)
-
-    @property
-    def more(self) -> int:
-        """Return in how many pairs our value is not the lower one, nor equal."""
-        return len(self.values) - self.same - self.less
+    def __post_init__(self) -> None:
+        self.same = sum(ours == theirs for ours, theirs in self.values)
+        self.less = sum(ours < theirs for ours, theirs in self.values)
+        self.more = len(self.values) - self.same - self.less
+        self.p = sign_test(self.less, self.more)
 
     @property
     def means(self) -> tuple[float, float]:
@@ -181,11 +170,6 @@ class Pairs:
         return Estimate(*(math.expm1(end) for end in (found.mean, found.lower, found.upper)))
 
     @property
-    def p(self) -> float:
-        """Return the p of the sign test: whether less and more are equally likely."""
-        return sign_test(self.less, self.more)
-
-    @property
     def steps(self) -> str:
         """Return in words what pairs of steps show."""
         equal = f"{self.same} of {len(self.values)} at the same step"
@@ -195,8 +179,128 @@ class Pairs:
     @property
     def claim(self) -> str:
         """Return in words how many agree with the claim that ours are lower, and the interval."""
-        share = wilson(self.less, len(self.values))
-        return (
-            f"{self.less} of {len(self.values)} runs of the same seed "
-            f"[{100 * share.lower:.0f}–{100 * share.upper:.0f} %], p = {self.p:.2g}"
-        )
+        count, _, ends = counted(self.less, len(self.values)).partition(" [")
+        return f"{count} runs of the same seed [{ends}, p = {self.p:.2g}"
+
+
+def _summed(seeds: Seeds, values: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the sum of the values of each seed, and their number."""
+    _, of = np.unique([str(seed) for seed in seeds], return_inverse=True)
+    return np.bincount(of, np.asarray(values, float)), np.bincount(of)
+
+
+def effect(seeds: Seeds, solved: Sequence[bool]) -> float:
+    """Return the variance of solved runs per seed, as a multiple of the binomial one.
+
+    It is 1 where each seed has one run, and where the seeds tell no variance.
+    """
+    if len(set(seeds)) == len(seeds):
+        return 1.0
+    sums, runs = _summed(seeds, solved)
+    share = sums.sum() / runs.sum()
+    binomial = runs.mean() * share * (1 - share)
+    if len(runs) < 2 or not binomial:
+        return 1.0
+    variance = float(((sums - share * runs) ** 2).sum()) / (len(runs) - 1)
+    return variance / binomial if variance > 1e-12 else 1.0
+
+
+def effect_of(runs: "pd.DataFrame") -> float:
+    """Return the effect of the seeds of judged runs."""
+    return effect(runs["seed"].tolist(), runs["solved"].to_numpy(bool).tolist())
+
+
+def rate(seeds: Seeds, solved: Sequence[bool]) -> Estimate:
+    """Return the share of solved runs with Wilson's interval, of as many runs as seeds tell."""
+    return wilson(int(np.sum(solved)), len(solved), effect(seeds, solved))
+
+
+def gap(seeds: Seeds, pairs: Sequence[tuple[bool, bool]]) -> Estimate:
+    """Return the first rate less the second of paired outcomes, with its interval.
+
+    It is Student's of the means of seeds; of one pair for each seed, or equal means, Newcombe's.
+    """
+    gains, runs = _summed(seeds, [float(one) - float(other) for one, other in pairs])
+    means = gains / runs
+    if len(runs) == len(seeds) or np.ptp(means) == 0:
+        return paired_difference(pairs)
+    found = student(means, -1, 1)
+    mean = float(gains.sum() / runs.sum())
+    return Estimate(mean, mean - found.mean + found.lower, mean - found.mean + found.upper)
+
+
+def p_value(seeds: Seeds, pairs: Sequence[tuple[bool, bool]]) -> float:
+    """Return the exact two-sided p of paired outcomes, by exchanging the sides of whole seeds.
+
+    Of one pair for each seed it is McNemar's.
+    """
+    gains, _ = _summed(seeds, [float(one) - float(other) for one, other in pairs])
+    return _exchanged(tuple(sorted(gains.astype(int).tolist())))
+
+
+@cache
+def _exchanged(gains: tuple[int, ...]) -> float:
+    """Return how likely a sum as far from 0 is if every gain may have either sign."""
+    total = sum(map(abs, gains))
+    law = np.zeros(2 * total + 1)
+    law[total] = 1.0
+    for gain in gains:
+        law = (np.roll(law, gain) + np.roll(law, -gain)) / 2
+    far = np.abs(np.arange(-total, total + 1)) >= abs(sum(gains))
+    return float(law[far].sum())
+
+
+@dataclass(frozen=True, repr=False)
+class PairedTest:
+    """Runs of two models, compared pair by pair.
+
+    labels: of both models. won, lost: pairs that the first alone, and the second alone, has solved;
+        both: that both have.
+    difference: the success rate of the first less that of the second, with the interval of pairs.
+    p: exact, by exchanging the sides of whole seeds. lengths: iterations of both.
+    """
+
+    labels: tuple[str, str]
+    pairs: int
+    both: int
+    won: int
+    lost: int
+    difference: Estimate
+    p: float
+    lengths: tuple[int, int]
+
+    @property
+    def verdict(self) -> str:
+        """Return what the test says of the first model."""
+        if self.p >= LEVEL:
+            return ALIKE
+        return BETTER if self.won > self.lost else WORSE
+
+    def __repr__(self) -> str:
+        one, other = self.labels
+        rate, low, high = (f"{100 * x:+.0f}" for x in self.difference)
+        lines = [
+            f"{one} against {other}: {self.verdict}",
+            f"  pairs of one task and seed: {self.pairs}",
+            f"  solved: {self.both + self.won} against {self.both + self.lost}; "
+            f"{one} alone {self.won}, {other} alone {self.lost}",
+            f"  difference of success rates: {rate} % (95 % interval {low} to {high} %)",
+            f"  p = {self.p:.3g} (exact, by whole seeds)",
+        ]
+        if self.lengths[0] != self.lengths[1]:
+            steps = " and ".join(f"{n:,}" for n in self.lengths)
+            lines.append(f"  not the same training: {steps} iterations")
+        return "\n".join(lines)
+
+
+def paired_test(
+    labels: tuple[str, str], ones: "pd.DataFrame", others: "pd.DataFrame", by: Sequence[str]
+) -> PairedTest:
+    """Compare judged runs that have the same values of the columns `by`."""
+    paired = ones.merge(others, on=list(by), suffixes=("", ".other"))
+    pairs = [*zip(paired["solved"].astype(bool), paired["solved.other"].astype(bool), strict=True)]
+    both, won, lost = map(pairs.count, ((True, True), (True, False), (False, True)))
+    seeds = paired["seed"].tolist()
+    found = gap(seeds, pairs) if pairs else Estimate(math.nan)
+    lengths = (max(ones["iterations"].tolist()), max(others["iterations"].tolist()))
+    return PairedTest(labels, len(pairs), both, won, lost, found, p_value(seeds, pairs), lengths)

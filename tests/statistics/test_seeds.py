@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import sem, t
 
-from stable_nalu.statistics import seeds as by_seed
+from stable_nalu.statistics import intervals as by_seed
 from stable_nalu.statistics.intervals import paired_difference, sign_test, student, wilson
 
 NINE = [seed for _ in range(9) for seed in range(25)]

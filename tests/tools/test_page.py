@@ -16,7 +16,7 @@ from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.paper.published import published, published_seeds
 from stable_nalu.result import command, stored
 from stable_nalu.result.judged import TEST_ERROR
-from stable_nalu.statistics import seeds
+from stable_nalu.statistics import intervals as seeds
 from stable_nalu.statistics.intervals import difference, paired_difference, wilson
 from tests.result.made_up import write
 from tests.tools.page_reader import read_page
