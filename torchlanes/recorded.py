@@ -144,7 +144,8 @@ class ProgramBuilder:
     ) -> Program:
         """Return the program of what an iteration, a logged one besides and an evaluation store."""
         stores, logged, of_inputs = self._apart(stores, logged)
-        every = {"run": stores, "log": [*stores, *logged]}
+        every = {"run": stores}
+        every |= {"log": [*stores, *logged]} if logged else {}
         every |= {"prepare": of_inputs} if of_inputs else {}
         every |= {} if evaluation is None else {"eval": evaluation}
         graph, memory = self.graph, self.memory

@@ -142,6 +142,14 @@ def log_softmax(a, d, half):
     return centred - log(exp(centred).sum(d))
 
 
+def reduced_loss(a, kind):
+    return (a, a.mean(None, False), a.sum(None, False))[kind]
+
+
+def share(a, kind):
+    return a.count(None) if kind == 1 else 1
+
+
 FORMULAS: dict[str, Callable[..., Any]] = {
     "add": lambda a, b, alpha=1: a + b * alpha,
     "sub": lambda a, b, alpha=1: a - b * alpha,
@@ -191,6 +199,8 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "std": lambda a, dims=None, correction=None, keepdim=False: sqrt(
         var(a, dims, correction, keepdim)
     ),
+    "mse_loss": lambda a, b, kind=1: reduced_loss((a - b) * (a - b), kind),
+    "mse_loss_backward": lambda grad, a, b, kind: grad * ((a - b) * (2.0 / share(a, kind))),
     "linalg_vector_norm": vector_norm,
     "softmax": softmax,
     "log_softmax": log_softmax,

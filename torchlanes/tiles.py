@@ -565,7 +565,9 @@ class Lanes:
     @property
     def whole(self) -> bool:
         """Return whether an iteration needs all samples of its batch at once."""
-        return any(self.program.sources[part].passes > 1 for part in ("run", "log"))
+        return any(
+            self.program.sources[p].passes > 1 for p in {"run", "log"} & self.program.sources.keys()
+        )
 
     def put(self, name: str, values: torch.Tensor | np.ndarray) -> None:
         place = self.program.places[name]
@@ -626,7 +628,7 @@ class Lanes:
         tiles = []
         for member, own_x, own_t in zip(members, *self._given[1], strict=True):
             given = {"x_given": own_x.ctypes.data, "t_given": own_t.ctypes.data}
-            samples = Samples(**given, outputs=1, same=len(x) == 1)
+            samples = Samples(**given, outputs=t.shape[-1], same=len(x) == 1)
             tiles.append(tile_of(Generators(), (Samples * 1)(samples), (Member * 1)(member)))
         self.workspace.iterate(tiles, iterations, whole=self.whole)
 
