@@ -315,12 +315,9 @@ def mean_verdict(one: RatePoint, theirs: Bounded, measure: str) -> str | None:
 
 def is_printed(here: Estimate, printed: Estimate) -> bool:
     """Return whether a mean and the ends of its interval equal printed ones in all their digits."""
-    texts = [Decimal(repr(value)).normalize() for value in vars(printed).values()]
+    texts = [Decimal(repr(value)).normalize() for value in printed]
     last = Decimal(1).scaleb(min(int(text.as_tuple().exponent) for text in texts))
-    ours = [
-        (Decimal(repr(float(value))) / last).to_integral_value() * last
-        for value in vars(here).values()
-    ]
+    ours = [(Decimal(repr(float(value))) / last).to_integral_value() * last for value in here]
     return ours == texts
 
 
