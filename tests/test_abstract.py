@@ -3,12 +3,7 @@
 import pytest
 import torch
 
-from stable_nalu.abstract import (
-    GLOBAL_RANDOM,
-    ExtendedTorchModule,
-    PerRunRandomSource,
-    extended_children,
-)
+from stable_nalu.abstract import GLOBAL_RANDOM, ExtendedTorchModule, PerRunRandomSource
 from tests.layer_values import drawn_alike, uniform
 
 
@@ -77,25 +72,6 @@ def test_children_draw_in_the_order_of_construction():
         assert torch.equal(leaf.W, W)
 
 
-def test_a_failed_construction_leaves_later_ones_intact():
-    class Broken(ExtendedTorchModule):
-        def __init__(self):
-            super().__init__("broken")
-            self.child = Leaf()
-            raise RuntimeError("half-way")
-
-    with pytest.raises(RuntimeError, match="half-way"):
-        Broken()
-    assert Leaf().resets == 1
-
-
-def test_children_through_plain_containers():
-    tree = Tree()
-    assert list(extended_children(tree)) == tree.leaves
-    assert list(tree.extended_modules()) == [tree, *tree.leaves]
-    assert (Leaf().namespace, tree.namespace) == ("leaf", "named")
-
-
 def test_regualizer_sums_by_key_what_is_asked_for():
     tree = Tree()
     assert tree.regualizer(keys={"z"}) == {}
@@ -114,30 +90,6 @@ def test_optimize_clamps_and_runs_the_hooks():
     tree.optimize(loss)
     assert [leaf.W.max().item() for leaf in tree.leaves] == [0.5, 3.0, 0.5]
     assert [leaf.losses for leaf in tree.leaves] == [[loss]] * 3
-
-
-def test_set_parameter_reaches_every_module_that_has_it():
-    tree = Tree()
-    tree.set_parameter("tau", 0.25)
-    assert [leaf.tau.item() for leaf in tree.leaves] == [0.25] * 3
-    tree.set_parameter("absent", 1.0)
-    leaf = tree.first
-    leaf.tau = torch.nn.Parameter(torch.ones(3), requires_grad=False)
-    leaf.set_parameter("tau", 0.5)
-    assert leaf.tau.tolist() == [0.5] * 3
-
-
-def test_no_random_switches_all_modules_and_back():
-    tree = Tree()
-
-    def switches():
-        return {module.allow_random for module in tree.extended_modules()}
-
-    with tree.no_random():
-        assert switches() == {False}
-    with pytest.raises(KeyError), tree.no_random():
-        raise KeyError
-    assert switches() == {True}
 
 
 RUNS, SHAPE = 3, (5, 7)
@@ -201,16 +153,3 @@ def test_categories_are_those_of_torch():
         assert torch.equal(together[run], expected)
     never = torch.tensor([0.0, 1.0, 0.0]).expand(200, 3)
     assert GLOBAL_RANDOM.multinomial((200, 3), never).unique().tolist() == [1]
-
-
-@pytest.mark.parametrize("value", [0.25, torch.ones(2), torch.nn.Linear(1, 1)])
-def test_what_a_layer_calls_progress_itself_is_its_own(value):
-    class Own(ExtendedTorchModule):
-        def __init__(self):
-            super().__init__("own")
-            self.progress = value
-
-    layer = Own()
-    layer.stand_at(3, 0.5)
-    assert layer.progress is value
-    assert not layer.clock_reads

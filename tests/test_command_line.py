@@ -169,22 +169,3 @@ def test_installed_it_reproduces_and_draws(run, tmp_path):
     )
     assert [path.name for path in tmp_path.glob("p/*.png")] == ["benchmark_sltr_mul_op-mul.png"]
     assert "p/benchmark_sltr_mul_op-mul.png" in drawn
-
-
-@pytest.mark.slow
-def test_the_notebook_runs_with_it(installed, executed, tmp_path, monkeypatch):  # noqa: F811
-    """A researcher's first hour."""
-    for name in ("TENSORBOARD_DIR", "SAVE_DIR"):
-        monkeypatch.delenv(name)
-    (package,) = installed.parents[1].glob("lib/python*/site-packages")
-    work, before = tmp_path / "work", set(package.rglob("*.*"))
-    work.mkdir()
-    where = "import stable_nalu\nprint(stable_nalu.__file__)"
-    _, streams = executed(where, work, package)
-    assert streams[-1].text.startswith(str(package)), "another package was imported"
-    assert not any("arning" in o.text for o in streams)
-    assert {path.name for path in work.iterdir()} == {
-        *("tensorboard", "save", "unit.safetensors", "unit.json")
-    }
-    written = set(package.rglob("*.*")) - before
-    assert {path.suffix for path in written} <= {".pyc"}, "nothing beside the package"

@@ -1,13 +1,11 @@
 """The grid world with the methods of Gymnasium, beside its batched form."""
 
-from importlib import import_module
-
 import numpy as np
 import pytest
 import torch
 
 from stable_nalu.environment import ID, TimeGridworld, TimeGridworldBatch, gymnasium
-from stable_nalu.network.gridworld import Rules, draw_starts, picture
+from stable_nalu.network.gridworld import Rules, draw_starts
 
 
 def test_random_episodes_are_those_of_the_batch():
@@ -41,35 +39,6 @@ def test_random_episodes_are_those_of_the_batch():
                 break
 
 
-def test_what_is_seen():
-    fixed = {"stimulus": 7, "player": (0, 3), "target": (1, 2)}
-    symbolic, info = TimeGridworld().reset(options=fixed)
-    assert info == {"t": 0, "stimulus": 7, "distance": 2}
-    assert (symbolic["view"].shape, symbolic["view"].dtype) == ((2, 5, 5), np.float32)
-    assert symbolic["view"][0, 0, 3] == symbolic["view"][1, 1, 2] == 1
-    assert symbolic["view"].sum() == 2
-    assert (symbolic["stimulus"].tolist(), symbolic["stimulus"].dtype) == ([7.0], np.float32)
-    world = TimeGridworld("pixels")
-    seen, _ = world.reset(options=fixed)
-    assert seen["view"].tobytes() == picture(3, 7).tobytes()
-    assert world.step(3)[0]["view"].tobytes() == picture(4, 7).tobytes()
-
-
-@pytest.mark.parametrize("observation", ["symbolic", "pixels"])
-def test_observations_are_of_their_space(observation):
-    world = TimeGridworld(observation)
-    seen, _ = world.reset(seed=1)
-    assert world.observation_space.contains(seen)
-    assert world.observation_space.contains(world.step(4)[0])
-    assert not world.observation_space.contains({**seen, "stimulus": np.zeros(2, np.float32)})
-    assert world.action_space.contains(4)
-    assert not world.action_space.contains(5)
-
-
-def test_the_module_has_its_published_name():
-    assert import_module("stable_nalu.environment.time_gridworld").TimeGridworld is TimeGridworld
-
-
 def test_a_seed_names_a_world():
     one, two = TimeGridworld(), TimeGridworld()
     first, second = one.reset(seed=5), two.reset(seed=5)
@@ -77,18 +46,6 @@ def test_a_seed_names_a_world():
     assert (first[0]["view"] == second[0]["view"]).all()
     stimuli = {one.reset()[1]["stimulus"] for _ in range(200)}
     assert stimuli == set(range(5, 13))
-
-
-def test_rendering():
-    fixed = {"stimulus": 7, "player": (0, 3), "target": (1, 2)}
-    text, pixels = (TimeGridworld(render_mode=mode) for mode in ("ansi", "rgb_array"))
-    for world in (text, pixels):
-        world.reset(options=fixed)
-    assert text.render() == "...P.\n..T..\n.....\n.....\n....."
-    assert pixels.render().tobytes() == picture(3, 7).tobytes()
-    silent = TimeGridworld()
-    silent.reset(seed=0)
-    assert silent.render() is None
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """Training from a Python program: the runs and errors of a command, and what pyright says."""
 
-import inspect
 import itertools
 import json
 import linecache
@@ -85,16 +84,6 @@ def test_runs_are_those_of_the_command_to_the_bit():
     for name, state in zip(names, states, strict=True):
         for key, value in saved(name)["model_state_dict"].items():
             assert torch.equal(value, state[key])
-
-
-def test_cells_and_names_of_the_papers():
-    runs = sn.train("simple_function_recurrent", layer="GRU", operation="add", max_iterations=1)
-    assert set(runs["layer.type"]) == {"GRU"}
-    (name,) = sn.train("simple_function_static", layer="NMU", **SHORT).names
-    assert name.startswith("reregualizedlinearnac-nac-m_op-mul")
-    (run,) = sn.train(SCRIPT, layer="NMRU", operation="mul", max_iterations=1)
-    parts = sn.load(run).module.modules()
-    assert any(type(part) in sn.layer("NMRU").__mro__[:2] for part in parts)
 
 
 def test_only_the_runs_of_the_call_are_read(tmp_path, caplog):
@@ -203,44 +192,12 @@ def test_what_tells_a_class_from_others_and_cannot_be_recorded_is_refused(tmp_pa
     assert said in str(raised.value)
 
 
-IMPORTED = """
-import torch
-
-class Imported(torch.nn.Linear):
-    def forward(self, x):
-        return super().forward(x) * (2 if x.ndim in {2, 3} and str(x.dtype) in {"a", "b"} else 1)
-"""
-DIGEST = """
-import imported_layer
-from stable_nalu.layer import own_layers
-
-own_layers.register(imported_layer.Imported)
-print(own_layers.sources(["Imported"])[0].sha256)
-"""
-
-
-def test_a_class_has_one_digest_in_all_programs(tmp_path, monkeypatch, capsys):
-    (tmp_path / "imported_layer.py").write_text(IMPORTED)
-    monkeypatch.syspath_prepend(tmp_path)
-    exec(DIGEST)
-    monkeypatch.setenv(
-        "PYTHONPATH", os.pathsep.join([str(tmp_path), str(Path(sn.__file__).parents[1])])
-    )
-    monkeypatch.setenv("PYTHONHASHSEED", "1")
-    elsewhere = subprocess.run([sys.executable, "-c", DIGEST], capture_output=True, text=True)
-    assert elsewhere.stdout == capsys.readouterr().out
-
-
-def test_workers_know_the_layers_of_files_only(tmp_path):
+def test_workers_do_not_know_the_layers_of_a_program(tmp_path):
     """More processes begin without what this one has registered."""
     for workers in (2, None):
         with pytest.raises(UsageError, match="other processes cannot know Gain"):
             sn.train(SCRIPT, layer=Gain, seed=range(2), workers=workers, **SHORT)
     assert not (tmp_path / "tensorboard").exists()
-    file = tmp_path / "mine.py"
-    file.write_text(f"import torch\n\n\n{inspect.getsource(Gain).replace('Gain', 'Boost')}")
-    flags = {"layer": "Boost", "layer_file": file, "seed": range(2), "workers": 2}
-    assert sn.train(SCRIPT, **flags, **SHORT)["name"].nunique() == 2
 
 
 @pytest.mark.parametrize(
@@ -281,22 +238,6 @@ def test_errors_are_exceptions_of_one_line(script, flags, says):
     with pytest.raises(UsageError, match=says) as raised:
         sn.train(script, **flags)
     assert "\n" not in str(raised.value)
-
-
-def test_where_a_layer_fails_is_in_the_error_and_its_traceback_behind_it():
-    class Counting(Gain):
-        calls = 0
-
-        def forward(self, x):
-            Counting.calls += 1
-            if Counting.calls > 30:
-                raise LookupError("nothing left")
-            return super().forward(x)
-
-    says = "Counting fails in line [0-9]+ of test_program.py: LookupError: nothing left; fix"
-    with pytest.raises(UsageError, match=says) as raised:
-        sn.train(SCRIPT, layer=Counting, **SHORT)
-    assert isinstance(raised.value.__cause__, LookupError)
 
 
 def test_a_call_again_returns_what_is_trained_or_goes_on_and_nothing_is_printed(capsys):

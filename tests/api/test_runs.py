@@ -92,14 +92,6 @@ def test_runs_that_are_asked_for_by_name(runs, folder):
         sn.read_runs(folder, names=[names[0], "another"])
 
 
-def test_runs_without_a_record_have_what_their_names_hold(runs, tmp_path):
-    named = sn.read_runs(write_runs(tmp_path / "named", record=False)).table
-    assert "layer.type" not in named
-    common = [name for name in named if name in runs and name not in ("wall.time", "learning.rate")]
-    assert len(common) > 25
-    pd.testing.assert_frame_equal(named[common], runs[common], check_dtype=False)
-
-
 def test_scripts_write_the_same_table_with_the_old_columns_first(runs, folder, tmp_path):
     for name, exporter, *flags in (
         ("runs", "runs"),
@@ -161,36 +153,6 @@ def test_runs_are_told_apart_by_options_that_their_names_do_not_hold(tmp_path):
     assert list(table["n"]) == [2, 2]
 
 
-def test_runs_of_another_script_are_told_apart(tmp_path):
-    """Their names hold no operation, and their cells of the others' options are empty."""
-    names = {path.name for path in write_runs(tmp_path).iterdir()}
-    other = write_runs(tmp_path, "identity_autoencoder", "--seed 0")
-    (name,) = {path.name for path in other.iterdir()} - names
-    mixed = sn.read_runs(other).table
-    for act in (sn.summarize, sn.plot):
-        with pytest.raises(UsageError, match=f"'{name}'.*; leave out runs of other scripts"):
-            act(mixed)
-        act(mixed.loc[mixed["name"] != name])
-
-
-def test_names_may_be_numbers(runs):
-    numbered = runs.assign(name=pd.factorize(runs["name"])[0])
-    assert list(sn.summarize(numbered)["n"]) == [4, 4]
-    assert sn.plot(numbered).axes
-
-
-def test_labels_of_a_drawing(runs, tmp_path):
-    """Every label can be drawn, in mathematics if it is right."""
-    labels = ["$x_$", r"$\frac{1}$", "$ $", "$a", r"$\mathrm{NAU}$", "mine"]
-    figure = sn.plot(dict.fromkeys(labels, runs), "success")
-    figure.savefig(tmp_path / "figure.png")
-    right = [r if r == r"$\mathrm{NAU}$" else r.replace("$", r"\$") for r in labels]
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == right
-    figure = sn.plot(runs)
-    titles = [axes.get_title() for axes in figure.axes]
-    assert any("uccess" in text for text in (*titles, *(t.get_text() for t in figure.texts)))
-
-
 BESIDE = """
 import sys
 import warnings
@@ -250,18 +212,6 @@ def test_runs_one_by_one_and_how_they_ended(found, folder):
         found.curve("nope")
 
 
-def test_columns_that_one_can_type(found):
-    table = sn.summarize(found)
-    measures = ["success_rate", "success_low", "success_high"]
-    measures += [f"{m}{end}" for m in ("solved_at", "sparsity") for end in ("", "_low", "_high")]
-    options = ["model", "operation", "interpolation_range", "extrapolation_range"]
-    assert list(table) == [*options, "n", "threshold", *measures]
-    assert list(table.success_rate) == [0.5, 0.5]
-    by = [sn.summarize(found, by=name) for name in ("learning_rate", "learning.rate")]
-    assert list(by[0]["learning_rate"]) == [1e-6]
-    assert by[0].equals(by[1])
-
-
 def test_a_table_for_a_paper(found):
     lines = sn.summarize(found).to_latex().splitlines()
     assert lines[0] == r"\begin{tabular}{lllrrrr}"
@@ -287,20 +237,6 @@ def test_two_models_are_compared_on_the_same_tasks_and_seeds(found, tmp_path):
     assert (same.both, same.won, same.lost, same.p) == (4, 0, 0, 1.0)
     with pytest.raises(UsageError, match="no run of the first has the task and the seed"):
         sn.compare(found, never.assign(seed=never["seed"] + 10))
-
-
-def test_what_differs_is_drawn_apart(tmp_path):
-    for rate in ("0.1", "0.01"):
-        command = f"{COMMAND.replace('1e-6', rate)} {RANGES}"
-        folder = write_runs(tmp_path, command=command)
-    runs = sn.read_runs(folder)
-
-    def labels(**how):
-        return [text.get_text() for text in sn.plot(runs, **how).legends[0].get_texts()]
-
-    assert labels() == ["NMU, learning rate 0.01", "NMU, learning rate 0.1"]
-    assert labels(by="learning_rate") == labels()
-    assert len(labels(by=["model", "learning_rate"])) == 2
 
 
 @pytest.mark.parametrize(

@@ -42,10 +42,8 @@ def without_any_package(command, cwd):
     "command",
     [
         "single_layer --max-iterations 1",
-        "two_digit_mnist --data-source digits --max-epochs 0",
         "batch nips-sltr-in2 0 1 --status",
         "reproduce nips-sltr-in2 --seeds 0 --max-iterations 1",
-        "verdict --csv none.csv",
         "plot --csv x.csv",
         "simple_function_static_export --tensorboard-dir t --csv-out y.csv",
     ],

@@ -97,11 +97,7 @@ def kept(content: bytes | None = None, then: Callable[[Place], object] | None = 
 
 BESIDE = "reproduce --report --data {tmp}/own/data"
 REPORT = f"{BESIDE} --report-out {{tmp}}/page"
-NO_RESULTS = {
-    "empty": b"",
-    "a page": b"<html></html>\n",
-    "other columns": b"a,b\n1,2\n",
-}
+NO_RESULTS = {"empty": b"", "a page": b"<html></html>\n", "other columns": b"a,b\n1,2\n"}
 test_pages = attacks(
     Attack("over a file beside its data", BESIDE, "--report-out", kept(then=put("own/README.md"))),
     *(

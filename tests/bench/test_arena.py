@@ -1,7 +1,6 @@
 """The arena: tasks, the time of contests, formulas, rows that are kept, and the page."""
 
 import math
-import os
 import random
 import re
 import time
@@ -19,7 +18,6 @@ from stable_nalu.bench.contest import (
     CONTESTANTS,
     IDENTITY,
     NOTHING,
-    PACKAGES,
     PROBLEMS,
     Clock,
     Contestant,
@@ -71,15 +69,10 @@ def test_rows_are_those_of_a_seed_with_noise_and_inputs_that_do_not_matter():
     [
         ("N3", "28.444727 + 31.169834*(0.032082593*x2*x1 - cos(0.421265))", True),
         ("N6", "0.617/0.739*(0.739*x1 + 0.739*x2)/(0.617*x3 + 0.617*x4)", True),
-        ("N8", "0.5*sqrt(4.0*x1*x2)", True),
         ("F1", "0.0795775*x3*x2/x1**2", True),
         ("F1", "0.0795775*x1*x3/x2**2", False),
         ("F1", "0.0797*x3*x2/x1**2", False),
-        ("F5", "0.398942*exp(-0.5*x1**2/x2**2)/x2", True),
-        ("G3", "2.00001*sin(x1)*sin(1.5708 - x2)", True),
-        ("K2", "0.99992*x1*x2 + cos(0.570796 + x1 + x2 - 1.00000006*x1*x2)", True),
         ("K1", "-3*x1*x2/(x3**2*(1 - 0.1*x1))", True),
-        ("E1", "sin(3.14159*x1)/(x2*x2 + 1.00001)", True),
         ("N1", "x1 + 1.002*x2", False),
         ("N1", "x1 + x2 + 0.01*x1*x2", False),
         ("N4", "x1*zoo", False),
@@ -195,23 +188,6 @@ def test_a_file_that_is_no_table_of_the_arena_stays_as_it_is(text, says, more, t
     assert list(tmp_path.iterdir()) == [rows]
 
 
-def test_a_pipe_for_rows_is_refused_at_once(tmp_path, capsys):
-    os.mkfifo(tmp_path / "pipe")
-    assert main([*WORDS, "--rows", str(tmp_path / "pipe")]) == 2
-    assert "it is a device, not a file" in capsys.readouterr().err
-
-
-def test_a_page_replaces_neither_rows_nor_another_file(tmp_path, capsys):
-    notes = tmp_path / "notes.md"
-    notes.write_text("# Notes\n")
-    words = [*WORDS, "--rows", str(ARENA), "--report-only"]
-    assert main([*words, "--report", str(notes)]) == 2
-    assert "it holds something else; name another file" in capsys.readouterr().err
-    assert notes.read_text() == "# Notes\n"
-    assert main([*words, "--report", str(ARENA)]) == 2
-    assert "is the file of --rows; write to another file" in capsys.readouterr().err
-
-
 def sleeps(*_):
     time.sleep(600)
 
@@ -317,11 +293,3 @@ def test_the_kept_page_is_what_the_kept_rows_say(tmp_path):
         for path in (tmp_path / "page.html", CHECKOUT / "docs" / "arena.html")
     )
     assert fresh == kept
-
-
-def test_every_contestant_says_what_it_is_told():
-    for one in CONTESTANTS.values():
-        assert one.given
-        assert one.learned
-        assert one.source
-        assert set(one.needs) <= {*PACKAGES, "gplearn", "pyoperon"}

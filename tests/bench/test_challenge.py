@@ -13,7 +13,7 @@ from stable_nalu.bench import challenge
 from stable_nalu.bench.challenge import FIGURES
 from stable_nalu.bench.challenger import KEY, Challenger
 from stable_nalu.bench.command import reproduce
-from stable_nalu.bench.ranking import Contest, same_runs
+from stable_nalu.bench.ranking import Contest
 from stable_nalu.layer import nau_nmu
 from stable_nalu.paper.index import EXPERIMENTS
 from tests.result import made_up
@@ -86,18 +86,6 @@ def test_ranks_are_shared_and_missing_rivals_named():
     assert mine["rank.solved.at"] is None
 
 
-def test_ranks_do_not_depend_on_how_kept_results_are_rounded():
-    own = runs(KEY, {"a": [1, 1, 1]}).assign(**{"sparse.error.max": [0.1, 0.2, 0.123456789]})
-    kept = runs("NMU", {"a": [1, 1, 1]}).assign(**{"sparse.error.max": [0.1, 0.2, 0.1234568]})
-    assert [s["rank.sparsity.error"] for s in contest(own, kept).standings] == [1, 1]
-
-
-def test_only_the_runs_of_the_challenger_are_compared():
-    own, kept = runs(KEY, {"a": [1, 1]}), runs("NMU", {"a": [1, 1, 1], "b": [1]})
-    found = same_runs(own, kept, "benchmark_sltr_mul")
-    assert found[["interpolation.range", "seed"]].to_numpy().tolist() == [["a", 0], ["a", 1]]
-
-
 def test_a_challenger_trains_in_the_setting_that_the_models_of_a_figure_share():
     model = Challenger(NMU, None, (), {}).model(EXPERIMENTS["benchmark_sltr_mul"])
     assert model.flags == {
@@ -114,21 +102,6 @@ def test_a_challenger_trains_in_the_setting_that_the_models_of_a_figure_share():
     assert ten.flags["--learning-rate"] == ("1",)
     assert ten.flags["--input-size"] == ("10",)
     assert ten.prefix != model.prefix.replace("benchmark_sltr_mul", "nips-sltr-in10")
-
-
-def test_a_label_that_is_no_formula_is_drawn_as_it_stands(tmp_path):
-    own, rival = runs(KEY, {"a": [1, 0], "b": [1, 1]}), runs("NMU", {"a": [1, 0], "b": [1, 1]})
-    (figure,) = challenge.figures(replace(contest(own, rival), label="$x_$ unit")).values()
-    figure.savefig(tmp_path / "figure.png")
-    texts = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert texts == [r"\$x_\$ unit", "NMU"], "of which matplotlib leaves out the backslashes"
-
-
-@pytest.mark.parametrize("key", FIGURES)
-def test_every_figure_of_the_challenge_has_kept_rivals(key):
-    from stable_nalu.result.stored import read
-
-    assert set(read(key)["model"]) == {model.key for model in EXPERIMENTS[key].models}
 
 
 def test_a_file_and_its_options_reach_the_training_command(tmp_path):

@@ -1,22 +1,37 @@
 """Every row of `make bench`, in miniature."""
 
+import os
+import time
+from types import SimpleNamespace
+from unittest import mock
+
 import pytest
 
 from benchmarks import commands, iterations
 from benchmarks.table import Row, print_table
+from tests.exported import main_of
+from tests.result.tiny import in_this_process  # noqa: F401
 
 SHARE = 0.004
 
 
-@pytest.mark.usefixtures("optimised")
 @pytest.mark.parametrize("measured", iterations.MEASUREMENTS, ids=lambda m: m.name)
 def test_row_of_iterations(measured, capsys):
     check(measured, capsys)
 
 
-@pytest.mark.slow
+def in_process(words, *, env, check, **_):
+    """Run a command of Python in this process, without other workers; nothing for `make`."""
+    python, script, *words = words
+    if python != "make":
+        with mock.patch.dict(os.environ, env):
+            assert main_of(script)(["1" if word == "2" else word for word in words]) == 0
+
+
 @pytest.mark.parametrize("measured", commands.MEASUREMENTS, ids=lambda m: m.name)
-def test_row_of_commands(measured, capsys):
+def test_row_of_commands(measured, capsys, monkeypatch, in_this_process):  # noqa: F811
+    monkeypatch.setattr(commands, "subprocess", SimpleNamespace(run=in_process, DEVNULL=None))
+    monkeypatch.setattr(commands, "_children", time.process_time)
     check(measured, capsys)
 
 

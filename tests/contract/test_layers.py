@@ -6,14 +6,12 @@ import pytest
 import torch
 
 from stable_nalu.abstract import PerRunRandomSource
-from stable_nalu.figure.style import drawable
 from stable_nalu.layer import GeneralizedLayer, entries
 from tests.layer_values import draws
 from tests.runs import in_runs
 
 IN, OUT, BATCH = 3, 2, 5
 KEYS = [key for key, entry in entries().items() if entry.layer is not None]
-CELL_KEYS = [key for key, entry in entries().items() if hasattr(entry.cell, "Op")]
 PENALTIES_AND_RANGES = {
     "regualizer_z": 1,
     "regualizer_gate": 1,
@@ -132,16 +130,6 @@ def test_stacked_runs_equal_single_layers(key, training):
             torch.testing.assert_close(value, expected, rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.parametrize("training", [True, False], ids=["train", "eval"])
-@pytest.mark.parametrize("key", KEYS)
-def test_input_is_untouched(key, training):
-    layer, x = build(key), make_input(key)
-    before = x.clone()
-    run_under(training, layer, lambda: layer(x))
-    assert torch.equal(x, before)
-    assert x._version == 0
-
-
 @pytest.mark.parametrize("key", KEYS)
 def test_penalties_and_observations_lead_with_runs(key):
     runs = (3,)
@@ -156,31 +144,6 @@ def test_penalties_and_observations_lead_with_runs(key):
             assert value.shape[: len(runs)] == runs
             assert value.dim() == len(runs) or observation.kind != "scalar"
             assert torch.isfinite(value).all()
-
-
-@pytest.mark.parametrize("key", CELL_KEYS)
-def test_cell_applies_its_layer_to_input_and_state(key):
-    entry = entries()[key]
-    torch.manual_seed(0)
-    cell = entry.cell(IN - OUT, OUT, **entry.fixed_options)
-    torch.manual_seed(0)
-    layer = cell.Op(IN, OUT, **entry.fixed_options)
-    x = make_input(key)
-    torch.manual_seed(1)
-    h = cell(x[..., : IN - OUT], x[..., IN - OUT :])
-    torch.manual_seed(1)
-    assert torch.equal(h, layer(x))
-
-
-@pytest.mark.parametrize("key", entries())
-def test_entry_is_labelled_and_cited(key):
-    entry = entries()[key]
-    assert entry.key == key
-    assert entry.tier in ("core", "extra")
-    assert drawable(entry.shown) == entry.shown
-    for labelled in (entry, *entry.variants):
-        assert labelled.label
-        assert any(year.isdigit() for year in labelled.cites.citation.replace(",", " ").split())
 
 
 @pytest.mark.parametrize("key", entries())

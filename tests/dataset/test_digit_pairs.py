@@ -15,12 +15,10 @@ from stable_nalu.dataset.digit_pairs import (
     draw_offsets,
     draw_pair_sets,
     fold_pairs,
-    hold_out,
     placed,
     turned,
 )
 from stable_nalu.dataset.distribution import LegacyRandom
-from tests.layer_values import drawn_alike, uniform
 
 TEN = """02 16 26 54 55 73 75 86 93 95; 07 08 13 22 24 30 33 53 78 92;
 03 06 43 45 48 62 71 76 82 99; 18 27 51 56 60 63 68 74 80 90;
@@ -93,23 +91,6 @@ def test_published_draws(fold, first, last, first_test, shuffled, shuffled_test)
         assert one.answers[0] == digits[0] * digits[1]
 
 
-def test_sizes_orders_and_validation_part():
-    for fold, sizes in ((0, (61710, 10890, 37400)), (1, (62645, 11055, 36300))):
-        folds = fold_pairs("mul", 3, fold)
-        train, test = draw_pair_sets(LegacyRandom(fold), fold, "mul", folds, LABELS, 1100)
-        rest, valid = hold_out(train, 0.15)
-        assert (len(rest), len(valid), len(test)) == sizes
-    order = np.random.RandomState(0).permutation(len(train))
-    assert np.array_equal(valid.images, train.images[order[: len(valid)]])
-    assert np.array_equal(rest.images, train.images[order[len(valid) :]])
-    # The published sizes.
-    pairs = fold_pairs("mul", 10, 2)
-    sets = draw_pair_sets(LegacyRandom(2), 2, "mul", pairs, LABELS, 1000)
-    drawn = draw_images(LegacyRandom(2), pairs[0], LABELS[0], 1000)
-    assert np.array_equal(sets[0].images[:5], drawn[[34971, 36569, 30264, 9495, 34432]])
-    assert [len(one) for one in sets] == [90000, 10000]
-
-
 def test_missing_digits():
     with pytest.raises(ValueError, match="lack the digits 0, 9"):
         draw_images(LegacyRandom(0), all_pairs("mul"), np.arange(1, 9), 1)
@@ -133,19 +114,6 @@ def test_pixels_of_pillow():
     for image, angle, scale, own in zip(images, angles, scales, found, strict=True):
         expected = pillow_turned(image.numpy(), angle.item(), scale.item())
         assert np.array_equal(own.numpy(), expected)
-
-
-def test_ranges_of_the_draws():
-    angles, scales = draw_angles_and_scales(5000)
-    for values, low, high in ((angles, -45, 45), (scales, 0.7, 1.2)):
-        assert low <= values.min() < low + (high - low) / 50
-        assert high - (high - low) / 50 < values.max() <= high
-    drawn, one_by_one = drawn_alike(
-        lambda: draw_angles_and_scales(2),
-        lambda: [uniform(*ends, 1).item() for ends in [(-45, 45), (0.7, 1.2)] * 2],
-    )
-    pairs = torch.stack(drawn, -1).flatten().tolist()
-    assert pairs == pytest.approx(one_by_one, abs=1e-5)
 
 
 def test_offsets_never_reach_the_far_border():

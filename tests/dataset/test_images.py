@@ -7,7 +7,6 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 import numpy as np
 import pytest
 import torch
-from scipy.stats import binom
 
 from stable_nalu.base.errors import UsageError
 from stable_nalu.dataset.distribution import LegacyRandom
@@ -21,12 +20,10 @@ from stable_nalu.dataset.images import (
     torchvision,
 )
 from tests.digit_images import (
-    MNIST,
     digit_sequences,
     first_seed,
     images,
     labels_of,
-    needs_mnist,
     published_sizes,
     write_mnist,
     write_svhn,
@@ -97,20 +94,6 @@ def test_digits_have_the_shape_of_what_they_stand_for(family, shape):
         assert corpus.images.dtype == np.uint8
         assert set(corpus.labels) == set(range(10))
     assert found["train"].images.max() == 255
-
-
-def test_digits_are_those_of_scikit_learn():
-    from sklearn.datasets import load_digits
-
-    published = load_digits()
-    both = [load_corpus("mnist", "digits", split) for split in ("train", "test")]
-    assert np.array_equal(np.concatenate([c.labels for c in both]), published.target)
-    # Linear interpolation between the centres of the published pixels.
-    grid = (np.arange(28) + 0.5) * 8 / 28 - 0.5
-    image = published.images[7] * 255 / 16
-    rows = np.array([np.interp(grid, np.arange(8), row) for row in image])
-    expected = np.array([np.interp(grid, np.arange(8), column) for column in rows.T]).T
-    assert np.abs(both[0].images[7] - expected).max() <= 0.5 + 1e-4
 
 
 TRAIN_FULL, VALID, TEST = 62379872, 47430696, 88253339
@@ -184,35 +167,10 @@ def test_batches_of_digits(family, shape, values):
     assert torch.equal(x[4, 2], train.table(image))
 
 
-def test_a_last_batch_that_is_too_small_joins_the_one_before():
-    train = digit_sequences("mnist", "sum", 1, 0, source="digits")
-    assert len(train) == 1197
-    sizes = [len(t) for _, t in train.dataloader(92, smallest=2)]
-    assert sizes == [92] * 12 + [93]
-    assert len(train.dataloader(92)) == 14
-
-
 def made_up(placement=None, count=50):
     """Pictures of random bytes that are labelled in turn."""
     corpus = ImageCorpus(images(count, 28, 28), np.arange(count) % 10)
     return EvenDigitPictures(corpus, placement or Placement())
-
-
-def theory(most=5):
-    """The sum over equally likely numbers of digits, each even with probability 1/2."""
-    numbers = np.arange(most + 1)
-    return binom.pmf(numbers, numbers[:, None], 0.5).mean(0)
-
-
-@pytest.mark.parametrize("source", ["bytes", pytest.param("mnist", marks=needs_mnist)])
-def test_numbers_of_even_digits_are_as_likely_as_they_should_be(source):
-    assert theory()[0] == pytest.approx(0.328, abs=5e-4)
-    pictures = made_up()
-    if source == "mnist":
-        pictures = EvenDigitPictures(load_subset("mnist", "mnist", "test", MNIST), Placement())
-    labels = pictures.labels(pictures.draw(np.random.default_rng(0), 20_000))
-    tolerance = 0.01 if source == "bytes" else 0.02
-    np.testing.assert_allclose(np.bincount(labels) / 20_000, theory(), atol=tolerance)
 
 
 @pytest.mark.parametrize("placement", [Placement(), Placement(60, 3, 14), Placement(29, 2, 0)])
@@ -251,15 +209,6 @@ def test_pictures_are_those_of_a_plain_loop():
     assert (float(x.min()), float(x.max())) == (-1, 1)
 
 
-def test_where_no_digits_fit():
-    assert Placement(100, 5, 28).fits()
-    assert Placement(29, 1, 1000).fits()
-    assert not Placement(28, 1, 0).fits()
-    assert not Placement(100, 5, 60).fits()
-    with pytest.raises(ValueError, match="no 2 digits 2 pixels apart"):
-        Placement(29, 2, 2).draw(np.random.default_rng(0), 9, 1)
-
-
 def test_a_stream_is_found_from_the_number_of_an_update():
     pictures = made_up()
     stream = TrainingStream(pictures, 3, 2)
@@ -274,21 +223,3 @@ def test_a_stream_is_found_from_the_number_of_an_update():
     other = TrainingStream(pictures, 4, 2).batch(0)
     assert not torch.equal(other[0], in_order[0][0])
     assert len({x.numpy().tobytes() for x, _ in in_order}) > 125
-
-
-@pytest.mark.parametrize("count", [3, 7])
-def test_pictures_that_are_shown_again(count):
-    """Batches of 4 of so many pictures: every epoch has each once, in an order of its own."""
-    stream = TrainingStream(made_up(), 5, 4, train_images=count)
-    rows = [row.numpy().tobytes() for update in range(21) for row in stream.batch(update)[0]]
-    epochs = [rows[k : k + count] for k in range(0, len(rows) - count + 1, count)]
-    assert len({tuple(epoch) for epoch in epochs}) > 1
-    for epoch in epochs:
-        assert sorted(epoch) == sorted(epochs[0])
-    # By NumPy's generators of (seed, 0), and of (seed, 1 + epoch).
-    drawn = made_up().draw(np.random.default_rng((5, 0)), count)
-    second = np.random.default_rng((5, 2)).permutation(count)
-    painted = made_up().batch(drawn.rows(second))[0]
-    assert [row.numpy().tobytes() for row in painted] == epochs[1]
-    again = TrainingStream(made_up(), 5, 4, train_images=count)
-    assert torch.equal(again.batch(20)[0], stream.batch(20)[0])

@@ -91,13 +91,6 @@ def test_targets_against_a_loop(operation):
         assert target == pytest.approx(combined(sums), rel=1e-12, nan_ok=True)
 
 
-def test_targets_without_guard():
-    for operation, value, target in (("reciprocal", 0, math.inf), ("root", -1, math.nan)):
-        dataset = SimpleFunctionStaticDataset(operation, **IN1, seed=0)
-        _, t = dataset.fork([value, value])[0:1]
-        np.testing.assert_equal(t.item(), target)
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -224,15 +217,6 @@ def test_published_sums_of_sequences():
     assert [f"{value:.9g}" for value in t.flatten().tolist()] == ["55.7404404", "63.7358246"]
 
 
-def test_simple_task_of_sequences_and_too_short_a_vector():
-    dataset = SimpleFunctionRecurrentDataset("add", simple=True, seed=0)
-    assert dataset.get_input_size() == 4
-    assert dataset.print_operation() == "sum(v[0:4]) + sum(v[0:2])"
-    assert dataset.fork().seed == 2357136044
-    with pytest.raises(ValueError, match="can take 9 inputs, but there are 8"):
-        SimpleFunctionRecurrentDataset("add", 8, seed=0)
-
-
 SIZES = {"input_size": 10, "subset_ratio": 0.3}
 COMBINED = {"div": np.divide, "squared": np.square}
 
@@ -264,38 +248,3 @@ def test_kept_are_those_samples_that_exceed_training(operation):
     fitting = [row for row in expected[:1000] if row.numpy().tobytes() in kept_rows]
     assert len(fitting) == len(expected[:1000])
     assert 0.02 < len(expected) / 10_000 < 0.98
-
-
-def test_a_stream_goes_on_where_it_stood():
-    dataset = SimpleFunctionStaticDataset("add", seed=0, **SIZES)
-    subject = ExceedingStream(dataset, [1, 2], [2, 6], seed=5)
-    plain = dataset.fork([2, 6], seed=5)
-    first, second = subject[0:100][0], subject[0:100][0]
-    assert torch.equal(first, plain[0:10_000][0][:100])
-    assert not torch.equal(first, second)
-
-
-def test_ranges_within_training_are_given_up_after_a_bounded_number_of_draws():
-    dataset = SimpleFunctionStaticDataset("add", seed=0, **SIZES)
-    subject = ExceedingStream(dataset, [1, 2], [1, 1.5], seed=5)
-    with pytest.raises(ValueError, match="of 5,000 samples from the extrapolation range, 0 have"):
-        subject[0:50]
-
-
-def test_streams_share_rows_only_where_the_same_are_kept():
-    keys = []
-    for operation, training in (("add", [1, 2]), ("mul", [1, 2]), ("add", [1, 3]), ("add", [1, 2])):
-        dataset = SimpleFunctionStaticDataset(operation, seed=0, **SIZES)
-        subject = ExceedingStream(dataset, training, [2, 6], seed=5)
-        keys.append((subject.inputs_key(), subject.targets_key()))
-    assert keys[0] == keys[3]
-    assert len({inputs for inputs, _ in keys}) == 3
-
-
-def test_what_is_not_a_number_exceeds_nothing():
-    dataset = SimpleFunctionStaticDataset("root", seed=0, **SIZES)
-    subject = ExceedingStream(dataset, [-1, 1], [-1, 3], seed=5)
-    x, t = subject[0:2000]
-    (start, end), _ = dataset.subset_ranges
-    assert bool((x[:, start:end].sum(1) > 2).all())
-    assert bool(t.isfinite().all())

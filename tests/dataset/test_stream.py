@@ -10,7 +10,6 @@ from stable_nalu.dataset.simple_function import (
     SimpleFunctionRecurrentDataset,
     SimpleFunctionStaticDataset,
     draw_into,
-    join,
 )
 
 SEED = 2357136044
@@ -123,33 +122,6 @@ def test_benford_digits():
     np.testing.assert_allclose(shares, FIRST_DIGIT, atol=0.005)
 
 
-def test_words_of_the_generator():
-    random, reference = LegacyRandom(7), np.random.RandomState(7)
-    assert random.words(3).tolist() == reference.randint(0, 2**32, 3, dtype=np.uint32).tolist()
-    assert random.doubles((2, 2)).tolist() == reference.random_sample((2, 2)).tolist()
-    assert random.exponential(2.0, (4,)).tolist() == reference.exponential(2.0, 4).tolist()
-    assert random.integers(0, 63) == reference.randint(0, 63)
-    assert random.permutation(9).tolist() == reference.permutation(9).tolist()
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("kind", KINDS)
-def test_draw_into_strided_views(kind, dtype):
-    x = np.full((5, 3, 7, 4), np.nan, dtype)
-    t = np.full((5, 3, 7, 1), np.nan, dtype)
-    for run in range(3):
-        one = slice(run, run + 1)
-        draw_into([make_stream(kind, seed=run)], x[:, one], t[:, one])
-    for run in range(3):
-        wide_x, wide_t = np.empty((5, 1, 7, 4)), np.empty((5, 1, 7, 1))
-        draw_into([make_stream(kind, seed=run)], wide_x, wide_t)
-        assert (x[:, run] == wide_x[:, 0].astype(dtype)).all()
-        assert (t[:, run] == wide_t[:, 0].astype(dtype)).all()
-        if dtype == np.float32:
-            drawn = make_stream(kind, seed=run).draw(5, 7)
-            assert same(drawn, (torch.from_numpy(x[:, run]), torch.from_numpy(t[:, run])))
-
-
 @pytest.mark.parametrize("form", RANGES)
 def test_blocks_and_batches_longer_than_the_internal_block(form):
     x, t = make_stream(("uniform", form)).draw(70, 500)
@@ -159,23 +131,6 @@ def test_blocks_and_batches_longer_than_the_internal_block(form):
     x, _ = SimpleFunctionStaticDataset("add", 100, seed=0).fork([1, 2], seed=1).draw(2, 1000)
     expected = np.random.RandomState(1).uniform(1, 2, (2, 1000, 100)).astype(np.float32)
     assert (x.numpy() == expected).all()
-
-
-def test_a_stream_continues_from_the_state_of_another_and_forks_are_independent():
-    """Of each other, and of global generators."""
-    numpy_state, torch_state = np.random.get_state()[1].copy(), torch.get_rng_state()
-    for kind in KINDS:
-        stream, other = make_stream(kind), make_stream(kind, seed=99)
-        stream.draw(3, 7)
-        other.random.state[:] = stream.random.state
-        assert same(other.draw(4, 7), stream.draw(4, 7)), kind
-    dataset = SimpleFunctionStaticDataset("add", **SMALL, seed=0)
-    first, second = dataset.fork([1, 2]), dataset.fork([1, 2])
-    expected = second.random.position()
-    first.draw(10, 10)
-    assert second.random.position() == expected
-    assert (np.random.get_state()[1] == numpy_state).all()
-    assert torch.equal(torch.get_rng_state(), torch_state)
 
 
 def members():
@@ -192,15 +147,6 @@ def members():
         fork(0, [0.5, 4], dist_params=("truncated-normal", 1.0, 3.0, 10.0, 3.0)),
         fork(0, [1, 2], dist_params=("exponential", 0.5)),
     ]
-
-
-def test_streams_of_one_generator_are_joined_where_they_are_at_one_place():
-    assert join(members()) == [[0, 2, 5], [1, 4], [3], [6]]
-    first, second = members()[:2]
-    second.random.state[:] = first.random.state
-    assert join([first, second]) == [[0, 1]]
-    second.draw(1, 5)
-    assert join([first, second]) == [[0], [1]]
 
 
 @pytest.mark.parametrize("block", [1, 2 * 5 * 4, 2**16])

@@ -10,14 +10,7 @@ from tensorboardX.proto.layout_pb2 import Layout
 
 from stable_nalu.base.tags import METRIC_TEST, METRIC_VALID, RESULTS
 from stable_nalu.statistics.setups import limit_of
-from tests.experiments.scripts import (
-    assert_same_run,
-    messages,
-    plugin_of,
-    read,
-    run,
-    run_names,
-)
+from tests.experiments.scripts import assert_same_run, messages, plugin_of, read, run, run_names
 
 NMU = "--operation mul --layer-type ReRegualizedLinearMNAC"
 SINGLE = f"{NMU} --log-interval 5 --seed 3"

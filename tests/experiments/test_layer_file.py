@@ -1,7 +1,6 @@
 """A layer from the user's own file in the training scripts: from its command line to its record."""
 
 import json
-import re
 import shutil
 from pathlib import Path
 
@@ -89,17 +88,6 @@ def test_runs_of_a_stack_are_those_alone(words, tolerance, is_sparse, linear):
     assert_equal_runs(together, alone, tolerance)
     (name,) = run_names(SCRIPT, words, "--seed 1")
     assert any("sparsity" in tag for tag in read(name).tags) == is_sparse
-
-
-def test_what_cannot_be_stacked_is_trained_by_torch(linear, capsys):
-    words = f"--layer-file {linear} --layer-type Branching {SHORT} --seed 0-1"
-    states = train(words)
-    assert re.search(
-        r"by plain torch: it reads one number .* in line \d+ of linear.py\n",
-        capsys.readouterr().err,
-    )
-    alone = f"--layer-file {linear} --layer-type TwoLayers {SHORT} --seed 0-1"
-    assert_equal_runs(states, train(alone), 1e-6)
 
 
 def test_the_record_holds_the_file_and_a_changed_one_is_not_resumed(tmp_path, capsys):
@@ -204,15 +192,10 @@ def test_a_layer_that_fails_while_it_trains_is_one_line(fails, says, more, tmp_p
     "command",
     [
         "simple_function_static --max-iterations 2",
-        "single_layer --max-iterations 2",
         "simple_function_recurrent --max-iterations 2 --operation add",
         "number_translation --max-epochs 1",
-        "number_translation --max-epochs 1 --head final",
         "mystery_arithmetic --max-epochs 1",
-        "identity_autoencoder --max-iterations 2",
-        "notebook_addition --max-iterations 2 --train-size 9",
         "program_evaluation --max-iterations 2",
-        "even_digit_count --max-iterations 1 --valid-images 1 --test-images 1",
         "mnist_counting --max-epochs 1 --cnn mlp8 --extrapolation-lengths [1]",
         "gridworld_time --max-iterations 1 --eval-stimuli [5,6] --eval-episodes 5",
         "two_digit_mnist --use-nalm --learn-labels2out --max-epochs 1 --data-source digits "
@@ -263,18 +246,6 @@ def test_a_layer_reads_where_training_stands_without_saying_so(read_by_it, tmp_p
     assert read(name).series(tag) == {at: at / scale for at in range(0, 9, 2)}
     trained = sn.load(tensorboard_root() / name).module
     assert trained(torch.zeros(1, 2)).item() == 8 / scale
-
-
-def test_a_layer_that_reads_progress_is_not_resumed_for_longer(tmp_path, capsys):
-    path = tmp_path / "clocked.py"
-    path.write_text(CLOCKED.replace("READ", "self.progress"))
-    words = f"--operation mul --layer-file {path} --layer-type Clocked"
-    assert run("single_layer", words, "--max-iterations 8") == 0
-    assert run("single_layer", words, "--max-iterations 9 --resume") == 2
-    assert "--max-iterations 8 there, 9 here" in capsys.readouterr().err
-    path.write_text(CLOCKED.replace("READ", "self.iteration"))
-    assert run("single_layer", words, "--max-iterations 8 --name-prefix u") == 0
-    assert run("single_layer", words, "--max-iterations 9 --resume --name-prefix u") == 0
 
 
 KEEPING = """

@@ -12,7 +12,6 @@ from stable_nalu.base import script as base_script
 from stable_nalu.base.files import tensorboard_root
 from stable_nalu.base.tags import METRIC_TEST, METRIC_VALID, RESULT_TEST, RESULT_VALID, RESULTS
 from stable_nalu.result.exporters import arithmetic as export
-from stable_nalu.training import loss
 from tests.experiments.scripts import read, run, run_names, saved
 
 NMU = "--operation mul --layer-type ReRegualizedLinearMNAC"
@@ -118,15 +117,6 @@ def test_beta_at_log_points(script, verbose, shown):
     assert ("L1/train/L1-loss" in record.tags) == verbose
 
 
-def test_beta_of_the_curriculum_overshoots_once():
-    beta = "--regualizer-l1 --regualizer-beta-step 1 --regualizer-beta-end 5e-5"
-    words = f"--layer-type NAC {beta} --max-iterations 4 --log-interval 1"
-    grown = record_of("single_layer_curriculum", words).series("L1/train/beta")
-    assert list(grown.values()) == pytest.approx([1e-5, 1e-4, 1e-4, 1e-4, 1e-4])
-    other = record_of("single_layer", words).series("L1/train/beta")
-    assert list(other.values()) == pytest.approx([1e-5, 1e-4, 1e-5, 1e-4, 1e-5])
-
-
 @pytest.mark.parametrize(("layer", "equal"), [("NAC", True), ("NRU", False)])
 def test_the_curriculum_validates_in_training_mode(layer, equal):
     # The NRU has another formula in training; the NAC has one.
@@ -136,20 +126,6 @@ def test_the_curriculum_validates_in_training_mode(layer, equal):
         for script in ("single_layer_curriculum", "single_layer")
     ]
     assert (errors[0] == errors[1]) == equal
-
-
-def test_the_penalty_of_the_inalu_belongs_to_the_benchmark(monkeypatch):
-    monkeypatch.setattr(loss, "INALU_START", 2)
-    words = "--operation mul --layer-type iNALU --max-iterations 6 --log-interval 1"
-    words += " --interpolation-range [0.1,0.2]"
-    for script, weight in (("single_layer_benchmark", 0.05), ("single_layer", 0.0)):
-        record = record_of(script, words, "--verbose")
-        assert max(record.series("metric/valid/interpolation").values()) < 1
-        penalty = record.series("loss/train/regualizer")
-        own = record.series("network/layer_1/inalu/regualizer/inalu")
-        for step in range(7):
-            expected = weight * own[step] if step > 2 else 0
-            assert penalty[step] == pytest.approx(expected, rel=1e-5)
 
 
 def test_robustness_script_logs_weights_as_text_and_prints_every_thousand(capsys):
@@ -196,28 +172,6 @@ def test_all_flags_and_weights_are_for_verbose_runs(capsys):
         assert ("tensor(" in out) == all(found) == any(found) == bool(verbose)
 
 
-def test_many_inputs_keep_their_weights_to_themselves(capsys):
-    words = "--max-iterations 0 --no-save --verbose --input-size"
-    assert run("single_layer", words, "10") == 0
-    assert "tensor(" in capsys.readouterr().out
-    assert run("single_layer", words, "11") == 0
-    assert "tensor(" not in capsys.readouterr().out
-
-
-def test_groups_are_told_with_intervals_in_eight_lines(capsys):
-    ranges = " ".join(f"[{n},{n + 1}]" for n in range(1, 31))
-    tests = " ".join(f"[{n + 1},{n + 6}]" for n in range(1, 31))
-    words = "--operation add --layer-type linear --max-iterations 0 --seed 0-1 --no-save"
-    assert run("single_layer_benchmark", words, f"--interpolation-range {ranges}",
-               f"--extrapolation-range {tests}") == 0  # fmt: skip
-    out = capsys.readouterr().out
-    end = out[out.index("solved  0 of 60 [0–6 %]") :].splitlines()
-    assert len(end) <= 8
-    assert end[1].startswith("        U[1,2) 0 of 2 [0–66 %]; U[2,3) 0 of 2")
-    told, more = sum(line.count(" of ") for line in end[1:4]), end[3].rpartition(" and ")[2]
-    assert more == f"{30 - told} more"
-
-
 def best_files(name):
     root = Path(os.environ["SAVE_DIR"])
     models, parameters = root / "lowest_interp_model", root / "lowest_interp_params"
@@ -246,14 +200,6 @@ def test_the_best_model_is_that_of_the_lowest_validation_error():
     stored = state["layer_2.layer.W"].flatten().tolist()
     numbers = [float(n) for n in re.findall(r"-?\d+\.\d*(?:e-?\d+)?", logged)]
     assert numbers == pytest.approx(stored, rel=1e-6)
-
-
-def test_an_equal_error_is_no_better():
-    words = f"{STATIC} --learning-rate 1e-12 --save-best-model --max-iterations 3"
-    record = record_of("simple_function_static", words)
-    assert len(set(record.series("metric/valid/interpolation").values())) == 1
-    _, text = best_files(run_names("simple_function_static", words)[0])
-    assert text.read_text().startswith("epoch: 0\n")
 
 
 def test_a_resumed_run_keeps_a_better_model():

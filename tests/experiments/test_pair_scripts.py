@@ -41,8 +41,6 @@ WEIGHTS = {"label2out/weights/w0", "label2out/weights/w1"}
 ERROR = {"network/nac/W/sparsity_error"}
 TAGS = {
     "mul": (ISOLATED, MUL, set()),
-    "fc": (ISOLATED, f"{MUL} --learn-labels2out", WEIGHTS),
-    "fc add": (ISOLATED, "--learn-labels2out", WEIGHTS),
     "nau": (ISOLATED, UNIT, WEIGHTS | ERROR),
     "nmu": (ISOLATED, f"{MUL} {UNIT}", WEIGHTS | ERROR),
     "batch-snmu": (
@@ -58,17 +56,10 @@ TAGS = {
         | {"/network/nac/W/text_summary"}
         | {f"network/nac/regualizer/{key}" for key in ("W", "z", "W-OOB")},
     ),
-    "DIV": (ISOLATED, DIV, set()),
-    "MLP": (ISOLATED, f"{DIV} --learn-labels2out --weight-decay 1e-3", set()),
     "nru": (
         ISOLATED,
         f"{DIV} {UNIT} --nalm-name nru --clip-grad-norm 1 --only-nalm-cgn",
         {"network/nru/W/sparsity_error"},
-    ),
-    "realnpu-mod": (
-        ISOLATED,
-        f"{DIV} {UNIT} --nalm-name realnpu-mod --regualizer-npu-w 2",
-        {f"network/real_npu/{name}/sparsity_error" for name in ("W_real", "gate")},
     ),
     "nmru-sign": (
         ISOLATED,

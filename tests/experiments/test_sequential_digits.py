@@ -1,7 +1,6 @@
 """The scripts of digit sequences from their command lines, on few images."""
 
 import signal
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,8 +12,6 @@ from stable_nalu.dataset.images import ImageCorpus
 from stable_nalu.network import RegressionMnistNetwork, SequentialDigitNetwork
 from stable_nalu.task import sequences
 from stable_nalu.task.sequential_mnist import SequentialMnistTask
-from stable_nalu.task.sequential_svhn import SequentialSvhnTask
-from stable_nalu.task.table import SCRIPTS
 from stable_nalu.training.loop import Training
 from tests.digit_images import digit_sequences, first_seed, images, labels_of
 from tests.experiments.scripts import assert_same_run, read, run, run_names, saved, script_main
@@ -123,24 +120,6 @@ def test_verbose_tags(monkeypatch):
         assert {step for step, t in record.values if t == tag} == {1, 3, 6}, tag
     for tag in penalties:
         assert list(record.series(tag)) == [3, 6], tag
-
-
-@pytest.mark.parametrize(
-    ("unit", "tags"),
-    [
-        ("LSTM --nac-mul none --operation sum --verbose", set()),
-        ("GRU --nac-mul none --operation sum --verbose", set()),
-        ("NALU", {"nalu/gate/mean", "nalu/nac/W/sparsity_error"}),
-        ("NAC", {"nac/W/sparsity_error"}),
-        ("RNN-linear", {"basic/W/sparsity_error"}),
-    ],
-)
-def test_what_other_cells_log(unit, tags):
-    words = f"{SHORT} --layer-type {unit} --max-epochs 0"
-    assert run("sequential_mnist", words) == 0
-    (found,) = run_names("sequential_mnist", words)
-    cells = {f"network/cell/recurrent/{tag}" for tag in tags}
-    assert read(found).tags == ALWAYS | set(METRICS) | {"/MNIST/train/text_summary"} | cells
 
 
 def fresh_network(seed):
@@ -293,14 +272,6 @@ def small_resnet(num_classes):
         torch.nn.Conv2d(3, 4, 5, stride=4), torch.nn.BatchNorm2d(4), torch.nn.ReLU(),
         torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(4, num_classes),
     )  # fmt: skip
-
-
-def test_a_real_residual_network_of_house_numbers():
-    (config,) = SCRIPTS["sequential_svhn"].plan(["--resnet", "resnet18"]).configs
-    torch.manual_seed(0)
-    network = SequentialSvhnTask.image_network(SimpleNamespace(config=config), 2)
-    assert sum(p.numel() for p in network.parameters()) == 11_177_538
-    assert network(torch.randn(2, 3, 32, 32)).shape == (2, 2)
 
 
 def test_weights_that_are_no_numbers_end_the_run(monkeypatch, capsys):

@@ -56,8 +56,3 @@ def test_rows_and_columns(tmp_path):
         }
         for update, epoch in ((1, "0.0"), (21, "5.0"))
     ]  # fmt: skip
-
-
-def test_a_weight_of_one_element_has_no_second(tmp_path):
-    write_run(tmp_path / "runs" / "a", weights=((0.5,),))
-    assert {row["weights.w1"] for row in exported(tmp_path)} == {""}

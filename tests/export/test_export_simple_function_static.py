@@ -128,16 +128,6 @@ def test_a_step_that_is_twice_in_a_log_keeps_its_last_values(tmp_path, caplog):
     assert export(tmp_path / "runs", tmp_path / "b.csv", "--strict") == 1
 
 
-def test_a_repeated_step_that_lacks_a_value_keeps_the_one_before(tmp_path):
-    """As where a run was stopped between two values of a step, and logged it again."""
-    first, second = ({VALID: number, TEST: number + 4} for number in (1.0, 2.0))
-    logged(tmp_path / "runs" / "run", (0, first), (1000, second), (1000, {VALID: 3.0}))
-    assert export(tmp_path / "runs", tmp_path / "a.csv") == 0
-    table = pd.read_csv(tmp_path / "a.csv")
-    assert table["metric.valid.interpolation"].tolist() == [1.0, 3.0]
-    assert table["metric.test.extrapolation"].tolist() == [5.0, 6.0]
-
-
 @pytest.mark.parametrize("first", "=+-@")
 def test_names_that_spreadsheets_take_for_formulas_are_quoted(runs, tmp_path, first):
     name = f"{first}cmd|'x'!A1"

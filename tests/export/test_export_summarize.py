@@ -73,13 +73,6 @@ def test_another_threshold_and_columns_to_group_by(exported, tmp_path):
     ]
 
 
-def test_options_that_differ_are_kept_apart(tmp_path):
-    runs = {leaf("nalu", 0, tail=f"_L1F_rM_n{kind}"): [1e-9] for kind in ("MT", "MF")}
-    out = str(tmp_path / "out.csv")
-    assert main(["--csv", write(tmp_path / "x.csv", runs), "--csv-out", out]) == 0
-    assert [r["nmu.noise"] for r in rows(out)] == ["FALSE", "TRUE"]
-
-
 def test_runs_of_one_name_in_two_files_need_labels(tmp_path, capsys):
     name = leaf("reregualizedlinearmnac", 0)
     files = [write(tmp_path / f"{i}.csv", {name: [10.0**-i]}) for i in (1, 9)]
@@ -132,16 +125,6 @@ def test_a_table_of_judged_runs(tmp_path):
     assert found[5]["sparse.error.v"] == "Inf"
 
 
-def test_plain_figures_are_added_last(tmp_path):
-    out = str(tmp_path / "out.csv")
-    argv = ["--solved-csv", str(JUDGED), "--csv-out", out, "--plain", "--bootstrap-samples", "200"]
-    assert main(argv) == 0
-    first = rows(out)[0]
-    assert list(first)[-1] == "sparse.error.plain.median.upper"
-    assert float(first["converged.at.plain.mean"]) == pytest.approx(23760)
-    assert float(first["sparse.error.plain.mean"]) == pytest.approx(0.00126228, rel=1e-5)
-
-
 @pytest.mark.parametrize(
     ("argv", "named"),
     [
@@ -176,16 +159,6 @@ def test_without_a_file_the_summary_is_shown_as_wide_as_the_terminal(
         assert any(one.startswith(line) for one in shown), "\n".join(shown)
     assert columns < 80 or max(map(len, shown)) <= columns
     assert shown[-1] == "With 95 % intervals; '-': no run is solved."
-
-
-def test_a_mean_of_one_run_is_shown_without_an_interval(tmp_path, capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "120")
-    runs = {
-        leaf("reregualizedlinearmnac", s): [1, 1e-6 if s else 1, 1e-9 if s else 1] for s in (0, 1)
-    }
-    assert main(["--csv", write(tmp_path / "x.csv", runs)]) == 0
-    (line,) = [row for row in capsys.readouterr().out.splitlines() if row.startswith("NMU")]
-    assert line.split("50 % (9.5–91 %)")[1].split() == ["1,000", "0.03"]
 
 
 def test_options_that_follow_from_the_model_make_way_for_the_measures(
@@ -225,22 +198,6 @@ def test_wrong_cells_are_refused_with_row_and_column(column, cell, says, exporte
         writer.writerows(table)
     assert main(["--csv", exported]) == 2
     assert f"x.csv: row 5: column {column} {says}\n" in capsys.readouterr().err
-
-
-def test_a_metric_that_a_table_has_twice_is_refused(exported, capsys):
-    path = Path(exported)
-    lines = path.read_text().splitlines()
-    path.write_text("".join(f"{line},{line.split(',')[1]}\n" for line in lines))
-    assert main(["--csv", exported]) == 2
-    error = capsys.readouterr().err
-    assert "x.csv has column metric.valid.interpolation twice; keep one of them\n" in error
-
-
-def test_seeds_of_judged_runs_are_numbers(tmp_path, capsys):
-    path = tmp_path / "judged.csv"
-    path.write_text(JUDGED.read_text().replace("a,1,", "a,one,", 1))
-    assert main(["--solved-csv", str(path)]) == 2
-    assert "row 2: column seed holds 'one', no number" in capsys.readouterr().err
 
 
 def test_a_summary_replaces_an_earlier_one_and_no_other_file(exported, tmp_path, capsys):

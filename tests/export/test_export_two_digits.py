@@ -68,16 +68,6 @@ def test_columns_and_rows(tmp_path, states, loss):
     assert [row[-2:] for row in rows] == [["0.25", "0.5"], ["1.25", "1.5"]]
 
 
-def test_runs_without_learned_weights_have_empty_cells(tmp_path):
-    for number, weights in enumerate((False, True)):
-        run = tmp_path / "runs" / f"{number}_f0_op-mul_nalmF_learnLF_s0"
-        write_run(run, ("train", "test"), "mse", weights=weights)
-    out = tmp_path / "out.csv"
-    assert main(["--tensorboard-dir", str(tmp_path / "runs"), "--csv-out", str(out)]) == 0
-    rows = table(out)[1:]
-    assert [row[-2:] for row in rows] == [["", ""]] * 2 + [["0.25", "0.5"], ["1.25", "1.5"]]
-
-
 def test_a_file_for_every_folder_of_runs(tmp_path):
     for experiment in ("mul", "nmu"):
         write_run(tmp_path / "tb" / experiment / "1_f0_op-mul_nalmF_learnLF_s0", ("test",), "mse")
@@ -92,13 +82,12 @@ def test_a_file_for_every_folder_of_runs(tmp_path):
 @pytest.mark.parametrize(
     ("key", "stem", "states", "loss"),
     [
-        ("static-mnist-mul-isolated", "1digit_conv-nmu_Adam", ("train", "test"), "mse"),
         (
             "static-mnist-mul-colour-concat",
             "nmu_MSE_Adam-lr0.001_TPS-no-concat-conv",
             ("train", "valid", "test"),
             "loss",
-        ),
+        )
     ],
 )
 def test_figures_are_drawn_from_exports_of_both_kinds(tmp_path, key, stem, states, loss):

@@ -5,10 +5,7 @@ import pandas as pd
 import pytest
 import torch
 
-from stable_nalu.figure.entries import made
-from stable_nalu.figure.entry import Context, Source
 from stable_nalu.network import SingleLayerNetwork
-from stable_nalu.paper.figures import find
 from tests.exported import main_of
 
 SWEEP = "export/single_layer_task/benchmark/pretrained_model_prediction_sweep.py"
@@ -68,19 +65,6 @@ def test_predictions_of_a_checkpoint(sweep, tmp_path, layer, flags, options):
     with torch.no_grad():
         wanted = model(torch.tensor(table[["x1", "x2"]].to_numpy(), dtype=torch.float32))
     np.testing.assert_allclose(table["pred"], wanted[:, 0], rtol=1e-6)
-
-
-def test_what_is_written_can_be_drawn(sweep, tmp_path):
-    saved(tmp_path / "m.pth", "ReRegualizedLinearMNAC")
-    sweep("--gold-outputs", "--step-size", "1")
-    argv = ("--layer-type", "ReRegualizedLinearMNAC", "--model-filepath", str(tmp_path / "m.pth"))
-    sweep(*argv, "--csv-save-filename", "mul-nmu-s0", "--step-size", "1")
-    entry = find("surface-mul")
-    source = Source(tmp_path / "csv")
-    product = made(entry.parts[0], Context(entry, source))
-    *facets, _ = product.figure.axes
-    assert [axes.get_title() for axes in facets] == [s.label for s in entry.series]
-    assert len(source.warnings) == 2
 
 
 def refused(sweep, capsys, *argv):

@@ -40,11 +40,6 @@ def test_the_row_of_lowest_validation_error_decides(verdicts):
     ]
 
 
-def test_the_threshold_itself_is_not_enough(verdicts):
-    assert verdicts([row(0, 1, 0.5)], "--threshold", "0.5")[0].startswith("not solved")
-    assert verdicts([row(0, 1, 0.5)], "--threshold", "0.6")[0].startswith("success")
-
-
 def test_only_the_last_rows_are_considered(verdicts):
     rows = [row(0, 0.0, 9), row(1, 1, 1e-8), *(row(2 + k, 2, 9) for k in range(4999))]
     assert verdicts(rows)[0].startswith("success: solved at step 1 ")
@@ -55,9 +50,3 @@ def test_missing_values(verdicts):
         "not solved in 0 steps (extrapolation error nan, threshold 1e-05, sparsity error nan)"
     ]
     assert verdicts([row(0, 1, 1e-8), row(10, "", 9)])[0].startswith("success: solved at step 0 ")
-
-
-def test_several_runs_are_named(verdicts):
-    lines = verdicts([row(0, 1, 1e-8, name="good"), row(0, 1, 1, name="bad")])
-    assert [line.split(": ")[-1] for line in lines] == ["good", "bad"]
-    assert [line.split(" ")[0] for line in lines] == ["success:", "not"]

@@ -7,7 +7,7 @@ import pytest
 from stable_nalu.figure.digits import accuracies, counted
 from stable_nalu.paper.division import TARGET, chain_error
 from stable_nalu.paper.figures import find
-from tests.figure.drawing import by_gid, legend_texts, means, texts, tick_texts, titles
+from tests.figure.drawing import by_gid, legend_texts, texts, tick_texts, titles
 
 CHECKS = {}
 """Key -> what is asked of its products."""
@@ -35,18 +35,6 @@ def histograms_hold_every_run(figures):
     assert legend_texts(figure) == ["solved", "not solved"]
 
 
-@of("function_task_static_mul_paramaters")
-def success_rates_over_four_parameters(figures):
-    entry = find("function_task_static_mul_paramaters")
-    for part, figure in zip(entry.parts, figures, strict=True):
-        assert titles(figure) == ["Hidden Size", "Input Size", "Overlap Ratio", "Subset Ratio"]
-        rows = len({axes.get_position().y0 for axes in figure.axes})
-        assert rows == 4 // part.options["columns"]
-        for axes, (_, _, runs) in zip(figure.axes, part.options["swept"], strict=True):
-            assert len(axes.texts) == 2 * len(runs.expected)
-            assert all("/4" in text.get_text() for text in axes.texts)
-
-
 @of("static-mnist-mul-colour-concat")
 def curves_over_epochs_have_ribbons(figures):
     entry = find("static-mnist-mul-colour-concat")
@@ -57,14 +45,6 @@ def curves_over_epochs_have_ribbons(figures):
             assert axes.get_ylabel() == part.options["y_label"]
             assert all(len(by_gid(axes, f"{label} interval")) == 1 for label in labels)
             assert legend_texts(figure) == [f"{label} (n = 3)" for label in labels]
-
-
-@of("div-1digit_conv-Adam-s3Init")
-def violins_in_the_published_order(figures):
-    figure = figures[1]
-    assert tick_texts(figure.axes[0].get_yticklabels()) == [
-        f"{model}\n(n = 4)" for model in ("DIV", "Real NPU (mod)", "NRU", "NMRU")
-    ]
 
 
 @of("divBy0_gold_test_errors")
@@ -125,15 +105,3 @@ def landscapes(figures):
         error = chain_error(part.options["unit"], one, one, epsilon)[0]
         z = np.array([2.2, 6.0]) + epsilon
         assert error == pytest.approx(abs(np.prod(z) - TARGET), abs=1e-9)
-
-
-@of("sequential_mnist_prod_horizon_output")
-def products_by_length(figures):
-    (figure,) = figures
-    assert legend_texts(figure) == [f"NMU, outputs: {count}" for count in range(1, 7)]
-    assert set(means(figure.axes[0], "NMU, outputs: 3")) == set(range(1, 10))
-    # No run is solved at most lengths: the axis goes on to them.
-    for axes in figure.axes[:3]:
-        low, high = axes.get_xlim()
-        assert low <= 1
-        assert high >= 9

@@ -5,34 +5,17 @@ import pytest
 import torch
 
 from stable_nalu.base.errors import UsageError
-from stable_nalu.base.script import plain
 from stable_nalu.figure.runs import SEQUENCE_VALIDATION
 from stable_nalu.figure.style import (
-    NAC_ADD,
     NAC_MUL,
-    NAC_MUL_NMU,
-    NAC_MUL_SIGMA,
     drawing,
-    hue_wheel,
-    legend_order,
     looks,
     new_figure,
-    range_order,
     save,
 )
-from stable_nalu.figure.surfaces import RAMP, published_ramp
 from stable_nalu.layer.own_layers import register
 from stable_nalu.layer.registry import drop, entries
-from stable_nalu.options.layer_options import half_open
-from tests.figure.drawing import (
-    by_gid,
-    exported,
-    legend_texts,
-    metrics,
-    own,
-    run_name,
-    titles,
-)
+from tests.figure.drawing import by_gid, exported, legend_texts, metrics, own, run_name, titles
 
 
 def test_curves_of_runs_that_end_apart_say_how_many_there_are(tmp_path):
@@ -68,13 +51,6 @@ def test_curves_of_arithmetic_runs_show_every_seed_and_the_threshold(tmp_path):
     assert all(1e-3 in [line.get_ydata()[0] for line in axes.lines] for axes in figure.axes)
     assert first.get_yscale() == "log"
     assert legend_texts(figure) == ["x (n = 7)"]
-
-
-def test_the_ramp_begins_and_ends_as_published():
-    found = published_ramp(20)
-    for place, name in ((0, RAMP[0]), (-1, RAMP[-1])):
-        rgb = [int(name[k : k + 2], 16) / 255 for k in (1, 3, 5)]
-        np.testing.assert_allclose(found[place], rgb, atol=1e-6)
 
 
 def test_paths_of_weights_and_gates(tmp_path):
@@ -123,29 +99,6 @@ def test_errors_on_sequences_by_epoch_and_by_length(tmp_path):
     lines = {tuple(np.round(line.get_ydata(), 6)) for line in product.figure.axes[-1].lines}
     assert lines == {(1.0, 1.0), (100.0, 100.0), (7.0, 7.0)}
     assert legend_texts(product.figure)[0] == "solved accumulator (n = 3)"
-
-
-def test_published_order_of_models_and_ranges():
-    published = [NAC_MUL_NMU, NAC_MUL_SIGMA, NAC_MUL, NAC_ADD, "Gated NAU/NMU", "Linear", "LSTM"]
-    published += ["NALU", "NALU (separate)", "NAU", "NMU", "ReLU", "ReLU6"]
-    assert legend_order(reversed(published)) == published
-    mixed = ["U[10,20]", "U[3,4]", "U[-2,2)", "U[-20,-10]", "U[-7,4]"]
-    assert range_order(mixed) == ["U[-20,-10]", "U[-2,2)", "U[10,20]", "U[-7,4]", "U[3,4]"]
-    assert (half_open("U[1,2]"), plain(NAC_MUL)) == ("U[1,2)", "NAC_•")
-
-
-def test_hues_of_the_published_figures():
-    assert hue_wheel(2) == ["#F8766D", "#00BFC4"]
-    assert hue_wheel(5) == ["#F8766D", "#A3A500", "#00BF7D", "#00B0F6", "#E76BF3"]
-    assert hue_wheel(8)[6:] == ["#C77CFF", "#FF61CC"]
-
-
-def test_series_differ_in_three_ways():
-    some = list(looks([str(i) for i in range(8)]).values())
-    assert len({look.color for look in some}) == 8
-    assert len({look.marker for look in some}) == 8
-    assert all(a.line != b.line for a, b in zip(some, some[1:], strict=False))
-    assert looks(["NMU", "x"], "published")["NMU"].marker == "^"
 
 
 def test_a_unit_has_one_colour_and_marker_and_own_layers_are_bold():

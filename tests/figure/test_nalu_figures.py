@@ -8,21 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from stable_nalu.base.errors import UsageError
-from stable_nalu.dataset.images import load_subset
 from stable_nalu.dataset.programs import evaluated, shown, words
-from stable_nalu.figure.entry import Source
-from stable_nalu.network.gridworld import CELLS
-from stable_nalu.paper.figures import find
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.paper.nalu import TABLE_1
-from stable_nalu.paper.nalu_answers import DIGITS
 from stable_nalu.paper.nalu_tables import score_text, summed_up
 from stable_nalu.result.stored import DATA
-from stable_nalu.task.description import TEST_SEED
-from stable_nalu.task.mnist_counting import fixed_places
-from tests.digit_images import MNIST, needs_mnist
-from tests.figure.drawing import legend_texts, made_of, products, texts, tick_texts, titles
+from tests.figure.drawing import legend_texts, products, texts, tick_texts, titles
 
 
 @cache
@@ -60,15 +51,6 @@ def test_scores_are_medians_over_the_last_rows_overflows_among_them():
     assert (other["runs"], math.isnan(other["median"])) == (0, True)
 
 
-@pytest.mark.parametrize(
-    ("score", "text"),
-    [(0.0, "0"), (2e-9, "< 0.001"), (0.0042, "0.0042"), (39.12, "39"), (99.9, "100")]
-    + [(863.5, "864"), (1e15, "> 999"), (math.inf, "> 999"), (math.nan, "--")],
-)
-def test_a_score_as_text(score, text):
-    assert score_text(score) == text
-
-
 def test_the_table_of_scores_and_its_picture():
     (product,) = drawn("nalu/table1-static")
     side = product.side["nalu-table1-static_scores"].set_index(["operation", "model", "split"])
@@ -85,9 +67,6 @@ def test_the_table_of_scores_and_its_picture():
             assert {median, f"[{best}]  {cell['below']}/10"} <= {*told}
 
 
-SHOWN = [6, 9, 9, 8, 9, 9, 9, 0, 1, 1]
-
-
 def test_medians_and_ranges_of_a_panel_for_each_loss():
     product, rows = drawn("nalu/table2-count")[0], stored("nalu/table2-count")
     side = product.side["nalu-table2-count_plot_data"].set_index(["length", "model", "loss"])
@@ -101,73 +80,6 @@ def test_medians_and_ranges_of_a_panel_for_each_loss():
     for axes in product.figure.axes:
         assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
     assert "Median and range of 3 seeds" in texts(product.figure)
-
-
-def test_counts_that_are_wrong_stand_out():
-    """Where a digit is truly absent, nothing is written."""
-    figure = drawn("nalu/table2-count")[1].figure
-    assert titles(figure) == ["NAC", "LSTM"]
-    assert [len(axes.images) for axes in figure.axes[:2]] == [10, 10]
-    rows = stored("nalu/table2-count").query("seed == 0").set_index(["model", "sequence.loss"])
-    for model, axes in zip(("NAC", "LSTM"), figure.axes[2:], strict=True):
-        row, found = rows.loc[(model, "all")], {t.get_position(): t for t in axes.texts}
-        assert [row[f"metric.test.shown.{k}.digit"] for k in range(1, 11)] == SHOWN
-        for step, digit in np.ndindex(10, 10):
-            count = row[f"metric.test.shown.{step + 1}.{digit}"]
-            true = SHOWN[: step + 1].count(digit)
-            assert ((step, digit) in found) == (round(count) != true or true > 0)
-            if text := found.get((step, digit)):
-                assert text.get_text() == f"{count:.1f}".replace("-", "−")
-                assert (text.get_color() == "black") == (round(count) == true)
-
-
-@needs_mnist
-def test_the_picture_shows_the_images_that_runs_are_shown():
-    from PIL import Image
-
-    corpus = load_subset("mnist", "mnist", "test", MNIST)
-    places = fixed_places(len(corpus), 10, TEST_SEED)[0]
-    assert corpus.labels[places].tolist() == SHOWN
-    with Image.open(DIGITS) as image:
-        strip = np.asarray(image)
-    assert np.array_equal(strip, np.concatenate(list(corpus.images[places]), axis=1))
-
-
-def test_readings_are_those_of_the_best_epoch_and_answers_stand_over_the_words():
-    (table, traces), rows = drawn("nalu/table3"), stored("nalu/table3")
-    side = table.side["nalu-table3_errors"].set_index(["split", "model"])
-    for split in ("train", "valid", "test"):
-        errors = rows.groupby("model")[f"metric.{split}.mae"]
-        assert_same(side.loc[split]["median"], errors.median())
-        assert_same(side.loc[split]["best"], errors.min())
-    cells = side.xs("LSTM + NALU", level="model")
-    wanted = " & ".join(f"{c['median']:.3g} [{c['best']:.3g}]" for c in cells.to_dict("records"))
-    assert f"LSTM + NALU & {wanted} " in table.text
-    assert titles(traces.figure) == ["426", "190", "207", "903"]
-    ticks = [tick_texts(axes.get_xticklabels()) for axes in traces.figure.axes]
-    assert ticks[0] == ["four", "hundred", "and", "twenty", "six"]
-    assert ticks[1] == ["one", "hundred", "and", "ninety"]
-    told = traces.side["nalu-table3_trace_plot_data"].query("number == 190 and model == 'LSTM'")
-    (row,) = rows.query("seed == 0 and model == 'LSTM'").to_dict("records")
-    assert told["value"].tolist() == [row[f"metric.trace.1.{k}"] for k in range(1, 5)]
-
-
-def test_errors_by_last_layer():
-    (product,), rows = drawn("nalu-table4"), stored("nalu/table4")
-    bars, cells = product.figure.axes
-    error = (1 - rows["metric.test.acc"]) * 100
-    assert product.side["nalu-table4_plot_data"]["error"].tolist() == pytest.approx(error.tolist())
-    means = error.groupby(rows["model"]).mean()
-    heights = {round(bar.get_height(), 6) for bar in bars.patches}
-    assert heights == {0.0, *(round(mean, 6) for mean in means)}
-    own = 100 * rows.query("model == 'NAC'")["metric.test.acc"]
-    accuracy = f"{own.mean():.1f} [{own.min():.1f}, {own.max():.1f}]"
-    told = [text.get_text() for text in cells.texts]
-    assert told[-2:] == ["NAC", accuracy]
-    # Nothing that is only recalled is drawn.
-    assert [text.get_text() for text in bars.texts] == []
-    assert "after 16,000 updates" in texts(product.figure)
-    assert f"NAC & {accuracy} \\\\" in product.text
 
 
 RANGES = ((0, 100), (100, 1000), (1000, 10_000))
@@ -198,27 +110,6 @@ def test_shares_of_digits_and_answers_above_the_words_of_a_program(kind, nesting
         assert set(result) == {right}
         wanted = [row[f"metric.trace.{low}-{high}.{at}"] for at in range(len(text))]
         np.testing.assert_array_equal(answers, wanted)
-
-
-def test_rewards_and_an_episode_of_players():
-    (means, episode), rows = drawn("nalu/fig5"), stored("nalu/fig5")
-    side = means.side["nalu-fig5_plot_data"].set_index(["measure", "stimulus", "model"])
-    side = side.sort_index()
-    for stimulus in (5, 12, 17, 25):
-        for measure in ("reward", "arrival"):
-            found = rows.groupby("model")[f"metric.test.stimulus.{stimulus}.{measure}"].mean()
-            assert_same(side.loc[(measure, stimulus)]["mean"], found.dropna())
-    assert (side["lower"].dropna() <= side["mean"][side["lower"].notna()]).all()
-    assert side.loc["reward"]["upper"].max() <= 10
-    for told in ("Mean of 3 seeds", "Reward shape assumed.", "T = 13 and 19"):
-        assert told in texts(means.figure)
-    (row,) = rows.query("seed == 0 and model == 'NAC, recurrent'").to_dict("records")
-    frames = [row[name] for name in row if name.startswith("metric.test.episode.")]
-    frames = [frame for frame in frames if not math.isnan(frame)]
-    nac = episode.side["nalu-fig5_episode_plot_data"].query("model == 'NAC, recurrent'")
-    assert nac["step"].tolist() == list(range(len(frames)))
-    assert (nac["player"] * CELLS + nac["target"]).tolist() == frames
-    assert len(episode.figure.axes) == 4 * (16 + 4 + 1)
 
 
 def test_curves_are_quartiles_of_runs_and_points_their_ends():
@@ -255,8 +146,3 @@ def test_losses_are_quartiles_beside_published_points():
     (rings,) = [line for line in product.figure.axes[0].lines if line.get_marker() == "o"]
     points = dict(zip(*map(list, rings.get_data()), strict=True))
     assert (len(points), points[0]) == (9, pytest.approx(2525.826))
-
-
-def test_without_any_file_there_is_nothing_to_draw(tmp_path):
-    with pytest.raises(UsageError, match="nothing to draw"):
-        made_of(find("nalu/fig4-addition"), Source(tmp_path))

@@ -8,7 +8,6 @@ import pytest
 
 from stable_nalu.base.errors import UsageError
 from stable_nalu.figure.drawing import Runs
-from stable_nalu.figure.style import SMALL, new_figure, spread
 from stable_nalu.figure.tables import Table, best_cells, cell, latex, percent, scientific
 from stable_nalu.statistics.intervals import wilson
 from tests.figure.drawing import (
@@ -68,19 +67,6 @@ def test_failed_and_solved_runs_are_counted_below(product):
     assert "n = 2–4 runs per point" in texts(product.figure)
 
 
-def test_side_tables(product):
-    plotted = product.side["mine_plot_data"]
-    columns = "model operation parameter key mean.value upper.value lower.value max.value our.model"
-    assert list(plotted.columns) == columns.split()
-    assert plotted["key"].tolist() == ["success.rate", "converged.at", "sparse.error"] * 2
-    assert plotted["mean.value"].tolist()[0] == 0.75
-    assert plotted["our.model"].all()
-    assert len(product.side["mine_seeds_best"]) == 6
-    failures = product.side["mine_seeds_failure"]
-    assert list(failures.columns) == ["name", "parameter", "seed"]
-    assert len(failures) == 3
-
-
 def test_missing_models_and_ranges_are_drawn_and_named(tmp_path):
     three_of_four(tmp_path / "sltr-in10/nru.csv")
     made, source = products("nips-in10-nru-separate-mag-sign", tmp_path, make=False)
@@ -101,16 +87,6 @@ def test_no_solved_run(tmp_path):
     assert "no run solved" in [text.get_text() for text in solved.texts]
     product, _ = own(tmp_path, ["a.csv"], ["x"], threshold=6.0)
     assert means(product.figure.axes[0], "x") == {0.0: 1.0}
-
-
-def test_one_seed_has_no_interval_but_a_rate(tmp_path):
-    metrics(tmp_path / "a.csv", {run_name(): solved_at(1000)})
-    product, _ = own(tmp_path, ["a.csv"], ["x"])
-    success, _, solved, *_ = product.figure.axes
-    assert len(by_gid(success, "x interval")[0].get_segments()) == 1
-    assert len(by_gid(solved, "x interval")[0].get_segments()) == 0
-    hollow = [line for line in by_gid(solved, "x mean") if len(line.get_xdata())]
-    assert [line.get_markerfacecolor() for line in hollow] == ["white"]
 
 
 def test_two_files_with_the_same_runs_stay_apart(tmp_path):
@@ -140,72 +116,6 @@ def test_no_run_is_drawn_twice_or_hidden_by_another(tmp_path):
         own(tmp_path, ["c.csv"])
 
 
-def test_operations_may_be_what_is_compared(tmp_path):
-    both = {run_name(operation=operation): FAILED for operation in ("mul", "div")}
-    metrics(tmp_path / "a.csv", both)
-    drawn, _ = own(tmp_path, ["a.csv"], ["x"], "range", "operation")
-    assert means(drawn.figure.axes[0], "x") == {0.0: 0.0, 1.0: 0.0}
-    table, _ = own(tmp_path, ["a.csv"], ["x"], "table", "operation")
-    assert table.side["mine_final_metrics"]["operation"].tolist() == ["mul", "div"]
-    with pytest.raises(UsageError, match="operation has no place on an axis of numbers"):
-        own(tmp_path, ["a.csv"], ["x"], "sweep", "operation")
-
-
-def test_runs_that_differ_in_more_than_x_are_named(tmp_path):
-    weak = {f"{run_name(seed=seed)}_gn-1.0": solved_at(0) for seed in range(2)}
-    strong = {f"{run_name(seed=seed)}_gn-F": FAILED for seed in range(2)}
-
-    def warnings(runs, second=()):
-        metrics(tmp_path / "a.csv", runs)
-        metrics(tmp_path / "b.csv", dict(second))
-        files = ["a.csv", "b.csv"] if second else ["a.csv"]
-        _, source = own(tmp_path, files, ["x", "y"][: len(files)], "sweep", "hidden.size")
-        return [text for text in source.warnings if "more than" in text]
-
-    (text,) = warnings(weak | strong)
-    assert text.startswith("x: runs that differ in more than hidden.size count as one point")
-    assert "such as gn-1.0 and gn-F of one seed" in text
-    assert warnings(weak, strong) == []
-
-
-def test_runs_without_a_place_on_the_axis_are_named(tmp_path):
-    clipped = {f"{run_name(seed=seed)}_gn-1.0": solved_at(0) for seed in range(3)}
-    free = {f"{run_name(seed=seed)}_gn-F": FAILED for seed in range(2)}
-    metrics(tmp_path / "a.csv", clipped | free)
-    _, source = own(tmp_path, ["a.csv"], ["x"], "sweep", "grad.norm.clip")
-    assert "2 runs have no grad.norm.clip and are left out" in source.warnings
-    metrics(tmp_path / "a.csv", {"something": FAILED})
-    with pytest.raises(UsageError, match=r"a\.csv: row 1: [^\n]* not of an arithmetic task"):
-        own(tmp_path, ["a.csv"])
-
-
-def test_plain_moments(product):
-    table = product.side["mine_stats"].set_index(["parameter", "metric.type"])
-    assert list(table.columns) == ["model", "n", "mean", "sd", "se", "ci"]
-    rate = table.loc[("U[1,2]", "extrapolation solved")]
-    assert (rate["n"], rate["mean"]) == (4, 0.75)
-    assert rate["sd"] == pytest.approx(0.5)
-    assert rate["se"] == pytest.approx(0.25)
-    assert rate["ci"] == pytest.approx(0.25 * 3.182446, rel=1e-6)
-    # Judged at the first row of the lowest validation error: steps 1000, 2000, 1000.
-    assert table.loc[("U[1,2]", "iteration"), "mean"] == pytest.approx(4000 / 3)
-    assert table.loc[("U[10,20]", "iteration"), "n"] == 0
-    assert "best.step" not in product.side["mine_seeds_best"]
-
-
-@pytest.mark.parametrize(("x", "digits"), [([4, 10, 25, 300], 2), (list(range(20)), 2), ([1], 3)])
-def test_counts_stand_in_order_without_touching(x, digits):
-    figure = new_figure((6, 4), layout=None)
-    axes = figure.add_axes((0.1, 0.1, 0.8, 0.8))
-    axes.set_xlim(0, max(x) * 1.02)
-    places, size = spread(axes, np.array(x, dtype=float), digits)
-    width = 0.8 * 6 / 2.54 * 72
-    assert 2 < size <= SMALL
-    assert (np.diff(places) * width >= 0.6 * digits * size - 1e-9).all()
-    assert places.max() <= 1
-    assert places[-1] == pytest.approx(x[-1] / (max(x) * 1.02), abs=0.05)
-
-
 def test_a_sparsity_error_of_exactly_zero_is_drawn_as_zero(tmp_path):
     runs = {run_name(seed=seed): solved_at(1000, sparsity=0.0) for seed in range(3)}
     metrics(tmp_path / "a.csv", runs)
@@ -217,17 +127,6 @@ def test_a_sparsity_error_of_exactly_zero_is_drawn_as_zero(tmp_path):
     panels = own(tmp_path, ["a.csv"], ["x"])[0].figure.axes
     assert [text.get_text() for text in panels[4].texts] == ["not defined"]
     assert not panels[2].texts
-
-
-def test_many_series_get_panels_of_full_width(tmp_path):
-    files = [f"{name}.csv" for name in "abcdefg"]
-    for path in map(tmp_path.joinpath, files):
-        ranges = (("1-2", "2-6"), ("10-20", "20-40"), ("0.1-0.2", "0.2-2"), ("1.1-1.2", "1.2-6"))
-        metrics(path, {run_name(interpolation=i, extrapolation=e): FAILED for i, e in ranges})
-    wide = own(tmp_path, files, list("abcdefg"))[0].figure.axes[0].get_position()
-    narrow = own(tmp_path, files[:1], ["a"])[0].figure.axes[0].get_position()
-    assert wide.width > 0.8
-    assert narrow.width < 0.3
 
 
 def summary(**changes):

@@ -1,7 +1,5 @@
 """Distribution of NAC weights: shares that were measured elsewhere, the table, the command line."""
 
-import math
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,7 +14,6 @@ from stable_nalu.paper.nac_weights import (
     shares_text,
     weights_command,
 )
-from stable_nalu.result import command
 
 MILLION = 1_000_000
 
@@ -32,42 +29,6 @@ def test_shares_of_a_million_draws(million):
     assert (*found, 1 - sum(found)) == pytest.approx((0.362, 0.142, 0.142, 0.354), abs=0.003)
     distance = np.abs(million[:, None] - np.array([-1, 0, 1])).min(1)
     assert np.mean(distance < 0.1) == pytest.approx(0.730, abs=0.003)
-
-
-def test_range_and_symmetry_of_a_million_draws(million):
-    """The deviation is that of the law of NAC weights with r = 10."""
-    assert -1 < million.min() < -0.999
-    assert 0.999 < million.max() < 1
-    assert million.mean() == pytest.approx(0, abs=0.003)
-    r = 10
-    variance = (1 - math.tanh(r) / r) * (r - math.tanh(r / 2)) / (2 * r)
-    assert million.std() == pytest.approx(math.sqrt(variance), abs=0.002)
-
-
-@pytest.mark.parametrize(
-    ("start", "deviation", "largest"),
-    [
-        ("nac", math.sqrt(2 / 110), 0.29),
-        ("xavier-normal", 0.066, 0.45),
-        ("truncated-normal", 0.0088, 0.0204),
-    ],
-)
-def test_weights_at_the_start_are_small(start, deviation, largest):
-    """The variance of a NAC's start is 2 / (inputs + outputs)."""
-    w = Weights((start,), 100_000).weights()[start]
-    assert w.std() == pytest.approx(deviation, rel=0.02)
-    assert np.abs(w).max() < largest
-    assert w.mean() == pytest.approx(0, abs=0.02 * deviation)
-
-
-def test_a_seed_gives_the_same_weights_and_another_others():
-    one, again, other = (Weights(draws=1500, seed=seed).weights() for seed in (3, 3, 4))
-    for start in STARTS:
-        assert one[start].shape == (1500,)
-        assert np.array_equal(one[start], again[start])
-        assert not np.array_equal(one[start], other[start])
-    far = Weights(("uniform",), 100, (-1e308, 1e308)).weights()["uniform"]
-    assert set(np.abs(far)) <= {0.0, 1.0}
 
 
 @pytest.mark.parametrize("starts", [tuple(STARTS), ("nac",), ("uniform", "nac")])
@@ -135,17 +96,3 @@ def test_what_cannot_be_done_is_one_line_and_changes_nothing(
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith(f"weight_distribution.py: error: {says}")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
-
-
-def test_the_reproduction_writes_its_table_and_figure(tmp_path, capsys):
-    assert command.main(["article/w-distribution", "--out", str(tmp_path), "--format", "png"]) == 0
-    table = pd.read_csv(tmp_path / "csv" / "article-w-distribution.csv")
-    assert table.groupby("init")["count"].sum().to_dict() == dict.fromkeys(STARTS, 1000)
-    picture = tmp_path / "figures" / "article-w-distribution.png"
-    assert picture.read_bytes().startswith(b"\x89PNG")
-    capsys.readouterr()
-    words = ["article/w-distribution", "--out", str(tmp_path), "--dry-run"]
-    assert command.main(words) == 0
-    last = capsys.readouterr().out.splitlines()[-1]
-    assert last.startswith("python3 experiments/weight_distribution.py --init uniform nac ")
-    assert last.endswith("csv/article-w-distribution.csv")

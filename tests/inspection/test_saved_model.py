@@ -9,9 +9,7 @@ import torch
 
 import stable_nalu as sn
 from stable_nalu.base.errors import UsageError
-from stable_nalu.base.script import EXIT_USAGE
 from tests.experiments.scripts import saved
-from tests.exported import main_of
 
 SCRIPT = "single_layer_benchmark"
 SHORT = {"operation": "mul", "max_iterations": 60, "log_interval": 20, "name_prefix": "t"}
@@ -81,17 +79,6 @@ def test_safetensors_are_a_header_and_values(runs, tmp_path):
     assert card["versions"]["torch"]
 
 
-def test_the_script_writes_the_same(runs, tmp_path, capsys):
-    model, path = main_of("export/model.py"), tmp_path / "unit.safetensors"
-    assert model(["--run", str(runs[0].folder), "--out", str(path)]) == 0
-    assert capsys.readouterr().out == f"{path}\n{path.with_suffix('.json')}\n"
-    content = path.read_bytes()
-    assert sn.load(runs[0]).export(path).read_bytes() == content
-    words = ["--run", str(runs[0].folder), "--out", str(tmp_path / "unit.bin")]
-    assert model(words) == EXIT_USAGE
-    assert "argument --out: " in capsys.readouterr().err
-
-
 def test_onnx_computes_the_same(runs, tmp_path):
     model = sn.load(runs.best)
     reference = pytest.importorskip("onnx.reference")
@@ -100,15 +87,6 @@ def test_onnx_computes_the_same(runs, tmp_path):
     x = torch.rand(5, 2) + 1
     (y,) = reference.ReferenceEvaluator(str(path)).run(None, {"x": x.numpy()})
     torch.testing.assert_close(torch.from_numpy(y), model(x).detach())
-
-
-def test_onnx_without_its_packages(runs, tmp_path, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "onnx", None)
-    with pytest.raises(
-        UsageError, match=r"ONNX needs the package onnx: pip install 'stable-nalu\["
-    ):
-        sn.load(runs[0]).export(tmp_path / "unit.onnx")
-    assert not (tmp_path / "unit.onnx").exists()
 
 
 def test_what_is_no_run(runs, tmp_path):

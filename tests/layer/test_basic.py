@@ -10,7 +10,6 @@ import pytest
 import torch
 
 from stable_nalu.layer import BasicLayer, GeneralizedCell
-from stable_nalu.options.flag import buildable_layers, cell_names
 from tests.layer_checks import Clipped, LayerChecks, Penalised
 from tests.layer_values import OUT, dot, drawn_alike, uniform
 from tests.runs import in_runs
@@ -48,14 +47,6 @@ class TestBasic(LayerChecks):
         bound = ACTIVATIONS[activation][1]
         yield "W", uniform(-bound, bound)
         yield "bias", torch.zeros(OUT)
-
-
-def test_rnn_linear_is_a_cell_and_no_layer():
-    assert "RNN-linear" in cell_names()
-    assert "RNN-linear" not in buildable_layers()
-    cell = GeneralizedCell(2, 3, "RNN-linear").cell
-    x, h = torch.randn(4, 2), torch.randn(4, 3)
-    torch.testing.assert_close(cell(x, h), torch.cat((x, h), -1) @ cell.op.W.T)
 
 
 IN, HIDDEN, BATCH = 3, 4, 5
@@ -113,12 +104,3 @@ def test_stacked_runs_are_single_steps(key, runs):
         own = tuple(s[run] for s in states)
         alone = as_tuple(cell(flat[0][run], own if key == "LSTM" else own[0]))
         torch.testing.assert_close(tuple(y[run] for y in found), alone, rtol=1e-6, atol=1e-6)
-
-
-@pytest.mark.parametrize("key", CELLS)
-def test_options_of_other_layers_are_not_read(key):
-    cell = GeneralizedCell(IN, HIDDEN, key, name="recurrent_layer", nac_oob="clip")
-    assert cell.cell.namespace == "recurrent_layer"
-    assert cell.regualizer() == {}
-    with pytest.raises(TypeError, match="no_such_option"):
-        GeneralizedCell(IN, HIDDEN, key, no_such_option=1)

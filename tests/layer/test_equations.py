@@ -67,16 +67,6 @@ class TestEML(LayerChecks):
         yield "nodes", nodes + 4 if tree == "bottom" and init != "normal" else nodes
 
 
-@pytest.mark.parametrize("depth", range(1, 9))
-def test_free_parameters(depth):
-    def count(tree, inputs):
-        return sum(p.numel() for p in EMLLayer(inputs, 1, depth=depth, tree=tree).parameters())
-
-    assert count("slots", 1) == 5 * 2**depth - 6
-    assert count("slots", 2) == 7 * 2**depth - 8
-    assert count("bottom", 2) == 5 * 2**depth - 2
-
-
 def chosen(text, depth):
     """A layer of two inputs whose choices are a tree such as ("1", ("x", "1")), from the root."""
     layer = EMLLayer(2, 1, depth=depth, temperature=0.01).double()
@@ -110,24 +100,6 @@ def test_known_formulas():
         right = [expected(v) for v in x[:, 0].tolist()]
         y = chosen(tree, depth)(x).flatten().tolist()
         assert y == pytest.approx(right, rel=1e-12, abs=1e-12)
-
-
-def test_a_product_is_a_tree_of_depth_8():
-    """eml(eml(1, eml(eml(eml(1, eml(eml(1, eml(1, x)), 1)), y), 1)), 1), with negative numbers."""
-    inner = ("1", (("1", ("1", "x")), "1"))
-    layer = chosen((("1", ((inner, "y"), "1")), "1"), 8)
-    x = torch.tensor([[2.0, 3.0], [0.25, 8.0], [-2.0, 3.0], [-1.5, -4.0]]).double()
-    torch.testing.assert_close(layer(x)[:, 0], x.prod(-1), rtol=1e-9, atol=0)
-
-
-def test_a_tree_in_words_and_snapped():
-    layer = chosen(LN_X, 3)
-    assert layer.expression(("x", "y")).startswith("eml(1, eml(eml(1, x)")
-    layer.leaves.data *= 0.1
-    before = layer.expression(("x", "y"))
-    layer.snap()
-    assert layer.expression(("x", "y")) == before
-    assert set(layer.leaves.flatten().tolist()) == {24.0, -24.0}
 
 
 def test_the_penalty_is_the_mean_square_of_the_imaginary_part():

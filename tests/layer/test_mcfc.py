@@ -6,10 +6,9 @@ from dataclasses import replace
 import pytest
 import torch
 
-from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.layer import MCFullyConnected, MulMCFC, MulMCFCSignINALU, MulMCFCSignRealNPU
 from tests.layer_checks import Clipped, LayerChecks, Penalised, Published, Worked
-from tests.layer_values import IN, OUT, X, dot, drawn_alike, observed, randomised, uniform
+from tests.layer_values import IN, OUT, X, dot, randomised, uniform
 from tests.runs import normal
 
 OPEN = {"mcfc.out_gate.fc.weight": [[1.0]], "mcfc.out_gate.fc.bias": [50.0]}
@@ -64,48 +63,11 @@ class TestMCFC(LayerChecks):
     def start(self):
         yield from start_of_mcfc(IN, OUT)
 
-    @pytest.mark.parametrize("shape", [(2, 2), (2, 1)])
-    def test_start_values_of_squares_and_of_one_output(self, shape):
-        layer, start = drawn_alike(
-            lambda: MCFullyConnected(*shape), lambda: dict(start_of_mcfc(*shape))
-        )
-        for name, value in start.items():
-            assert torch.equal(layer.get_parameter(name).data, value)
-
     def test_open_gates_conserve_the_sum_of_the_inputs(self):
         layer = randomised(MCFullyConnected(3, 2), -1.5, 1.5)
         layer.out_gate.fc.bias.data.fill_(50.0)
         x = normal(6, 3)
         torch.testing.assert_close(layer(x).sum(-1), x.sum(-1))
-
-    def test_one_output_leaves_the_junction_without_gradient_but_for_the_penalty(self):
-        layer = MCFullyConnected(2, 1)
-        r = layer.junction.r
-        assert layer.junction().tolist() == [[1], [1]]
-        outputs = layer(X).sum(), layer.regualizer()["W"]
-        (of_outputs,), (of_penalty,) = (torch.autograd.grad(y, [r]) for y in outputs)
-        assert of_outputs.tolist() == [[0], [0]]
-        torch.testing.assert_close(of_penalty, -r)
-
-    def test_inside_a_network_the_constructor_does_not_initialise_a_second_time(self):
-        class Network(ExtendedTorchModule):
-            def __init__(self):
-                super().__init__("network")
-                self.layer = MCFullyConnected(3, 2)
-
-            def reset_parameters(self):
-                """Leave the parameters alone."""
-
-        network, (_, (_, r)) = drawn_alike(
-            Network, lambda: (torch.nn.Linear(1, 2), draw_gate_and_junction(3, 2))
-        )
-        assert torch.equal(network.layer.junction.r.data, r)
-
-    def test_the_junction_that_is_logged_shares_each_input_out(self):
-        layer = randomised(MCFullyConnected(2, 3), -1, 1)
-        junction = observed(layer, X.double())["tensor", "mcfc_junction"]
-        assert junction.shape == (1, 2, 3)
-        torch.testing.assert_close(junction.sum(-1), torch.ones(1, 2, dtype=torch.float64))
 
 
 class MulMCFCChecks(LayerChecks):

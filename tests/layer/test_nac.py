@@ -2,7 +2,6 @@
 
 import math
 
-import pytest
 import torch
 
 from stable_nalu.functional import nac_bound
@@ -34,20 +33,6 @@ class TestNAC(LayerChecks):
         r = nac_bound(IN, OUT)
         yield "W_hat", uniform(-r, r)
         yield "M_hat", uniform(-r, r)
-
-    def test_inputs_are_recorded_over_a_reset_but_not_without_randomness(self):
-        layer = NACLayer(2, 1, regualizer_z=1)
-        with layer.no_random():
-            layer(X)
-        assert layer.regualizer()["z"].item() == 0
-        layer(X)
-        layer.reset_parameters()
-        assert layer.regualizer()["z"].item() > 0
-
-    def test_the_error_is_that_of_the_effective_weight(self):
-        layer = NACLayer(2, 1)
-        error = max(min(abs(w), abs(1 - abs(w))) for w in layer.weights()[0].tolist())
-        assert layer.observations()[2].value().item() == pytest.approx(error, rel=1e-6)
 
 
 class TestPosNAC(LayerChecks):

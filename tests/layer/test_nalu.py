@@ -6,7 +6,6 @@ import pytest
 import torch
 
 from stable_nalu import layer as zoo
-from stable_nalu.abstract import PerRunRandomSource
 from tests.layer_checks import Clipped, LayerChecks, Penalised, Published
 from tests.layer_values import (
     IN,
@@ -135,13 +134,6 @@ class TestGatedNAUNMU(LayerChecks):
         yield "nac_mul.W", uniform(0.25, 0.75)
         yield "G_add", uniform(-math.sqrt(6 / 7), math.sqrt(6 / 7))
 
-    def test_options_reach_the_child_that_reads_them(self):
-        options = PUBLISHED_USE | {"nau_noise": True, "nmu_noise": True, "nac_oob": "clip"}
-        layer = zoo.GeneralizedLayer(2, 1, "ReRegualizedLinearNALU", **options).layer
-        assert (type(layer.nac_add), type(layer.nac_mul)) == (zoo.NAULayer, zoo.NMULayer)
-        assert (layer.nac_add.nau_noise, layer.nac_mul.nmu_noise) == (True, True)
-        assert zoo.ReRegualizedLinearNALULayer is zoo.GatedNAUNMULayer
-
 
 def gumbel(u):
     return -torch.log(1e-8 - torch.log(u + 1e-8))
@@ -169,15 +161,6 @@ def test_gumbel_gates_add_noise_in_order_of_the_gates(gate, shape):
     layer = zoo.NALULayer(2, 2, nalu_gate=gate)
     with layer.no_random():
         torch.testing.assert_close(traced(layer)["gate"], torch.sigmoid(preactivation(layer)))
-
-
-def test_gumbel_noise_of_stacked_runs_comes_from_their_generators():
-    layer = zoo.NALULayer(2, 2, nalu_gate="gumbel")
-    layer.random = PerRunRandomSource([torch.Generator().manual_seed(r) for r in range(2)])
-    noise = [gumbel(torch.rand(2, generator=torch.Generator().manual_seed(r))) for r in range(2)]
-    gate = layer.gate(X.expand(2, 3, 2), layer.G_add)
-    expected = torch.stack([torch.sigmoid(preactivation(layer) + n) for n in noise])
-    torch.testing.assert_close(gate, expected)
 
 
 @pytest.mark.parametrize("two_gate", [False, True])
@@ -211,16 +194,6 @@ def test_the_penalty_z_counts_inputs_of_both_paths(two_nac):
     torch.testing.assert_close(layer.regualizer()["z"], expected)
 
 
-def test_logged_values_are_those_of_the_pass():
-    layer = zoo.NALULayer(2, 2)
-    values = traced(layer)
-    logged = {o.name: o.value() for o in layer.observations()}
-    assert torch.equal(logged["add"], layer.nac_add(X))
-    assert torch.equal(logged["mul"], layer.multiply(X))
-    torch.testing.assert_close(logged["gate/mean"], values["gate"].mean())
-    assert not any(value.requires_grad for value in values.values())
-
-
 def matrices(inputs: int, outputs: int, **options) -> list[torch.Tensor]:
     layer = zoo.NALULayer(inputs, outputs, nalu_two_nac=True, nalu_bias=True, **options)
     assert layer.bias_add.abs().max() == 0
@@ -240,16 +213,3 @@ def test_start_values_of_the_other_initialisations():
     for weight in found:
         assert weight.std().item() == pytest.approx(math.sqrt(2 / 110), rel=0.06)
         assert weight.abs().max() > 2.6 * math.sqrt(2 / 110)
-
-
-@pytest.mark.parametrize(
-    ("option", "shape", "bound"),
-    [
-        ({"nalu_gate": "independent"}, (100,), 0.01),
-        ({"nalu_gate_shape": "vector"}, (1, 200), math.sqrt(6 / 201)),
-    ],
-)
-def test_start_values_of_the_gates(option, shape, bound):
-    gate = zoo.NALULayer(200, 100, nalu_two_nac=True, **option).G_add
-    assert gate.shape == shape
-    assert 0.9 * bound < gate.abs().max() <= bound

@@ -1,7 +1,5 @@
 """NAU, PosNAU, NMU and sNMU: formulas, start values, noise, normalisation, penalties, ranges."""
 
-import math
-
 import pytest
 import torch
 
@@ -15,7 +13,6 @@ from tests.layer_values import (
     clamped,
     dot,
     drawn_alike,
-    draws,
     product,
     randomised,
     uniform,
@@ -46,11 +43,6 @@ class TestNAU(LayerChecks):
         else:
             yield "W", uniform(-0.5, 0.5)
 
-    def test_wide_layers_start_within_the_xavier_bound(self):
-        bound = math.sqrt(6 / 102)
-        layer, W = drawn_alike(lambda: zoo.NAULayer(100, 2), lambda: uniform(-bound, bound, 2, 100))
-        assert torch.equal(layer.W.data, W)
-
     def test_noise_is_uniform_within_the_inverse_variance_and_leaves_the_value(self):
         layer = with_parameters(zoo.NAULayer, {"W": [[0.5, -0.75]]}, nau_noise=True, regualizer_z=1)
         amplitude = 1 / X.flatten().var().item()
@@ -60,10 +52,6 @@ class TestNAU(LayerChecks):
         torch.testing.assert_close(y, X @ W.T)
         expected = ((1 - W[0].abs()) * (X + noise).mean(0) ** 2).mean()
         torch.testing.assert_close(layer.regualizer(keys={"z"})["z"], expected)
-
-    def test_logs_the_clamped_weight(self):
-        layer = with_parameters(zoo.NAULayer, {"W": [[-1.3, 0.25]]})
-        assert layer.observations()[0].value().tolist() == [[-1.0, 0.25]]
 
 
 class TestPosNAU(LayerChecks):
@@ -112,14 +100,6 @@ class TestNMU(LayerChecks):
                 assert value == pytest.approx(expected, rel=1e-11)
 
 
-@pytest.mark.parametrize(("layer", "noise"), [(zoo.NAULayer, "nau"), (NMULayer, "nmu")])
-def test_only_evaluation_switches_noise_off(layer, noise):
-    layer = layer(2, 1, **{f"{noise}_noise": True})
-    with layer.no_random():
-        assert draws(lambda: layer(X))
-    assert not draws(lambda: layer.eval()(X))
-
-
 def noisy(**options):
     return with_parameters(NMULayer, {"W": [[0.25, 0.75]]}, nmu_noise=True, **options)
 
@@ -138,22 +118,3 @@ def test_noise_is_divided_out_again(normalized):
     torch.testing.assert_close(layer.regualizer(keys={"z"})["z"], z)
     layer.reset_parameters()
     assert layer.regualizer()["z"].item() == 0
-
-
-def test_range_of_batch_noise_is_logged_and_constant_under_differentiation():
-    layer = noisy(noise_range=[1, 0])
-    layer.trace = {}
-    x = X.clone().requires_grad_()
-    upper = 1 + 1 / X.flatten().std().item()
-    y, noise = drawn_alike(lambda: layer(x), lambda: uniform(1, upper, 2, 2))
-    (gradient,) = torch.autograd.grad(y.sum(), x)
-    factors = [noise * v * w + 1 - w for v, w in ((x, layer.W), (torch.ones(2, 2), layer.W))]
-    expected = factors[0].prod(1) / factors[1].prod(1)
-    torch.testing.assert_close(gradient, torch.autograd.grad(expected.sum(), x)[0])
-    logged = layer.observations()[-1]
-    assert (logged.kind, logged.name, logged.verbose_only) == ("scalar", "snmu_noise/upper", False)
-    assert logged.value().item() == pytest.approx(upper, rel=1e-6)
-    fixed = noisy()
-    fixed.trace = {}
-    fixed(X)
-    assert [o.name for o in fixed.observations()] == ["W", "W", "W/sparsity_error"]

@@ -3,20 +3,15 @@
 Torch modules that know nothing of runs: stacked, initialised and observed as layers.
 """
 
-import pickle
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import torch
 
-from stable_nalu.abstract import stack_models
 from stable_nalu.base.errors import OptionError
 from stable_nalu.layer import GeneralizedCell, GeneralizedLayer, entries
 from stable_nalu.layer import own_layers as own
-from stable_nalu.layer.own_layers import options_of, plain_layer
-from stable_nalu.statistics.names import model_label
-from tests.layer_values import drawn_alike
 
 PLAIN = """
 import torch
@@ -61,28 +56,6 @@ def test_a_plain_module_becomes_a_layer_and_a_cell(file):
     x = torch.rand(5, 3)
     torch.testing.assert_close(layer(x), 3 * (x @ layer.layer.module.weight.T))
     assert GeneralizedCell(3, 2, "Scaled")(x, torch.zeros(5, 2)).shape == (5, 2)
-
-
-def test_flags_of_other_layers_do_not_reach_a_plain_module(file):
-    """What a stranger calls `bias` is not what --mlp-bias means."""
-    own.load_layer_file(file(PLAIN.replace("factor", "bias")))
-    assert GeneralizedLayer(3, 2, "Scaled", bias=False, eps=1e-7).layer.module.bias == 2.0
-
-
-def test_register_gives_labels_and_a_key(file):
-    words = "key='SC', label='scaled sum', latex='S', cites='Me 2026'"
-    own.load_layer_file(file(REGISTERED.format(words)))
-    assert "Scaled" not in entries()
-    entry = entries()["SC"]
-    assert (entry.label, entry.shown) == ("scaled sum", "$S$")
-    assert model_label("sc") == "$S$"
-    assert "Me 2026" in entry.cites.citation
-
-
-def test_parts_of_layers_are_no_layers(file):
-    text = PLAIN + "\nclass Part(torch.nn.Module):\n    def __init__(self):\n        pass\n"
-    own.load_layer_file(file(text + "\nclass _Hidden(Scaled):\n    pass\n"))
-    assert {e.key for e in entries().values() if e.origin} == {"Scaled"}
 
 
 def test_a_file_is_run_once_and_again_when_it_has_changed(file, tmp_path):
@@ -183,48 +156,6 @@ class Affine(torch.nn.Module):
 
     def forward(self, x):
         return x @ self.W.T + self.bias
-
-
-AffineLayer = plain_layer(Affine)
-
-
-def test_initialising_draws_what_the_constructor_draws():
-    layer = AffineLayer(4, 2)
-    _, theirs = drawn_alike(layer.reset_parameters, lambda: Affine(4, 2))
-    assert torch.equal(layer.module.W, theirs.W)
-
-
-def test_sparsity_is_the_modules_own_or_that_of_its_weight():
-    class Largest(Affine):
-        def sparsity_error(self):
-            return self.W.abs().max().item()
-
-    class Gain(torch.nn.Module):
-        def __init__(self, in_features, out_features):
-            super().__init__()
-            self.gain = torch.nn.Parameter(torch.rand(out_features, in_features))
-
-    assert plain_layer(Gain)(2, 1).observations() == []
-    (error,) = (o for o in AffineLayer(4, 2).observations() if o.kind == "scalar")
-    assert error.name == "W/sparsity_error"
-    layers = [plain_layer(Largest)(4, 2) for _ in range(2)]
-    expected = torch.tensor([layer.module.sparsity_error() for layer in layers])
-    (alone,) = layers[0].observations()
-    assert alone.value() == expected[0]
-    (stacked,) = stack_models(layers).observations()
-    assert (alone.name, stacked.name) == ("W/sparsity_error",) * 2
-    torch.testing.assert_close(stacked.value(), expected)
-
-
-def test_options_a_vector_a_wrong_size_and_a_copy():
-    layer = AffineLayer(4, 2)
-    assert layer(torch.rand(4)).shape == (2,)
-    assert [p.name for p in options_of(Affine)] == ["bias"]
-    with pytest.raises(TypeError):
-        options_of(torch.nn.ReLU)
-    with pytest.raises(ValueError, match=r"Affine takes inputs \(\.\.\., 4\)"):
-        layer(torch.rand(3, 5))
-    assert torch.equal(pickle.loads(pickle.dumps(layer.module)).W, layer.module.W)
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,6 @@ some weights come as near as one likes on all inputs of the kind. Weights that s
 at saturation.
 """
 
-from pathlib import Path
-
 import pytest
 import torch
 
@@ -14,7 +12,6 @@ from stable_nalu.layer import NALULayer
 from stable_nalu.task.table import SCRIPTS
 from tests.runs import normal
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "layers.md"
 VARIANTS = {
     "paper": "--layer-type NALU",
     "article": "--layer-type NALU --nalu-two-nac --nalu-gate linear --nalu-init xavier-normal",
@@ -47,25 +44,6 @@ def set_weights(layer: NALULayer, W: list, G, mul_W: list | None = None) -> None
             saturated = EDGE * torch.tensor(weights, dtype=torch.float64)
             nac.W_hat.data = saturated.expand_as(nac.W_hat).clone()
             nac.M_hat.data = torch.full_like(nac.M_hat, EDGE)
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_gradients_are_finite_at_zero(variant):
-    layer = build(variant, 3, 2).float()
-    assert layer.eps == 1e-7
-    x = torch.zeros(4, 3, requires_grad=True)
-    layer(x).sum().backward()
-    gradients = [x.grad, *(p.grad for p in layer.parameters())]
-    assert all(torch.isfinite(gradient).all() for gradient in gradients)
-
-
-def test_many_inputs_let_the_articles_nalu_multiply_signed_numbers():
-    """Weights of -1 for all other inputs make the path of logarithms vanish, and g a is x_0 x_1."""
-    layer = build("article", 60)
-    chosen, others = [0.0] * 60, [0.0, 0.0] + [-1.0] * 58
-    set_weights(layer, [0.0, 1.0, *chosen[2:]], [1.0, *chosen[1:]], others)
-    x = 20 * torch.rand(50, 60, dtype=torch.float64) - 10
-    torch.testing.assert_close(layer(x)[:, 0], x[:, 0] * x[:, 1], rtol=1e-9, atol=1e-9)
 
 
 POSITIVE = normal(50, 2).abs() + 0.5
@@ -121,21 +99,3 @@ def test_bounds_of_the_output(variant):
         layer.G_add.data = torch.tensor([[-0.5, 0, 0], [-0.5, 0, 0]]).double()
         x[:, 0] = 2
         torch.testing.assert_close(layer(x), -layer.nac_add(x) + 2 * layer.multiply(x))
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_the_table_of_the_documents_says_so(variant):
-    """Of the sum, of products of positive and of signed numbers, and of what else is above."""
-    lines = DOCUMENT.read_text(encoding="utf-8").splitlines()
-    row = next(line for line in reversed(lines) if line.startswith(f"| {variant} | "))
-    _, _, flags, *said = [cell.strip() for cell in row.strip("|").split("|")]
-    assert flags == f"`{VARIANTS[variant]}`"
-    has = {name for v, name, *_ in REPRESENTED if v == variant}
-    signed = any(v == variant and x is SIGNED for v, _, x, *_ in REPRESENTED)
-    addition = ("yes" if signed else "inputs of one sign") if "sum" in has else "no"
-    of_positive = [
-        "yes" if name in has else "no"
-        for name in ("product", "quotient", "mixture", "sum and product")
-    ]
-    bounds = "none" if variant == "article" else "between sum and product"
-    assert said == [addition, of_positive[0], "no", *of_positive[1:], bounds]

@@ -4,18 +4,13 @@ An oracle is written in plain torch and draws from the global generator what the
 the same order. Gradients of layers with a rule of their own are those of the oracle, too.
 """
 
-import math
-
 import pytest
 import torch
 from torch.nn.functional import batch_norm, gumbel_softmax
 
 from stable_nalu import layer as zoo
-from stable_nalu.layer.registry import entries
-from stable_nalu.network import SimpleFunctionStaticNetwork
 from tests.layer_checks import values_of
-from tests.layer_values import IN, OUT, drawn_alike, draws, uniform
-from tests.runs import in_runs
+from tests.layer_values import IN, OUT, drawn_alike
 
 X = torch.tensor([[1.5, -2.0, 0.25, 4.0], [0.5, 3.0, -1.0, 2.0]])
 ROW = torch.tensor([[1.5, -2.0], [0.5, 3.0]])
@@ -150,11 +145,6 @@ def built(key, **options):
     return layer
 
 
-def test_every_trial_has_an_oracle():
-    trials = {key for key, entry in entries().items() if entry.tier == "extra" and entry.layer}
-    assert trials == set(ORACLES)
-
-
 @pytest.mark.parametrize(("key", "options"), CASES)
 def test_outputs_draws_and_gradients_are_those_of_the_oracle(key, options):
     layer, other = built(key, **options), built(key, **options)
@@ -172,64 +162,6 @@ def test_outputs_draws_and_gradients_are_those_of_the_oracle(key, options):
         for made, output in ((layer, y), (other, expected))
     )
     torch.testing.assert_close(*gradients, rtol=1e-4, atol=1e-4)
-
-
-STILL = {
-    "GumbelNAC": added(softmax_weights),
-    "GumbelMNAC": multiplied(lambda layer: torch.sigmoid(layer.W_hat)),
-    "GradientBanditNAC": lambda layer, x: x @ SIGNS[layer.W_hat.argmax(-1)].mT,
-    "GumbelNALU": nalu_over(softmax_weights),
-}
-"""Without randomness; the hard softmax and the ensemble sample even then."""
-
-
-@pytest.mark.parametrize("key", [*STILL, "HardSoftmaxNAC", "HardSoftmaxNALU", "EnsembleGumbelNAU"])
-def test_only_some_draw_without_randomness(key):
-    layer = built(key)
-    with layer.no_random():
-        assert draws(lambda: layer(X)) == (key not in STILL)
-        if key in STILL:
-            torch.testing.assert_close(layer(X), STILL[key](layer, X))
-
-
-@pytest.mark.parametrize("key", ["HardSoftmaxNAC", "GumbelNAC", "GradientBanditNAC"])
-def test_a_second_pass_can_reuse_what_was_drawn(key):
-    layer = built(key)
-    y = layer(X)
-    assert not draws(lambda: torch.testing.assert_close(layer(X, reuse=True), y))
-
-
-@pytest.mark.parametrize("key", ["GumbelNAC", "GumbelMNAC"])
-def test_each_run_has_a_temperature(key):
-    stacked = in_runs((2,), [built(key), built(key)])
-    stacked.tau.data = torch.tensor([1.0, 0.5])
-    torch.manual_seed(3)
-    y = stacked(X.expand(2, *X.shape))
-    for run, tau in enumerate((1.0, 0.5)):
-        layer = built(key)
-        layer.set_parameter("tau", tau)
-        torch.manual_seed(3)
-        torch.testing.assert_close(y[run], layer(X))
-
-
-START = {
-    "LinearNAC": lambda: [uniform(-math.sqrt(6 / 7), math.sqrt(6 / 7))],
-    "RegualizedLinearMNAC": lambda: [uniform(0.5 - math.sqrt(3) / 2, 0.5 + math.sqrt(3) / 2)],
-    "SillyReRegualizedLinearMNAC": lambda: [uniform(0.25, 0.75)],
-    "MultiWeightNAU": lambda: [uniform(-0.5, 0.5) for _ in range(5)],
-    "SoftmaxNAC": lambda: [
-        torch.nn.init.xavier_uniform_(torch.empty(OUT, IN, 2), gain=math.sqrt(0.5))
-    ],
-    "GumbelNAC": lambda: [torch.zeros(OUT, IN, 2), torch.ones(())],
-    "EnsembleGumbelNAU": lambda: [uniform(0.25, 0.75, IN, OUT)],
-}
-
-
-@pytest.mark.parametrize("key", START)
-def test_start_values_are_drawn_in_order(key):
-    layer, start = drawn_alike(lambda: getattr(zoo, f"{key}Layer")(IN, OUT), START[key])
-    for parameter, value in zip(layer.parameters(), start, strict=True):
-        assert torch.equal(parameter.data, value)
 
 
 def test_the_multi_weight_nau_penalises_trains_and_clamps_the_active_weight():
@@ -280,22 +212,3 @@ def test_masks_are_rounded_in_evaluation_and_batch_statistics_follow_torch():
     torch.testing.assert_close(layer.bn.state_dict(), norm.state_dict(), rtol=1e-5, atol=1e-6)
     with pytest.raises(ValueError, match="at least 2"):
         zoo.SigmoidNAULayer(1, 3)
-
-
-def test_keys_that_only_name_the_second_layer():
-    for key in ("SillyReRegualizedLinearNAC", "SillyReRegualizedLinearNALU"):
-        with pytest.raises(ValueError, match=f"'{key}' is not a layer"):
-            zoo.GeneralizedLayer(2, 1, key)
-    words = {"input_size": 4, "first_layer": "ReRegualizedLinearNAC", "nac_mul": "mnac"}
-    network = SimpleFunctionStaticNetwork("SillyReRegualizedLinearNAC", **words)
-    assert type(network.layer_2.layer) is zoo.SillyReRegualizedLinearMNACLayer
-
-
-@pytest.mark.parametrize("training", [False, True])
-def test_the_feature_selector_adds_what_gates_let_pass(training):
-    layer = zoo.FeatureSelector(IN, OUT, sigma=0.25).train(training)
-    layer.mu.data.normal_()
-    y, mu = drawn_alike(
-        lambda: layer(X), lambda: layer.mu + (0.25 * torch.randn(IN, OUT) if training else 0)
-    )
-    torch.testing.assert_close(y, X @ (mu + 0.5).clamp(0, 1))

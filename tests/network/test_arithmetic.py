@@ -1,17 +1,14 @@
 """Networks of one and two layers: published values, units, ways to multiply, penalties."""
 
-import copy
 import math
 
 import pytest
 import torch
 
-from stable_nalu.abstract import stack_models
-from stable_nalu.layer import NACLayer
 from stable_nalu.network import SimpleFunctionStaticNetwork, SingleLayerNetwork
 from stable_nalu.network.arithmetic import second_layer
 from tests.layer_checks import PUBLISHED_DIGITS
-from tests.layer_values import dot, drawn_alike, nac_weights, product
+from tests.layer_values import dot, nac_weights, product
 
 X = torch.tensor([[1.5, -2.0, 0.25, 1.0], [0.5, 3.0, 1.0, 2.0]])
 NAU = "ReRegualizedLinearNAC"
@@ -81,12 +78,6 @@ def test_unit_of_the_second_layer(unit, nac_mul, second):
     assert network.layer_2.unit_name == second
 
 
-@pytest.mark.parametrize("unit", ["PosNAC", "LinearNAC", "SoftmaxNAC", "NALU", "ReLU", "MNAC"])
-def test_units_without_a_multiplying_form(unit):
-    with pytest.raises(ValueError, match="is not a layer"):
-        two(unit, "mnac")
-
-
 def test_options_reach_the_layers_that_read_them():
     network = two(NAU, "mnac", nmu_noise=True, nac_oob="clip", npu_clip="wg")
     assert network.layer_2.layer.nmu_noise
@@ -120,18 +111,6 @@ def test_sum_then_product_against_loops(nac_mul):
         assert y.item() == pytest.approx(expected, rel=1e-9)
 
 
-def test_mnac_alone_is_a_nac_in_log_space():
-    network = one("MNAC", 4).double()
-    assert isinstance(network.layer_1.layer, NACLayer)
-    weights = nac_weights(network.layer_1.layer, 0)
-    for row, y in zip(X.double(), network(X.double()), strict=True):
-        expected = math.exp(dot(weights, map(LOGARITHMS["normal"], row.tolist())))
-        assert y.item() == pytest.approx(expected, rel=1e-9)
-    outputs = [one("MNAC", eps=eps)(torch.zeros(1, 2)).item() for eps in (1e-7, 1e-2)]
-    assert outputs[0] != outputs[1]
-    assert all(math.isfinite(y) for y in outputs)
-
-
 @pytest.mark.parametrize("build", [one, two])
 def test_max_safe_penalises_first_outputs_below_one(build):
     sizes = (4,) if build is one else ()
@@ -144,24 +123,6 @@ def test_max_safe_penalises_first_outputs_below_one(build):
     layers = [layer for name, layer in network.named_children() if name.startswith("layer")]
     own = sum(layer.regualizer()["z"] for layer in layers).item()
     assert network.regualizer()["z"].item() == pytest.approx(own + alone, rel=1e-6)
-
-
-@pytest.mark.parametrize("nac_mul", ["none", "normal", "safe", "mnac", "npu", "real-npu"])
-def test_no_other_way_to_multiply_has_a_penalty_or_changes_one_layer(nac_mul):
-    network, alone, plain = two(NAU, nac_mul), one("NAC", 4, nac_mul=nac_mul), one("NAC", 4)
-    network(X)
-    assert torch.equal(alone(X), plain(X))
-    assert network.regualizer_terms() == alone.regualizer_terms() == {}
-
-
-def test_runs_are_those_of_single_networks():
-    singles = [SimpleFunctionStaticNetwork("NAC", 4, nac_mul="max-safe") for _ in range(3)]
-    stacked = stack_models(copy.deepcopy(singles))
-    x = torch.stack([X, 2 * X, -X])
-    y, penalty = stacked(x), stacked.regualizer()["z"]
-    for run, single in enumerate(singles):
-        torch.testing.assert_close(y[run], single(x[run]), rtol=1e-6, atol=1e-7)
-        torch.testing.assert_close(penalty[run], single.regualizer()["z"], rtol=1e-6, atol=0)
 
 
 def test_an_mlp_against_loops():
@@ -179,16 +140,3 @@ def test_an_mlp_against_loops():
         hidden = [max(v, 0) for v in layer("layer_1", row.tolist())]
         hidden = [max(v, 0) for v in layer("layer_01", hidden)]
         assert y.tolist() == pytest.approx(layer("layer_2", hidden), rel=1e-9, abs=1e-12)
-
-
-def test_layers_are_drawn_from_input_to_output():
-    network = one("Tanh", 2, mlp_depth=2)
-    names = ("layer_1", "layer_01", "layer_12", "layer_2")
-    found, expected = drawn_alike(
-        lambda: network.reset_parameters() or [p.clone() for p in network.parameters()],
-        lambda: (
-            [getattr(network, name).reset_parameters() for name in names]
-            and list(network.parameters())
-        ),
-    )
-    assert all(map(torch.equal, found, expected))

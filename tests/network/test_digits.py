@@ -1,7 +1,5 @@
 """Networks of digits: published values and draws, and what is read, counted and accumulated."""
 
-import itertools
-
 import pytest
 import torch
 from torch import nn
@@ -82,28 +80,6 @@ def test_the_recurrence_against_a_loop(nac_mul):
             h = network.recurent_cell(labels[:, t], h)
         expected.append(h)
     assert torch.equal(network.accumulate(labels), torch.stack(expected, 1))
-
-
-def test_an_lstm_shows_h_and_keeps_both_states():
-    network = build("LSTM", nac_mul="none")
-    assert {n for n, _ in network.named_buffers()} == {"zero_state_h", "zero_state_c"}
-    labels = torch.randn(2, 3, 1)
-    state = (torch.zeros(2, 1), torch.zeros(2, 1))
-    for t in range(3):
-        state = network.recurent_cell(labels[:, t], state)
-    assert torch.equal(network.accumulate(labels)[:, -1], state[0])
-
-
-def test_a_network_that_looks_at_its_batch_reads_one_step_at_a_time():
-    class Mean(nn.Module):
-        def forward(self, x):
-            return x - x.mean(0)
-
-    network = SequentialDigitNetwork(lambda outputs: Mean(), NMU, nac_mul="mnac")
-    x = torch.randn(4, 3, 1)
-    assert not network.reads_images_alone
-    assert torch.allclose(network.labels(x), x - x.mean(0))
-    assert build().reads_images_alone
 
 
 CELLS = ("LSTM", "GRU", "RNN-tanh", "RNN-ReLU", "NAC", "NALU")
@@ -203,37 +179,6 @@ def test_heads(unit, bias):
     wanted = wanted + model.head.bias if bias else wanted
     torch.testing.assert_close(model(x), wanted)
     assert (model.head.bias is not None) == bias
-
-
-def test_networks_of_a_seed_differ_in_their_heads_alone():
-    states = {}
-    for unit, bias in itertools.product(UNITS, (True, False)):
-        torch.manual_seed(7)
-        model = EvenDigitNetwork(unit, bias=bias)
-        model.reset_parameters()
-        states[unit, bias] = model.state_dict()
-    first = states["linear", True]
-    shared = {name for name in first if not name.startswith("head.")}
-    for state in states.values():
-        assert {name for name in state if not name.startswith("head.")} == shared
-        assert all(torch.equal(state[name], first[name]) for name in shared)
-    assert torch.equal(first["head.W_hat"], states["tanh", False]["head.W_hat"])
-    assert torch.equal(first["head.bias"], torch.zeros(6))
-    torch.manual_seed(8)
-    other = EvenDigitNetwork("linear").state_dict()
-    assert not any(torch.equal(other[name], first[name]) for name in first if "W" in name)
-
-
-def test_no_network_starts_with_a_channel_that_is_dead():
-    """From torch's own start, as of seed 1, the last convolution is zero everywhere."""
-    x = torch.rand(4, 100, 100) * 2 - 1
-    for seed in range(8):
-        torch.manual_seed(seed)
-        model = EvenDigitNetwork("linear")
-        with torch.no_grad():
-            assert (model.features(x).std(0) > 0).any(), seed
-    assert (model.fourth.W >= 0).all()
-    assert torch.equal(model.fourth.bias, torch.zeros(1))
 
 
 def test_pooling_is_that_of_torch():

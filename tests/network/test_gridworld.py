@@ -13,8 +13,6 @@ from stable_nalu.network.gridworld import (
     distance,
     draw_starts,
     picture,
-    pictures,
-    planes,
 )
 
 UP, DOWN, LEFT, RIGHT, PASS = range(5)
@@ -88,14 +86,6 @@ def test_what_is_drawn():
     assert set(starts.player.tolist()) == set(starts.target.tolist()) == set(range(CELLS))
 
 
-def test_squares_may_be_out_of_reach_where_asked_for():
-    rules = Rules((1, 1), reachable_only=False)
-    starts = draw_starts(np.random.default_rng(0), rules, 2000)
-    assert distance(starts.player, starts.target).max() == 8
-    near = draw_starts(np.random.default_rng(0), Rules((1, 1)), 2000)
-    assert distance(near.player, near.target).max() == 1
-
-
 def test_one_picture_pixel_by_pixel():
     wanted = np.full((56, 56, 3), 255)
     for line in (0, 11, 22, 33, 44, 55):
@@ -106,17 +96,6 @@ def test_one_picture_pixel_by_pixel():
     wanted[12:22, 34:44] = 128
     wanted[45:55, 1:11] = 255
     assert (picture(8, 8) == wanted).all()
-
-
-def test_frames_of_all_worlds():
-    worlds = started(5, np.array([3, 24]), np.array([7, 0]))
-    seen = planes()[worlds.frame]
-    assert seen.shape == (2, 2, 5, 5)
-    assert seen.sum().item() == 4
-    assert (seen[0, 0, 0, 3], seen[0, 1, 1, 2], seen[1, 0, 4, 4], seen[1, 1, 0, 0]) == (1,) * 4
-    drawn = pictures()[worlds.frame]
-    assert drawn.dtype == torch.uint8
-    assert (drawn[0].numpy() == picture(3, 7)).all()
 
 
 @pytest.mark.parametrize(

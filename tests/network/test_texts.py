@@ -7,12 +7,10 @@ import pytest
 import torch
 
 from stable_nalu.dataset.programs import TOKENS, draw, in_steps, write
-from stable_nalu.layer import GeneralizedCell
 from stable_nalu.network import NumberTranslationNetwork
 from stable_nalu.network.texts import NumberReaderNetwork, ProgramNetwork, Reading
 from stable_nalu.task.program_evaluation import ProgramTask, sees_registers, sees_value
 from stable_nalu.task.table import SCRIPTS
-from tests.layer_values import drawn_alike
 
 IDS = torch.tensor([[10, 29, 1, 28, 10], [8, 0, 0, 0, 0], [23, 3, 0, 0, 0]])
 
@@ -41,28 +39,6 @@ def test_two_words_by_hand():
     torch.testing.assert_close(network(IDS[2:]), y)
 
 
-def test_order_of_random_numbers():
-    def by_hand():
-        torch.nn.Embedding(30, 2), torch.nn.LSTMCell(2, 2)
-        parts = torch.nn.Embedding(30, 2), torch.nn.LSTMCell(2, 2), GeneralizedCell(2, 1, "NAC")
-        return list(torch.nn.ModuleList(parts).parameters())
-
-    network, expected = drawn_alike(lambda: NumberTranslationNetwork("NAC"), by_hand)
-    own = [p for p in network.parameters() if p.requires_grad]
-    assert all(torch.equal(*pair) for pair in zip(own, expected, strict=True))
-
-
-@pytest.mark.parametrize("unit_name", ["NALU", "LSTM"])
-def test_runs_do_not_see_each_other(unit_name):
-    networks = [NumberTranslationNetwork(unit_name) for _ in range(3)]
-    states = [network.state_dict() for network in networks]
-    stacked = {name: torch.stack([state[name] for state in states]) for name in states[0]}
-    ids = torch.stack([IDS.roll(run, 0) for run in range(3)])
-    y = torch.func.functional_call(networks[0], stacked, (ids,))
-    for run in range(3):
-        assert torch.equal(y[run], networks[run](ids[run]))
-
-
 SENTENCES = torch.cat((IDS, torch.tensor([[10, 29, 1, 28, 0], [10, 29, 1, 23, 3]]), IDS[:1]))
 
 
@@ -88,12 +64,6 @@ def test_a_reader_by_hand(unit_name):
     parameters = list(network.parameters())
     ours, theirs = (torch.autograd.grad((v * weight).sum(), parameters) for v in (y, wanted))
     torch.testing.assert_close(ours, theirs)
-
-
-def test_a_plain_head_has_a_bias():
-    network = NumberReaderNetwork("linear", 3, 4)
-    assert network.head.bias.shape == (1,)
-    assert network.embedding.shape == (31, 3)
 
 
 CASES = [

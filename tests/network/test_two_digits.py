@@ -4,12 +4,9 @@ import math
 
 import pytest
 import torch
-from torch import nn
 
-from stable_nalu.layer.nau_nmu import NMULayer
 from stable_nalu.network.two_digits import (
     READERS,
-    AffineTransform,
     ExpectedDigit,
     HalvesReader,
     SplineTransform,
@@ -21,7 +18,6 @@ from stable_nalu.network.two_digits import (
     two_weights,
     warp_matrix,
 )
-from tests.layer_values import drawn_alike, uniform
 
 POINTS = square_grid(0.9, 4)
 PIXELS = square_grid(1, 42)
@@ -118,24 +114,6 @@ def test_the_left_half_is_the_first_digit():
     assert not torch.allclose(own.digits(x)[:, 0], own.digits(x)[:, 1])
 
 
-def test_second_draw_in_order_of_parameters():
-    def drawn_twice():
-        for _ in range(2):
-            layers = [nn.Conv2d(1, 32, 3), nn.Conv2d(32, 64, 3), nn.Linear(9216, 128)]
-            layers.append(nn.Linear(128, 10))
-        return [*nn.ModuleList(layers).parameters(), uniform(0.25, 0.75, 1, 2)]
-
-    own, expected = drawn_alike(network, drawn_twice)
-    found = [*own.reader.parameters(), own.answer.W]
-    assert all(torch.equal(*pair) for pair in zip(found, expected, strict=True))
-    # Transformers are drawn after the classifier.
-    own = build_reader("TPS-no-concat-conv")
-    shapes = [tuple(p.shape) for n, p in own.named_parameters() if n.endswith("weight")]
-    localiser = [(20, 2, 5, 5), (20, 20, 5, 5), (32, 320), (32, 32)]
-    head = [(32, 2, 3, 3), (64, 32, 3, 3), (128, 4096), (10, 128)]
-    assert shapes == head + localiser * 2
-
-
 @pytest.mark.parametrize("name", ["concat", "TPS-no-concat-conv"])
 def test_localisers_do_not_start_at_the_identity_unless_asked(name):
     bound = 1 / math.sqrt(32)
@@ -145,19 +123,6 @@ def test_localisers_do_not_start_at_the_identity_unless_asked(name):
     for transform in network(lambda: build_reader(name), identity_start=True).reader.transforms:
         assert transform.last.weight.abs().max() == 0
         torch.testing.assert_close(transform.last.bias, transform.identity().float())
-
-
-def test_spline_points_start_near_the_centre():
-    transform = network(lambda: build_reader("TPS-no-concat-conv")).reader.transforms[0]
-    numbers = transform.last(transform.localiser(torch.rand(8, 2, 42, 42)))
-    assert transform.sources(numbers).abs().max() < 0.5
-
-
-def test_affine_identity_shows_the_image():
-    transform = AffineTransform(2, 320)
-    transform.start_at_identity()
-    x = torch.rand(2, 2, 42, 42)
-    torch.testing.assert_close(transform(x), x, atol=2e-5, rtol=0)
 
 
 @pytest.mark.parametrize("unbounded", [False, True])
@@ -198,18 +163,3 @@ def test_last_layers():
     assert two_weights(answer("mul")).shape == (2,)
     assert two_weights(answer("div", unit=False)) is None
     assert two_weights(answer("div", divider="nmru-sign")) is None
-
-
-@pytest.mark.parametrize("noise_range", [[1, 5], [1, 0]])
-def test_noise_is_undone_at_solved_weights_and_off_in_evaluation(noise_range):
-    unit = answer("mul", nmu_noise=True, noise_range=noise_range)
-    assert isinstance(unit, NMULayer)
-    digits = torch.tensor([[6.0, 3.0], [2.0, 4.0], [9.0, 7.0]])
-    for weights, expected in (([1.0, 1.0], [18, 8, 63]), ([1.0, 0.0], [6, 2, 9])):
-        unit.W.data = torch.tensor([weights])
-        torch.testing.assert_close(unit(digits).flatten(), torch.tensor(expected).float())
-    unit.W.data.fill_(0.5)
-    assert not torch.equal(unit(digits), unit(digits))
-    unit.eval()
-    assert torch.equal(unit(digits), unit(digits))
-    torch.testing.assert_close(unit(digits)[:, 0], (digits / 2 + 0.5).prod(-1))

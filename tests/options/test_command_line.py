@@ -80,24 +80,6 @@ def test_regularizer_is_understood_for_regualizer(script):
         assert respelled.is_typed(flag.dest)
 
 
-def test_equals_sign_and_negative_numbers():
-    (config,) = plan(
-        "single_layer_benchmark",
-        "--id=-5 --reinit-loss-thr -1e-3 --interpolation-range=[-2,-1] "
-        "--extrapolation-range (-6,-2)",
-    ).configs
-    assert (config.id, config.reinit_loss_thr) == (-5, -0.001)
-    assert (config.interpolation_range, config.extrapolation_range) == ([-2, -1], [-6, -2])
-
-
-def test_ranges_as_numpy_prints_them():
-    printed = "[np.float64(1.5),np.float64(2.0)] [[np.float32(-6.0),np.int64(-2)],[2,6]]"
-    plans = plan("single_layer", f"--interpolation-range {printed}")
-    typed = plan("single_layer", "--interpolation-range [1.5,2.0] [[-6.0,-2],[2,6]]")
-    assert list(plans.names()) == list(typed.names())
-    assert plans.configs == typed.configs
-
-
 @pytest.mark.parametrize(
     "command",
     [
@@ -114,16 +96,6 @@ def test_ranges_as_numpy_prints_them():
 def test_accepted_edges(command):
     script, _, words = command.partition(" ")
     assert len(plan(script, words)) == 1
-
-
-@pytest.mark.parametrize(
-    ("command", "no_cuda"),
-    [("", False), ("--cuda", False), ("--cuda True", False), ("--cuda False", True)],
-)
-def test_cuda_reads_a_truth_value(command, no_cuda, monkeypatch):
-    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
-    (config,) = plan("number_translation", command).configs
-    assert config.no_cuda is no_cuda
 
 
 def test_too_long_run_name_is_refused():

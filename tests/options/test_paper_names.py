@@ -114,13 +114,3 @@ def test_a_name_without_one_meaning_is_refused_in_one_line(script, words, says):
     with pytest.raises(OptionError, match=re.escape(says)) as refused:
         SCRIPTS[script].plan(shlex.split(f"--operation {operation} --layer-type {words}"))
     assert "\n" not in str(refused.value)
-
-
-@pytest.mark.parametrize("unit", ["NPU", "RealNPU"])
-def test_two_layers_of_an_npu_and_the_command_that_repeats_a_run(unit):
-    config, name = planned("simple_function_static", unit, f"{TWO} --nac-mul none")
-    assert (config.layer_type, name.split("/")[1].split("_")[0]) == (unit, unit.lower())
-    config, _ = planned("simple_function_static", "NMU")
-    words = " ".join(SCRIPTS["simple_function_static"].argv_of(config))
-    assert "--layer-type ReRegualizedLinearNAC" in words
-    assert "--nac-mul mnac" in words

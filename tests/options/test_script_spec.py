@@ -2,7 +2,6 @@
 
 import pytest
 
-from stable_nalu.layer import entries
 from stable_nalu.task.table import SCRIPTS
 
 FLAG_COUNTS = {
@@ -26,22 +25,6 @@ def test_every_published_flag_is_there(script):
     assert len(set(dests) - new) == FLAG_COUNTS[script]
 
 
-def test_config_is_read_only_and_complete():
-    config = config_of("simple_function_static", "--seed 3")
-    assert (config.seed, config.W_set_count, config.clip_grad_norm) == (3, 5, None)
-    assert (config.npu_Wr_init, config.sample_distribution) == ("xavier-uniform", ("uniform",))
-    assert "clip_grad_norm" not in config.as_dict()
-    assert (config.is_typed("seed"), config.is_typed("id")) == (True, False)
-    for act, says in (
-        (lambda: setattr(config, "seed", 4), "read-only"),
-        (lambda: delattr(config, "seed"), "read-only"),
-        (lambda: config.nothing, "no option 'nothing'"),
-        (lambda: config.replace(clip_grad_norm=1.0), "no option clip_grad_norm"),
-    ):
-        with pytest.raises(AttributeError, match=says):
-            act()
-
-
 def test_argv_asks_for_the_same_run():
     spec = SCRIPTS["single_layer"]
     command = (
@@ -53,22 +36,6 @@ def test_argv_asks_for_the_same_run():
         assert again == config
         assert spec.run_name(again) == spec.run_name(config)
     assert spec.argv_of(config_of("single_layer")) == []
-
-
-@pytest.mark.parametrize("script", SCRIPTS)
-def test_layer_options_are_known_to_the_registry(script):
-    known = frozenset().union(*(e.options for e in entries().values() if e.layer is not None))
-    options = SCRIPTS[script].layer_options(config_of(script))
-    assert set(options) <= known | {"own_options"}
-    if script == "number_translation":  # The defaults of layers.
-        assert (options["nac_oob"], options["regualizer_shape"]) == ("regualized", "squared")
-
-
-def test_what_cannot_change_a_result_is_not_compared():
-    unnamed = SCRIPTS["single_layer"].unnamed(config_of("single_layer"))
-    assert unnamed["max_iterations"] == 100000
-    assert unnamed["interpolation_range"] == [1, 2]
-    assert not {"verbose", "no_cuda", "workers", "load_checkpoint", "regualizer"} & set(unnamed)
 
 
 @pytest.mark.parametrize("script", SCRIPTS)

@@ -90,10 +90,3 @@ def test_a_dry_run_names_its_runs_one_by_one():
     assert next(names) == SPEC.run_name(first)
     assert next(names) == SPEC.run_name(first.replace(seed=1))
     assert "configs" not in vars(planned)
-
-
-def test_a_dry_run_finds_runs_of_one_name():
-    names = SPEC.parse(["--learning-rate", "1e-6", "2e-6", "--dry-run"]).names()
-    next(names)
-    with pytest.raises(OptionError, match="1e-06 and 2e-06 give two runs of the same name"):
-        next(names)

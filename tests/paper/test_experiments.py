@@ -17,15 +17,12 @@ from stable_nalu.dataset.distribution import (
     SMALL_DIVISOR_BOUNDS,
     ExtrapolationRange,
 )
-from stable_nalu.options.flag import seeds
-from stable_nalu.options.run_names import canonical
-from stable_nalu.paper.experiment import expected_runs, flags, gathered, merged, seeds_text, words
+from stable_nalu.paper.experiment import expected_runs, flags, gathered, merged, words
 from stable_nalu.paper.index import EXPERIMENTS, find
-from stable_nalu.paper.sweeps import DATA_SET_RANGES, SINGLE_MODULE_RANGES
 from stable_nalu.result import batch
 from stable_nalu.result.jobs import JOB_SCRIPTS
 from stable_nalu.result.pipeline import exporter_of
-from stable_nalu.result.shard import how_to_run, pending, shards
+from stable_nalu.result.shard import pending, shards
 from stable_nalu.result.stored import seconds_here
 from stable_nalu.task.table import SCRIPTS
 
@@ -118,16 +115,6 @@ def test_flags_are_read_merged_and_written():
     assert gathered(()) == {}
 
 
-@pytest.mark.parametrize(
-    ("given", "text"),
-    [(range(25), "0-24"), ([3], "3"), ([0, 3, 9], "0,3,9"), ([7, 0, 1, 2], "0-2,7"), ([], "")],
-)
-def test_seeds_as_text(given, text):
-    assert seeds_text(list(given)) == text
-    if text:
-        assert sorted(given) == seeds.read_all([text])
-
-
 def labels(ranges):
     return "; ".join(one.label() for one in ranges)
 
@@ -142,24 +129,6 @@ def test_labels_of_the_published_ranges():
     assert labels(DISTRIBUTION_RANGES[3:]) == mirrored
     small = "U[0,0.0001]; U[0,0.001]; U[0,0.01]; U[0,0.1]; U[0,1]"
     assert labels(ExtrapolationRange(0, bound) for bound in SMALL_DIVISOR_BOUNDS) == small
-
-
-@pytest.mark.parametrize("sign", ["u", "&", "∪"])
-def test_any_sign_between_two_parts_becomes_one(sign):
-    assert canonical(f"U[-6,-2] {sign} U[2,6]") == "U[-6,-2] & U[2,6]"
-    assert canonical(f"U[-6,-2] {sign} U[2,6]", "∪") == "U[-6,-2] ∪ U[2,6]"
-    assert canonical("U[2,6]") == "U[2,6]"
-
-
-def test_nine_ranges_in_published_order():
-    pairs = [(p["--interpolation-range"], p["--extrapolation-range"]) for p in SINGLE_MODULE_RANGES]
-    assert pairs[0] == (("[-20,-10]",), ("[-40,-20]",))
-    assert pairs[2] == (("[-1.2,-1.1]",), ("[-6.1,-1.2]",))
-    assert pairs[4] == (("[-2,2]",), ("[[-6,-2],[2,6]]",))
-    assert pairs[8] == (("[10,20]",), ("[20,40]",))
-    assert {str(p) for p in DATA_SET_RANGES} == {str(p) for p in SINGLE_MODULE_RANGES}
-    first = [p["--interpolation-range"][0] for p in DATA_SET_RANGES[:3]]
-    assert first == ["[1.1,1.2]", "[0.1,0.2]", "[-1.2,-1.1]"]
 
 
 # Where the published scripts are at odds with their papers, the experiments follow the papers.
@@ -212,16 +181,6 @@ def test_a_batch_script_of_pairs_plans_every_fold_of_every_published_id(script, 
             planned.append((config.id, config.seed))
     assert sorted(planned) == sorted((one, fold) for one in ids for fold in range(folds))
     assert exporter_of(find("nips-sltr-in2").models[0])[0] == "simple_function_static.py"
-
-
-def test_a_shorter_plan_has_whole_epochs():
-    model = JOB_SCRIPTS["icml_2022/static_mnist_prod_isolated"].named_models()["mul"]
-    variant = model.variants[0]
-    assert how_to_run(model, variant) == {"--checkpoint-interval": ("20",)}
-    assert how_to_run(model, variant, 1409) == {
-        "--max-epochs": ("2",),
-        "--checkpoint-interval": ("1",),
-    }
 
 
 def test_estimated_time_is_that_of_image_networks():

@@ -1,15 +1,12 @@
 """Runs on images of digits: kept as measures, after fewer epochs than the published ones."""
 
 import csv
-import os
 
 import pandas as pd
 import pytest
 
-from stable_nalu.base.files import image_root
 from stable_nalu.dataset import images as sources
 from stable_nalu.dataset.images import ImageCorpus
-from stable_nalu.paper.experiment import JUDGED, MEASURED
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result import command, stored
 from stable_nalu.result.judged import judged_runs, point_columns, runs_of
@@ -22,11 +19,6 @@ from tools.kept_runs import as_exported
 from tools.notes import cut_short
 
 PRODUCTS, PAIRS = "sequential_mnist_prod_long", "static-mnist-mul-isolated"
-DIGITS = [
-    experiment
-    for experiment in EXPERIMENTS.values()
-    if not experiment.criterion.startswith((*JUDGED, MEASURED)) and experiment.models
-]
 
 
 @pytest.fixture
@@ -76,13 +68,6 @@ def test_curves_are_kept_by_epoch_and_come_out_as_exported(tmp_path):
     again = as_exported(PAIRS, model.csv, tmp_path)
     assert dict(zip(again["epoch"], again[column], strict=True)) == {0: 10.9, 1: 67.37, 2: 80.85}
     assert again["metric.test.label1.acc"].tolist() == pytest.approx([2.18, 13.47, 16.17])
-
-
-def test_where_images_are(images, tmp_path, capsys):
-    words = [PRODUCTS, "--model", "nmu", "--seeds", "0", "--max-iterations", "388", "--dry-run"]
-    assert command.main([*words, "--out", str(tmp_path), "--data-dir", str(tmp_path)]) == 0
-    assert f"export IMAGE_DIR={tmp_path}\n" in capsys.readouterr().out
-    assert os.environ["IMAGE_DIR"] == str(image_root()) == str(tmp_path)
 
 
 def test_an_epoch_of_products_of_digits(images, in_this_process, tmp_path, monkeypatch):  # noqa: F811

@@ -3,20 +3,12 @@
 import re
 import shlex
 import subprocess
-from pathlib import Path
 
 import pytest
 
 from stable_nalu.base.errors import UsageError
 from stable_nalu.paper.experiment import Resources
-from stable_nalu.result.jobs import (
-    FOLDER,
-    JOB_SCRIPTS,
-    Site,
-    find_job,
-    headers,
-    render_job,
-)
+from stable_nalu.result.jobs import FOLDER, JOB_SCRIPTS, Site, find_job, headers, render_job
 from tools.batch_files import left_over
 
 HOSTILE = "/srv/some one's/$(touch x)/project"
@@ -52,11 +44,6 @@ def test_every_published_script_is_there_and_is_bash():
     for path in there:
         assert path.stat().st_mode & 0o111, path
         subprocess.run(["bash", "-n", path], check=True)
-
-
-def test_an_unknown_model_names_the_others():
-    with pytest.raises(UsageError, match="choose from realnpu_baseline, realnpu_modified, nru"):
-        JOB_SCRIPTS["single_layer_task/neurips_2021/sltr-in2"].chosen(["nmu"])
 
 
 def test_a_script_is_found_by_file_name_and_by_figure():
@@ -95,19 +82,3 @@ def test_a_job_quotes_what_it_is_given(tmp_path):
     assert said.splitlines() == ["[load gcc/4.9 x]", HOSTILE, "/l o/g", "/p y", "1"]
     last = text.splitlines()[-1]
     assert shlex.split(last)[3:] == ["x", "0", "4", "--model", "a b"]
-
-
-@pytest.mark.parametrize(
-    ("folder", "slurm", "lsf"),
-    [
-        ("/logs/a", "--output=/logs/a/%A_%a.out", "-o /logs/a/%J_%I.lsf.out"),
-        ("/my logs/a", '--output="/my logs/a/%A_%a.out"', '-o "/my logs/a/%J_%I.lsf.out"'),
-    ],
-)
-def test_output_before_the_wrapper_goes_to_the_logs(folder, slurm, lsf):
-    """A job that fails in `module load` would leave nothing behind otherwise."""
-    found = headers("x", Resources(1), Site(), [0], Path(folder))
-    assert f"#SBATCH {slurm}" in found
-    assert f"#BSUB {lsf}" in found
-    job = render_job("x", Resources(1), Site(log_dir="/logs"), "/p", [], [0])
-    assert "#SBATCH --output=/logs/x/%A_%a.out" in job

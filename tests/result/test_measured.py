@@ -9,21 +9,13 @@ import pandas as pd
 import pytest
 
 from stable_nalu.base.files import cells_of
-from stable_nalu.base.papers import TRASK_2018
-from stable_nalu.figure.drawing import Drawing, Series, kind, sketch
-from stable_nalu.figure.entry import Product
-from stable_nalu.paper import figures
 from stable_nalu.paper.experiment import Measure
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result import batch, command, judged, stored
-from stable_nalu.result.command import listing
 from stable_nalu.result.compare import measured_points, summed_up
-from stable_nalu.statistics.intervals import Pairs
 from tests.result.made_up import SESSION
 from tests.result.tiny import KEY, TEST, TINY, VALID, in_this_process, tiny  # noqa: F401
-from tests.tools.page_reader import read_page
-from tools import drawing, gallery, kept_runs
-from tools.doc_tables import experiment_tables
+from tools import kept_runs
 
 pytestmark = pytest.mark.usefixtures("tiny")
 STEM = "tiny-measured"
@@ -129,18 +121,6 @@ def test_a_claim_about_two_models_is_tested_on_the_same_seeds(seeds, verdict):
     assert (claim.verdict, claim.differs) == (verdict, seeds == 6)
 
 
-@pytest.mark.parametrize(
-    ("less", "more", "same", "verdict"),
-    [(26, 24, 0, "inconclusive"), (42, 8, 0, "holds"), (1, 0, 20, "inconclusive")],
-)
-def test_claims_are_told_with_interval_and_p(less, more, same, verdict):
-    pairs = Pairs([(0, 1)] * less + [(1, 0)] * more + [(1, 1)] * same)
-    claim = replace(points(made_up())["linear", "add", VALID], pairs=pairs)
-    assert claim.verdict == verdict
-    assert pairs.claim.startswith(f"{less} of {less + more + same} runs of the same seed [")
-    assert "26 of 50" not in pairs.claim or pairs.claim.endswith(" [39–65 %], p = 0.89")
-
-
 def test_a_run_without_a_number_is_worse_than_any():
     runs = made_up(seeds=range(6))
     # Nothing is known of the runs of the rival: the claim is that ours are below.
@@ -196,83 +176,6 @@ def test_a_run_is_kept_where_a_measure_was_lowest():
     assert runs[TEST].tolist() == [2.0] * 4
     assert runs[VALID].tolist() == [0, 1, 2, 3]
     assert runs["diverged"].tolist() == [0] * 4
-
-
-def test_the_list_has_them(tmp_path):
-    stored.add(TINY, made_up(), [SESSION], tmp_path)
-    said = listing(2, tmp_path)
-    assert "Neural Arithmetic Logic Units (arXiv:1808.00508)\n" in said
-    assert f"  {KEY}\n      Table 0: Two units, measured\n      12 runs x 20 iterations, " in said
-    assert f"kept results of 12 runs: {tmp_path / STEM}.csv" in said
-    assert f"| Table 0 | Two units, measured | `{KEY}` |" in experiment_tables()
-
-
-@kind("lines")
-def lines(context):
-    """Draw the error over the steps of every run."""
-    from stable_nalu.figure.style import new_figure
-
-    figure = new_figure((8, 6))
-    axis = figure.subplots()
-    for table in context.present(("step", TEST)).values():
-        for _, run in table.groupby("name"):
-            axis.plot(run["step"], run[TEST])
-    return Product(context.stem, figure)
-
-
-ENTRY = Drawing(
-    (sketch(lines),),
-    (Series(("nac",), "NAC"), Series(("linear",), "None")),
-    (STEM,),
-    key=STEM,
-    title="Two units",
-    number="Table 0",
-    paper=TRASK_2018,
-)
-
-
-@pytest.fixture
-def drawn(monkeypatch):
-    """The figure of the experiment among the entries."""
-    for module in (figures, drawing):
-        monkeypatch.setattr(module, "all_entries", lambda: {STEM: ENTRY})
-
-
-def test_the_gallery_draws_them(tmp_path, drawn):
-    data = tmp_path / "data"
-    assert not gallery.drawable(ENTRY, tmp_path / "none")
-    stored.add(TINY, made_up(), [SESSION], data)
-    assert gallery.drawable(ENTRY, data)
-    assert gallery.draw(ENTRY, tmp_path / STEM, data) == []
-    assert (tmp_path / STEM / f"{STEM}.png").exists()
-    link = f"[{KEY}](../reproduction/README.md#nalu)"
-    assert gallery.told(ENTRY, data).startswith(f"12 of 12 runs of {link}. ")
-    assert figures.find(KEY) is ENTRY
-
-
-def test_the_page_shows_them(tmp_path, drawn):
-    data, out = tmp_path / "data", tmp_path / "page"
-    words = ["--report", "--data", str(data), "--report-out", str(out)]
-    (tmp_path / "notes.md").write_text(f"## {KEY} / nac\n\nThe <b>cause</b>.\n")
-    stored.add(TINY, made_up(), [SESSION], data)
-    assert command.main(words) == 0
-    text = (out / "README.md").read_text(encoding="utf-8")
-    assert f"![Two units, measured](pictures/{STEM}.svg)" in text
-    tables, links = read_page(out / "index.html")
-    assert f"#{STEM}" in links
-    assert "<b>cause" not in (out / "index.html").read_text(encoding="utf-8")
-    rows = {(r["unit"], r["operation, point"]): r for r in tables["nalu"][0]}
-    row = rows["NAC", "add error outside, step 10, best"]
-    assert (row["published"], row["verdict"]) == ("3", "not judged")
-    row = rows["None", "add error, median"]
-    assert row["published"] == "below nac"
-    assert "0 of 3 runs of the same seed [0–56 %], p = 0.25" in row["verdict"]
-    (row,) = tables["runs-nalu"][0]
-    assert (row["runs"], row["seeds"], row["CPU time"]) == ("12/12", "0-2", "12 s")
-    (row,) = tables["differences"][0]
-    assert (row["units"], row["of"]) == ("NAC", "error, median")
-    assert row["explanation"] == "The <b>cause</b>."
-    assert KEY not in {row["key"] for row in cells_of(out / "tables" / "not_run.csv")}
 
 
 @pytest.mark.parametrize("key", stored.kept_keys(measured=True))

@@ -116,12 +116,11 @@ def results(tmp_path_factory):
 
 
 def one_of_each_kind():
-    """Of the keys that are judged and drawn alike, and of those without a figure, the shortest."""
+    """Of the keys that are judged alike with the same script, the shortest."""
     alike = {}
     for key in KEYS:
         experiment = EXPERIMENTS[key]
-        drawn = {part.kind.__name__ for drawing in experiment.drawings for part in drawing.parts}
-        kind = (experiment.criterion.partition(".")[0], *sorted(drawn)) if drawn else ()
+        kind = (experiment.criterion.partition(".")[0], experiment.models[0].script)
         alike.setdefault(kind, []).append((sum(m.runs for m in experiment.models), key))
     return [min(keys)[1] for keys in alike.values()]
 

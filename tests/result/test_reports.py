@@ -70,19 +70,6 @@ def test_a_trained_model(trained, tmp_path, capsys):
     assert "of 20 digits recognised, cut off" in capsys.readouterr().out
 
 
-@pytest.mark.slow
-def test_without_a_log_and_rounded(trained, tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("TENSORBOARD_DIR", str(tmp_path / "elsewhere"))
-    assert run(PAIRS, "--evaluate", str(trained), "--rounded", "true") == 0
-    folder = tmp_path / "save" / "two_digit_mnist_plots"
-    assert (folder / "22_f2_op-mul_nalmT_learnLT_s2_digits_rounded_class_accs.csv").exists()
-    assert not list(folder.glob("*path*"))
-    said = capsys.readouterr().out
-    assert "no path of weights: no log of t/22_f2" in said
-    assert "recognised, rounded" in said
-    assert not (tmp_path / "elsewhere").exists()
-
-
 MYSTERY = "mystery_arithmetic"
 SMALL = (
     *("--input-size", "8", "--output-size", "4", "--train-size", "70", "--test-size", "40"),
@@ -133,26 +120,6 @@ def test_a_nac_that_has_solved_its_problem(tmp_path, capsys):
     assert written["W"].abs().tolist() == pytest.approx(
         written["is.operand"].astype(float).tolist()
     )
-
-
-@pytest.mark.parametrize(
-    ("layer", "matrices"),
-    [
-        ((), ["influence", "G_add", "nac_add.W", "nac_mul.W"]),
-        (("--nalu-variant", "shared"), ["influence", "G_add", "nac_add.W"]),
-        (("--layer-type", "vanilla"), ["influence", "W"]),
-        (("--layer-type", "ReRegualizedLinearMNAC"), ["influence", "W"]),
-    ],
-)
-def test_every_layer_shows_its_weights(layer, matrices, capsys, monkeypatch):
-    monkeypatch.setattr("stable_nalu.result.reports.FORMATS", ())
-    path = solver(*layer)
-    capsys.readouterr()
-    assert run(MYSTERY, "--evaluate", str(path)) == 0
-    head, *_, table = capsys.readouterr().out.splitlines()
-    assert head.split()[3:] == matrices
-    assert list(pd.read_csv(table))[4:] == matrices
-    assert Path(table).parent == Path(os.environ["SAVE_DIR"]) / "mystery_arithmetic_plots"
 
 
 def test_files_that_are_no_models_of_the_script(tmp_path, capsys):

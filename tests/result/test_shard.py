@@ -1,23 +1,13 @@
 """Shards: what is left of an experiment, and processes of this machine that train it."""
 
-import fcntl
 import json
-import os
-import select
-import signal
-import struct
-import subprocess
-import sys
-import termios
 
 import pytest
 import torch
 
-from stable_nalu.base.errors import UsageError
 from stable_nalu.base.files import save_root, tensorboard_root
-from stable_nalu.base.script import EXIT_REQUEUE
 from stable_nalu.result import batch
-from stable_nalu.result.jobs import JOB_SCRIPTS, find_job
+from stable_nalu.result.jobs import JOB_SCRIPTS
 from stable_nalu.result.shard import (
     MARKER,
     State,
@@ -29,7 +19,6 @@ from stable_nalu.result.shard import (
 )
 from stable_nalu.training.checkpoint import model_file
 from stable_nalu.writer.run_folder import RunFolder, RunRecord
-from tests.processes import until
 
 SCRIPT = JOB_SCRIPTS["single_layer_task/neurips_2021/sltr-in2"]
 NRU = SCRIPT.chosen(["nru"])
@@ -148,105 +137,3 @@ def test_status_and_resume(trained, capsys):
     assert "--seed 5-9 " in said[0]
     assert batch.main([SCRIPT.name, "0", "4", "--model", "nru", "--resume"]) == 0
     assert capsys.readouterr().out == "nothing left to train\n"
-
-
-def test_an_experiment_that_shares_its_name_with_a_script():
-    """The script of Table 6 has the key of Table 2."""
-    assert find_job("function_task_static").experiments == ("function_task_static_all",)
-    assert find_job("experiment:function_task_static").experiments == ("function_task_static",)
-    with pytest.raises(UsageError, match="did you mean"):
-        find_job("experiment:function_task_statics")
-
-
-SHARD = """
-import signal, sys, time
-from pathlib import Path
-
-folder = Path(sys.argv[1])
-
-def save(*_):
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    (folder / "saving").touch()
-    while not (folder / "go on").exists():
-        time.sleep(0.01)
-    (folder / "saved").touch()
-    sys.exit(75)
-
-signal.signal(signal.SIGTERM, save)
-(folder / "begun").touch()
-time.sleep(60)
-"""
-PARENT = """
-import sys
-from pathlib import Path
-from stable_nalu.result.shard import run_modules
-
-logs = Path(sys.argv[1])
-sys.exit(run_modules({0: ["shard", sys.argv[1]]}, {0: "one"}, logs, processes=1))
-"""
-
-
-def test_a_second_signal_does_not_end_the_wait_for_a_shard_that_saves(tmp_path):
-    (tmp_path / "shard.py").write_text(SHARD)
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
-    command = [sys.executable, "-c", PARENT, str(tmp_path)]
-    parent = subprocess.Popen(command, env=environment, stdout=-1, stderr=-1, text=True)
-    until((tmp_path / "begun").exists)
-    parent.send_signal(signal.SIGTERM)
-    until((tmp_path / "saving").exists)
-    parent.send_signal(signal.SIGTERM)
-    parent.send_signal(signal.SIGINT)
-    (tmp_path / "go on").touch()
-    out, errors = parent.communicate(timeout=60)
-    assert (parent.returncode, errors) == (EXIT_REQUEUE, "")
-    assert "stopped 1 shard; the same command goes on" in out
-    assert (tmp_path / "saved").exists()
-
-
-TRAINS = """
-import os, sys, time
-from pathlib import Path
-from stable_nalu.base.script import PROGRESS, Progress
-
-folder = Path(sys.argv[1])
-while not (folder / "go on").exists():
-    Progress(30, 70, 2).write(Path(os.environ[PROGRESS]))
-    time.sleep(0.05)
-"""
-WATCHES = """
-import sys
-from pathlib import Path
-from stable_nalu.result.shard import run_modules
-
-words, logs = ["shard", sys.argv[1]], Path(sys.argv[1])
-run_modules({0: words}, {0: "one"}, logs, processes=1, runs={0: 5}, unit="epochs")
-"""
-
-
-def shown(folder, standard_output, until):
-    """Run a process that trains, with errors in a terminal; return what that shows, and the rest.
-
-    until: what it shows before the process may end.
-    """
-    (folder / "shard.py").write_text(TRAINS)
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(folder), *sys.path])}
-    ours, theirs = os.openpty()
-    fcntl.ioctl(ours, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-    output = theirs if standard_output is None else standard_output
-    command = [sys.executable, "-c", WATCHES, str(folder)]
-    parent = subprocess.Popen(command, env=environment, stdout=output, stderr=theirs, text=True)
-    os.close(theirs)
-    seen = ""
-    while until not in seen:
-        assert select.select([ours], [], [], 60)[0], seen
-        seen += os.read(ours, 4096).decode()
-    (folder / "go on").touch()
-    out = parent.communicate(timeout=60)[0]
-    os.close(ours)
-    return seen, out
-
-
-def test_a_file_gets_a_line_per_process_though_a_terminal_sees_the_bar(tmp_path):
-    seen, out = shown(tmp_path, subprocess.PIPE, "solved 2/5")
-    assert "30.0/100 epochs" in seen
-    assert out == "[1/1] one: done\n"

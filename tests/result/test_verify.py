@@ -162,33 +162,6 @@ def test_an_interrupted_verification_goes_on(tiny, kept, trained, tmp_path, monk
     assert len(trained) == len({json.dumps(part) for part in trained}) == 12
 
 
-def test_rows_are_drawn_by_the_clock_and_a_stopped_draw_goes_on(
-    tiny,  # noqa: F811
-    kept,
-    trained,
-    tmp_path,
-    monkeypatch,
-    capsys,
-):
-    words = [*kept(TINY), "--rows", "3"]
-    everything = verify.run_modules
-    monkeypatch.setattr(verify, "run_modules", lambda *_, **__: EXIT_REQUEUE)
-    said = []
-    for now in (1_000_017, 2_000_018):
-        monkeypatch.setattr(verify.time, "time_ns", lambda now=now: now)
-        capsys.readouterr()
-        assert command.main(words) == EXIT_REQUEUE
-        said.append(capsys.readouterr().out.splitlines()[:4])
-    assert said[0] == said[1]
-    assert said[0][0].endswith(", chosen by --verify-seed 17")
-    monkeypatch.setattr(verify, "run_modules", everything)
-    assert command.main(words) == 0
-    capsys.readouterr()
-    assert command.main([*words, "--dry-run"]) == 0
-    again = capsys.readouterr().out.splitlines()[:4]
-    assert again[0].endswith(", chosen by --verify-seed 18")
-
-
 def test_a_dry_run_says_what_would_be_done(tmp_path, capsys):
     write(JUDGED, tmp_path, range(3))
     words = ["--verify", JUDGED, "--data", str(tmp_path), "--out", str(tmp_path), "--dry-run"]
@@ -276,27 +249,6 @@ def test_rows_that_were_replaced_do_not_count(rows, tmp_path):
     assert replaced(tmp_path) == [wrong]
     stored.path_of(KEY, tmp_path).unlink()
     assert replaced(tmp_path) == [wrong, still_kept]
-
-
-def test_the_page_counts_rows_chosen_at_random(rows, tmp_path, capsys):
-    add_verified(
-        tmp_path,
-        [
-            known("first", rows[0]),
-            known("second", rows[1], equal=10),
-            known("named", rows[2], seed=None),
-            known("gone", {**rows[3], "solved": "2"}, equal=10),
-        ],
-    )
-    words = ["--report", "--data", str(tmp_path), "--report-out", str(tmp_path / "page")]
-    assert command.main(words) == 0
-    page = (tmp_path / "page" / "README.md").read_text(encoding="utf-8")
-    assert (
-        "- 4 rows, 3 of them chosen at random, were retrained: **2 of 4 match in every "
-        "digit**, 2 trained alone and 0 in a batch; 1 that did not was replaced, 1 is "
-        "still kept; all count here ([verified.csv](../verified"
-    ) in page
-    assert "| 2/3 |" in page
 
 
 RETRAIN = os.environ.get("RETRAIN", "")

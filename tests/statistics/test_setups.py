@@ -7,10 +7,8 @@ import numpy as np
 import pytest
 
 from stable_nalu.base.errors import UsageError
-from stable_nalu.statistics import names
-from stable_nalu.statistics.names import ablation_suffix, expand_name
+from stable_nalu.statistics.names import expand_name
 from stable_nalu.statistics.setups import Limit, Thresholds, limit_of, read_setups
-from stable_nalu.statistics.table import format_table
 from stable_nalu.task.table import SCRIPTS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -137,51 +135,6 @@ def test_a_table_that_is_none_is_named(tmp_path):
         path.write_text(text)
         with pytest.raises(UsageError, match=told):
             read_setups([path])
-
-
-def test_epsilon_stands_in_for_a_missing_threshold_column(tmp_path):
-    path = tmp_path / "exp_setups.csv"
-    path.write_text(TABLE + ROW)
-    run = expand_name(leaf("nru", ranges=MIRRORED))
-    assert Thresholds(read_setups([path])).of(run) == Limit(1e-5)
-
-
-def test_names_are_expanded_with_labels_and_the_sign_of_their_task():
-    found = expand_name(leaf("reregualizedlinearmnac", ranges=MIRRORED, seed=7))
-    assert (found["model"], found["seed"]) == ("NMU", 7)
-    assert found["extrapolation.range"] == "U[-6,-2] & U[2,6]"
-    arithmetic = expand_name(leaf("nalu", ranges=MIRRORED, data=ARITHMETIC))
-    assert arithmetic["extrapolation.range"] == "U[-6,-2] ∪ U[2,6]"
-
-
-def test_a_name_that_is_none_is_refused():
-    with pytest.raises(ValueError, match="nau_what"):
-        expand_name("nau_what")
-
-
-def test_display_names():
-    """Units are called as in the table of layers, but for the NAC in log space."""
-    assert names.model_label("reregualizedlinearmnac") == "NMU"
-    assert names.model_label("mnac") == names.model_label("nac-nac-n")
-    assert names.model_label("posnac-nac-n") == r"$\mathrm{NAC}_{\bullet,\sigma}$"
-    assert names.model_label("posnac") == r"$\mathrm{NAC}_{+,\sigma}$"
-    assert names.model_label("signnmru") == "NMRU"
-    assert names.model_label("unheard-of") == "unheard-of"
-    assert names.operation_label("op-squared") == "z²"
-    assert names.operation_label("mul", latex=True) == r"$\bm{\times}$"
-    labels = ["NMU", "Linear", r"$\mathrm{NAC}_{+}$", "NAU"]
-    ordered = sorted(labels, key=names.model_order)
-    assert ordered == [r"$\mathrm{NAC}_{+}$", "Linear", "NAU", "NMU"]
-    assert ablation_suffix(0, 0) == r", no $\mathcal{R}_{sparse}$, no W-clamp"
-    assert ablation_suffix(10, 1) == ""
-
-
-def test_cells_are_printed_as_in_published_tables():
-    row = {"a": 'U["x"]', "b": True, "c": 1e-05, "d": math.inf, "e": -6.0, "f": np.float32(0.5)}
-    text = format_table([*row, "g"], [row])
-    assert text == '"a","b","c","d","e","f","g"\n"U[""x""]",TRUE,1e-05,Inf,-6,0.5,NA\n'
-    with pytest.raises(TypeError):
-        format_table(["a"], [{"a": []}])
 
 
 def test_four_inputs_of_the_arithmetic_data_set_have_their_own_threshold():

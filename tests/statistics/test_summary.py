@@ -12,17 +12,10 @@ import pandas as pd
 import pytest
 
 from stable_nalu.figure.style import NAC_MUL, NAC_MUL_NMU
-from stable_nalu.figure.tables import cell
-from stable_nalu.statistics.intervals import wilson
 from stable_nalu.statistics.judge import SPARSITY, TEST, VALIDATION, Judgement, judge_tables
 from stable_nalu.statistics.names import MODELS
 from stable_nalu.statistics.setups import SHIPPED, Estimators
-from stable_nalu.statistics.summary import (
-    summarize,
-    summarize_group,
-    summarize_runs,
-    summarize_solved,
-)
+from stable_nalu.statistics.summary import summarize_group, summarize_runs, summarize_solved
 
 FIXTURES = Path(__file__).parent / "fixtures"
 
@@ -63,34 +56,6 @@ def test_an_unsolved_group_has_a_rate_only():
     assert found.pop("success.rate.lower") == 0
     assert found.pop("success.rate.upper") == pytest.approx(0.657620, abs=1e-6)
     assert all(math.isnan(value) for value in found.values())
-
-
-def test_plain_figures_stand_beside_the_published_ones():
-    errors = np.array([0.010, 0.020, 0.021, 0.049])
-    found = summarize_group(
-        np.full(4, True), np.array([1e4, 2e4, 3e4, 8e4]), errors, Estimators(plain=True, seed=1)
-    )
-    assert found["converged.at.plain.mean"] == 35000
-    assert found["converged.at.plain.median"] == 25000
-    assert found["sparse.error.plain.mean"] == pytest.approx(0.025)
-    assert found["sparse.error.mean"] < 0.6 * found["sparse.error.plain.mean"]
-    assert found["converged.at.plain.mean.lower"] < 35000 < found["converged.at.plain.mean.upper"]
-    assert "success.rate.plain.mean" not in found
-
-
-def test_groups_keep_their_order_and_missing_keys():
-    runs = pd.DataFrame(
-        {
-            "model": ["b", "a", "b"],
-            "clip": [None, 1.0, None],
-            "solved": [True, False, False],
-            "extrapolation.step.solved": [5.0, math.nan, math.nan],
-            "sparse.error.max": [0.0, 0.0, 0.0],
-        }
-    )
-    found = summarize(runs, ["model", "clip"])
-    assert found["model"].tolist() == ["b", "a"]
-    assert found["success.rate.mean"].tolist() == [0.5, 0]
 
 
 SEEDS = frozenset(range(100))
@@ -158,19 +123,3 @@ def test_default_task(summary, operation, model, solved, published):
     columns = ["success.rate.mean", "success.rate.lower", "success.rate.upper"]
     assert tuple(round(100 * row[c], 1) for c in columns) == published
     assert row["converged.at.median"] == 1_001_000 or not solved
-
-
-# Table 1, and the gate experiment: success in percent, and the way to both ends of the interval.
-ROUNDED = (
-    (13, 8, 5), (26, 9, 8), (94, 3, 6), (62, 9, 10), (22, 9, 7),
-    (24, 9, 7), (37, 10, 9), (51, 10, 10), (34, 10, 9),
-)  # fmt: skip
-
-
-@pytest.mark.parametrize(("solved", "above", "below"), ROUNDED)
-def test_cells_of_the_tables(solved, above, below):
-    rate = wilson(solved, 100)
-    names = ("mean", "lower", "upper")
-    row = pd.Series({f"success.rate.{name}": getattr(rate, name) for name in names})
-    text = cell(row, "success.rate.mean", bold=False)
-    assert text == f"${solved}\\% {{~}}^{{+{above}\\%}}_{{-{below}\\%}}$"

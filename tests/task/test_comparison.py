@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from stable_nalu.network.dense import ComparisonNetwork
-from stable_nalu.task.comparison import MAGNITUDES, RELATIONS, pairs_of_magnitude, training_pairs
+from stable_nalu.task.comparison import RELATIONS, training_pairs
 from tests.training import configurations
 
 HOLDS = {
@@ -36,22 +36,6 @@ def test_labels_are_those_of_the_numbers(relation):
         assert t.mean() == 0.5
 
 
-@pytest.mark.parametrize("relation", ["gt", "eq"])
-def test_pairs_of_a_magnitude(relation):
-    for power in MAGNITUDES:
-        pairs = pairs_of_magnitude(relation, 2, power, np.random.default_rng(0))
-        assert {len(str(a)) for a, _ in pairs[: len(pairs) // 2]} == {power + 1}
-        assert {b - a for a, b in pairs} == set(range(-10, 12, 2))
-        assert {(b, a) for a, b in pairs} == set(pairs)
-        equal = sum(a == b for a, b in pairs)
-        assert (equal, len(pairs)) == ((20, 40) if relation == "eq" else (2, 22))
-
-
-def test_floats_that_are_one_leave_as_many_pairs():
-    pairs = [pairs_of_magnitude("ne", 0.1, p, np.random.default_rng(37)) for p in MAGNITUDES]
-    assert set(map(len, pairs)) == {40}
-
-
 def test_unequal_digits_differ_by_seed():
     drawn = [training_pairs("ne", np.random.default_rng(seed)) for seed in (0, 0, 1)]
     assert drawn[0] == drawn[1] != drawn[2]
@@ -74,12 +58,3 @@ def test_an_exact_register_is_right_until_floats_are_one():
     errors = {int(power): float(error) for power, error in rows}
     assert max(errors[power] for power in range(1, 15)) < 0.01
     assert errors[18] > 0.3
-
-
-def test_other_units_have_two_layers_and_a_sigmoid():
-    torch.manual_seed(0)
-    x = torch.tensor([[-900.0, 1.0], [5.0, 900.0]])
-    for unit in ("ReLU", "NALU"):
-        y = ComparisonNetwork(unit, 4)(x)
-        assert y.shape == (2, 1)
-        assert ((y >= 0) & (y <= 1)).all()

@@ -2,14 +2,13 @@
 
 import urllib.request
 
-import numpy as np
 import pytest
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.functional import mse
 from stable_nalu.network.digits import CountingNetwork
-from stable_nalu.task.mnist_counting import CountingTask, fixed_places, training_places
+from stable_nalu.task.mnist_counting import CountingTask, training_places
 from tests.digit_images import MNIST, needs_mnist
 from tests.experiments.scripts import exported, read, run, run_names
 from tests.training.configurations import built
@@ -64,32 +63,6 @@ def test_batches_hold_all_images_with_what_they_add_up_to():
     assert not torch.equal(next(other.batches())[0], x)
     one.at = 1
     assert not torch.equal(next(one.batches())[0], x)
-
-
-def test_an_epoch_sees_each_image_once_in_an_order_of_its_own():
-    first, second = (training_places(103, 10, 4, epoch) for epoch in (0, 1))
-    assert first.shape == second.shape == (10, 10)
-    for epoch, found in ((0, first), (1, second)):
-        order = np.random.default_rng((4, epoch)).permutation(103)
-        assert np.array_equal(found.flatten(), order[:100])
-
-
-def test_tests_of_all_lengths_are_cut_from_one_order():
-    ten, single = fixed_places(40, 10, 7, repeats=3), fixed_places(40, 1, 7, repeats=3)
-    assert (ten.shape, single.shape) == ((12, 10), (120, 1))
-    assert np.array_equal(ten.flatten(), single.flatten())
-    assert all(len(set(part)) == 40 for part in ten.reshape(3, 40))
-    assert np.array_equal(fixed_places(40, 100, 7, repeats=3)[0], ten.flatten()[:100])
-
-
-@pytest.mark.parametrize("loss", ["last", "all"])
-def test_the_loss_is_of_the_last_step_or_of_all(loss):
-    one = task("--sequence-loss", loss, "--task", "sum")
-    model = CountingNetwork("NAC", 1, 1, "mlp8")
-    x, t = next(one.batches())
-    errors = (model(x, every=True) - t) ** 2
-    wanted = errors[:, -1].mean() if loss == "last" else errors.mean()
-    torch.testing.assert_close(one.loss(model, x, t, mse), wanted)
 
 
 class Reads(ExtendedTorchModule):

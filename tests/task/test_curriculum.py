@@ -5,7 +5,6 @@ import torch
 
 from stable_nalu.task import single_layer_curriculum
 from stable_nalu.task.arithmetic import build_dataset
-from stable_nalu.training.runs import put_back, saved_state
 from tests.training.configurations import configurations
 
 RANGES = ((1.1, 1.125), (1.1, 1.15), (1.1, 1.175), (1.1, 1.2))
@@ -75,18 +74,3 @@ def test_runs_advance_alone():
     assert t.shape == (1, 3, 128, 1)
     for run, stage in enumerate(task.stage):
         assert torch.equal(torch.from_numpy(x[0, run]), streams(run)[stage][0:128][0])
-
-
-def test_a_saved_state_continues():
-    going, resumed = build("--seed", "0-1"), build("--seed", "0-1")
-    for loss in (1.0, 1e-3, 1.0):
-        going.feed.draw([0, 1], 1)
-        advance(going, loss, loss)
-    for run in (0, 1):
-        resumed.set_state(run, going.get_state(run))
-        for one, other in zip(resumed.stages[run], going.stages[run], strict=True):
-            put_back(one.random, saved_state(other.random))
-    assert resumed.thresholds == going.thresholds
-    for _ in range(3):
-        assert (going.feed.draw([0, 1], 1)[0] == resumed.feed.draw([0, 1], 1)[0]).all()
-        assert advance(going, 0.0, 0.0) == advance(resumed, 0.0, 0.0)

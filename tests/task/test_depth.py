@@ -1,14 +1,11 @@
 """Chains of operations: targets, noise, and starts from exact weights."""
 
-import math
-
 import numpy as np
 import pytest
 import torch
 
 from stable_nalu.task.depth import EXACT, OPERATIONS, PRODUCTS, SUMS, Chain
 from stable_nalu.task.table import SCRIPTS, TASKS
-from stable_nalu.training.runs import PlannedRun, with_engine
 from tests.training.configurations import configuration
 
 SCRIPT = "depth"
@@ -44,16 +41,6 @@ def test_targets_are_what_their_formula_says(operations, depth):
     np.testing.assert_allclose(t[:, 0].numpy(), expected, rtol=2e-5)
 
 
-def test_formulas():
-    texts = {
-        "--depth 4": "(((x1 + x2) * x3) + x4) * x5",
-        "--depth 2 --operations sub,div": "(x1 - x2) / x3",
-        "--depth 2 --operations eml": "exp(x3) - ln(exp(x2) - ln(x1))",
-    }
-    for words, text in texts.items():
-        assert Chain(planned(words)).print_operation() == text
-
-
 def test_noise_is_relative_uniform_of_its_deviation_and_in_training_only():
     task, model = built(f"{STACK} --start near --start-noise 0 --noise 0.1 --batch-size 4000")
     ((x, t),) = task.batches()
@@ -82,19 +69,6 @@ def test_exact_weights_solve_at_once(unit, depth):
     assert max(errors(task, model)) > 1e-3
 
 
-@pytest.mark.parametrize("unit", ["NALU --nalu-two-nac --nalu-gate independent", "iNALU"])
-def test_a_pair_of_operations_from_exact_weights(unit):
-    words = f"--layer-type {unit} --operations add,mul --depth 3 --start near --start-noise 0"
-    assert max(errors(*built(words))) < 1e-9
-
-
-def test_near_is_a_normal_deviation_of_the_exact_weights():
-    _, exact = built(f"{STACK} --start near --start-noise 0 --redundant 500")
-    _, near = built(f"{STACK} --start near --start-noise 0.2 --redundant 500")
-    for one, other in zip(exact.parameters(), near.parameters(), strict=True):
-        assert (other - one).std().item() == pytest.approx(0.2, rel=0.1)
-
-
 @pytest.mark.parametrize(
     ("words", "last"),
     [(f"{STACK} --depth 3", 5), ("--layer-type EML --operations eml --depth 3", 12)],
@@ -118,21 +92,3 @@ def test_errors_are_relative_to_the_square_of_the_target():
     with torch.no_grad():
         expected = ((model(x) - t) ** 2).mean() / (t**2).mean()
     assert errors(task, model)[1] == pytest.approx(expected.item())
-
-
-def test_an_eml_tree_of_depth_three_is_its_chain():
-    _, model = built("--layer-type EML --operations eml --depth 3 --start near --start-noise 0")
-    x = torch.tensor([[1.5, 1.1, 1.9, 1.3]])
-    h = 1.5
-    for own in (1.1, 1.9, 1.3):
-        h = math.exp(own) - math.log(h)
-    assert model(x).item() == pytest.approx(h, rel=1e-6)
-
-
-@pytest.mark.parametrize(
-    "words", [STACK, "--layer-type iNALU", "--layer-type EQL --layer-option width=2"]
-)
-def test_the_engine_trains_units(words):
-    config = planned(f"{words} --depth 3")
-    run = PlannedRun(config, "a", SCRIPTS[SCRIPT].layer_options(config))
-    assert with_engine(TASKS[SCRIPT], run).in_lanes

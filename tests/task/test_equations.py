@@ -45,13 +45,6 @@ def test_rows_are_those_of_the_paper(equation):
         assert noise.std() == pytest.approx(0.01, rel=0.1)
 
 
-def test_a_batch_is_of_stored_rows():
-    task, _ = built("--batch-size 20")
-    ((x, t),) = task.batches()
-    stored = {tuple(row) for row in np.hstack(task._streams[0][0][0:9000]).tolist()}
-    assert {tuple(row) for row in torch.cat((x, t), -1).tolist()} <= stored
-
-
 def test_errors_are_roots_and_tests_are_the_same_for_all_seeds():
     (task, model), (other, _) = built(), built("--seed 1")
     ((x, t),) = task.evaluation[1].rows_of_runs()
@@ -62,12 +55,6 @@ def test_errors_are_roots_and_tests_are_the_same_for_all_seeds():
     with torch.no_grad():
         expected = ((model(x) - t) ** 2).mean().sqrt()
     assert found["metric/test/extrapolation"].item() == pytest.approx(expected.item())
-
-
-@pytest.mark.parametrize(("equation", "layers"), [("F-1", 2), ("F-2", 3), ("F-4", 4)])
-def test_an_eql_has_the_layers_that_the_equation_needs(equation, layers):
-    _, model = built(f"--equation {equation} --layer-option width=2")
-    assert model.layers[0].layer.layers == layers
 
 
 def test_the_first_step_of_adam_tells_its_epsilon():

@@ -83,26 +83,6 @@ def test_losses_and_gradients_are_those_of_a_plain_loop(unit, wiring):
             torch.testing.assert_close(mine, theirs, rtol=1e-8, atol=1e-12)
 
 
-def test_sampled_actions_follow_the_policy():
-    logits = torch.tensor([0.5, 0.2, 0.15, 0.1, 0.05]).log().expand(100_000, 5)
-    noise = torch.rand(1, 100_000)
-    actions = sampled(noise)(logits, 0, torch.arange(100_000))
-    shares = torch.bincount(actions, minlength=5) / 100_000
-    assert shares.tolist() == pytest.approx([0.5, 0.2, 0.15, 0.1, 0.05], abs=0.006)
-
-
-def test_pictures_go_through_the_convolutions_of_torch():
-    model = TimeGridworldNetwork(observation="pixels")
-    first, second = torch.nn.Conv2d(3, 16, 5, 3), torch.nn.Conv2d(16, 32, 3, 2)
-    for ours, theirs in ((model.encoder.first, first), (model.encoder.second, second)):
-        theirs.weight, theirs.bias = ours.W, ours.bias
-    frames = frames_of("pixels")[:9]
-    assert (frames.shape, frames.max(), frames.min()) == ((9, 3, 56, 56), 1, 0)
-    hidden = second(first(frames).relu()).relu().flatten(1)
-    assert hidden.shape == (9, 2048)
-    torch.testing.assert_close(model.encoder(frames), model.encoder.dense(hidden))
-
-
 def test_what_is_logged_when(tmp_path):
     words = (*SMALL, "--max-iterations", "9", "--eval-interval", "8", "--seed", "0-1")
     assert run(SCRIPT, *words) == 0

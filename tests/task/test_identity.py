@@ -4,9 +4,7 @@ import pandas as pd
 import pytest
 import torch
 
-from stable_nalu.network.dense import ACTIVATIONS, Dense, IdentityNetwork
-from stable_nalu.result.export import RunTable
-from stable_nalu.result.exporters import CURVES, any_runs
+from stable_nalu.network.dense import ACTIVATIONS, Dense
 from stable_nalu.task.identity_autoencoder import IdentityTask
 from tests.experiments.scripts import exported, run
 from tests.training.configurations import built
@@ -46,18 +44,6 @@ def test_activations_are_torchs_modules(name):
     assert torch.equal(layer(z), module(z))
 
 
-def test_start_weights_are_bounded_as_torchs_are():
-    layer = Dense(16, 500)
-    assert layer.W.abs().max().item() == pytest.approx(0.25, abs=0.001)
-    assert layer.bias.abs().max().item() == pytest.approx(0.25, abs=0.01)
-
-
-def test_there_is_no_activation_behind_the_last_layer():
-    model = IdentityNetwork("Sigmoid", 8, 3)
-    assert [layer.activation for layer in model.layers] == ["Sigmoid"] * 3 + ["linear"]
-    assert [tuple(layer.W.shape) for layer in model.layers] == [(8, 1), (8, 8), (8, 8), (1, 8)]
-
-
 def test_the_curve_is_exported_beside_the_measures(tmp_path):
     words = ("--layer-type", "Tanh", "--seed", "0-1", "--max-iterations", "3", "--workers", "1")
     assert run(SCRIPT, *words, "--test-range", "[-7,7]") == 0
@@ -71,23 +57,3 @@ def test_the_curve_is_exported_beside_the_measures(tmp_path):
     assert end["metric.test.extrapolation"] == pytest.approx(sum(outside) / 4, rel=1e-6)
     assert end["abs.error.-7"] == own[-7]
     assert table["abs.error.-7"].isna().sum() == 2
-
-
-def test_a_curve_without_its_first_point_stays(tmp_path):
-    out, none, rows = tmp_path / "curves.csv", float("nan"), []
-    for seed, (name, *errors) in enumerate([("a", 1, 2), ("b", none, 3), ("c", none, none)]):
-        columns = {"step": [3], "abs.error.-7": errors[:1], "abs.error.7": errors[1:]}
-        rows += CURVES.points(RunTable(name, columns, {"layer.type": "Tanh", "seed": seed}))
-    CURVES.write(rows, "--curve-out", str(out))
-    long = pd.read_csv(out).set_index(["name", "x"])["abs.error"]
-    assert list(long.index) == [("a", -7), ("a", 7), ("b", -7), ("b", 7)]
-    assert (long["a", -7], long["b", 7]) == (1, 3)
-
-
-@pytest.mark.parametrize("flag", ["--curve-out", "--stimuli-out"])
-def test_tables_of_what_was_never_logged(flag, tmp_path, capsys):
-    assert run("single_layer", "--max-iterations", "0") == 0
-    out = tmp_path / "runs.csv"
-    words = ("--tensorboard-dir", str(tmp_path / "tensorboard" / "t"), "--csv-out", str(out))
-    assert any_runs((*words, flag, str(tmp_path / "long.csv"))) == 2
-    assert f"{flag}: no run has" in capsys.readouterr().err

@@ -2,12 +2,10 @@
 
 import numpy as np
 import pytest
-import sympy
 import torch
 
-import stable_nalu as sn
 from stable_nalu.network.dense import NotebookNetwork
-from tests.experiments.scripts import exported, read, run, run_names, saved
+from tests.experiments.scripts import read, run, run_names, saved
 from tests.training.configurations import built
 
 SCRIPT = "notebook_addition"
@@ -85,23 +83,3 @@ def test_the_notebooks_slip_is_one_update_on_the_test_rows(capsys):
     longer = [word if word != "9" else "12" for word in slip]
     assert run(SCRIPT, *longer, "--resume") == 2
     assert "argument --train-on-test: the last update of this run" in capsys.readouterr().err
-
-
-def test_losses_and_test_errors_are_columns():
-    assert run(SCRIPT, *SMALL, "--seed", "0-1", "--max-iterations", "8") == 0
-    table = exported()
-    assert table["step"].tolist() == [0, 4, 8] * 2
-    for tag in (LOSS, TEST, "loss/train/mse", "metric/test/mse"):
-        (name,) = run_names(SCRIPT, *SMALL, "--seed", "1")
-        own = table.loc[table["seed"] == 1, tag.replace("/", ".")]
-        assert own.tolist() == pytest.approx(list(read(name).series(tag).values()))
-    assert table["train.size"].unique().tolist() == [50]
-    assert "loss.train.critation" not in table
-
-
-def test_what_it_learned_is_a_sum_of_ten(tmp_path):
-    flags = {"layer_type": "ReRegualizedLinearNAC", "train_size": 100, "max_iterations": 2000}
-    (run,) = sn.train(SCRIPT, **flags, out=tmp_path)
-    found = sn.formula(run)
-    assert str(found.target) == str(sum(sympy.symbols("x1:11")))
-    assert found.verdict == "right by another formula"  # first halves are scaled, the sum is not

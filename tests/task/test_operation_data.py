@@ -20,18 +20,6 @@ def expected_batches(count, *words):
     return [[stream[0:BATCH] for _ in range(count)] for stream in forks(*words)]
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_a_single_run(dtype):
-    torch.set_default_dtype(dtype)
-    feed = Feed(forks("--seed", "3"), BATCH, 2)
-    for x, t in expected_batches(4, "--seed", "3")[0]:
-        actual = feed.next()
-        assert actual[0].shape == (BATCH, 2)
-        assert actual[0].dtype == actual[1].dtype == dtype
-        assert torch.equal(actual[0], x)
-        assert torch.equal(actual[1], t)
-
-
 @pytest.mark.parametrize(
     "ranges",
     [
@@ -76,7 +64,3 @@ def test_single_layer_tests_with_the_extrapolating_normal_distribution():
     validation, test = built("single_layer", f"{words} {ranges}").evaluation
     assert validation._x.mean() < 4
     assert test._x.mean() > 8
-
-
-def test_the_robustness_script_has_no_evaluation_sets():
-    assert built("single_layer_robust").evaluation == []

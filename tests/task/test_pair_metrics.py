@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from stable_nalu.figure.digits import accuracies
-from stable_nalu.task.pairs import at_decimals, class_counts, pair_metrics
+from stable_nalu.task.pairs import class_counts, pair_metrics
 
 TRUE = torch.tensor([[6.0, 2.0, 3.0], [8.0, 2.0, 4.0], [63.0, 9.0, 7.0], [0.5, 1.0, 2.0]])
 PREDICTED = torch.tensor([[6.0, 2.4, 3.0], [8.5, 2.5, 4.0], [60.0, 9.0, 6.5], [0.500004, 1.0, 1.5]])
@@ -42,18 +42,6 @@ def test_a_rounded_quotient_is_compared_with_the_quotient_itself():
     found = dict(pair_metrics(true + 0.1, true, loss="mse", decimals=True))
     assert found["output_rounded/acc"] == pytest.approx(100 / 3)
     assert found["label1_rounded/acc"] == found["label2_rounded/acc"] == 100
-
-
-def test_without_decimals_and_under_another_name():
-    found = dict(pair_metrics(PREDICTED, TRUE, loss="loss", decimals=False))
-    assert len(found) == 9
-    assert "output/loss" in found
-
-
-def test_decimals_of_float32():
-    value = torch.tensor([1 / 3, 0.123456])
-    assert at_decimals(value, 5).tolist() == [np.float32(0.33333), np.float32(0.12346)]
-    assert at_decimals(value, 4).dtype == torch.float32
 
 
 def test_classes_cut_off_and_rounded():

@@ -13,7 +13,6 @@ from stable_nalu.task.two_digit_mnist import TwoDigitTask
 from stable_nalu.training.loop import Training
 from stable_nalu.training.runs import PlannedRun
 
-CPU = torch.device("cpu")
 TINY = "--data-source digits --samples-per-permutation 1"
 
 
@@ -34,18 +33,6 @@ def scattered(words=""):
     return training("ST_mnist_labels", words, ScatteredTask)
 
 
-def test_the_start_weights_depend_on_seed_and_network_alone():
-    words = "--operation mul --use-nalm --learn-labels2out --seed 3"
-    first = isolated(words).model.state_dict()
-    second = isolated(f"{words} --batch-size 7").model.state_dict()
-    torch.manual_seed(3)
-    config = config_of("two_digit_mnist", words)
-    again = TwoDigitTask(config, CPU).network(config, {}).state_dict()
-    for name, value in first.items():
-        assert torch.equal(value, second[name])
-        assert torch.equal(value, again[name])
-
-
 def test_images_side_by_side():
     run = isolated("--operation mul --seed 2 --batch-size 10")
     corpora = [load_corpus("mnist", "digits", part) for part in ("train", "test")]
@@ -62,30 +49,6 @@ def test_images_side_by_side():
     expected = pixels(torch.from_numpy(np.concatenate(both, axis=1)))
     assert torch.equal(images[4, 0], expected)
     assert expected.min() == pytest.approx(-0.424212962)
-
-
-@pytest.mark.parametrize(
-    ("words", "shape"),
-    [("", (2, 42, 42)), ("--image-concat-dim width --img2label-model width-no-concat-conv",
-                         (1, 42, 84))],
-)  # fmt: skip
-def test_scattered_images_are_new_whenever_they_are_looked_at(words, shape):
-    run = scattered(f"--num-folds 3 {words}")
-    assert list(run.task.sets) == ["train", "valid", "test"]
-    assert [loader.count for loader in run.task.sets.values()] == [56, 10, 34]
-    looks = [next(iter(run.task.sets["test"])) for _ in range(2)]
-    assert looks[0][0].shape == (34, *shape)
-    assert torch.equal(looks[0][2], looks[1][2])
-    assert not torch.equal(looks[0][0], looks[1][0])
-    assert looks[0][0].min() == pytest.approx(-0.424212962)
-
-
-def test_places_go_on_from_a_saved_state():
-    run = scattered("--num-folds 3")
-    put_back = run._snapshot()
-    first = next(iter(run.task.sets["test"]))[0]
-    put_back()
-    assert torch.equal(next(iter(run.task.sets["test"]))[0], first)
 
 
 def test_the_learning_rate_falls_in_steps():
@@ -137,16 +100,6 @@ def test_penalties_follow_epochs():
         assert total.item() == pytest.approx(criterion.item() + found, rel=1e-5)
 
 
-def test_penalties_of_the_real_npu():
-    run = isolated(
-        "--operation div --use-nalm --learn-labels2out --nalm-name realnpu-mod "
-        "--regualizer-npu-w 2 --regualizer-gate 3 "
-        "--regualizer-scaling-start 30 --regualizer-scaling-end 40"
-    )
-    weights = dict(run.step.prepare(35)[1])
-    assert weights == {"W-NPU": 1.0, "g-NPU": 1.5}
-
-
 def returned(steps):
     """What a generator returns."""
     while True:
@@ -190,12 +143,3 @@ def test_weight_decay_is_that_of_adam_on_the_last_layer():
     for gradient, plain in zip(gradients[:-1], free[:-1], strict=True):
         assert torch.equal(gradient, plain)
     assert not torch.equal(before[0], run.step.parameters[0])
-
-
-def test_predictions_stand_in_the_columns_of_the_metrics():
-    run = isolated("--operation div --seed 1")
-    predicted, true = returned(run.task.predictions(run.model, run.task.sets["test"]))
-    assert predicted.shape == true.shape == (8, 3)
-    torch.testing.assert_close(true[:, 0], true[:, 1] / true[:, 2])
-    torch.testing.assert_close(predicted[:, 0], predicted[:, 1] / predicted[:, 2])
-    assert run.model.training

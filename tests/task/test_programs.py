@@ -1,7 +1,5 @@
 """Program evaluation: digits, names, refusals, what is logged, resumed and learned."""
 
-import random
-
 import numpy as np
 import pytest
 import torch
@@ -11,12 +9,6 @@ from tests.experiments.scripts import exported, read, run, run_names
 
 SCRIPT = "program_evaluation"
 SMALL = ("--batch-size", "8", "--hidden-size", "8", "--workers", "1", "--log-interval", "8")
-
-
-def share(y: str, t: str) -> float:
-    """Characters that are equal, counted from the right."""
-    width = max(len(y), len(t))
-    return np.mean([a == b for a, b in zip(y.rjust(width), t.rjust(width), strict=True)])
 
 
 @pytest.mark.parametrize(
@@ -39,17 +31,6 @@ def share(y: str, t: str) -> float:
 )
 def test_digits_by_hand(y, t, wanted):
     assert right_digits(torch.tensor([y]), torch.tensor([t])).tolist() == pytest.approx([wanted])
-
-
-def test_digits_are_those_of_texts():
-    dice = random.Random(3)
-    pairs = [
-        (dice.randint(-(10**a), 10**a), dice.randint(-(10**a), 10**a)) for a in range(1, 9)
-    ] * 9
-    pairs += [(y + dice.choice((0, 0, 1)), y) for y, _ in pairs]
-    y, t = torch.tensor(pairs, dtype=torch.float64).T
-    wanted = [share(str(one), str(other)) for one, other in pairs]
-    assert right_digits(y, t).tolist() == pytest.approx(wanted)
 
 
 def test_the_loss_has_a_gradient_where_all_is_right():

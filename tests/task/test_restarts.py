@@ -53,38 +53,6 @@ def test_restarts_when_the_list_does(kind):
             assert rule.due(iteration) == due, (interval, log_interval, iteration)
 
 
-def test_these_errors_do_cause_restarts():
-    counts = {}
-    for kind in ("constant", "falling", "rising", "noisy", "small"):
-        rule = RestartRule(1, 10, 50, 1.0)
-        for iteration, error in enumerate(errors(kind, 600, 7)):
-            rule.record(np.array([error]))
-            rule.due(iteration)
-        (counts[kind],) = rule.counts
-    assert counts["constant"] == 10
-    assert counts["falling"] == 0
-    assert counts["small"] == 0
-    assert counts["rising"] > 0
-    assert counts["noisy"] > 0
-
-
-def test_recording_several_times_at_once_is_recording_one_by_one():
-    once, often = RestartRule(1, 10, 50, 1.0), RestartRule(1, 10, 50, 1.0)
-    for value in (2.0, 2.0, 3.0):
-        once.record(np.array([value]), times=20)
-        for _ in range(20):
-            often.record(np.array([value]))
-    assert once.get_state(0) == often.get_state(0)
-    assert once.due(60) == often.due(60) == [0]
-
-
-def test_infinite_and_undefined_errors_never_restart():
-    for value in (np.inf, np.nan):
-        rule = RestartRule(1, 10, 5, 1.0)
-        rule.record(np.array([value]), times=100)
-        assert rule.due(10) == []
-
-
 @pytest.mark.parametrize("unit", ["SigmoidNAU", "ScaledSigmoidNAU", "ReRegualizedLinearNAC"])
 def test_a_run_of_a_stack_restarts_as_it_does_alone(unit):
     """What `reset_parameters` leaves alone, such as a scale that the constructor draws, stays."""

@@ -13,7 +13,6 @@ from stable_nalu.network.arithmetic import UntrainedLSTM
 from stable_nalu.task import simple_function_recurrent as sums
 from tests.ensemble.plans import furthest, train, trained
 from tests.experiments.scripts import read, run, run_names
-from tests.sequence_runs import results
 
 SCRIPT = "simple_function_recurrent"
 SHORT = ("--interpolation-length", "3", "--extrapolation-length", "7", "--batch-size", "8")
@@ -83,16 +82,6 @@ def test_the_units_of_the_table_alone_together_and_in_torch(unit, tmp_path):
         # The exponentials of a NALU make more of the last bits of its sigmoids.
         limit = 1e-2 if unit == "NALU" else 1e-4
         assert {tag for tag, value in worst.items() if value > limit} == set()
-
-
-def test_results_of_a_stack_are_those_of_its_runs(tmp_path):
-    words = (*WORDS, "--layer-type", "RNN-tanh", "--max-iterations", "3")
-    assert run(SCRIPT, *words, "--seed", "0-1") == 0
-    records = results(SCRIPT)
-    assert [record["seed"] for record in records] == [0, 1]
-    for record, name in zip(records, run_names(SCRIPT, *words, "--seed", "0-1"), strict=True):
-        errors = [read(name).series(tag)[3] for tag in ERRORS]
-        assert [record[f"loss_valid_{which}"] for which in ("inter", "extra")] == errors
 
 
 def test_an_overflow_is_logged_and_ends_nothing():

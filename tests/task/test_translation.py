@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from stable_nalu.dataset.number_translation import encode, split_numbers, words_of
-from stable_nalu.network.texts import NumberReaderNetwork, NumberTranslationNetwork
+from stable_nalu.network.texts import NumberReaderNetwork
 from stable_nalu.result.entrance import run_script as run_whole
 from stable_nalu.task.number_translation import SCRIPT as SPEC
 from stable_nalu.task.number_translation import TranslationTask
@@ -50,34 +50,6 @@ def test_losses_known_of_the_published_script(capsys):
     cell = "network/recurrent_output/recurrent_output/recurrent_output"
     assert [step for step, _ in log[f"{cell}/gate/mean"]] == [150]
     assert [step for step, _ in log[f"{cell}/G_add/grad/norm"]] == [1, 31, 61, 91, 121, 151]
-
-
-def test_validation_counts_every_sentence_once():
-    assert run_script("--layer-type", "NAC", "--max-epochs", "1", "--seed", "1") == 0
-    torch.manual_seed(1)
-    network = NumberTranslationNetwork("NAC")
-    network.reset_parameters()
-    numbers = split_numbers(1)["valid"]
-    error = ((network(encode(numbers)) - column(numbers)) ** 2).mean().item()
-    ((step, value),) = logged(f"{SCRIPT}/nac_1")["loss/valid"]
-    assert step == 1
-    assert value == pytest.approx(error, rel=1e-6)
-
-
-@pytest.mark.parametrize(
-    "unit_name", ["GRU", "LSTM", "NAC", "GumbelNALU", "SoftmaxNAC", "RNN-ReLU"]
-)
-def test_every_cell(unit_name):
-    assert run_script("--layer-type", unit_name, "--max-epochs", "1", "--verbose") == 0
-    log = logged(f"{SCRIPT}/{unit_name.lower()}_0")
-    assert all([step for step, _ in log[tag]] == [1, 2, 3] for tag in LOSSES)
-
-
-def test_no_epochs():
-    assert run_script("--max-epochs", "0") == 0
-    assert set(logged(f"{SCRIPT}/nalu_0")) == {"config/text_summary", "hparam/valid"}
-    (record,) = results(SCRIPT)
-    assert record["loss_train"] > 0
 
 
 PAPER = (

@@ -36,13 +36,7 @@ def pages(tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    ("which", "device", "theme"),
-    [
-        ("made-up", "desk", "light"),
-        ("made-up", "phone", "dark"),
-        ("checkout", "desk", "dark"),
-        ("checkout", "phone", "light"),
-    ],
+    ("which", "device", "theme"), [("made-up", "phone", "dark"), ("checkout", "desk", "light")]
 )
 def test_loads_whole_and_fits(which, device, theme, pages, tmp_path):
     width = WIDTHS[device]

@@ -8,7 +8,6 @@ from datetime import datetime
 import pytest
 
 from stable_nalu.base.errors import UsageError
-from stable_nalu.base.files import CHECKOUT
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result.judged import identifying
 from tools import datapackage
@@ -59,29 +58,3 @@ def test_the_key_of_a_row_is_what_tells_runs_apart():
         assert resource["schema"]["primaryKey"] == identifying(key)
     with pytest.raises(UsageError, match="column speed of nips-sltr-in2 is declared nowhere"):
         datapackage.field_of(EXPERIMENTS["nips-sltr-in2"], "speed")
-
-
-@pytest.mark.parametrize(
-    ("key", "column", "unit", "words"),
-    [
-        ("nalu/table4", "metric.test.rmse", "unit of the target", "lower is better"),
-        ("nalu/table4", "metric.test.acc", "share, 0 to 1", "higher is better"),
-        ("notes/addition", "loss.train.mse@1000", "square of the unit of the target", "step 1,000"),
-        ("nips-sltr-in2", "extrapolation.last", "squared error", "inf is a result"),
-    ],
-)
-def test_units_and_meanings(key, column, unit, words):
-    field = datapackage.field_of(EXPERIMENTS[key], column)
-    assert field["unit"] == unit
-    assert words in field["description"]
-
-
-def test_papers_are_sources_and_the_data_set_is_cited():
-    titles = {source["title"] for source in PACKAGE["sources"]}
-    for resource in PACKAGE["resources"]:
-        assert {source["title"] for source in resource.get("sources", [])} <= titles
-    cited = (CHECKOUT / "CITATION.cff").read_text(encoding="utf-8")
-    (data,) = [entry for entry in cited.split("\n  - type: ")[1:] if entry.startswith("data\n")]
-    path = datapackage.PATH.relative_to(CHECKOUT).as_posix()
-    lines = (f'title: "{PACKAGE["title"]}"', f"version: {PACKAGE['version']}", f"filename: {path}")
-    assert set(lines) <= set(map(str.strip, data.splitlines()))

@@ -4,7 +4,6 @@ import re
 
 import pytest
 
-from stable_nalu.figure.style import new_figure
 from stable_nalu.result import command, document
 from stable_nalu.result.document import heading, plain, table
 from stable_nalu.statistics.intervals import wilson
@@ -59,20 +58,6 @@ def test_pictures_are_in_the_page_and_say_what_they_show():
     assert not re.search(r"clip-path|<style type|<g id|<\?xml", page)
 
 
-def test_a_picture_does_not_follow_the_last_digits_of_a_layout():
-    def picture(left):
-        figure = new_figure((8.0, 4.0), None)
-        for place in (left, 0.6):
-            figure.add_axes((place, 0.2, 0.3, 0.6)).plot([0, 1], [0, 2])
-        return drawing.clipped_svg(figure)
-
-    svg = picture(0.1)
-    assert picture(0.1 + 1e-12) == svg
-    clips = re.findall(r'<clipPath id="(\w+)"', svg)
-    assert len(set(clips)) == 2
-    assert set(re.findall(r"clip-path=\"url\(#(\w+)\)", svg)) == set(clips)
-
-
 def test_files_of_others_are_kept(tmp_path, capsys):
     page = tmp_path / "page"
     write("simple_mul", tmp_path / "data", range(2))
@@ -88,23 +73,3 @@ def test_files_of_others_are_kept(tmp_path, capsys):
     assert command.main(words) == 2
     assert "index.html is not a page of this script" in capsys.readouterr().err
     assert (page / "index.html").read_text() == "<p>mine</p>"
-
-
-def test_what_many_rows_share_is_told_once():
-    rows = [{"unit": f"u{k}", "n": str(k), "rule": "flat", "step": "–"} for k in range(4)]
-    told, _, head, _, first, *_ = table(rows, all_columns=False).splitlines()
-    assert told == "The same in all rows: rule flat."
-    assert (head, first) == ("| unit | n |", "| u0 | 0 |")
-    assert table(rows[:3], all_columns=False).splitlines()[0] == "| unit | n | rule |"
-    assert table(rows).splitlines()[0] == "| unit | n | rule | step |"
-    # In the first column, what is the same as above is left out.
-    again = [{"figure": name, "n": "1"} for name in ("a", "a", "b", "a")]
-    assert [line[:3] for line in table(again).splitlines()[2:]] == ["| a", "|  ", "| b", "| a"]
-
-
-def test_what_rows_of_a_first_cell_share_stands_in_it():
-    rows = [{"figure": f, "unit": u, "rule": f"of {f}"} for f in "ab" for u in ("x", "y")]
-    head, _, *told = table(rows, all_columns=False).splitlines()
-    assert head == "| figure | unit |"
-    assert told == ["| a; rule of a | x |", "|  | y |", "| b; rule of b | x |", "|  | y |"]
-    assert table(rows[1:4:2], all_columns=False).splitlines()[0] == "| figure | unit | rule |"

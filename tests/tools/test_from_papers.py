@@ -10,10 +10,8 @@ from stable_nalu.base.files import CHECKOUT
 from stable_nalu.base.papers import MISTRY_2022_DIVISION, MISTRY_2022_ROBUST
 from stable_nalu.inspection import prediction_sweep
 from stable_nalu.paper import command as plot
-from stable_nalu.paper.experiment import expected_runs
 from stable_nalu.paper.figures import find
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.paper.index import find as find_experiment
 from stable_nalu.result import batch, exporters
 from stable_nalu.statistics import small_divisors, thresholds
 from stable_nalu.task.table import SCRIPTS
@@ -50,29 +48,6 @@ def test_tables_of_digits_are_read_where_the_readme_puts_them(tmp_path):
     words = ["--csv-dir", read, "--out-dir", str(tmp_path / "plots"), "--format", "png"]
     assert PurePath(read) == folder
     assert plot.plot_command([key, *words]) == 0
-
-
-@pytest.mark.parametrize(
-    ("key", "experiment"),
-    [
-        ("class_accs-mul-1digit_conv-Adam", DIGITS[0]),
-        ("class_accs-MSE_Adam-lr0.001_TPS-no-concat-conv_ROUNDED", DIGITS[1]),
-    ],
-)
-def test_class_accuracies_of_runs_of_the_scripts_are_found(key, experiment):
-    """`--evaluate` names its tables after the saved model: the run of fold and seed 2."""
-    models = find_experiment(experiment).models
-    for one, model in zip(find(key).series, models, strict=True):
-        (run,) = expected_runs(model, [2])
-        assert f"{PurePath(run.name).name}_class_accs" in one.files
-
-
-def test_the_names_of_the_readme_for_sequences_are_read():
-    """`sequential_mnist_prod_reference` and `sequential_mnist_prod_long_<MODEL NAME>`."""
-    entry = find("robust-sequential_mnist_prod_long")
-    named = {f"sequential_mnist_prod_long_{name}" for name in ("nmu", "snmu", "batch-snmu")}
-    assert {file for one in entry.series for file in one.files} == named
-    assert entry.parts[0].options["runs"].reference.files == ("sequential_mnist_prod_reference",)
 
 
 def commands() -> list[str]:

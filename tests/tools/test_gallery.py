@@ -11,12 +11,11 @@ from stable_nalu.paper.experiment import expected_runs, flags
 from stable_nalu.paper.figures import all_entries, find, source_of
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result.judged import compact, judged_runs
-from stable_nalu.result.pipeline import Folders, other_tables
-from stable_nalu.result.stored import add, read
+from stable_nalu.result.pipeline import Folders
+from stable_nalu.result.stored import add
 from tests.figure.drawing import FAILED, FAST, means, metrics, solved_at
 from tests.result.made_up import write
 from tools import gallery
-from tools.finding import finding
 from tools.kept_runs import kept_source
 
 ENTRIES = all_entries()
@@ -93,75 +92,6 @@ def test_a_figure_with_a_file_that_is_not_kept_is_named_and_not_drawn(tmp_path):
     assert not gallery.drawable(entry, tmp_path / "part")
     assert gallery.drawable(find("loss_landscape"), tmp_path)
     assert gallery.command(entry).startswith("python3 experiments/reproduce.py ")
-
-
-@pytest.mark.parametrize(
-    ("counts", "told"),
-    [
-        (
-            {"realnpu_modified": (25, 10), "sign-nmru": (25, 24), "nru": (3, 0)},
-            "Success is highest with NMRU (49 of 50), the fewest on U[-2,2) (24 of 25); "
-            "lowest with NRU (3 of 50).",
-        ),
-        (
-            {"realnpu_modified": (24, 10), "sign-nmru": (25, 25), "nru": (25, 25)},
-            "Success is highest with NRU and NMRU (50 of 50); "
-            "Real NPU (modified) has the fewest on U[-2,2) (10 of 25).",
-        ),
-        ({"sign-nmru": (0, 7)}, "7 of 50 runs are solved, the fewest on U[1,2) (0 of 25)."),
-        ({"sign-nmru": (25, 25), "nru": (25, 25)}, "Every run is solved, with NRU and NMRU."),
-        ({"sign-nmru": (0, 0)}, "No run is solved, with NMRU."),
-    ],
-)
-def test_a_picture_is_told_in_a_sentence(counts, told):
-    experiment, places = EXPERIMENTS["nips-sltr-in10"], ("U[1,2]", "U[-2,2]")
-    columns = ["model", "operation", "interpolation.range", "seed", "solved"]
-    rows = [
-        (model.key, "div", place, seed, int(seed < solved))
-        for model in experiment.models
-        for place, solved in zip(places, counts.get(model.key, ()), strict=False)
-        for seed in range(25)
-    ]
-    assert finding(experiment, pd.DataFrame(rows, columns=columns)).replace("\\", "") == told
-
-
-def test_a_picture_of_measures_is_told_by_the_best_and_the_worst():
-    table = read("nalu/table3")
-    said = finding(EXPERIMENTS["nalu/table3"], table)
-    medians = table.groupby("model")["metric.test.mae"].median()
-    labels = {model.key: model.label for model in EXPERIMENTS["nalu/table3"].models}
-    best, worst = (labels[str(one)] for one in (medians.idxmin(), medians.idxmax()))
-    assert said.startswith(f"Mean absolute error, test ends lowest with {best} (")
-    assert f" and highest with {worst} (" in said
-
-
-def test_runs_much_shorter_than_published_rank_no_models_and_single_ones_are_in_no_picture():
-    key = "static-mnist-mul-isolated"
-    assert finding(EXPERIMENTS[key], read(key)) == "Runs are too short to rank models."
-    assert read(key)["seed"].nunique() == 1
-    assert not gallery.drawable(find(key))
-
-
-def test_kept_models_are_enough_for_their_predictions(tmp_path):
-    entry, experiment = find("surface-mul"), EXPERIMENTS["surface-mul"]
-    space, data = Folders(tmp_path / "out"), tmp_path / "data"
-    models = [t for t in other_tables(experiment, experiment.models, space) if t.source]
-    layers = {"mul-nmu-s0": ("ReRegualizedLinearMNAC", {})} | {
-        f"mul-ReLU-h{size}-s{seed}": ("ReLU", {"hidden_size": size, "bias": True})
-        for size, seed in ((1, 0), (100, 8))
-    }
-    assert [table.name for table in models] == list(layers)
-    for table in models:
-        assert not gallery.drawable(entry, data)
-        layer, options = layers[table.name]
-        table.source.parent.mkdir(parents=True, exist_ok=True)
-        save(table.source, layer, **options)
-        assert table.keep(data).read_bytes() == table.source.read_bytes()
-    assert gallery.drawable(entry, data)
-    assert all(table.name in gallery.told(entry, data) for table in models)
-    table.source.unlink()
-    assert gallery.draw(entry, tmp_path / "pictures", data) == []
-    assert [path.suffix for path in (tmp_path / "pictures").iterdir()] == [".png"]
 
 
 def save(path, layer, **options):

@@ -7,7 +7,6 @@ import re
 import statistics
 from collections import Counter
 
-import pandas as pd
 import pytest
 from scipy.stats import fisher_exact
 
@@ -20,7 +19,7 @@ from stable_nalu.statistics import intervals as seeds
 from stable_nalu.statistics.intervals import difference, paired_difference, wilson
 from tests.result.made_up import write
 from tests.tools.page_reader import read_page
-from tools import atlas, doc_tables, generated, headline, landscape, notes, page
+from tools import doc_tables, generated, headline, landscape, notes
 
 PAGE = stored.DATA.parent
 MADE_UP = "simple_mul"
@@ -240,45 +239,6 @@ def test_a_planted_change_changes_the_page_and_differences_have_their_notes(tmp_
     assert any(line.startswith("| Neural Arithmetic Units |") for line in changed)
 
 
-def test_published_numbers_stand_beside(made_up):
-    tables, _ = read_page(made_up / "index.html")
-    rows = {row["unit"]: row for row in tables["units"][0]}
-    assert rows["NMU"]["published"] == "94 % (94/100) [88–97]"
-    assert rows["NAC•"]["published"].startswith("13 % (13/100)")
-    assert "NAC•,σ" not in rows
-    assert (rows["NMU"]["n (seeds)"], rows["NMU"]["rule"]) == ("12 (0-11)", "arithmetic")
-    kept, _ = tables_of_the_checkout()
-    row = next(row for row in kept["units"][0] if row["unit"] == "NMU")
-    assert row["mean step"].startswith("14,000 [13,790–14,220], here 13,")
-    assert row["sparsity error"].startswith("2.6e-08 [1.96e-08–3.24e-08], here ")
-
-
-def test_both_forms_hold_the_same_rows():
-    tables, links = tables_of_the_checkout()
-    lines = {line.replace("\\", "") for line in text_of(PAGE).splitlines()}
-    lines = {re.sub(r"\[([^]]+)\]\([^)]+\)", r"\1", line).replace("`", "") for line in lines}
-    rows = [row for found in tables.values() for table in found for row in table]
-    assert len(rows) > 200
-    for row in rows:
-        first, *others = (cell.replace("\\", "") for cell in row.values())
-        assert lines & {f"| {' | '.join([cell, *others])} |" for cell in (first, "")}
-    assert "#division" in links
-
-
-def test_rows_of_the_page_are_lines_of_the_table():
-    """Counts by range, in their order, and the sum of the verdicts."""
-    tables, _ = tables_of_the_checkout()
-    lines = [one for one in lines_of(PAGE) if one["paper"] == "robust"]
-    lines = [one for one in lines if one["measure"] == "success rate" and one["published"]]
-    for row in tables["robust"][0]:
-        place, _, shared = row["figure"].partition("; ")
-        own = [one for one in lines if (one["figure"], one["unit"]) == (place, row["unit"])]
-        seeds = {"Figure 2": 25, "Figure 7": 20}[place]
-        assert f"n (seeds) 9 × {seeds} (0-{seeds - 1})" in shared
-        assert row["here"] == f"{' '.join(one['solved'] for one in own)} of {seeds}"
-        assert sum(map(int, re.findall(r"(\d+) [a-z]", row["verdict"]))) == len(own) == 9
-
-
 def test_a_sceptic_finds_what_trained_a_number():
     """Rule, seeds, command, revision, engine and versions of every figure; costs add up."""
     for row in lines_of(PAGE, "figures"):
@@ -312,68 +272,6 @@ def test_numbers_follow_from_the_runs_and_the_page_needs_nothing_else(made_up):
     assert {link for link in links if not link.startswith("#")} == {"data:,", "data", *files}
     assert not re.search(r"<script|@import|url\(", text)
     assert 'name="viewport"' in text
-
-
-def test_the_first_screen_counts_figures_runs_and_what_is_left(made_up):
-    first = text_of(made_up).partition("## Headline figures")[0]
-    planned = [experiment for experiment in EXPERIMENTS.values() if experiment.models]
-    whole = f"**0 of {len(planned)} runnable figures and tables are trained in full**"
-    assert f"{whole}, 1 in part, {len(planned) - 1} not: 60 kept rows" in first
-    left = sum(experiment.runs for experiment in planned) - 60
-    assert f"[Not run](#not-run): {left:,} runs of {len(planned)} figures and tables" in first
-
-
-def test_the_page_is_short():
-    assert len(text_of(PAGE).split()) <= 12_000
-    assert (PAGE / "index.html").stat().st_size <= 1_500_000
-    shown = set(re.findall(r"\((pictures/[^)]+)\)", text_of(PAGE)))
-    assert {f"pictures/{path.name}" for path in (PAGE / "pictures").iterdir()} == shown
-
-
-def headlines(folder):
-    """Claim -> its row on a page."""
-    return {row["claim"]: row for row in read_page(folder / "index.html")[0]["headline"][0]}
-
-
-def test_headlines_and_runs_that_were_cut_short(tmp_path, made_up):
-    short = write(MADE_UP, tmp_path / "whole", range(2))
-    short.loc[short["model"] == "nmu", "iterations"] = 5000
-    stored.add(EXPERIMENTS[MADE_UP], short, [], tmp_path / "data")
-    runs = write("nips-sltr-in10", tmp_path / "data", range(3))
-    text, found = make(tmp_path), headlines(tmp_path)
-    cut = [claim for claim in found if "5,000 of 200,000 it" in found[claim]["verdict"]]
-    assert cut == ["(x1+x2)(x1+x2+x3+x4): NMU"]
-    assert "Cut short: NMU 5,000 of 200,000 iterations." in text
-    gain = found["Division, 10 inputs: gain by the modifications"]
-    assert gain["published"].startswith("+15.1 points")
-    solved = runs.groupby("model")["solved"].agg(["sum", "size"])
-    new, old = solved.loc["realnpu_modified"], solved.loc["realnpu_baseline"]
-    expected = 100 * (new["sum"] / new["size"] - old["sum"] / old["size"])
-    assert gain["here"].startswith(f"{expected:+.1f} points")
-    assert found["Division, 10 inputs: NMRU"]["published"].startswith("91.6 % (206/225)")
-    assert not [claim for claim in headlines(made_up) if claim.startswith("Division")]
-    # Pictures that a new page does not show are removed; those of others stay.
-    (tmp_path / "pictures" / "other.svg").write_text("mine")
-    stored.path_of("nips-sltr-in10", tmp_path / "data").unlink()
-    make(tmp_path)
-    kept = [path.name for path in (tmp_path / "pictures").iterdir()]
-    assert sorted(kept) == ["other.svg", f"{MADE_UP}.svg"]
-
-
-def test_every_claim_was_published():
-    for claim in headline.CLAIMS:
-        models = {(p.model, p.operation) for p in published(claim.experiment)}
-        assert {(m, claim.operation) for m in (claim.model, claim.above) if m} <= models
-
-
-def test_seeds_are_compared_one_by_one(tmp_path):
-    key = "function_task_static"
-    runs = write(key, tmp_path, range(100), share=1)
-    rows = {(row["unit"], row["operation"]): row for row in page.by_seed(key, runs)}
-    assert rows["NMU", "mul"]["same outcome"] == "98 of 100"
-    assert rows["NMU", "mul"]["other outcome at seeds"] == "70 85"
-    assert rows["Linear", "sub"]["same outcome"] == "7 of 100"
-    assert page.by_seed(MADE_UP, runs) == []
 
 
 def test_the_readme_has_the_headline_table():
@@ -419,31 +317,6 @@ def numbers_of(text):
     return number.sub("0", text).splitlines(), found
 
 
-def test_runs_that_only_the_tolerance_of_rounding_solves_are_counted():
-    """docs/performance.md states them; in a range all have one error, that of exact weights."""
-    text = " ".join((PAGE.parent / "performance.md").read_text("utf-8").split())
-    decided, strict, solved = Counter(), Counter(), Counter()
-    errors = {}
-    for task in ("easy", "medium", "hard"):
-        for run in kept_runs(PAGE, f"nips-divBy0-{task}"):
-            met = float(run[TEST_ERROR] or "inf") <= float(run["threshold"])
-            strict[run["model"]] += met
-            solved[run["model"]] += int(run["solved"])
-            if run["solved"] == "1" and not met:
-                decided[task] += 1
-                errors.setdefault((run["model"], run["threshold"]), set()).add(run[TEST_ERROR])
-    assert decided.keys() == {"easy"}
-    assert f"decides {decided['easy']} of 375 stored rows of `nips-divBy0-easy`" in text
-    assert f"(decisive for {decided['easy']} rows, " in text_of(PAGE)
-    assert [len(found) for found in errors.values()] == [1] * len(errors)
-    npu, nru, nmru = (
-        (strict[f"easy-{unit}"], solved[f"easy-{unit}"]) for unit in ("realnpu", "nru", "signNMRU")
-    )
-    at_most = "of 125 Real NPUs are at or below the threshold itself and"
-    assert f"{npu[0]} {at_most} {npu[1]} are stored" in text
-    assert "of 125 NRUs {} and {}, of 125 NMRUs {} and {}".format(*nru, *nmru) in text
-
-
 def test_why_runs_fail_is_counted_in_the_files():
     """Every class of the table, by counting the cells of the stored files; the page counts runs."""
     counts, failed = Counter(), 0
@@ -477,9 +350,3 @@ def test_why_runs_fail_is_counted_in_the_files():
     drawn = {row["failure"] for row in cells_of(stored.DATA / landscape.FILE)}
     # What is not a number is nowhere on a plane.
     assert drawn == {*counts} - {"unclassified", "not a number"}
-
-
-def test_seeds_agree_whatever_inputs_they_read():
-    formulas = pd.Series(["x3/x4", "x9/x10", "x1/x2", "1/x2", "", ""])
-    assert atlas._most(formulas) == 3
-    assert atlas._most(pd.Series(["", ""])) == 0

@@ -4,7 +4,6 @@ import pandas as pd
 import pytest
 from scipy.stats import fisher_exact
 
-from tools import power
 from tools.power import Count
 
 KEY = "nips-sltr-in10"
@@ -36,37 +35,3 @@ def test_several_points_have_the_variance_of_whole_seeds():
     varied, alike = stored_runs(*[9] * 17, *[0] * 8), stored_runs(*[6] * 12, *[7] * 13)
     assert one.p(varied) > 0.5 > 0.01 > one.p(alike)
     assert one.rate(varied).upper - one.rate(alike).upper > 0.05
-
-
-def test_ranks_of_ties_are_equal():
-    counts = [count(MODELS[0], *[70] * 9), count(MODELS[1], *[90] * 9), count(MODELS[2], *[91] * 9)]
-    runs = pd.DataFrame({"model": MODELS, "solved": 1, "seed": 0})
-    rows = power.rows_of(counts, {KEY: runs})
-    assert [row["rank"] for row in rows] == ["1", "1", "3"]
-    assert rows[0]["more seeds"].startswith("81.2 % (819/1008) [")
-    assert power.rows_of(counts, {}) == []
-
-
-def test_counts_of_kept_runs_are_added_and_replaced(tmp_path, monkeypatch, capsys):
-    stored = tmp_path / "stored"
-    stored.mkdir()
-    monkeypatch.setattr(power.stored, "DATA", stored)
-    source = pd.read_csv("docs/reproduction/data/benchmark_sltr_mul_mcfc.csv")
-    folder = tmp_path / "more"
-    folder.mkdir()
-    source.to_csv(folder / "benchmark_sltr_mul_mcfc.csv", index=False)
-    cost = pd.read_csv("docs/reproduction/data/cost/benchmark_sltr_mul_mcfc.csv")
-    (folder / "cost").mkdir()
-    cost.to_csv(folder / "cost" / "benchmark_sltr_mul_mcfc.csv", index=False)
-    assert power.main([str(folder)]) == 0
-    assert power.main([str(folder)]) == 0
-    counts = power.read(stored)
-    assert [one.model for one in counts] == list(dict.fromkeys(source["model"]))
-    for one in counts:
-        own = source[source["model"] == one.model]
-        assert (one.runs, one.solved) == (len(own), own["solved"].sum())
-        assert sum(one.solved_at) == one.solved
-        assert (len(one.solved_at), one.seeds) == (9, "0-24")
-        assert (one.versions, one.git_revision) == tuple(cost.iloc[-1, -2:])
-    assert power.main([str(tmp_path)]) == 2
-    assert "tools.power: error: FOLDER: no kept runs in" in capsys.readouterr().err

@@ -8,7 +8,6 @@ import pytest
 from stable_nalu.layer import entries
 from stable_nalu.task.table import SCRIPTS
 from tools.mathml import formula
-from tools.response import response
 from tools.site_pages import CHECKOUT, EMPTY, described, layer_page, task_page
 
 LAYERS = {key: entry for key, entry in entries().items() if entry.layer or entry.cell}
@@ -39,19 +38,6 @@ def test_a_page_has_response_and_stored_success_rates():
     assert "With ideal weights it is x · a and a / x for all inputs." in page
     link = "[Division without redundancy](../reproduction/README.md#division)"
     assert f"| {link} | NMRU | 100 % (225/225) [98–100] |" in page
-
-
-def test_what_a_layer_computes_with_ideal_weights_is_found():
-    def sentence(key):
-        found = response(entries()[key])
-        return found and found.sentence.partition(".")[0]
-
-    assert sentence("linear") == "With ideal weights it is x + a and x − a for all inputs"
-    assert sentence("ReLU") == "With ideal weights it is x + a for positive inputs only"
-    assert sentence("PosNALU").endswith("x + a and x · a for positive inputs only")
-    assert sentence("Tanh").startswith("No weights of −1, 0 and 1")
-    assert sentence("HardSoftmaxNAC") == "Grey: start weights"
-    assert sentence("GRU") is None
 
 
 def row(*children):
@@ -88,11 +74,6 @@ def test_words_stay_words_and_blanks_part_formulas():
     assert html.count("<math") == 2
     assert "<span>sNMU, in training:</span>" in html
     assert "<span>after step t:</span>" in html
-
-
-def test_brackets_that_are_no_pairs_are_refused():
-    with pytest.raises(ValueError, match="no pairs: y = "):
-        formula("    y = (x + 1]")
 
 
 @pytest.mark.parametrize("script", SCRIPTS)

@@ -24,11 +24,7 @@ SPECIAL = (0.0, -0.0, 1.0, -1.0, INF, -INF, NAN, 0.5, -0.5, 2.0, -2.0, 3.0, -3.0
 FAST = {"widest": (16, "-O3 -march=native"), "scalar": (1, "-O1")}
 SLOW = {
     "no AVX-512": (8, "-O3 -march=native -mno-avx512f"),
-    "no AVX2": (4, "-O3 -march=native -mno-avx2"),
     "old": (4, "-O3 -march=x86-64-v2"),
-    "wider than registers": (16, "-O2 -march=x86-64-v2"),
-    "lazy": (16, "-O1 -march=native"),
-    "plain": (8, "-O3"),
     "called": (16, "-O3 -march=native -DCALLED"),
 }
 

@@ -140,7 +140,7 @@ OF_ONE = {
     "sum of repeated": lambda x: x.unsqueeze(0).expand(3, *x.shape).sum(0),
     "product of repeated": lambda x: x.unsqueeze(0).expand(3, *x.shape).prod(0),
 }
-SHAPES = {"short": (2, 3), "one long": (2, 6), "other long": (7, 3), "square": (3, 3)}
+SHAPES = {"short": (2, 3), "one long": (2, 6)}
 LONG_SQUARE = (6, 6)
 
 
@@ -185,34 +185,22 @@ def test_of_parts_of_a_loop(name):
 
 CUT = {
     "part": lambda a, b: a[:, 1:7] * 2,
-    "few": lambda a, b: a[:, 1:3] * b[:, :2],
     "entry": lambda a, b: a[:, 3] * 2 - b[:, -1],
     "every second": lambda a, b: a[:, ::2] * b[:, :-1:2].sum(1, keepdim=True) + b[:, ::2],
-    "the others": lambda a, b: torch.cat([a, b, a], 1)[:, 1::3] * a,
     "pairs": lambda a, b: a[:, 1::2] * b[:, ::2][:, 1:] - torch.cat([a, b], 1)[:, 2::4],
-    "first and last": lambda a, b: a[:, 3:4] * b[:, -4:-3],
-    "part of a part": lambda a, b: a[:, 1:9][:, 2:8] * 2,
     "parts that overlap": lambda a, b: a[:, 0:7] * a[:, 2:9] + b[:, 2:],
-    "entries of a part": lambda a, b: a[:, 3:9].unbind(1)[2],
     "split": lambda a, b: a.split(6, 1)[1] - a.split(6, 1)[0][:, :3],
     "joined": lambda a, b: torch.cat([a, b, a], 1) * 2,
-    "joined with few": lambda a, b: torch.cat([a[:, :2], b, a[:, :1], torch.ones_like(b)], 1),
     "joined, cut elsewhere": lambda a, b: torch.cat([a, b], 1)[:, 4:12] * a[:, 1:],
     "joined along the other": lambda a, b: torch.cat([a, b], 0)[:, 2:8] * 2,
-    "joined twice": lambda a, b: torch.cat([torch.cat([a, b], 1), torch.cat([b, a], 1)], 0),
     "other parts": lambda a, b: torch.cat([a, b], 1) * torch.cat([b[:, :3], a, b[:, 3:]], 1),
     "with one for all": lambda a, b: torch.cat([a, b], 1) * a[:, :1] + a.sum(1, keepdim=True),
-    "of equal numbers": lambda a, b: torch.cat([torch.ones_like(a), 0 * b], 1) + 1,
     "sum": lambda a, b: torch.cat([a, b], 1).sum(1),
     "product": lambda a, b: torch.cat([a, b[:, :5]], 1).prod(1),
-    "largest": lambda a, b: torch.cat([a, b], 1).amax(1, keepdim=True),
     "softmax": lambda a, b: torch.cat([a, b], 1).softmax(-1),
-    "turned": lambda a, b: torch.cat([a, b], 1).mT[3:12] * 2,
     "matrix product": lambda a, b: torch.cat([a, b], 1) @ torch.cat([b, a], 1).mT,
-    "outer product": lambda a, b: torch.cat([a, b], 1).mT @ torch.cat([b, a], 1),
     "turned sum": lambda a, b: torch.cat([a, b], 1).mT @ a + torch.cat([b, a], 1).mT @ b,
     "of a square": lambda a, b: (a.mT @ b)[2:8, 1:7] + (a.mT @ b)[1:7, 2:8].mT,
-    "of each its own": lambda a, b: torch.cat([a, b], 1)[:, 4:13] * torch.arange(9) + a,
     "of one dimension": lambda a, b: torch.cat([a[0], b[1]])[2:15:2] * a[0, 1:8],
     "activations": lambda a, b: torch.cat([a[:, :4], b[:, :5].sin(), a[:, 4:] * b[:, :5]], 1),
 }
@@ -241,11 +229,6 @@ def test_gradients_of_loops_that_are_cut_and_joined(name, which):
         return torch.zeros_like(a) if found[which] is None else found[which]
 
     assert_lowered(gradient, a, b, g, cuts=True)
-
-
-def test_samples_are_not_cut():
-    with pytest.raises(NotLoweredError, match="long dimension"):
-        assert_lowered(lambda x: x[1:3] * 2, some(SAMPLES, 9), batch=[0], cuts=True)
 
 
 OF_TWO = {
@@ -280,15 +263,6 @@ def test_matrix_products(inner, outer):
     assert_lowered(lambda g, w: g @ w.mT, grad, w, batch=[0])
 
 
-def test_square_matrices_that_are_turned():
-    a, b = some(6, 6), some(6, 6, seed=1)
-    assert_lowered(lambda a, b: a + b.mT, a, b)
-    assert_lowered(lambda a, b: a @ b, a, b)
-    assert_lowered(lambda a, b: a.mT @ b @ a, a, b)
-    assert_lowered(lambda a, b: a.unsqueeze(0) * b.unsqueeze(1), a, b)
-    assert_lowered(lambda a: a + a.mT + a.sum(0) * a.sum(1), a)
-
-
 GRADIENTS = (
     *("tanh", "sigmoid", "relu", "elu", "selu", "silu", "softplus", "hardtanh", "leaky_relu"),
     *("gelu", "gelu by tanh", "layer norm"),
@@ -307,19 +281,6 @@ def test_gradients(name):
     x = some(SAMPLES, 3)
     g = some(3, seed=1)
     assert_lowered(gradient, x, g)
-
-
-@pytest.mark.parametrize("which", [0, 1, 2])
-@pytest.mark.parametrize("inner", [3, 6])
-def test_gradients_of_a_layer_norm(inner, which):
-    def gradient(x, w, b, g):
-        leaves = [one.detach().requires_grad_() for one in (x, w, b)]
-        y = F.layer_norm(leaves[0], (inner,), leaves[1], leaves[2], 0.1)
-        return torch.autograd.grad((y * g).sum(), leaves[which])[0]
-
-    x, g = some(SAMPLES, inner), some(SAMPLES, inner, seed=1)
-    w, b = some(inner, seed=2), some(inner, seed=3)
-    assert_lowered(gradient, x, w, b, g, batch=[0, 3])
 
 
 def test_an_operation_that_is_not_known_is_named():

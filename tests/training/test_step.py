@@ -204,10 +204,7 @@ def test_a_saved_state_has_the_layout_of_torch():
     assert ours["param_groups"][0]["params"] == theirs["param_groups"][0]["params"]
 
 
-CLIPS = {
-    clip_norm: torch.nn.utils.clip_grad_norm_,
-    clip_value: torch.nn.utils.clip_grad_value_,
-}
+CLIPS = {clip_norm: torch.nn.utils.clip_grad_norm_, clip_value: torch.nn.utils.clip_grad_value_}
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])

@@ -4,13 +4,7 @@ import pytest
 
 from stable_nalu.task.table import SCRIPTS, TASKS
 from stable_nalu.training.runs import PlannedRun, with_engine
-from tests.training.engine.harness import (
-    IN_TORCH,
-    left_behind,
-    left_together,
-    planned,
-    words_of,
-)
+from tests.training.engine.harness import IN_TORCH, left_behind, left_together, planned, words_of
 
 RANGES = (
     *("--interpolation-range", "[1,2]", "[-2,2]", "[0.1,0.2]", "[10,20]", "[[-2,-1],[1,2]]"),
