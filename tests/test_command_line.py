@@ -12,7 +12,6 @@ import pytest
 
 from stable_nalu import __version__
 from stable_nalu.command_line import ALSO, EXPORTS, PAPERS, TABLES, TRAINING, main
-from tests.examples.test_examples import executed  # noqa: F401 — a fixture
 from tests.exported import ROOT, main_of
 
 ROOTS = ("TENSORBOARD_DIR", "SAVE_DIR", "RESULTS_DIR")
@@ -148,24 +147,3 @@ def test_installed_it_trains_and_exports(run, tmp_path):
     records = [path.read_text() for path in tmp_path.glob("tensorboard/t/*/*.json")]
     assert len(records) == 2
     assert all('"stable-nalu single_layer --operation mul' in record for record in records)
-
-
-@pytest.mark.slow
-def test_installed_it_reproduces_and_draws(run, tmp_path):
-    """A figure from training to comparison, by processes that find the installed package."""
-    key, few = "robust-benchmark_sltr_mul", ("--seeds", "0", "--max-iterations", "1")
-    run("reproduce", key, "--model", "NMU", *few, "--format", "png", "--out", "r")
-    assert [path.name for path in tmp_path.iterdir()] == ["r"]
-    base = tmp_path / "r" / "iterations-1"
-    drawn = run(
-        "plot",
-        key.removeprefix("robust-"),
-        "--csv-dir",
-        str(base / "csv"),
-        "--format",
-        "png",
-        "--out-dir",
-        "p",
-    )
-    assert [path.name for path in tmp_path.glob("p/*.png")] == ["benchmark_sltr_mul_op-mul.png"]
-    assert "p/benchmark_sltr_mul_op-mul.png" in drawn

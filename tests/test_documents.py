@@ -140,18 +140,6 @@ def test_the_documents_show_every_training_script():
     assert scripts == {*SCRIPTS, "reproduce", "weight_distribution"}
 
 
-def test_scripts_of_the_published_commands_are_there():
-    """In the column of what to type here; flags of training scripts are read, too."""
-    text = (ROOT / "docs" / "from-the-papers.md").read_text(encoding="utf-8")
-    rows = [line.rstrip(" |").split(" | ")[-1] for line in text.splitlines() if line[:1] == "|"]
-    spans = re.findall(r"`((?:python3|bash|sbatch) [^`]+)`", "\n".join(rows))
-    assert len(spans) > 30
-    for words in map(shlex.split, spans):
-        assert "…" in words[1] or (ROOT / words[1]).is_file(), words
-        if Path(words[1]).parent.name == "experiments" and Path(words[1]).stem in SCRIPTS:
-            assert "--help" in words or SCRIPTS[Path(words[1]).stem].plan(words[2:])
-
-
 @pytest.mark.slow
 def test_every_command_of_the_documents_runs(tmp_path):
     for name in ("experiments", "export", "examples", "lfs_batch_jobs", "docs"):

@@ -39,15 +39,6 @@ def test_random_episodes_are_those_of_the_batch():
                 break
 
 
-def test_a_seed_names_a_world():
-    one, two = TimeGridworld(), TimeGridworld()
-    first, second = one.reset(seed=5), two.reset(seed=5)
-    assert first[1] == second[1]
-    assert (first[0]["view"] == second[0]["view"]).all()
-    stimuli = {one.reset()[1]["stimulus"] for _ in range(200)}
-    assert stimuli == set(range(5, 13))
-
-
 @pytest.mark.parametrize(
     ("problem", "call"),
     [

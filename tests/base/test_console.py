@@ -2,7 +2,6 @@
 
 import io
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -67,15 +66,3 @@ def test_who_started_a_process_is_told_how_far_its_plans_are(monkeypatch, tmp_pa
         shown.advance(5)
         shown.close()
         assert console.Progress.read(file) == (20 * plan, 0, plan)
-
-
-def test_a_bar_of_items_is_for_work_of_more_than_a_second_and_can_be_hidden(monkeypatch):
-    def seen(pause, **how):
-        in_terminal(monkeypatch)
-        for _ in console.bar(range(2), unit="runs", what="reading", **how):
-            time.sleep(pause)
-        return sys.stderr.getvalue()
-
-    assert "reading:  50%" in seen(1.1)
-    assert seen(0) == ""
-    assert seen(1.1, hidden=True) == ""

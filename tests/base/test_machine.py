@@ -59,7 +59,7 @@ from stable_nalu.base.script import keep_freed_memory
 def faults():
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
 def iterate(times):
-    for _ in range(times): parts = [torch.ones(1 << 20) for _ in range(8)]
+    for _ in range(times): parts = [torch.ones(1 << 19) for _ in range(4)]
 for act in (int, keep_freed_memory):
     act()
     iterate(3)

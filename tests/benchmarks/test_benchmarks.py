@@ -15,8 +15,9 @@ from tests.result.tiny import in_this_process  # noqa: F401
 SHARE = 0.004
 
 
-@pytest.mark.parametrize("measured", iterations.MEASUREMENTS, ids=lambda m: m.name)
-def test_row_of_iterations(measured, capsys):
+@pytest.mark.parametrize("name", ["nmru-10", "pair", "mlp", "jax", "digits"])
+def test_row_of_iterations(name, capsys):
+    (measured,) = (one for one in iterations.MEASUREMENTS if one.name == name)
     check(measured, capsys)
 
 
@@ -40,6 +41,7 @@ def check(measured, capsys):
     assert isinstance(row, Row)
     assert row.name == measured.name
     assert row.goal
+    capsys.readouterr()
     print_table([row])
     header, rule, line = capsys.readouterr().out.splitlines()
     assert header.count("|") == rule.count("|") == line.count("|")

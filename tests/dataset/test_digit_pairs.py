@@ -12,7 +12,6 @@ from stable_nalu.dataset.digit_pairs import (
     answers,
     draw_angles_and_scales,
     draw_images,
-    draw_offsets,
     draw_pair_sets,
     fold_pairs,
     placed,
@@ -91,11 +90,6 @@ def test_published_draws(fold, first, last, first_test, shuffled, shuffled_test)
         assert one.answers[0] == digits[0] * digits[1]
 
 
-def test_missing_digits():
-    with pytest.raises(ValueError, match="lack the digits 0, 9"):
-        draw_images(LegacyRandom(0), all_pairs("mul"), np.arange(1, 9), 1)
-
-
 def pillow_turned(image, angle, scale):
     """Rotation and scaling about the centre, by the inverse matrix that Pillow takes."""
     pillow = pytest.importorskip("PIL.Image")
@@ -114,13 +108,6 @@ def test_pixels_of_pillow():
     for image, angle, scale, own in zip(images, angles, scales, found, strict=True):
         expected = pillow_turned(image.numpy(), angle.item(), scale.item())
         assert np.array_equal(own.numpy(), expected)
-
-
-def test_offsets_never_reach_the_far_border():
-    offsets = draw_offsets(LegacyRandom(5), 4000, 28)
-    assert (offsets.min(), offsets.max()) == (0, 13)
-    state = np.random.RandomState(5)
-    assert offsets[:3].flatten().tolist() == [state.randint(0, 14) for _ in range(6)]
 
 
 def test_placement():

@@ -140,17 +140,6 @@ def test_worked_example_of_some_digits_and_of_products_that_wrap_around_as_int64
     assert train.targets[:2].tolist() == [[[2], [12]], [[2], [14]]]
 
 
-def test_worked_example_of_house_numbers(monkeypatch):
-    published_sizes(monkeypatch, (1, 1, 3), (73257, 26032))
-    random = LegacyRandom(0)
-    seeds = [int(random.integers(0, 2**32 - 1)) for _ in range(2)]
-    train = digit_sequences("svhn", "cumprod", 10, seeds[0])
-    valid = digit_sequences("svhn", "cumprod", 10, seeds[1], "valid")
-    assert (len(train), len(valid)) == (6825, 500)
-    assert train.mapping.ravel()[:5].tolist() == [46546, 29716, 49581, 6727, 15395]
-    assert valid.mapping.ravel()[:5].tolist() == [4565, 4712, 3905, 3734, 1604]
-
-
 @pytest.mark.parametrize(
     ("family", "shape", "values"),
     [("mnist", (1, 28, 28), (-0.424212962, 2.82148671)), ("svhn", (3, 32, 32), (0.0, 1.0))],

@@ -18,13 +18,6 @@ def test_sentences():
     assert len(VOCABULARY) == len(set(VOCABULARY)) == 30
 
 
-def test_numbers_without_words():
-    for numbers, known, wrong in (("reference", 1, (0, -1, 1000)), ("paper", 0, (1000,))):
-        for number in wrong:
-            with pytest.raises(ValueError, match=f"from {known} to 999"):
-                words_of(number, numbers)
-
-
 SPLITS = {
     0: {
         "forced": [460, 432, 351, 645, 598, 924, 273, 788, 759, 614],
@@ -59,11 +52,3 @@ def test_splits_are_disjoint_and_training_has_all_words(numbers, first, tested, 
     assert splits["train"][: 20 - first] == list(range(first, 20))
     words = np.unique(encode(splits["train"], numbers))
     assert words.tolist() == list(range(31 - first))
-
-
-def test_the_split_of_the_paper_follows_the_seed():
-    """The permutation is that of the reference, whose sets are filled in another order."""
-    paper = split_numbers(1, "paper")
-    assert paper["train"][20:28] == SPLITS[1]["forced"][:8]
-    assert paper["train"][28:36] == SPLITS[1]["test"]
-    assert paper != split_numbers(0, "paper")

@@ -5,7 +5,6 @@ import pytest
 import torch
 from scipy.stats import truncnorm
 
-from stable_nalu.dataset.distribution import Benford, LegacyRandom
 from stable_nalu.dataset.simple_function import (
     SimpleFunctionRecurrentDataset,
     SimpleFunctionStaticDataset,
@@ -112,14 +111,6 @@ def test_sequences_split_and_mix_along_time(double_precision, form):
         assert x[i].numpy().tobytes() == expected.tobytes()
         sums = [expected[..., a:b].sum((1, 2)) for a, b in dataset.subset_ranges]
         assert t[i, :, 0].numpy().tobytes() == (sums[0] + sums[1]).tobytes()
-
-
-def test_benford_digits():
-    values = Benford().draw(LegacyRandom(0), (100_000,), (100, 1000))
-    assert 110 <= values.min() < values.max() <= 999
-    assert not (values // 10 % 10 == 0).any()
-    shares = np.bincount(values // 100, minlength=10) / len(values)
-    np.testing.assert_allclose(shares, FIRST_DIGIT, atol=0.005)
 
 
 @pytest.mark.parametrize("form", RANGES)

@@ -5,12 +5,11 @@ import re
 from pathlib import Path
 
 import numpy as np
-import pytest
 from tensorboardX.proto.layout_pb2 import Layout
 
 from stable_nalu.base.tags import METRIC_TEST, METRIC_VALID, RESULTS
 from stable_nalu.statistics.setups import limit_of
-from tests.experiments.scripts import assert_same_run, messages, plugin_of, read, run, run_names
+from tests.experiments.scripts import messages, plugin_of, read, run, run_names
 
 NMU = "--operation mul --layer-type ReRegualizedLinearMNAC"
 SINGLE = f"{NMU} --log-interval 5 --seed 3"
@@ -51,21 +50,6 @@ def test_tensorboard_gets_configuration_and_results():
         assert solved == 0
 
 
-def columns(folder):
-    """Return the flags and the results that the HParams page shows of the runs of a folder."""
-    experiment = plugin_of(board(folder))["_hparams_/experiment"].experiment
-    metrics = [metric.name.tag for metric in experiment.metric_infos]
-    return [flag.name for flag in experiment.hparam_infos], metrics
-
-
-def test_the_hparams_page_has_the_flags_that_vary_in_a_folder_and_the_results():
-    words = f"{SINGLE} 4 --max-iterations 5 --name-prefix varying"
-    assert run("single_layer", words) == 0
-    assert columns("varying") == (["seed"], list(reversed(RESULTS)))
-    assert run("single_layer", words, "--learning-rate 0.5 --resume") == 0
-    assert columns("varying")[0] == ["seed", "learning_rate"]
-
-
 def test_custom_scalars_has_the_error_with_its_thresholds_sparsity_and_gates():
     words = "--operation mul --layer-type RealNPU --seed 0-1 --max-iterations 10 --log-interval 5"
     ranges = "--interpolation-range [1,2] [-2,-1] --extrapolation-range [2,6] [-6,-2]"
@@ -93,19 +77,3 @@ def test_custom_scalars_has_the_error_with_its_thresholds_sparsity_and_gates():
 
 def tags_of(name):
     return {value.tag for event in events(name) for value in event.summary.value}
-
-
-@pytest.mark.parametrize("longer", ["--resume", "--load-checkpoint"])
-def test_a_run_that_is_resumed_to_train_longer_tells_all_once(longer):
-    straight = f"{SINGLE} --id 1 --max-iterations 20"
-    assert run("single_layer", straight) == 0
-    resumed = f"{SINGLE} --id 2"
-    assert run("single_layer", resumed, "--max-iterations 10") == 0
-    assert run("single_layer", resumed, "--max-iterations 10 --resume") == 0
-    assert run("single_layer", resumed, "--max-iterations 20", longer) == 0
-    (one,), (other,) = (run_names("single_layer", words) for words in (straight, resumed))
-    assert_same_run(one, other)
-    assert [v.tag for e in events(one) for v in e.summary.value] == [
-        v.tag for e in events(other) for v in e.summary.value
-    ]
-    assert read(other).series("hparam/test").keys() == {20}

@@ -135,16 +135,6 @@ def test_a_wrong_name_or_value_is_one_line(words, says, capsys):
     assert err.count("\n") == 1
 
 
-def test_a_forward_of_the_wrong_shape_leaves_no_folder(tmp_path, capsys):
-    path = tmp_path / "wrong.py"
-    path.write_text(LINEAR.replace("self.second(torch.tanh(self.first(x)))", "x"))
-    assert run(SCRIPT, "--layer-file", str(path), "--layer-type TwoLayers") == 2
-    err = capsys.readouterr().err
-    assert "TwoLayers maps an input of shape (3, 2) to a tensor of shape (3, 2); (3, 1)" in err
-    assert err.count("\n") == 1
-    assert not tensorboard_root().exists()
-
-
 LATE = """
 import sys
 import torch

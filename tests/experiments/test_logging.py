@@ -128,16 +128,6 @@ def test_the_curriculum_validates_in_training_mode(layer, equal):
     assert (errors[0] == errors[1]) == equal
 
 
-def test_robustness_script_logs_weights_as_text_and_prints_every_thousand(capsys):
-    words = f"{NMU} --max-iterations 2000 --log-interval 300"
-    record = record_of("single_layer_robust", words)
-    texts = record.series("/network/layer_1/nac/W/text_summary")
-    assert list(texts) == [*range(0, 2001, 300), 2000]
-    assert "network/layer_1/nac/W/sparsity_error" not in record.tags
-    printed = re.findall(r"^train (\d+):", capsys.readouterr().out, re.MULTILINE)
-    assert printed == ["0", "1000", "2000"]
-
-
 def test_what_a_run_prints(formulas, capsys):
     words = "--operation mul --layer-type ReRegualizedLinearMNAC --max-iterations 1"
     assert run("single_layer", words) == 0

@@ -63,16 +63,6 @@ def test_success_rates_of_exported_runs(exported, tmp_path):
     assert [r["solved"] for r in judged if r["model"] == "NMU"].count("TRUE") == 3
 
 
-def test_another_threshold_and_columns_to_group_by(exported, tmp_path):
-    out = str(tmp_path / "out.csv")
-    argv = ["--csv", exported, "--csv-out", out, "--threshold", "0.3", "--by", "model"]
-    assert main(argv) == 0
-    assert [(r["model"], r["success.rate.mean"]) for r in rows(out)] == [
-        ("NALU", repr(2 / 6)),
-        ("NMU", "1"),
-    ]
-
-
 def test_runs_of_one_name_in_two_files_need_labels(tmp_path, capsys):
     name = leaf("reregualizedlinearmnac", 0)
     files = [write(tmp_path / f"{i}.csv", {name: [10.0**-i]}) for i in (1, 9)]
@@ -159,21 +149,6 @@ def test_without_a_file_the_summary_is_shown_as_wide_as_the_terminal(
         assert any(one.startswith(line) for one in shown), "\n".join(shown)
     assert columns < 80 or max(map(len, shown)) <= columns
     assert shown[-1] == "With 95 % intervals; '-': no run is solved."
-
-
-def test_options_that_follow_from_the_model_make_way_for_the_measures(
-    tmp_path, capsys, monkeypatch
-):
-    """Two models that differ in many options still make a table in 80 columns."""
-    monkeypatch.setenv("COLUMNS", "80")
-    other = leaf("nalu", 0).replace("rl-20000-35000_r-10", "rl-1-2_r-0.5").replace("b128", "b64")
-    runs = {leaf("reregualizedlinearmnac", 0): [1, 1e-6, 1e-9], other: [1, 1, 1]}
-    assert main(["--csv", write(tmp_path / "x.csv", runs)]) == 0
-    shown = capsys.readouterr().out.splitlines()
-    assert max(map(len, shown)) <= 80
-    told = " ".join(shown)
-    assert "Left out, see --csv-out: batch size, regualizer, regualizer scaling end, " in told
-    assert {"NALU", "NMU"} <= {line.split()[0] for line in shown}
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,6 @@ DRAWN = (
     "weights_path-isolated",
     "static-mnist-mul-colour-concat",
     "loss_landscape",
-    "sequential_mnist_prod_boundary_interpolation",
 )
 SLOW = ("sequential_mnist_prod_errors", "nips-in2-realnpu-lr", "benchmark_sltr_mul", *CHECKS)
 

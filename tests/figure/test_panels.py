@@ -8,7 +8,7 @@ import pytest
 
 from stable_nalu.base.errors import UsageError
 from stable_nalu.figure.drawing import Runs
-from stable_nalu.figure.tables import Table, best_cells, cell, latex, percent, scientific
+from stable_nalu.figure.tables import Table, best_cells, latex
 from stable_nalu.statistics.intervals import wilson
 from tests.figure.drawing import (
     FAILED,
@@ -138,16 +138,6 @@ def summary(**changes):
     return row | changes
 
 
-def test_cells_of_tables():
-    assert percent(0.314) == "31\\%"
-    assert scientific(2_800_000) == "2.8 \\cdot 10^{6}"
-    assert scientific(0.00042) == "4.2 \\cdot 10^{-4}"
-    row = pd.Series(summary())
-    assert cell(row, "success.rate.mean", False) == "$31\\% {~}^{+10\\%}_{-8\\%}$"
-    assert cell(row, "converged.at.mean", True) == "$\\mathbf{2.8 \\cdot 10^{6}}$"
-    assert cell(row, "sparse.error.mean", False) == "---"
-
-
 def test_best_values_are_bold_with_ties():
     worse = summary(model="NAU", **{"success.rate.mean": 0.1, "converged.at.mean": 5.0})
     rows = pd.DataFrame([summary(), summary(model="NALU"), worse])
@@ -166,16 +156,6 @@ def test_the_whole_table(long, environment):
     assert "{crllll}" in text
     assert "\\label{tab:some-label}" in text
     assert text.count("{") == text.count("}")
-
-
-def test_a_table_by_a_number(tmp_path):
-    """Rows ascend by it, runs without it are left out, and its column has its name."""
-    fast = {run_name(seed=s).replace("adam-0.00100", "adam-0.01000"): FAILED for s in range(2)}
-    metrics(tmp_path / "a.csv", fast | {run_name(): solved_at(0)})
-    text = own(tmp_path, ["a.csv"], ["x"], "table", "learning.rate")[0].text
-    assert "learning.rate" in text
-    assert "Range" not in text
-    assert text.index("0.001 ") < text.index("0.01 ")
 
 
 def test_shares_of_runs_below_a_limit(tmp_path):

@@ -63,19 +63,6 @@ def test_a_class(wanted, key, parameters, errors):
     assert classified(key, parameters, errors) == wanted
 
 
-def test_a_gate_that_is_right_is_not_why():
-    parameters = {"g": -20.0, "W_m_hat": [[20.0], [0.0]], "M_m_hat": 20.0}
-    parameters |= {"W_a_hat": 20.0, "M_a_hat": 20.0}
-    assert classified("iNALU", parameters) == failures.CORNER
-
-
-def test_gates_of_reciprocals_count_where_the_task_divides():
-    weights, right = {"W": [[1.0, 0.0, 0.0, 0.4]]}, [1.0, 0.0, 0.0, 1.0]
-    key = "GatedSignNMRU"
-    for gates, wanted in ((right, failures.DENSE), ([1.0, 1.0, 0.0, 0.0], failures.GATE)):
-        assert classified(key, weights | {"g": gates}, operation="div") == wanted
-
-
 def test_a_run_that_fits_no_rule_stays_unclassified():
     layer = entries()[NMU].layer(2, 1)
     x = torch.rand(50, 2) + 1

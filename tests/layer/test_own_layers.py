@@ -4,7 +4,6 @@ Torch modules that know nothing of runs: stacked, initialised and observed as la
 """
 
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import torch
@@ -122,28 +121,6 @@ def test_two_files_of_one_name_are_refused(file):
     own.load_layer_file(file(PLAIN))
     with pytest.raises(OptionError, match="Scaled is a layer of .*mine.py too"):
         own.load_layer_file(file(PLAIN, "other.py"))
-
-
-def test_layers_of_installed_packages(monkeypatch, capsys):
-    class Good(torch.nn.Module):
-        def __init__(self, in_features, out_features):
-            super().__init__()
-
-    def load_bad():
-        raise ImportError("no such thing")
-
-    points = [
-        SimpleNamespace(name="GoodOne", value="a_package:Good", load=lambda: Good),
-        SimpleNamespace(name="bad", value="b_package:Bad", load=load_bad),
-    ]
-    monkeypatch.setattr(own, "installed_layers", lambda: points)
-    own.load_installed_layers.cache_clear()
-    own.load_installed_layers()
-    own.load_installed_layers.cache_clear()
-    assert entries()["GoodOne"].origin == "the package a_package"
-    assert capsys.readouterr().err == (
-        "warning: the layers of b_package:Bad are left out: ImportError: no such thing\n"
-    )
 
 
 class Affine(torch.nn.Module):

@@ -5,7 +5,6 @@ import torch
 from torch import nn
 
 from stable_nalu.network import RegressionMnistNetwork, SequentialDigitNetwork
-from stable_nalu.network.dense import pooled
 from stable_nalu.network.digits import HEADS, CountingNetwork, DigitReader, EvenDigitNetwork
 from tests.layer_values import drawn_alike, uniform
 
@@ -105,19 +104,6 @@ def test_image_networks_are_those_of_torch(ours, filters, flat, hidden):
     torch.testing.assert_close(ours(x), net(x))
 
 
-def test_dropout_leaves_out_whole_channels_and_keeps_the_mean():
-    reader = DigitReader(4, "small", dropout=0.25)
-    x = torch.ones(2000, 3, 2, 2)
-    dropped = reader._dropped(x, 2)
-    assert dropped.unique().tolist() == pytest.approx([0, 4 / 3])
-    assert torch.equal(dropped, dropped[..., :1, :1].expand_as(x))
-    assert float(dropped.mean()) == pytest.approx(1, abs=0.05)
-    image = torch.randn(5, 1, 28, 28)
-    assert not torch.equal(reader(image), reader(image))
-    with reader.no_random():
-        assert torch.equal(reader(image), reader(image))
-
-
 @pytest.mark.parametrize("unit", CELLS)
 def test_a_sequence_is_a_loop_over_its_images(unit):
     torch.set_default_dtype(torch.float64)
@@ -139,34 +125,6 @@ def test_a_sequence_is_a_loop_over_its_images(unit):
 UNITS = (*HEADS, "NAC", "NALU")
 
 
-def by_torch(model):
-    """The layers of the public repository, with the weights of ours."""
-    parts = [model.first, model.second, model.third, model.dense]
-    layers = [
-        nn.Conv2d(1, 8, 7, 2, 3), nn.ReLU(), nn.MaxPool2d(2),
-        nn.Conv2d(8, 16, 3, padding=2, dilation=2), nn.ReLU(),
-        nn.Conv2d(16, 32, 3, padding=1), nn.ReLU(), nn.Conv2d(32, 1, 1), nn.ReLU(),
-        nn.Flatten(), nn.Linear(model.dense.in_features, 32), nn.ReLU(),
-    ]  # fmt: skip
-    for ours, theirs in zip(parts, (layers[0], layers[3], layers[5], layers[10]), strict=True):
-        theirs.weight, theirs.bias = ours.W, ours.bias
-    layers[7].weight = nn.Parameter(model.fourth.W.view(1, 32, 1, 1))
-    layers[7].bias = model.fourth.bias
-    return nn.Sequential(*layers)
-
-
-@pytest.mark.parametrize("size", [100, 61, 30])
-def test_features_are_those_of_torchs_layers(size):
-    torch.set_default_dtype(torch.float64)
-    model = EvenDigitNetwork("linear", size)
-    x = torch.randn(3, size, size)
-    wanted, ours = by_torch(model)(x.unsqueeze(1)), model.features(x)
-    assert ours.shape == (3, 32)
-    torch.testing.assert_close(ours, wanted)
-    weights = [model.first.W, model.second.W, model.dense.W]
-    torch.testing.assert_close(*(torch.autograd.grad(y.sum(), weights) for y in (ours, wanted)))
-
-
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("bias", [True, False])
 def test_heads(unit, bias):
@@ -179,13 +137,3 @@ def test_heads(unit, bias):
     wanted = wanted + model.head.bias if bias else wanted
     torch.testing.assert_close(model(x), wanted)
     assert (model.head.bias is not None) == bias
-
-
-def test_pooling_is_that_of_torch():
-    """With its gradient, where neighbours are equal too: the first of them has it."""
-    x = torch.randint(0, 3, (10, 3, 6, 6)).float().requires_grad_()
-    values = [pooled(x), nn.functional.max_pool2d(x, 2)]
-    weights = torch.randn(values[0].shape)
-    values += [torch.autograd.grad(y, x, weights)[0] for y in values]
-    assert torch.equal(values[0], values[1])
-    assert torch.equal(values[2], values[3])

@@ -11,7 +11,6 @@ from stable_nalu.network.gridworld import (
     Starts,
     TimeGridworldBatch,
     distance,
-    draw_starts,
     picture,
 )
 
@@ -74,16 +73,6 @@ def test_worlds_end_and_then_stay():
     assert (bool(last.terminated), bool(last.truncated)) == (True, False)
     assert worlds.player.tolist() == [13, 0]
     assert sum(end.reward for end in ends).tolist() == [6, 0]
-
-
-def test_what_is_drawn():
-    starts = draw_starts(np.random.default_rng(0), Rules((5, 12)), 20_000)
-    steps = distance(starts.player, starts.target)
-    assert set(starts.stimulus.tolist()) == set(range(5, 13))
-    assert np.bincount(starts.stimulus)[5:].min() > 2300
-    assert (steps <= starts.stimulus).all()
-    assert (steps > 0).all()
-    assert set(starts.player.tolist()) == set(starts.target.tolist()) == set(range(CELLS))
 
 
 def test_one_picture_pixel_by_pixel():

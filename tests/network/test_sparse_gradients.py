@@ -58,19 +58,6 @@ def test_pooled_convolutions(shape):
 
 
 @pytest.mark.usefixtures("library")
-def test_channels_in_any_order_of_memory_and_images_that_learn():
-    for x, order, W in (
-        (drawn(2, 28, 28, 1), (0, 3, 1, 2), drawn(20, 1, 5, 5, scale=0.2)),
-        (drawn(2, 12, 20, 12), (0, 2, 1, 3), drawn(50, 20, 5, 5, scale=0.05)),
-    ):
-        own, plain = (
-            lambda x, W, bias, function=function, order=order: function(x.permute(order), W, bias)
-            for function in (pooled_convolution, plainly_pooled)
-        )
-        assert_alike(own, plain, (x, W, drawn(len(W))))
-
-
-@pytest.mark.usefixtures("library")
 def test_of_equal_outputs_the_first_one_learns():
     x = torch.zeros(1, 16, 6, 6)
     x[0, :, 2, 2] = torch.arange(16.0)
@@ -101,11 +88,3 @@ def test_rectified_linear(samples, inputs, outputs):
         return torch.relu(functional.linear(x, W, bias))
 
     assert_alike(rectified_linear, plain, (x, W, drawn(outputs, seed=4, scale=0.1)))
-
-
-def test_the_same_images_give_the_same_numbers_in_any_batch():
-    if sparse_gradients.library() is None:
-        pytest.skip("no C++ compiler")
-    x, W, bias = drawn(6, 1, 28, 28).detach(), drawn(20, 1, 5, 5), drawn(20)
-    parts = [pooled_convolution(part, W, bias) for part in x.split(2)]
-    assert torch.equal(torch.cat(parts), pooled_convolution(x, W, bias))

@@ -25,20 +25,6 @@ def test_padding_changes_nothing(unit_name):
     assert not torch.equal(network(IDS[:, :1]), y)
 
 
-def test_two_words_by_hand():
-    network = NumberTranslationNetwork("NAC")
-    lstm = torch.nn.LSTMCell(2, 2)
-    lstm.load_state_dict({n: p.detach() for n, p in network.lstm_cell.cell.named_parameters()})
-    layer = network.output_cell.cell.op
-    W = torch.tanh(layer.W_hat) * torch.sigmoid(layer.M_hat)
-    h = c = torch.zeros(1, 2)
-    y = torch.zeros(1, 1)
-    for word in (23, 3):
-        h, c = lstm(network.embedding[word : word + 1], (h, c))
-        y = torch.cat((h, y), dim=-1) @ W.T
-    torch.testing.assert_close(network(IDS[2:]), y)
-
-
 SENTENCES = torch.cat((IDS, torch.tensor([[10, 29, 1, 28, 0], [10, 29, 1, 23, 3]]), IDS[:1]))
 
 

@@ -7,9 +7,7 @@ import torch
 
 from stable_nalu.network.two_digits import (
     READERS,
-    ExpectedDigit,
     HalvesReader,
-    SplineTransform,
     TwoDigitNetwork,
     build_answer,
     build_reader,
@@ -96,24 +94,6 @@ def test_published_sizes():
         assert size(answer("div", divider=divider)) == expected
 
 
-@pytest.mark.parametrize("name", READERS)
-def test_readers_give_two_digits(name):
-    shape = (3, 1, 42, 84) if name.startswith("width") else (3, 2, 42, 42)
-    own = network(lambda: build_reader(name))
-    assert own.digits(torch.rand(shape)).shape == (3, 2)
-    assert own(torch.rand(shape)).shape == (3, 1)
-    own(torch.rand(shape)).sum().backward()
-    assert all(p.grad is not None for p in own.parameters())
-
-
-def test_the_left_half_is_the_first_digit():
-    own = network().eval()
-    x = torch.rand(4, 1, 28, 56)
-    swapped = torch.cat(x.chunk(2, -1)[::-1], -1)
-    torch.testing.assert_close(own.digits(x).flip(-1), own.digits(swapped))
-    assert not torch.allclose(own.digits(x)[:, 0], own.digits(x)[:, 1])
-
-
 @pytest.mark.parametrize("name", ["concat", "TPS-no-concat-conv"])
 def test_localisers_do_not_start_at_the_identity_unless_asked(name):
     bound = 1 / math.sqrt(32)
@@ -123,31 +103,6 @@ def test_localisers_do_not_start_at_the_identity_unless_asked(name):
     for transform in network(lambda: build_reader(name), identity_start=True).reader.transforms:
         assert transform.last.weight.abs().max() == 0
         torch.testing.assert_close(transform.last.bias, transform.identity().float())
-
-
-@pytest.mark.parametrize("unbounded", [False, True])
-def test_spline_identity_shrinks_the_border(unbounded):
-    """The grid has its corners on pixels, the sampling half a pixel outside: a zoom by 42/41."""
-    transform = SplineTransform(2, 320, unbounded=unbounded)
-    transform.start_at_identity()
-    places = torch.linspace(-1, 1, 42)
-    smooth = (1 + places)[None, None, :, None] * (2 + places)[None, None, None, :]
-    x = smooth.repeat(2, 2, 1, 1)
-    shown = transform(x)
-    zoomed = places * 42 / 41
-    expected = (1 + zoomed)[:, None] * (2 + zoomed)[None]
-    torch.testing.assert_close(shown[0, 0, 1:-1, 1:-1], expected[1:-1, 1:-1], atol=1e-4, rtol=0)
-    assert (shown[..., 0, 0] - x[..., 0, 0]).abs().max() < 1
-    assert (shown - x).abs().max() > 0.05
-
-
-def test_expected_digit():
-    logits = torch.tensor([[0.0, math.log(3.0), -100.0]])
-    reader = ExpectedDigit([1, 2, 3], argmax=True)
-    torch.testing.assert_close(reader(logits), torch.tensor([1.75]))
-    reader.temperature = 0.5
-    torch.testing.assert_close(reader(logits), torch.tensor([1.9]))
-    assert reader.eval()(logits).tolist() == [2]
 
 
 def test_last_layers():

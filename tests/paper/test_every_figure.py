@@ -2,12 +2,9 @@
 
 from pathlib import Path
 
-import pytest
-
 from stable_nalu.base.files import cells_of
 from stable_nalu.paper.figures import all_entries, source_of
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.result.command import listing
 
 DOCUMENTED: dict[str, list[tuple[str, str]]] = {}
 """Paper -> places and keys, from the instructions of the studies and their batch scripts."""
@@ -32,20 +29,6 @@ def test_nothing_is_missing_and_nothing_made_up():
     assert {place for place in catalogue if place[0] in DOCUMENTED} == wanted
     assert len(wanted) == 88
     assert {key for key, e in EXPERIMENTS.items() if not e.paper} >= WITHOUT_A_FIGURE
-
-
-@pytest.mark.parametrize("paper", DOCUMENTED)
-def test_the_lists_name_them(paper):
-    """That of commands with the place; that of figures with all of a figure's places."""
-    (section,) = (part for part in listing(2).split("\n\n") if f"({paper})" in part)
-    lines = section.splitlines()
-    entries = all_entries()
-    for place, key in DOCUMENTED[paper]:
-        assert place in lines[lines.index(f"  {key}") + 1]
-        if key != "static-mnist-appendix":
-            entry = entries[key.replace("/", "-")]
-            assert (entry.paper.reference, place in entry.number) == (paper, True)
-            assert entry.title == EXPERIMENTS[key].title
 
 
 def test_figures_read_the_tables_that_a_reproduction_writes(tmp_path):

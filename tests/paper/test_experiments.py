@@ -10,13 +10,6 @@ import pytest
 
 from stable_nalu.base.errors import UsageError
 from stable_nalu.base.script import duration
-from stable_nalu.dataset.distribution import (
-    DISTRIBUTION_RANGES,
-    EXTRA_DIVISION_RANGES,
-    EXTRAPOLATION_RANGES,
-    SMALL_DIVISOR_BOUNDS,
-    ExtrapolationRange,
-)
 from stable_nalu.paper.experiment import expected_runs, flags, gathered, merged, words
 from stable_nalu.paper.index import EXPERIMENTS, find
 from stable_nalu.result import batch
@@ -115,22 +108,6 @@ def test_flags_are_read_merged_and_written():
     assert gathered(()) == {}
 
 
-def labels(ranges):
-    return "; ".join(one.label() for one in ranges)
-
-
-def test_labels_of_the_published_ranges():
-    assert labels(EXTRAPOLATION_RANGES) == (
-        "U[-40,-20]; U[-6,-2]; U[-6.1,-1.2]; U[-2,-0.2]; U[-6,-2] & U[2,6]; "
-        "U[0.2,2]; U[2,6]; U[1.2,6]; U[20,40]"
-    )
-    assert labels(EXTRA_DIVISION_RANGES) == "U[100,1000]; U[2,6] & U[-6,-2]"
-    mirrored = "U[-100,-50] & U[50,100]; U[-200,-100] & U[100,200]"
-    assert labels(DISTRIBUTION_RANGES[3:]) == mirrored
-    small = "U[0,0.0001]; U[0,0.001]; U[0,0.01]; U[0,0.1]; U[0,1]"
-    assert labels(ExtrapolationRange(0, bound) for bound in SMALL_DIVISOR_BOUNDS) == small
-
-
 # Where the published scripts are at odds with their papers, the experiments follow the papers.
 LOSSES = (("realnpu", "realnpu_modified"), ("nru", "nru"), ("nmru", "sign-nmru"))
 SENSIBLE = [
@@ -154,12 +131,6 @@ def test_models_have_the_flags_that_the_papers_say():
     assert "--noise-range" not in EXPERIMENTS["robust-benchmark_sltr_mul"].model("sNMU").flags
     for one in EXPERIMENTS["function_task_static_mul_num_subsets"].models:
         assert all("--hidden-size" in variant.flags for variant in one.variants)
-
-
-def test_longest_published_run_names_fit_a_folder():
-    for key in ("function_task_static_mul_range", "fts-2021-final"):
-        leaves = [run.leaf for runs in runs_of(key).values() for run in runs]
-        assert max(len(leaf.encode()) for leaf in leaves) <= 255
 
 
 @pytest.mark.parametrize(

@@ -122,23 +122,6 @@ def test_first_weights_and_gates_of_a_verbose_run():
     assert "weights.w0" not in metrics((0, step))
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (b"<pre>[[0.5]]</pre>", (0.5, NAN)),
-        (b"<pre>[[nan inf]]</pre>", (NAN, math.inf)),
-        (b"<pre>[[1. -2.e-05]]</pre>", (1.0, -2e-5)),
-        (b"unreadable", (NAN, NAN)),
-    ],
-)
-def test_weights_that_are_few_or_not_finite(text, expected):
-    found = metrics(
-        (0, [(VALID, 1.0), ("/network/layer_1/nac/W/text_summary", text)]), recursive_weight=True
-    )
-    first, second = found["weights.w0"], found["weights.w1"]
-    assert [*first, *second] == pytest.approx(expected, nan_ok=True)
-
-
 def test_a_run_killed_within_a_step_has_missing_cells():
     found = metrics((0, {VALID: 1.0, TEST: 2.0, W1: 0.25}), (1000, {VALID: 3.0}))
     assert found["metric.test.extrapolation"] == pytest.approx([2.0, NAN], nan_ok=True)

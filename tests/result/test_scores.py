@@ -5,7 +5,7 @@ import math
 import pandas as pd
 import pytest
 
-from stable_nalu.result.export import SCORES, with_scores
+from stable_nalu.result.export import with_scores
 from stable_nalu.result.exporters import any_runs, arithmetic
 from tests.exported import logged
 
@@ -21,7 +21,6 @@ VALUES = {
     "metric/random/extrapolation/rmse": 8.0,
     "metric/random/extrapolation/mae": 10.0,
 }
-WORKED = {"mse": (5.0, 50.0), "rmse": (25.0, 75.0), "mae": (25.0, 50.0)}
 NAME = (
     "nac_op-mul_oob-c_rs-linear-linear_eps-0_rl-1000000-2000000_r-10-0-1_i-1-2_e-2-6"
     "_z-100-0.25-0.5_b128_s0_h2_z2_lr-adam-0.00100-0.0_x-exceed_rm10"
@@ -30,20 +29,6 @@ NAME = (
 
 def write_run(folder, values):
     logged(folder, *((step, values) for step in (0, 1000)))
-
-
-@pytest.mark.parametrize("score", SCORES)
-@pytest.mark.parametrize("exporter", [any_runs, arithmetic])
-def test_both_exporters_write_scores(exporter, score, tmp_path):
-    write_run(tmp_path / "runs" / NAME, VALUES)
-    words = ["--tensorboard-dir", str(tmp_path / "runs"), "--csv-out", str(tmp_path / "out.csv")]
-    assert exporter([*words, "--score", score]) == 0
-    table = pd.read_csv(tmp_path / "out.csv")
-    assert list(table["step"]) == [0, 1000]
-    for split, expected in zip(("interpolation", "extrapolation"), WORKED[score], strict=True):
-        assert list(table[f"score.{split}"]) == [expected, expected]
-    for tag, value in VALUES.items():
-        assert list(table[tag.replace("/", ".")]) == [value, value]
 
 
 @pytest.mark.parametrize("exporter", [any_runs, arithmetic])

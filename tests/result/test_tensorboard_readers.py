@@ -4,7 +4,6 @@ import io
 import logging
 import math
 
-import pandas as pd
 import pytest
 
 from stable_nalu.reader import RunProblem, TensorboardMetricReader, TensorboardReader
@@ -183,13 +182,3 @@ def test_every_tag_is_a_metric_by_default(tmp_path):
     (table,) = TensorboardMetricReader(tmp_path).tables()
     assert table.columns["loss"] == [1.0]
     assert table.columns["note.text_summary"] == ["text"]
-
-
-def test_csv_text_is_that_of_pandas(tmp_path):
-    values = (0.1, 1e-7, 1.0, 123456.789, math.inf, -math.inf, math.nan, 3e38, 1e16, 1e-5)
-    for name in ("plain", "u_i-[-2, -1]-[1, 2]", 'quote"d'):
-        logged(tmp_path / name, *((step, {VALID: value}) for step, value in enumerate(values)))
-    frames = pd.concat(list(reader(tmp_path)))
-    assert csv_text(reader(tmp_path).tables()) == frames.to_csv(index=False)
-    assert str(frames["step"].dtype) == "int64"
-    assert set(map(str, frames.dtypes.iloc[1:])) == {"int64", "float64"}

@@ -22,7 +22,6 @@ from stable_nalu.statistics.means import (
     mean_sparsity,
     minimize_in_box,
     solved_at,
-    standard_error,
     start_v,
 )
 
@@ -90,18 +89,6 @@ def test_steps_around_a_million_are_not_moved_from_the_sample_mean():
     assert abs(slope) > 1e-8
     assert found[0] - mean == pytest.approx(-slope, rel=1e-2)
     assert found[1] == pytest.approx(variance, rel=1e-12)
-
-
-def test_standard_error_needs_a_positive_variance_and_drops_another_scale():
-    assert standard_error(np.diag([4.0, 1.0])) == pytest.approx(0.5)
-    assert standard_error(np.array([[2.0, 1.0], [1.0, 1.0]])) == pytest.approx(1.0)
-    assert standard_error(np.full((2, 2), np.nan)) is None
-    assert standard_error(np.zeros((2, 2))) is None
-    assert standard_error(np.diag([-4.0, 1.0])) is None
-    # Inverse variance 1 - 0.5²/0.5 with both; 1 when the second, 1e-9 of the first, is dropped.
-    both = np.array([[1.0, 0.5], [0.5, 0.5]])
-    assert standard_error(both) == pytest.approx(math.sqrt(2))
-    assert standard_error(np.array([[1.0, 2e-5], [2e-5, 1e-9]])) == pytest.approx(1, rel=1e-6)
 
 
 STEPS = np.array([12000.0, 15000, 9000, 22000, 18000, 30000, 14000, 16000])

@@ -9,7 +9,6 @@ import pytest
 from stable_nalu.base.errors import UsageError
 from stable_nalu.statistics.names import expand_name
 from stable_nalu.statistics.setups import Limit, Thresholds, limit_of, read_setups
-from stable_nalu.task.table import SCRIPTS
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = (
@@ -118,13 +117,6 @@ def test_every_run_has_a_threshold(name, expected):
     assert limit_of(name, 0.3) == Limit(0.3)
 
 
-@pytest.mark.parametrize("script", ["single_layer_benchmark", "single_layer", "sequential_mnist"])
-def test_configuration_and_name_have_one_threshold(script):
-    words = ["--operation", "cumsum" if script == "sequential_mnist" else "add"]
-    (config,) = SCRIPTS[script].plan(words).configs
-    assert limit_of(config) == limit_of(SCRIPTS[script].run_name(config))
-
-
 def test_a_table_that_is_none_is_named(tmp_path):
     path = tmp_path / "t.csv"
     cases = {
@@ -135,10 +127,3 @@ def test_a_table_that_is_none_is_named(tmp_path):
         path.write_text(text)
         with pytest.raises(UsageError, match=told):
             read_setups([path])
-
-
-def test_four_inputs_of_the_arithmetic_data_set_have_their_own_threshold():
-    """Subsets of one input, as of single modules; but two layers, and a row of the table."""
-    assert threshold(leaf("nmu", data="z-4-0.25-0.5")) == pytest.approx(7.125e-8, rel=1e-3)
-    assert threshold(leaf("nmu", data="z-4-0.25-0.0")) == threshold(leaf("nmu"))
-    assert threshold(leaf("nmu", data="z-10-0.1-0.0")) == threshold(leaf("nmu"))

@@ -11,7 +11,6 @@ RUNS = (
     "identity_autoencoder --layer-type Tanh --train-sampling uniform --batch-size 16",
     "identity_autoencoder --layer-type NAU --hidden-size 50",
     "notebook_addition --train-size 200",
-    "equations --layer-type EQLDiv --equation F-2 --layer-option iterations=40 --batch-size 20",
 )
 LENGTH = ("--max-iterations", "30", "--log-interval", "10", "--pytorch-precision", "64")
 

@@ -40,14 +40,6 @@ def test_text_stays_text(text):
     assert re.search(rf"<td( class=\"long\")?>{re.escape(shown)}</td>", page)
 
 
-def test_markdown_written_by_hand_has_links_and_code_and_no_html():
-    text = "# t\n\n`a` [b](c.md) <b>d</b> <!-- e --> [f](javascript:g) ![h](elsewhere.png)\n"
-    page = body(document.render(text, {}))
-    assert '<code>a</code> <a href="c.md">b</a> &lt;b&gt;d&lt;/b&gt; &lt;!-- e --&gt;' in page
-    assert "<img" not in page
-    assert 'href="javascript' not in page
-
-
 def test_pictures_are_in_the_page_and_say_what_they_show():
     marks = [drawing.Mark("$a", wilson(3, 4), wilson(1, 4)), drawing.Mark("b", None, None)]
     svg = drawing.draw([("NMU", marks), ("NAU", marks)])

@@ -2,14 +2,11 @@
 
 from dataclasses import replace
 
-import pytest
-
 from stable_nalu.paper.published import published_seeds
 from stable_nalu.result import compare
-from stable_nalu.statistics.intervals import Estimate
 from stable_nalu.statistics.summary import STEP
 from tests.result.test_compare import found, made_up
-from tools.long_table import ERROR, is_printed, mean_verdict, verdict_of
+from tools.long_table import ERROR, mean_verdict, verdict_of
 
 
 def test_steps_of_chosen_seeds_are_compared_with_those_of_the_same_seeds():
@@ -40,18 +37,6 @@ def beside(known, summary, runs):
     """A point with a made-up summary."""
     of = {"model": known.model, "label": known.model, "published": known}
     return compare.RatePoint(**of, solved=1, runs=runs, summary=summary)
-
-
-@pytest.mark.parametrize(
-    ("here", "equal"),
-    [
-        ((5040.0, 4777.02, 5297.86), True),
-        ((5040.0, 4774.9, 5297.86), False),
-        ((5046.0, 4777.02, 5297.86), False),
-    ],
-)
-def test_means_equal_to_every_printed_digit_are_equal(here, equal):
-    assert is_printed(Estimate(*here), Estimate(5040.0, 4780.0, 5300.0)) == equal
 
 
 def test_means_of_known_seeds_are_compared_by_seed():

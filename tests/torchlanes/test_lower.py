@@ -176,13 +176,6 @@ def test_of_dimensions_that_are_written_out(name):
         assert_lowered(WRITTEN[name], some(SAMPLES, 4), batch=[0])
 
 
-@pytest.mark.parametrize("name", ["part", "entry", "joined", "of each its own"])
-def test_of_parts_of_a_loop(name):
-    with pytest.raises(NotLoweredError, match="long dimension"):
-        assert_lowered(WRITTEN[name], some(2, 6))
-    assert_lowered(WRITTEN[name], some(2, 6), longest=math.inf)
-
-
 CUT = {
     "part": lambda a, b: a[:, 1:7] * 2,
     "entry": lambda a, b: a[:, 3] * 2 - b[:, -1],

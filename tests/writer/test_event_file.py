@@ -6,7 +6,6 @@ import time
 
 import numpy as np
 import pytest
-from tensorboardX import SummaryWriter
 from tensorboardX.proto import event_pb2
 from tensorboardX.summary import text
 
@@ -63,21 +62,6 @@ def scalar_event(step):
 
 def steps(path):
     return [event.step for event in EventFileReader(path)]
-
-
-def test_events_reach_the_file_at_flush_or_when_many(tmp_path):
-    events = EventFile.create_in(tmp_path)
-    events.add(scalar_event(1))
-    assert steps(events.path) == []
-    events.flush()
-    assert steps(events.path) == [1]
-    for step in range(5000):
-        events.add(scalar_event(step))
-    assert len(steps(events.path)) > 1000
-    events.close()
-    assert steps(events.path) == [1, *range(5000)]
-    with pytest.raises(ValueError, match="closed"):
-        events.add(scalar_event(0))
 
 
 def test_continuing_at_a_position_drops_what_came_later(tmp_path):
@@ -188,24 +172,6 @@ def test_an_intact_record_that_is_no_event_ends_the_reading(small, payload):
     events, problem = read(path)
     assert len(events) == 5
     assert problem.startswith(f"bad {'event' if payload else 'record'} at byte {ends[-1]}")
-
-
-def test_tensorboardx_files(tmp_path):
-    writer = SummaryWriter(str(tmp_path))
-    expected = []
-    for step in (0, 1000):
-        writer.add_scalar("/metric/valid/interpolation", 0.1 + step, step, walltime=5.5)
-        writer.add_text("/network/layer_1/nac/W", "<pre>[[1. 2.]]</pre>", step, walltime=6.5)
-        writer.add_histogram("/network/layer_1/nac/W", np.arange(5.0), step)
-        writer.add_image("image", np.zeros((3, 4, 4)), step)
-        scalar, text = ("metric/valid/interpolation",), ("/network/layer_1/nac/W/text_summary",)
-        expected += [
-            Event(5.5, step, scalar, (float(np.float32(0.1 + step)),)),
-            Event(6.5, step, text, (b"<pre>[[1. 2.]]</pre>",)),
-        ]
-    writer.close()
-    (path,) = tmp_path.iterdir()
-    assert read(path) == (expected, None)
 
 
 def random_events():
