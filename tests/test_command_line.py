@@ -130,10 +130,6 @@ def test_installed_it_lists_and_refuses(run, tmp_path):
     (line,) = run("batch", "simple_mul", "--scheduler", "slurm", code=2).splitlines()
     assert "checkout" in line
     assert not any(tmp_path.iterdir())
-    (tmp_path / "kept").mkdir()
-    shutil.copy(ROOT / "docs" / "reproduction" / "data" / "simple_mul.csv", tmp_path / "kept")
-    run("reproduce", "--report", "--data", "kept", "--report-out", "page")
-    assert "simple_mul" in (tmp_path / "page" / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow

@@ -1,8 +1,9 @@
 """Every command of README and docs runs as printed, made short, in the order of a reader.
 
 All run in one folder, after each other: one that reads what another writes finds it. Shortening
-knows flags, not commands; what `sbatch` would submit runs in `bash`. What cannot run here at all
-is in `LEFT_OUT`, each with its reason.
+knows flags, not commands. The second command of a training script only plans, unless its runs have
+a name of their own, as then others read them. What cannot run here at all is in `LEFT_OUT`, each
+with its reason.
 """
 
 import doctest
@@ -10,8 +11,6 @@ import inspect
 import os
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -114,12 +113,11 @@ def shortened(words):
 
 
 def run(words, folder):
-    """Exit code and output of a command, in a fork where it is Python."""
+    """Exit code and output of a command, in a fork."""
     # What trains one iteration would be compiled for longer.
-    environment = {**os.environ, "PYTHON": sys.executable, "COLUMNS": "80", ENGINE: TORCH}
-    if words[0] == "bash":
-        done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True)
-        return done.returncode, done.stdout + done.stderr
+    environment = {**os.environ, "COLUMNS": "80", ENGINE: TORCH}
+    if words[0] == "bash":  # As every batch script does.
+        words = ["python3", "experiments/batch.py", *words[1:]]
     before = f"import os; os.chdir({str(folder)!r})\n{_FORK_SHARDS}"
     imports = "pandas stable_nalu.paper.command stable_nalu.result.command"
     with Fork(str(folder / words[1]), words[2:], environment, before, imports) as process:
@@ -150,7 +148,7 @@ def test_every_command_of_the_documents_runs(tmp_path):
     (tmp_path / "tensorboard").mkdir()
     logs = "../results/iterations-1/tensorboard/sltr-in2"
     (tmp_path / "tensorboard/sltr-in2").symlink_to(logs)
-    failed, done = [], set()
+    failed, done, trained = [], set(), set()
     for document, command in commands():
         words = shortened(shlex.split(command))
         place = words.index("--out") if "--out" in words else len(words)
@@ -158,6 +156,11 @@ def test_every_command_of_the_documents_runs(tmp_path):
         if reason(command) or same in done:
             continue
         done.add(same)
+        name = Path(words[1]).stem
+        if name in trained and not {"--name-prefix", "--evaluate"} & {*words}:
+            words.append("--dry-run")
+        if words[1] == f"experiments/{name}.py" and name in SCRIPTS:
+            trained.add(name)
         code, output = run(words, tmp_path)
         if code:
             failed.append(f"{document}: {shlex.join(words)}: exit code {code}\n{output[-600:]}")

@@ -30,6 +30,7 @@ REPRESENTATIVE = (
     *("bmm_mcfc_mul", "fs_nmu_s0", "fs_posnac_s0", "fs_nalu2_s0", "fs_gumbel_s0"),
     *("fs_softmax_s0", "fs_simple", "fs_sgd64"),
 )
+OPTIMISED = ("sl_nru_s0_[1,2]", "sl_npu", "bm_inalu_s0_a", "fs_nmu_s0", "fs_gumbel_s0", "fs_sgd64")
 
 
 def logged(folder: Path) -> tuple[dict[str, dict[int, list[float]]], set[str]]:
@@ -99,9 +100,9 @@ def test_representative_names_exist():
     "name", [n if n in REPRESENTATIVE else pytest.param(n, marks=pytest.mark.slow) for n in GOLDEN]
 )
 def test_run(name, tmp_path, request):
-    """Of each kind one as users compile it, which takes long; the others to the same bits."""
+    """Some as users compile them, which takes long; the others to the same bits."""
     golden = GOLDEN[name]
-    if name in REPRESENTATIVE:
+    if name in OPTIMISED:
         request.getfixturevalue("optimised")
     words = "--name-prefix gold --remove-existing-data --no-save"
     assert run(golden["script"].removesuffix(".py"), *golden["argv"], words) == 0

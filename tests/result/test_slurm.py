@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from stable_nalu.base.files import CHECKOUT, cells_of
+from stable_nalu.result import batch
 from stable_nalu.result.exporters import arithmetic
 from tests.processes import until as wait
 from tests.result.slurm_cluster import NoClusterError, running_cluster
@@ -56,10 +57,24 @@ def folders(root):
     return {"TENSORBOARD_DIR": str(root / "tensorboard"), "SAVE_DIR": str(root / "save")}
 
 
-def batch(root, *words, **environment):
-    """Run a batch script; its output."""
+@pytest.fixture
+def here(monkeypatch, capsys):
+    """Run a batch script's program in this process; its output."""
+
+    def run(root, *words):
+        for name, value in folders(root).items():
+            monkeypatch.setenv(name, value)
+        capsys.readouterr()
+        assert batch.main([SCRIPT, *WORDS, "--log-dir", str(root / "logs"), *words]) == 0
+        return capsys.readouterr().out
+
+    return run
+
+
+def submit(root, *words, **environment):
+    """Submit a batch script; what it says."""
     done = subprocess.run(
-        ["bash", SCRIPT, *WORDS, "--log-dir", str(root / "logs"), *words],
+        ["bash", SCRIPT, *WORDS, "--log-dir", str(root / "logs"), "--scheduler", "slurm", *words],
         cwd=CHECKOUT,
         env={**os.environ, **folders(root), "PYTHON": sys.executable, **environment},
         capture_output=True,
@@ -83,12 +98,12 @@ def in_the_middle(root, index):
 
 @pytest.mark.slow
 @pytest.mark.slurm
-def test_a_disturbed_array(cluster, tmp_path):
+def test_a_disturbed_array(cluster, here, tmp_path):
     disturbed, undisturbed = tmp_path / "disturbed", tmp_path / "undisturbed"
     until = partial(wait, pause=0.5)
     (tmp_path / "sitecustomize.py").write_text(BRAKE)
     braked = {"PYTHONPATH": str(tmp_path), **cluster.environment}
-    said = batch(disturbed, "--scheduler", "slurm", **braked)
+    said = submit(disturbed, **braked)
     job = re.search(r"Submitted batch job (\d+)", said).group(1)
     assert "27 runs in 3 shards" in said
     logs = disturbed / "logs" / Path(SCRIPT).relative_to("lfs_batch_jobs").with_suffix("")
@@ -112,16 +127,17 @@ def test_a_disturbed_array(cluster, tmp_path):
         shown = cluster.ask("scontrol", "show", "job", f"{job}_{index}")
         assert f"JobState={state}" in shown
         assert f"Restarts={restarts}" in shown
-    status = batch(disturbed, "--status").splitlines()
+    status = here(disturbed, "--status").splitlines()
     assert status[-1].endswith("18 done, 0 running, 9 failed, 0 missing")
-    said = batch(disturbed, "--resume", "--scheduler", "slurm", **cluster.environment)
+    said = submit(disturbed, "--resume", **cluster.environment)
     assert "9 runs in 1 shard;" in said
     until(lambda: not cluster.states(re.search(r"Submitted batch job (\d+)", said).group(1)))
-    assert batch(disturbed, "--resume") == "nothing left to train\n"
+    assert here(disturbed, "--resume") == "nothing left to train\n"
     said = [(logs / f"{job}_{index}.err").read_text() for index in (0, 1)]
     # Where a signal is repeated, the shell may say what became of its command.
     assert [said[0], said[1].replace("Terminated\n", "")] == [""] * 2
-    batch(undisturbed)
+    for task in range(3):
+        here(undisturbed, "--task", str(task))
     rows = table(undisturbed)
     assert len(rows) == 27 * 21
     assert table(disturbed) == rows

@@ -21,6 +21,7 @@ from stable_nalu.result.stored import (
     read_records,
 )
 from tests.result.made_up import SESSION, write
+from tests.result.tiny import in_this_process  # noqa: F401
 
 KEY = "robust-batch-snmu"
 TRAINED = ["nips-sltr-in10", "--model", "sign-nmru", "--max-iterations", "20", "--jobs", "1"]
@@ -121,8 +122,7 @@ def test_what_is_kept_at_the_same_time_is_all_kept(tmp_path):
     assert not [path for path in tmp_path.rglob(".*")]
 
 
-@pytest.mark.slow
-def test_trained_runs_are_kept(tmp_path):
+def test_trained_runs_are_kept(tmp_path, in_this_process):  # noqa: F811
     data = tmp_path / "data"
     words = [*TRAINED, "--out", str(tmp_path), "--keep", "--data", str(data), "--seeds"]
     assert command.main([*words, "0"]) == 0

@@ -1,7 +1,7 @@
 """Kept rows that are trained again: which, how, what is said of a digit that differs, and noted.
 
-A row of every fourth key is trained again, by the week. In the environment, RETRAIN=12 chooses keys
-and rows of turn 12, and RETRAIN=all trains a row of every key, long runs, too.
+A row of every thirteenth key is trained again, by the week. In the environment, RETRAIN=12 chooses
+keys and rows of turn 12, and RETRAIN=all trains a row of every key, long runs, too.
 """
 
 import json
@@ -254,7 +254,7 @@ def test_rows_that_were_replaced_do_not_count(rows, tmp_path):
 RETRAIN = os.environ.get("RETRAIN", "")
 TURN = int(RETRAIN) if RETRAIN.isdecimal() else int(time.time() // (7 * 24 * 3600))
 KEYS = stored.kept_keys(measured=False)
-WEEKS = 4
+WEEKS = 13
 """In so many a row of every key is trained."""
 LONG = 200_000
 """Iterations above which runs take minutes."""
