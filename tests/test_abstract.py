@@ -3,7 +3,12 @@
 import pytest
 import torch
 
-from stable_nalu.abstract import GLOBAL_RANDOM, ExtendedTorchModule, PerRunRandomSource
+from stable_nalu.abstract import (
+    GLOBAL_RANDOM,
+    ExtendedTorchModule,
+    PerRunRandomSource,
+    extended_children,
+)
 from tests.layer_values import drawn_alike, uniform
 
 
@@ -70,6 +75,25 @@ def test_children_draw_in_the_order_of_construction():
     )
     for leaf, W in zip(tree.leaves, expected, strict=True):
         assert torch.equal(leaf.W, W)
+
+
+def test_a_failed_construction_leaves_later_ones_intact():
+    class Broken(ExtendedTorchModule):
+        def __init__(self):
+            super().__init__("broken")
+            self.child = Leaf()
+            raise RuntimeError("half-way")
+
+    with pytest.raises(RuntimeError, match="half-way"):
+        Broken()
+    assert Leaf().resets == 1
+
+
+def test_children_through_plain_containers():
+    tree = Tree()
+    assert list(extended_children(tree)) == tree.leaves
+    assert list(tree.extended_modules()) == [tree, *tree.leaves]
+    assert (Leaf().namespace, tree.namespace) == ("leaf", "named")
 
 
 def test_regualizer_sums_by_key_what_is_asked_for():

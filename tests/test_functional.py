@@ -12,6 +12,8 @@ from stable_nalu.functional import (
     RegualizerNAUZ,
     RegualizerNMUZ,
     get_train_criterion,
+    golden_sigmoid,
+    golden_tanh,
     in_log_space,
     kaiming_bound,
     linear,
@@ -203,6 +205,14 @@ def nac_gradients(mode, dtype=torch.float64):
     return ours, upstream, torch.tanh(w_hat).detach(), torch.sigmoid(m_hat).detach(), w_hat.detach()
 
 
+def test_rounding_order_of_the_normal_gradient():
+    """Strictly left to right; NALU amplifies another last bit to a visible difference."""
+    (dw, dm), G, t, s, _ = nac_gradients("normal", torch.float32)
+    assert torch.equal(dw, (G * (1 - t * t)) * s)
+    assert torch.equal(dm, ((G * t) * s) * (1 - s))
+    assert not torch.equal(dm, G * (t * (s * (1 - s))))
+
+
 def test_gradients_of_variants():
     (dw, dm), G, t, s, w_hat = nac_gradients("sign")
     torch.testing.assert_close(dw, G * (1 - t**2) * s)
@@ -210,6 +220,43 @@ def test_gradients_of_variants():
     (dw, dm), G, t, s, _ = nac_gradients("independent")
     torch.testing.assert_close(dw, G * (1 - t**2))
     torch.testing.assert_close(dm, G * s * (1 - s))
+
+
+@pytest.mark.parametrize("v", [-1e4, -93.0, -92.0, 91.9, 92.0, 93.0, 1e4])
+def test_large_arguments_saturate(v):
+    """Without a bound, phi^2v / phi^2v is inf / inf for float32 v above 92.18."""
+    x = torch.tensor(v, requires_grad=True)
+    y = golden_tanh(x)
+    assert y.item() == math.copysign(1.0, v)
+    (gradient,) = torch.autograd.grad(y, x)
+    assert abs(gradient.item()) < 1e-6
+    assert golden_sigmoid(torch.tensor(v)).item() == pytest.approx(float(v > 0), abs=1e-18)
+
+
+def spelled_prod(x, W):
+    w = W.t().unsqueeze(0)
+    return torch.prod((x.unsqueeze(2) * w + 1) - w, 1)
+
+
+def spelled_div(x, W):
+    w, x = W.t().unsqueeze(0), x.unsqueeze(2)
+    active = torch.tanh(1000 * w) ** 2
+    return torch.prod(active * (torch.sign(x) * torch.abs(x) ** w) + (1 - active), 1)
+
+
+@pytest.mark.parametrize(("mode", "spelled"), [("prod", spelled_prod), ("div", spelled_div)])
+def test_rounding_order(mode, spelled):
+    """Bit for bit the explicit expression, left to right, over one broadcast view of W."""
+    x, W, upstream = normal(128, 5).float(), normal(3, 5, seed=1).float(), normal(128, 3).float()
+    inputs = x.requires_grad_(), W.requires_grad_()
+    values = [function(*inputs) for function in (lambda x, W: mnac(x, W, mode, True), spelled)]
+    ours, expected = ((y, *torch.autograd.grad(y, inputs, upstream)) for y in values)
+    assert all(map(torch.equal, ours, expected))
+
+
+def test_a_stack_has_second_derivatives():
+    x, W = normal(2, 3, 4).requires_grad_(), normal(2, 1, 4).requires_grad_()
+    assert torch.autograd.gradgradcheck(mnac, (x.double(), W.double()))
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """The arena: tasks, the time of contests, formulas, rows that are kept, and the page."""
 
 import math
+import os
 import random
 import re
 import time
@@ -186,6 +187,23 @@ def test_a_file_that_is_no_table_of_the_arena_stays_as_it_is(text, says, more, t
     assert says in capsys.readouterr().err
     assert rows.read_text() == text
     assert list(tmp_path.iterdir()) == [rows]
+
+
+def test_a_pipe_for_rows_is_refused_at_once(tmp_path, capsys):
+    os.mkfifo(tmp_path / "pipe")
+    assert main([*WORDS, "--rows", str(tmp_path / "pipe")]) == 2
+    assert "it is a device, not a file" in capsys.readouterr().err
+
+
+def test_a_page_replaces_neither_rows_nor_another_file(tmp_path, capsys):
+    notes = tmp_path / "notes.md"
+    notes.write_text("# Notes\n")
+    words = [*WORDS, "--rows", str(ARENA), "--report-only"]
+    assert main([*words, "--report", str(notes)]) == 2
+    assert "it holds something else; name another file" in capsys.readouterr().err
+    assert notes.read_text() == "# Notes\n"
+    assert main([*words, "--report", str(ARENA)]) == 2
+    assert "is the file of --rows; write to another file" in capsys.readouterr().err
 
 
 def sleeps(*_):

@@ -130,6 +130,16 @@ def test_stacked_runs_equal_single_layers(key, training):
             torch.testing.assert_close(value, expected, rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.parametrize("training", [True, False], ids=["train", "eval"])
+@pytest.mark.parametrize("key", KEYS)
+def test_input_is_untouched(key, training):
+    layer, x = build(key), make_input(key)
+    before = x.clone()
+    run_under(training, layer, lambda: layer(x))
+    assert torch.equal(x, before)
+    assert x._version == 0
+
+
 @pytest.mark.parametrize("key", KEYS)
 def test_penalties_and_observations_lead_with_runs(key):
     runs = (3,)

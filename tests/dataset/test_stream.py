@@ -5,6 +5,7 @@ import pytest
 import torch
 from scipy.stats import truncnorm
 
+from stable_nalu.dataset.distribution import LegacyRandom
 from stable_nalu.dataset.simple_function import (
     SimpleFunctionRecurrentDataset,
     SimpleFunctionStaticDataset,
@@ -111,6 +112,15 @@ def test_sequences_split_and_mix_along_time(double_precision, form):
         assert x[i].numpy().tobytes() == expected.tobytes()
         sums = [expected[..., a:b].sum((1, 2)) for a, b in dataset.subset_ranges]
         assert t[i, :, 0].numpy().tobytes() == (sums[0] + sums[1]).tobytes()
+
+
+def test_words_of_the_generator():
+    random, reference = LegacyRandom(7), np.random.RandomState(7)
+    assert random.words(3).tolist() == reference.randint(0, 2**32, 3, dtype=np.uint32).tolist()
+    assert random.doubles((2, 2)).tolist() == reference.random_sample((2, 2)).tolist()
+    assert random.exponential(2.0, (4,)).tolist() == reference.exponential(2.0, 4).tolist()
+    assert random.integers(0, 63) == reference.randint(0, 63)
+    assert random.permutation(9).tolist() == reference.permutation(9).tolist()
 
 
 @pytest.mark.parametrize("form", RANGES)

@@ -35,6 +35,14 @@ def test_its_log_ends_where_it_diverged():
     assert list(record.series("loss/train/total")) == list(range(end))
 
 
+@pytest.mark.parametrize("engine", ["lanes", "torch"])
+def test_weights_that_the_last_iteration_breaks(engine, capsys):
+    # A gradient step to infinity: the next one leads nowhere, and there is no later iteration.
+    words = f"{SGD} --learning-rate 1e38 --max-iterations 1 --log-interval 1000"
+    assert run("single_layer", words, f"--engine {engine}") == 3
+    assert "diverged: a weight is not a number at iteration 1\n" in capsys.readouterr().out
+
+
 def test_a_loss_that_overflows_with_finite_weights(capsys):
     words = "--operation add --layer-type linear --max-iterations 0"
     huge = "--interpolation-range [1e20,2e20] --extrapolation-range [2e20,6e20]"
@@ -121,3 +129,12 @@ def written(runs, folder):
     words = ["--tensorboard-dir", str(runs[0].folder.parent), "--csv-out", str(out)]
     assert any_runs(words) == 0
     return out
+
+
+@pytest.mark.parametrize("script", ["single_layer", "simple_function_static"])
+def test_a_run_without_a_number_from_the_start_is_in_the_outcomes(script):
+    how = {"operation": "add", "interpolation_range": [1e30, 2e30], "max_iterations": 20}
+    with pytest.warns(UserWarning, match="1 of 1 run diverged"):
+        runs = sn.train(script, layer="linear", optimizer="sgd", learning_rate=1e30, **how)
+    assert list(runs.outcomes["diverged"]) == [True]
+    assert list(runs.outcomes["test_error"]) == [np.inf]

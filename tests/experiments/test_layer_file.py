@@ -135,6 +135,16 @@ def test_a_wrong_name_or_value_is_one_line(words, says, capsys):
     assert err.count("\n") == 1
 
 
+def test_a_forward_of_the_wrong_shape_leaves_no_folder(tmp_path, capsys):
+    path = tmp_path / "wrong.py"
+    path.write_text(LINEAR.replace("self.second(torch.tanh(self.first(x)))", "x"))
+    assert run(SCRIPT, "--layer-file", str(path), "--layer-type TwoLayers") == 2
+    err = capsys.readouterr().err
+    assert "TwoLayers maps an input of shape (3, 2) to a tensor of shape (3, 2); (3, 1)" in err
+    assert err.count("\n") == 1
+    assert not tensorboard_root().exists()
+
+
 LATE = """
 import sys
 import torch
@@ -236,6 +246,18 @@ def test_a_layer_reads_where_training_stands_without_saying_so(read_by_it, tmp_p
     assert read(name).series(tag) == {at: at / scale for at in range(0, 9, 2)}
     trained = sn.load(tensorboard_root() / name).module
     assert trained(torch.zeros(1, 2)).item() == 8 / scale
+
+
+def test_a_layer_that_reads_progress_is_not_resumed_for_longer(tmp_path, capsys):
+    path = tmp_path / "clocked.py"
+    path.write_text(CLOCKED.replace("READ", "self.progress"))
+    words = f"--operation mul --layer-file {path} --layer-type Clocked"
+    assert run("single_layer", words, "--max-iterations 8") == 0
+    assert run("single_layer", words, "--max-iterations 9 --resume") == 2
+    assert "--max-iterations 8 there, 9 here" in capsys.readouterr().err
+    path.write_text(CLOCKED.replace("READ", "self.iteration"))
+    assert run("single_layer", words, "--max-iterations 8 --name-prefix u") == 0
+    assert run("single_layer", words, "--max-iterations 9 --resume --name-prefix u") == 0
 
 
 KEEPING = """

@@ -44,6 +44,22 @@ def test_the_shipped_arithmetic_cases_are_what_the_generator_writes(tmp_path):
     assert simulated["op-root"] == pytest.approx(8.951e-09, rel=1e-3)
 
 
+def test_the_shipped_setups_hold_the_published_rows():
+    table = rows(ROOT / "exp_setups.csv")
+    benchmark = [r for r in table if r["parameter"] == "benchmark"]
+    published = [r for r in table if r["parameter"] != "benchmark"]
+    assert len(benchmark) == 9 * 4 + 9 * 4
+    single = [r for r in published if r["input.size"] != "100"]
+    # 4 operations x 9 ranges, 2 more for division, 45 small divisors, 4 more distributions.
+    assert len(single) == 36 + 2 + 45 + 4
+    assert len(published) == len(single) + 9
+    assert {r["threshold"] for r in single if r["parameter"] == "extrapolation.range"} == {"1e-05"}
+    keys = [
+        (r["operation"], r["parameter"], r["input.size"], r["extrapolation.range"]) for r in table
+    ]
+    assert len(set(keys)) == len(keys)
+
+
 @pytest.mark.parametrize(
     ("table", "count"),
     [("single-layer", 38), ("division-by-zero", 45), ("distributions", 5), ("arithmetic", 9),

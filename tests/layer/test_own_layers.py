@@ -4,13 +4,16 @@ Torch modules that know nothing of runs: stacked, initialised and observed as la
 """
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
 
+from stable_nalu.abstract import stack_models
 from stable_nalu.base.errors import OptionError
 from stable_nalu.layer import GeneralizedCell, GeneralizedLayer, entries
 from stable_nalu.layer import own_layers as own
+from stable_nalu.layer.own_layers import plain_layer
 
 PLAIN = """
 import torch
@@ -123,6 +126,28 @@ def test_two_files_of_one_name_are_refused(file):
         own.load_layer_file(file(PLAIN, "other.py"))
 
 
+def test_layers_of_installed_packages(monkeypatch, capsys):
+    class Good(torch.nn.Module):
+        def __init__(self, in_features, out_features):
+            super().__init__()
+
+    def load_bad():
+        raise ImportError("no such thing")
+
+    points = [
+        SimpleNamespace(name="GoodOne", value="a_package:Good", load=lambda: Good),
+        SimpleNamespace(name="bad", value="b_package:Bad", load=load_bad),
+    ]
+    monkeypatch.setattr(own, "installed_layers", lambda: points)
+    own.load_installed_layers.cache_clear()
+    own.load_installed_layers()
+    own.load_installed_layers.cache_clear()
+    assert entries()["GoodOne"].origin == "the package a_package"
+    assert capsys.readouterr().err == (
+        "warning: the layers of b_package:Bad are left out: ImportError: no such thing\n"
+    )
+
+
 class Affine(torch.nn.Module):
     """An affine map whose bias is a buffer."""
 
@@ -133,6 +158,31 @@ class Affine(torch.nn.Module):
 
     def forward(self, x):
         return x @ self.W.T + self.bias
+
+
+AffineLayer = plain_layer(Affine)
+
+
+def test_sparsity_is_the_modules_own_or_that_of_its_weight():
+    class Largest(Affine):
+        def sparsity_error(self):
+            return self.W.abs().max().item()
+
+    class Gain(torch.nn.Module):
+        def __init__(self, in_features, out_features):
+            super().__init__()
+            self.gain = torch.nn.Parameter(torch.rand(out_features, in_features))
+
+    assert plain_layer(Gain)(2, 1).observations() == []
+    (error,) = (o for o in AffineLayer(4, 2).observations() if o.kind == "scalar")
+    assert error.name == "W/sparsity_error"
+    layers = [plain_layer(Largest)(4, 2) for _ in range(2)]
+    expected = torch.tensor([layer.module.sparsity_error() for layer in layers])
+    (alone,) = layers[0].observations()
+    assert alone.value() == expected[0]
+    (stacked,) = stack_models(layers).observations()
+    assert (alone.name, stacked.name) == ("W/sparsity_error",) * 2
+    torch.testing.assert_close(stacked.value(), expected)
 
 
 @pytest.mark.parametrize(

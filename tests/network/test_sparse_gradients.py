@@ -88,3 +88,20 @@ def test_rectified_linear(samples, inputs, outputs):
         return torch.relu(functional.linear(x, W, bias))
 
     assert_alike(rectified_linear, plain, (x, W, drawn(outputs, seed=4, scale=0.1)))
+
+
+def test_without_a_compiler_torch_does_it(monkeypatch):
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    sparse_gradients.library.cache_clear()
+    assert sparse_gradients.library() is None
+    x, W, bias = drawn(2, 1, 28, 28).detach(), drawn(20, 1, 5, 5), drawn(20)
+    assert torch.equal(pooled_convolution(x, W, bias), plainly_pooled(x, W, bias))
+    sparse_gradients.library.cache_clear()
+
+
+def test_the_same_images_give_the_same_numbers_in_any_batch():
+    if sparse_gradients.library() is None:
+        pytest.skip("no C++ compiler")
+    x, W, bias = drawn(6, 1, 28, 28).detach(), drawn(20, 1, 5, 5), drawn(20)
+    parts = [pooled_convolution(part, W, bias) for part in x.split(2)]
+    assert torch.equal(torch.cat(parts), pooled_convolution(x, W, bias))

@@ -30,7 +30,12 @@ def found(key, model, operation, seeds, solved, **columns):
 
 @pytest.mark.parametrize(
     ("solved", "verdict"),
-    [(192, "equal"), (191, "inconclusive"), (210, "differs"), (169, "differs")],
+    [
+        (192, "equal"),
+        (191, "inconclusive"),
+        (210, "differs"),
+        (169, "differs"),
+    ],
 )
 def test_rates_beside_192_of_225(solved, verdict):
     one = found("nips-sltr-in10", "realnpu_modified", "div", range(225), solved)
@@ -92,3 +97,13 @@ def test_ok_is_for_points_that_all_equal_the_published_ones():
     told = "of 1 comparable point equal the published ones"
     assert compare.verdict([equal]) == f"OK: 1 {told}"
     assert compare.verdict([other]) == f"0 {told}; 1 inconclusive"
+
+
+def test_a_short_run_that_failed_tells_nothing():
+    names = ("function_task_static_all", "nmu", "mul")
+    assert found(*names, [0, 1], 2, iterations=2_000_000).verdict.endswith(
+        "(0-1) end as published, after 2,000,000 of 5,000,000 iterations"
+    )
+    assert found(*names, [0, 70], 1, iterations=2_000_000).kind == compare.SHORT
+    assert found(*names, [0, 70], 0, iterations=20).kind == compare.SHORT
+    assert found(*names, [70, 85], 0, iterations=20).kind == compare.SHORT

@@ -1,11 +1,16 @@
 """Shards: what is left of an experiment, and processes of this machine that train it."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
 
 import pytest
 import torch
 
 from stable_nalu.base.files import save_root, tensorboard_root
+from stable_nalu.base.script import EXIT_REQUEUE
 from stable_nalu.result import batch
 from stable_nalu.result.jobs import JOB_SCRIPTS
 from stable_nalu.result.shard import (
@@ -19,6 +24,7 @@ from stable_nalu.result.shard import (
 )
 from stable_nalu.training.checkpoint import model_file
 from stable_nalu.writer.run_folder import RunFolder, RunRecord
+from tests.processes import until
 
 SCRIPT = JOB_SCRIPTS["single_layer_task/neurips_2021/sltr-in2"]
 NRU = SCRIPT.chosen(["nru"])
@@ -137,3 +143,48 @@ def test_status_and_resume(trained, capsys):
     assert "--seed 5-9 " in said[0]
     assert batch.main([SCRIPT.name, "0", "4", "--model", "nru", "--resume"]) == 0
     assert capsys.readouterr().out == "nothing left to train\n"
+
+
+SHARD = """
+import signal, sys, time
+from pathlib import Path
+
+folder = Path(sys.argv[1])
+
+def save(*_):
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    (folder / "saving").touch()
+    while not (folder / "go on").exists():
+        time.sleep(0.01)
+    (folder / "saved").touch()
+    sys.exit(75)
+
+signal.signal(signal.SIGTERM, save)
+(folder / "begun").touch()
+time.sleep(60)
+"""
+PARENT = """
+import sys
+from pathlib import Path
+from stable_nalu.result.shard import run_modules
+
+logs = Path(sys.argv[1])
+sys.exit(run_modules({0: ["shard", sys.argv[1]]}, {0: "one"}, logs, processes=1))
+"""
+
+
+def test_a_second_signal_does_not_end_the_wait_for_a_shard_that_saves(tmp_path):
+    (tmp_path / "shard.py").write_text(SHARD)
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
+    command = [sys.executable, "-c", PARENT, str(tmp_path)]
+    parent = subprocess.Popen(command, env=environment, stdout=-1, stderr=-1, text=True)
+    until((tmp_path / "begun").exists)
+    parent.send_signal(signal.SIGTERM)
+    until((tmp_path / "saving").exists)
+    parent.send_signal(signal.SIGTERM)
+    parent.send_signal(signal.SIGINT)
+    (tmp_path / "go on").touch()
+    out, errors = parent.communicate(timeout=60)
+    assert (parent.returncode, errors) == (EXIT_REQUEUE, "")
+    assert "stopped 1 shard; the same command goes on" in out
+    assert (tmp_path / "saved").exists()

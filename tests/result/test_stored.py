@@ -1,6 +1,7 @@
 """Results that are kept: what a row holds, how pieces come together, what is not kept."""
 
 import csv
+import math
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -12,7 +13,7 @@ from stable_nalu.base.files import cells_of
 from stable_nalu.inspection.saved_model import formula
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result import command, stored
-from stable_nalu.result.judged import identifying, runs_of
+from stable_nalu.result.judged import TEST_ERROR, compact, identifying, runs_of
 from stable_nalu.result.stored import (
     Session,
     add_sessions,
@@ -43,6 +44,19 @@ def test_a_run_is_replaced_and_others_stay(tmp_path):
     assert [row["solved"] for row in cells_of(stored.path_of(KEY, tmp_path))].count("1") == 1
     assert len(stored.read(KEY, tmp_path)) == 18
     assert stored.sessions_of(KEY, tmp_path) == [SESSION]
+
+
+@pytest.mark.parametrize("threshold", [1e-5, 0.16001234567])
+@pytest.mark.parametrize("towards", [-math.inf, math.inf, None])
+def test_rounding_keeps_the_verdict(threshold, towards):
+    error = threshold if towards is None else math.nextafter(threshold, towards)
+    row = {"sparse.error.max": 0.123456789, "solved": True, "threshold": threshold}
+    short = compact(row | {TEST_ERROR: error})
+    assert (short[TEST_ERROR] < threshold) == (error < threshold)
+    assert (short[TEST_ERROR] <= threshold) == (error <= threshold)
+    assert short["sparse.error.max"] == 0.1234568
+    assert short["solved"] == 1
+    assert math.isnan(compact(row | {TEST_ERROR: math.nan})[TEST_ERROR])
 
 
 @pytest.mark.parametrize(

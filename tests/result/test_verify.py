@@ -1,7 +1,7 @@
 """Kept rows that are trained again: which, how, what is said of a digit that differs, and noted.
 
-A row of every thirteenth key is trained again, by the week. In the environment, RETRAIN=12 chooses
-keys and rows of turn 12, and RETRAIN=all trains a row of every key, long runs, too.
+A row of every fourth key is trained again, by the week. In the environment, RETRAIN=12 chooses keys
+and rows of turn 12, and RETRAIN=all trains a row of every key, long runs, too.
 """
 
 import json
@@ -160,6 +160,33 @@ def test_an_interrupted_verification_goes_on(tiny, kept, trained, tmp_path, monk
     monkeypatch.setattr(verify, "run_modules", everything)
     assert command.main(words) == 0
     assert len(trained) == len({json.dumps(part) for part in trained}) == 12
+
+
+def test_rows_are_drawn_by_the_clock_and_a_stopped_draw_goes_on(
+    tiny,  # noqa: F811
+    kept,
+    trained,
+    tmp_path,
+    monkeypatch,
+    capsys,
+):
+    words = [*kept(TINY), "--rows", "3"]
+    everything = verify.run_modules
+    monkeypatch.setattr(verify, "run_modules", lambda *_, **__: EXIT_REQUEUE)
+    said = []
+    for now in (1_000_017, 2_000_018):
+        monkeypatch.setattr(verify.time, "time_ns", lambda now=now: now)
+        capsys.readouterr()
+        assert command.main(words) == EXIT_REQUEUE
+        said.append(capsys.readouterr().out.splitlines()[:4])
+    assert said[0] == said[1]
+    assert said[0][0].endswith(", chosen by --verify-seed 17")
+    monkeypatch.setattr(verify, "run_modules", everything)
+    assert command.main(words) == 0
+    capsys.readouterr()
+    assert command.main([*words, "--dry-run"]) == 0
+    again = capsys.readouterr().out.splitlines()[:4]
+    assert again[0].endswith(", chosen by --verify-seed 18")
 
 
 def test_a_dry_run_says_what_would_be_done(tmp_path, capsys):

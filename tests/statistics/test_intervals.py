@@ -106,12 +106,36 @@ def test_student_and_the_bootstrap_have_the_digits_of_their_formulas():
             assert (resampled.lower, resampled.upper) == pytest.approx(expected, rel=1e-13)
 
 
+@pytest.mark.parametrize(
+    ("values", "bounds", "expected"),
+    [
+        ([0.0, 0.5], (0, 0.5), (0.25, 0, 0.5)),
+        ([3.0], (0, 9), (3, math.nan, math.nan)),
+        ([], (0, 9), (math.nan, math.nan, math.nan)),
+    ],
+)
+def test_student(values, bounds, expected):
+    found = student(np.array(values, dtype=float), *bounds)
+    assert (found.mean, found.lower, found.upper) == pytest.approx(expected, rel=1e-4, nan_ok=True)
+
+
 def test_bootstrap_is_seeded_and_leaves_the_global_generator():
     values = np.array([1.0, 5.0, 2.0, 8.0, 9.5, 3.0, 4.0])
     before = np.random.get_state()[1].copy()
     found = [bootstrap(values, "mean", resamples=40, seed=seed) for seed in (4, 4, 5)]
     assert found[0] == found[1] != found[2]
     np.testing.assert_array_equal(np.random.get_state()[1], before)
+
+
+def test_bootstrap_of_small_samples():
+    """Means of resamples of two are 0, 1 or 2, a quarter, a half, a quarter of the time."""
+    found = bootstrap(np.array([0.0, 2.0]), "mean")
+    assert (found.mean, found.lower, found.upper) == (1, 0, 2)
+    assert bootstrap(np.array([1.0, 2.0, 40.0]), "median").mean == 2
+    one, none = bootstrap(np.array([6.0]), "median"), bootstrap(np.array([]), "median")
+    assert one.mean == 6
+    assert math.isnan(one.lower)
+    assert math.isnan(none.mean)
 
 
 def test_the_sign_test_is_that_of_fair_coins():

@@ -15,10 +15,13 @@ from scipy import optimize, stats
 
 from stable_nalu.statistics.intervals import student
 from stable_nalu.statistics.means import (
+    NotFiniteError,
     beta_objective,
     beta_p_value,
     exact_fit,
     gamma_objective,
+    gamma_p_value,
+    gamma_shape,
     mean_sparsity,
     minimize_in_box,
     solved_at,
@@ -72,6 +75,11 @@ def test_a_tiny_mean_keeps_the_v_of_the_sample_and_an_interval_above_zero():
     assert found.nuisance == pytest.approx(m * (0.5 - m) / variance - 1)
     assert found.lower == 0
     assert found.upper > found.mean
+
+
+def test_a_value_that_is_not_finite_ends_the_search():
+    with pytest.raises(NotFiniteError):
+        minimize_in_box(lambda p: np.where(p[0] < 1, math.inf, p[0]), (2.0,), [(0, 9)])
 
 
 def test_steps_around_a_million_are_not_moved_from_the_sample_mean():
@@ -140,6 +148,32 @@ def test_the_scaled_sparsity_is_scipys_beta_fit_of_doubled_errors():
     assert found.lower < ERRORS.mean() < found.upper
     # The published minimiser stops early: close to the exact half, and not the optimum.
     assert mean_sparsity(ERRORS).mean == pytest.approx(0.0164027, rel=0.02)
+
+
+def test_an_interval_that_the_likelihood_does_not_close_ends_at_the_bound():
+    def falling_to_the_right(p):
+        return -np.log(p[0])
+
+    found = exact_fit(falling_to_the_right, (0.2, 1.0), 0.5)
+    assert found.mean == pytest.approx(0.5, abs=1e-4)
+    assert found.upper == 0.5
+    assert found.lower == pytest.approx(0.5 * math.exp(-HALF_CHI), rel=1e-3)
+
+
+def test_the_shape_is_that_of_largest_likelihood():
+    draw = np.random.default_rng(1)
+    for shape in (0.3, 1.0, 7.0, 400.0):
+        values = draw.gamma(shape, 2e4, size=(3, 40))
+        found = gamma_shape(values)
+        for row, one in zip(values, found, strict=True):
+            assert one == pytest.approx(stats.gamma.fit(row, floc=0)[0], rel=1e-6)
+
+
+def test_p_is_uniform_for_steps_of_a_gamma_density():
+    draw = np.random.default_rng(2)
+    p = [gamma_p_value(draw.gamma(3.0, 1e5, size=30), samples=200) for _ in range(200)]
+    shares = [np.mean(np.array(p) <= level) for level in (0.1, 0.5, 0.9)]
+    np.testing.assert_allclose(shares, (0.1, 0.5, 0.9), atol=0.09)
 
 
 def test_errors_of_a_beta_density_and_others():

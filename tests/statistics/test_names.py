@@ -1,6 +1,7 @@
 """Reading a run name back: the values that were printed."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,8 @@ from stable_nalu.task.table import SCRIPTS
 from stable_nalu.training.checkpoint import plain
 from stable_nalu.writer.run_folder import RunRecord
 
+FIXTURES = Path(__file__).parents[1] / "options" / "fixtures"
+PUBLISHED = json.loads((FIXTURES / "run_names.json").read_text())
 ROUND_TRIP = [
     ("simple_function_static", "--nac-mul normal --layer-type NAC --nmu-noise --beta-nau --id 4"),
     ("simple_function_static_npu", "--regualizer-l1 --npu-clip wg --regualizer-gate 2"),
@@ -58,6 +61,15 @@ def test_what_was_printed_and_recorded_gives_the_values(script, command):
             assert getattr(config, dest) == spec.defaults[dest], dest
         elif column not in NOT_AS_TYPED:
             assert columns[column] == getattr(config, dest), dest
+
+
+@pytest.mark.parametrize("entry", [e for e in PUBLISHED if e["run_name"]], ids=lambda e: e["name"])
+def test_published_names_are_read(entry):
+    (config,) = SCRIPTS[entry["script"]].plan(entry["argv"].split()).configs
+    columns = agree(config, entry["run_name"])
+    assert columns["model_code"] == entry["run_name"].split("_")[0]
+    for dest in ("seed", "regualizer", "regualizer_beta_start"):
+        assert columns[column_of(dest)] == getattr(config, dest)
 
 
 @pytest.mark.parametrize("key", EXPERIMENTS)

@@ -127,3 +127,17 @@ def test_a_table_that_is_none_is_named(tmp_path):
         path.write_text(text)
         with pytest.raises(UsageError, match=told):
             read_setups([path])
+
+
+def test_epsilon_stands_in_for_a_missing_threshold_column(tmp_path):
+    path = tmp_path / "exp_setups.csv"
+    path.write_text(TABLE + ROW)
+    run = expand_name(leaf("nru", ranges=MIRRORED))
+    assert Thresholds(read_setups([path])).of(run) == Limit(1e-5)
+
+
+def test_four_inputs_of_the_arithmetic_data_set_have_their_own_threshold():
+    """Subsets of one input, as of single modules; but two layers, and a row of the table."""
+    assert threshold(leaf("nmu", data="z-4-0.25-0.5")) == pytest.approx(7.125e-8, rel=1e-3)
+    assert threshold(leaf("nmu", data="z-4-0.25-0.0")) == threshold(leaf("nmu"))
+    assert threshold(leaf("nmu", data="z-10-0.1-0.0")) == threshold(leaf("nmu"))

@@ -17,7 +17,7 @@ from stable_nalu.dataset.distribution import (
 )
 from stable_nalu.statistics import small_divisors, thresholds
 from stable_nalu.statistics.setups import DMU, SHIPPED, Thresholds, read_setups
-from stable_nalu.statistics.small_divisors import MODULES, TASKS
+from stable_nalu.statistics.small_divisors import MODULES, TASKS, residual
 from stable_nalu.statistics.thresholds import ArithmeticTask, closed_form, simulate
 
 STORED_MUL = (
@@ -74,6 +74,43 @@ def test_a_threshold_by_hand():
     np.testing.assert_array_equal(task.selections(), [[1, 1], [1, 1]])
     mean_square = 4 * 1e-4**2 * (2 / 12 + 1)
     assert closed_form(task, 1e-4) == pytest.approx(mean_square, rel=1e-12)
+
+
+def test_published_subsets_are_one_longer_than_the_data_sets():
+    default = ArithmeticTask("mul")
+    a, b = default.selections()
+    assert (a.sum(), b.sum(), (a * b).sum()) == (26, 26, 13)
+    a, b = replace(default, published=False).selections()
+    assert (a.sum(), b.sum(), (a * b).sum()) == (25, 25, 12)
+    assert np.flatnonzero(b)[0] == 13
+    # Default sum: 12 inputs in both subsets are 2 eps low, 62 in none 2 eps high: (4 * 100 eps)²
+    # + 16/12 * 74 * (2 eps)², where the inclusive end gives 1.4785e-5.
+    by_hand = (4 * 100e-5) ** 2 + 16 / 12 * 74 * 4e-10
+    found = closed_form(ArithmeticTask("add", published=False))
+    assert found == pytest.approx(by_hand, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, 0.1605),
+        ({"subset_ratio": 0.05}, 0.0210),
+        ({"subset_ratio": 0.5}, 0.00107),
+        ({"input_size": 4}, 4.8e-7),
+    ],
+)
+def test_products_over_the_data_sets_subsets(options, expected):
+    """Simulated values, known to three digits."""
+    found = closed_form(ArithmeticTask("mul", published=False, **options))
+    assert found == pytest.approx(expected, rel=1e-3)
+
+
+def test_a_simulation_is_seeded_and_knows_its_error():
+    task = ArithmeticTask("root", input_size=10)
+    first = simulate(task, samples=30_000, seed=1)
+    assert first == simulate(task, samples=30_000, seed=1)
+    others = [simulate(task, samples=30_000, seed=seed).threshold for seed in range(2, 10)]
+    assert np.std(others, ddof=1) == pytest.approx(first.error, rel=0.8)
 
 
 @pytest.mark.parametrize(
@@ -158,6 +195,22 @@ def test_thresholds_agree_with_the_published_ones(key):
     # Errors of the NRU are rounding alone, which differs where torch has no vector instructions.
     vectors = torch.backends.cpu.get_cpu_capability() != "DEFAULT"
     assert found == pytest.approx(SMALL_DIVISORS[key], rel=1e-4 if vectors else 0.02)
+
+
+def test_without_its_epsilon_the_real_npu_only_rounds():
+    """Rounding of exp and log: far below the error with epsilon, and not zero."""
+    for task in ("easy", "medium", "hard"):
+        with_epsilon = residual(*named("RealNPU", task), 1e-4)
+        without = residual(*named("RealNPU (eps=0)", task), 1e-4)
+        assert 0 < without < 1e-6 * with_epsilon
+
+
+def test_the_reciprocal_is_only_rounded_in_the_nmru():
+    """1/a of a float32 a against the float32 of 1/a in float64: by hand, element by element."""
+    x = np.random.RandomState(8689336).uniform(0, 0.1, size=(10_000, 1))[:, 0]
+    squares = [float((np.float32(1) / np.float32(a) - np.float32(1 / a)) ** 2) for a in x]
+    found = residual(*named("NMRU", "easy"), 0.1)
+    assert found == pytest.approx(np.mean(squares), rel=1e-4)
 
 
 def test_they_count_only_where_they_are_asked_for():

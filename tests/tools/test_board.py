@@ -38,6 +38,16 @@ def test_ranks_are_of_the_kept_runs():
         assert all(best <= worst for _, _, _, best, worst, *_ in table)
 
 
+def test_the_page_says_under_which_terms_the_dmu_beats_the_nmu():
+    (answer,) = re.findall(r'<ul id="answer">(.*?)</ul>', PAGE, re.DOTALL)
+    given, learned = answer.split("<li>")[1:3]
+    # All 13 runs that the NMU alone fails are of eight seeds: p = 2/256, times 11 by Holm.
+    assert re.match(r"No significant difference, as published, .*given .*225/225", given)
+    assert '<td data-name="p by Holm">0.0859' in PAGE
+    assert re.match(r"No, it is worse, as published, with operands learned", learned)
+    assert len(re.findall(r"points \[[-+.\d]+ to [-+.\d]+\]", answer)) >= 2
+
+
 @pytest.fixture(scope="module")
 def page_and_warnings(tmp_path_factory):
     """The page of a whole submission with hostile texts, a short trial and seven bad folders."""

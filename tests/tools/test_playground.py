@@ -119,6 +119,26 @@ def test_the_interval_of_a_rate_is_wilsons():
 
 
 @pytest.mark.parametrize(
+    ("unit", "op", "trained_on", "key", "model"),
+    [
+        ("NMU", "mul", "1,2", "benchmark_sltr_mul", "NMU"),
+        ("NAU", "add", "1,2", "benchmark_sltr_add", "NAU"),
+        ("NRU", "div", "-2,2", "nips-sltr-in2", "nru"),
+    ],
+)
+def test_success_is_within_the_interval_of_kept_runs(unit, op, trained_on, key, model):
+    rows = [r for r in cells_of(path_of(key)) if r["model"] == model]
+    kept = [int(r["solved"]) for r in rows if r["interpolation.range"] == f"U[{trained_on}]"]
+    found = wilson(sum(kept), len(kept))
+    solved = run(
+        f"const t = task('{unit}', '{op}', '{trained_on}'); let k = 0;"
+        "for (let i = 0; i < 10; i++) {"
+        "  const s = new Seed(t, i); s.train(50001); k += s.state === 'solved'; } return k;"
+    )
+    assert found.lower <= solved / 10 <= found.upper
+
+
+@pytest.mark.parametrize(
     ("task", "weights", "words"),
     [
         ("'NMU', 'mul', '1,2'", [0, 0], "Wrong corner: the weights settled at 0 and 0"),

@@ -117,6 +117,13 @@ def test_a_full_cache_is_named(gcc, monkeypatch, tmp_path):
         library_of(source(7), FLAGS)
 
 
+def test_a_cache_that_cannot_keep_a_file_is_named(own_cache):
+    own_cache.mkdir(parents=True, mode=0o700)
+    (own_cache / "room").symlink_to(own_cache / "nowhere")
+    with pytest.raises(CompileError, match="^compiled code cannot be kept: .*room: File exists$"):
+        kept.kept("room", [b"a"], lambda path: path.write_bytes(b"a library"))
+
+
 DAMAGES = {
     "empty": lambda content: b"",
     "cut off": lambda content: content[: len(content) // 2],

@@ -176,6 +176,13 @@ def test_of_dimensions_that_are_written_out(name):
         assert_lowered(WRITTEN[name], some(SAMPLES, 4), batch=[0])
 
 
+@pytest.mark.parametrize("name", ["part", "entry", "joined", "of each its own"])
+def test_of_parts_of_a_loop(name):
+    with pytest.raises(NotLoweredError, match="long dimension"):
+        assert_lowered(WRITTEN[name], some(2, 6))
+    assert_lowered(WRITTEN[name], some(2, 6), longest=math.inf)
+
+
 CUT = {
     "part": lambda a, b: a[:, 1:7] * 2,
     "entry": lambda a, b: a[:, 3] * 2 - b[:, -1],
@@ -224,6 +231,11 @@ def test_gradients_of_loops_that_are_cut_and_joined(name, which):
     assert_lowered(gradient, a, b, g, cuts=True)
 
 
+def test_samples_are_not_cut():
+    with pytest.raises(NotLoweredError, match="long dimension"):
+        assert_lowered(lambda x: x[1:3] * 2, some(SAMPLES, 9), batch=[0], cuts=True)
+
+
 OF_TWO = {
     **{n: getattr(torch, n) for n in ("add", "sub", "mul", "div", "minimum", "maximum")},
     "power": lambda a, b: a.abs() ** b,
@@ -256,6 +268,15 @@ def test_matrix_products(inner, outer):
     assert_lowered(lambda g, w: g @ w.mT, grad, w, batch=[0])
 
 
+def test_square_matrices_that_are_turned():
+    a, b = some(6, 6), some(6, 6, seed=1)
+    assert_lowered(lambda a, b: a + b.mT, a, b)
+    assert_lowered(lambda a, b: a @ b, a, b)
+    assert_lowered(lambda a, b: a.mT @ b @ a, a, b)
+    assert_lowered(lambda a, b: a.unsqueeze(0) * b.unsqueeze(1), a, b)
+    assert_lowered(lambda a: a + a.mT + a.sum(0) * a.sum(1), a)
+
+
 GRADIENTS = (
     *("tanh", "sigmoid", "relu", "elu", "selu", "silu", "softplus", "hardtanh", "leaky_relu"),
     *("gelu", "gelu by tanh", "layer norm"),
@@ -274,6 +295,19 @@ def test_gradients(name):
     x = some(SAMPLES, 3)
     g = some(3, seed=1)
     assert_lowered(gradient, x, g)
+
+
+@pytest.mark.parametrize("which", [0, 1, 2])
+@pytest.mark.parametrize("inner", [3, 6])
+def test_gradients_of_a_layer_norm(inner, which):
+    def gradient(x, w, b, g):
+        leaves = [one.detach().requires_grad_() for one in (x, w, b)]
+        y = F.layer_norm(leaves[0], (inner,), leaves[1], leaves[2], 0.1)
+        return torch.autograd.grad((y * g).sum(), leaves[which])[0]
+
+    x, g = some(SAMPLES, inner), some(SAMPLES, inner, seed=1)
+    w, b = some(inner, seed=2), some(inner, seed=3)
+    assert_lowered(gradient, x, w, b, g, batch=[0, 3])
 
 
 def test_an_operation_that_is_not_known_is_named():

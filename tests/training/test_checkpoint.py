@@ -1,7 +1,9 @@
 """Files of a run: whole or not at all, free of pickled code, and the roots they go to."""
 
 import contextlib
+import os
 import resource
+import stat
 
 import numpy as np
 import pytest
@@ -80,6 +82,28 @@ def killed_while_writing(path):
         temporary.write_bytes(b"half")
         patch.setattr(type(temporary), "unlink", lambda *_, **__: None)
         raise RuntimeError
+
+
+def test_others_may_read_what_the_umask_lets_them(tmp_path):
+    path = tmp_path / "run.pth"
+    umask = os.umask(0o027)
+    try:
+        save_torch(path, CONTENT)
+    finally:
+        os.umask(umask)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+def test_long_names(tmp_path):
+    path = tmp_path / ("n" * 251 + ".pth")
+    save_torch(path, CONTENT)
+    assert load_torch(path)["epoch"] == 3
+    assert model_file(tmp_path, "n" * 251) == path
+    longer = [model_file(tmp_path, "n" * 300 + end) for end in "ab"]
+    assert longer[0] != longer[1]
+    for file in longer:
+        assert file.suffix == ".pth"
+        save_torch(file, CONTENT)
 
 
 GENERATORS = {

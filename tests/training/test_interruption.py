@@ -79,3 +79,11 @@ def test_an_interrupt_of_the_whole_process_group(tmp_path):
     code, _, errors = stop(tmp_path, words, stacks=2, number=signal.SIGINT, send=os.killpg)
     assert (code, errors) == (130, "")
     assert all(run.checkpoint["epoch"] > 0 for run in trained(tmp_path).values())
+
+
+def test_nothing_is_saved_of_what_has_not_begun(tmp_path):
+    """The second of two stacks: no state is as good as its first one."""
+    words = (*BASE, "--seed", "0-1", "--ensemble-size", "1", *LENGTH)
+    code, _, errors = stop(tmp_path, words)
+    assert (code, errors) == (75, "")
+    assert len(list((tmp_path / "save" / "t").iterdir())) == 1

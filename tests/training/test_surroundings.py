@@ -29,7 +29,11 @@ OTHERS = {
         torch.use_deterministic_algorithms,
         True,
     ),
-    "precision": (torch.get_float32_matmul_precision, torch.set_float32_matmul_precision, "medium"),
+    "precision": (
+        torch.get_float32_matmul_precision,
+        torch.set_float32_matmul_precision,
+        "medium",
+    ),
     "threads": (torch.get_num_threads, torch.set_num_threads, 2),
     "cudnn": (
         lambda: torch.backends.cudnn.benchmark,
@@ -138,3 +142,19 @@ def test_threads_train_one_after_another(expected):
     alone = train(pytorch_precision=64)
     for one, other in ((found[32], expected), (found[64], alone)):
         pd.testing.assert_frame_equal(one, other, check_exact=True)
+
+
+def test_other_threads_print_while_one_trains(monkeypatch, capsys):
+    end_unit, printed = Training._end_unit, []
+
+    def beside(self, units):
+        printed.append(f"{self.at}\n")
+        other = threading.Thread(target=print, args=(self.at,))
+        other.start()
+        other.join()
+        return end_unit(self, units)
+
+    monkeypatch.setattr(Training, "_end_unit", beside)
+    train()
+    assert capsys.readouterr().out == "".join(printed)
+    assert len(printed) > 2

@@ -86,6 +86,17 @@ def test_continuing_at_a_position_drops_what_came_later(tmp_path):
         EventFile(events.path)
 
 
+def test_a_flush_that_failed_half_way_is_written_again(tmp_path):
+    events = EventFile.create_in(tmp_path)
+    events.add(scalar_event(1))
+    with events.path.open("ab") as file:
+        file.write(b"half a record that a full disk left behind, then an error" * 3)
+    for step in range(2, 20):
+        events.add(scalar_event(step))
+    events.close()
+    assert steps(events.path) == list(range(1, 20))
+
+
 def read(path):
     reader = EventFileReader(path)
     return list(reader), reader.problem
@@ -208,3 +219,18 @@ def test_same_values_as_protobuf(tmp_path, payloads):
         events.add(payload)
     events.close()
     assert read(events.path) == ([as_written(payload) for payload in payloads], None)
+
+
+def test_a_bad_event_among_many_of_its_length(tmp_path):
+    good = [message(1.0, step, [("tag", step)]) for step in range(1, 100)]
+    events = EventFile.create_in(tmp_path)
+    for payload in good[:50]:
+        events.add(payload)
+    events.flush()
+    position = events.position
+    for payload in (b"\x0c" * len(good[0]), *good[50:]):
+        events.add(payload)
+    events.close()
+    found, problem = read(events.path)
+    assert found == [as_written(payload) for payload in good[:50]]
+    assert problem.startswith(f"bad event at byte {position}: ")

@@ -4,6 +4,8 @@ Where there is none, its programs are compiled for a processor that acts as one:
 """
 
 import ctypes
+import shutil
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -142,6 +144,27 @@ def test_samples_in_portions_and_slow_memory(acted, monkeypatch):
 def test_what_a_gpu_cannot_do_is_left_to_the_processor(acted):
     assert acted.differences(_runs("refused")) == []
     assert acted.refused == ["sums side by side over what is no sample"]
+
+
+def test_few_runs_are_left_to_the_processor(acted, monkeypatch):
+    monkeypatch.setattr(gpu, "FEW", 3)
+    assert acted.differences(_runs("two inputs")) == []
+    assert acted.refused == []
+
+
+@pytest.mark.skipif(not shutil.which("nvcc"), reason="needs nvcc")
+@pytest.mark.parametrize("name", ["two inputs", "sums of slices", "float64"])
+def test_compiles_without_contractions(acted, monkeypatch, tmp_path, name):
+    """A GPU's own compiler takes the text, and puts no product and sum together."""
+    texts = []
+    monkeypatch.setattr(
+        gpu, "library", lambda text: texts.append(text) or _acting(HEADER.read_text() + text)
+    )
+    acted.differences(_runs(name, iterations=1))
+    for text in texts:
+        words = ["nvcc", *gpu.FLAGS[:5], "-w", "-arch=sm_90", "-ptx", "-", "-o", "out.ptx"]
+        subprocess.run(words, input=text.encode(), check=True, cwd=tmp_path)
+        assert "fma.rn" not in (tmp_path / "out.ptx").read_text()
 
 
 @pytest.mark.gpu

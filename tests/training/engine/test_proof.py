@@ -13,6 +13,7 @@ import pytest
 import torch
 
 from stable_nalu.layer import own_layers, registry
+from stable_nalu.layer.python_state import PythonState
 from stable_nalu.task.table import SCRIPTS, TASKS
 from stable_nalu.training import engine_proof as proof
 from stable_nalu.training import engine_stack as stack
@@ -20,6 +21,7 @@ from stable_nalu.training.runs import PlannedRun, with_engine
 from tests.training.engine.harness import planned, words_of
 from torchlanes.rules import FORMULAS
 
+COUNT = [0]
 STEPS = 0
 
 
@@ -62,15 +64,30 @@ def in_a_list(self):
     return len(self.seen)
 
 
+def in_a_dictionary(self):
+    self.seen["n"] += 1
+    return self.seen["n"]
+
+
 def in_a_global(self):
     global STEPS
     STEPS += 1
     return STEPS
 
 
+def in_a_global_list(self):
+    COUNT[0] += 1
+    return COUNT[0]
+
+
 def in_a_base_class(self):
     Sum.calls += 1
     return Sum.calls
+
+
+def in_a_default(self, seen=[0]):  # noqa: B006
+    seen[0] += 1
+    return seen[0]
 
 
 def in_a_closure():
@@ -99,6 +116,10 @@ def gives(**values):
 
 REFUSED = {
     "a list": (layer("A", counted(in_a_list), prepare=gives(seen=list)), r"changes .*\.seen\[0\]"),
+    "a dictionary": (
+        layer("B", counted(in_a_dictionary), prepare=gives(seen=lambda: {"n": 0})),
+        r"changes .*\.seen\['n'\]",
+    ),
     "an iterator": (
         layer("C", counted(lambda self: next(self.it)), prepare=gives(it=itertools.count)),
         r"changes .*\.it",
@@ -108,7 +129,12 @@ REFUSED = {
         r"\.it is opaque",
     ),
     "a global": (layer("E", counted(in_a_global)), "changes STEPS of test_proof.py"),
+    "a global list": (
+        layer("F", counted(in_a_global_list)),
+        r"changes COUNT of test_proof.py\[0\]",
+    ),
     "a base class": (layer("G", counted(in_a_base_class)), "changes Sum.calls"),
+    "a default": (layer("H", counted(in_a_default)), r"changes .*defaults\[0\]\[0\]"),
     "a closure": (layer("I", counted(in_a_closure())), r"changes seen of count\[0\]"),
     "a clock": (layer("J", lambda self, y: y + 0 * time.time()), "that reads time"),
     "chance": (layer("K", lambda self, y: y + 0 * random.random()), "that reads random"),
@@ -154,11 +180,11 @@ def engine_of(kind, seed=0):
 def test_what_a_recording_does_not_see_is_trained_by_torch(what):
     """And nothing of what the search for it has changed in Python is left."""
     kind, says = REFUSED[what]
-    before = STEPS, Sum.calls
+    before = STEPS, list(COUNT), Sum.calls
     engine = engine_of(kind)
     assert engine.startswith("torch: ")
     assert re.search(says, engine), engine
-    assert (STEPS, Sum.calls) == before
+    assert (STEPS, COUNT, Sum.calls) == before
 
 
 @pytest.mark.parametrize("what", TRAINED)
@@ -175,6 +201,15 @@ def test_a_number_that_one_seed_draws_sends_that_run_to_torch():
     engines = [engine_of(kind, seed) for seed in (0, 7, 8)]
     assert engines[0] == engines[2] == "lanes"
     assert re.fullmatch(r"torch: a layer whose .*\.k is drawn", engines[1])
+
+
+def test_a_number_that_every_seed_draws_sends_all_runs_to_torch():
+    kind = layer(
+        "Drawn",
+        lambda self, y: y + 0 * self.k,
+        prepare=lambda self: setattr(self, "k", torch.rand(1).item()),
+    )
+    assert "k is drawn" in engine_of(kind)
 
 
 def test_another_class_of_the_same_name_is_recorded_again():
@@ -198,3 +233,20 @@ def test_a_rule_that_computes_something_else_is_found(monkeypatch):
     monkeypatch.setitem(FORMULAS, "reciprocal", lambda a: 1.001 / a)
     kind = layer("Wrong", lambda self, y: torch.reciprocal(y))
     assert re.fullmatch(r"torch: the engine gives another .*\.W than PyTorch", engine_of(kind))
+
+
+def test_python_state_is_put_back_in_place():
+    module = layer("State", prepare=gives(a=lambda: [1, {"b": {2}}], it=itertools.count))(2, 1)
+    held, inner = module.a, module.a[1]
+    state = PythonState(module)
+    next(module.it)
+    inner["b"].add(3)
+    module.a.append(4)
+    module.new = 5
+    assert state.difference(PythonState(module)) == ".a[1]['b']"
+    state.put_back()
+    assert module.a is held
+    assert held == [1, {"b": {2}}]
+    assert held[1] is inner
+    assert not hasattr(module, "new")
+    assert next(module.it) == 0

@@ -1,16 +1,28 @@
 """Compiled libraries, which run is in which lane, and samples of lanes, bit for bit."""
 
 import random
+import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 import torch
 
+from stable_nalu.task.table import TASKS
 from stable_nalu.training.engine_model import drawn_by_cpp
 from tests.exported import ROOT
 from tests.training.engine.harness import planned, training
-from torchlanes.tiles import arranged
+from torchlanes.emit import MOST_ON_STACK
+from torchlanes.tiles import arranged, library
+
+TEXT = """
+#ifndef NUMBER
+#define NUMBER 1
+#endif
+extern "C" int number() { return NUMBER; }
+"""
+
 
 CHOICES = """
 MODEL_FUNCTION(choose) {
@@ -46,6 +58,24 @@ library(source(text, double=True)).choose(*addresses, 0, 1_000_000)
 def test_calls_in_a_loop_leave_the_stack_as_it_was():
     code = [sys.executable, "-c", CHOOSE]
     assert subprocess.run(code, input=CHOICES, text=True, cwd=ROOT, check=False).returncode == 0
+
+
+def test_large_arrays_are_not_on_the_stack():
+    unit = ("--layer-type", "ReRegualizedLinearMNAC", "--hidden-size", "200")
+    (config,) = planned("identity_autoencoder", *unit)
+    (program,) = TASKS["identity_autoencoder"].programs(config, {}).values()
+    for function in program.text.split("MODEL_FUNCTION")[1:]:
+        arrays = re.findall(r"^ *[NM] a\d+\[(.*)\];", function, re.MULTILINE)
+        sizes = [np.prod([int(n) for n in array.split("][")]) for array in arrays]
+        assert sum(sizes) <= MOST_ON_STACK
+
+
+def test_further_flags_of_the_compiler_make_another_library(cache_home, monkeypatch):
+    assert library(TEXT).number() == 1
+    monkeypatch.setenv("STABLE_NALU_CXXFLAGS", "-DNUMBER=2 -g0")
+    assert library(TEXT).number() == 2
+    monkeypatch.delenv("STABLE_NALU_CXXFLAGS")
+    assert library(TEXT).number() == 1
 
 
 @pytest.mark.parametrize("lanes", [1, 4, 16])
