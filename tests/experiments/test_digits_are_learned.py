@@ -9,6 +9,7 @@ import pytest
 from stable_nalu.task import sequences
 from tests.digit_images import digit_sequences
 from tests.experiments.scripts import read, run, run_names
+from tests.turn import weekly
 
 SUM = (
     "--data-source digits --no-save --operation sum --interpolation-length 5 --batch-size 8 "
@@ -36,6 +37,7 @@ def least_errors_of_an_lstm(lengths):
 
 
 @pytest.mark.slow
+@weekly(2)
 def test_arithmetic_cells_extrapolate_as_no_lstm_of_one_unit_can(monkeypatch):
     # Tests run side by side, one a core.
     monkeypatch.setenv("LSB_DJOB_NUMPROC", "1")

@@ -9,6 +9,7 @@ from stable_nalu.training import shell
 from stable_nalu.training.loop import Training
 from tests.experiments.scripts import run
 from tests.task.test_pairs import returned
+from tests.turn import weekly
 
 WORDS = (
     "--operation mul --data-source digits --samples-per-permutation 20 --batch-size 16 "
@@ -17,6 +18,7 @@ WORDS = (
 
 
 @pytest.mark.slow
+@weekly(0)
 def test_an_nmu_finds_digits(monkeypatch):
     """What is asked is far from what is found, because image networks round by processor."""
     monkeypatch.setenv("LSB_DJOB_NUMPROC", "1")

@@ -7,7 +7,6 @@ and rows of turn 12, and RETRAIN=all trains a row of every key, long runs, too.
 import json
 import os
 import re
-import time
 
 import pytest
 
@@ -19,6 +18,7 @@ from stable_nalu.result.stored import Verified, add_verified, digest_of
 from tests.result.made_up import write
 from tests.result.tiny import KEY as TINY
 from tests.result.tiny import in_this_process, tiny  # noqa: F401
+from tests.turn import RETRAIN, TURN, weekly
 from tools.notes import replaced, verified_of
 
 JUDGED = "nips-sltr-in10"
@@ -278,22 +278,18 @@ def test_rows_that_were_replaced_do_not_count(rows, tmp_path):
     assert replaced(tmp_path) == [wrong, still_kept]
 
 
-RETRAIN = os.environ.get("RETRAIN", "")
-TURN = int(RETRAIN) if RETRAIN.isdecimal() else int(time.time() // (7 * 24 * 3600))
 KEYS = stored.kept_keys(measured=False)
-WEEKS = 13
-"""In so many a row of every key is trained."""
 LONG = 200_000
 """Iterations above which runs take minutes."""
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("optimised")
-@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize(
+    "key", [pytest.param(key, marks=weekly(place, 13)) for place, key in enumerate(KEYS)]
+)
 def test_the_same_outcome(key, tmp_path):
     """Whether, and at which logged step, a run is solved; `--verify` itself compares all digits."""
-    if RETRAIN != "all" and (KEYS.index(key) + TURN) % WEEKS:
-        pytest.skip("its turn is in another week: RETRAIN=all")
     iterations = max(stored.read(key)["iterations"])
     if RETRAIN != "all" and iterations > LONG:
         pytest.skip(f"runs of {iterations:,} iterations: RETRAIN=all")

@@ -8,6 +8,7 @@ from stable_nalu.task.description import table
 from stable_nalu.task.even_digit_count import accuracy, rmse
 from tests.digit_images import MNIST, needs_mnist
 from tests.experiments.scripts import exported, read, run, run_names
+from tests.turn import weekly
 
 SCRIPT = "even_digit_count"
 SMALL = (
@@ -47,6 +48,7 @@ def test_mnist_is_read_where_it_is():
 
 
 @pytest.mark.slow
+@weekly(1)
 def test_even_digits_are_learned():
     """Up to two digits of 56 x 56 pixels, where answering 0 is right in 58 of 100 pictures."""
     words = ("--image-size", "56", "--max-digits", "2", "--min-distance", "20", "--no-save")

@@ -16,6 +16,7 @@ from stable_nalu.training.engine_proof import AS_TORCH, EXACT, SINGLE, TINY
 from stable_nalu.training.recorder import numbers
 from stable_nalu.training.task import Observed
 from tests.training.engine.harness import UNITS, planned, training, words_of
+from tests.turn import weekly
 
 
 class Iterations:
@@ -133,8 +134,10 @@ SINGLES = {
 }
 IN_TWO_LAYERS = {"NAC", "ReRegualizedLinearMNAC", "NALU", "MCFC", "GumbelNAC", "SignNMRU", "ReLU"}
 CASES = [
-    pytest.param(script, key, marks=[] if (script, key) in FAST else pytest.mark.slow)
-    for script, key in UNITS
+    pytest.param(
+        *(script, key), marks=[] if (script, key) in FAST else [pytest.mark.slow, weekly(place)]
+    )
+    for place, (script, key) in enumerate(UNITS)
     if script == "single_layer" or key in IN_TWO_LAYERS
 ]
 
@@ -171,7 +174,10 @@ VARIANTS = {
 }
 
 
-@pytest.mark.parametrize("variant", [pytest.param(v, marks=pytest.mark.slow) for v in VARIANTS])
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "variant", [pytest.param(v, marks=weekly(place)) for place, v in enumerate(VARIANTS)]
+)
 def test_three_iterations(variant):
     """Moments, schedules and constraints go on as torch's do."""
     assert_torch_alike(*VARIANTS[variant].split(), last=2)

@@ -19,6 +19,7 @@ from stable_nalu.training import evaluation, step
 from tests.experiments.scripts import read, run, run_names, saved
 from tests.training.engine import strange_layers
 from tests.training.engine.test_alone import engine_of
+from tests.turn import weekly
 
 FILE = Path(strange_layers.__file__)
 LAYERS = [
@@ -27,7 +28,10 @@ LAYERS = [
     if inspect.isclass(value) and issubclass(value, strange_layers._Sum) and name[0] != "_"
 ]
 FAST = {"Centred", "SumOfTruths", "PlaceOfLateNoNumber", "CountsInNumber", "DrawnNumber"}
-CASES = [pytest.param(name, marks=[] if name in FAST else pytest.mark.slow) for name in LAYERS]
+CASES = [
+    pytest.param(name, marks=[] if name in FAST else [pytest.mark.slow, weekly(place)])
+    for place, name in enumerate(LAYERS)
+]
 ITERATIONS = 100
 OF_ONE_ITERATION = 1e-6
 """Of the largest number of a tag: what float32 rounds, some ten times."""
