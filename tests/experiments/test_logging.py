@@ -10,7 +10,7 @@ import torch
 
 from stable_nalu.base import script as base_script
 from stable_nalu.base.files import tensorboard_root
-from stable_nalu.base.tags import METRIC_TEST, METRIC_VALID, RESULT_TEST, RESULT_VALID, RESULTS
+from stable_nalu.base.tags import METRIC_TEST, METRIC_VALID, RESULT_TEST, RESULT_VALID
 from stable_nalu.result.exporters import arithmetic as export
 from tests.experiments.scripts import read, run, run_names, saved
 
@@ -62,28 +62,6 @@ def test_the_last_row_is_exported(tmp_path):
     assert [row["step"] for row in rows] == ["0", "3", "6", "7"]
     assert float(rows[-1]["metric.test.extrapolation"]) == record.series(RESULT_TEST)[7]
     assert float(rows[-1]["sparse.error.max"]) > 0
-
-
-def test_metrics_come_before_what_the_forward_pass_logs():
-    record = record_of("single_layer", NMU, "--max-iterations 0")
-    order = [tag for _, tag in record.values]
-    assert order == [
-        "config/text_summary",
-        "metric/valid/interpolation",
-        "metric/test/extrapolation",
-        "network/layer_1/nac/W/sparsity_error",
-        *LOSSES,
-        *RESULTS,
-    ]
-
-
-def test_weights_are_logged_before_the_update():
-    words = f"{NMU} --max-iterations 1 --log-interval 1 --learning-rate 10"
-    record = record_of("single_layer", words, "--verbose")
-    text = record.series("/network/layer_1/nac/W/text_summary")
-    first = text[0].decode().removeprefix("<pre>[[").removesuffix("]]</pre>")
-    assert [float(n) for n in first.split()] == pytest.approx([0.294239, 0.316015], abs=6e-7)
-    assert text[1] == b"<pre>[[1. 1.]]</pre>"
 
 
 def test_the_norm_is_that_of_the_parameters_that_the_loss_saw():

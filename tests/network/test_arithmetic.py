@@ -78,14 +78,6 @@ def test_unit_of_the_second_layer(unit, nac_mul, second):
     assert network.layer_2.unit_name == second
 
 
-def test_options_reach_the_layers_that_read_them():
-    network = two(NAU, "mnac", nmu_noise=True, nac_oob="clip", npu_clip="wg")
-    assert network.layer_2.layer.nmu_noise
-    assert network.layer_1.layer.nac_oob == network.layer_2.layer.nac_oob == "clip"
-    with pytest.raises(TypeError, match="no layer reads the option"):
-        two(NAU, nmu_nose=True)
-
-
 LOGARITHMS = {
     "normal": lambda z: math.log(abs(z) + 1e-7),
     "safe": lambda z: math.log(abs(z - 1) + 1),

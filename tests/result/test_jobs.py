@@ -1,6 +1,5 @@
 """Job files: text from an experiment and a site."""
 
-import re
 import shlex
 import subprocess
 
@@ -8,7 +7,7 @@ import pytest
 
 from stable_nalu.base.errors import UsageError
 from stable_nalu.paper.experiment import Resources
-from stable_nalu.result.jobs import FOLDER, JOB_SCRIPTS, Site, find_job, headers, render_job
+from stable_nalu.result.jobs import FOLDER, JOB_SCRIPTS, Site, find_job, render_job
 from tools.batch_files import left_over
 
 HOSTILE = "/srv/some one's/$(touch x)/project"
@@ -52,23 +51,6 @@ def test_a_script_is_found_by_file_name_and_by_figure():
     assert find_job("nips-sltr-in2").experiments == ("nips-sltr-in2",)
     with pytest.raises(UsageError, match="did you mean"):
         find_job("icml_2022/single_modul")
-
-
-SLURM = """job-name=sltr-in2 array=0-2,5 nodes=1 ntasks=1 cpus-per-task=2 mem=8G time=12:30:00
-ignore-pbs requeue signal=B:TERM@120 open-mode=append output=%x_%A_%a.out gres=gpu:1 partition=gpu
-account=nalu qos=long"""
-LSF = """J "sltr-in2[1-3,6]";n 2;R "span[hosts=1]";R "rusage[mem=8GB]";W 12:30;r;Q "75"
-wa "TERM" -wt "2";o sltr-in2_%J_%I.lsf.out;gpu "num=1:mode=exclusive_process";P nalu"""
-
-
-def test_headers_of_slurm_count_from_zero_and_of_lsf_from_one():
-    asked = Resources(minutes=750, cores=2, memory_gb=8, gpu=True)
-    site = Site("slurm", partition="gpu", account="nalu", options=("--qos=long",))
-    wanted = [f"#SBATCH --{option}" for option in SLURM.split()]
-    wanted += [f"#BSUB -{option}" for option in re.split("[;\n]", LSF)]
-    assert headers("a/sltr-in2", asked, site, [0, 1, 2, 5]) == wanted
-    found = headers("a", asked, Site("lsf", queue="hpc", options=("-U x",)), [0])
-    assert found[-2:] == ["#BSUB -q hpc", "#BSUB -U x"]
 
 
 def test_a_job_quotes_what_it_is_given(tmp_path):

@@ -32,24 +32,6 @@ def same(found, expected):
         assert found[name] == pytest.approx(cells, nan_ok=True), name
 
 
-def test_one_row_per_logged_step():
-    found = metrics(
-        (0, {VALID: 1.0, TEST: 2.0, W1: 0.25, "loss/train/total": 9.0}),
-        (1000, {VALID: 3.0, TEST: 4.0, W1: 0.5}),
-    )
-    same(
-        found,
-        {
-            "metric.valid.interpolation": [1.0, 3.0],
-            "step": [0, 1000],
-            "wall.time": [1000.0, 1004.0],
-            "metric.test.extrapolation": [2.0, 4.0],
-            "sparse.error.max": [0.25, 0.5],
-        },
-    )
-    assert all(isinstance(step, int) for step in found["step"])
-
-
 def test_only_values_of_the_logged_step_join():
     found = metrics(
         (0, {W1: 0.4}),
@@ -92,34 +74,6 @@ def test_sparsity_error_of_a_step(errors, expected):
     tags = [(f"network/layer_1/x/{part}/sparsity_error", error) for part, error in errors]
     found = metrics((0, [(VALID, 1.0), *tags]))
     assert found["sparse.error.max"] == pytest.approx([expected], nan_ok=True)
-
-
-def test_first_weights_and_gates_of_a_verbose_run():
-    step = [
-        (VALID, 1.0),
-        (TEST, 2.0),
-        ("/network/layer_1/real_npu/W_real/text_summary", b"<pre>[[0.5 -1. ]\n [3. 4.]]</pre>"),
-        ("network/layer_1/real_npu/W_real/sparsity_error", 0.25),
-        ("/network/layer_1/real_npu/gate/text_summary", b"<pre>[0.75 1.  ]</pre>"),
-        ("/network/layer_2/real_npu/W_real/text_summary", b"<pre>[[9. 9.]]</pre>"),
-    ]
-    found = metrics((0, step), recursive_weight=True)
-    same(
-        found,
-        {
-            "metric.valid.interpolation": [1.0],
-            "step": [0],
-            "wall.time": [1000.0],
-            "metric.test.extrapolation": [2.0],
-            "weights.w0": [0.5],
-            "weights.w1": [-1.0],
-            "sparse.error.max": [0.25],
-            "gate.g0": [0.75],
-            "gate.g1": [1.0],
-            "recursive.weight": [NAN],
-        },
-    )
-    assert "weights.w0" not in metrics((0, step))
 
 
 def test_a_run_killed_within_a_step_has_missing_cells():

@@ -31,20 +31,6 @@ def names(tables):
     return [table.name for table in tables]
 
 
-def test_runs_come_by_name_without_hidden_entries(tmp_path):
-    for name in ("b", "a", ".hidden", "c"):
-        path = write_run(tmp_path / name)
-        (path.parent / ".run.json").write_text("{}")
-        (path.parent / ".lock").write_text("")
-    runs = TensorboardReader(tmp_path)
-    assert len(runs) == 3
-    assert [name for name, _, _ in runs] == ["a", "b", "c"]
-    for name, path, events in runs:
-        assert path.startswith(str(tmp_path / name / "events.out.tfevents."))
-        assert [event.step for event in events] == [0, 1000]
-    assert [events for _, _, events in TensorboardReader(tmp_path, auto_open=False)] == [None] * 3
-
-
 @pytest.mark.parametrize("files", [0, 2])
 def test_wrong_number_of_files(tmp_path, files):
     (tmp_path / "run").mkdir()

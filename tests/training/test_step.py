@@ -14,12 +14,10 @@ from stable_nalu.training.step import (
     Adam,
     RMSprop,
     TrainingStep,
-    clip_norm,
-    clip_value,
     load_optimizer_state,
     optimizer_state,
 )
-from tests.training.configurations import Penalised, configuration
+from tests.training.configurations import configuration
 
 X = torch.tensor([[1.5, -2.0], [0.5, 3.0], [1.0, 1.0]])
 T = X.prod(-1, keepdim=True)
@@ -73,18 +71,6 @@ def test_criterion(words, iteration, expected):
     }[expected]
     error, _, _ = step.loss(X, T, *step.prepare(iteration))
     assert error.item() == pytest.approx(by_hand.item(), rel=1e-4)
-
-
-def test_the_total_is_criterion_plus_penalty():
-    words = ("--regualizer-scaling-start", "0", "--regualizer-scaling-end", "1")
-    _, step = build(*words, model=Penalised({"W": 2.0}))
-    error, penalty, total = step.loss(X, T, *step.prepare(1))
-    assert penalty.item() == 10 * 2 * 3
-    assert total.item() == error.item() + penalty.item()
-    _, step = build(model=Penalised({"W": 2.0}))
-    error, penalty, total = step.loss(X, T, *step.prepare(0))
-    assert penalty is None
-    assert total is error
 
 
 @pytest.mark.parametrize("norm", [0.1, math.inf])
@@ -202,21 +188,3 @@ def test_a_saved_state_has_the_layout_of_torch():
         assert ours["state"][k].keys() == entry.keys()
         assert all(torch.equal(ours["state"][k][slot], entry[slot]) for slot in entry)
     assert ours["param_groups"][0]["params"] == theirs["param_groups"][0]["params"]
-
-
-CLIPS = {clip_norm: torch.nn.utils.clip_grad_norm_, clip_value: torch.nn.utils.clip_grad_value_}
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize("limit", [0.1, 1.0, 1000.0])
-@pytest.mark.parametrize("clip", CLIPS)
-def test_clipping_is_that_of_torch(clip, limit, dtype):
-    """And passes over missing gradients."""
-    drawn = [None, *gradients(3, dtype)]
-    given = [torch.nn.Parameter(torch.zeros_like(g)) for g in drawn[1:]]
-    for parameter, gradient in zip(given, drawn[1:], strict=True):
-        parameter.grad = gradient.clone()
-    CLIPS[clip](given, limit)
-    found = clip(drawn, limit)
-    assert found[0] is None
-    assert all(torch.equal(g, p.grad) for g, p in zip(found[1:], given, strict=True))
