@@ -6,8 +6,6 @@ from typing import Any
 
 import torch
 
-from stable_nalu.abstract import ExtendedTorchModule
-
 X = torch.tensor([[1.5, -2.0], [0.5, 3.0]])
 IN, OUT = 4, 3
 PHI = (1 + math.sqrt(5)) / 2
@@ -69,15 +67,6 @@ def randomised(layer: Any, low: float, high: float) -> Any:
         for parameter in layer.parameters():
             parameter.uniform_(low, high)
     return layer
-
-
-def observed(
-    layer: ExtendedTorchModule, x: torch.Tensor = X
-) -> dict[tuple[str, str], torch.Tensor]:
-    """(kind, name) -> value that the layer itself logs after a forward pass on x."""
-    layer.trace = {}
-    layer(x)
-    return {(o.kind, o.name): o.value() for o in layer.observations()}
 
 
 def draws(function: Callable[[], object]) -> bool:

@@ -128,9 +128,8 @@ def test_a_layer_is_a_class_a_line_and_its_test(tree):
     tree.add("stable_nalu/layer/registry.py", LINE, behind="_OF_PACKAGE = (")
     tree.add("tests/layer/test_basic.py", TEST_OF_THE_LAYER)
     plain = ("-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider")
-    said = tree.run(*plain, "tests/layer/test_basic.py", "-k", "TestSquare")
-    assert "passed" in said
-    said = tree.run(*plain, "tests/contract/test_layers.py", "-k", "Square", timeout=600)
+    tests = ("tests/layer/test_basic.py", "tests/contract/test_layers.py", "-k", "Square")
+    said = tree.run(*plain, *tests, timeout=600)
     assert "passed" in said
     tree.run("experiments/single_layer.py", "--layer-type", "Square", *SHORT)
     assert {row["layer.type"] for row in tree.exported("simple_function_static")} == {"Square"}

@@ -128,10 +128,6 @@ def test_layers_are_a_function_before_they_are_imported():
     assert done.stdout == "NMU\n", done.stderr
 
 
-CORE = [entry for entry in entries().values() if entry.tier == "core"]
-NAMES = {label for e in CORE for label in (e.label, *(v.label for v in e.variants))}
-
-
 @pytest.mark.parametrize(
     ("key", "variant", "parameters"),
     [

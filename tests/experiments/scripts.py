@@ -20,14 +20,6 @@ OF_HPARAMS = ("config/", "_hparams_/", "hparam/")
 """How tags of the configuration and the results begin."""
 TOLD = {f"{CONFIG}{TEXT_SUFFIX}", *RESULTS}
 """Tags of the configuration and the results, of scalars and texts."""
-ARITHMETIC = (
-    "simple_function_static",
-    "simple_function_static_npu",
-    "single_layer",
-    "single_layer_benchmark",
-    "single_layer_robust",
-    "single_layer_curriculum",
-)
 
 
 def script_main(name: str) -> Callable[[Sequence[str]], int]:

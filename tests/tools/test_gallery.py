@@ -1,8 +1,5 @@
 """The gallery shows real results: what it draws, from which runs, and that its page is fresh."""
 
-import torch
-
-from stable_nalu.network import SingleLayerNetwork
 from stable_nalu.paper.figures import all_entries, find
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result.stored import add
@@ -41,8 +38,3 @@ def test_a_figure_with_a_file_that_is_not_kept_is_named_and_not_drawn(tmp_path):
     assert not gallery.drawable(entry, tmp_path / "part")
     assert gallery.drawable(find("loss_landscape"), tmp_path)
     assert gallery.command(entry).startswith("python3 experiments/reproduce.py ")
-
-
-def save(path, layer, **options):
-    model = SingleLayerNetwork(layer, 2, 1, **options)
-    torch.save({"model_state_dict": model.state_dict(), "args": None}, path)

@@ -33,12 +33,6 @@ def test_steps_of_chosen_seeds_are_compared_with_those_of_the_same_seeds():
     assert mean_verdict(one, one.published.sparsity, "sparse.error") is None
 
 
-def beside(known, summary, runs):
-    """A point with a made-up summary."""
-    of = {"model": known.model, "label": known.model, "published": known}
-    return compare.RatePoint(**of, solved=1, runs=runs, summary=summary)
-
-
 def test_means_of_known_seeds_are_compared_by_seed():
     """Every sparsity error a fifth higher, which intervals of both means would not tell."""
     names = ("function_task_static_all", "nmu", "mul")
