@@ -116,14 +116,14 @@ MUTATIONS = (
     ),
     Mutation(
         "l1: sign",
-        "training/loss.py",
+        "training/step.py",
         "return sum(norms[1:], norms[0])",
         "return -sum(norms[1:], norms[0])",
         PENALTIES,
     ),
     Mutation(
         "penalty ramp: one step late",
-        "training/loss.py",
+        "training/step.py",
         "np.clip((iteration - self.start) / self.length, 0.0, 1.0)",
         "np.clip((iteration - 1 - self.start) / self.length, 0.0, 1.0)",
         PENALTIES,
@@ -159,8 +159,8 @@ MUTATIONS = (
     Mutation(
         "clipping: all runs by the limit of the first",
         "training/engine_stack.py",
-        "return np.broadcast_to(value, (self.runs,))[part.runs]",
-        "return np.broadcast_to(value, (self.runs,))[[0] * len(part.runs)]",
+        "np.broadcast_to(limit, (self.runs,))[part.runs]",
+        "np.broadcast_to(limit, (self.runs,))[[0] * len(part.runs)]",
         "tests/training/engine/test_alone.py -k clipped",
     ),
     Mutation(
@@ -179,7 +179,7 @@ MUTATIONS = (
     ),
     Mutation(
         "seed: the next one",
-        "training/runs.py",
+        "training/checkpoint.py",
         "torch.manual_seed(seed)",
         "torch.manual_seed(seed + 1)",
         "tests/experiments/test_traces.py",
@@ -200,7 +200,7 @@ MUTATIONS = (
     ),
     Mutation(
         "a log point lost where training is killed",
-        "training/loop.py",
+        "training/checkpoint.py",
         "        writer.events.sync()\n",
         "",
         f"{RESUMED} tests/ensemble/test_kills.py",

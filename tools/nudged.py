@@ -17,20 +17,21 @@ from stable_nalu.result.pipeline import Folders, kept_apart
 from stable_nalu.result.shard import shards, train_shards
 from stable_nalu.result.stored import DATA, formulas_of, keep_formulas
 from stable_nalu.statistics.table import write_rows
-from stable_nalu.training import loop
+from stable_nalu.training.checkpoint import RunState
 
 from .atlas import NUDGED, by_run
 
+_seeded = RunState._seeded
 
-class _Nudged(loop.ModelStack):
-    """Runs whose first start weight is the next larger number."""
 
-    def __init__(self, task: Any, stack: Any):
-        super().__init__(task, stack)
-        first = next(self.model.parameters())
-        with torch.no_grad():
-            first = first.view(len(stack), -1)[:, 0]
-            first.copy_(torch.nextafter(first, torch.full_like(first, torch.inf)))
+def _nudged(run: RunState) -> Any:
+    """Return the model of runs; the first start weight of each is the next larger number."""
+    model, random = _seeded(run)
+    first = next(model.parameters())
+    with torch.no_grad():
+        first = first.view(run.runs, -1)[:, 0]
+        first.copy_(torch.nextafter(first, torch.full_like(first, torch.inf)))
+    return model, random
 
 
 def classes(key: str, data: Path) -> dict[tuple[str, ...], str]:
@@ -52,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _note(key: str, seeds: range, out: Path) -> int:
     experiment, space = find(key), Folders(out)
     space.use()
-    loop.ModelStack = _Nudged
+    RunState._seeded = _nudged
     code = train_shards(shards({model.key: model for model in experiment.models}, seeds))
     if code:
         return code

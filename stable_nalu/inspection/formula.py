@@ -19,9 +19,10 @@ import torch
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.base.errors import UsageError
 from stable_nalu.dataset.simple_function import FunctionTargets
+from stable_nalu.functional import product
 from stable_nalu.layer.equations import EMLLayer
-from stable_nalu.training.engine_model import recording
 from torchlanes.graph import Graph, Node, ordered
+from torchlanes.lower import RecordableProduct, Recording
 from torchlanes.values import NotLoweredError, Tensors
 
 from .agreement import NO_NUMBERS, POINTS, Box, Comparison, points_of
@@ -43,6 +44,8 @@ MOST_BOXES, LONGEST = 64, 1_000
 LARGEST = 10_000
 """Parts of a formula as it would be written, with what is used twice written twice: a longer one
 takes a second or more, and nobody can read it."""
+PRODUCTS = {product: lambda factors: RecordableProduct.apply(factors, -2)}
+"""What records a function of this package otherwise than by its operations."""
 ALGEBRA, NUMBERS = "algebra", "equal to 12 digits at points of each range"
 
 
@@ -130,7 +133,7 @@ class NetworkFormula:
         model.eval()
         try:
             with torch.no_grad(), model.no_random():
-                found, _ = recording(model, x.dtype).lowered(
+                found, _ = Recording(model, x.dtype, PRODUCTS).lowered(
                     lambda own, rows: {"y": model(rows["x"])}, tensors, given, rows
                 )
         except NotLoweredError as error:

@@ -17,11 +17,20 @@ from stable_nalu.options import flags as common
 from stable_nalu.options import run_names as nf
 from stable_nalu.options.flag import BATCH_NOISE, as_clause
 from stable_nalu.statistics import setups
-from stable_nalu.training import evaluation, loss
-from stable_nalu.training.engine_task import Drawn, EngineTask
-from stable_nalu.training.recorder import TaggedValue
-from stable_nalu.training.step import TrainingStep
-from stable_nalu.training.task import Batch, Goal, Kind, Logging, Observed, Results, Shape, Target
+from stable_nalu.training.recorder import EvaluationSet, RandomModels, TaggedValue, evaluate
+from stable_nalu.training.step import Penalties, TrainingStep
+from stable_nalu.training.task import (
+    Batch,
+    Drawn,
+    EngineTask,
+    Goal,
+    Kind,
+    Logging,
+    Observed,
+    Results,
+    Shape,
+    Target,
+)
 
 from .description import DENSITY
 
@@ -210,7 +219,7 @@ class OperationTask(EngineTask):
     fixed rows are measured at log points.
     """
 
-    kind = Kind(exporter="simple_function_static.py", penalties=loss.Penalties)
+    kind = Kind(exporter="simple_function_static.py", penalties=Penalties)
     logging = Logging(
         updates=True,
         infinity=True,
@@ -252,14 +261,14 @@ class OperationTask(EngineTask):
         """Fork the inputs that extrapolation is measured on."""
         return dataset.fork(config.extrapolation_range, seed=TEST_SEED)
 
-    def _fixed_rows(self) -> list[evaluation.EvaluationSet]:
+    def _fixed_rows(self) -> list[EvaluationSet]:
         """Return the rows of validation and test."""
         if self.eval_mode is None:
             return []
         pairs = list(zip(self.datasets, self.configs, strict=True))
         validation = [d.fork(c.interpolation_range, seed=VALIDATION_SEED) for d, c in pairs]
         test = [self.test_stream(d, c) for d, c in pairs]
-        return [evaluation.EvaluationSet(own, device=self.device) for own in (validation, test)]
+        return [EvaluationSet(own, device=self.device) for own in (validation, test)]
 
     def _random_models(self):
         inputs, hidden = self.config.inputs, self.config.hidden_size
@@ -269,7 +278,7 @@ class OperationTask(EngineTask):
             return torch.nn.Sequential(first, torch.nn.ReLU6(), second)
 
         rows = [fixed.rows_of_runs() for fixed in self.evaluation]
-        return evaluation.RandomModels(build, self.config.random_models, rows)
+        return RandomModels(build, self.config.random_models, rows)
 
     @classmethod
     def shape(cls, config: Config) -> Shape:
@@ -293,10 +302,8 @@ class OperationTask(EngineTask):
             return
         scores = self._untrained
         if self.engine is None:
-            measure = None if scores is None else scores.measure
-            found = evaluation.evaluate(
-                model, self.evaluation, eval_mode=self.eval_mode, measure=measure
-            )
+            how = {} if scores is None else {"measure": scores.measure}
+            found = evaluate(model, self.evaluation, eval_mode=self.eval_mode, **how)
         else:
             roots = scores is not None
             found = [fixed.errors(self.engine, roots=roots) for fixed in self.evaluation]
@@ -345,7 +352,7 @@ class OperationTask(EngineTask):
 class FormulaTask(OperationTask):
     """A formula whose rows Python makes, for networks of more than a layer."""
 
-    kind = Kind(penalties=loss.Penalties)
+    kind = Kind(penalties=Penalties)
     in_python = True
 
     def shows_weights(self) -> bool:

@@ -21,8 +21,7 @@ from stable_nalu.options import Config, Flag
 from stable_nalu.options.flag import choice, integer, number
 from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS
 from stable_nalu.statistics.setups import Limit
-from stable_nalu.training.loss import Penalties
-from stable_nalu.training.step import TrainingStep
+from stable_nalu.training.step import Penalties, TrainingStep
 from stable_nalu.training.surroundings import floats
 from stable_nalu.training.task import Batch, Kind, Target
 

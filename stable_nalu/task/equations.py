@@ -18,7 +18,7 @@ from stable_nalu.options import Config, Flag, FlagGroup
 from stable_nalu.options import flags as common
 from stable_nalu.options import run_names as nf
 from stable_nalu.options.flag import and_layers, choice, integer, number
-from stable_nalu.training.evaluation import EvaluationSet
+from stable_nalu.training.recorder import EvaluationSet
 from stable_nalu.training.task import Goal, Task
 
 from . import arithmetic

@@ -10,8 +10,7 @@ from stable_nalu import abstract
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.dataset import simple_function
 from stable_nalu.options import Config
-from stable_nalu.training.engine_task import Drawn, EngineTask
-from stable_nalu.training.task import Batch, Shape
+from stable_nalu.training.task import Batch, Drawn, EngineTask, Shape
 
 
 class MeasuredTask(EngineTask):

@@ -24,9 +24,8 @@ from stable_nalu.options import flags as common
 from stable_nalu.options import run_names as nf
 from stable_nalu.options.flag import choice, integer, number
 from stable_nalu.options.layer_options import own_options
-from stable_nalu.training.loss import Penalties
 from stable_nalu.training.recorder import Gradients, TaggedValue
-from stable_nalu.training.step import TrainingStep, clip_norm
+from stable_nalu.training.step import Penalties, TrainingStep, clip_norm
 from stable_nalu.training.task import EPOCHS, Goal, Kind, Logging, Observed, Task
 
 from .description import DATA_DIR, DATASET_WORKERS, EVALUATION, MAX_EPOCHS, data_source, epoch_files

@@ -20,8 +20,8 @@ from stable_nalu.options import run_names as nf
 from stable_nalu.options.flag import cell_names, choice, digits, each_word, integer, lengths
 from stable_nalu.options.flags import LAYER_TYPE, NETWORK, SEED, WEIGHTS
 from stable_nalu.options.flags import PENALTIES as ALL_PENALTIES
-from stable_nalu.training.loss import Penalties
 from stable_nalu.training.recorder import StepResult, TaggedValue, scalar
+from stable_nalu.training.step import Penalties
 from stable_nalu.training.task import EPOCHS, Batch, Goal, Kind, Logging, Observed, Results, Task
 
 from .description import (

@@ -25,10 +25,9 @@ from stable_nalu.options import flags as common
 from stable_nalu.options import run_names as nf
 from stable_nalu.options.flag import as_clause, cell_names, data_range, integer
 from stable_nalu.statistics import setups
-from stable_nalu.training import evaluation
-from stable_nalu.training.engine_task import Drawn
+from stable_nalu.training.recorder import RandomModels
 from stable_nalu.training.surroundings import floats
-from stable_nalu.training.task import Batch, Goal, Kind, Logging, Observed, Shape, Target
+from stable_nalu.training.task import Batch, Drawn, Goal, Kind, Logging, Observed, Shape, Target
 
 from .arithmetic import ERRORS, READ_ROWS, TEST_SEED, VALIDATION_SEED
 from .description import LAYER_OPTIONS, PENALTY_RAMP, YOUNG_OPTIMIZER, lower
@@ -110,7 +109,7 @@ class SumsTask(MeasuredTask):
             seeds = VALIDATION_SEED, TEST_SEED
             for length, seed, rows in zip(lengths[1:], seeds, SCORED_ROWS, strict=True):
                 self._fixed.append(self._same_inputs(length, seed, rows))
-            self._random_models = evaluation.RandomModels(
+            self._random_models = RandomModels(
                 lambda: arithmetic_networks.UntrainedLSTM(config.inputs, config.hidden_size),
                 config.random_models,
                 self._fixed,

@@ -11,7 +11,7 @@ from stable_nalu.dataset import simple_function
 from stable_nalu.options import Config
 from stable_nalu.options import flags as common
 from stable_nalu.options import run_names as nf
-from stable_nalu.training import loss
+from stable_nalu.training import step
 from stable_nalu.training.loop import Training
 
 from . import arithmetic
@@ -75,7 +75,7 @@ class SingleLayerCurriculum(arithmetic.SingleLayerTask):
     The published script measured errors in training mode.
     """
 
-    kind = replace(arithmetic.SingleLayerTask.kind, penalties=loss.GrowingPenalties)
+    kind = replace(arithmetic.SingleLayerTask.kind, penalties=step.GrowingPenalties)
     eval_mode = False
     in_python = True
     pause = 1

@@ -1,51 +1,64 @@
-"""Files of one run: checkpoints to resume from, the best model; written atomically."""
+"""The state of runs: models initialised, saved and put back, with all that a resumed run needs.
+
+Files are written atomically. They hold tensors and plain values; random states have one form for
+every generator.
+"""
 
 import errno
 import hashlib
 import io
+import math
 import os
 import tempfile
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from decimal import Decimal
+from functools import cache
 from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 
+from stable_nalu.abstract import ExtendedTorchModule, PerRunRandomSource, run_state, stack_models
 from stable_nalu.base.errors import UsageError
 from stable_nalu.base.files import atomic_path, model_file, remove_temporaries, save_root
+from stable_nalu.base.tags import RESULT_VALID
+from stable_nalu.dataset.distribution import LegacyRandom
+from stable_nalu.layer.python_state import (
+    OF_TORCH,
+    OURS,
+    SHARED,
+    PythonState,
+    foreign_modules,
+    tensors_of,
+)
+
+from .recorder import Recorder, numbers
+from .step import TrainingStep, load_optimizer_state, optimizer_state
+from .surroundings import has_gpu
+from .task import EngineTask, Task
+
+if TYPE_CHECKING:
+    from .runs import Stack
 
 BEST_MODELS, BEST_PARAMETERS = "lowest_interp_model", "lowest_interp_params"
 """Folders of the best models below the save root, and of their parameters as text."""
+LANES, TORCH = "lanes", "torch"
+"""What trains a run."""
 
-PROGRESS = {
-    "task": dict,
-    "random": list,
-    "errors": dict,
-    "updates": int,
-    "batch": (int, type(None)),
-    "order": (torch.Tensor, type(None)),
-    "engine": str,
-    "diverged_at": (int, type(None)),
-    "event_file": str,
-    "event_position": int,
+REQUIRED = {
+    **{"epoch": int, "model_state_dict": dict, "optimizer_state_dict": dict},
+    **{"config": dict, "progress": dict},
 }
-"""Names and types of what a checkpoint holds of the progress of a run."""
-
-
-def write_atomically(
-    path: Path, write: Callable[[Path], object], shown: Path | None = None
-) -> None:
-    """Let `write` fill a temporary file that then takes the place of `path`.
-
-    shown: the file that errors name, if that is another.
-    """
-    try:
-        with atomic_path(path, durable=True) as temporary:
-            write(temporary)
-    except OSError as error:
-        problem = f"cannot write {shown or path}: {error.strerror}"
-        raise UsageError(f"{problem}; set SAVE_DIR elsewhere") from None
+PROGRESS = {
+    **{"task": dict, "random": list, "errors": dict, "updates": int, "engine": str},
+    **{"batch": (int, type(None)), "order": (torch.Tensor, type(None))},
+    **{"diverged_at": (int, type(None)), "event_file": str, "event_position": int},
+}
+"""Names and types of what every checkpoint holds, and of what it holds of the progress of a run."""
 
 
 def is_there(path: Path) -> bool:
@@ -93,14 +106,16 @@ def save_torch(path: Path, content: dict, shown: Path | None = None) -> None:
     # In memory first, as torch reports a full disk as an error of its own.
     saved = io.BytesIO()
     torch.save(content, saved)
-    write_atomically(path, lambda temporary: temporary.write_bytes(saved.getbuffer()), shown)
+    _write(path, saved.getbuffer(), shown)
 
 
-def save_best(name: str, state: dict[str, torch.Tensor], text: str) -> None:
-    """Write the best weights of a run, for programs and for readers."""
-    save_torch(model_file(save_root() / BEST_MODELS, name), state)
-    path = model_file(save_root() / BEST_PARAMETERS, name, ".txt")
-    write_atomically(path, lambda temporary: temporary.write_text(text))
+def _write(path: Path, content: Any, shown: Path | None = None) -> None:
+    try:
+        with atomic_path(path, durable=True) as temporary:
+            temporary.write_bytes(content)
+    except OSError as error:
+        problem = f"cannot write {shown or path}: {error.strerror}"
+        raise UsageError(f"{problem}; set SAVE_DIR elsewhere") from None
 
 
 def pending_file(path: Path) -> Path:
@@ -145,7 +160,6 @@ def sweep(names: Iterable[str]) -> None:
 
 
 def asked_by(config) -> str:
-    """Return the flag that asked for a saved state, which errors name."""
     return "--resume" if config.resume else "--load-checkpoint"
 
 
@@ -172,10 +186,6 @@ def load_torch(path: Path, flag: str = "--load-checkpoint") -> dict:
         ) from None
 
 
-_DAMAGED = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
-"""What goes wrong where a checkpoint holds something else than was saved."""
-
-
 def plain(values: dict) -> dict:
     """Return values of only those types that a checkpoint can hold without pickled code."""
     allowed = (bool, int, float, str, list, tuple, dict, type(None))
@@ -184,12 +194,11 @@ def plain(values: dict) -> dict:
 
 @contextmanager
 def damage_as_usage_error(path: Path, flag: str) -> Iterator[None]:
-    """Say in one line that a checkpoint does not hold what it should."""
     try:
         yield
     except UsageError:
         raise
-    except _DAMAGED:
+    except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError):
         raise UsageError(
             f"argument {flag}: {path} is damaged or of another version; "
             "--remove-existing-data starts anew"
@@ -214,3 +223,378 @@ def restore_parameters(
     with torch.no_grad():
         for name, target in targets.items():
             target.copy_(saved[name])
+
+
+Generator = torch.Generator | np.random.Generator | np.random.RandomState | LegacyRandom
+NUMPY_SEEDS = 2**32
+
+
+def saved_state(generator: Generator | ModuleType) -> Any:
+    """Return the state of a generator; `np.random`, the module, is NumPy's global one."""
+    if isinstance(generator, torch.Generator):
+        return generator.get_state()
+    if isinstance(generator, np.random.Generator | LegacyRandom):
+        return _plain(generator.bit_generator.state)
+    # Besides the words it has half of a pair of normal numbers.
+    return _plain(generator.get_state(legacy=False))
+
+
+@cache
+def seeded_state(seed: int) -> Any:
+    """Return the state of NumPy's global generator once it is seeded."""
+    return saved_state(np.random.RandomState(seed % NUMPY_SEEDS))
+
+
+def put_back(generator: Generator | ModuleType, state: Any) -> None:
+    """Let a generator go on from a state that `saved_state` returned."""
+    if isinstance(generator, torch.Generator):
+        generator.set_state(state)
+    elif isinstance(generator, np.random.Generator | LegacyRandom):
+        generator.bit_generator.state = _arrays(state)
+    else:
+        generator.set_state(_arrays(state))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _plain(part) for name, part in value.items()}
+    return torch.from_numpy(value.astype(np.int64)) if isinstance(value, np.ndarray) else value
+
+
+def _arrays(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _arrays(part) for name, part in value.items()}
+    return value.numpy().astype(np.uint32) if isinstance(value, torch.Tensor) else value
+
+
+PLAIN = type(None), bool, int, float, str, list, tuple, dict, torch.Tensor
+KEPT = "layer_state"
+"""What users' layers keep besides parameters and saved buffers; absent where there is nothing."""
+
+
+class LayerState:
+    """Buffers and attributes of users' layers that are in no state dictionary."""
+
+    def __init__(self, model: torch.nn.Module, *, stacked: bool):
+        self.model = model
+        # The engine trains no layer whose passes change anything in Python.
+        self._first = None if stacked or not foreign_modules(model) else PythonState(model)
+
+    def saved(self, run: int | None) -> dict[str, Any]:
+        """Return the part of a checkpoint. `run` is None if the model is not stacked."""
+        buffers = run_state(self._unsaved_buffers(), run)
+        found: dict[str, Any] = {"buffers": buffers} if buffers else {}
+        if self._first is not None:
+            now, attributes = PythonState(self.model), self._attributes()
+            if self._first.difference(now, SHARED) is not None:
+                found["attributes"] = attributes
+            held = [f"{path}.{name}" for path, own in attributes.items() for name in own]
+            lost = self._first.difference(now, [*held, SHARED[1]])
+            found |= {} if lost is None else {"lost": lost}
+        return {KEPT: found} if found else {}
+
+    @torch.no_grad()
+    def restore(self, run: int | None, saved: Mapping[str, Any], name: str, flag: str) -> None:
+        """Restore it, or refuse a run if no checkpoint can hold all of it."""
+        found = saved.get(KEPT, {})
+        if "lost" in found:
+            raise UsageError(
+                f"argument {flag}: {name} cannot go on: a pass of its layer changes "
+                f"{found['lost']}, which no checkpoint holds; keep it in a buffer, or "
+                "--remove-existing-data starts anew"
+            )
+        held = self._unsaved_buffers()
+        for path, value in found.get("buffers", {}).items():
+            if run is None and held[path].shape != value.shape:
+                owner, _, last = path.rpartition(".")
+                self.model.get_submodule(owner)._buffers[last] = value
+            else:
+                (held[path] if run is None else held[path][run]).copy_(value)
+        for path, own in found.get("attributes", {}).items():
+            for attribute, value in own.items():
+                _put(self.model.get_submodule(path), attribute, value)
+
+    def _unsaved_buffers(self) -> dict[str, torch.Tensor]:
+        """Return non-persistent buffers of users. Every pass sets those of this package first."""
+        saved, owners = self.model.state_dict().keys(), foreign_modules(self.model)
+        inside = tuple(f"{path}." if path else "" for path, _ in owners)
+        buffers = self.model.named_buffers()
+        return {n: b for n, b in buffers if n not in saved and n.startswith(inside)}
+
+    def _attributes(self) -> dict[str, dict[str, Any]]:
+        """Return those attributes of users' modules that consist of plain values and tensors."""
+        known = {id(tensor) for tensor in tensors_of(self.model).values()}
+        found = {}
+        for path, module in foreign_modules(self.model):
+            own = {n: v for n, v in vars(module).items() if n not in OURS | OF_TORCH}
+            found[path] = {n: _copied(v) for n, v in own.items() if _is_plain(v, known)}
+        return found
+
+
+def _is_plain(value: Any, known: set[int]) -> bool:
+    if type(value) not in PLAIN or id(value) in known:
+        return False
+    if isinstance(value, dict):
+        return all(_is_plain(part, known) for pair in value.items() for part in pair)
+    return not isinstance(value, list | tuple) or all(_is_plain(part, known) for part in value)
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return value.detach().cpu().clone()
+    if isinstance(value, dict):
+        return {key: _copied(part) for key, part in value.items()}
+    return type(value)(map(_copied, value)) if isinstance(value, list | tuple) else value
+
+
+def _put(module: torch.nn.Module, name: str, value: Any) -> None:
+    """Set an attribute. A container is filled in place, since others may refer to it."""
+    before = vars(module).get(name)
+    if isinstance(value, list) and type(before) is list:
+        before[:] = value
+    elif isinstance(value, dict) and type(before) is dict:
+        before.clear()
+        before.update(value)
+    else:
+        setattr(module, name, value)
+
+
+class RunState:
+    """The state of runs, one alone or many stacked as one: models, optimiser, generators, progress.
+
+    at: the unit that is trained next. batch: how many batches of it are trained; None as long as it
+    has not begun. order: that of its rows, if a loader shuffles them. updates: how many were made.
+    last_total: the last loss of all runs. errors: the last errors of all runs, by their tags for
+    TensorBoard's HParams plugin; best: the lowest validation errors. diverged_at: where runs
+    diverged. engine: what trains the runs in place of torch, if it does.
+    """
+
+    recorder: Recorder
+    engine: Any = None
+
+    def __init__(self, task: type[Task], stack: "Stack"):
+        self.stack = stack
+        self.configs = [run.config for run in stack]
+        self.config = self.configs[0]
+        self.runs = len(stack)
+        self.stacked = stack[0].in_lanes
+        self.trainer = LANES if self.stacked else TORCH
+        on_cpu = not has_gpu(self.config) or issubclass(task, EngineTask)
+        self.device = torch.device("cpu" if on_cpu else "cuda")
+        torch.backends.cudnn.deterministic = True
+        self.task = task(self.config, self.device, *self.configs[1:])
+        self.model, self.random = self._seeded()
+        self._layers = LayerState(self.model, stacked=self.stacked)
+        how = {"stacked": self.stacked, "penalties": task.kind.penalties, "error": self.task.loss}
+        self.step = TrainingStep(self.configs, self.model, **how)
+        self.at = stack[0].start
+        self.batch: int | None = None
+        self.order: torch.Tensor | None = None
+        self.updates = 0
+        self.last_total: torch.Tensor | None = None
+        self.diverged_at: dict[int, int] = {}
+        self.errors: dict[str, np.ndarray] = {}
+        self.best = [math.inf] * self.runs
+
+    def _seeded(self) -> tuple[ExtendedTorchModule, PerRunRandomSource | None]:
+        """Build every run's model, initialised under its own seed, and stack them.
+
+        The generators of stacked runs stand where initialising has left them.
+        """
+        if not self.stacked:
+            return self._seeded_run(0).to(self.device), None
+        models, generators = [], []
+        with torch.random.fork_rng(devices=[]):
+            for run in range(self.runs):
+                models.append(self._seeded_run(run))
+                generators.append(torch.Generator())
+                generators[-1].set_state(torch.get_rng_state())
+        model = stack_models(models).to(self.device)
+        random = PerRunRandomSource(generators)
+        for module in model.extended_modules():
+            module.random = random
+        return model, random
+
+    def _seeded_run(self, run: int) -> ExtendedTorchModule:
+        seed = self.configs[run].seed
+        # Layers of users may draw from the global generators.
+        torch.manual_seed(seed)
+        np.random.seed(seed % NUMPY_SEEDS)
+        return self.task.initialized(self.configs[run], self.stack[run].layer_options)
+
+    def reset(self, run: int) -> None:
+        """Initialise one run again, drawing from where its generator stands."""
+        if self.random is None:
+            self.model.reset_parameters()
+            return
+        own, generator = self.model.state_dict(), self.random.generators[run]
+        with torch.random.fork_rng(devices=[]), torch.no_grad():
+            fresh = self.task.network(self.configs[run], self.stack[run].layer_options)
+            # What the constructor alone draws, and statistics of batches, stay as they are.
+            fresh.load_state_dict({name: value[run] for name, value in own.items()})
+            torch.set_rng_state(generator.get_state())
+            fresh.reset_parameters()
+            generator.set_state(torch.get_rng_state())
+            for name, value in fresh.state_dict().items():
+                own[name][run].copy_(value)
+
+    def save_best(self) -> None:
+        """Save the weights of each run that has a lower validation error than ever before."""
+        for run, error in enumerate(self.errors[RESULT_VALID].tolist()):
+            if error < self.best[run]:
+                self.best[run] = error
+                name, state = self.stack[run].name, self._own(run)
+                rows = (f"{own}\n{state[own]}\n" for own in self.step.trainable)
+                text = "".join((f"epoch: {self.at}\n", *rows, "\n"))
+                save_torch(model_file(save_root() / BEST_MODELS, name), state)
+                _write(model_file(save_root() / BEST_PARAMETERS, name, ".txt"), text.encode())
+
+    def _own(self, run: int) -> dict[str, torch.Tensor]:
+        return run_state(self.model.state_dict(), self._index(run))
+
+    def _index(self, run: int) -> int | None:
+        return run if self.stacked else None
+
+    def broken(self) -> np.ndarray:
+        """Return which runs have a weight that is not a number."""
+        broken = torch.zeros(self.runs, dtype=torch.bool)
+        for parameter in self.model.parameters():
+            broken |= parameter.detach().isnan().reshape(self.runs, -1).any(-1).cpu()
+        return broken.numpy()
+
+    def _generator(self, run: int) -> torch.Generator:
+        return torch.default_generator if self.random is None else self.random.generators[run]
+
+    def checkpoint_path(self, run: int) -> Path:
+        return model_file(save_root(), self.stack[run].name)
+
+    def pause(self) -> None:
+        """Bring all state to where the finished updates have left it."""
+        if self.engine is not None:
+            self.engine.store()
+
+    def save(self, at: int) -> None:
+        """Write the checkpoints of all runs, if wanted; `at` is the first unit left to train."""
+        if not self.config.no_save:
+            self.pause()
+            runs = range(self.runs)
+            save_together((self.checkpoint_path(run), self._checkpoint(run, at)) for run in runs)
+
+    def _checkpoint(self, run: int, at: int) -> dict[str, Any]:
+        """Return the state of one run, under published keys."""
+        writer, index = self.recorder.writers[run], self._index(run)
+        betas = self.step.penalties.betas
+        # A checkpoint that outlives a power failure needs the log that it refers to.
+        writer.events.sync()
+        progress = self._progress(run) | {
+            "diverged_at": self.diverged_at.get(run),
+            "last_loss": None if self.last_total is None else float(numbers(self.last_total)[run]),
+            "event_file": writer.events.path.name,
+            "event_position": writer.position,
+        }
+        of_numpy = seeded_state(self.configs[run].seed) if self.random else saved_state(np.random)
+        return {
+            "epoch": at,
+            "model_state_dict": self._own(run),
+            "optimizer_state_dict": optimizer_state(self.step.optimizer, index),
+            "torch_rng_state": saved_state(self._generator(run)),
+            "numpy_rng_state": of_numpy,
+            "beta": str(betas[run].value) if betas else None,
+            **self._layers.saved(index),
+            "args": None,
+            "config": plain(self.configs[run].as_dict()),
+            "progress": progress,
+        }
+
+    def _progress(self, run: int) -> dict[str, Any]:
+        """Return what a resumed run needs besides model, optimiser, generator and log."""
+        state, modules = self.task.get_state(run), self.model.extended_modules()
+        random = [value for value in state.values() if isinstance(value, Generator)]
+        progress = {
+            "task": {n: value for n, value in state.items() if not isinstance(value, Generator)},
+            "random": list(map(saved_state, random)),
+            "errors": {tag: float(values[run]) for tag, values in self.errors.items()},
+            "best": self.best[run],
+            "updates": self.updates,
+            "batch": self.batch,
+            "order": self.order,
+            "engine": self.trainer,
+            "reads_progress": any("progress" in m.clock_reads for m in modules),
+        }
+        if self.device.type == "cuda":
+            progress["cuda"] = torch.cuda.get_rng_state(self.device)
+        return progress
+
+    def _set_progress(self, run: int, progress: Mapping[str, Any]) -> None:
+        self.task.set_state(run, progress["task"])
+        values = self.task.get_state(run).values()
+        random = [value for value in values if isinstance(value, Generator)]
+        for one, state in zip(random, progress["random"], strict=True):
+            put_back(one, state)
+        for tag, error in progress["errors"].items():
+            self.errors.setdefault(tag, np.full(self.runs, np.inf))[run] = error
+        self.guide()
+        self.best[run] = progress["best"]
+        self.order = progress["order"]
+        if "cuda" in progress and self.device.type == "cuda":
+            torch.cuda.set_rng_state(progress["cuda"], self.device)
+
+    def guide(self) -> None:
+        """Let penalties follow validation errors, if they do."""
+        if self.task.kind.guided:
+            self.step.penalties.validation = self.errors.get(RESULT_VALID)
+
+    def restore_runs(self, checkpoints: Sequence[dict]) -> None:
+        for run, checkpoint in enumerate(checkpoints):
+            with damage_as_usage_error(self.checkpoint_path(run), asked_by(self.config)):
+                self._restore_run(run, checkpoint)
+        losses = [checkpoint["progress"].get("last_loss") for checkpoint in checkpoints]
+        if None not in losses:
+            # A loss that is not a number ends a run at the next log point.
+            found = losses if self.stacked else losses[0]
+            self.last_total = torch.tensor(found, dtype=torch.float64)
+
+    def _restore_run(self, run: int, saved: Mapping[str, Any]) -> None:
+        flag, progress, name = asked_by(self.config), saved["progress"], self.stack[run].name
+        if progress["engine"] != self.trainer:
+            raise UsageError(
+                f"argument {flag}: {name} was trained by --engine {progress['engine']}, and here "
+                f"by {self.trainer}; their last bits differ: --remove-existing-data starts anew"
+            )
+        index, own = self._index(run), self.model.state_dict()
+        targets = {name: value if index is None else value[index] for name, value in own.items()}
+        restore_parameters(targets, saved["model_state_dict"], self.checkpoint_path(run), flag)
+        self._layers.restore(index, saved, name, flag)
+        load_optimizer_state(self.step.optimizer, saved["optimizer_state_dict"], index)
+        put_back(self._generator(run), saved["torch_rng_state"])
+        if self.random is None:
+            put_back(np.random, saved["numpy_rng_state"])
+        if self.step.penalties.betas:
+            self.step.penalties.betas[run].value = Decimal(saved["beta"])
+        if progress["diverged_at"] is not None:
+            self.diverged_at[run] = progress["diverged_at"]
+        self._set_progress(run, progress)
+
+    def snapshot(self) -> Callable[[], None]:
+        """Return what puts generators, buffers, layers and progress back to where they are now."""
+        generators = [np.random, *map(self._generator, range(self.runs))]
+        states = list(map(saved_state, generators))
+        buffers = [
+            (module, name, buffer, buffer.clone())
+            for module in self.model.modules()
+            for name, buffer in module.named_buffers(recurse=False)
+        ]
+        layers = PythonState(self.model)
+        progress = [self._progress(run) for run in range(self.runs)]
+
+        @torch.no_grad()
+        def undo() -> None:
+            layers.put_back()
+            for generator, state in zip(generators, states, strict=True):
+                put_back(generator, state)
+            for module, name, buffer, before in buffers:
+                module._buffers[name] = buffer.copy_(before)
+            for run, own in enumerate(progress):
+                self._set_progress(run, own)
+
+        return undo

@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
@@ -69,7 +68,6 @@ def quiet() -> Iterator[None]:
 
 
 def is_quiet() -> bool:
-    """Return whether lines of this thread are not printed."""
     return _is_quiet.get()
 
 
@@ -77,25 +75,6 @@ def print_line(text: str) -> None:
     """Print a line on standard output, at once also where that is a file."""
     if not is_quiet():
         say(text)
-
-
-@dataclass(frozen=True)
-class LogPoint:
-    """What the console gets to see of a log point.
-
-    values: one number per run, of which a plan shows the median. text: the line of a single run,
-    if any. limits: where values are errors on test data, when each run counts as solved.
-    """
-
-    at: int
-    values: np.ndarray
-    text: str
-    limits: Sequence[Limit] = ()
-
-    @property
-    def solved(self) -> int:
-        """Return how many runs are solved."""
-        return sum(limit.met(e) for limit, e in zip(self.limits, self.values, strict=True))
 
 
 class Console:
@@ -119,7 +98,7 @@ class Console:
         self.shows_lines = verbose or not is_terminal()
         self._last = last
         self._lines_every = max(1, last // LINES_OF_A_PLAN)
-        self._points: dict[int, LogPoint] = {}
+        self._points: dict[int, tuple[np.ndarray, Sequence[Limit]]] = {}
         self._begun = begun
         self._bar = bar(total=left, unit=unit)
         file = os.environ.get(PROGRESS)
@@ -130,7 +109,6 @@ class Console:
         self._solved = before.solved
 
     def obey(self, method: str, *arguments: object) -> None:
-        """Do what a stack's view sends."""
         getattr(self, method)(*arguments)
 
     def line(self, text: str = "") -> None:
@@ -149,7 +127,6 @@ class Console:
             self._bar.unpause()
 
     def advance(self, units: float) -> None:
-        """Move the bar."""
         self._bar.update(units)
         self._note(done=self._progress.done + units, left=self._progress.left - units)
 
@@ -158,27 +135,32 @@ class Console:
         if self._file is not None:
             self._progress.write(self._file)
 
-    def log_point(self, stack: int, point: LogPoint, single: bool) -> None:
-        """Take note of a stack's log point; print a line now and then, unless it has its own."""
+    def log_point(
+        self, stack: int, at: int, values: np.ndarray, limits: Sequence[Limit], single: bool
+    ) -> None:
+        """Take note of a stack's log point; print a line now and then, unless it has its own.
+
+        values: one number per run, of which a plan shows the median. limits: where values are
+        errors on test data, when each run counts as solved.
+        """
         if not self._points:
             self._begun()
-        self._points[stack] = point
-        points = self._points.values()
-        known = np.concatenate([one.values for one in points])
-        state = f"median {'extra' if point.limits else 'train'} {np.median(known):.2g}"
+        self._points[stack] = values, limits
+        known = np.concatenate([values for values, _ in self._points.values()])
+        state = f"median {'extra' if limits else 'train'} {np.median(known):.2g}"
         seen = state.removeprefix("median ") if self.runs == 1 else state
-        if point.limits:
-            solved = sum(one.solved for one in points)
+        if limits:
+            points = self._points.values()
+            every = [pair for own, limits in points for pair in zip(limits, own, strict=False)]
+            solved = sum(limit.met(error) for limit, error in every)
             self._note(solved=self._solved + solved)
             seen = f"solved {solved}/{self.runs}"
-            limit = below(limit.threshold for one in points for limit in one.limits)
-            state = f"{seen} {limit}, {state}"
+            state = f"{seen} {below(limit.threshold for limit, _ in every)}, {state}"
         self._bar.set_postfix_str(seen, refresh=False)
-        if not single and (point.at % self._lines_every == 0 or point.at == self._last):
-            self.detail(f"train {point.at}: {state}, stack {stack}")
+        if not single and (at % self._lines_every == 0 or at == self._last):
+            self.detail(f"train {at}: {state}, stack {stack}")
 
     def close(self) -> None:
-        """Take the bar away."""
         self._bar.close()
 
 
@@ -192,37 +174,32 @@ class StackView:
     def __init__(
         self, send: Callable[..., None], stack: int, runs: int, *, single: bool, alone: bool
     ):
-        self._send = send
-        self._stack = stack
-        self._runs = runs
+        self._send, self._stack, self._runs = send, stack, runs
         self.single, self.alone = single, alone
-        self._pending = 0.0
-        self._sent = time.monotonic()
+        self._pending, self._sent = 0.0, time.monotonic()
 
     def begin(self) -> None:
-        """Let the bar count time from here on."""
         self._send("begin")
 
     def line(self, text: str = "") -> None:
-        """Print a line on standard output."""
         self._send("line", text)
 
     def detail(self, text: str) -> None:
-        """Print a line that a terminal has no room for."""
         self._send("detail", text)
 
     def advance(self, units: float) -> None:
-        """Count units; the bar moves a few times a second."""
         self._pending += units * self._runs
         if time.monotonic() - self._sent > SECONDS_BETWEEN_MOVES:
             self.close()
 
-    def log_point(self, point: LogPoint) -> None:
+    def log_point(
+        self, at: int, values: np.ndarray, limits: Sequence[Limit], text: str = ""
+    ) -> None:
         """Show a log point of this stack, with exact values if it is a single run."""
         self.close()
-        if self.single and point.text:
-            self.detail(point.text)
-        self._send("log_point", self._stack, point, self.single)
+        if self.single and text:
+            self.detail(text)
+        self._send("log_point", self._stack, at, values, limits, self.single)
 
     def close(self) -> None:
         """Show what has not been shown yet."""
@@ -350,7 +327,9 @@ def write_board(
     file = EventFile(folder / f".{time.time_ns()}")
     file.add(event_of(0, *_summaries(spec.name, shown, configs, errors=last is not None)))
     if last is not None:
-        lines = _thresholds(configs)
+        lines = event_message()().summary
+        for threshold in sorted({limit_of(config).threshold for config in configs}):
+            lines.value.add(tag=f"threshold/{threshold:.2g}", simple_value=threshold)
         for step in (0, max(map(last, configs))):
             file.add(event_of(step, lines))
     file.close()
@@ -362,18 +341,9 @@ def write_board(
         path.unlink(missing_ok=True)
 
 
-def _thresholds(configs: Sequence[Config]) -> Any:
-    """Return the errors below which runs are solved, each once."""
-    summary = event_message()().summary
-    for threshold in sorted({limit_of(config).threshold for config in configs}):
-        summary.value.add(tag=f"threshold/{threshold:.2g}", simple_value=threshold)
-    return summary
-
-
 def _summaries(
     script: str, flags: Sequence[Flag], configs: Sequence[Config], *, errors: bool
 ) -> list[Any]:
-    """Return the columns of the HParams page, and the charts of Custom Scalars."""
     from tensorboardX.summary import custom_scalars, hparams
 
     last = configs[-1]

@@ -6,34 +6,63 @@ rates, weights of penalties, limits of clipping.
 
 import copy
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
 
+import numpy as np
 import torch
 
-from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.abstract import Bound, ExtendedTorchModule, RandomSource, scaled
 from stable_nalu.base.tags import L1_LOSS
+from stable_nalu.functional import product
 from stable_nalu.layer.python_state import foreign_modules
+from stable_nalu.options import Config
 from torchlanes.emit import Place
 from torchlanes.graph import BATCH, Store, ordered
-from torchlanes.lower import Given, Scheduled
+from torchlanes.lower import Given, RecordableProduct, Recording, Scheduled
 from torchlanes.recorded import Draw, Program, ProgramBuilder, Told, first_built
 from torchlanes.values import NotLoweredError, Value
 
-from .engine_model import RecordedDraws, drawing_from, recording
-from .recorder import (
-    TaggedValue,
-    observe_regualizers,
-    scalar,
-    traced,
-)
+from .recorder import observe_regualizers, scalar, traced
 from .step import TrainingStep
 
-LIMITS = ("clip_norm", "clip_value")
 BUFFER = "buffer:"
+NUMBERS = {
+    *("seed", "learning_rate", "momentum", "interpolation_range", "extrapolation_range"),
+    *(f"regualizer_{name}" for name in ("scaling_start", "scaling_end", "beta_step")),
+    *(f"regualizer_beta_{name}" for name in ("start", "end", "growth")),
+    *("max_iterations", "name_prefix", "id"),
+}
+"""Flags that change numbers in memory, or nothing that is computed."""
+WEIGHTS = {"regualizer", "regualizer_oob"}
+"""Flags of which the program only depends on whether they are zero."""
+
+BuildOne = Callable[[Config], ExtendedTorchModule]
+
+
+def seeded(config: Config, build: BuildOne, seed: int) -> ExtendedTorchModule:
+    """Return the initial model of a seed. The caller's generators do not move."""
+    before = np.random.get_state()
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        np.random.seed(seed % 2**32)
+        try:
+            model = build(config)
+            model.reset_parameters()
+        finally:
+            np.random.set_state(before)
+    return model
+
+
+def structure(config: Config) -> str:
+    """Return what is equal for runs of equal programs: all that is not a number in their memory."""
+    held = {name: value for name, value in config.as_dict().items() if name not in NUMBERS}
+    switches = [name for name in held if name.startswith("clip_grad") or name in WEIGHTS]
+    return repr(held | {name: held[name] not in (None, 0) for name in switches})
 
 
 def buffers_of_strangers(model: torch.nn.Module) -> set[str]:
-    """Return the names of buffers of modules that are not of this package."""
     return {
         f"{path}.{name}" if path else name
         for path, module in foreign_modules(model)
@@ -41,39 +70,77 @@ def buffers_of_strangers(model: torch.nn.Module) -> set[str]:
     }
 
 
+class RecordedDraws(RandomSource):
+    """A source that hands out noise that was drawn before, and notes which noise was asked for."""
+
+    def __init__(self, noise: Sequence[torch.Tensor] = ()):
+        self.noise = noise
+        self.draws: list[Draw] = []
+
+    def _next(self, draw: Draw, like: torch.Tensor) -> torch.Tensor:
+        self.draws.append(draw)
+        place = len(self.draws) - 1
+        return self.noise[place] if place < len(self.noise) else like.new_full(draw.shape, 0.5)
+
+    def uniform(
+        self, shape: tuple[int, ...], low: Bound, high: Bound, like: torch.Tensor
+    ) -> torch.Tensor:
+        if isinstance(low, torch.Tensor) or isinstance(high, torch.Tensor):
+            return scaled(self._next(Draw("uniform", tuple(shape)), like), low, high, len(shape))
+        return self._next(Draw("uniform", tuple(shape), (float(low), float(high))), like)
+
+    def exponential(self, shape: tuple[int, ...], like: torch.Tensor) -> torch.Tensor:
+        return self._next(Draw("exponential", tuple(shape)), like)
+
+    def normal(self, shape: tuple[int, ...], like: torch.Tensor) -> torch.Tensor:
+        return self._next(Draw("normal", tuple(shape)), like)
+
+
+@contextmanager
+def drawing_from(model: ExtendedTorchModule, source: RandomSource) -> Iterator[None]:
+    before = [(module, module.random) for module in model.extended_modules()]
+    for module, _ in before:
+        module.random = source
+    try:
+        yield
+    finally:
+        for module, own in before:
+            module.random = own
+
+
 def program(
     step: TrainingStep,
     criterion: Callable[..., torch.Tensor],
     x: torch.Tensor,
     t: torch.Tensor,
-    *,
-    verbose: bool,
-    eval_mode: bool | None,
+    *how: Any,
 ) -> Program:
     """Return the program of a single run's step on batches like x and t.
 
-    verbose: whether logged iterations tell all that modules do. eval_mode: of the model when it is
+    how: whether logged iterations tell all that modules do, and the mode of the model when it is
     evaluated; None if it is not. Raises NotLoweredError for an operation that is not known.
     """
-    facts = (step, criterion, x, t, verbose, eval_mode)
-    return first_built(lambda *how: _Builder(*facts, *how).build())
+    return first_built(lambda *limits: _Builder(step, criterion, x, t, *how, *limits).build())
 
 
 class _Builder(ProgramBuilder):
     def __init__(self, step, criterion, x, t, verbose, eval_mode, longest: float, cuts: bool):
         super().__init__(x.dtype, len(x), longest, cuts)
         self.step: TrainingStep = step
-        self.model: ExtendedTorchModule = step.model
+        self.model = self.step.model
         self.criterion = criterion
         self.x, self.t = x, t
-        self.verbose = verbose
-        self.eval_mode = eval_mode
-        self.trainable = [n for n, p in self.model.named_parameters() if p.requires_grad]
-        self.recording = recording(self.model, x.dtype)
+        self.verbose, self.eval_mode = verbose, eval_mode
+        products = {product: lambda factors: RecordableProduct.apply(factors, -2)}
+        self.recording = Recording(self.model, x.dtype, products)
 
     def build(self) -> Program:
         self.state = self._state()
-        self.draws = self._drawn()
+        source = RecordedDraws()
+        with drawing_from(self.model, source), torch.no_grad():
+            self.criterion(self.model(self.x), self.t)
+        self.step.finish(torch.zeros(()))
+        self.draws = source.draws
         stores, logged = self._iteration()
         self.tensors.most = math.inf
         evaluation = None if self.eval_mode is None else self._evaluation()
@@ -89,17 +156,11 @@ class _Builder(ProgramBuilder):
             found[name] = example, self.stored(*place, value.shape)
         return found
 
-    def _drawn(self) -> list[Draw]:
-        source = RecordedDraws()
-        with drawing_from(self.model, source), torch.no_grad():
-            self.criterion(self.model(self.x), self.t)
-        self.step.finish(torch.zeros(()))
-        return source.draws
-
     def _iteration(self) -> tuple[list[Store], list[Store]]:
         """Return what an iteration stores, and what a logged one tells besides."""
         found, changed = self._recorded_iteration()
-        gradients = {n: found[f"gradient:{n}"] for n in self.trainable if f"gradient:{n}" in found}
+        names = self.step.trainable
+        gradients = {n: found[f"gradient:{n}"] for n in names if f"gradient:{n}" in found}
         after = {name: changed.get(name, value) for name, (_, value) in self.state.items()}
         after = self._update(after | _buffers(found), gradients, found["criterion"])
         self.trained = list(gradients)
@@ -116,20 +177,19 @@ class _Builder(ProgramBuilder):
 
     def _recorded_iteration(self) -> tuple[dict[str, Value], dict[str, Value]]:
         """Return outputs and what has changed of the state, of an iteration before its update."""
-        step, one, keys = self.step, self.x.new_ones(()), self.step.penalties.keys()
-        limits = {f"_{name}": getattr(step, f"_{name}") for name in LIMITS}
-        limits = {name: limit for name, limit in limits.items() if limit is not None}
+        step, penalties, one = self.step, self.step.penalties, self.x.new_ones(())
+        limits, keys = step.limits, penalties.keys()
         noise = [self.x.new_full(d.shape, 0.5) for d in self.draws]
         self.given: Given = {
             "x": (self.x, self.stored("x", "x", self.x.shape, 0)),
             "t": (self.t, self.stored("t", "t", self.t.shape, 0)),
             **{f"noise:{k}": (value, self._noise(k, value)) for k, value in enumerate(noise)},
             **{f"weight:{k}": (one.clone(), self.stored("w", f"weight:{k}", ())) for k in keys},
-            **{n[1:]: (one.clone(), self.stored("s", n[1:], ())) for n in limits},
+            **{name: (one.clone(), self.stored("s", name, ())) for name in limits},
         }
 
         def body(own, given):
-            vars(step).update({name: given[name[1:]] for name in limits})
+            step.limits = {name: given[name] for name in limits}
             with drawing_from(self.model, self._source(given)):
                 weighted = [(key, given[f"weight:{key}"]) for key in keys]
                 with traced(self.model, self.verbose) as observe:
@@ -138,13 +198,15 @@ class _Builder(ProgramBuilder):
                     )
                     told = observe()
                     of_modules = len(told)
-                    told += self._observed_penalties(total)
-                gradients = step.gradients(total, [own[name] for name in self.trainable])
+                    if self.verbose:
+                        told += [scalar(L1_LOSS, penalties.l1())] if penalties.uses_l1 else []
+                        told += observe_regualizers(self.model, torch.zeros_like(total.detach()))
+                gradients = step.gradients(total, [own[name] for name in step.trainable])
             self.told = [
                 Told(item.kind, item.tag, f"told:{k}", k < of_modules)
                 for k, item in enumerate(told)
             ]
-            pairs = zip(self.trainable, gradients, strict=False)
+            pairs = zip(step.trainable, gradients, strict=False)
             return {
                 "criterion": criterion,
                 "penalty": torch.zeros_like(criterion) if penalty is None else penalty,
@@ -157,7 +219,7 @@ class _Builder(ProgramBuilder):
         try:
             return self.recording.lowered(body, self.tensors, self.state, _copies(self.given))
         finally:
-            vars(step).update(limits)
+            step.limits = limits
             step.finish(torch.zeros(()))
 
     def _source(self, given: Mapping[str, torch.Tensor]) -> RecordedDraws:
@@ -166,13 +228,6 @@ class _Builder(ProgramBuilder):
     def _new_buffers(self, own: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         held = self.model.named_buffers()
         return {f"{BUFFER}{name}": value for name, value in held if value is not own[name]}
-
-    def _observed_penalties(self, total: torch.Tensor) -> list[TaggedValue]:
-        if not self.verbose:
-            return []
-        penalties = self.step.penalties
-        told = [scalar(L1_LOSS, penalties.l1())] if penalties.uses_l1 else []
-        return told + observe_regualizers(self.model, torch.zeros_like(total.detach()))
 
     def _noise(self, number: int, example: torch.Tensor) -> Value:
         batch = 0 if self._is_of_samples(example) else None
@@ -216,17 +271,16 @@ class _Builder(ProgramBuilder):
         Return all that is given and new buffers as they are after it, and what has changed.
         """
         examples = [Scheduled(unit ** (k + 1)) for k in range(len(numbers))]
-        optimizer = copy.copy(self.step.optimizer)
+        names, optimizer = self.step.trainable, copy.copy(self.step.optimizer)
         optimizer.numbers = lambda *_: examples  # pyright: ignore[reportAttributeAccessIssue]
         optimizer.learning_rate, optimizer.steps = None, list(optimizer.steps)
 
         def body(own, given):
-            optimizer.parameters = [own[name] for name in self.trainable]
+            optimizer.parameters = [own[name] for name in names]
             optimizer.state = {
-                slot: [given.get(f"{slot}:{name}") for name in self.trainable]
-                for slot in optimizer.slots
+                slot: [given.get(f"{slot}:{name}") for name in names] for slot in optimizer.slots
             }
-            optimizer.step([given.get(f"gradient:{name}") for name in self.trainable])
+            optimizer.step([given.get(f"gradient:{name}") for name in names])
             self.step.finish(given["criterion"])
             return own | given | self._new_buffers(own)
 
@@ -257,9 +311,8 @@ class _Builder(ProgramBuilder):
         state = {name: (example.detach(), value) for name, (example, value) in self.state.items()}
         try:
             with torch.no_grad():
-                found, changed = self.recording.lowered(
-                    body, self.tensors, state, _copies(self.given)
-                )
+                given = _copies(self.given)
+                found, changed = self.recording.lowered(body, self.tensors, state, given)
         finally:
             self.model.train()
             self.step.finish(torch.zeros(()))
@@ -278,7 +331,6 @@ class _Builder(ProgramBuilder):
 
 
 def _buffers(found: Mapping[str, Value]) -> dict[str, Value]:
-    """Return new values of buffers by their names."""
     return {name[len(BUFFER) :]: v for name, v in found.items() if name.startswith(BUFFER)}
 
 

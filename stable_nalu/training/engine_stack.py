@@ -1,36 +1,63 @@
-"""Runs that the engine trains: it goes ahead of a stacked model, which follows when asked to."""
+"""Runs that the engine trains: it goes ahead of a stacked model, which follows when asked to.
+
+Before it trains a layer of a user, it is proved that it computes the numbers of torch: both make a
+few iterations and an evaluation from several states. A pass may change nothing in Python.
+"""
 
 import math
+import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
-from stable_nalu.abstract import ExtendedTorchModule, PerRunRandomSource
+from stable_nalu.abstract import (
+    ExtendedTorchModule,
+    PerRunRandomSource,
+    RandomSource,
+    default_dtype,
+    stack_models,
+)
+from stable_nalu.base.errors import STOPS, UsageError, in_words
+from stable_nalu.base.files import EXTRA_FLAGS
+from stable_nalu.base.script import processor
+from stable_nalu.dataset.distribution import Uniform
 from stable_nalu.dataset.simple_function import SampleStream, numpy_type
+from stable_nalu.layer import python_state
 from stable_nalu.layer.own_layers import digests_of
-from stable_nalu.layer.python_state import SHARED, PythonState, foreign_modules
+from stable_nalu.layer.python_state import SHARED, PythonState, foreign_modules, tensors_of
 from stable_nalu.options import Config
 from stable_nalu.options.layer_options import units_of
 from torchlanes import gpu
 from torchlanes.gpu import DeviceTiles
+from torchlanes.kept import CompileError, kept
 from torchlanes.recorded import Draw, Program
-from torchlanes.tiles import Lanes, Layout, Member, Schedule, Tiles, arranged, runtime
+from torchlanes.tiles import (
+    OPERATIONS,
+    Lanes,
+    Layout,
+    Member,
+    Schedule,
+    Tiles,
+    arranged,
+    runtime,
+    source,
+)
 from torchlanes.values import NotLoweredError
 
-from .engine_model import BuildOne, CriterionPrograms, drawn_by_cpp, seeded, structure
-from .engine_program import buffers_of_strangers, program
-from .engine_proof import doubt
+from .engine_program import BuildOne, buffers_of_strangers, program, seeded, structure
 from .recorder import StepResult, TaggedValue
 from .step import TrainingStep
 from .surroundings import has_gpu
-from .task import Shape
+from .task import Drawn, Shape
 
-Members = Sequence[Member]
+CriterionPrograms = dict[Any, Program]
+"""The program of each criterion."""
 FIRST_CHUNK, LONGEST_CHUNK, SECONDS_OF_A_CHUNK = 16, 4096, 0.2
 """Iterations of one call: signals are heeded in between."""
 
@@ -62,9 +89,8 @@ def programs_of(
     if state is not None:
         of_run = *key, config.seed
         if of_run not in _PLACES:
-            _PLACES[of_run] = state.difference(
-                PythonState(seeded(config, build, config.seed)), SHARED
-            )
+            model = seeded(config, build, config.seed)
+            _PLACES[of_run] = state.difference(PythonState(model), SHARED)
         if _PLACES[of_run] is not None:
             found = f"a layer whose {_PLACES[of_run]} is drawn"
     if isinstance(found, str):
@@ -76,27 +102,29 @@ def _make(key: Key, config: Config, build: BuildOne) -> None:
     """Record the programs of a configuration, and prove those with code of users."""
     _, _, shape, dtype, _ = key
     model = seeded(config, build, 0)
-    for module in model.extended_modules():
-        if module.obstacle is not None:
-            raise NotLoweredError(module.obstacle)
+    modules = list(model.extended_modules())
+    if obstacle := next((one.obstacle for one in modules if one.obstacle is not None), None):
+        raise NotLoweredError(obstacle)
     state = PythonState(model) if foreign_modules(model) else None
-    step = TrainingStep([config], model, penalties=shape.penalties([config], model))
+    step = TrainingStep([config], model, penalties=shape.penalties)
     example = torch.linspace(1, 2, shape.batch * (shape.inputs + shape.outputs), dtype=dtype)
     x, t = example.split([shape.batch * shape.inputs, shape.batch * shape.outputs])
-    x, t = x.reshape(shape.batch, *shape.sample), t.reshape(shape.batch, -1)
-    how = {"verbose": shape.verbose, "eval_mode": shape.eval_mode}
+    rows = x.reshape(shape.batch, *shape.sample), t.reshape(shape.batch, -1)
     try:
         try:
-            found = {one: program(step, one, x, t, **how) for one in step.criteria()}
+            how = shape.verbose, shape.eval_mode
+            found = {one: program(step, one, *rows, *how) for one in step.criteria()}
         finally:
-            read = {name for module in model.extended_modules() for name in module.clock_reads}
-            if read:
+            if read := {name for module in modules for name in module.clock_reads}:
                 raise NotLoweredError(f"a layer that reads self.{min(read)}")
-        if shape.eval_mode is None:
-            _refuse_changes(model, found.values())
+        if shape.eval_mode is None:  # Copies of models are measured.
+            changed = {store.name for one in found.values() for store in one.stores["run"]}
+            if changed & buffers_of_strangers(model):
+                reason = "a layer that changes buffers, which measuring changes as well"
+                raise NotLoweredError(reason)
         _PROGRAMS[key] = found
         if state is not None:
-            why = doubt(config, build, shape, dtype, found, state, EngineStack)
+            why = _doubt(config, build, shape, dtype, found, state)
             if why is not None:
                 raise NotLoweredError(why)
     finally:
@@ -105,11 +133,15 @@ def _make(key: Key, config: Config, build: BuildOne) -> None:
     _STATES[key] = state
 
 
-def _refuse_changes(model: ExtendedTorchModule, programs: Iterable[Program]) -> None:
-    """Refuse layers of strangers that change buffers, where copies of models are measured."""
-    own = buffers_of_strangers(model)
-    if any(store.name in own for program in programs for store in program.stores["run"]):
-        raise NotLoweredError("a layer that changes buffers, which measuring changes as well")
+def drawn_by_cpp(stream: object) -> bool:
+    return (
+        isinstance(stream, SampleStream)
+        and stream.scales_doubles
+        and isinstance(stream.distribution, Uniform)
+        and len(stream.sample_shape) == 1
+        and stream.targets.operation.name in OPERATIONS
+        and all(end > start for start, end in stream.targets.operands)
+    )
 
 
 @dataclass
@@ -127,7 +159,6 @@ class RunsOfProgram:
 
     @property
     def program(self) -> Program:
-        """Return the first program."""
         return next(iter(self.programs.values()))
 
 
@@ -148,18 +179,23 @@ class EngineStack:
         build: BuildOne,
         shape: Shape,
         streams: Sequence[SampleStream],
-        draw: Callable[[Sequence[int], int], tuple[np.ndarray, np.ndarray]],
+        draw: Drawn,
         *,
         in_python: bool = False,
         rate: Callable[[int], float] = lambda at: 1.0,
     ):
-        self.step = step
-        self.rate = rate
-        self.shape = shape
+        self.step, self.rate, self.shape = step, rate, shape
         self.runs = len(configs)
         self.streams = list(streams)
         self.dtype = torch.get_default_dtype()
-        self.parts = self._parts(configs, build)
+        by_program: dict[str, RunsOfProgram] = {}
+        for run, config in enumerate(configs):
+            key = structure(config)
+            if key not in by_program:
+                found = programs_of(config, build, shape, dtype=self.dtype)
+                by_program[key] = RunsOfProgram([], found)
+            by_program[key].runs.append(run)
+        self.parts = list(by_program.values())
         for part in self.parts:
             if in_python or not all(drawn_by_cpp(self.streams[run]) for run in part.runs):
                 part.draw = partial(draw, part.runs)
@@ -167,43 +203,27 @@ class EngineStack:
         self.company = Company([self])
         self._ahead = False
 
-    def _parts(self, configs, build) -> list[RunsOfProgram]:
-        by_program: dict[str, RunsOfProgram] = {}
-        for run, config in enumerate(configs):
-            key = structure(config)
-            if key not in by_program:
-                found = programs_of(config, build, self.shape, dtype=self.dtype)
-                by_program[key] = RunsOfProgram([], found)
-            by_program[key].runs.append(run)
-        return list(by_program.values())
-
     def _load(self, part: RunsOfProgram, criterion: Any) -> Lanes:
-        """Put the numbers of a part into lanes."""
         layout, shape = self.company.layout(part), (self.shape.batch, self.shape.inputs)
         kind = gpu.DeviceLanes if self.company.on_gpu else Lanes
         lanes = kind(part.programs[criterion], layout, shape)
         for name, value in self._tensors().items():
             if name in lanes.program.places:
                 lanes.put(name, value.detach()[part.runs])
-        for name, limit in self.step.limits().items():
-            lanes.put(name, self._of_runs(limit, part))
+        for name, limit in self.step.limits.items():
+            lanes.put(name, np.broadcast_to(limit, (self.runs,))[part.runs])
         part.lanes, part.criterion = lanes, criterion
         return lanes
-
-    def _of_runs(self, value: float | np.ndarray, part: RunsOfProgram) -> np.ndarray:
-        return np.broadcast_to(value, (self.runs,))[part.runs]
 
     def _state(self) -> dict[str, torch.Tensor]:
         model = self.step.model
         return dict(model.named_parameters()) | dict(model.named_buffers())
 
     def _tensors(self) -> dict[str, torch.Tensor]:
-        """Return the state, moments included."""
-        trainable = [n for n, p in self.step.model.named_parameters() if p.requires_grad]
         return self._state() | {
             f"{slot}:{name}": value
             for slot, values in self.step.optimizer.state.items()
-            for name, value in zip(trainable, values, strict=True)
+            for name, value in zip(self.step.trainable, values, strict=True)
         }
 
     def store(self) -> None:
@@ -227,14 +247,10 @@ class EngineStack:
                     tensors[name][part.runs] = lanes.get(name).to(tensors[name].dtype)
 
     def forget(self) -> None:
-        """Read the stacked model anew before the next iteration: somebody has changed it."""
+        """Read the stacked model again before the next iteration: somebody has changed it."""
         self.store()
         for part in self.parts:
             part.lanes = None
-
-    def ask(self, first: int, count: int) -> None:
-        """Say which iterations come next: `iterate` trains those of all stacks that have asked."""
-        self.company.asked[self] = first, count
 
     def iterate(self, first: int, count: int) -> StepResult:
         """Train `count` iterations of all runs, and return the losses of the last one."""
@@ -248,7 +264,7 @@ class EngineStack:
 
     def prepared(
         self, first: int, count: int, name: str
-    ) -> Iterator[tuple[RunsOfProgram, Lanes, Members]]:
+    ) -> Iterator[tuple[RunsOfProgram, Lanes, Sequence[Member]]]:
         """Return what C++ needs for iterations of each part."""
         criterion, rates = self._scheduled(first, count)
         for part in self.parts:
@@ -256,17 +272,14 @@ class EngineStack:
                 self.store()
                 part.lanes = None
             lanes = part.lanes or self._load(part, criterion)
-            schedule = {
-                key: self._rows(rates[key], part) if key in rates else np.zeros((count, 1))
-                for key, place in lanes.program.places.items()
-                if place.memory == "w"
-            }
+            schedule = {}
+            for key, place in lanes.program.places.items():
+                if place.memory == "w":
+                    values = rates.get(key, np.zeros((count, 1)))
+                    schedule[key] = values if values.shape[1] == 1 else values[:, part.runs]
             noise = self._noise(part, lanes.program.draws, count)
             yield part, lanes, lanes.members(schedule, noise, count, name)
         self._ahead = True
-
-    def _rows(self, values: np.ndarray, part: RunsOfProgram) -> np.ndarray:
-        return values if values.shape[1] == 1 else values[:, part.runs]
 
     def _scheduled(self, first: int, count: int) -> tuple[Any, dict[str, np.ndarray]]:
         """Return the criterion, and scheduled numbers `(iterations, 1 or runs)` by their names."""
@@ -295,14 +308,12 @@ class EngineStack:
     def _numbers(self, first: int, count: int) -> dict[str, np.ndarray]:
         """Let the optimiser count iterations, and return the numbers of their steps."""
         optimizer = self.step.optimizer
-        rate = optimizer.learning_rate
-        done = max(optimizer.steps, default=0)
-        updated = {
-            name for part in self.parts for p in part.programs.values() for name in p.trained
-        }
-        names = [n for n, p in self.step.model.named_parameters() if p.requires_grad]
+        rate, done = optimizer.learning_rate, max(optimizer.steps, default=0)
+        programs = [one for part in self.parts for one in part.programs.values()]
+        updated = {name for one in programs for name in one.trained}
         optimizer.steps[:] = [
-            s + count if n in updated else s for s, n in zip(optimizer.steps, names, strict=True)
+            steps + count * (name in updated)
+            for steps, name in zip(optimizer.steps, self.step.trainable, strict=True)
         ]
         rows = [optimizer.numbers(done + k + 1, rate * self.rate(first + k)) for k in range(count)]
         return {
@@ -332,16 +343,12 @@ class EngineStack:
     def _result(self, name: str) -> tuple[StepResult, list[TaggedValue]]:
         criterion, total = self._told("criterion"), self._told("total")
         if name == "run":
-            return StepResult(criterion, None, total, ()), []
-        names = [n for n, p in self.step.model.named_parameters() if p.requires_grad]
+            return StepResult(criterion, None, total), []
         program = next(part.lanes for part in self.parts if part.lanes is not None).program
-        held = program.places
-        gradients = [
-            self._told(f"gradient:{n}") if f"gradient:{n}" in held else None for n in names
-        ]
-        penalty = self._told("penalty")
+        names = (f"gradient:{name}" for name in self.step.trainable)
+        gradients = [self._told(name) if name in program.places else None for name in names]
         told = [TaggedValue(i.kind, i.tag, self._told(i.name)) for i in program.told]
-        return StepResult(criterion, penalty, total, gradients), told
+        return StepResult(criterion, self._told("penalty"), total, gradients), told
 
     def _told(self, name: str) -> torch.Tensor:
         own = [(part.runs, part.lanes.get(name)) for part in self.parts if part.lanes is not None]
@@ -350,35 +357,31 @@ class EngineStack:
             found[runs] = values
         return found
 
+    def _loaded(self) -> Iterator[tuple[RunsOfProgram, Lanes, Schedule]]:
+        """Yield parts, and scheduled numbers where nothing is trained: clocks as set, others 1."""
+        state = self._state()
+        for part in self.parts:
+            lanes = part.lanes or self._load(part, part.criterion or next(iter(part.programs)))
+            names = [name for name, place in lanes.program.places.items() if place.memory == "w"]
+            clocks = {n: float(state[n[3:]].flatten()[0]) for n in names if n.startswith("at:")}
+            yield part, lanes, {name: np.array([[clocks.get(name, 1.0)]]) for name in names}
+
     def observed(self, x: np.ndarray | None) -> list[TaggedValue]:
         """Return what modules tell of x `(runs, batch, in)`; nothing is trained by it."""
-        for part in self.parts:
-            lanes = part.lanes or self._load(part, next(iter(part.programs)))
-            lanes.observe(None if x is None else x[part.runs], self._as_it_stands(lanes))
-        told = self.parts[0].program.told
-        return [
-            item for item, of in zip(self._result("log")[1], told, strict=True) if of.of_modules
-        ]
+        for part, lanes, schedule in self._loaded():
+            lanes.observe(None if x is None else x[part.runs], schedule)
+        pairs = zip(self._result("log")[1], self.parts[0].program.told, strict=True)
+        return [item for item, of in pairs if of.of_modules]
 
     def errors(self, x, t, x_of, t_of, *, roots: bool) -> torch.Tensor:
         """Return the errors `(1 or 2, runs)` of each run on its rows; see `Lanes.evaluate`."""
         found = np.empty((1 + roots, self.runs))
-        for part in self.parts:
-            criterion = part.criterion or next(iter(part.programs))
-            lanes = part.lanes or self._load(part, criterion)
+        for part, lanes, schedule in self._loaded():
             rows = x, t, x_of[part.runs], t_of[part.runs]
             draws = lanes.program.draws if lanes.program.draws_in_evaluation else ()
             noise = self._noise(part, draws, 1)
-            schedule = self._as_it_stands(lanes)
             found[:, part.runs] = lanes.evaluate(rows, noise, schedule, roots=roots)
         return torch.from_numpy(found).to(self.dtype)
-
-    def _as_it_stands(self, lanes: Lanes) -> Schedule:
-        """Return scheduled numbers where nothing is trained: clocks as they are set, others 1."""
-        state = self._state()
-        names = [name for name, place in lanes.program.places.items() if place.memory == "w"]
-        clocks = {name: state[name[3:]].flatten()[:1] for name in names if name.startswith("at:")}
-        return {name: np.array([[float(clocks.get(name, 1.0))]]) for name in names}
 
 
 class Company:
@@ -408,10 +411,9 @@ class Company:
         """Return whether a GPU trains the runs: there is one, they are many, and it can."""
         if sum(stack.runs for stack in self.stacks) < gpu.FEW:
             return False
-        if not all(stack.may_use_gpu for stack in self.stacks):
-            return False
         parts = [part for stack in self.stacks for part in stack.parts]
-        return gpu.not_for_gpu([p for part in parts for p in part.programs.values()]) is None
+        programs = [one for part in parts for one in part.programs.values()]
+        return all(s.may_use_gpu for s in self.stacks) and gpu.not_for_gpu(programs) is None
 
     def _drawn(self) -> Any:
         if self._tiles is None:
@@ -428,7 +430,6 @@ class Company:
         return self._tiles
 
     def layout(self, part: RunsOfProgram) -> Layout:
-        """Return which runs of a part are in which lanes."""
         if part.draw is None:
             return self._drawn().layouts[self._native.index(id(part))]
         double, runs = part.program.dtype == torch.float64, len(part.runs)
@@ -456,8 +457,7 @@ class Company:
         self.pace = max(1, min(LONGEST_CHUNK, int(count * SECONDS_OF_A_CHUNK / took)))
 
     def advance(self, stacks: Sequence[EngineStack], first: int, count: int, name: str) -> None:
-        """Train iterations of some stacks."""
-        members: dict[int, Members] = {}
+        members: dict[int, Sequence[Member]] = {}
         whole = False
         for stack in stacks:
             for part, lanes, own in stack.prepared(first, count, name):
@@ -473,7 +473,6 @@ class Company:
 def _drawn_ahead(
     draws: Sequence[Draw], generator: torch.Generator, count: int, dtype: torch.dtype
 ) -> np.ndarray:
-    """Return the noise of some iterations, `(iterations, numbers)`."""
     if any(draw.kind != "uniform" for draw in draws):
         rows = ([_drawn(draw, generator, dtype) for draw in draws] for _ in range(count))
         return np.stack([np.concatenate(row) for row in rows])
@@ -494,3 +493,265 @@ def _drawn(draw: Draw, generator: torch.Generator, dtype: torch.dtype) -> np.nda
     else:
         getattr(buffer, f"{draw.kind}_")(generator=generator)
     return buffer.flatten().numpy()
+
+
+EXACT, SINGLE = 1e-12, 1e-6
+"""How far the engine's numbers may be from torch's, in float64 and in float32."""
+AS_TORCH = 10
+"""How many times torch's own error in float32 the engine's may be, where sums cancel."""
+TINY = 1e-6
+"""Of the largest gradient: what is left of a sum that cancels in float32."""
+
+SEEDS, STATES, ITERATIONS, ROWS = 2, 2, 3, 52
+RUNS = SEEDS * STATES
+STANDARD = {
+    **{"learning_rate": 0.01, "momentum": 0.9, "clip_grad_norm": 0.1, "clip_grad_value": 0.1},
+    **{"regualizer": 1.0, "regualizer_oob": 1.0},
+    **{"regualizer_scaling_start": 0, "regualizer_scaling_end": 2},
+}
+"""Numbers that differ between runs of a program, as they are here; what is off stays off."""
+
+Numbers = dict[str, np.ndarray]
+GRADIENT, EVALUATED = "gradient of ", "error in evaluation"
+
+
+def _doubt(
+    config: Config,
+    build: BuildOne,
+    shape: Shape,
+    dtype: torch.dtype,
+    programs: CriterionPrograms,
+    state: PythonState,
+) -> str | None:
+    """Return a reason to doubt that the engine computes the numbers of torch, or None.
+
+    state: of the recorded model. The answer depends on the structure of a configuration only. It is
+    stored with compiled code.
+    """
+    if state.uses:
+        return f"a layer that reads {state.uses}"
+    if state.opaque:
+        return f"a layer whose {state.opaque} is opaque"
+    comparison = _Comparison(config, build, shape, dtype)
+    texts = [source(p.text, double=dtype == torch.float64) for p in programs.values()]
+    flags = os.environ.get("CXX"), os.environ.get(EXTRA_FLAGS), processor()
+    facts = torch.__version__, structure(config), shape, dtype, *flags, *texts
+    code = [Path(file).read_bytes() for file in (__file__, python_state.__file__)]
+    parts = [*code, repr(facts).encode(), state.fingerprint]
+    try:
+        try:
+            made = kept("proofs", parts, lambda p: p.write_text(comparison.difference() or ""))
+            return made.read_text() or None
+        except CompileError:  # A cache may have no room.
+            return comparison.difference()
+    except CompileError:  # Training in torch has this reason already.
+        return None
+    except (*STOPS, UsageError):
+        raise
+    except Exception as error:  # A layer may raise anything.
+        return f"a layer that cannot be compared: {in_words(error)[:120]}"
+
+
+class _SameNoise(RandomSource):
+    """Draws float32 noise for a model of float64."""
+
+    def fill(self, shape: tuple[int, ...], like: torch.Tensor, draw: Any) -> torch.Tensor:
+        return super().fill(shape, like.float(), draw).to(like.dtype)
+
+
+class _Comparison:
+    """Runs of two seeds, each from two states, by the engine and in torch."""
+
+    def __init__(self, config: Config, build: BuildOne, shape: Shape, dtype: torch.dtype):
+        own = config.as_dict()
+        usual = {n: v for n, v in STANDARD.items() if own.get(n) not in (None, 0) or "start" in n}
+        self.config = config.replace(**{n: v for n, v in usual.items() if n in own})
+        self.build, self.shape, self.dtype = build, shape, dtype
+        random = torch.Generator().manual_seed(0)
+        sizes = [shape.batch] * ITERATIONS + [ROWS + 4 * (shape.batch == ROWS)]
+        self.samples = [[self._drawn(n, run, random) for run in range(RUNS)] for n in sizes]
+
+    def _drawn(
+        self, rows: int, run: int, random: torch.Generator
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        x = torch.empty(rows, self.shape.inputs, dtype=self.dtype)
+        x.uniform_(-2 if run % STATES else 0.5, 2, generator=random)
+        return x, torch.randn(rows, self.shape.outputs, dtype=self.dtype, generator=random)
+
+    def difference(self) -> str | None:
+        """Name the first tensor that differs, or the state that the engine cannot follow."""
+        steps = [self._step(run) for run in range(RUNS)]
+        before = PythonState(steps[0].model)
+        drawn = before.difference(PythonState(steps[STATES].model), SHARED)
+        if drawn is not None:
+            return f"a layer whose {drawn} is drawn"
+        states: list[list[Numbers]] = [[] for _ in steps]
+        plain: list[list[Numbers]] = [[] for _ in steps]
+        changed = None
+        for unit in (range(ITERATIONS), [ITERATIONS]):
+            for run, step in enumerate(steps):
+                for k in unit:
+                    states[run].append(_flat(_held(step)))
+                    plain[run].append(self._pass(step, k, run))
+            changed = changed or before.difference(PythonState(steps[0].model))
+        for step, held in zip(steps, states, strict=True):
+            for name, value in _flat(_held(step)).items():
+                known = held[-1][name]
+                if value.shape != known.shape or _distance(value, known).any():
+                    return f"a layer whose evaluation changes {name}"
+        if changed is not None:
+            return f"a layer whose pass changes {changed}"
+        engine, exact = self._by_engine(states), self._exactly(states) or plain
+        bound = EXACT if self.dtype == torch.float64 else SINGLE
+        for k in range(ITERATIONS + 1):
+            for run in range(RUNS):
+                name = _first_difference(engine[k][run], plain[run][k], exact[run][k], bound)
+                if name is not None:
+                    return f"the engine gives another {name} than PyTorch"
+        return None
+
+    def _model(self, run: int) -> ExtendedTorchModule:
+        """Return the model of a run, every second one with other signs and sizes."""
+        model = seeded(self.config, self.build, run // STATES)
+        if run % STATES:
+            with torch.no_grad():
+                for parameter in model.parameters():
+                    parameter.mul_(-1.5)
+        return model
+
+    def _step(self, run: int, *, double: bool = False) -> TrainingStep:
+        model = self._model(run)
+        if double:
+            model.double()
+            for module in model.extended_modules():
+                module.random = _SameNoise()
+        return TrainingStep([self.config], model, penalties=self.shape.penalties)
+
+    def _pass(self, step: TrainingStep, k: int, run: int) -> Numbers:
+        """Return the numbers of an iteration, or of the evaluation, in torch."""
+        like, (x, t) = torch.get_default_dtype(), self.samples[k][run]
+        x, t = x.to(like).reshape(len(x), *self.shape.sample), t.to(like)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(_noise_seed(k, run))
+            if k < ITERATIONS:
+                return _flat(_outcome(step, step.run(x, t, step.prepare(k))))
+            if self.shape.eval_mode is None:
+                return {}
+            step.model.train(not self.shape.eval_mode)
+            with torch.no_grad(), step.model.no_random():
+                squares = (step.model(x) - t) ** 2
+            step.model.train()
+            return _flat({EVALUATED: squares.double().mean()})
+
+    def _exactly(self, states: list[list[Numbers]]) -> list[list[Numbers]] | None:
+        """Return the numbers of torch in float64, if a layer can be computed in it."""
+        if self.dtype == torch.float64:
+            return None
+        try:
+            steps = [self._step(run, double=True) for run in range(RUNS)]
+            found: list[list[Numbers]] = [[] for _ in steps]
+            with default_dtype(torch.float64):
+                for run, step in enumerate(steps):
+                    for k, state in enumerate(states[run]):
+                        _put(step, state)
+                        found[run].append(self._pass(step, k, run))
+            return found
+        except Exception:  # A layer may hold tensors of float32.
+            return None
+
+    def _by_engine(self, states: list[list[Numbers]]) -> list[list[Numbers]]:
+        """Return the numbers of each iteration and run."""
+        model = stack_models([self._model(run) for run in range(RUNS)])
+        random = PerRunRandomSource([torch.Generator() for _ in range(RUNS)])
+        for module in model.extended_modules():
+            module.random = random
+        configs = [self.config] * RUNS
+        step = TrainingStep(configs, model, stacked=True, penalties=self.shape.penalties)
+        at = 0
+
+        def given(runs: Sequence[int], count: int) -> tuple[np.ndarray, np.ndarray]:
+            x, t = zip(*(self.samples[at][run] for run in runs), strict=True)
+            return torch.stack(x)[None].numpy(), torch.stack(t)[None].numpy()
+
+        engine = EngineStack(configs, step, self.build, self.shape, (), given, in_python=True)
+        found = []
+        for at in range(ITERATIONS + 1):
+            engine.forget()
+            for run in range(RUNS):
+                _put(step, states[run][at], run)
+                random.generators[run].manual_seed(_noise_seed(at, run))
+            if at < ITERATIONS:
+                result = engine.logged(at)[0] if at % 2 else engine.iterate(at, 1)
+                engine.store()
+                facts = _outcome(step, result)
+            elif self.shape.eval_mode is None:
+                return [*found, [{}] * RUNS]
+            else:
+                rows = (torch.stack(own).numpy() for own in zip(*self.samples[at], strict=True))
+                every = np.arange(RUNS)
+                facts = {EVALUATED: engine.errors(*rows, every, every, roots=False)[0]}
+            found.append([_flat({n: v[run] for n, v in facts.items()}) for run in range(RUNS)])
+        return found
+
+
+def _noise_seed(k: int, run: int) -> int:
+    return 1000 * k + run
+
+
+def _held(step: TrainingStep) -> dict[str, torch.Tensor]:
+    held = tensors_of(step.model)
+    for slot, values in step.optimizer.state.items():
+        pairs = zip(step.trainable, values, strict=True)
+        held |= {f"{slot} of {name}": value for name, value in pairs}
+    return held
+
+
+def _outcome(step: TrainingStep, result: StepResult) -> dict[str, torch.Tensor]:
+    """Return the state after an iteration, losses, and gradients where they are facts."""
+    pairs = zip(step.trainable, result.gradients or (), strict=False)
+    facts = {"loss": result.criterion, "total loss": result.total}
+    return _held(step) | facts | {f"{GRADIENT}{n}": g for n, g in pairs if g is not None}
+
+
+@torch.no_grad()
+def _put(step: TrainingStep, state: Numbers, run: int | None = None) -> None:
+    for name, value in _held(step).items():
+        target = value if run is None else value[run]
+        target.copy_(torch.from_numpy(state[name]).reshape(target.shape))
+
+
+def _flat(values: Mapping[str, torch.Tensor]) -> Numbers:
+    named = ((name, value.detach()) for name, value in values.items())
+    return {name: v.to(torch.float64, copy=True).reshape(-1).numpy() for name, v in named}
+
+
+def _distance(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Return how far numbers are apart; those that are equal, or both none, are not."""
+    with np.errstate(all="ignore"):
+        apart = np.nan_to_num(np.abs(one - other), nan=np.inf)
+    return np.where((one == other) | (np.isnan(one) & np.isnan(other)), 0, apart)
+
+
+def _first_difference(found: Numbers, plain: Numbers, exact: Numbers, bound: float) -> str | None:
+    """Return the first name whose numbers are further from torch's than rounding explains."""
+    sizes = {n: np.abs(v[np.isfinite(v)]).max(initial=0) for n, v in exact.items()}
+    largest: dict[str, float] = {}
+    for name, size in sizes.items():
+        kind = name.partition(" of ")[0]
+        largest[kind] = max(size, largest.get(kind, 0))
+    has_gradients = any(name.startswith(GRADIENT) for name in found)
+    for name, value in plain.items():
+        if name.startswith(GRADIENT) and not has_gradients:
+            continue
+        if name not in found or found[name].shape != value.shape:
+            return name
+        kind, of, _ = name.partition(" of ")
+        size = (largest[kind] or 1.0) if of else max(1.0, sizes[name])
+        # Adam divides a gradient that is rounding alone by its own size.
+        gradient = np.abs(exact.get(f"{GRADIENT}{name}", np.full(value.shape, np.inf)))
+        decided = ~(gradient < TINY * largest.get("gradient", 0))
+        pairs = (found[name], value), (found[name], exact[name]), (value, exact[name])
+        apart, own, torchs = (_distance(*pair)[decided].max(initial=0) for pair in pairs)
+        if not (apart <= bound * size or own <= AS_TORCH * torchs):
+            return name
+    return None

@@ -1,23 +1,92 @@
-"""What training logs: values observed of a model, written into the event file of every run."""
+"""What training logs: errors on fixed rows, and values observed of models, of every run."""
 
+import json
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule, extended_children
-from stable_nalu.base.tags import LOSS_CRITERION, LOSS_REGULARIZER, LOSS_TOTAL
+from stable_nalu.base.errors import UsageError
+from stable_nalu.base.files import results_root
+from stable_nalu.base.tags import (
+    ABSOLUTE_SUFFIX,
+    LOSS_CRITERION,
+    LOSS_REGULARIZER,
+    LOSS_TOTAL,
+    METRIC_TEST,
+    METRIC_VALID,
+    RANDOM_TEST,
+    RANDOM_VALID,
+    ROOT_SUFFIX,
+)
+from stable_nalu.options import Config
 from stable_nalu.writer import scalar_events
+
+from .surroundings import has_gpu
+
+if TYPE_CHECKING:
+    from .engine_stack import EngineStack
 
 Gradients = Sequence[torch.Tensor | None]
 
 SECONDS_UNWRITTEN = 1.0
 """Opening hundreds of files at every log point would take longer than what is logged."""
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What is logged of an update besides its losses.
+
+    modules: what modules observe. penalties: every single penalty. gradients: those of parameters;
+    of: the ids of these, if not of all. verbose: whether modules log what is for --verbose alone.
+    """
+
+    modules: bool = False
+    penalties: bool = False
+    gradients: bool = False
+    verbose: bool = False
+    of: frozenset[int] | None = None
+
+
+@dataclass(frozen=True)
+class TaggedValue:
+    """A value of kind scalar, summary, tensor or histogram, with leading run dimensions."""
+
+    kind: str
+    tag: str
+    value: torch.Tensor
+
+
+def scalar(tag: str, value: torch.Tensor) -> TaggedValue:
+    return TaggedValue("scalar", tag, value)
+
+
+@dataclass(frozen=True)
+class StepResult:
+    """Losses of one iteration, shape `runs`, and the gradients as the optimiser saw them."""
+
+    criterion: torch.Tensor
+    penalty: torch.Tensor | None
+    total: torch.Tensor
+    gradients: Gradients = ()
+
+    def of_first(self) -> tuple[float, float, float]:
+        values = self.criterion, self.penalty, self.total
+        criterion, penalty, total = (0.0 if v is None else float(numbers(v)[0]) for v in values)
+        return criterion, penalty, total
+
+    def losses(self) -> list[TaggedValue]:
+        """Return the losses under their tags; without a penalty, that is zero."""
+        criterion = self.criterion.detach()
+        penalty = torch.zeros_like(criterion) if self.penalty is None else self.penalty
+        tags = LOSS_CRITERION, LOSS_REGULARIZER, LOSS_TOTAL
+        return list(map(scalar, tags, (criterion, penalty, self.total)))
 
 
 class Recorder:
@@ -31,7 +100,7 @@ class Recorder:
         self._scalars: list[tuple[str, np.ndarray]] = []
         self._are_alone = True
 
-    def write(self, tagged: "Iterable[TaggedValue]") -> None:
+    def write(self, tagged: Iterable[TaggedValue]) -> None:
         """Collect values of all live runs, in order."""
         for item in tagged:
             value = item.value.detach().cpu()
@@ -66,7 +135,6 @@ class Recorder:
                     self.text(run, tag, text, rooted=False)
 
     def text(self, run: int, tag: str, text: str, *, rooted: bool = True) -> None:
-        """Collect a text of one run."""
         self._hand_over()
         self.writers[run].text(tag, text, rooted=rooted)
 
@@ -76,15 +144,12 @@ class Recorder:
             tags, columns = zip(*self._scalars, strict=True)
             events = scalar_events(tags, np.stack(columns, axis=1), step)
             self._scalars.clear()
-            for writer, live, event in zip(self.writers, self.live, events, strict=True):
-                if live:
-                    writer.add(event)
-            return
-        self._hand_over()
-        self._are_alone = True
-        for writer, live in zip(self.writers, self.live, strict=True):
+        else:
+            self._hand_over()
+            events, self._are_alone = [None] * len(self.live), True
+        for writer, live, event in zip(self.writers, self.live, events, strict=True):
             if live:
-                writer.commit(step)
+                writer.commit(step) if event is None else writer.add(event)
 
     def begin_end(self) -> None:
         """Let runs that are resumed to train longer drop what is logged from here on."""
@@ -97,24 +162,9 @@ class Recorder:
             self.flush()
 
     def flush(self) -> None:
-        """Put everything on disk."""
         self._flushed = time.monotonic()
         for writer in self.writers:
             writer.flush()
-
-
-def scalar(tag: str, value: torch.Tensor) -> "TaggedValue":
-    """Return a scalar of shape `runs` under its tag."""
-    return TaggedValue("scalar", tag, value)
-
-
-@dataclass(frozen=True)
-class TaggedValue:
-    """A value of kind scalar, summary, tensor or histogram, with leading run dimensions."""
-
-    kind: str
-    tag: str
-    value: torch.Tensor
 
 
 def prefixed_modules(
@@ -149,31 +199,6 @@ def traced(model: Any, verbose: bool) -> Iterator[Callable[[], list[TaggedValue]
             module.trace = None
 
 
-@dataclass(frozen=True)
-class StepResult:
-    """Losses of one iteration, shape `runs`, and the gradients as the optimiser saw them."""
-
-    criterion: torch.Tensor
-    penalty: torch.Tensor | None
-    total: torch.Tensor
-    gradients: Gradients
-
-    def of_first(self) -> tuple[float, float, float]:
-        """Return criterion, penalty and total of the first run."""
-        penalty = 0.0 if self.penalty is None else float(numbers(self.penalty)[0])
-        return float(numbers(self.criterion)[0]), penalty, float(numbers(self.total)[0])
-
-    def losses(self) -> list[TaggedValue]:
-        """Return the losses under their tags; without a penalty, that is zero."""
-        criterion = self.criterion.detach()
-        penalty = torch.zeros_like(criterion) if self.penalty is None else self.penalty
-        return [
-            scalar(LOSS_CRITERION, criterion),
-            scalar(LOSS_REGULARIZER, penalty),
-            scalar(LOSS_TOTAL, self.total),
-        ]
-
-
 def numbers(value: torch.Tensor) -> np.ndarray:
     """Return one float64 number per run."""
     return value.detach().cpu().reshape(-1).to(torch.float64).numpy()
@@ -184,12 +209,8 @@ def observe_modules(model: ExtendedTorchModule, *, verbose: bool) -> list[Tagged
     """Return what modules observe of a traced forward pass."""
     tagged = []
     for prefix, module, passes in prefixed_modules(model):
-        values = [
-            TaggedValue(o.kind, f"{prefix}/{o.name}", o.value())
-            for o in module.observations()
-            if verbose or not o.verbose_only
-        ]
-        tagged += values * passes
+        shown = [o for o in module.observations() if verbose or not o.verbose_only]
+        tagged += [TaggedValue(o.kind, f"{prefix}/{o.name}", o.value()) for o in shown] * passes
     return tagged
 
 
@@ -210,12 +231,10 @@ def observe_gradients(
     tagged = []
     for prefix, module, _ in prefixed_modules(model):
         for name, parameter in _own_parameters(module):
-            gradient = gradients.get(id(parameter))
-            if gradient is None:
-                continue
-            row = gradient.select(run_dims, 0) if gradient.ndim > run_dims else gradient
-            tag = f"{prefix}/{name}/grad"
-            tagged += [TaggedValue("summary", tag, row), TaggedValue("histogram", tag, row)]
+            if (gradient := gradients.get(id(parameter))) is not None:
+                row = gradient.select(run_dims, 0) if gradient.ndim > run_dims else gradient
+                kinds = "summary", "histogram"
+                tagged += [TaggedValue(kind, f"{prefix}/{name}/grad", row) for kind in kinds]
     return tagged
 
 
@@ -228,3 +247,162 @@ def _own_parameters(
     for name, child in module.named_children():
         if not isinstance(child, ExtendedTorchModule):
             yield from _own_parameters(child, f"{path}{name}.")
+
+
+def reported(config: Config, flags: Sequence[str]) -> dict[str, Any]:
+    """Return the values of some flags; `cuda` is whether a GPU is used."""
+    found = {name: getattr(config, name) for name in flags}
+    return found | {"cuda": has_gpu(config)} if found else {}
+
+
+class ResultFile:
+    """`<results root>/<name>.ndjson`, one JSON object per run and line, as published.
+
+    It is created at once, so that nothing trains in vain.
+    """
+
+    def __init__(self, name: str):
+        self.path = results_root() / f"{name}.ndjson"
+        self._write("")
+
+    def append(self, record: Mapping[str, object], *, once: bool = False) -> None:
+        """Add a line; a number that JSON does not know (NaN, infinity) becomes null.
+
+        once: leave the file as it is when it has that line already.
+        """
+        unknown = (k for k, v in record.items() if isinstance(v, float) and not math.isfinite(v))
+        line = json.dumps({**record, **dict.fromkeys(unknown)}, allow_nan=False) + "\n"
+        if not (once and line in self.path.read_text(encoding="utf-8").splitlines(keepends=True)):
+            self._write(line)
+
+    def _write(self, text: str) -> None:
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(text)
+        except OSError as error:
+            raise UsageError(
+                f"cannot write {self.path}: {error.strerror}; set RESULTS_DIR elsewhere"
+            ) from None
+
+
+EVALUATION_ROWS = 10_000
+UNTRAINED_SEED = 1
+
+RunSamples = Sequence[tuple[torch.Tensor, torch.Tensor]]
+"""Inputs and targets of every run; runs may share tensors."""
+
+
+class EvaluationSet:
+    """Fixed rows of every run, for validation or test.
+
+    Runs with the same inputs share them in memory.
+    """
+
+    def __init__(self, streams: Sequence, *, device: torch.device):
+        xs: dict[object, torch.Tensor] = {}
+        ts: dict[object, torch.Tensor] = {}
+        keys = [(stream.inputs_key(), stream.targets_key()) for stream in streams]
+        for stream, (x_key, t_key) in zip(streams, keys, strict=True):
+            if x_key not in xs or t_key not in ts:
+                x, t = stream[0:EVALUATION_ROWS]
+                xs.setdefault(x_key, x)
+                ts.setdefault(t_key, t)
+        self._x, self._t = (torch.stack([*sets.values()]).to(device) for sets in (xs, ts))
+        self._x_of_run, self._t_of_run = (
+            np.array([[*sets].index(key) for key in own])
+            for sets, own in zip((xs, ts), zip(*keys, strict=True), strict=True)
+        )
+
+    def squares(self, model: ExtendedTorchModule) -> torch.Tensor:
+        """Return the squared error of every row of a single run: `(rows, 1)`."""
+        return (model(self._x[0]) - self._t[0]) ** 2
+
+    def errors(self, engine: "EngineStack", *, roots: bool) -> torch.Tensor:
+        """Return the mean squared error of each run and, if `roots`, the mean absolute one."""
+        arrays = self._x.numpy(), self._t.numpy(), self._x_of_run, self._t_of_run
+        return engine.errors(*arrays, roots=roots)
+
+    def inputs(self, rows: int) -> torch.Tensor:
+        """Return the first inputs of every run, again where there are fewer: `(runs, rows, in)`."""
+        places = torch.arange(rows) % self._x.shape[1]
+        return self._x[:, places][self._x_of_run]
+
+    def rows_of_runs(self) -> RunSamples:
+        """Return inputs `(rows, in)` and targets `(rows, 1)` of every run."""
+        places = zip(self._x_of_run.tolist(), self._t_of_run.tolist(), strict=True)
+        return [(self._x[x], self._t[t]) for x, t in places]
+
+
+def evaluate(
+    model: ExtendedTorchModule,
+    sets: Sequence[EvaluationSet],
+    *,
+    eval_mode: bool,
+    measure: Callable[[torch.Tensor], torch.Tensor] = lambda squares: squares.mean((-2, -1)),
+) -> list[torch.Tensor]:
+    """Return the errors of a single run on all sets, without gradients and sampling.
+
+    The model is in training mode afterwards.
+
+    measure: makes errors of the squares of all rows.
+    """
+    model.train(not eval_mode)
+    with torch.no_grad(), model.no_random():
+        errors = [measure(s.squares(model)) for s in sets]
+    model.train()
+    return errors
+
+
+class RandomModels:
+    """Mean errors of untrained networks, and the absolute ones of the model beside them.
+
+    build: makes an untrained network, initialised by torch. sets: validation and test.
+    """
+
+    def __init__(
+        self, build: Callable[[], torch.nn.Module], count: int, sets: Sequence[RunSamples]
+    ):
+        device = sets[0][0][0].device
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(UNTRAINED_SEED)
+            models = [build().to(device) for _ in range(count)]
+        self._means = [
+            torch.stack([_errors(model, rows) for model in models]).mean(0) for rows in sets
+        ]
+
+    @staticmethod
+    def measure(squares: torch.Tensor) -> torch.Tensor:
+        """Return mean squared and mean absolute error, `(2, *runs)`, of the squares of all rows."""
+        return torch.stack([squares.mean((-2, -1)), squares.sqrt().mean((-2, -1))])
+
+    def logged(
+        self, errors: Sequence[torch.Tensor], run: int | None = None
+    ) -> Iterator[tuple[str, torch.Tensor]]:
+        """Yield, by tags, the `measure` of the model on both sets, squared ones first.
+
+        Of the untrained networks that is also the mean of the roots of their squared errors.
+
+        run: whose errors these are; None: all runs'.
+        """
+        for suffix, of_sets in zip(("", ABSOLUTE_SUFFIX), zip(*errors, strict=True), strict=True):
+            for tag, error in zip((METRIC_VALID, METRIC_TEST), of_sets, strict=True):
+                yield tag + suffix, error
+        suffixes = "", ROOT_SUFFIX, ABSOLUTE_SUFFIX
+        for tag, means in zip((RANDOM_VALID, RANDOM_TEST), self._means, strict=True):
+            for suffix, error in zip(suffixes, means, strict=True):
+                own = error if run is None else error[run]
+                yield tag + suffix, own.reshape(errors[0].shape[1:])
+
+
+@torch.no_grad()
+def _errors(model: torch.nn.Module, rows: RunSamples) -> torch.Tensor:
+    """Return mean squared error, its root and mean absolute error of one network: `(3, runs)`."""
+    places = [(x.data_ptr(), t.data_ptr()) for x, t in rows]
+    outputs, means = dict[int, torch.Tensor](), dict[tuple[int, int], torch.Tensor]()
+    for place, (x, t) in dict(zip(places, rows, strict=True)).items():
+        if place[0] not in outputs:
+            outputs[place[0]] = model(x)
+        square, absolute = RandomModels.measure((outputs[place[0]] - t) ** 2)
+        means[place] = torch.stack([square, square.sqrt(), absolute])
+    return torch.stack([means[place] for place in places], dim=-1)

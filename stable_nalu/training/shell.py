@@ -1,13 +1,20 @@
-"""The body of every training script: a plan of runs, trained, saved and logged to its end."""
+"""The body of every training script: a plan of runs, trained, saved and logged to its end.
+
+Several processes may share the stacks of a plan.
+"""
 
 import math
+import multiprocessing
 import os
 import signal
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
+from multiprocessing import resource_tracker
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +26,7 @@ from stable_nalu.base.script import (
     EXIT_DIVERGED,
     EXIT_INTERRUPTED,
     EXIT_REQUEUE,
+    STOP_SIGNALS,
     Interruption,
     command_of,
     fact,
@@ -31,7 +39,7 @@ from stable_nalu.layer import own_entries
 from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.options.layer_options import units_of
 from stable_nalu.statistics.setups import limit_of
-from stable_nalu.writer import ResumePoint, RunFolder, RunRecord, RunWriter
+from stable_nalu.writer import RunFolder, RunRecord, RunWriter
 from stable_nalu.writer.run_folder import WAYS_OUT
 from torchlanes import VERSION
 
@@ -47,22 +55,17 @@ from .console import (
     print_line,
     write_board,
 )
-from .engine_task import EngineTask
 from .loop import Training
-from .recorder import Recorder
-from .result_file import with_reported
+from .recorder import Recorder, reported
 from .runs import (
     LANES,
     TORCH,
     PlannedRun,
-    Share,
+    SavedState,
     Stack,
-    StackResult,
-    States,
     continued,
     explain_torch,
     read_checkpoint,
-    resume_point,
     run_control,
     saved_states,
     settle,
@@ -72,14 +75,34 @@ from .runs import (
     worker_count,
 )
 from .surroundings import default_dtype, errors_in_one_line, precision
-from .task import Task, Unit
+from .task import EngineTask, Task
 
 MOST_FORMULAS = 50
 """Runs beyond which it is not said what they have learned: that would take seconds."""
-
+POLL_SECONDS = 0.5
 
 InShort = Callable[[Sequence[Path]], str | None]
 """Says in one line what the runs in some folders have learned."""
+Share = list[tuple[int, Stack]]
+"""Stacks with their numbers in the plan."""
+
+
+@dataclass(frozen=True)
+class StackResult:
+    """How the training of a stack ended.
+
+    interrupted_at: the first unit that is left, after a signal. signal_number: that signal.
+    ends: how its runs ended, if they did.
+    """
+
+    diverged: bool = False
+    interrupted_at: int | None = None
+    signal_number: int | None = None
+    ends: tuple[End, ...] = ()
+
+
+TrainStacks = Callable[[Share, Callable[..., None], Interruption], dict[int, StackResult]]
+"""Trains stacks, shows by a function, and returns the results of those it began."""
 
 
 def train_plan(
@@ -89,10 +112,10 @@ def train_plan(
 
     Each plan is cut into stacks as if it were the only one.
     """
+    shell, unit = Shell(task, spec), task.kind.unit
     planned = [[PlannedRun.of(spec, config) for config in plan] for plan in plans]
-    runs = [run for plan in planned for run in plan]
     if own_entries():
-        _probe(task, runs)
+        shell.probe(run for plan in planned for run in plan)
     planned = [[with_engine(task, run) for run in plan] for plan in planned]
     every = [run for plan in planned for run in plan]
     explain_torch(task, every)
@@ -100,223 +123,266 @@ def train_plan(
         return show_engine(task, every)
     states = {run.name: saved_states(spec, run) for run in every}
     counts = [worker_count(task, plan) for plan in planned]
-    workers = max(counts)
-    cut = [
-        stack
-        for plan, count in zip(planned, counts, strict=True)
-        for stack in stacks_of(plan, count)
-    ]
-    stacks = [part for stack in cut for part in continued(stack, states)]
-    if min(workers, len(cut)) > 1:
+    cut = [part for plan, n in zip(planned, counts, strict=True) for part in stacks_of(plan, n)]
+    if min(max(counts), len(cut)) > 1:
         # What is left may train in this process, and began with the one thread of a worker.
         torch.set_num_threads(1)
-    left, before = _unfinished(spec, stacks, states, task.kind.unit)
+    stacks = [part for stack in cut for part in continued(stack, states)]
+    before, left = shell.finished(stacks)
     results = [StackResult(diverged=before)]
     with Interruption() as interruption:
         if left:
-            _require_folders(spec, left, states)
+            shell.require_folders(left)
             if not issubclass(task, EngineTask):
-                _probe(task, [run for stack in left for run in stack])
-            results += _train_left(task, spec, left, workers, interruption)
-    code = _exit_code(results, interruption, task.kind.unit)
-    if code in (0, EXIT_DIVERGED) and not is_quiet():
-        in_words = learned if task.target is not Task.target else None
-        _show_end(task, spec, every, left, results, states, in_words)
-    return code
+                shell.probe(run for stack in left for run in stack)
+            results += shell.train_left(left, max(counts), interruption)
+    if stopped := [r for r in results if r.interrupted_at is not None]:
+        first = min(r.interrupted_at for r in stopped if r.interrupted_at is not None)
+        print_line(f"stopped before {unit.name} {first}; the same command with --resume goes on")
+        # Workers stop by SIGTERM, whatever signal this process has.
+        signals = [interruption.signal_number or result.signal_number for result in stopped]
+        return EXIT_REQUEUE if signal.SIGTERM in signals else EXIT_INTERRUPTED
+    if not is_quiet():
+        of_name = {run.name: run for stack in stacks for run in stack}
+        ends = [end for result in results for end in result.ends]
+        of = dict(zip((run.name for stack in left for run in stack), ends, strict=True))
+        learned = learned if left and task.target is not Task.target else None
+        shell.show_end([of_name[run.name] for run in every], of, learned)
+    return EXIT_DIVERGED if any(result.diverged for result in results) else 0
 
 
-def _unfinished(
-    spec: ScriptSpec, stacks: Sequence[Stack], states: Mapping[str, States], unit: Unit
-) -> tuple[list[Stack], bool]:
-    """Return the stacks that have something left to train, and whether a finished run diverged."""
-    left, diverged, done = list[Stack](), False, Counter[int]()
-    for stack in stacks:
-        first = stack[0]
-        if first.source is None or first.start <= unit.last(first.config):
-            left.append(stack)
-            continue
-        for run in stack if own_entries() else ():  # whose layer may be another one by now
-            _folder_of(RunFolder.check, spec, run, states[run.name][run.start].resume_point)
-        settle(stack)
-        done[first.start - 1] += len(stack)
-        diverged |= any(states[run.name][run.start].diverged for run in stack)
-    for last, runs in sorted(done.items()):
-        text = f"{plural(runs, 'run')} already trained to {unit.name} {last}"
-        print_line(f"{text}; raise {unit.flag} to go on")
-    return left, diverged
+@dataclass(frozen=True)
+class Shell:
+    """What trains the runs of a script."""
 
+    task: type[Task]
+    spec: ScriptSpec
 
-def _require_folders(
-    spec: ScriptSpec, stacks: Sequence[Stack], states: Mapping[str, States]
-) -> None:
-    """Refuse what may not be overwritten, and a place that cannot be written to, before training.
+    def finished(self, stacks: Sequence[Stack]) -> tuple[bool, list[Stack]]:
+        """Return whether a finished run diverged, and the stacks that are left to train."""
+        left, diverged, done, unit = list[Stack](), False, Counter[int](), self.task.kind.unit
+        for stack in stacks:
+            first = stack[0]
+            if first.state is None or first.start <= unit.last(first.config):
+                left.append(stack)
+                continue
+            for run in stack if own_entries() else ():  # whose layer may be another one by now
+                self._folder_of(RunFolder.check, run, run.state)
+            settle(stack)
+            done[first.start - 1] += len(stack)
+            diverged |= any(run.state is not None and run.state.diverged for run in stack)
+        for last, runs in sorted(done.items()):
+            text = f"{plural(runs, 'run')} already trained to {unit.name} {last}"
+            print_line(f"{text}; raise {unit.flag} to go on")
+        return diverged, left
 
-    A run exists if there is its log or a model that it saved.
-    """
-    runs = [run for stack in stacks for run in stack]
-    first = runs[0].config
-    roots = [] if first.no_save else [save_root()]
-    if getattr(first, "save_best_model", False):
-        roots += [save_root() / BEST_MODELS, save_root() / BEST_PARAMETERS]
-    probed: set[Path] = set()
-    for run in runs:
-        config, state = run.config, states[run.name].get(run.start)
-        replaces = config.remove_existing_data or config.resume or config.load_checkpoint
-        _folder_of(RunFolder.check, spec, run, state.resume_point if state else None)
-        for root in roots:
-            file = model_file(root, run.name)
-            require_writable(file, probed)
-            if file.exists() and not replaces:
-                *ways, last = _ways_out(spec)
-                raise UsageError(
-                    f"{file} already holds a trained model of this run: use {', '.join(ways)}, "
-                    f"or {last}"
-                )
+    def require_folders(self, stacks: Sequence[Stack]) -> None:
+        """Refuse what may not be overwritten, or cannot be written to, before training.
 
+        A run exists if there is its log or a model that it saved.
+        """
+        runs = [run for stack in stacks for run in stack]
+        roots = [] if runs[0].config.no_save else [save_root()]
+        if getattr(runs[0].config, "save_best_model", False):
+            roots += [save_root() / BEST_MODELS, save_root() / BEST_PARAMETERS]
+        probed: set[Path] = set()
+        for run in runs:
+            config = run.config
+            replaces = config.remove_existing_data or config.resume or config.load_checkpoint
+            self._folder_of(RunFolder.check, run, run.state)
+            for file in (model_file(root, run.name) for root in roots):
+                require_writable(file, probed)
+                if file.exists() and not replaces:
+                    *ways, last = self._ways_out()
+                    raise UsageError(
+                        f"{file} already holds a trained model of this run: use "
+                        f"{', '.join(ways)}, or {last}"
+                    )
 
-def _record(spec: ScriptSpec, run: PlannedRun) -> RunRecord:
-    config = run.config
-    engine = f"{LANES} {VERSION}" if run.in_lanes else run.engine
-    command = command_of(f"experiments/{spec.name}.py", *spec.argv_of(config))
-    # Absent where it is not given, as in the records of runs that are older than the flags.
-    absent = {f.dest for f in spec.flags if f.young and getattr(config, f.dest) == f.default}
-    values = {name: v for name, v in plain(config.as_dict()).items() if name not in absent}
-    record = replace(RunRecord.create(spec.name, values, command), engine=engine)
-    if not own_entries():
-        return record
-    from stable_nalu.layer.own_layers import sources
+    def _record(self, run: PlannedRun) -> RunRecord:
+        spec, config = self.spec, run.config
+        engine = f"{LANES} {VERSION}" if run.in_lanes else run.engine
+        command = command_of(f"experiments/{spec.name}.py", *spec.argv_of(config))
+        # Absent where it is not given, as in the records of runs that are older than the flags.
+        absent = {f.dest for f in spec.flags if f.young and getattr(config, f.dest) == f.default}
+        values = {name: v for name, v in plain(config.as_dict()).items() if name not in absent}
+        record = replace(RunRecord.create(spec.name, values, command), engine=engine)
+        if not own_entries():
+            return record
+        from stable_nalu.layer.own_layers import sources
 
-    return replace(record, layer_files=[vars(file) for file in sources(units_of(config))])
+        return replace(record, layer_files=[vars(file) for file in sources(units_of(config))])
 
-
-def _folder_of(
-    how: Callable[..., Any], spec: ScriptSpec, run: PlannedRun, point: ResumePoint | None
-) -> Any:
-    """Check or claim the folder of a run, whose data may be there already."""
-    return how(
-        tensorboard_root() / run.name,
-        _record(spec, run),
-        resume=point,
-        run_control=run_control(spec),
-        # A run that is to be resumed but was never saved starts again.
-        remove_existing_data=run.config.remove_existing_data or run.config.resume,
-        ways_out=_ways_out(spec),
-    )
-
-
-def _ways_out(spec: ScriptSpec) -> list[str]:
-    """Return what to do about a run that exists, with the flags that the script has."""
-    anew, resume, elsewhere = WAYS_OUT
-    if not any(flag.name == "--id" for flag in spec.flags):
-        elsewhere = elsewhere.removesuffix(" or --id")
-    return [anew, resume, elsewhere]
-
-
-def _probe(task: type[Task], runs: Sequence[PlannedRun]) -> None:
-    """Refuse what cannot be loaded or built before any folder is made."""
-    by_flags = {repr({**run.config.as_dict(), "seed": None}): run for run in runs}
-    for run in by_flags.values():
-        with errors_in_one_line(), default_dtype(precision(run.config)):
-            _build(task, [replace(run, engine=TORCH)])
-
-
-def _build(task: type[Task], runs: Stack) -> Training:
-    try:
-        return Training(task, runs)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-
-
-def _console(
-    task: type[Task], spec: ScriptSpec, runs: Sequence[PlannedRun], left: Sequence[Stack], how: str
-) -> Console:
-    """Say what is trained, and return the console of all runs."""
-    configs = [run.config for run in runs]
-    unit, first = task.kind.unit, configs[0]
-    units = sum(unit.last(run.config) + 1 - run.start for stack in left for run in stack)
-    console = Console(
-        runs=sum(map(len, left)),
-        left=units,
-        last=unit.last(first),
-        unit=f"{unit.name}s",
-        verbose=first.verbose,
-        begun=partial(_show_in_tensorboard, task, spec, runs),
-    )
-    for line in introduction(spec, configs, plural(len(runs), "run") + how):
-        console.line(line)
-    if first.verbose:
-        for line in all_flags([with_reported(config, task.kind.reported) for config in configs]):
-            console.line(line)
-    return console
-
-
-def _show_in_tensorboard(task: type[Task], spec: ScriptSpec, runs: Sequence[PlannedRun]) -> None:
-    """Tell TensorBoard what the runs of a folder have in common, if it can be written."""
-    folders: dict[Path, dict[str, RunRecord]] = {}
-    for run in runs:
-        path = tensorboard_root() / run.name
-        folders.setdefault(path.parent, {})[path.name] = _record(spec, run)
-    shown = [flag for flag in spec.flags if flag.dest not in run_control(spec)]
-    last = task.kind.unit.last if issubclass(task, EngineTask) else None
-    with suppress(OSError, UsageError):
-        for folder, records in folders.items():
-            write_board(spec, folder, records, shown=shown, last=last)
-
-
-def _train_left(
-    task: type[Task],
-    spec: ScriptSpec,
-    stacks: Sequence[Stack],
-    workers: int,
-    interruption: Interruption,
-) -> list[StackResult]:
-    """Train stacks, here or in several processes, with one console for all."""
-    runs = [run for stack in stacks for run in stack]
-    processes, how = min(workers, len(stacks)), ""
-    if len(runs) > 1 and hasattr(runs[0].config, "workers"):
-        how = f" in {plural(len(stacks), 'stack')} on {plural(processes, 'process')}"
-    console = _console(task, spec, runs, stacks, how)
-    train = partial(_train_stacks, task, spec, len(runs))
-    try:
-        if processes > 1:
-            from .workers import train_in_workers
-
-            return train_in_workers(train, stacks, processes, console, interruption)
-        numbered = list(enumerate(stacks))
-        return list(
-            train(numbered, lambda how, *a: getattr(console, how)(*a), interruption).values()
+    def _folder_of(self, how: Callable[..., Any], run: PlannedRun, state: SavedState | None) -> Any:
+        """Check or claim the folder of a run, whose data may be there already."""
+        return how(
+            tensorboard_root() / run.name,
+            self._record(run),
+            resume=state,
+            run_control=run_control(self.spec),
+            # A run that is to be resumed but was never saved starts again.
+            remove_existing_data=run.config.remove_existing_data or run.config.resume,
+            ways_out=self._ways_out(),
         )
-    finally:
-        console.close()
 
+    def _ways_out(self) -> list[str]:
+        has_id = any(flag.name == "--id" for flag in self.spec.flags)
+        return [way if has_id else way.removesuffix(" or --id") for way in WAYS_OUT]
 
-def _train_stacks(
-    task: type[Task],
-    spec: ScriptSpec,
-    count: int,
-    stacks: Share,
-    send: Callable[..., None],
-    interruption: Interruption,
-) -> dict[int, StackResult]:
-    """Train stacks, those that draw the same samples in turns; return results by their numbers.
+    def probe(self, runs: Iterable[PlannedRun]) -> None:
+        """Refuse what cannot be loaded or built before any folder is made."""
+        by_flags = {repr({**run.config.as_dict(), "seed": None}): run for run in runs}
+        for run in by_flags.values():
+            with errors_in_one_line(), default_dtype(precision(run.config)):
+                self._built([replace(run, engine=TORCH, state=None)])
 
-    count: the runs of the plan. send: passes on what the console is to show. A signal leaves out
-    what has not begun.
-    """
-    results: dict[int, StackResult] = {}
-    for group in groups_of(spec, stacks):
-        single = count == 1 or not hasattr(group[0][1][0].config, "workers")
-        views = [
-            StackView(send, number, len(stack), single=single, alone=count == 1)
-            for number, stack in group
-        ]
-        found = train_side_by_side(task, spec, [stack for _, stack in group], views, interruption)
-        for view in views:
-            view.close()
-        results |= {number: result for (number, _), result in zip(group, found, strict=True)}
-        if any(result.interrupted_at is not None for result in found):
-            break
-    return dict(sorted(results.items()))
+    def _built(self, runs: Stack) -> Training:
+        try:
+            return Training(self.task, runs)
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+
+    def train_left(
+        self, stacks: Sequence[Stack], workers: int, interruption: Interruption
+    ) -> list[StackResult]:
+        """Train stacks, here or in several processes, with one console for all."""
+        runs = [run for stack in stacks for run in stack]
+        processes, how = min(workers, len(stacks)), ""
+        if len(runs) > 1 and hasattr(runs[0].config, "workers"):
+            how = f" in {plural(len(stacks), 'stack')} on {plural(processes, 'process')}"
+        console = self._console(runs, plural(len(runs), "run") + how)
+        train = partial(self.train_stacks, len(runs))
+        try:
+            if processes > 1:
+                return train_in_workers(train, stacks, processes, console, interruption)
+            found = train(list(enumerate(stacks)), console.obey, interruption)
+            return list(found.values())
+        finally:
+            console.close()
+
+    def _console(self, runs: Stack, amount: str) -> Console:
+        configs, kind = [run.config for run in runs], self.task.kind
+        last, first = kind.unit.last, configs[0]
+        console = Console(
+            runs=len(runs),
+            left=sum(last(run.config) + 1 - run.start for run in runs),
+            last=last(first),
+            unit=f"{kind.unit.name}s",
+            verbose=first.verbose,
+            begun=partial(self._show_in_tensorboard, runs),
+        )
+        lines = introduction(self.spec, configs, amount)
+        if first.verbose:
+            first_flags = [reported(config, kind.reported) for config in configs]
+            pairs = zip(first_flags, configs, strict=True)
+            lines += all_flags([{**own, **config.as_dict(), **own} for own, config in pairs])
+        for line in lines:
+            console.line(line)
+        return console
+
+    def _show_in_tensorboard(self, runs: Stack) -> None:
+        """Tell TensorBoard what the runs of a folder have in common, if it can be written."""
+        folders: dict[Path, dict[str, RunRecord]] = {}
+        for run in runs:
+            path = tensorboard_root() / run.name
+            folders.setdefault(path.parent, {})[path.name] = self._record(run)
+        control = run_control(self.spec)
+        shown = [flag for flag in self.spec.flags if flag.dest not in control]
+        last = self.task.kind.unit.last if issubclass(self.task, EngineTask) else None
+        with suppress(OSError, UsageError):
+            for folder, records in folders.items():
+                write_board(self.spec, folder, records, shown=shown, last=last)
+
+    def train_stacks(
+        self, count: int, stacks: Share, send: Callable[..., None], interruption: Interruption
+    ) -> dict[int, StackResult]:
+        """Train stacks, those that draw the same samples in turns; return results by their numbers.
+
+        count: the runs of the plan. send: passes on what the console is to show. A signal leaves
+        out what has not begun.
+        """
+        results: dict[int, StackResult] = {}
+        for group in groups_of(self.spec, stacks):
+            single = count == 1 or not hasattr(group[0][1][0].config, "workers")
+            how = {"single": single, "alone": count == 1}
+            views = [StackView(send, number, len(stack), **how) for number, stack in group]
+            found = self.train_side_by_side([stack for _, stack in group], views, interruption)
+            for view in views:
+                view.close()
+            results |= {number: result for (number, _), result in zip(group, found, strict=True)}
+            if any(result.interrupted_at is not None for result in found):
+                break
+        return dict(sorted(results.items()))
+
+    def train_side_by_side(
+        self, stacks: Sequence[Stack], views: Sequence[StackView], interruption: Interruption
+    ) -> list[StackResult]:
+        """Train a group of stacks, or of one stack, whose runs train together."""
+        keep_freed_memory()
+        first = stacks[0][0].config
+        with errors_in_one_line(), default_dtype(precision(first)), ExitStack() as ending:
+            opened: dict[Training, ExitStack] = {}
+            for runs, view in zip(stacks, views, strict=True):
+                files = ending.enter_context(ExitStack())
+                opened[self._opened(runs, view, files)] = files
+            return _train_in_turns(opened, interruption)
+
+    def _opened(self, runs: Stack, view: StackView, files: ExitStack) -> Training:
+        """Return the training of a stack, where its saved states were taken, with its logs open."""
+        saved = [read_checkpoint(run, run.state.path) for run in runs if run.state is not None]
+        training = self._built(runs)
+        # Before the logs are cut back to where the checkpoints were taken: these may not fit.
+        if saved:
+            training.restore([checkpoint for checkpoint, _ in saved])
+        view.begin()
+        control, writers = run_control(self.spec), []
+        states = [state for _, state in saved] or [None] * len(runs)
+        for run, state in zip(runs, states, strict=True):
+            folder = files.enter_context(self._folder_of(RunFolder.claim, run, state))
+            values = self._record(run).config.items()
+            own = {name: value for name, value in values if name not in control}
+            writers.append(RunWriter(folder.events, config={"script": self.spec.name, **own}))
+        settle(runs)
+        training.open(Recorder(writers, stacked=training.stacked), view)
+        if saved:
+            view.detail("Checkpoint loaded")
+        if view.single and not view.alone:
+            view.detail(f"run {runs[0].name}")
+        if view.single and training.config.verbose:
+            for text in training.task.report(training.model, runs[0].name, None):
+                view.line(text)
+        return training
+
+    def show_end(self, runs: Stack, of: dict[str, End], learned: InShort | None) -> None:
+        """Say how all runs have ended, where their logs and models are, and what comes next."""
+        ends = [of.get(run.name) or self._saved_end(run) for run in runs]
+        first = runs[0].config
+        pairs = list(zip((run.config for run in runs), ends, strict=True))
+        limits = [limit_of(config).threshold for config, end in pairs if end.solved is not None]
+        lines = outcome(self.spec, pairs, limits)
+        is_read = PROGRESS_FILE not in os.environ and len(runs) <= MOST_FORMULAS
+        if learned is not None and not first.no_save and is_read:
+            # Everything is saved, and a formula that fails must not look as if training had.
+            with suppress(Exception):
+                said = learned([tensorboard_root() / run.name for run in runs])
+                lines += [] if said is None else [said]
+        folder = Path(runs[0].name).parent
+        logs, table = shown(tensorboard_root() / folder), shown(results_root() / f"{folder}.csv")
+        lines.append(fact("logs", logs))
+        if not first.no_save:
+            lines.append(fact("models", shown(save_root() / folder)))
+        words = "--tensorboard-dir", logs, "--csv-out", table
+        exporter = f"export/{self.task.kind.exporter}"
+        lines.append(fact("next", command_of(exporter, *words)))
+        for line in lines:
+            print_line(line)
+
+    def _saved_end(self, run: PlannedRun) -> End:
+        """Return how a run ended that was trained before, as its saved state says."""
+        state, limit = run.state, self.task.goal(run.config).limit
+        assert state is not None
+        error = math.nan if state.diverged or state.error is None else state.error
+        return End(error, None if state.error is None or limit is None else bool(limit.met(error)))
 
 
 def groups_of(spec: ScriptSpec, stacks: Iterable[tuple[int, Stack]]) -> list[Share]:
@@ -329,24 +395,6 @@ def groups_of(spec: ScriptSpec, stacks: Iterable[tuple[int, Stack]]) -> list[Sha
         key = (tuple(drawn), first.no_cuda, precision(first)) if shared else number
         groups.setdefault(key, []).append((number, stack))
     return list(groups.values())
-
-
-def train_side_by_side(
-    task: type[Task],
-    spec: ScriptSpec,
-    stacks: Sequence[Stack],
-    views: Sequence[StackView],
-    interruption: Interruption,
-) -> list[StackResult]:
-    """Train a group of stacks, or of one stack, whose runs train together."""
-    keep_freed_memory()
-    first = stacks[0][0].config
-    with errors_in_one_line(), default_dtype(precision(first)), ExitStack() as ending:
-        opened: dict[Training, ExitStack] = {}
-        for runs, view in zip(stacks, views, strict=True):
-            files = ending.enter_context(ExitStack())
-            opened[_opened(task, spec, runs, view, files)] = files
-        return _train_in_turns(opened, interruption)
 
 
 def _train_in_turns(
@@ -362,7 +410,7 @@ def _train_in_turns(
 
     def end(training: Training, result: StackResult) -> None:
         results[training] = result
-        training.leave()
+        training.mates.remove(training)
         del left[training]
         opened[training].close()
 
@@ -412,91 +460,109 @@ def _report(training: Training) -> None:
             view.line(f"diverged by {training.clock_name} {clock}: {name}")
 
 
-def _opened(
-    task: type[Task], spec: ScriptSpec, runs: Stack, view: StackView, files: ExitStack
-) -> Training:
-    """Return the training of a stack, where its saved states were taken, with its logs open."""
-    checkpoints = [read_checkpoint(run, run.source) for run in runs if run.source is not None]
-    training = _build(task, runs)
-    # Before the logs are cut back to where the checkpoints were taken: these may not fit.
-    if checkpoints:
-        training.restore(checkpoints)
-    view.begin()
-    points = list(map(resume_point, runs, checkpoints)) or [None] * len(runs)
-    writers = [
-        _open_writer(files, spec, run, point) for run, point in zip(runs, points, strict=True)
-    ]
-    settle(runs)
-    training.open(Recorder(writers, stacked=training.stacked), view)
-    if checkpoints:
-        view.detail("Checkpoint loaded")
-    if view.single and not view.alone:
-        view.detail(f"run {runs[0].name}")
-    if view.single and training.config.verbose:
-        for text in training.task.report(training.model, runs[0].name, None):
-            view.line(text)
-    return training
+def train_in_workers(
+    train: TrainStacks,
+    stacks: Sequence[Stack],
+    workers: int,
+    console: Console,
+    interruption: Interruption,
+) -> list[StackResult]:
+    """Train the stacks in `workers` processes; a signal makes all of them save and stop."""
+    numbered = list(enumerate(stacks))
+    crew = [_start(train, numbered[worker::workers]) for worker in range(workers)]
+    try:
+        return _collect(len(stacks), crew, console, interruption)
+    finally:
+        # All save and stop, and nobody listens to what they still have to say.
+        for connection, process, _ in crew:
+            connection.close()
+            process.terminate()
+        for _, process, _ in crew:
+            process.join()
 
 
-def _open_writer(
-    files: ExitStack, spec: ScriptSpec, run: PlannedRun, point: ResumePoint | None
-) -> RunWriter:
-    """Claim the folder of a run until `files` closes, and open its event file."""
-    folder = files.enter_context(_folder_of(RunFolder.claim, spec, run, point))
-    values, control = _record(spec, run).config.items(), run_control(spec)
-    own = {name: value for name, value in values if name not in control}
-    return RunWriter(folder.events, config={"script": spec.name, **own})
+Worker = tuple[Connection, BaseProcess, set[int]]
+"""The end of a process's own pipe, so that none can block another by dying; its stacks."""
 
 
-def _show_end(
-    task: type[Task],
-    spec: ScriptSpec,
-    runs: Sequence[PlannedRun],
-    left: Sequence[Stack],
-    results: Sequence[StackResult],
-    states: Mapping[str, States],
-    learned: InShort | None,
-) -> None:
-    """Say how all runs have ended, where their logs and models are, and what comes next."""
-    ends = [end for result in results for end in result.ends]
-    of = dict(zip((run.name for stack in left for run in stack), ends, strict=True))
-    of |= {run.name: _saved_end(task, run, states[run.name]) for run in runs if run.name not in of}
-    first = runs[0].config
-    limits = [limit_of(run.config).threshold for run in runs if of[run.name].solved is not None]
-    lines = outcome(spec, [(run.config, of[run.name]) for run in runs], limits)
-    is_read = PROGRESS_FILE not in os.environ and len(runs) <= MOST_FORMULAS
-    if learned is not None and left and not first.no_save and is_read:
-        # Everything is saved, and a formula that fails must not look as if training had.
-        with suppress(Exception):
-            said = learned([tensorboard_root() / run.name for run in runs])
-            lines += [] if said is None else [said]
-    folders = dict.fromkeys(str(Path(run.name).parent) for run in runs)
-    logs = shown(tensorboard_root() / next(iter(folders)))
-    lines.append(fact("logs", logs))
-    if not first.no_save:
-        lines.append(fact("models", shown(save_root() / next(iter(folders)))))
-    table = shown(results_root() / f"{next(iter(folders))}.csv")
-    words = "--tensorboard-dir", logs, "--csv-out", table
-    lines.append(fact("next", command_of(f"export/{task.kind.exporter}", *words)))
-    for line in lines:
-        print_line(line)
+def _start(train: TrainStacks, share: Share) -> Worker:
+    from stable_nalu.layer.own_layers import loaded_files
+
+    context = multiprocessing.get_context("spawn")
+    receiving, sending = context.Pipe(duplex=False)
+    work = (train, share, sending, loaded_files())
+    process = context.Process(target=_work, args=work, daemon=False)
+    # The first process of this kind starts a helper, which would unblock the signals below.
+    resource_tracker.ensure_running()
+    # Inherited by the worker: signals wait until it can handle them.
+    signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
+    try:
+        process.start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)
+    sending.close()
+    return receiving, process, {k for k, _ in share}
 
 
-def _saved_end(task: type[Task], run: PlannedRun, states: States) -> End:
-    """Return how a run ended that was trained before, as its saved state says."""
-    state, limit = max(states.values(), key=lambda one: one.iteration), task.goal(run.config).limit
-    error = math.nan if state.diverged or state.error is None else state.error
-    solved = None if state.error is None or limit is None else bool(limit.met(error))
-    return End(error, solved)
+def _collect(
+    count: int, crew: Sequence[Worker], console: Console, interruption: Interruption
+) -> list[StackResult]:
+    done: dict[int, StackResult] = {}
+    working = {connection: (process, own) for connection, process, own in crew}
+    stopping = False
+    while working:
+        if interruption.signal_number is not None and not stopping:
+            stopping = True
+            for process, _ in working.values():
+                process.terminate()
+        ready = wait(list(working), POLL_SECONDS)
+        for connection in [one for one in working if one in ready]:
+            try:
+                kind, *arguments = connection.recv()
+            except EOFError:
+                process, own = working.pop(connection)
+                process.join()
+                if process.exitcode:
+                    early = f"a worker process ended early, exit code {process.exitcode}"
+                    console.line(f"{early}; {_incomplete(own - done.keys())}")
+                continue
+            if kind == "result":
+                stack, done[stack] = arguments
+            elif kind == "error":
+                raise UsageError(arguments[0])
+            else:
+                console.obey(kind, *arguments)
+    if lost := set(range(count)) - done.keys():
+        raise UsageError(f"a worker process ended early; {_incomplete(lost)}")
+    return [done[k] for k in range(count)]
 
 
-def _exit_code(results: Sequence[StackResult], interruption: Interruption, unit: Unit) -> int:
-    """Return how a plan ended, as an exit code."""
-    stopped = [r for r in results if r.interrupted_at is not None]
-    if stopped:
-        first = min(r.interrupted_at for r in stopped if r.interrupted_at is not None)
-        print_line(f"stopped before {unit.name} {first}; the same command with --resume goes on")
-        # Workers stop by SIGTERM, whatever signal this process has.
-        signals = [interruption.signal_number or result.signal_number for result in stopped]
-        return EXIT_REQUEUE if signal.SIGTERM in signals else EXIT_INTERRUPTED
-    return EXIT_DIVERGED if any(result.diverged for result in results) else 0
+def _incomplete(stacks: set[int]) -> str:
+    return (
+        f"stacks {', '.join(map(str, sorted(stacks)))} are incomplete: "
+        "run the same command with --resume, or with fewer --workers"
+    )
+
+
+def _work(train: TrainStacks, share: Share, connection: Connection, files: Sequence[Any]) -> None:
+    from stable_nalu.layer.own_layers import load_layers
+
+    torch.set_num_threads(1)
+    with Interruption(insists=False) as interruption:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)
+
+        def send(kind: str, *arguments: object) -> None:
+            try:
+                connection.send((kind, *arguments))
+            except OSError:  # the process that started this one is gone
+                interruption.signal_number = signal.SIGTERM
+
+        try:
+            load_layers(files)
+            results = {} if interruption.signal_number else train(share, send, interruption)
+        except UsageError as error:
+            send("error", str(error))
+            return
+        for k, stack in share:
+            stopped = StackResult(False, stack[0].start, interruption.signal_number)
+            send("result", k, results.get(k, stopped))

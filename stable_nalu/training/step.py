@@ -1,12 +1,20 @@
-"""One training iteration of all runs: forward, loss, gradients, clipping, update, constraints.
+"""One training iteration of all runs: loss with penalties, gradients, clipping, update, bounds.
+
+    L = criterion + lambda_W s R[W] + R[g] + lambda_z R[z] + lambda_oob R[W-OOB]
+        + beta L1 + lambda_npuW v R[W-NPU] + lambda_gate v R[g-NPU] + c R[inalu]
+
+with s the penalty ramp and v = beta (`heim`) or s (`madsen`). A term whose weight is zero in all
+runs at an iteration is not computed.
 
 Adam, RMSprop and SGD have the numbers of `torch.optim`. Written out here because a bare
 `torch.optim` step costs more than the whole forward pass. Of stacked runs a step only holds the
 state: the engine makes their iterations.
 """
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
+from decimal import Decimal
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,9 +24,9 @@ from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.functional import get_train_criterion, lp_norm
 from stable_nalu.options import Config
 
-from .loss import INALU_START, Penalties
 from .recorder import (
     Gradients,
+    Observed,
     Recorder,
     StepResult,
     TaggedValue,
@@ -26,11 +34,213 @@ from .recorder import (
     observe_regualizers,
     traced,
 )
-from .task import Observed
 
-UNOBSERVED = Observed()
+Weight = float | np.ndarray
+INALU_WEIGHT, INALU_START = 0.05, 10_000
+SUM_WEIGHT = 0.1
+RATE = 1e-5
 
-Slots = dict[str, list[torch.Tensor]]
+
+class Penalties:
+    """All penalties of a model, weighted for a list of configurations, one or of stacked runs."""
+
+    beta_only_grows = False
+
+    def __init__(self, configs: Sequence[Config], model: ExtendedTorchModule):
+        self._configs, self._model, first = configs, model, configs[0]
+        self._terms: dict[str, list[Callable[[], torch.Tensor]]] = {}
+        for module in model.extended_modules():
+            for key, term in module.regualizer_terms().items():
+                if term is not None:
+                    self._terms.setdefault(key, []).append(term)
+        names = "regualizer_scaling_start", "regualizer_scaling_end"
+        ends = ([getattr(c, name) for c in configs] for name in names)
+        self._ramp = PenaltyRamp(first.regualizer_scaling, *ends)
+        self.uses_l1 = bool(getattr(first, "regualizer_l1", False))
+        self._lp_order = getattr(first, "lp_norm", 1)
+        self._heim = getattr(first, "reg_scale_type", "heim") == "heim"
+        self.betas = self._build_betas()
+        self.inalu_active = np.zeros(len(configs))
+        self.validation: np.ndarray | None = None
+        """The last validation errors, where iNALU's penalty waits for small ones."""
+        self._factors = self._build_factors()
+        self._weights: list[tuple[str, Weight]] = []
+        self._stale = True
+
+    def _column(self, name: str) -> np.ndarray:
+        return np.array([float(getattr(c, name, 0.0)) for c in self._configs])
+
+    def _build_betas(self) -> "list[BetaGrowth]":
+        npu = self._column("regualizer_npu_w") + self._column("regualizer_gate")
+        if not (self.uses_l1 or (self._heim and npu.any())):
+            return []
+        names = [f"regualizer_beta_{part}" for part in ("start", "end", "step", "growth")]
+        return [
+            BetaGrowth(*(getattr(c, name) for name in names), only_grows=self.beta_only_grows)
+            for c in self._configs
+        ]
+
+    def _build_factors(self) -> list[tuple[str, Callable[[np.ndarray], np.ndarray]]]:
+        """Return (key, weight of each run given the ramp s), in the order of the published sum."""
+        w, z, oob = (self._column(f"regualizer{x}") for x in ("", "_z", "_oob"))
+        npu, gate = self._column("regualizer_npu_w"), self._column("regualizer_gate")
+        one = np.ones(len(self._configs))
+
+        def scale(s: np.ndarray) -> np.ndarray:
+            return self.beta_values() if self._heim else s
+
+        factors = {
+            "W": lambda s: w * s,
+            "g": lambda s: one,
+            "z": lambda s: z,
+            "W-OOB": lambda s: oob,
+            "W-NPU": lambda s: npu * scale(s),
+            "g-NPU": lambda s: gate * scale(s),
+            "inalu": lambda s: INALU_WEIGHT * self.inalu_active,
+        }
+        present = [(key, factor) for key, factor in factors.items() if key in self._terms]
+        if self.uses_l1:
+            before_npu = [k for k, _ in present if k in ("W", "g", "z", "W-OOB")]
+            present.insert(len(before_npu), ("L1", lambda s: self.beta_values()))
+            self._terms["L1"] = [self.l1]
+        return present
+
+    def keys(self) -> list[str]:
+        """Return the penalties that are in force at some iteration, in their order."""
+        one = np.ones(len(self._configs))
+        held, self.inalu_active = self.inalu_active, one
+        keys = [key for key, factor in self._factors if factor(one).any()]
+        self.inalu_active = held
+        return keys
+
+    def beta_values(self) -> np.ndarray:
+        """Return the current beta of each run; zero when nothing uses it."""
+        if not self.betas:
+            return np.zeros(len(self._configs))
+        return np.array([float(beta) for beta in self.betas])
+
+    def weights(self, iteration: int) -> list[tuple[str, Weight]]:
+        """Return the penalties in force at `iteration` and their weights; move the beta schedule.
+
+        Call it once per iteration. A weight is a number, or one per run where runs differ; the list
+        is computed again only when a schedule moved.
+        """
+        for beta in self.betas:
+            self._stale |= beta.advance(iteration)
+        if "inalu" in self._terms and self.validation is not None:
+            # It acts on runs whose last validation error is below 1.
+            active = (self.validation < 1) & (iteration > INALU_START)
+            self._stale |= bool((active != self.inalu_active).any())
+            self.inalu_active = active.astype(np.float64)
+        if self._stale or self._ramp.moves(iteration):
+            ramp = self._ramp.at(iteration)
+            weighted = [(key, factor(ramp)) for key, factor in self._factors]
+            self._weights = [
+                (key, w if (w != w[0]).any() else float(w[0])) for key, w in weighted if w.any()
+            ]
+            self._stale = False
+        return self._weights
+
+    def next_change(self, iteration: int) -> float:
+        """Return the first iteration after this one at which weights may differ."""
+        growing = [iteration - iteration % step + step for step in {b.step for b in self.betas}]
+        return min([self._ramp.next_move(iteration), *growing])
+
+    def value(self, key: str) -> torch.Tensor:
+        first, *others = self._terms[key]
+        return sum((term() for term in others), first())
+
+    def l1(self) -> torch.Tensor:
+        """Return the sum of the norms of all parameters, trainable or not."""
+        norms = [lp_norm(p, self._lp_order, p.ndim) for p in self._model.parameters()]
+        return sum(norms[1:], norms[0])
+
+    def total(self, weights: Sequence[tuple[str, Any]]) -> torch.Tensor | None:
+        """Return the weighted sum of the penalties in force; None when there is none."""
+        total = None
+        for key, weight in weights:
+            value = weight * self.value(key)
+            total = value if total is None else total + value
+        return total
+
+
+class GrowingPenalties(Penalties):
+    """Penalties whose factor beta never falls, as in the curriculum."""
+
+    beta_only_grows = True
+
+
+class SummedPenalties(Penalties):
+    """The penalties of the recurrent scripts: 0.1 s (R[W] + R[g] + R[z] + R[W-OOB]).
+
+    The scale s is that of the ramp; published scripts added one number that a model returned for
+    all its penalties.
+    """
+
+    def _build_factors(self) -> list[tuple[str, Callable[[np.ndarray], np.ndarray]]]:
+        keys = ("W", "g", "z", "W-OOB")
+        return [(key, lambda s: SUM_WEIGHT * s) for key in keys if key in self._terms]
+
+
+def saturation(iteration: int) -> float:
+    return 1 - math.exp(-RATE * iteration)
+
+
+class PenaltyRamp:
+    """Scale of the discretisation penalty, one number per run.
+
+    `linear` rises from 0 at `start` to 1 at `end` (an end before the start makes it fall from 1 to
+    0); `exp` is 1 - exp(-1e-5 i).
+    """
+
+    def __init__(self, scaling: str, start: list[int], end: list[int]):
+        self.scaling = scaling
+        self.start = np.asarray(start, dtype=np.float64)
+        self.length = np.asarray(end, dtype=np.float64) - self.start
+        self._first, self._last = min(*start, *end), max(*start, *end)
+
+    def moves(self, iteration: int) -> bool:
+        """Return whether the scale can differ from that of the iteration before."""
+        return self.next_move(iteration - 1) == iteration
+
+    def next_move(self, iteration: int) -> float:
+        """Return the first iteration after this one that moves the scale."""
+        if self.scaling == "exp" or self._first <= iteration < self._last:
+            return iteration + 1
+        return math.inf if iteration >= self._last else self._first + 1
+
+    def at(self, iteration: int) -> np.ndarray:
+        if self.scaling == "exp":
+            return np.full(self.start.shape, saturation(iteration))
+        return np.clip((iteration - self.start) / self.length, 0.0, 1.0)
+
+
+class BetaGrowth:
+    """The factor of the NPU papers' penalties: times `growth` every `step` iterations until `end`.
+
+    Exact decimals, so that repeated factors do not drift. A start above the end decreases. A factor
+    that overshoots `end` is followed by the reverse factor, as in the published code: the value
+    then oscillates.
+    """
+
+    def __init__(
+        self, start: float, end: float, step: int, growth: int, *, only_grows: bool = False
+    ):
+        self.value, self.end = Decimal(str(start)), Decimal(str(end))
+        self.step, self.growth, self.only_grows = step, growth, only_grows
+
+    def advance(self, iteration: int) -> bool:
+        """Update the value at the beginning of `iteration`; return whether it may have changed."""
+        if iteration % self.step != 0 or iteration == 0:
+            return False
+        if self.value < self.end:
+            self.value *= self.growth
+        elif self.value > self.end and not self.only_grows:
+            self.value /= self.growth
+        return True
+
+    def __float__(self) -> float:
+        return float(self.value)
 
 
 class Optimizer:
@@ -46,12 +256,9 @@ class Optimizer:
         self.parameters = list(parameters)
         self.learning_rate = learning_rate
         self.steps = [0] * len(self.parameters)
-        self.state: Slots = {
-            slot: [torch.zeros_like(p) for p in self.parameters] for slot in self.slots
-        }
+        self.state = {s: [torch.zeros_like(p) for p in self.parameters] for s in self.slots}
 
     def step(self, gradients: Gradients) -> None:
-        """Update all parameters that have a gradient."""
         with torch.no_grad():
             for k, gradient in enumerate(gradients):
                 if gradient is not None:
@@ -65,13 +272,7 @@ class Optimizer:
         """Return the numbers that a step depends on, counted from 1, at a learning rate."""
         raise NotImplementedError
 
-    def apply(
-        self,
-        parameter: torch.Tensor,
-        gradient: torch.Tensor,
-        slots: Sequence[torch.Tensor],
-        *numbers: Any,
-    ) -> None:
+    def apply(self, parameter: Any, gradient: Any, slots: Any, *numbers: Any) -> None:
         """Update one parameter and its slots in place; numbers decide nothing."""
         raise NotImplementedError
 
@@ -146,7 +347,6 @@ def optimizer_state(optimizer: Optimizer, run: int | None) -> dict:
 
 @torch.no_grad()
 def load_optimizer_state(optimizer: Optimizer, state: dict, run: int | None) -> None:
-    """Put the state of one run back."""
     for k in range(len(optimizer.steps)):
         entry = state["state"].get(k)
         optimizer.steps[k] = 0 if entry is None else int(entry["step"])
@@ -161,13 +361,15 @@ def load_optimizer_state(optimizer: Optimizer, state: dict, run: int | None) -> 
 def per_run_value(configs: Sequence[Config], name: str, default: Any = None) -> Any:
     """Return a flag's value: a number when runs agree, else a float64 array of shape `runs`."""
     values: list[Any] = [getattr(config, name, default) for config in configs]
-    if all(value == values[0] for value in values):
-        return values[0]
-    return np.array(values, np.float64)
+    return values[0] if len(set(values)) == 1 else np.array(values, np.float64)
 
 
 class TrainingStep:
-    """Model, penalties and optimiser of one run, or of stacked runs."""
+    """Model, penalties and optimiser of one run, or of stacked runs.
+
+    limited: brings gradients within limits: those of flags, unless a script has its own. progress:
+    how much of the training is done, from 0 to 1, as modules are set to.
+    """
 
     def __init__(
         self,
@@ -175,28 +377,28 @@ class TrainingStep:
         model: ExtendedTorchModule,
         *,
         stacked: bool = False,
-        penalties: Penalties | None = None,
-        error: Callable[[ExtendedTorchModule, Any, Any, Any], torch.Tensor] | None = None,
+        penalties: type[Penalties] = Penalties,
+        error: Callable[..., torch.Tensor] | None = None,
     ):
         first = configs[0]
         self.error = error or (lambda model, x, t, criterion: criterion(model(x), t))
         self.limited: Callable[[Gradients], Gradients] = self.clipped
-        """Brings gradients within limits: those of flags, unless a script has its own."""
         self.model = model
         self.run_dims = 1 if stacked else 0
-        self.penalties = penalties or Penalties(configs, model)
-        self.parameters = [p for p in model.parameters() if p.requires_grad]
+        self.penalties = penalties(configs, model)
+        trainable = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
+        self.trainable = [name for name, _ in trainable]
+        self.parameters = [p for _, p in trainable]
         self.optimizer = self._build_optimizer(configs)
         self._criterion_name = getattr(first, "train_criterion", "mse")
         self._pcc2mse = getattr(first, "pcc2mse_iteration", 0)
-        self._clip_norm = per_run_value(configs, "clip_grad_norm")
-        self._clip_value = per_run_value(configs, "clip_grad_value")
+        limits = ((name, per_run_value(configs, name)) for name in CLIPPING)
+        self.limits = {name: limit for name, limit in limits if limit is not None}
         modules = list(model.extended_modules())
         self._bounded = [m for m in modules if _overrides(m, "parameter_bounds")]
         self._stateful = [m for m in modules if _overrides(m, "after_step")]
         self._clocked = modules
         self.progress = 0.0
-        """How much of the training is done, from 0 to 1, as modules are set to."""
         self._tempered = [m for m in modules if "tau" in dict(m.named_parameters(recurse=False))]
 
     def _build_optimizer(self, configs: Sequence[Config]) -> Optimizer:
@@ -210,7 +412,6 @@ class TrainingStep:
         return SGD(self.parameters, rate, per_run_value(configs, "momentum", 0.0))
 
     def criteria(self) -> list[Callable]:
-        """Return the criteria of all iterations."""
         last = max(self._pcc2mse, 0)
         both = (get_train_criterion(self._criterion_name, i, self._pcc2mse) for i in (0, last))
         return list(dict.fromkeys(both))
@@ -218,11 +419,6 @@ class TrainingStep:
     def changes(self) -> tuple[int, ...]:
         """Return the iterations at which criterion or penalties become other ones."""
         return INALU_START + 1, self._pcc2mse
-
-    def limits(self) -> dict[str, Any]:
-        """Return the numbers of clipping, by their names."""
-        held = {"clip_norm": self._clip_norm, "clip_value": self._clip_value}
-        return {name: value for name, value in held.items() if value is not None}
 
     def set_clock(self, iteration: int) -> None:
         """Set all modules to an iteration, to its progress, and to its temperature."""
@@ -253,11 +449,8 @@ class TrainingStep:
         return self.limited(torch.autograd.grad(total, wanted, allow_unused=True))
 
     def clipped(self, gradients: Gradients) -> Gradients:
-        """Return gradients within the limits that flags set."""
-        if self._clip_norm is not None:
-            gradients = clip_norm(gradients, self._clip_norm)
-        if self._clip_value is not None:
-            gradients = clip_value(gradients, self._clip_value)
+        for name, limit in self.limits.items():
+            gradients = CLIPPING[name](gradients, limit)
         return gradients
 
     def finish(self, criterion: torch.Tensor) -> None:
@@ -275,7 +468,6 @@ class TrainingStep:
                 module.after_step(criterion)
 
     def update(self, gradients: Gradients, criterion: torch.Tensor) -> None:
-        """Make the optimiser's step and what follows it."""
         self.optimizer.step(gradients)
         self.finish(criterion)
 
@@ -284,27 +476,30 @@ class TrainingStep:
         x: Any,
         t: Any,
         schedule: tuple,
+        observed: Observed | None = None,
         recorder: Recorder | None = None,
-        observed: Observed = UNOBSERVED,
         losses: Callable[[StepResult], Iterable[TaggedValue]] = StepResult.losses,
     ) -> StepResult:
-        """Make one iteration by what `prepare` gave, and log it if there is a recorder.
+        """Make one iteration by what `prepare` gave, and log what is `observed` of it, if any.
 
         losses: called before the update; returns what the losses are logged as.
         """
-        looks = traced(self.model, observed.verbose) if observed.modules else nullcontext()
+        if observed is None or recorder is None:
+            criterion, penalty, total = self.loss(x, t, *schedule)
+            result = StepResult(criterion, penalty, total, self.gradients(total))
+            self.update(result.gradients, criterion)
+            return result
+        looks = traced(self.model, observed.verbose) if observed.modules else nullcontext(list)
         with looks as observe:
             criterion, penalty, total = self.loss(x, t, *schedule)
-            if recorder is not None and observe is not None:
-                recorder.write(observe())
-            if recorder is not None and observed.penalties:
+            recorder.write(observe())
+            if observed.penalties:
                 zeros = torch.zeros_like(total.detach())
                 recorder.write(observe_regualizers(self.model, zeros))
         result = StepResult(criterion, penalty, total, self.gradients(total))
-        if recorder is not None:
-            recorder.write(losses(result))
+        recorder.write(losses(result))
         self.update(result.gradients, criterion)
-        if recorder is not None and observed.gradients:
+        if observed.gradients:
             recorder.write(self.observe_gradients(result.gradients, observed.of))
         return result
 
@@ -338,5 +533,8 @@ def clip_norm(gradients: Gradients, limit: Any) -> list[torch.Tensor | None]:
 
 
 def clip_value(gradients: Gradients, limit: Any) -> list[torch.Tensor | None]:
-    """Clamp every element to [-limit, limit]."""
     return [None if g is None else g.clamp(-limit, limit) for g in gradients]
+
+
+CLIPPING = {"clip_grad_norm": clip_norm, "clip_grad_value": clip_value}
+"""What brings gradients within the limit of a flag, in this order."""

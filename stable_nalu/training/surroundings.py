@@ -15,7 +15,6 @@ from stable_nalu.base.errors import STOPS, UsageError, in_words
 from stable_nalu.options import Config
 
 _LOCK = threading.RLock()
-_AS_NUMPY_STARTS = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}
 
 DTYPES = {32: torch.float32, 64: torch.float64}
 _DOES_NOT_FIT = ("can't allocate memory", "not enough memory", "out of memory", "overflow")
@@ -34,7 +33,7 @@ def as_at_the_start() -> Iterator[None]:
     with _LOCK, ExitStack() as left:
         left.enter_context(torch.inference_mode(False))
         left.enter_context(torch.enable_grad())
-        left.enter_context(np.errstate(**_AS_NUMPY_STARTS))  # pyright: ignore[reportArgumentType]
+        left.enter_context(np.errstate(divide="warn", over="warn", under="ignore", invalid="warn"))
         for device in ("cpu", "cuda"):
             left.enter_context(torch.autocast(device, enabled=False))
         if torch.get_default_device().type != "cpu":
@@ -61,7 +60,7 @@ def _put_back(read: Callable[[], Any], change: Callable[[Any], object], value: A
 def _settings() -> list[Setting]:
     return [
         (torch.get_default_dtype, torch.set_default_dtype, torch.float32),
-        (_determinism, lambda value: torch.use_deterministic_algorithms(**value), _FREE),
+        (torch.get_deterministic_debug_mode, torch.set_deterministic_debug_mode, 0),
         (_flushes_denormal, torch.set_flush_denormal, False),
         _attribute(backends.mkldnn, "enabled", True),
         _attribute(backends.cudnn, "enabled", True),
@@ -73,14 +72,6 @@ def _settings() -> list[Setting]:
 
 def _attribute(owner: Any, name: str, at_start: Any) -> Setting:
     return partial(getattr, owner, name), partial(setattr, owner, name), at_start
-
-
-_FREE = {"mode": False, "warn_only": False}
-
-
-def _determinism() -> dict[str, bool]:
-    mode = torch.are_deterministic_algorithms_enabled()
-    return {"mode": mode, "warn_only": torch.is_deterministic_algorithms_warn_only_enabled()}
 
 
 def _flushes_denormal() -> bool:
@@ -105,7 +96,6 @@ def has_gpu(config: Config) -> bool:
 
 
 def precision(config: Config) -> int:
-    """Return how many bits parameters and data have."""
     return getattr(config, "pytorch_precision", 32)
 
 
@@ -124,25 +114,20 @@ def errors_in_one_line() -> Iterator[None]:
     """Say in one line that something does not fit into memory, or where a user's layer fails."""
     try:
         yield
-    except UsageError:
-        raise
-    except STOPS:
+    except (UsageError, *STOPS):
         raise
     except BaseException as error:
         from stable_nalu.layer.own_layers import failure_of_own_layer
 
-        said = _shortage(error) or failure_of_own_layer(error)
+        words = in_words(error) if isinstance(error, RuntimeError) else ""
+        short = any(one in words for one in _DOES_NOT_FIT)
+        if short or isinstance(error, MemoryError | OverflowError):
+            said = (
+                "this does not fit into memory: lower --batch-size, --input-size, --hidden-size "
+                "or, with many runs, --ensemble-size"
+            )
+        else:
+            said = failure_of_own_layer(error)
         if said is None:
             raise
         raise UsageError(said) from error
-
-
-def _shortage(error: BaseException) -> str | None:
-    if isinstance(error, RuntimeError) and not any(t in in_words(error) for t in _DOES_NOT_FIT):
-        return None
-    if not isinstance(error, MemoryError | OverflowError | RuntimeError):
-        return None
-    return (
-        "this does not fit into memory: lower --batch-size, --input-size, --hidden-size or, "
-        "with many runs, --ensemble-size"
-    )

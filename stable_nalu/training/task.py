@@ -1,7 +1,8 @@
 """What an experiment is to the loop that trains it: its data, network, loss, measures and log."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
@@ -11,12 +12,16 @@ from stable_nalu.base.tags import METRIC_TEST, METRIC_VALID
 from stable_nalu.dataset.distribution import IndexLoader
 from stable_nalu.options import Config
 
-from .loss import Penalties, SummedPenalties
-from .recorder import StepResult, TaggedValue
+from .recorder import Observed, StepResult, TaggedValue
+from .step import Penalties, SummedPenalties, TrainingStep
 
 if TYPE_CHECKING:
-    from stable_nalu.dataset.simple_function import FunctionTargets
+    import numpy as np
+
+    from stable_nalu.dataset.simple_function import FunctionTargets, SampleStream
     from stable_nalu.statistics.setups import Limit
+
+    from .engine_stack import CriterionPrograms, EngineStack
 
 Batch = tuple[Any, ...]
 """Inputs and targets: whatever the network and the loss of a task take."""
@@ -27,9 +32,11 @@ Measured = Mapping[str, Any] | Iterator[tuple[str, Any] | None]
 A run that stops there measures again when it is resumed.
 """
 
-
 Results = Mapping[str, float] | None
 """The results of a trained run; None before it trains."""
+
+Drawn = Callable[[Sequence[int], int], "tuple[np.ndarray, np.ndarray]"]
+"""Makes the next samples of some runs: x `(iterations, runs, batch, in)` and t."""
 
 
 @dataclass(frozen=True)
@@ -103,21 +110,6 @@ class Logging:
     line: str = "{loss}"
     lines: int | None = None
     results: tuple[tuple[str, str], ...] = ()
-
-
-@dataclass(frozen=True)
-class Observed:
-    """What is logged of an update besides its losses.
-
-    modules: what modules observe. penalties: every single penalty. gradients: those of parameters;
-    of: the ids of these, if not of all. verbose: whether modules log what is for --verbose alone.
-    """
-
-    modules: bool = False
-    penalties: bool = False
-    gradients: bool = False
-    verbose: bool = False
-    of: frozenset[int] | None = None
 
 
 @dataclass(frozen=True)
@@ -200,8 +192,8 @@ class Task:
         model.reset_parameters()
         return model
 
-    def begin(self, step: Any) -> None:
-        """Prepare a unit that PyTorch trains by a `TrainingStep`."""
+    def begin(self, step: TrainingStep) -> None:
+        """Prepare a unit that PyTorch trains."""
 
     def end(self, training: Any, units: int) -> None:
         """Do what follows the last of so many units in a `Training`; nothing was due before."""
@@ -260,3 +252,57 @@ class Task:
 
     def set_state(self, run: int, state: Mapping[str, Any]) -> None:
         """Put the plain values back."""
+
+
+class EngineTask(Task):
+    """A task whose runs the engine trains, many in a batch; in torch each run is alone.
+
+    in_python: whether samples are drawn by Python alone, as C++ must not or cannot. pause: the
+    engine stops after iterations that are multiples of it, as something may then be due. engine:
+    what trains the runs in place of torch, if it does.
+    """
+
+    in_python: ClassVar[bool] = False
+    pause: int | None = None
+    engine: "EngineStack | None" = None
+
+    @classmethod
+    def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
+        raise NotImplementedError
+
+    @classmethod
+    def shape(cls, config: Config) -> Shape:
+        """Return what the engine must know of data and logs."""
+        raise NotImplementedError
+
+    def samples(self) -> "tuple[Sequence[SampleStream], Drawn]":
+        """Return the streams of all runs, where C++ may draw them, and what draws in Python."""
+        raise NotImplementedError
+
+    def rate_factor(self, at: int) -> float:
+        """Return what the learning rate is multiplied by in an iteration."""
+        return 1.0
+
+    def observed_at_end(self, step: TrainingStep) -> list[TaggedValue]:
+        """Return what is logged of the trained modules, if the last unit is no log point."""
+        return []
+
+    @classmethod
+    def programs(cls, config: Config, layer_options: dict[str, Any]) -> "CriterionPrograms":
+        """Return what the engine makes of a run, by criteria, or raise NotLoweredError."""
+        from .engine_stack import programs_of
+
+        build = partial(cls.network, layer_options=layer_options)
+        return programs_of(config, build, cls.shape(config), dtype=torch.get_default_dtype())
+
+    def lanes(self, step: TrainingStep, layer_options: dict[str, Any]) -> "EngineStack":
+        """Return what trains the runs from now on."""
+        from .engine_stack import EngineStack
+
+        build = partial(self.network, layer_options=layer_options)
+        self.engine = EngineStack(
+            *(self.configs, step, build, self.shape(self.config), *self.samples()),
+            in_python=self.in_python,
+            rate=self.rate_factor,
+        )
+        return self.engine

@@ -79,7 +79,6 @@ class RunRecord:
         return record
 
     def write(self, folder: Path) -> None:
-        """Write the record into `folder`, in one step."""
         with atomic_text_file(folder / RECORD_NAME) as file:
             json.dump(vars(self), file, indent=1)
             file.write("\n")
@@ -258,7 +257,6 @@ def _check(
     remove_existing_data: bool = False,
     ways_out: Sequence[str] = WAYS_OUT,
 ) -> None:
-    """Refuse data that may be neither continued nor removed."""
     existing = visible_entries(path)
     if resume is None and not existing:
         return
@@ -308,7 +306,6 @@ def _refuse_other_configuration(
     run_control: Collection[str],
     ways_out: Sequence[str],
 ) -> None:
-    """Refuse data that was recorded under another configuration."""
     for flag in ("name_prefix", "id"):
         one, other = str(earlier.config.get(flag)), str(record.config.get(flag))
         if one != other and one.casefold() == other.casefold():

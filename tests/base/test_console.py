@@ -8,7 +8,7 @@ import pytest
 
 from stable_nalu.base import script as console
 from stable_nalu.statistics.setups import Limit
-from stable_nalu.training.console import Console, LogPoint
+from stable_nalu.training.console import Console
 
 
 class Terminal(io.StringIO):
@@ -37,8 +37,7 @@ def test_a_bar_in_a_terminal_and_lines_elsewhere(verbose, monkeypatch):
     def told():
         shown = Console(runs=2, left=20, last=10, unit="iterations", verbose=verbose)
         shown.begin()
-        point = LogPoint(10, np.array([1.0, 1e-9]), "", [Limit(1e-5)] * 2)
-        shown.log_point(0, point, False)
+        shown.log_point(0, 10, np.array([1.0, 1e-9]), [Limit(1e-5)] * 2, False)
         shown._bar.refresh()
         shown.advance(20)
         shown.close()
@@ -57,12 +56,11 @@ def test_a_bar_in_a_terminal_and_lines_elsewhere(verbose, monkeypatch):
 def test_who_started_a_process_is_told_how_far_its_plans_are(monkeypatch, tmp_path):
     file = tmp_path / "progress"
     monkeypatch.setenv(console.PROGRESS, str(file))
-    point = LogPoint(10, np.array([1.0, 1e-9]), "", [Limit(1e-5)] * 2)
     for plan in (1, 2):
         shown = Console(runs=2, left=20, last=10, unit="iterations", verbose=False)
         shown.advance(15)
         assert console.Progress.read(file) == (20 * plan - 5, 5, plan - 1)
-        shown.log_point(0, point, False)
+        shown.log_point(0, 10, np.array([1.0, 1e-9]), [Limit(1e-5)] * 2, False)
         shown.advance(5)
         shown.close()
         assert console.Progress.read(file) == (20 * plan, 0, plan)

@@ -27,15 +27,15 @@ from tests.sequence_runs import results
 
 KILLED = """
 import os, signal
-from stable_nalu.training import loop
-save, seen = loop.save_together, set()
+from stable_nalu.training import checkpoint
+save, seen = checkpoint.save_together, set()
 def kill_when_both_are_saved(contents):
     contents = list(contents)
     save(contents)
     seen.update(path for path, _ in contents)
     if len(seen) == 2:
         os.kill(os.getpid(), signal.SIGKILL)
-loop.save_together = kill_when_both_are_saved
+checkpoint.save_together = kill_when_both_are_saved
 """
 DIGITS_LIBRARY = "sklearn.datasets"
 NMU = "--operation mul --layer-type ReRegualizedLinearMNAC"

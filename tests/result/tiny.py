@@ -9,7 +9,7 @@ from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.paper.sweeps import operations
 from stable_nalu.result import batch, pipeline, shard
 from stable_nalu.result.judged import point_columns
-from stable_nalu.training import evaluation
+from stable_nalu.training import recorder
 
 KEY = "tiny/measured"
 VALID, TEST = "metric.valid.interpolation", "metric.test.extrapolation"
@@ -58,7 +58,7 @@ def in_this_process(monkeypatch):
         return max(batch.main([*words, "--task", str(number)]) for number in names)
 
     monkeypatch.setattr(pipeline, "run_shards", run_shards)
-    monkeypatch.setattr(evaluation, "EVALUATION_ROWS", 500)
+    monkeypatch.setattr(recorder, "EVALUATION_ROWS", 500)
     monkeypatch.setattr(shard, "_FEWEST_CHECKPOINTS", 1)
 
 

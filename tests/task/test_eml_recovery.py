@@ -20,8 +20,7 @@ def built(words=""):
 
 def loss_of(task, model, at):
     """The loss of an update, penalties included."""
-    penalties = task.kind.penalties([task.config], model)
-    step = TrainingStep([task.config], model, penalties=penalties)
+    step = TrainingStep([task.config], model, penalties=task.kind.penalties)
     return step.loss(*task.data[0], *step.prepare(at))[2]
 
 

@@ -60,10 +60,10 @@ def test_a_run_of_a_stack_restarts_as_it_does_alone(unit):
     stack = training(script, planned(script, *words, "--reinit", "--seed", "0-1"))
     alone = training(script, planned(script, *words, "--reinit"), engine=False)
     second = {name: value[1].clone() for name, value in stack.model.state_dict().items()}
-    torch.set_rng_state(stack.models.random.generators[0].get_state())
+    torch.set_rng_state(stack.random.generators[0].get_state())
     before = {name: value.clone() for name, value in alone.model.state_dict().items()}
-    alone.models.reset(0)
-    stack.models.reset(0)
+    alone.reset(0)
+    stack.reset(0)
     state = stack.model.state_dict()
     changed = set()
     for name, value in alone.model.state_dict().items():

@@ -16,11 +16,12 @@ from stable_nalu.training.checkpoint import (
     load_torch,
     model_file,
     pending_file,
+    put_back,
     save_together,
     save_torch,
+    saved_state,
     sweep,
 )
-from stable_nalu.training.runs import put_back, saved_state
 
 CONTENT = {"epoch": 3, "weights": {"W": torch.arange(3.0)}, "best": float("inf"), "names": ["a"]}
 

@@ -5,7 +5,7 @@ import torch
 
 from stable_nalu.network import SingleLayerNetwork
 from stable_nalu.task.arithmetic import VALIDATION_SEED, build_dataset
-from stable_nalu.training.evaluation import EvaluationSet, RandomModels, evaluate
+from stable_nalu.training.recorder import EvaluationSet, RandomModels, evaluate
 from tests.experiments.scripts import read, run, run_names
 from tests.training.configurations import configurations
 from tests.training.engine.harness import planned, training

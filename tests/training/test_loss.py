@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from stable_nalu.training.loss import BetaGrowth, Penalties, PenaltyRamp, saturation
+from stable_nalu.training.step import BetaGrowth, Penalties, PenaltyRamp, saturation
 from tests.training.configurations import Penalised, configuration, configurations
 
 KEYS = ("W", "g", "z", "W-OOB", "W-NPU", "g-NPU")

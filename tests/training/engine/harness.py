@@ -12,7 +12,7 @@ from stable_nalu.layer import entries
 from stable_nalu.options import Config
 from stable_nalu.task.table import SCRIPTS, TASKS
 from stable_nalu.training import engine_stack as stack
-from stable_nalu.training import evaluation
+from stable_nalu.training import recorder
 from stable_nalu.training.loop import Training
 from stable_nalu.training.recorder import scalar
 from stable_nalu.training.runs import LANES, TORCH, PlannedRun
@@ -83,7 +83,7 @@ def training(script: str, configs: Sequence[Config], *, engine: bool = True) -> 
     spec = SCRIPTS[script]
     by = LANES if engine else TORCH
     stack = [PlannedRun(c, str(k), spec.layer_options(c), by) for k, c in enumerate(configs)]
-    with mock.patch.object(evaluation, "EVALUATION_ROWS", ROWS):
+    with mock.patch.object(recorder, "EVALUATION_ROWS", ROWS):
         made = Training(TASKS[script], stack)
     notes = Notes(len(configs))
     made.open(notes, notes)
@@ -129,7 +129,7 @@ def _of_run(made: Training, run: int) -> dict[str, bytes]:
     held["total"] = made.last_total[run]
     errors = [made.errors.get(tag, [np.inf] * made.runs) for tag in (RESULT_VALID, RESULT_TEST)]
     held["errors"] = torch.tensor([error[run] for error in errors])
-    held["noise"] = made.models.random.generators[run].get_state()
+    held["noise"] = made.random.generators[run].get_state()
     found = {name: bits(value) for name, value in held.items()}
     x, t = made.task.feed.streams[run].draw(1, 400)
     return found | {"next x": bits(x), "next t": bits(t)}

@@ -12,7 +12,7 @@ import torch
 
 from stable_nalu.training import engine_stack as stack
 from stable_nalu.training import step
-from stable_nalu.training.engine_proof import AS_TORCH, EXACT, SINGLE, TINY
+from stable_nalu.training.engine_stack import AS_TORCH, EXACT, SINGLE, TINY
 from stable_nalu.training.recorder import numbers
 from stable_nalu.training.task import Observed
 from tests.training.engine.harness import UNITS, planned, training, words_of
@@ -56,7 +56,7 @@ class Iterations:
             made.recorder.written.clear()
             schedule = made.step.prepare(k)
             notes = made.recorder
-            result = made.step.run(x, t, schedule, notes, Observed(True), lambda result: [])
+            result = made.step.run(x, t, schedule, Observed(True), notes, lambda result: [])
         return self._numbers(made, result, made.recorder.written)
 
     def _numbers(self, made, result, told):

@@ -15,7 +15,7 @@ import stable_nalu as sn
 from stable_nalu.base.files import EXTRA_FLAGS, tensorboard_root
 from stable_nalu.layer import registry
 from stable_nalu.training import engine_stack as stack
-from stable_nalu.training import evaluation, step
+from stable_nalu.training import recorder, step
 from tests.experiments.scripts import read, run, run_names, saved
 from tests.training.engine import strange_layers
 from tests.training.engine.test_alone import engine_of
@@ -52,7 +52,7 @@ def trained(name, engine):
         script, how = "simple_function_recurrent", "--operation add --max-iterations 3"
     words = f"{how} --layer-file {FILE} --layer-type {name} --seed 0-1 --engine {engine}"
     words += f" --name-prefix {engine}"
-    with mock.patch.object(evaluation, "EVALUATION_ROWS", ROWS):
+    with mock.patch.object(recorder, "EVALUATION_ROWS", ROWS):
         assert run(script, words) == 0
     return run_names(script, words)
 

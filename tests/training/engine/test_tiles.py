@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from stable_nalu.task.table import TASKS
-from stable_nalu.training.engine_model import drawn_by_cpp
+from stable_nalu.training.engine_stack import drawn_by_cpp
 from tests.exported import ROOT
 from tests.training.engine.harness import planned, training
 from torchlanes.emit import MOST_ON_STACK
