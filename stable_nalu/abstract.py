@@ -206,27 +206,19 @@ class ExtendedTorchModule(torch.nn.Module, metaclass=_InitializeWhenComplete):
 
     evaluates_rows_independently = True
     """False for a module that samples, or mixes rows of a batch, in evaluation mode."""
-
     clock_reads: frozenset[str] = frozenset()
     """Which of `iteration` and `progress` its code has read."""
-
     _iteration, _progress = 0, 0.0
-
     passes_per_forward = 1
     """How often its parent runs it in one forward pass; its values are logged as often."""
-
     robustness_logging = False
     """True in the robustness experiments, where some layers always log their weights as text."""
-
     namespace_is_sibling = False
     """True for a child whose tags stand beside those of its parent instead of below."""
-
     forgets: ClassVar[dict[str, Any]] = {}
     """Attributes that a forward pass leaves behind, with their values in copies of the module."""
-
     obstacle: str | None = None
     """Why many runs of it cannot be stacked; they are then trained one after another."""
-
     shown = ("unit_name", "input_size", "hidden_size", "in_features", "out_features")
     """Attributes that printing the module always shows."""
 

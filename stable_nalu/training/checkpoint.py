@@ -76,8 +76,12 @@ def require_writable(path: Path, probed: set[Path] | None = None) -> None:
 
     probed: missing folders that were found to be such as can be made, which is not tried again.
     """
+    folder = path.parent
+    while not os.path.lexists(folder):
+        folder = folder.parent
     try:
-        folder = _nearest(path.parent)
+        if not folder.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
         if folder != path.parent and (probed is None or path.parent not in probed):
             # Only making them tells on every file system whether folders can be made.
             with tempfile.TemporaryDirectory(prefix=".", dir=folder) as probe:
@@ -88,17 +92,6 @@ def require_writable(path: Path, probed: set[Path] | None = None) -> None:
         raise UsageError(f"cannot write {path}: {error.strerror}; set SAVE_DIR elsewhere") from None
     if path.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
         raise UsageError(f"cannot write {path}; set SAVE_DIR to a writable folder")
-
-
-def _nearest(folder: Path) -> Path:
-    """Return the folder, or the nearest one above it that exists; raise OSError for other files."""
-    try:
-        folder.lstat()
-    except FileNotFoundError:
-        return _nearest(folder.parent)
-    if not folder.is_dir():
-        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
-    return folder
 
 
 def save_torch(path: Path, content: dict, shown: Path | None = None) -> None:

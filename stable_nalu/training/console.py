@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
@@ -44,13 +45,8 @@ SECONDS_BETWEEN_MOVES = 0.3
 MINUTE = 60 * 10**9
 """In nanoseconds."""
 _SHOWN_ELSEWHERE = {
-    "layer_type",
-    "nalm_name",
-    "operation",
-    "interpolation_range",
-    "extrapolation_range",
-    "name_prefix",
-    "verbose",
+    *("layer_type", "nalm_name", "operation", "interpolation_range", "extrapolation_range"),
+    *("name_prefix", "verbose"),
 }
 """Flags that other lines show."""
 
@@ -177,15 +173,7 @@ class StackView:
         self._send, self._stack, self._runs = send, stack, runs
         self.single, self.alone = single, alone
         self._pending, self._sent = 0.0, time.monotonic()
-
-    def begin(self) -> None:
-        self._send("begin")
-
-    def line(self, text: str = "") -> None:
-        self._send("line", text)
-
-    def detail(self, text: str) -> None:
-        self._send("detail", text)
+        self.begin, self.line, self.detail = (partial(send, m) for m in ("begin", "line", "detail"))
 
     def advance(self, units: float) -> None:
         self._pending += units * self._runs

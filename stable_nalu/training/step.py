@@ -89,21 +89,19 @@ class Penalties:
         def scale(s: np.ndarray) -> np.ndarray:
             return self.beta_values() if self._heim else s
 
+        if self.uses_l1:
+            self._terms["L1"] = [self.l1]
         factors = {
             "W": lambda s: w * s,
             "g": lambda s: one,
             "z": lambda s: z,
             "W-OOB": lambda s: oob,
+            "L1": lambda s: self.beta_values(),
             "W-NPU": lambda s: npu * scale(s),
             "g-NPU": lambda s: gate * scale(s),
             "inalu": lambda s: INALU_WEIGHT * self.inalu_active,
         }
-        present = [(key, factor) for key, factor in factors.items() if key in self._terms]
-        if self.uses_l1:
-            before_npu = [k for k, _ in present if k in ("W", "g", "z", "W-OOB")]
-            present.insert(len(before_npu), ("L1", lambda s: self.beta_values()))
-            self._terms["L1"] = [self.l1]
-        return present
+        return [(key, factor) for key, factor in factors.items() if key in self._terms]
 
     def keys(self) -> list[str]:
         """Return the penalties that are in force at some iteration, in their order."""
@@ -115,9 +113,7 @@ class Penalties:
 
     def beta_values(self) -> np.ndarray:
         """Return the current beta of each run; zero when nothing uses it."""
-        if not self.betas:
-            return np.zeros(len(self._configs))
-        return np.array([float(beta) for beta in self.betas])
+        return np.array([float(beta) for beta in self.betas] or [0.0] * len(self._configs))
 
     def weights(self, iteration: int) -> list[tuple[str, Weight]]:
         """Return the penalties in force at `iteration` and their weights; move the beta schedule.
@@ -143,7 +139,7 @@ class Penalties:
 
     def next_change(self, iteration: int) -> float:
         """Return the first iteration after this one at which weights may differ."""
-        growing = [iteration - iteration % step + step for step in {b.step for b in self.betas}]
+        growing = (iteration - iteration % beta.step + beta.step for beta in self.betas)
         return min([self._ramp.next_move(iteration), *growing])
 
     def value(self, key: str) -> torch.Tensor:
@@ -223,9 +219,7 @@ class BetaGrowth:
     then oscillates.
     """
 
-    def __init__(
-        self, start: float, end: float, step: int, growth: int, *, only_grows: bool = False
-    ):
+    def __init__(self, start: float, end: float, step: int, growth: int, *, only_grows=False):
         self.value, self.end = Decimal(str(start)), Decimal(str(end))
         self.step, self.growth, self.only_grows = step, growth, only_grows
 
@@ -412,9 +406,10 @@ class TrainingStep:
         return SGD(self.parameters, rate, per_run_value(configs, "momentum", 0.0))
 
     def criteria(self) -> list[Callable]:
-        last = max(self._pcc2mse, 0)
-        both = (get_train_criterion(self._criterion_name, i, self._pcc2mse) for i in (0, last))
-        return list(dict.fromkeys(both))
+        return list(dict.fromkeys(map(self._criterion, (0, max(self._pcc2mse, 0)))))
+
+    def _criterion(self, iteration: int) -> Callable:
+        return get_train_criterion(self._criterion_name, iteration, self._pcc2mse)
 
     def changes(self) -> tuple[int, ...]:
         """Return the iterations at which criterion or penalties become other ones."""
@@ -430,8 +425,7 @@ class TrainingStep:
     def prepare(self, iteration: int):
         """Move schedules to `iteration`; return criterion and weights of penalties in force."""
         self.set_clock(iteration)
-        criterion = get_train_criterion(self._criterion_name, iteration, self._pcc2mse)
-        return criterion, self.penalties.weights(iteration)
+        return self._criterion(iteration), self.penalties.weights(iteration)
 
     def loss(self, x: Any, t: Any, criterion, weights):
         """Return (criterion, weighted penalties or None, total) on a batch."""
@@ -445,7 +439,7 @@ class TrainingStep:
         """Return clipped gradients of all trainable parameters; none when nothing is trainable."""
         if not total.requires_grad:
             return ()
-        wanted = self.parameters if parameters is None else parameters
+        wanted = parameters or self.parameters
         return self.limited(torch.autograd.grad(total, wanted, allow_unused=True))
 
     def clipped(self, gradients: Gradients) -> Gradients:
