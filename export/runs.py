@@ -10,7 +10,7 @@ from stable_nalu.base.script import begin, packages  # noqa: E402
 begin(__name__)
 
 with packages(__file__):
-    from stable_nalu.result.exporters import any_runs as main
+    from stable_nalu.result.export import any_runs as main
 
 
 if __name__ == "__main__":

@@ -40,10 +40,10 @@ RIVALS: Commands = {
     "arena": ("bench.arena:main", "Units beside other families of models, on equal CPU time."),
 }
 EXPORTS: Commands = {
-    "runs": ("result.exporters:any_runs", "Export runs of any script, with configurations."),
-    "simple_function_static": ("result.exporters:arithmetic", "Export runs of arithmetic tasks."),
-    "sequential_mnist": ("result.exporters:sequences", "Export runs on sequences of digits."),
-    "two_digit_mnist_reader": ("result.exporters:pairs", "Export runs on pairs of digits."),
+    "runs": ("result.export:any_runs", "Export runs of any script, with configurations."),
+    "simple_function_static": ("result.export:arithmetic", "Export runs of arithmetic tasks."),
+    "sequential_mnist": ("result.export:sequences", "Export runs on sequences of digits."),
+    "two_digit_mnist_reader": ("result.export:pairs", "Export runs on pairs of digits."),
     "pretrained_model_prediction_sweep": ("inspection.prediction_sweep:main",
         "Write predictions of a trained model over a grid of two inputs."),
     "model": ("inspection.saved_model:export_command",

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from stable_nalu.result.export import RunProblem, RunReader, RunTable
-from stable_nalu.result.run_parser import MetricParser, PairParser, WeightsParser, is_pair_metric
+from stable_nalu.result.run_parser import MetricParser, WeightsParser, is_pair_metric
 
 from .writer.event_file import TensorboardReader
 
@@ -17,18 +17,13 @@ __all__ = [
 ]
 
 
-def accept_all(tag: str) -> bool:
-    """Take every tag as a metric."""
-    return True
-
-
 class TensorboardMetricReader(RunReader):
     """Reads metrics, sparsity errors and first weights, or all weights; see `MetricParser`."""
 
     def __init__(
         self,
         dirname: str | Path,
-        metric_matcher: Callable[[str], bool] = accept_all,
+        metric_matcher: Callable[[str], bool] = bool,
         step_start: int = 0,
         recursive_weight: bool = False,
         processes: int | None = None,
@@ -51,5 +46,5 @@ class TensorboardMetricTwoDigitMNISTReader(RunReader):
         processes: int | None = None,
         progress_bar: bool = True,
     ):
-        parser = PairParser(metric_matcher, step_start)
+        parser = MetricParser(metric_matcher, step_start, of_pairs=True)
         super().__init__(dirname, parser, processes=processes, progress_bar=progress_bar)

@@ -21,7 +21,7 @@ from stable_nalu.base.errors import UsageError, did_you_mean, is_text, named_as_
 from stable_nalu.base.script import plain, plural
 from stable_nalu.options import Config
 from stable_nalu.options.run_names import column_of, range_label
-from stable_nalu.result.export import RunTable, header_of, in_order, open_reader
+from stable_nalu.result.export import RunTable, aligned, open_reader
 from stable_nalu.result.run_parser import STEP
 from stable_nalu.statistics.intervals import PairedTest, paired_test
 from stable_nalu.statistics.judge import DIVERGED_AT, SPARSITY, TEST, VALIDATION, judge_tables
@@ -251,11 +251,9 @@ def read_runs(
         raise UsageError(f"processes: {processes!r} is not a whole number")
     how = {"processes": processes, "progress_bar": progress_bar, "with_config": True}
     reader = open_reader(path, None, "--folder", names, **how)
-    tables = [_for_judging(table, path / table.name) for table in reader.tables()]
+    tables = aligned([_for_judging(table, path / table.name) for table in reader.tables()])
     if not tables:
         raise reader.nothing()
-    header = header_of(tables)
-    tables = [in_order(table, header) for table in tables]
     columns: dict[str, Any] = {}
     for name in tables[0].columns:
         columns[name] = list(chain.from_iterable(table.columns[name] for table in tables))

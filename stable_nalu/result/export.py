@@ -1,22 +1,28 @@
-"""Tables of all runs below a folder, and CSV files of them: what the scripts in `export/` share."""
+"""Tables of all runs below a folder, and the command lines that write them to CSV files."""
 
+import argparse
 import csv
 import logging
 import math
 import multiprocessing
+import os
 import pickle
+import re
 import sys
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
+import numpy as np
 import pandas as pd
 
 from stable_nalu.base.errors import OptionError, UsageError
-from stable_nalu.base.files import atomic_text_file
-from stable_nalu.base.script import bar, usable_cores
+from stable_nalu.base.files import EVENT_FILE, STREAMS, atomic_text_file, visible_entries
+from stable_nalu.base.script import ScriptParser, bar, exit_code, granted_cores, say, usable_cores
+from stable_nalu.base.tags import CURVE_COLUMNS
 from stable_nalu.options import Config
 from stable_nalu.options.run_names import has_field, parse_leaf
 from stable_nalu.statistics.names import config_columns
@@ -24,7 +30,21 @@ from stable_nalu.task.table import SCRIPTS
 from stable_nalu.writer.event_file import EventFileReader, RunFiles, TensorboardReader
 from stable_nalu.writer.run_folder import RunRecord
 
-from .run_parser import DIVERGED_AT, SPARSITY, STEP, WALL_TIME, RunColumns, RunParser, parser_of
+from .run_parser import (
+    DIVERGED_AT,
+    PAIRS,
+    SEQUENCES,
+    SPARSITY,
+    STEP,
+    WALL_TIME,
+    MetricParser,
+    RunColumns,
+    RunParser,
+    WeightsParser,
+    is_scored,
+    is_scored_or_gate,
+    parser_of,
+)
 
 _LOG = logging.getLogger(__name__)
 _BYTES_PER_WORKER = 64 << 20
@@ -32,12 +52,11 @@ _BYTES_PER_WORKER = 64 << 20
 
 _DIVISION_STUDY = "single_layer"
 """The script of the division study, of which one exporter adds imaginary sparsity errors."""
-
-
 SCORES = ("mse", "rmse", "mae")
 """What scores compare: mean squared errors, their square roots, or mean absolute errors."""
-
 _ERRORS = ("metric.valid.interpolation", "metric.test.extrapolation")
+_FORMULAS = ("=", "+", "-", "@")
+"""What spreadsheets take for the beginning of a formula."""
 
 
 class RunTable(NamedTuple):
@@ -105,14 +124,13 @@ class RunReader:
 
     def tables(self) -> Iterator[RunTable]:
         """Yield the same as plain columns, which spares callers that only write them pandas."""
-        found = self._found()
-        header: RunTable | None = None
         if self._has_all_columns:
-            found = list(found)
-            header = header_of(found)
-        for table in found:
-            header = header or table
-            yield in_order(table, header)
+            yield from aligned(list(self._found()))
+            return
+        first: RunTable | None = None
+        for table in self._found():
+            first = first or table
+            yield _in_order(table, first)
 
     def _found(self) -> Iterator[RunTable]:
         """Yield every run that has data, with the columns that it has."""
@@ -120,14 +138,14 @@ class RunReader:
         runs = list(self._reader.runs())
         shown = {"total": len(runs), "unit": "runs", "what": "reading"}
         for table, problem in bar(self._parsed(runs), hidden=not self._progress_bar, **shown):
+            verb = "read in part" if table.columns else "skipped"
             if problem is not None:
-                verb = "read in part" if table.columns else "skipped"
                 _LOG.warning("Warning: %s %s: %s", verb, table.name, problem)
             elif not table.columns:
+                problem = "no data"
                 _LOG.warning("Warning: No data for %s", table.name)
-            if problem is not None or not table.columns:
-                found = RunProblem(table.name, problem or "no data", not table.columns)
-                self.problems.append(found)
+            if problem is not None:
+                self.problems.append(RunProblem(table.name, problem, not table.columns))
             if table.columns:
                 yield table
 
@@ -177,9 +195,13 @@ def _parse_run(
         columns = parser.parse(events, sums_imaginary=of_study)
     except OSError as error:
         return RunTable(run.name, {}), str(error)
-    ends = columns.pop(DIVERGED_AT, [math.nan])
-    if with_config:
-        columns = _with_divergence(columns, ends[0])
+    (end, *_) = columns.pop(DIVERGED_AT, [math.nan])
+    if with_config and not columns and end == end:
+        # A run that diverged before it had logged a row has one, of no numbers.
+        row = {_ERRORS[0]: math.nan, STEP: int(end), WALL_TIME: math.nan, _ERRORS[1]: math.nan}
+        columns = {name: [cell] for name, cell in (row | {SPARSITY: math.nan}).items()}
+    if with_config and columns:
+        columns[DIVERGED_AT] = [end] * len(columns[STEP])
     problem, steps = events.problem, columns.get(STEP, [])
     if len(set(steps)) < len(steps):
         columns = _last_of_each(columns)
@@ -192,18 +214,6 @@ def _parse_run(
         spec = SCRIPTS[record.script]
         name = spec.published_leaf(Config(spec, spec.defaults | {**record.config}))
     return RunTable(name, with_scores(columns, score), options), problem
-
-
-def _with_divergence(columns: RunColumns, at: float) -> RunColumns:
-    """Return the columns of a run with the step at which it diverged, NaN if it did not.
-
-    A run that had logged no row by then has one, of no numbers.
-    """
-    if not columns and not math.isnan(at):
-        valid, test = _ERRORS
-        row = {valid: math.nan, STEP: int(at), WALL_TIME: math.nan, test: math.nan}
-        columns = {name: [cell] for name, cell in (row | {SPARSITY: math.nan}).items()}
-    return columns | {DIVERGED_AT: [at] * len(columns[STEP])} if columns else {}
 
 
 def with_scores(columns: dict[str, list], base: str) -> dict[str, list]:
@@ -219,16 +229,12 @@ def with_scores(columns: dict[str, list], base: str) -> dict[str, list]:
         errors = columns.get(error + (suffix if base == "mae" else ""))
         untrained = columns.get(f"metric.random.{split}{suffix}")
         if errors is not None and untrained is not None:
-            power = 0.5 if base == "rmse" else 1
-            pairs = zip(errors, untrained, strict=True)
-            scored[f"score.{split}"] = [_score(e**power, u) for e, u in pairs]
+            ours, theirs = np.array(errors, float), np.array(untrained, float)
+            theirs[~np.isfinite(theirs) | (theirs == 0)] = math.nan
+            scores = 100 * (np.sqrt(ours) if base == "rmse" else ours) / theirs
+            scores[np.isnan(ours) & ~np.isnan(theirs)] = math.inf
+            scored[f"score.{split}"] = scores.tolist()
     return scored
-
-
-def _score(error: float, untrained: float) -> float:
-    if not untrained or not math.isfinite(untrained):
-        return math.nan
-    return math.inf if math.isnan(error) else 100 * error / untrained
 
 
 def _last_of_each(columns: RunColumns) -> RunColumns:
@@ -256,13 +262,14 @@ def _options(name: str, record: RunRecord | None) -> dict[str, Any]:
         return {}
 
 
-def header_of(tables: Sequence[RunTable]) -> RunTable:
-    """Return a table of no run that has the columns and options of all tables."""
+def aligned(tables: Sequence[RunTable]) -> list[RunTable]:
+    """Return the tables with the columns and options of all of them."""
     columns: RunColumns = {name: [] for table in tables for name in table.columns}
-    return RunTable("", columns, {name: None for table in tables for name in table.options})
+    options = {name: None for table in tables for name in table.options}
+    return [_in_order(table, RunTable("", columns, options)) for table in tables]
 
 
-def in_order(table: RunTable, first: RunTable) -> RunTable:
+def _in_order(table: RunTable, first: RunTable) -> RunTable:
     """Bring the columns of a run into the order of the first run."""
     names, columns, options = table
     left_out = [name for name in columns if name not in first.columns]
@@ -286,10 +293,6 @@ def _can_travel(parse: Callable[..., object]) -> bool:
     except (pickle.PicklingError, AttributeError, TypeError):
         return False
     return True
-
-
-_FORMULAS = ("=", "+", "-", "@")
-"""What spreadsheets take for the beginning of a formula."""
 
 
 def write_tables(tables: Iterable[RunTable], file: TextIO) -> bool:
@@ -317,7 +320,7 @@ def open_reader(
     folder: str | Path,
     parser: RunParser | None,
     flag: str | None = None,
-    names: Collection[str] | None = None,
+    names: Sequence[str] | None = None,
     **options: Any,
 ) -> RunReader:
     """Return a reader with these options, after making sure that there are runs in the folder.
@@ -327,9 +330,8 @@ def open_reader(
     try:
         reader = RunReader(folder, parser, names=names, **options)
     except OSError as error:
-        raise OptionError(
-            flag, f"cannot read {folder}: {error.strerror}", "name another"
-        ) from error
+        problem = f"cannot read {folder}: {error.strerror}"
+        raise OptionError(flag, problem, "name another") from error
     absent = sorted(set(names or ()) - set(reader.names))
     if absent:
         raise OptionError(flag, f"there is no run {absent[0]} in {folder}", "name their parent")
@@ -365,3 +367,227 @@ def export_csv(
     except OSError as error:
         raise UsageError(f"argument --csv-out: cannot write {csv_out}: {error.strerror}") from error
     return reader
+
+
+@dataclass(frozen=True)
+class _Long:
+    """A long form of tables: a row per run, step and point of the columns that a pattern finds.
+
+    pattern: its groups are the point and what is measured there. nothing: the error of no column.
+    names: columns of a table -> of the file. order: columns by which rows are sorted.
+    """
+
+    pattern: str
+    nothing: str
+    names: Mapping[str, str]
+    columns: Sequence[str]
+    order: Sequence[str]
+
+    def points(self, table: RunTable) -> Iterator[dict[str, Any]]:
+        """Yield the rows of a run, of the steps with a value."""
+        of_points: dict[str, dict[str, list]] = {}
+        for name in table.columns:
+            if match := re.fullmatch(self.pattern, name):
+                of_points.setdefault(match["point"], {})[match["measure"]] = table.columns[name]
+        options = {"name": table.name, **table.options}
+        for place, step in enumerate(table.columns[STEP]):
+            points = {p: {of: c[place] for of, c in cs.items()} for p, cs in of_points.items()}
+            if any(cell == cell for cells in points.values() for cell in cells.values()):
+                for point, cells in points.items():
+                    yield {**options, STEP: step, "point": float(point), **cells}
+
+    def write(self, rows: list[dict[str, Any]], flag: str, csv_out: str) -> None:
+        """Write the rows of all runs."""
+        if not rows:
+            raise OptionError(flag, self.nothing, "leave it out")
+        long = pd.DataFrame(rows).rename(columns=self.names)
+        if "stimulus" in long:
+            long["stimulus"] = long["stimulus"].astype(int)
+            long.loc[long["layer.type"] == "LSTM", "wiring"] = "none"
+        with atomic_text_file(Path(csv_out), named=True) as file:
+            table = long.sort_values(list(self.order))
+            table.to_csv(file, index=False, columns=list(self.columns))
+
+
+CURVES = _Long(
+    rf"(?P<measure>{re.escape(CURVE_COLUMNS[:-1])})\.(?P<point>[-+.\de]+)",
+    "no run has a curve, which is logged at the end of training",
+    {"layer.type": "activation", "point": "x"},
+    ("name", "activation", "seed", "x", "abs.error"),
+    ("name", "x"),
+)
+STIMULI = _Long(
+    r"metric\.test\.stimulus\.(?P<point>\d+)\.(?P<measure>\w+)",
+    "no run has arrivals at given steps, which a grid world logs",
+    {"nac.wiring": "wiring", "point": "stimulus"},
+    ("name", "step", "layer.type", "wiring", "seed", "stimulus")
+    + ("reward", "arrival", "exact", "arrived"),
+    ("name", "step", "stimulus"),
+)
+_OF_ARITHMETIC = {
+    "--export-gate": "add the mean gate of every NALU layer",
+    "--verbose": "add the first two weights and gates, which runs log under --verbose",
+    "--weights-only": "write every logged weight, and no metrics, of single-layer networks",
+}
+_OF_PAIRS = {
+    "--from-parent-folder": "--tensorboard-dir holds folders of runs; each becomes a file in the "
+    "folder --csv-out"
+}
+
+
+def _folders_of_runs(args: argparse.Namespace) -> list[Path]:
+    """Return the folders below --tensorboard-dir that hold runs, or that folder itself.
+
+    It is the folder of a whole batch script when no run lies in it and some lie deeper.
+    """
+    parent = Path(args.tensorboard_dir)
+    if getattr(args, "from_parent_folder", False):
+        if not parent.is_dir():
+            raise OptionError("--tensorboard-dir", f"there is no folder {parent}", "name another")
+        shown = [entry for entry in visible_entries(parent) if entry.is_dir()]
+        if not shown:
+            problem = f"there are no folders of runs in {parent}"
+            raise OptionError("--tensorboard-dir", problem, "leave out --from-parent-folder")
+        return shown
+    found: list[Path] = []
+    for place, names, _ in os.walk(parent):
+        folder = Path(place)
+        names[:] = sorted(name for name in names if not name.startswith("."))
+        if any(_is_run(folder / name) for name in names):
+            if folder == parent:
+                break
+            found.append(folder)
+            names.clear()
+    return found or [parent]
+
+
+def _is_run(folder: Path) -> bool:
+    try:
+        return any(EVENT_FILE in entry.name for entry in visible_entries(folder))
+    except OSError:
+        return False
+
+
+def _file_of(folder: Path, args: argparse.Namespace, flag: str, path: str) -> str:
+    """Return the file that a folder of runs becomes: the one that is named, or one below it."""
+    parent = Path(args.tensorboard_dir)
+    if folder == parent:
+        return path
+    if path in STREAMS:
+        raise OptionError(flag, f"{parent} becomes several files", "name a folder for them")
+    return str(Path(path.removesuffix(".csv")) / f"{folder.relative_to(parent)}.csv")
+
+
+def _exporter(
+    script: str,
+    description: str,
+    parser_of: Callable[[argparse.Namespace], RunParser] | None = None,
+    switches: Mapping[str, str] | None = None,
+    scored: bool = False,
+    files: Mapping[str, tuple[_Long, str]] | None = None,
+) -> Callable[..., int]:
+    """Return the body of an exporter, which reads a command line and returns the exit code.
+
+    parser_of: makes the rows; None: what suits each run, and its configuration always.
+    switches: flags of the exporter's own, and their help.
+    scored: whether runs may have logged untrained networks, which scores compare errors with.
+    files: flags that name another file, what is written there, and their help.
+    """
+    parser = ScriptParser(prog=script, description=description)
+    add = parser.add_argument
+    add(
+        "--tensorboard-dir",
+        metavar="PATH",
+        help="parent folder of the runs, or a folder of such folders, as of a whole batch script",
+    )
+    add(
+        "--csv-out",
+        metavar="PATH",
+        help="file to write; for a folder of folders, the folder of their files",
+    )
+    add("--strict", action="store_true", help="exit code 1 when a run is skipped or incomplete")
+    parser.set_defaults(with_config=parser_of is None)
+    if parser_of is not None:
+        add("--with-config", action="store_true", help="add the configuration of every run")
+    if scored:
+        text = "errors that the columns score.* compare with those of untrained networks"
+        add("--score", choices=SCORES, default=SCORES[0], help=text)
+    for flag, text in (switches or {}).items():
+        add(flag, action="store_true", help=text)
+    for flag, (_, text) in (files or {}).items():
+        add(flag, metavar="PATH", help=text)
+
+    def export(args: argparse.Namespace) -> int:
+        for flag, missing in (
+            ("--tensorboard-dir", "the parent folder of the runs"),
+            ("--csv-out", "the file to write"),
+        ):
+            if not getattr(args, flag[2:].replace("-", "_")):
+                raise OptionError(flag, "missing", f"name {missing}")
+        options = {"processes": granted_cores(), "with_config": args.with_config}
+        options |= {"score": args.score} if scored else {}
+        paths = {flag: getattr(args, flag[2:].replace("-", "_")) for flag in files or {}}
+        forms = {flag: form for flag, (form, _) in (files or {}).items() if paths[flag]}
+        whole = True
+        for folder in _folders_of_runs(args):
+            file = _file_of(folder, args, "--csv-out", args.csv_out)
+            rows: dict[str, list[dict[str, Any]]] = {flag: [] for flag in forms}
+
+            def keep(table: RunTable, rows: dict[str, list[dict[str, Any]]] = rows) -> None:
+                for flag, form in forms.items():
+                    rows[flag] += form.points(table)
+
+            rows_of = parser_of(args) if parser_of else None
+            reader = export_csv(str(folder), file, rows_of, keep, **options)
+            reader.tell()
+            if file != args.csv_out:
+                say(f"table {file}")
+            whole = whole and not reader.problems
+            for flag, form in forms.items():
+                form.write(rows[flag], flag, _file_of(folder, args, flag, paths[flag]))
+        return 1 if args.strict and not whole else 0
+
+    def main(argv: Sequence[str] | None = None) -> int:
+        args = parser.parse_args(argv)
+        return exit_code(script, lambda: export(args))
+
+    return main
+
+
+def _of_arithmetic(args: argparse.Namespace) -> RunParser:
+    if args.weights_only:
+        return WeightsParser()
+    matcher = is_scored_or_gate if args.export_gate else is_scored
+    return MetricParser(matcher, recursive_weight=args.verbose)
+
+
+any_runs = _exporter(
+    "runs.py",
+    "Export runs of any script to a CSV file: a row per run and logged step, with configurations.",
+    scored=True,
+    files={
+        "--curve-out": (CURVES, "also write logged error curves: a row per point"),
+        "--stimuli-out": (
+            STIMULI,
+            "also write what grid worlds measured: a row per logged test and step asked for",
+        ),
+    },
+)
+arithmetic = _exporter(
+    "simple_function_static.py",
+    "Export the runs of the arithmetic tasks to a CSV file: one row per run and logged step.",
+    _of_arithmetic,
+    _OF_ARITHMETIC,
+    scored=True,
+)
+sequences = _exporter(
+    "sequential_mnist.py",
+    "Export runs on digit sequences, MNIST or SVHN, to a CSV file: a row per run and logged epoch.",
+    lambda _: SEQUENCES,
+)
+pairs = _exporter(
+    "two_digit_mnist_reader.py",
+    "Export runs on pairs of digits to CSV files: one row per run and evaluation.",
+    lambda _: PAIRS,
+    _OF_PAIRS,
+)

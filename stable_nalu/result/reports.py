@@ -42,7 +42,7 @@ from stable_nalu.training.task import Task
 from stable_nalu.writer.event_file import EventFileReader, TensorboardReader
 
 from .export import RunTable, write_tables
-from .run_parser import PairParser
+from .run_parser import PAIRS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -120,7 +120,7 @@ def write_path(run: str, model: str, folder: Path) -> list[Path]:
     if log.is_dir():
         for one in TensorboardReader(log.parent, auto_open=False, names=[log.name]).runs():
             if one.path is not None:
-                columns = PairParser(step_start=1).parse(EventFileReader(one.path))
+                columns = PAIRS.parse(EventFileReader(one.path))
     if not columns:
         sys.stdout.write(f"no path of weights: no log of {run} below {tensorboard_root()}\n")
         return []

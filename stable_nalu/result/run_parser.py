@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import cache
 from itertools import chain
 from typing import Any
 
@@ -35,31 +35,30 @@ from stable_nalu.options.run_names import has_field
 from stable_nalu.writer.event_file import Event
 
 RunColumns = dict[str, list]
-Action = Callable[[float | bytes], object]
 
 DIVERGED_AT = "diverged.at"
 """Column of tables with configurations: the step at which a run diverged, in all its rows."""
 STEP, WALL_TIME, SPARSITY, RECURSIVE = "step", "wall.time", "sparse.error.max", "recursive.weight"
 
-_SPARSITY_RULES = (
-    ("W/sparsity_error", 0),
-    ("W_real/sparsity_error", 0),
-    ("W_im/sparsity_error", 1),
-    ("mcfc_junction/sparsity_error", 0),
-    ("mcfc_out_gate/sparsity_error", 1),
-    ("mulmcfc_bias/sparsity_error", 2),
-    ("mulmcfcsignrealnpu_g_hat/sparsity_error", 3),
-)
+_SPARSITY_RULES = {
+    "W/sparsity_error": 0,
+    "W_real/sparsity_error": 0,
+    "W_im/sparsity_error": 1,
+    "mcfc_junction/sparsity_error": 0,
+    "mcfc_out_gate/sparsity_error": 1,
+    "mulmcfc_bias/sparsity_error": 2,
+    "mulmcfcsignrealnpu_g_hat/sparsity_error": 3,
+}
 """Tag ending, and k: 0 takes the maximum over layers; otherwise entry = (k entry + value)/(k+1)."""
 
 _SUMMED = "W_im/sparsity_error"
 """In runs of the division study, entry = entry + value, as its exporter had it."""
 
-_MATRIX_RULES = (
-    ("W/text_summary", ("weights.w0", "weights.w1")),
-    ("W_real/text_summary", ("weights.w0", "weights.w1")),
-    ("gate/text_summary", ("gate.g0", "gate.g1")),
-)
+_MATRIX_RULES = {
+    "W/text_summary": ("weights.w0", "weights.w1"),
+    "W_real/text_summary": ("weights.w0", "weights.w1"),
+    "gate/text_summary": ("gate.g0", "gate.g1"),
+}
 _AFTER_METRICS = ("weights.w0", "weights.w1", SPARSITY, "gate.g0", "gate.g1", RECURSIVE)
 
 _PAIR_STATES = ("metric/train", "metric/valid", "metric/test")
@@ -82,11 +81,15 @@ class MetricParser:
 
     step = event step - `step_start`. `recursive_weight` adds the first two elements of the first
     weight and gate matrix of a step. A run killed within a step has missing cells in its last row.
+
+    of_pairs: whether rows are of runs on pairs of digits. These have the two weights of the last
+        layer, which are empty where there is nothing to learn, but no times and sparsity errors.
     """
 
     matcher: Callable[[str], bool]
     step_start: int = 0
     recursive_weight: bool = False
+    of_pairs: bool = False
 
     def parse(self, events: Iterable[Event], *, sums_imaginary: bool = False) -> RunColumns:
         """Return the columns: first metric, step, time, epoch, metrics, weights, sparsity, gates.
@@ -97,44 +100,64 @@ class MetricParser:
         instead of averaging the two. Of a run that diverged there is `DIVERGED_AT`, too, and of
         one that did so before its first row nothing else.
         """
-        walk = _Walk(self.step_start, sums_imaginary)
-        plans: dict[tuple[str, ...], list[tuple[int, Action]]] = {}
+        rows: list[dict[str, Any]] = []
+        row: dict[str, Any] = {}
+        ends: RunColumns = {}
+        epoch = logged = None
+        rule_of = cache(self._rule)
         for event in events:
-            plan = plans.get(event.tags)
-            if plan is None:
-                actions = ((index, self._action(walk, tag)) for index, tag in enumerate(event.tags))
-                plan = plans[event.tags] = [(i, action) for i, action in actions if action]
-            if plan:
-                walk.event, walk.in_row = event, event.step == walk.logged_step
-                values = event.values
-                for index, action in plan:
-                    action(values[index])
-        rows = len(walk.rows)
-        found = self._ordered(_columns(walk.rows), [math.nan] * rows) if rows else {}
-        if walk.diverged_at is not None:
-            found[DIVERGED_AT] = [walk.diverged_at] * (rows or 1)
-        return found
+            for tag, value in zip(event.tags, event.values, strict=True):
+                kind, what = rule_of(tag)
+                if not kind:
+                    continue
+                if kind == EPOCH:
+                    epoch = value  # of the rows that follow
+                elif kind == DIVERGED:
+                    ends = {DIVERGED_AT: [float(event.step - self.step_start)]}
+                elif kind == METRIC and (event.step != logged or what in row):
+                    logged = event.step
+                    row = {what: _text(value), STEP: logged - self.step_start}
+                    row[WALL_TIME] = event.wall_time
+                    row |= {} if epoch is None else {EPOCH: epoch}
+                    rows.append(row)
+                elif event.step != logged:
+                    continue
+                elif kind in (METRIC, LABEL_WEIGHTS):
+                    row[what] = _text(value)
+                elif kind == SPARSITY:
+                    _join_sparsity(row, what, value, sums_imaginary and tag.endswith(_SUMMED))
+                elif kind == ERROR_CURVE:
+                    row |= _curve(value)
+                elif isinstance(value, bytes) and what[0] not in row:
+                    cells = [*(matrix_elements(value) or ()), math.nan, math.nan]
+                    row |= zip(what, cells, strict=False)
+        found = self._ordered(_columns(rows), [math.nan] * len(rows)) if rows else {}
+        return found | {name: cells * (len(rows) or 1) for name, cells in ends.items()}
 
-    def _action(self, walk: "_Walk", tag: str) -> Action | None:
-        """Return what to do with values of `tag`, by the first rule that applies."""
-        if tag == EPOCH:
-            return partial(setattr, walk, "epoch")  # of the rows that follow
+    def _rule(self, tag: str) -> tuple[str, Any]:
+        """Return the kind of values of `tag`, and their place, by the first rule that applies."""
+        if self.of_pairs and (label := next(filter(tag.endswith, _PAIR_WEIGHTS), None)):
+            return LABEL_WEIGHTS, _PAIR_WEIGHTS[label]
+        if tag == EPOCH or (self.of_pairs and "sparsity_error" in tag):
+            return (EPOCH if tag == EPOCH else ""), None
         if tag.endswith(_DIVERGED):
-            return walk.diverge
+            return DIVERGED, None
         if self.matcher(tag):
-            return partial(walk.metric, tag)
+            return METRIC, tag
         if tag == _CURVE:
-            return walk.curve
-        for ending, names in _MATRIX_RULES:
-            if tag.endswith(ending):
-                return partial(walk.matrix, names) if self.recursive_weight else None
-        for ending, share in _SPARSITY_RULES:
-            if tag.endswith(ending):
-                return partial(walk.sparsity, share, ending == _SUMMED)
-        return None
+            return ERROR_CURVE, None
+        if matrix := next(filter(tag.endswith, _MATRIX_RULES), None):
+            return (matrix if self.recursive_weight else ""), _MATRIX_RULES[matrix]
+        if error := next(filter(tag.endswith, _SPARSITY_RULES), None):
+            return SPARSITY, _SPARSITY_RULES[error]
+        return "", None
 
     def _ordered(self, columns: RunColumns, missing: list[float]) -> RunColumns:
         """Put values of inner layers, such as the mean gate, last, whatever was logged first."""
+        if self.of_pairs:
+            late = {name: columns.pop(name, missing) for name in _PAIR_WEIGHTS.values()}
+            del columns[WALL_TIME]
+            return {name.replace("/", "."): cells for name, cells in (columns | late).items()}
         columns.setdefault(SPARSITY, missing)
         if self.recursive_weight:
             columns.setdefault(RECURSIVE, missing)
@@ -144,35 +167,38 @@ class MetricParser:
         return {name.replace("/", "."): columns[name] for name in (*first, *after, *late)}
 
 
+def _text(value: float | bytes) -> float | str:
+    return value.decode(errors="replace") if isinstance(value, bytes) else value
+
+
+def _curve(value: float | bytes) -> dict[str, float]:
+    """Return the points of a curve: a table of inputs, as they were written, and errors."""
+    with suppress(AttributeError, ValueError):  # Of what is no such table, nothing is read.
+        rows = _text(value).splitlines()[2:]
+        cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
+        return {f"{CURVE_COLUMNS}{at}": float(error) for at, error in cells}
+    return {}
+
+
+def _join_sparsity(row: dict[str, Any], share: int, value: float | bytes, summed: bool) -> None:
+    """Join a sparsity error to that of a row, as `_SPARSITY_RULES` says."""
+    if isinstance(value, bytes):
+        return
+    entry = row.get(SPARSITY)
+    if entry is None:
+        if share == 0:
+            row[SPARSITY] = value
+    elif summed:
+        row[SPARSITY] = entry + value
+    elif share:
+        row[SPARSITY] = (share * entry + value) / (share + 1)
+    elif not (entry >= value or math.isnan(entry)):
+        row[SPARSITY] = value
+
+
 def is_pair_metric(tag: str) -> bool:
     """Return whether a tag of a run on pairs of digits is an error or accuracy of its sets."""
     return tag.startswith(_PAIR_STATES) and tag.endswith(_PAIR_MEASURES)
-
-
-@dataclass(frozen=True)
-class PairParser(MetricParser):
-    """Rows of runs on pairs of digits: metrics and the two weights of the last layer.
-
-    Times and sparsity errors are left out.
-    """
-
-    matcher: Callable[[str], bool] = is_pair_metric
-
-    def _action(self, walk: "_Walk", tag: str) -> Action | None:
-        for ending, column in _PAIR_WEIGHTS.items():
-            if tag.endswith(ending):
-                return partial(walk.join, column)
-        return super()._action(walk, tag) if "sparsity_error" not in tag else None
-
-    def _ordered(self, columns: RunColumns, missing: list[float]) -> RunColumns:
-        """Put the weights last; they stay empty where the last layer has nothing to learn."""
-        late = {name: columns.get(name, missing) for name in _PAIR_WEIGHTS.values()}
-        first = {
-            name.replace("/", "."): cells
-            for name, cells in columns.items()
-            if name not in late and name != WALL_TIME
-        }
-        return first | late
 
 
 @dataclass(frozen=True)
@@ -188,8 +214,7 @@ class WeightsParser:
     def parse(self, events: Iterable[Event], *, sums_imaginary: bool = False) -> RunColumns:  # noqa: ARG002
         """Return the columns: all of the first parameter, step, the further parameters."""
         rows: list[dict[str, Any]] = []
-        step: int | None = None
-        first = ""
+        step, first = None, ""
         for event in events:
             for tag, value in zip(event.tags, event.values, strict=True):
                 elements = matrix_elements(value) if tag.endswith(TEXT_SUFFIX) else None
@@ -236,7 +261,7 @@ def _is_metric(tag: str) -> bool:
 
 # Where training counts updates from 1, rows do from 0.
 SEQUENCES = MetricParser(is_sequence_metric, step_start=1, recursive_weight=True)
-PAIRS = PairParser(step_start=1)
+PAIRS = MetricParser(is_pair_metric, step_start=1, of_pairs=True)
 SEQUENCE_SCRIPTS = ("sequential_mnist", "sequential_svhn")
 PAIR_SCRIPTS = ("two_digit_mnist", "ST_mnist_labels")
 """The scripts of digits, and the parsers of their runs."""
@@ -255,78 +280,6 @@ def _columns(rows: Sequence[Mapping[str, Any]]) -> RunColumns:
     """Return columns in the order of their first cell; a cell never filled is missing (NaN)."""
     names = dict.fromkeys(chain.from_iterable(rows))
     return {name: [row.get(name, math.nan) for row in rows] for name in names}
-
-
-class _Walk:
-    """The rows so far, and what is remembered, while the events of a run go by.
-
-    `in_row` says whether the current event belongs to the last row.
-    """
-
-    event: Event
-    in_row: bool
-
-    def __init__(self, step_start: int, sums_imaginary: bool):
-        self.rows: list[dict[str, Any]] = []
-        self.row: dict[str, Any] = {}
-        self.epoch: float | bytes | None = None
-        self.step_start = step_start
-        self.sums_imaginary = sums_imaginary
-        self.logged_step: int | None = None
-        self.diverged_at: float | None = None
-
-    def diverge(self, _: float | bytes) -> None:
-        """Keep the step at which the run diverged."""
-        self.diverged_at = float(self.event.step - self.step_start)
-
-    def metric(self, column: str, value: float | bytes) -> None:
-        """Join the row of this step, or open one."""
-        cell = value.decode(errors="replace") if isinstance(value, bytes) else value
-        if self.in_row and column not in self.row:
-            self.row[column] = cell
-            return
-        step = self.event.step
-        self.row = {column: cell, STEP: step - self.step_start, WALL_TIME: self.event.wall_time}
-        if self.epoch is not None:
-            self.row[EPOCH] = self.epoch
-        self.rows.append(self.row)
-        self.logged_step, self.in_row = step, True
-
-    def join(self, column: str, value: float | bytes) -> None:
-        """Put a value into the last row, if the current event belongs to it."""
-        if self.in_row:
-            self.row[column] = value
-
-    def curve(self, value: float | bytes) -> None:
-        """Put a curve into the last row: a table of inputs, as they were written, and errors."""
-        if isinstance(value, bytes):
-            rows = value.decode(errors="replace").splitlines()[2:]
-            cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
-            with suppress(ValueError):  # Of what is no such table, nothing is read.
-                for column, error in [(f"{CURVE_COLUMNS}{at}", float(e)) for at, e in cells]:
-                    self.join(column, error)
-
-    def matrix(self, names: tuple[str, ...], value: float | bytes) -> None:
-        """Put the first elements of the first matrix of a step into the last row."""
-        if isinstance(value, bytes) and names[0] not in self.row:
-            elements = [*(matrix_elements(value) or ()), *(math.nan for _ in names)]
-            for name, element in zip(names, elements, strict=False):
-                self.join(name, element)
-
-    def sparsity(self, share: int, summed: bool, value: float | bytes) -> None:
-        """Join a sparsity error to that of the last row, as `_SPARSITY_RULES` says."""
-        if isinstance(value, bytes) or not self.in_row:
-            return
-        entry = self.row.get(SPARSITY)
-        if entry is None:
-            if share == 0:
-                self.row[SPARSITY] = value
-        elif summed and self.sums_imaginary:
-            self.row[SPARSITY] = entry + value
-        elif share:
-            self.row[SPARSITY] = (share * entry + value) / (share + 1)
-        elif not (entry >= value or math.isnan(entry)):
-            self.row[SPARSITY] = value
 
 
 def matrix_elements(text: float | bytes) -> list[float] | None:

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import stable_nalu as sn
-from stable_nalu.result.exporters import any_runs
+from stable_nalu.result.export import any_runs
 from tests.experiments.scripts import assert_same_run, read, run, run_names
 
 SGD = "--operation add --layer-type linear --optimizer sgd"

@@ -11,7 +11,7 @@ import torch
 from stable_nalu.base import script as base_script
 from stable_nalu.base.files import tensorboard_root
 from stable_nalu.base.tags import METRIC_TEST, METRIC_VALID, RESULT_TEST, RESULT_VALID
-from stable_nalu.result.exporters import arithmetic as export
+from stable_nalu.result.export import arithmetic as export
 from tests.experiments.scripts import read, run, run_names, saved
 
 NMU = "--operation mul --layer-type ReRegualizedLinearMNAC"

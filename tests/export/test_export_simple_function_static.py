@@ -6,7 +6,7 @@ import json
 import pandas as pd
 import pytest
 
-from stable_nalu.result.exporters import any_runs, arithmetic, pairs, sequences
+from stable_nalu.result.export import any_runs, arithmetic, pairs, sequences
 from stable_nalu.writer import RunWriter
 from stable_nalu.writer.event_file import FILE_PREFIX
 from tests.exported import EXPORTED, ROOT, logged, main_of

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from stable_nalu.result.exporters import arithmetic as export
+from stable_nalu.result.export import arithmetic as export
 from tests.experiments.scripts import OF_HPARAMS, messages, run
 
 FIXTURES = Path(__file__).parent / "fixtures"

@@ -5,8 +5,7 @@ import math
 import pandas as pd
 import pytest
 
-from stable_nalu.result.export import with_scores
-from stable_nalu.result.exporters import any_runs, arithmetic
+from stable_nalu.result.export import any_runs, arithmetic, with_scores
 from tests.exported import logged
 
 VALUES = {

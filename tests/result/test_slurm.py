@@ -11,7 +11,7 @@ import pytest
 
 from stable_nalu.base.files import CHECKOUT, cells_of
 from stable_nalu.result import batch
-from stable_nalu.result.exporters import arithmetic
+from stable_nalu.result.export import arithmetic
 from tests.processes import until as wait
 from tests.result.slurm_cluster import NoClusterError, running_cluster
 

@@ -12,7 +12,8 @@ from stable_nalu.inspection import prediction_sweep
 from stable_nalu.paper import command as plot
 from stable_nalu.paper.figures import find
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.result import batch, exporters
+from stable_nalu.result import batch
+from stable_nalu.result import export as exporters
 from stable_nalu.statistics import small_divisors, thresholds
 from stable_nalu.task.table import SCRIPTS
 from tests.figure.specimen import write_specimen
