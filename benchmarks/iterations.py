@@ -9,7 +9,7 @@ from unittest import mock
 import torch
 
 from stable_nalu.network import sparse_gradients
-from stable_nalu.network.digits import RegressionMnistNetwork
+from stable_nalu.network.sequences import RegressionMnistNetwork
 from stable_nalu.paper.experiment import words
 from stable_nalu.paper.index import find
 

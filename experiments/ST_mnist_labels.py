@@ -12,9 +12,9 @@ begin(__name__)
 
 with packages(__file__):
     from stable_nalu.result.entrance import run_script
-    from stable_nalu.task.ST_mnist_labels import SCRIPT, TASK
+    from stable_nalu.task.pairs import SCATTERED, ScatteredTask
 
-main = partial(run_script, SCRIPT, TASK)
+main = partial(run_script, SCATTERED, ScatteredTask)
 
 if __name__ == "__main__":
     raise SystemExit(main())

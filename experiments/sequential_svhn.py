@@ -12,9 +12,9 @@ begin(__name__)
 
 with packages(__file__):
     from stable_nalu.result.entrance import run_script
-    from stable_nalu.task.sequential_svhn import SCRIPT, TASK
+    from stable_nalu.task.sequences import SVHN, SequentialSvhnTask
 
-main = partial(run_script, SCRIPT, TASK)
+main = partial(run_script, SVHN, SequentialSvhnTask)
 
 if __name__ == "__main__":
     raise SystemExit(main())

@@ -12,9 +12,9 @@ begin(__name__)
 
 with packages(__file__):
     from stable_nalu.result.entrance import run_script
-    from stable_nalu.task.single_layer import SCRIPT, TASK
+    from stable_nalu.task.arithmetic import SINGLE_LAYER, SingleLayerTask
 
-main = partial(run_script, SCRIPT, TASK)
+main = partial(run_script, SINGLE_LAYER, SingleLayerTask)
 
 if __name__ == "__main__":
     raise SystemExit(main())

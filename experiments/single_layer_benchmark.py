@@ -12,9 +12,9 @@ begin(__name__)
 
 with packages(__file__):
     from stable_nalu.result.entrance import run_script
-    from stable_nalu.task.single_layer_benchmark import SCRIPT, TASK
+    from stable_nalu.task.arithmetic import BENCHMARK, SingleLayerBenchmark
 
-main = partial(run_script, SCRIPT, TASK)
+main = partial(run_script, BENCHMARK, SingleLayerBenchmark)
 
 if __name__ == "__main__":
     raise SystemExit(main())

@@ -12,9 +12,9 @@ begin(__name__)
 
 with packages(__file__):
     from stable_nalu.result.entrance import run_script
-    from stable_nalu.task.single_layer_curriculum import SCRIPT, TASK
+    from stable_nalu.task.arithmetic import CURRICULUM, SingleLayerCurriculum
 
-main = partial(run_script, SCRIPT, TASK)
+main = partial(run_script, CURRICULUM, SingleLayerCurriculum)
 
 if __name__ == "__main__":
     raise SystemExit(main())

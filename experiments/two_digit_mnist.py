@@ -12,9 +12,9 @@ begin(__name__)
 
 with packages(__file__):
     from stable_nalu.result.entrance import run_script
-    from stable_nalu.task.two_digit_mnist import SCRIPT, TASK
+    from stable_nalu.task.pairs import TWO_DIGITS, PairTask
 
-main = partial(run_script, SCRIPT, TASK)
+main = partial(run_script, TWO_DIGITS, PairTask)
 
 if __name__ == "__main__":
     raise SystemExit(main())

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from .network.gridworld import (
+from .task.gridworld_time import (
     ACTIONS,
     CELLS,
     PIXELS,

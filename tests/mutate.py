@@ -173,8 +173,8 @@ MUTATIONS = (
     Mutation(
         "ranges: tests on the interpolation range",
         "task/arithmetic.py",
-        "return dataset.fork(config.extrapolation_range, seed=TEST_SEED)",
-        "return dataset.fork(config.interpolation_range, seed=TEST_SEED)",
+        "return dataset.fork(config.extrapolation_range, seed=TEST_SEED, use",
+        "return dataset.fork(config.interpolation_range, seed=TEST_SEED, use",
         "tests/task/test_operation_data.py tests/experiments/test_traces.py",
     ),
     Mutation(

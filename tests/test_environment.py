@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from stable_nalu.environment import ID, TimeGridworld, TimeGridworldBatch, gymnasium
-from stable_nalu.network.gridworld import Rules, draw_starts
+from stable_nalu.task.gridworld_time import Rules, draw_starts
 
 
 def test_random_episodes_are_those_of_the_batch():

@@ -25,7 +25,7 @@ from stable_nalu.paper.experiment import (
     merged,
     words,
 )
-from stable_nalu.task.simple_function_static import SCORE
+from stable_nalu.task.arithmetic import SCORE
 from stable_nalu.task.table import SCRIPTS
 
 KEY = "challenger"

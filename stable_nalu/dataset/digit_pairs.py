@@ -83,7 +83,6 @@ class PairSet:
         return len(self.images)
 
     def take(self, index: np.ndarray) -> "PairSet":
-        """Return the pairs at `index`."""
         return PairSet(self.images[index], self.digits[index], self.answers[index])
 
 
@@ -123,39 +122,26 @@ CANVAS = 42
 ANGLES = (-45.0, 45.0)
 SCALES = (0.7, 1.2)
 _ONE = 1 << 16
+_PIXELS = PixelTable.mnist()
 
 
-class SideBySide:
-    """One image (1, height, 2 width): the left digit, then the right one."""
-
-    def __init__(self):
-        self._pixels = PixelTable.mnist()
-
-    def __call__(self, digits: torch.Tensor) -> torch.Tensor:
-        """Join the digits."""
-        return self._pixels(_joined(digits))
+def side_by_side(digits: torch.Tensor) -> torch.Tensor:
+    """Return one image (1, height, 2 width) of each pair: the left digit, then the right one."""
+    return _PIXELS(_joined(digits))
 
 
-class Scattered:
-    """Each digit turned, scaled and placed at random, anew whenever it is looked at.
+def scattered(random: LegacyRandom, concat_dim: str, digits: torch.Tensor) -> torch.Tensor:
+    """Return pairs of digits turned, scaled and placed at random, anew whenever they are looked at.
 
     concat_dim: `colour` makes (2, 42, 42), a channel a digit; `width` makes (1, 42, 84).
     """
-
-    def __init__(self, random: LegacyRandom, concat_dim: str):
-        self.random = random
-        self._concat_dim = concat_dim
-        self._pixels = PixelTable.mnist()
-
-    def __call__(self, digits: torch.Tensor) -> torch.Tensor:
-        """Draw a place for each digit, and put it there."""
-        images = digits.flatten(0, 1)
-        angles, scales = (v.to(images.device) for v in draw_angles_and_scales(len(images)))
-        offsets = torch.from_numpy(draw_offsets(self.random, len(images), images.shape[-1]))
-        values = self._pixels(turned(images, angles, scales))
-        black = self._pixels(images.new_zeros(()))
-        shown = placed(values, offsets.to(images.device), black).unflatten(0, digits.shape[:2])
-        return _joined(shown) if self._concat_dim == "width" else shown
+    images = digits.flatten(0, 1)
+    angles, scales = (v.to(images.device) for v in draw_angles_and_scales(len(images)))
+    offsets = torch.from_numpy(draw_offsets(random, len(images), images.shape[-1]))
+    values = _PIXELS(turned(images, angles, scales))
+    black = _PIXELS(images.new_zeros(()))
+    shown = placed(values, offsets.to(images.device), black).unflatten(0, digits.shape[:2])
+    return _joined(shown) if concat_dim == "width" else shown
 
 
 def _joined(digits: torch.Tensor) -> torch.Tensor:

@@ -54,7 +54,6 @@ class LegacyRandom:
         return self._legacy.randint(low, high, size=shape, dtype=np.int64)
 
     def permutation(self, count: int) -> np.ndarray:
-        """Draw a random order of 0 .. count - 1."""
         return self._legacy.permutation(count)
 
     @property

@@ -78,7 +78,6 @@ OPERATIONS = {
 
 
 def get_operation(name: str) -> Operation:
-    """Return the operation of that name."""
     if name not in OPERATIONS:
         raise ValueError(f"operation {name!r} is not one of {', '.join(OPERATIONS)}.")
     return OPERATIONS[name]
@@ -290,7 +289,6 @@ class Feed:
         return x, np.empty((count, runs, batch_size, 1), dtype)
 
     def next(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the next batch of a single run."""
         x, t = self.draw([0], 1)
         return torch.from_numpy(x[0, 0]), torch.from_numpy(t[0, 0])
 
@@ -354,7 +352,6 @@ class SubsetDataset:
         self.subset_ranges = list(subsets)
 
     def get_input_size(self) -> int:
-        """Return the length of the input vector."""
         return self._input_size
 
     def print_operation(self) -> str:

@@ -16,7 +16,7 @@ from stable_nalu.base.errors import OptionError, UsageError
 from stable_nalu.base.script import exit_code
 from stable_nalu.options import Config, Flag, FlagGroup, ScriptSpec, switch
 from stable_nalu.options.flag import file_name, integer, number, text
-from stable_nalu.task.single_layer_benchmark import SCRIPT, SingleLayerBenchmark
+from stable_nalu.task.arithmetic import BENCHMARK, SingleLayerBenchmark
 from stable_nalu.training.checkpoint import load_torch
 
 GOLD: Mapping[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
@@ -67,15 +67,15 @@ def _check_sweep(config: Config) -> None:
 
 
 PREDICTION_SWEEP = replace(
-    SCRIPT,
+    BENCHMARK,
     name="pretrained_model_prediction_sweep",
     folder="export/single_layer_task/benchmark",
     summary="Write the predictions of a trained module or MLP over a grid of two inputs. Takes the "
     "flags that the model was trained with; those of training are accepted and not used.",
     example="--layer-type ReRegualizedLinearMNAC --model-filepath save/mul-nmu-s0.pth "
     "--csv-save-folder results/2d-surface-plots/csvs --csv-save-filename mul-nmu-s0",
-    groups=(_SWEEP, *SCRIPT.groups),
-    checks=(_check_sweep, *SCRIPT.checks),
+    groups=(_SWEEP, *BENCHMARK.groups),
+    checks=(_check_sweep, *BENCHMARK.checks),
 )
 
 

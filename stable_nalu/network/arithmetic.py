@@ -194,17 +194,3 @@ class SimpleFunctionRecurrentNetwork(ExtendedTorchModule):
         initial = [getattr(self, n).unsqueeze(-2).expand(shape) for n in self._state_names()]
         state = tuple(initial) if self.is_lstm else initial[0]
         return self.output_layer(self.recurent_cell.unroll(x, state))
-
-
-class UntrainedLSTM(torch.nn.Module):
-    """An LSTM and a read-out of its last state, as torch initialises them."""
-
-    def __init__(self, input_size: int, hidden_size: int):
-        super().__init__()
-        self.lstm = torch.nn.LSTM(input_size, hidden_size, batch_first=True)
-        self.output = torch.nn.Linear(hidden_size, 1)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Map x `(batch, time, in)` to `(batch, 1)`."""
-        states, _ = self.lstm(x)
-        return self.output(states[:, -1])

@@ -56,7 +56,6 @@ class TwoDigitNetwork(ExtendedTorchModule):
             self.reader.start_at_identity()
 
     def digits(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the digits (batch, 2) that are read, not rounded."""
         return self.expected(self.reader(x))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -384,7 +383,6 @@ class ScaledProduct(nn.Module):
 
 
 def quotient_mlp() -> nn.Sequential:
-    """Return a network of two hidden layers for the quotient."""
     return nn.Sequential(
         nn.Linear(2, HIDDEN),
         nn.ReLU(),

@@ -141,7 +141,7 @@ def _frame(axes: "Axes", text: list[str], result: int, answers: np.ndarray) -> N
 
 def _programs(row: pd.Series, ranges: list[tuple[int, int]]) -> list[tuple[list[str], int]]:
     """Return words and result of the programs that a run has logged."""
-    from stable_nalu.dataset.programs import USUAL_NESTING, evaluated, shown, words
+    from stable_nalu.task.program_evaluation import USUAL_NESTING, evaluated, shown, words
 
     program = str(row["program"])
     nesting = float(str(row["nesting"]))
@@ -153,7 +153,7 @@ def _programs(row: pd.Series, ranges: list[tuple[int, int]]) -> list[tuple[list[
 @kind("answers word by word")
 def word_traces(context: Context) -> Product:
     """Draw the answers of each model behind every word of some test numbers."""
-    from stable_nalu.dataset.number_translation import PAPER, words_of
+    from stable_nalu.task.number_translation import PAPER, words_of
 
     rows = _of_seed(selected_rows(context))
     rows = {model: row for model, row in rows.items() if "metric.trace.0.number" in row}
@@ -342,7 +342,7 @@ def episodes(context: Context, stimulus: int) -> Product:
 
 def _frames(row: pd.Series) -> list[tuple[int, int]]:
     """Return the cells of player and target in a run's episode from its start to its end."""
-    from stable_nalu.network.gridworld import CELLS
+    from stable_nalu.task.gridworld_time import CELLS
 
     cells = _cells(row, r"metric\.test\.episode\.(\d+)")
     numbers = {int(match[1]): value for match, value in cells if not math.isnan(value)}
@@ -351,7 +351,7 @@ def _frames(row: pd.Series) -> list[tuple[int, int]]:
 
 def _draw_episode(row: np.ndarray, frames: list[tuple[int, int]]) -> None:
     """Draw frames beside each other, and say how the episode ends."""
-    from stable_nalu.network.gridworld import picture
+    from stable_nalu.task.gridworld_time import picture
 
     arrived = frames[-1][0] == frames[-1][1]
     for step, axes in enumerate(row):

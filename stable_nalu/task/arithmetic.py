@@ -1,24 +1,42 @@
-"""What the arithmetic scripts share: one or two layers learn an operation on slices of a vector."""
+"""The arithmetic scripts: layers that learn an operation on sums of slices of a vector.
 
-from collections.abc import Iterator, Sequence
-from functools import partial
+Two layers on the arithmetic data set, with the penalties of the NPU papers or without; one module
+alone, also as the robustness study, on ranges that grow, and as the benchmark of single modules.
+"""
+
+import math
+from ast import literal_eval
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache, partial
 from typing import Any, ClassVar
 
+import numpy as np
 import torch
+from torch import nn
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.base.errors import OptionError
 from stable_nalu.base.tags import METRIC_TEST, METRIC_VALID, RESULT_TEST, RESULT_VALID
 from stable_nalu.dataset import distribution, simple_function
+from stable_nalu.dataset.simple_function import SampleStream
 from stable_nalu.layer.registry import activation_names, entries
-from stable_nalu.network import arithmetic as arithmetic_networks
-from stable_nalu.options import Config, FlagGroup, ScriptSpec
+from stable_nalu.network.arithmetic import SimpleFunctionStaticNetwork, SingleLayerNetwork
+from stable_nalu.options import Config, Flag, FlagGroup, ScriptSpec, switch
 from stable_nalu.options import flags as common
 from stable_nalu.options import run_names as nf
-from stable_nalu.options.flag import BATCH_NOISE, as_clause
+from stable_nalu.options.flag import (
+    BATCH_NOISE,
+    as_clause,
+    buildable_layers,
+    choice,
+    integer,
+    number,
+)
 from stable_nalu.statistics import setups
+from stable_nalu.training.loop import Training
 from stable_nalu.training.recorder import EvaluationSet, RandomModels, TaggedValue, evaluate
-from stable_nalu.training.step import Penalties, TrainingStep
+from stable_nalu.training.step import GrowingPenalties, Penalties, TrainingStep
 from stable_nalu.training.task import (
     Batch,
     Drawn,
@@ -32,170 +50,30 @@ from stable_nalu.training.task import (
     Target,
 )
 
-from .description import DENSITY
-
 VALIDATION_SEED, TEST_SEED = 43953907, 8689336
 READ_ROWS = 10_000
 """Rows of the training range that tell whether what a network computes is right there."""
 ERRORS = ("loss_valid_inter", RESULT_VALID), ("loss_valid_extra", RESULT_TEST)
 """Names of errors among the results of a run."""
-SHOWN_INPUTS = 10
-"""Inputs of the largest layers whose weights the console shows."""
+SUCCESS_THRESHOLD = 1e-7
 
-_GROUPS = (
+_WEIGHT_PULL = "it had no effect in the published code either, leave it out"
+_FIXED = (
     *(common.TASK, common.NETWORK, common.OWN_LAYERS, common.WEIGHTS, common.NALU, common.NPU),
     *(common.PENALTIES, common.NPU_PENALTIES, common.CRITERION),
-    *(common.OPTIMIZER, common.LOGGING, common.RUN_CONTROL),
+    *(common.OPTIMIZER, common.LOGGING, common.RUN_CONTROL, [common.RANDOM_MODELS]),
 )
-_WEIGHT_PULL = "it had no effect in the published code either, leave it out"
 
 script = partial(
     ScriptSpec,
-    refused={"--weight-pull-start": _WEIGHT_PULL, "--weight-pull-end": _WEIGHT_PULL},
-    fixed={
-        flag.dest: flag.default for flag in (*(f for g in _GROUPS for f in g), common.RANDOM_MODELS)
-    },
+    refused=dict.fromkeys(("--weight-pull-start", "--weight-pull-end"), _WEIGHT_PULL),
+    fixed={flag.dest: flag.default for group in _FIXED for flag in group},
     drawn_by=(
         *("seed", "interpolation_range", "sample_distribution", "batch_size"),
         *("input_size", "simple", "num_subsets", "subset_ratio", "overlap_ratio"),
     ),
 )
 """Makes the description of an arithmetic script."""
-
-# The network of one layer takes what that of two layers does.
-SINGLE_NETWORK = common.NETWORK.but(
-    first_layer={"note": "recorded without effect, there is one layer"},
-    hidden_size={"note": "used by plain activations only, recorded otherwise"},
-    nac_mul={"note": "only max-safe has an effect, it adds the penalty z of the output"},
-)
-SINGLE_LOGGING = common.LOGGING.without("--save-best-model")
-
-ONLY_NALU: dict[str, str] = dict.fromkeys(nf.NALU_FLAGS, "printed for layer NALU only")
-
-
-def single_layer_model(c: Config) -> str:
-    """Return what the name of a run of one layer begins with."""
-    pieces = [c.layer_type.lower()]
-    if c.nac_weight == "golden-ratio" and c.layer_type in ("NALU", "NAC"):
-        pieces.append("gr")
-    if c.layer_type == "NALU":
-        pieces += nf.nalu_codes(c)
-    if c.nru_div_mode == "div-sepSign" and c.layer_type == "NRU":
-        pieces.append("sS")
-    return "-".join(pieces)
-
-
-SINGLE_LAYER_MODEL = nf.NameField(
-    single_layer_model, ("layer_type", *nf.NALU_FLAGS, "nru_div_mode"), ONLY_NALU
-)
-FAMILY_CODES = {"uniform": "u", "exponential": "e", "benford": "b", "truncated-normal": "tn"}
-
-
-def check_slices(c: Config) -> None:
-    """Require slices that have a length, fit into the input and suffice for the operation."""
-    if c.simple:
-        return
-    try:
-        sizes = c.input_size, c.subset_ratio, c.overlap_ratio, c.num_subsets
-        simple_function.subsets_from_ratios(*sizes)
-    except ValueError as error:
-        remedy = "change --subset-ratio, --overlap-ratio, --num-subsets or --input-size"
-        raise OptionError("--subset-ratio", as_clause(error), remedy) from None
-    try:
-        simple_function.get_operation(c.operation).check(c.num_subsets)
-    except ValueError as error:
-        raise OptionError("--num-subsets", as_clause(error), "use 2") from None
-
-
-def check_units(c: Config) -> None:
-    """Refuse options that the chosen units cannot follow."""
-    units = {c.layer_type, c.first_layer} - {None}
-    if c.trash_cell and "NRU" not in units:
-        raise OptionError(
-            "--trash-cell",
-            f"{c.layer_type} has no trash cell, only the NRU has one",
-            "use --layer-type NRU or leave the flag out",
-        )
-    if c.noise_range == BATCH_NOISE and "SignNMRU" in units:
-        raise OptionError(
-            "--noise-range",
-            "SignNMRU reads it as plain bounds and cannot draw from [1,0]",
-            "write the low end first; only the NMU knows [1,0]",
-        )
-
-
-def check_buildable(flag: str, unit: str) -> None:
-    """Require a layer that can be built."""
-    if entries()[unit].layer is None:
-        raise OptionError(
-            flag,
-            f"{unit} only names a second layer and cannot be built itself",
-            "combine it with --nac-mul mnac and a --first-layer",
-        )
-
-
-def _check_single_layer(c: Config) -> None:
-    """Require one unit that can be built; hidden layers are for plain activations only."""
-    check_buildable("--layer-type", c.layer_type)
-    if c.mlp_depth > 0 and c.layer_type not in activation_names():
-        raise OptionError(
-            "--mlp-depth",
-            f"{c.layer_type} is not a plain activation and has no hidden layers",
-            f"choose --layer-type from {', '.join(activation_names())}",
-        )
-
-
-def _check_distribution(c: Config) -> None:
-    """Require ranges that suit the distribution."""
-    for flag, value, in_test in (
-        ("--interpolation-range", c.interpolation_range, False),
-        ("--extrapolation-range", c.extrapolation_range, True),
-    ):
-        family = distribution.make_distribution(c.sample_distribution, in_test)
-        try:
-            distribution.SampleRange.parse(value).checked(family)
-        except ValueError as error:
-            remedy = "choose a range that suits --sample-distribution"
-            raise OptionError(flag, as_clause(error), remedy) from None
-
-
-CHECKS = (
-    check_slices,
-    common.check_schedule,
-    common.check_optimizer,
-    common.check_nalu,
-    check_units,
-    common.check_files,
-)
-SINGLE_LAYER_CHECKS = (*CHECKS, _check_single_layer, _check_distribution)
-
-FORMULA_LAYERS = (
-    *(common.OWN_LAYERS, common.WEIGHTS.without("--W-set-count")),
-    *(common.NALU.without("--nac-weight"), common.PENALTIES),
-)
-FORMULA_NAME = (
-    *nf.all_trailing(
-        *(*nf.PENALTY_FIELDS, nf.GRAD_NORM, nf.GRAD_VALUE, "nru-{nru_div_mode}", nf.TRASH_CELL)
-    ),
-    *(
-        f
-        for f in nf.LAYER_OPTIONS_TRAILING
-        if not {"mnac_epsilon", "regualizer_shape"} & {*f.flags}
-    ),
-    nf.trailing(nf.ID),
-)
-"""What run names of formulas end with."""
-FORMULA_CHECKS = (
-    common.check_schedule,
-    common.check_optimizer,
-    common.check_nalu,
-    common.check_files,
-)
-
-
-def formula_logging(name: str) -> FlagGroup:
-    """Return flags of logs, for a formula."""
-    return SINGLE_LOGGING.but(name_prefix={"default": name}, log_interval={"unnamed": DENSITY})
 
 
 def build_dataset(config: Config) -> simple_function.SimpleFunctionStaticDataset:
@@ -229,17 +107,31 @@ class OperationTask(EngineTask):
     )
     eval_mode: ClassVar[bool | None] = True
     """Whether models are measured in evaluation mode; None: they are not."""
+    shown_inputs: ClassVar[float] = 10
+    """Inputs of the largest layers whose weights the console shows."""
 
     def __init__(self, config: Config, device: torch.device, *others: Config):
         super().__init__(config, device, *others)
         self.datasets = list(map(self.dataset, self.configs))
+        pairs = list(zip(self.datasets, self.configs, strict=True))
         streams = self.training_streams()
         self.feed = simple_function.Feed(
             streams, config.batch_size, self.datasets[0].get_input_size()
         )
-        self.evaluation = self._fixed_rows()
+        self.evaluation: list[EvaluationSet] = []
+        if self.eval_mode is not None:
+            valid = [d.fork(c.interpolation_range, seed=VALIDATION_SEED) for d, c in pairs]
+            test = [self.test_stream(d, c) for d, c in pairs]
+            self.evaluation = [EvaluationSet(s, device=device) for s in (valid, test)]
         self.about = f"dataset: {self.datasets[0].print_operation()}"
-        self._untrained = self._random_models() if config.random_models else None
+        self._untrained: RandomModels | None = None
+        if config.random_models:
+            inputs, hidden = config.inputs, config.hidden_size
+            self._untrained = RandomModels(
+                lambda: nn.Sequential(nn.Linear(inputs, hidden), nn.ReLU6(), nn.Linear(hidden, 1)),
+                config.random_models,
+                [fixed.rows_of_runs() for fixed in self.evaluation],
+            )
 
     @classmethod
     def goal(cls, config: Config) -> Goal:
@@ -250,42 +142,24 @@ class OperationTask(EngineTask):
         """Return what the streams of a run are forks of."""
         return build_dataset(config)
 
-    def training_streams(self) -> list[simple_function.SampleStream]:
+    def training_streams(self) -> list[SampleStream]:
         """Fork the training samples of all runs."""
         pairs = zip(self.datasets, self.configs, strict=True)
         return [dataset.fork(config.interpolation_range) for dataset, config in pairs]
 
-    def test_stream(
-        self, dataset: simple_function.SimpleFunctionStaticDataset, config: Config
-    ) -> simple_function.SampleStream | simple_function.ExceedingStream:
-        """Fork the inputs that extrapolation is measured on."""
-        return dataset.fork(config.extrapolation_range, seed=TEST_SEED)
-
-    def _fixed_rows(self) -> list[EvaluationSet]:
-        """Return the rows of validation and test."""
-        if self.eval_mode is None:
-            return []
-        pairs = list(zip(self.datasets, self.configs, strict=True))
-        validation = [d.fork(c.interpolation_range, seed=VALIDATION_SEED) for d, c in pairs]
-        test = [self.test_stream(d, c) for d, c in pairs]
-        return [EvaluationSet(own, device=self.device) for own in (validation, test)]
-
-    def _random_models(self):
-        inputs, hidden = self.config.inputs, self.config.hidden_size
-
-        def build() -> torch.nn.Module:
-            first, second = torch.nn.Linear(inputs, hidden), torch.nn.Linear(hidden, 1)
-            return torch.nn.Sequential(first, torch.nn.ReLU6(), second)
-
-        rows = [fixed.rows_of_runs() for fixed in self.evaluation]
-        return RandomModels(build, self.config.random_models, rows)
+    def test_stream(self, dataset: Any, config: Config) -> Any:
+        """Fork the inputs that extrapolation is measured on, of the distribution meant for it."""
+        if getattr(config, "extrapolation_rule", "range") == "exceed":
+            ranges = config.interpolation_range, config.extrapolation_range
+            return simple_function.ExceedingStream(dataset, *ranges, seed=TEST_SEED)
+        return dataset.fork(config.extrapolation_range, seed=TEST_SEED, use_extrapolation=True)
 
     @classmethod
     def shape(cls, config: Config) -> Shape:
         inputs = cls.dataset(config).get_input_size()
         return Shape(config.batch_size, inputs, 1, cls.eval_mode, config.verbose)
 
-    def samples(self) -> tuple[Sequence[simple_function.SampleStream], Drawn]:
+    def samples(self) -> tuple[Sequence[SampleStream], Drawn]:
         return self.feed.streams, self.feed.draw
 
     def batches(self) -> Iterator[Batch]:
@@ -322,21 +196,18 @@ class OperationTask(EngineTask):
         return [item for item in self.engine.observed(None) if item.tag in own]
 
     def report(self, model: ExtendedTorchModule, name: str, results: Results) -> Iterator[str]:
+        shown = self.config.input_size <= self.shown_inputs
         if results is None:
             yield "  -"
             yield from super().report(model, name, None)
-        elif self.shows_weights():
+        elif shown:
             yield ""
-        if self.shows_weights():
+        if shown:
             for name, parameter in model.named_parameters():
                 if parameter.requires_grad:
                     yield name
                     yield f"{parameter.data if self.engine is None else parameter.data[0]}"
             yield ""
-
-    def shows_weights(self) -> bool:
-        """Return whether the console shows the weights of a single run."""
-        return self.config.input_size <= SHOWN_INPUTS
 
     def target(self) -> Target | None:
         c = self.config
@@ -349,14 +220,195 @@ class OperationTask(EngineTask):
         return {"random": self.feed.streams[run].random}
 
 
-class FormulaTask(OperationTask):
-    """A formula whose rows Python makes, for networks of more than a layer."""
+def check_slices(c: Config) -> None:
+    """Require slices that have a length, fit into the input and suffice for the operation."""
+    if c.simple:
+        return
+    try:
+        sizes = c.input_size, c.subset_ratio, c.overlap_ratio, c.num_subsets
+        simple_function.subsets_from_ratios(*sizes)
+    except ValueError as error:
+        remedy = "change --subset-ratio, --overlap-ratio, --num-subsets or --input-size"
+        raise OptionError("--subset-ratio", as_clause(error), remedy) from None
+    try:
+        simple_function.get_operation(c.operation).check(c.num_subsets)
+    except ValueError as error:
+        raise OptionError("--num-subsets", as_clause(error), "use 2") from None
 
-    kind = Kind(penalties=Penalties)
-    in_python = True
 
-    def shows_weights(self) -> bool:
-        return False
+# fmt: off
+def check_units(c: Config) -> None:
+    units = {c.layer_type, c.first_layer} - {None}
+    common.refuse(c.trash_cell and "NRU" not in units, "--trash-cell",
+        f"{c.layer_type} has no trash cell, only the NRU has one",
+        "use --layer-type NRU or leave the flag out")
+    common.refuse(c.noise_range == BATCH_NOISE and "SignNMRU" in units, "--noise-range",
+        "SignNMRU reads it as plain bounds and cannot draw from [1,0]",
+        "write the low end first; only the NMU knows [1,0]")
+
+
+def check_buildable(flag: str, unit: str) -> None:
+    common.refuse(entries()[unit].layer is None, flag,
+        f"{unit} only names a second layer and cannot be built itself",
+        "combine it with --nac-mul mnac and a --first-layer")
+# fmt: on
+
+
+_CHECKS = (
+    *(check_slices, common.check_schedule, common.check_optimizer),
+    *(common.check_nalu, check_units, common.check_files),
+)
+
+
+class SimpleFunctionStatic(OperationTask):
+    """Two layers; the test inputs may have to exceed those of training."""
+
+    logging = replace(OperationTask.logging, quiet_betas=True)
+    shown_inputs = math.inf
+
+    @classmethod
+    def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
+        return SimpleFunctionStaticNetwork(
+            config.layer_type,
+            config.inputs,
+            config.hidden_size,
+            first_layer=config.first_layer,
+            nac_mul=config.nac_mul,
+            **layer_options,
+        )
+
+    def report(self, model: ExtendedTorchModule, name: str, results: Results) -> Iterator[str]:
+        yield from super().report(model, name, results)
+        if results is not None:
+            solved = results["loss_valid_extra"] <= SUCCESS_THRESHOLD
+            yield f"Success (last epoch): \t{solved}"
+
+
+def _check_two_layers(c: Config) -> None:
+    """Require two layers that can be built and a second one that multiplies as asked for."""
+    check_buildable(
+        "--first-layer" if c.first_layer else "--layer-type", c.first_layer or c.layer_type
+    )
+    if c.nac_mul == "mnac":
+        common.check_multiplying_form(c, buildable_layers())
+    elif c.nac_mul not in ("npu", "real-npu"):
+        check_buildable("--layer-type", c.layer_type)
+
+
+def _check_no_npu_terms(c: Config) -> None:
+    for flag in common.NPU_PENALTIES:
+        other, problem = getattr(c, flag.dest) != flag.default, "has no such term"
+        remedy = "use simple_function_static_npu"
+        common.refuse(other, flag.name, f"the loss of simple_function_static {problem}", remedy)
+
+
+def _check_divisors(c: Config) -> None:
+    """Require that a score of division has a finite base: no sum of inputs may be about zero."""
+    if c.operation != "div" or not (c.random_models or c.extrapolation_rule != "range"):
+        return
+    start, end = build_dataset(c).subset_ranges[1]
+    for flag in ("interpolation_range", "extrapolation_range"):
+        common.require_no_zero(getattr(c, flag), end - start, f"--{flag.replace('_', '-')}")
+
+
+def _check_extrapolation_rule(c: Config) -> None:
+    """Require that samples of the extrapolation range can exceed training, where they have to."""
+    if c.extrapolation_rule == "range":
+        return
+    ranges = c.interpolation_range, c.extrapolation_range
+    training, test = (distribution.SampleRange.parse(value).intervals for value in ranges)
+    if min(min(i) for i in test) >= max(max(i) for i in training):
+        return
+    sizes = c.input_size, c.subset_ratio, c.overlap_ratio, c.num_subsets, c.simple
+    error = _cannot_exceed(c.operation, repr(ranges), sizes)
+    if error is not None:
+        remedy = "widen it beyond --interpolation-range, or leave out --extrapolation-rule exceed"
+        raise OptionError("--extrapolation-range", error, remedy)
+
+
+@cache
+def _cannot_exceed(operation: str, ranges: str, sizes: tuple[Any, ...]) -> str | None:
+    """Return what keeps the test rows from being drawn; it hardly depends on the seed."""
+    names = "input_size", "subset_ratio", "overlap_ratio", "num_subsets", "simple"
+    options = dict(zip(names, sizes, strict=True))
+    dataset = simple_function.SimpleFunctionStaticDataset(operation, **options, seed=0)
+    training, test = literal_eval(ranges)
+    try:
+        simple_function.ExceedingStream(dataset, training, test, seed=0)[0:1000]
+    except ValueError as error:
+        return as_clause(error)
+    return None
+
+
+_NALU = common.NALU.without("--nac-weight")
+_NPU_PENALTIES = common.NPU_PENALTIES.without("--lp-norm")
+_STATIC_GROUPS = (
+    common.TASK.without("--sample-distribution").but(
+        operation={"choices": common.STATIC_OPERATIONS},
+        input_size={"default": 100},
+        subset_ratio={"default": 0.25},
+        overlap_ratio={"default": 0.5},
+    ),
+    common.NETWORK.only("--layer-type", "--first-layer", "--hidden-size", "--nac-mul"),
+    *(common.OWN_LAYERS, common.WEIGHTS.without("--nru-div-mode")),
+    *(_NALU, common.NPU.without("--realnpu-reg-type"), common.PENALTIES, _NPU_PENALTIES),
+    common.CRITERION.but(pcc2mse_iteration={"default": 750000}),
+    common.OPTIMIZER.without("--clip-grad-norm", "--clip-grad-value"),
+    *(common.LOGGING, common.RUN_CONTROL),
+)
+_NO_TERM = {"note": "refused unless at its default, the loss has no such term"}
+SCORE = FlagGroup(
+    "Score",
+    choice(
+        "--extrapolation-rule",
+        "range",
+        "Which samples of the extrapolation range are tested on: all, or those in which an operand "
+        "or the target exceeds everything seen in training.",
+        ("range", "exceed"),
+        young=True,
+        in_name="x-{extrapolation_rule:word}",
+    ),
+    common.RANDOM_MODELS,
+)
+_STATIC_NAME = (
+    nf.NameField(
+        nf.two_layer_model,
+        ("layer_type", "nac_mul", "first_layer", *nf.NALU_FLAGS),
+        dict.fromkeys(("nac_mul", "nalu_mul"), nf.COLLIDING)
+        | {"first_layer": "only MultiWeightNAU is printed"},
+    ),
+    *(*nf.COMMON, nf.L1, nf.BETA, nf.NPU_WEIGHT, nf.GATE, nf.SCALE_TYPE, nf.NPU_CLIP, nf.NPU_INIT),
+    *(nf.PRECISION, nf.NMU_NOISE, nf.NAU_NOISE, nf.BETA_NAU, nf.CRITERION_TRASH),
+)
+STATIC = script(
+    name="simple_function_static",
+    nac_mul_acts=True,
+    summary="Train two layers on the arithmetic data set: sums of two slices of a vector, joined "
+    "by an operation.",
+    example="--operation mul --layer-type ReRegualizedLinearNAC --nac-mul mnac --seed 0-9",
+    groups=(
+        *(
+            g.but(**{flag.dest: _NO_TERM for flag in g}) if g is _NPU_PENALTIES else g
+            for g in _STATIC_GROUPS
+        ),
+        SCORE,
+    ),
+    name_fields=(*_STATIC_NAME, nf.ID),
+    checks=(
+        *(*_CHECKS, _check_two_layers, _check_no_npu_terms),
+        *(_check_divisors, _check_extrapolation_rule),
+    ),
+)
+STATIC_NPU = script(
+    name="simple_function_static_npu",
+    nac_mul_acts=True,
+    summary="Train two layers on the arithmetic data set, with the L1 and NPU penalties in the "
+    "loss.",
+    example="--operation div --layer-type ReRegualizedLinearNAC --nac-mul npu --regualizer-l1",
+    groups=_STATIC_GROUPS,
+    name_fields=(*_STATIC_NAME, nf.trailing(nf.NOISE_RANGE), nf.trailing(nf.ID)),
+    checks=(*_CHECKS, _check_two_layers),
+)
 
 
 class SingleLayerTask(OperationTask):
@@ -364,7 +416,7 @@ class SingleLayerTask(OperationTask):
 
     @classmethod
     def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-        return arithmetic_networks.SingleLayerNetwork(
+        return SingleLayerNetwork(
             config.layer_type,
             config.inputs,
             getattr(config, "output_size", 1),
@@ -373,3 +425,376 @@ class SingleLayerTask(OperationTask):
             nac_mul=config.nac_mul,
             **layer_options,
         )
+
+
+def _single_layer_model(c: Config) -> str:
+    """Return what the name of a run of one layer begins with."""
+    pieces = [c.layer_type.lower()]
+    if c.nac_weight == "golden-ratio" and c.layer_type in ("NALU", "NAC"):
+        pieces.append("gr")
+    if c.layer_type == "NALU":
+        pieces += nf.nalu_codes(c)
+    if c.nru_div_mode == "div-sepSign" and c.layer_type == "NRU":
+        pieces.append("sS")
+    return "-".join(pieces)
+
+
+_ONLY_NALU: dict[str, str] = dict.fromkeys(nf.NALU_FLAGS, "printed for layer NALU only")
+_MODEL = nf.NameField(
+    _single_layer_model, ("layer_type", *nf.NALU_FLAGS, "nru_div_mode"), _ONLY_NALU
+)
+
+
+def _distribution(c: Config) -> tuple[str, list[Any]]:
+    family, *numbers = c.sample_distribution
+    codes = {"uniform": "u", "exponential": "e", "benford": "b", "truncated-normal": "tn"}
+    return codes[family], numbers
+
+
+def _whole_distribution(c: Config) -> str:
+    code, numbers = _distribution(c)
+    return "-".join(["D", code, *(str(int(n) if code == "tn" else n) for n in numbers)])
+
+
+def _training_distribution(c: Config) -> str:
+    code, numbers = _distribution(c)
+    return "-".join(["D", code, *map(str, numbers[:2])])
+
+
+def _check_single_layer(c: Config) -> None:
+    """Require one unit that can be built; hidden layers are for plain activations only."""
+    check_buildable("--layer-type", c.layer_type)
+    deep = c.mlp_depth > 0 and c.layer_type not in activation_names()
+    problem = f"{c.layer_type} is not a plain activation and has no hidden layers"
+    remedy = f"choose --layer-type from {', '.join(activation_names())}"
+    common.refuse(deep, "--mlp-depth", problem, remedy)
+
+
+def _check_distribution(c: Config) -> None:
+    for flag, value, in_test in (
+        ("--interpolation-range", c.interpolation_range, False),
+        ("--extrapolation-range", c.extrapolation_range, True),
+    ):
+        family = distribution.make_distribution(c.sample_distribution, in_test)
+        try:
+            distribution.SampleRange.parse(value).checked(family)
+        except ValueError as error:
+            remedy = "choose a range that suits --sample-distribution"
+            raise OptionError(flag, as_clause(error), remedy) from None
+
+
+_SINGLE_CHECKS = (*_CHECKS, _check_single_layer, _check_distribution)
+# The network of one layer takes what that of two layers does.
+_NETWORK = common.NETWORK.but(
+    first_layer={"note": "recorded without effect, there is one layer"},
+    hidden_size={"note": "used by plain activations only, recorded otherwise"},
+    nac_mul={"note": "only max-safe has an effect, it adds the penalty z of the output"},
+)
+_ONE_UNIT = _NETWORK.without("--mlp-bias", "--mlp-depth")
+LOGGING = common.LOGGING.without("--save-best-model")
+
+SINGLE_LAYER = script(
+    name="single_layer",
+    summary="Train one arithmetic unit alone on two or more inputs.",
+    example="--operation div --layer-type RealNPU --learning-rate 5e-3 --seed 0-24",
+    groups=(
+        *(common.TASK, _ONE_UNIT, common.OWN_LAYERS, common.WEIGHTS.without("--W-set-count")),
+        *(_NALU, common.NPU, common.PENALTIES, common.NPU_PENALTIES, common.CRITERION),
+        *(common.OPTIMIZER.without("--clip-grad-value"), LOGGING, common.RUN_CONTROL),
+    ),
+    name_fields=(
+        *(_MODEL, *nf.COMMON),
+        nf.distribution(
+            _whole_distribution, "the numbers of truncated-normal are cut to whole ones"
+        ),
+        *(nf.NOISE_RANGE, *nf.SINGLE_PENALTIES, nf.NMU_NOISE, nf.GRAD_NORM, nf.CRITERION_TRASH),
+        nf.ID,
+    ),
+    checks=_SINGLE_CHECKS,
+)
+
+
+class RobustSingleLayer(SingleLayerTask):
+    """Nothing is evaluated; what weights do is logged: the robustness study."""
+
+    eval_mode = None
+    logging = replace(
+        SingleLayerTask.logging,
+        quiet_betas=True,
+        lines=1000,
+        line="{loss:.5f}, reg loss: {penalty:.5f}, total: {total:.5f}",
+    )
+
+    @classmethod
+    def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
+        model = super().network(config, layer_options)
+        for module in model.extended_modules():
+            module.robustness_logging = True
+        return model
+
+
+ROBUST = script(
+    name="single_layer_robust",
+    summary="Train one arithmetic unit without validation and log its weights' path.",
+    example="--operation mul --layer-type ReRegualizedLinearMNAC --nmu-noise --verbose",
+    groups=(
+        common.TASK.but(
+            extrapolation_range={"note": "part of the run name only, nothing is evaluated"}
+        ),
+        *(_ONE_UNIT, common.OWN_LAYERS, common.WEIGHTS.without("--trash-cell", "--W-set-count")),
+        *(_NALU, common.NPU, common.PENALTIES, _NPU_PENALTIES, common.CRITERION),
+        common.OPTIMIZER.without("--clip-grad-value"),
+        LOGGING.but(id={"note": "recorded only, the run name lacks it", "result": False}),
+        common.RUN_CONTROL,
+    ),
+    name_fields=(
+        *(_MODEL, *nf.COMMON),
+        nf.distribution(
+            _training_distribution,
+            "the test mean and deviation of truncated-normal are not printed",
+        ),
+        *(nf.NOISE_RANGE, *nf.SINGLE_PENALTIES, nf.NMU_NOISE, nf.GRAD_NORM, nf.LOG_INTERVAL),
+        nf.CRITERION,
+    ),
+    checks=_SINGLE_CHECKS,
+)
+
+RANGES = ((1.1, 1.125), (1.1, 1.15), (1.1, 1.175), (1.1, 1.2))
+THRESHOLD = 1e-2
+"""Total loss that opens the second range, and a tenth of it each later one."""
+
+
+class SingleLayerCurriculum(SingleLayerTask):
+    """Batches are from the stream of each run's current range; streams keep their own positions.
+
+    The published script measured errors in training mode.
+    """
+
+    kind = replace(SingleLayerTask.kind, penalties=GrowingPenalties)
+    eval_mode = False
+    in_python = True
+    pause = 1
+
+    def training_streams(self) -> list[SampleStream]:
+        self.stages = [[d.fork(list(stage)) for stage in RANGES] for d in self.datasets]
+        self.stage = [0] * len(self.stages)
+        self.thresholds = [THRESHOLD] * len(self.stages)
+        return [first for first, *_ in self.stages]
+
+    def end(self, training: Training, units: int) -> None:
+        if training.last_total is not None:
+            for run in self.advance(training.last_total):
+                training.line(run, f"cl update to ds {self.stage[run]}")
+
+    def advance(self, total: torch.Tensor) -> Iterator[int]:
+        """Move runs whose total loss is below their threshold to the next range, and yield them."""
+        for run, last in enumerate(total.reshape(-1).tolist()):
+            if last < self.thresholds[run] and self.stage[run] < len(RANGES) - 1:
+                self._move(run, self.stage[run] + 1)
+                self.thresholds[run] *= 0.1
+                yield run
+
+    def _move(self, run: int, stage: int) -> None:
+        self.stage[run] = stage
+        self.feed.streams[run] = self.stages[run][stage]
+
+    def get_state(self, run: int) -> dict[str, Any]:
+        randoms = {f"random {k}": own.random for k, own in enumerate(self.stages[run])}
+        return {"stage": self.stage[run], "threshold": self.thresholds[run], **randoms}
+
+    def set_state(self, run: int, state: Mapping[str, Any]) -> None:
+        self._move(run, state["stage"])
+        self.thresholds[run] = state["threshold"]
+
+
+def _check_growing_beta(c: Config) -> None:
+    """Require that beta ends above its start, where it only grows; elsewhere it may fall, too."""
+    start, end = c.regualizer_beta_start, c.regualizer_beta_end
+    if end < start and (c.regualizer_l1 or c.regualizer_npu_w or c.regualizer_gate):
+        problem = f"{end} is less than --regualizer-beta-start {start}"
+        remedy = "beta only grows in this script; give a larger one"
+        raise OptionError("--regualizer-beta-end", problem, remedy)
+
+
+_UNDECIDED = "Add the penalty on undecided NPU weights."
+CURRICULUM = script(
+    name="single_layer_curriculum",
+    drawn_by=(),
+    summary="Train one arithmetic unit on four ranges, from [1.1,1.125] to [1.1,1.2]; the next "
+    "begins when the loss is low enough.",
+    example="--operation add --layer-type NAC --learning-rate 0.01",
+    groups=(
+        common.TASK.without("--sample-distribution").but(
+            operation={"choices": common.STATIC_OPERATIONS},
+            interpolation_range={"note": "range of the validation inputs, training has its own"},
+        ),
+        *(_ONE_UNIT.without("--output-size"), common.OWN_LAYERS, common.WEIGHTS, _NALU),
+        *(common.NPU, common.PENALTIES),
+        _NPU_PENALTIES.without("--reg-scale-type").but(
+            regualizer_npu_w={"kind": None, "default": False, "sweep": False, "help": _UNDECIDED}
+        ),
+        common.OPTIMIZER.without("--clip-grad-norm", "--clip-grad-value"),
+        *(LOGGING, common.RUN_CONTROL),
+    ),
+    name_fields=(
+        *(_MODEL, *nf.COMMON, nf.L1, nf.BETA, nf.NPU_WEIGHT_SWITCH, nf.GATE, nf.PRECISION),
+        *nf.all_trailing(
+            *(nf.NOISE_RANGE, nf.NMU_NOISE, nf.NAU_NOISE, nf.BETA_NAU, nf.NPU_CLIP, nf.NPU_INIT),
+            *(nf.REALNPU_TYPE, nf.TRASH_CELL, nf.WEIGHT_SETS, nf.LOG_INTERVAL, nf.ID),
+        ),
+    ),
+    checks=(*_SINGLE_CHECKS, _check_growing_beta),
+)
+
+
+class RestartRule:
+    """Decides, per run, whether to initialise again, by iNALU's rule.
+
+    The last validation error is recorded every iteration. Every `interval` iterations, once more
+    than `max_stored` values are there, they are halved in time: restart when the older mean does
+    not exceed the newer mean plus its standard deviation while the newer mean is above `threshold`.
+    A restart empties the record.
+    """
+
+    def __init__(self, runs: int, interval: int, max_stored: int, threshold: float):
+        self.interval = interval
+        self.max_stored = max_stored
+        self.threshold = threshold
+        self.counts = [0] * runs
+        self._segments: list[list[tuple[float, int]]] = [[] for _ in range(runs)]
+
+    def record(self, errors: np.ndarray, times: int = 1) -> None:
+        """Append the last validation error of every run, `times` times."""
+        for segments, error in zip(self._segments, errors.tolist(), strict=True):
+            if segments and segments[-1][0] == error:
+                segments[-1] = (error, segments[-1][1] + times)
+            else:
+                segments.append((error, times))
+
+    def due(self, iteration: int) -> list[int]:
+        """Return the runs to initialise again at `iteration`, and empty their records."""
+        if iteration == 0 or iteration % self.interval != 0:
+            return []
+        restarted = [run for run, segments in enumerate(self._segments) if self._stuck(segments)]
+        for run in restarted:
+            self._segments[run] = []
+            self.counts[run] += 1
+        return restarted
+
+    def _stuck(self, segments: list[tuple[float, int]]) -> bool:
+        stored = sum(times for _, times in segments)
+        if stored <= self.max_stored or not self._newer_half_exceeds(segments, stored):
+            return False
+        values, times = zip(*segments, strict=True)
+        repeated = np.repeat(np.array(values, dtype=np.float32), times)
+        older, newer = repeated[: stored // 2], repeated[stored // 2 :]
+        with np.errstate(invalid="ignore", over="ignore"):  # infinite errors never restart
+            bound = newer.mean() + newer.std()
+            return bool(older.mean() <= bound and newer.mean() > self.threshold)
+
+    def _newer_half_exceeds(self, segments: list[tuple[float, int]], stored: int) -> bool:
+        """Return whether some value of the newer half is above the threshold, which is needed."""
+        remaining = stored - stored // 2
+        for value, times in reversed(segments):
+            if value > self.threshold:
+                return True
+            remaining -= times
+            if remaining <= 0:
+                return False
+        return False
+
+    def get_state(self, run: int) -> dict[str, Any]:
+        return {"count": self.counts[run], "segments": list(self._segments[run])}
+
+    def set_state(self, run: int, state: Mapping[str, Any]) -> None:
+        self.counts[run] = state["count"]
+        self._segments[run] = [(value, times) for value, times in state["segments"]]
+
+
+class SingleLayerBenchmark(SingleLayerTask):
+    """iNALU's penalty begins, and runs are initialised again, by the validation error."""
+
+    kind = replace(SingleLayerTask.kind, guided=True)
+
+    def __init__(self, config: Config, device: torch.device, *others: Config):
+        super().__init__(config, device, *others)
+        self._restarts: RestartRule | None = None
+        if config.reinit:
+            stored, threshold = config.reinit_max_stored_losses, config.reinit_loss_thr
+            self.pause = every = config.reinit_epoch_interval
+            self._restarts = RestartRule(len(self.configs), every, stored, threshold)
+
+    def end(self, training: Training, units: int) -> None:
+        if self._restarts is not None:
+            self._restarts.record(training.errors[RESULT_VALID], units)
+            due = self._restarts.due(training.clock)
+            training.restart([(run, self._restarts.counts[run] - 1) for run in due])
+
+    def report(self, model: ExtendedTorchModule, name: str, results: Results) -> Iterator[str]:
+        if self._restarts is not None and results is not None:
+            yield f"Reinitialized {sum(self._restarts.counts)} times"
+        yield from super().report(model, name, results)
+
+    def get_state(self, run: int) -> dict[str, Any]:
+        own = {} if self._restarts is None else self._restarts.get_state(run)
+        return super().get_state(run) | own
+
+    def set_state(self, run: int, state: Mapping[str, Any]) -> None:
+        if self._restarts is not None and state:
+            self._restarts.set_state(run, state)
+
+
+# A flag is a few lines of a table.
+# fmt: off
+_REINIT = FlagGroup(
+    "Restarts",
+    switch("--reinit",
+        "Draw new start weights when validation has stopped improving (iNALU's rule)."),
+    Flag("--reinit-epoch-interval", integer(1), 10,
+        "Iterations between two tests of the restart rule."),
+    Flag("--reinit-max-stored-losses", integer(0), 5000,
+        "The rule applies once more validation errors than this are stored."),
+    Flag("--reinit-loss-thr", number(), 1.0,
+        "Restart only while the mean of the newer half of the stored errors exceeds this."),
+)
+# fmt: on
+# Published names of these layers come from a script without criteria, hence without the field.
+_NO_CRITERION_FIELD = ("MCFC", "MulMCFC", "MulMCFCSignINALU", "MulMCFCSignRealNPU")
+
+BENCHMARK = script(
+    name="single_layer_benchmark",
+    summary="Train one arithmetic unit, or a plain MLP, on the benchmark of single modules.",
+    example="--operation mul --layer-type iNALU --clip-grad-value 0.1 --reinit --seed 0-24",
+    groups=(
+        *(common.TASK.without("--sample-distribution"), _NETWORK, common.OWN_LAYERS),
+        common.WEIGHTS.without("--trash-cell", "--W-set-count"),
+        common.NALU.but(
+            nalu_mul={"choices": (*common.NALU_MUL, "golden-ratio")},
+            nalu_gate={"choices": (*common.NALU_GATE, "golden-ratio")},
+        ),
+        *(common.NPU, common.PENALTIES, _NPU_PENALTIES, common.CRITERION, common.OPTIMIZER),
+        *(_REINIT, LOGGING, common.RUN_CONTROL),
+    ),
+    name_fields=(
+        nf.NameField(
+            _single_layer_model,
+            ("layer_type", *nf.NALU_FLAGS, "nac_weight", "nru_div_mode"),
+            _ONLY_NALU | {"nac_weight": "printed for layers NALU and NAC only"},
+        ),
+        *(*nf.COMMON, *nf.SINGLE_PENALTIES, nf.GRAD_NORM, nf.GRAD_VALUE, nf.REINIT),
+        nf.NameField(
+            lambda c: None if c.layer_type in _NO_CRITERION_FIELD else nf.criterion(c),
+            nf.CRITERION.flags,
+            {**nf.CRITERION.partial, "train_criterion": "not printed for the MCFC layers"},
+        ),
+        nf.ID,
+    ),
+    checks=_SINGLE_CHECKS,
+)
+
+SCRIPTS = (
+    *((STATIC, SimpleFunctionStatic), (STATIC_NPU, SimpleFunctionStatic)),
+    *((SINGLE_LAYER, SingleLayerTask), (ROBUST, RobustSingleLayer)),
+    *((CURRICULUM, SingleLayerCurriculum), (BENCHMARK, SingleLayerBenchmark)),
+)
+"""Descriptions and tasks of all arithmetic scripts."""

@@ -12,16 +12,15 @@ import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.base.tags import ACCURACY_TEST, ERROR_CURVE, METRIC_TEST, METRIC_VALID
-from stable_nalu.network import dense
+from stable_nalu.network.dense import ACTIVATIONS, layers_between
 from stable_nalu.options import Config, Flag
 from stable_nalu.options.flag import and_layers, choice, integer, number
 from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS
 from stable_nalu.training.surroundings import floats
 from stable_nalu.training.task import Batch, Goal, Kind
 
-from .description import task_script
-from .identity_autoencoder import activations, error_table
-from .lanes import RowsTask
+from .identity_autoencoder import error_table
+from .shared import RowsTask, task_script
 
 RELATIONS = {name: getattr(operator, name) for name in ("gt", "lt", "ge", "le", "eq", "ne")}
 MAGNITUDES = range(1, 19)
@@ -59,6 +58,25 @@ def pairs_of_magnitude(
     return [*found, *((b, a) for a, b in found)]
 
 
+class ComparisonNetwork(ExtendedTorchModule):
+    """x `(*runs, batch, 2)` -> a probability, `(*runs, batch, 1)`.
+
+    An NSR gives one itself. Others are two layers, of a unit or dense ones with an activation
+    between them, and a sigmoid.
+    """
+
+    def __init__(self, unit_name: str, hidden_size: int = 10, **layer_options):
+        super().__init__("network")
+        self.unit_name = unit_name
+        self.squashes = unit_name != "NSR"
+        sizes = [2, hidden_size, 1] if self.squashes else [2, 1]
+        self.layers = layers_between(unit_name, sizes, layer_options)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.layers(x)
+        return torch.sigmoid(y) if self.squashes else y
+
+
 class ComparisonTask(RowsTask):
     """Tell whether a relation holds; errors are mean absolute ones of the probability."""
 
@@ -87,13 +105,14 @@ class ComparisonTask(RowsTask):
     def _labelled(self, relation: str, pairs: NumberPairs) -> Batch:
         """Return inputs `(pairs, 2)` and whether the relation holds `(pairs, 1)`."""
         holds = RELATIONS[relation]
-        x = torch.tensor([[float(a), float(b)] for a, b in pairs], dtype=torch.float64)
-        t = torch.tensor([[float(holds(a, b))] for a, b in pairs], dtype=torch.float64)
-        return floats(x, self.device), floats(t, self.device)
+        x = [[float(a), float(b)] for a, b in pairs]
+        t = [[float(holds(a, b))] for a, b in pairs]
+        rows = (torch.tensor(part, dtype=torch.float64) for part in (x, t))
+        return tuple(floats(part, self.device) for part in rows)
 
     @classmethod
     def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-        return dense.ComparisonNetwork(config.layer_type, config.hidden_size, **layer_options)
+        return ComparisonNetwork(config.layer_type, config.hidden_size, **layer_options)
 
     def measured(self, model: ExtendedTorchModule, run: int) -> Mapping[str, torch.Tensor | str]:
         x, t = self.data[run]
@@ -107,30 +126,23 @@ class ComparisonTask(RowsTask):
 
 RELATION_WORDS = "greater (gt, ge), less (lt, le) or equal (eq, ne)"
 
+# A flag is a few lines of a table.
+# fmt: off
+_TASK = (
+    LAYER_TYPE.but(default="NSR", choices=and_layers(lambda: ACTIVATIONS),
+        help="The NSR; or a unit, or an activation, of two layers with a sigmoid behind them."),
+    choice("--relation", "gt", f"Whether a number is {RELATION_WORDS}.", tuple(RELATIONS)),
+    Flag("--scale", number(above=0), 1.0,
+        "Distance of two neighbours: training numbers are 1 to 9 of it."),
+    Flag("--hidden-size", integer(1), 10, "Width between two layers; the NSR has one."),
+    MAX_ITERATIONS.but(default=50000),
+)
 SCRIPT = task_script(
     "comparison",
     summary="Train a unit to compare two digits, and measure it on numbers of up to 19 digits.",
     example="--layer-type NSR --relation gt --pytorch-precision 64 --seed 0-9",
-    task=(
-        LAYER_TYPE.but(
-            default="NSR",
-            help="The NSR; or a unit, or an activation, of two layers with a sigmoid behind them.",
-            choices=and_layers(activations),
-        ),
-        choice("--relation", "gt", f"Whether a number is {RELATION_WORDS}.", tuple(RELATIONS)),
-        Flag(
-            "--scale",
-            number(above=0),
-            1.0,
-            "Distance of two neighbours: training numbers are 1 to 9 of it.",
-        ),
-        Flag("--hidden-size", integer(1), 10, "Width between two layers; the NSR has one."),
-        MAX_ITERATIONS.but(default=50000),
-    ),
-    fragments=("rel-{relation:word} sc-{scale:float} h{hidden_size}",),
-    batch_size=None,
-    learning_rate=1e-3,
-    inputs=2,
-    criterion="mae",
+    task=_TASK,
+    fragments=("rel-{relation:word} sc-{scale:float} h{hidden_size}",), batch_size=None,
+    learning_rate=1e-3, inputs=2, criterion="mae",
 )
 TASK = ComparisonTask

@@ -29,18 +29,21 @@ import numpy as np
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.base.errors import OptionError
 from stable_nalu.dataset.distribution import LegacyRandom, SampleRange, Uniform
 from stable_nalu.dataset.simple_function import FunctionTargets, Operation, SampleStream
-from stable_nalu.network.chain import ChainNetwork, WholeNetwork
+from stable_nalu.layer.equations import DECIDED, EMLLayer
+from stable_nalu.layer.gated import INALULayer
+from stable_nalu.layer.generalized import GeneralizedLayer
+from stable_nalu.layer.nalu import AbstractNALULayer
 from stable_nalu.options import Config, Flag, FlagGroup
 from stable_nalu.options import flags as common
 from stable_nalu.options import run_names as nf
 from stable_nalu.options.flag import buildable_layers, choice, integer, number
-from stable_nalu.training.task import Goal, Target
+from stable_nalu.training.step import Penalties
+from stable_nalu.training.task import Goal, Kind, Target
 
-from . import arithmetic
-from .description import lower
+from .arithmetic import LOGGING, OperationTask, script
+from .shared import DENSITY, lower
 
 SUMS, PRODUCTS = ("add", "sub"), ("mul", "div")
 OPERATIONS = ("add,mul", "add,div", "sub,mul", "sub,div", "add", "mul", "sub", "div", "eml")
@@ -93,7 +96,6 @@ def chained(operations: Sequence[str], *x: Any) -> Any:
 
 
 def formula(operations: Sequence[str]) -> str:
-    """Return the target as text."""
     signs = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
     text = "x1"
     for level, operation in enumerate(operations, start=1):
@@ -110,8 +112,8 @@ def formula(operations: Sequence[str]) -> str:
 class Chain:
     """The inputs and targets of a run: forks draw from its range, each by a seed of its own.
 
-    With noise, a further input, which networks do not see, makes targets t (1 + noise u), u uniform
-    of variance 1.
+    With noise, a further input, which networks do not see, makes targets t (1 + noise u) of
+    training, u uniform of variance 1. Samples of training are a fork without a seed.
     """
 
     def __init__(self, config: Config):
@@ -121,28 +123,25 @@ class Chain:
         self.seen = config.depth + 1 + config.redundant
 
     def get_input_size(self) -> int:
-        """Return how many numbers are drawn for a row."""
         return self.seen + (self._noise > 0)
 
     def print_operation(self) -> str:
-        """Return the target as text."""
         return formula(self._operations)
 
     def fork(
-        self, sample_range: list[Any], seed: int | None = None, *, noisy: bool = False
+        self, sample_range: list[Any], seed: int | None = None, *, use_extrapolation: bool = False
     ) -> SampleStream:
         """Return samples of a range; without a seed, the parent draws one."""
         drawn, span = self.get_input_size(), SampleRange.parse(sample_range)
+        noise = self._noise if seed is None else 0
         read = [(k, k + 1) for k in range(len(self._operations) + 1)]
         combine = partial(chained, self._operations)
-        if noisy and self._noise:
-            combine = partial(_noisy, combine, self._noise, span.intervals[0])
+        if noise:
+            combine = partial(_noisy, combine, noise, span.intervals[0])
             read.append((drawn - 1, drawn))
-        name = f"{formula(self._operations)}, noise {self._noise if noisy else 0}"
-        operation = Operation(name, None, combine, formula)
+        operation = Operation(f"{self.print_operation()}, noise {noise}", None, combine, formula)
         seed = int(self._parent.integers(0, 2**32 - 1)) if seed is None else seed
-        targets = FunctionTargets(operation, read)
-        return SampleStream(seed, Uniform(), span, (drawn,), targets)
+        return SampleStream(seed, Uniform(), span, (drawn,), FunctionTargets(operation, read))
 
 
 def _noisy(combine: Any, noise: float, interval: tuple[float, float], *x: np.ndarray) -> np.ndarray:
@@ -151,7 +150,112 @@ def _noisy(combine: Any, noise: float, interval: tuple[float, float], *x: np.nda
     return combine(*x[:-1]) * (1 + noise * u)
 
 
-class DepthTask(arithmetic.FormulaTask):
+SATURATED = 20.0
+"""The size of weights that are squashed, at which they are exact."""
+
+
+class ChainNetwork(ExtendedTorchModule):
+    """x `(*runs, batch, at least inputs)` -> `(*runs, batch, 1)`.
+
+    Level k sees the output of the level below it, if there is one, and all inputs:
+
+        h_1 = layer_1(x),    h_k = layer_k([h_{k-1}, x])
+
+    units: the unit of each level. Columns of x behind the `inputs` are not seen.
+    """
+
+    def __init__(self, units: list[str], inputs: int, **layer_options: Any):
+        super().__init__("network")
+        self.inputs = inputs
+        self.names = [f"layer_{level}" for level in range(1, len(units) + 1)]
+        for level, (name, unit) in enumerate(zip(self.names, units, strict=True)):
+            size = inputs + (level > 0)
+            self.add_module(name, GeneralizedLayer(size, 1, unit, name=name, **layer_options))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = x[..., : self.inputs]
+        first, *others = (getattr(self, name) for name in self.names)
+        y = first(x)
+        for layer in others:
+            y = layer(torch.cat((y, x), -1))
+        return y
+
+    @torch.no_grad()
+    def set_exact(self, level: int, operation: str) -> None:
+        """Let a level, counted from 1, compute an operation on what it has to."""
+        layer = getattr(self, self.names[level - 1]).layer
+        operands = (0, 1) if level == 1 else (0, level + 1)
+        sign = -1.0 if operation in ("sub", "div") else 1.0
+        row = torch.zeros(layer.in_features)
+        row[list(operands)] = torch.tensor([1.0, sign])
+        adds = operation in ("add", "sub")
+        if isinstance(layer, AbstractNALULayer):
+            for nac in {layer.nac_add, getattr(layer, "nac_mul", layer.nac_add)}:
+                _set_squashed(nac.W_hat, nac.M_hat, row)
+            gate = SATURATED if adds else -SATURATED
+            layer.G_add.fill_(gate if layer.nalu_gate == "independent" else gate / len(row))
+        elif isinstance(layer, INALULayer):
+            _set_squashed(layer.W_a_hat, layer.M_a_hat, row[:, None])
+            _set_squashed(layer.W_m_hat, layer.M_m_hat, row[:, None])
+            layer.g.fill_(SATURATED if adds else -SATURATED)
+        else:
+            layer.W.copy_(row)
+
+
+def _set_squashed(W_hat: torch.Tensor, M_hat: torch.Tensor, W: torch.Tensor) -> None:
+    """Let tanh(W_hat) sigmoid(M_hat) be W."""
+    W_hat.copy_(SATURATED * W)
+    M_hat.copy_(SATURATED * (2 * W.abs() - 1))
+
+
+class WholeNetwork(ExtendedTorchModule):
+    """x `(*runs, batch, at least inputs)` -> `(*runs, batch, 1)`: one layer that has levels itself.
+
+    Columns of x behind the `inputs` are not seen.
+    """
+
+    def __init__(self, unit: str, inputs: int, **layer_options: Any):
+        super().__init__("network")
+        self.inputs = inputs
+        self.layer_1 = GeneralizedLayer(inputs, 1, unit, name="layer_1", **layer_options)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.layer_1(x[..., : self.inputs])
+
+    @torch.no_grad()
+    def set_exact(self, level: int, operation: str) -> None:
+        """Let the tree of a level, counted from 1, be eml(x_{level+1}, the tree below it).
+
+        It is the right part of the one above it; other nodes of the level are eml(1, 1).
+        """
+        tree = self.layer_1.layer
+        assert isinstance(tree, EMLLayer)
+        assert operation == "eml"
+        if level == 1:
+            slots, below = tree.leaves[0], 1
+        else:
+            # Levels that have children follow from the lowest one, each half as long.
+            start, end = (2**tree.depth - 2 ** (tree.depth - level + k) for k in (2, 1))
+            slots, below = tree.nodes[0, start:end], -1
+        _decide(slots, 0)
+        _decide(slots[-2], level + 1)
+        _decide(slots[-1], below)
+
+
+def _decide(logits: torch.Tensor, choice: int) -> None:
+    logits.fill_(-DECIDED)
+    logits[..., choice] = DECIDED
+
+
+class FormulaTask(OperationTask):
+    """A formula whose rows Python makes, for networks of more than a layer."""
+
+    kind = Kind(penalties=Penalties)
+    in_python = True
+    shown_inputs = 0
+
+
+class DepthTask(FormulaTask):
     """Learn a chain; the errors are relative ones."""
 
     def __init__(self, config: Config, device: torch.device, *others: Config):
@@ -191,10 +295,6 @@ class DepthTask(arithmetic.FormulaTask):
                     weight += config.start_noise * weight.abs().max() * torch.randn_like(weight)
         return model
 
-    def training_streams(self) -> list[SampleStream]:
-        pairs = zip(self.datasets, self.configs, strict=True)
-        return [chain.fork(c.interpolation_range, noisy=True) for chain, c in pairs]
-
     def target(self) -> Target | None:
         found = super().target()
         return found and replace(found, scale=float((found.t**2).mean()))
@@ -204,6 +304,7 @@ class DepthTask(arithmetic.FormulaTask):
             yield tag, error / scale.reshape(error.shape)
 
 
+# fmt: off
 def _check_start(c: Config) -> None:
     """Require exact weights of all levels that start from them."""
     if c.start == "random":
@@ -211,82 +312,79 @@ def _check_start(c: Config) -> None:
     whole = c.layer_type in WHOLE
     for level, operation in enumerate(operations_of(c)):
         unit = units_of(c)[0 if whole else level]
-        if operation not in EXACT.get(unit, ()):
-            raise OptionError(
-                "--start",
-                f"no exact weights of {unit} for {operation} are known",
-                "use --start random",
-            )
-    if "tree=bottom" in c.layer_option:
-        raise OptionError(
-            "--start", "a tree with variables at the bottom has no chain", "leave out tree=bottom"
-        )
+        common.refuse(operation not in EXACT.get(unit, ()), "--start",
+            f"no exact weights of {unit} for {operation} are known", "use --start random")
+    common.refuse("tree=bottom" in c.layer_option, "--start",
+        "a tree with variables at the bottom has no chain", "leave out tree=bottom")
 
 
 def _check_sums(c: Config) -> None:
     """Refuse a unit of sums where nothing would be built of it."""
-    if c.sum_layer is None:
-        return
-    if c.layer_type in WHOLE:
-        raise OptionError(
-            "--sum-layer", f"{c.layer_type} is all levels in one", "leave the flag out"
-        )
-    if not set(SUMS) & set(operations_of(c)):
-        raise OptionError("--sum-layer", f"{c.operations} has no sums", "leave the flag out")
+    whole, remedy = c.layer_type in WHOLE, "leave the flag out"
+    common.refuse(c.sum_layer and whole, "--sum-layer",
+        f"{c.layer_type} is all levels in one", remedy)
+    common.refuse(c.sum_layer and not set(SUMS) & set(operations_of(c)), "--sum-layer",
+        f"{c.operations} has no sums", remedy)
+# fmt: on
 
 
-SCRIPT = arithmetic.script(
+FORMULA_LAYERS = (
+    *(common.OWN_LAYERS, common.WEIGHTS.without("--W-set-count")),
+    *(common.NALU.without("--nac-weight"), common.PENALTIES),
+)
+FORMULA_NAME = (
+    *nf.all_trailing(
+        *(*nf.PENALTY_FIELDS, nf.GRAD_NORM, nf.GRAD_VALUE, "nru-{nru_div_mode}", nf.TRASH_CELL)
+    ),
+    *(
+        f
+        for f in nf.LAYER_OPTIONS_TRAILING
+        if not {"mnac_epsilon", "regualizer_shape"} & {*f.flags}
+    ),
+    nf.trailing(nf.ID),
+)
+"""What run names of formulas end with."""
+FORMULA_CHECKS = (
+    *(common.check_schedule, common.check_optimizer, common.check_nalu, common.check_files),
+)
+
+
+def formula_files(name: str) -> tuple[FlagGroup, FlagGroup]:
+    """Return flags of logs, files and devices, for a formula."""
+    logs = LOGGING.but(name_prefix={"default": name}, log_interval={"unnamed": DENSITY})
+    return logs, common.RUN_CONTROL
+
+
+# A flag is a few lines of a table.
+# fmt: off
+_TASK = FlagGroup(
+    "Task and data",
+    choice("--operations", "add,mul", "Operations of the levels, taken in turn.", OPERATIONS),
+    Flag("--depth", integer(1, 8), 2, "Number of operations."),
+    Flag("--redundant", integer(0), 0, "Number of inputs that the target does not use."),
+    Flag("--noise", number(0, maximum=1), 0.0,
+        "Relative deviation of uniform noise on targets, in training."),
+    *common.TASK.only("--interpolation-range", "--extrapolation-range", "--batch-size", "--seed"),
+    common.MAX_ITERATIONS.but(default=20000),
+)
+_NETWORK = FlagGroup(
+    "Network",
+    common.LAYER_TYPE.but(default="iNALU", choices=buildable_layers),
+    choice("--sum-layer", None, "Unit of levels that add or subtract, if another one.",
+        buildable_layers),
+    choice("--start", "random",
+        "Start weights: random, exact plus noise, or exact up to the last level.",
+        ("random", "near", "curriculum")),
+    Flag("--start-noise", number(0), 0.5,
+        "Deviation of --start near, as a part of the largest weight of a matrix."),
+)
+SCRIPT = script(
     name="depth",
     drawn_by=(),
     summary="Train a unit on operations on operations, by their depth, from random or nearly exact "
     "weights.",
     example="--layer-type NMU --sum-layer NAU --depth 3 --seed 0-99",
-    groups=(
-        FlagGroup(
-            "Task and data",
-            choice(
-                "--operations", "add,mul", "Operations of the levels, taken in turn.", OPERATIONS
-            ),
-            Flag("--depth", integer(1, 8), 2, "Number of operations."),
-            Flag("--redundant", integer(0), 0, "Number of inputs that the target does not use."),
-            Flag(
-                "--noise",
-                number(0, maximum=1),
-                0.0,
-                "Relative deviation of uniform noise on targets, in training.",
-            ),
-            *common.TASK.only(
-                "--interpolation-range", "--extrapolation-range", "--batch-size", "--seed"
-            ),
-            common.MAX_ITERATIONS.but(default=20000),
-        ),
-        FlagGroup(
-            "Network",
-            common.LAYER_TYPE.but(default="iNALU", choices=buildable_layers),
-            choice(
-                "--sum-layer",
-                None,
-                "Unit of levels that add or subtract, if another one.",
-                buildable_layers,
-            ),
-            choice(
-                "--start",
-                "random",
-                "Start weights: random, exact plus noise, or exact up to the last level.",
-                ("random", "near", "curriculum"),
-            ),
-            Flag(
-                "--start-noise",
-                number(0),
-                0.5,
-                "Deviation of --start near, as a part of the largest weight of a matrix.",
-            ),
-        ),
-        *arithmetic.FORMULA_LAYERS,
-        common.OPTIMIZER,
-        arithmetic.formula_logging("depth"),
-        common.RUN_CONTROL,
-    ),
+    groups=(_TASK, _NETWORK, *FORMULA_LAYERS, common.OPTIMIZER, *formula_files("depth")),
     name_fields=(
         *(lower("layer_type"), nf.template("op-{operations}"), nf.template("d{depth:int}")),
         *(nf.BATCH_SIZE, nf.SEED, nf.RATE),
@@ -294,8 +392,8 @@ SCRIPT = arithmetic.script(
             "re{redundant:int} no-{noise:float} sl-{sum_layer} st-{start:word}-{start_noise:float}",
             "i-{interpolation_range:range} e-{extrapolation_range:range}",
         ),
-        *arithmetic.FORMULA_NAME,
+        *FORMULA_NAME,
     ),
-    checks=(*arithmetic.FORMULA_CHECKS, _check_sums, _check_start),
+    checks=(*FORMULA_CHECKS, _check_sums, _check_start),
 )
 TASK = DepthTask

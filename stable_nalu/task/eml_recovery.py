@@ -11,7 +11,7 @@ from typing import Any, cast
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.base.errors import OptionError, UsageError
+from stable_nalu.base.errors import UsageError
 from stable_nalu.base.papers import FLAT
 from stable_nalu.base.tags import METRIC_TEST, METRIC_VALID
 from stable_nalu.dataset.simple_function import FunctionTargets, Operation
@@ -19,14 +19,13 @@ from stable_nalu.layer import GeneralizedLayer
 from stable_nalu.layer.equations import COLD, DECIDED, TOO_LARGE, EMLLayer, hardened
 from stable_nalu.options import Config, Flag
 from stable_nalu.options.flag import choice, integer, number
-from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS
+from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS, refuse
 from stable_nalu.statistics.setups import Limit
 from stable_nalu.training.step import Penalties, TrainingStep
 from stable_nalu.training.surroundings import floats
 from stable_nalu.training.task import Batch, Kind, Target
 
-from .description import task_script
-from .lanes import RowsTask
+from .shared import RowsTask, task_script
 
 SLOWEST = 0.01
 """Part of the learning rate that is left at the end."""
@@ -105,13 +104,10 @@ class RecoveryTask(RowsTask):
         tree = options.get("tree", "slots")
         with torch.random.fork_rng(devices=[]), torch.no_grad():
             torch.manual_seed(config.seed)
-            if config.target == "drawn":
-                target = drawn_tree(config.depth, tree, grid)
-            else:
-                target = chain(config.depth, tree)
+            drawn = config.target == "drawn"
+            target = drawn_tree(config.depth, tree, grid) if drawn else chain(config.depth, tree)
             low, width = BEYOND
-            drawn = low + width * torch.rand(4000, 2, dtype=torch.float64)
-            beyond = floats(drawn, self.device)
+            beyond = floats(low + width * torch.rand(4000, 2, dtype=torch.float64), self.device)
             self.targets.append(target)
             self._beyond.append((beyond, target(beyond)))
             return grid, target(grid)
@@ -161,40 +157,29 @@ def _grid() -> torch.Tensor:
     return torch.cartesian_prod(axis, axis)
 
 
+# A flag is a few lines of a table.
+# fmt: off
 def _check_target(c: Config) -> None:
-    """Require a depth for which a chain is known."""
-    if c.target == "chain" and c.depth > max(HELD):
-        raise OptionError("--target", f"no chain of depth {c.depth} is known", "take drawn")
+    refuse(c.target == "chain" and c.depth > max(HELD), "--target",
+        f"no chain of depth {c.depth} is known", "take drawn")
 
 
+_TASK = (
+    LAYER_TYPE.but(default="EML", help="The tree.", choices=lambda: ("EML",)),
+    Flag("--depth", integer(1, 8), 2, "Depth of the target and of the tree that learns it."),
+    choice("--target", "drawn",
+        "What is to be found: a tree that the seed draws, or a chain of nodes, which up to "
+        "depth 4 is that of the published code.", ("drawn", "chain"), young=True),
+    Flag("--warm-start", number(0), None,
+        "Start from the target plus normal noise of this deviation: no discovery."),
+    MAX_ITERATIONS.but(default=8000),
+)
 SCRIPT = task_script(
     "eml_recovery",
     summary="Train an EML tree on what another one of its depth computes, and see if it is found.",
     example="--depth 3 --pytorch-precision 64 --seed 0-63",
-    task=(
-        LAYER_TYPE.but(default="EML", help="The tree.", choices=lambda: ("EML",)),
-        Flag("--depth", integer(1, 8), 2, "Depth of the target and of the tree that learns it."),
-        choice(
-            "--target",
-            "drawn",
-            "What is to be found: a tree that the seed draws, or a chain of nodes, which up to "
-            "depth 4 is that of the published code.",
-            ("drawn", "chain"),
-            young=True,
-        ),
-        Flag(
-            "--warm-start",
-            number(0),
-            None,
-            "Start from the target plus normal noise of this deviation: no discovery.",
-        ),
-        MAX_ITERATIONS.but(default=8000),
-    ),
-    fragments=("d{depth} ta-{target} ws-{warm_start:float}",),
-    batch_size=None,
-    learning_rate=1e-2,
-    clip_grad_norm=1.0,
-    inputs=2,
-    checks=(_check_target,),
+    task=_TASK,
+    fragments=("d{depth} ta-{target} ws-{warm_start:float}",), batch_size=None, learning_rate=1e-2,
+    clip_grad_norm=1.0, inputs=2, checks=(_check_target,),
 )
 TASK = RecoveryTask

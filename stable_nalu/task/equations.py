@@ -13,18 +13,16 @@ import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.dataset.simple_function import StoredStream
-from stable_nalu.network.dense import IdentityNetwork
+from stable_nalu.network.dense import ACTIVATIONS, IdentityNetwork
 from stable_nalu.options import Config, Flag, FlagGroup
 from stable_nalu.options import flags as common
 from stable_nalu.options import run_names as nf
 from stable_nalu.options.flag import and_layers, choice, integer, number
-from stable_nalu.training.recorder import EvaluationSet
 from stable_nalu.training.task import Goal, Task
 
-from . import arithmetic
-from .depth import WHOLE
-from .description import lower
-from .identity_autoencoder import activations
+from .arithmetic import TEST_SEED, VALIDATION_SEED, script
+from .depth import FORMULA_CHECKS, FORMULA_LAYERS, FORMULA_NAME, WHOLE, FormulaTask, formula_files
+from .shared import lower
 
 EQUATIONS = {
     "div": ("sin(pi*x1)/(x2**2 + 1)", 2, 2),
@@ -43,33 +41,35 @@ class Cube:
     def __init__(self, config: Config):
         import sympy
 
-        self._config = config
         self._text, self._inputs, _ = EQUATIONS[config.equation]
         names = [f"x{k}" for k in range(1, self._inputs + 1)]
-        self._function = sympy.lambdify(names, sympy.sympify(self._text), "numpy")
+        function = sympy.lambdify(names, sympy.sympify(self._text), "numpy")
+        seed = config.seed
+        random, fixed = (np.random.default_rng(s) for s in (seed, TEST_SEED))
+        x = random.uniform(-1, 1, (ROWS, self._inputs))
+        t = function(*x.T) + config.noise * random.standard_normal(ROWS)
+        far = fixed.uniform(-2, 2, (2 * TESTED, self._inputs))
+        far = far[np.abs(far).max(-1) > 1][:TESTED]
+        self._streams = {
+            None: StoredStream(seed, x[:TRAINING], t[:TRAINING, None]),
+            VALIDATION_SEED: StoredStream(seed, x[TRAINING:], t[TRAINING:, None]),
+            TEST_SEED: StoredStream(seed, far, function(*far.T)[:, None]),
+        }
 
     def get_input_size(self) -> int:
-        """Return how many inputs there are."""
         return self._inputs
 
     def print_operation(self) -> str:
-        """Return the equation as text."""
         return self._text
 
-    def streams(self) -> tuple[StoredStream, StoredStream, StoredStream]:
-        """Return the rows of training, validation and test."""
-        seed, function = self._config.seed, self._function
-        random, fixed = (np.random.default_rng(s) for s in (seed, arithmetic.TEST_SEED))
-        x = random.uniform(-1, 1, (ROWS, self._inputs))
-        t = function(*x.T) + self._config.noise * random.standard_normal(ROWS)
-        far = fixed.uniform(-2, 2, (2 * TESTED, self._inputs))
-        far = far[np.abs(far).max(-1) > 1][:TESTED]
-        sets = (x[:TRAINING], t[:TRAINING]), (x[TRAINING:], t[TRAINING:]), (far, function(*far.T))
-        first, second, third = (StoredStream(seed, x, t[:, None]) for x, t in sets)
-        return first, second, third
+    def fork(
+        self, sample_range: list[Any], seed: int | None = None, *, use_extrapolation: bool = False
+    ) -> StoredStream:
+        """Return the rows of training or, by their seeds, of validation or test."""
+        return self._streams[seed]
 
 
-class EquationTask(arithmetic.FormulaTask):
+class EquationTask(FormulaTask):
     """Learn an equation; the errors are roots of mean squares, and no threshold is known."""
 
     target = Task.target
@@ -92,58 +92,45 @@ class EquationTask(arithmetic.FormulaTask):
             config.layer_type, config.hidden_size, hidden, inputs=inputs, **options
         )
 
-    def training_streams(self) -> list[Any]:
-        self._streams = [cube.streams() for cube in self.datasets]
-        return [training for training, *_ in self._streams]
-
-    def _fixed_rows(self) -> list[EvaluationSet]:
-        _, *others = zip(*self._streams, strict=True)
-        return [EvaluationSet(streams, device=self.device) for streams in others]
-
     def measures(self, model: ExtendedTorchModule) -> Iterator[tuple[str, torch.Tensor]]:
         for tag, error in super().measures(model):
             yield tag, error.sqrt()
 
 
-SCRIPT = arithmetic.script(
+# A flag is a few lines of a table.
+# fmt: off
+_TASK = FlagGroup(
+    "Task and data",
+    choice("--equation", "div", "Equation, by its name in the paper.", tuple(EQUATIONS)),
+    Flag("--noise", number(0), 0.01, "Deviation of normal noise on targets, in training."),
+    *common.TASK.only("--batch-size", "--seed"),
+    common.MAX_ITERATIONS.but(default=50000),
+)
+_NETWORK = FlagGroup(
+    "Network",
+    common.LAYER_TYPE.but(default="EQLDiv", choices=and_layers(lambda: ACTIVATIONS),
+        help="EQL or EQLDiv, which have layers themselves; or a unit, or an activation."),
+    Flag("--hidden-size", integer(1), 32, "Width of hidden layers; an EQL has its own."),
+    Flag("--hidden-layers", integer(0), 2, "Hidden layers; an EQL has its own."),
+)
+_OPTIMIZER = FlagGroup(
+    common.OPTIMIZER.title,
+    *common.OPTIMIZER,
+    Flag("--adam-epsilon", number(above=0), 1e-8, "What Adam adds to its divisor."),
+)
+SCRIPT = script(
     name="equations",
     drawn_by=(),
     summary="Train a network on an equation of a small cube, and measure it around the cube.",
     example="--layer-type EQLDiv --equation F-2 --batch-size 20 --seed 0-9",
-    groups=(
-        FlagGroup(
-            "Task and data",
-            choice("--equation", "div", "Equation, by its name in the paper.", tuple(EQUATIONS)),
-            Flag("--noise", number(0), 0.01, "Deviation of normal noise on targets, in training."),
-            *common.TASK.only("--batch-size", "--seed"),
-            common.MAX_ITERATIONS.but(default=50000),
-        ),
-        FlagGroup(
-            "Network",
-            common.LAYER_TYPE.but(
-                default="EQLDiv",
-                help="EQL or EQLDiv, which have layers themselves; or a unit, or an activation.",
-                choices=and_layers(activations),
-            ),
-            Flag("--hidden-size", integer(1), 32, "Width of hidden layers; an EQL has its own."),
-            Flag("--hidden-layers", integer(0), 2, "Hidden layers; an EQL has its own."),
-        ),
-        *arithmetic.FORMULA_LAYERS,
-        FlagGroup(
-            common.OPTIMIZER.title,
-            *common.OPTIMIZER,
-            Flag("--adam-epsilon", number(above=0), 1e-8, "What Adam adds to its divisor."),
-        ),
-        arithmetic.formula_logging("equations"),
-        common.RUN_CONTROL,
-    ),
+    groups=(_TASK, _NETWORK, *FORMULA_LAYERS, _OPTIMIZER, *formula_files("equations")),
     name_fields=(
         *(lower("layer_type"), nf.template("eq-{equation}"), nf.BATCH_SIZE, nf.SEED, nf.RATE),
         *nf.all_trailing(
             "no-{noise:float} h{hidden_size}x{hidden_layers:int} ae-{adam_epsilon:float}"
         ),
-        *arithmetic.FORMULA_NAME,
+        *FORMULA_NAME,
     ),
-    checks=arithmetic.FORMULA_CHECKS,
+    checks=FORMULA_CHECKS,
 )
 TASK = EquationTask

@@ -11,17 +11,15 @@ import numpy as np
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.base.errors import OptionError
 from stable_nalu.base.tags import ERROR_CURVE, METRIC_TEST, METRIC_VALID
-from stable_nalu.network import dense
+from stable_nalu.network.dense import ACTIVATIONS, IdentityNetwork
 from stable_nalu.options import Config, Flag
 from stable_nalu.options.flag import and_layers, choice, integer, interval
-from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS
+from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS, refuse
 from stable_nalu.training.surroundings import floats
 from stable_nalu.training.task import Batch, Kind
 
-from .description import table, task_script
-from .lanes import RowsTask
+from .shared import RowsTask, table, task_script
 
 POINTS = 101
 """Points of the training range at which the error is measured."""
@@ -69,7 +67,7 @@ class IdentityTask(RowsTask):
 
     @classmethod
     def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-        return dense.IdentityNetwork(
+        return IdentityNetwork(
             config.layer_type, config.hidden_size, config.hidden_layers, **layer_options
         )
 
@@ -93,73 +91,47 @@ class IdentityTask(RowsTask):
 
 
 def whole_numbers(low: float, high: float) -> torch.Tensor:
-    """Return the whole numbers from `low` to `high`."""
     return torch.arange(math.ceil(low), math.floor(high) + 1, dtype=torch.float64)
 
 
 def error_table(x: Sequence[float], errors: Sequence[float]) -> str:
-    """Return the table of an error curve."""
     return table(("x", "abs.error"), zip(map("{:g}".format, x), errors, strict=True))
 
 
-def activations() -> Mapping[str, Any]:
-    """Return the activations of dense layers by their names."""
-    return dense.ACTIVATIONS
-
-
-def _check_test_range(c: Config) -> None:
-    """Require a test range that reaches beyond the range of training."""
+# A flag is a few lines of a table.
+# fmt: off
+def _check_ranges(c: Config) -> None:
     (low, high), (first, last) = c.train_range, c.test_range
-    if first >= low and last <= high:
-        raise OptionError(
-            "--test-range",
-            f"[{first},{last}] lies within --train-range [{low},{high}]",
-            "nothing is extrapolated; give a wider one",
-        )
+    refuse(first >= low and last <= high, "--test-range",
+        f"[{first},{last}] lies within --train-range [{low},{high}]",
+        "nothing is extrapolated; give a wider one")
+    refuse(c.train_sampling == "grid" and high - low < 1, "--train-range",
+        f"[{low},{high}] is too narrow for --train-sampling grid, its whole numbers",
+        "give a wider one, or --train-sampling uniform")
 
 
-def _check_grid(c: Config) -> None:
-    """Require a range that holds whole numbers, where these are trained on."""
-    low, high = c.train_range
-    if c.train_sampling == "grid" and high - low < 1:
-        raise OptionError(
-            "--train-range",
-            f"[{low},{high}] is too narrow for --train-sampling grid, its whole numbers",
-            "give a wider one, or --train-sampling uniform",
-        )
-
-
+_TASK = (
+    LAYER_TYPE.but(default="ReLU", choices=and_layers(lambda: ACTIVATIONS),
+        help="Activation of the hidden layers, or the unit of all layers, by its key or name."),
+    choice("--train-sampling", "grid",
+        "Train on all whole numbers of the range at once, or on a fresh uniform batch of "
+        "--batch-size numbers.", ("grid", "uniform")),
+    Flag("--train-range", interval, [-5, 5], "Range of the training inputs."),
+    Flag("--test-range", interval, [-20, 20], "Range over which the error is measured."),
+    Flag("--hidden-size", integer(1), 8, "Width of the hidden layers."),
+    Flag("--hidden-layers", integer(1), 3, "Number of hidden layers."),
+    MAX_ITERATIONS.but(default=10000),
+)
 SCRIPT = task_script(
     "identity_autoencoder",
     summary="Train a scalar autoencoder on the identity, and measure how it fails beyond the range "
     "that it was trained on.",
     example="--layer-type Tanh --seed 0-99",
-    task=(
-        LAYER_TYPE.but(
-            default="ReLU",
-            help="Activation of the hidden layers, or the unit of all layers, by its key or name.",
-            choices=and_layers(activations),
-        ),
-        choice(
-            "--train-sampling",
-            "grid",
-            "Train on all whole numbers of the range at once, or on a fresh uniform batch of "
-            "--batch-size numbers.",
-            ("grid", "uniform"),
-        ),
-        Flag("--train-range", interval, [-5, 5], "Range of the training inputs."),
-        Flag("--test-range", interval, [-20, 20], "Range over which the error is measured."),
-        Flag("--hidden-size", integer(1), 8, "Width of the hidden layers."),
-        Flag("--hidden-layers", integer(1), 3, "Number of hidden layers."),
-        MAX_ITERATIONS.but(default=10000),
-    ),
+    task=_TASK,
     fragments=(
         "t-{train_sampling} i-{train_range:pair} e-{test_range:pair}",
         "h{hidden_size}x{hidden_layers}",
     ),
-    checks=(_check_test_range, _check_grid),
-    batch_size=64,
-    learning_rate=1e-2,
-    inputs=1,
+    checks=(_check_ranges,), batch_size=64, learning_rate=1e-2, inputs=1,
 )
 TASK = IdentityTask

@@ -10,18 +10,20 @@ import numpy as np
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.base.errors import OptionError
 from stable_nalu.base.tags import METRIC_TEST, MSE_TRAIN
-from stable_nalu.dataset import distribution, images
-from stable_nalu.network import digits as digit_networks
+from stable_nalu.dataset import images
+from stable_nalu.dataset.distribution import LegacyRandom
+from stable_nalu.layer.basic import TorchCell
+from stable_nalu.layer.generalized import GeneralizedCell
+from stable_nalu.network.dense import Convolution, Dense, pooled
 from stable_nalu.options import Config, Flag
 from stable_nalu.options import run_names as nf
 from stable_nalu.options.flag import cell_names, choice, integer, lengths, number
-from stable_nalu.options.flags import LAYER_TYPE
+from stable_nalu.options.flags import LAYER_TYPE, refuse
 from stable_nalu.training.surroundings import floats
 from stable_nalu.training.task import EPOCHS, Batch, Goal, Kind, Task
 
-from .description import (
+from .shared import (
     DATA_DIR,
     DIGIT_SOURCE,
     MEASURED_EPOCHS,
@@ -32,6 +34,105 @@ from .description import (
     task_script,
 )
 
+READERS: dict[str, tuple[tuple[int, ...], int, int]] = {
+    "small": ((10, 20), 320, 50),
+    "large": ((20, 50), 800, 500),
+    "mlp8": ((), 64, 64),
+}
+"""Image network -> filters of its convolutions, what the hidden layer reads, and its size.
+
+The first two are PyTorch's examples of 2017 and of 2018, the last one reads images of 8 x 8.
+"""
+
+
+class DigitReader(ExtendedTorchModule):
+    """x `(images, 1, side, side)` -> `(images, outputs)`, through a network of `READERS`.
+
+    Convolutions of 5 x 5, each pooled by 2 x 2, if there are any, and a hidden layer, ReLU
+    throughout. dropout: the probability with which whole channels of the second convolution, and
+    units of the hidden layer, are left out of an update; PyTorch's example of 2017 has 0.5.
+    """
+
+    def __init__(self, outputs: int, cnn: str, dropout: float = 0.0):
+        super().__init__("reader")
+        self.dropout = dropout
+        filters, flat, hidden = READERS[cnn]
+        self.convolves = bool(filters)
+        if filters:
+            self.first = Convolution(1, filters[0], 5, name="first")
+            self.second = Convolution(filters[0], filters[1], 5, name="second")
+        self.hidden = Dense(flat, hidden, "ReLU", "hidden")
+        self.output = Dense(hidden, outputs, name="output")
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if self.convolves:
+            x = self.second(torch.relu(pooled(self.first(x))))
+            x = torch.relu(pooled(self._dropped(x, 2)))
+        return self.output(self._dropped(self.hidden(x.flatten(-3)), 0))
+
+    def _dropped(self, x: torch.Tensor, inner: int) -> torch.Tensor:
+        """Return x without some of its channels, whose `inner` dimensions go as one.
+
+        The rest is larger, so that the mean stays.
+        """
+        if not (self.dropout and self.allow_random):
+            return x
+        shape = x.shape[x.ndim - inner - 2 : x.ndim - inner]
+        noise = self.random.uniform(tuple(shape), 0, 1, x)
+        kept = (noise >= self.dropout).to(x) / (1 - self.dropout)
+        return x * kept.reshape(*kept.shape, *[1] * inner)
+
+
+class CountingNetwork(ExtendedTorchModule):
+    """Digit images, in sequences, -> what a cell has counted or added up.
+
+    f_t = reader(x_t); h_t = cell(f_t, h_{t-1}) from h = 0; y_t = h_t or, for a cell of torch
+    (LSTM, GRU, RNN), a dense layer of it without an activation.
+
+    Shapes: x `(batch, time, 1, side, side)`, f `(batch, time, features)`,
+    y `(batch, time or 1, outputs)`.
+    """
+
+    def __init__(
+        self,
+        unit_name: str,
+        outputs: int,
+        features: int,
+        cnn: str = "small",
+        dropout: float = 0.0,
+        **layer_options,
+    ):
+        super().__init__("network")
+        self.unit_name = unit_name
+        self.outputs = outputs
+        self.reader = DigitReader(features, cnn, dropout)
+        self.cell = GeneralizedCell(features, outputs, unit_name, name="cell", **layer_options)
+        is_torch = isinstance(self.cell.cell, TorchCell)
+        self.read_out = Dense(outputs, outputs, name="read_out") if is_torch else None
+
+    def read(self, x: torch.Tensor) -> torch.Tensor:
+        """Return what the image network makes of x, all images in one pass."""
+        return self.reader(x.flatten(-5, -4)).unflatten(-2, x.shape[-5:-3])
+
+    def accumulate(self, features: torch.Tensor, *, every: bool = False) -> torch.Tensor:
+        """Return the outputs of the last step alone, or of every one."""
+        h = features.new_zeros(*features.shape[:-2], self.outputs)
+        state: Any = (h, h) if self.unit_name == "LSTM" else h
+        states = []
+        for step in features.unbind(-2):
+            state = self.cell(step, state)
+            h = state[0] if isinstance(state, tuple) else state
+            if every:
+                states.append(h)
+        found = torch.stack(states, -2) if every else h.unsqueeze(-2)
+        if self.read_out is None:
+            return found
+        return self.read_out(found.flatten(-3, -2)).unflatten(-2, found.shape[-3:-1])
+
+    def forward(self, x: torch.Tensor, *, every: bool = False) -> torch.Tensor:
+        return self.accumulate(self.read(x), every=every)
+
+
 IMAGES_AT_ONCE = 500
 SHOWN_DIGITS = 10
 """The first images of the test, whose outputs are logged step by step."""
@@ -40,8 +141,6 @@ MSE_VALID = "metric/valid/mse"
 
 OUTPUTS = {"count": 10, "sum": 1}
 """Task -> outputs of the cell, and those of the image network by default."""
-
-CNNS = ("small", "large", "mlp8")
 
 
 class CountingTask(Task):
@@ -92,7 +191,7 @@ class CountingTask(Task):
 
     def network(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
         outputs = OUTPUTS[config.task]
-        return digit_networks.CountingNetwork(
+        return CountingNetwork(
             config.layer_type,
             outputs,
             config.cnn_outputs or outputs,
@@ -181,7 +280,7 @@ def fixed_places(count: int, length: int, seed: int, repeats: int = 1) -> np.nda
 
     Orders follow `seed` alone: those of all lengths are cut from the same.
     """
-    random = distribution.LegacyRandom(seed)
+    random = LegacyRandom(seed)
     return _cut(np.concatenate([random.permutation(count) for _ in range(repeats)]), length)
 
 
@@ -193,86 +292,49 @@ def _cut(order: np.ndarray, length: int) -> np.ndarray:
     return order[: count * length].reshape(count, length)
 
 
+# A flag is a few lines of a table.
+# fmt: off
 def _check_images(c: Config) -> None:
-    """Require images of the size that the image network reads."""
-    if c.cnn == "mlp8" and c.digit_source != "digits":
-        problem = f"mlp8 reads images of 8 x 8, those of --digit-source {c.digit_source} are larger"
-        raise OptionError("--cnn", problem, "use --cnn small, or --digit-source digits")
-    if c.cnn != "small" and c.cnn_dropout:
-        problem = f"--cnn {c.cnn} has no dropout"
-        raise OptionError("--cnn-dropout", problem, "leave it out, or use --cnn small")
-    if c.cnn_dropout == 1:
-        raise OptionError("--cnn-dropout", "1 leaves everything out", "give less than 1")
+    refuse(c.cnn == "mlp8" and c.digit_source != "digits", "--cnn",
+        f"mlp8 reads images of 8 x 8, those of --digit-source {c.digit_source} are larger",
+        "use --cnn small, or --digit-source digits")
+    refuse(c.cnn != "small" and c.cnn_dropout, "--cnn-dropout", f"--cnn {c.cnn} has no dropout",
+        "leave it out, or use --cnn small")
+    refuse(c.cnn_dropout == 1, "--cnn-dropout", "1 leaves everything out", "give less than 1")
 
 
+_TASK = (
+    choice("--task", "count", "Count how often each digit was seen, or add the digits up.",
+        tuple(OUTPUTS)),
+    LAYER_TYPE.but(default="NAC", choices=cell_names,
+        help="Recurrent cell, by its key or name; an output layer follows LSTM, GRU and RNNs."),
+    choice("--cnn", "small",
+        "Image network: PyTorch's example of 2017, with filters of 10 and 20 and a hidden "
+        "layer of 50 (small); that of 2018, with 20, 50 and 500 (large); or a hidden layer of "
+        "64 on digits of 8 x 8 (mlp8).", tuple(READERS)),
+    Flag("--cnn-outputs", integer(1), None,
+        "Outputs of the image network, the inputs of the cell; by default 10 for count and 1 "
+        "for sum."),
+    Flag("--cnn-dropout", number(0, maximum=1), 0.0,
+        "Part of the small image network that each update leaves out: whole channels of its "
+        "second convolution, and hidden units. PyTorch's example has 0.5."),
+    choice("--sequence-loss", "last", "Compute the loss at the last step only, or at every step.",
+        ("last", "all")),
+    Flag("--interpolation-length", integer(1), 10,
+        "Length of the sequences of training and validation."),
+    Flag("--extrapolation-lengths", lengths, [1, 100, 1000],
+        "Lengths of further test sequences, besides those of training."),
+    *(DIGIT_SOURCE, DATA_DIR),
+    Flag("--test-repeats", integer(1, 10**6), 10,
+        "How often all test images are tested, each time in a new order.", unnamed=TESTING),
+    MEASURED_EPOCHS.but(default=100),
+)
 SCRIPT = task_script(
     "mnist_counting",
     summary="Train an image network and a cell that count the digits of a sequence, or add them "
     "up, and measure the error of longer sequences.",
     example="--task count --layer-type NAC --seed 0-2",
-    task=(
-        choice(
-            "--task",
-            "count",
-            "Count how often each digit was seen, or add the digits up.",
-            tuple(OUTPUTS),
-        ),
-        LAYER_TYPE.but(
-            default="NAC",
-            help="Recurrent cell, by its key or name; an output layer follows LSTM, GRU and RNNs.",
-            choices=cell_names,
-        ),
-        choice(
-            "--cnn",
-            "small",
-            "Image network: PyTorch's example of 2017, with filters of 10 and 20 and a hidden "
-            "layer of 50 (small); that of 2018, with 20, 50 and 500 (large); or a hidden layer of "
-            "64 on digits of 8 x 8 (mlp8).",
-            CNNS,
-        ),
-        Flag(
-            "--cnn-outputs",
-            integer(1),
-            None,
-            "Outputs of the image network, the inputs of the cell; by default 10 for count and 1 "
-            "for sum.",
-        ),
-        Flag(
-            "--cnn-dropout",
-            number(0, maximum=1),
-            0.0,
-            "Part of the small image network that each update leaves out: whole channels of its "
-            "second convolution, and hidden units. PyTorch's example has 0.5.",
-        ),
-        choice(
-            "--sequence-loss",
-            "last",
-            "Compute the loss at the last step only, or at every step.",
-            ("last", "all"),
-        ),
-        Flag(
-            "--interpolation-length",
-            integer(1),
-            10,
-            "Length of the sequences of training and validation.",
-        ),
-        Flag(
-            "--extrapolation-lengths",
-            lengths,
-            [1, 100, 1000],
-            "Lengths of further test sequences, besides those of training.",
-        ),
-        DIGIT_SOURCE,
-        DATA_DIR,
-        Flag(
-            "--test-repeats",
-            integer(1, 10**6),
-            10,
-            "How often all test images are tested, each time in a new order.",
-            unnamed=TESTING,
-        ),
-        MEASURED_EPOCHS.but(default=100),
-    ),
+    task=_TASK,
     fragments=(
         "t-{task} c-{cnn} l-{sequence_loss} d-{digit_source} i-{interpolation_length}",
         nf.NameField(
@@ -281,11 +343,7 @@ SCRIPT = task_script(
         ),
         "h-{cnn_outputs} do-{cnn_dropout}",
     ),
-    checks=(_check_images,),
-    batch_size=64,
-    learning_rate=1e-3,
-    clip_grad_norm=1,
-    log_interval=1,
+    checks=(_check_images,), batch_size=64, learning_rate=1e-3, clip_grad_norm=1, log_interval=1,
     unit="Epochs",
 )
 TASK = CountingTask

@@ -11,19 +11,19 @@ import numpy as np
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.base.errors import OptionError
 from stable_nalu.base.script import unknown_choice
 from stable_nalu.base.tags import LOSS_EPOCH, MSE_TEST, MSE_TRAIN, PROBLEM
-from stable_nalu.network import dense
+from stable_nalu.layer.generalized import GeneralizedLayer
+from stable_nalu.network.dense import Dense
 from stable_nalu.options import Config, Flag, switch
 from stable_nalu.options import run_names as nf
 from stable_nalu.options.flag import and_layers, choice, each_word, integer, interval
-from stable_nalu.options.flags import LAYER_TYPE
+from stable_nalu.options.flags import LAYER_TYPE, refuse
 from stable_nalu.training.recorder import StepResult, TaggedValue, scalar
 from stable_nalu.training.surroundings import floats
 from stable_nalu.training.task import EPOCHS, Batch, Goal, Kind, Task
 
-from .description import EVALUATION, MEASURED_EPOCHS, table, task_script
+from .shared import EVALUATION, MEASURED_EPOCHS, table, task_script
 
 OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "add": operator.add,
@@ -85,6 +85,36 @@ class MysteryProblem:
         return torch.from_numpy(self._random(_ORDER, epoch).permutation(count))
 
 
+VANILLA = "vanilla"
+"""The article's name of a dense layer with a ReLU on its output, and nothing before it."""
+
+
+class MysteryNetwork(ExtendedTorchModule):
+    """x `(*runs, batch, inputs)` -> `(*runs, batch, outputs)`, through a single layer.
+
+    The NAC starts Xavier-normal, as the article has it; a NALU does if its options say so, and
+    other layers start as they do everywhere.
+    """
+
+    def __init__(self, unit_name: str, inputs: int, outputs: int, **layer_options):
+        super().__init__("network")
+        self.unit_name = unit_name
+        name = "layer_1"
+        if unit_name == VANILLA:
+            self.layer = Dense(inputs, outputs, "ReLU", name)
+        else:
+            self.layer = GeneralizedLayer(inputs, outputs, unit_name, name=name, **layer_options)
+
+    def reset_parameters(self) -> None:
+        super().reset_parameters()
+        if self.unit_name == "NAC":
+            for weight in self.parameters():
+                torch.nn.init.xavier_normal_(weight)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.layer(x)
+
+
 class MysteryTask(Task):
     """Fit all outputs; the errors are mean squared ones, of all outputs and by operation."""
 
@@ -113,7 +143,7 @@ class MysteryTask(Task):
     def network(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
         if config.layer_type == "NALU":
             layer_options = {**layer_options, **NALU_VARIANTS[config.nalu_variant]}
-        return dense.MysteryNetwork(
+        return MysteryNetwork(
             config.layer_type, config.input_size, config.output_size, **layer_options
         )
 
@@ -172,68 +202,60 @@ def _operations(word: str) -> str:
     return ",".join(name for name in OPERATIONS if name in names)
 
 
+# A flag is a few lines of a table.
+# fmt: off
 def _check_operands(c: Config) -> None:
-    """Require that an output can have two different operands."""
-    if c.input_size < 2:
-        problem = f"every output has two different operands, there is {c.input_size} input"
-        raise OptionError("--input-size", problem, "give 2 or more")
+    refuse(c.input_size < 2, "--input-size",
+        f"every output has two different operands, there is {c.input_size} input",
+        "give 2 or more")
 
 
 def _check_variant(c: Config) -> None:
     """Require that a variant is one of a NALU, and that no other flag says what it says."""
-    default = next(iter(NALU_VARIANTS))
-    if c.layer_type != "NALU":
-        if c.nalu_variant != default:
-            problem = f"{c.nalu_variant} is a variant of the NALU, --layer-type is {c.layer_type}"
-            raise OptionError("--nalu-variant", problem, "leave it out")
-        return
+    default, variant = next(iter(NALU_VARIANTS)), c.nalu_variant
+    refuse(c.layer_type != "NALU" and variant != default, "--nalu-variant",
+        f"{variant} is a variant of the NALU, --layer-type is {c.layer_type}", "leave it out")
     for option in NALU_VARIANTS[default]:
-        if c.nalu_variant != "custom" and c.is_typed(option):
-            problem = f"is what --nalu-variant {c.nalu_variant} says"
-            raise OptionError(f"--{option.replace('_', '-')}", problem, "add --nalu-variant custom")
+        said = c.layer_type == "NALU" and variant != "custom" and c.is_typed(option)
+        refuse(said, f"--{option.replace('_', '-')}", f"is what --nalu-variant {variant} says",
+            "add --nalu-variant custom")
 
 
+_TASK = (
+    LAYER_TYPE.but(choices=and_layers(lambda: (VANILLA,)),
+        help="The layer, by its key or name; vanilla: a dense layer with a ReLU on its output."),
+    choice("--nalu-variant", next(iter(NALU_VARIANTS)),
+        "What --layer-type NALU is, each with a Xavier-normal start: two NACs and a gate that "
+        "is not squashed (article), two NACs (two-nac), one for both paths as in the paper "
+        "(shared); or what the other --nalu flags say (custom).", tuple(NALU_VARIANTS)),
+    Flag("--input-size", integer(1), 100, "Number of inputs."),
+    Flag("--output-size", integer(1), 10, "Number of outputs."),
+    Flag("--operations", each_word("OPERATION[,...]", _operations), "add,sub,mul",
+        "Operations that the outputs are drawn from; div, whose results have no bound where a "
+        "range contains zero, has to be named."),
+    Flag("--train-range", interval, [-10, 10], "Range of the training inputs."),
+    Flag("--test-range", interval, [-10, 10], "Range of the test inputs."),
+    Flag("--train-size", integer(1), 1000, "Number of training rows."),
+    Flag("--test-size", integer(1), 1000, "Number of test rows."),
+    MEASURED_EPOCHS.but(default=250),
+    switch("--shuffle", "Draw the order of the training rows anew in every epoch."),
+    Flag("--problem-seed", integer(0), None,
+        "Seed of the problem and of its rows, by default that of the run; start weights follow "
+        "--seed."),
+)
+_LOOK = EVALUATION.only("--evaluate", "--evaluation-dir").but(
+    evaluate={"help":
+        "Train nothing: print the problem of this saved model and what its layer has "
+        "learned of it, output by output, and draw both. Its own flags are used."},
+    evaluation_dir={"help":
+        "Where --evaluate writes; by default mystery_arithmetic_plots in SAVE_DIR."},
+)
 SCRIPT = task_script(
     "mystery_arithmetic",
     summary="Train one layer on the mystery arithmetic problem: each of its outputs is a sum, a "
     "difference or a product of two of its inputs.",
     example="--layer-type NALU --nalu-variant article --seed 0-49",
-    task=(
-        LAYER_TYPE.but(
-            help="The layer, by its key or name; vanilla: a dense layer with a ReLU on its output.",
-            choices=and_layers(lambda: (dense.VANILLA,)),
-        ),
-        choice(
-            "--nalu-variant",
-            next(iter(NALU_VARIANTS)),
-            "What --layer-type NALU is, each with a Xavier-normal start: two NACs and a gate that "
-            "is not squashed (article), two NACs (two-nac), one for both paths as in the paper "
-            "(shared); or what the other --nalu flags say (custom).",
-            tuple(NALU_VARIANTS),
-        ),
-        Flag("--input-size", integer(1), 100, "Number of inputs."),
-        Flag("--output-size", integer(1), 10, "Number of outputs."),
-        Flag(
-            "--operations",
-            each_word("OPERATION[,...]", _operations),
-            "add,sub,mul",
-            "Operations that the outputs are drawn from; div, whose results have no bound where a "
-            "range contains zero, has to be named.",
-        ),
-        Flag("--train-range", interval, [-10, 10], "Range of the training inputs."),
-        Flag("--test-range", interval, [-10, 10], "Range of the test inputs."),
-        Flag("--train-size", integer(1), 1000, "Number of training rows."),
-        Flag("--test-size", integer(1), 1000, "Number of test rows."),
-        MEASURED_EPOCHS.but(default=250),
-        switch("--shuffle", "Draw the order of the training rows anew in every epoch."),
-        Flag(
-            "--problem-seed",
-            integer(0),
-            None,
-            "Seed of the problem and of its rows, by default that of the run; start weights follow "
-            "--seed.",
-        ),
-    ),
+    task=_TASK,
     fragments=(
         "v-{nalu_variant} n{input_size} m{output_size}",
         nf.NameField(lambda c: f"op-{c.operations.replace(',', '-')}", ("operations",)),
@@ -241,19 +263,7 @@ SCRIPT = task_script(
         nf.either("shuffle", "sh", ""),
         "p{problem_seed}",
     ),
-    checks=(_check_operands, _check_variant),
-    batch_size=32,
-    learning_rate=1e-3,
-    log_interval=1,
-    unit="Epochs",
-    look=EVALUATION.only("--evaluate", "--evaluation-dir").but(
-        evaluate={
-            "help": "Train nothing: print the problem of this saved model and what its layer has "
-            "learned of it, output by output, and draw both. Its own flags are used."
-        },
-        evaluation_dir={
-            "help": "Where --evaluate writes; by default mystery_arithmetic_plots in SAVE_DIR."
-        },
-    ),
+    checks=(_check_operands, _check_variant), batch_size=32, learning_rate=1e-3, log_interval=1,
+    unit="Epochs", look=_LOOK,
 )
 TASK = MysteryTask

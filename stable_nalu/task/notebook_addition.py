@@ -22,7 +22,7 @@ from stable_nalu.base.tags import (
     MSE_TEST,
 )
 from stable_nalu.dataset import simple_function
-from stable_nalu.network import dense
+from stable_nalu.layer.generalized import GeneralizedLayer
 from stable_nalu.options import Config, Flag, switch
 from stable_nalu.options import run_names as nf
 from stable_nalu.options.flag import and_layers, integer
@@ -33,13 +33,27 @@ from stable_nalu.training.surroundings import floats
 from stable_nalu.training.task import Batch, Goal, Kind, Target
 
 from .arithmetic import READ_ROWS
-from .description import task_script
-from .lanes import RowsTask
+from .shared import RowsTask, task_script
 
 INPUTS = 10
 SPLIT = 4
 """The first sum takes so many inputs, the second one the others."""
 TRAIN_HIGH, TEST_HIGH = 10.0, 100.0
+
+
+class NotebookNetwork(ExtendedTorchModule):
+    """x `(*runs, batch, input_size)` -> `(*runs, batch, 1)`: two layers of one unit."""
+
+    def __init__(self, unit_name: str, input_size: int = 10, hidden_size: int = 2, **layer_options):
+        super().__init__("network")
+        self.unit_name = unit_name
+        self.layer_1 = GeneralizedLayer(
+            input_size, hidden_size, unit_name, name="layer_1", **layer_options
+        )
+        self.layer_2 = GeneralizedLayer(hidden_size, 1, unit_name, name="layer_2", **layer_options)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.layer_2(self.layer_1(x))
 
 
 class NotebookTask(RowsTask):
@@ -78,7 +92,7 @@ class NotebookTask(RowsTask):
 
     @classmethod
     def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-        return dense.NotebookNetwork(config.layer_type, INPUTS, **layer_options)
+        return NotebookNetwork(config.layer_type, INPUTS, **layer_options)
 
     @property
     def _trains_on_test(self) -> bool:
@@ -128,27 +142,23 @@ class NotebookTask(RowsTask):
         return Target(targets, x, t, [(0.0, TEST_HIGH)], setups.Limit(FLAT))
 
 
+# A flag is a few lines of a table.
+# fmt: off
+_TASK = (
+    LAYER_TYPE.but(help="Unit of both layers, by its key or name.", choices=and_layers(dict)),
+    Flag("--train-size", integer(1), 10000, "Number of training rows, and of test rows."),
+    MAX_ITERATIONS.but(default=50000),
+    switch("--train-on-test",
+        "Make the last update on the test rows, as the notebook's last evaluation does by "
+        "mistake; the errors behind it are logged, too.", young=True),
+)
 SCRIPT = task_script(
     "notebook_addition",
     summary="Train two layers on the sum of ten numbers, all rows at once, as a published notebook "
     "does.",
     example="--layer-type NALU --seed 0-99",
-    task=(
-        LAYER_TYPE.but(help="Unit of both layers, by its key or name.", choices=and_layers(dict)),
-        Flag("--train-size", integer(1), 10000, "Number of training rows, and of test rows."),
-        MAX_ITERATIONS.but(default=50000),
-        switch(
-            "--train-on-test",
-            "Make the last update on the test rows, as the notebook's last evaluation does by "
-            "mistake; the errors behind it are logged, too.",
-            young=True,
-        ),
-    ),
+    task=_TASK,
     fragments=("n{train_size}", nf.either("train_on_test", "tt", "")),
-    batch_size=None,
-    learning_rate=0.1,
-    nalu_init="truncated",
-    inputs=INPUTS,
-    criterion="half-sum",
+    batch_size=None, learning_rate=0.1, nalu_init="truncated", inputs=INPUTS, criterion="half-sum",
 )
 TASK = NotebookTask

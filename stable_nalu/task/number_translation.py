@@ -13,23 +13,104 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import torch
 
 from stable_nalu import functional
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.base.errors import OptionError
 from stable_nalu.base.tags import LOSS_VALID, METRIC, TRACE
-from stable_nalu.dataset import distribution, number_translation
-from stable_nalu.network import texts
+from stable_nalu.dataset.distribution import IndexLoader, LegacyRandom
+from stable_nalu.network.sequences import NumberReaderNetwork, NumberTranslationNetwork
 from stable_nalu.options import Config, Flag, FlagGroup, ScriptSpec
 from stable_nalu.options import flags as common
 from stable_nalu.options import run_names as nf
 from stable_nalu.options.flag import and_layers, buildable_layers, cell_names, choice, integer
-from stable_nalu.options.flags import LAYER_TYPE, SEED, files_and_devices
 from stable_nalu.training.surroundings import floats
 from stable_nalu.training.task import Batch, Goal, Kind, Logging, Observed, Task, Unit
 
-from .description import LAYER_OPTIONS, PENALTY_RAMP, YOUNG_OPTIMIZER, lower, table
+from .shared import LAYER_OPTIONS, PENALTY_RAMP, YOUNG_OPTIMIZER, lower, table
+
+VOCABULARY = (
+    "<pad>", "and",
+    "one", "two", "three", "four", "five", "six", "seven", "eight", "nine",
+    "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen",
+    "eighteen", "nineteen",
+    "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety",
+    "hundred",
+)  # fmt: skip
+"""Words in the order of their ids; id 0 pads a sentence."""
+PAPER = "paper"
+VOCABULARIES = {"reference": VOCABULARY, PAPER: (*VOCABULARY, "zero")}
+"""Words of each range of numbers: of published code, and of the paper."""
+
+_UNITS = dict(enumerate(VOCABULARY[2:21], start=1))
+_TENS = dict(enumerate(VOCABULARY[21:29], start=2))
+_IDS = {word: i for i, word in enumerate(VOCABULARIES[PAPER])}
+
+SENTENCE_LENGTH = 5
+_LAST_TRAINED, _LAST = 19, 999
+SPLIT_SIZES = {
+    "reference": {"test": 630, "valid": 200, "train": 169},
+    PAPER: {"train": 169, "valid": 200, "test": 631},
+}
+"""Numbers of each set, in the order in which the sets are filled."""
+
+
+def words_of(number: int, number_range: str = "reference") -> list[str]:
+    """Return the words of a number up to 999: 115 is one hundred and fifteen."""
+    first = _first(number_range)
+    if not first <= number <= _LAST:
+        raise ValueError(f"Only numbers from {first} to {_LAST} have words here, got {number}.")
+    if number == 0:
+        return ["zero"]
+    hundreds, rest = divmod(number, 100)
+    words = [_UNITS[hundreds], "hundred"] if hundreds else []
+    if hundreds and rest:
+        words.append("and")
+    if rest >= 20:
+        words.append(_TENS[rest // 10])
+        rest %= 10
+    if rest:
+        words.append(_UNITS[rest])
+    return words
+
+
+def _first(number_range: str) -> int:
+    return 0 if number_range == PAPER else 1
+
+
+def split_numbers(seed: int | None, number_range: str = "reference") -> dict[str, list[int]]:
+    """Draw disjoint numbers for training, validation and test; training has all words.
+
+    Those up to 19 are training numbers. The others come in random order: one with a word that
+    training lacks joins it; the rest fills up one set after the other.
+    """
+    always = range(_first(number_range), _LAST_TRAINED + 1)
+    order = LegacyRandom(seed).permutation(_LAST - _LAST_TRAINED) + always.stop
+    splits: dict[str, list[int]] = {"train": list(always), "valid": [], "test": []}
+    missing = set(VOCABULARIES[number_range][1:])
+    for number in always:
+        missing -= set(words_of(number, number_range))
+    rest: list[int] = []
+    for number in order.tolist():
+        words = set(words_of(number))
+        (splits["train"] if missing & words else rest).append(number)
+        missing -= words
+    for name, size in SPLIT_SIZES[number_range].items():
+        free = size - len(splits[name])
+        splits[name] += rest[:free]
+        rest = rest[free:]
+    return splits
+
+
+def encode(numbers: Sequence[int], number_range: str = "reference") -> torch.Tensor:
+    """Return the word ids of numbers, int64 (n, 5), padded with 0."""
+    ids = np.zeros((len(numbers), SENTENCE_LENGTH), dtype=np.int64)
+    for row, number in zip(ids, numbers, strict=True):
+        words = words_of(number, number_range)
+        row[: len(words)] = [_IDS[word] for word in words]
+    return torch.from_numpy(ids)
+
 
 LOG_EPOCHS = 50
 GRADIENT_EPOCHS = 10
@@ -56,16 +137,16 @@ class TranslationTask(Task):
 
     @classmethod
     def goal(cls, config: Config) -> Goal:
-        if config.number_range == number_translation.PAPER:
+        if config.number_range == PAPER:
             return Goal(f"{METRIC}/valid/mse", f"{METRIC}/test/mse")
         return Goal(LOSS_VALID, None)
 
     def __init__(self, config: Config, device: torch.device):
         super().__init__(config, device)
-        splits = number_translation.split_numbers(config.seed, config.number_range)
+        splits = split_numbers(config.seed, config.number_range)
         self._sets = {name: self._sentences(numbers) for name, numbers in splits.items()}
         self._training, self._validation = self._loader("train"), self._loader("valid")
-        self._on_paper = config.number_range == number_translation.PAPER
+        self._on_paper = config.number_range == PAPER
         self.logging = replace(self.logging, apart=self._on_paper)
         if self._on_paper:
             self._numbers = splits["test"][:TRACED]
@@ -73,24 +154,22 @@ class TranslationTask(Task):
     def _sentences(self, numbers: Sequence[int]) -> Batch:
         """Return word ids `(n, 5)` and values `(n, 1)` of numbers."""
         values = torch.tensor(numbers, dtype=torch.float32).unsqueeze(-1)
-        ids = number_translation.encode(numbers, self.config.number_range)
+        ids = encode(numbers, self.config.number_range)
         return ids.to(self.device), floats(values, self.device)
 
-    def _loader(self, name: str) -> distribution.IndexLoader:
+    def _loader(self, name: str) -> IndexLoader:
         ids, values = self._sets[name]
         size = self.config.batch_size
-        return distribution.IndexLoader(
-            len(ids), size, True, lambda rows: (ids[rows], values[rows])
-        )
+        return IndexLoader(len(ids), size, True, lambda rows: (ids[rows], values[rows]))
 
     def network(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
         final = config.head == "final"
-        build = texts.NumberReaderNetwork if final else texts.NumberTranslationNetwork
-        words = len(number_translation.VOCABULARIES[config.number_range])
+        build = NumberReaderNetwork if final else NumberTranslationNetwork
+        words = len(VOCABULARIES[config.number_range])
         sizes = config.embedding_size, config.hidden_size, words
         return build(config.layer_type, *sizes, **layer_options)
 
-    def batches(self) -> distribution.IndexLoader:
+    def batches(self) -> IndexLoader:
         return self._training
 
     def observed(self, clock: int, *, at_log_point: bool) -> Observed | None:
@@ -110,9 +189,7 @@ class TranslationTask(Task):
             self._error = self._error_on(self._training, model)
         yield LOSS_VALID, self._error_on(self._validation, model)
 
-    def _error_on(
-        self, batches: distribution.IndexLoader, model: ExtendedTorchModule
-    ) -> torch.Tensor:
+    def _error_on(self, batches: IndexLoader, model: ExtendedTorchModule) -> torch.Tensor:
         """Return the mean squared error over all rows, in the order of a shuffled epoch.
 
         As published, the model is in training mode.
@@ -155,64 +232,47 @@ class TranslationTask(Task):
 
 
 def _table(number: int, values: list[float]) -> str:
-    """Return the values behind the words of a number."""
-    words = number_translation.words_of(number, number_translation.PAPER)
+    words = words_of(number, PAPER)
     return table(("word", "value"), zip(words, map("{:.6g}".format, values), strict=False))
 
 
+# A flag is a few lines of a table.
+# fmt: off
 def _check_head(c: Config) -> None:
-    """Require a unit that the head can be made of."""
-    recurrent = c.head == "recurrent"
-    if c.layer_type not in (cell_names() if recurrent else buildable_layers()):
-        what, other = (
-            ("has no recurrent cell", "final") if recurrent else ("is a cell alone", "recurrent")
-        )
-        raise OptionError("--layer-type", f"{c.layer_type} {what}", f"use --head {other}")
+    units, what, other = buildable_layers, "is a cell alone", "recurrent"
+    if c.head == "recurrent":
+        units, what, other = cell_names, "has no recurrent cell", "final"
+    common.refuse(c.layer_type not in units(), "--layer-type", f"{c.layer_type} {what}",
+        f"use --head {other}")
 
 
+_TASK = FlagGroup(
+    "Task",
+    common.LAYER_TYPE.but(choices=and_layers(cell_names),
+        help="Unit of the output's cell, or of the head, by its key or name."),
+    common.SEED,
+    Flag("--max-epochs", integer(0), 10000, "Number of passes over the training sentences."),
+)
 _READER = FlagGroup(
     "Numbers and network",
-    choice(
-        "--number-range",
-        "reference",
+    choice("--number-range", "reference",
         "Numbers and their split: 1 to 999 as in published code, or 0 to 999 as in the NALU paper, "
-        "where errors on all three sets are logged by epochs.",
-        ("reference", "paper"),
-        young=True,
-    ),
-    choice(
-        "--head",
-        "recurrent",
+        "where errors on all three sets are logged by epochs.", ("reference", "paper"), young=True),
+    choice("--head", "recurrent",
         "What answers: a cell that accumulates over the LSTM's outputs, as in published code, or a "
-        "layer that reads the last one, as in the NALU paper.",
-        ("recurrent", "final"),
-        young=True,
-    ),
+        "layer that reads the last one, as in the NALU paper.", ("recurrent", "final"), young=True),
     Flag("--embedding-size", integer(1), 2, "Length of the vector of a word.", young=True),
     Flag("--hidden-size", integer(1), 2, "Width of the LSTM.", young=True),
     Flag("--batch-size", integer(1), 64, "Number of sentences in a training batch.", young=True),
     *YOUNG_OPTIMIZER,
 )
-
 SCRIPT = ScriptSpec(
     name="number_translation",
     summary="Train a network that reads a number in words and accumulates its value.",
     example="--layer-type NAC --max-epochs 1000",
     groups=(
-        FlagGroup(
-            "Task",
-            LAYER_TYPE.but(
-                help="Unit of the output's cell, or of the head, by its key or name.",
-                choices=and_layers(cell_names),
-            ),
-            SEED,
-            Flag(
-                "--max-epochs", integer(0), 10000, "Number of passes over the training sentences."
-            ),
-        ),
-        _READER,
-        *LAYER_OPTIONS,
-        files_and_devices("number_translation", "Epochs"),
+        *(_TASK, _READER, *LAYER_OPTIONS),
+        common.files_and_devices("number_translation", "Epochs"),
     ),
     name_fields=(
         lower("layer_type"),
@@ -224,13 +284,9 @@ SCRIPT = ScriptSpec(
         ),
     ),
     checks=(
-        _check_head,
-        common.check_nalu,
-        common.check_optimizer,
-        common.check_device,
-        common.check_files,
+        *(_check_head, common.check_nalu, common.check_optimizer),
+        *(common.check_device, common.check_files),
     ),
-    counts_epochs=True,
-    fixed=PENALTY_RAMP,
+    counts_epochs=True, fixed=PENALTY_RAMP,
 )
 TASK = TranslationTask

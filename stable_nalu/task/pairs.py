@@ -1,7 +1,8 @@
-"""Pairs of digits whose labels are never shown: what the two scripts on them share.
+"""Pairs of digits whose labels are never shown: `two_digit_mnist` and `ST_mnist_labels`.
 
 The loss is the squared error of the answer alone; the network has to find out what digits are.
-Penalties and learning rate follow epochs.
+They lie side by side, or anywhere in the channels of a picture, turned and scaled, where spatial
+transformers find them. Penalties and learning rate follow epochs.
 """
 
 import math
@@ -14,21 +15,29 @@ import numpy as np
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.base.errors import OptionError
 from stable_nalu.base.tags import LABEL_WEIGHTS, METRIC
-from stable_nalu.dataset import digit_pairs, distribution, images
+from stable_nalu.dataset import digit_pairs, images
+from stable_nalu.dataset.distribution import IndexLoader, LegacyRandom
 from stable_nalu.layer import entries
 from stable_nalu.network import two_digits
-from stable_nalu.options import Config, Flag, FlagGroup, switch
+from stable_nalu.options import Config, Flag, FlagGroup, ScriptSpec, switch
 from stable_nalu.options import flags as common
 from stable_nalu.options import run_names as nf
-from stable_nalu.options.flag import choice, integer, number
+from stable_nalu.options.flag import BATCH_NOISE, choice, integer, number
 from stable_nalu.options.layer_options import own_options
 from stable_nalu.training.recorder import Gradients, TaggedValue
 from stable_nalu.training.step import Penalties, TrainingStep, clip_norm
 from stable_nalu.training.task import EPOCHS, Goal, Kind, Logging, Observed, Task
 
-from .description import DATA_DIR, DATASET_WORKERS, EVALUATION, MAX_EPOCHS, data_source, epoch_files
+from .shared import (
+    DATA_DIR,
+    DATASET_WORKERS,
+    EVALUATION,
+    MAX_EPOCHS,
+    NOISE,
+    data_source,
+    epoch_files,
+)
 
 LAST_TEMPERATURE = 1e-3
 QUANTITIES = ("output", "label1", "label2")
@@ -37,16 +46,13 @@ CLASSES = 10
 
 
 class PairTask(Task):
-    """Answer pairs of digits that were never seen together.
+    """Answer pairs of digits that were never seen together, side by side.
 
-    scattered: digits lie anywhere, and transformers have to find them; one more set is evaluated.
     loss_tag: name of the squared error in tags. rounded: how published confusion matrices count.
     """
 
-    scattered: ClassVar[bool]
-    loss_tag: ClassVar[str]
-    rounded: ClassVar[bool]
-
+    loss_tag: ClassVar[str] = "mse"
+    rounded: ClassVar[bool] = False
     kind = Kind(
         EPOCHS,
         penalties=Penalties,
@@ -67,7 +73,7 @@ class PairTask(Task):
         # The fold that is held out has the number of the seed.
         folds = digit_pairs.fold_pairs(config.operation, config.num_folds, config.seed)
         # It draws the images and, later, their places.
-        self.random = distribution.LegacyRandom(config.seed)
+        self.random = LegacyRandom(config.seed)
         train, test = digit_pairs.draw_pair_sets(
             self.random,
             config.seed,
@@ -76,19 +82,15 @@ class PairTask(Task):
             [corpus.labels for corpus in corpora],
             config.samples_per_permutation,
         )
-        sets = {"train": (corpora[0], train)}
-        if self.scattered:
-            train, valid = digit_pairs.hold_out(train, config.val_split)
-            sets = {"train": (corpora[0], train), "valid": (corpora[0], valid)}
-        sets["test"] = (corpora[1], test)
-        arrange = digit_pairs.SideBySide()
-        if self.scattered:
-            arrange = digit_pairs.Scattered(self.random, config.image_concat_dim)
-        self.sets: dict[str, distribution.IndexLoader] = {
+        sets, arrange = self.arranged(train)
+        every = {name: (corpora[0], own) for name, own in sets.items()} | {
+            "test": (corpora[1], test)
+        }
+        self.sets: dict[str, IndexLoader] = {
             name: digit_pairs.pair_loader(
                 corpus, pairs, arrange, config.batch_size, shuffle=name == "train", device=device
             )
-            for name, (corpus, pairs) in sets.items()
+            for name, (corpus, pairs) in every.items()
         }
         shown = (
             f"{name} {{measured[{METRIC}/{name}/output/{self.loss_tag}]:.6g}} "
@@ -97,9 +99,15 @@ class PairTask(Task):
         )
         self.logging = replace(self.logging, line=", ".join(shown))
 
+    def arranged(
+        self, train: digit_pairs.PairSet
+    ) -> tuple[dict[str, digit_pairs.PairSet], digit_pairs.Arrange]:
+        """Return the sets that are drawn from training images, and what is seen of pairs."""
+        return {"train": train}, digit_pairs.side_by_side
+
     def reader(self) -> torch.nn.Module:
-        """Return the part of the network that reads digits."""
-        raise NotImplementedError
+        """Return the part of the network that reads digits: one head for both halves."""
+        return two_digits.HalvesReader(len(digit_pairs.digits_of(self.config.operation)))
 
     def network(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
         answer = partial(
@@ -141,7 +149,7 @@ class PairTask(Task):
             fallen = (1 - LAST_TEMPERATURE) * self.at / config.max_epochs
             self.model.expected.temperature = max(LAST_TEMPERATURE, 1 - fallen)
 
-    def batches(self) -> distribution.IndexLoader:
+    def batches(self) -> IndexLoader:
         return self.sets["train"]
 
     def _limited(self, step: TrainingStep, gradients: Gradients) -> Gradients:
@@ -185,7 +193,7 @@ class PairTask(Task):
             yield f"{LABEL_WEIGHTS}/w{place}", weight
 
     def predictions(
-        self, model: ExtendedTorchModule, batches: distribution.IndexLoader
+        self, model: ExtendedTorchModule, batches: IndexLoader
     ) -> Generator[None, None, tuple[torch.Tensor, torch.Tensor]]:
         """Return answer, left and right digit of every pair, predicted and true: (n, 3)."""
         predicted, true = [], []
@@ -202,6 +210,23 @@ class PairTask(Task):
         return {"random": self.random}
 
 
+class ScatteredTask(PairTask):
+    """Digits scattered over a canvas; one more set is evaluated."""
+
+    loss_tag, rounded = "loss", True
+
+    def arranged(
+        self, train: digit_pairs.PairSet
+    ) -> tuple[dict[str, digit_pairs.PairSet], digit_pairs.Arrange]:
+        train, valid = digit_pairs.hold_out(train, self.config.val_split)
+        arrange = partial(digit_pairs.scattered, self.random, self.config.image_concat_dim)
+        return {"train": train, "valid": valid}, arrange
+
+    def reader(self) -> torch.nn.Module:
+        config = self.config
+        return two_digits.build_reader(config.img2label_model, unbounded=config.tps_unbounded_stn)
+
+
 def pair_metrics(
     predicted: torch.Tensor, true: torch.Tensor, *, loss: str, decimals: bool
 ) -> Iterator[tuple[str, float]]:
@@ -211,11 +236,8 @@ def pair_metrics(
     predictions (halves to even numbers) are compared with true values as they are, as published: a
     quotient that is not a whole number is never met.
 
-    Args:
-        predicted: what the network gives.
-        true: what is right.
-        loss: name of the mean squared error.
-        decimals: whether to compare answers rounded to four and five decimals, too.
+    loss: name of the mean squared error. decimals: whether to compare answers rounded to four and
+    five decimals, too.
     """
     for name, squares in zip(QUANTITIES, _columns((predicted - true) ** 2), strict=True):
         yield f"{name}/{loss}", squares
@@ -252,191 +274,193 @@ def class_counts(digits: np.ndarray, true: np.ndarray, *, rounded: bool) -> np.n
     return counts
 
 
-PAIRS = FlagGroup(
-    "Pairs of digits",
-    common.OPERATION.but(
-        choices=("add", "mul", "div"),
-        help="What the network computes of two digits; div has no digit 0.",
-    ),
-    common.SEED.but(
-        help="Seed of the data and of the start weights, and the fold that is held out; 0-9 "
-        "or 0,3,9 plan one run per seed."
-    ),
-    Flag(
-        "--num-folds",
-        integer(1),
-        10,
-        "Number of folds that the pairs of digits are cut into; one is the test set.",
-    ),
-    Flag("--samples-per-permutation", integer(1), 1000, "Number of images of each pair."),
-    Flag(
-        "--val-split",
-        number(above=0, maximum=1),
-        0.15,
-        "Share of the training images that is kept for validation.",
-    ),
-    choice(
-        "--image-concat-dim",
-        "colour",
-        "How an image holds its two digits: in channels, or side by side.",
-        ("colour", "width"),
-    ),
-)
-
-
 def own_units() -> tuple[str, ...]:
     """Return the keys of layers from the user's own files."""
     return tuple(key for key, entry in entries().items() if entry.origin is not None)
 
 
-DIGIT_NETWORK = FlagGroup(
-    "Network of two digits",
-    switch(
-        "--use-nalm",
-        "Make the last layer an arithmetic unit: NAU for add, NMU for mul, --nalm-name for "
-        "div; needs --learn-labels2out.",
-    ),
-    switch(
-        "--learn-labels2out",
-        "Give the last layer parameters; without it, it is the operation itself.",
-    ),
-    choice(
-        "--nalm-name",
-        "",
-        "Unit that divides: modified Real NPU, NRU or NMRU. A layer of --layer-file may be named "
-        "for any operation.",
-        lambda: ("", *two_digits.DIVIDERS, *own_units()),
-    ),
-    switch(
-        "--use-tau",
-        "Let the temperature of the softmax over digits fall from 1 to 0.001 over all epochs.",
-    ),
-    switch("--use-argmax", "In evaluation, read the likeliest digit instead of the expected one."),
-    choice(
-        "--img2label-model",
-        "concat",
-        "Network that reads the digits; all but TPS-no-concat-conv have affine transformers.",
-        lambda: tuple(two_digits.READERS),
-    ),
-    switch("--tps-unbounded-stn", "Let the control points of thin-plate splines leave the image."),
-    switch(
-        "--identity-start", "Start spatial transformers at the identity; published runs do not."
-    ),
-)
+MOST_FOLDS = 100
 
-DIGIT_PENALTIES = FlagGroup(
+
+# A flag is a few lines of a table.
+# fmt: off
+def _check_pairs(c: Config) -> None:
+    common.refuse(not 2 <= c.num_folds <= MOST_FOLDS, "--num-folds",
+        f"{MOST_FOLDS} pairs cannot be cut into {c.num_folds} folds", f"use 2 to {MOST_FOLDS}")
+    common.refuse(c.seed >= c.num_folds, "--seed",
+        f"{c.seed} is not a fold, there are {c.num_folds}",
+        f"the seed is the fold: 0 to {c.num_folds - 1}")
+    common.refuse(c.use_nalm and not c.learn_labels2out, "--use-nalm",
+        "a unit has parameters to learn", "add --learn-labels2out")
+    common.refuse(c.nalm_name in own_units() and not c.use_nalm, "--nalm-name",
+        f"{c.nalm_name} would not be used", "add --use-nalm --learn-labels2out")
+    multiplies = c.operation == "mul" or c.nalm_name == "nmru-sign"
+    for flag, noisy, fits in (("--nmu-noise", c.nmu_noise, multiplies),
+                              ("--nau-noise", c.nau_noise, c.operation == "add")):
+        common.refuse(noisy and not (c.use_nalm and fits), flag,
+            "the last layer is not a unit that has this noise", "leave it out")
+
+
+def _check_isolated(c: Config) -> None:
+    common.refuse(c.num_folds != 10, "--num-folds", f"{c.num_folds} is not possible here", "use 10")
+    divides = c.operation == "div" and c.use_nalm
+    common.refuse(c.nalm_name not in own_units() and divides != bool(c.nalm_name), "--nalm-name",
+        "names the unit that divides, no more and no less",
+        "give it with --operation div --use-nalm, and only then")
+    common.refuse(c.only_nalm_cgn and not (c.use_nalm and c.clip_grad_norm), "--only-nalm-cgn",
+        "there is nothing to clip", "add --use-nalm --learn-labels2out --clip-grad-norm 1")
+    common.refuse(c.nalm_name == "nmru-sign" and c.noise_range == BATCH_NOISE, "--noise-range",
+        "nmru-sign reads it as plain bounds and cannot draw from [1,0]",
+        "write the low end first; only the NMU knows [1,0]")
+
+
+def _check_reader(c: Config) -> None:
+    common.refuse(c.val_split == 1, "--val-split", "1 leaves nothing to train on", "use less")
+    wanted = "width" if c.img2label_model.startswith("width") else "colour"
+    common.refuse(c.image_concat_dim != wanted, "--image-concat-dim",
+        f"{c.img2label_model} cannot read images joined by {c.image_concat_dim}", f"use {wanted}")
+    common.refuse(c.tps_unbounded_stn and not c.img2label_model.startswith("TPS"),
+        "--tps-unbounded-stn", f"{c.img2label_model} has no thin-plate splines",
+        "use --img2label-model TPS-no-concat-conv")
+
+
+_PAIRS = FlagGroup(
+    "Pairs of digits",
+    common.OPERATION.but(choices=("add", "mul", "div"),
+        help="What the network computes of two digits; div has no digit 0."),
+    common.SEED.but(
+        help="Seed of the data and of the start weights, and the fold that is held out; 0-9 "
+        "or 0,3,9 plan one run per seed."),
+    Flag("--num-folds", integer(1), 10,
+        "Number of folds that the pairs of digits are cut into; one is the test set."),
+    Flag("--samples-per-permutation", integer(1), 1000, "Number of images of each pair."),
+    Flag("--val-split", number(above=0, maximum=1), 0.15,
+        "Share of the training images that is kept for validation."),
+    choice("--image-concat-dim", "colour",
+        "How an image holds its two digits: in channels, or side by side.", ("colour", "width")),
+)
+_NETWORK = FlagGroup(
+    "Network of two digits",
+    switch("--use-nalm",
+        "Make the last layer an arithmetic unit: NAU for add, NMU for mul, --nalm-name for "
+        "div; needs --learn-labels2out."),
+    switch("--learn-labels2out",
+        "Give the last layer parameters; without it, it is the operation itself."),
+    choice("--nalm-name", "",
+        "Unit that divides: modified Real NPU, NRU or NMRU. A layer of --layer-file may be named "
+        "for any operation.", lambda: ("", *two_digits.DIVIDERS, *own_units())),
+    switch("--use-tau",
+        "Let the temperature of the softmax over digits fall from 1 to 0.001 over all epochs."),
+    switch("--use-argmax", "In evaluation, read the likeliest digit instead of the expected one."),
+    choice("--img2label-model", "concat",
+        "Network that reads the digits; all but TPS-no-concat-conv have affine transformers.",
+        lambda: tuple(two_digits.READERS)),
+    switch("--tps-unbounded-stn", "Let the control points of thin-plate splines leave the image."),
+    switch("--identity-start",
+        "Start spatial transformers at the identity; published runs do not."),
+)
+_RAMP = "--regualizer", "--regualizer-scaling-start", "--regualizer-scaling-end"
+_PENALTIES = FlagGroup(
     common.PENALTIES.title,
-    *common.PENALTIES.only(
-        "--regualizer", "--regualizer-scaling-start", "--regualizer-scaling-end"
-    ).but(
-        regualizer_scaling_start={
-            "default": 50,
-            "help": "Epoch at which the linear ramp of the penalties leaves 0.",
-        },
-        regualizer_scaling_end={
-            "default": 75,
-            "help": "Epoch at which the linear ramp of the penalties reaches 1.",
-        },
-    ),
+    *common.PENALTIES.only(*_RAMP).but(
+        regualizer_scaling_start={"default": 50,
+            "help": "Epoch at which the linear ramp of the penalties leaves 0."},
+        regualizer_scaling_end={"default": 75,
+            "help": "Epoch at which the linear ramp of the penalties reaches 1."}),
     *common.NPU_PENALTIES.only("--regualizer-npu-w", "--regualizer-gate"),
 )
-
-DIGIT_OPTIMIZER = FlagGroup(
+_OWN_OPTIMIZER = FlagGroup(
     "Optimizer of two digits",
     switch("--only-nalm-cgn", "Apply --clip-grad-norm to the gradients of the last layer alone."),
-    Flag(
-        "--weight-decay",
-        number(0),
-        0,
-        "Share of a weight that is added to its gradient, in the last layer.",
-    ),
-    Flag(
-        "--scheduler-step-size",
-        integer(1),
-        30,
-        "Epochs after which the learning rate is divided by 10, again and again.",
-    ),
+    Flag("--weight-decay", number(0), 0,
+        "Share of a weight that is added to its gradient, in the last layer."),
+    Flag("--scheduler-step-size", integer(1), 30,
+        "Epochs after which the learning rate is divided by 10, again and again."),
     switch("--no-scheduler", "Keep the learning rate as it is."),
 )
-
-NOISE = common.WEIGHTS.only("--nmu-noise", "--nau-noise", "--noise-range", "--beta-nau")
-OPTIMIZER = common.OPTIMIZER.without("--momentum", "--clip-grad-value")
+_NOISE = common.WEIGHTS.only(*NOISE)
+_OPTIMIZER = common.OPTIMIZER.without("--momentum", "--clip-grad-value")
 _FILES = epoch_files("two_digit_mnist")
-_LOG_INTERVAL = common.LOGGING.only("--log-interval").but(
-    log_interval={
-        "default": 1,
-        "help": "Epochs between two evaluations, and updates between two looks at the last layer.",
-    }
+_LOG_INTERVAL = common.LOGGING.only("--log-interval").but(log_interval={"default": 1,
+    "help": "Epochs between two evaluations, and updates between two looks at the last layer."})
+_IMAGES = FlagGroup(
+    "Images and length",
+    *(data_source("mnist"), DATA_DIR, DATASET_WORKERS.but(default=0)),
+    *(*common.TASK.only("--batch-size"), MAX_EPOCHS.but(default=100)),
 )
-SHARED = (
-    FlagGroup(
-        "Images and length",
-        data_source("mnist"),
-        DATA_DIR,
-        DATASET_WORKERS.but(default=0),
-        *common.TASK.only("--batch-size"),
-        MAX_EPOCHS.but(default=100),
-    ),
-    FlagGroup(_FILES.title, common.ID, *_FILES, *_LOG_INTERVAL),
-    EVALUATION,
-)
-
-REFUSED = {
-    "--rgb": "no network takes three channels a digit",
-    "--mb-log-interval": "it had no effect in the published code either, leave it out",
-    "--dummy-writer": "use --dry-run to see what would be trained",
-}
-FIXED = {
+_CONTROL = FlagGroup(_FILES.title, common.ID, *_FILES, *_LOG_INTERVAL), EVALUATION
+# fmt: on
+_FIXED = {
     "regualizer_scaling": "linear",
     "reg_scale_type": "madsen",
     **{
         flag.dest: flag.default
-        for group in (PAIRS, DIGIT_NETWORK, DIGIT_PENALTIES, DIGIT_OPTIMIZER, common.OPTIMIZER)
+        for group in (_PAIRS, _NETWORK, _PENALTIES, _OWN_OPTIMIZER, common.OPTIMIZER)
         for flag in group
     },
     "no_scheduler": True,
 }
-
-
-MOST_FOLDS = 100
-
-
-def _check_pairs(c: Config) -> None:
-    if not 2 <= c.num_folds <= MOST_FOLDS:
-        raise OptionError(
-            "--num-folds",
-            f"{MOST_FOLDS} pairs cannot be cut into {c.num_folds} folds",
-            f"use 2 to {MOST_FOLDS}",
-        )
-    if c.seed >= c.num_folds:
-        raise OptionError(
-            "--seed",
-            f"{c.seed} is not a fold, there are {c.num_folds}",
-            f"the seed is the fold: 0 to {c.num_folds - 1}",
-        )
-    if c.use_nalm and not c.learn_labels2out:
-        raise OptionError("--use-nalm", "a unit has parameters to learn", "add --learn-labels2out")
-    if c.nalm_name in own_units() and not c.use_nalm:
-        raise OptionError(
-            "--nalm-name", f"{c.nalm_name} would not be used", "add --use-nalm --learn-labels2out"
-        )
-    for flag, unit in (("--nmu-noise", "mul"), ("--nau-noise", "add")):
-        noisy = getattr(c, flag.removeprefix("--").replace("-", "_"))
-        divides = c.nalm_name == "nmru-sign" and flag == "--nmu-noise"
-        if noisy and not (c.use_nalm and (c.operation == unit or divides)):
-            raise OptionError(
-                flag, "the last layer is not a unit that has this noise", "leave it out"
-            )
-
-
-CHECKS = (_check_pairs, common.check_schedule, common.check_files)
-
-NAME = (
-    nf.template("{id}"),
-    nf.template("f{seed}"),
-    nf.OPERATION,
-    nf.template("nalm{use_nalm:bool}"),
-    nf.template("learnL{learn_labels2out:bool}"),
-    nf.SEED,
+_SCRIPT = partial(
+    ScriptSpec,
+    refused={
+        "--rgb": "no network takes three channels a digit",
+        "--mb-log-interval": "it had no effect in the published code either, leave it out",
+        "--dummy-writer": "use --dry-run to see what would be trained",
+    },
+    fixed=_FIXED,
 )
-SOURCE = nf.trailing(nf.template("{data_source}"))
+NAME = (
+    *(nf.template("{id}"), nf.template("f{seed}"), nf.OPERATION),
+    *(nf.template("nalm{use_nalm:bool}"), nf.template("learnL{learn_labels2out:bool}"), nf.SEED),
+)
+"""What the names of runs of both scripts begin with."""
+_SOURCE = nf.trailing(nf.template("{data_source}"))
+_CHECKS = _check_pairs, common.check_schedule, common.check_files
+_NALM = nf.NameField(
+    lambda c: f"mod-{c.nalm_name}" if c.operation == "div" or c.nalm_name else None, ("nalm_name",)
+)
+
+TWO_DIGITS = _SCRIPT(
+    name="two_digit_mnist",
+    summary="Train a network that reads two digits side by side and computes their sum, product "
+    "or quotient, from the answer alone.",
+    example="--operation mul --use-nalm --learn-labels2out --seed 0-9",
+    groups=(
+        *(_PAIRS.without("--val-split", "--image-concat-dim"), _IMAGES),
+        _NETWORK.without("--img2label-model", "--tps-unbounded-stn", "--identity-start"),
+        *(common.OWN_LAYERS, _NOISE, _PENALTIES, _OPTIMIZER.without("--optimizer")),
+        *(_OWN_OPTIMIZER.only("--only-nalm-cgn", "--weight-decay"), *_CONTROL),
+    ),
+    name_fields=(*NAME, _NALM, _SOURCE),
+    checks=(*_CHECKS, _check_isolated),
+)
+SCATTERED = _SCRIPT(
+    name="ST_mnist_labels",
+    summary="Train a network that finds two digits in the channels of an image and computes their "
+    "sum or product, from the answer alone.",
+    example="--operation mul --img2label-model TPS-no-concat-conv --num-folds 3 --seed 0-2",
+    groups=(
+        _PAIRS.but(
+            operation={"choices": ("add", "mul"), "help": "What is computed of two digits."}
+        ),
+        _IMAGES,
+        _NETWORK.without("--use-tau", "--use-argmax").but(
+            nalm_name={
+                "help": "Unit of the last layer, of --layer-file; empty for NAU or NMU.",
+                "choices": lambda: ("", *own_units()),
+            }
+        ),
+        *(common.OWN_LAYERS, _NOISE),
+        _PENALTIES.without("--regualizer-npu-w", "--regualizer-gate").but(
+            regualizer={"default": 100},
+            regualizer_scaling_start={"default": 30},
+            regualizer_scaling_end={"default": 40},
+        ),
+        _OPTIMIZER.but(optimizer={"default": "sgd"}),
+        *(_OWN_OPTIMIZER.only("--scheduler-step-size", "--no-scheduler"), *_CONTROL),
+    ),
+    name_fields=(*NAME, _SOURCE, nf.trailing(nf.template("mod-{nalm_name}"))),
+    checks=(*_CHECKS, _check_reader),
+)
+SCRIPTS = (TWO_DIGITS, PairTask), (SCATTERED, ScatteredTask)
+"""Descriptions and tasks of both scripts."""

@@ -1,9 +1,11 @@
 """Sequences of digit images: an image network and a cell that adds or multiplies what it reads.
 
-What `sequential_mnist` and `sequential_svhn` share.
+The images of `sequential_mnist` are handwritten digits, those of `sequential_svhn` house numbers,
+which a residual network of torchvision reads.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import torch
@@ -11,20 +13,19 @@ import torch
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.base.errors import OptionError
 from stable_nalu.base.tags import LOSS_ACCURACY, METRIC, METRIC_TEST, RESULT_VALID
-from stable_nalu.dataset import distribution, images
-from stable_nalu.layer import basic
-from stable_nalu.network import digits as digit_networks
-from stable_nalu.options import Config, Flag, FlagGroup
+from stable_nalu.dataset import images
+from stable_nalu.dataset.distribution import IndexLoader, LegacyRandom
+from stable_nalu.layer.basic import TorchCell
+from stable_nalu.network.sequences import RegressionMnistNetwork, SequentialDigitNetwork
+from stable_nalu.options import Config, Flag, FlagGroup, ScriptSpec
 from stable_nalu.options import flags as common
 from stable_nalu.options import run_names as nf
 from stable_nalu.options.flag import cell_names, choice, digits, each_word, integer, lengths
-from stable_nalu.options.flags import LAYER_TYPE, NETWORK, SEED, WEIGHTS
-from stable_nalu.options.flags import PENALTIES as ALL_PENALTIES
 from stable_nalu.training.recorder import StepResult, TaggedValue, scalar
 from stable_nalu.training.step import Penalties
 from stable_nalu.training.task import EPOCHS, Batch, Goal, Kind, Logging, Observed, Results, Task
 
-from .description import (
+from .shared import (
     DATA_DIR,
     DATASET_WORKERS,
     MAX_EPOCHS,
@@ -32,6 +33,7 @@ from .description import (
     TRAIN_SEED,
     VALID_SEED,
     data_source,
+    epoch_files,
 )
 
 LOG_EPOCHS = 5
@@ -49,7 +51,7 @@ class SequentialTask(Task):
     smallest: sequences of a batch, as batch statistics need two images of a step.
     """
 
-    family: ClassVar[str]
+    family: ClassVar[str] = "mnist"
     smallest: ClassVar[int] = 1
     kind = Kind(EPOCHS, penalties=Penalties, exporter="sequential_mnist.py")
     logging = Logging(
@@ -73,7 +75,7 @@ class SequentialTask(Task):
         for name in ("train", "valid", "test"):
             corpus = images.load_subset(self.family, config.data_source, name, config.data_dir)
             self._subsets[name] = images.DigitSubset(corpus, used, device)
-        seed = int(distribution.LegacyRandom(config.seed).integers(0, 2**32 - 1))
+        seed = int(LegacyRandom(config.seed).integers(0, 2**32 - 1))
         self._training = self._cut("train", seed)
         self.evaluated = {
             "train": self._cut("train", TRAIN_SEED),
@@ -99,11 +101,11 @@ class SequentialTask(Task):
         return found
 
     def image_network(self, outputs: int) -> torch.nn.Module:
-        """Return the network that reads images."""
-        raise NotImplementedError
+        """Return the network that reads images: two convolutions and two linear layers."""
+        return RegressionMnistNetwork(outputs)
 
     def network(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-        model = digit_networks.SequentialDigitNetwork(
+        model = SequentialDigitNetwork(
             self.image_network,
             config.layer_type,
             getattr(config, f"{self.family}_outputs"),
@@ -113,11 +115,11 @@ class SequentialTask(Task):
         )
         # Published logs have gradients of the cell alone, and none of it if it is torch's.
         cell = getattr(model, "recurent_cell", None)
-        if cell is not None and not isinstance(cell.cell, basic.TorchCell):
+        if cell is not None and not isinstance(cell.cell, TorchCell):
             self._logged = frozenset(map(id, cell.parameters()))
         return model
 
-    def batches(self) -> distribution.IndexLoader:
+    def batches(self) -> IndexLoader:
         return self._training.dataloader(self.config.batch_size, True, self.smallest)
 
     def loss(self, model: Any, x: Any, t: Any, criterion: Any) -> torch.Tensor:
@@ -173,7 +175,17 @@ def _metrics(y: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
     return torch.stack([((y - t) ** 2).mean().to(torch.float64), right.mean(), right[:, -1].mean()])
 
 
-REFUSED = {"--softmax-transform": "the published code stops with it for any number of outputs"}
+class SequentialSvhnTask(SequentialTask):
+    """Sequences of SVHN."""
+
+    family = "svhn"
+    smallest = 2
+    kind = replace(SequentialTask.kind, all_cores=True)
+
+    def image_network(self, outputs: int) -> torch.nn.Module:
+        return getattr(images.torchvision().models, self.config.resnet)(num_classes=outputs)
+
+
 _NO_DIVISION = {
     "div": "it is a product in the published code",
     "cumdiv": "it multiplies whole-number reciprocals in the published code, which are 0 above 1",
@@ -186,125 +198,125 @@ def _read_operation(word: str) -> str:
     return word
 
 
-def task_flags(data: str) -> FlagGroup:
-    """Return flags of the task and its data."""
-    return FlagGroup(
+# A flag is a few lines of a table.
+# fmt: off
+def _check_batch(c: Config) -> None:
+    common.refuse(c.batch_size < SequentialSvhnTask.smallest, "--batch-size",
+        "the image network needs two images of a step", "use 2 or more")
+
+
+def _flags(data: str, *more: Flag) -> tuple[FlagGroup, FlagGroup, FlagGroup]:
+    (nac_mul,) = common.NETWORK.only("--nac-mul")
+    task = FlagGroup(
         "Task and data",
-        Flag(
-            "--operation",
-            each_word("NAME", _read_operation),
-            "cumsum",
+        Flag("--operation", each_word("NAME", _read_operation), "cumsum",
             "Running sum or product of the labels, the target at every step; sum and prod are "
-            "other names of cumsum and cumprod.",
-            choices=("cumsum", "sum", "cumprod", "prod"),
-        ),
-        Flag(
-            f"--{data}-digits",
-            digits,
-            list(range(10)),
-            "Labels of the images that are used, such as 123456789.",
-        ),
-        Flag(
-            "--interpolation-length",
-            integer(1),
-            10,
-            "Length of the sequences of training and validation.",
-            sweep=True,
-        ),
-        Flag(
-            "--extrapolation-lengths",
-            lengths,
-            [100, 1000],
-            "Lengths of the test sequences.",
-            sweep=True,
-        ),
-        data_source(data),
-        DATA_DIR,
-        DATASET_WORKERS,
+            "other names of cumsum and cumprod.", choices=("cumsum", "sum", "cumprod", "prod")),
+        Flag(f"--{data}-digits", digits, list(range(10)),
+            "Labels of the images that are used, such as 123456789."),
+        Flag("--interpolation-length", integer(1), 10,
+            "Length of the sequences of training and validation.", sweep=True),
+        Flag("--extrapolation-lengths", lengths, [100, 1000], "Lengths of the test sequences.",
+            sweep=True),
+        *(data_source(data), DATA_DIR, DATASET_WORKERS),
         Flag("--batch-size", integer(1), 64, "Number of sequences in a training batch."),
-        SEED,
-        MAX_EPOCHS,
+        *(common.SEED, MAX_EPOCHS),
     )
-
-
-def network_flags(data: str, *more: Flag) -> FlagGroup:
-    """Return flags of the network."""
-    (nac_mul,) = NETWORK.only("--nac-mul")
-    return FlagGroup(
+    network = FlagGroup(
         "Network",
-        LAYER_TYPE.but(help="Unit of the recurrent cell, by its key or name.", choices=cell_names),
-        nac_mul.but(
+        common.LAYER_TYPE.but(choices=cell_names,
+            help="Unit of the recurrent cell, by its key or name."),
+        nac_mul.but(choices=("none", "normal", "mnac"),
             help="How the cell multiplies: in log space (normal), or as the multiplicative "
-            "form of the unit (mnac).",
-            choices=("none", "normal", "mnac"),
-        ),
-        Flag(
-            f"--{data}-outputs",
-            integer(1),
-            1,
-            "Number of outputs of the image network, the inputs of the cell.",
-            sweep=True,
-        ),
-        choice(
-            "--model-simplification",
-            "none",
+            "form of the unit (mnac)."),
+        Flag(f"--{data}-outputs", integer(1), 1,
+            "Number of outputs of the image network, the inputs of the cell.", sweep=True),
+        choice("--model-simplification", "none",
             "A reference in place of the cell: exact sums or products of the outputs "
             "(solved-accumulator), or the outputs themselves (pass-through).",
-            ("none", "solved-accumulator", "pass-through"),
-        ),
+            ("none", "solved-accumulator", "pass-through")),
         *more,
+    )
+    return task, network, common.OWN_LAYERS
+
+
+def _weights(*more: str) -> FlagGroup:
+    (oob,) = common.WEIGHTS.only("--oob-mode").but(oob_mode={"name": "--nac-oob"})
+    noise = common.WEIGHTS.only("--mnac-epsilon", "--nmu-noise", "--noise-range", *more)
+    return FlagGroup(common.WEIGHTS.title, oob, *noise)
+
+
+_PENALTIES = common.PENALTIES.but(
+    regualizer_scaling={
+        "help": "How the sparsity penalty grows: a linear ramp, or 1 - exp(-1e-5 update)."},
+    regualizer_scaling_start={
+        "default": 10000, "help": "Update at which the linear ramp leaves 0."},
+    regualizer_scaling_end={
+        "default": 100000, "help": "Update at which the linear ramp reaches 1."},
+    regualizer_shape={
+        "choices": ("squared", "linear"),
+        "help": "Shape of the sparsity and out-of-bounds penalties."},
+)
+_CRITERION = common.CRITERION.but(pcc2mse_iteration={
+    "default": 7500, "help": "First update of the mse phase of criterion pcc-mse."})
+_RESNET = choice("--resnet", "resnet18", "Image network, untrained at the start.",
+    ("resnet18", "resnet34", "resnet50", "resnet101", "resnet152"), sweep=True)
+# fmt: on
+
+
+def name_fields(data: str, *network: nf.NameField) -> tuple[nf.NameField, ...]:
+    """Return the fields that the names of both scripts begin with."""
+    head = "m-l-" if data == "mnist" else "m-"
+    simplified = nf.NameField(lambda c: head + c.model_simplification[0], ("model_simplification",))
+    return (
+        *(nf.RECURRENT_MODEL, nf.template(f"d-{{{data}_digits:joined}}")),
+        *(nf.template(f"h-{{{data}_outputs:int}}"), nf.OPERATION, *network),
+        *(nf.template("oob-{nac_oob:control}"), *nf.PENALTY_FIELDS, simplified),
+        nf.template("i-{interpolation_length:int}"),
+        nf.template("e-{extrapolation_lengths:lengths}"),
+        *(nf.BATCH_SIZE, nf.SEED),
     )
 
 
-_NOISE = ("--mnac-epsilon", "--nmu-noise", "--noise-range")
-
-
-def weight_flags(*more: str) -> FlagGroup:
-    """Return flags of the cell's weights."""
-    (oob,) = WEIGHTS.only("--oob-mode").but(oob_mode={"name": "--nac-oob"})
-    return FlagGroup(WEIGHTS.title, oob, *WEIGHTS.only(*_NOISE, *more))
-
-
-PENALTIES = ALL_PENALTIES.but(
-    regualizer_scaling={
-        "help": "How the sparsity penalty grows: a linear ramp, or 1 - exp(-1e-5 update)."
-    },
-    regualizer_scaling_start={
-        "default": 10000,
-        "help": "Update at which the linear ramp leaves 0.",
-    },
-    regualizer_scaling_end={
-        "default": 100000,
-        "help": "Update at which the linear ramp reaches 1.",
-    },
-    regualizer_shape={
-        "choices": ("squared", "linear"),
-        "help": "Shape of the sparsity and out-of-bounds penalties.",
-    },
+_SOURCE = nf.trailing(nf.template("{data_source}"))
+_REFUSED = {"--softmax-transform": "the published code stops with it for any number of outputs"}
+_CHECKS = common.check_cell, common.check_nalu, common.check_schedule, common.check_files
+_EXAMPLE = (
+    "--operation cumprod --layer-type ReRegualizedLinearNAC --nac-mul mnac --{}-digits 123456789 "
+    "--interpolation-length 2 --extrapolation-lengths [1,2,5] --data-source digits"
 )
+_NALU = common.NALU.without("--nac-weight")
 
-
-def name_fields(data: str) -> tuple[nf.NameField, ...]:
-    """Return the fields that the names of both scripts begin with."""
-    resnet = nf.NameField(lambda c: f"net-{c.resnet.removeprefix('resnet')}", ("resnet",))
-    heads = {"mnist": "l-", "svhn": ""}
-    return (
-        nf.RECURRENT_MODEL,
-        nf.template(f"d-{{{data}_digits:joined}}"),
-        nf.template(f"h-{{{data}_outputs:int}}"),
-        nf.OPERATION,
-        *((resnet,) if data == "svhn" else ()),
-        nf.template("oob-{nac_oob:control}"),
-        *nf.PENALTY_FIELDS,
-        nf.NameField(
-            lambda c: f"m-{heads[data]}{c.model_simplification[0]}", ("model_simplification",)
-        ),
-        nf.template("i-{interpolation_length:int}"),
-        nf.template("e-{extrapolation_lengths:lengths}"),
-        nf.BATCH_SIZE,
-        nf.SEED,
-    )  # fmt: skip
-
-
-CHECKS = (common.check_cell, common.check_nalu, common.check_schedule, common.check_files)
-SOURCE = nf.trailing(nf.template("{data_source}"))
+MNIST = ScriptSpec(
+    name="sequential_mnist",
+    nac_mul_acts=True,
+    summary="Train an image network and a cell that adds or multiplies the digits of a sequence.",
+    example=_EXAMPLE.format("mnist"),
+    groups=(
+        *(*_flags("mnist"), _weights("--nau-noise", "--beta-nau"), _NALU, _PENALTIES),
+        *(_CRITERION, epoch_files("sequence_mnist")),
+    ),
+    name_fields=(
+        *(*name_fields("mnist"), nf.NMU_NOISE, nf.template("bA{beta_nau:bool}")),
+        *(nf.CRITERION, _SOURCE),
+    ),
+    checks=_CHECKS,
+    refused=_REFUSED,
+)
+_FILES = epoch_files("sequence_svhn")
+_NET = nf.NameField(lambda c: f"net-{c.resnet.removeprefix('resnet')}", ("resnet",))
+SVHN = ScriptSpec(
+    name="sequential_svhn",
+    nac_mul_acts=True,
+    summary="Train a residual network and a cell that adds or multiplies house number digits.",
+    example=_EXAMPLE.format("svhn"),
+    groups=(
+        *(*_flags("svhn", _RESNET), _weights(), _NALU, _PENALTIES),
+        FlagGroup(_FILES.title, common.ID, *_FILES),
+    ),
+    name_fields=(*name_fields("svhn", _NET), nf.ID, _SOURCE),
+    checks=(*_CHECKS, _check_batch),
+    refused=_REFUSED,
+)
+SCRIPTS = (MNIST, SequentialTask), (SVHN, SequentialSvhnTask)
+"""Descriptions and tasks of both scripts."""

@@ -14,12 +14,10 @@ from stable_nalu import functional
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.base.errors import OptionError
 from stable_nalu.base.papers import FLAT
-from stable_nalu.base.tags import (
-    LOSS_VALID_EXTRAPOLATION,
-    LOSS_VALID_INTERPOLATION,
-)
+from stable_nalu.base.tags import LOSS_VALID_EXTRAPOLATION, LOSS_VALID_INTERPOLATION
 from stable_nalu.dataset import distribution, simple_function
-from stable_nalu.network import arithmetic as arithmetic_networks
+from stable_nalu.dataset.simple_function import SampleStream
+from stable_nalu.network.arithmetic import SimpleFunctionRecurrentNetwork
 from stable_nalu.options import Config, Flag, FlagGroup, ScriptSpec
 from stable_nalu.options import flags as common
 from stable_nalu.options import run_names as nf
@@ -30,8 +28,7 @@ from stable_nalu.training.surroundings import floats
 from stable_nalu.training.task import Batch, Drawn, Goal, Kind, Logging, Observed, Shape, Target
 
 from .arithmetic import ERRORS, READ_ROWS, TEST_SEED, VALIDATION_SEED
-from .description import LAYER_OPTIONS, PENALTY_RAMP, YOUNG_OPTIMIZER, lower
-from .lanes import MeasuredTask
+from .shared import LAYER_OPTIONS, PENALTY_RAMP, YOUNG_OPTIMIZER, MeasuredTask, lower
 
 EVALUATION_ROWS = 2048
 SCORED_ROWS = 2048, 512
@@ -44,7 +41,6 @@ DRAWN_NUMBERS = 2**25
 
 
 def build_dataset(config: Config) -> simple_function.SimpleFunctionRecurrentDataset:
-    """Return the data set of a run."""
     return simple_function.SimpleFunctionRecurrentDataset(
         config.operation,
         config.input_size,
@@ -69,6 +65,19 @@ def check_sequences(c: Config) -> None:
         start, end = dataset.subset_ranges[1]
         summands = (end - start) * c.interpolation_length
         common.require_no_zero(c.input_range, summands, "--input-range")
+
+
+class UntrainedLSTM(torch.nn.Module):
+    """An LSTM and a read-out of its last state, as torch initialises them."""
+
+    def __init__(self, input_size: int, hidden_size: int):
+        super().__init__()
+        self.lstm = torch.nn.LSTM(input_size, hidden_size, batch_first=True)
+        self.output = torch.nn.Linear(hidden_size, 1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        states, _ = self.lstm(x)
+        return self.output(states[:, -1])
 
 
 class SumsTask(MeasuredTask):
@@ -110,7 +119,7 @@ class SumsTask(MeasuredTask):
             for length, seed, rows in zip(lengths[1:], seeds, SCORED_ROWS, strict=True):
                 self._fixed.append(self._same_inputs(length, seed, rows))
             self._random_models = RandomModels(
-                lambda: arithmetic_networks.UntrainedLSTM(config.inputs, config.hidden_size),
+                lambda: UntrainedLSTM(config.inputs, config.hidden_size),
                 config.random_models,
                 self._fixed,
             )
@@ -125,7 +134,7 @@ class SumsTask(MeasuredTask):
 
     @classmethod
     def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-        return arithmetic_networks.SimpleFunctionRecurrentNetwork(
+        return SimpleFunctionRecurrentNetwork(
             config.layer_type, config.inputs, hidden_size=config.hidden_size, **layer_options
         )
 
@@ -150,7 +159,7 @@ class SumsTask(MeasuredTask):
     def batches(self) -> Iterator[Batch]:
         yield tuple(floats(part, self.device) for part in self._feed.next())
 
-    def samples(self) -> tuple[Sequence[simple_function.SampleStream], Drawn]:
+    def samples(self) -> tuple[Sequence[SampleStream], Drawn]:
         return (), self._given
 
     def _given(self, runs: Sequence[int], count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -177,7 +186,7 @@ class SumsTask(MeasuredTask):
         errors = [self._random_models.measure(own) for own in squares]
         return dict(self._random_models.logged(errors, run))
 
-    def _drawn(self, own: simple_function.SampleStream, rows: int) -> Batch:
+    def _drawn(self, own: SampleStream, rows: int) -> Batch:
         x, t = own.draw(max(1, rows // EVALUATION_BLOCK), min(rows, EVALUATION_BLOCK))
         return floats(x.flatten(0, 1), self.device), floats(t.flatten(0, 1), self.device)
 
@@ -192,62 +201,48 @@ class SumsTask(MeasuredTask):
         return {f"random {k}": own.random for k, own in enumerate(self._streams[run])}
 
 
-def _length(name: str, default: int, help: str) -> Flag:
-    return Flag(name, integer(1), default, help, young=True)
-
-
+# A flag is a few lines of a table.
+# fmt: off
+_TASK = FlagGroup(
+    "Task",
+    common.LAYER_TYPE.but(choices=cell_names,
+        help="Unit of the recurrent cell, by its key or name."),
+    common.OPERATION.but(choices=common.STATIC_OPERATIONS),
+    *(common.SEED, common.MAX_ITERATIONS, common.SIMPLE),
+)
 _SIZES = common.TASK.only("--input-size", "--subset-ratio", "--overlap-ratio", "--batch-size").but(
-    input_size={"default": 10, "help": "Length of the vector of every step.", "young": True},
+    input_size={"default": 10, "help": "Length of the vector of every step."},
     subset_ratio={
         "default": None,
         "help": "Length of a slice divided by the length of the vector; without it, the lengths "
-        "and the overlap of both slices are drawn.",
-        "young": True,
-    },
-    overlap_ratio={
-        "default": 0.5,
-        "note": "of slices whose length --subset-ratio gives",
-        "young": True,
-    },
-    batch_size={"help": "Number of sequences in a training batch.", "young": True},
+        "and the overlap of both slices are drawn."},
+    overlap_ratio={"default": 0.5, "note": "of slices whose length --subset-ratio gives"},
+    batch_size={"help": "Number of sequences in a training batch."},
 )
+_WIDTH = common.NETWORK.only("--hidden-size").but(
+    hidden_size={"help": "Width of the state of the cell."})
 _SEQUENCES = FlagGroup(
     "Sequences and training",
-    _length("--interpolation-length", 10, "Steps of the sequences of training and validation."),
-    _length("--extrapolation-length", 1000, "Steps of the test sequences."),
+    Flag("--interpolation-length", integer(1), 10,
+        "Steps of the sequences of training and validation.", young=True),
+    Flag("--extrapolation-length", integer(1), 1000, "Steps of the test sequences.", young=True),
     Flag("--input-range", data_range, [1, 2], "Range of all inputs.", young=True),
-    *_SIZES,
-    *common.NETWORK.only("--hidden-size").but(
-        hidden_size={"help": "Width of the state of the cell.", "young": True}
-    ),
+    *(flag.but(young=True) for flag in (*_SIZES, *_WIDTH)),
     *YOUNG_OPTIMIZER,
     common.RANDOM_MODELS.but(
         note="untrained LSTMs; errors are then measured on fixed sequences, and logged every "
-        "thousandth iteration alone"
-    ),
+        "thousandth iteration alone"),
 )
-
 SCRIPT = ScriptSpec(
     name="simple_function_recurrent",
     summary="Train a recurrent cell on sums over time and slices, joined by an operation.",
     example="--operation add --layer-type NAC --seed 0-9",
     groups=(
-        FlagGroup(
-            "Task",
-            common.LAYER_TYPE.but(
-                help="Unit of the recurrent cell, by its key or name.", choices=cell_names
-            ),
-            common.OPERATION.but(choices=common.STATIC_OPERATIONS),
-            *(common.SEED, common.MAX_ITERATIONS, common.SIMPLE),
-        ),
-        _SEQUENCES,
-        *LAYER_OPTIONS,
+        *(_TASK, _SEQUENCES, *LAYER_OPTIONS),
         common.files_and_devices("simple_function_recurrent", "Iterations", by_engine=True),
     ),
     name_fields=(
-        lower("layer_type"),
-        lower("operation"),
-        nf.template("{seed}"),
+        *(lower("layer_type"), lower("operation"), nf.template("{seed}")),
         *nf.LAYER_OPTIONS_TRAILING,
         *nf.all_trailing(
             "i-{interpolation_length} e-{extrapolation_length} u-{input_range:range}",
@@ -256,11 +251,8 @@ SCRIPT = ScriptSpec(
         ),
     ),
     checks=(
-        common.check_nalu,
-        common.check_optimizer,
-        check_sequences,
-        common.check_device,
-        common.check_files,
+        *(common.check_nalu, common.check_optimizer, check_sequences),
+        *(common.check_device, common.check_files),
     ),
     fixed=PENALTY_RAMP,
 )

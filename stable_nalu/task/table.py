@@ -6,7 +6,7 @@ from stable_nalu.options import ScriptSpec
 from stable_nalu.training.task import Task
 
 from . import (
-    ST_mnist_labels,
+    arithmetic,
     comparison,
     depth,
     eml_recovery,
@@ -18,36 +18,28 @@ from . import (
     mystery_arithmetic,
     notebook_addition,
     number_translation,
+    pairs,
     program_evaluation,
-    sequential_mnist,
-    sequential_svhn,
+    sequences,
     simple_function_recurrent,
-    simple_function_static,
-    simple_function_static_npu,
-    single_layer,
-    single_layer_benchmark,
-    single_layer_curriculum,
-    single_layer_robust,
-    two_digit_mnist,
 )
 
-_ARITHMETIC = (
-    *(simple_function_static, simple_function_static_npu, single_layer),
-    *(single_layer_robust, single_layer_curriculum, single_layer_benchmark),
+_OWN = (
+    *(identity_autoencoder, even_digit_count, mnist_counting, gridworld_time, program_evaluation),
+    *(notebook_addition, comparison, depth, eml_recovery, equations, mystery_arithmetic),
 )
 _IN_ORDER = (
-    *_ARITHMETIC,
-    *(simple_function_recurrent, number_translation, sequential_mnist, sequential_svhn),
-    *(two_digit_mnist, ST_mnist_labels, identity_autoencoder, even_digit_count),
-    *(mnist_counting, gridworld_time, program_evaluation, notebook_addition),
-    *(comparison, depth, eml_recovery, equations, mystery_arithmetic),
+    *arithmetic.SCRIPTS,
+    *((one.SCRIPT, one.TASK) for one in (simple_function_recurrent, number_translation)),
+    *(*sequences.SCRIPTS, *pairs.SCRIPTS),
+    *((one.SCRIPT, one.TASK) for one in _OWN),
 )
 
-SCRIPTS: Mapping[str, ScriptSpec] = {module.SCRIPT.name: module.SCRIPT for module in _IN_ORDER}
+SCRIPTS: Mapping[str, ScriptSpec] = {script.name: script for script, _ in _IN_ORDER}
 """Script -> its description."""
 
-TASKS: Mapping[str, type[Task]] = {module.SCRIPT.name: module.TASK for module in _IN_ORDER}
+TASKS: Mapping[str, type[Task]] = {script.name: task for script, task in _IN_ORDER}
 """Script -> what it trains."""
 
-ARITHMETIC = tuple(module.SCRIPT.name for module in _ARITHMETIC)
+ARITHMETIC = tuple(script.name for script, _ in arithmetic.SCRIPTS)
 """Scripts whose run names share their fields."""

@@ -10,15 +10,8 @@ import torch
 
 from stable_nalu.base.errors import UsageError
 from stable_nalu.dataset.distribution import LegacyRandom
-from stable_nalu.dataset.images import (
-    EvenDigitPictures,
-    ImageCorpus,
-    Placement,
-    TrainingStream,
-    load_corpus,
-    load_subset,
-    torchvision,
-)
+from stable_nalu.dataset.images import ImageCorpus, load_corpus, load_subset, torchvision
+from stable_nalu.task.even_digit_count import EvenDigitPictures, Placement, TrainingStream
 from tests.digit_images import (
     digit_sequences,
     first_seed,

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from stable_nalu.dataset.number_translation import VOCABULARY, encode, split_numbers, words_of
+from stable_nalu.task.number_translation import VOCABULARY, encode, split_numbers, words_of
 
 SENTENCES = {
     **{999: [10, 29, 1, 28, 10], 115: [2, 29, 1, 16, 0], 100: [2, 29, 0, 0, 0]},

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from stable_nalu.dataset.programs import draw, in_steps, words, write
+from stable_nalu.task.program_evaluation import draw, in_steps, words
 
 
 def programs(kind="programs", count=1000, nesting=2, low=0, high=100, seed=0):
-    return write(draw(np.random.default_rng(seed), kind, count, nesting, low, high))
+    return draw(np.random.default_rng(seed), kind, count, nesting, low, high)
 
 
 @pytest.mark.parametrize(

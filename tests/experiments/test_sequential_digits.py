@@ -11,7 +11,7 @@ from stable_nalu.dataset import images as sources
 from stable_nalu.dataset.images import ImageCorpus
 from stable_nalu.network import RegressionMnistNetwork, SequentialDigitNetwork
 from stable_nalu.task import sequences
-from stable_nalu.task.sequential_mnist import SequentialMnistTask
+from stable_nalu.task.sequences import SequentialTask
 from stable_nalu.training.loop import Training
 from tests.digit_images import digit_sequences, first_seed, images, labels_of
 from tests.experiments.scripts import assert_same_run, read, run, run_names, saved, script_main
@@ -41,7 +41,7 @@ def few_images(monkeypatch):
 
 
 def use(monkeypatch, network):
-    monkeypatch.setattr(SequentialMnistTask, "image_network", lambda _, outputs: network(outputs))
+    monkeypatch.setattr(SequentialTask, "image_network", lambda _, outputs: network(outputs))
 
 
 class Pixels(ExtendedTorchModule):

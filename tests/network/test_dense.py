@@ -5,8 +5,7 @@ import math
 import pytest
 import torch
 
-from stable_nalu.network.dense import MysteryNetwork
-from stable_nalu.task.mystery_arithmetic import NALU_VARIANTS
+from stable_nalu.task.mystery_arithmetic import NALU_VARIANTS, MysteryNetwork
 from tests.runs import normal
 
 

@@ -5,7 +5,8 @@ import torch
 from torch import nn
 
 from stable_nalu.network import RegressionMnistNetwork, SequentialDigitNetwork
-from stable_nalu.network.digits import HEADS, CountingNetwork, DigitReader, EvenDigitNetwork
+from stable_nalu.task.even_digit_count import HEADS, EvenDigitNetwork
+from stable_nalu.task.mnist_counting import CountingNetwork, DigitReader
 from tests.layer_values import drawn_alike, uniform
 
 NMU = "ReRegualizedLinearNAC"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from stable_nalu.network.gridworld import (
+from stable_nalu.task.gridworld_time import (
     ACTIONS,
     CELLS,
     Rules,

@@ -6,10 +6,18 @@ import numpy as np
 import pytest
 import torch
 
-from stable_nalu.dataset.programs import TOKENS, draw, in_steps, write
 from stable_nalu.network import NumberTranslationNetwork
-from stable_nalu.network.texts import NumberReaderNetwork, ProgramNetwork, Reading
-from stable_nalu.task.program_evaluation import ProgramTask, sees_registers, sees_value
+from stable_nalu.network.sequences import NumberReaderNetwork
+from stable_nalu.task.program_evaluation import (
+    TOKENS,
+    ProgramNetwork,
+    ProgramTask,
+    Reading,
+    draw,
+    in_steps,
+    sees_registers,
+    sees_value,
+)
 from stable_nalu.task.table import SCRIPTS
 
 IDS = torch.tensor([[10, 29, 1, 28, 10], [8, 0, 0, 0, 0], [23, 3, 0, 0, 0]])
@@ -66,7 +74,7 @@ CASES = [
 
 def programs(config, seed, batch):
     nesting = config.nesting or (1 if config.program == "addition" else 2)
-    return write(draw(np.random.default_rng(seed), config.program, batch, nesting, 0, 100))
+    return draw(np.random.default_rng(seed), config.program, batch, nesting, 0, 100)
 
 
 def one_by_one(model, config, tokens, values):

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from stable_nalu.network.dense import ComparisonNetwork
-from stable_nalu.task.comparison import RELATIONS, training_pairs
+from stable_nalu.task.comparison import RELATIONS, ComparisonNetwork, training_pairs
 from tests.training import configurations
 
 HOLDS = {

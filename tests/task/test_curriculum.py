@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from stable_nalu.task import single_layer_curriculum
+from stable_nalu.task import arithmetic
 from stable_nalu.task.arithmetic import build_dataset
 from tests.training.configurations import configurations
 
@@ -12,7 +12,7 @@ RANGES = ((1.1, 1.125), (1.1, 1.15), (1.1, 1.175), (1.1, 1.2))
 
 def build(*words):
     configs = configurations("single_layer_curriculum", *words)
-    return single_layer_curriculum.TASK(configs[0], torch.device("cpu"), *configs[1:])
+    return arithmetic.SingleLayerCurriculum(configs[0], torch.device("cpu"), *configs[1:])
 
 
 def advance(task, *losses):
@@ -28,7 +28,7 @@ def streams(run=0):
 
 
 def test_every_published_range_has_a_stream_with_its_own_position():
-    assert single_layer_curriculum.RANGES == RANGES
+    assert arithmetic.RANGES == RANGES
     task, expected = build(), streams()
     for stage in (0, 0, 1, 0, 1, 3, 2):
         task._move(0, stage)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from stable_nalu.task.description import table
 from stable_nalu.task.even_digit_count import accuracy, rmse
+from stable_nalu.task.shared import table
 from tests.digit_images import MNIST, needs_mnist
 from tests.experiments.scripts import exported, read, run, run_names
 from tests.turn import weekly

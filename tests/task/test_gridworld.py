@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 import torch
 
-from stable_nalu.network.gridworld import (
+from stable_nalu.task.gridworld_time import (
     Rules,
     TimeGridworldBatch,
     TimeGridworldNetwork,

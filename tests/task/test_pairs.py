@@ -7,9 +7,8 @@ import torch
 from stable_nalu.dataset.digit_pairs import draw_pair_sets, fold_pairs
 from stable_nalu.dataset.distribution import LegacyRandom
 from stable_nalu.dataset.images import PixelTable, load_corpus
-from stable_nalu.task.ST_mnist_labels import ScatteredTask
+from stable_nalu.task.pairs import PairTask, ScatteredTask
 from stable_nalu.task.table import SCRIPTS
-from stable_nalu.task.two_digit_mnist import TwoDigitTask
 from stable_nalu.training.loop import Training
 from stable_nalu.training.runs import PlannedRun
 
@@ -26,7 +25,7 @@ def training(script, words, task):
 
 
 def isolated(words=""):
-    return training("two_digit_mnist", words, TwoDigitTask)
+    return training("two_digit_mnist", words, PairTask)
 
 
 def scattered(words=""):

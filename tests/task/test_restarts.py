@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from stable_nalu.task.single_layer_benchmark import RestartRule
+from stable_nalu.task.arithmetic import RestartRule
 from tests.training.engine.harness import planned, training
 
 

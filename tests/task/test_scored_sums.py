@@ -9,7 +9,6 @@ import torch
 from stable_nalu.dataset.simple_function import SimpleFunctionRecurrentDataset
 from stable_nalu.functional import mse
 from stable_nalu.network import SimpleFunctionRecurrentNetwork
-from stable_nalu.network.arithmetic import UntrainedLSTM
 from stable_nalu.task import simple_function_recurrent as sums
 from tests.ensemble.plans import furthest, train, trained
 from tests.experiments.scripts import read, run, run_names
@@ -46,7 +45,7 @@ def test_one_update_by_hand():
     network = SimpleFunctionRecurrentNetwork("LSTM")
     network.reset_parameters()
     torch.manual_seed(1)
-    untrained = [UntrainedLSTM(10, 2) for _ in range(2)]
+    untrained = [sums.UntrainedLSTM(10, 2) for _ in range(2)]
     for length, seed, rows, error, base in (
         (3, 43953907, 64, ERRORS[0], UNTRAINED[0]),
         (7, 8689336, 32, ERRORS[1], UNTRAINED[1]),

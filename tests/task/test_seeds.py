@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from stable_nalu.dataset.programs import draw, in_steps, write
-from stable_nalu.network.gridworld import draw_starts
+from stable_nalu.task.gridworld_time import draw_starts
+from stable_nalu.task.program_evaluation import draw, in_steps
 from tests.training.configurations import built
 
 SEED = 3
@@ -31,7 +31,7 @@ def test_rows_of_the_notebook():
 def test_programs():
     _, results = next(task("program_evaluation", "--program programs").batches())
     drawn = draw(generator(), "programs", 64 * 16, 2, 0, 100)
-    assert results.tolist() == next(in_steps(write(drawn), 16)).results.tolist()
+    assert results.tolist() == next(in_steps(drawn, 16)).results.tolist()
 
 
 def test_worlds():

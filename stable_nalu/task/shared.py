@@ -1,52 +1,45 @@
-"""What the descriptions of several tasks share: flags of layers, of files, of images, of models."""
+"""What several tasks share: flags of layers, files, images and models; rows that Python makes."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import Any
 
+import numpy as np
+import torch
+
+from stable_nalu import abstract
+from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.dataset.simple_function import SampleStream
 from stable_nalu.options import Config, Flag, FlagGroup, ScriptSpec
 from stable_nalu.options import flags as common
 from stable_nalu.options import run_names as nf
 from stable_nalu.options.flag import integer, text, truth
 from stable_nalu.options.flags import check_files, check_nalu
+from stable_nalu.training.task import Batch, Drawn, EngineTask, Shape
 
 TESTING = "it changes what is measured, not how a run is trained"
 
 # The published scripts passed no layer options: their defaults are those of the layers.
+NOISE = "--nmu-noise", "--nau-noise", "--noise-range", "--beta-nau"
+_WEIGHTS = common.WEIGHTS.only("--oob-mode", "--mnac-epsilon", *NOISE)
 LAYER_OPTIONS = (
     common.OWN_LAYERS,
     FlagGroup(
         common.WEIGHTS.title,
-        *common.WEIGHTS.only(
-            "--oob-mode",
-            "--mnac-epsilon",
-            "--nmu-noise",
-            "--nau-noise",
-            "--noise-range",
-            "--beta-nau",
-        ).but(oob_mode={"default": "regualized"}),
+        *_WEIGHTS.but(oob_mode={"default": "regualized"}),
         common.REGUALIZER_SHAPE.but(default="squared"),
     ),
     common.NALU.without("--nac-weight"),
 )
 
 # 1 - exp(-1e-5 i); the ends belong to the linear ramp of other scripts.
-PENALTY_RAMP = {
-    "regualizer_scaling": "exp",
-    "regualizer_scaling_start": 0,
-    "regualizer_scaling_end": 1,
-}
-
-_LEARNING_RATE = nf.template("lr-{optimizer}-{learning_rate:rate}")
+_ENDS = {"regualizer_scaling_start": 0, "regualizer_scaling_end": 1}
+PENALTY_RAMP = {"regualizer_scaling": "exp", **_ENDS}
 _OPTIMIZER = common.OPTIMIZER.without("--momentum", "--clip-grad-value").but(
     optimizer={"choices": ("adam", "rmsprop", "sgd")}
 )
 # The published recurrent scripts had no flags of an optimiser.
-YOUNG_OPTIMIZER = common.OPTIMIZER.without("--clip-grad-value").but(
-    optimizer={"young": True},
-    learning_rate={"young": True},
-    momentum={"young": True},
-    clip_grad_norm={"young": True},
-)
+YOUNG_OPTIMIZER = [flag.but(young=True) for flag in common.OPTIMIZER.without("--clip-grad-value")]
 _BATCH_SIZE = Flag("--batch-size", integer(1), 64, "Number of examples in a training batch.")
 DENSITY = "it changes how densely a run is recorded, not what it computes"
 
@@ -90,6 +83,9 @@ def task_script(
     batch = () if batch_size is None else (_BATCH_SIZE.but(default=batch_size),)
     start = {"nalu_init": {"default": nalu_init}}
     by_engine = {"simple": False, "input_size": inputs, "train_criterion": criterion}
+    control = common.RUN_CONTROL if inputs else common.PLAIN_RUN_CONTROL
+    saved = f"{unit} between two saved states to resume from; 0 saves at the end only."
+    logged = f"{unit} between two points of the log."
     return ScriptSpec(
         name=name,
         summary=summary,
@@ -100,7 +96,11 @@ def task_script(
             _OPTIMIZER.but(
                 learning_rate={"default": learning_rate}, clip_grad_norm={"default": clip_grad_norm}
             ),
-            *_files(name, log_interval, unit, by_engine=bool(inputs)),
+            common.LOGGING.without("--save-best-model").but(
+                name_prefix={"default": name},
+                log_interval={"default": log_interval, "unnamed": DENSITY, "help": logged},
+            ),
+            control.but(checkpoint_interval={"help": saved}),
             *((look,) if look else ()),
         ),
         name_fields=(
@@ -108,29 +108,13 @@ def task_script(
             *nf.all_trailing(*fragments),
             *((nf.template("b{batch_size}"),) if batch else ()),
             nf.template("s{seed}"),
-            _LEARNING_RATE,
+            nf.template("lr-{optimizer}-{learning_rate:rate}"),
             nf.trailing(nf.GRAD_NORM),
             *nf.LAYER_OPTIONS_TRAILING,
             nf.trailing(nf.ID),
         ),
         checks=(partial(check_nalu, init=nalu_init), check_files, *checks),
         fixed=PENALTY_RAMP | (by_engine if inputs else {}),
-    )
-
-
-def _files(
-    name: str, log_interval: int, unit: str, *, by_engine: bool
-) -> tuple[FlagGroup, FlagGroup]:
-    """Return flags of names, logs, files and devices, for a task that counts in `unit`."""
-    control = common.RUN_CONTROL if by_engine else common.PLAIN_RUN_CONTROL
-    logged = f"{unit} between two points of the log."
-    saved = f"{unit} between two saved states to resume from; 0 saves at the end only."
-    return (
-        common.LOGGING.without("--save-best-model").but(
-            name_prefix={"default": name},
-            log_interval={"default": log_interval, "unnamed": DENSITY, "help": logged},
-        ),
-        control.but(checkpoint_interval={"help": saved}),
     )
 
 
@@ -165,6 +149,7 @@ DATA_DIR = Flag("--data-dir", text("PATH"), None,
 DATASET_WORKERS = Flag("--dataset-workers", integer(0), 1,
     "Loader processes of the published scripts; images are in memory and need none.",
     unnamed=_WHERE, result=False, note="accepted without effect")
+# fmt: on
 
 
 def data_source(published: str) -> Flag:
@@ -182,9 +167,13 @@ def data_source(published: str) -> Flag:
 DIGIT_SOURCE = data_source("mnist").but(
     name="--digit-source", default="digits", aliases=("--data-source",)
 )
-MAX_EPOCHS = Flag("--max-epochs", integer(0), 1000,
+MAX_EPOCHS = Flag(
+    "--max-epochs",
+    integer(0),
+    1000,
     "Index of the last epoch; counting starts at 0, so N asks for N+1 epochs.",
-    unnamed="a run that is resumed with more epochs keeps its name")
+    unnamed="a run that is resumed with more epochs keeps its name",
+)
 MEASURED_EPOCHS = MAX_EPOCHS.but(
     help="Index of the last epoch; counting starts at 0. Metrics of epoch k are measured before "
     "epoch k is trained."
@@ -195,3 +184,78 @@ def epoch_files(prefix: str) -> FlagGroup:
     """Return flags of names, logs, files and devices; runs of images train one after another."""
     group = common.files_and_devices(prefix, "Epochs")
     return group.without("--cuda", "--pytorch-precision", "--ensemble-size", "--workers")
+
+
+class MeasuredTask(EngineTask):
+    """Python draws samples, and torch measures models, each alone, as it rounds by shapes."""
+
+    in_python = True
+
+    def lanes(self, step: Any, layer_options: dict[str, Any]) -> Any:
+        self._alone = self.network(self.config, layer_options)
+        return super().lanes(step, layer_options)
+
+    def measures(self, model: ExtendedTorchModule) -> Mapping[str, Any]:
+        if self.engine is None:
+            return self.measured(model, 0)
+        # Each draws what it draws alone.
+        self.engine.store_model()
+        every: dict[str, list[Any]] = {}
+        source: Any = model.random
+        with torch.random.fork_rng(devices=[]):
+            for run, generator in enumerate(source.generators):
+                self._alone.load_state_dict(abstract.run_state(model.state_dict(), run))
+                torch.set_rng_state(generator.get_state())
+                with self._alone.no_random():
+                    for tag, value in self.measured(self._alone, run).items():
+                        every.setdefault(tag, []).append(value)
+                generator.set_state(torch.get_rng_state())
+        return {
+            tag: torch.stack(values) if isinstance(values[0], torch.Tensor) else values
+            for tag, values in every.items()
+        }
+
+    def measured(self, model: ExtendedTorchModule, run: int) -> Mapping[str, torch.Tensor | str]:
+        """Return numbers and texts of the model of one run by their tags."""
+        raise NotImplementedError
+
+
+class RowsTask(MeasuredTask):
+    """Trains on all rows in every update, or on few that Python draws."""
+
+    def __init__(self, config: Config, device: torch.device, *others: Config):
+        super().__init__(config, device, *others)
+        self.data = list(map(self.rows_of, self.configs))
+        self._laid: dict[tuple[int, ...], tuple[np.ndarray, np.ndarray]] = {}
+
+    def rows_of(self, config: Config) -> Batch:
+        """Return the rows of a run, `(rows, in)` and `(rows, 1)`."""
+        raise NotImplementedError
+
+    @classmethod
+    def count(cls, config: Config) -> int:
+        raise NotImplementedError
+
+    @classmethod
+    def shape(cls, config: Config) -> Shape:
+        rows, penalties = cls.count(config), cls.kind.penalties
+        return Shape(rows, config.inputs, 1, None, config.verbose, penalties)
+
+    def batches(self) -> Iterator[Batch]:
+        return iter(self.data[:1])
+
+    def samples(self) -> tuple[Sequence[SampleStream], Drawn]:
+        return (), self.given
+
+    def given(self, runs: Sequence[int], count: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return samples of some runs: their rows, the same ones for all iterations."""
+        key = tuple(runs)
+        if key not in self._laid:
+            self._laid[key] = self.laid([self.data[run] for run in runs])
+        return self._laid[key]
+
+    @staticmethod
+    def laid(rows: Sequence[Batch]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows of runs as the engine takes them."""
+        x, t = (torch.stack(parts)[None].numpy() for parts in zip(*rows, strict=True))
+        return x, t
