@@ -8,7 +8,7 @@ layer that has to learn it, or an arithmetic unit.
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import nn
@@ -52,8 +52,9 @@ class TwoDigitNetwork(ExtendedTorchModule):
     def reset_parameters(self) -> None:
         _reset(self.reader)
         _reset(self.answer)
-        if self.identity_start and isinstance(self.reader, TransformingReader):
-            self.reader.start_at_identity()
+        for module in self.reader.modules() if self.identity_start else ():
+            if isinstance(module, AffineTransform):
+                module.start_at_identity()
 
     def digits(self, x: torch.Tensor) -> torch.Tensor:
         return self.expected(self.reader(x))
@@ -114,10 +115,7 @@ class ConvHead(nn.Sequential):
         )
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        first, second, dense = self[0], self[2], self[7]
-        assert isinstance(first, nn.Conv2d)
-        assert isinstance(second, nn.Conv2d)
-        assert isinstance(dense, nn.Linear)
+        first, _, second, *_, dense, _, _, _ = cast("Any", self)
         if first.in_channels == 1:
             # The strides of channels side by side, which torch's convolution goes by.
             x = x.contiguous()
@@ -152,19 +150,13 @@ class TransformingReader(nn.Module):
     The classifier is registered before the transformers, and so initialised before them.
     """
 
-    def __init__(self, classifier: nn.Module, transforms: "Sequence[Transform]"):
+    def __init__(self, classifier: nn.Module, transforms: "Sequence[AffineTransform]"):
         super().__init__()
         self.classifier = classifier
         self.transforms = nn.ModuleList(transforms)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return self.classifier(*(functional.avg_pool2d(t(x), 2) for t in self.transforms))
-
-    def start_at_identity(self) -> None:
-        """Let each transformer show its input as it is."""
-        for transform in self.transforms:
-            assert isinstance(transform, Transform)
-            transform.start_at_identity()
 
 
 class JointClassifier(nn.Module):
@@ -233,10 +225,10 @@ SIDE = 4
 IMAGE_SIZE = 42
 
 
-class Transform(nn.Module):
-    """A localiser and the sampling it controls; the output has the shape of the input."""
+class AffineTransform(nn.Module):
+    """A localiser and the sampling it controls, a 2x3 matrix; the output has the input's shape."""
 
-    def __init__(self, channels: int, flat: int, numbers: int):
+    def __init__(self, channels: int, flat: int, numbers: int = 6):
         super().__init__()
         self.localiser = nn.Sequential(
             nn.AvgPool2d(2, 2),
@@ -258,31 +250,18 @@ class Transform(nn.Module):
 
     def grid(self, numbers: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
         """Return where to sample: (batch, height, width, 2) as (x, y)."""
-        raise NotImplementedError
+        matrix = numbers.unflatten(-1, (2, 3))
+        return functional.affine_grid(matrix, list(x.shape), align_corners=False)
 
     def identity(self) -> torch.Tensor:
         """Return the numbers of the grid that shows the input as it is."""
-        raise NotImplementedError
+        return torch.tensor([1.0, 0.0, 0.0, 0.0, 1.0, 0.0])
 
     def start_at_identity(self) -> None:
         """Make the localiser answer with the identity for every image."""
         with torch.no_grad():
             self.last.weight.zero_()
             self.last.bias.copy_(self.identity())
-
-
-class AffineTransform(Transform):
-    """A transform of six numbers, a 2x3 matrix."""
-
-    def __init__(self, channels: int, flat: int):
-        super().__init__(channels, flat, 6)
-
-    def grid(self, numbers: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-        matrix = numbers.unflatten(-1, (2, 3))
-        return functional.affine_grid(matrix, list(x.shape), align_corners=False)
-
-    def identity(self) -> torch.Tensor:
-        return torch.tensor([1.0, 0.0, 0.0, 0.0, 1.0, 0.0])
 
 
 def square_grid(span: float, side: int) -> torch.Tensor:
@@ -323,7 +302,7 @@ def warp_matrix(places: torch.Tensor, points: torch.Tensor) -> torch.Tensor:
     return spline_features(places, points) @ inverse[:, : len(points)]
 
 
-class SplineTransform(Transform):
+class SplineTransform(AffineTransform):
     """A thin-plate spline with 4x4 control points over an image of 42x42 pixels.
 
     The localiser gives the sources of the points; tanh keeps them in the image, unless unbounded.
@@ -338,19 +317,13 @@ class SplineTransform(Transform):
         warp = warp_matrix(square_grid(1, IMAGE_SIZE), self._points)
         self.register_buffer("warp", warp.to(torch.get_default_dtype()), persistent=False)
 
-    def sources(self, numbers: torch.Tensor) -> torch.Tensor:
-        """Return the sources (batch, 16, 2) of the control points, in the order of the points."""
-        return (numbers if self.unbounded else numbers.tanh()).unflatten(-1, (-1, 2))
-
     def grid(self, numbers: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-        return (self.warp @ self.sources(numbers)).unflatten(1, (IMAGE_SIZE, IMAGE_SIZE))
+        sources = (numbers if self.unbounded else numbers.tanh()).unflatten(-1, (-1, 2))
+        return (self.warp @ sources).unflatten(1, (IMAGE_SIZE, IMAGE_SIZE))
 
     def identity(self) -> torch.Tensor:
         points = self._points.flatten()
         return points if self.unbounded else points.atanh()
-
-
-HIDDEN = 256
 
 
 class FixedOperation(nn.Module):
@@ -382,58 +355,45 @@ class ScaledProduct(nn.Module):
         return (self.weight * digits).prod(-1, keepdim=True)
 
 
-def quotient_mlp() -> nn.Sequential:
-    return nn.Sequential(
-        nn.Linear(2, HIDDEN),
-        nn.ReLU(),
-        nn.Linear(HIDDEN, HIDDEN),
-        nn.ReLU(),
-        nn.Linear(HIDDEN, 1),
-    )
+def _quotient() -> nn.Sequential:
+    layers = nn.Linear(2, 256), nn.ReLU(), nn.Linear(256, 256), nn.ReLU(), nn.Linear(256, 1)
+    return nn.Sequential(*layers)
 
 
 _PLAIN: dict[str, Callable[[], nn.Module]] = {
     "add": lambda: nn.Linear(2, 1, bias=False),
     "mul": ScaledProduct,
-    "div": quotient_mlp,
+    "div": _quotient,
 }
+_START = "xavier-uniform-constrained"
+_UNITS = {
+    "add": (NAULayer, ("beta_nau", "nau_noise"), {}),
+    "mul": (NMULayer, ("nmu_noise", "noise_range"), {}),
+    "realnpu-mod": (
+        RealNPULayer,
+        ("regualizer_npu_w", "regualizer_gate"),
+        {"npu_clip": "wg", "npu_Wr_init": _START},
+    ),
+    "nru": (ReciprocalNMULayer, ("beta_nau",), {}),
+    "nmru-sign": (ConcatReciprocalNMUSignRetrievalLayer, ("nmu_noise", "noise_range"), {}),
+}
+"""Operation, or unit that divides -> its layer, the options it takes, and others that it has."""
 _RANGED = {"nac_oob": "clip", "regualizer_shape": "linear"}
 DIVIDERS = ("realnpu-mod", "nru", "nmru-sign")
 """Units that divide, in the order in which the help names them."""
-
-
-def _unit(operation: str, divider: str, options: dict[str, Any]) -> ExtendedTorchModule:
-    if divider in entries():
-        return GeneralizedLayer(2, 1, divider, **options)
-    noise = {name: options[name] for name in ("nmu_noise", "noise_range")}
-    start = {"beta_nau": options["beta_nau"]}
-    if operation == "add":
-        return NAULayer(2, 1, **_RANGED, **start, nau_noise=options["nau_noise"])
-    if operation == "mul":
-        return NMULayer(2, 1, **_RANGED, **noise)
-    if divider == "realnpu-mod":
-        return RealNPULayer(
-            2,
-            1,
-            npu_clip="wg",
-            npu_Wr_init="xavier-uniform-constrained",
-            regualizer_npu_w=options.get("regualizer_npu_w", 0),
-            regualizer_gate=options.get("regualizer_gate", 0),
-        )
-    if divider == "nru":
-        return ReciprocalNMULayer(2, 1, **_RANGED, **start)
-    if divider == "nmru-sign":
-        return ConcatReciprocalNMUSignRetrievalLayer(2, 1, **_RANGED, **noise)
-    raise ValueError(f"dividing unit {divider!r} is not one of {', '.join(DIVIDERS)}")
 
 
 def build_answer(
     operation: str, *, learned: bool, unit: bool, divider: str = "", **options: Any
 ) -> nn.Module:
     """Return the last layer, with parameters if `learned`, of an arithmetic unit if `unit`."""
-    if unit:
-        return _unit(operation, divider, options)
-    return _PLAIN[operation]() if learned else FixedOperation(operation)
+    if not unit:
+        return _PLAIN[operation]() if learned else FixedOperation(operation)
+    if divider in entries():
+        return GeneralizedLayer(2, 1, divider, **options)
+    layer, names, own = _UNITS[divider if operation == "div" else operation]
+    taken = {name: options[name] for name in names if name in options}
+    return layer(2, 1, **taken, **(own or _RANGED))
 
 
 def two_weights(answer: nn.Module) -> torch.Tensor | None:

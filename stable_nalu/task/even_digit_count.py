@@ -25,7 +25,7 @@ from stable_nalu.options import run_names as nf
 from stable_nalu.options.flag import buildable_layers, each_word, integer
 from stable_nalu.options.flags import MAX_ITERATIONS, refuse
 from stable_nalu.training.surroundings import floats
-from stable_nalu.training.task import Batch, Goal, Kind, Task
+from stable_nalu.training.task import Batch, Kind, Task
 
 from .shared import DATA_DIR, DIGIT_SOURCE, TESTING, table, task_script
 
@@ -295,11 +295,7 @@ class EvenDigitTask(Task):
     on the same pictures, and those of one seed are trained on the same.
     """
 
-    kind = Kind(cost=1000)
-
-    @classmethod
-    def goal(cls, config: Config) -> Goal:
-        return Goal(ACCURACY_VALID, ACCURACY_TEST)
+    kind = Kind(cost=1000, errors=(ACCURACY_VALID, ACCURACY_TEST))
 
     def __init__(self, config: Config, device: torch.device):
         super().__init__(config, device)

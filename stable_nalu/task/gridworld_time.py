@@ -31,7 +31,7 @@ from stable_nalu.options.flag import (
 )
 from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS, refuse
 from stable_nalu.training.surroundings import floats
-from stable_nalu.training.task import Batch, Goal, Kind, Task
+from stable_nalu.training.task import Batch, Kind, Task
 
 from .shared import TESTING, task_script
 
@@ -446,11 +446,7 @@ _WITHIN, _BEYOND = "metric/test/within", "metric/test/beyond"
 class GridworldTask(Task):
     """Learn to arrive at step T of a range, and be tested on every T of a longer one."""
 
-    kind = Kind(cost=1000)
-
-    @classmethod
-    def goal(cls, config: Config) -> Goal:
-        return Goal(_WITHIN, _BEYOND)
+    kind = Kind(cost=1000, errors=(_WITHIN, _BEYOND))
 
     def __init__(self, config: Config, device: torch.device):
         super().__init__(config, device)

@@ -21,7 +21,7 @@ from stable_nalu.options.flag import and_layers, choice, each_word, integer, int
 from stable_nalu.options.flags import LAYER_TYPE, refuse
 from stable_nalu.training.recorder import StepResult, TaggedValue, scalar
 from stable_nalu.training.surroundings import floats
-from stable_nalu.training.task import EPOCHS, Batch, Goal, Kind, Task
+from stable_nalu.training.task import EPOCHS, Batch, Kind, Task
 
 from .shared import EVALUATION, MEASURED_EPOCHS, table, task_script
 
@@ -118,11 +118,7 @@ class MysteryNetwork(ExtendedTorchModule):
 class MysteryTask(Task):
     """Fit all outputs; the errors are mean squared ones, of all outputs and by operation."""
 
-    kind = Kind(EPOCHS, cost=100)
-
-    @classmethod
-    def goal(cls, config: Config) -> Goal:
-        return Goal(MSE_TRAIN, MSE_TEST)
+    kind = Kind(EPOCHS, cost=100, errors=(MSE_TRAIN, MSE_TEST))
 
     def __init__(self, config: Config, device: torch.device):
         super().__init__(config, device)

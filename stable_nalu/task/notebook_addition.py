@@ -30,7 +30,7 @@ from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS
 from stable_nalu.statistics import setups
 from stable_nalu.training.recorder import StepResult, TaggedValue, scalar
 from stable_nalu.training.surroundings import floats
-from stable_nalu.training.task import Batch, Goal, Kind, Target
+from stable_nalu.training.task import Batch, Kind, Target
 
 from .arithmetic import READ_ROWS
 from .shared import RowsTask, task_script
@@ -62,11 +62,7 @@ class NotebookTask(RowsTask):
     Training rows are uniform in [0, 10), as many test rows in [0, 100), drawn once from a seed.
     """
 
-    kind = Kind(cost=100)
-
-    @classmethod
-    def goal(cls, config: Config) -> Goal:
-        return Goal(None, METRIC_TEST_HALF_SUM)
+    kind = Kind(cost=100, errors=(None, METRIC_TEST_HALF_SUM))
 
     def __init__(self, config: Config, device: torch.device, *others: Config):
         self.test_rows: list[Batch] = []

@@ -30,7 +30,7 @@ from stable_nalu.options import run_names as nf
 from stable_nalu.options.flag import cell_names, choice, integer, whole_range, whole_ranges
 from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS, refuse
 from stable_nalu.training.surroundings import floats
-from stable_nalu.training.task import Batch, Goal, Kind, Task
+from stable_nalu.training.task import Batch, Kind, Task
 
 from .shared import task_script
 
@@ -416,11 +416,7 @@ class ProgramTask(Task):
     answered after each token is logged, too.
     """
 
-    kind = Kind(cost=50)
-
-    @classmethod
-    def goal(cls, config: Config) -> Goal:
-        return Goal("metric/valid/relative", _TEST)
+    kind = Kind(cost=50, errors=("metric/valid/relative", _TEST))
 
     def __init__(self, config: Config, device: torch.device):
         super().__init__(config, device)

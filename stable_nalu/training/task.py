@@ -67,8 +67,9 @@ class Kind:
     that take as long as a unit. all_cores: whether one run gains from all cores. penalties: how
     they are weighed; by_unit: whether they follow units rather than steps of the log; guided:
     whether they follow validation errors. exporter: the script below `export/` that makes a table
-    of its runs. reported: flags that come first on the console and in the script's file of results,
-    in published order; most scripts have no such file.
+    of its runs. errors: tags of validation and test, by which runs are judged. reported: flags that
+    come first on the console and in the file of results of the script, in published order; most
+    scripts have no such file.
     """
 
     unit: Unit = ITERATIONS
@@ -78,6 +79,7 @@ class Kind:
     by_unit: bool = False
     guided: bool = False
     exporter: str = "runs.py"
+    errors: tuple[str | None, str | None] = (METRIC_VALID, METRIC_TEST)
     reported: tuple[str, ...] = ()
 
 
@@ -180,7 +182,7 @@ class Task:
     @classmethod
     def goal(cls, config: Config) -> Goal:
         """Return what a run is judged by."""
-        return Goal()
+        return Goal(*cls.kind.errors)
 
     def network(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
         """Return the model of a run."""

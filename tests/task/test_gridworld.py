@@ -55,8 +55,9 @@ def test_losses_and_gradients_are_those_of_a_plain_loop(unit, wiring):
         register = torch.zeros(1, model.register_size)
         length = int(worlds.t[episode])
         for step in range(length):
-            place = found.episode[step].tolist().index(episode)
-            frame, action = (part[step][place] for part in (found.frame, found.action))
+            own = found.steps[step]
+            place = own.episode.tolist().index(episode)
+            frame, action = own.frame[place], own.action[place]
             if unit != "LSTM" and wiring == "recurrent":
                 told = torch.stack((asked * (step == 0), torch.tensor(1.0))).unsqueeze(0)
                 register = model.counter(told, register)
@@ -72,7 +73,7 @@ def test_losses_and_gradients_are_those_of_a_plain_loop(unit, wiring):
                 (-log_p[action] * (back - value.detach()), (back - value) ** 2 / 2, entropy)
             )
     wanted = [torch.stack(of_steps).mean() for of_steps in zip(*terms, strict=True)]
-    ours = [learned.policy, learned.value, learned.entropy]
+    ours = list(learned)
     torch.testing.assert_close(ours, wanted)
     for one, other in ((ours, wanted),):
         grads = [
