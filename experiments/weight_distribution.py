@@ -10,7 +10,7 @@ from stable_nalu.base.script import begin, packages  # noqa: E402
 begin(__name__)
 
 with packages(__file__):
-    from stable_nalu.paper.nac_weights import weights_command as main
+    from stable_nalu.paper.articles import weights_command as main
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ PAPERS: Commands = {
     "board": ("bench.board:main", "Submit a layer to the board, or check a submission."),
     "batch": ("bench.command:batch", "Train an experiment in shards, here or as an array job."),
     "plot": ("paper.command:plot_command", "Draw figures of the papers, or of your own runs."),
-    "weight_distribution": ("paper.nac_weights:weights_command",
+    "weight_distribution": ("paper.articles:weights_command",
         "Show how weights of a NAC are distributed, drawn at random or at their start."),
 }
 RUNS: Commands = {

@@ -15,16 +15,15 @@ import numpy as np
 
 from stable_nalu.base.errors import UsageError
 from stable_nalu.figure.entries import made
-from stable_nalu.figure.entry import Context
 from stable_nalu.figure.style import drawing, looks, new_figure
 from stable_nalu.options.layer_options import half_open
 from stable_nalu.paper.experiment import Experiment
-from stable_nalu.paper.figures import all_entries
+from stable_nalu.paper.index import all_entries
 from stable_nalu.result.compare import CHOSEN
 from stable_nalu.result.document import SURROUNDINGS, as_svg
 from stable_nalu.statistics.intervals import Estimate
 
-from .kept_runs import files_of, kept_source
+from .kept_runs import files_of, kept
 from .long_table import ALL_POINTS, RATE, Line
 
 if TYPE_CHECKING:
@@ -80,8 +79,7 @@ def _as_in_the_gallery(experiment: Experiment, data: Path) -> dict[str, str]:
     for entry in (entries[key] for key in experiment.figure_keys if key in entries):
         if not files_of(entry, data):
             continue
-        source = kept_source(entry, data)
-        context = Context(entry, source)
+        context = kept(entry, data)
         for part in entry.parts:
             try:
                 product = made(part, context)

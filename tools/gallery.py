@@ -18,17 +18,15 @@ from tempfile import TemporaryDirectory
 from stable_nalu.base.files import CHECKOUT, atomic_text_file
 from stable_nalu.base.papers import STUDIES
 from stable_nalu.base.script import ScriptParser, bar, begin, exit_code
-from stable_nalu.figure.drawing import Drawing
-from stable_nalu.figure.entries import Output, needs, render
-from stable_nalu.figure.entry import Context, Source
-from stable_nalu.paper.figures import all_entries, source_of
-from stable_nalu.paper.index import EXPERIMENTS
+from stable_nalu.figure.entries import render
+from stable_nalu.figure.runs import Context, Drawing
+from stable_nalu.paper.index import EXPERIMENTS, all_entries
 from stable_nalu.result.document import filled
 from stable_nalu.result.pipeline import Folders, OtherTable, other_tables
 from stable_nalu.result.stored import DATA, kept_keys, read
 
 from .finding import finding
-from .kept_runs import kept_files, kept_source
+from .kept_runs import kept, kept_files
 from .long_table import anchor_of
 from .notes import cut_short
 
@@ -67,29 +65,27 @@ def draw_all(entries: Mapping[str, Drawing], folder: Path, data: Path = DATA) ->
 
 def draw(entry: Drawing, folder: Path, data: Path = DATA) -> list[str]:
     """Draw one entry into its folder and return what is missing from it."""
-    output = Output(folder, ("png",), dpi=DPI, side=False)
-    with drawn_from(entry, folder, data) as source:
-        render(Context(entry, source), output)
+    with drawn_from(entry, folder, data) as context:
+        render(context, folder, ("png",), DPI, side=False)
     for path in folder.glob("*.png"):
         reduce_colors(path)
-    return source.warnings
+    return context.warnings
 
 
 @contextlib.contextmanager
-def drawn_from(entry: Drawing, folder: Path, data: Path) -> Iterator[Source]:
+def drawn_from(entry: Drawing, folder: Path, data: Path) -> Iterator[Context]:
     """Lend what an entry is drawn from: kept runs, or tables that are written for it."""
     if kept_files(entry, data):
-        source = kept_source(entry, data)
-        yield source
-    elif needs(entry) == {"nothing"}:
-        yield Source(folder)
+        yield kept(entry, data)
+    elif entry.needs == {"nothing"}:
+        yield Context(entry, folder)
     else:
         with TemporaryDirectory() as out, contextlib.redirect_stdout(io.StringIO()):
             space = Folders(Path(out))
             for table in written_tables(entry, space):
                 source = None if table.source is None else table.kept_in(data)
                 replace(table, source=source).write()
-            yield source_of(entry, space.csv)
+            yield Context(entry, space.csv)
 
 
 def written_tables(entry: Drawing, space: Folders) -> list[OtherTable]:
@@ -103,7 +99,7 @@ def drawable(entry: Drawing, data: Path = DATA) -> bool:
     tables = written_tables(entry, Folders(data))
     models = [table.kept_in(data) for table in tables if table.source is not None]
     written = bool(tables) and all(path.exists() for path in models)
-    return written or needs(entry) == {"nothing"} or bool(kept_files(entry, data))
+    return written or entry.needs == {"nothing"} or bool(kept_files(entry, data))
 
 
 def reduce_colors(path: Path) -> None:
@@ -154,9 +150,9 @@ def told(entry: Drawing, data: Path) -> str:
         link = "[kept models](../reproduction/data/models)"
         texts.append(f"Predictions of {link}: {', '.join(models)}.")
     for key in keys:
-        experiment, kept = EXPERIMENTS[key], read(key, data)
+        experiment, rows = EXPERIMENTS[key], read(key, data)
         own = [model for model in experiment.models if not files or model.csv in files]
-        shown = kept.loc[kept["model"].isin([model.key for model in own])]
+        shown = rows.loc[rows["model"].isin([model.key for model in own])]
         short = cut_short(experiment, shown)
         if not models:
             texts.append(

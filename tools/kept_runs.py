@@ -11,11 +11,8 @@ from typing import Any
 
 import pandas as pd
 
-from stable_nalu.figure.drawing import Drawing
-from stable_nalu.figure.entries import needs
-from stable_nalu.figure.entry import Source
+from stable_nalu.figure.runs import Context, Drawing
 from stable_nalu.paper.experiment import ExpectedRun, Experiment
-from stable_nalu.paper.figures import TRAINED_IN, source_of
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result.judged import (
     OUTCOME,
@@ -52,13 +49,12 @@ def kept_files(entry: Drawing, data: Path) -> dict[str, str] | None:
     Kept outcomes do not say what a run measured, and kept measures neither whether and when a run
     is solved nor what every epoch measured.
     """
-    needed = needs(entry)
-    measured = needed.isdisjoint(("outcomes", "epochs"))
-    if not entry.series or not (measured or needed == {"outcomes"}):
+    measured = entry.needs.isdisjoint(("outcomes", "epochs"))
+    if not entry.series or not (measured or entry.needs == {"outcomes"}):
         return None
     every: Any = _exported(data, measured)
-    source = Source(Path(), entry.folders, TRAINED_IN, every)
-    paths = [source.find(one.files) for one in entry.series]
+    context = Context(entry, Path(), every)
+    paths = [context.find(one.files) for one in entry.series]
 
     def rank(key: str) -> tuple[bool, bool]:
         return key != entry.key, entry.key not in EXPERIMENTS[key].figure_keys
@@ -76,15 +72,12 @@ def files_of(entry: Drawing, data: Path) -> dict[str, str] | None:
     return found if found and EXPERIMENTS[next(iter(found.values()))].is_measured else None
 
 
-def kept_source(entry: Drawing, data: Path) -> Source:
-    """Return the kept runs of a figure."""
-    files = kept_files(entry, data) or {}
-    if not files_of(entry, data):
-        tables = {csv: named_runs(key, csv, data) for csv, key in files.items()}
-        return Source(Path(), entry.folders, TRAINED_IN, tables, is_judged=True)
-    source = source_of(entry, Path())
-    source.tables = {csv: as_exported(key, csv, data) for csv, key in files.items()}
-    return source
+def kept(entry: Drawing, data: Path) -> Context:
+    """Return a figure of its kept runs."""
+    files, measured = kept_files(entry, data) or {}, bool(files_of(entry, data))
+    table = as_exported if measured else named_runs
+    tables = {csv: table(key, csv, data) for csv, key in files.items()}
+    return Context(entry, Path(), tables, is_judged=not measured)
 
 
 def _own_rows(key: str, csv: str, data: Path) -> pd.DataFrame:

@@ -439,7 +439,7 @@ def plot(
         >>> sn.plot({"NMU": runs, "NAC": others}, kind="success").savefig("success.png")
     """
     from stable_nalu.figure.entries import entry_of_tables, made
-    from stable_nalu.figure.entry import Context, Source
+    from stable_nalu.figure.runs import Context
     from stable_nalu.figure.style import PALETTES
 
     if palette not in PALETTES:
@@ -457,12 +457,14 @@ def plot(
     # A name with slashes would be a path of folders.
     named = ((label.replace("/", "∕") or "runs", table) for label, table in tables.items())
     names = {f"the table of {label}": table for label, table in named}
-    source = Source(Path(), tables=names)
     header = [str(name) for name in next(iter(tables.values()))]
     entry = entry_of_tables(kind, list(names), header, labels, "figure", column)
-    context = Context(entry, source, setups, threshold, estimators, palette)
+    context = Context(
+        entry, Path(), names, setups=setups, threshold=threshold, estimators=estimators,
+        palette=palette,
+    )  # fmt: skip
     figure = made(entry.parts[0], context).figure
-    for text in source.warnings:
+    for text in context.warnings:
         _warn(text)
     if figure is None:
         raise UsageError(f"kind {kind!r} is not a drawing; export/plot.py writes it")

@@ -18,12 +18,9 @@ from matplotlib.figure import Figure
 from stable_nalu.base.errors import OptionError, UsageError
 from stable_nalu.base.files import atomic_text_file
 from stable_nalu.base.script import command_of, cores, duration, plural, say, shown
-from stable_nalu.figure.drawing import Runs
-from stable_nalu.figure.entries import Output
 from stable_nalu.figure.entries import write as write_product
-from stable_nalu.figure.entry import Product
 from stable_nalu.figure.panels import Panels, draw
-from stable_nalu.figure.runs import estimate
+from stable_nalu.figure.runs import Product, Runs, estimate
 from stable_nalu.figure.style import drawable, drawing
 from stable_nalu.paper.experiment import (
     ITERATION_FLAG,
@@ -217,8 +214,7 @@ def write(
             for operation, figure in figures(chapter.contest, challenger.drawn).items():
                 name = "_".join(filter(None, (chapter.key, operation)))
                 own[f"pictures/{name}.svg"] = as_svg(figure)
-                output = Output(folder / "figures", formats)
-                written += write_product(Product(name, figure), output)
+                written += write_product(Product(name, figure), folder / "figures", formats)
         for name, table in tables(chapter.contest).items():
             written.append(folder / "tables" / f"{chapter.key}_{name}.csv")
             write_plain_frame(written[-1], table)

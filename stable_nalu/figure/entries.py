@@ -1,8 +1,7 @@
-"""Every figure and table by its key, those of a user's files, and how all of them are written."""
+"""Figures of a user's files, and how all figures are drawn and written."""
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +12,10 @@ from stable_nalu.base.files import atomic_text_file, table_rows
 from stable_nalu.statistics.judge import TEST
 from stable_nalu.statistics.table import write_frame
 
-from .digits import epoch_curves, matrix, scatter
-from .drawing import STANDARD, Drawing, Runs, Series, Sketch, sketch
-from .entry import Context, Product
-from .error_curves import iterations
-from .panels import sweep_panels
-from .style import FORMATS, drawable, drawing, save
-from .surfaces import histogram, path, surface
-from .tables import table
+from .curves import epoch_curves, histogram, iterations, matrix, path, scatter, surface
+from .panels import sweep_panels, table
+from .runs import Context, Drawing, Part, Product, Runs, Series
+from .style import FORMATS, STANDARD, drawable, drawing, save
 
 _FIRST_TWO = re.compile(r"(.+)\.[a-z]?[01]")
 _WEIGHTS = ("weights.w0", "weights.w1")
@@ -28,7 +23,7 @@ _PATHS = ("weights", "label2out")
 """What a path is drawn of unless `--column` says: a module's weights, a last layer's."""
 
 
-def _path(stem: str, files: Sequence[str], header: Sequence[str], column: str | None) -> Sketch:
+def _path(stem: str, files: Sequence[str], header: Sequence[str], column: str | None) -> Part:
     """Return the path of one file: of the weights that --column begins, or the first it has."""
     if len(files) > 1:
         raise UsageError("argument --csv: --kind path draws one file; name one")
@@ -44,7 +39,7 @@ def _path(stem: str, files: Sequence[str], header: Sequence[str], column: str | 
     shown = [known.get(start, _WEIGHTS)]
     shown += [known["gate"]] if start == "weights" and "gate" in known else []
     time = "epoch" if "epoch" in header else "step"
-    return sketch(path, stem, file=files[0], columns=tuple(shown), time=time)
+    return Part(path, stem, file=files[0], columns=tuple(shown), time=time)
 
 
 _AXES = {
@@ -62,33 +57,31 @@ USER_KINDS = (*_AXES, "table", "histogram", "curve", "metrics", "surface", "path
 
 def _part(
     kind: str, stem: str, files: Sequence[str], header: Sequence[str], column: str | None
-) -> Sketch:
+) -> Part:
     """Return the part of a figure of a user's files; `header` is of the first."""
-    if kind in _AXES:
-        x, label = _AXES[kind]
-        options: dict[str, Any] = {"style": "line" if kind == "sweep" else "dodge"}
-        if kind == "success":
-            options |= {"alone": True, "size": (STANDARD[0] * 0.5, STANDARD[1])}
-        runs = Runs(column or x)
-        return sketch(sweep_panels, stem, runs=runs, x_label=drawable(column or label), **options)
-    if kind == "table":
-        runs = Runs(column or "interpolation.range")
-        return sketch(table, stem, runs=runs, label=stem, caption=stem, show_range=True)
-    if kind == "histogram":
-        runs = Runs("operation")
-        return sketch(histogram, stem, runs=runs, column=column or _GATE)
-    shown = column or _ACCURACY
-    if kind == "curve" and "epoch" not in header:  # arithmetic runs
-        runs = Runs("interpolation.range")
-        text = drawable(column) if column else "Test error"
-        return sketch(iterations, stem, column=column or TEST, y_label=text, runs=runs)
-    if kind == "curve":
-        return sketch(epoch_curves, stem, column=shown, y_label=drawable(shown))
-    if kind == "metrics":
-        return sketch(scatter, stem, metrics=(((shown,), shown),), y_label=drawable(shown))
-    if kind == "path":
-        return _path(stem, files, header, column)
-    return sketch(matrix if kind == "matrix" else surface, stem)
+    shown, ranges = column or _ACCURACY, Runs(column or "interpolation.range")
+    match kind:
+        case "table":
+            return Part(table, stem, runs=ranges, label=stem, caption=stem, show_range=True)
+        case "histogram":
+            return Part(histogram, stem, runs=Runs("operation"), column=column or _GATE)
+        case "curve" if "epoch" in header:
+            return Part(epoch_curves, stem, column=shown, y_label=drawable(shown))
+        case "curve":  # arithmetic runs
+            text, runs = drawable(column or "Test error"), Runs("interpolation.range")
+            return Part(iterations, stem, column=column or TEST, y_label=text, runs=runs)
+        case "metrics":
+            return Part(scatter, stem, metrics=(((shown,), shown),), y_label=drawable(shown))
+        case "path":
+            return _path(stem, files, header, column)
+        case "matrix" | "surface":
+            return Part(matrix if kind == "matrix" else surface, stem)
+    x, label = _AXES[kind]
+    options: dict[str, Any] = {"style": "line" if kind == "sweep" else "dodge"}
+    if kind == "success":
+        options |= {"alone": True, "size": (STANDARD[0] * 0.5, STANDARD[1])}
+    text = drawable(column or label)
+    return Part(sweep_panels, stem, runs=Runs(column or x), x_label=text, **options)
 
 
 def entry_of_files(
@@ -108,13 +101,9 @@ def entry_of_files(
 
 
 def entry_of_tables(
-    kind: str,
-    names: Sequence[str],
-    header: Sequence[str],
-    labels: Sequence[str],
-    stem: str,
+    kind: str, names: Sequence[str], header: Sequence[str], labels: Sequence[str], stem: str,
     column: str | None = None,
-) -> Drawing:
+) -> Drawing:  # fmt: skip
     """Return a figure of files, or of tables by their names; `header` is of the first."""
     if not isinstance(kind, str) or kind not in USER_KINDS:
         hint = did_you_mean(str(kind), USER_KINDS, f"kinds are {', '.join(USER_KINDS)}")
@@ -124,40 +113,25 @@ def entry_of_tables(
             raise UsageError(f"label {label!r} is not text; write it in UTF-8")
     if labels and len(labels) != len(names):
         raise UsageError(f"{len(labels)} labels are given for {len(names)} files")
-    made = _part(kind, stem, names, header, column)
+    part = _part(kind, stem, names, header, column)
     shown = list(map(drawable, labels)) or [None] * len(names)
-    if not labels and made.kind in (epoch_curves, scatter, surface):
+    if not labels and part.kind in (epoch_curves, scatter, surface):
         shown = [drawable(Path(name).stem) for name in names]
     series = tuple(Series((name,), label) for name, label in zip(names, shown, strict=True))
-    return Drawing((made,), series, key=stem, title=kind)
+    return Drawing((part,), series, key=stem, title=kind)
 
 
-@dataclass(frozen=True)
-class Output:
-    """Where files go and which are written.
-
-    side: whether to write the tables beside a drawing, too.
-    """
-
-    folder: Path
-    formats: Sequence[str] = FORMATS
-    dpi: int = 200
-    side: bool = True
-
-
-def made(part: Sketch, context: Context) -> Product:
+def made(part: Part, context: Context) -> Product:
     """Read, reduce and draw what the context names."""
+    context.stem = part.stem.replace("{key}", context.figure.key)
     with drawing():
-        stem = part.stem.replace("{key}", context.figure.key)
-        return part.kind(replace(context, stem=stem), **part.options)
+        return part.kind(context, **part.options)
 
 
-def needs(figure: Drawing) -> set[str]:
-    """Return what the parts of a figure are drawn from."""
-    return {part.kind.needs for part in figure.parts}
-
-
-def render(context: Context, output: Output) -> list[Path]:
+def render(
+    context: Context, folder: Path, formats: Sequence[str] = FORMATS, dpi: int = 200, *,
+    side: bool = True,
+) -> list[Path]:  # fmt: skip
     """Write all parts of a figure and return the paths.
 
     A part without any data is a warning, unless no part has some.
@@ -170,35 +144,37 @@ def render(context: Context, output: Output) -> list[Path]:
         except UsageError as error:
             failures.append(error)
             continue
-        written += write(product, output)
+        written += write(product, folder, formats, dpi, side=side)
     if failures and not written:
         raise failures[0]
     for error in failures:
-        context.source.warn(str(error))
+        context.warn(str(error))
     return written
 
 
-def write(product: Product, output: Output) -> list[Path]:
-    """Write one product and return the paths."""
+def write(
+    product: Product, folder: Path, formats: Sequence[str] = FORMATS, dpi: int = 200, *,
+    side: bool = True,
+) -> list[Path]:  # fmt: skip
+    """Write one product, with the tables beside a drawing if wanted, and return the paths."""
     written = []
     try:
-        output.folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
         if product.figure is not None:
-            for form in output.formats:
-                path = output.folder / f"{product.stem}.{form}"
-                written.append(save(product.figure, path, form, output.dpi))
+            for form in formats:
+                path = folder / f"{product.stem}.{form}"
+                written.append(save(product.figure, path, form, dpi))
         if product.text is not None:
-            path = output.folder / f"{product.stem}.tex"
+            path = folder / f"{product.stem}.tex"
             with atomic_text_file(path) as file:
                 file.write(product.text)
             written.append(path)
     except OSError as error:
-        raise UsageError(f"cannot write to {output.folder}: {error.strerror}") from None
-    if output.side:
-        for name, table in product.side.items():
-            path = output.folder / f"{name}.csv"
-            write_numbered(path, table)
-            written.append(path)
+        raise UsageError(f"cannot write to {folder}: {error.strerror}") from None
+    for name, own in product.side.items() if side else ():
+        path = folder / f"{name}.csv"
+        write_numbered(path, own)
+        written.append(path)
     return written
 
 

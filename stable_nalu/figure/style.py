@@ -8,16 +8,24 @@ are frames, a legend, a footnote, and counts below the axes.
 import math
 import re
 import textwrap
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+import matplotlib
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_hex
+from matplotlib.container import BarContainer
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.mathtext import MathTextParser
 
 from stable_nalu.base.script import plain
 from stable_nalu.dataset.distribution import INTERPOLATION_ORDER
@@ -32,14 +40,6 @@ from stable_nalu.statistics.names import (
     OPERATIONS,
 )
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.container import BarContainer
-    from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
-
-OUR_MODELS = ("NMU", "NAU")
-
 _LATEX_ORDER = (NAC_MUL_NMU, NAC_MUL_SIGMA, NAC_MUL, NAC_ADD, NAC_ADD_Z)
 _NUMBER = re.compile(r"-?\d+\.?\d*(?:e[+-]?\d+)?")
 
@@ -49,6 +49,11 @@ Line = Literal["-"] | tuple[float, Sequence[float]]
 """A line style: plain, or where its dashes start, and the lengths of dashes and gaps."""
 
 CM = 1 / 2.54
+INCH = 2.54
+STANDARD = (13.968 * 1.4, 5.7 * 1.4)
+WIDE = (13.968 * 2, 5.7 * 2)
+"""Width and height in cm of most published figures, and of wide ones."""
+
 _DPI_OF_CELLS = 120
 FORMATS = ("pdf", "png")
 MISSING = "0.55"
@@ -57,19 +62,13 @@ MISSING = "0.55"
 MARK: dict[str, Any] = {"color": "0.35", "linewidth": 0.8, "linestyle": (0, (4, 2))}
 """How lines look that mark a place on an axis."""
 
-_MARKERS = ("o", "^", "s", "D", "v", "P", "X", "<", "*", "h")
-_LOOKS = tuple(zip(registry.COLORS, _MARKERS, strict=True))
+_LOOKS = tuple(
+    zip(registry.COLORS, ("o", "^", "s", "D", "v", "P", "X", "<", "*", "h"), strict=True)
+)
 """Colours and markers of what has none of its own."""
 
-_LINES: tuple[Line, ...] = (
-    "-",
-    (0, (4, 1.5)),
-    (0, (1, 1.2)),
-    (0, (4, 1.2, 1, 1.2)),
-    (0, (6, 1, 1, 1, 1, 1)),
-)
-
-_SETTINGS = Path(__file__).with_name("figures.mplstyle")
+_DASHES = ((4, 1.5), (1, 1.2), (4, 1.2, 1, 1.2), (6, 1, 1, 1, 1, 1))
+_LINES: tuple[Line, ...] = ("-", *((0, dashes) for dashes in _DASHES))
 
 
 @dataclass(frozen=True)
@@ -97,16 +96,16 @@ def looks(labels: Sequence[str], palette: Palette = "safe") -> dict[str, Look]:
     """Return the look of every series: that of its unit, where no series before it has that."""
     if palette == "published":
         return {
-            label: Look(color, "^" if label in OUR_MODELS else "o", "-")
+            label: Look(color, "^" if label in ("NMU", "NAU") else "o", "-")
             for label, color in zip(labels, hue_wheel(len(labels)), strict=True)
         }
     units = _looks_of_units()
     own = {drawable(entry.shown) for entry in registry.own_entries()}
     taken: dict[registry.ColorAndMarker, str] = {}
     for label in labels:
-        look = units.get(_unit(label, units))
-        if look is not None:
-            taken.setdefault(look, label)
+        begun = [one for one in units if re.match(rf"{re.escape(one)}(?![\w-])", label.casefold())]
+        if begun:
+            taken.setdefault(units[max(begun, key=len)], label)
     found = {label: look for look, label in taken.items()}
     colors = [color for color, _ in taken]
     free = [one for one in _LOOKS if one[0] not in colors] or _LOOKS
@@ -118,7 +117,7 @@ def looks(labels: Sequence[str], palette: Palette = "safe") -> dict[str, Look]:
     }
 
 
-def _looks_of_units() -> dict[str, registry.ColorAndMarker | None]:
+def _looks_of_units() -> dict[str, registry.ColorAndMarker]:
     """Return colour and marker of every unit, by the labels that figures have for it."""
     known = registry.entries().values()
     by_key = {entry.key.lower(): entry.look for entry in known}
@@ -131,78 +130,61 @@ def _looks_of_units() -> dict[str, registry.ColorAndMarker | None]:
     return {label.casefold(): look for label, look in pairs if look is not None}
 
 
-def _unit(label: str, known: Iterable[str]) -> str:
-    """Return the label of the unit that the label of a series begins with, if any."""
-    text = label.casefold()
-    begun = [one for one in known if re.match(rf"{re.escape(one)}(?![\w-])", text)]
-    return max(begun, key=len, default="")
+_LUV_OF_WHITE = np.array([0.19783, 0.46832])
+_RGB_OF_XYZ = np.array(
+    [
+        [3.240479, -1.537150, -0.498535],
+        [-0.969256, 1.875992, 0.041556],
+        [0.055648, -0.204043, 1.057311],
+    ]
+)
 
 
 def hue_wheel(n: int) -> list[str]:
-    """Return `n` colours hcl(15 + 360 i/n, 100, 65), cut to what a screen can show."""
-    return [_hcl(15 + 360 * i / n, 100, 65) for i in range(n)]
-
-
-def _hcl(hue: float, chroma: float, luminance: float) -> str:
-    """Convert polar CIE-LUV under D65 to an sRGB hex code."""
-    white_y, white_u, white_v = 1.0, 0.19783, 0.46832
-    y = white_y * ((luminance + 16) / 116) ** 3
-    u = chroma * math.cos(math.radians(hue)) / (13 * luminance) + white_u
-    v = chroma * math.sin(math.radians(hue)) / (13 * luminance) + white_v
+    """Return `n` colours hcl(15 + 360 i/n, 100, 65), polar CIE-LUV under D65, cut to sRGB."""
+    hue = np.radians(15 + 360 * np.arange(n) / n)
+    y = ((65 + 16) / 116) ** 3
+    u = 100 * np.cos(hue) / (13 * 65) + _LUV_OF_WHITE[0]
+    v = 100 * np.sin(hue) / (13 * 65) + _LUV_OF_WHITE[1]
     x = 9 * y * u / (4 * v)
-    z = -x / 3 - 5 * y + 3 * y / v
-    linear = (
-        3.240479 * x - 1.537150 * y - 0.498535 * z,
-        -0.969256 * x + 1.875992 * y + 0.041556 * z,
-        0.055648 * x - 0.204043 * y + 1.057311 * z,
-    )
-    encoded = [12.92 * c if c <= 0.00304 else 1.055 * c ** (1 / 2.4) - 0.055 for c in linear]
-    return "#" + "".join(f"{round(255 * min(1.0, max(0.0, c))):02X}" for c in encoded)
+    linear = _RGB_OF_XYZ @ np.stack([x, np.full(n, y), -x / 3 - 5 * y + 3 * y / v])
+    power = np.clip(linear, 0.00304, None) ** (1 / 2.4)
+    encoded = np.where(linear <= 0.00304, 12.92 * linear, 1.055 * power - 0.055)
+    return [to_hex(color).upper() for color in np.clip(encoded, 0, 1).T]
 
 
-@contextmanager
-def drawing() -> Iterator[None]:
+def drawing() -> AbstractContextManager[None]:
     """Apply the project's settings to figures made in the block; the backend is the program's."""
-    import matplotlib
+    return matplotlib.rc_context(fname=Path(__file__).with_name("figures.mplstyle"))
 
-    with matplotlib.rc_context(fname=_SETTINGS):
-        yield
+
+class _Displayed(Figure):
+    """A figure that a notebook shows as the value of a cell, whatever its backend."""
+
+    def __init__(self, *arguments: Any, **options: Any):
+        super().__init__(*arguments, **options)
+        FigureCanvasAgg(self)
+
+    def _repr_png_(self) -> bytes:
+        content = BytesIO()
+        self.savefig(content, format="png", dpi=_DPI_OF_CELLS)
+        return content.getvalue()
 
 
 def new_figure(
     size: tuple[float, float], layout: Literal["constrained"] | None = "constrained"
-) -> "Figure":
+) -> Figure:
     """Return an empty figure of a size in cm that no global state holds on to."""
-    return _displayed()(figsize=(size[0] * CM, size[1] * CM), layout=layout)
+    return _Displayed(figsize=(size[0] * CM, size[1] * CM), layout=layout)
 
 
-def subplots(size: tuple[float, float], *shape: int, **options: Any) -> "tuple[Figure, Any]":
+def subplots(size: tuple[float, float], *shape: int, **options: Any) -> tuple[Figure, Any]:
     """Return an empty figure and its axes, as the `subplots` of matplotlib does."""
     figure = new_figure(size)
     return figure, figure.subplots(*shape, **options)
 
 
-@cache
-def _displayed() -> "type[Figure]":
-    """Return figures that a notebook shows as the value of a cell, whatever its backend."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    class DisplayedFigure(Figure):
-        def __init__(self, *arguments: Any, **options: Any):
-            super().__init__(*arguments, **options)
-            FigureCanvasAgg(self)
-
-        def _repr_png_(self) -> bytes:
-            content = BytesIO()
-            self.savefig(content, format="png", dpi=_DPI_OF_CELLS)
-            return content.getvalue()
-
-    return DisplayedFigure
-
-
-def save(figure: "Figure", path: Path, form: str, dpi: int = 200) -> Path:
-    """Write the figure in a format, without a date: equal figures make equal files."""
+def save(figure: Figure, path: Path, form: str, dpi: int = 200) -> Path:
     metadata = {"CreationDate": None} if form == "pdf" else {"Software": None}
     figure.savefig(path, format=form, dpi=dpi, metadata=metadata)
     return path
@@ -235,19 +217,15 @@ def operation_order(operations: Iterable[str]) -> list[str]:
 
 
 def numbers_of(label: str) -> list[float]:
-    """Return the numbers of a range."""
     return [float(number) for number in _NUMBER.findall(label)]
 
 
 @cache
 def drawable(label: str) -> str:
     """Return a label that can be drawn: as plain text, where matplotlib cannot read its formula."""
-    if "$" not in label:
-        return label
-    from matplotlib.mathtext import MathTextParser
-
     try:
-        MathTextParser("path").parse(label)
+        if "$" in label:
+            MathTextParser("path").parse(label)
     except ValueError:
         return label.replace("$", r"\$")
     return label
@@ -266,14 +244,9 @@ X_TITLE, LEGEND_ROW, NOTE_LINE, COUNT_ROW = 0.75, 0.44, 0.31, 0.3
 
 
 def framed(
-    size: tuple[float, float],
-    panels: int,
-    tick_height: float,
-    handles: "Sequence[Line2D]",
-    note: str,
-    *,
-    stacked: bool,
-) -> "tuple[Figure, list[tuple[Axes, Axes]]]":
+    size: tuple[float, float], panels: int, tick_height: float, handles: Sequence[Line2D],
+    note: str, *, stacked: bool,
+) -> tuple[Figure, list[tuple[Axes, Axes]]]:  # fmt: skip
     """Return a figure of panels beside or, stacked, below each other, each with a strip below it.
 
     Strips, of counts, and the note make the figure higher.
@@ -281,13 +254,13 @@ def framed(
     handles: the entries of the legend, each with a row of counts.
     """
     width = size[0]
-    per_row = _legend_columns(width, [str(handle.get_label()) for handle in handles])
     lines = textwrap.wrap(note, int(width * 8.1))
     strip = COUNT_ROW * len(handles)
     panel = 3.4 if stacked else max(2.2, size[1] - TOP - tick_height - X_TITLE - LEGEND_ROW)
     row = X_TITLE + tick_height + strip + 0.1 + panel + TOP
+    columns = _legend_columns(width, handles)
     notes_top = 0.1 + NOTE_LINE * len(lines)
-    legend_top = notes_top + LEGEND_ROW * math.ceil(len(handles) / per_row) + 0.1
+    legend_top = notes_top + LEGEND_ROW * math.ceil(len(handles) / columns) + 0.1
     height = legend_top + row * (panels if stacked else 1)
     figure = new_figure((width, height), layout=None)
     each = panel_width(width, 1 if stacked else panels)
@@ -300,90 +273,70 @@ def framed(
         below = figure.add_axes((left, base / height, each / width, strip / height), sharex=axes)
         placed.append((axes, below))
     figure.legend(
-        handles=handles,
-        loc="upper center",
-        bbox_to_anchor=(0.5, legend_top / height),
-        ncols=per_row,
-        handlelength=2.6,
-        borderpad=0,
-        borderaxespad=0.2,
-    )
+        handles=handles, loc="upper center", bbox_to_anchor=(0.5, legend_top / height),
+        ncols=columns, handlelength=2.6, borderpad=0, borderaxespad=0.2,
+    )  # fmt: skip
     _write_note(figure, lines, height)
     return figure, placed
 
 
 def panel_width(width: float, columns: int) -> float:
-    """Return the width of each of some panels beside each other."""
     return (width - LEFT - RIGHT - GAP * (columns - 1)) / columns
 
 
-def _write_note(figure: "Figure", lines: Sequence[str], height: float) -> None:
-    """Write small grey lines at the bottom of a figure of that height in cm."""
+def _write_note(figure: Figure, lines: Sequence[str], height: float) -> None:
     text = "\n".join(lines)
     figure.text(0.5, 0.1 / height, text, ha="center", va="bottom", fontsize=SMALL, color="0.35")
 
 
 def legend_handles(
-    looks: Mapping[str, Look],
-    texts: Mapping[str, str] | None = None,
-    missing: Collection[str] = (),
-    *,
-    lines: bool = True,
-) -> "list[Line2D]":
+    looks: Mapping[str, Look], texts: Mapping[str, str] | None = None,
+    missing: Collection[str] = (), *, lines: bool = True,
+) -> list[Line2D]:  # fmt: skip
     """Return the entries of a legend; series without data are grey and say so.
 
     texts: what is added to labels.
     """
-    from matplotlib.lines import Line2D
-
-    def handle(label: str, look: Look) -> "Line2D":
+    found = []
+    for label, look in looks.items():
+        text, line = (texts or {}).get(label, ""), look.line if lines else "none"
         if label in missing:
-            look, text, line = Look(MISSING, "x", "-"), NO_DATA, False
-        else:
-            text, line = (texts or {}).get(label, ""), lines
-        own: dict[str, Any] = {"color": look.color, "linestyle": look.line if line else "none"}
-        return Line2D([], [], marker=look.marker, label=label + text, **own)
-
-    return [handle(label, look) for label, look in looks.items()]
+            look, text, line = Look(MISSING, "x", "-"), NO_DATA, "none"
+        own: dict[str, Any] = {"color": look.color, "linestyle": line, "marker": look.marker}
+        found.append(Line2D([], [], label=label + text, **own))
+    return found
 
 
-def _legend_columns(width: float, labels: Sequence[str]) -> int:
+def _legend_columns(width: float, handles: Sequence[Line2D | BarContainer]) -> int:
     """Return how many entries stand beside each other, all rows being equally full."""
-    widest = max(len(plain(label)) for label in labels)
+    widest = max(len(plain(str(handle.get_label()))) for handle in handles)
     fits = max(1, int(width / (0.152 * widest + 1.35)))
-    return math.ceil(len(labels) / math.ceil(len(labels) / fits))
+    return math.ceil(len(handles) / math.ceil(len(handles) / fits))
 
 
-def footnote(figure: "Figure", *sentences: str) -> None:
-    """Write small grey text at the bottom of a figure that lays itself out, below its legend."""
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
+def footnote(
+    figure: Figure, *sentences: str, handles: Sequence[Line2D | BarContainer] = ()
+) -> None:
+    """Write small grey text at the bottom of a figure that lays itself out, below its legend.
 
+    handles: entries of the legend, if it has one.
+    """
+    width, height = figure.get_figwidth() / CM, figure.get_figheight() / CM
     text = " ".join(sentence for sentence in sentences if sentence)
     lines = textwrap.wrap(text, max(40, int(figure.get_figwidth() * 19.5)))
-    height = figure.get_figheight() / CM
-    share = (0.15 + NOTE_LINE * len(lines)) / height
-    above = share
-    for below in figure.legends:
-        below.set_bbox_to_anchor((0.5, share), transform=figure.transFigure)
-        below.set_in_layout(False)
-        pixels = below.get_window_extent().height
-        above = max(above, share + pixels / figure.bbox.height + 0.15 / height)
-    engine = figure.get_layout_engine()
-    if isinstance(engine, ConstrainedLayoutEngine):
+    above = share = (0.15 + NOTE_LINE * len(lines)) / height
+    if handles:
+        legend = figure.legend(
+            handles=handles, loc="lower center", ncols=_legend_columns(width, handles),
+            handlelength=2.6 if isinstance(handles[0], Line2D) else None,
+        )  # fmt: skip
+        legend.set_bbox_to_anchor((0.5, share), transform=figure.transFigure)
+        legend.set_in_layout(False)
+        pixels = legend.get_window_extent().height
+        above = share + pixels / figure.bbox.height + 0.15 / height
+    if (engine := figure.get_layout_engine()) is not None:
         engine.set(rect=(0, above, 1, 0.99 - above))
     _write_note(figure, lines, height)
-
-
-def legend(figure: "Figure", handles: "Sequence[Line2D | BarContainer]") -> None:
-    """Write a legend, if it has entries, below a figure that lays itself out."""
-    from matplotlib.lines import Line2D
-
-    if handles:
-        columns = _legend_columns(
-            figure.get_figwidth() / CM, [str(handle.get_label()) for handle in handles]
-        )
-        length = 2.6 if isinstance(handles[0], Line2D) else None
-        figure.legend(handles=handles, loc="lower center", ncols=columns, handlelength=length)
 
 
 def ascending(numbers: Iterable[int], form: str = "") -> str:
@@ -392,8 +345,8 @@ def ascending(numbers: Iterable[int], form: str = "") -> str:
 
 
 def ribbon(
-    axes: "Axes", table: pd.DataFrame, x: str, middle: str, look: Look, *,
-    alpha: float = 0.15, **line: Any,
+    axes: Axes, table: pd.DataFrame, x: str, middle: str, look: Look, *, alpha: float = 0.15,
+    **line: Any,
 ) -> None:  # fmt: skip
     """Draw a column as a line, in a ribbon from the columns `lower` to `upper`."""
     axes.fill_between(
@@ -409,8 +362,8 @@ def bar_look(look: Look, place: int) -> dict[str, Any]:
 
 
 def grouped_bars(
-    axes: "Axes", heights: Mapping[str, tuple[Any, Any]], looks: Mapping[str, Look], share: float
-) -> "list[BarContainer]":
+    axes: Axes, heights: Mapping[str, tuple[Any, Any]], looks: Mapping[str, Look], share: float
+) -> list[BarContainer]:
     """Draw a group of bars for each number of some series, and return the bars of each series.
 
     heights: heights of bars and lengths of their error bars. share: of the axis that bars take.
@@ -425,17 +378,12 @@ def grouped_bars(
     return bars
 
 
-def say_no_data(axes: "Axes", color: str = MISSING) -> None:
-    """Write into empty axes that there is nothing to draw."""
+def say_no_data(axes: Axes, color: str = MISSING) -> None:
     axes.text(0.5, 0.5, "no data", transform=axes.transAxes, ha="center", color=color)
 
 
 def counts(
-    axes: "Axes",
-    x: np.ndarray,
-    rows: Mapping[str, np.ndarray],
-    looks: Mapping[str, Look],
-    title: str,
+    axes: Axes, x: np.ndarray, rows: Mapping[str, np.ndarray], looks: Mapping[str, Look], title: str
 ) -> None:
     """Write numbers of runs below a panel: one row per series, one number per point.
 
@@ -467,7 +415,7 @@ def counts(
     )  # fmt: skip
 
 
-def spread(axes: "Axes", x: np.ndarray, digits: int) -> tuple[np.ndarray, float]:
+def spread(axes: Axes, x: np.ndarray, digits: int) -> tuple[np.ndarray, float]:
     """Return where numbers of so many digits stand without touching, and their size.
 
     Places are shares of the axis, in the order of `x`. Numbers that would touch move to the right,

@@ -7,46 +7,44 @@ with the NALU alone, as a reproduction.
 import math
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from stable_nalu.base.papers import MADSEN_2019, MADSEN_2020
 from stable_nalu.figure import style
-from stable_nalu.figure.drawing import (
+from stable_nalu.figure.curves import histogram
+from stable_nalu.figure.panels import draw_series, sweep_panels, table
+from stable_nalu.figure.runs import (
+    Context,
     Only,
+    Part,
+    Product,
     Run,
     Runs,
     Series,
-    Sketch,
     drawn,
+    estimate,
     kind,
-    sketch,
+    points,
+    reduce_series,
     standard,
 )
-from stable_nalu.figure.entry import Context, Product
-from stable_nalu.figure.panels import draw_series, sweep_panels
-from stable_nalu.figure.runs import estimate, points, reduce_series
-from stable_nalu.figure.surfaces import histogram
-from stable_nalu.figure.tables import table
 from stable_nalu.options.layer_options import MODELS
-from stable_nalu.statistics.names import (
-    GATED,
-    NAC_ADD,
-    NAC_MUL,
-    NAC_MUL_NMU,
-    NAC_MUL_SIGMA,
-    NALU_SEPARATE,
-    NALU_SHARED,
-    ablation_suffix,
+from stable_nalu.statistics import names
+
+from .experiment import (
+    INPUT_SIZES,
+    MULTIPLICATION_PAIRS,
+    Experiment,
+    Model,
+    Recipe,
+    Resources,
+    operations,
+    values,
+    variants,
 )
-
-from .experiment import Experiment, Model, Recipe, Resources
-from .sweeps import INPUT_SIZES, MULTIPLICATION_PAIRS, operations, values, variants
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 @kind("sweep", needs="outcomes")
@@ -60,7 +58,7 @@ def successes(
     width, height = standard(height)
     figure = style.new_figure((width, height + 0.6))
     shown = context.looks(style.legend_order(models))
-    drawn = set()
+    drawn = set[str]()
     for place, (title, _, runs) in enumerate(swept):
         axes = figure.add_subplot(math.ceil(len(swept) / columns), columns, place + 1)
         axes.set(title=title, ylim=(-0.08, 1.1))
@@ -71,13 +69,20 @@ def successes(
             continue
         for index, (model, look) in enumerate(shown.items()):
             own = found[title].loc[found[title]["model"] == model].sort_values(runs.x)
-            if not own.empty:
-                drawn.add(model)
-                _draw_rates(axes, own, runs.x, look, model, above=index == 0)
+            drawn |= {*own["model"]}
+            x, rates = own[runs.x].to_numpy(dtype=float), points(own, "success.rate")
+            draw_series(axes, x, rates, look, model, line=True)
+            texts = [f"{failed}/{n}" for failed, n in zip(own["failed"], own["n"], strict=True)]
+            for at, mean, text in zip(x, rates["mean"], texts, strict=True):
+                axes.annotate(
+                    text, (at, mean), xytext=(2, -9 if index else 4), textcoords="offset points",
+                    fontsize=style.SMALL, color=look.color,
+                )  # fmt: skip
         largest = float(np.max(found[title][runs.x]))
         axes.set_xlim(-0.04 * largest, 1.06 * largest)
-    style.legend(figure, style.legend_handles(shown, missing=shown.keys() - drawn))
-    style.footnote(figure, "Bars: 95 % intervals. Beside the points: runs that failed, of n.")
+    handles = style.legend_handles(shown, missing=shown.keys() - drawn)
+    note = "Bars: 95 % intervals. Beside the points: runs that failed, of n."
+    style.footnote(figure, note, handles=handles)
     side = {
         f"{context.stem}_{title.lower().replace(' ', '_')}_plot_data": summary
         for title, summary in found.items()
@@ -91,25 +96,11 @@ def _estimated(
     """Return the summaries of the panels that have a file, by title, and the models there."""
     found, models = {}, []
     for title, file, runs in swept:
-        if context.source.expect((file,), (title,)) is not None:
-            table, own = reduce_series((Series((file,)),), runs, context)
+        if context.expect((file,), (title,)) is not None:
+            table, own = reduce_series(context, runs, (Series((file,)),))
             found[title] = estimate(table, ["model", "operation", runs.x], context.estimators)
             models += own
     return found, models
-
-
-def _draw_rates(
-    axes: "Axes", table: pd.DataFrame, x: str, look: style.Look, model: str, *, above: bool
-) -> None:
-    """Draw the success rates of a model, with the runs that failed above or below them."""
-    places = table[x].to_numpy(dtype=float)
-    draw_series(axes, places, points(table, "success.rate"), look, model, line=True)
-    texts = [f"{failed}/{n}" for failed, n in zip(table["failed"], table["n"], strict=True)]
-    for at, mean, text in zip(places, table["success.rate.mean"], texts, strict=True):
-        axes.annotate(
-            text, (at, mean), xytext=(2, 4 if above else -9), textcoords="offset points",
-            fontsize=style.SMALL, color=look.color,
-        )  # fmt: skip
 
 
 _IN_PAPERS = {
@@ -138,7 +129,6 @@ def _models(setting: Recipe, name: str, keys: str, minutes: int | None = None):
 
 
 def pick(models: tuple[Model, ...], *keys: str) -> tuple[Model, ...]:
-    """Return the models of these keys."""
     found = {model.key: model for model in models}
     return tuple(found[key] for key in keys)
 
@@ -146,15 +136,14 @@ def pick(models: tuple[Model, ...], *keys: str) -> tuple[Model, ...]:
 def by_operation(models: tuple[Model, ...], wanted: dict[str, str]) -> tuple[Model, ...]:
     """Return models for some operations each, given by model key, in the order of the keys."""
     chosen = zip(pick(models, *wanted), wanted.values(), strict=True)
-    return tuple(model.only_variants(*names.split()) for model, names in chosen)
+    return tuple(model.only_variants(*kept.split()) for model, kept in chosen)
 
 
 on_data_set = partial(Experiment, parameter="operation", criterion="arithmetic")
 
 
 def _swept(x: str, x_values: tuple[object, ...]) -> Runs:
-    """Return how runs of multiplying units become points."""
-    models = (NAC_MUL_NMU, NAC_MUL_SIGMA, NAC_MUL, GATED, "NALU", "NMU")
+    models = (names.NAC_MUL_NMU, names.NAC_MUL_SIGMA, names.NAC_MUL, names.GATED, "NALU", "NMU")
     only = (Only("operation", ("mul",)),)
     return Runs(x, models=models, expected=x_values, only=only)
 
@@ -169,7 +158,7 @@ RANGE = _swept(
 )
 _OPERATIONS = Runs(
     x="operation",
-    models=(NAC_MUL_NMU, NAC_MUL_SIGMA, NAC_MUL, NAC_ADD, GATED)
+    models=(names.NAC_MUL_NMU, names.NAC_MUL_SIGMA, names.NAC_MUL, names.NAC_ADD, names.GATED)
     + ("Linear", "NALU", "NAU", "NMU", "ReLU", "ReLU6"),
 )
 
@@ -178,39 +167,24 @@ def default_table(rows: tuple[object, ...] = (), ending: str = "", *, long: bool
     """Return the table of success rates, steps and sparsity errors of the default parameters."""
     caption = "Arithmetic data set, default parameters: success rate, step and sparsity error."
     label = f"function-task-static-defaults{ending}"
-    return drawn(
-        sketch(table, runs=_OPERATIONS, label=label, caption=caption, rows=rows, long=long)
-    )
+    return drawn(Part(table, runs=_OPERATIONS, label=label, caption=caption, rows=rows, long=long))
 
 
-def panels(name: str, runs: Runs, label: str, style: str = "line", **more: Any) -> Sketch:
-    """Return the three panels of a sweep."""
+def panels(name: str, runs: Runs, label: str, style: str = "line", **more: Any) -> Part:
     stem = f"simple_function_static_{name}"
-    return sketch(sweep_panels, stem, runs=runs, x_label=label, style=style, **more)
+    return Part(sweep_panels, stem, runs=runs, x_label=label, style=style, **more)
 
 
-def _hidden(ending: str = "", runs: Runs = HIDDEN, **more: Any) -> Sketch:
+def _hidden(ending: str = "", runs: Runs = HIDDEN, **more: Any) -> Part:
     name, breaks = f"mul_hidden_size{ending}", (2, 4, 6, 8, 10)
     return panels(name, runs, "Hidden size", breaks=breaks, **more)
 
 
-def _ablated(run: Run) -> str:
-    """Return the label with what is switched off."""
-    return str(run["model"]) + ablation_suffix(run["regualizer"], run["regualizer.oob"])
-
-
-def _shared_nalu(run: Run) -> str:
-    """Return a label that tells the plain NALU, whose two paths share weights, from the other."""
-    return NALU_SHARED if run["model"] == "NALU" else str(run["model"])
-
-
 def _optimizer(run: Run) -> str:
-    """Return the name of the optimizer, with momentum as its suffix."""
-    name = str(run["learning.optimizer"])
-    return name if run["learning.momentum"] == 0 else f"{name}-Nesterov"
+    return run["learning.optimizer"] + ("" if run["learning.momentum"] == 0 else "-Nesterov")
 
 
-def _regualization(operation: str, model: str) -> Sketch:
+def _regualization(operation: str, model: str) -> Part:
     start = Only("regualizer.scaling.start", (5000.0,), ("NAU",))
     runs = Runs(
         "regualizer", models=(model,), closed=True,
@@ -221,11 +195,12 @@ def _regualization(operation: str, model: str) -> Sketch:
     return panels(name, runs, "Sparse regualizer", "category", size=standard(5.0))
 
 
-def _learning(operation: str, nac: str) -> Sketch:
+def _learning(operation: str, nac: str) -> Part:
     runs = Runs(
         "learning.rate", models=(nac, "NALU"), closed=True,
         expected=(1e-5, 1e-4, 1e-3, 1e-2, 1e-1), only=(Only("operation", (operation,)),),
-        extra="optimizer", derive=(("optimizer", _optimizer),),
+        extra="optimizer",
+        derive=(("optimizer", _optimizer),),
     )  # fmt: skip
     return panels(f"learning_{operation}", runs, "Learning rate", log_x=True, size=standard(5.0))
 
@@ -244,11 +219,15 @@ OVERLAP_MODELS = _sweep_models("overlap", variants=variants("--overlap-ratio", _
 SUBSET_MODELS = _sweep_models("subset", variants=variants("--subset-ratio", _SUBSETS))
 RANGE_MODELS = _sweep_models("range", points=MULTIPLICATION_PAIRS)
 
-_ADDERS = ("Linear", "NAU", NAC_ADD, "NALU")
+_ADDERS = ("Linear", "NAU", names.NAC_ADD, "NALU")
+_ABLATED = (
+    ("model", lambda r: r["model"] + names.ablation_suffix(r["regualizer"], r["regualizer.oob"])),
+)
 _NO_CLAMP = "--oob-mode regualized --regualizer-oob 0"
 _ABLATION = replace(_PRODUCT, flags=f"{_PRODUCT.flags} {UNITS['nmu'][1]}", variants=_HIDDEN_SIZES)
 _GATES = Runs(
-    "operation", models=(GATED, NALU_SEPARATE, NALU_SHARED), relabel=_shared_nalu,
+    "operation", models=(names.GATED, names.NALU_SEPARATE, names.NALU_SHARED),
+    derive=(("model", lambda r: names.NALU_SHARED if r["model"] == "NALU" else r["model"]),),
     only=(Only("operation", ("mul", "add")),),
 )  # fmt: skip
 _NALU = "--layer-type NALU --first-layer NAC"
@@ -277,18 +256,19 @@ _DATA_SET = (
         _models(replace(_DEFAULT, flags="--operation mul --simple --max-iterations 200000",
                         resources=Resources(20, cores=2)),
                 "simple_mul", "nac-mul nac-sigma nalu nmu gated"),
-        drawn(sketch(table, "simple_mul",
+        drawn(Part(table, "simple_mul",
                      runs=replace(_OPERATIONS, models=("Linear", *HIDDEN.models)),
                      label="very-simple-function-results",
                      caption="A very simple product of four inputs.",
-                     rows=(("mul", ("Linear", "NMU", NAC_MUL, "NALU")),))),
+                     rows=(("mul", ("Linear", "NMU", names.NAC_MUL, "NALU")),))),
         note="The table prints NAC•, NALU and NMU.",
     ),
     on_data_set(
         _NAME, "The arithmetic data set, default parameters", MADSEN_2020, ("Table 2",),
         by_operation(ALL, {"nac-mul": "mul", "nmu": "mul", "linear": "add sub",
                            "nac-add": "add sub", "nalu": "add sub mul", "nau": "add sub"}),
-        default_table((("mul", ("NMU", NAC_MUL, "NALU")), ("add", _ADDERS), ("sub", _ADDERS))),
+        default_table((("mul", ("NMU", names.NAC_MUL, "NALU")),
+                       ("add", _ADDERS), ("sub", _ADDERS))),
     ),
     on_data_set(
         f"{_NAME}_all", "The arithmetic data set, every unit and operation",
@@ -322,8 +302,8 @@ _DATA_SET = (
                 ("neither", ", no R_sparse, no W-clamp", f"{_NO_CLAMP} --regualizer 0", None, None),
             )
         ),
-        drawn(_hidden("_ablation", replace(HIDDEN, relabel=_ablated, models=tuple(
-            f"NMU{ablation_suffix(sparse, oob)}" for sparse in (10, 0) for oob in (1, 0))))),
+        drawn(_hidden("_ablation", replace(HIDDEN, derive=_ABLATED, models=tuple(
+            f"NMU{names.ablation_suffix(sparse, oob)}" for sparse in (10, 0) for oob in (1, 0))))),
         parameter="hidden.size",
     ),
     on_data_set(
@@ -358,9 +338,9 @@ _DATA_SET = (
             )
         ),
         drawn(
-            sketch(histogram, f"{_NAME}_nalu", runs=_GATES, size=standard(7.0),
+            Part(histogram, f"{_NAME}_nalu", runs=_GATES, size=standard(7.0),
                    column="network.layer_2.nalu.gate.mean"),
-            sketch(table, f"{_NAME}_nalu", runs=_GATES,
+            Part(table, f"{_NAME}_nalu", runs=_GATES,
                    label="simple-function-static-nalu-gate-table",
                    caption="Gated units that must choose between adding and multiplying."),
         ),
@@ -389,7 +369,8 @@ _DATA_SET = (
             for suffix, label, text in (("adam", "Adam", "adam"), ("sgd", "SGD", "sgd"),
                                         ("sgd-momentum", "SGD-Nesterov", "sgd --momentum 0.9"))
         ),
-        drawn(*map(_learning, ("add", "sub", "mul", "div"), (NAC_ADD, NAC_ADD, NAC_MUL, NAC_MUL))),
+        drawn(*(_learning(name, names.NAC_ADD) for name in ("add", "sub")),
+              *(_learning(name, names.NAC_MUL) for name in ("mul", "div"))),
         parameter="learning.rate",
     ),
     on_data_set(
@@ -401,7 +382,7 @@ _DATA_SET = (
     ),
 )
 
-_EARLY_MULTIPLIERS, _EARLY_ADDERS = (NAC_MUL, "NALU"), ("Linear", NAC_ADD, "NALU")
+_EARLY_MULTIPLIERS, _EARLY_ADDERS = (names.NAC_MUL, "NALU"), ("Linear", names.NAC_ADD, "NALU")
 
 # Title of a panel, table, runs as points, and the models with what is added to their keys.
 _STUDIES = (
@@ -444,8 +425,8 @@ _MEASURED = (
         MADSEN_2019, ("figure of data set parameters",),
         tuple(replace(model, key=f"{model.key}-{added}") for *_, added, models in _STUDIES
               for model in pick(models, "nac-mul", "nalu")),
-        drawn(sketch(successes, _PARAMETERS, swept=_PANELS, columns=2, height=9.0),
-              sketch(successes, f"{_PARAMETERS}_onerow", swept=_PANELS, columns=4)),
+        drawn(Part(successes, _PARAMETERS, swept=_PANELS, columns=2, height=9.0),
+              Part(successes, f"{_PARAMETERS}_onerow", swept=_PANELS, columns=4)),
         parameter="hidden.size",
     ),
     on_data_set(

@@ -11,15 +11,15 @@ import pandas as pd
 from stable_nalu.base.errors import OptionError, UsageError
 from stable_nalu.base.files import CSV_FOLDER, refuse_inputs
 from stable_nalu.base.script import ScriptParser, exit_code
-from stable_nalu.figure.entries import Output, entry_of_files, render, write_numbered
-from stable_nalu.figure.entry import Context, Source, with_names
+from stable_nalu.figure.entries import entry_of_files, render, write_numbered
+from stable_nalu.figure.runs import Context, Drawing, with_names
 from stable_nalu.figure.style import FORMATS, PALETTES
 from stable_nalu.options.flag import file_name
 from stable_nalu.statistics.names import expand_name, model_label
 from stable_nalu.statistics.setups import Estimators, add_estimate_flags, add_threshold_flags
 from stable_nalu.statistics.table import numeric, write_plain_frame
 
-from .figures import all_entries, find, listing, source_of
+from .index import find_figure, listing
 
 _PLOT = (
     "Draw figures and write tables of the papers from exported CSV files, or figures of your own."
@@ -32,7 +32,6 @@ _EXAMPLES = """examples:
 
 
 def plot_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
-    """Read the command line."""
     parser = ScriptParser(prog="plot.py", description=_PLOT, epilog=_EXAMPLES)
     parser.add_argument("keys", metavar="KEY", nargs="*", help="figures or tables to make")
     parser.add_argument("--list", action="store_true", help="name every figure and table")
@@ -76,30 +75,30 @@ def plot_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _plot(args: argparse.Namespace) -> None:
-    """Find the entries, render them, tell what is missing."""
     if args.list:
-        sys.stdout.write(listing(all_entries()))
+        sys.stdout.write(listing())
         return
-    entries = [find(key) for key in args.keys]
+    entries = [find_figure(key) for key in args.keys]
     if args.csv:
         paths = [Path(path) for path in args.csv]
         entries.append(entry_of_files(args.kind, paths, args.label, args.name, args.column))
     if not entries:
         raise OptionError("KEY", "no figure is named", "name one, give --csv, or see --list")
     for entry in entries:
-        source = source_of(entry, Path(args.csv_dir))
         setups = [Path(path) for path in args.exp_setups]
         estimators = Estimators(args.gamma_fit, args.sparsity_fit)
-        context = Context(entry, source, setups, args.threshold, estimators, args.palette)
-        written = render(context, Output(Path(args.out_dir), args.format))
-        for text in source.warnings:
+        context = Context(
+            entry, Path(args.csv_dir), setups=setups, threshold=args.threshold,
+            estimators=estimators, palette=args.palette,
+        )  # fmt: skip
+        written = render(context, Path(args.out_dir), args.format)
+        for text in context.warnings:
             sys.stderr.write(f"warning: {entry.key}: {text}\n")
-        for text in (*source.notes, *map(str, written)):
+        for text in (*context.notes, *map(str, written)):
             sys.stdout.write(f"{text}\n")
 
 
 def plot_command(argv: Sequence[str] | None = None) -> int:
-    """Draw the figures, and return the exit code."""
     args = plot_arguments(argv)
     return exit_code("plot.py", lambda: _plot(args))
 
@@ -156,7 +155,7 @@ def solution_indexes(argv: Sequence[str] | None = None) -> int:
 
 def expanded(path: Path) -> pd.DataFrame:
     """Return rows of the step that runs are compared at, with the options of their names."""
-    table = Source(Path()).read(path, ("name", "step"), "an export of weights")
+    table = Context(Drawing(()), Path()).read(path, ("name", "step"), "an export of weights")
     weights = [column for column in table if str(column).startswith("param.")]
     table = numeric(table, ["step", *weights], path)
     table = table.loc[table["step"] == LAST_STEP].reset_index(drop=True)

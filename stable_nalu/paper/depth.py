@@ -5,14 +5,12 @@ import pandas as pd
 
 from stable_nalu.base.papers import OWN_STUDIES
 from stable_nalu.figure import style
-from stable_nalu.figure.drawing import kind, sketch
-from stable_nalu.figure.entry import Context, Product, last_rows, numbers
 from stable_nalu.figure.panels import draw_series
+from stable_nalu.figure.runs import Context, Part, Product, kind, last_rows, numbers
 from stable_nalu.statistics.intervals import wilson
 
-from .experiment import Experiment, Measure, Recipe, Resources
+from .experiment import Experiment, Measure, Recipe, Resources, variants
 from .nalu import measured
-from .sweeps import variants
 
 Counted = tuple[str, tuple[tuple[float, int, int], ...]]
 """A label, and the parameter, the runs that succeeded and all runs of each point."""
@@ -23,13 +21,9 @@ _ASIDE = 0.5
 
 @kind("success over a parameter")
 def shares(
-    context: Context,
-    parameter: str,
-    column: str,
-    below: float,
-    x_label: str,
+    context: Context, parameter: str, column: str, below: float, x_label: str,
     published: tuple[Counted, ...] = (),
-) -> Product:
+) -> Product:  # fmt: skip
     """Draw which share of runs ends with a column below a limit, with Wilson's 95 % intervals.
 
     published: series that are counted elsewhere.
@@ -40,7 +34,13 @@ def shares(
         for label, table in tables.items()
     ]
     found = pd.DataFrame(
-        {"model": label, parameter: at, "solved": solved, "n": runs, **vars(wilson(solved, runs))}
+        {
+            "model": label,
+            parameter: at,
+            "solved": solved,
+            "n": runs,
+            **wilson(solved, runs)._asdict(),
+        }
         for label, rows in (*counted, *published)
         for at, solved, runs in rows
     )
@@ -112,13 +112,9 @@ def _study(
     column, parameter = "metric.test.extrapolation", flag.removeprefix("--")
     published = ((_SOURCE, _PUBLISHED[name]),) if name in _PUBLISHED else ()
     return measured(
-        f"depth/{name}",
-        title,
-        OWN_STUDIES,
-        f"depth, {name}",
-        setting,
+        f"depth/{name}", title, OWN_STUDIES, f"depth, {name}", setting,
         {unit: _UNITS[unit] for unit in units.split()},
-        sketch(
+        Part(
             shares,
             parameter=parameter,
             column=column,
@@ -131,9 +127,8 @@ def _study(
             Measure(column, "relative error beyond the range", below=BELOW),
             Measure("metric.valid.interpolation", "relative error within", below=BELOW),
         ),
-        rate=100_000,
-        note=note,
-    )
+        rate=100_000, note=note,
+    )  # fmt: skip
 
 
 _DEPTHS = ("--depth 1 2 3 4 5 6", "Depth")

@@ -1,52 +1,58 @@
 """Learning Division, and its journal version: single modules, small divisors, digit pairs."""
 
-from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from functools import partial
+from typing import Any, cast
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
 
 from stable_nalu.base.papers import MISTRY_2022_DIVISION, MISTRY_2022_MECHANISMS
 from stable_nalu.base.script import plain
-from stable_nalu.dataset.distribution import INTERPOLATION_ORDER
 from stable_nalu.figure import style
-from stable_nalu.figure.digits import WIDE, chosen_rows, read_runs, scatter
-from stable_nalu.figure.drawing import STANDARD, Drawing, Runs, Series, Sketch, drawn, kind, sketch
-from stable_nalu.figure.entry import INCH, Context, Product
-from stable_nalu.figure.panels import sweep_panels
-from stable_nalu.figure.style import MISSING, subplots
+from stable_nalu.figure.curves import chosen_rows, read_pairs, scatter
+from stable_nalu.figure.runs import Context, Drawing, Part, Product, Runs, Series, drawn, kind
+from stable_nalu.figure.style import INCH, MISSING, STANDARD, WIDE, subplots
 from stable_nalu.options.layer_options import half_open
 from stable_nalu.statistics.table import numeric
 
-from .experiment import Experiment, FurtherTable, Measure, Model, Recipe, Resources
-from .sweeps import DISTRIBUTIONS, MIXED_SIGNS, NEAR_ZERO, SINGLE_MODULE_RANGES
+from .experiment import (
+    DISTRIBUTIONS,
+    MIXED_SIGNS,
+    NEAR_ZERO,
+    SINGLE_MODULE_RANGES,
+    Experiment,
+    FurtherTable,
+    Measure,
+    Model,
+    Recipe,
+    Resources,
+)
+from .primer import RUNS, panels
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.collections import PolyCollection
+_ANSWER = "metric.{}.output_rounded_{}dp.acc"
 
 
 @kind("violin", needs="epochs")
-def violin(
-    context: Context, column: str, y_label: str, order: Sequence[str], best: str | None = None
-) -> Product:
-    """Draw how a column at the chosen row is distributed over runs, a violin for each model."""
-    rows, labels, _ = read_runs(context, column)
-    chosen = chosen_rows(rows, best)
-    models = [model for model in order if model in labels]
+def violin(context: Context) -> Product:
+    """Draw how right answers at the chosen row are distributed over runs, a violin each model."""
+    column = _ANSWER.format("test", 5)
+    rows, labels, _ = read_pairs(context, column)
+    chosen = chosen_rows(rows, _ANSWER.format("train", 5))
+    models = [model for model in ("DIV", "Real NPU (mod)", "NRU", "NMRU") if model in labels]
     values = {m: chosen.loc[chosen["model"] == m, column].dropna() for m in models}
     figure, axes = subplots(WIDE)
     for place, some in enumerate(values.values(), start=1):
         _draw_violin(axes, place, some.to_numpy())
     texts = [f"{model}\n(n = {len(some)})" for model, some in values.items()]
     axes.set_yticks(range(1, len(models) + 1), texts)
-    axes.set(ylim=(0.4, len(models) + 0.6), xlabel=y_label, ylabel="Model")
+    axes.set(ylim=(0.4, len(models) + 0.6), xlabel="accuracy (%)", ylabel="Model")
     drawn = chosen.filter(["model", "name", "seed", "epoch", column])
     return context.plotted(figure, drawn, "Box: quartiles. Points: outliers.")
 
 
-def _draw_violin(axes: "Axes", place: int, some: np.ndarray) -> None:
-    """Draw a violin with a box in it, or say that there is no data."""
+def _draw_violin(axes: Axes, place: int, some: np.ndarray) -> None:
     if len(some) == 0:
         middle = axes.get_yaxis_transform()
         axes.text(0.5, place, "no data", transform=middle, color=MISSING, ha="center", va="center")
@@ -55,7 +61,7 @@ def _draw_violin(axes: "Axes", place: int, some: np.ndarray) -> None:
         body = axes.violinplot(
             [some], [place], orientation="horizontal", widths=0.7, showextrema=False
         )
-        for shape in cast("list[PolyCollection]", body["bodies"]):
+        for shape in cast(list[PolyCollection], body["bodies"]):
             shape.set(facecolor="cornflowerblue", alpha=0.8, edgecolor="0.3", linewidth=0.5)
     axes.boxplot(
         [some], positions=[place], orientation="horizontal", widths=0.08, manage_ticks=False,
@@ -64,32 +70,28 @@ def _draw_violin(axes: "Axes", place: int, some: np.ndarray) -> None:
     )  # fmt: skip
 
 
-X = np.array([1.0, 1.2, 1.8, 2.0])
-
+EPSILON, X = 0.1, np.array([1.0, 1.2, 1.8, 2.0])
 TARGET = float((X[0] + X[1]) * X.sum())
 
 
 @kind("landscape", needs="nothing")
-def landscape(context: Context, unit: str, epsilon: float, title: str) -> Product:
+def landscape(context: Context, unit: str, title: str) -> Product:
     """Draw the loss of a chain of two layers over one weight of each, computed: no file is read.
 
     x = (1, 1.2, 1.8, 2),   t = (x1 + x2)(x1 + x2 + x3 + x4) = 13.2
     z = ((w1, w1, 0, 0) x, (w1, w1, w1, w1) x),   y = unit(z; w2, w2)
     """
-    from mpl_toolkits.mplot3d.axes3d import Axes3D
-
     step = 0.01
     weights = np.arange(-1.0, 1.0 - step / 2, step)
     w1, w2 = np.meshgrid(weights, weights, indexing="ij")
     figure = style.new_figure((7 * INCH, 4.6 * INCH), layout=None)
-    axes = figure.add_subplot(projection="3d")
-    assert isinstance(axes, Axes3D)
+    axes: Any = figure.add_subplot(projection="3d")
     surface = axes.plot_surface(
-        w1, w2, chain_error(unit, w1, w2, epsilon), cmap="Spectral", rcount=80, ccount=80,
+        w1, w2, chain_error(unit, w1, w2, EPSILON), cmap="Spectral", rcount=80, ccount=80,
         linewidth=0, rasterized=True,
     )  # fmt: skip
     axes.view_init(elev=45, azim=-45)
-    axes.set(xlabel="$w_1$", ylabel="$w_2$", zlabel="RMSE", title=title)
+    axes.set(xlabel="$w_1$", ylabel="$w_2$", zlabel="RMSE", title=f"{title}, ε = {EPSILON}")
     figure.colorbar(surface, ax=axes, shrink=0.6, pad=0.14)
     text = f"Computed, no runs. Input {tuple(map(float, X))}, target {TARGET:g}."
     figure.text(0.5, 0.02, text, ha="center", fontsize=style.SMALL, color="0.35")
@@ -115,28 +117,29 @@ def chain_error(unit: str, w1: np.ndarray, w2: np.ndarray, epsilon: float) -> np
         return np.abs(chain_output(unit, shift, w2, epsilon) - TARGET)
 
 
-@kind("gold-errors")
-def gold_errors(
-    context: Context, panels: tuple[tuple[str, str], ...], order: tuple[str, ...]
-) -> Product:
-    """Draw the error that is left with exact weights, against the sampled range of a divisor.
+GOLD_MODULES = ("RealNPU", "RealNPU (eps=0)", "NRU", "NMRU")
+GOLD_TASKS = {
+    "easy": "Input: [a]; Output: 1/a",
+    "medium": "Input: [a,b]; Output: 1/a",
+    "hard": "Input: [a,b]; Output: a/b",
+}
 
-    panels: tasks and their titles. order: modules, of which each is a line.
-    """
+
+@kind("gold-errors")
+def gold_errors(context: Context) -> Product:
+    """Draw the error that is left with exact weights, against the sampled range of a divisor."""
     columns = ("module", "parameter", "test.mse", "range")
-    path = context.source.require(context.figure.series[0])
-    table = numeric(
-        context.source.read(path, columns, "a table of gold errors"), ("test.mse",), path
-    )
-    absent = [module for module in order if module not in set(table["module"])]
+    path = context.require(context.figure.series[0])
+    table = numeric(context.read(path, columns, "a table of gold errors"), ("test.mse",), path)
+    absent = [module for module in GOLD_MODULES if module not in set(table["module"])]
     for module in absent:
-        context.source.warn(f"missing: {plain(module)} (no row in {path})")
-    shown = context.looks([*order, *sorted(set(table["module"]) - set(order))])
+        context.warn(f"missing: {plain(module)} (no row in {path})")
+    shown = context.looks([*GOLD_MODULES, *sorted(set(table["module"]) - set(GOLD_MODULES))])
     ranges = sorted(table["range"].unique(), key=lambda label: max(style.numbers_of(label)))
     places = np.arange(len(ranges))
     size = (STANDARD[0], STANDARD[1] + 1.2)
-    figure, ((*grid,),) = style.subplots(size, 1, len(panels), sharey=True, squeeze=False)
-    for axes, (parameter, title) in zip(grid, panels, strict=True):
+    figure, ((*grid,),) = style.subplots(size, 1, len(GOLD_TASKS), sharey=True, squeeze=False)
+    for axes, (parameter, title) in zip(grid, GOLD_TASKS.items(), strict=True):
         for module, look in shown.items():
             chosen = (table["module"] == module) & (table["parameter"] == parameter)
             errors = table[chosen].set_index("range")["test.mse"].reindex(ranges)
@@ -147,9 +150,8 @@ def gold_errors(
         for text in axes.get_xticklabels():
             text.set(rotation=45, ha="right", rotation_mode="anchor")
     grid[0].set_ylabel("Mean squared test error")
-    style.legend(figure, style.legend_handles(shown, missing=absent))
     note = "Computed in float32 with the weights that solve the task exactly: no runs."
-    style.footnote(figure, note)
+    style.footnote(figure, note, handles=style.legend_handles(shown, missing=absent))
     return Product(context.stem, figure)
 
 
@@ -163,27 +165,15 @@ def measures_of_pairs(loss: str, answer: str = "output_rounded") -> tuple[Measur
     loss: how columns call the error. answer: how they call answers that are counted.
     """
     shares = {answer: "answers", "label1_rounded": "left digits", "label2_rounded": "right digits"}
-    sets = ("test", "train")
-    return (
-        *(
-            Measure(
-                f"metric.{part}.{column}.acc",
-                f"% of {label} right, {part}",
-                steps=_PAIR_EPOCHS,
-                lower=False,
-            )
-            for part in sets
-            for column, label in shares.items()
-        ),
-        *(
-            Measure(f"metric.{part}.output.{loss}", f"error, {part}", steps=_PAIR_EPOCHS)
-            for part in sets
-        ),
-        *(
-            Measure(f"metric.{part}.*", f"other measures, {part}: *", steps=_PAIR_EPOCHS)
-            for part in sets
-        ),
-    )
+    sets, kept = ("test", "train"), partial(Measure, steps=_PAIR_EPOCHS)
+    rights = [
+        kept(f"metric.{part}.{column}.acc", f"% of {label} right, {part}", lower=False)
+        for part in sets
+        for column, label in shares.items()
+    ]
+    errors = [kept(f"metric.{part}.output.{loss}", f"error, {part}") for part in sets]
+    others = [kept(f"metric.{part}.*", f"other measures, {part}: *") for part in sets]
+    return (*rights, *errors, *others)
 
 
 _UNREGULARISED = (
@@ -203,7 +193,6 @@ _BASELINE = _betas("1e-9", "1e-7")
 
 
 def _window(start: int, end: int) -> str:
-    """Return the flags of the iterations over which a penalty rises."""
     return f"--regualizer-scaling-start {start} --regualizer-scaling-end {end}"
 
 
@@ -213,7 +202,6 @@ def _ramp(start: int, end: int) -> str:
 
 
 def _modified(start: int, end: int) -> str:
-    """Return the Real NPU with clipping, penalties and constrained start weights."""
     return (
         f"{_BASELINE} --npu-clip wg --regualizer-npu-w 1 --regualizer-gate 1 {_CONSTRAINED} "
         f"{_ramp(start, end)}"
@@ -258,35 +246,18 @@ _OTHER_TABLES = {
 """Table of a model -> where the published plots, or other scripts, have it."""
 
 
-def _panels(
-    expected: Iterable[str],
-    x: str = "interpolation.range",
-    operation: str = "div",
-) -> Sketch:
-    runs = Runs(x, expected=tuple(expected))
-    return sketch(sweep_panels, "{key}_op-" + operation, runs=runs, x_label="Interpolation range")
-
-
 # fmt: off
-_RANGES = _panels(INTERPOLATION_ORDER)
-_SIGNS = _panels((
+_RANGES = panels("div")
+_SIGNS = panels("div", replace(RUNS, expected=(
     "U[-2,2]", "U[-2,-0.1] & U[0.1,2]", "U[0.1,2] & U[-2,-0.1]", "U[-2,-1] & U[1,2]",
     "U[1,2] & U[-2,-1]",
-))
-_SAMPLED = _panels((
+)))
+_SAMPLED = panels("div", Runs("distribution", expected=(
     "B:[10,100]", "TN(-1,3):[-5,10]", "TN(1,3):[-10,5]", "TN(0,1):[-5,5]", "U:[-50,50]",
     "U:[-100,100]",
-), "distribution")
-_GOLD = sketch(
-    gold_errors, order=("RealNPU", "RealNPU (eps=0)", "NRU", "NMRU"),
-    panels=(
-        ("easy", "Input: [a]; Output: 1/a"),
-        ("medium", "Input: [a,b]; Output: 1/a"),
-        ("hard", "Input: [a,b]; Output: a/b"),
-    ),
-)
+)))
 _LANDSCAPES = tuple(
-    sketch(landscape, f"rmse-{unit}", unit=unit, epsilon=0.1, title=f"{text}, ε = 0.1")
+    Part(landscape, f"rmse-{unit}", unit=unit, title=text)
     for unit, text in (("nac-mul", "NAC•"), ("nmu", "NMU"), ("nru", "NRU"),
                        ("nru-tanh", "NRU with tanh gates"))
 )
@@ -294,14 +265,9 @@ _LANDSCAPES = tuple(
 
 
 def _ranges(
-    key: str,
-    title: str,
-    number: str,
-    *models: Model,
-    part: Sketch = _RANGES,
-    note: str = "",
+    key: str, title: str, number: str, *models: Model, part: Part = _RANGES, note: str = "",
     **judged: Any,
-) -> Experiment:
+) -> Experiment:  # fmt: skip
     """Return an experiment that is drawn with a series for each of its models.
 
     number: the figure of the paper; empty: in the appendix of its journal version.
@@ -359,14 +325,10 @@ def _near_zero(task: str, text: str, number: str, flags: str, real_npu: str, nru
     setting = replace(setting, prefix=f"in2_divBy0/{task}/")
     units = {"realnpu": ("Real NPU", real_npu), "nru": ("NRU", nru), "signNMRU": ("NMRU", _NMRU_2)}
     operation = "div" if task == "hard" else "reciprocal"
-    part = _panels(
-        ("U[0,0.0001]", "U[0,0.001]", "U[0,0.01]", "U[0,0.1]", "U[0,1]"),
-        operation=operation,
-    )
+    expected = ("U[0,0.0001]", "U[0,0.001]", "U[0,0.01]", "U[0,0.1]", "U[0,1]")
+    part = panels(operation, replace(RUNS, expected=expected))
     return Experiment(
-        f"nips-divBy0-{task}",
-        f"Division by small numbers, {text}",
-        MISTRY_2022_DIVISION,
+        f"nips-divBy0-{task}", f"Division by small numbers, {text}", MISTRY_2022_DIVISION,
         (f"Figure {number}",),
         tuple(
             setting.model(f"{task}-{name}", label, unit, name=name, csv=f"{folder}/{name}")
@@ -378,7 +340,7 @@ def _near_zero(task: str, text: str, number: str, flags: str, real_npu: str, nru
             series=tuple(Series((name,), label) for name, (label, _) in units.items()),
             folders=(folder, f"in2_divBy0/{task}"),
         ),
-    )
+    )  # fmt: skip
 
 
 # One module with two inputs.
@@ -437,7 +399,7 @@ _TWO_INPUTS = (
             replace(_signs_2[0], csv="sltr-in2/mixed-sign-ds_realnpu-modified"), part=_SIGNS),
     _ranges("in2-mixedSigns", "Mixed signs", "", *_signs_2, part=_SIGNS),
     _computed("divBy0_gold_test_errors", "Errors of perfect modules on small divisors", "5",
-              Drawing((_GOLD,), (Series(("divBy0_test_errors",)),)),
+              Drawing((Part(gold_errors),), (Series(("divBy0_test_errors",)),)),
               FurtherTable("export/single_layer_task/generate_divBy0_extrap_thresholds.py",
                            "--csv-out {csv}/divBy0_test_errors.csv")),
     _distributions("in2", "6 (distributions)", _IN2, _MODIFIED_2, _NRU_2, _NMRU_2),
@@ -533,7 +495,6 @@ _TEN_INPUTS = (
 # fmt: on
 
 # Pairs of digits.
-_ANSWER = "metric.{}.output_rounded_{}dp.acc"
 _LEARNED = "--use-nalm --learn-labels2out --nalm-name"
 _DIGITS = Recipe(
     "two_digit_mnist", "--operation div --max-epochs 1000 --dataset-workers 5", range(10),
@@ -565,7 +526,7 @@ _PAIRS = Experiment(
     parameter="model", criterion="accuracy",
     measures=measures_of_pairs("mse", "output_rounded_5dp"),
     drawings=drawn(
-        sketch(scatter, "{key}_dp_acc",
+        Part(scatter, "{key}_dp_acc",
                metrics=(
                    *(((_ANSWER.format(part, places),), f"output {places} d.p. ({part})")
                      for places in (4, 5) for part in ("train", "test")),
@@ -574,9 +535,7 @@ _PAIRS = Experiment(
                ),
                y_label="accuracy (%)", best=_ANSWER.format("train", 5),
                order=("DIV", "MLP", "Real NPU (mod)", "NRU", "NMRU")),
-        sketch(violin, "{key}_5dp_test_acc_violin", column=_ANSWER.format("test", 5),
-               y_label="accuracy (%)", best=_ANSWER.format("train", 5),
-               order=("DIV", "Real NPU (mod)", "NRU", "NMRU")),
+        Part(violin, "{key}_5dp_test_acc_violin"),
         folders=("static-mnist/div",),
     ),
 )

@@ -1,14 +1,27 @@
-"""An experiment as data: its models, the commands that train them, their runs, its figures."""
+"""An experiment as data: its models, the commands that train them, their runs, its figures.
+
+Pairs of ranges and other values that published experiments sweep are written once, at the end: they
+are the points of one command, or variants of several.
+"""
 
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
 from stable_nalu.base.papers import FLAT, Paper
-from stable_nalu.figure.drawing import Drawing
+from stable_nalu.dataset.distribution import (
+    DISTRIBUTION_RANGES,
+    EXTRAPOLATION_RANGES,
+    MIRRORED,
+    MULTIPLICATION_RANGES,
+    SMALL_DIVISOR_BOUNDS,
+    ExtrapolationRange,
+    plain,
+)
+from stable_nalu.figure.runs import Drawing
 from stable_nalu.options import Config
 from stable_nalu.options.flag import seeds_text
 from stable_nalu.statistics.setups import BEST_RANGE, DMU, SMALL_DIVISORS, Judgement
@@ -47,7 +60,6 @@ def merged(*parts: Flags) -> Flags:
 
 
 def words(mapping: Flags) -> list[str]:
-    """Return the words of a command line."""
     return [word for name, values in mapping.items() for word in (name, *values)]
 
 
@@ -95,18 +107,47 @@ class Command:
         return [f"experiments/{self.script}.py", *self.words]
 
 
-_ALONE = (Variant("", {}),)
-
-
 @dataclass(frozen=True)
+class Recipe:
+    """What the models of a study have in common.
+
+    flags: text, as typed. prefix: put before the experiment names of the models.
+    points: values planned by one command, such as pairs of ranges; none means one.
+    steps_per_epoch: updates per epoch, for scripts that count epochs.
+    """
+
+    script: str
+    flags: str
+    seeds: range
+    resources: Resources
+    prefix: str = ""
+    points: tuple[Flags, ...] = ()
+    variants: tuple[Variant, ...] = (Variant("", {}),)
+    steps_per_epoch: int = 0
+
+    def model(
+        self, key: str, label: str, text: str, *, name: str | None = None, csv: str | None = None,
+        minutes: int | None = None, memory_gb: int | None = None,
+    ) -> "Model":  # fmt: skip
+        """Return a model of this study; flags of `text` win over the common ones.
+
+        name: experiment name behind `prefix`; None: the key.
+        csv: name of the exported table; None: the experiment name.
+        """
+        given = {"minutes": minutes, "memory_gb": memory_gb}
+        resources = replace(self.resources, **{k: v for k, v in given.items() if v})
+        prefix, every = self.prefix + (key if name is None else name), f"{self.flags} {text}"
+        own = {"prefix": prefix, "flags": flags(every), "resources": resources}
+        return Model(**vars(self) | own, key=key, label=label, csv=csv or prefix)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Model:
-    """One curve of a figure: a unit with its flags, over seeds and values.
+    """One curve of a figure: a unit with its flags, over seeds and values; see `Recipe`.
 
     key: short name, `--model` of the batch scripts. label: its name in the figure.
     prefix: the published experiment name, folder of its runs below the log root.
     csv: its table below the folder of tables, without `.csv`.
-    points: values planned by one command, such as pairs of ranges; none means one.
-    steps_per_epoch: updates per epoch, for scripts that count epochs.
     """
 
     key: str
@@ -117,18 +158,16 @@ class Model:
     flags: Flags
     seeds: range
     resources: Resources
-    points: tuple[Flags, ...] = ()
-    variants: tuple[Variant, ...] = _ALONE
-    steps_per_epoch: int = 0
+    points: tuple[Flags, ...]
+    variants: tuple[Variant, ...]
+    steps_per_epoch: int
 
     @property
     def runs(self) -> int:
-        """Return the number of runs."""
         return len(self.seeds) * max(1, len(self.points)) * len(self.variants)
 
     @property
     def iterations(self) -> int:
-        """Return the iterations of all runs together, as named by the flags."""
         each = sum(self.length(variant) for variant in self.variants)
         return each * len(self.seeds) * max(1, len(self.points))
 
@@ -140,85 +179,34 @@ class Model:
         return SCRIPTS[self.script].epochs(int(every[EPOCH_FLAG][0])) * self.steps_per_epoch
 
     def command(
-        self,
-        variant: Variant,
-        seeds: Iterable[int] | None = None,
-        points: Sequence[Flags] | None = None,
-        extra: Flags | None = None,
-    ) -> Command:
-        """Return the command for a variant, with all seeds and points unless told otherwise.
+        self, variant: Variant, seeds: Iterable[int] | None = None,
+        points: Sequence[Flags] | None = None, extra: Flags | None = None,
+    ) -> Command:  # fmt: skip
+        """Return the command for a variant, with all seeds and points unless others are given.
 
         extra: flags laid over everything else.
         """
-        chosen = self.points if points is None else tuple(points)
         every = merged(
-            self.flags,
-            variant.flags,
-            gathered(chosen),
+            self.flags, variant.flags, gathered(self.points if points is None else tuple(points)),
             {"--seed": (seeds_text(self.seeds if seeds is None else seeds),)},
-            {"--name-prefix": (self.prefix,)},
-            extra or {},
-        )
+            {"--name-prefix": (self.prefix,)}, extra or {},
+        )  # fmt: skip
         return Command(self.script, tuple(words(every)))
 
     def commands(self, seeds: Iterable[int] | None = None) -> list[Command]:
-        """Return one command per variant."""
         chosen = None if seeds is None else list(seeds)
         return [self.command(variant, chosen) for variant in self.variants]
 
-    def named(self, label: str, key: str = "") -> "Model":
+    def named(self, label: str, key: str = "") -> Self:
         """Return the same runs under another label, as in another figure."""
         return replace(self, key=key or self.key, label=label)
 
-    def only_variants(self, *names: str) -> "Model":
+    def only_variants(self, *names: str) -> Self:
         """Return the same model for some of its variants."""
         kept = tuple(variant for variant in self.variants if variant.name in names)
         if len(kept) != len(names):
             raise ValueError(f"{self.key} lacks some variants of {names}")
         return replace(self, variants=kept)
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """What the models of a study have in common.
-
-    flags: text, as typed. prefix: put before the experiment names of the models.
-    """
-
-    script: str
-    flags: str
-    seeds: range
-    resources: Resources
-    prefix: str = ""
-    points: tuple[Flags, ...] = ()
-    variants: tuple[Variant, ...] = _ALONE
-    steps_per_epoch: int = 0
-
-    def model(
-        self,
-        key: str,
-        label: str,
-        text: str,
-        *,
-        name: str | None = None,
-        csv: str | None = None,
-        minutes: int | None = None,
-        memory_gb: int | None = None,
-    ) -> Model:
-        """Return a model of this study; flags of `text` win over the common ones.
-
-        name: experiment name behind `prefix`; None: the key.
-        csv: name of the exported table; None: the experiment name.
-        """
-        prefix = self.prefix + (key if name is None else name)
-        minutes = minutes or self.resources.minutes
-        memory_gb = memory_gb or self.resources.memory_gb
-        resources = replace(self.resources, minutes=minutes, memory_gb=memory_gb)
-        every = merged(flags(self.flags), flags(text))
-        return Model(
-            key, label, self.script, prefix, csv or prefix, every, self.seeds, resources,
-            self.points, self.variants, self.steps_per_epoch,
-        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -308,7 +296,6 @@ class Experiment:
 
     @property
     def is_measured(self) -> bool:
-        """Return whether what is kept of its runs are measures."""
         return self.criterion == MEASURED or bool(self.measures)
 
     @property
@@ -318,17 +305,14 @@ class Experiment:
 
     @property
     def figure_keys(self) -> tuple[str, ...]:
-        """Return the lookup keys of its figures."""
         return tuple(drawing.key or self.stem for drawing in self.drawings) or (self.stem,)
 
     @property
     def runs(self) -> int:
-        """Return the number of runs of all models."""
         return sum(model.runs for model in self.models)
 
     @property
     def iterations(self) -> int:
-        """Return the iterations of all runs together."""
         return sum(model.iterations for model in self.models)
 
     def model(self, name: str) -> Model:
@@ -412,3 +396,92 @@ def covering(
         command = model.command(first.variant, seeds, points, extra)
         found.append((command, [run for column in group for run in column]))
     return found
+
+
+def argument(tested: ExtrapolationRange) -> str:
+    """Return a range as the value of a flag: `[2,6]`, mirrored `[[-6,-2],[2,6]]`."""
+    given = f"[{plain(tested.a)},{plain(tested.b)}]"
+    if not tested.mirror:
+        return given
+    parts = sorted([(tested.a, tested.b), (-tested.b, -tested.a)])
+    return "[" + ",".join(f"[{plain(low)},{plain(high)}]" for low, high in parts) + "]"
+
+
+def range_point(trained: str, tested: str) -> Flags:
+    return {"--interpolation-range": (trained,), "--extrapolation-range": (tested,)}
+
+
+def _pairs(trained: str, tested: Sequence[ExtrapolationRange]) -> tuple[Flags, ...]:
+    together = zip(trained.split(), tested, strict=True)
+    return tuple(range_point(text, argument(interval)) for text, interval in together)
+
+
+def values(flag: str, texts: str) -> tuple[Flags, ...]:
+    """Return a point for every value of one flag."""
+    return tuple({flag: (text,)} for text in texts.split())
+
+
+def variants(flag: str, texts: str, common: str = "") -> tuple[Variant, ...]:
+    """Return a variant for every value of one flag that a command holds once."""
+    return tuple(Variant(text, flags(f"{common} {flag} {text}")) for text in texts.split())
+
+
+def operations(names: str) -> tuple[Variant, ...]:
+    return variants("--operation", names)
+
+
+SINGLE_MODULE_RANGES = _pairs(
+    "[-20,-10] [-2,-1] [-1.2,-1.1] [-0.2,-0.1] [-2,2] [0.1,0.2] [1,2] [1.1,1.2] [10,20]",
+    EXTRAPOLATION_RANGES,
+)
+"""The nine pairs of single modules."""
+
+_DATA_SET_ORDER = (7, 5, 2, 3, 6, 8, 0, 1, 4)
+DATA_SET_RANGES = tuple(SINGLE_MODULE_RANGES[index] for index in _DATA_SET_ORDER)
+"""The same pairs, in the order of the arithmetic data set of the robustness paper."""
+
+ONE_TO_TWO = tuple(p for p in SINGLE_MODULE_RANGES if p["--interpolation-range"] == ("[1,2]",))
+
+MULTIPLICATION_PAIRS = _pairs(
+    "[-2,-1] [-2,2] [0,1] [0.1,0.2] [1,2] [1.1,1.2] [10,20]", MULTIPLICATION_RANGES
+)
+"""The seven pairs of the first study of multiplication."""
+
+MIXED_SIGNS = (
+    range_point("[-2,2]", argument(MIRRORED)),
+    range_point("[[-2,-0.1],[0.1,2],[]]", "[[-6,-2],[2,6],[]]"),
+    range_point("[[0.1,2],[-2,-0.1],[]]", "[[2,6],[-6,-2],[]]"),
+    range_point("[[-2,-1],[1,2],[]]", "[[-6,-2],[2,6],[]]"),
+    range_point("[[1,2],[-2,-1],[]]", "[[2,6],[-6,-2],[]]"),
+)
+"""Signs per element, then signs per half of the vector."""
+
+NEAR_ZERO = tuple(
+    range_point(f"[0,{plain(bound)}]", f"[0,{plain(bound)}]") for bound in SMALL_DIVISOR_BOUNDS
+)
+"""Intervals from zero, the same in training and test."""
+
+_BENFORD, _BELOW, _ABOVE, _FIFTY, _HUNDRED = (argument(tested) for tested in DISTRIBUTION_RANGES)
+DISTRIBUTIONS = tuple(
+    Variant(name, {"--sample-distribution": tuple(words.split()), **range_point(trained, tested)})
+    for name, words, trained, tested in (
+        ("benford", "benford", "[10,100]", _BENFORD),
+        ("normal-below", "truncated-normal -1 3 -10 3", "[-5,10]", _BELOW),
+        ("normal-above", "truncated-normal 1 3 10 3", "[-10,5]", _ABOVE),
+        ("normal-centred", "truncated-normal 0 1 10 1", "[-5,5]", _ABOVE),
+        ("uniform-50", "uniform", "[-50,50]", _FIFTY),
+        ("uniform-100", "uniform", "[-100,100]", _HUNDRED),
+    )
+)
+"""Each distribution with its ranges; a command holds one, as ranges are paired among themselves."""
+
+_SIZES = (
+    ("4 10 25", 5_000_000, 10), ("50 75 100", 5_000_000, 15), ("125 150", 10_000_000, 30),
+    ("175 200", 10_000_000, 45), ("225 250", 15_000_000, 60), ("275 300", 15_000_000, 75),
+)  # fmt: skip
+INPUT_SIZES = tuple(
+    Variant(size, flags(f"--input-size {size} --max-iterations {iterations}"), 60 * hours)
+    for sizes, iterations, hours in _SIZES
+    for size in sizes.split()
+)
+"""Lengths of the input vector; longer ones train longer."""

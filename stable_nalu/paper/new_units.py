@@ -3,15 +3,12 @@
 from dataclasses import replace
 
 from stable_nalu.base.papers import CURRY_2025, FABER_2023, ODRZYWOLEK_2026, SAHOO_2018
-from stable_nalu.figure.drawing import Drawing, Only, Runs, Series, drawn, sketch
-from stable_nalu.figure.panels import sweep_panels
+from stable_nalu.figure.runs import Only, Part, Series, drawn
 from stable_nalu.statistics.setups import DMU
 
-from .experiment import Experiment, Measure, Model, Recipe, Resources, Variant, flags
-from .nalu import layers, measured
-from .nalu_curves import extrapolations
-from .primer import RUNS, for_operation
-from .sweeps import variants
+from .experiment import Experiment, Measure, Model, Recipe, Resources, Variant, flags, variants
+from .nalu import extrapolations, layers, measured
+from .primer import RUNS, for_operation, panels
 
 _PAIRS = {"add": "add", "mul": "add", "sub": "sub", "div": "sub"}
 """Operation -> the operands that are given for it."""
@@ -32,33 +29,24 @@ _MODELS = (
 )
 
 
-def _of_operations(runs: Runs) -> tuple[Drawing]:
-    """Return the three panels over ranges of each operation."""
-    parts = (
-        sketch(
-            sweep_panels,
-            "{key}_op-" + name,
-            runs=replace(runs, only=(Only("operation", (name,)),)),
-            x_label="Interpolation range",
-        )
-        for name in _PAIRS
-    )
-    series = (
+_PANELS = drawn(
+    *(panels(name, replace(RUNS, only=(Only("operation", (name,)),))) for name in _PAIRS),
+    series=tuple(
         Series((f"dmu/{kind}_operands", kind), f"operands {kind}") for kind in ("given", "learned")
-    )
-    return drawn(*parts, series=tuple(series))
-
+    ),
+)
+"""The three panels over ranges of each operation."""
 
 _DMU = (
     Experiment(
         "dmu", "The DMU by the thresholds of the other single modules", CURRY_2025,
-        ("nine ranges, four operations",), _MODELS, _of_operations(RUNS), criterion="benchmark",
+        ("nine ranges, four operations",), _MODELS, _PANELS, criterion="benchmark",
         note="Rate 0.1 and temperature 0.1, as those of the paper are not known. Given operands "
         "leave one bit to learn: which of two operations.",
     ),
     Experiment(
         "dmu_thresholds", "The DMU by the thresholds of its repository", CURRY_2025,
-        ("nine ranges, four operations",), _MODELS, _of_operations(RUNS), criterion=DMU,
+        ("nine ranges, four operations",), _MODELS, _PANELS, criterion=DMU,
         note="The runs of the key dmu. A threshold is the error of exact operands whose gate is "
         "1e-4 from 0 or 1; there it has to be met once, here at the step that runs are judged at. "
         "The numbers of the repository are of an earlier state of the unit, whose operands and "
@@ -77,7 +65,7 @@ _NSR = (
         "nsr/comparison", "Comparisons learned on digits: the error by the number of digits",
         FABER_2023, "comparisons over magnitudes", _COMPARISON,
         layers("NSR") | {"mlp": ("MLP", "--layer-type ReLU")} | layers("NALU"),
-        sketch(
+        Part(
             extrapolations, experiment="nsr/comparison", top=1.0, x_label="Digits behind the first",
         ),
         parameter="relation",

@@ -5,13 +5,11 @@ from functools import partial
 
 from stable_nalu.base.papers import MCFC_2023, MISTRY_2022_PRIMER
 from stable_nalu.dataset.distribution import INTERPOLATION_ORDER
-from stable_nalu.figure.drawing import Drawing, Runs, Series, Sketch, drawn, sketch
-from stable_nalu.figure.panels import sweep_panels
-from stable_nalu.figure.tables import table
+from stable_nalu.figure.panels import sweep_panels, table
+from stable_nalu.figure.runs import Drawing, Part, Runs, Series, drawn
 from stable_nalu.statistics.names import MODELS
 
-from .experiment import Experiment, Model, Recipe, Resources
-from .sweeps import SINGLE_MODULE_RANGES
+from .experiment import SINGLE_MODULE_RANGES, Experiment, Model, Recipe, Resources
 
 WINDOW = "--regualizer-scaling-start 20000 --regualizer-scaling-end 35000"
 NMU_FLAGS = f"--layer-type ReRegualizedLinearMNAC --nac-mul mnac {WINDOW}"
@@ -66,10 +64,7 @@ MULTIPLYING = _models(
 MULTIPLYING_FILES = "MNAC NMU NPU RealNPU NALU iNALU G-NALU"
 ADDING = _models("add", {**_ADDING, **_NALUS}, "NAC NALU NAU iNALU G-NALU")
 
-RUNS = Runs(
-    x="interpolation.range",
-    expected=INTERPOLATION_ORDER,
-)
+RUNS = Runs("interpolation.range", expected=INTERPOLATION_ORDER)
 _WORDS = {"add": "addition", "sub": "subtraction", "mul": "multiplication", "div": "division"}
 _FILES = {
     "NAC": "nac", "MNAC": "mnac", "NALU": "nalu", "NAU": "reregualizedlinearnac",
@@ -80,19 +75,16 @@ _FILES = {
 """File -> what its runs are called."""
 
 
-def panels(operation: str, runs: Runs = RUNS) -> Sketch:
-    """Return the three panels over ranges."""
-    stem = "{key}_op-" + operation
-    return sketch(sweep_panels, stem, runs=runs, x_label="Interpolation range")
+def panels(operation: str, runs: Runs = RUNS) -> Part:
+    return Part(sweep_panels, "{key}_op-" + operation, runs=runs)
 
 
 def on_every_range(operation: str, files: str, *more: Series) -> tuple[Drawing]:
-    """Return the figure of some modules, and its table."""
     caption = (
         f"Results for {_WORDS[operation]} of single modules on every range, 25 seeds, with 95\\% "
         "confidence intervals. Bold: the best range of a module."
     )
-    made = sketch(
+    made = Part(
         table, "{key}_op-" + operation, runs=RUNS, label=f"benchmark-sltr-{operation}",
         caption=caption, show_operation=False, show_range=True, within=("operation", "model"),
         long=True,
@@ -119,7 +111,7 @@ def _larger(size: int, subset: str) -> tuple[Model, ...]:
             f"{_NAU_FLAGS} {flags}",
             name=f"{operation}/NAU",
             minutes=120,
-        )
+        )  # fmt: skip
         for operation in ("add", "sub")
     )
 
@@ -128,28 +120,28 @@ _INALU_10 = f"{_NALUS['iNALU'][1]} --input-size 10 --subset-ratio 0.1 --overlap-
 _ADDS, _ADDING_FILES = "NAC NALU NAU iNALU G-NALU", "NAC NAU NALU iNALU G-NALU"
 
 
+def _mcfc(operation: str, layer: str, label: str, number: int, text: str = "") -> Model:
+    flags = f"--layer-type {layer} {WINDOW} {text} --id {number}"
+    name = f"{operation}/{layer}"
+    return for_operation(operation).model(layer, label, flags, name=name, minutes=240)
+
+
 # fmt: off
-_PRIMER = (
-    judged_by_benchmark(
-        "benchmark_sltr_add", "Addition, single modules",
-        MISTRY_2022_PRIMER, ("Figure 14",), ADDING,
-        on_every_range("add", _ADDING_FILES),
-    ),
-    judged_by_benchmark(
-        "benchmark_sltr_sub", "Subtraction, single modules", MISTRY_2022_PRIMER, ("Figure 15",),
-        _models("sub", {**_ADDING, **_NALUS}, _ADDS), on_every_range("sub", _ADDING_FILES),
-    ),
-    judged_by_benchmark(
-        "benchmark_sltr_mul", "Multiplication, single modules",
-        MISTRY_2022_PRIMER, ("Figure 16",), MULTIPLYING,
-        on_every_range("mul", MULTIPLYING_FILES),
-    ),
-    judged_by_benchmark(
-        "benchmark_sltr_div", "Division, single modules", MISTRY_2022_PRIMER, ("Figure 17",),
-        _models("div", {**_MNAC, **_NALUS, **_npus("1e-9", "1e-7")},
-                "MNAC NALU NPU RealNPU iNALU G-NALU"),
-        on_every_range("div", "MNAC NPU RealNPU NALU iNALU G-NALU"),
-    ),
+_SINGLE_MODULES = (
+    ("add", 14, ADDING, _ADDING_FILES),
+    ("sub", 15, _models("sub", {**_ADDING, **_NALUS}, _ADDS), _ADDING_FILES),
+    ("mul", 16, MULTIPLYING, MULTIPLYING_FILES),
+    ("div", 17, _models("div", {**_MNAC, **_NALUS, **_npus("1e-9", "1e-7")},
+                        "MNAC NALU NPU RealNPU iNALU G-NALU"),
+     "MNAC NPU RealNPU NALU iNALU G-NALU"),
+)
+"""Operation, its figure, models, and files in the order of the figure."""
+
+EXPERIMENTS = (
+    *(judged_by_benchmark(
+        f"benchmark_sltr_{operation}", f"{_WORDS[operation].capitalize()}, single modules",
+        MISTRY_2022_PRIMER, (f"Figure {number}",), models, on_every_range(operation, files),
+    ) for operation, number, models, files in _SINGLE_MODULES),
     judged_by_benchmark(
         "inalu-in10", "iNALU, addition with ten inputs", MISTRY_2022_PRIMER, ("Figure 18",),
         (replace(for_operation("add"), prefix="benchmark/sltr-in10/").model(
@@ -172,21 +164,6 @@ _PRIMER = (
         note="The published scripts hold addition, the published figure is of subtraction.",
         rate=20_000,  # A hundred inputs to draw.
     ),
-)
-
-
-def _mcfc(operation: str, layer: str, label: str, number: int, text: str = "") -> Model:
-    return for_operation(operation).model(
-        layer,
-        label,
-        f"--layer-type {layer} {WINDOW} {text} --id {number}",
-        name=f"{operation}/{layer}",
-        minutes=240,
-    )
-
-
-# fmt: off
-_MCFC = (
     judged_by_benchmark(
         "benchmark_sltr_mul_mcfc", "MC-FC layers: multiplication",
         MCFC_2023, ("multiplication",),
@@ -201,5 +178,3 @@ _MCFC = (
         (ADDING[2], _mcfc("add", "MCFC", "MCFC", 33)), on_every_range("add", "NAU MCFC"),
     ),
 )
-
-EXPERIMENTS = (*_PRIMER, *_MCFC)

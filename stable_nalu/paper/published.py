@@ -10,7 +10,7 @@ read: table, figure, abstract, report, talk (an earlier run of the authors), der
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -117,7 +117,6 @@ class PublishedMeasure:
 
     @property
     def number(self) -> float | None:
-        """Return the number, where it is one."""
         return None if self.value.startswith("<") else float(self.value)
 
     @property
@@ -134,12 +133,10 @@ class PublishedMeasure:
 
 
 def all_published() -> list[Published]:
-    """Return every point of every experiment."""
     return [_point(cells) for path in sorted(FOLDER.glob("*.csv")) for cells in cells_of(path)]
 
 
 def published(experiment: str) -> list[Published]:
-    """Return all points of an experiment, in the order of the file."""
     key = _ALSO.get(experiment, experiment)
     return [point for point in all_published() if point.experiment == key]
 
@@ -147,51 +144,42 @@ def published(experiment: str) -> list[Published]:
 def published_seeds(experiment: str) -> list[PublishedSeeds]:
     """Return all that is known of the seeds of an experiment, from the file behind Table 6."""
     key = _ALSO.get(experiment, experiment)
-    found: list[PublishedSeeds] = []
-    for cells in cells_of(SEEDS):
-        if cells["experiment"] == key:
-            solved_at, sparsity = (
-                {
-                    int(seed): of(cell)
-                    for seed, cell in (pair.split(":") for pair in cells[name].split())
-                }
-                for name, of in (("solved_at", int), ("sparsity", float))
-            )
-            names = cells["model"], cells["operation"], int(cells["runs"])
-            found.append(PublishedSeeds(*names, solved_at, sparsity))
-    return found
+    return [
+        PublishedSeeds(
+            cells["model"], cells["operation"], int(cells["runs"]),
+            {seed: int(step) for seed, step in _by_seed(cells["solved_at"])},
+            {seed: float(error) for seed, error in _by_seed(cells["sparsity"])},
+        )
+        for cells in cells_of(SEEDS)
+        if cells["experiment"] == key
+    ]  # fmt: skip
+
+
+def _by_seed(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the pairs of `0:1000 3:2000`."""
+    for pair in text.split():
+        seed, _, cell = pair.partition(":")
+        yield int(seed), cell
 
 
 def all_published_measures() -> list[PublishedMeasure]:
     """Return the numbers of all measured experiments, in the order of the files."""
-    found: list[PublishedMeasure] = []
-    for path in sorted(MEASURES.glob("*.csv")):
-        for cells in cells_of(path):
-            tolerance = _number(cells.pop("tolerance"))
-            found.append(PublishedMeasure(**cells, tolerance=tolerance))
-    return found
+    rows = [cells for path in sorted(MEASURES.glob("*.csv")) for cells in cells_of(path)]
+    return [PublishedMeasure(tolerance=_number(row.pop("tolerance")), **row) for row in rows]
 
 
 def published_measures(experiment: str) -> list[PublishedMeasure]:
-    """Return the numbers of one measured experiment."""
     return [row for row in all_published_measures() if row.experiment == experiment]
 
 
 def _point(cells: dict[str, str]) -> Published:
-    texts = {name: cells[name] for name in ("experiment", "model", "operation", "column", "point")}
     mean, sparsity = (
         Bounded(*(_number(cells[f"{name}{end}"]) for end in ("", ".lower", ".upper")))
         for name in ("mean", "sparsity")
     )
-    return Published(
-        **texts,
-        solved=int(cells["solved"]),
-        runs=int(cells["runs"]),
-        median=_number(cells["median"]),
-        mean=mean,
-        sparsity=sparsity,
-        source=cells["source"],
-    )
+    own: dict[str, Any] = {"solved": int(cells["solved"]), "runs": int(cells["runs"]), "mean": mean}
+    own |= {"median": _number(cells["median"]), "sparsity": sparsity}
+    return Published(**{name: own.get(name, cells[name]) for name in Published.__annotations__})
 
 
 def _number(text: str) -> float | None:

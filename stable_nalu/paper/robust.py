@@ -1,58 +1,40 @@
 """Reversible stochasticity: single modules, the arithmetic data set, and pairs of digits."""
 
 from dataclasses import replace
-from pathlib import Path, PurePath
-from typing import TYPE_CHECKING
+from pathlib import PurePath
 
 import pandas as pd
+from matplotlib.container import BarContainer
 
 from stable_nalu.base.papers import MISTRY_2022_ROBUST
-from stable_nalu.dataset.distribution import INTERPOLATION_ORDER
-from stable_nalu.figure.digits import WIDE, epoch_curves, matrix, scatter
-from stable_nalu.figure.drawing import Drawing, Runs, Series, drawn, kind, sketch
-from stable_nalu.figure.entry import Context, Product
+from stable_nalu.figure.curves import epoch_curves, matrix, path, scatter, surface
 from stable_nalu.figure.panels import sweep_panels
-from stable_nalu.figure.style import NO_DATA, footnote, grouped_bars, legend, subplots
-from stable_nalu.figure.surfaces import path, surface
+from stable_nalu.figure.runs import Context, Drawing, Part, Product, Series, drawn, kind
+from stable_nalu.figure.style import NO_DATA, WIDE, footnote, grouped_bars, subplots
 from stable_nalu.statistics.table import numeric
 
+from . import primer, sequences
 from .division import measures_of_pairs
-from .experiment import Experiment, FurtherTable, Model, Recipe, Resources
-from .primer import (
-    MULTIPLYING,
-    MULTIPLYING_FILES,
-    NMU,
-    NMU_FLAGS,
-    for_operation,
-    on_every_range,
-    panels,
+from .experiment import (
+    DATA_SET_RANGES,
+    ONE_TO_TWO,
+    Experiment,
+    FurtherTable,
+    Model,
+    Recipe,
+    Resources,
 )
-from .sequences import (
-    LENGTHS_TO_20,
-    PRODUCT,
-    PRODUCT_EPOCH,
-    PRODUCT_MEASURES,
-    SOLVED,
-    by_length,
-    judged_by_reference,
-    sequence_runs,
-)
-from .sweeps import DATA_SET_RANGES, ONE_TO_TWO
-
-if TYPE_CHECKING:
-    from matplotlib.container import BarContainer
 
 
 @kind("bars")
 def class_bars(context: Context) -> Product:
     """Draw the accuracy per class of one trained network per model, whole and zoomed."""
-
-    def read(path: Path, one: Series) -> pd.DataFrame:
-        table = context.source.read(path, ("digit", "accuracy"), "a table of class accuracies")
-        return numeric(table, ("accuracy",), path).assign(model=one.name)
-
-    found = context.tables(read)
-    table = pd.concat([own for own in found.values() if own is not None], ignore_index=True)
+    found = context.exported(
+        ("digit", "accuracy"), "a table of class accuracies",
+        lambda table, path: numeric(table, ("accuracy",), path),
+    )  # fmt: skip
+    tables = [own.assign(model=name) for name, own in found.items() if own is not None]
+    table = pd.concat(tables, ignore_index=True)
     classes = sorted(table["digit"].unique())
     shown = context.looks(found)
     figure, panels = subplots(WIDE, 1, 2)
@@ -65,8 +47,8 @@ def class_bars(context: Context) -> Product:
         axes.set(ylim=limits, xlabel="Digit", ylabel="Success rate")
     for bar, own in zip(bars, found.values(), strict=True):
         bar.set_label(f"{bar.get_label()}{NO_DATA if own is None else ''}")
-    legend(figure, bars)
-    footnote(figure, "One trained network per model: no intervals. Right: zoomed.")
+    note = "One trained network per model: no intervals. Right: zoomed."
+    footnote(figure, note, handles=bars)
     name = f"{context.stem.removesuffix('_class_accs')}_combined_class_accs"
     side = table.filter(["model", "digit", "accuracy"])
     return Product(context.stem, figure, side={name: side})
@@ -74,7 +56,8 @@ def class_bars(context: Context) -> Product:
 
 _SNMU, _BATCH_SNMU = "sNMU [1,5]", "sNMU [1,1+1/sd(x)]"
 _BATCH_NOISE = "--nmu-noise --noise-range [1,0]"
-_SINGLE, _ON_ONE_RANGE = for_operation("mul"), replace(for_operation("mul"), points=ONE_TO_TWO)
+_SINGLE = primer.for_operation("mul")
+_ON_ONE_RANGE = replace(_SINGLE, points=ONE_TO_TWO)
 _MLP = "--layer-type ReLU --regualizer 0 --mlp-bias"
 
 
@@ -105,11 +88,7 @@ def _on_data_set(key: str, title: str, number: int, note: str, *models: Model) -
     for model in models:
         files = (model.csv, model.prefix, model.prefix.removeprefix(f"{_FTS}/"))
         series.append(Series(tuple(dict.fromkeys(files)), model.label))
-    runs = Runs("interpolation.range", expected=INTERPOLATION_ORDER)
-    drawings = drawn(
-        sketch(sweep_panels, runs=runs, x_label="Interpolation range"),
-        series=tuple(series),
-    )
+    drawings = drawn(Part(sweep_panels, runs=primer.RUNS), series=tuple(series))
     numbers = (f"Figure {number}",)
     return Experiment(
         key, title, MISTRY_2022_ROBUST, numbers, models, drawings, criterion="ranges", note=note
@@ -174,7 +153,7 @@ _SIDES = (("output", "", "Test"), ("label1", "-lab1", "Left Label"),
           ("label2", "-lab2", "Right Label"))  # fmt: skip
 _PAIR_PARTS = (
     *(
-        sketch(scatter, f"{{key}}_{what}", metrics=metrics, y_label=label, order=_ORDER)
+        Part(scatter, f"{{key}}_{what}", metrics=metrics, y_label=label, order=_ORDER)
         for what, label, metrics in (
             ("loss", "Loss", (_OF_LOSS[0], _OF_VALIDATION, *_OF_LOSS[1:])),
             ("acc", "Accuracy (%)", _metrics(".acc")),
@@ -182,7 +161,7 @@ _PAIR_PARTS = (
         )
     ),
     *(
-        sketch(epoch_curves, f"{{key}}_ep-{rounded}acc{suffix}",
+        Part(epoch_curves, f"{{key}}_ep-{rounded}acc{suffix}",
                column=f"metric.test.{column}{'_rounded' if rounded else ''}.acc",
                y_label=f"{side} Accuracy (%)")
         for rounded in ("", "rounded_")
@@ -212,7 +191,7 @@ def _classes(key: str, number: str, title: str, ids: str, models: tuple[Model, .
         for one, model, flag in zip(ids.split(), models, flags, strict=True)
     )
     return Drawing(
-        (sketch(class_bars, f"{key}_class_accs"),), tuple(map(Series, names, labels)),
+        (Part(class_bars, f"{key}_class_accs"),), tuple(map(Series, names, labels)),
         ("class-accs",), key=f"class_accs-{key}", title=f"Accuracy by class, {title}",
         number=number,
     )  # fmt: skip
@@ -225,7 +204,7 @@ def _paths(key: str, title: str, models: tuple[Model, ...]) -> Drawing:
     columns = (("label2out.w0", "label2out.w1"),)
     return Drawing(
         tuple(
-            sketch(path, f"{file}_fNA_labels2out-path", file=file, columns=columns,
+            Part(path, f"{file}_fNA_labels2out-path", file=file, columns=columns,
                    time="epoch", limits=(0.0, 1.5))
             for file in files
         ),
@@ -241,13 +220,14 @@ def _paths(key: str, title: str, models: tuple[Model, ...]) -> Drawing:
 _NMU_CELL = "--layer-type ReRegualizedLinearNAC --nac-mul mnac --dataset-workers 5"
 _LONG = "sequential_mnist_prod_long"
 _SEQUENCE = Recipe(
-    "sequential_mnist", f"{PRODUCT} {_NMU_CELL}", range(10), replace(_GPU, minutes=480),
-    prefix=f"sequential_mnist/{_LONG}/", steps_per_epoch=PRODUCT_EPOCH,
+    "sequential_mnist", f"{sequences.PRODUCT} {_NMU_CELL}", range(10), replace(_GPU, minutes=480),
+    prefix=f"sequential_mnist/{_LONG}/", steps_per_epoch=sequences.PRODUCT_EPOCH,
 )  # fmt: skip
 _REFERENCE = replace(
     _SEQUENCE,
     flags=f"--operation cumprod {_NMU_CELL} --mnist-digits 123456789 --max-epochs 1000 "
-    f"--interpolation-length 2 --extrapolation-lengths {LENGTHS_TO_20} {SOLVED}",
+    f"--interpolation-length 2 --extrapolation-lengths {sequences.LENGTHS_TO_20} "
+    f"{sequences.SOLVED}",
     prefix="sequential_mnist/",
 )
 
@@ -259,7 +239,7 @@ EXPERIMENTS = (
     Experiment(
         "surface-mul", "Surfaces of MLPs and the NMU", MISTRY_2022_ROBUST, ("Figure 1",),
         (
-            replace(NMU, points=ONE_TO_TWO, seeds=range(1)),
+            replace(primer.NMU, points=ONE_TO_TWO, seeds=range(1)),
             _ON_ONE_RANGE.model("ReLU-h1", "MLP (1)", f"{_MLP} --hidden-size 1",
                                 name="mul/ReLU-h1"),
             _ON_ONE_RANGE.model("ReLU-h100", "MLP (100)",
@@ -268,7 +248,7 @@ EXPERIMENTS = (
         ),
         note="Shows models, not errors; all seeds of the MLPs are trained to choose from.",
         drawings=drawn(
-            sketch(surface, "2D-surface-mul"),
+            Part(surface, "2D-surface-mul"),
             series=(Series(("mul_gold",), "Exact"), Series(("mul-nmu-s0",), "NMU: both ranges"),
                     Series(("mul-ReLU-h1-s0",), "MLP (1): neither range"),
                     Series(("mul-ReLU-h100-s8",), "MLP (100): training range only")),
@@ -282,12 +262,13 @@ EXPERIMENTS = (
     Experiment(
         "robust-benchmark_sltr_mul", "Multiplication, single modules",
         MISTRY_2022_ROBUST, ("Figure 2",),
-        (*MULTIPLYING,
-         _SINGLE.model("sNMU", _SNMU, f"{NMU_FLAGS} --nmu-noise --id 6", name="mul/sNMU")),
+        (*primer.MULTIPLYING,
+         _SINGLE.model("sNMU", _SNMU, f"{primer.NMU_FLAGS} --nmu-noise --id 6", name="mul/sNMU")),
         note="The runs of the primer's Figure 16; here every error below 1e-5 counts as solved.",
         drawings=(replace(
-            *on_every_range("mul", MULTIPLYING_FILES, Series(("sNMU", "mul/sNMU"), _SNMU)),
-            parts=(panels("mul"),),
+            *primer.on_every_range("mul", primer.MULTIPLYING_FILES,
+                                   Series(("sNMU", "mul/sNMU"), _SNMU)),
+            parts=(primer.panels("mul"),),
         ),),
     ),
     _on_data_set(
@@ -306,7 +287,7 @@ EXPERIMENTS = (
     _pairs("static-mnist-mul-isolated", "Products of two digits", 8, _ISOLATED, "mse"),
     _pairs("static-mnist-mul-colour-concat", "Products of two digits in colour channels", 9,
            _COLOUR, "loss"),
-    judged_by_reference(
+    sequences.judged_by_reference(
         f"robust-{_LONG}", "Products of digit sequences with noise",
         MISTRY_2022_ROBUST, ("Figure 10",),
         (
@@ -319,11 +300,11 @@ EXPERIMENTS = (
                                        ("batch-snmu", "sNMU [1,1+1/sd(X))]", _BATCH_NOISE))),
         ),
         drawn(
-            by_length("{key}", sequence_runs("cumprod")),
+            sequences.by_length("{key}", sequences.sequence_runs("cumprod")),
             series=(Series((f"{_LONG}_nmu",), "NMU"), Series((f"{_LONG}_snmu",), _SNMU),
                     Series((f"{_LONG}_batch-snmu",), "sNMU [1,1+1/sd(X)]")),
         ),
-        measures=PRODUCT_MEASURES,
+        measures=sequences.PRODUCT_MEASURES,
     ),
     Experiment(
         "static-mnist-appendix",
@@ -339,14 +320,14 @@ EXPERIMENTS = (
                      _ISOLATED),
             _classes(f"{_TPS}_ROUNDED", "Figure 17", "colour channels, rounded", "60 63 62 61 69",
                      _COLOUR),
-            Drawing((sketch(matrix),), (Series(("confusion_matrix",), "counts"),),
+            Drawing((Part(matrix),), (Series(("confusion_matrix",), "counts"),),
                     ("class-accs",), key="confusion_matrix", number="Appendix G",
                     title="True against predicted digits of one trained network"),
         ),
     ),
     Experiment(
         "robust-batch-snmu", "sNMU with noise by batch, single module", None, (),
-        (_SINGLE.model("batch-sNMU", _BATCH_SNMU, f"{NMU_FLAGS} {_BATCH_NOISE} --id 6",
+        (_SINGLE.model("batch-sNMU", _BATCH_SNMU, f"{primer.NMU_FLAGS} {_BATCH_NOISE} --id 6",
                        name="mul/batch-sNMU"),),
         note="The published script has one block of this name, without the noise range.",
     ),

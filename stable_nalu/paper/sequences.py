@@ -3,46 +3,38 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import pandas as pd
+from matplotlib.axes import Axes
 
 from stable_nalu.base.errors import UsageError
 from stable_nalu.base.papers import MADSEN_2020
-from stable_nalu.figure import style
-from stable_nalu.figure.drawing import (
+from stable_nalu.figure import curves, style
+from stable_nalu.figure.panels import sweep_panels
+from stable_nalu.figure.runs import (
+    SEQUENCE_VALIDATION,
+    Context,
     Drawing,
     Only,
+    Part,
+    Product,
     Reference,
     Run,
     Runs,
     Series,
-    Sketch,
     kind,
-    sketch,
+    last_rows,
+    logged,
     standard,
+    tested_lengths,
 )
-from stable_nalu.figure.entry import Context, Product, last_rows
-from stable_nalu.figure.error_curves import (
-    Titled,
-    draw_epochs,
-    draw_quartiles,
-    quartiles,
-    with_counts,
-)
-from stable_nalu.figure.panels import sweep_panels
-from stable_nalu.figure.runs import SEQUENCE_VALIDATION, logged, tested_lengths
 from stable_nalu.statistics.names import NAC_ADD, NAC_ADD_Z, NAC_MUL, NAC_MUL_NMU, NAC_MUL_SIGMA
 
-from .experiment import Experiment, Measure, Model, Recipe, Resources
-from .sweeps import variants
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from .experiment import Experiment, Measure, Model, Recipe, Resources, variants
 
 
 @kind("error by length")
-def lengths(context: Context, runs: Runs, reference: str, curves: Titled) -> Product:
+def lengths(context: Context, runs: Runs, reference: str, columns: curves.Titled) -> Product:
     """Draw errors over the epochs, and errors by length beside those of a reference.
 
     A reference adds or multiplies digits exactly, so that its errors are those of reading them.
@@ -54,26 +46,23 @@ def lengths(context: Context, runs: Runs, reference: str, curves: Titled) -> Pro
     wanted = (*(one.label for one in context.figure.series if one.label), *runs.models)
     models = {model: of_model[model] for model in wanted if model in of_model}
     shown = context.looks(models)
-    figure, grid = style.subplots((19.0, 8.0), 1, len(curves) + 1)
+    figure, grid = style.subplots((19.0, 8.0), 1, len(columns) + 1)
     *panels, last = grid
-    side = draw_epochs(panels, curves, "epoch", models, shown)
+    side = curves.draw_epochs(panels, columns, "epoch", models, shown)
     for axes in panels:
         axes.xaxis.get_major_locator().set_params(integer=True)
     side += _draw_lengths(last, models, shown, reference)
     return context.plotted(
         figure, side, "Medians over runs; ribbons: quartiles.",
         f"Right: at the last epoch, divided by the median error of the {reference}.",
-        handles=with_counts(shown, models),
+        handles=curves.with_counts(shown, models),
     )  # fmt: skip
 
 
 def _draw_lengths(
-    axes: "Axes",
-    models: Mapping[str, pd.DataFrame],
-    shown: Mapping[str, style.Look],
+    axes: Axes, models: Mapping[str, pd.DataFrame], shown: Mapping[str, style.Look],
     reference: str,
-) -> list[pd.DataFrame]:
-    """Draw the last errors of every model at every length."""
+) -> list[pd.DataFrame]:  # fmt: skip
     axes.set(title="By length", yscale="log", xlabel="Digits of a sequence")
     axes.set_ylabel("Error relative to the reference")
     if reference not in models:
@@ -86,15 +75,14 @@ def _draw_lengths(
         columns = ["lower", "median", "upper"]
         unit = of_reference.reindex(ends["length"]).to_numpy()
         ends[columns] = ends[columns].div(unit, axis=0)
-        draw_quartiles(axes, ends, "length", look)
+        curves.draw_quartiles(axes, ends, "length", look)
     return side
 
 
 def _by_length(table: pd.DataFrame) -> pd.DataFrame:
-    """Return median and quartiles of the last errors of runs at every length."""
     last = last_rows(table, "epoch")
     columns = {n: c for n, c in tested_lengths(last).items() if bool(last[c].notna().any())}
-    ends = [quartiles(last.assign(length=n), "length", c) for n, c in columns.items()]
+    ends = [curves.quartiles(last.assign(length=n), "length", c) for n, c in columns.items()]
     if not ends:
         raise UsageError("no file has the error at any length")
     return pd.concat(ends, ignore_index=True)
@@ -190,32 +178,21 @@ def sequence_runs(operation: str, models: tuple[str, ...] = (), *only: Only) -> 
     return Runs(
         "extrapolation.length", models, only=only,
         expected=(1, 10, *range(100, 1001, 100)) if sums else tuple(range(1, 21)),
-        reference=Reference((file,), REFERENCE_SEEDS[operation]),
+        reference=Reference(file, REFERENCE_SEEDS[operation]),
     )  # fmt: skip
 
 
-def _panels(stem: str, runs: Runs, label: str, breaks: tuple[int, ...], **more: object) -> Sketch:
+def _panels(stem: str, runs: Runs, label: str, breaks: tuple[int, ...], **more: object) -> Part:
     options = {"style": "line", **more}
-    return sketch(sweep_panels, stem, runs=runs, x_label=label, breaks=breaks, **options)
+    return Part(sweep_panels, stem, runs=runs, x_label=label, breaks=breaks, **options)
 
 
 _LENGTH = "Extrapolation length"
 
 
-def by_length(stem: str, runs: Runs, height: float = 5.7) -> Sketch:
+def by_length(stem: str, runs: Runs, height: float = 5.7) -> Part:
     """Return the three panels of products against the length."""
     return _panels(stem, runs, _LENGTH, (1, *range(2, 21, 2)), size=standard(height))
-
-
-def _with_z(run: Run) -> str:
-    """Return a label of its own for NAC under the z penalty."""
-    penalised = run["model"] == NAC_ADD and run["regualizer.z"] > 0
-    return NAC_ADD_Z if penalised else str(run["model"])
-
-
-def _with_outputs(run: Run) -> str:
-    """Return the label with the number of outputs of the digit network."""
-    return f"{run['model']}, outputs: {run['hidden.size']}"
 
 
 def _products(z: float) -> Runs:
@@ -224,30 +201,35 @@ def _products(z: float) -> Runs:
 
 
 def _sums(z: float) -> Runs:
+    """Return the same of sums; NAC under the z penalty has a label of its own."""
     models = (NAC_ADD, NAC_ADD_Z, "LSTM", "NALU", "NAU")
     runs = sequence_runs("cumsum", models, Only("regualizer.z", (z,), ("NAU",)))
-    return replace(runs, relabel=_with_z)
+
+    def with_z(run: Run) -> str:
+        return NAC_ADD_Z if run["model"] == NAC_ADD and run["regualizer.z"] > 0 else run["model"]
+
+    return replace(runs, derive=(("model", with_z),))
 
 
-def _sum_panels(stem: str, z: float) -> Sketch:
+def _sum_panels(stem: str, z: float) -> Part:
     return _panels(stem, _sums(z), _LENGTH, (1, 10, *range(200, 1001, 200)), style="category")
 
 
 def _errors(name: str, title: str, runs: Runs, trained: int, longer: int) -> Drawing:
     """Return the figure of the errors themselves, which need no threshold."""
     task = f"sequential_mnist_{name}"
-    curves = (
+    columns = (
         ("metric.valid.mse", f"{trained} digits, as trained"),
         (f"metric.test.extrapolation.{longer}.mse", f"{longer:,} digits"),
     )
     return Drawing(
-        (sketch(lengths, runs=runs, reference=_SOLVED_LABEL, curves=curves),),
+        (Part(lengths, runs=runs, reference=_SOLVED_LABEL, columns=columns),),
         key=f"{task}_errors",
         title=f"{title}: errors over the epochs, and by length",
     )
 
 
-def _exploring(part: Sketch, key: str = "", title: str = "") -> Drawing:
+def _exploring(part: Part, key: str = "", title: str = "") -> Drawing:
     """Return a figure of a published script that is in no paper."""
     return Drawing((part,), key=key, title=title, paper=MADSEN_2020)
 
@@ -262,10 +244,11 @@ _HOUSES = "sequential_svhn_prod_long"
 _ANY_PRODUCT = replace(_products(1.0), models=())
 _TO_NINE, _COUNTS = tuple(range(1, 10)), tuple(range(1, 7))
 _ONE_RUN = Reference(
-    ("sequential_mnist_prod_reference",), (0, 1, 2, 4, 5, 6, 7, 9), level=0.999, of_one_run=True
+    "sequential_mnist_prod_reference", (0, 1, 2, 4, 5, 6, 7, 9), level=0.999, of_one_run=True
 )
 _HORIZON = replace(
-    _ANY_PRODUCT, expected=_TO_NINE, only=(Only("regualizer.z", (1.0,)),), relabel=_with_outputs,
+    _ANY_PRODUCT, expected=_TO_NINE, only=(Only("regualizer.z", (1.0,)),),
+    derive=(("model", lambda run: f"{run['model']}, outputs: {run['hidden.size']}"),),
     models=tuple(f"NMU, outputs: {count}" for count in _COUNTS), closed=True,
 )  # fmt: skip
 PRODUCT_MEASURES = measures_of_lengths(1, 2, 5, 10, 20)

@@ -28,9 +28,10 @@ from stable_nalu.base.script import (
     say,
     shown,
 )
-from stable_nalu.figure.entries import Output, render
-from stable_nalu.figure.entry import Context
+from stable_nalu.figure.entries import render
+from stable_nalu.figure.runs import Context
 from stable_nalu.inspection.prediction_sweep import main as write_surfaces
+from stable_nalu.paper.articles import weights_command
 from stable_nalu.paper.experiment import (
     JUDGED,
     MEASURED,
@@ -40,8 +41,7 @@ from stable_nalu.paper.experiment import (
     seeds_text,
     words,
 )
-from stable_nalu.paper.figures import all_entries, source_of
-from stable_nalu.paper.nac_weights import weights_command
+from stable_nalu.paper.index import all_entries
 from stable_nalu.statistics import small_divisors
 from stable_nalu.statistics.table import write_plain_frame, write_rows
 from stable_nalu.writer.run_folder import LOCK_NAME
@@ -412,19 +412,18 @@ def _draw(request: Request) -> tuple[bool, list[Path]]:
     keys = [key for key in request.experiment.figure_keys if key in entries]
     for key in bar(keys, unit="figures", what="drawing"):
         entry = entries[key]
-        source = source_of(entry, space.csv)
-        output = Output(space.figures, request.formats)
-        series = entry.series
+        context = Context(entry, space.csv)
         if len(request.models) < len(request.experiment.models):
-            series = tuple(one for one in series if source.find(one.files)) or series
+            series = tuple(one for one in entry.series if context.find(one.files))
+            context.figure = replace(entry, series=series or entry.series)
         try:
-            paths = render(Context(replace(entry, series=series), source), output)
+            paths = render(context, space.figures, request.formats)
         except (UsageError, ImportError) as error:
             say(f"figure {key} not drawn: {error}")
             complete = False
             continue
         drawn = [path for path in paths if path.suffix == f".{request.formats[0]}"]
         pictures += drawn or [path for path in paths if path.suffix == ".tex"]
-        for warning in source.warnings:
+        for warning in context.warnings:
             say(f"  {warning}")
     return complete, pictures

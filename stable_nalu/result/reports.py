@@ -26,10 +26,9 @@ import torch
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.base.errors import UsageError
 from stable_nalu.base.files import atomic_text_file, save_root, tensorboard_root
-from stable_nalu.figure import digits, surfaces
-from stable_nalu.figure.drawing import Drawing, Series, Sketch, sketch
-from stable_nalu.figure.entries import Output, made, write
-from stable_nalu.figure.entry import Context, Product, Source
+from stable_nalu.figure import curves
+from stable_nalu.figure.entries import made, write
+from stable_nalu.figure.runs import Context, Drawing, Part, Product, Series
 from stable_nalu.figure.style import drawing, footnote, new_figure
 from stable_nalu.inspection.saved_model import trained_run
 from stable_nalu.options import Config, ScriptSpec
@@ -102,15 +101,15 @@ def counts_of(run: Training, *, rounded: bool) -> np.ndarray:
 def write_counts(counts: np.ndarray, model: str, folder: Path) -> list[Path]:
     """Write the accuracy of each digit, and the confusion matrix as numbers and as a figure."""
     accuracies = folder / f"{model}_class_accs.csv"
-    write_plain_frame(accuracies, pd.DataFrame({"model": model, **digits.accuracies(counts)}))
+    write_plain_frame(accuracies, pd.DataFrame({"model": model, **curves.accuracies(counts)}))
     stem = f"{model}_confusion_matrix"
     numbers = folder / f"{stem}.csv"
     cells = [(*place, n) for place, n in np.ndenumerate(counts)]
-    write_plain_frame(numbers, pd.DataFrame(cells, columns=[*digits.COUNTED]))
+    write_plain_frame(numbers, pd.DataFrame(cells, columns=[*curves.COUNTED]))
     return [
         accuracies,
         numbers,
-        *_drawn(sketch(digits.matrix, stem), folder, Series((str(numbers.resolve()),))),
+        *_drawn(Part(curves.matrix, stem), folder, Series((str(numbers.resolve()),))),
     ]
 
 
@@ -133,13 +132,13 @@ def write_path(run: str, model: str, folder: Path) -> list[Path]:
         table = RunTable(Path(run).name, columns)
         write_tables([table], file)
     file = str(numbers.resolve())
-    part = sketch(surfaces.path, stem, file=file, columns=_WEIGHTS, time="epoch", limits=(0.0, 1.5))
+    part = Part(curves.path, stem, file=file, columns=_WEIGHTS, time="epoch", limits=(0.0, 1.5))
     return [numbers, *_drawn(part, folder, Series((file,), model))]
 
 
-def _drawn(part: Sketch, folder: Path, *series: Series) -> list[Path]:
-    product = made(part, Context(Drawing((part,), series, key=part.stem), Source(folder)))
-    return write(product, Output(folder, FORMATS, DPI, side=False))
+def _drawn(part: Part, folder: Path, *series: Series) -> list[Path]:
+    product = made(part, Context(Drawing((part,), series, key=part.stem), folder))
+    return write(product, folder, FORMATS, DPI, side=False)
 
 
 MYSTERY_FOLDER = "mystery_arithmetic_plots"
@@ -166,7 +165,7 @@ def mystery_report(task: type[MysteryTask], spec: ScriptSpec, config: Config) ->
     write_plain_frame(table, _table(problem, learned))
     with drawing():
         product = Product(stem, draw(problem, learned))
-    for path in (table, *write(product, Output(folder, FORMATS, side=False))):
+    for path in (table, *write(product, folder, FORMATS, side=False)):
         sys.stdout.write(f"{path}\n")
     return 0
 

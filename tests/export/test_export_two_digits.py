@@ -5,9 +5,9 @@ import csv
 import pytest
 
 from export.two_digit_mnist.two_digit_mnist_reader import main
-from stable_nalu.figure.entries import Output, render
-from stable_nalu.figure.entry import Context
-from stable_nalu.paper.figures import find, source_of
+from stable_nalu.figure.entries import render
+from stable_nalu.figure.runs import Context
+from stable_nalu.paper.index import find_figure
 from stable_nalu.reader import TensorboardMetricTwoDigitMNISTReader
 from stable_nalu.task.pairs import QUANTITIES
 from stable_nalu.writer import RunWriter
@@ -96,9 +96,8 @@ def test_figures_are_drawn_from_exports_of_both_kinds(tmp_path, key, stem, state
         write_run(tmp_path / "tb" / f"3_f{fold}_op-mul_nalmT_learnLT_s{fold}", states, loss)
     out = tmp_path / "csv" / f"{stem}.csv"
     assert main(["--tensorboard-dir", str(tmp_path / "tb"), "--csv-out", str(out)]) == 0
-    entry = find(key)
-    context = Context(entry, source_of(entry, tmp_path / "csv"))
-    written = render(context, Output(tmp_path / "plots"))
+    context = Context(find_figure(key), tmp_path / "csv")
+    written = render(context, tmp_path / "plots")
     endings = {path.name.removeprefix(key) for path in written if path.suffix == ".pdf"}
     curves = {f"_ep-{m}{lab}.pdf" for m in ("acc", "rounded_acc") for lab in ("", "-lab1", "-lab2")}
     assert endings == {"_loss.pdf", "_acc.pdf", "_rounded_acc.pdf"} | curves

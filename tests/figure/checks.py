@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from stable_nalu.figure.digits import accuracies, counted
-from stable_nalu.paper.division import TARGET, chain_error
-from stable_nalu.paper.figures import find
+from stable_nalu.figure.curves import accuracies, counted
+from stable_nalu.paper.division import EPSILON, TARGET, chain_error
+from stable_nalu.paper.index import find_figure
 from tests.figure.drawing import by_gid, legend_texts, texts, tick_texts, titles
 
 CHECKS = {}
@@ -37,7 +37,7 @@ def histograms_hold_every_run(figures):
 
 @of("static-mnist-mul-colour-concat")
 def curves_over_epochs_have_ribbons(figures):
-    entry = find("static-mnist-mul-colour-concat")
+    entry = find_figure("static-mnist-mul-colour-concat")
     labels = [one.label for one in entry.series]
     for part, figure in zip(entry.parts, figures, strict=True):
         if part.kind.__name__ == "epoch_curves":
@@ -82,7 +82,7 @@ def confusion_matrix(figures):
 @of("surface-mul")
 def surfaces(figures):
     (figure,) = figures
-    assert titles(figure) == [one.label for one in find("surface-mul").series]
+    assert titles(figure) == [one.label for one in find_figure("surface-mul").series]
     *facets, bar = figure.axes
     assert bar.get_ylabel() == "Prediction"
     assert len(tick_texts(bar.get_yticklabels())) == 6
@@ -100,8 +100,7 @@ def landscapes(figures):
         assert (figure.axes[0].get_xlabel(), figure.axes[0].get_ylabel()) == ("$w_1$", "$w_2$")
     assert pytest.approx(13.2) == TARGET
     one = np.array([1.0])
-    for part in find("loss_landscape").parts:
-        epsilon = part.options["epsilon"]
-        error = chain_error(part.options["unit"], one, one, epsilon)[0]
-        z = np.array([2.2, 6.0]) + epsilon
+    for part in find_figure("loss_landscape").parts:
+        error = chain_error(part.options["unit"], one, one, EPSILON)[0]
+        z = np.array([2.2, 6.0]) + EPSILON
         assert error == pytest.approx(abs(np.prod(z) - TARGET), abs=1e-9)

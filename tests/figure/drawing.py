@@ -5,14 +5,14 @@ from unittest import mock
 import pandas as pd
 
 from stable_nalu.figure.entries import entry_of_files, made
-from stable_nalu.figure.entry import Context, Source
-from stable_nalu.paper.figures import find, source_of
+from stable_nalu.figure.runs import Context
+from stable_nalu.paper.index import find_figure
 from stable_nalu.result.stored import DATA
 from stable_nalu.statistics import means as fits
 from stable_nalu.statistics.judge import SPARSITY, TEST, VALIDATION
 from stable_nalu.statistics.setups import Estimators
 from tests.figure.specimen import write_specimen
-from tools.kept_runs import files_of, kept_source
+from tools.kept_runs import files_of, kept
 
 FAST = Estimators("frozen", "scaled")
 
@@ -24,26 +24,26 @@ def rough_fit(objective, start, upper, *, frozen=False):
     return fits.MeanFit(mean, max(0.9 * mean, 0.0), min(1.1 * mean, upper), nuisance)
 
 
-def made_of(entry, source, threshold=None):
+def made_of(context):
     """All products of a figure."""
-    context = Context(entry, source, threshold=threshold, estimators=FAST)
-    return [made(part, context) for part in entry.parts]
+    context.estimators = FAST
+    return [made(part, context) for part in context.figure.parts]
 
 
 def products(key, folder, make=True):
-    """All products of a figure, and the source with its warnings; fits are rough.
+    """All products of a figure, and its context with the warnings; fits are rough.
 
     make: from made-up files, or from kept ones where measures are kept.
     """
-    entry = find(key)
+    entry = find_figure(key)
     with mock.patch.object(fits, "exact_fit", rough_fit):
         if make and files_of(entry, DATA):
-            source = kept_source(entry, DATA)
-            return made_of(entry, source), source
+            context = kept(entry, DATA)
+            return made_of(context), context
         if make:
             write_specimen(entry, folder)
-        source = source_of(entry, folder)
-        return made_of(entry, source), source
+        context = Context(entry, folder)
+        return made_of(context), context
 
 
 def exported(key, folder, tables):
@@ -56,11 +56,11 @@ def exported(key, folder, tables):
 
 
 def own(tmp_path, files, labels=(), kind="range", column=None, threshold=None):
-    """The figure of a user's files, and the source with its warnings."""
+    """The figure of a user's files, and its context with the warnings."""
     paths = [tmp_path / file for file in files]
     entry = entry_of_files(kind, paths, labels, "mine", column)
-    source = Source(tmp_path)
-    return made_of(entry, source, threshold)[0], source
+    context = Context(entry, tmp_path, threshold=threshold)
+    return made_of(context)[0], context
 
 
 def by_gid(axes, gid):

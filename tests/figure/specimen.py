@@ -10,6 +10,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
+from stable_nalu.paper.division import GOLD_MODULES, GOLD_TASKS
 from stable_nalu.paper.experiment import expected_runs
 from stable_nalu.paper.index import EXPERIMENTS, known
 from stable_nalu.statistics.judge import SPARSITY, TEST, VALIDATION
@@ -29,7 +30,7 @@ def write_specimen(entry, folder):
     if first.kind.__name__ not in OTHERS:
         frames = _of_models(entry)
     elif first.kind.__name__ == "gold_errors":
-        frames = {entry.series[0].files[0]: _gold_errors(first.options)}
+        frames = {entry.series[0].files[0]: _gold_errors()}
     else:
         make = OTHERS[first.kind.__name__]
         frames = {one.files[0]: make(one, place) for place, one in enumerate(entry.series)}
@@ -46,7 +47,7 @@ def _of_models(entry):
     for part in entry.parts:
         if reference := getattr(part.options.get("runs"), "reference", None):
             every = (model for one in EXPERIMENTS.values() for model in one.models)
-            models += [next(model for model in every if model.csv == reference.files[0])]
+            models += [next(model for model in every if model.csv == reference.file)]
     gate = [part.options["column"] for part in entry.parts if part.kind.__name__ == "histogram"]
     blocks = {}
     for model in models:
@@ -148,12 +149,12 @@ def _confusion(one, place):
     return pd.DataFrame(rows, columns=["true", "predicted", "count"])
 
 
-def _gold_errors(options):
+def _gold_errors():
     """Errors that grow as the divisor goes to 0."""
     rows = [
         (module, task, 10.0 ** (-9 - 1.5 * power - 2 * place), f"U[0,1e{power:+d})")
-        for place, module in enumerate(options["order"])
-        for (task, _), power in product(options["panels"], range(-8, 1))
+        for place, module in enumerate(GOLD_MODULES)
+        for (task, _), power in product(GOLD_TASKS.items(), range(-8, 1))
     ]
     return pd.DataFrame(rows, columns=["module", "parameter", "test.mse", "range"])
 

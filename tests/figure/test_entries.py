@@ -3,8 +3,14 @@
 import pytest
 
 from stable_nalu.base.errors import UsageError
-from stable_nalu.paper.figures import all_entries, find, listing
-from stable_nalu.paper.index import EXPERIMENTS, OTHER_KEYS, known
+from stable_nalu.paper.index import (
+    EXPERIMENTS,
+    OTHER_KEYS,
+    all_entries,
+    find_figure,
+    known,
+    listing,
+)
 from stable_nalu.result.stored import DATA, read
 from tests.figure.checks import CHECKS
 from tests.figure.drawing import legend_texts, products, texts
@@ -14,7 +20,7 @@ ENTRIES = all_entries()
 
 
 def test_the_list_names_every_key_once_and_a_figure_belongs_to_one_experiment():
-    keys = [line.split()[0] for line in listing(ENTRIES).splitlines() if line.startswith("  ")]
+    keys = [line.split()[0] for line in listing().splitlines() if line.startswith("  ")]
     assert sorted(keys) == sorted(ENTRIES)
     owners = [key for experiment in EXPERIMENTS.values() for key in experiment.figure_keys]
     assert len(set(owners)) == len(owners)
@@ -26,7 +32,7 @@ def test_the_list_names_every_key_once_and_a_figure_belongs_to_one_experiment():
 def test_other_names_lead_to_the_key(other):
     assert other not in EXPERIMENTS
     assert other not in ENTRIES
-    entry = find(other)
+    entry = find_figure(other)
     assert entry.key == OTHER_KEYS[other]
     if entry.key in EXPERIMENTS:
         assert known(other) is EXPERIMENTS[entry.key]
@@ -41,7 +47,7 @@ def test_keys_that_are_no_figure_say_what_to_draw():
         "robust-batch-snmu": "no figure of its own; experiments/reproduce.py",
     }.items():
         with pytest.raises(UsageError, match=says):
-            find(key)
+            find_figure(key)
 
 
 # One of every kind; the others are drawn for the gallery.
@@ -103,10 +109,11 @@ def check_panels(entry, options, figure):
     assert titles == ["Success rate", "Solved at iteration step", "Sparsity error"]
     assert len(figure.axes) == 6
     shown = legend_texts(figure)
-    labels = [one.label for one in entry.series if one.label]
-    if labels:
+    labels = [one.label for one in entry.series]
+    if None not in labels:
         assert [text.split(" (n = ")[0] for text in shown] == labels
-    for model in options["runs"].models:
+    expected = [model for one in entry.series for model in (one.label, *one.expects) if model]
+    for model in (*options["runs"].models, *expected):
         assert any(text.startswith(model) for text in shown)
     assert "n = " in texts(figure) + " ".join(shown)
     success = figure.axes[0]

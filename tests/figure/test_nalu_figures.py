@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.paper.nalu import TABLE_1
-from stable_nalu.paper.nalu_tables import score_text, summed_up
+from stable_nalu.paper.nalu import TABLE_1, score_text, summed_up
 from stable_nalu.result.stored import DATA
 from stable_nalu.task.program_evaluation import evaluated, shown, words
 from tests.figure.drawing import legend_texts, products, texts, tick_texts, titles

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from stable_nalu.base.errors import UsageError
-from stable_nalu.figure.drawing import Runs
-from stable_nalu.figure.tables import Table, best_cells, latex
+from stable_nalu.figure.panels import Table, best_cells, latex
+from stable_nalu.figure.runs import Runs
 from stable_nalu.statistics.intervals import wilson
 from tests.figure.drawing import (
     FAILED,

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from stable_nalu.figure.style import drawing
-from stable_nalu.paper.nac_weights import (
+from stable_nalu.paper.articles import (
     STARTS,
     Weights,
     draw_weights,

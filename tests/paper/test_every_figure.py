@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from stable_nalu.base.files import cells_of
-from stable_nalu.paper.figures import all_entries, source_of
-from stable_nalu.paper.index import EXPERIMENTS
+from stable_nalu.figure.runs import Context
+from stable_nalu.paper.index import EXPERIMENTS, all_entries
 
 DOCUMENTED: dict[str, list[tuple[str, str]]] = {}
 """Paper -> places and keys, from the instructions of the studies and their batch scripts."""
@@ -42,6 +42,6 @@ def test_figures_read_the_tables_that_a_reproduction_writes(tmp_path):
             path.touch()
         drawn = experiment.drawings and experiment.models and experiment.key != "surface-mul"
         for key in experiment.figure_keys if drawn else ():
-            source = source_of(entries[key], folder)
+            source = Context(entries[key], folder)
             missed = [one.files for one in entries[key].series if source.find(one.files) is None]
             assert missed == [], key

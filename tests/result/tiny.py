@@ -4,9 +4,8 @@ import pytest
 
 from stable_nalu.base.papers import TRASK_2018
 from stable_nalu.paper import published
-from stable_nalu.paper.experiment import Experiment, Measure, Recipe, Resources
+from stable_nalu.paper.experiment import Experiment, Measure, Recipe, Resources, operations
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.paper.sweeps import operations
 from stable_nalu.result import batch, pipeline, shard
 from stable_nalu.result.judged import point_columns
 from stable_nalu.training import recorder

@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from stable_nalu.figure.drawing import Runs, Series
-from stable_nalu.figure.runs import reduce_rows
+from stable_nalu.figure.runs import Runs, Series, reduce_rows
 from stable_nalu.statistics import judge
 from stable_nalu.statistics.judge import best_row, reduce_run
 from stable_nalu.statistics.setups import BEST_RANGE, Limit

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from stable_nalu.figure.digits import accuracies
+from stable_nalu.figure.curves import accuracies
 from stable_nalu.task.pairs import class_counts, pair_metrics
 
 TRUE = torch.tensor([[6.0, 2.0, 3.0], [8.0, 2.0, 4.0], [63.0, 9.0, 7.0], [0.5, 1.0, 2.0]])

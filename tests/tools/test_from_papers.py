@@ -10,8 +10,7 @@ from stable_nalu.base.files import CHECKOUT
 from stable_nalu.base.papers import MISTRY_2022_DIVISION, MISTRY_2022_ROBUST
 from stable_nalu.inspection import prediction_sweep
 from stable_nalu.paper import command as plot
-from stable_nalu.paper.figures import find
-from stable_nalu.paper.index import EXPERIMENTS
+from stable_nalu.paper.index import EXPERIMENTS, find_figure
 from stable_nalu.result import batch
 from stable_nalu.result import export as exporters
 from stable_nalu.statistics import small_divisors, thresholds
@@ -41,7 +40,7 @@ SAME = (
 
 def test_tables_of_digits_are_read_where_the_readme_puts_them(tmp_path):
     """At `csvs/static-mnist/mul/<model_name>.csv`, from the folder of that name."""
-    entry = find(key := DIGITS[1])
+    entry = find_figure(key := DIGITS[1])
     folder = tmp_path / "csvs" / "static-mnist" / "mul"
     write_specimen(entry, tmp_path / "csvs")
     words = next(one.split() for one in commands() if f"{key} --csv-dir" in one)
@@ -93,7 +92,7 @@ def test_a_command_of_the_document_is_understood(command, tmp_path, monkeypatch,
         words[out] = str(tmp_path / "errors.csv")
         assert small_divisors.main(words) == 0
     elif name == "plot":
-        assert find(words[0]).key == words[0]
+        assert find_figure(words[0]).key == words[0]
         assert plot.plot_arguments(words).keys == [words[0]]
     elif name == "pretrained_model_prediction_sweep":
         words[words.index("--csv-save-folder") + 1] = str(tmp_path)

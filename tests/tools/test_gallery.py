@@ -1,7 +1,6 @@
 """The gallery shows real results: what it draws, from which runs, and that its page is fresh."""
 
-from stable_nalu.paper.figures import all_entries, find
-from stable_nalu.paper.index import EXPERIMENTS
+from stable_nalu.paper.index import EXPERIMENTS, all_entries, find_figure
 from stable_nalu.result.stored import add
 from tests.result.made_up import write
 from tools import gallery
@@ -28,7 +27,7 @@ def test_every_picture_belongs_to_kept_results_or_is_computed_and_the_page_is_fr
 
 
 def test_a_figure_with_a_file_that_is_not_kept_is_named_and_not_drawn(tmp_path):
-    entry = find("nips-sltr-in10-npu")
+    entry = find_figure("nips-sltr-in10-npu")
     assert not gallery.drawable(entry, tmp_path)
     experiment = EXPERIMENTS["nips-sltr-in10-npu"]
     table = write(experiment.key, tmp_path / "whole", range(2))
@@ -36,5 +35,5 @@ def test_a_figure_with_a_file_that_is_not_kept_is_named_and_not_drawn(tmp_path):
     part = table[table["model"] != experiment.models[0].key]
     add(experiment, part, [], tmp_path / "part")
     assert not gallery.drawable(entry, tmp_path / "part")
-    assert gallery.drawable(find("loss_landscape"), tmp_path)
+    assert gallery.drawable(find_figure("loss_landscape"), tmp_path)
     assert gallery.command(entry).startswith("python3 experiments/reproduce.py ")
