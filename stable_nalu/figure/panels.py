@@ -21,16 +21,7 @@ from stable_nalu.statistics.names import operation_label
 from stable_nalu.statistics.summary import MEASURES, long_form, mean_summary
 
 from . import style
-from .runs import (
-    Context,
-    Product,
-    Runs,
-    Size,
-    in_order,
-    kind,
-    points,
-    reduced_and_estimated,
-)
+from .runs import Context, Product, Runs, Size, in_order, kind, points, reduced_and_estimated
 from .style import STANDARD, legend_order, operation_order
 
 _TITLES = {

@@ -61,15 +61,7 @@ from .run_parser import (
     is_scored_or_gate,
 )
 from .shard import Shard, pending, refuse_running, run_shards, shards, show_training
-from .stored import (
-    Session,
-    Stopwatch,
-    add_sessions,
-    keep,
-    keep_formulas,
-    path_of,
-    read_records,
-)
+from .stored import Session, Stopwatch, add_sessions, keep, keep_formulas, path_of, read_records
 
 _BODIES = {
     "export/single_layer_task/benchmark/pretrained_model_prediction_sweep.py": write_surfaces,
