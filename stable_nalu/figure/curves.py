@@ -7,16 +7,10 @@ from typing import Any
 import matplotlib
 import numpy as np
 import pandas as pd
+from matplotlib import colors
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.collections import LineCollection
-from matplotlib.colors import (
-    BoundaryNorm,
-    LinearSegmentedColormap,
-    ListedColormap,
-    Normalize,
-    to_rgb,
-)
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
@@ -281,8 +275,8 @@ def surface(context: Context) -> Product:
     figure = style.new_figure((16 * 1.4 * max(1.0, columns / 2.6), 10 * 1.4 + 1))
     cmap = matplotlib.colormaps["viridis"].resampled(BINS)
     if context.palette == "published":
-        cmap = ListedColormap(published_ramp(BINS))
-    norm = BoundaryNorm(edges, BINS)
+        cmap = colors.ListedColormap(published_ramp(BINS))
+    norm = colors.BoundaryNorm(edges, BINS)
     facets = []
     for place, (label, grid) in enumerate(grids.items(), start=1):
         axes = figure.add_subplot(2, columns, place, aspect="equal")
@@ -310,7 +304,7 @@ def surface(context: Context) -> Product:
 
 def published_ramp(bins: int) -> np.ndarray:
     """Return colours from one end of the published ramp to the other, mixed in linear light."""
-    stops = np.array([to_rgb(color) for color in RAMP])
+    stops = np.array([colors.to_rgb(color) for color in RAMP])
     linear = np.where(stops <= 0.04045, stops / 12.92, ((stops + 0.055) / 1.055) ** 2.4)
     at = np.linspace(0, len(RAMP) - 1, bins)
     mixed = np.stack([np.interp(at, range(len(RAMP)), linear[:, c]) for c in range(3)], axis=1)
@@ -354,11 +348,11 @@ def path(
 
 
 def _draw_path(axes: Axes, points: np.ndarray, times: np.ndarray, marker: str):
-    ramp = LinearSegmentedColormap.from_list("time", [_FIRST, _LAST])
-    colors: dict[str, Any] = {"cmap": ramp, "norm": Normalize(times.min(), times.max())}
+    ramp = colors.LinearSegmentedColormap.from_list("time", [_FIRST, _LAST])
+    look: dict[str, Any] = {"cmap": ramp, "norm": colors.Normalize(times.min(), times.max())}
     segments = np.stack([points[:-1], points[1:]], axis=1)
-    axes.add_collection(LineCollection(list(segments), array=times[:-1], linewidth=0.9, **colors))
-    inner = axes.scatter(*points.T, c=times, marker=marker, s=7, linewidth=0, **colors)
+    axes.add_collection(LineCollection(list(segments), array=times[:-1], linewidth=0.9, **look))
+    inner = axes.scatter(*points.T, c=times, marker=marker, s=7, linewidth=0, **look)
     for place, color in ((0, _FIRST), (-1, _LAST)):
         axes.plot(
             *points[place], marker="*", markersize=9, color=color, markeredgecolor="white",
