@@ -23,10 +23,10 @@ Commands = Mapping[str, tuple[str, str]]
 """Name -> module and function below the package, and what it does."""
 
 PAPERS: Commands = {
-    "list": ("bench.command:reproduce", "Name the figures and tables that can be made."),
-    "reproduce": ("bench.command:reproduce", "Reproduce a figure or table from its key."),
+    "list": ("bench:reproduce", "Name the figures and tables that can be made."),
+    "reproduce": ("bench:reproduce", "Reproduce a figure or table from its key."),
     "board": ("bench.board:main", "Submit a layer to the board, or check a submission."),
-    "batch": ("bench.command:batch", "Train an experiment in shards, here or as an array job."),
+    "batch": ("bench:batch", "Train an experiment in shards, here or as an array job."),
     "plot": ("paper.command:plot_command", "Draw figures of the papers, or of your own runs."),
     "weight_distribution": ("paper.articles:weights_command",
         "Show how weights of a NAC are distributed, drawn at random or at their start."),

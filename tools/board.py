@@ -18,6 +18,7 @@ from typing import Any
 from stable_nalu.api.zoo import card
 from stable_nalu.base.files import CHECKOUT, atomic_text_file, cells_of
 from stable_nalu.base.script import ScriptParser
+from stable_nalu.bench.board import Submission, submissions
 from stable_nalu.bench.ranking import (
     OPERATIONS,
     RULES,
@@ -27,7 +28,6 @@ from stable_nalu.bench.ranking import (
     paired_outcomes,
     placed,
 )
-from stable_nalu.bench.submission import Submission, submissions
 from stable_nalu.dataset.distribution import INTERPOLATION_ORDER
 from stable_nalu.inspection.formula import EXACT_VERDICTS, VERDICTS
 from stable_nalu.layer import entries

@@ -15,8 +15,8 @@ from tempfile import TemporaryDirectory
 from stable_nalu.base.errors import OptionError
 from stable_nalu.base.files import CHECKOUT, cells_of
 from stable_nalu.base.script import ScriptParser, exit_code, say
+from stable_nalu.bench.board import judged_rows
 from stable_nalu.bench.ranking import OPERATIONS, Entry, kept_entries
-from stable_nalu.bench.submission import judged_rows
 from stable_nalu.paper.experiment import Flags, Model, merged, words
 from stable_nalu.paper.index import find
 from stable_nalu.result.pipeline import Folders

@@ -9,21 +9,18 @@ import os
 import shutil
 import sys
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from functools import cache
 from importlib import import_module
 from itertools import combinations
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 from torchlanes import kept
 
 from .errors import OptionError, UsageError
-
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 """Where the package lies: the root of a checkout, or a folder of installed packages."""
@@ -31,14 +28,8 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 VERSION = "1.0.0"
 """The version of the package."""
 
-COPIES = CHECKOUT / "stable_nalu" / "copies"
-"""Where an installed package has the files of the checkout that its commands read."""
-
 CSV_FOLDER = Path("results", "csv")
 """Where exported tables are written and read unless a command line says otherwise."""
-
-LAYERS = "stable_nalu.layers"
-"""The entry points by which installed packages bring layers: each names a class or a module."""
 
 EXTRA_FLAGS = "STABLE_NALU_CXXFLAGS"
 """Further flags of the compiler, such as -mno-avx512f: they change no bit of any number."""
@@ -55,7 +46,7 @@ def is_checkout() -> bool:
 
 def data_file(name: str) -> Path:
     """Return a file or folder of the checkout, or the copy that an installed package has of it."""
-    return (CHECKOUT if is_checkout() else COPIES) / name
+    return (CHECKOUT if is_checkout() else CHECKOUT / "stable_nalu" / "copies") / name
 
 
 def tool(name: str) -> ModuleType:
@@ -126,11 +117,14 @@ def _root(variable: str, name: str) -> Path:
 
 
 @cache
-def installed_layers() -> "tuple[EntryPoint, ...]":
-    """Return the entry points of installed packages that bring layers, without loading any."""
+def installed_layers() -> tuple[Any, ...]:
+    """Return the entry points of installed packages that bring layers, without loading any.
+
+    Each names a class or a module.
+    """
     from importlib import metadata
 
-    return tuple(metadata.entry_points(group=LAYERS))
+    return tuple(metadata.entry_points(group="stable_nalu.layers"))
 
 
 STREAMS = ("-", "/dev/stdout")
@@ -328,11 +322,10 @@ def cells_of(path: Path, lines: Iterable[str] | None = None) -> list[dict[str, s
     return [dict(zip(header, row, strict=True)) for row in rows]
 
 
-def refuse_inputs(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
+def refuse_inputs(outputs: Iterable[Path], inputs: Sequence[Path]) -> None:
     """Raise UsageError when a file that is to be written is one that is read."""
-    read = list(inputs)
     for path in outputs:
-        if any(_same(path, one) for one in read):
+        if any(_same(path, one) for one in inputs):
             raise UsageError(f"{path} is read; write to another file")
 
 

@@ -24,7 +24,6 @@ class Paper:
 
     @property
     def short_title(self) -> str:
-        """Return the title as tables and lists print it."""
         return self.short or self.title
 
     @property
@@ -83,21 +82,9 @@ OWN_STUDIES = Paper("own", "this project", 2026, "Studies of this project",
     "not published elsewhere")
 
 STUDIES = (
-    MADSEN_2019,
-    MADSEN_2020,
-    MISTRY_2022_PRIMER,
-    MISTRY_2022_DIVISION,
-    MISTRY_2022_MECHANISMS,
-    MISTRY_2022_ROBUST,
-    MCFC_2023,
-    CURRY_2025,
-    FABER_2023,
-    ODRZYWOLEK_2026,
-    SAHOO_2018,
-    TRASK_2018,
-    NALU_ARTICLE,
-    NALU_NOTES,
-    OWN_STUDIES,
+    MADSEN_2019, MADSEN_2020, MISTRY_2022_PRIMER, MISTRY_2022_DIVISION, MISTRY_2022_MECHANISMS,
+    MISTRY_2022_ROBUST, MCFC_2023, CURRY_2025, FABER_2023, ODRZYWOLEK_2026, SAHOO_2018, TRASK_2018,
+    NALU_ARTICLE, NALU_NOTES, OWN_STUDIES,
 )
 """Papers whose experiments and figures the project has, in the order of lists."""
 

@@ -19,19 +19,22 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from types import FrameType
 from typing import Any, NamedTuple, NoReturn, TextIO
 
 from .errors import OptionError, Terminated, UsageError, did_you_mean, is_text
 from .files import CHECKOUT, is_checkout
 
+EXIT_USAGE = 2
+EXIT_DIVERGED = 3
 EXIT_REQUEUE = 75
 """Stopped by SIGTERM with its state saved: batch systems put the job back into the queue."""
 EXIT_INTERRUPTED = 130
 """Stopped by Ctrl-C, as a shell reports of programs."""
+EXIT_BROKEN_PIPE = 141
+"""As a shell reports of programs: left by its reader, as in `… | head`."""
 
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
@@ -52,12 +55,13 @@ def begin(name: str = "__main__") -> None:
     for number in STOP_SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:  # as `nohup` and `&` have it
             signal.signal(number, _leave)
-    for stream, kind in (("stdin", None), ("stdout", _Output), ("stderr", _Messages)):
+    for stream in ("stdin", "stdout", "stderr"):
         if getattr(sys, stream) is None:
             # It takes the lowest number, which is that of the stream, so no other file gets it.
-            setattr(sys, stream, os.fdopen(os.open(os.devnull, os.O_RDWR), "w" if kind else "r"))
-        elif kind:
-            setattr(sys, stream, _rebuilt(getattr(sys, stream), kind))
+            mode = "r" if stream == "stdin" else "w"
+            setattr(sys, stream, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
+        elif stream != "stdin":
+            setattr(sys, stream, _Stream.over(getattr(sys, stream)))
 
 
 @contextmanager
@@ -76,28 +80,17 @@ def stoppable() -> Iterator[None]:
             signal.signal(number, _leave)
 
 
-def drop_output() -> None:
-    """Lose what standard output still holds, which would fail again at the end of Python."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _leave(number: int, _frame: FrameType | None) -> None:
+def _leave(number: int, _frame: object) -> None:
     """Leave at once: work has not begun or is done, and imports make others of exceptions."""
     os._exit(EXIT_INTERRUPTED if number == signal.SIGINT else EXIT_REQUEUE)
 
 
 _PROCESS = os.getpid()
-
-
 _raised: list[int] = []
+"""The signals that have raised an exception in this process."""
 
 
-def raised() -> int | None:
-    """Return the signal, if any, that has raised an exception in this process."""
-    return _raised[-1] if _raised else None
-
-
-def _raise(number: int, _frame: FrameType | None) -> None:
+def _raise(number: int, _frame: object) -> None:
     _raised.append(number)
     if number == signal.SIGINT:
         raise KeyboardInterrupt
@@ -108,50 +101,41 @@ def _raise(number: int, _frame: FrameType | None) -> None:
     signal.raise_signal(number)
 
 
-class _Output(io.FileIO):
-    def write(self, data, /) -> int | None:
+class _Stream(io.FileIO):
+    """Standard output, or standard error, of which is lost what cannot be written."""
+
+    def write(self, data: Any, /) -> int | None:
         try:
             return super().write(data)
-        except BrokenPipeError:
-            raise
         except OSError as error:
+            if self.is_for_messages:
+                return len(data)
+            if isinstance(error, BrokenPipeError):
+                raise
             raise OutputError(error.errno, error.strerror) from None
 
-
-class _Messages(io.FileIO):
-    def write(self, data, /) -> int | None:
-        try:
-            return super().write(data)
-        except OSError:  # and nowhere to say so
-            return len(data)
-
-
-def _rebuilt(stream: TextIO, kind: type[io.FileIO]) -> TextIO:
-    """Return a stream of another kind for the same file."""
-    assert isinstance(stream, io.TextIOWrapper)
-    file = kind(stream.fileno(), "w", closefd=False)
-    return io.TextIOWrapper(
-        file if stream.write_through else io.BufferedWriter(file),
-        encoding=stream.encoding,
-        errors=stream.errors,
-        line_buffering=stream.line_buffering,
-        write_through=stream.write_through,
-    )
+    @classmethod
+    def over(cls, stream: TextIO) -> TextIO:
+        """Return a text stream for the file of another one."""
+        assert isinstance(stream, io.TextIOWrapper)
+        file = cls(stream.fileno(), "w", closefd=False)
+        file.is_for_messages = stream is sys.stderr
+        return io.TextIOWrapper(
+            file if stream.write_through else io.BufferedWriter(file),
+            encoding=stream.encoding,
+            errors=stream.errors,
+            line_buffering=stream.line_buffering,
+            write_through=stream.write_through,
+        )
 
 
 GRANTS = ("LSB_DJOB_NUMPROC", "SLURM_CPUS_PER_TASK")
 """Environment variables in which batch systems state the cores of a job."""
 
-M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
-"""Settings of glibc's `mallopt`."""
-LARGEST_MMAP_THRESHOLD = 32 << 20
-"""The largest threshold that glibc accepts on 64-bit systems."""
-KEPT_BYTES = 512 << 20
-
 
 def processor() -> str:
     """Return the name of the processor, as the system gives it."""
-    with suppress(OSError):
+    with contextlib.suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text().splitlines():
             name, _, value = line.partition(":")
             if name.strip() == "model name":
@@ -192,22 +176,16 @@ def keep_freed_memory() -> None:
         mallopt = ctypes.CDLL(None).mallopt
     except (AttributeError, OSError, TypeError):
         return
-    mallopt(M_MMAP_THRESHOLD, LARGEST_MMAP_THRESHOLD)
-    mallopt(M_TRIM_THRESHOLD, KEPT_BYTES)
+    mallopt(-3, 32 << 20)  # M_MMAP_THRESHOLD: the largest that glibc accepts.
+    mallopt(-1, 512 << 20)  # M_TRIM_THRESHOLD.
 
-
-EXIT_USAGE = 2
-EXIT_DIVERGED = 3
-EXIT_BROKEN_PIPE = 141
-"""As a shell reports of programs: left by its reader, as in `… | head`."""
 
 NEGATIVE_NUMBER = re.compile(r"-(\.?\d|inf|nan)")
 """How values begin that have a dash; the pattern of Python 3.11 takes -1e-3 for a flag."""
 
-_WIDTH, _COLUMN = 98, 26
+WIDTH, _COLUMN = 98, 26
 _PACKAGES = {"sklearn": "scikit-learn", "markdown_it": "markdown-it-py"}
 """Names under which packages are installed, where modules are called otherwise."""
-_UNITS = ((86400 * 365, "years"), (86400, "days"), (3600, "h"), (60, "min"))
 
 
 class ScriptFormatter(argparse.RawDescriptionHelpFormatter):
@@ -217,7 +195,7 @@ class ScriptFormatter(argparse.RawDescriptionHelpFormatter):
     """
 
     def __init__(self, prog: str):
-        super().__init__(prog, max_help_position=_COLUMN, width=_WIDTH)
+        super().__init__(prog, max_help_position=_COLUMN, width=WIDTH)
 
     def _format_action_invocation(self, action: argparse.Action) -> str:
         return getattr(action, "heading", None) or super()._format_action_invocation(action)
@@ -250,9 +228,7 @@ class ScriptParser(argparse.ArgumentParser):
     ):
         settings = {"formatter_class": ScriptFormatter} | settings
         super().__init__(allow_abbrev=False, exit_on_error=False, **settings)
-        self._refused = dict(refused or {})
-        self._stray = stray
-        self._intermixed = intermixed
+        self._refused, self._stray, self._intermixed = refused or {}, stray, intermixed
         self._negative_number_matcher = NEGATIVE_NUMBER
 
     def parse_args(  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -294,13 +270,13 @@ class ScriptParser(argparse.ArgumentParser):
         flag: str | None = None
         for word in words:
             name = word.partition("=")[0]
-            if (named := self._option_string_actions.get(name)) is not None:
-                flag = None if named.nargs == 0 else name
+            action = self._option_string_actions.get(name)
+            if action is not None:
+                flag = None if action.nargs == 0 else name
             if not is_text(word, of_path=True):
                 raise OptionError(flag, f"{ascii(word)} is not text", "write it in UTF-8")
             if not name.startswith("--") or name == "--":
                 continue
-            action = self._option_string_actions.get(name)
             if action is None:
                 raise self._unknown(name)
             once = not getattr(action, "repeatable", isinstance(action, argparse._AppendAction))
@@ -323,9 +299,7 @@ class ScriptParser(argparse.ArgumentParser):
         action = self._option_string_actions.get(str(error.argument_name))
         if problem.startswith("expected") and action is not None:
             placeholder = action.metavar or action.dest.upper()
-            return OptionError(
-                error.argument_name, "has no value", f"write {error.argument_name} {placeholder}"
-            )
+            problem, remedy = "has no value", f"write {error.argument_name} {placeholder}"
         return OptionError(error.argument_name, problem, remedy or "see --help")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
@@ -379,41 +353,38 @@ def exit_code(program: str, body: Callable[[], int | None]) -> int:
     """Return what `body` returns, or the exit code of the way in which it failed."""
     try:
         with stoppable():
-            code = _code_of(program, body)
+            try:
+                with packages(program):
+                    code = body() or 0
+            except UsageError as error:
+                sys.stderr.write(f"{program}: error: {error}\n")
+                code = EXIT_USAGE
             sys.stdout.flush()
         return code
     except KeyboardInterrupt:
-        return _stopped(program, signal.SIGINT)
+        number = signal.SIGINT
     except Terminated:
-        return _stopped(program, signal.SIGTERM)
+        number = signal.SIGTERM
     except BrokenPipeError:
-        drop_output()
+        _drop_output()
         return EXIT_BROKEN_PIPE
     except OutputError as error:
-        drop_output()
+        _drop_output()
         sys.stderr.write(f"{program}: error: cannot write standard output: {error.strerror}\n")
         return EXIT_USAGE
     except Exception:
         # Foreign code, such as a module in its import, makes other exceptions of a signal's.
-        number = raised()
-        if number is None:
+        if not _raised:
             raise
-        return _stopped(program, number)
-
-
-def _stopped(program: str, number: int) -> int:
+        number = _raised[-1]
     interrupted = number == signal.SIGINT
     sys.stderr.write(f"{program}: {'interrupted' if interrupted else 'stopped by SIGTERM'}\n")
     return EXIT_INTERRUPTED if interrupted else EXIT_REQUEUE
 
 
-def _code_of(program: str, body: Callable[[], int | None]) -> int:
-    try:
-        with packages(program):
-            return body() or 0
-    except UsageError as error:
-        sys.stderr.write(f"{program}: error: {error}\n")
-        return EXIT_USAGE
+def _drop_output() -> None:
+    """Lose what standard output still holds, which would fail again at the end of Python."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def say(line: str) -> None:
@@ -424,7 +395,7 @@ def say(line: str) -> None:
 
 def duration(seconds: float) -> str:
     """Return a time in its largest unit, such as `3 h`."""
-    for size, unit in _UNITS:
+    for size, unit in ((86400 * 365, "years"), (86400, "days"), (3600, "h"), (60, "min")):
         if seconds >= size:
             return f"{seconds / size:.3g} {unit}"
     return f"{seconds:.0f} s"
@@ -451,26 +422,21 @@ class Interruption:
     def __enter__(self) -> "Interruption":
         # Only the main thread may install handlers; elsewhere signals keep their effect.
         if threading.current_thread() is threading.main_thread():
-            for number in STOP_SIGNALS:
-                self._before[number] = signal.signal(number, self._note)
+            self._before = {number: signal.signal(number, self._note) for number in STOP_SIGNALS}
         return self
 
     def __exit__(self, *exception) -> None:
-        self._restore()
-
-    def _note(self, number: int, frame: FrameType | None) -> None:
-        now = time.monotonic()
-        if self._noted_at is None:
-            self._noted_at = now
-        self.signal_number = number
-        if self._insists and now - self._noted_at > ONE_REQUEST_SECONDS:
-            self._restore()
-            signal.raise_signal(number)
-
-    def _restore(self) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
         self._before = {}
+
+    def _note(self, number: int, _frame: object) -> None:
+        now = time.monotonic()
+        self._noted_at = self._noted_at or now
+        self.signal_number = number
+        if self._insists and now - self._noted_at > ONE_REQUEST_SECONDS:
+            self.__exit__()
+            signal.raise_signal(number)
 
 
 BOLD, GREEN, RED = "1", "32", "31"
@@ -510,8 +476,9 @@ def bar(
 ) -> Any:
     """Return tqdm's bar on standard error, of items or to be moved by `update`.
 
-    One of items is seen when they take more than a second, unless it is `hidden`. The estimate of
-    what is left is the mean pace so far: of work in bursts, the last one says less.
+    One is seen in terminals and notebooks only; of items, when they take more than a second, unless
+    it is `hidden`. The estimate of what is left is the mean pace so far: of work in bursts, the
+    last one says less.
     """
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     in_notebook = hasattr(shell, "kernel")
@@ -561,11 +528,10 @@ def joined(facts: Sequence[str]) -> str:
     wrapped = textwrap.wrap(
         "; ".join(fixed), columns - len(indent), break_long_words=False, break_on_hyphens=False
     )
-    kept = wrapped[:3]
-    rest = sum(line.count("; ") for line in wrapped[3:]) + bool(wrapped[3:])
-    rest += sum(line.endswith(";") for line in wrapped[3:-1])
-    more = f" and {rest} more" if rest else ""
-    return f"\n{indent}".join(kept).replace("\xa0", " ") + more
+    kept = "\n".join(wrapped[:3])
+    rest = len(facts) - kept.count(";") - (not kept.endswith(";"))
+    more = f" and {rest} more" if wrapped[3:] else ""
+    return kept.replace("\n", f"\n{indent}").replace("\xa0", " ") + more
 
 
 def plural(count: int, noun: str) -> str:

@@ -1,1 +1,34 @@
-"""Layers against published ones: the challenge and the board; and units against other models."""
+"""Layers against published ones: the challenge and the board; and units against other models.
+
+The commands `reproduce` and `batch`, in which a layer takes part beside published ones, are here.
+What compares layers is imported when it is needed, as pandas and scipy take long to import.
+"""
+
+import argparse
+from collections.abc import Sequence
+
+from stable_nalu.paper.experiment import Experiment, Model
+from stable_nalu.result import batch as shards
+from stable_nalu.result import command
+
+
+def reproduce(argv: Sequence[str] | None = None) -> int:
+    """Reproduce an experiment, or compare a layer with it, and return the exit code."""
+    return command.main(argv, _challenge)
+
+
+def batch(argv: Sequence[str] | None = None) -> int:
+    """Train an experiment, or a layer on its points, in shards, and return the exit code."""
+    return shards.main(argv, _model)
+
+
+def _challenge(arguments: argparse.Namespace) -> int:
+    from .challenge import challenge
+
+    return challenge(arguments)
+
+
+def _model(arguments: argparse.Namespace, experiment: Experiment) -> Model:
+    from .ranking import challenger_of
+
+    return challenger_of(arguments, [experiment]).model(experiment)

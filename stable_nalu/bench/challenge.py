@@ -8,7 +8,7 @@ import argparse
 import resource
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +22,7 @@ from stable_nalu.figure.entries import write as write_product
 from stable_nalu.figure.panels import Panels, draw
 from stable_nalu.figure.runs import Product, Runs, estimate
 from stable_nalu.figure.style import drawable, drawing
-from stable_nalu.paper.experiment import (
-    ITERATION_FLAG,
-    Command,
-    Experiment,
-    merged,
-    seeds_text,
-    words,
-)
+from stable_nalu.paper.experiment import ITERATION_FLAG, Experiment, merged, words
 from stable_nalu.paper.index import find
 from stable_nalu.result.compare import ALL_POINTS
 from stable_nalu.result.document import (
@@ -59,17 +52,17 @@ from stable_nalu.statistics.table import write_plain_frame
 from stable_nalu.training.console import quiet
 
 from .board import submitted
-from .challenger import KEY, Challenger, challenger_of
-from .ranking import RANKED_BY, Contest, rank_column, same_runs
+from .ranking import KEY, RANKED_BY, Challenger, Contest, challenger_of, rank_column, same_runs
 
 FIGURES = (
     *(f"benchmark_sltr_{operation}" for operation in ("add", "sub", "mul", "div")),
-    "nips-sltr-in10",
-    "simple_mul",
+    *("nips-sltr-in10", "simple_mul"),
 )
 """The figures of the key `challenge`."""
+TEMPLATE = Path(__file__).with_name("challenge.md")
 
-WORD = "challenge"
+Plan = tuple[Experiment, Sequence[Shard]]
+"""A figure, and the shards of the challenger's runs in it."""
 
 
 def challenge(arguments: argparse.Namespace) -> int:
@@ -82,7 +75,7 @@ def challenge(arguments: argparse.Namespace) -> int:
         raise OptionError(flag, "kept results are those of published models", "leave it out")
     if arguments.submit and arguments.layer_file is None:
         raise OptionError("--submit", "the layer has no file", "add --layer-file PATH")
-    keys = FIGURES if arguments.key == WORD else (arguments.key,)
+    keys = FIGURES if arguments.key == "challenge" else (arguments.key,)
     found = [find(key) for key in keys]
     experiments = [replace(e, models=tuple(chosen_models(e, arguments.model))) for e in found]
     challenger = challenger_of(arguments, experiments)
@@ -97,32 +90,28 @@ def challenge(arguments: argparse.Namespace) -> int:
         show_training(left, space.max_iterations)
         return 0
     sessions = space.logs / "challenge" / challenger.folder / "sessions.csv"
-    code = _train(left, arguments, sessions)
-    if code:
+    if code := _train(left, arguments, sessions):
         return code
     refuse_running(shards, space.max_iterations)
-    chapters = [_chapter(experiment, parts, space, arguments) for experiment, parts in plans]
+    contests = [_contest(experiment, parts, space, arguments) for experiment, parts in plans]
     folder = space.base / "challenge" / "_".join((challenger.folder, arguments.key))
     facts = {"refused": refused, "sessions": read_records(Session, sessions)}
-    _, path, *_ = write(challenger, chapters, folder, arguments.format, **facts)
-    for chapter, one in ((chapter, _overview(chapter)) for chapter in chapters):
-        say(f"{chapter.key}: rank {one['rank']}, solved {one['success rate']}")
+    _, path, *_ = write(challenger, contests, folder, arguments.format, **facts)
+    for contest in contests:
+        one = _overview(contest)
+        say(f"{contest.experiment.key}: rank {one['rank']}, solved {one['success rate']}")
     say(shown(path))
     return submitted(arguments) if arguments.submit else 0
 
 
-_Plan = tuple[Experiment, Sequence[Shard]]
-"""A figure, and the shards of the challenger's runs in it."""
-
-
 def _plans(
     experiments: Sequence[Experiment], challenger: Challenger, arguments: argparse.Namespace
-) -> tuple[list[_Plan], dict[str, str]]:
+) -> tuple[list[Plan], dict[str, str]]:
     """Return what is trained for each figure, and why it cannot be for others, by their keys.
 
     What no figure can be trained for is an error.
     """
-    plans: list[_Plan] = []
+    plans: list[Plan] = []
     refused: dict[str, str] = {}
     for experiment in experiments:
         model = challenger.model(experiment)
@@ -160,9 +149,9 @@ def _train(left: Sequence[Shard], arguments: argparse.Namespace, sessions: Path)
     return 0
 
 
-def _chapter(
+def _contest(
     experiment: Experiment, shards: Sequence[Shard], space: Folders, arguments: argparse.Namespace
-) -> "Chapter":
+) -> Contest:
     """Judge the challenger's runs, and put the kept runs of its rivals beside them."""
     model = shards[0].model
     # Commands without what only says how they are run.
@@ -175,29 +164,12 @@ def _chapter(
         rivals = read(experiment.key, arguments.data)
         keys = [rival.key for rival in experiment.models]
         parts.append(same_runs(own, rivals.loc[rivals["model"].isin(keys)], experiment.key))
-    contest = Contest(experiment, model.label, pd.concat(parts, ignore_index=True))
-    return Chapter(commands, contest)
-
-
-TEMPLATE = Path(__file__).with_name("challenge.md")
-
-
-@dataclass(frozen=True)
-class Chapter:
-    """A challenger in a figure: how it was trained, and the contest."""
-
-    commands: Sequence[Command]
-    contest: Contest
-
-    @property
-    def key(self) -> str:
-        """Return the key of the figure."""
-        return self.contest.experiment.key
+    return Contest(experiment, model.label, pd.concat(parts, ignore_index=True), commands)
 
 
 def write(
     challenger: Challenger,
-    chapters: Sequence[Chapter],
+    contests: Sequence[Contest],
     folder: Path,
     formats: Sequence[str],
     **values: Any,
@@ -207,20 +179,20 @@ def write(
     values: what else the template prints.
     """
     pictures: dict[str, str] = {}
-    written, printed = [], []
-    for chapter in chapters:
-        own = {}
+    written, chapters = [], []
+    for contest in contests:
+        key, own = contest.experiment.key, {}
         with drawing():
-            for operation, figure in figures(chapter.contest, challenger.drawn).items():
-                name = "_".join(filter(None, (chapter.key, operation)))
+            for operation, figure in figures(contest, challenger.drawn).items():
+                name = "_".join(filter(None, (key, operation)))
                 own[f"pictures/{name}.svg"] = as_svg(figure)
                 written += write_product(Product(name, figure), folder / "figures", formats)
-        for name, table in tables(chapter.contest).items():
-            written.append(folder / "tables" / f"{chapter.key}_{name}.csv")
+        for name, table in tables(contest).items():
+            written.append(folder / "tables" / f"{key}_{name}.csv")
             write_plain_frame(written[-1], table)
-        printed.append(_contents(chapter, challenger) | {"pictures": list(own)})
+        chapters.append(_chapter(contest, challenger) | {"pictures": list(own)})
         pictures |= own
-    duels = [(chapter.key, duel) for chapter in chapters for duel in chapter.contest.duels]
+    duels = [(contest.experiment.key, duel) for contest in contests for duel in contest.duels]
     unfair = dict.fromkeys((key, *duel.test.lengths) for key, duel in duels if not duel.fair)
     source = challenger.source
     text = filled(
@@ -229,9 +201,9 @@ def write(
         file=Path(source.path).name if source else "",
         unfair=[f"{key}: rivals {theirs:,} iterations, here {n:,}" for key, n, theirs in unfair],
         longer="rivals" if any(theirs > ours for _, ours, theirs in unfair) else "it",
-        overview=[_overview(chapter) for chapter in chapters],
+        overview=[_overview(contest) for contest in contests],
         over=shlex.join(words(challenger.training)),
-        chapters=printed,
+        chapters=chapters,
         standings=_standings,
         matrices=_matrices,
         known=lambda text: plain(text) or UNKNOWN,
@@ -256,10 +228,10 @@ def figures(contest: Contest, drawn: str | None = None) -> dict[str, Figure]:
     """
     x = contest.experiment.parameter
     x = x if x in contest.runs else "interpolation.range"
-    shown = contest.labels
-    if drawn is not None and drawn not in shown.values():
-        shown = shown | {KEY: drawn}
-    labels = {key: drawable(label) for key, label in shown.items()}
+    names = contest.labels
+    if drawn is not None and drawn not in names.values():
+        names = names | {KEY: drawn}
+    labels = {key: drawable(label) for key, label in names.items()}
     runs = contest.runs.assign(
         model=[labels[key] for key in contest.runs["model"]],
         solved=contest.runs["solved"].astype(bool),
@@ -277,32 +249,23 @@ def figures(contest: Contest, drawn: str | None = None) -> dict[str, Figure]:
 
 def tables(contest: Contest) -> dict[str, pd.DataFrame]:
     """Return the standings and the tests as tables, by name."""
-    tests = [
-        {
-            "rival": d.label,
-            "pairs": d.test.pairs,
-            "only.challenger": d.test.won,
-            "only.rival": d.test.lost,
-            "difference": d.test.difference.mean,
-            "difference.lower": d.test.difference.lower,
-            "difference.upper": d.test.difference.upper,
-            "p": d.test.p,
-            "p.holm": d.p,
-            "verdict": d.verdict,
-        }
-        for d in contest.duels
-    ]
+    tests = []
+    for duel in contest.duels:
+        test, gap = duel.test, duel.test.difference
+        row = {"rival": duel.label, "pairs": test.pairs, "only.challenger": test.won}
+        row |= {"only.rival": test.lost, "difference": gap.mean, "difference.lower": gap.lower}
+        row |= {"difference.upper": gap.upper, "p": test.p, "p.holm": duel.p}
+        tests.append(row | {"verdict": duel.verdict})
     return {"standings": pd.DataFrame(contest.standings), "tests": pd.DataFrame(tests)}
 
 
-def _overview(chapter: Chapter) -> dict[str, str]:
-    contest = chapter.contest
+def _overview(contest: Contest) -> dict[str, str]:
     own, *others = _overall(contest)
     by = {v: [d.label for d in contest.duels if d.verdict == v] for v in (BETTER, WORSE, ALIKE)}
     better, worse, alike = (plain(", ".join(names)) or UNKNOWN for names in by.values())
     fair = all(duel.fair for duel in contest.duels)
     return {
-        "figure": f"[{plain(contest.experiment.title)}](#{chapter.key})",
+        "figure": f"[{plain(contest.experiment.title)}](#{contest.experiment.key})",
         "runs": str(own["runs"]),
         "success rate": rate(own["solved"], own["runs"]),
         "rank": f"{own['rank.success.rate']} of {len(others) + 1}" if fair else UNKNOWN,
@@ -312,12 +275,10 @@ def _overview(chapter: Chapter) -> dict[str, str]:
     }
 
 
-def _contents(chapter: Chapter, challenger: Challenger) -> dict[str, Any]:
-    contest = chapter.contest
+def _chapter(contest: Contest, challenger: Challenger) -> dict[str, Any]:
     experiment = contest.experiment
     paper = "" if experiment.paper is None else experiment.paper.title
-    shown = "; ".join(f"{paper}, {number}" for number in experiment.numbers)
-    seeds = seeds_text({int(seed) for seed in contest.runs["seed"]})
+    found = "; ".join(f"{paper}, {number}" for number in experiment.numbers)
     limit = below(contest.runs["threshold"])
 
     def beside(word: str) -> str:
@@ -325,10 +286,10 @@ def _contents(chapter: Chapter, challenger: Challenger) -> dict[str, Any]:
         return Path(word).name if challenger.file and word == str(challenger.file) else word
 
     return {
-        "key": chapter.key,
+        "key": experiment.key,
         "contest": contest,
-        "about": f"{shown}. Seeds {seeds}. Solved: test error {limit}.",
-        "commands": [command_of(*map(beside, command.line)) for command in chapter.commands],
+        "about": f"{found}. Seeds {contest.seeds}. Solved: test error {limit}.",
+        "commands": [command_of(*map(beside, command.line)) for command in contest.commands],
     }
 
 
@@ -363,24 +324,24 @@ def _matrices(contest: Contest) -> list[tuple[str, list[dict[str, str]]]]:
     """Return a table of every measure, of layers by points, with the ranks at each point."""
     at = {(row["layer"], row["point"]): row for row in contest.standings}
     points = [point for point in dict.fromkeys(point for _, point in at) if point != ALL_POINTS]
+
+    def cell(label: str, point: str, measure: str) -> str:
+        row = at.get((label, point))
+        if row is None or row[rank_column(measure)] is None:
+            return UNKNOWN
+        is_rate = measure == "success rate"
+        rated = f"{row['solved']}/{row['runs']}"
+        return _ranked(rated if is_rate else number(row[RANKED_BY[measure][0]]), row, measure)
+
     return [
         (
             measure.capitalize(),
             [
                 {"layer": _name(label, contest)}
-                | {plain(point): _cell(at.get((label, point)), measure) for point in points}
+                | {plain(point): cell(label, point, measure) for point in points}
                 for label in contest.labels.values()
             ],
         )
         for measure in RANKED_BY
         if points
     ]
-
-
-def _cell(row: Mapping[str, Any] | None, measure: str) -> str:
-    if row is None or row[rank_column(measure)] is None:
-        return UNKNOWN
-    column, _ = RANKED_BY[measure]
-    is_rate = measure == "success rate"
-    text = f"{row['solved']}/{row['runs']}" if is_rate else number(row[column])
-    return _ranked(text, row, measure)

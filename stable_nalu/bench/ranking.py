@@ -1,23 +1,44 @@
-"""Who is best: units of the board beside each other, or a challenger beside its rivals.
+"""Who takes part, and who is best: units of the board, or a challenger beside its rivals.
 
 Units are compared on the same ranges and seeds. Two are told apart by an exact test of whole seeds,
 and all tests of one table by Holm's method; on the board those that it cannot tell apart share a
-rank. Rivals are kept results.
+rank. Rivals are kept results. A challenger is a layer that is trained as the models of a figure.
 """
 
+import argparse
+import hashlib
+import inspect
 import itertools
 import math
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from stable_nalu.base.errors import OptionError, did_you_mean
 from stable_nalu.base.files import cells_of
 from stable_nalu.base.papers import FLAT
-from stable_nalu.paper.experiment import Experiment
+from stable_nalu.layer import entries
+from stable_nalu.layer.own_layers import LayerFile, load_layer_file, read_layer_file
+from stable_nalu.layer.registry import LayerEntry
+from stable_nalu.options.flag import seeds_text
+from stable_nalu.options.flags import TASK
+from stable_nalu.options.layer_options import load_own_layers
+from stable_nalu.paper.experiment import (
+    ITERATION_FLAG,
+    JUDGED,
+    Command,
+    Experiment,
+    Flags,
+    Model,
+    merged,
+    words,
+)
 from stable_nalu.paper.index import find
 from stable_nalu.result.compare import ALL_POINTS
 from stable_nalu.result.judged import point_columns
@@ -28,26 +49,22 @@ from stable_nalu.statistics.means import MARGIN
 from stable_nalu.statistics.setups import LEVEL, shared_threshold
 from stable_nalu.statistics.summary import solved_of, summary_of
 from stable_nalu.statistics.table import groups
-
-from .challenger import KEY
+from stable_nalu.task.arithmetic import SCORE
+from stable_nalu.task.table import SCRIPTS
 
 OPERATIONS = ("add", "sub", "mul", "div")
-NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
-"""Names of submissions, which no label of a stored unit matches."""
-_PAIR = "the pair of operations"
-
-KEYS: Mapping[str, Sequence[tuple[str, tuple[str, ...]]]] = {
-    "add": (("benchmark_sltr_add", ()), ("benchmark_sltr_add_mcfc", ("MCFC",))),
-    "sub": (("benchmark_sltr_sub", ()),),
-    "mul": (
-        ("benchmark_sltr_mul", ()),
-        ("robust-benchmark_sltr_mul", ("sNMU",)),
-        ("benchmark_sltr_mul_mcfc", ("MulMCFC", "MulMCFCSignINALU", "MulMCFCSignRealNPU")),
-    ),
-    "div": (
-        ("benchmark_sltr_div", ()),
-        ("nips-sltr-in2", ("realnpu_modified", "nru", "sign-nmru")),
-    ),
+KEYS: Mapping[str, Mapping[str, Sequence[str]]] = {
+    "add": {"benchmark_sltr_add": (), "benchmark_sltr_add_mcfc": ("MCFC",)},
+    "sub": {"benchmark_sltr_sub": ()},
+    "mul": {
+        "benchmark_sltr_mul": (),
+        "robust-benchmark_sltr_mul": ("sNMU",),
+        "benchmark_sltr_mul_mcfc": ("MulMCFC", "MulMCFCSignINALU", "MulMCFCSignRealNPU"),
+    },
+    "div": {
+        "benchmark_sltr_div": (),
+        "nips-sltr-in2": ("realnpu_modified", "nru", "sign-nmru"),
+    },
 }
 """Operation -> experiments whose kept runs take part, and which of their models; none: all."""
 
@@ -83,15 +100,18 @@ class Entry:
 def kept_entries(operation: str) -> list[Entry]:
     """Return the units of which runs of an operation are kept."""
     found = []
-    for key, chosen in (*KEYS[operation], ("dmu", (f"given-{operation}", f"learned-{operation}"))):
+    dmu = {"dmu": (f"given-{operation}", f"learned-{operation}")}
+    for key, chosen in {**KEYS[operation], **dmu}.items():
         rows = cells_of(path_of(key)) if path_of(key).exists() else []
         for model in find(key).models:
             own = tuple(row for row in rows if row["model"] == model.key)
             if own and (not chosen or model.key in chosen):
                 given = key == "dmu" and model.key.startswith("given")
-                kind = "given" if given else "learned"
-                label = f"DMU, operands {kind}" if key == "dmu" else model.label.partition(" [")[0]
-                found.append(Entry((key, model.key), label, own, _PAIR if given else ""))
+                label = model.label.partition(" [")[0]
+                if key == "dmu":
+                    label = f"DMU, operands {'given' if given else 'learned'}"
+                told = "the pair of operations" if given else ""
+                found.append(Entry((key, model.key), label, own, told))
     return found
 
 
@@ -103,14 +123,12 @@ RULES = ("benchmark", "1e-5", "DMU")
 def thresholds(rule: str) -> dict[tuple[str, str], float]:
     """Return operation and range -> below which test error a run is solved."""
     keys = [f"benchmark_sltr_{operation}" for operation in OPERATIONS]
-    rows = [row for key in keys for row in cells_of(path_of(key))]
-    if rule == "DMU":
-        rows = cells_of(path_of("dmu_thresholds"))
-    flat = rule == "1e-5"
-    return {
-        (row["operation"], row["interpolation.range"]): FLAT if flat else float(row["threshold"])
-        for row in rows
-    }
+    found = {}
+    for key in ["dmu_thresholds"] if rule == "DMU" else keys:
+        for row in cells_of(path_of(key)):
+            limit = FLAT if rule == "1e-5" else float(row["threshold"])
+            found[row["operation"], row["interpolation.range"]] = limit
+    return found
 
 
 @dataclass(frozen=True)
@@ -129,7 +147,6 @@ class Placed:
 
     @property
     def rank(self) -> str:
-        """Return the ranks, as `1` or `2-4`."""
         return f"{self.best}" if self.best == self.worst else f"{self.best}–{self.worst}"
 
 
@@ -144,8 +161,7 @@ def placed(table: Mapping[Any, Outcomes]) -> dict[Any, Placed]:
     solved = {name: sum(runs.values()) for name, runs in table.items()}
     pairs = list(itertools.combinations(table, 2))
     tests = [by_seed.p_value(*paired_outcomes(table[a], table[b])) for a, b in pairs]
-    better = dict.fromkeys(table, 0)
-    worse = dict.fromkeys(table, 0)
+    better, worse = dict.fromkeys(table, 0), dict.fromkeys(table, 0)
     for (a, b), p in zip(pairs, holm(tests), strict=True):
         if p < LEVEL:
             first, second = sorted((a, b), key=lambda name: -solved[name])
@@ -161,7 +177,8 @@ def placed(table: Mapping[Any, Outcomes]) -> dict[Any, Placed]:
     return dict(sorted(found.items(), key=lambda item: (item[1].best, -item[1].solved)))
 
 
-NOT_COMPARABLE = "not comparable: {:,} iterations, the challenger {:,}"
+KEY = "challenger"
+"""What the challenger's runs are called in the column `model`."""
 
 RANKED_BY = {
     "success rate": ("success.rate.mean", -1),
@@ -194,9 +211,9 @@ class Duel:
 
     @property
     def verdict(self) -> str:
-        """Return what the test tells; nothing, where one was trained longer."""
         if not self.fair:
-            return NOT_COMPARABLE.format(*reversed(self.test.lengths))
+            own, rival = self.test.lengths
+            return f"not comparable: {rival:,} iterations, the challenger {own:,}"
         return replace(self.test, p=self.p).verdict
 
 
@@ -204,14 +221,20 @@ class Duel:
 class Contest:
     """A challenger in a figure.
 
+    label: of the challenger.
     runs: judged runs of the challenger and of its rivals, one per row; `model` holds their keys,
         `iterations` their length.
-    label: of the challenger.
+    commands: those that train the challenger.
     """
 
     experiment: Experiment
     label: str
     runs: pd.DataFrame
+    commands: Sequence[Command] = ()
+
+    @property
+    def seeds(self) -> str:
+        return seeds_text({int(seed) for seed in self.runs["seed"]})
 
     @cached_property
     def labels(self) -> dict[str, str]:
@@ -235,9 +258,7 @@ class Contest:
     def standings(self) -> list[dict[str, Any]]:
         """Return a row per layer, of all points together, and then of each point.
 
-        A row has the layer, the point, the runs, their threshold (NaN where they have several), how
-        many are solved, the ranks by measure, from 1 (None without a value), and the columns of
-        `statistics.summary`.
+        Ranks begin at 1, and are None without a value. A threshold is NaN where there are several.
         """
         found = self._ranked(self.runs, ALL_POINTS)
         for key, runs in groups(self.runs, self.points) if self.points else ():
@@ -251,22 +272,15 @@ class Contest:
         for one in sums.values():
             cut = [n for n in one if n.startswith("sparse.error") and one[n] <= MARGIN]
             one |= dict.fromkeys(cut, 0.0)
-        ranks = {
-            measure: _ranks({key: sign * one[column] for key, one in sums.items()})
-            for measure, (column, sign) in RANKED_BY.items()
-        }
-        return [
-            {
-                "layer": self.labels[key],
-                "point": point,
-                "runs": len(own),
-                "threshold": shared_threshold(own),
-                "solved": solved_of(own),
-            }
-            | {rank_column(measure): found.get(key) for measure, found in ranks.items()}
-            | sums[key]
-            for key, own in of.items()
-        ]
+        rows = []
+        for key, own in of.items():
+            row = {"layer": self.labels[key], "point": point, "runs": len(own)}
+            rows.append(row | {"threshold": shared_threshold(own), "solved": solved_of(own)})
+            for measure, (column, sign) in RANKED_BY.items():
+                values = {other: sign * one[column] for other, one in sums.items()}
+                rows[-1][rank_column(measure)] = _ranks(values).get(key)
+            rows[-1] |= sums[key]
+        return rows
 
     def _by_layer(self, runs: pd.DataFrame) -> dict[str, Any]:
         return {key: runs.loc[runs["model"] == key] for key in self.labels}
@@ -295,3 +309,145 @@ def same_runs(own: pd.DataFrame, kept: pd.DataFrame, key: str) -> pd.DataFrame:
     """Return the kept runs that are at a point and a seed of the challenger's."""
     by = [column for column in point_columns(key) if column in own] + ["seed"]
     return kept.merge(own[by].drop_duplicates(), on=by)
+
+
+_SAME = (ITERATION_FLAG, "--layer-type", "--layer-file", "--layer-option")
+_HERE = {"--seed": "--seeds", "--name-prefix": "--out", **{name: name for name in _SAME}}
+"""Flag of training scripts -> what sets it here."""
+
+_TASK = {flag.name for flag in (*TASK, *SCORE)} | {"--output-size", "--log-interval"}
+"""Flags of the task, and of what its success is read from: rivals were trained with these."""
+
+
+@dataclass(frozen=True)
+class Challenger:
+    """A layer that takes part in published figures.
+
+    file: where the user defines it; None for a layer of the package.
+    options: `name=value` of its constructor.
+    training: flags over those of the figures; a script that lacks one trains without it.
+    """
+
+    layer_type: str
+    file: Path | None
+    options: tuple[str, ...]
+    training: Flags
+
+    @property
+    def given(self) -> Flags:
+        """Return the flags that define the layer."""
+        file = () if self.file is None else (str(self.file),)
+        flags = {"--layer-file": file, "--layer-option": self.options}
+        used = {name: values for name, values in flags.items() if values}
+        return {"--layer-type": (self.layer_type,), **used}
+
+    @cached_property
+    def _entry(self) -> LayerEntry | None:
+        """Return what is known of the layer, whose file is loaded first."""
+        load_own_layers(words(self.given))
+        return entries().get(self.layer_type)
+
+    @cached_property
+    def source(self) -> LayerFile | None:
+        """Return the file that defines the layer, as it was when the layer was loaded."""
+        if self.file is not None:
+            return load_layer_file(str(self.file))
+        built = self._entry and self._entry.layer
+        return read_layer_file(inspect.getfile(built)) if built else None
+
+    @property
+    def folder(self) -> str:
+        """Return the name of its folders: of its own for every file, option and training flag."""
+        name = re.sub(r"[^\w.-]", "_", self.layer_type)
+        if self.file is None and not self.options and not self.training:
+            return name
+        digest = self.source.sha256 if self.source else ""
+        what = shlex.join([digest, *self.options, *words(self.training)])
+        return f"{name}-{hashlib.sha256(what.encode()).hexdigest()[:8]}"
+
+    @property
+    def drawn(self) -> str | None:
+        """Return its LaTeX label, for figures, where it has one."""
+        return self._entry.shown if self._entry and self._entry.latex else None
+
+    @property
+    def paper(self) -> str:
+        """Return the citation that the layer was registered with."""
+        return self._entry.cites.citation if self._entry else ""
+
+    def model(self, experiment: Experiment) -> Model:
+        """Return it as a model of a figure: on all points and seeds, with the flags all share."""
+        models = experiment.models
+        scripts = {model.script for model in models}
+        if len(scripts) != 1 or not experiment.criterion.startswith(JUDGED):
+            problem = f"no success criterion applies to runs of {experiment.key}"
+            raise OptionError("KEY", problem, "write a figure of the arithmetic scripts")
+        self._refuse_other_tasks(experiment)
+        first, spec = models[0], SCRIPTS[scripts.pop()]
+        of_layers = {flag.name for flag in spec.flags if flag.layer_option} | {"--nac-mul"}
+        shared = {
+            name: values
+            for name, values in first.flags.items()
+            if name not in of_layers and all(m.flags.get(name) == values for m in models)
+        }
+        points = [point for model in models for point in model.points]
+        known = {flag.name for flag in spec.flags}
+        over = {name: values for name, values in self.training.items() if name in known}
+        prefix = f"challenge/{self.folder}/{experiment.key}"
+        name = self._entry.label if self._entry else self.layer_type
+        return replace(
+            first,
+            key=KEY,
+            # Unlike those of its rivals.
+            label=f"{name} (here)" if name in {model.label for model in models} else name,
+            prefix=prefix,
+            csv=prefix,
+            flags=merged(shared, self.given, over),
+            seeds=max((model.seeds for model in models), key=len),
+            points=tuple(p for i, p in enumerate(points) if p not in points[:i]),
+            variants=tuple({v.name: v for model in models for v in model.variants}.values()),
+        )
+
+    def _refuse_other_tasks(self, experiment: Experiment) -> None:
+        """Refuse a figure whose models learn several tasks, or that sets a training flag itself."""
+        models = experiment.models
+        for name in {name for model in models for name in model.flags} & _TASK:
+            if any(model.flags.get(name) != models[0].flags.get(name) for model in models):
+                problem = f"the models of {experiment.key} differ in {name}"
+                remedy = f"name those of one task: reproduce.py {experiment.key} --model NAME"
+                raise OptionError("KEY", problem, remedy)
+        varied = {name for model in models for point in model.points for name in point}
+        for name in [name for name in self.training if name in varied]:
+            problem = f"{experiment.key} compares layers at several values of {name}"
+            raise OptionError("--training", problem, "leave it out")
+
+
+def challenger_of(arguments: argparse.Namespace, experiments: Sequence[Experiment]) -> Challenger:
+    """Return the challenger of a command line, whose training flags one of the scripts has."""
+    scripts = list(dict.fromkeys(model.script for e in experiments for model in e.models))
+    training: dict[str, tuple[str, ...]] = {}
+    known = {flag.name: flag for script in scripts for flag in SCRIPTS[script].flags}
+    for word in getattr(arguments, "training", None) or ():
+        name, gives, value = word.partition("=")
+        name = f"--{name.lstrip('-')}"
+        problem, remedy = "", "leave it out"
+        if name not in known:
+            problem = f"is not a flag of {', '.join(scripts)}"
+            remedy = did_you_mean(name, known, "see --help of the training script")
+        elif name in _HERE:
+            problem, remedy = "has a flag here", f"use {_HERE[name]}"
+        elif name in _TASK:
+            problem = "would change the task, which the rivals were not trained for"
+        elif not known[name].result:
+            problem = "changes no result"
+        elif name in training:
+            problem, remedy = "is given twice", "give every flag one value"
+        if problem:
+            raise OptionError("--training", f"{name} {problem}", remedy)
+        training[name] = (value,) if gives else ()
+    options = tuple(arguments.layer_option or ())
+    names = [option.partition("=")[0] for option in options]
+    if several := [name for name in names if names.count(name) > 1]:
+        problem = f"{several[0]} has several values, which make several layers"
+        raise OptionError("--layer-option", problem, "start one command per value")
+    return Challenger(arguments.layer_type, arguments.layer_file, options, training)

@@ -5,6 +5,7 @@ Other families of models come first, then networks of this package: several star
 
 import copy
 import math
+import operator
 import os
 import warnings
 from collections.abc import Callable, Mapping
@@ -20,7 +21,7 @@ from stable_nalu.inspection.formula import NetworkFormula
 from stable_nalu.layer.equations import EMLLayer, EQLDivLayer
 from stable_nalu.network.arithmetic import SimpleFunctionStaticNetwork
 
-from .contest import NOTHING, Clock, ProblemRows, Reply, formula_of
+from .arena import NOTHING, Clock, ProblemRows, Reply, formula_of
 
 Formula = Callable[[list[sympy.Symbol]], Any]
 PERFECT = 1e-12
@@ -107,9 +108,9 @@ def gplearn(
 
 
 _OF_GPLEARN: dict[str, Any] = {
-    **{"add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b},
-    **{"div": lambda a, b: a / b, "sqrt": lambda a: sympy.sqrt(sympy.Abs(a)), "exp": sympy.exp},
-    **{"log": lambda a: sympy.log(sympy.Abs(a)), "sin": sympy.sin, "cos": sympy.cos},
+    **{"add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv},
+    **{"sqrt": lambda a: sympy.sqrt(sympy.Abs(a)), "log": lambda a: sympy.log(sympy.Abs(a))},
+    **{"exp": sympy.exp, "sin": sympy.sin, "cos": sympy.cos},
 }
 """Functions of programs, without what keeps them finite."""
 
@@ -254,45 +255,40 @@ def _best(
     rows: ProblemRows, clock: Clock, seed: int, build: Builder, starts: int, steps: int,
     rate: float, penalised: Penalised, replies: Callable[[Any], list[Reply]],
 ) -> Reply:  # fmt: skip
-    """Train stacks, one after another, and return the best reply of the best networks of each."""
-    best, attempt = NOTHING, 0
+    """Train stacks, one after another, and return the best reply of the best networks of each.
+
+    Adam trains on batches, and its rate falls to a hundredth as a cosine does.
+    """
+    x, y = torch.as_tensor(rows.x), torch.as_tensor(rows.y)[:, None]
+    valid_x, valid_y = torch.as_tensor(rows.valid_x), torch.as_tensor(rows.valid_y)
+    scale, best, attempt = y.var(), NOTHING, 0
     while best.error > PERFECT and not clock.is_over:
         torch.manual_seed(1000 * seed + attempt)
-        model = stack_models([build() for _ in range(starts)])
-        _trained(model, rows, clock, steps, rate, penalised)
+        model: Any = stack_models([build() for _ in range(starts)])
+        optimizer = torch.optim.Adam(model.parameters(), lr=rate)
+        for count in range(steps):
+            if not clock.goes_on():
+                break
+            part = count / steps
+            optimizer.param_groups[0]["lr"] = rate * (0.505 + 0.495 * math.cos(math.pi * part))
+            batch = torch.randint(len(x), (BATCH,))
+            loss = ((model(x[batch]) - y[batch]) ** 2).mean((-2, -1)) / scale
+            optimizer.zero_grad()
+            # A start that has diverged keeps no other one from learning.
+            torch.where(loss.isfinite(), penalised(model, part, loss), 0.0).sum().backward()
+            for parameter in model.parameters():
+                if parameter.grad is not None:
+                    parameter.grad.nan_to_num_(0.0, 0.0, 0.0)
+            optimizer.step()
+            model.optimize(loss.detach())
         with torch.no_grad():
-            answers = model(torch.as_tensor(rows.valid_x))[..., 0]
-            errors = ((answers - torch.as_tensor(rows.valid_y)) ** 2).mean(-1).nan_to_num(math.inf)
+            errors = ((model(valid_x)[..., 0] - valid_y) ** 2).mean(-1).nan_to_num(math.inf)
         for run in torch.argsort(errors, stable=True).tolist()[:MOST_READ]:
             one = build()
             one.load_state_dict(run_state(model.state_dict(), run))
             best = min(best, *replies(one.eval()), key=lambda reply: reply.error)
         attempt += 1
     return best
-
-
-def _trained(
-    model: Any, rows: ProblemRows, clock: Clock, steps: int, rate: float, penalised: Penalised
-) -> None:
-    """Train a stack with Adam on batches, the rate falling to a hundredth as a cosine does."""
-    x, y = torch.as_tensor(rows.x), torch.as_tensor(rows.y)[:, None]
-    scale = y.var()
-    optimizer = torch.optim.Adam(model.parameters(), lr=rate)
-    for count in range(steps):
-        if not clock.goes_on():
-            return
-        part = count / steps
-        optimizer.param_groups[0]["lr"] = rate * (0.505 + 0.495 * math.cos(math.pi * part))
-        batch = torch.randint(len(x), (BATCH,))
-        loss = ((model(x[batch]) - y[batch]) ** 2).mean((-2, -1)) / scale
-        optimizer.zero_grad()
-        # A start that has diverged keeps no other one from learning.
-        torch.where(loss.isfinite(), penalised(model, part, loss), 0.0).sum().backward()
-        for parameter in model.parameters():
-            if parameter.grad is not None:
-                parameter.grad.nan_to_num_(0.0, 0.0, 0.0)
-        optimizer.step()
-        model.optimize(loss.detach())
 
 
 def _answers(model: torch.nn.Module) -> Callable[[np.ndarray], np.ndarray]:
@@ -350,8 +346,8 @@ def eml(
         made.load_state_dict(model.state_dict())
         made.snap()
         tree = made.expression([f"x{k}" for k in range(1, rows.x.shape[1] + 1)])
-        operator = {"eml": lambda a, b: sympy.exp(a) - sympy.log(b)}
-        hard = Reply.of(rows, _answers(made), _written(tree, "x1", operator))
+        function = {"eml": lambda a, b: sympy.exp(a) - sympy.log(b)}
+        hard = Reply.of(rows, _answers(made), _written(tree, "x1", function))
         return [Reply.of(rows, _answers(model)), hard]
 
     return _best(rows, clock, seed, build, starts, steps, rate, step, replies)

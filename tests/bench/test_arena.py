@@ -13,8 +13,7 @@ import torch
 
 from stable_nalu.base.files import CHECKOUT
 from stable_nalu.bench import arena, rivals
-from stable_nalu.bench.arena import main, read_rows
-from stable_nalu.bench.contest import (
+from stable_nalu.bench.arena import (
     COLUMNS,
     CONTESTANTS,
     IDENTITY,
@@ -24,6 +23,8 @@ from stable_nalu.bench.contest import (
     Contestant,
     contest,
     formula_of,
+    main,
+    read_rows,
     recovered,
 )
 from stable_nalu.inspection.formula import ALGEBRA
@@ -219,7 +220,7 @@ def test_a_contestant_that_sleeps_ends_by_the_wall_clock(monkeypatch):
 
 
 def test_what_is_not_installed_is_named_and_left_out(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("stable_nalu.bench.contest.find_spec", lambda name: None)
+    monkeypatch.setattr("stable_nalu.bench.arena.find_spec", lambda name: None)
     words = ["--contestants", "KAN", "--rows", str(tmp_path / "rows.csv")]
     assert main(words) == 2
     told = capsys.readouterr()

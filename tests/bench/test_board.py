@@ -9,12 +9,17 @@ from pathlib import Path
 import pytest
 
 from stable_nalu.base.errors import UsageError
-from stable_nalu.bench.board import main
-from stable_nalu.bench.command import reproduce
+from stable_nalu.bench import reproduce
+from stable_nalu.bench.board import (
+    FORMULA,
+    SubmissionCard,
+    _unlike,
+    main,
+    read_card,
+    read_submission,
+)
 from stable_nalu.bench.fence import obstacle
 from stable_nalu.bench.ranking import OPERATIONS, RULES, kept_entries, placed, thresholds
-from stable_nalu.bench.referee import _unlike
-from stable_nalu.bench.submission import FORMULA, SubmissionCard, read_card, read_submission
 from stable_nalu.statistics.table import write_rows
 from tests.result.tiny import in_this_process  # noqa: F401
 

@@ -9,11 +9,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from stable_nalu.bench import challenge
+from stable_nalu.bench import challenge, reproduce
 from stable_nalu.bench.challenge import FIGURES
-from stable_nalu.bench.challenger import KEY, Challenger
-from stable_nalu.bench.command import reproduce
-from stable_nalu.bench.ranking import Contest
+from stable_nalu.bench.ranking import KEY, Challenger, Contest, same_runs
 from stable_nalu.layer import nau_nmu
 from stable_nalu.paper.index import EXPERIMENTS
 from tests.result import made_up

@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
+from stable_nalu import bench as command
 from stable_nalu.base.files import CHECKOUT
-from stable_nalu.bench import command
 from stable_nalu.result import batch
 
 RECORDER = """#!{python}
