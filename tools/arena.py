@@ -12,7 +12,7 @@ from scipy import stats
 
 from stable_nalu.base.errors import UsageError
 from stable_nalu.base.files import atomic_text_file
-from stable_nalu.bench.arena import CONTESTANTS, PROBLEMS, SOLVED
+from stable_nalu.bench.contest import CONTESTANTS, PROBLEMS, SOLVED
 from stable_nalu.options.flag import seeds_text
 from stable_nalu.result.document import UNKNOWN, as_svg, filled, interval, number, rate, render
 from stable_nalu.statistics.intervals import Estimate, bootstrap

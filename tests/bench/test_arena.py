@@ -12,8 +12,9 @@ import pytest
 import torch
 
 from stable_nalu.base.files import CHECKOUT
-from stable_nalu.bench import arena, rivals
-from stable_nalu.bench.arena import (
+from stable_nalu.bench import arena
+from stable_nalu.bench.arena import main, read_rows
+from stable_nalu.bench.contest import (
     COLUMNS,
     CONTESTANTS,
     IDENTITY,
@@ -23,8 +24,6 @@ from stable_nalu.bench.arena import (
     Contestant,
     contest,
     formula_of,
-    main,
-    read_rows,
     recovered,
 )
 from stable_nalu.inspection.formula import ALGEBRA
@@ -109,23 +108,23 @@ def test_who_fails_or_diverges_is_a_result(monkeypatch):
     for name in ("broken", "nothing"):
         monkeypatch.setitem(CONTESTANTS, name, Contestant(name, "", **card))
     monkeypatch.setattr(Contestant, "play", broken)
-    row = contest(of("N1", "broken"), rivals)
+    row = contest(of("N1", "broken"))
     assert row["status"] == "failed: ValueError: it broke"
     assert row["outside"] == "inf"
     monkeypatch.setattr(Contestant, "play", lambda *_: NOTHING)
-    assert contest(of("N1", "nothing"), rivals)["status"] == "diverged"
+    assert contest(of("N1", "nothing"))["status"] == "diverged"
 
 
 @pytest.mark.parametrize(
     ("name", "steps", "status"), [("NAU, NMU", 2000, ALGEBRA), ("EML", 5, ""), ("MLP", 5, "")]
 )
 def test_what_this_package_has_can_play(name, steps, status):
-    row = contest(of("N3", name), rivals, steps)
+    row = contest(of("N3", name), steps)
     assert row["status"] in ("answered", "diverged")
     assert row["recovered"] == status
     assert row["steps"] == steps
     if steps < 10:
-        assert contest(of("N3", name), rivals, steps) | {"cpu": row["cpu"]} == row
+        assert contest(of("N3", name), steps) | {"cpu": row["cpu"]} == row
 
 
 @pytest.mark.parametrize(
@@ -135,7 +134,7 @@ def test_what_this_package_has_can_play(name, steps, status):
 def test_other_libraries_can_play(name, task, steps, recovers):
     for module in CONTESTANTS[name].needs:
         pytest.importorskip(module)
-    row = contest(of(task, name), rivals, steps)
+    row = contest(of(task, name), steps)
     assert row["status"] == "answered"
     assert float(row["inside"]) < 1e-2
     assert bool(row["recovered"]) == recovers
@@ -220,7 +219,7 @@ def test_a_contestant_that_sleeps_ends_by_the_wall_clock(monkeypatch):
 
 
 def test_what_is_not_installed_is_named_and_left_out(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("stable_nalu.bench.arena.find_spec", lambda name: None)
+    monkeypatch.setattr("stable_nalu.bench.contest.find_spec", lambda name: None)
     words = ["--contestants", "KAN", "--rows", str(tmp_path / "rows.csv")]
     assert main(words) == 2
     told = capsys.readouterr()
