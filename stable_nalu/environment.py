@@ -44,7 +44,6 @@ class _Environment:
 
     @property
     def np_random(self) -> np.random.Generator:
-        """Return the generator, of a random seed if none was given."""
         if self._random is None:
             self._random = np.random.default_rng()
         return self._random
@@ -57,7 +56,6 @@ class _Environment:
 
     @property
     def unwrapped(self) -> "_Environment":
-        """Return the environment itself."""
         return self
 
     def close(self) -> None:
@@ -87,7 +85,6 @@ class _Dict(dict[str, Any]):
     """Dictionaries with a space for each key."""
 
     def contains(self, x: Any) -> bool:
-        """Return whether every value is one of its space."""
         same = isinstance(x, dict) and x.keys() == self.keys()
         return same and all(space.contains(x[key]) for key, space in self.items())
 
@@ -217,7 +214,6 @@ class TimeGridworld(Environment):
 
 
 def _cell(name: str, place: Any) -> int:
-    """Return the number of a cell that is given by row and column."""
     row, column = (int(part) for part in place)
     if not (0 <= row < SIZE and 0 <= column < SIZE):
         raise ValueError(f"{name} is a row and a column of 0 to {SIZE - 1}, not {place}")

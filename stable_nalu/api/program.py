@@ -93,30 +93,36 @@ def train(
         plans = [spec.plan_of(typed).configs for typed in _typed(spec, given)]
         for plan in plans:
             _require_known_layers(plan[0])
-        names = _names(spec, plans)
-        _train(script, spec, plans)
-        runs = _logged(names)
-    _warn_of_diverged(runs)
+        runs = _trained(spec, plans)
+    if diverged := {name: at for name, at in runs.diverged_at.items() if at == at}:
+        name, at = next(iter(diverged.items()))
+        number = f"{len(diverged)} of {plural(len(runs), 'run')} diverged"
+        text = f"{number}, such as at step {at:.0f}: {name}; see runs.outcomes"
+        warnings.warn(text, stacklevel=2)
     return runs
 
 
-def _names(spec: ScriptSpec, plans: Sequence[Sequence[Config]]) -> list[str]:
-    """Return the names of all runs, none of which may be there twice."""
+def _trained(spec: ScriptSpec, plans: Sequence[Sequence[Config]]) -> TrainedRuns:
+    """Train runs, and return them with what they logged, in the order of the plans."""
     names = [spec.run_name(config) for plan in plans for config in plan]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         remedy = "train them by calls of their own, each with a name_prefix"
         raise UsageError(f"two of the runs have the name {twice}; {remedy}")
-    return names
-
-
-def _warn_of_diverged(runs: TrainedRuns) -> None:
-    found = {name: at for name, at in runs.diverged_at.items() if at == at}
-    if found:
-        name, at = next(iter(found.items()))
-        number = f"{len(found)} of {plural(len(runs), 'run')} diverged"
-        text = f"{number}, such as at step {at:.0f}: {name}; see runs.outcomes"
-        warnings.warn(text, stacklevel=3)
+    task = TASKS[spec.name]
+    set_threads(cores() if task.kind.all_cores else 1)
+    # What a command prints is in the table; the progress bar goes to standard error.
+    with quiet():
+        code = train_plan(task, spec, *plans)
+    if code in (EXIT_INTERRUPTED, EXIT_REQUEUE):
+        raise KeyboardInterrupt("everything is saved; the same call goes on")
+    paths = [tensorboard_root() / name for name in names]
+    folders: dict[Path, set[str]] = {}
+    for path in paths:
+        folders.setdefault(path.parent, set()).add(path.name)
+    tables = [read_runs(folder, names=own).table for folder, own in folders.items()]
+    table = tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
+    return TrainedRuns(table, {path.name: path for path in paths})
 
 
 @contextmanager
@@ -136,19 +142,6 @@ def _written_below(out: str | Path | None) -> Iterator[None]:
                 del os.environ[variable]
             else:
                 os.environ[variable] = value
-
-
-def _with_defaults(spec: ScriptSpec, flags: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the flags of a call, with those that have another default than in commands."""
-    if flags.get("dry_run"):
-        raise UsageError("dry_run: a call trains what it is given; leave it out")
-    if flags.get("evaluate") is not None:
-        raise UsageError("evaluate: a call trains; look at a model by stable_nalu.load")
-    known = {flag.dest for flag in spec.flags}
-    usual: dict[str, Any] = {"workers": 1}
-    if not (flags.get("remove_existing_data") or flags.get("load_checkpoint")):
-        usual["resume"] = True
-    return {name: value for name, value in usual.items() if name in known} | dict(flags)
 
 
 def _key(layer: type[torch.nn.Module] | str) -> str:
@@ -182,9 +175,20 @@ def _require_known_layers(config: Config) -> None:
         )
 
 
-def _typed(spec: ScriptSpec, values: Mapping[str, Any]) -> list[dict[str, list[Any]]]:
-    """Return the values of flags as a command line gives them, of as many as they need."""
-    known, values = {flag.dest: flag for flag in spec.flags}, _with_defaults(spec, values)
+def _typed(spec: ScriptSpec, flags: Mapping[str, Any]) -> list[dict[str, list[Any]]]:
+    """Return the values of flags as a command line gives them, of as many as they need.
+
+    Some flags have another default than in commands.
+    """
+    if flags.get("dry_run"):
+        raise UsageError("dry_run: a call trains what it is given; leave it out")
+    if flags.get("evaluate") is not None:
+        raise UsageError("evaluate: a call trains; look at a model by stable_nalu.load")
+    known = {flag.dest: flag for flag in spec.flags}
+    usual: dict[str, Any] = {"workers": 1}
+    if not (flags.get("remove_existing_data") or flags.get("load_checkpoint")):
+        usual["resume"] = True
+    values = {name: value for name, value in usual.items() if name in known} | dict(flags)
     for name in values:
         if name not in known:
             remedy = did_you_mean(name, known, f"see the flags of {spec.name}")
@@ -201,39 +205,32 @@ def _typed(spec: ScriptSpec, values: Mapping[str, Any]) -> list[dict[str, list[A
 
 def _read(flag: Flag, value: Any) -> list[list[Any]]:
     """Return the values of a flag, for every command line that they need."""
+    if isinstance(value, Mapping):
+        pairs = [(name, _words(name, _several(name, several))) for name, several in value.items()]
+        words = [f"{name}={one}" for name, ones in pairs for one in ones]
+        return [flag.read(_words(flag.dest, words)) if words else []]
+    if flag.kind is not None and flag.kind.metavar.startswith(("RANGE", "[")):
+        # A list of numbers is one value.
+        if isinstance(value, str) or not isinstance(value, Iterable):
+            problem = f"{value!r} is not a list of numbers; write such as [1, 2]"
+            raise UsageError(f"{flag.dest}: {problem}")
+        value = _several(flag.dest, value)
+        several = bool(value) and all(isinstance(part, tuple) for part in value)
+        values = [str(_plain(part)).replace(" ", "") for part in (value if several else [value])]
+    else:
+        values = _several(flag.dest, value)
     if flag.kind is None:
-        values = _several(flag.dest, value) or [value]
-        for one in values:
+        for one in values or [value]:
             if not isinstance(one, bool | np.bool_):
                 problem = f"{one!r} is not a value of a switch; write True or False"
                 raise UsageError(f"{flag.dest}: {problem}")
         return [[True] if one else [] for one in values]
-    if isinstance(value, Mapping):
-        return [flag.read(words) if (words := _named(flag, value)) else []]
-    values = _listed(flag, value)
     if flag.repeatable and values and all(isinstance(one, tuple | list) for one in values):
         read = (flag.read(_words(flag.dest, list(one))) for one in values)
         return [list(chain.from_iterable(read))]
     words = _words(flag.dest, values)
     together = flag.sweep or "..." in flag.kind.metavar
     return [flag.read(words)] if together else [flag.read([word]) for word in words]
-
-
-def _named(flag: Flag, options: Mapping[str, Any]) -> list[str]:
-    """Return the words of a flag whose values have names; of no options there is none."""
-    pairs = ((name, _words(name, _several(name, several))) for name, several in options.items())
-    return _words(flag.dest, [f"{name}={one}" for name, ones in pairs for one in ones], least=0)
-
-
-def _listed(flag: Flag, value: Any) -> list[Any]:
-    """Return the values of a flag, of which a list of numbers may be one."""
-    if flag.kind is None or not flag.kind.metavar.startswith(("RANGE", "[")):
-        return _several(flag.dest, value)
-    if isinstance(value, str) or not isinstance(value, Iterable):
-        raise UsageError(f"{flag.dest}: {value!r} is not a list of numbers; write such as [1, 2]")
-    value = _several(flag.dest, value)
-    several = bool(value) and all(isinstance(part, tuple) for part in value)
-    return [str(_plain(part)).replace(" ", "") for part in (value if several else [value])]
 
 
 def _plain(value: Any) -> Any:
@@ -243,13 +240,13 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _words(name: str, values: list[Any], least: int = 1) -> list[str]:
+def _words(name: str, values: list[Any]) -> list[str]:
     """Return values as words, none of which is a flag to who reads them."""
     try:
         words = list(map(str, values))
     except ValueError as error:  # of a number of thousands of digits
         raise UsageError(f"{name}: {in_words(error)}") from None
-    if len(words) < least:
+    if not words:
         raise UsageError(f"{name}: an empty list holds no value; leave it out for the default")
     for word in words:
         if not is_text(word, of_path=True):
@@ -272,24 +269,3 @@ def _several(name: str, value: Any) -> list[Any]:
 
 
 _MOST = f"train {MOST_RUNS} runs at most by a call"
-
-
-def _train(script: str, spec: ScriptSpec, plans: Sequence[Sequence[Config]]) -> None:
-    task = TASKS[script]
-    set_threads(cores() if task.kind.all_cores else 1)
-    # What a command prints is in the table; the progress bar goes to standard error.
-    with quiet():
-        code = train_plan(task, spec, *plans)
-    if code in (EXIT_INTERRUPTED, EXIT_REQUEUE):
-        raise KeyboardInterrupt("everything is saved; the same call goes on")
-
-
-def _logged(names: Sequence[str]) -> TrainedRuns:
-    """Return runs with what they logged, in the order in which they were asked for."""
-    paths = [tensorboard_root() / name for name in names]
-    folders: dict[Path, set[str]] = {}
-    for path in paths:
-        folders.setdefault(path.parent, set()).add(path.name)
-    tables = [read_runs(folder, names=own).table for folder, own in folders.items()]
-    table = tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
-    return TrainedRuns(table, {path.name: path for path in paths})

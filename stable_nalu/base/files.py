@@ -62,7 +62,6 @@ def tool(name: str) -> ModuleType:
 
 
 def at_home(path: Path) -> Path:
-    """Return a path with the home folder in place of `~`."""
     try:
         return path.expanduser()
     except RuntimeError:
@@ -79,12 +78,10 @@ def working_root() -> Path:
 
 
 def tensorboard_root() -> Path:
-    """Return where runs are logged: `TENSORBOARD_DIR`, else `tensorboard`."""
     return _root("TENSORBOARD_DIR", "tensorboard")
 
 
 def save_root() -> Path:
-    """Return where models are saved: `SAVE_DIR`, else `save`."""
     return _root("SAVE_DIR", "save")
 
 
@@ -101,7 +98,6 @@ def model_file(root: Path, name: str, suffix: str = ".pth") -> Path:
 
 
 def results_root() -> Path:
-    """Return where results are collected: `RESULTS_DIR`, else `results`."""
     return _root("RESULTS_DIR", "results")
 
 
@@ -337,7 +333,6 @@ def refuse_one_file(outputs: Mapping[str, Path]) -> None:
 
 
 def _same(path: Path, other: Path) -> bool:
-    """Return whether two paths lead to one file that is there."""
     try:
         return path.samefile(other)
     except OSError:  # Also of a name that is too long, which whoever opens it reports.

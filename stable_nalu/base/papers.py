@@ -34,7 +34,6 @@ class Paper:
 
     @property
     def citation(self) -> str:
-        """Return authors, year, short title and reference in one line."""
         by = f"{self.authors} {self.year}, " if self.authors else ""
         words = f"{by}{self.short_title}"
         return f"{words}, {self.reference}" if self.reference else words

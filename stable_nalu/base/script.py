@@ -144,7 +144,6 @@ def processor() -> str:
 
 
 def usable_cores() -> int:
-    """Return the cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -255,7 +254,6 @@ class ScriptParser(argparse.ArgumentParser):
         return namespace
 
     def refuse(self, error: UsageError) -> NoReturn:
-        """Print an error and leave the process with exit code 2."""
         self.exit(EXIT_USAGE, f"{self.prog}: error: {error}\n")
 
     def error(self, message: str) -> NoReturn:
@@ -453,7 +451,6 @@ class Progress(NamedTuple):
 
     @classmethod
     def read(cls, path: Path) -> "Progress | None":
-        """Return what a process has written last; None while it has not, or is about to."""
         try:
             done, left, solved = path.read_text(encoding="utf-8").split()
             return cls(float(done), float(left), int(solved))
@@ -505,7 +502,6 @@ def bar(
 
 
 def is_terminal() -> bool:
-    """Return whether a person reads standard output."""
     return sys.stdout.isatty()
 
 

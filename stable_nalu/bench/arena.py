@@ -40,7 +40,6 @@ _FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Hold the contests that a command line asks for and return the exit code."""
     arguments = _parser().parse_args(argv)
     return exit_code("stable-nalu arena", lambda: _obey(arguments))
 
@@ -123,7 +122,6 @@ def _list() -> int:
 
 
 def _asked(arguments: Any) -> list[Row]:
-    """Return what tells apart the contests that are asked for; say who cannot take part."""
     names = []
     for name in arguments.contestants:
         if missing := CONTESTANTS[name].missing:
@@ -257,7 +255,6 @@ def _received(connection: Any, process: Any, identity: Row) -> Row:
 
 
 def _lost(identity: Row, why: str) -> Row:
-    """Return the row of a contest whose process ended without one."""
     row = dict.fromkeys(COLUMNS, "") | {"inside": "inf", "outside": "inf", "steps": 0, "cpu": ""}
     return row | identity | {"status": f"killed: {why}", "ended": "by force"}
 

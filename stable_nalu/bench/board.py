@@ -68,7 +68,6 @@ Work = Sequence[tuple[str, Sequence[int], str | None]]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Submit a layer or check a submission, and return the exit code."""
     arguments = _parser().parse_args(argv)
     return exit_code("board.py", lambda: _obey(arguments))
 
@@ -270,7 +269,6 @@ _KINDS: dict[Any, tuple[str, Any]] = {
 
 
 def read_card(path: Path) -> SubmissionCard:
-    """Read a card; UsageError says what is wrong with it."""
     try:
         found: dict[str, Any] = tomllib.loads(content_of(path).decode())
     except (RecursionError, ValueError) as error:
@@ -305,7 +303,6 @@ class Submission:
 
     @property
     def entry(self) -> Entry:
-        """Return it as a unit that takes part."""
         name = self.folder.name
         return Entry((name, self.card.layer), name, self.rows, self.card.told)
 
@@ -368,7 +365,6 @@ def _check_rows(card: SubmissionCard, rows: Sequence[Mapping[str, str]]) -> None
 
 
 def point_of(row: Mapping[str, str]) -> tuple[Any, ...]:
-    """Return the operation, range and seed of a row."""
     return tuple(row[name] for name in POINT)
 
 

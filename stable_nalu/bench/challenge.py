@@ -248,7 +248,6 @@ def figures(contest: Contest, drawn: str | None = None) -> dict[str, Figure]:
 
 
 def tables(contest: Contest) -> dict[str, pd.DataFrame]:
-    """Return the standings and the tests as tables, by name."""
     tests = []
     for duel in contest.duels:
         test, gap = duel.test, duel.test.difference
@@ -294,7 +293,6 @@ def _chapter(contest: Contest, challenger: Challenger) -> dict[str, Any]:
 
 
 def _overall(contest: Contest) -> list[dict[str, Any]]:
-    """Return the standings of all points together, the challenger first."""
     return [row for row in contest.standings if row["point"] == ALL_POINTS]
 
 
@@ -310,13 +308,11 @@ def _standings(contest: Contest) -> list[dict[str, str]]:
 
 
 def _ranked(text: str, row: Mapping[str, Any], measure: str) -> str:
-    """Return a number with the rank that it has, if it has one."""
     rank = row[rank_column(measure)]
     return text if rank is None else f"{text} ({rank})"
 
 
 def _name(label: str, contest: Contest) -> str:
-    """Return a label, that of the challenger in bold."""
     return f"**{plain(label)}**" if label == contest.label else plain(label)
 
 

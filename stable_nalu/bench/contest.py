@@ -45,7 +45,6 @@ outside of the training range, the same for all seeds, by which answers are comp
 
 
 def formula_of(text: str, names: dict[str, Any]) -> Any:
-    """Return a formula that is written over names of inputs and functions."""
     return cast(Any, sympy.sympify)(text, locals=names)
 
 
@@ -92,7 +91,6 @@ class Problem:
 
     @cached_property
     def target(self) -> Any:
-        """Return the formula over `symbols`."""
         return formula_of(self.formula, dict(zip(self.names, self.symbols(), strict=True)))
 
     def drawn(
@@ -120,7 +118,6 @@ class Problem:
 
     @property
     def number(self) -> int:
-        """Return a number that random rows depend on."""
         return zlib.crc32(self.key.encode())
 
 
@@ -334,7 +331,6 @@ class Contestant:
 
     @property
     def library(self) -> str:
-        """Return the library that it is of, with its version."""
         package = PACKAGES.get(self.needs[0], self.needs[0]) if self.needs else "torch"
         return f"{package} {metadata.version(package)}"
 

@@ -98,7 +98,6 @@ class Entry:
 
 
 def kept_entries(operation: str) -> list[Entry]:
-    """Return the units of which runs of an operation are kept."""
     found = []
     dmu = {"dmu": (f"given-{operation}", f"learned-{operation}")}
     for key, chosen in {**KEYS[operation], **dmu}.items():
@@ -189,7 +188,6 @@ RANKED_BY = {
 
 
 def rank_column(measure: str) -> str:
-    """Return the column of ranks by a measure."""
     return f"rank.{measure.replace(' ', '.')}"
 
 
@@ -206,7 +204,6 @@ class Duel:
 
     @property
     def fair(self) -> bool:
-        """Return whether both were trained for the same number of iterations."""
         return self.test.lengths[0] == self.test.lengths[1]
 
     @property
@@ -238,7 +235,6 @@ class Contest:
 
     @cached_property
     def labels(self) -> dict[str, str]:
-        """Return key -> label of those who take part, the challenger first."""
         there = set(self.runs["model"])
         rivals = {m.key: m.label for m in self.experiment.models if m.key in there}
         return {KEY: self.label, **rivals}
@@ -287,7 +283,6 @@ class Contest:
 
     @cached_property
     def duels(self) -> list[Duel]:
-        """Return the challenger against every rival."""
         rivals, by = self._by_layer(self.runs), [*self.points, "seed"]
         own = rivals.pop(KEY)
         tests = {key: paired_test((KEY, key), own, runs, by) for key, runs in rivals.items()}
@@ -367,7 +362,6 @@ class Challenger:
 
     @property
     def drawn(self) -> str | None:
-        """Return its LaTeX label, for figures, where it has one."""
         return self._entry.shown if self._entry and self._entry.latex else None
 
     @property
@@ -423,7 +417,6 @@ class Challenger:
 
 
 def challenger_of(arguments: argparse.Namespace, experiments: Sequence[Experiment]) -> Challenger:
-    """Return the challenger of a command line, whose training flags one of the scripts has."""
     scripts = list(dict.fromkeys(model.script for e in experiments for model in e.models))
     training: dict[str, tuple[str, ...]] = {}
     known = {flag.name: flag for script in scripts for flag in SCRIPTS[script].flags}

@@ -100,7 +100,6 @@ class Flag:
 
     @property
     def default_text(self) -> str:
-        """Return the default as one would type it."""
         default = self.default
         if self.kind is None:
             return "off"
@@ -111,11 +110,9 @@ class Flag:
         return str(default).replace(" ", "")
 
     def allowed(self) -> tuple[Any, ...] | None:
-        """Return the choices, computed where they are a function."""
         return self.choices() if callable(self.choices) else self.choices
 
     def but(self, **changes: Any) -> "Flag":
-        """Return this flag with some properties changed, for a script that differs."""
         return replace(self, **changes)
 
     def describe(self) -> str:
@@ -178,7 +175,6 @@ def switch(name: str, help: str, **properties: Any) -> Flag:
 
 
 def choice(name: str, default: Any, help: str, choices: Choices, **properties: Any) -> Flag:
-    """Return a flag that takes one of several words."""
     return Flag(name, text(), default, help, choices, **properties)
 
 
@@ -192,7 +188,6 @@ class ReadFlag(argparse.Action):
         self.heading = flag.name + ("" if flag.kind is None else f" {flag.kind.metavar}")
 
     def __call__(self, parser: Any, namespace: Any, values: Any, option_string: Any = None) -> None:
-        """Add the values of one occurrence."""
         before: list[Any] = getattr(namespace, self.dest, [])
         setattr(namespace, self.dest, [*before, *self.flag.read(values)])
 
@@ -208,16 +203,13 @@ class FlagGroup:
         return iter(self.flags)
 
     def without(self, *names: str) -> "FlagGroup":
-        """Return the group less some flags; a name that it lacks is an error."""
         self._require(set(names) - {f.name for f in self.flags})
         return FlagGroup(self.title, *(f for f in self.flags if f.name not in names))
 
     def only(self, *names: str) -> "FlagGroup":
-        """Return the group with some of its flags only; a name that it lacks is an error."""
         return self.without(*(f.name for f in self.flags if f.name not in names))
 
     def but(self, **changes: dict[str, Any]) -> "FlagGroup":
-        """Return the group with properties of some flags changed: dest -> changes."""
         self._require(set(changes) - {f.dest for f in self.flags})
         return FlagGroup(self.title, *(f.but(**changes.get(f.dest, {})) for f in self.flags))
 
@@ -272,7 +264,6 @@ class Config:
         return {name: self.__dict__[name] for name in self._own}
 
     def is_typed(self, name: str) -> bool:
-        """Return whether the flag stood on the command line."""
         return name in self._typed
 
     def replace(self, **changes: Any) -> "Config":
@@ -293,7 +284,6 @@ _TRUTH = {**dict.fromkeys(("true", "yes", "1"), True), **dict.fromkeys(("false",
 
 
 def each_word(metavar: str, read: Callable[[str], Any]) -> Kind:
-    """Return a kind whose every word is one value."""
     return Kind(metavar, lambda words: [read(word) for word in words])
 
 
@@ -346,7 +336,6 @@ def _within(word: str, value: Any, minimum: float | None, maximum: float | None)
 
 
 def finite(word: str) -> float:
-    """Return a word as a finite float."""
     try:
         value = float(word)
     except ValueError:
@@ -569,7 +558,6 @@ def as_clause(error: Exception) -> str:
 
 
 def _keys(allowed: Callable[[LayerEntry], bool]) -> Callable[[], tuple[str, ...]]:
-    """Return a function that lists the keys of those units that are `allowed`."""
     return lambda: tuple(key for key, entry in entries().items() if allowed(entry))
 
 
@@ -581,5 +569,4 @@ cell_names = _keys(lambda entry: entry.has_cell)
 
 
 def and_layers(own: Callable[[], Iterable[str]]) -> Callable[[], tuple[str, ...]]:
-    """Return a function that lists a task's own networks, and all layers."""
     return lambda: tuple(dict.fromkeys((*own(), *buildable_layers())))

@@ -327,7 +327,6 @@ def files_and_devices(prefix: str, unit: str, *, by_engine: bool = False) -> Fla
 
 
 def refuse(wrong: object, flag: str, problem: str, remedy: str) -> None:
-    """Raise OptionError if a configuration is wrong."""
     if wrong:
         raise OptionError(flag, problem, remedy)
 
@@ -388,7 +387,6 @@ def check_nalu(c: Config, init: str = "default") -> None:
 
 
 def check_files(c: Config) -> None:
-    """Reject contradictory file options."""
     for flag, given in (("--load-checkpoint", c.load_checkpoint), ("--resume", c.resume)):
         refuse(given and c.remove_existing_data, "--remove-existing-data",
             f"would delete the log of the run that {flag} resumes", "give only one of the two")

@@ -41,7 +41,6 @@ def load_own_layers(argv: Sequence[str]) -> None:
 
 
 def units_of(config: Any) -> list[str]:
-    """Return the keys of the units that a configuration names."""
     names = (getattr(config, flag, None) for flag in ("layer_type", "first_layer", "nalm_name"))
     return [name for name in names if name]
 
@@ -121,12 +120,10 @@ UNITS = {
 
 
 def _found(table: Mapping[str, str], word: str) -> str | None:
-    """Return the name in a table that a word means."""
     return next((name for name in table if spelled(name) == spelled(word)), None)
 
 
 def registered(word: str) -> tuple[str, Mapping[str, object]] | None:
-    """Return the key and the options of a name in the table of layers."""
     wanted = spelled(word)
     for key, entry in entries().items():
         if spelled(entry.label) == wanted:
@@ -323,7 +320,6 @@ def short_leaf(config: Any) -> str:
 
 
 def layer_label(key: str) -> str:
-    """Return the name of a layer in its paper, or its key where no paper has one."""
     entry = entries().get(key)
     return plain(entry.label) if entry is not None and entry.label else key
 

@@ -49,7 +49,6 @@ class Notation:
 
 
 def _coded(codes: Mapping[Any, str]) -> Notation:
-    """Return the form of a few values, each with a text."""
     read = {code: value for value, code in codes.items()}
     return Notation("|".join(read), read.__getitem__, codes.__getitem__)
 
@@ -144,7 +143,6 @@ def _compiled(pattern: str) -> tuple[re.Pattern[str], dict[str, Notation]]:
 
 
 def column_of(dest: str) -> str:
-    """Return the column that tables of runs have for a flag."""
     return _COLUMNS.get(dest, dest.replace("_", "."))
 
 
@@ -161,7 +159,6 @@ def template(pattern: str) -> NameField:
 
 
 def either(flag: str, when_true: str, when_false: str) -> NameField:
-    """Return the field of a switch."""
     return NameField(lambda c: when_true if getattr(c, flag) else when_false, (flag,))
 
 
@@ -207,7 +204,6 @@ def two_layer_model(c: Config) -> str:
 
 
 def criterion(c: Config) -> str:
-    """Return what a name says of the training loss."""
     is_both = c.train_criterion == "pcc-mse"
     return f"pcc-mse-{c.pcc2mse_iteration}" if is_both else c.train_criterion
 
@@ -318,7 +314,6 @@ def read_fields(leaf: str, fields: Sequence[NameField]) -> Columns:
 
 
 def _read_any(text: str, fields: Iterable[NameField]) -> Columns | None:
-    """Return the columns of a text by the first field that it is of; None if it is of none."""
     return next(filter(None, (known.read(text) for known in fields)), None)
 
 

@@ -129,7 +129,6 @@ class ScriptSpec:
         return epochs - (0 if self.counts_epochs else 1)
 
     def leaf(self, config: Config) -> str:
-        """Return the run's own folder name."""
         return self.published_leaf(config) if config.short_names is None else short_leaf(config)
 
     def published_leaf(self, config: Config) -> str:
@@ -144,7 +143,6 @@ class ScriptSpec:
         return format_leaf(self.fields, config, self.defaults, short=True)
 
     def run_name(self, config: Config) -> str:
-        """Return the run's folder below the log root: prefix/leaf."""
         return f"{config.name_prefix}/{self.leaf(config)}"
 
     def argv_of(self, config: Config) -> list[str]:
@@ -223,7 +221,6 @@ class Plan:
 
     @property
     def dry_run(self) -> bool:
-        """Return whether the command only asks for the names of its runs."""
         return "dry_run" in self._typed
 
     @cached_property
@@ -237,7 +234,6 @@ class Plan:
         return [config for _, config in self._named()]
 
     def names(self) -> Iterator[str]:
-        """Yield the name of each run as soon as the run is checked."""
         return (name for name, _ in self._named())
 
     @property
