@@ -154,19 +154,12 @@ class TrainedRuns:
         judged.index = pd.Index([places[str(name)] for name in judged.index], name="run")
         judged = judged.sort_index()
         diverged_at = [self.diverged_at[self.names[place]] for place in judged.index]
-        shown = {"seed": judged["seed"]} | {typed_name(c): judged[c] for c in _varying(judged)}
-        return pd.DataFrame(
-            shown
-            | {
-                "solved": judged["solved"],
-                "solved_at": judged["extrapolation.step.solved"],
-                "test_error": judged["extrapolation.last"],
-                "threshold": judged["threshold"],
-                "sparsity": judged["sparse.error.max"],
-                "diverged": ~np.isnan(diverged_at),
-                "diverged_at": diverged_at,
-            }
-        )
+        columns = {"seed": "seed"} | {typed_name(c): c for c in _varying(judged)}
+        columns |= {"solved": "solved", "solved_at": "extrapolation.step.solved"}
+        columns |= {"test_error": "extrapolation.last", "threshold": "threshold"}
+        columns |= {"sparsity": "sparse.error.max"}
+        found = pd.DataFrame({name: judged[column] for name, column in columns.items()})
+        return found.assign(diverged=~np.isnan(diverged_at), diverged_at=diverged_at)
 
     @property
     def diverged_at(self) -> dict[str, float]:
@@ -198,7 +191,7 @@ class TrainedRuns:
 
     def _shown(self) -> tuple[str, pd.DataFrame]:
         """Return a line about all runs, and a table of them."""
-        head = f"{len(self)} runs" if len(self) > 1 else "1 run"
+        head = plural(len(self), "run")
         try:
             table = self.outcomes
         except UsageError:  # of published logs whose names cannot be read
@@ -277,10 +270,10 @@ def _for_judging(table: RunTable, folder: Path) -> RunTable:
     record = RunRecord.read(folder)
     if record is None or record.script not in SCRIPTS:
         return table
-    spec, task = SCRIPTS[record.script], TASKS[record.script]
+    spec = SCRIPTS[record.script]
     config = Config(spec, spec.defaults | {**record.config})
     missing = [float("nan")] * len(table.columns[STEP])
-    goal = task.goal(config)
+    goal = TASKS[spec.name].goal(config)
     tags = {VALIDATION: goal.valid, TEST: goal.test}.items()
     errors = {name: table.columns.get(str(tag).replace("/", "."), missing) for name, tag in tags}
     own = {
@@ -288,8 +281,7 @@ def _for_judging(table: RunTable, folder: Path) -> RunTable:
         MODEL_CODE: spec.fields[0].text(config),
         "operation": goal.operation or str(getattr(config, "operation", spec.name)),
     }
-    ranges = ("interpolation_range", "extrapolation_range")
-    for dest in ranges:
+    for dest in ("interpolation_range", "extrapolation_range"):
         value = getattr(config, dest, None)
         own[column_of(dest)] = range_label(value) if value else ""
     others = {name: value for name, value in table.options.items() if name not in own}
@@ -333,25 +325,23 @@ def summarize(
     judgement = Judgement(threshold, parameter, tuple(setups), best_range)
     _require_estimators(estimators)
     judged = judge_tables([(_NAME, _table(runs))], judgement, _warn)
-    by = None if by is None else [_known(judged, column) for column in by]
-    options = judged.columns[: list(judged.columns).index("threshold")]
-    if unknown := [column for column in by or () if column not in options]:
-        raise _unknown_option(unknown[0], options)
-    table = summarize_runs(judged, by, estimators)
+    options = list(judged.columns)[: list(judged.columns).index("threshold")]
+    table = summarize_runs(judged, None if by is None else _known(options, by), estimators)
     return Summary(table) if technical else typed_summary(table)
 
 
-def _unknown_option(name: object, options: Iterable[str]) -> UsageError:
-    """Return the error of a name that is none of the options by which runs can be grouped."""
-    known = [typed_name(one) for one in options if one not in ("name", "model_code")]
-    remedy = did_you_mean(str(name), known, f"one of {', '.join(known)}")
-    return UsageError(f"by: there is no option {name!r}; {remedy}")
-
-
-def _known(table: pd.DataFrame, column: str) -> str:
-    """Return a column that may be given as the argument of `train` is called."""
-    typed = isinstance(column, str) and column not in table
-    return technical_name(column) if typed and technical_name(column) in table else column
+def _known(columns: Collection[str], by: Sequence[str]) -> list[str]:
+    """Return options by which runs can be grouped, which may be called as arguments of `train`."""
+    found = []
+    for name in by:
+        typed = isinstance(name, str) and name not in columns
+        column = technical_name(name) if typed else name
+        if column not in columns:
+            known = [typed_name(one) for one in columns if one not in ("name", "model_code")]
+            remedy = did_you_mean(str(name), known, f"one of {', '.join(known)}")
+            raise UsageError(f"by: there is no option {name!r}; {remedy}")
+        found.append(column)
+    return found
 
 
 @named_as_in_python()
@@ -450,7 +440,11 @@ def plot(
     setups = _paths("exp_setups", exp_setups)
     Judgement(threshold)  # refuses a threshold that is none
     column = column if column is None or "." in column else technical_name(column)
-    tables = _tables(runs if isinstance(runs, Mapping) else {"": runs})
+    tables: dict[str, pd.DataFrame] = {}
+    for label, own in (runs if isinstance(runs, Mapping) else {"": runs}).items():
+        if not isinstance(label, str) or not is_text(label):
+            raise UsageError(f"label of a model: {label!r} is not text")
+        tables[label] = _table(own)
     beside = (column, *_X, *(["operation"] if kind == "histogram" else []))
     tables = {k: v for name, t in tables.items() for k, v in _split(name, t, by, beside).items()}
     labels = [] if list(tables) == [""] else list(tables)
@@ -492,10 +486,7 @@ def _split(
     if by is None:
         operation = ["operation"] if len(set(options["operation"])) > 1 else []
         by = [c for c in (*operation, *differing_options(options)) if c not in x]
-    by = [_known(options, c) for c in by]
-    unknown = [c for c in by if c not in options]
-    if unknown:
-        raise _unknown_option(unknown[0], options)
+    by = _known(list(options), by)
     if not name or len(set(options["model"])) > 1:
         by = list(dict.fromkeys(["model", *by]))
     if not by or (by == ["model"] and not name):
@@ -521,15 +512,6 @@ def _table(runs: object) -> pd.DataFrame:
         found = type(runs).__name__
         raise UsageError(f"runs: {found} is not a table; give what train or read_runs returns")
     return table
-
-
-def _tables(given: Mapping[Any, object]) -> dict[str, pd.DataFrame]:
-    found: dict[str, pd.DataFrame] = {}
-    for label, runs in given.items():
-        if not isinstance(label, str) or not is_text(label):
-            raise UsageError(f"label of a model: {label!r} is not text")
-        found[label] = _table(runs)
-    return found
 
 
 def _path(name: str, given: object) -> Path:
