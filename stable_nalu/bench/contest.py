@@ -34,8 +34,7 @@ import torch
 from stable_nalu.abstract import ExtendedTorchModule, run_state, stack_models
 from stable_nalu.base.errors import in_words
 from stable_nalu.base.files import cells_of
-from stable_nalu.inspection.agreement import NO_NUMBERS
-from stable_nalu.inspection.formula import ALGEBRA, NetworkFormula
+from stable_nalu.inspection.formula import ALGEBRA, NO_NUMBERS, NetworkFormula
 from stable_nalu.layer.equations import EMLLayer, EQLDivLayer
 from stable_nalu.network.arithmetic import SimpleFunctionStaticNetwork
 

@@ -12,9 +12,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import mpmath
 import numpy as np
 import sympy
 import torch
+from scipy.optimize import minimize
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.base.errors import UsageError
@@ -25,8 +27,289 @@ from torchlanes.graph import Graph, Node, ordered
 from torchlanes.lower import RecordableProduct, Recording
 from torchlanes.values import NotLoweredError, Tensors
 
-from .agreement import NO_NUMBERS, POINTS, Box, Comparison, points_of
-from .operations import BOUNDS, IV, KNOWN, NUMERIC, SYMBOLIC, unbounded
+IV: Any = mpmath.iv
+
+
+def _sigmoid(a: float) -> float:
+    return float(0.5 * (1 + np.tanh(0.5 * a)))
+
+
+NUMERIC: dict[str, Callable[..., Any]] = {
+    **{"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.true_divide},
+    **{"neg": np.negative, "abs": np.abs, "sqrt": np.sqrt, "exp": np.exp, "expm1": np.expm1},
+    **{"log": np.log, "log1p": np.log1p, "tanh": np.tanh, "sigmoid": _sigmoid, "sin": np.sin},
+    **{"cos": np.cos, "sinh": np.sinh, "cosh": np.cosh, "erf": math.erf, "sign": np.sign},
+    **{"rint": np.rint, "pow": np.power, "max": np.maximum, "min": np.minimum},
+    **{"eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal},
+    **{"gt": np.greater, "ge": np.greater_equal, "and": np.logical_and, "or": np.logical_or},
+    **{"not": np.logical_not, "xor": np.logical_xor, "where": lambda c, a, b: a if c else b},
+}
+SYMBOLIC: dict[str, Callable[..., Any]] = {
+    **{"add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b},
+    **{"div": lambda a, b: a / b, "neg": lambda a: -a, "abs": sympy.Abs, "sqrt": sympy.sqrt},
+    **{"exp": sympy.exp, "expm1": lambda a: sympy.exp(a) - 1, "log": sympy.log},
+    **{"log1p": lambda a: sympy.log(1 + a), "tanh": sympy.tanh, "sin": sympy.sin},
+    **{"sigmoid": lambda a: 1 / (1 + sympy.exp(-a)), "cos": sympy.cos, "sinh": sympy.sinh},
+    **{"cosh": sympy.cosh, "erf": sympy.erf, "sign": sympy.sign, "pow": lambda a, b: a**b},
+    **{"max": sympy.Max, "min": sympy.Min, "eq": sympy.Eq, "ne": sympy.Ne, "lt": sympy.Lt},
+    **{"le": sympy.Le, "gt": sympy.Gt, "ge": sympy.Ge, "and": sympy.And, "or": sympy.Or},
+    **{"not": sympy.Not, "where": lambda c, a, b: sympy.Piecewise((a, c), (b, True))},
+}
+
+
+def unbounded(*_: Any) -> None:
+    """Return no bounds, whatever the arguments are."""
+    return
+
+
+def _guarded(bounds: Callable[..., Any]) -> Callable[..., Any]:
+    """Return bounds that are not known where those of an argument are not."""
+
+    def found(*withins: Any) -> Any:
+        if any(within is None for within in withins):
+            return None
+        try:
+            return bounds(*withins)
+        except (ArithmeticError, ValueError, NotImplementedError):
+            return None
+
+    return found
+
+
+BOUNDS = {
+    op: _guarded(bounds)
+    for op, bounds in {
+        **{"add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b},
+        **{"div": lambda a, b: a / b, "neg": lambda a: -a, "abs": abs, "sqrt": IV.sqrt},
+        **{"exp": IV.exp, "log": IV.log, "sin": IV.sin},
+        **{"cos": IV.cos, "pow": lambda a, b: a**b},
+        "expm1": lambda a: IV.exp(a) - 1,
+        "log1p": lambda a: IV.log(1 + a),
+        "max": lambda a, b: IV.mpf([max(a.a, b.a), max(a.b, b.b)]),
+        "min": lambda a, b: IV.mpf([min(a.a, b.a), min(a.b, b.b)]),
+        "sigmoid": lambda a: 1 / (1 + IV.exp(-a)),
+        "tanh": lambda a: 1 - 2 / (IV.exp(2 * a) + 1),
+    }.items()
+}
+
+
+def _larger(a: Any, b: Any, of_a: Any, of_b: Any) -> Any:
+    if of_a is None or of_b is None:
+        return None
+    return a if of_a.a >= of_b.b else b if of_b.a >= of_a.b else None
+
+
+def _smaller(a: Any, b: Any, of_a: Any, of_b: Any) -> Any:
+    if of_a is None or of_b is None:
+        return None
+    return a if of_a.b <= of_b.a else b if of_b.b <= of_a.a else None
+
+
+def _compared(op: str) -> Callable[..., bool | None]:
+    """Return what says whether a comparison is known over a whole box."""
+
+    def known(a: Any, b: Any, of_a: Any, of_b: Any) -> bool | None:
+        relation = SYMBOLIC[op](a, b)
+        if relation in (sympy.true, sympy.false):
+            return bool(relation)
+        if of_a is None or of_b is None:
+            return None
+        above, below = of_a.a > of_b.b, of_a.b < of_b.a
+        if not above and not below:
+            return None
+        return {"gt": above, "ge": above, "lt": below, "le": below, "eq": False, "ne": True}[op]
+
+    return known
+
+
+def _sign_known(a: Any, within: Any) -> Any:
+    if within is None or a.is_positive or a.is_negative:
+        return None
+    return sympy.Integer(1) if within.a > 0 else sympy.Integer(-1) if within.b < 0 else None
+
+
+def _abs_known(a: Any, within: Any) -> Any:
+    sign = _sign_known(a, within)
+    return None if sign is None else sign * a
+
+
+KNOWN = {
+    **{op: _compared(op) for op in ("gt", "ge", "lt", "le", "eq", "ne")},
+    **{"max": _larger, "min": _smaller, "sign": _sign_known, "abs": _abs_known},
+}
+
+
+Box = tuple[tuple[float, float], ...]
+"""Where each input lies; no input has both signs."""
+
+POINTS, FIRST = 200, 5
+"""Points inside a box, and how many of them are tried before algebra is."""
+CLOSE = 1e-12
+"""The share of the target by which an equal formula may differ, with constants in double."""
+SMALL, RARE = 5e-4, 0.1
+"""Around breaks a formula may differ by a share of the usual target, at few of all points."""
+MOST_BREAKS, MOST_SEARCHED = 50, 10
+"""Breaks whose sides are searched for; inputs from which on no largest difference is."""
+NO_NUMBERS = sympy.nan, sympy.zoo, sympy.oo
+_FAILURES = (ArithmeticError, ValueError, TypeError)
+_NEAR_ZERO = 1e-6
+"""The share of a box at which its end is taken if that is zero, where no target is defined."""
+
+
+def points_of(box: Box, count: int) -> np.ndarray:
+    """Return points inside a box, the same in every call."""
+    low, high = np.array(box).T
+    return low + (high - low) * np.random.default_rng(0).uniform(0.01, 0.99, (count, len(box)))
+
+
+class Comparison:
+    """A difference from a target, which is compared at points that are new in every comparison."""
+
+    def __init__(
+        self, difference: sympy.Expr, target: sympy.Expr, symbols: Sequence[Any], box: Box
+    ):
+        self._difference = difference
+        self._symbols = symbols
+        parts = [sympy.oo if difference.has(*NO_NUMBERS) else difference, target]
+        self._at = sympy.lambdify(symbols, parts, "mpmath")
+        self._random = np.random.default_rng()
+        self._box = box
+        ends = np.array(box)
+        shift = _NEAR_ZERO * (ends[:, 1] - ends[:, 0])
+        self._ends = np.where(ends == 0, np.stack([shift, -shift], -1), ends)
+
+    def may_be_equal(self) -> bool:
+        """Return whether there is no difference at most of a few points."""
+        return self._gap(FIRST, 0.5, lambda points: ()) is not None
+
+    def gap(self) -> float | None:
+        """Return the largest difference of an equal formula, 0 within rounding; None if not equal.
+
+        It is no more than rounding at nearly all points inside, and small everywhere else.
+        """
+        return self._gap(POINTS, RARE, self._special)
+
+    def largest_if_small(self) -> float | None:
+        """Return the largest difference at fixed points; None if mostly above 1 % of the target."""
+        found = [self._values(point) for point in points_of(self._box, POINTS)]
+        is_small = sum(gap <= 0.01 * whole for gap, whole in found) > POINTS / 2
+        return max(gap for gap, _ in found) if is_small else None
+
+    def _gap(self, count: int, rare: float, special: Callable[[np.ndarray], Any]) -> float | None:
+        points = self._inside(count)
+        found = [self._values(point) for point in points]
+        usual = float(np.quantile([whole for _, whole in found], 0.9))
+        differ = [gap for gap, whole in found if not gap <= CLOSE * max(whole, SMALL * usual)]
+        if len(differ) > rare * count:
+            return None
+        found += [self._values(point) for point in special(points)]
+        if not all(gap <= SMALL * max(whole, usual) for gap, whole in found):
+            return None
+        return max((gap for gap, whole in found if gap > CLOSE * max(whole, usual)), default=0.0)
+
+    def _values(self, point: np.ndarray) -> tuple[float, float]:
+        """Return the sizes of difference and target, computed in 30 digits; infinite: no number."""
+        with mpmath.workdps(30):
+            try:
+                gap, whole = map(abs, self._at(*map(mpmath.mpf, map(float, point))))
+                return float(gap), float(whole)
+            except _FAILURES:
+                return math.inf, 0.0
+
+    def _inside(self, count: int) -> np.ndarray:
+        low, high = self._ends.T
+        return low + (high - low) * self._random.uniform(size=(count, len(low)))
+
+    def _special(self, points: np.ndarray) -> Iterator[np.ndarray]:
+        """Yield points at ends of inputs, where the difference is largest, and around breaks."""
+        low, high = self._ends.T
+        for point in points[::2]:
+            end, free = self._random.uniform(size=(2, len(low)))
+            yield np.where(free < 0.5, np.where(end < 0.5, low, high), point)
+        yield from self._largest(points)
+        for expr in itertools.islice(_breaks(self._difference), MOST_BREAKS):
+            yield from self._sides(expr, points)
+
+    def _largest(self, points: np.ndarray) -> Iterator[np.ndarray]:
+        """Yield where the share of the difference grows to; its logarithm shows far-off bumps."""
+
+        def share(point: np.ndarray) -> float:
+            with mpmath.workdps(30):
+                try:
+                    gap, whole = map(abs, self._at(*map(mpmath.mpf, map(float, point))))
+                    return float(mpmath.log(gap / whole)) if gap and whole else -math.inf
+                except _FAILURES:
+                    return -math.inf
+
+        shares = [share(point) for point in points]
+        used = self._used(self._difference)
+        if max(shares) > -math.inf and len(used) <= MOST_SEARCHED:
+            for place in np.argsort(shares)[[-1, len(points) // 2]]:
+                yield self._climbed(share, points[place], used)
+
+    def _used(self, expr: sympy.Expr) -> list[int]:
+        return [k for k, symbol in enumerate(self._symbols) if symbol in expr.free_symbols]
+
+    def _climbed(
+        self, height: Callable[[np.ndarray], float], start: np.ndarray, used: list[int]
+    ) -> np.ndarray:
+        """Return where some coordinates lead a search for the largest height."""
+
+        def moved(values: np.ndarray) -> np.ndarray:
+            point = start.copy()
+            point[used] = values
+            return point
+
+        def depth(values: np.ndarray) -> float:
+            found = -height(moved(values))
+            return found if math.isfinite(found) else 1e30
+
+        bounds = list(map(tuple, self._ends[used]))
+        found = minimize(
+            depth, start[used], method="Powell", bounds=bounds, options={"maxfev": 300}
+        )
+        return np.clip(moved(found.x), *self._ends.T)
+
+    def _sides(self, expr: sympy.Expr, points: np.ndarray) -> Iterator[np.ndarray]:
+        """Yield points on both sides of where an expression is zero, from far to near."""
+        at = sympy.lambdify(self._symbols, expr, ["scipy", "numpy"])
+
+        def value(point: np.ndarray) -> float:
+            with np.errstate(all="ignore"):
+                try:
+                    return float(at(*point))
+                except _FAILURES:
+                    return math.nan
+
+        heights = np.nan_to_num([value(point) for point in points])
+        used = self._used(expr)
+        above = self._climbed(value, points[heights.argmax()], used)
+        below = self._climbed(lambda point: -value(point), points[heights.argmin()], used)
+        yield from (above, below)
+        if value(above) > 0 > value(below):
+            for step in range(40):
+                middle = (above + below) / 2
+                above, below = (middle, below) if value(middle) > 0 else (above, middle)
+                if step % 4 == 0:
+                    yield from (above, below)
+
+
+def _breaks(expr: sympy.Expr) -> Iterator[sympy.Expr]:
+    """Yield what is zero where a part of an expression goes over into another."""
+    seen = set()
+    for part in sympy.preorder_traversal(expr):
+        pairs: Sequence[tuple[Any, Any]] = ()
+        if isinstance(part, sympy.Abs | sympy.sign):
+            pairs = [(part.args[0], 0)]
+        elif isinstance(part, sympy.Max | sympy.Min):
+            pairs = list(itertools.combinations(part.args, 2))
+        elif isinstance(part, sympy.core.relational.Relational):
+            pairs = [(part.lhs, part.rhs)]
+        for a, b in pairs:
+            if (found := a - b) not in seen and found.free_symbols:
+                seen.add(found)
+                yield found
+
 
 EXACT, ROUNDED, OTHER = "exact as trained", "exact after rounding", "right by another formula"
 INSIDE, WRONG = "right only where it was trained", "wrong"
