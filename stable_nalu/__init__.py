@@ -1,11 +1,9 @@
 """stable-nalu: neural arithmetic logic modules and the experiments that study them."""
 
 import os
-import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .base import errors
 from .base.files import VERSION
 
 if TYPE_CHECKING:
@@ -26,7 +24,6 @@ if TYPE_CHECKING:
 os.environ.setdefault("MKL_CBWR", "COMPATIBLE")
 
 __version__ = VERSION
-sys.modules[f"{__name__}.errors"] = errors  # The public name of the errors that users catch.
 # fmt: off
 __all__ = [
     "Layer", "compare", "formula", "layer", "layers", "load", "plot", "read_runs", "register",
@@ -45,6 +42,7 @@ _HOMES = {
     "summarize": "api.runs",
     "train": "api.program",
     "layers": "api.zoo",
+    "errors": "errors",
     "layer": "layer",
 }
 """Module of each public name; imported on first use, as most of them import torch or pandas."""
@@ -54,4 +52,5 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'stable_nalu' has no attribute {name!r}")
     module = import_module(f".{_HOMES[name]}", __name__)
-    return module if name == "layer" else getattr(module, name)  # The package is a function, too.
+    # The package of layers is a function, too.
+    return module if name in ("errors", "layer") else getattr(module, name)
