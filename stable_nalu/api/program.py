@@ -93,13 +93,7 @@ def train(
         plans = [spec.plan_of(typed).configs for typed in _typed(spec, given)]
         for plan in plans:
             _require_known_layers(plan[0])
-        runs = _trained(spec, plans)
-    if diverged := {name: at for name, at in runs.diverged_at.items() if at == at}:
-        name, at = next(iter(diverged.items()))
-        number = f"{len(diverged)} of {plural(len(runs), 'run')} diverged"
-        text = f"{number}, such as at step {at:.0f}: {name}; see runs.outcomes"
-        warnings.warn(text, stacklevel=2)
-    return runs
+        return _trained(spec, plans)
 
 
 def _trained(spec: ScriptSpec, plans: Sequence[Sequence[Config]]) -> TrainedRuns:
@@ -122,7 +116,13 @@ def _trained(spec: ScriptSpec, plans: Sequence[Sequence[Config]]) -> TrainedRuns
         folders.setdefault(path.parent, set()).add(path.name)
     tables = [read_runs(folder, names=own).table for folder, own in folders.items()]
     table = tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
-    return TrainedRuns(table, {path.name: path for path in paths})
+    runs = TrainedRuns(table, {path.name: path for path in paths})
+    if diverged := {name: at for name, at in runs.diverged_at.items() if at == at}:
+        name, at = next(iter(diverged.items()))
+        number = f"{len(diverged)} of {plural(len(runs), 'run')} diverged"
+        text = f"{number}, such as at step {at:.0f}: {name}; see runs.outcomes"
+        warnings.warn(text, stacklevel=3)
+    return runs
 
 
 @contextmanager
