@@ -11,7 +11,7 @@ import pytest
 
 from stable_nalu.bench import challenge, reproduce
 from stable_nalu.bench.challenge import FIGURES
-from stable_nalu.bench.ranking import KEY, Challenger, Contest, same_runs
+from stable_nalu.bench.ranking import KEY, Challenger, Contest
 from stable_nalu.layer import nau_nmu
 from stable_nalu.paper.index import EXPERIMENTS
 from tests.result import made_up
