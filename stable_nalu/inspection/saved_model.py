@@ -21,7 +21,6 @@ from stable_nalu.base.tags import RESULT_TEST
 from stable_nalu.layer import entries
 from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.options.layer_options import units_of
-from stable_nalu.statistics.table import write_rows
 from stable_nalu.training.checkpoint import load_torch, restore_parameters
 from stable_nalu.training.loop import Training
 from stable_nalu.training.runs import PlannedRun
@@ -421,6 +420,8 @@ def formula_command(argv: Sequence[str] | None = None) -> int:
         if len(folders) > 1:
             say(counted([found.verdict for found in every]))
         if arguments.csv_out:
+            from stable_nalu.statistics.table import write_rows
+
             told_of = zip(folders, every, strict=True)
             rows = [{"name": folder.name, **found.row} for folder, found in told_of]
             write_rows(Path(arguments.csv_out), rows)

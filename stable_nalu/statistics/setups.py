@@ -20,7 +20,6 @@ from stable_nalu.options.flag import number
 from stable_nalu.options.run_names import canonical, parse_leaf
 
 from .names import config_columns, is_arithmetic, is_single_module
-from .table import THRESHOLD
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -215,7 +214,7 @@ class Judgement:
             setups = read_setups(self.setups or SHIPPED)
             thresholds = Thresholds(setups, self.parameter, by_input_size=self.by_input_size)
         return [
-            thresholds.of(run) if is_arithmetic(run) else Limit(run.get(THRESHOLD, math.nan))
+            thresholds.of(run) if is_arithmetic(run) else Limit(run.get("threshold", math.nan))
             for run in runs.to_dict("records")
         ]
 

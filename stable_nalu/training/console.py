@@ -254,8 +254,6 @@ def outcome(
     spec: ScriptSpec, runs: Sequence[tuple[Config, End]], limits: Sequence[float]
 ) -> list[str]:
     """Return how runs ended: how many are solved, of all and of each group that varies."""
-    from stable_nalu.statistics.intervals import counted
-
     ends = [end for _, end in runs]
     count, solved = len(ends), sum(bool(end.solved) for end in ends)
     diverged = sum(end.diverged for end in ends)
@@ -270,6 +268,8 @@ def outcome(
     if count == 1:
         word = paint("solved", GREEN) if solved else paint("not solved", RED)
         return [fact("result", f"{word}: test error {ends[0].error:.3g} ({limit} is solved){also}")]
+    from stable_nalu.statistics.intervals import counted
+
     text = f"{counted(solved, count)} runs are solved (test error {limit}){also}"
     return [fact("solved", paint(text, GREEN if solved == count else "")), *_groups(spec, runs)]
 
