@@ -6,6 +6,7 @@ Without Gymnasium, this module defines the parts of it that an environment needs
 
 import sys
 from dataclasses import replace
+from functools import cached_property
 from types import SimpleNamespace
 from typing import Any
 
@@ -40,19 +41,14 @@ class _Environment:
     """An environment with a generator of its own, seeded as Gymnasium seeds it."""
 
     render_mode: str | None = None
-    _random: np.random.Generator | None = None
 
-    @property
+    @cached_property
     def np_random(self) -> np.random.Generator:
-        if self._random is None:
-            self._random = np.random.default_rng()
-        return self._random
+        return np.random.default_rng()
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
-        """Seed the generator, if a seed is given."""
-        del options
         if seed is not None:
-            self._random = np.random.default_rng(seed)
+            self.np_random = np.random.default_rng(seed)
 
     @property
     def unwrapped(self) -> "_Environment":
