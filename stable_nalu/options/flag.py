@@ -158,10 +158,9 @@ class Flag:
         except ValueError as error:
             raise OptionError.of(self.name, str(error)) from None
         allowed = self.allowed()
-        for value in values if allowed is not None else ():
+        for value in [one for one in values if allowed is not None and one not in allowed]:
             # A script replaces names of the papers.
-            named = callable(self.choices) and is_paper_name(str(value))
-            if value not in (allowed or ()) and not named:
+            if not (callable(self.choices) and is_paper_name(str(value))):
                 raise self.no_choice(value)
         if len(values) > 1 and not self.sweep:
             remedy = "runs of one command share it, start one command per value"
