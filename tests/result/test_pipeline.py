@@ -10,6 +10,7 @@ from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result import command, pipeline
 from stable_nalu.result.command import listing
 from stable_nalu.result.judged import runs_of
+from stable_nalu.result.stored import sessions_of
 from stable_nalu.task.table import SCRIPTS as SPECS
 from stable_nalu.training.runs import ENGINE, TORCH
 from stable_nalu.writer.run_folder import LOCK_NAME, RunFolder, RunRecord
@@ -63,7 +64,8 @@ def test_no_verdict_while_another_command_trains_the_same_runs(tmp_path, monkeyp
 
 @pytest.mark.slow
 def test_train_export_summarise_compare_and_resume(tmp_path, capsys):
-    words = [*WORDS, "--out", str(tmp_path), "--jobs", "1"]
+    kept = tmp_path / "kept"
+    words = [*WORDS, "--out", str(tmp_path), "--jobs", "1", "--keep", "--data", str(kept)]
     assert command.main(words) == 0
     space = tmp_path / "iterations-20"
     rows = cells_of(space / "csv" / "sltr-in10" / "sign-nmru.csv")
@@ -83,6 +85,8 @@ def test_train_export_summarise_compare_and_resume(tmp_path, capsys):
     capsys.readouterr()
     assert command.main(words) == 0
     assert "all runs are trained" in capsys.readouterr().out
+    (session,) = sessions_of(WORDS[0], kept)
+    assert session.cpu_seconds > 0
 
 
 def test_every_experiment_is_listed():

@@ -154,7 +154,6 @@ def test_trained_runs_are_kept(tmp_path, in_this_process):  # noqa: F811
         assert sum(solved) / len(solved) == rate
     sessions = stored.sessions_of("nips-sltr-in10", data)
     assert [(s.runs, s.run_iterations) for s in sessions] == [(9, 180), (9, 180)]
-    assert all(0 < s.cpu_seconds for s in sessions)
 
     told = cells_of(formulas_of("nips-sltr-in10", data))
     points = identifying("nips-sltr-in10")
