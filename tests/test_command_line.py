@@ -96,7 +96,9 @@ def installed(tmp_path_factory):
     environment = folder / "venv"
     venv.create(environment, symlinks=True)
     python = ["--python", str(environment / "bin" / "python")]
-    subprocess.run([*pip, *python, "install", *alone, str(wheel)], check=True, cwd=folder)
+    subprocess.run(
+        [*pip, *python, "install", "--no-compile", *alone, str(wheel)], check=True, cwd=folder
+    )
     # Only now, as pip would take a stable-nalu among those packages for the one to replace.
     (site,) = environment.glob("lib/python*/site-packages")
     (site / "of_the_tests.pth").write_text(sysconfig.get_path("purelib") + "\n")

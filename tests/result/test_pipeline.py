@@ -16,6 +16,7 @@ from stable_nalu.training.runs import ENGINE, TORCH
 from stable_nalu.writer.run_folder import LOCK_NAME, RunFolder, RunRecord
 from tests.result.tiny import in_this_process  # noqa: F401
 from tests.training.engine.harness import training
+from tests.turn import weekly
 
 WORDS = ["nips-sltr-in10", "--model", "sign-nmru", "--seeds", "0-1", "--max-iterations", "20"]
 
@@ -100,7 +101,7 @@ def test_every_experiment_is_listed():
 def test_when_nothing_can_be_trained_the_reason_is_said(tmp_path, capsys):
     (tmp_path / "iterations-20").mkdir()
     (tmp_path / "iterations-20/save").write_text("")
-    assert command.main([*WORDS, "--out", str(tmp_path)]) == 2
+    assert command.main([*WORDS, "--out", str(tmp_path), "--jobs", "1"]) == 2
     said = capsys.readouterr()
     assert "exit code 2, see " in said.out
     assert "task-0.err: single_layer.py: error: " in said.out
@@ -131,7 +132,9 @@ def one_of_each_kind():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize(
+    "key", [pytest.param(key, marks=weekly(place)) for place, key in enumerate(KEYS)]
+)
 def test_every_model_begins_to_train(key):
     for model in EXPERIMENTS[key].models:
         for words in model.commands(model.seeds[:1]):
