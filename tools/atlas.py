@@ -15,7 +15,7 @@ from stable_nalu.base.papers import FLAT
 from stable_nalu.inspection.failures import FAILURES, UNCLASSIFIED
 from stable_nalu.inspection.formula import EXACT_VERDICTS, VERDICTS
 from stable_nalu.layer import entries
-from stable_nalu.options.layer_options import units_of
+from stable_nalu.options.flags import units_of
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result.compare import places
 from stable_nalu.result.document import UNKNOWN, plain, rate

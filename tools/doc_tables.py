@@ -12,7 +12,8 @@ from stable_nalu.base.files import CHECKOUT
 from stable_nalu.base.papers import STUDIES, Paper
 from stable_nalu.layer import entries
 from stable_nalu.layer.registry import SPELLINGS, LayerEntry
-from stable_nalu.options.layer_options import MODELS, UNITS, option_words, registered
+from stable_nalu.options.flag import MODELS, UNITS, registered
+from stable_nalu.options.flags import option_words
 from stable_nalu.paper.experiment import Experiment
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result.command import UNSHOWN

@@ -16,7 +16,7 @@ import numpy as np
 from stable_nalu.base.errors import UsageError
 from stable_nalu.figure.entries import made
 from stable_nalu.figure.style import drawing, looks, new_figure
-from stable_nalu.options.layer_options import half_open
+from stable_nalu.options.flags import half_open
 from stable_nalu.paper.experiment import Experiment
 from stable_nalu.paper.index import all_entries
 from stable_nalu.result.compare import CHOSEN

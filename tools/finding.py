@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pandas as pd
 
-from stable_nalu.options.layer_options import half_open
+from stable_nalu.options.flags import half_open
 from stable_nalu.paper.experiment import Experiment
 from stable_nalu.result.compare import MeasuredPoint, measured_points, places
 from stable_nalu.result.document import number, plain

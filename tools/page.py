@@ -20,7 +20,7 @@ from stable_nalu.base.files import atomic_text_file, is_checkout
 from stable_nalu.base.papers import MODULES, STUDIES, Paper
 from stable_nalu.base.script import duration
 from stable_nalu.inspection.formula import FARTHEST
-from stable_nalu.options.layer_options import half_open
+from stable_nalu.options.flags import half_open
 from stable_nalu.paper.experiment import Experiment, seeds_text
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.paper.published import published_seeds

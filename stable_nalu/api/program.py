@@ -21,7 +21,7 @@ from stable_nalu.layer.by_name import script_name
 from stable_nalu.layer.own_layers import forget_sources, is_of_program, register
 from stable_nalu.layer.registry import labelled_as_another_key
 from stable_nalu.options import Config, Flag, ScriptSpec
-from stable_nalu.options.layer_options import load_own_layers, units_of
+from stable_nalu.options.flags import load_own_layers, units_of
 from stable_nalu.options.script_spec import MOST_RUNS
 from stable_nalu.task.run import set_threads
 from stable_nalu.task.table import SCRIPTS, TASKS

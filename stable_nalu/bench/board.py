@@ -35,7 +35,7 @@ from stable_nalu.layer import entries
 from stable_nalu.layer.own_layers import load_layer_file
 from stable_nalu.layer.registry import own_entries
 from stable_nalu.options.flag import integer, seeds, seeds_text
-from stable_nalu.options.layer_options import own_options
+from stable_nalu.options.flags import own_options
 from stable_nalu.paper.experiment import Experiment
 from stable_nalu.paper.index import find
 from stable_nalu.result.document import rate

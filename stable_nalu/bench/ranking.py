@@ -27,8 +27,7 @@ from stable_nalu.layer import entries
 from stable_nalu.layer.own_layers import LayerFile, load_layer_file, read_layer_file
 from stable_nalu.layer.registry import LayerEntry
 from stable_nalu.options.flag import seeds_text
-from stable_nalu.options.flags import TASK
-from stable_nalu.options.layer_options import load_own_layers
+from stable_nalu.options.flags import TASK, load_own_layers
 from stable_nalu.paper.experiment import (
     ITERATION_FLAG,
     JUDGED,

@@ -16,7 +16,7 @@ from matplotlib.patches import Rectangle
 
 from stable_nalu.base.errors import UsageError
 from stable_nalu.base.script import plain
-from stable_nalu.options.layer_options import half_open
+from stable_nalu.options.flags import half_open
 from stable_nalu.statistics.judge import TEST
 from stable_nalu.statistics.names import operation_label
 from stable_nalu.statistics.summary import mean_summary

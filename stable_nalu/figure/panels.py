@@ -14,7 +14,7 @@ from matplotlib.ticker import EngFormatter, PercentFormatter
 
 from stable_nalu.base.errors import UsageError
 from stable_nalu.base.script import plain
-from stable_nalu.options.layer_options import half_open
+from stable_nalu.options.flags import half_open
 from stable_nalu.statistics.judge import BEST_STEP
 from stable_nalu.statistics.means import MARGIN
 from stable_nalu.statistics.names import operation_label

@@ -20,7 +20,7 @@ from stable_nalu.base.script import ScriptParser, bar, exit_code, fact, say
 from stable_nalu.base.tags import RESULT_TEST
 from stable_nalu.layer import entries
 from stable_nalu.options import Config, ScriptSpec
-from stable_nalu.options.layer_options import units_of
+from stable_nalu.options.flags import units_of
 from stable_nalu.training.checkpoint import load_torch, restore_parameters
 from stable_nalu.training.loop import Training
 from stable_nalu.training.runs import PlannedRun

@@ -2,7 +2,7 @@
 
 A flag that names a unit takes names that papers give to models, too. A key of a layer always means
 that layer. A name of the papers stands for flags: where a script has one unit, for that unit; where
-`--nac-mul` decides how a model multiplies, for the published model. `layer_options.with_flags` puts
+`--nac-mul` decides how a model multiplies, for the published model. `flags.with_flags` puts
 them in the place of a name.
 """
 
@@ -19,9 +19,72 @@ from typing import Any, cast
 
 from stable_nalu.base.errors import OptionError, did_you_mean
 from stable_nalu.base.script import unknown_choice
-from stable_nalu.layer.registry import LayerEntry, entries
+from stable_nalu.layer.registry import LayerEntry, entries, spelled
 
-from .layer_options import is_paper_name, two_meanings
+MODELS = {
+    "Linear": "--layer-type linear",
+    "NAC+": "--layer-type NAC",
+    "NAC•": "--layer-type NAC --nac-mul normal",
+    "NAC•,σ": "--layer-type PosNAC --nac-mul normal --first-layer NAC",
+    "NAC•,NMU": "--layer-type ReRegualizedLinearPosNAC --nac-mul normal "
+    "--first-layer ReRegualizedLinearNAC",
+    "NALU (separate)": "--layer-type NALU --nalu-two-nac",
+    "NAU": "--layer-type ReRegualizedLinearNAC",
+    "NMU": "--layer-type ReRegualizedLinearNAC --nac-mul mnac",
+    "sNMU": "--layer-type ReRegualizedLinearNAC --nac-mul mnac --nmu-noise",
+    "batch sNMU": "--layer-type ReRegualizedLinearNAC --nac-mul mnac --nmu-noise "
+    "--noise-range [1,0]",
+    "Gated NAU/NMU": "--layer-type ReRegualizedLinearNALU --nalu-two-nac --nalu-mul mnac",
+    "NPU": "--layer-type ReRegualizedLinearNAC --nac-mul npu",
+    "Real NPU": "--layer-type ReRegualizedLinearNAC --nac-mul real-npu",
+}
+"""Model -> its flags where --nac-mul decides how a model multiplies."""
+
+UNITS = {
+    "Linear": "--layer-type linear",
+    "NAC+": "--layer-type NAC",
+    "NAC•": "--layer-type MNAC",
+    "NALU (separate)": "--layer-type NALU --nalu-two-nac",
+    "Real NPU": "--layer-type RealNPU",
+    "Sign NMRU": "--layer-type SignNMRU",
+}
+"""Model -> its flags where a script has one unit, beside the names in the table of layers."""
+
+
+def found_in(table: Mapping[str, str], word: str) -> str | None:
+    return next((name for name in table if spelled(name) == spelled(word)), None)
+
+
+def registered(word: str) -> tuple[str, Mapping[str, object]] | None:
+    wanted = spelled(word)
+    for key, entry in entries().items():
+        if spelled(entry.label) == wanted:
+            return key, {}
+        for variant in entry.variants:
+            if spelled(variant.label) == wanted:
+                return key, variant.options
+    return None
+
+
+def _key_in_another_case(word: str) -> str | None:
+    return next((key for key in entries() if key.lower() == word.lower()), None)
+
+
+def is_paper_name(word: str) -> bool:
+    """Return whether papers call a model so, in any script; a key in another case is a slip."""
+    if word in UNITS:
+        return True
+    named = any(found_in(table, word) for table in (MODELS, UNITS)) or registered(word) is not None
+    return named and _key_in_another_case(word) is None
+
+
+def two_meanings(word: str, allowed: Sequence[Any]) -> str | None:
+    """Return what to type for a word that is a key but for its case, and another unit's name."""
+    key, found = _key_in_another_case(word), registered(word)
+    if found is None or key == found[0] or not {key, found[0]} <= set(allowed):
+        return None
+    return f"type {found[0]} for what papers call {word}, {key} for the layer of this key"
+
 
 _LISTS_LAYERS = "--layer-type"
 

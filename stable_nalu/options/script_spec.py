@@ -13,7 +13,7 @@ from stable_nalu.base.errors import CONTROL, OptionError, UsageError, did_you_me
 from stable_nalu.base.script import ScriptParser, command_of
 
 from .flag import Config, Flag, FlagGroup, ReadFlag
-from .layer_options import load_own_layers, own_options, short_leaf, with_flags
+from .flags import load_own_layers, own_options, short_leaf, with_flags
 from .run_names import NameField, format_leaf, template, trailing
 
 MOST_RUNS = 100_000

@@ -31,7 +31,7 @@ from stable_nalu.figure.runs import (
     reduce_series,
     standard,
 )
-from stable_nalu.options.layer_options import MODELS
+from stable_nalu.options.flag import MODELS
 from stable_nalu.statistics import names
 
 from .experiment import (

@@ -14,7 +14,7 @@ from stable_nalu.figure import style
 from stable_nalu.figure.curves import chosen_rows, read_pairs, scatter
 from stable_nalu.figure.runs import Context, Drawing, Part, Product, Runs, Series, drawn, kind
 from stable_nalu.figure.style import INCH, MISSING, STANDARD, WIDE, subplots
-from stable_nalu.options.layer_options import half_open
+from stable_nalu.options.flags import half_open
 from stable_nalu.statistics.table import numeric
 
 from .experiment import (

@@ -24,7 +24,7 @@ from stable_nalu.options import Config, Flag, FlagGroup, ScriptSpec, switch
 from stable_nalu.options import flags as common
 from stable_nalu.options import run_names as nf
 from stable_nalu.options.flag import BATCH_NOISE, choice, integer, number
-from stable_nalu.options.layer_options import own_options
+from stable_nalu.options.flags import own_options
 from stable_nalu.training.recorder import Gradients, TaggedValue
 from stable_nalu.training.step import Penalties, TrainingStep, clip_norm
 from stable_nalu.training.task import EPOCHS, Goal, Kind, Logging, Observed, Task

@@ -32,7 +32,7 @@ from stable_nalu.layer import python_state
 from stable_nalu.layer.own_layers import digests_of
 from stable_nalu.layer.python_state import SHARED, PythonState, foreign_modules, tensors_of
 from stable_nalu.options import Config
-from stable_nalu.options.layer_options import units_of
+from stable_nalu.options.flags import units_of
 from torchlanes import gpu
 from torchlanes.gpu import DeviceTiles
 from torchlanes.kept import CompileError, kept

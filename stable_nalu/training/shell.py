@@ -37,7 +37,7 @@ from stable_nalu.base.script import (
 from stable_nalu.base.script import PROGRESS as PROGRESS_FILE
 from stable_nalu.layer import own_entries
 from stable_nalu.options import Config, ScriptSpec
-from stable_nalu.options.layer_options import units_of
+from stable_nalu.options.flags import units_of
 from stable_nalu.statistics.setups import limit_of
 from stable_nalu.writer import RunFolder, RunRecord, RunWriter
 from stable_nalu.writer.run_folder import WAYS_OUT

@@ -7,7 +7,7 @@ import pytest
 
 from stable_nalu.base.errors import OptionError
 from stable_nalu.layer.registry import SPELLINGS
-from stable_nalu.options.layer_options import MODELS
+from stable_nalu.options.flag import MODELS
 from stable_nalu.paper.arithmetic_units import ALL
 from stable_nalu.task.table import SCRIPTS
 
