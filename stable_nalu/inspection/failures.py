@@ -12,14 +12,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from stable_nalu.base.tags import METRIC_VALID
 from stable_nalu.layer.division import ConcatReciprocalNMUGatedSignRetrievalLayer
 from stable_nalu.layer.gated import DMULayer, INALULayer
 from stable_nalu.layer.mcfc import MulMCFCSignRealNPU
 from stable_nalu.layer.nalu import AbstractNALULayer
 from stable_nalu.layer.npu import NPUBase
 from stable_nalu.training.task import Target
-from stable_nalu.writer.event_file import FILE_PREFIX, EventFileReader
+from stable_nalu.writer.event_file import FILE_PREFIX, METRIC_VALID, EventFileReader
 
 from .formula import FARTHEST, Certificate
 

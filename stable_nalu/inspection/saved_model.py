@@ -17,7 +17,6 @@ import torch
 from stable_nalu.base.errors import OptionError, UsageError, named_as_in_python
 from stable_nalu.base.files import atomic_path, atomic_text_file, model_file, save_root
 from stable_nalu.base.script import ScriptParser, bar, exit_code, fact, say
-from stable_nalu.base.tags import RESULT_TEST
 from stable_nalu.layer import entries
 from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.options.flags import units_of
@@ -27,6 +26,7 @@ from stable_nalu.training.runs import PlannedRun
 from stable_nalu.training.surroundings import as_at_the_start, default_dtype, precision
 from stable_nalu.training.task import Target, Task
 from stable_nalu.writer import RunRecord
+from stable_nalu.writer.event_file import RESULT_TEST
 
 from .formula import VERDICTS, Certificate, certificate, recurrent_certificate
 

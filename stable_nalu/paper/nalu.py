@@ -17,7 +17,6 @@ from PIL import Image
 
 from stable_nalu.base.papers import TRASK_2018, Paper
 from stable_nalu.base.script import plain
-from stable_nalu.base.tags import CURVE_COLUMNS
 from stable_nalu.figure import style
 from stable_nalu.figure.panels import tabular, tex_row
 from stable_nalu.figure.runs import (
@@ -34,6 +33,7 @@ from stable_nalu.statistics.intervals import student
 from stable_nalu.statistics.names import operation_label
 from stable_nalu.task import gridworld_time, program_evaluation
 from stable_nalu.task import number_translation as translation
+from stable_nalu.writer.event_file import CURVE_COLUMNS
 
 from .experiment import MEASURED, Experiment, Measure, Recipe, Resources, operations, variants
 from .published import published_measures

@@ -22,12 +22,16 @@ import pandas as pd
 from stable_nalu.base.errors import OptionError, UsageError
 from stable_nalu.base.files import EVENT_FILE, STREAMS, atomic_text_file, visible_entries
 from stable_nalu.base.script import ScriptParser, bar, exit_code, granted_cores, say, usable_cores
-from stable_nalu.base.tags import CURVE_COLUMNS
 from stable_nalu.options import Config
 from stable_nalu.options.run_names import has_field, parse_leaf
 from stable_nalu.statistics.names import config_columns
 from stable_nalu.task.table import SCRIPTS
-from stable_nalu.writer.event_file import EventFileReader, RunFiles, TensorboardReader
+from stable_nalu.writer.event_file import (
+    CURVE_COLUMNS,
+    EventFileReader,
+    RunFiles,
+    TensorboardReader,
+)
 from stable_nalu.writer.run_folder import RunRecord
 
 from .run_parser import (

@@ -13,7 +13,8 @@ from functools import cache
 from itertools import chain
 from typing import Any
 
-from stable_nalu.base.tags import (
+from stable_nalu.options.run_names import has_field
+from stable_nalu.writer.event_file import (
     ABSOLUTE_SUFFIX,
     CURVE_COLUMNS,
     DIVERGED,
@@ -30,9 +31,8 @@ from stable_nalu.base.tags import (
     ROOT_SUFFIX,
     TASK_LOSSES,
     TEXT_SUFFIX,
+    Event,
 )
-from stable_nalu.options.run_names import has_field
-from stable_nalu.writer.event_file import Event
 
 RunColumns = dict[str, list]
 

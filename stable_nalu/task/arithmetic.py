@@ -17,7 +17,6 @@ from torch import nn
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.base.errors import OptionError
-from stable_nalu.base.tags import METRIC_TEST, METRIC_VALID, RESULT_TEST, RESULT_VALID
 from stable_nalu.dataset import distribution, simple_function
 from stable_nalu.dataset.simple_function import SampleStream
 from stable_nalu.layer.registry import activation_names, entries
@@ -49,6 +48,7 @@ from stable_nalu.training.task import (
     Shape,
     Target,
 )
+from stable_nalu.writer.event_file import METRIC_TEST, METRIC_VALID, RESULT_TEST, RESULT_VALID
 
 VALIDATION_SEED, TEST_SEED = 43953907, 8689336
 READ_ROWS = 10_000

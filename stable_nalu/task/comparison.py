@@ -11,13 +11,13 @@ import numpy as np
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.base.tags import ACCURACY_TEST, ERROR_CURVE, METRIC_TEST, METRIC_VALID
 from stable_nalu.network.dense import ACTIVATIONS, layers_between
 from stable_nalu.options import Config, Flag
 from stable_nalu.options.flag import and_layers, choice, integer, number
 from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS
 from stable_nalu.training.surroundings import floats
 from stable_nalu.training.task import Batch, Goal, Kind
+from stable_nalu.writer.event_file import ACCURACY_TEST, ERROR_CURVE, METRIC_TEST, METRIC_VALID
 
 from .identity_autoencoder import error_table
 from .shared import RowsTask, task_script

@@ -13,7 +13,6 @@ import torch
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.base.errors import UsageError
 from stable_nalu.base.papers import FLAT
-from stable_nalu.base.tags import METRIC_TEST, METRIC_VALID
 from stable_nalu.dataset.simple_function import FunctionTargets, Operation
 from stable_nalu.layer import GeneralizedLayer
 from stable_nalu.layer.equations import COLD, DECIDED, TOO_LARGE, EMLLayer, hardened
@@ -24,6 +23,7 @@ from stable_nalu.statistics.setups import Limit
 from stable_nalu.training.step import Penalties, TrainingStep
 from stable_nalu.training.surroundings import floats
 from stable_nalu.training.task import Batch, Kind, Target
+from stable_nalu.writer.event_file import METRIC_TEST, METRIC_VALID
 
 from .shared import RowsTask, task_script
 

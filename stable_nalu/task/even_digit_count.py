@@ -15,7 +15,6 @@ import torch
 from torch.nn import functional
 
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.base.tags import ACCURACY_TEST, ACCURACY_VALID, CONFUSION, RMSE_TEST
 from stable_nalu.dataset import images
 from stable_nalu.functional import linear
 from stable_nalu.layer.generalized import GeneralizedLayer
@@ -26,6 +25,7 @@ from stable_nalu.options.flag import buildable_layers, each_word, integer
 from stable_nalu.options.flags import MAX_ITERATIONS, refuse
 from stable_nalu.training.surroundings import floats
 from stable_nalu.training.task import Batch, Kind, Task
+from stable_nalu.writer.event_file import ACCURACY_TEST, ACCURACY_VALID, CONFUSION, RMSE_TEST
 
 from .shared import DATA_DIR, DIGIT_SOURCE, TESTING, table, task_script
 

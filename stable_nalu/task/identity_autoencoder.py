@@ -11,13 +11,13 @@ import numpy as np
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.base.tags import ERROR_CURVE, METRIC_TEST, METRIC_VALID
 from stable_nalu.network.dense import ACTIVATIONS, IdentityNetwork
 from stable_nalu.options import Config, Flag
 from stable_nalu.options.flag import and_layers, choice, integer, interval
 from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS, refuse
 from stable_nalu.training.surroundings import floats
 from stable_nalu.training.task import Batch, Kind
+from stable_nalu.writer.event_file import ERROR_CURVE, METRIC_TEST, METRIC_VALID
 
 from .shared import RowsTask, table, task_script
 

@@ -10,7 +10,6 @@ import numpy as np
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.base.tags import METRIC_TEST, MSE_TRAIN
 from stable_nalu.dataset import images
 from stable_nalu.dataset.distribution import LegacyRandom
 from stable_nalu.layer.basic import TorchCell
@@ -22,6 +21,7 @@ from stable_nalu.options.flag import cell_names, choice, integer, lengths, numbe
 from stable_nalu.options.flags import LAYER_TYPE, refuse
 from stable_nalu.training.surroundings import floats
 from stable_nalu.training.task import EPOCHS, Batch, Goal, Kind, Task
+from stable_nalu.writer.event_file import METRIC_TEST, MSE_TRAIN
 
 from .shared import (
     DATA_DIR,

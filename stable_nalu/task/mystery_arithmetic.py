@@ -12,7 +12,6 @@ import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.base.script import unknown_choice
-from stable_nalu.base.tags import LOSS_EPOCH, MSE_TEST, MSE_TRAIN, PROBLEM
 from stable_nalu.layer.generalized import GeneralizedLayer
 from stable_nalu.network.dense import Dense
 from stable_nalu.options import Config, Flag, switch
@@ -22,6 +21,7 @@ from stable_nalu.options.flags import LAYER_TYPE, refuse
 from stable_nalu.training.recorder import StepResult, TaggedValue, scalar
 from stable_nalu.training.surroundings import floats
 from stable_nalu.training.task import EPOCHS, Batch, Kind, Task
+from stable_nalu.writer.event_file import LOSS_EPOCH, MSE_TEST, MSE_TRAIN, PROBLEM
 
 from .shared import EVALUATION, MEASURED_EPOCHS, table, task_script
 

@@ -14,13 +14,6 @@ from stable_nalu import functional
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.base.errors import UsageError
 from stable_nalu.base.papers import FLAT
-from stable_nalu.base.tags import (
-    AFTER_SUFFIX,
-    LOSS_HALF_SUM,
-    LOSS_MSE,
-    METRIC_TEST_HALF_SUM,
-    MSE_TEST,
-)
 from stable_nalu.dataset import simple_function
 from stable_nalu.layer.generalized import GeneralizedLayer
 from stable_nalu.options import Config, Flag, switch
@@ -31,6 +24,13 @@ from stable_nalu.statistics import setups
 from stable_nalu.training.recorder import StepResult, TaggedValue, scalar
 from stable_nalu.training.surroundings import floats
 from stable_nalu.training.task import Batch, Kind, Target
+from stable_nalu.writer.event_file import (
+    AFTER_SUFFIX,
+    LOSS_HALF_SUM,
+    LOSS_MSE,
+    METRIC_TEST_HALF_SUM,
+    MSE_TEST,
+)
 
 from .arithmetic import READ_ROWS
 from .shared import RowsTask, task_script

@@ -18,7 +18,6 @@ import torch
 
 from stable_nalu import functional
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.base.tags import LOSS_VALID, METRIC, TRACE
 from stable_nalu.dataset.distribution import IndexLoader, LegacyRandom
 from stable_nalu.network.sequences import NumberReaderNetwork, NumberTranslationNetwork
 from stable_nalu.options import Config, Flag, FlagGroup, ScriptSpec
@@ -27,6 +26,7 @@ from stable_nalu.options import run_names as nf
 from stable_nalu.options.flag import and_layers, buildable_layers, cell_names, choice, integer
 from stable_nalu.training.surroundings import floats
 from stable_nalu.training.task import Batch, Goal, Kind, Logging, Observed, Task, Unit
+from stable_nalu.writer.event_file import LOSS_VALID, METRIC, TRACE
 
 from .shared import LAYER_OPTIONS, PENALTY_RAMP, YOUNG_OPTIMIZER, lower, table
 

@@ -15,7 +15,6 @@ import numpy as np
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.base.tags import LABEL_WEIGHTS, METRIC
 from stable_nalu.dataset import digit_pairs, images
 from stable_nalu.dataset.distribution import IndexLoader, LegacyRandom
 from stable_nalu.layer import entries
@@ -28,6 +27,7 @@ from stable_nalu.options.flags import own_options
 from stable_nalu.training.recorder import Gradients, TaggedValue
 from stable_nalu.training.step import Penalties, TrainingStep, clip_norm
 from stable_nalu.training.task import EPOCHS, Goal, Kind, Logging, Observed, Task
+from stable_nalu.writer.event_file import LABEL_WEIGHTS, METRIC
 
 from .shared import (
     DATA_DIR,

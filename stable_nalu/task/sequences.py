@@ -12,7 +12,6 @@ import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.base.errors import OptionError
-from stable_nalu.base.tags import LOSS_ACCURACY, METRIC, METRIC_TEST, RESULT_VALID
 from stable_nalu.dataset import images
 from stable_nalu.dataset.distribution import IndexLoader, LegacyRandom
 from stable_nalu.layer.basic import TorchCell
@@ -24,6 +23,7 @@ from stable_nalu.options.flag import cell_names, choice, digits, each_word, inte
 from stable_nalu.training.recorder import StepResult, TaggedValue, scalar
 from stable_nalu.training.step import Penalties
 from stable_nalu.training.task import EPOCHS, Batch, Goal, Kind, Logging, Observed, Results, Task
+from stable_nalu.writer.event_file import LOSS_ACCURACY, METRIC, METRIC_TEST, RESULT_VALID
 
 from .shared import (
     DATA_DIR,

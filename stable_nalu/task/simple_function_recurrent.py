@@ -14,7 +14,6 @@ from stable_nalu import functional
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.base.errors import OptionError
 from stable_nalu.base.papers import FLAT
-from stable_nalu.base.tags import LOSS_VALID_EXTRAPOLATION, LOSS_VALID_INTERPOLATION
 from stable_nalu.dataset import distribution, simple_function
 from stable_nalu.dataset.simple_function import SampleStream
 from stable_nalu.network.arithmetic import SimpleFunctionRecurrentNetwork
@@ -26,6 +25,7 @@ from stable_nalu.statistics import setups
 from stable_nalu.training.recorder import RandomModels
 from stable_nalu.training.surroundings import floats
 from stable_nalu.training.task import Batch, Drawn, Goal, Kind, Logging, Observed, Shape, Target
+from stable_nalu.writer.event_file import LOSS_VALID_EXTRAPOLATION, LOSS_VALID_INTERPOLATION
 
 from .arithmetic import ERRORS, READ_ROWS, TEST_SEED, VALIDATION_SEED
 from .shared import LAYER_OPTIONS, PENALTY_RAMP, YOUNG_OPTIMIZER, MeasuredTask, lower

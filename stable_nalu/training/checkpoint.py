@@ -25,7 +25,6 @@ import torch
 from stable_nalu.abstract import ExtendedTorchModule, PerRunRandomSource, run_state, stack_models
 from stable_nalu.base.errors import UsageError
 from stable_nalu.base.files import atomic_path, model_file, remove_temporaries, save_root
-from stable_nalu.base.tags import RESULT_VALID
 from stable_nalu.dataset.distribution import LegacyRandom
 from stable_nalu.layer.python_state import (
     OF_TORCH,
@@ -35,6 +34,7 @@ from stable_nalu.layer.python_state import (
     foreign_modules,
     tensors_of,
 )
+from stable_nalu.writer.event_file import RESULT_VALID
 
 from .recorder import Recorder, numbers
 from .step import TrainingStep, load_optimizer_state, optimizer_state

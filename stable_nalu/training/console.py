@@ -30,14 +30,21 @@ from stable_nalu.base.script import (
     plural,
     say,
 )
-from stable_nalu.base.tags import METRIC_TEST, RESULTS, logged_result
 from stable_nalu.layer import entries
 from stable_nalu.options import Config, Flag, ScriptSpec
 from stable_nalu.options.flag import seeds_text
 from stable_nalu.options.flags import label, range_label, units_label, units_of, varying
 from stable_nalu.statistics.setups import Limit, below, limit_of
 from stable_nalu.writer import EventFile, RunRecord
-from stable_nalu.writer.event_file import FILE_PREFIX, event_message, event_of, hparam
+from stable_nalu.writer.event_file import (
+    FILE_PREFIX,
+    METRIC_TEST,
+    RESULTS,
+    event_message,
+    event_of,
+    hparam,
+    logged_result,
+)
 
 LINES_OF_A_PLAN = 10
 RANGES_BY_NAME = 3

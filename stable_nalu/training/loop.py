@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from stable_nalu.base.tags import (
+from stable_nalu.dataset.distribution import IndexLoader
+from stable_nalu.writer.event_file import (
     DIVERGED,
     EPOCH,
     L1_BETA,
@@ -19,7 +20,6 @@ from stable_nalu.base.tags import (
     RESULT_VALID,
     logged_result,
 )
-from stable_nalu.dataset.distribution import IndexLoader
 
 from .checkpoint import RunState
 from .console import End, StackView

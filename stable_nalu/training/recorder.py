@@ -14,7 +14,9 @@ import torch
 from stable_nalu.abstract import ExtendedTorchModule, extended_children
 from stable_nalu.base.errors import UsageError
 from stable_nalu.base.files import results_root
-from stable_nalu.base.tags import (
+from stable_nalu.options import Config
+from stable_nalu.writer import scalar_events
+from stable_nalu.writer.event_file import (
     ABSOLUTE_SUFFIX,
     LOSS_CRITERION,
     LOSS_REGULARIZER,
@@ -25,8 +27,6 @@ from stable_nalu.base.tags import (
     RANDOM_VALID,
     ROOT_SUFFIX,
 )
-from stable_nalu.options import Config
-from stable_nalu.writer import scalar_events
 
 from .surroundings import has_gpu
 

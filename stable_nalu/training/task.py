@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.base.tags import METRIC_TEST, METRIC_VALID
 from stable_nalu.dataset.distribution import IndexLoader
 from stable_nalu.options import Config
+from stable_nalu.writer.event_file import METRIC_TEST, METRIC_VALID
 
 from .recorder import Observed, StepResult, TaggedValue
 from .step import Penalties, SummedPenalties, TrainingStep

@@ -10,10 +10,9 @@ import torch
 from tensorboardX.proto.event_pb2 import Event
 from tensorboardX.proto.plugin_hparams_pb2 import HParamsPluginData
 
-from stable_nalu.base.tags import CONFIG, RESULTS, TEXT_SUFFIX
 from stable_nalu.result.export import any_runs
 from stable_nalu.task.table import SCRIPTS
-from stable_nalu.writer.event_file import EventFileReader
+from stable_nalu.writer.event_file import CONFIG, RESULTS, TEXT_SUFFIX, EventFileReader
 from tests.exported import main_of
 
 OF_HPARAMS = ("config/", "_hparams_/", "hparam/")

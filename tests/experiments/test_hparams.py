@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 from tensorboardX.proto.layout_pb2 import Layout
 
-from stable_nalu.base.tags import METRIC_TEST, METRIC_VALID, RESULTS
 from stable_nalu.statistics.setups import limit_of
+from stable_nalu.writer.event_file import METRIC_TEST, METRIC_VALID, RESULTS
 from tests.experiments.scripts import messages, plugin_of, read, run, run_names
 
 NMU = "--operation mul --layer-type ReRegualizedLinearMNAC"

@@ -10,8 +10,8 @@ import torch
 
 from stable_nalu.base import script as base_script
 from stable_nalu.base.files import tensorboard_root
-from stable_nalu.base.tags import METRIC_TEST, METRIC_VALID, RESULT_TEST, RESULT_VALID
 from stable_nalu.result.export import arithmetic as export
+from stable_nalu.writer.event_file import METRIC_TEST, METRIC_VALID, RESULT_TEST, RESULT_VALID
 from tests.experiments.scripts import read, run, run_names, saved
 
 NMU = "--operation mul --layer-type ReRegualizedLinearMNAC"

@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from stable_nalu.base.script import EXIT_DIVERGED, EXIT_REQUEUE
-from stable_nalu.base.tags import METRIC_VALID, RESULT_TEST, RESULT_VALID
 from stable_nalu.training.loop import Training
+from stable_nalu.writer.event_file import METRIC_VALID, RESULT_TEST, RESULT_VALID
 from tests.ensemble.plans import assert_identical, fork, train, trained
 from tests.experiments.scripts import (
     assert_same_run,

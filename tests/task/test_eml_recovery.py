@@ -5,10 +5,10 @@ import math
 import pytest
 import torch
 
-from stable_nalu.base.tags import METRIC_TEST, METRIC_VALID
 from stable_nalu.layer.equations import EMLLayer, hardened
 from stable_nalu.task.eml_recovery import chain, drawn_tree
 from stable_nalu.training.step import TrainingStep
+from stable_nalu.writer.event_file import METRIC_TEST, METRIC_VALID
 from tests.training import configurations
 
 

@@ -7,7 +7,6 @@ from unittest import mock
 import numpy as np
 import torch
 
-from stable_nalu.base.tags import RESULT_TEST, RESULT_VALID
 from stable_nalu.layer import entries
 from stable_nalu.options import Config
 from stable_nalu.task.table import SCRIPTS, TASKS
@@ -16,6 +15,7 @@ from stable_nalu.training import recorder
 from stable_nalu.training.loop import Training
 from stable_nalu.training.recorder import scalar
 from stable_nalu.training.runs import LANES, TORCH, PlannedRun
+from stable_nalu.writer.event_file import RESULT_TEST, RESULT_VALID
 from tests.training.configurations import configurations
 
 TYPES = {16: torch.float16, 32: torch.float32, 64: torch.float64}
