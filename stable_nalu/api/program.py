@@ -23,7 +23,7 @@ from stable_nalu.layer.registry import labelled_as_another_key
 from stable_nalu.options import Config, Flag, ScriptSpec
 from stable_nalu.options.flags import load_own_layers, units_of
 from stable_nalu.options.script_spec import MOST_RUNS
-from stable_nalu.task.run import set_threads
+from stable_nalu.result.entrance import set_threads
 from stable_nalu.task.table import SCRIPTS, TASKS
 from stable_nalu.training.console import quiet
 from stable_nalu.training.shell import train_plan

@@ -56,9 +56,10 @@ from stable_nalu.paper.experiment import (
     expected_runs,
     merged,
 )
-from stable_nalu.task.run import train_script
 from stable_nalu.task.table import SCRIPTS, TASKS
 from stable_nalu.writer.run_folder import LOCK_NAME
+
+from .entrance import run_script
 
 FEWEST_RUNS, MOST_RUNS = 50, 250
 """Bounds of the runs per shard, as far as seeds and points allow: more runs train faster together
@@ -252,7 +253,8 @@ def train_shards(
         if not found:
             continue
         first, *others = ([command.words for command, _ in part] for part in found)
-        code = train_script(SCRIPTS[script], TASKS[script], *first, beside=others)
+        task = TASKS[script]
+        code = run_script(SCRIPTS[script], task, *first, beside=others, formulas=False)
         if code not in (0, EXIT_DIVERGED):
             return code
         finished = [run for part in found for _, runs in part for run in runs]

@@ -1,6 +1,6 @@
 """How a plan is cut into stacks, and stacks that draw the same samples and train in turns."""
 
-from stable_nalu.task.run import train_script
+from stable_nalu.result.entrance import run_script
 from stable_nalu.task.table import SCRIPTS, TASKS
 from tests.ensemble.plans import COMMON, assert_identical, roots, train, trained
 
@@ -30,7 +30,7 @@ def test_operations_and_lengths_side_by_side(tmp_path):
     first, *others = plans
     with roots(tmp_path / "group"):
         beside = [[plan] for plan in others]
-        assert train_script(SCRIPTS[SCRIPT], TASKS[SCRIPT], first, beside=beside) == 0
+        assert run_script(SCRIPTS[SCRIPT], TASKS[SCRIPT], first, beside=beside) == 0
     for plan in plans:
         assert train(tmp_path / "alone", SCRIPT, *plan[len(COMMON) :]) == 0
     assert_identical(trained(tmp_path / "group"), trained(tmp_path / "alone"))
