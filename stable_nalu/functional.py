@@ -21,7 +21,6 @@ def trailing(ndim: int) -> tuple[int, ...]:
 
 
 def mean_over(x: torch.Tensor, ndim: int) -> torch.Tensor:
-    """Return the mean over the last `ndim` dimensions."""
     return x.mean(trailing(ndim))
 
 
@@ -45,12 +44,15 @@ def sparsity_error(W: torch.Tensor, ndim: int = 2) -> torch.Tensor:
 
     The maximum is taken over the last `ndim` dimensions; the result has shape `runs`.
     """
+    return _distance_to_zero_or_unit(W).amax(trailing(ndim))
+
+
+def _distance_to_zero_or_unit(W):
     magnitude = W.abs()
-    return torch.minimum(magnitude, (1 - magnitude).abs()).amax(trailing(ndim))
+    return torch.minimum(magnitude, (1 - magnitude).abs())
 
 
 def mse(y: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
-    """Return the mean squared error."""
     return mean_over((y - t) ** 2, 2)
 
 
@@ -75,17 +77,10 @@ def mape(y: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
     return mean_over(((t - y) / t).abs(), 2)
 
 
-def mae(y: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
-    """Return the mean absolute error."""
-    return mean_over((y - t).abs(), 2)
-
-
-def half_sum(y: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
-    """Return half the sum of squared errors."""
-    return ((y - t) ** 2).sum(trailing(2)) / 2
-
-
-CRITERIA = {"mse": mse, "pcc": pcc, "mape": mape, "mae": mae, "half-sum": half_sum}
+CRITERIA = {
+    **{"mse": mse, "pcc": pcc, "mape": mape, "mae": lambda y, t: mean_over((y - t).abs(), 2)},
+    "half-sum": lambda y, t: ((y - t) ** 2).sum(trailing(2)) / 2,
+}
 
 
 def get_train_criterion(name: str, iteration: int, pcc2mse_iteration: int):
@@ -116,10 +111,6 @@ MNAC_BOUND = math.sqrt(3.0) / 2.0
 NMU_BOUND = min(0.25, math.sqrt(3.0) / 2.0)
 
 
-_BISECTION_ACCURACY = 2e-12
-_BISECTION_RELATIVE_ACCURACY = 4 * sys.float_info.epsilon
-
-
 @functools.cache
 def nac_bound(in_features: int, out_features: int) -> float:
     """Return the root r of max(I + O, 5) v(r) = 2, where v is the variance of a NAC weight.
@@ -127,20 +118,15 @@ def nac_bound(in_features: int, out_features: int) -> float:
     It is found by bisecting [0, 10]. The accuracy at which that stops is part of the published
     float64 figures.
     """
-    fan = max(in_features + out_features, 5)
-
-    def is_below_root(r: float) -> bool:
-        variance = (1 - math.tanh(r) / r) * (r - math.tanh(r / 2)) / (2 * r)
-        return fan * variance < 2
-
     low, step = 0.0, 10.0
     while True:
         step /= 2
-        middle = low + step
-        if step < _BISECTION_ACCURACY + _BISECTION_RELATIVE_ACCURACY * middle:
-            return middle
-        if is_below_root(middle):
-            low = middle
+        r = low + step
+        if step < 2e-12 + 4 * sys.float_info.epsilon * r:
+            return r
+        variance = (1 - math.tanh(r) / r) * (r - math.tanh(r / 2)) / (2 * r)
+        if max(in_features + out_features, 5) * variance < 2:
+            low = r
 
 
 def linear(x: torch.Tensor, W: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
@@ -174,18 +160,16 @@ def lstm_step(gates: torch.Tensor, c: torch.Tensor) -> tuple[torch.Tensor, torch
 
 GOLDEN_RATIO = (1.0 + math.sqrt(5.0)) / 2.0
 LOG_GOLDEN_RATIO = math.log(GOLDEN_RATIO)
-_LARGEST = 92.0
 
 
 def golden_sigmoid(v: torch.Tensor) -> torch.Tensor:
-    """Return 1 / (1 + phi^-v)."""
     return 1.0 / (1.0 + torch.pow(GOLDEN_RATIO, -v))
 
 
 def golden_tanh(v: torch.Tensor) -> torch.Tensor:
     """Return (phi^2v - 1) / (phi^2v + 1), saturating at 1 instead of inf/inf for large v."""
     # float32 phi^2v overflows above v = 92.18; tanh is 1 to the last bit long before that.
-    power = torch.pow(GOLDEN_RATIO, 2.0 * v.clamp(max=_LARGEST))
+    power = torch.pow(GOLDEN_RATIO, 2.0 * v.clamp(max=92.0))
     return (power - 1.0) / (power + 1.0)
 
 
@@ -231,12 +215,7 @@ class _NACWeightIndependent(_NACWeight):
         return grad * (1 - t * t), grad * s * (1 - s)
 
 
-_MODES = {
-    "normal": _NACWeight,
-    "sign": _NACWeightSign,
-    "independent": _NACWeightIndependent,
-}
-NAC_WEIGHT_MODES = (*_MODES, "golden-ratio")
+_MODES = {"normal": _NACWeight, "sign": _NACWeightSign, "independent": _NACWeightIndependent}
 
 
 def nac_weight(w_hat: torch.Tensor, m_hat: torch.Tensor, mode: str = "normal") -> torch.Tensor:
@@ -244,22 +223,9 @@ def nac_weight(w_hat: torch.Tensor, m_hat: torch.Tensor, mode: str = "normal") -
     if mode == "golden-ratio":
         return golden_tanh(w_hat) * golden_sigmoid(m_hat)
     if mode not in _MODES:
-        raise ValueError(f"nac_weight mode {mode!r} is not one of {', '.join(NAC_WEIGHT_MODES)}")
+        known = ", ".join((*_MODES, "golden-ratio"))
+        raise ValueError(f"nac_weight mode {mode!r} is not one of {known}")
     return _MODES[mode].apply(w_hat, m_hat)[0]
-
-
-def expected_sign(probabilities: torch.Tensor) -> torch.Tensor:
-    """Return the mean of the choice, p_+ - p_-: `(…, 3)` -> `(…)`."""
-    return probabilities[..., 0] - probabilities[..., 1]
-
-
-def chosen_sign(category: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """Return the sign that a category index stands for: 0, 1, 2 -> +1, -1, 0."""
-    return (category == 0).to(dtype) - (category == 1).to(dtype)
-
-
-MNAC_MODES = ("prod", "no-idendity", "div", "div-sepSign")
-LOG_SPACE_MODES = ("normal", "safe", "max-safe", "trig", "golden-ratio")
 
 
 def product(factors: torch.Tensor) -> torch.Tensor:
@@ -291,14 +257,28 @@ def mnac(
         return product(x * w + 1 - w)
     if mode == "no-idendity":
         return product(x * w)
-    if mode in ("div", "div-sepSign"):
-        active = torch.tanh(1000 * w) ** 2 if is_training else w.abs()
-        magnitude = x.abs() ** w
-        if mode == "div":
-            return product(active * (torch.sign(x) * magnitude) + (1 - active))
-        sign = torch.sign(x.detach()) ** torch.round(w.detach())
-        return product(active * magnitude + (1 - active)) * product(sign)
-    raise ValueError(f"mnac mode {mode!r} is not one of {', '.join(MNAC_MODES)}")
+    if mode not in ("div", "div-sepSign"):
+        known = "prod, no-idendity, div, div-sepSign"
+        raise ValueError(f"mnac mode {mode!r} is not one of {known}")
+    active = torch.tanh(1000 * w) ** 2 if is_training else w.abs()
+    magnitude = x.abs() ** w
+    if mode == "div":
+        return product(active * (torch.sign(x) * magnitude) + (1 - active))
+    sign = torch.sign(x.detach()) ** torch.round(w.detach())
+    return product(active * magnitude + (1 - active)) * product(sign)
+
+
+_LOG_SPACE: dict[str, tuple[Callable[..., torch.Tensor], Callable[..., torch.Tensor]]] = {
+    "normal": (lambda x, eps: torch.log(x.abs() + eps), torch.exp),
+    "safe": (lambda x, eps: torch.log((x - 1).abs() + 1), torch.exp),
+    "max-safe": (lambda x, eps: torch.log(torch.relu(x - 1) + 1), torch.exp),
+    "trig": (lambda x, eps: torch.log(x + torch.sqrt(x**2 + 1) + eps), torch.sinh),
+    "golden-ratio": (
+        lambda x, eps: torch.log(x.abs() + eps),
+        lambda sums: torch.pow(GOLDEN_RATIO, sums / LOG_GOLDEN_RATIO),
+    ),
+}
+LOG_SPACE_MODES = tuple(_LOG_SPACE)
 
 
 def in_log_space(
@@ -306,23 +286,12 @@ def in_log_space(
 ) -> torch.Tensor:
     """Return a product of powers made by a layer that sums; it has the shape of `layer(x)`.
 
-    normal         exp(layer(log(|x| + eps)))
-    safe           exp(layer(log(|x - 1| + 1)))
-    max-safe       exp(layer(log(relu(x - 1) + 1)))
-    trig           sinh(layer(log(x + sqrt(x^2 + 1) + eps)))
-    golden-ratio   phi ^ (layer(log(|x| + eps)) / log(phi)), equal to normal up to rounding
+    That of `golden-ratio` equals that of `normal` up to rounding.
     """
-    if mode == "normal":
-        return torch.exp(layer(torch.log(x.abs() + eps)))
-    if mode == "safe":
-        return torch.exp(layer(torch.log((x - 1).abs() + 1)))
-    if mode == "max-safe":
-        return torch.exp(layer(torch.log(torch.relu(x - 1) + 1)))
-    if mode == "trig":
-        return torch.sinh(layer(torch.log(x + torch.sqrt(x**2 + 1) + eps)))
-    if mode == "golden-ratio":
-        return torch.pow(GOLDEN_RATIO, layer(torch.log(x.abs() + eps)) / LOG_GOLDEN_RATIO)
-    raise ValueError(f"log space mode {mode!r} is not one of {', '.join(LOG_SPACE_MODES)}")
+    if mode not in _LOG_SPACE:
+        raise ValueError(f"log space mode {mode!r} is not one of {', '.join(LOG_SPACE_MODES)}")
+    logarithm, power = _LOG_SPACE[mode]
+    return power(layer(logarithm(x, eps)))
 
 
 def sign_phase(x: torch.Tensor) -> torch.Tensor:
@@ -332,11 +301,6 @@ def sign_phase(x: torch.Tensor) -> torch.Tensor:
     """
     # Compared in place, the results are numbers of x's type: others take three times as long.
     return x.detach().clone().lt_(0).mul_(math.pi)
-
-
-def _distance_to_zero_or_unit(W):
-    magnitude = W.abs()
-    return torch.minimum(magnitude, (1 - magnitude).abs())
 
 
 _ELEMENTWISE: dict[tuple[str, str, str], Callable[[torch.Tensor], torch.Tensor]] = {
@@ -353,7 +317,21 @@ _ELEMENTWISE: dict[tuple[str, str, str], Callable[[torch.Tensor], torch.Tensor]]
 }
 
 
-class Regualizer:
+Weight = Callable[[], torch.Tensor]
+
+
+class _Penalty:
+    is_zero: bool
+
+    def __call__(self, W: torch.Tensor) -> torch.Tensor:
+        raise NotImplementedError
+
+    def of(self, W: Weight) -> Weight | None:
+        """Return the penalty of a weight as a function, or None if it is switched off."""
+        return None if self.is_zero else lambda: self(W())
+
+
+class Regualizer(_Penalty):
     """The mean penalty of a parameter, looked up by (support, type, shape).
 
     The shape `none` switches it off. `ndim` is the number of dimensions of one run's parameter.
@@ -370,11 +348,13 @@ class Regualizer:
         return mean_over(_ELEMENTWISE[self._key](W), self.ndim)
 
 
-class _RegualizerZ:
+class _RegualizerZ(_Penalty):
     """A penalty that ties a weight to the inputs it saw since the last optimiser step.
 
     Forward passes record their inputs; a call on W returns the penalty, shape `runs`.
     """
+
+    penalty: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
     def __init__(self, zero: bool = False):
         self.is_zero = zero
@@ -397,21 +377,16 @@ class _RegualizerZ:
         if not self._inputs:
             return W.new_zeros(W.shape[:-2])
         mean_input = torch.cat(self._inputs, dim=-2).mean(-2, keepdim=True)
-        return mean_over(self._penalty(W, mean_input), 2)
-
-    def _penalty(self, W: torch.Tensor, mean_input: torch.Tensor) -> torch.Tensor:
-        raise NotImplementedError
+        return mean_over(self.penalty(W, mean_input), 2)
 
 
 class RegualizerNAUZ(_RegualizerZ):
     """The penalty mean (1 - |W|) x_mean^2."""
 
-    def _penalty(self, W, mean_input):
-        return (1 - W.abs()) * mean_input**2
+    penalty = staticmethod(lambda W, x: (1 - W.abs()) * x**2)
 
 
 class RegualizerNMUZ(_RegualizerZ):
     """The penalty mean (1 - W) (1 - x_mean)^2."""
 
-    def _penalty(self, W, mean_input):
-        return (1 - W) * (1 - mean_input) ** 2
+    penalty = staticmethod(lambda W, x: (1 - W) * (1 - x) ** 2)

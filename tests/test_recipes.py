@@ -106,9 +106,9 @@ class SquareLayer(Layer):
         return linear(x * x, self.W)
 '''
 LINE = """
-    LayerEntry("Square", "Square", MADSEN_2020, basic.SquareLayer, recurs=True),"""
+    LayerEntry("Square", "Square", MADSEN_2020, nau_nmu.SquareLayer, recurs=True),"""
 TEST_OF_THE_LAYER = """
-from stable_nalu.layer.basic import SquareLayer
+from stable_nalu.layer.nau_nmu import SquareLayer
 from tests.layer_checks import IN, OUT, LayerChecks
 
 
@@ -124,7 +124,7 @@ class TestSquare(LayerChecks):
 
 
 def test_a_layer_is_a_class_a_line_and_its_test(tree):
-    tree.add("stable_nalu/layer/basic.py", LAYER)
+    tree.add("stable_nalu/layer/nau_nmu.py", LAYER)
     tree.add("stable_nalu/layer/registry.py", LINE, behind="_OF_PACKAGE = (")
     tree.add("tests/layer/test_basic.py", TEST_OF_THE_LAYER)
     plain = ("-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider")

@@ -12,8 +12,8 @@ import pandas as pd
 
 from stable_nalu.base.files import cells_of
 from stable_nalu.base.papers import FLAT
-from stable_nalu.inspection.failures import FAILURES, UNCLASSIFIED
 from stable_nalu.inspection.formula import EXACT_VERDICTS, VERDICTS
+from stable_nalu.inspection.saved_model import FAILURES, UNCLASSIFIED
 from stable_nalu.layer import entries
 from stable_nalu.options.flags import units_of
 from stable_nalu.paper.index import EXPERIMENTS

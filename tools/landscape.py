@@ -17,8 +17,7 @@ import torch
 import stable_nalu as sn
 from stable_nalu.base.script import ScriptParser, begin, exit_code
 from stable_nalu.figure.style import drawing, new_figure
-from stable_nalu.inspection.failures import FAILURES, NAN
-from stable_nalu.inspection.saved_model import TrainedModel
+from stable_nalu.inspection.saved_model import FAILURES, NAN, TrainedModel
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result.document import as_svg
 from stable_nalu.result.judged import identifying, identity_of, options_of, runs_of

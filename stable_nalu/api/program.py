@@ -17,9 +17,8 @@ from stable_nalu.base.errors import UsageError, did_you_mean, in_words, is_text,
 from stable_nalu.base.files import tensorboard_root
 from stable_nalu.base.script import EXIT_INTERRUPTED, EXIT_REQUEUE, NEGATIVE_NUMBER, cores, plural
 from stable_nalu.layer import entries
-from stable_nalu.layer.by_name import script_name
 from stable_nalu.layer.own_layers import forget_sources, is_of_program, register
-from stable_nalu.layer.registry import labelled_as_another_key
+from stable_nalu.layer.registry import labelled_as_another_key, script_name
 from stable_nalu.options import Config, Flag, ScriptSpec
 from stable_nalu.options.flags import load_own_layers, units_of
 from stable_nalu.options.script_spec import MOST_RUNS

@@ -2,7 +2,8 @@
 
 The network is recorded as the engine records it. A weight counts as what reaches the inputs: what
 is computed from parameters alone is one number, and that is rounded. So every layer has a formula,
-one of your own too, as long as the engine knows its operations.
+one of your own too, as long as the engine knows its operations. A formula equals its target by
+algebra, or by numbers: inside each box that inputs may lie in, at its ends and around breaks.
 """
 
 import itertools
@@ -27,121 +28,24 @@ from torchlanes.graph import Graph, Node, ordered
 from torchlanes.lower import RecordableProduct, Recording
 from torchlanes.values import NotLoweredError, Tensors
 
-IV: Any = mpmath.iv
-
-
-def _sigmoid(a: float) -> float:
-    return float(0.5 * (1 + np.tanh(0.5 * a)))
-
-
-NUMERIC: dict[str, Callable[..., Any]] = {
-    **{"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.true_divide},
-    **{"neg": np.negative, "abs": np.abs, "sqrt": np.sqrt, "exp": np.exp, "expm1": np.expm1},
-    **{"log": np.log, "log1p": np.log1p, "tanh": np.tanh, "sigmoid": _sigmoid, "sin": np.sin},
-    **{"cos": np.cos, "sinh": np.sinh, "cosh": np.cosh, "erf": math.erf, "sign": np.sign},
-    **{"rint": np.rint, "pow": np.power, "max": np.maximum, "min": np.minimum},
-    **{"eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal},
-    **{"gt": np.greater, "ge": np.greater_equal, "and": np.logical_and, "or": np.logical_or},
-    **{"not": np.logical_not, "xor": np.logical_xor, "where": lambda c, a, b: a if c else b},
-}
-SYMBOLIC: dict[str, Callable[..., Any]] = {
-    **{"add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b},
-    **{"div": lambda a, b: a / b, "neg": lambda a: -a, "abs": sympy.Abs, "sqrt": sympy.sqrt},
-    **{"exp": sympy.exp, "expm1": lambda a: sympy.exp(a) - 1, "log": sympy.log},
-    **{"log1p": lambda a: sympy.log(1 + a), "tanh": sympy.tanh, "sin": sympy.sin},
-    **{"sigmoid": lambda a: 1 / (1 + sympy.exp(-a)), "cos": sympy.cos, "sinh": sympy.sinh},
-    **{"cosh": sympy.cosh, "erf": sympy.erf, "sign": sympy.sign, "pow": lambda a, b: a**b},
-    **{"max": sympy.Max, "min": sympy.Min, "eq": sympy.Eq, "ne": sympy.Ne, "lt": sympy.Lt},
-    **{"le": sympy.Le, "gt": sympy.Gt, "ge": sympy.Ge, "and": sympy.And, "or": sympy.Or},
-    **{"not": sympy.Not, "where": lambda c, a, b: sympy.Piecewise((a, c), (b, True))},
-}
-
-
-def unbounded(*_: Any) -> None:
-    """Return no bounds, whatever the arguments are."""
-    return
-
-
-def _guarded(bounds: Callable[..., Any]) -> Callable[..., Any]:
-    """Return bounds that are not known where those of an argument are not."""
-
-    def found(*withins: Any) -> Any:
-        if any(within is None for within in withins):
-            return None
-        try:
-            return bounds(*withins)
-        except (ArithmeticError, ValueError, NotImplementedError):
-            return None
-
-    return found
-
-
-BOUNDS = {
-    op: _guarded(bounds)
-    for op, bounds in {
-        **{"add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b},
-        **{"div": lambda a, b: a / b, "neg": lambda a: -a, "abs": abs, "sqrt": IV.sqrt},
-        **{"exp": IV.exp, "log": IV.log, "sin": IV.sin},
-        **{"cos": IV.cos, "pow": lambda a, b: a**b},
-        "expm1": lambda a: IV.exp(a) - 1,
-        "log1p": lambda a: IV.log(1 + a),
-        "max": lambda a, b: IV.mpf([max(a.a, b.a), max(a.b, b.b)]),
-        "min": lambda a, b: IV.mpf([min(a.a, b.a), min(a.b, b.b)]),
-        "sigmoid": lambda a: 1 / (1 + IV.exp(-a)),
-        "tanh": lambda a: 1 - 2 / (IV.exp(2 * a) + 1),
-    }.items()
-}
-
-
-def _larger(a: Any, b: Any, of_a: Any, of_b: Any) -> Any:
-    if of_a is None or of_b is None:
-        return None
-    return a if of_a.a >= of_b.b else b if of_b.a >= of_a.b else None
-
-
-def _smaller(a: Any, b: Any, of_a: Any, of_b: Any) -> Any:
-    if of_a is None or of_b is None:
-        return None
-    return a if of_a.b <= of_b.a else b if of_b.b <= of_a.a else None
-
-
-def _compared(op: str) -> Callable[..., bool | None]:
-    """Return what says whether a comparison is known over a whole box."""
-
-    def known(a: Any, b: Any, of_a: Any, of_b: Any) -> bool | None:
-        relation = SYMBOLIC[op](a, b)
-        if relation in (sympy.true, sympy.false):
-            return bool(relation)
-        if of_a is None or of_b is None:
-            return None
-        above, below = of_a.a > of_b.b, of_a.b < of_b.a
-        if not above and not below:
-            return None
-        return {"gt": above, "ge": above, "lt": below, "le": below, "eq": False, "ne": True}[op]
-
-    return known
-
-
-def _sign_known(a: Any, within: Any) -> Any:
-    if within is None or a.is_positive or a.is_negative:
-        return None
-    return sympy.Integer(1) if within.a > 0 else sympy.Integer(-1) if within.b < 0 else None
-
-
-def _abs_known(a: Any, within: Any) -> Any:
-    sign = _sign_known(a, within)
-    return None if sign is None else sign * a
-
-
-KNOWN = {
-    **{op: _compared(op) for op in ("gt", "ge", "lt", "le", "eq", "ne")},
-    **{"max": _larger, "min": _smaller, "sign": _sign_known, "abs": _abs_known},
-}
-
-
 Box = tuple[tuple[float, float], ...]
 """Where each input lies; no input has both signs."""
 
+EXACT, ROUNDED, OTHER = "exact as trained", "exact after rounding", "right by another formula"
+INSIDE, WRONG = "right only where it was trained", "wrong"
+EXACT_VERDICTS = (EXACT, ROUNDED)
+VERDICTS = (*EXACT_VERDICTS, OTHER, INSIDE, WRONG)
+
+FARTHEST = 0.1
+"""How far a weight may be from a whole number to be rounded to it."""
+GUARD = 2.0**-22
+"""Constants of layers below this only keep numbers finite; rounded formulas leave them out."""
+MOST_BOXES, LONGEST = 64, 1_000
+"""Boxes that are read; terms of a difference from which on algebra is not tried."""
+LARGEST = 10_000
+"""Parts of a formula as it would be written, with what is used twice written twice: a longer one
+takes a second or more, and nobody can read it."""
+ALGEBRA, NUMBERS = "algebra", "equal to 12 digits at points of each range"
 POINTS, FIRST = 200, 5
 """Points inside a box, and how many of them are tried before algebra is."""
 CLOSE = 1e-12
@@ -152,184 +56,79 @@ MOST_BREAKS, MOST_SEARCHED = 50, 10
 """Breaks whose sides are searched for; inputs from which on no largest difference is."""
 NO_NUMBERS = sympy.nan, sympy.zoo, sympy.oo
 _FAILURES = (ArithmeticError, ValueError, TypeError)
-_NEAR_ZERO = 1e-6
-"""The share of a box at which its end is taken if that is zero, where no target is defined."""
 
-
-def points_of(box: Box, count: int) -> np.ndarray:
-    """Return points inside a box, the same in every call."""
-    low, high = np.array(box).T
-    return low + (high - low) * np.random.default_rng(0).uniform(0.01, 0.99, (count, len(box)))
-
-
-class Comparison:
-    """A difference from a target, which is compared at points that are new in every comparison."""
-
-    def __init__(
-        self, difference: sympy.Expr, target: sympy.Expr, symbols: Sequence[Any], box: Box
-    ):
-        self._difference = difference
-        self._symbols = symbols
-        parts = [sympy.oo if difference.has(*NO_NUMBERS) else difference, target]
-        self._at = sympy.lambdify(symbols, parts, "mpmath")
-        self._random = np.random.default_rng()
-        self._box = box
-        ends = np.array(box)
-        shift = _NEAR_ZERO * (ends[:, 1] - ends[:, 0])
-        self._ends = np.where(ends == 0, np.stack([shift, -shift], -1), ends)
-
-    def may_be_equal(self) -> bool:
-        """Return whether there is no difference at most of a few points."""
-        return self._gap(FIRST, 0.5, lambda points: ()) is not None
-
-    def gap(self) -> float | None:
-        """Return the largest difference of an equal formula, 0 within rounding; None if not equal.
-
-        It is no more than rounding at nearly all points inside, and small everywhere else.
-        """
-        return self._gap(POINTS, RARE, self._special)
-
-    def largest_if_small(self) -> float | None:
-        """Return the largest difference at fixed points; None if mostly above 1 % of the target."""
-        found = [self._values(point) for point in points_of(self._box, POINTS)]
-        is_small = sum(gap <= 0.01 * whole for gap, whole in found) > POINTS / 2
-        return max(gap for gap, _ in found) if is_small else None
-
-    def _gap(self, count: int, rare: float, special: Callable[[np.ndarray], Any]) -> float | None:
-        points = self._inside(count)
-        found = [self._values(point) for point in points]
-        usual = float(np.quantile([whole for _, whole in found], 0.9))
-        differ = [gap for gap, whole in found if not gap <= CLOSE * max(whole, SMALL * usual)]
-        if len(differ) > rare * count:
-            return None
-        found += [self._values(point) for point in special(points)]
-        if not all(gap <= SMALL * max(whole, usual) for gap, whole in found):
-            return None
-        return max((gap for gap, whole in found if gap > CLOSE * max(whole, usual)), default=0.0)
-
-    def _values(self, point: np.ndarray) -> tuple[float, float]:
-        """Return the sizes of difference and target, computed in 30 digits; infinite: no number."""
-        with mpmath.workdps(30):
-            try:
-                gap, whole = map(abs, self._at(*map(mpmath.mpf, map(float, point))))
-                return float(gap), float(whole)
-            except _FAILURES:
-                return math.inf, 0.0
-
-    def _inside(self, count: int) -> np.ndarray:
-        low, high = self._ends.T
-        return low + (high - low) * self._random.uniform(size=(count, len(low)))
-
-    def _special(self, points: np.ndarray) -> Iterator[np.ndarray]:
-        """Yield points at ends of inputs, where the difference is largest, and around breaks."""
-        low, high = self._ends.T
-        for point in points[::2]:
-            end, free = self._random.uniform(size=(2, len(low)))
-            yield np.where(free < 0.5, np.where(end < 0.5, low, high), point)
-        yield from self._largest(points)
-        for expr in itertools.islice(_breaks(self._difference), MOST_BREAKS):
-            yield from self._sides(expr, points)
-
-    def _largest(self, points: np.ndarray) -> Iterator[np.ndarray]:
-        """Yield where the share of the difference grows to; its logarithm shows far-off bumps."""
-
-        def share(point: np.ndarray) -> float:
-            with mpmath.workdps(30):
-                try:
-                    gap, whole = map(abs, self._at(*map(mpmath.mpf, map(float, point))))
-                    return float(mpmath.log(gap / whole)) if gap and whole else -math.inf
-                except _FAILURES:
-                    return -math.inf
-
-        shares = [share(point) for point in points]
-        used = self._used(self._difference)
-        if max(shares) > -math.inf and len(used) <= MOST_SEARCHED:
-            for place in np.argsort(shares)[[-1, len(points) // 2]]:
-                yield self._climbed(share, points[place], used)
-
-    def _used(self, expr: sympy.Expr) -> list[int]:
-        return [k for k, symbol in enumerate(self._symbols) if symbol in expr.free_symbols]
-
-    def _climbed(
-        self, height: Callable[[np.ndarray], float], start: np.ndarray, used: list[int]
-    ) -> np.ndarray:
-        """Return where some coordinates lead a search for the largest height."""
-
-        def moved(values: np.ndarray) -> np.ndarray:
-            point = start.copy()
-            point[used] = values
-            return point
-
-        def depth(values: np.ndarray) -> float:
-            found = -height(moved(values))
-            return found if math.isfinite(found) else 1e30
-
-        bounds = list(map(tuple, self._ends[used]))
-        found = minimize(
-            depth, start[used], method="Powell", bounds=bounds, options={"maxfev": 300}
-        )
-        return np.clip(moved(found.x), *self._ends.T)
-
-    def _sides(self, expr: sympy.Expr, points: np.ndarray) -> Iterator[np.ndarray]:
-        """Yield points on both sides of where an expression is zero, from far to near."""
-        at = sympy.lambdify(self._symbols, expr, ["scipy", "numpy"])
-
-        def value(point: np.ndarray) -> float:
-            with np.errstate(all="ignore"):
-                try:
-                    return float(at(*point))
-                except _FAILURES:
-                    return math.nan
-
-        heights = np.nan_to_num([value(point) for point in points])
-        used = self._used(expr)
-        above = self._climbed(value, points[heights.argmax()], used)
-        below = self._climbed(lambda point: -value(point), points[heights.argmin()], used)
-        yield from (above, below)
-        if value(above) > 0 > value(below):
-            for step in range(40):
-                middle = (above + below) / 2
-                above, below = (middle, below) if value(middle) > 0 else (above, middle)
-                if step % 4 == 0:
-                    yield from (above, below)
-
-
-def _breaks(expr: sympy.Expr) -> Iterator[sympy.Expr]:
-    """Yield what is zero where a part of an expression goes over into another."""
-    seen = set()
-    for part in sympy.preorder_traversal(expr):
-        pairs: Sequence[tuple[Any, Any]] = ()
-        if isinstance(part, sympy.Abs | sympy.sign):
-            pairs = [(part.args[0], 0)]
-        elif isinstance(part, sympy.Max | sympy.Min):
-            pairs = list(itertools.combinations(part.args, 2))
-        elif isinstance(part, sympy.core.relational.Relational):
-            pairs = [(part.lhs, part.rhs)]
-        for a, b in pairs:
-            if (found := a - b) not in seen and found.free_symbols:
-                seen.add(found)
-                yield found
-
-
-EXACT, ROUNDED, OTHER = "exact as trained", "exact after rounding", "right by another formula"
-INSIDE, WRONG = "right only where it was trained", "wrong"
-EXACT_VERDICTS = (EXACT, ROUNDED)
-VERDICTS = (*EXACT_VERDICTS, OTHER, INSIDE, WRONG)
-
-FARTHEST = 0.1
-"""How far a weight may be from a whole number to be rounded to it."""
-
-GUARD = 2.0**-22
-"""Constants of layers below this only keep numbers finite; rounded formulas leave them out."""
-
-MOST_BOXES, LONGEST = 64, 1_000
-"""Boxes that are read; terms of a difference from which on algebra is not tried."""
-LARGEST = 10_000
-"""Parts of a formula as it would be written, with what is used twice written twice: a longer one
-takes a second or more, and nobody can read it."""
 PRODUCTS = {product: lambda factors: RecordableProduct.apply(factors, -2)}
 """What records a function of this package otherwise than by its operations."""
-ALGEBRA, NUMBERS = "algebra", "equal to 12 digits at points of each range"
+
+IV: Any = mpmath.iv
+NUMERIC: dict[str, Callable[..., Any]] = {
+    **{"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.true_divide},
+    **{"neg": np.negative, "abs": np.abs, "sqrt": np.sqrt, "exp": np.exp, "expm1": np.expm1},
+    **{"log": np.log, "log1p": np.log1p, "tanh": np.tanh, "sin": np.sin, "cos": np.cos},
+    **{"sigmoid": lambda a: float(0.5 * (1 + np.tanh(0.5 * a))), "sinh": np.sinh},
+    **{"cosh": np.cosh, "erf": math.erf, "sign": np.sign},
+    **{"rint": np.rint, "pow": np.power, "max": np.maximum, "min": np.minimum},
+    **{"eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal},
+    **{"gt": np.greater, "ge": np.greater_equal, "and": np.logical_and, "or": np.logical_or},
+    **{"not": np.logical_not, "xor": np.logical_xor, "where": lambda c, a, b: a if c else b},
+}
+SYMBOLIC: dict[str, Callable[..., Any]] = {
+    **{"add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv},
+    **{"neg": operator.neg, "abs": sympy.Abs, "sqrt": sympy.sqrt, "pow": operator.pow},
+    **{"exp": sympy.exp, "expm1": lambda a: sympy.exp(a) - 1, "log": sympy.log},
+    **{"log1p": lambda a: sympy.log(1 + a), "tanh": sympy.tanh, "sin": sympy.sin},
+    **{"sigmoid": lambda a: 1 / (1 + sympy.exp(-a)), "cos": sympy.cos, "sinh": sympy.sinh},
+    **{"cosh": sympy.cosh, "erf": sympy.erf, "sign": sympy.sign},
+    **{"max": sympy.Max, "min": sympy.Min, "eq": sympy.Eq, "ne": sympy.Ne, "lt": sympy.Lt},
+    **{"le": sympy.Le, "gt": sympy.Gt, "ge": sympy.Ge, "and": sympy.And, "or": sympy.Or},
+    **{"not": sympy.Not, "where": lambda c, a, b: sympy.Piecewise((a, c), (b, True))},
+}
+BOUNDS: dict[str, Callable[..., Any]] = {
+    **{op: SYMBOLIC[op] for op in ("add", "sub", "mul", "div", "neg", "pow")},
+    **{op: getattr(IV, op) for op in ("sqrt", "exp", "log", "sin", "cos")},
+    **{"abs": abs, "expm1": lambda a: IV.exp(a) - 1, "log1p": lambda a: IV.log(1 + a)},
+    "max": lambda a, b: IV.mpf([max(a.a, b.a), max(a.b, b.b)]),
+    "min": lambda a, b: IV.mpf([min(a.a, b.a), min(a.b, b.b)]),
+    "sigmoid": lambda a: 1 / (1 + IV.exp(-a)),
+    "tanh": lambda a: 1 - 2 / (IV.exp(2 * a) + 1),
+}
+
+
+def _within(op: str, withins: Sequence[Any]) -> Any:
+    """Return the interval of a result; None if it is not known."""
+    if op not in BOUNDS or any(within is None for within in withins):
+        return None
+    try:
+        return BOUNDS[op](*withins)
+    except (ArithmeticError, ValueError, NotImplementedError):
+        return None
+
+
+def _decided(op: str, exprs: Sequence[Any], withins: Sequence[Any]) -> Any:
+    """Return the result that intervals decide, such as a sign or a truth; None if they do not."""
+    if op in ("sign", "abs"):
+        (a,), (within,) = exprs, withins
+        if within is None or a.is_positive or a.is_negative or not (within.a > 0 or within.b < 0):
+            return None
+        sign = sympy.Integer(1 if within.a > 0 else -1)
+        return sign if op == "sign" else sign * a
+    if op not in ("max", "min", "gt", "ge", "lt", "le", "eq", "ne"):
+        return None
+    a, b = exprs
+    relation = None if op in ("max", "min") else SYMBOLIC[op](a, b)
+    if relation in (sympy.true, sympy.false):
+        return bool(relation)
+    of_a, of_b = withins
+    if of_a is None or of_b is None:
+        return None
+    if relation is None:
+        larger = a if of_a.a >= of_b.b else b if of_b.a >= of_a.b else None
+        smaller = a if of_a.b <= of_b.a else b if of_b.b <= of_a.a else None
+        return larger if op == "max" else smaller
+    above, below = of_a.a > of_b.b, of_a.b < of_b.a
+    if not above and not below:
+        return None
+    return {"gt": above, "ge": above, "lt": below, "le": below, "eq": False, "ne": True}[op]
 
 
 @dataclass(frozen=True)
@@ -373,7 +172,11 @@ class Certificate:
 
     @property
     def _within(self) -> str:
-        return f" to within {_upwards(self.within)}" if self.within else ""
+        """Return the largest difference in one digit, not below it."""
+        if not self.within:
+            return ""
+        unit = 10.0 ** math.floor(math.log10(self.within))
+        return f" to within {math.ceil(self.within / unit * (1 - 1e-6)) * unit:.1g}"
 
     def __str__(self) -> str:
         """Return it in words."""
@@ -385,8 +188,7 @@ class Certificate:
                 return f"{learned}{self.verdict}{how}"
             verdict = self.verdict.removeprefix("exact ")
             target = "" if self.rounded == self.target else f" to {self.target}"
-            within = self._within or " to 12 digits"
-            return f"{learned}{verdict}{how}, equal{target}{within}"
+            return f"{learned}{verdict}{how}, equal{target}{self._within or ' to 12 digits'}"
         # Rounding by more than is allowed may lead to the target.
         is_target = sympy.expand(self.rounded - self.target) == 0
         shown = self.learned if self.verdict == OTHER or is_target else self.rounded
@@ -397,74 +199,6 @@ class Certificate:
         else:
             what = f"it computes {sympy.N(shown, 4)}"
         return f"{self.verdict}: {what}, not {self.target}"
-
-
-class NetworkFormula:
-    """The outputs of a network as nodes, which are read with weights as trained or rounded."""
-
-    def __init__(self, model: ExtendedTorchModule, inputs: int):
-        graph = Graph()
-        tensors = Tensors(graph, math.inf)
-        tensors.most = math.inf
-        state = dict(model.named_parameters()) | dict(model.named_buffers())
-        state = {name: value.detach().clone() for name, value in state.items()}
-        self._numbers = {name: value.double().numpy() for name, value in state.items()}
-        x = torch.full((2, inputs), 1.5)
-        given = {n: (value, tensors.stored(n, value.shape)) for n, value in state.items()}
-        rows = {"x": (x, tensors.stored("x", x.shape, 0))}
-        was_training = model.training
-        model.eval()
-        try:
-            with torch.no_grad(), model.no_random():
-                found, _ = Recording(model, x.dtype, PRODUCTS).lowered(
-                    lambda own, rows: {"y": model(rows["x"])}, tensors, given, rows
-                )
-        except NotLoweredError as error:
-            raise UsageError(f"no formula: {error}") from None
-        finally:
-            model.train(was_training)
-        self.outputs: list[Node] = list(found["y"].nodes.reshape(-1))
-        self.nodes = ordered(self.outputs)
-        self.inputs = inputs
-        parts: dict[Node, int] = {}
-        for node in self.nodes:
-            parts[node] = 1 + sum(parts[arg] for arg in node.args)
-        largest = max(parts[node] for node in self.outputs)
-        if largest > LARGEST:
-            raise UsageError(f"no formula: it would have {largest:,} parts, more than {LARGEST:,}")
-
-    def read(self, box: Box, *, rounded: bool, whole: bool = False) -> "BoxFormulas":
-        """Return the formulas for inputs that lie in a box; whole: with every constant."""
-        return _NetworkReading(self, box, rounded=rounded, whole=whole)
-
-    def number(self, node: Node) -> float:
-        """Return the number that a load reads from parameters."""
-        # What is written out has no counters.
-        index: Any = node.index
-        return float(self._numbers[node.name][index])
-
-
-class TreeFormula:
-    """The tree of the likeliest choices of a network that is an EML tree and nothing else."""
-
-    def __init__(self, tree: EMLLayer):
-        self.tree = tree
-
-    @classmethod
-    def of(cls, model: torch.nn.Module) -> "TreeFormula | None":
-        """Return that of a network; None if it is anything else."""
-        trees = [module for module in model.modules() if isinstance(module, EMLLayer)]
-        same = len(trees) == 1 and len([*trees[0].parameters()]) == len([*model.parameters()])
-        return cls(trees[0]) if same and trees[0].out_features == 1 else None
-
-    def read(self, box: Box, *, rounded: bool, whole: bool = False) -> "BoxFormulas":
-        """Return the formula, which is one in all boxes; choices are made for all readers.
-
-        The doubt about its choices is what rounding changes.
-        """
-        symbols = symbols_of(box)
-        computed = self.tree.computed(*symbols[: self.tree.in_features])
-        return BoxFormulas(box, symbols, [computed], self.tree.doubt())
 
 
 @dataclass
@@ -482,14 +216,74 @@ class BoxFormulas:
     lacks_constants: bool = False
 
 
+class NetworkFormula:
+    """The outputs of a network as nodes, which are read with weights as trained or rounded."""
+
+    def __init__(self, model: ExtendedTorchModule, inputs: int):
+        tensors = Tensors(Graph(), math.inf)
+        tensors.most = math.inf
+        state = dict(model.named_parameters()) | dict(model.named_buffers())
+        state = {name: value.detach().clone() for name, value in state.items()}
+        self.numbers = {name: value.double().numpy() for name, value in state.items()}
+        x = torch.full((2, inputs), 1.5)
+        given = {n: (value, tensors.stored(n, value.shape)) for n, value in state.items()}
+        rows = {"x": (x, tensors.stored("x", x.shape, 0))}
+        was_training = model.training
+        model.eval()
+        try:
+            with torch.no_grad(), model.no_random():
+                found, _ = Recording(model, x.dtype, PRODUCTS).lowered(
+                    lambda own, rows: {"y": model(rows["x"])}, tensors, given, rows
+                )
+        except NotLoweredError as error:
+            raise UsageError(f"no formula: {error}") from None
+        finally:
+            model.train(was_training)
+        self.outputs: list[Node] = list(found["y"].nodes.reshape(-1))
+        self.nodes = ordered(self.outputs)
+        parts: dict[Node, int] = {}
+        for node in self.nodes:
+            parts[node] = 1 + sum(parts[arg] for arg in node.args)
+        largest = max(parts[node] for node in self.outputs)
+        if largest > LARGEST:
+            raise UsageError(f"no formula: it would have {largest:,} parts, more than {LARGEST:,}")
+
+    def read(self, box: Box, *, rounded: bool, whole: bool = False) -> BoxFormulas:
+        """Return the formulas for inputs that lie in a box; whole: with every constant."""
+        return _NetworkReading(self, box, rounded=rounded, whole=whole)
+
+
+class TreeFormula:
+    """The tree of the likeliest choices of a network that is an EML tree and nothing else."""
+
+    def __init__(self, tree: EMLLayer):
+        self.tree = tree
+
+    @classmethod
+    def of(cls, model: torch.nn.Module) -> "TreeFormula | None":
+        """Return that of a network; None if it is anything else."""
+        trees = [module for module in model.modules() if isinstance(module, EMLLayer)]
+        same = len(trees) == 1 and len([*trees[0].parameters()]) == len([*model.parameters()])
+        return cls(trees[0]) if same and trees[0].out_features == 1 else None
+
+    def read(self, box: Box, *, rounded: bool, whole: bool = False) -> BoxFormulas:
+        """Return the formula, which is one in all boxes; choices are made for all readers.
+
+        The doubt about its choices is what rounding changes.
+        """
+        symbols = symbols_of(box)
+        computed = self.tree.computed(*symbols[: self.tree.in_features])
+        return BoxFormulas(box, symbols, [computed], self.tree.doubt())
+
+
 @dataclass(frozen=True)
 class _Term:
-    """What a node stands for: a number, or an expression of inputs and the interval it lies in.
+    """The meaning of a node: a number, or an expression of inputs and the interval it lies in.
 
     is_learned: a number that follows from parameters.
     """
 
-    number: float | bool | None = None
+    number: Any = None
     expr: Any = None
     within: Any = None
     is_learned: bool = False
@@ -500,7 +294,7 @@ class _NetworkReading(BoxFormulas):
 
     def __init__(self, formula: NetworkFormula, box: Box, *, rounded: bool, whole: bool):
         super().__init__(box, symbols_of(box), [])
-        self.formula = formula
+        self.numbers = formula.numbers
         self.rounded = rounded
         self.guard = 0.0 if whole or not rounded else GUARD
         terms: dict[Node, _Term] = {}
@@ -509,33 +303,31 @@ class _NetworkReading(BoxFormulas):
         self.exprs = [self._symbolic(terms[node])[0] for node in formula.outputs]
 
     def _term(self, node: Node, args: list[_Term]) -> _Term:
+        place: Any = node.index  # Without counters, as all is written out.
         if node.op == "const":
             return _Term(node.value)
         if node.op == "load" and node.name != "x":
-            return _Term(self.formula.number(node), is_learned=True)
+            return _Term(float(self.numbers[node.name][place]), is_learned=True)
         if node.op == "load":
-            place: Any = node.index[1]
-            return _Term(expr=self.symbols[place], within=IV.mpf(self.box[place]))
-        if node.op == "where" and (chosen := self._chosen(args)) is not None:
-            return chosen
+            return _Term(expr=self.symbols[place[1]], within=IV.mpf(self.box[place[1]]))
+        if node.op == "where" and args[0].number is not None:
+            return args[1] if args[0].number else args[2]
         if all(arg.number is not None for arg in args):
-            numbers = [arg.number for arg in args]
             with np.errstate(all="ignore"):
-                found = NUMERIC[node.op](*numbers)
+                found = NUMERIC[node.op](*(arg.number for arg in args))
             return _Term(found, is_learned=any(arg.is_learned for arg in args))
-        if node.op in SYMBOLIC:
-            pairs = [self._symbolic(arg, node.op) for arg in args]
-            exprs, withins = zip(*pairs, strict=True)
-            within = BOUNDS.get(node.op, unbounded)(*withins)
-            known = KNOWN.get(node.op, lambda *_: None)(*exprs, *withins)
-            if isinstance(known, bool):
-                return _Term(known)
-            return _Term(expr=_applied(node.op, exprs) if known is None else known, within=within)
-        raise UsageError(f"no formula: operation {node.op} on inputs")
-
-    def _chosen(self, args: list[_Term]) -> _Term | None:
-        condition = args[0].number
-        return None if condition is None else args[1] if condition else args[2]
+        if node.op not in SYMBOLIC:
+            raise UsageError(f"no formula: operation {node.op} on inputs")
+        exprs, withins = zip(*(self._symbolic(arg, node.op) for arg in args), strict=True)
+        within, expr = _within(node.op, withins), _decided(node.op, exprs, withins)
+        if isinstance(expr, bool):
+            return _Term(expr)
+        if expr is None:
+            try:
+                expr = SYMBOLIC[node.op](*exprs)
+            except ValueError:  # What sympy refuses is no number, such as max(nan).
+                expr = sympy.nan
+        return _Term(expr=expr, within=within)
 
     def _symbolic(self, term: _Term, op: str = "") -> tuple[Any, Any]:
         """Return an argument of an operation on inputs as expression and interval."""
@@ -551,14 +343,6 @@ class _NetworkReading(BoxFormulas):
             self.lacks_constants = True
             value = 0.0
         return _exactly(value), IV.mpf(value) if math.isfinite(value) else None
-
-
-def _applied(op: str, exprs: Sequence[Any]) -> Any:
-    """Return an operation on expressions; one that sympy refuses is no number, such as max(nan)."""
-    try:
-        return SYMBOLIC[op](*exprs)
-    except ValueError:
-        return sympy.nan
 
 
 def _exactly(value: float) -> sympy.Expr:
@@ -623,12 +407,18 @@ def certificate(
     target = target_of(targets, rounded.symbols)
     read = rounded.exprs[0].free_symbols | target.free_symbols
     used = [k for k, symbol in enumerate(rounded.symbols) if symbol in read]
-    found = _proof(formula, targets, boxes(intervals, inputs, used))
-    change = max(found.change, rounded.change)
-    verdict = _verdict(change if found.how else math.inf, solved, solved_inside)
+    how, change, within = ALGEBRA, rounded.change, 0.0
+    for count, box in enumerate(boxes(intervals, inputs, used)):
+        reading = formula.read(box, rounded=True)
+        change = max(change, reading.change)
+        equal = _equality(formula, targets, reading) if count < MOST_BOXES else None
+        if equal is None:
+            how = ""
+            break
+        how, within = equal[0] or how, max(within, equal[1])
+    verdict = _verdict(change if how else math.inf, solved, solved_inside)
     formulas = learned.exprs[0], rounded.exprs[0], target
-    ulps = _gap(model, learned)
-    return Certificate(verdict, *formulas, change, found.how, ulps, within=found.within)
+    return Certificate(verdict, *formulas, change, how, _gap(model, learned), within=within)
 
 
 def _verdict(change: float, solved: bool, solved_inside: bool) -> str:
@@ -643,20 +433,17 @@ def recurrent_certificate(
     targets: FunctionTargets,
     inputs: int,
     intervals: Sequence[Sequence[float]],
-    *,
-    solved: bool,
-    solved_inside: bool,
+    **outcome: bool,
 ) -> Certificate:
     """Return what a recurrent network computes of sums over the steps of a sequence.
 
     It is right for every length if it is right for one step, and every step adds to the state what
     follows from its inputs alone.
     """
-    outcome = {"solved": solved, "solved_inside": solved_inside}
     found = certificate(_OneStep(network), targets, inputs, intervals, **outcome)
     change = _change_of_adding(network, intervals) if found.is_exact else math.inf
     change = max(change, found.change)
-    verdict = _verdict(change, solved, solved_inside)
+    verdict = _verdict(change, **outcome)
     if change <= FARTHEST:
         return replace(found, verdict=verdict, change=change, of_sums=True)
     return replace(found, verdict=verdict, proof="")
@@ -702,53 +489,31 @@ def _change_of_adding(network: Any, intervals: Sequence[Sequence[float]]) -> flo
     return change
 
 
-@dataclass
-class _Proof:
-    """How the rounded formula was shown to be the target in all boxes, if it was; see above."""
+def _equality(
+    formula: NetworkFormula | TreeFormula, targets: FunctionTargets, reading: BoxFormulas
+) -> tuple[str, float] | None:
+    """Return how numbers showed a formula to be the target, if it took them, and the difference.
 
-    how: str = ALGEBRA
-    change: float = 0.0
-    within: float = 0.0
-
-
-def _proof(
-    formula: NetworkFormula | TreeFormula, targets: FunctionTargets, every: Iterator[Box]
-) -> _Proof:
-    found = _Proof()
-    for count, box in enumerate(every, start=1):
-        reading = formula.read(box, rounded=True)
-        found.change = max(found.change, reading.change)
-        if count > MOST_BOXES or not _is_target(formula, targets, reading, found):
-            found.how = ""
-            break
-    return found
-
-
-def _is_target(
-    formula: NetworkFormula | TreeFormula,
-    targets: FunctionTargets,
-    reading: BoxFormulas,
-    found: _Proof,
-) -> bool:
-    target = target_of(targets, reading.symbols)
+    None: it is another one.
+    """
+    target, how, within = target_of(targets, reading.symbols), "", 0.0
     difference = reading.exprs[0] - target
     if difference != 0:
-        comparison = Comparison(difference, target, reading.symbols, reading.box)
+        comparison = Comparison(difference, target, reading)
         # What differs in numbers is not worth the algebra, which can take hours.
         if not comparison.may_be_equal():
-            return False
+            return None
         is_short = _terms(difference) < LONGEST
         if not is_short or (sympy.expand(difference) != 0 and sympy.simplify(difference) != 0):
             gap = comparison.gap()
             if gap is None:
-                return False
-            found.how, found.within = NUMBERS, max(found.within, gap)
+                return None
+            how, within = NUMBERS, gap
     if reading.lacks_constants:
         whole = formula.read(reading.box, rounded=True, whole=True).exprs[0]
-        gap = Comparison(whole - target, target, reading.symbols, reading.box).largest_if_small()
-        found.within = max(found.within, gap or 0.0)
-        return gap is not None
-    return True
+        gap = Comparison(whole - target, target, reading).largest_if_small()
+        return None if gap is None else (how, max(within, gap))
+    return how, within
 
 
 def _terms(expression: Any) -> float:
@@ -761,12 +526,6 @@ def _terms(expression: Any) -> float:
     return max(1, sum(parts))
 
 
-def _upwards(value: float) -> str:
-    """Return a number in one digit, not below it."""
-    unit = 10.0 ** math.floor(math.log10(value))
-    return f"{math.ceil(value / unit * (1 - 1e-6)) * unit:.1g}"
-
-
 def _gap(model: ExtendedTorchModule, learned: BoxFormulas) -> float:
     """Return by how many units in the last place of its precision network and formula differ.
 
@@ -775,7 +534,7 @@ def _gap(model: ExtendedTorchModule, learned: BoxFormulas) -> float:
     if learned.exprs[0].has(*NO_NUMBERS):
         return math.nan
     at = sympy.lambdify(learned.symbols, learned.exprs[0], ["scipy", "numpy"])
-    points = torch.as_tensor(points_of(learned.box, POINTS), dtype=torch.get_default_dtype())
+    points = torch.as_tensor(points_of(learned.box), dtype=torch.get_default_dtype())
     with torch.no_grad(), model.no_random():
         was_training = model.training
         model.eval()
@@ -785,3 +544,144 @@ def _gap(model: ExtendedTorchModule, learned: BoxFormulas) -> float:
         found = np.broadcast_to(at(*points.double().numpy().T), own.shape).astype(float)
         unit = torch.finfo(points.dtype).eps * np.maximum(np.abs(own), np.finfo(np.float32).tiny)
         return float(np.max(np.abs(found - own) / unit))
+
+
+def points_of(box: Box) -> np.ndarray:
+    """Return points inside a box, the same in every call."""
+    low, high = np.array(box).T
+    return low + (high - low) * np.random.default_rng(0).uniform(0.01, 0.99, (POINTS, len(box)))
+
+
+class Comparison:
+    """A difference from a target, which is compared at points that are new in every comparison."""
+
+    def __init__(self, difference: sympy.Expr, target: sympy.Expr, reading: BoxFormulas):
+        self._difference, self._symbols, self._box = difference, reading.symbols, reading.box
+        parts = [sympy.oo if difference.has(*NO_NUMBERS) else difference, target]
+        self._at = sympy.lambdify(self._symbols, parts, "mpmath")
+        self._random = np.random.default_rng()
+        ends = np.array(self._box)
+        # An end of zero, where no target is defined, is taken at this share of the box.
+        shift = 1e-6 * (ends[:, 1] - ends[:, 0])
+        self._ends = np.where(ends == 0, np.stack([shift, -shift], -1), ends)
+
+    def may_be_equal(self) -> bool:
+        """Return whether there is no difference at most of a few points."""
+        return self._gap(FIRST, 0.5, lambda points: ()) is not None
+
+    def gap(self) -> float | None:
+        """Return the largest difference of an equal formula, 0 within rounding; None if not equal.
+
+        It is no more than rounding at nearly all points inside, and small everywhere else.
+        """
+        return self._gap(POINTS, RARE, self._special)
+
+    def largest_if_small(self) -> float | None:
+        """Return the largest difference at fixed points; None if mostly above 1 % of the target."""
+        found = [self._values(point)[:2] for point in points_of(self._box)]
+        is_small = sum(gap <= 0.01 * whole for gap, whole in found) > POINTS / 2
+        return max(gap for gap, _ in found) if is_small else None
+
+    def _gap(self, count: int, rare: float, special: Callable[[np.ndarray], Any]) -> float | None:
+        low, high = self._ends.T
+        points = low + (high - low) * self._random.uniform(size=(count, len(low)))
+        found = [self._values(point)[:2] for point in points]
+        usual = float(np.quantile([whole for _, whole in found], 0.9))
+        differ = [gap for gap, whole in found if not gap <= CLOSE * max(whole, SMALL * usual)]
+        if len(differ) > rare * count:
+            return None
+        found += [self._values(point)[:2] for point in special(points)]
+        if not all(gap <= SMALL * max(whole, usual) for gap, whole in found):
+            return None
+        return max((gap for gap, whole in found if gap > CLOSE * max(whole, usual)), default=0.0)
+
+    def _values(self, point: np.ndarray) -> tuple[float, float, float]:
+        """Return the sizes of difference and target, and the logarithm of their quotient.
+
+        They are computed in 30 digits. An infinite difference is no number.
+        """
+        with mpmath.workdps(30):
+            try:
+                gap, whole = map(abs, self._at(*map(mpmath.mpf, map(float, point))))
+                share = float(mpmath.log(gap / whole)) if gap and whole else -math.inf
+                return float(gap), float(whole), share
+            except _FAILURES:
+                return math.inf, 0.0, -math.inf
+
+    def _special(self, points: np.ndarray) -> Iterator[np.ndarray]:
+        """Yield points at ends of inputs, where the difference is largest, and around breaks."""
+        low, high = self._ends.T
+        for point in points[::2]:
+            end, free = self._random.uniform(size=(2, len(low)))
+            yield np.where(free < 0.5, np.where(end < 0.5, low, high), point)
+        # The logarithm of the share of the difference shows far-off bumps.
+        shares = [self._values(point)[2] for point in points]
+        used = self._used(self._difference)
+        if max(shares) > -math.inf and len(used) <= MOST_SEARCHED:
+            for place in np.argsort(shares)[[-1, len(points) // 2]]:
+                yield self._climbed(lambda point: self._values(point)[2], points[place], used)
+        for expr in itertools.islice(_breaks(self._difference), MOST_BREAKS):
+            yield from self._sides(expr, points)
+
+    def _used(self, expr: sympy.Expr) -> list[int]:
+        return [k for k, symbol in enumerate(self._symbols) if symbol in expr.free_symbols]
+
+    def _climbed(
+        self, height: Callable[[np.ndarray], float], start: np.ndarray, used: list[int]
+    ) -> np.ndarray:
+        """Return where some coordinates lead a search for the largest height."""
+
+        def moved(values: np.ndarray) -> np.ndarray:
+            point = start.copy()
+            point[used] = values
+            return point
+
+        def depth(values: np.ndarray) -> float:
+            found = -height(moved(values))
+            return found if math.isfinite(found) else 1e30
+
+        bounds = list(map(tuple, self._ends[used]))
+        found = minimize(
+            depth, start[used], method="Powell", bounds=bounds, options={"maxfev": 300}
+        )
+        return np.clip(moved(found.x), *self._ends.T)
+
+    def _sides(self, expr: sympy.Expr, points: np.ndarray) -> Iterator[np.ndarray]:
+        """Yield points on both sides of where an expression is zero, from far to near."""
+        at = sympy.lambdify(self._symbols, expr, ["scipy", "numpy"])
+
+        def value(point: np.ndarray) -> float:
+            with np.errstate(all="ignore"):
+                try:
+                    return float(at(*point))
+                except _FAILURES:
+                    return math.nan
+
+        heights = np.nan_to_num([value(point) for point in points])
+        used = self._used(expr)
+        above = self._climbed(value, points[heights.argmax()], used)
+        below = self._climbed(lambda point: -value(point), points[heights.argmin()], used)
+        yield from (above, below)
+        if value(above) > 0 > value(below):
+            for step in range(40):
+                middle = (above + below) / 2
+                above, below = (middle, below) if value(middle) > 0 else (above, middle)
+                if step % 4 == 0:
+                    yield from (above, below)
+
+
+def _breaks(expr: sympy.Expr) -> Iterator[sympy.Expr]:
+    """Yield what is zero where a part of an expression goes over into another."""
+    seen = set()
+    for part in sympy.preorder_traversal(expr):
+        pairs: Sequence[tuple[Any, Any]] = ()
+        if isinstance(part, sympy.Abs | sympy.sign):
+            pairs = [(part.args[0], 0)]
+        elif isinstance(part, sympy.Max | sympy.Min):
+            pairs = list(itertools.combinations(part.args, 2))
+        elif isinstance(part, sympy.core.relational.Relational):
+            pairs = [(part.lhs, part.rhs)]
+        for a, b in pairs:
+            if (found := a - b) not in seen and found.free_symbols:
+                seen.add(found)
+                yield found

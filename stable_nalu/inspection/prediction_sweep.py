@@ -5,7 +5,7 @@ The script takes the flags of the training script and a few of its own.
 
 import operator
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,12 +19,7 @@ from stable_nalu.options.flag import file_name, integer, number, text
 from stable_nalu.task.arithmetic import BENCHMARK, SingleLayerBenchmark
 from stable_nalu.training.checkpoint import load_torch
 
-GOLD: Mapping[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
-    "mul": operator.mul,
-    "div": operator.truediv,
-    "add": operator.add,
-    "sub": operator.sub,
-}
+GOLD = {"mul": operator.mul, "div": operator.truediv, "add": operator.add, "sub": operator.sub}
 """Exact operations; division by zero is infinite, or not a number."""
 
 _SWEEP = FlagGroup(
@@ -39,27 +34,18 @@ _SWEEP = FlagGroup(
 )
 
 
-_MOST_POINTS = 10**8
-"""A grid of more has a table of several gigabytes, and soon no place in memory."""
-
-
 def _check_sweep(config: Config) -> None:
     if config.upper_bound <= config.lower_bound:
-        raise OptionError(
-            "--upper-bound",
-            f"{config.upper_bound} is not above --lower-bound {config.lower_bound}",
-            "give a larger one",
-        )
+        problem = f"{config.upper_bound} is not above --lower-bound {config.lower_bound}"
+        raise OptionError("--upper-bound", problem, "give a larger one")
     width = (config.upper_bound - config.lower_bound) / config.step_size
-    if width**2 > _MOST_POINTS:
-        problem = f"{config.step_size} makes more than {_MOST_POINTS:,} points"
+    if width**2 > 10**8:  # A table of more has several gigabytes.
+        problem = f"{config.step_size} makes more than {10**8:,} points"
         raise OptionError("--step-size", problem, "give a larger one")
     if config.gold_outputs:
         return
-    for flag, value in (
-        ("--model-filepath", config.model_filepath),
-        ("--csv-save-filename", config.csv_save_filename),
-    ):
+    needed = {"--model-filepath": config.model_filepath}
+    for flag, value in (needed | {"--csv-save-filename": config.csv_save_filename}).items():
         if value is None:
             raise OptionError(flag, "is missing", "give it, or --gold-outputs for exact answers")
     if config.simple or config.input_size != 2:

@@ -1,23 +1,27 @@
-"""A saved model with its configuration and its score, what it computes, and files made of it."""
+"""A saved model: its configuration and score, what it computes, why it failed, files of it."""
 
 import argparse
 import json
+import math
 import time
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
 import torch
 
 from stable_nalu.base.errors import OptionError, UsageError, named_as_in_python
 from stable_nalu.base.files import atomic_path, atomic_text_file, model_file, save_root
 from stable_nalu.base.script import ScriptParser, bar, exit_code, fact, say
 from stable_nalu.layer import entries
+from stable_nalu.layer.base import GatedInputs
+from stable_nalu.layer.nalu import AbstractNALULayer, DMULayer, INALULayer
 from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.options.flags import units_of
 from stable_nalu.training.checkpoint import load_torch, restore_parameters
@@ -26,18 +30,16 @@ from stable_nalu.training.runs import PlannedRun
 from stable_nalu.training.surroundings import as_at_the_start, default_dtype, precision
 from stable_nalu.training.task import Target, Task
 from stable_nalu.writer import RunRecord
-from stable_nalu.writer.event_file import RESULT_TEST
+from stable_nalu.writer.event_file import FILE_PREFIX, METRIC_VALID, RESULT_TEST, EventFileReader
 
-from .formula import VERDICTS, Certificate, certificate, recurrent_certificate
+from .formula import FARTHEST, VERDICTS, Certificate, certificate, recurrent_certificate
 
 
 class LoggedRun(Protocol):
     """A run of `train` or `read_runs`."""
 
     @property
-    def folder(self) -> Path:
-        """Return the folder of its log."""
-        ...
+    def folder(self) -> Path: ...
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,6 @@ class TrainedModel(torch.nn.Module):
         self.record = record
 
     def forward(self, x: Any) -> Any:
-        """Return what the network makes of inputs."""
         return self.module(x)
 
     @cached_property
@@ -72,15 +73,17 @@ class TrainedModel(torch.nn.Module):
         """Return what a reader of an exported file must know: layer, task, score, versions."""
         names = (name for name in units_of(self.config) if name in entries())
         unit = entries().get(next(names, ""))
+        try:
+            learned = str(self.formula())
+        except UsageError:
+            learned = None
         return {
             "layer": unit and unit.label,
             "key": unit and unit.key,
             "formula": unit and unit.formula,
             "task": self.config.script,
-            "test_error": self.score.test_error,
-            "threshold": self.score.threshold,
-            "solved": self.score.solved,
-            "learned": self._learned(),
+            **asdict(self.score),
+            "learned": learned,
             "config": dict(self.record.config),
             "command": self.record.command,
             "versions": dict(self.record.versions),
@@ -95,15 +98,10 @@ class TrainedModel(torch.nn.Module):
         network: Any = self.module
         judge = recurrent_certificate if target.x.ndim == 3 else certificate
         with self.precision():
-            error = float(((network(target.x) - target.t) ** 2).mean()) / target.scale
-            return judge(
-                network,
-                target.targets,
-                target.x.shape[-1],
-                target.intervals,
-                solved=bool(target.limit.met(self.score.test_error)),
-                solved_inside=bool(target.limit.met(error)),
-            )
+            inside = float(((network(target.x) - target.t) ** 2).mean()) / target.scale
+            errors = {"solved": self.score.test_error, "solved_inside": inside}
+            outcome = {name: bool(target.limit.met(error)) for name, error in errors.items()}
+            return judge(network, target.targets, target.x.shape[-1], target.intervals, **outcome)
 
     @cached_property
     def target(self) -> Target | None:
@@ -116,13 +114,6 @@ class TrainedModel(torch.nn.Module):
         """Compute as the run did, without gradients."""
         with default_dtype(precision(self.config)), torch.no_grad():
             yield
-
-    def _learned(self) -> str | None:
-        """Return the formula in words, where there is one."""
-        try:
-            return str(self.formula())
-        except UsageError:
-            return None
 
     @named_as_in_python()
     def export(self, path: str | Path) -> Path:
@@ -157,9 +148,8 @@ def load(run: LoggedRun | str | Path) -> TrainedModel:
     from stable_nalu.task.table import SCRIPTS, TASKS
 
     if not (isinstance(run, str | Path) or hasattr(run, "folder")):
-        raise UsageError(
-            "run: give one run, such as runs[0] or runs.best, or the folder of its log"
-        )
+        remedy = "give one run, such as runs[0] or runs.best, or the folder of its log"
+        raise UsageError(f"run: {remedy}")
     folder = (Path(run) if isinstance(run, str | Path) else run.folder).absolute()
     record = RunRecord.read(folder)
     if record is None:
@@ -168,7 +158,9 @@ def load(run: LoggedRun | str | Path) -> TrainedModel:
 
 
 def _loaded(spec: ScriptSpec, task: type[Task], folder: Path, record: RunRecord) -> TrainedModel:
-    config = _config(spec, record.config)
+    values = {name: v for name, v in record.config.items() if name in spec.defaults}
+    values = spec.defaults | values
+    config = Config(spec, values | {"no_cuda": True}, frozenset(values))
     _know_layers(record, config)
     name = spec.run_name(config)
     root = folder.parents[name.count("/")]
@@ -182,11 +174,6 @@ def _loaded(spec: ScriptSpec, task: type[Task], folder: Path, record: RunRecord)
         training = _restored(task, spec, config, checkpoint, file)
         score = _score(training, checkpoint)
     return TrainedModel(training, score, record)
-
-
-def _config(spec: ScriptSpec, values: Mapping[str, Any]) -> Config:
-    values = spec.defaults | {name: v for name, v in values.items() if name in spec.defaults}
-    return Config(spec, values | {"no_cuda": True}, frozenset(values))
 
 
 def _know_layers(record: RunRecord, config: Config) -> None:
@@ -228,13 +215,14 @@ def trained_run(task: type[Task], spec: ScriptSpec, config: Config) -> Training:
     checkpoint = load_torch(file, "--evaluate")
     saved = checkpoint.get("config") if isinstance(checkpoint, dict) else None
     wanted = [flag.dest for flag in spec.flags if flag.result]
+    not_ours = UsageError(f"argument --evaluate: {file} is not a checkpoint of {spec.name}.py")
     if not isinstance(saved, dict) or not set(wanted) <= set(saved):
-        raise _not_ours(spec, file)
+        raise not_ours
     trained = config.replace(**{dest: saved[dest] for dest in wanted})
     try:
         return _restored(task, spec, trained, checkpoint, file)
     except (UsageError, LookupError, TypeError, AttributeError):
-        raise _not_ours(spec, file) from None
+        raise not_ours from None
 
 
 def _restored(
@@ -250,18 +238,9 @@ def _restored(
     return run
 
 
-def _not_ours(spec: ScriptSpec, file: Path) -> UsageError:
-    return UsageError(f"argument --evaluate: {file} is not a checkpoint of {spec.name}.py")
-
-
 _TYPES = {
-    torch.float64: "F64",
-    torch.float32: "F32",
-    torch.float16: "F16",
-    torch.bfloat16: "BF16",
-    torch.int64: "I64",
-    torch.int32: "I32",
-    torch.bool: "BOOL",
+    **{torch.float64: "F64", torch.float32: "F32", torch.float16: "F16", torch.bfloat16: "BF16"},
+    **{torch.int64: "I64", torch.int32: "I32", torch.bool: "BOOL"},
 }
 
 
@@ -272,13 +251,11 @@ def _write_safetensors(model: TrainedModel, path: Path) -> None:
     end = 0
     for name, tensor in model.module.state_dict().items():
         values = tensor.detach().cpu().contiguous()
-        parts.append(
-            values.reshape(-1).view(torch.uint8).numpy().tobytes() if values.numel() else b""
-        )
-        places = [end, end + len(parts[-1])]
+        flat = values.reshape(-1)
+        parts.append(flat.view(torch.uint8).numpy().tobytes() if len(flat) else b"")
+        places = [end, end := end + len(parts[-1])]
         kind = _TYPES[values.dtype]
         header[name] = {"dtype": kind, "shape": list(values.shape), "data_offsets": places}
-        end = places[1]
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
     with atomic_path(path, named=True) as temporary:
@@ -297,21 +274,11 @@ def _write_onnx(model: TrainedModel, path: Path) -> None:
     first = next(model.module.parameters(), torch.empty(()))
     x = torch.ones(2, model.config.inputs, dtype=first.dtype)
     batch = torch.export.Dim("batch")
-    with (
-        warnings.catch_warnings(action="ignore"),  # torch's own
-        atomic_path(path, named=True) as temporary,
-    ):
-        torch.onnx.export(
-            model.module.eval(),
-            (x,),
-            str(temporary),
-            input_names=["x"],
-            output_names=["y"],
-            dynamic_shapes=({0: batch},),
-            dynamo=True,
-            external_data=False,
-            verbose=False,
-        )
+    how = {"input_names": ["x"], "output_names": ["y"], "dynamic_shapes": ({0: batch},)}
+    how |= {"dynamo": True, "external_data": False, "verbose": False}
+    # Torch warns of itself.
+    with warnings.catch_warnings(action="ignore"), atomic_path(path, named=True) as temporary:
+        torch.onnx.export(model.module.eval(), (x,), str(temporary), **how)
 
 
 _FORMATS = {".onnx": _write_onnx, ".safetensors": _write_safetensors}
@@ -319,11 +286,9 @@ _FORMATS = {".onnx": _write_onnx, ".safetensors": _write_safetensors}
 
 def export_command(argv: Sequence[str] | None = None) -> int:
     """Export a trained model; the result is the exit code."""
-    parser = ScriptParser(
-        prog="model.py",
-        description="Write the trained model of a run as .onnx or .safetensors, with a card beside "
-        "it: layer, task, test error, threshold, versions.",
-    )
+    about = "Write the trained model of a run as .onnx or .safetensors, with a card beside it: "
+    about += "layer, task, test error, threshold, versions."
+    parser = ScriptParser(prog="model.py", description=about)
     parser.add_argument("--run", metavar="PATH", required=True, help="folder of the run's log")
     parser.add_argument("--out", metavar="FILE", required=True, help="file to write")
     arguments: argparse.Namespace = parser.parse_args(argv)
@@ -361,21 +326,18 @@ def in_short(spec: ScriptSpec, task: type[Task], folders: Sequence[Path]) -> str
 
     Those are of the processor, by the pace of the formulas before.
     """
-
-    def learned(folder: Path) -> Certificate:
+    found: list[Certificate] = []
+    for folder in folders:
         record = RunRecord.read(folder)
         assert record is not None
-        return _loaded(spec, task, folder.absolute(), record).formula()
-
-    found = [learned(folders[0])]
+        found.append(_loaded(spec, task, folder.absolute(), record).formula())
+        if len(found) == 1:
+            began = time.process_time()
+        elif (time.process_time() - began) / (len(found) - 1) * (len(folders) - 1) > SECONDS:
+            return None
     if len(folders) == 1:
         text = str(found[0]).removeprefix("learned: ")
         return fact("learned" if text != str(found[0]) else "formula", text)
-    began = time.process_time()
-    for folder in folders[1:]:
-        found.append(learned(folder))
-        if (time.process_time() - began) / (len(found) - 1) * (len(folders) - 1) > SECONDS:
-            return None
     return fact("formula", counted([one.verdict for one in found]))
 
 
@@ -385,18 +347,6 @@ def counted(verdicts: Sequence[str]) -> str:
     first, *others = (v for v in VERDICTS if counts[v])
     rest = [f"{counts[verdict]} {verdict}" for verdict in others]
     return ", ".join([f"{counts[first]} of {len(verdicts)} {first}", *rest])
-
-
-def _folders(paths: Sequence[str]) -> list[Path]:
-    """Return the folders of runs that paths name or hold."""
-    found: list[Path] = []
-    for path in map(Path, paths):
-        own = [path] if RunRecord.read(path) else []
-        own = own or sorted(p for p in path.rglob("*") if p.is_dir() and RunRecord.read(p))
-        if not own:
-            raise OptionError("--run", f"{path} holds no run", "name a folder of logs")
-        found += own
-    return found
 
 
 def formula_command(argv: Sequence[str] | None = None) -> int:
@@ -412,8 +362,14 @@ def formula_command(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--csv-out", metavar="FILE", help="write a row per run, too")
     arguments: argparse.Namespace = parser.parse_args(argv)
 
-    def tell() -> None:
-        folders = _folders(arguments.run)
+    def report() -> None:
+        folders: list[Path] = []
+        for path in map(Path, arguments.run):
+            own = [path] if RunRecord.read(path) else []
+            own = own or sorted(p for p in path.rglob("*") if p.is_dir() and RunRecord.read(p))
+            if not own:
+                raise OptionError("--run", f"{path} holds no run", "name a folder of logs")
+            folders += own
         every = [formula(folder) for folder in bar(folders, unit="runs", what="formulas")]
         for folder, found in zip(folders, every, strict=True):
             say(f"{folder.name}: {found}" if len(folders) > 1 else str(found))
@@ -422,8 +378,122 @@ def formula_command(argv: Sequence[str] | None = None) -> int:
         if arguments.csv_out:
             from stable_nalu.statistics.table import write_rows
 
-            told_of = zip(folders, every, strict=True)
-            rows = [{"name": folder.name, **found.row} for folder, found in told_of]
+            pairs = zip(folders, every, strict=True)
+            rows = [{"name": folder.name, **found.row} for folder, found in pairs]
             write_rows(Path(arguments.csv_out), rows)
 
-    return exit_code("formula.py", tell)
+    return exit_code("formula.py", report)
+
+
+NAN, EXPLODED, VANISHED, GATE = "not a number", "exploded", "vanished", "gate stuck"
+IMPRECISE, SLOW, CORNER, DENSE = "correct, not precise", "slow", "wrong corner", "not sparse"
+FAILURES = {
+    NAN: "a weight or an error of the end is not a finite number",
+    EXPLODED: "the last error is over ten times the first, or answers spread a hundredfold",
+    IMPRECISE: "weights are within 0.1 of the right whole numbers",
+    SLOW: "the error still halves in the last tenth of the run",
+    VANISHED: "the answers spread less than a hundredth of what is right",
+    GATE: "a gate is more than 0.1 from where the task needs it",
+    CORNER: "all weights are within 0.1 of whole numbers, which are not the right ones",
+    DENSE: "a weight is farther than that from all whole numbers, and the error does not fall",
+}
+"""Class of failure -> its rule."""
+UNCLASSIFIED = "unclassified"
+
+_CHOOSES = AbstractNALULayer, INALULayer, DMULayer
+"""Layers with gates between a sum (1) and a product (0); `GatedInputs` have one for each input."""
+
+
+def curve(folder: Path) -> np.ndarray:
+    """Return the steps at which a run has logged its error in training range, and the errors."""
+    files = sorted(p for p in folder.iterdir() if p.name.startswith(FILE_PREFIX))
+    points = [
+        (event.step, value)
+        for event in (event for file in files for event in EventFileReader(file))
+        for tag, value in zip(event.tags, event.values, strict=True)
+        if tag == METRIC_VALID and not isinstance(value, bytes)
+    ]
+    return np.array(points, float).reshape(-1, 2).T
+
+
+def failure(
+    network: torch.nn.Module,
+    target: Target,
+    errors: np.ndarray,
+    found: Certificate | None,
+    sparsity: float = math.nan,
+) -> str:
+    """Return the class of a run that has failed: of `FAILURES` the first whose rule holds.
+
+    All errors are of the training range, all scales of the answers that are right there. errors:
+    those of its `curve`. found: what it computes; if that is not known, the largest distance of
+    its weights from whole numbers that it logged, `sparsity`, takes its place.
+    """
+    state = network.state_dict().values()
+    if not (len(errors) and np.isfinite(errors[-1]) and all(v.isfinite().all() for v in state)):
+        return NAN if len(errors) else UNCLASSIFIED
+    with torch.no_grad():
+        spread = _spread(network(target.x)) / _spread(target.t)
+    if errors[-1] > 10 * errors[0] or spread > 100:
+        return EXPLODED
+    change = sparsity if found is None else found.change
+    is_right = found is not None and bool(found.proof)
+    if is_right and change <= FARTHEST:
+        return IMPRECISE
+    if _still_falls(errors):
+        return SLOW
+    if spread < 0.01:
+        return VANISHED
+    if any(gap > FARTHEST for gap in _gate_gaps(network, target)):
+        return GATE
+    if change > FARTHEST:
+        return DENSE
+    return UNCLASSIFIED if found is None or math.isnan(change) else CORNER
+
+
+def _spread(values: torch.Tensor) -> float:
+    """Return the median distance from the median, which single huge values do not move."""
+    return float((values - values.median()).abs().median())
+
+
+def _still_falls(errors: np.ndarray) -> bool:
+    """Return whether the median error of the last tenth is at most half the one before."""
+    tenth = len(errors) // 10
+    if not tenth:
+        return False
+    before, last = (np.median(errors[len(errors) - k * tenth :][:tenth]) for k in (2, 1))
+    return bool(last <= before / 2)
+
+
+def _gate_gaps(network: torch.nn.Module, target: Target) -> Iterator[float]:
+    """Yield how far each gate is from where the task needs it, for inputs of the training range.
+
+    Where a gate depends on the inputs, its mean counts. Layers before the last one are to add.
+    """
+    units = [m for m in network.modules() if isinstance(m, (*_CHOOSES, GatedInputs))]
+    seen: dict[int, torch.Tensor] = {}
+    for place, unit in enumerate(units):
+        own: Any = unit.gate
+
+        def kept(*args: Any, own: Any = own, place: int = place) -> torch.Tensor:
+            gate = own(*args)
+            seen.setdefault(place, gate.detach())
+            return gate
+
+        unit.gate = kept  # pyright: ignore[reportAttributeAccessIssue]
+    try:
+        with torch.no_grad():
+            network(target.x)
+    finally:
+        for unit in units:
+            del unit.gate
+    name, inputs = target.targets.operation.name, target.x.shape[1]
+    read = [list(range(*operand)) for operand in target.targets.operands]
+    for place, gate in seen.items():
+        if isinstance(units[place], _CHOOSES):
+            adds = place < len(units) - 1 or name in ("add", "sub")
+            yield float((gate.double().mean() - float(adds)).abs())
+        elif gate.numel() in (inputs, 2 * inputs):
+            if gate.numel() > inputs and name in ("div", "reciprocal"):  # 1 / x is behind all x
+                read[-1] = [inputs + k for k in read[-1]]
+            yield float((1 - gate.double().reshape(-1)[sum(read, [])]).abs().max())

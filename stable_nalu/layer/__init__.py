@@ -8,37 +8,30 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from . import base, by_name, generalized
-from .registry import FAMILIES, entries, own_entries
+from . import base, equations, nalu, nau_nmu, npu, registry, trials
+from .registry import entries, own_entries
 
 if TYPE_CHECKING:
-    from .ablations import *
-    from .base import Layer
-    from .basic import *
-    from .choosing import *
-    from .division import *
+    from .base import *
     from .equations import *
-    from .gated import *
-    from .generalized import GeneralizedCell, GeneralizedLayer
-    from .mcfc import *
-    from .nac import *
     from .nalu import *
     from .nau_nmu import *
     from .npu import *
-    from .nsr import *
+    from .registry import GeneralizedCell, GeneralizedLayer
+    from .trials import *
 
 
 _CLASSES = {
     name: value
-    for family in (base, generalized, *FAMILIES)
+    for family in (base, nau_nmu, nalu, npu, equations, trials, registry)
     for name, value in vars(family).items()
-    if isinstance(value, type) and value.__module__.startswith(f"{__name__}.")
+    if isinstance(value, type) and value.__module__.startswith(f"{__name__}.") and name[0] != "_"
 }
 
 
 def __getattr__(name: str) -> Any:
     """Return a class by its own name or that in papers, or the recurrent cell of a layer."""
-    found = _CLASSES.get(name) or by_name.imported_class(name)
+    found = _CLASSES.get(name) or registry.imported_class(name)
     if found is not None:
         return found
     layer = _CLASSES.get(f"{name.removesuffix('Cell')}Layer")
@@ -65,7 +58,7 @@ class _Layers(ModuleType):
             >>> sn.layer("NMU")(2, 1)
             NMU(in_features=2, out_features=1)
         """
-        return by_name.layer_class(name)
+        return registry.layer_class(name)
 
 
 sys.modules[__name__].__class__ = _Layers

@@ -1,14 +1,22 @@
-"""What every layer and recurrent cell is built on, and the cell that any layer makes."""
+"""What every layer and cell is built on, the layer of MLPs, and torch's recurrent cells.
+
+These are torch's GRUCell, LSTMCell and RNNCell, over run dimensions. Shapes: x (*runs, batch, in),
+h, c (*runs, batch, hidden), weight_ih (*runs, k hidden, in), weight_hh (*runs, k hidden, hidden),
+biases (*runs, k hidden); k = 3 (GRU), 4 (LSTM), 1 (RNN).
+"""
 
 import inspect
-from collections.abc import Collection
-from functools import cache
+import math
+from collections.abc import Callable, Collection
+from functools import cache, partial
 from types import new_class
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import torch
+from torch.nn import functional
 
 from stable_nalu.abstract import ExtendedTorchModule, Observation, weight_observations
+from stable_nalu.functional import Regualizer, kaiming_bound, linear, lstm_step, xavier_bound
 
 EPSILON = 2.0**-23
 """Keeps logarithms and reciprocals finite; published code adds it in float64 runs, too."""
@@ -42,6 +50,8 @@ class Layer(ExtendedTorchModule):
     """Options by name, which are attributes. A class attribute of the name fixes one of a base."""
     option_choices: ClassVar[dict[str, Collection[str]]] = {}
     """The values of those options that have a few."""
+    follows_robustness_logging: ClassVar[bool] = False
+    """Whether the robustness experiments always log weights as text."""
     _checks_output: ClassVar[bool] = False
     """True for classes that are not of this package: whether they map rows to rows is not known."""
 
@@ -49,9 +59,8 @@ class Layer(ExtendedTorchModule):
         super().__init_subclass__()
         cls._checks_output = not cls.__module__.startswith("stable_nalu.")
         for base in cls.__bases__:
-            own, of_base = cls.option_defaults, getattr(base, "option_defaults", {})
-            new = {name: value for name, value in own.items() if name not in of_base}
-            cls.option_defaults = new | of_base | own
+            own = cls.option_defaults
+            cls.option_defaults = own | getattr(base, "option_defaults", {}) | own
             cls.option_choices = getattr(base, "option_choices", {}) | cls.option_choices
         cls.option_defaults = {n: v for n, v in cls.option_defaults.items() if n not in vars(cls)}
 
@@ -67,7 +76,6 @@ class Layer(ExtendedTorchModule):
         self.make_parameters()
 
     def set_options(self, options: dict[str, Any]) -> None:
-        """Keep options as attributes."""
         vars(self).update(options)
         for option, known in self.option_choices.items():
             value = getattr(self, option)
@@ -76,6 +84,11 @@ class Layer(ExtendedTorchModule):
 
     def make_parameters(self) -> None:
         """Make parameters, and what else follows from the options."""
+
+    @property
+    def text_always(self) -> bool:
+        """Return whether weights are always logged as text."""
+        return self.robustness_logging and self.follows_robustness_logging
 
     def new_parameter(self, *shape: int) -> torch.nn.Parameter:
         """Return a parameter of a shape, by default that of W, to be initialised."""
@@ -93,14 +106,45 @@ class Layer(ExtendedTorchModule):
 
 
 class WeightLayer(Layer):
-    """A layer over one matrix of weights, which is logged as W."""
+    """A layer over one matrix of effective weights, by default the parameter W."""
+
+    log_options: ClassVar[dict[str, bool]] = {}
+    """What is logged of W other than usual."""
+
+    def make_parameters(self) -> None:
+        self.W = self.new_parameter()
 
     def weights(self) -> torch.Tensor:
         """Return the effective weight W."""
         return self.W
 
     def observations(self) -> list[Observation]:
-        return weight_observations("W", self.weights)
+        options = {"text_always": self.text_always} | self.log_options
+        return weight_observations("W", self.weights, **options)
+
+
+class GatedInputs(Layer):
+    """A layer with a gate g on each input, drawn to zero and one by the penalty `g-NPU`."""
+
+    gates_per_input: ClassVar[int] = 1
+    option_defaults: ClassVar = {"regualizer_gate": 0.0}
+
+    def make_parameters(self) -> None:
+        super().make_parameters()
+        off = not self.regualizer_gate
+        self._gate_bias = Regualizer("mnac", "bias", "linear", zero=off, ndim=1)
+        self.g = self.new_parameter(self.gates_per_input * self.in_features)
+
+    def reset_parameters(self) -> None:
+        super().reset_parameters()
+        torch.nn.init.constant_(self.g, 0.5)
+
+    def gate(self) -> torch.Tensor:
+        """Return the effective gate."""
+        return self.g.clamp(0.0, 1.0)
+
+    def regualizer_terms(self):
+        return super().regualizer_terms() | {"g-NPU": self._gate_bias.of(lambda: self.g)}
 
 
 class Cell(ExtendedTorchModule):
@@ -184,3 +228,144 @@ def option_parameters(layer: type[ExtendedTorchModule]) -> dict[str, inspect.Par
     parameters = inspect.signature(layer).parameters.values()
     named = {p.name: p for p in parameters if p.kind is p.KEYWORD_ONLY}
     return {name: p for name, p in named.items() if name not in OF_EVERY_LAYER}
+
+
+class Activation(NamedTuple):
+    """A function, and the bound of the uniform initial weights that goes with it."""
+
+    function: Callable[[torch.Tensor], torch.Tensor]
+    bound: Callable[[int, int], float]
+
+
+ACTIVATIONS = {
+    "Tanh": Activation(torch.tanh, partial(xavier_bound, gain=5.0 / 3.0)),
+    "Sigmoid": Activation(torch.sigmoid, xavier_bound),
+    "ReLU6": Activation(functional.relu6, kaiming_bound),
+    "Softsign": Activation(functional.softsign, xavier_bound),
+    "SELU": Activation(torch.selu, lambda fan_in, _: math.sqrt(3.0 / fan_in)),
+    "ELU": Activation(functional.elu, kaiming_bound),
+    "ReLU": Activation(torch.relu, kaiming_bound),
+    "linear": Activation(lambda x: x, xavier_bound),
+}
+
+
+class BasicLayer(WeightLayer):
+    r"""Map inputs linearly and apply an activation: a layer of the MLPs that Madsen & Johansen
+    (2020) and others compare with. `registry` names the source of each activation.
+
+        y_o = activation(sum_i W_oi x_i + bias_o)
+
+    Shapes: bias (*runs, out).
+    """
+
+    default_name = "basic"
+    option_defaults: ClassVar = {"activation": "linear", "bias": True}
+    option_choices: ClassVar = {"activation": ACTIVATIONS}
+
+    def make_parameters(self) -> None:
+        super().make_parameters()
+        bias = self.new_parameter(self.out_features) if vars(self).pop("bias") else None
+        self.register_parameter("bias", bias)
+
+    def reset_parameters(self) -> None:
+        bound = ACTIVATIONS[self.activation].bound(self.in_features, self.out_features)
+        torch.nn.init.uniform_(self.W, -bound, bound)
+        if self.bias is not None:
+            torch.nn.init.zeros_(self.bias)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return ACTIVATIONS[self.activation].function(linear(x, self.W, self.bias))
+
+
+BasicCell = recurrent(BasicLayer)
+
+
+class TorchCell(Cell):
+    """Parameters of a cell with `gates` stacked linear maps: names, order and initial range
+    U(+-1 / sqrt(hidden)) are torch's, which draws in the constructor and at every reset.
+    """
+
+    gates: ClassVar[int]
+
+    def __init__(self, input_size: int, hidden_size: int, *, name: str | None = None):
+        super().__init__(input_size, hidden_size, name=name)
+        rows = self.gates * hidden_size
+        self.weight_ih = torch.nn.Parameter(torch.empty(rows, input_size))
+        self.weight_hh = torch.nn.Parameter(torch.empty(rows, hidden_size))
+        self.bias_ih = torch.nn.Parameter(torch.empty(rows))
+        self.bias_hh = torch.nn.Parameter(torch.empty(rows))
+        # Published runs drew here too: the numbers of later layers depend on it.
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        bound = 1 / math.sqrt(self.hidden_size)
+        for parameter in self.parameters():
+            torch.nn.init.uniform_(parameter, -bound, bound)
+
+    def maps(self, x: torch.Tensor, h: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the linear maps of input and state."""
+        return linear(x, self.weight_ih, self.bias_ih), linear(h, self.weight_hh, self.bias_hh)
+
+
+class GRUCell(TorchCell):
+    r"""Map (x_t, h) to h_t: the gated recurrent unit of Cho et al. (2014, arXiv:1406.1078).
+
+        r, z = sigmoid(a_r + b_r), sigmoid(a_z + b_z);   n = tanh(a_n + r b_n)
+        h_t = (1 - z) n + z h
+
+    with a = weight_ih x_t + bias_ih and b = weight_hh h + bias_hh.
+    """
+
+    gates = 3
+
+    def forward(self, x_t: torch.Tensor, h_tm1: torch.Tensor) -> torch.Tensor:
+        (a_r, a_z, a_n), (b_r, b_z, b_n) = (m.chunk(3, dim=-1) for m in self.maps(x_t, h_tm1))
+        reset, update = torch.sigmoid(a_r + b_r), torch.sigmoid(a_z + b_z)
+        new = torch.tanh(a_n + reset * b_n)
+        return new + update * (h_tm1 - new)
+
+
+class LSTMCell(TorchCell):
+    r"""Map (x_t, (h, c)) to (h_t, c_t): the LSTM of Hochreiter & Schmidhuber (1997).
+
+        i, f, g, o = sigmoid, sigmoid, tanh, sigmoid of a + b
+        c_t = f c + i g;   h_t = o tanh(c_t)
+
+    with a = weight_ih x_t + bias_ih and b = weight_hh h + bias_hh.
+    """
+
+    gates = 4
+
+    def forward(
+        self, x_t: torch.Tensor, state: tuple[torch.Tensor, torch.Tensor]
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        h_tm1, c_tm1 = state
+        return lstm_step(torch.add(*self.maps(x_t, h_tm1)), c_tm1)
+
+
+class RNNTanhCell(TorchCell):
+    r"""Map (x_t, h) to h_t: the recurrent cell of Elman (1990), with the hyperbolic tangent.
+
+        h_t = tanh(weight_ih x_t + bias_ih + weight_hh h + bias_hh)
+
+    The names of weights and biases are torch's.
+    """
+
+    gates = 1
+
+    def forward(self, x_t: torch.Tensor, h_tm1: torch.Tensor) -> torch.Tensor:
+        return torch.tanh(torch.add(*self.maps(x_t, h_tm1)))
+
+
+class RNNReLUCell(TorchCell):
+    r"""Map (x_t, h) to h_t: the recurrent cell of Elman (1990), with the rectifier.
+
+        h_t = relu(weight_ih x_t + bias_ih + weight_hh h + bias_hh)
+
+    The names of weights and biases are torch's.
+    """
+
+    gates = 1
+
+    def forward(self, x_t: torch.Tensor, h_tm1: torch.Tensor) -> torch.Tensor:
+        return torch.relu(torch.add(*self.maps(x_t, h_tm1)))

@@ -1,4 +1,6 @@
-"""Units that learn equations: EML, trees of one operator, EQL and EQL-division, small networks."""
+"""Units that learn equations and comparisons: EML, a tree of one operator, EQL and EQL-division,
+small networks, and NSR, the Neural Status Register.
+"""
 
 import math
 from collections.abc import Sequence
@@ -17,10 +19,6 @@ DECIDED = 24.0
 """Logit of a choice that is made."""
 SEARCH, COLD = 2.5, 0.01
 """Temperature of the search for a tree, and at the end of hardening."""
-SEARCHING = 0.75
-"""Part of the iterations that is search."""
-LARGEST_POWER = 709.0
-"""Power from which on exp is no double."""
 DOUBT, TOO_LARGE, LARGE = 0.02, 50.0, 1e-4
 """Factor of doubt, and what nodes may be until it costs that factor of their excess, squared."""
 
@@ -32,27 +30,24 @@ class EMLLayer(Layer):
         node = exp(a) - ln(b),    a and b = p_0 + sum_i p_i x_i + p_c child,    p = softmax(l / T)
 
     over complex numbers, from 2^(depth - 1) lowest nodes, which have no children, up to the root,
-    whose real part is y.
-
-    Shapes: x (*runs, batch, in), leaves (*runs, out, 2^depth, in + 1), slots
-    (*runs, out, 2^depth - 2, in + 2), y (*runs, batch, out).
+    whose real part is y. Shapes: leaves (*runs, out, 2^depth, in + 1), slots (*runs, out, 2^depth -
+    2, in + 2).
 
     `depth` is the number of levels, `temperature` is T. `tree` is `slots`, the formula of the
     paper, or `bottom`, as in the published code: lowest nodes mix 1 and inputs, and a and b of
-    every node are s + (1 - s) child, s = sigmoid(c / T), with gates c
-    (*runs, out, 2 (2^depth - 1)). `init` is `normal`, standard normal logits; of those, `biased`
-    raises the leaves' 1 by 2, `xy_biased` all inputs by 1, `random_hot` one choice of each leaf by
-    3; gates rise by 4 (3 if `random_hot`, which lowers each by 6 with probability 1/4), as they do
-    if `uniform`. With `regualizer_z` the penalty `z` is the mean square of the imaginary part of
-    the root.
+    every node are s + (1 - s) child, s = sigmoid(c / T), with gates c (*runs, out, 2 (2^depth -
+    1)). `init` is `normal`, standard normal logits; of those, `biased` raises the leaves' 1 by 2,
+    `xy_biased` all inputs by 1, `random_hot` one choice of each leaf by 3; gates rise by 4 (3 if
+    `random_hot`, which lowers each by 6 with probability 1/4), as they do if `uniform`. With
+    `regualizer_z` the penalty `z` is the mean square of the imaginary part of the root.
 
     With `iterations` training is that of the published code: three quarters of them search, with T
     2.5; then choices harden, up to tau = 1, with T = 2.5 (0.01 / 2.5)^(tau^2). The penalty `g` is
     in force without a flag: the mean square of the imaginary part of the root, 0.0001 times that of
     what nodes exceed 50 by, and 0.02 tau times how undecided choices are.
 
-    Departs from the paper: no. Departs from the published code: a is cut where exp(a) is 1e300 (in
-    float32, an eighth of the largest number), and ln(0) is that of the smallest one.
+    Departs from the published code: a is cut where exp(a) is 1e300 (in float32, an eighth of the
+    largest number), and ln(0) is that of the smallest one.
     """
 
     default_name = "eml"
@@ -84,15 +79,15 @@ class EMLLayer(Layer):
         with torch.no_grad():
             torch.nn.init.normal_(self.leaves)
             torch.nn.init.normal_(self.nodes)
+            is_hot = self.init == "random_hot"
             if self.init == "biased":
                 self.leaves[..., 0] += 2
             elif self.init == "xy_biased":
                 self.leaves[..., 1:] += 1
-            elif self.init == "random_hot":
+            elif is_hot:
                 hot = torch.randint(self.leaves.shape[-1], self.leaves.shape[:-1])
                 self.leaves += 3 * torch.nn.functional.one_hot(hot, self.leaves.shape[-1])
             if self.init != "normal" and self.tree == "bottom":
-                is_hot = self.init == "random_hot"
                 self.nodes += 3 if is_hot else 4
                 if is_hot:
                     self.nodes -= 6 * (torch.rand(self.nodes.shape) < 0.25).to(self.nodes.dtype)
@@ -136,9 +131,7 @@ class EMLLayer(Layer):
                 p = nodes[..., place, :]
                 child = p[..., -1].unsqueeze(-2)
                 value = inputs @ p[..., :-1].mT + child * value[0], child * value[1]
-            real, imaginary = value
-            a = real[..., ::2], imaginary[..., ::2]
-            value = eml(a, (real[..., 1::2], imaginary[..., 1::2]))
+            value = eml(*(tuple(part[..., side::2] for part in value) for side in (0, 1)))
             found.append(value)
         return found
 
@@ -189,10 +182,9 @@ class EMLLayer(Layer):
         """Make every choice that is the likeliest one, for good."""
         with torch.no_grad():
             for logits in (self.leaves, self.nodes):
+                made = torch.zeros_like(logits).scatter_(-1, logits.argmax(-1, True), 1) > 0
                 if logits is self.nodes and self.tree == "bottom":
                     made = logits > 0
-                else:
-                    made = torch.zeros_like(logits).scatter_(-1, logits.argmax(-1, True), 1) > 0
                 logits.copy_(torch.where(made, DECIDED, -DECIDED))
 
     def expression(self, names: Sequence[str]) -> str:
@@ -214,10 +206,8 @@ class EMLLayer(Layer):
         import sympy
 
         known: dict[str, Any] = {str(symbol): symbol for symbol in inputs}
-        text = self.expression([*known])
-        known["eml"] = _eml
         read: Any = sympy.sympify
-        return read(text, known)
+        return read(self.expression([*known]), known | {"eml": _eml})
 
     @torch.no_grad()
     def doubt(self) -> float:
@@ -244,7 +234,7 @@ def _eml(a: Any, b: Any) -> Any:
     import sympy
 
     try:
-        within = not a.is_number or abs(complex(a)) < LARGEST_POWER
+        within = not a.is_number or abs(complex(a)) < 709  # exp(709) is a double
     except TypeError:
         within = False
     return sympy.exp(a) - sympy.log(b) if within else sympy.nan
@@ -252,7 +242,7 @@ def _eml(a: Any, b: Any) -> Any:
 
 def hardened(iteration: int, iterations: int) -> float:
     """Return how far hardening is: 0 to 1."""
-    searched = SEARCHING * iterations
+    searched = 0.75 * iterations
     return max(0.0, iteration - searched) / max(1.0, iterations - searched)
 
 
@@ -284,27 +274,17 @@ def _limited(values: torch.Tensor) -> torch.Tensor:
     return values.clamp(-most, most)
 
 
-SMALL = 1e-3
-"""Weights below it are held at zero in the last phase."""
-
-TESTED = 1e-4
-"""The least divisor of a trained EQL-division."""
-
-
 class EQLLayer(Layer):
     r"""Learn an equation of sums, products, sines and cosines: the EQL of Martius & Lampert (2016,
     arXiv:1610.02995).
 
         h = (z_1, sin(z_2), cos(z_3), z_4 z_5),    z = W_k h + b_k,    y = W_L h + b_L
 
-    with `width` columns in each of z_1 to z_5, for each of the `layers` - 1 hidden layers.
-
-    Shapes: x (*runs, batch, in), W1 (*runs, 5 width, in), b1 (*runs, 5 width), W2
-    (*runs, out or 5 width, 4 width), …, y (*runs, batch, out).
-
-    Training of `iterations` has three phases: up to a quarter without a penalty; then with the
-    penalty `g` of l1 sum |W|, which is in force without a flag; from 19/20 on without it again,
-    while all weights below 0.001 are held at zero. `tau` is the iteration.
+    with `width` columns in each of z_1 to z_5, for each of the `layers` - 1 hidden layers. Shapes:
+    W1 (*runs, 5 width, in), b1 (*runs, 5 width), W2 (*runs, out or 5 width, 4 width), …, y (*runs,
+    batch, out). Training of `iterations` has three phases: up to a quarter without a penalty; then
+    with the penalty `g` of l1 sum |W|, which is in force without a flag; from 19/20 on without it
+    again, while all weights below 0.001 are held at zero. `tau` is the iteration.
 
     Departs from the paper: two columns that are multiplied do not stand side by side; the paper
     tries 26 values of `l1` and three of `layers`, and chooses; its Adam has another epsilon.
@@ -329,31 +309,32 @@ class EQLLayer(Layer):
         self.tau = torch.nn.Parameter(torch.zeros(()), requires_grad=False)
 
     def reset_parameters(self) -> None:
-        for number in range(1, self.layers + 1):
-            W = getattr(self, f"W{number}")
+        for number, W in enumerate(self.matrices(), start=1):
             torch.nn.init.normal_(W, std=sum(W.shape[-2:]) ** -0.5)
             torch.nn.init.zeros_(getattr(self, f"b{number}"))
 
     def tau_at(self, iteration: int) -> float:
         return float(iteration)
 
-    def weights(self, number: int) -> torch.Tensor:
-        """Return the effective weights of a layer, counted from 1."""
-        W = getattr(self, f"W{number}")
+    def matrices(self) -> list[torch.Tensor]:
+        """Return the weights of all layers."""
+        return [getattr(self, f"W{number}") for number in range(1, self.layers + 1)]
+
+    def weights(self, W: torch.Tensor) -> torch.Tensor:
+        """Return effective weights: in the last phase, small ones are zero."""
         is_last_phase = self.tau >= 0.95 * self.iterations
-        least = torch.where(
-            is_last_phase, torch.full_like(self.tau, SMALL), torch.zeros_like(self.tau)
-        )
+        least = torch.where(is_last_phase, torch.full_like(self.tau, 1e-3), 0.0)
         return torch.where(W.abs() < per_run(least, 2), torch.zeros_like(W), W)
 
     def last(self, x: torch.Tensor) -> torch.Tensor:
         """Return the columns of the last layer."""
-        w = self.width
-        for number in range(1, self.layers):
-            z = linear(x, self.weights(number), getattr(self, f"b{number}"))
-            kept, sines, cosines = z[..., :w], z[..., w : 2 * w].sin(), z[..., 2 * w : 3 * w].cos()
-            x = torch.cat((kept, sines, cosines, z[..., 3 * w : 4 * w] * z[..., 4 * w :]), -1)
-        return linear(x, self.weights(self.layers), getattr(self, f"b{self.layers}"))
+        for number, W in enumerate(self.matrices(), start=1):
+            z = linear(x, self.weights(W), getattr(self, f"b{number}"))
+            if number == self.layers:
+                break
+            kept, sine, cosine, one, other = z.split(self.width, -1)
+            x = torch.cat((kept, sine.sin(), cosine.cos(), one * other), -1)
+        return z
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return self.last(x)
@@ -363,15 +344,14 @@ class EQLLayer(Layer):
 
     def penalty(self) -> torch.Tensor:
         """Return the penalty of this phase: `runs`."""
-        matrices = [getattr(self, f"W{number}") for number in range(1, self.layers + 1)]
-        total = sum(mean_over(W.abs(), 2) * math.prod(W.shape[-2:]) for W in matrices)
+        total = sum(mean_over(W.abs(), 2) * math.prod(W.shape[-2:]) for W in self.matrices())
         counts = (self.tau >= self.iterations / 4) & (self.tau < 0.95 * self.iterations)
         return torch.where(counts, self.l1 * total, torch.zeros_like(self.tau))
 
     def after_step(self, loss: torch.Tensor) -> None:
         with torch.no_grad():
-            for number in range(1, self.layers + 1):
-                getattr(self, f"W{number}").copy_(self.weights(number))
+            for W in self.matrices():
+                W.copy_(self.weights(W))
 
 
 class EQLDivLayer(EQLLayer):
@@ -382,12 +362,9 @@ class EQLDivLayer(EQLLayer):
 
     with h as in EQL, and t = (iteration / epoch + 1)^(-1/2) in training, 0.0001 in tests. The
     penalty `g` is also the sum of max(t - b, 0) over the batch and outputs, so it grows with the
-    batch, as published.
-
-    Shapes: x (*runs, batch, in), the last W (*runs, 2 out, 4 width), y (*runs, batch, out).
-
-    `epoch` is how many iterations are one. Departs from the paper: as EQL; no epochs of penalties
-    on inputs of the test. Departs from the published code: as the paper.
+    batch, as published. Shapes: the last W (*runs, 2 out, 4 width). `epoch` is how many iterations
+    are one. Departs from the paper: as EQL; no epochs of penalties on inputs of the test. Departs
+    from the published code: as the paper.
     """
 
     default_name = "eql_div"
@@ -408,14 +385,13 @@ class EQLDivLayer(EQLLayer):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         z = self.last(x)
         a, b = z[..., : self.out_features], z[..., self.out_features :]
-        least = torch.full_like(self.tau, TESTED)
+        least = torch.full_like(self.tau, 1e-4)
         if self.training:
             least = (self.tau / self.epoch + 1) ** -0.5
             self._shortfall = (per_run(least, 2) - b).clamp(min=0)
         divides = b > per_run(least, 2)
-        return torch.where(
-            divides, a / torch.where(divides, b, torch.ones_like(b)), torch.zeros_like(b)
-        )
+        quotient = a / torch.where(divides, b, torch.ones_like(b))
+        return torch.where(divides, quotient, torch.zeros_like(b))
 
     def penalty(self) -> torch.Tensor:
         total, short = super().penalty(), self._shortfall
@@ -427,3 +403,45 @@ class EQLDivLayer(EQLLayer):
     def after_step(self, loss: torch.Tensor) -> None:
         super().after_step(loss)
         self._shortfall = None
+
+
+class NSRLayer(Layer):
+    r"""Compare two inputs that are chosen among all: the NSR of Faber & Wattenhofer (2023,
+    arXiv:2004.07085).
+
+        y_o = sigmoid(b_o + sum_k w_ok S_ok + u_ok (1 - 2 S_ok^2)),    S_ok = tanh(z d_ok)
+        d_ok = sum_i (softmax_i(V_oik) - softmax_i(U_oik)) x_i
+
+    S is the sign bit of the difference d, 1 - 2 S^2 the zero bit, both in [-1, 1]. Shapes: V and U
+    (*runs, out, in, copies), w and u (*runs, out, copies), b (*runs, out).
+
+    copies: comparisons that are learned beside each other. z: how small a difference still counts;
+        beyond 1 / z, gradients vanish.
+
+    Departs from the paper: the second output, 1 - y, is left out. Departs from the published code:
+    no; the penalties of the version of 2020 are not here.
+    """
+
+    default_name = "nsr"
+    option_defaults: ClassVar = {"copies": 10, "z": 1.0}
+
+    def make_parameters(self) -> None:
+        if self.copies < 1 or not self.z > 0:
+            raise ValueError("copies has to be at least 1, and z above 0")
+        i, o, k = self.in_features, self.out_features, self.copies
+        self.V, self.U = self.new_parameter(o, i, k), self.new_parameter(o, i, k)
+        self.w, self.u = self.new_parameter(o, k), self.new_parameter(o, k)
+        self.b = self.new_parameter(o)
+
+    def reset_parameters(self) -> None:
+        for choice in (self.V, self.U):
+            torch.nn.init.normal_(choice, std=math.sqrt(2 / (self.in_features + self.copies)))
+        for weight in (self.w, self.u):
+            torch.nn.init.normal_(weight, std=math.sqrt(2 / (self.copies + 1)))
+        torch.nn.init.zeros_(self.b)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        chosen = torch.softmax(self.V, -2) - torch.softmax(self.U, -2)
+        S = torch.tanh(self.z * (x.unsqueeze(-3) @ chosen))
+        bits = S @ self.w.unsqueeze(-1) + (1 - 2 * S * S) @ self.u.unsqueeze(-1)
+        return torch.sigmoid(self.b.unsqueeze(-2) + bits.squeeze(-1).mT)

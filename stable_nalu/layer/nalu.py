@@ -1,4 +1,6 @@
-"""NALU, the Neural Arithmetic Logic Unit, G-NALU, gated NAU/NMU, and what all NALUs share.
+"""Gates between a sum and a product: NALU, G-NALU, gated NAU/NMU, iNALU and DMU.
+
+All NALUs share the following.
 
 A gate chooses between an additive and a multiplicative path:
 
@@ -23,45 +25,34 @@ Shapes: x (*runs, batch, in), G (*runs, out, in), b (*runs, out), y (*runs, batc
 Some have other layers than the NAC in its place.
 """
 
+import math
 from functools import partial
-from types import new_class
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 
-from stable_nalu.abstract import Observation
+from stable_nalu.abstract import Observation, weight_observations
 from stable_nalu.functional import (
     LOG_SPACE_MODES,
+    Regualizer,
     golden_sigmoid,
     in_log_space,
     linear,
     mean_over,
+    mnac,
+    sign_phase,
+    sparsity_error,
     xavier_bound,
 )
 
-from .ablations import IndependentNACLayer, LinearNACLayer, RegualizedLinearNACLayer
-from .base import Layer
-from .choosing import (
-    GradientBanditNACLayer,
-    GumbelMNACLayer,
-    GumbelNACLayer,
-    HardSoftmaxNACLayer,
-    SoftmaxNACLayer,
-)
-from .nac import MNACLayer, NACLayer, PosNACLayer
-from .nau_nmu import NAULayer, NMULayer
+from .base import Layer, WeightLayer
+from .nau_nmu import MNACLayer, NACLayer, NAULayer, NMULayer
 
-NALU_GATES = (
-    "normal", "regualized", "golden-ratio", "gumbel", "obs-gumbel", "linear", "independent",
-)  # fmt: skip
-NALU_GATE_SHAPES = ("matrix", "vector")
 NALU_STARTS = {
     "truncated": partial(torch.nn.init.trunc_normal_, std=0.02, a=-0.04, b=0.04),
     "xavier-normal": torch.nn.init.xavier_normal_,
     "uniform": partial(torch.nn.init.uniform_, a=-0.01, b=0.01),
 }
-INDEPENDENT_GATE_BOUND = 0.01
-"""Independent gates start from U(-0.01, 0.01), as in the implementation that has them."""
 
 
 class AbstractNALULayer(Layer):
@@ -80,8 +71,11 @@ class AbstractNALULayer(Layer):
     }
     option_choices: ClassVar = {
         "nalu_mul": (*LOG_SPACE_MODES, "mnac"),
-        "nalu_gate": NALU_GATES,
-        "nalu_gate_shape": NALU_GATE_SHAPES,
+        "nalu_gate": (
+            *("normal", "regualized", "golden-ratio", "gumbel", "obs-gumbel"),
+            *("linear", "independent"),
+        ),
+        "nalu_gate_shape": ("matrix", "vector"),
         "nalu_init": ("default", *NALU_STARTS),
     }
 
@@ -105,50 +99,50 @@ class AbstractNALULayer(Layer):
         own = AbstractNALULayer.option_defaults
         rest = {n: vars(self).pop(n) for n in self.option_defaults if n not in own}
         self._gates: tuple[torch.Tensor, ...] = ()
-        self._build_gate("add", present=True)
-        self._build_gate("mul", present=self.nalu_two_gate)
-        if self.nalu_two_nac:
-            mul_op = self.MNACOp if self.nalu_mul == "mnac" else self.NACOp
-            self.nac_add = self._build_child(self.NACOp, rest, "nac_add")
-            self.nac_mul = self._build_child(mul_op, rest, "nac_mul")
-        else:
-            self.nac_add = self._build_child(self.NACOp, rest, None)
-            self.nac_add.passes_per_forward = 2
-
-    def _build_gate(self, path: str, *, present: bool):
         outputs = 1 if self.nalu_gate_shape == "vector" else self.out_features
         shape = (outputs,) if self.nalu_gate == "independent" else (outputs, self.in_features)
-        G = self.new_parameter(*shape) if present else None
-        b = self.new_parameter(shape[0]) if present and self.nalu_bias else None
-        self.register_parameter(f"G_{path}", G)
-        self.register_parameter(f"bias_{path}", b)
+        for path, present in (("add", True), ("mul", self.nalu_two_gate)):
+            G = self.new_parameter(*shape) if present else None
+            b = self.new_parameter(outputs) if present and self.nalu_bias else None
+            self.register_parameter(f"G_{path}", G)
+            self.register_parameter(f"bias_{path}", b)
 
-    def _build_child(self, op, rest, name):
-        options = {option: rest[option] for option in op.option_defaults}
-        return op(self.in_features, self.out_features, name=name, **options)
+        def child(op, name):
+            options = {option: rest[option] for option in op.option_defaults}
+            return op(self.in_features, self.out_features, name=name, **options)
+
+        if self.nalu_two_nac:
+            self.nac_add = child(self.NACOp, "nac_add")
+            self.nac_mul = child(self.MNACOp if self.nalu_mul == "mnac" else self.NACOp, "nac_mul")
+        else:
+            self.nac_add = child(self.NACOp, None)
+            self.nac_add.passes_per_forward = 2
 
     def reset_parameters(self) -> None:
         super().reset_parameters()
-        bound = INDEPENDENT_GATE_BOUND
+        bound = 0.01  # As in the implementation that has independent gates.
         if self.nalu_gate != "independent":
             bound = xavier_bound(self.in_features, len(self.G_add))
-        for G in (self.G_add, self.G_mul):
-            if G is not None:
-                torch.nn.init.uniform_(G, -bound, bound)
-        for b in (self.bias_add, self.bias_mul):
-            if b is not None:
-                torch.nn.init.zeros_(b)
+        for name, parameter in self.named_parameters(recurse=False):
+            if name.startswith("G_"):
+                torch.nn.init.uniform_(parameter, -bound, bound)
+            else:
+                torch.nn.init.zeros_(parameter)
         if self.nalu_init != "default":
-            for weight in self.parameters():
-                if weight.ndim > 1:
-                    NALU_STARTS[self.nalu_init](weight)
+            for weight in (p for p in self.parameters() if p.ndim > 1):
+                NALU_STARTS[self.nalu_init](weight)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         g_add = self.gate(x, self.G_add, self.bias_add)
         g_mul = self.gate(x, self.G_mul, self.bias_mul) if self.nalu_two_gate else 1 - g_add
-        a = self.nac_add(x)
-        m = self.multiply(x)
-        self._keep(g_add, g_mul, a, m)
+        a, m = self.nac_add(x), self.multiply(x)
+        gates = (g_add, g_mul) if self.nalu_two_gate else (g_add,)
+        if self.nalu_gate == "regualized":
+            self._gates = gates
+        if self.trace is not None:
+            names = ("gate/add", "gate/mul") if self.nalu_two_gate else ("gate",)
+            values = zip((*names, "add", "mul"), (*gates, a, m), strict=True)
+            self.trace.update({name: value.detach() for name, value in values})
         return g_add * a + g_mul * m
 
     def gate(
@@ -163,35 +157,23 @@ class AbstractNALULayer(Layer):
         if self.nalu_gate == "golden-ratio":
             return golden_sigmoid(z)
         if self.allow_random and self.nalu_gate in ("gumbel", "obs-gumbel"):
-            z = z + self._gumbel(z)
+            # Its temperature is fixed at 1: `--tau` schedules do not reach the gates of a NALU.
+            of_outputs = self.nalu_gate == "gumbel"
+            u = self.random.uniform(z.shape[-1 if of_outputs else -2 :], 0.0, 1.0, like=z)
+            noise = -torch.log(1e-8 - torch.log(u + 1e-8))
+            z = z + (noise.unsqueeze(-2) if of_outputs else noise)
         return torch.sigmoid(z)
-
-    def _gumbel(self, z):
-        # Its temperature is fixed at 1: `--tau` schedules do not reach the gates of a NALU.
-        shape = z.shape[-1:] if self.nalu_gate == "gumbel" else z.shape[-2:]
-        u = self.random.uniform(shape, 0.0, 1.0, like=z)
-        noise = -torch.log(1e-8 - torch.log(u + 1e-8))
-        return noise.unsqueeze(-2) if self.nalu_gate == "gumbel" else noise
 
     def multiply(self, x: torch.Tensor) -> torch.Tensor:
         """Return the multiplicative path m."""
-        nac_mul = self.nac_mul if self.nalu_two_nac else self.shared_nac
         if self.nalu_mul == "mnac":
-            return nac_mul(x)
+            return self.nac_mul(x)
+        nac_mul = self.nac_mul if self.nalu_two_nac else self.shared_nac
         return in_log_space(nac_mul, x, self.nalu_mul, self.eps)
 
     def shared_nac(self, x: torch.Tensor) -> torch.Tensor:
         """Pass the shared NAC for the second time; a sampling NAC repeats its sample here."""
         return self.nac_add(x)
-
-    def _keep(self, g_add, g_mul, a, m):
-        gates = (g_add, g_mul) if self.nalu_two_gate else (g_add,)
-        if self.nalu_gate == "regualized":
-            self._gates = gates
-        if self.trace is not None:
-            names = ("gate/add", "gate/mul") if self.nalu_two_gate else ("gate",)
-            values = zip((*names, "add", "mul"), (*gates, a, m), strict=True)
-            self.trace.update({name: value.detach() for name, value in values})
 
     def regualizer_terms(self):
         return {"g": self._gate_penalty} if self.nalu_gate == "regualized" else {}
@@ -222,12 +204,10 @@ class NALULayer(AbstractNALULayer):
         G-NALU: tanh, sigmoid and exp in the NACs, the gate and the product have base phi, not e.
         As in the published benchmark, its gate reads x; in its paper's code it reads |x|.
 
-    Shapes: x (*runs, batch, in), G (*runs, out, in), y (*runs, batch, out). Options: see
-    `stable_nalu.layer.nalu`.
-
-    Departs from the paper: no; initial values are those of Madsen & Johansen (2020) unless
-    `nalu_init` says otherwise. docs/layers.md says what the published variants can represent.
-    Departs from the published code: `nalu_mul="max-safe"` computes its formula, there it raises.
+    Shapes: G (*runs, out, in). Options: see `stable_nalu.layer.nalu`. Departs from the paper: no;
+    initial values are those of Madsen & Johansen (2020) unless `nalu_init` says otherwise.
+    docs/layers.md says what the published variants can represent. Departs from the published code:
+    `nalu_mul="max-safe"` computes its formula, there it raises.
     """
 
     NACOp = NACLayer
@@ -240,13 +220,9 @@ class GatedNAUNMULayer(AbstractNALULayer):
 
         y = g * NAU(x) + (1 - g) * NMU(x),    g = sigmoid(G x)
 
-    Shapes: x (*runs, batch, in), G (*runs, out, in), y (*runs, batch, out). Options: see
-    `stable_nalu.layer.nalu`.
-
-    The formula holds for `nalu_two_nac=True, nalu_mul="mnac"`. Otherwise the product is the NAU in
-    log space, as in the NALU.
-
-    Departs from the published code: no.
+    Shapes: G (*runs, out, in). Options: see `stable_nalu.layer.nalu`. The formula holds for
+    `nalu_two_nac=True, nalu_mul="mnac"`. Otherwise the product is the NAU in log space, as in the
+    NALU.
     """
 
     NACOp = NAULayer
@@ -256,49 +232,163 @@ class GatedNAUNMULayer(AbstractNALULayer):
 ReRegualizedLinearNALULayer = GatedNAUNMULayer
 
 
-_OF_VARIANTS = """\
-NALUs over other layers than the NAC, from the published code of Madsen & Johansen (2020).
-
-    y = g * NAC(x) + (1 - g) * exp(NAC(log(|x| + eps))),    g = sigmoid(G x)
-
-where NAC stands for the layer that is in the name.
-
-Shapes: x (*runs, batch, in), G (*runs, out, in), y (*runs, batch, out). Options: see
-`stable_nalu.layer.nalu`.
-
-Of the GradientBanditNALU only the gate is trained by gradients. `set_parameter("tau", v)` reaches
-the NACs of the GumbelNALU, not its gate; with `nalu_two_nac=True, nalu_mul="mnac"` a GumbelMNAC
-multiplies.
-
-Departs from the paper: they are not in the paper. Departs from the published code: the
-RegualizedLinearNALU cannot be built there (a missing import); this is what it was meant to be. Nor
-can the cells of the bandit, Gumbel, hard softmax and independent NALU, which are those over these
-layers.
-"""
+LARGEST_EXPONENT = 20.0
+"""At which the exponent of a product is cut."""
 
 
-class SampledNALU(AbstractNALULayer):
-    """A NALU whose shared NAC multiplies with what it drew for adding."""
-
-    def shared_nac(self, x: torch.Tensor) -> torch.Tensor:
-        return self.nac_add(x, reuse=True)
+_PENALTIES = {ndim: Regualizer("inalu", "bias", "linear", ndim=ndim) for ndim in (1, 2)}
 
 
-def over(
-    nac: type[Layer], base: type[AbstractNALULayer] = AbstractNALULayer, **members: Any
-) -> type[AbstractNALULayer]:
-    """Return the NALU of a layer, for a variable called as the layer but `NALU`."""
-    name = nac.__name__.replace("NAC", "NALU")
-    about = f"Choose by a gate between a sum and a product of {nac.__name__}s.\n\n{_OF_VARIANTS}"
-    members |= {"NACOp": nac, "__module__": __name__, "__doc__": about}
-    return new_class(name, (base,), exec_body=lambda body: body.update(members))
+class INALULayer(Layer):
+    r"""Compute all four operations, with separate weights to add and to multiply and a gate that no
+    input moves: the iNALU of Schlör et al. (2020, arXiv:2003.07629).
+
+        y_o = c_o a_o + (1 - c_o) m_o s_o,    c = sigmoid(g)
+        a_o = sum_i A_io x_i,                 A = tanh(W_a_hat) sigmoid(M_a_hat)
+        m_o = exp(min(sum_i M_io log max(|x_i|, 1e-7), 20))
+        s_o = prod_i (|M_io| sign(x_i) + 1 - |M_io|),    M = tanh(W_m_hat) sigmoid(M_m_hat)
+
+    Shapes: the four hat matrices (*runs, in, out), g (*runs, out). The penalty `inalu` pushes every
+    parameter p away from zero: sum over the five parameters of mean relu(20 - |p|). Departs from
+    the published code: the penalty has its gradient (as in nalm-benchmark, not in nalm-robust-nmu);
+    float64 and a GPU work.
+    """
+
+    default_name = "inalu"
+
+    def make_parameters(self) -> None:
+        for name in ("W_a_hat", "M_a_hat", "W_m_hat", "M_m_hat"):
+            setattr(self, name, self.new_parameter(self.in_features, self.out_features))
+        self.g = self.new_parameter(self.out_features)
+
+    def reset_parameters(self) -> None:
+        for parameter, mean in zip(self.parameters(), (0.88, 0.5, 0.88, 0.5, 0.0), strict=True):
+            torch.nn.init.normal_(parameter, mean, 0.2)
+
+    def add_weights(self) -> torch.Tensor:
+        """Return the effective weight of the sum: `(*runs, in, out)`."""
+        return torch.tanh(self.W_a_hat) * torch.sigmoid(self.M_a_hat)
+
+    def mul_weights(self) -> torch.Tensor:
+        """Return the effective weight of the product: `(*runs, in, out)`."""
+        return torch.tanh(self.W_m_hat) * torch.sigmoid(self.M_m_hat)
+
+    def gate(self) -> torch.Tensor:
+        """Return the effective gate: `(*runs, out)`; 1 is the sum, 0 the product."""
+        return torch.sigmoid(self.g)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        W_m = self.mul_weights()
+        add = x @ self.add_weights()
+        log_x = x.abs().clamp(min=1e-7).log()
+        mul = (log_x @ W_m).clamp(max=LARGEST_EXPONENT).exp()
+        sign = mnac(torch.sign(x), W_m.abs().mT)
+        gate = self.gate().unsqueeze(-2)
+        if self.trace is not None:
+            self.trace.update(add=add.detach(), mul=mul.detach(), sign=sign.detach())
+        return gate * add + (1 - gate) * mul * sign
+
+    def regualizer_terms(self):
+        return {"inalu": self._distance_to_saturation}
+
+    def _distance_to_saturation(self) -> torch.Tensor:
+        matrices = (self.W_a_hat, self.M_a_hat, self.W_m_hat, self.M_m_hat)
+        penalties = [_PENALTIES[2](p) for p in matrices] + [_PENALTIES[1](self.g)]
+        return torch.stack(penalties, dim=-1).sum(-1)
+
+    def observations(self) -> list[Observation]:
+        def mean_error():
+            return (sparsity_error(self.add_weights()) + sparsity_error(self.mul_weights())) / 2
+
+        def gate_error():
+            return sparsity_error(self.gate(), 1)
+
+        observed = weight_observations("W_a", self.add_weights)
+        observed += weight_observations("W_m", self.mul_weights)
+        observed += [
+            Observation("scalar", "W/sparsity_error", mean_error, verbose_only=False),
+            # The text shows the raw parameter, everything else the gate: published logs do so.
+            Observation("tensor", "gate", lambda: self.g),
+            Observation("histogram", "gate", self.gate),
+            Observation("scalar", "gate/mean", lambda: mean_over(self.gate(), 1)),
+            Observation("scalar", "gate/sparsity_error", gate_error, verbose_only=False),
+        ]
+        traced = (self.trace or {}).items()
+        return observed + [Observation("histogram", name, lambda v=v: v) for name, v in traced]
 
 
-GradientBanditNALULayer = over(GradientBanditNACLayer, SampledNALU)
-GumbelNALULayer = over(GumbelNACLayer, SampledNALU, MNACOp=GumbelMNACLayer)
-HardSoftmaxNALULayer = over(HardSoftmaxNACLayer, SampledNALU)
-IndependentNALULayer = over(IndependentNACLayer)
-LinearNALULayer = over(LinearNACLayer)
-PosNALULayer = over(PosNACLayer)
-RegualizedLinearNALULayer = over(RegualizedLinearNACLayer)
-SoftmaxNALULayer = over(SoftmaxNACLayer)
+class DMULayer(WeightLayer):
+    r"""Add or multiply with one set of operands, subtract or divide with another: the DMU of Curry
+    (2025, arXiv:2509.08180).
+
+        y_o = s_o exp(m_o),    s_o = g_o tanh(R_o / 1e-4) + h_o cos(pi sum_i |W_oi| [x_i < 0])
+        m_o = clip(g_o log(sqrt(R_o^2 + 1e-8)) + h_o Q_o),    R_o = sum_i W_oi x_i
+        Q_o = clip(sum_i W_oi log max(|x_i|, 1e-11)),    (g_o, h_o) = softmax(G_o / T)
+
+    with clip to [-L, L], L = log(1e6) - 1, so that |y| is at most 3.7e5. Shapes: G (*runs, out, 2).
+
+    operands: `learned` from 0.5; or given, and not learned: `add`, all 1, for sums and products;
+        `sub`, the first 1 and all others -1, for differences and quotients.
+    temperature: T. single_gate: g = sigmoid(G / T) and h = 1 - g, with G (*runs, out).
+    gate_smoothing: c, which keeps g and h away from 0: c + (1 - 2 c) g.
+
+    All start values are fixed, so seeds differ in their data alone. Departs from the paper: T is
+    0.1, not 1, at which gates do not come close to 0 and 1 in the published number of steps; the
+    paper's share of solved runs is of operands that are given. Departs from the published code: the
+    last state of its branch param_g is followed, without normalisation of the operands, which for
+    two of them keeps nothing but a sign; any number of inputs and outputs.
+    """
+
+    default_name = "dmu"
+    option_defaults: ClassVar = {
+        **{"operands": "learned", "temperature": 0.1, "single_gate": False, "gate_smoothing": 0.0}
+    }
+    option_choices: ClassVar = {"operands": ("learned", "add", "sub")}
+
+    def make_parameters(self) -> None:
+        if not self.temperature > 0 or not 0 <= self.gate_smoothing < 0.5:
+            raise ValueError("temperature has to be above 0, and gate_smoothing from 0 to 0.5")
+        W = torch.ones(self.out_features, self.in_features)
+        if self.operands == "learned":
+            self.W = torch.nn.Parameter(W)
+        else:
+            W[:, 1:] = 1 if self.operands == "add" else -1
+            self.register_buffer("W", W)
+        self.G = self.new_parameter(self.out_features, *([] if self.single_gate else [2]))
+
+    def reset_parameters(self) -> None:
+        torch.nn.init.zeros_(self.G)
+        if self.operands == "learned":
+            torch.nn.init.constant_(self.W, 0.5)
+
+    def shares(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the shares of the sum and of the product: `(*runs, out)` each."""
+        G = self.G / self.temperature
+        if self.single_gate:
+            g = torch.sigmoid(G)
+            h = 1 - g
+        else:
+            g, h = torch.softmax(G, -1).unbind(-1)
+        c = self.gate_smoothing
+        return (c + (1 - 2 * c) * g, c + (1 - 2 * c) * h) if c else (g, h)
+
+    def gate(self) -> torch.Tensor:
+        """Return the effective gate: `(*runs, out)`; 1 is the sum, 0 the product."""
+        return self.shares()[0]
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        W, L = self.weights(), math.log(1e6) - 1
+        g, h = (share.unsqueeze(-2) for share in self.shares())
+        R = linear(x, W)
+        Q = linear(x.abs().clamp(min=1e-11).log(), W).clamp(-L, L)
+        sign = g * torch.tanh(R / 1e-4) + h * torch.cos(linear(sign_phase(x), W.abs()))
+        m = g * (R * R + 1e-8).sqrt().log() + h * Q
+        return sign * m.clamp(-L, L).exp()
+
+    def observations(self) -> list[Observation]:
+        def farthest() -> torch.Tensor:
+            return torch.maximum(sparsity_error(self.W), sparsity_error(self.gate(), 1))
+
+        observed = weight_observations("W", self.weights, sparsity=False)
+        observed += weight_observations("gate", self.gate, ndim=1)
+        return [*observed, Observation("scalar", "W/sparsity_error", farthest, verbose_only=False)]

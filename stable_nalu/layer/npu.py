@@ -1,14 +1,26 @@
-"""Powers: NPU, the Neural Power Unit, RealNPU, with real weights, and the product unit of 1989."""
+"""Powers of inputs: NPU, RealNPU and the product unit of 1989; shares of inputs: the MCFC, which
+conserves mass, and the MulMCFC, the MCFC in log space.
+"""
 
 from collections.abc import Callable
+from functools import partial
 from typing import ClassVar
 
 import torch
 
-from stable_nalu.abstract import Observation, Term, weight_observations
-from stable_nalu.functional import Regualizer, linear, nau_bound, sign_phase, trailing, xavier_bound
+from stable_nalu.abstract import Observation, weight_observations
+from stable_nalu.functional import (
+    Regualizer,
+    linear,
+    mean_over,
+    mnac,
+    nau_bound,
+    sign_phase,
+    trailing,
+    xavier_bound,
+)
 
-from .base import EPSILON, Layer, WeightLayer
+from .base import EPSILON, GatedInputs, Layer, WeightLayer
 
 INITIAL_BOUNDS: dict[str, Callable[[int, int], float]] = {
     "xavier-uniform": xavier_bound,
@@ -17,19 +29,16 @@ INITIAL_BOUNDS: dict[str, Callable[[int, int], float]] = {
 _RANGES = {"W_real": (-1.0, 1.0), "W_im": (-1.0, 1.0), "g": (0.0, 1.0)}
 
 
-class NPUBase(Layer):
+class NPUBase(GatedInputs):
     """Powers of gated inputs; subclasses own `W_real (*runs, in, out)` and `g (*runs, in)`.
 
     `npu_clip` names the parameters clamped after every step: w (W_real), g, wg, or wig, which
     each subclass defines. A penalty is switched on by a value other than zero.
     """
 
-    follows_robustness_logging = False
     clipped_by_wig: ClassVar[tuple[str, ...]]
     option_defaults: ClassVar = {
-        "npu_clip": "none",
-        "npu_Wr_init": "xavier-uniform",
-        "regualizer_npu_w": 0.0,
+        **{"npu_clip": "none", "npu_Wr_init": "xavier-uniform", "regualizer_npu_w": 0.0},
         "regualizer_gate": 0.0,
     }
     option_choices: ClassVar = {
@@ -41,19 +50,13 @@ class NPUBase(Layer):
         clipped = {"none": (), "w": ("W_real",), "g": ("g",), "wg": ("W_real", "g")}
         clipped["wig"] = self.clipped_by_wig
         self._bounds = {parameter: _RANGES[parameter] for parameter in clipped[self.npu_clip]}
-        off = not self.regualizer_gate
-        self._gate_bias = Regualizer("mnac", "bias", "linear", zero=off, ndim=1)
         self.W_real = self.new_parameter(self.in_features, self.out_features)
-        self.g = self.new_parameter(self.in_features)
+        super().make_parameters()
 
     def reset_parameters(self) -> None:
         bound = INITIAL_BOUNDS[self.npu_Wr_init](self.in_features, self.out_features)
         torch.nn.init.uniform_(self.W_real, -bound, bound)
-        torch.nn.init.constant_(self.g, 0.5)
-
-    def gate(self) -> torch.Tensor:
-        """Return the effective gate: `(*runs, in)`."""
-        return self.g.clamp(0.0, 1.0)
+        super().reset_parameters()
 
     def polar(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Return magnitude and phase of the gated input; a closed gate passes 1 = (1, 0)."""
@@ -65,22 +68,22 @@ class NPUBase(Layer):
         """Return the penalty `W-NPU`, of shape `runs`."""
         raise NotImplementedError
 
-    def regualizer_terms(self) -> dict[str, Term | None]:
-        return {
-            "g-NPU": None if self._gate_bias.is_zero else lambda: self._gate_bias(self.g),
-            "W-NPU": self.weight_penalty if self.regualizer_npu_w else None,
-        }
+    def regualizer_terms(self):
+        own = {"W-NPU": self.weight_penalty if self.regualizer_npu_w else None}
+        return super().regualizer_terms() | own
 
     def parameter_bounds(self) -> dict[str, tuple[float, float]]:
         return self._bounds
 
     def observations(self) -> list[Observation]:
-        text_always = self.robustness_logging and self.follows_robustness_logging
-        observed = weight_observations("W_real", lambda: self.W_real, text_always=text_always)
-        return observed + weight_observations("gate", self.gate, ndim=1, text_always=text_always)
+        shown = partial(weight_observations, text_always=self.text_always)
+        return shown("W_real", lambda: self.W_real) + shown("gate", self.gate, ndim=1)
 
 
-_weight_penalty = Regualizer("npu", "W", "linear")
+_WEIGHT_PENALTIES = {
+    "W": Regualizer("npu", "W", "linear"),
+    "bias": Regualizer("nac", "bias", "linear"),
+}
 
 
 class NPULayer(NPUBase):
@@ -91,15 +94,9 @@ class NPULayer(NPUBase):
         r_i = g'_i (|x_i| + eps) + 1 - g'_i,    k_i = g'_i pi [x_i < 0],    g' = clamp(g, 0, 1)
 
     with Wr = W_real, Wi = W_im and eps = 2^-23: the real part of prod_i x_i^(Wr + j Wi), each input
-    switched by its gate.
-
-    Shapes: x (*runs, batch, in), W_real and W_im (*runs, in, out), g (*runs, in),
-    y (*runs, batch, out). An input of zero counts as positive.
-
-    `npu_clip="wig"` clamps W_im as well, and adds sum |W_im| to the penalty `W-NPU`.
-
-    Departs from the paper: no. Departs from the published code: an unknown `npu_Wr_init` or
-    `npu_clip` is an error.
+    switched by its gate. Shapes: W_real and W_im (*runs, in, out), g (*runs, in). An input of zero
+    counts as positive. `npu_clip="wig"` clamps W_im as well, and adds sum |W_im| to the penalty
+    `W-NPU`. Departs from the published code: an unknown `npu_Wr_init` or `npu_clip` is an error.
     """
 
     default_name = "npu"
@@ -121,19 +118,13 @@ class NPULayer(NPUBase):
         return log_magnitude.exp() * phase.cos()
 
     def weight_penalty(self) -> torch.Tensor:
-        penalty = _weight_penalty(self.W_real)
+        penalty = _WEIGHT_PENALTIES["W"](self.W_real)
         if self.npu_clip != "wig":
             return penalty
         return penalty + self.W_im.abs().sum(trailing(2))
 
     def observations(self) -> list[Observation]:
         return super().observations() + weight_observations("W_im", lambda: self.W_im)
-
-
-_WEIGHT_PENALTIES = {
-    "W": Regualizer("npu", "W", "linear"),
-    "bias": Regualizer("nac", "bias", "linear"),
-}
 
 
 class RealNPULayer(NPUBase):
@@ -143,15 +134,10 @@ class RealNPULayer(NPUBase):
         y_o = exp(sum_i W_io log r_i) * cos(sum_i W_io k_i)
         r_i = g'_i (|x_i| + eps) + 1 - g'_i,    k_i = g'_i pi [x_i < 0],    g' = clamp(g, 0, 1)
 
-    with W = W_real and eps = 2^-23.
-
-    Shapes: x (*runs, batch, in), W_real (*runs, in, out), g (*runs, in), y (*runs, batch, out).
-
+    with W = W_real and eps = 2^-23. Shapes: W_real (*runs, in, out), g (*runs, in).
     `realnpu_reg_type` is the form of the penalty `W-NPU`: W pulls the weights to -1 and 1, bias to
-    -1, 0 and 1. `npu_clip="wig"` clips nothing, as in the published code.
-
-    Departs from the paper: no. Departs from the published code: an unknown option value is an
-    error.
+    -1, 0 and 1. `npu_clip="wig"` clips nothing, as in the published code. Departs from the
+    published code: an unknown option value is an error.
     """
 
     default_name = "real_npu"
@@ -168,23 +154,15 @@ class RealNPULayer(NPUBase):
         return _WEIGHT_PENALTIES[self.realnpu_reg_type](self.W_real)
 
 
-SMALLEST_INPUT = 1e-7
-
-
 class ProductUnitLayer(WeightLayer):
     r"""Multiply inputs raised to learned powers: the product unit of Durbin & Rumelhart (1989,
     Neural Computation 1(1)).
 
         y_o = exp(sum_i W_oi log max(|x_i|, 1e-7)) * cos(sum_i W_oi pi [x_i < 0])
 
-    the real part of prod_i x_i^W_oi. An input of zero counts as positive.
-
-    Shapes: x (*runs, batch, in), W (*runs, out, in), y (*runs, batch, out).
-
-    start: W starts from U(-start, start).
-
-    Departs from the paper: not known in how weights start and what becomes of an input of zero.
-    Summing units behind it are layers of their own.
+    the real part of prod_i x_i^W_oi. An input of zero counts as positive. start: W starts from
+    U(-start, start). Departs from the paper: not known in how weights start and what becomes of an
+    input of zero. Summing units behind it are layers of their own.
     """
 
     default_name = "product-unit"
@@ -193,11 +171,171 @@ class ProductUnitLayer(WeightLayer):
     def make_parameters(self) -> None:
         if not self.start >= 0:
             raise ValueError("start has to be at least 0")
-        self.W = self.new_parameter()
+        super().make_parameters()
 
     def reset_parameters(self) -> None:
         torch.nn.init.uniform_(self.W, -self.start, self.start)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        magnitude = linear(x.abs().clamp(min=SMALLEST_INPUT).log(), self.W).exp()
+        magnitude = linear(x.abs().clamp(min=1e-7).log(), self.W).exp()
         return magnitude * torch.cos(linear(sign_phase(x), self.W))
+
+
+@torch.no_grad()
+def orthogonal_(W: torch.Tensor) -> None:
+    """Initialise with orthonormal rows or columns; torch needs at least 32 bits to find them."""
+    wide = torch.empty_like(W, dtype=torch.promote_types(W.dtype, torch.float32))
+    W.copy_(torch.nn.init.orthogonal_(wide))
+
+
+class OutGate(torch.nn.Module):
+    """A gate on each output, by the weights of a linear map of the constant 1."""
+
+    def __init__(self, out_features: int):
+        super().__init__()
+        self.fc = torch.nn.Linear(1, out_features)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        orthogonal_(self.fc.weight)
+        torch.nn.init.zeros_(self.fc.bias)
+
+    def forward(self) -> torch.Tensor:
+        # Not `self.fc(1)`: weight and bias may lead with run dimensions.
+        return torch.sigmoid(self.fc.weight.squeeze(-1) + self.fc.bias)
+
+
+class Junction(torch.nn.Module):
+    """Shares of every input among the outputs; the rows of J sum to 1."""
+
+    def __init__(self, in_features: int, out_features: int):
+        super().__init__()
+        self.r = torch.nn.Parameter(torch.empty(in_features, out_features))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        if self.r.shape[-2] == self.r.shape[-1]:
+            torch.nn.init.eye_(self.r)
+        else:
+            orthogonal_(self.r)
+
+    def forward(self) -> torch.Tensor:
+        return torch.softmax(self.r, dim=-1)
+
+
+class MCFullyConnected(Layer):
+    r"""Add inputs and conserve, up to a gate, their sum: the MCFC of Hoedt et al. (2021,
+    arXiv:2101.05186), as an arithmetic module in Mistry et al. (2022, arXiv:2101.09530).
+
+        y_o = c_o sum_i J_io x_i,    c = sigmoid(w + b),    J = softmax of r over outputs
+
+    Shapes: junction.r (*runs, in, out), out_gate.fc.weight = w (*runs, out, 1), out_gate.fc.bias =
+    b (*runs, out). Each input is shared out completely by J; the gate lets part of it go. With one
+    output J is 1 whatever r is. The penalty `W` = -mean r^2 - mean w^2 - mean b^2 is negative: it
+    rewards large parameters. Departs from the paper: the gate has no input. Departs from the
+    published code: no; the constructor draws random numbers, as there.
+    """
+
+    default_name = "MCFC"
+    follows_robustness_logging = True
+
+    def make_parameters(self) -> None:
+        self.out_gate = OutGate(self.out_features)
+        self.junction = Junction(self.in_features, self.out_features)
+
+    def reset_parameters(self) -> None:
+        self.out_gate.reset_parameters()
+        self.junction.reset_parameters()
+
+    def redistribute(self, x: torch.Tensor, J: torch.Tensor) -> torch.Tensor:
+        """Return the layer's output, given J = `self.junction()`."""
+        return self.out_gate().unsqueeze(-2) * (x @ J)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.redistribute(x, self.junction())
+
+    def regualizer_terms(self):
+        return {"W": self._unsaturation}
+
+    def _unsaturation(self) -> torch.Tensor:
+        fc = self.out_gate.fc
+        squares = mean_over(self.junction.r**2, 2), mean_over(fc.weight**2, 2)
+        return -squares[0] - squares[1] - mean_over(fc.bias**2, 1)
+
+    def observations(self) -> list[Observation]:
+        shown = partial(weight_observations, histogram=False, text_always=self.text_always)
+        junction = shown("mcfc_junction", lambda: self.junction().unsqueeze(-3), ndim=3)
+        return junction + shown("mcfc_out_gate", self.out_gate, ndim=1)
+
+
+class MulMCFC(Layer):
+    r"""Multiply positive inputs (Mistry et al. 2022, arXiv:2101.09530); it is the base of the
+    versions that treat signs.
+
+        y_o = exp(bias_o + c_o sum_i J_io log x_i)
+
+    with gate c and junction J of the MCFC. Shapes: bias (*runs, out), J (*runs, in, out). A
+    negative input gives NaN, an input of zero gives zero. Tags of the inner MCFC stand beside those
+    of this layer, not below them.
+    """
+
+    default_name = "MulMCFC"
+    follows_robustness_logging = True
+
+    def make_parameters(self) -> None:
+        self.mcfc = MCFullyConnected(self.in_features, self.out_features)
+        self.mcfc.namespace_is_sibling = True
+        self.bias = self.new_parameter(self.out_features)
+
+    def reset_parameters(self) -> None:
+        self.mcfc.reset_parameters()
+        torch.nn.init.zeros_(self.bias)
+
+    def magnitude(self, x: torch.Tensor, J: torch.Tensor) -> torch.Tensor:
+        """Return exp(MCFC(log x) + bias) for positive x, given J."""
+        return torch.exp(self.mcfc.redistribute(x.log(), J) + self.bias.unsqueeze(-2))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.magnitude(x, self.mcfc.junction())
+
+    def logged(self, name: str, values: Callable[[], torch.Tensor]) -> list[Observation]:
+        """Return what is logged of a vector."""
+        options = {"ndim": 1, "histogram": False, "text_always": self.text_always}
+        return weight_observations(name, values, **options)
+
+    def observations(self) -> list[Observation]:
+        return self.logged("mulmcfc_bias", lambda: self.bias)
+
+
+class MulMCFCSignINALU(MulMCFC):
+    r"""Multiply signed inputs, with the sign by a product of mixed signs (Mistry et al. 2022,
+    arXiv:2101.09530).
+
+        y_o = exp(bias_o + c_o sum_i J_io log |x_i|) * prod_i (J_io sign(x_i) + 1 - J_io)
+
+    with gate c and junction J of the MCFC. Shapes: bias (*runs, out), J (*runs, in, out).
+    """
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        J = self.mcfc.junction()
+        return self.magnitude(x.abs(), J) * mnac(torch.sign(x), J.mT)
+
+
+class MulMCFCSignRealNPU(GatedInputs, MulMCFC):
+    r"""Multiply signed inputs, with the sign as the cosine of a gated phase (Mistry et al. 2022,
+    arXiv:2101.09530).
+
+        y_o = exp(bias_o + c_o sum_i J_io log |x_i|) * cos(sum_i J_io g'_i pi [x_i < 0])
+
+    with g' = clamp(g, 0, 1), and gate c and junction J of the MCFC. Shapes: bias (*runs, out), J
+    (*runs, in, out), g (*runs, in). Departs from the published code: no; g is not clamped after a
+    step, as there.
+    """
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        J = self.mcfc.junction()
+        phase = self.gate().unsqueeze(-2) * sign_phase(x)
+        return self.magnitude(x.abs(), J) * torch.cos(phase @ J)
+
+    def observations(self) -> list[Observation]:
+        return super().observations() + self.logged("mulmcfcsignrealnpu_g_hat", self.gate)

@@ -2,7 +2,7 @@
 
 One may be any torch module that maps (batch, in) to (batch, out), written as anyone writes one: its
 constructor draws its initial parameters, and its forward pass has no run dimensions.
-`torch.func.vmap` trains many runs of it as one.
+`torch.func.vmap` trains many runs of it as one. It is tried before any run of it is trained.
 """
 
 import hashlib
@@ -11,26 +11,32 @@ import inspect
 import re
 import sys
 import traceback
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache, partial
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import FunctionType, ModuleType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch.func import functional_call, vmap
+from torch.nn.parameter import is_lazy
 
-from stable_nalu.abstract import Observation, weight_observations
+from stable_nalu.abstract import (
+    ExtendedTorchModule,
+    Observation,
+    PerRunRandomSource,
+    stack_models,
+    weight_observations,
+)
 from stable_nalu.base.errors import CONTROL, STOPS, OptionError, UsageError, in_words, is_text
-from stable_nalu.base.files import installed_layers
+from stable_nalu.base.files import CHECKOUT, installed_layers
 from stable_nalu.base.papers import Paper
 from stable_nalu.layer import registry
 
 from .base import OF_EVERY_LAYER, Cell, Layer, OutputShapeError
-from .python_state import ClassState
+from .python_state import ClassState, PythonState
 
 
 class PlainLayer(Layer):
@@ -66,7 +72,7 @@ class PlainLayer(Layer):
         return vmap(one_run)(*state, x)
 
     def observations(self) -> list[Observation]:
-        """Return the sparsity error that the module tells, or else what its weight matrix shows."""
+        """Return the sparsity error by the module's own method, or else that of its matrix."""
         if callable(getattr(self.module, "sparsity_error", None)):
             return [Observation("scalar", "W/sparsity_error", self._sparsity_error, False)]
         own = dict(self.module.named_parameters(recurse=False))
@@ -77,7 +83,7 @@ class PlainLayer(Layer):
 
     @torch.no_grad()
     def _sparsity_error(self) -> torch.Tensor:
-        """Return what the module's own method tells, for every run."""
+        """Return the value of the module's own method, for every run."""
         method = _SparsityError(self.module)
         like = next(self.module.parameters(), torch.empty(()))
         if like.ndim == self._ndim:
@@ -115,8 +121,7 @@ def options_of(module: type[torch.nn.Module]) -> list[inspect.Parameter]:
     return [p for p in named if p.name not in OF_EVERY_LAYER]
 
 
-@dataclass(frozen=True)
-class LayerFile:
+class LayerFile(NamedTuple):
     """The text of a layer that is not of this package, as it was loaded, and where it is from."""
 
     path: str
@@ -160,47 +165,38 @@ def register(
     key = str(key or layer.__name__)
     if not (cell is None or (isinstance(cell, type) and issubclass(cell, Cell))):
         raise ValueError(f"the cell of {key}, {cell!r}, is not a class of stable_nalu.layer.Cell")
-    title = None if isinstance(cites, Paper) else cites
-    for name, text in (("label", label), ("latex", latex), ("paper", title)):
+    paper = cites if isinstance(cites, Paper) else None
+    for name, text in (("label", label), ("latex", latex), ("paper", None if paper else cites)):
         if text is None:
             continue
         if not (isinstance(text, str) and is_text(text)) or CONTROL.search(text):
             raise ValueError(f"the {name} of {key}, {text!r}, is not text of one line")
-    origin = _origin[-1] if _origin else layer.__module__
-    problem = _misfit(key, layer, origin)
-    if problem:
-        raise ValueError(problem)
-    built = layer if issubclass(layer, Layer) else plain_layer(layer)
-    entry = registry.LayerEntry(
-        key,
-        label or key,
-        cites if isinstance(cites, Paper) else Paper(key, "", 0, cites),
-        built,
-        cell,
-        recurs=cell is None,
-        latex=latex.strip("$") if latex else None,
-        tier="own",
-        origin=origin,
-    )
-    registry.put(entry)
-    return layer
-
-
-def _misfit(key: str, layer: object, origin: str) -> str | None:
-    """Return why a class cannot be a layer of this key."""
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9.+-]*", key):
-        return f"{key!r} cannot be a key; write letters, digits, dots, + and -"
-    if not (isinstance(layer, type) and issubclass(layer, torch.nn.Module)):
-        return f"{key} is not a class of torch.nn.Module"
+        raise ValueError(f"{key!r} cannot be a key; write letters, digits, dots, + and -")
+    if not issubclass(layer, torch.nn.Module):
+        raise ValueError(f"{key} is not a class of torch.nn.Module")
+    origin = _origin[-1] if _origin else layer.__module__
     for entry in registry.entries().values():
         if entry.key.lower() == key.lower() and entry.origin != origin:
             owner = f"of {entry.origin}" if entry.origin else "of this package"
-            return f"{key} is a layer {owner} too; give it another name"
+            raise ValueError(f"{key} is a layer {owner} too; give it another name")
+    if not _is_layer(layer):
+        raise ValueError(f"the constructor of {key} {_lack(layer)}")
+    built = layer if issubclass(layer, Layer) else plain_layer(layer)
+    known = {"latex": latex.strip("$") if latex else None, "tier": "own", "origin": origin}
+    paper = paper or Paper(key, "", 0, str(cites))
+    recurs = cell is None
+    registry.put(registry.LayerEntry(key, label or key, paper, built, cell, recurs, **known))
+    return layer
+
+
+def _is_layer(module: type[torch.nn.Module]) -> bool:
+    """Return whether a constructor takes the two sizes, and options that have defaults."""
     try:
-        options_of(layer)
+        options_of(module)
     except (TypeError, ValueError):
-        return f"the constructor of {key} {_lack(layer)}"
-    return None
+        return False
+    return True
 
 
 def _lack(layer: type) -> str:
@@ -232,7 +228,8 @@ def read_layer_file(path: str) -> LayerFile:
         return LayerFile(path, hashlib.sha256(content).hexdigest(), content.decode())
     except (OSError, ValueError) as error:
         said = getattr(error, "strerror", None) or "it is not text"
-        raise _refused(f"cannot read {path}: {said}", "name a Python file") from None
+        problem = f"cannot read {path}: {said}"
+        raise OptionError("--layer-file", problem, "name a Python file") from None
 
 
 def load_layer_file(path: str, sha256: str | None = None) -> LayerFile:
@@ -266,11 +263,9 @@ def loaded_files() -> tuple[LayerFile, ...]:
 
 def sources(units: Iterable[object]) -> list[LayerFile]:
     """Return what defines those of the units that are not of this package."""
-    found: dict[str, LayerFile] = {}
-    for unit in units:
-        entry = registry.entries().get(str(unit))
-        if entry is not None and entry.origin is not None:
-            found[entry.origin] = _loaded.get(Path(entry.origin)) or _source_of(entry)
+    entries = [registry.entries().get(str(unit)) for unit in units]
+    own = [(entry, entry.origin) for entry in entries if entry is not None and entry.origin]
+    found = {origin: _loaded.get(Path(origin)) or _source_of(entry) for entry, origin in own}
     return list(found.values())
 
 
@@ -282,9 +277,7 @@ def digests_of(units: Iterable[object]) -> list[str]:
 def is_of_program(unit: str) -> bool:
     """Return whether a unit is of this program alone: of no file, and of no package."""
     entry = registry.entries().get(unit)
-    if entry is None or entry.origin is None:
-        return False
-    return entry.origin == entry.module.__module__
+    return entry is not None and entry.origin == getattr(entry.module, "__module__", "")
 
 
 def _source_of(entry: registry.LayerEntry) -> LayerFile:
@@ -298,40 +291,32 @@ def _source_of(entry: registry.LayerEntry) -> LayerFile:
         if state.opaque:
             problem = f"{entry.key} reads {state.opaque}, which no record can tell from another"
             raise UsageError(f"{problem}; make it an option or a buffer")
-        digest = hashlib.sha256(source.encode() + state.fingerprint)
-        path = f"{layer.__module__}.{layer.__qualname__}"
-        _sources[layer] = LayerFile(path, digest.hexdigest(), source)
+        digest = hashlib.sha256(source.encode() + state.fingerprint).hexdigest()
+        _sources[layer] = LayerFile(f"{layer.__module__}.{layer.__qualname__}", digest, source)
     return _sources[layer]
 
 
 def _text_of(layer: type) -> str:
     """Return the text of a class, or of its methods if the text that is found is another's."""
+
+    def text(part: type | FunctionType) -> tuple[list[str], int]:
+        try:
+            return inspect.getsourcelines(part)
+        except (OSError, TypeError):  # a notebook keeps the text of methods, interpreters keep none
+            return [], 0
+
     methods = [m for m in vars(layer).values() if inspect.isfunction(m)]
-    try:
-        lines, first = inspect.getsourcelines(layer)
-        file = inspect.getsourcefile(layer)
-    except (OSError, TypeError):  # of a notebook, which keeps the text of methods alone
-        lines, first, file = [], 0, None
+    lines, first = text(layer)
+    file = inspect.getsourcefile(layer) if lines else None
     at = [m.__code__.co_firstlineno for m in methods if m.__code__.co_filename == file]
     if lines and at and all(first <= line < first + len(lines) for line in at):
         return "".join(lines)
-    return "\n".join(map(_source, methods))
-
-
-def _source(method: FunctionType) -> str:
-    try:
-        return inspect.getsource(method)
-    except (OSError, TypeError):  # typed into an interpreter that keeps no text
-        return ""
+    return "\n".join("".join(text(method)[0]) for method in methods)
 
 
 def forget_sources() -> None:
-    """Look again at what classes of the program compute by, which it may have changed."""
+    """Look again at the code of classes of the program, which it may have changed."""
     _sources.clear()
-
-
-def _refused(problem: str, remedy: str) -> OptionError:
-    return OptionError("--layer-file", problem, remedy)
 
 
 def failure_of_own_layer(error: BaseException) -> str | None:
@@ -339,18 +324,13 @@ def failure_of_own_layer(error: BaseException) -> str | None:
     if isinstance(error, OutputShapeError):
         return str(error)
     for entry in registry.own_entries():
-        files = _files_of(entry)
+        owned = [m for own in (entry.module, entry.cell) for m in vars(own or object).values()]
+        files = {m.__code__.co_filename for m in owned if inspect.isfunction(m)}
         line = _line(error, files)
         if line is not None:
             where = f"{entry.key} fails in line {line} of {Path(min(files)).name}"
             return f"{where}: {in_words(error)}; fix the layer, then start again"
     return None
-
-
-def _files_of(entry: registry.LayerEntry) -> set[str]:
-    """Return the files whose code the methods of a layer and its cell are, as tracebacks say."""
-    methods = [m for owner in (entry.module, entry.cell) for m in vars(owner or object).values()]
-    return {method.__code__.co_filename for method in methods if inspect.isfunction(method)}
 
 
 def _line(error: BaseException, files: Collection[str]) -> int | None:
@@ -374,7 +354,8 @@ def _run(path: str, place: Path, digest: str) -> None:
     name = f"{_OF_FILES}{re.sub(r'[^0-9A-Za-z]', '_', place.stem)}_{digest[:12]}"
     spec = importlib.util.spec_from_file_location(name, place)
     if spec is None or not isinstance(spec.loader, SourceFileLoader):
-        raise _refused(f"{path} is not a Python file", "its name must end in .py")
+        problem = f"{path} is not a Python file"
+        raise OptionError("--layer-file", problem, "its name must end in .py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
@@ -388,33 +369,24 @@ def _run(path: str, place: Path, digest: str) -> None:
         registry.drop(origin=str(place))
         line = getattr(error, "lineno", None) or _line(error, {str(place)})
         where = f"line {line} of {path}" if line else path
-        raise _refused(f"{where}: {in_words(error)}", "fix the file") from None
+        problem = f"{where}: {in_words(error)}"
+        raise OptionError("--layer-file", problem, "fix the file") from None
     if not found:
-        raise _refused(
-            f"{path} defines no layer",
-            "write a torch.nn.Module whose constructor takes (in_features, out_features)",
-        )
+        remedy = "write a torch.nn.Module whose constructor takes (in_features, out_features)"
+        raise OptionError("--layer-file", f"{path} defines no layer", remedy)
 
 
 def _register_classes(module: ModuleType) -> list[str]:
     """Make known what a module defines and has not registered itself; return all its keys."""
-    own = [
-        value
-        for name, value in vars(module).items()
-        if isinstance(value, type)
-        and issubclass(value, torch.nn.Module)
-        and value.__module__ == module.__name__
-        and not name.startswith("_")
-    ]
     registered = [entry.module for entry in registry.own_entries()]
-    for value in own:
-        if value in registered or issubclass(value, Cell):
+    for name, value in list(vars(module).items()):
+        is_own = isinstance(value, type) and value.__module__ == module.__name__
+        if not is_own or name.startswith("_") or value in registered:
             continue
-        try:
-            options_of(value)
-        except (TypeError, ValueError):
-            continue  # A part of a layer.
-        register(value)
+        if not issubclass(value, torch.nn.Module) or issubclass(value, Cell):
+            continue
+        if _is_layer(value):  # Others are parts of layers.
+            register(value)
     return [entry.key for entry in registry.own_entries() if entry.origin == _origin[-1]]
 
 
@@ -434,3 +406,220 @@ def load_installed_layers() -> None:
         except BaseException as error:
             said = in_words(error)
             sys.stderr.write(f"warning: the layers of {point.value} are left out: {said}\n")
+
+
+_RUNS, _ROWS, _DRAWS = 2, 3, 8
+"""Runs and rows that a layer is tried on, and how many are built to see what constructors draw."""
+_PENALTIES = ("W", "g", "z", "W-OOB", "W-NPU", "g-NPU", "inalu")
+"""Penalties that flags weigh."""
+
+_UNCALLED = {
+    "regualizer": "write regualizer_terms()",
+    "regularizer": "write regualizer_terms()",
+    "regularizer_terms": "write regualizer_terms()",
+    "optimize": "write parameter_bounds() or after_step()",
+    "param_groups": "all parameters have one --learning-rate",
+}
+"""Methods of layers that training does not call, and what to do."""
+_OF_LAYERS = ("regualizer_terms", "parameter_bounds", "after_step", "observations")
+_UNCALLED_OF_PLAIN = {
+    **dict.fromkeys(
+        (*_UNCALLED, *_OF_LAYERS), "inherit stable_nalu.Layer for penalties and bounds"
+    ),
+    "param_groups": _UNCALLED["param_groups"],
+}
+
+_OUTCOMES: dict[object, str | None] = {}
+
+
+@contextmanager
+def _as_usage_error(problem: str) -> Iterator[None]:
+    """Turn whatever a layer raises into one line."""
+    try:
+        yield
+    except (OutputShapeError, *STOPS):
+        raise
+    except BaseException as error:
+        raise ValueError(f"{problem}: {in_words(error)}") from None
+
+
+def obstacle(
+    build: Callable[..., ExtendedTorchModule],
+    in_features: int,
+    out_features: int,
+    options: dict[str, object],
+) -> str | None:
+    """Return why runs of a layer cannot be stacked, or None where they can.
+
+    Raise ValueError, in one line, for a layer that does not work at all. Each kind of layer is
+    tried once, and no random number of the caller is used up.
+    """
+    key = (build, in_features, out_features, repr(options), torch.get_default_dtype())
+    if key not in _OUTCOMES:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)
+            built = [_built(build, in_features, out_features, options) for _ in range(_DRAWS)]
+            # Passes may leave behind what those that train would find, such as a count.
+            state = PythonState(built[0])
+            try:
+                _OUTCOMES[key] = _tried(built, in_features)
+            finally:
+                state.put_back()
+    return _OUTCOMES[key]
+
+
+def _tried(built: Sequence[ExtendedTorchModule], in_features: int) -> str | None:
+    # Before a forward pass, which may leave tensors of its own behind.
+    found = _unstacked_state(built)
+    x = torch.rand(_RUNS, _ROWS, in_features) + 0.5
+    alone, (spare, *_) = built[:_RUNS], built[_RUNS:]
+    expected = _outputs(alone, x)
+    _require_dense_gradients(spare, _outputs([spare.train()], x))
+    _require_known_methods(spare)
+    _require_numbers(spare)
+    read = {name for module in spare.extended_modules() for name in module.clock_reads}
+    if read:
+        return f"a layer that reads self.{min(read)}"
+    return found or _obstacle(alone, x, expected)
+
+
+def _built(build, in_features, out_features, options) -> ExtendedTorchModule:
+    with _as_usage_error(f"{build.__name__} cannot be built"):
+        layer = build(in_features, out_features, **options)
+        layer.reset_parameters()
+    for name, parameter in layer.named_parameters():
+        place = f"{build.__name__}: {name}"
+        if is_lazy(parameter) or parameter.is_meta:
+            raise ValueError(f"{place} has no numbers yet; build it with all its sizes")
+        if parameter.layout != torch.strided:
+            raise ValueError(f"{place} is a sparse tensor; make it dense")
+    for module in layer.extended_modules():
+        module.trace = {}  # What is logged may be of a forward pass.
+    return layer.eval()
+
+
+def _require_dense_gradients(layer: torch.nn.Module, outputs: torch.Tensor) -> None:
+    """Refuse gradients that are sparse, which only some optimizers take."""
+    learned = {name: p for name, p in layer.named_parameters() if p.requires_grad}
+    if not learned or not outputs.requires_grad:
+        return
+    with _as_usage_error(f"{type(layer).__name__} has no gradient"):
+        outputs.sum().backward()
+    for name, parameter in learned.items():
+        if parameter.grad is not None and parameter.grad.layout != torch.strided:
+            raise ValueError(f"{type(layer).__name__}: {name} has a sparse gradient; make it dense")
+
+
+def _outputs(layers, x: torch.Tensor) -> torch.Tensor:
+    name = type(layers[0]).__name__
+    inputs = [one.clone() for one in x[: len(layers)]]
+    with _as_usage_error(f"{name} fails on an input of shape {tuple(x.shape[1:])}"):
+        outputs = []
+        for run, (layer, one) in enumerate(zip(layers, inputs, strict=True)):
+            torch.manual_seed(run)
+            outputs.append(layer(one))
+    for output in outputs:
+        if not output.is_floating_point():
+            raise ValueError(f"{name} gives {output.dtype}; real numbers are expected")
+    if not torch.equal(torch.stack(inputs), x[: len(layers)]):
+        # Evaluation would feed it other numbers each time.
+        raise ValueError(f"{name} changes its input in place; let it work on a copy")
+    return torch.stack(outputs)
+
+
+def _require_known_methods(layer: torch.nn.Module) -> None:
+    """Refuse methods that training does not call, penalties that no flag weighs, and bounds of
+    parameters that there are not.
+    """
+    for module in layer.modules():
+        name, is_ours = type(module).__name__, isinstance(module, ExtendedTorchModule)
+        for method, remedy in (_UNCALLED if is_ours else _UNCALLED_OF_PLAIN).items():
+            own = getattr(type(module), method, None)
+            if callable(own) and own is not getattr(ExtendedTorchModule, method, None):
+                raise ValueError(f"{name} defines {method}(), which is not called; {remedy}")
+        for key in module.regualizer_terms() if is_ours else ():
+            if key not in _PENALTIES:
+                known = ", ".join(_PENALTIES)
+                raise ValueError(f"{name} has a penalty {key!r}; no flag weighs it, but {known}")
+        held = dict(module.named_parameters(recurse=False))
+        for bounded in module.parameter_bounds() if is_ours else ():
+            if bounded not in held and getattr(module, bounded, held) is not None:
+                raise ValueError(f"{name} bounds {bounded!r}, which is not a parameter of its own")
+
+
+def _measures(layer: ExtendedTorchModule) -> dict[tuple[str, str], Callable[[], object]]:
+    """Return penalties and logged numbers of a layer, by its part and what messages call them."""
+    found: dict[tuple[str, str], Callable[[], object]] = {}
+    for path, module in layer.named_modules():
+        if isinstance(module, ExtendedTorchModule):
+            terms = module.regualizer_terms().items()
+            found |= {(path, f"penalty {key!r}"): term for key, term in terms if term is not None}
+            logged = (o for o in module.observations() if o.kind == "scalar")
+            found |= {(path, f"observation {one.name!r}"): one.value for one in logged}
+    return found
+
+
+def _require_numbers(layer: ExtendedTorchModule) -> None:
+    """Refuse penalties and logged numbers of one run that fail, or are more than one number."""
+    name = type(layer).__name__
+    with _as_usage_error(f"{name} cannot be observed"):
+        measures = _measures(layer)
+    for (_, what), measure in measures.items():
+        with _as_usage_error(f"{name}: its {what} fails"):
+            shape = tuple(torch.as_tensor(measure()).shape)
+        if shape:
+            raise ValueError(f"{name}: its {what} has shape {shape}; one number is expected")
+
+
+def _unstacked_state(layers: Sequence[torch.nn.Module]) -> str | None:
+    """Return what a layer has that a stack of its parameters and buffers would lack."""
+    first = layers[0]
+    named = list(first.named_parameters(remove_duplicate=False))
+    if len({id(parameter) for _, parameter in named}) < len(named):
+        return "parts of it share a parameter"
+    for name, parameter in named:
+        # Torch tells of them in these attributes alone.
+        if parameter._backward_hooks or parameter._post_accumulate_grad_hooks:
+            return f"{name} has a hook on its gradient"
+    parts = [dict(layer.named_modules()) for layer in layers]
+    for path, module in parts[0].items():
+        held = [(n, v) for n, v in vars(module).items() if isinstance(v, torch.Tensor)]
+        for name, value in held:
+            others = [vars(part[path]).get(name) for part in parts]
+            if not all(isinstance(o, torch.Tensor) and torch.equal(value, o) for o in others):
+                return f"{name} is drawn, and no buffer; register_buffer makes it one"
+    return None
+
+
+def _stumble(error: BaseException) -> str:
+    """Say what failed, and in which line of the layer's file."""
+    reads = "it reads one number of a tensor (.item(), float, if)"
+    said = reads if ".item()" in str(error) else in_words(error)
+    ours = str(Path(torch.__file__).parent), str(CHECKOUT / "stable_nalu")
+    own = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith(ours)]
+    return f"{said} in line {own[-1].lineno} of {Path(own[-1].filename).name}" if own else said
+
+
+_close = partial(torch.allclose, rtol=1e-4, atol=1e-5, equal_nan=True)
+
+
+def _obstacle(layers, x: torch.Tensor, expected: torch.Tensor) -> str | None:
+    singles = [[torch.as_tensor(tell()) for tell in _measures(layer).values()] for layer in layers]
+    stack = stack_models(layers)
+    source = PerRunRandomSource([torch.Generator().manual_seed(k) for k in range(len(layers))])
+    for module in stack.extended_modules():
+        module.random = source
+    try:
+        same = _close(stack(x), expected)
+        for ((_, what), tell), *alone in zip(_measures(stack).items(), *singles, strict=True):
+            value = torch.as_tensor(tell())
+            if value.shape != (len(layers),) or not _close(value, torch.stack(alone)):
+                return f"its {what} is not one number for each run of a stack"
+        total = stack.train()(x).sum()
+        if total.requires_grad:
+            total.backward()
+    except STOPS:
+        raise
+    except BaseException as error:  # what vmap, or code for one run only, cannot do
+        return _stumble(error)
+    return None if same else "its outputs are others where runs are stacked"

@@ -12,11 +12,11 @@ import pickle
 import random
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from enum import Enum
 from functools import cache, cached_property, partial
 from pathlib import Path
-from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +24,8 @@ import torch
 
 KNOWN = {"stable_nalu", "torch", "numpy", "scipy", *sys.stdlib_module_names}
 """Packages whose code and classes keep no state from pass to pass."""
+QUIET = {"torch", "logging", "typing", "re", "pathlib"}
+"""Packages whose objects count by their text, except modules and containers."""
 CHANCE = {"time", "random", "_random", "secrets", "uuid", "datetime"}
 """Modules whose functions return other numbers at each call."""
 GENERATORS = np.random.RandomState, np.random.Generator, np.random.BitGenerator, random.Random
@@ -47,14 +49,10 @@ ENTRIES = {
 UNCALLED = {"__init__", "__new__", "__init_subclass__", "__repr__", "__reduce__", "__getstate__"}
 
 
-def is_foreign(owner: Any) -> bool:
-    """Return whether a class or function is a user's: of none of the known packages."""
-    return (getattr(owner, "__module__", None) or "").split(".")[0] not in KNOWN
-
-
 def foreign_modules(model: torch.nn.Module) -> list[tuple[str, torch.nn.Module]]:
-    """Return the modules of a model whose classes are users', with their paths."""
-    return [(path, part) for path, part in model.named_modules() if is_foreign(type(part))]
+    """Return the modules of a model whose classes are users', of no known package, with paths."""
+    parts = [(path, part, type(part).__module__) for path, part in model.named_modules()]
+    return [(path, part) for path, part, home in parts if home.split(".")[0] not in KNOWN]
 
 
 def tensors_of(model: torch.nn.Module) -> dict[str, torch.Tensor]:
@@ -74,14 +72,13 @@ class PythonState:
             self._note(f"{path} itself", str(kind))
         foreign = foreign_modules(model)
         for path, part in foreign:
-            self._guarded(path, partial(self._object, path, part, OURS | OF_TORCH))
+            self._guarded(path, self._object, part, OURS | OF_TORCH)
         self._look_at_methods()
         if foreign:
-            states = random.getstate(), np.random.get_state()
-            for path, state, put_back in zip(
-                SHARED, states, (random.setstate, np.random.set_state), strict=True
-            ):
-                self._note(path, pickle.dumps(state), partial(put_back, state))
+            for path, own in zip(SHARED, (random, np.random), strict=True):
+                get, put = ("getstate", "setstate") if own is random else ("get_state", "set_state")
+                state = getattr(own, get)()
+                self._note(path, pickle.dumps(state), partial(getattr(own, put), state))
             self._undo.append(partial(torch.set_rng_state, torch.get_rng_state()))
 
     def difference(self, other: "PythonState", without: Iterable[str] = ()) -> str | None:
@@ -95,7 +92,7 @@ class PythonState:
 
     @torch.no_grad()
     def put_back(self) -> None:
-        """Restore everything in place."""
+        """Restore everything in place, once."""
         for undo in self._undo:
             undo()
 
@@ -111,8 +108,7 @@ class PythonState:
         self._undo: list[Callable[[], object]] = []
         self._names = set(ENTRIES)
         self._methods: list[tuple[str, str, Any, bool]] = []
-        self._held: list[object] = []
-        self._seen = {id(part): path for path, part in known}
+        self._seen = {id(part): (path, part) for path, part in known}
 
     def _look_at_methods(self) -> None:
         while called := [one for one in self._methods if self._is_called(one[1], one[3])]:
@@ -125,7 +121,7 @@ class PythonState:
         return (module or "").split(".")[0] not in KNOWN
 
     def _home(self, code: CodeType) -> str:
-        """Return what places of globals are named after."""
+        """Return the name of the owner of globals."""
         return Path(code.co_filename).name
 
     def _globals(self, read: "CodeReads") -> frozenset[str]:
@@ -138,7 +134,7 @@ class PythonState:
         return name in self._names or name.startswith("__")
 
     def _note(self, path: str, content: object, undo: Callable[[], object] | None = None) -> str:
-        """Return the place of a value: another one where something else has that place."""
+        """Return the place of a value: another one if something else has that place."""
         if isinstance(content, bytes):
             content = hashlib.sha256(content).hexdigest()[:16]
         while self.values.get(path, content) != content:
@@ -152,27 +148,29 @@ class PythonState:
         if type(value) in ATOMS or isinstance(value, np.generic | Enum):
             self._note(path, f"{type(value).__name__} {value!r}")
         elif id(value) in self._seen:
-            self._note(path, f"the same as {self._seen[id(value)]}")
+            self._note(path, f"the same as {self._seen[id(value)][0]}")
         elif len(self.values) > MOST:
             self.opaque = self.opaque or "state, which is too large"
         else:
-            self._seen[id(value)] = path
-            self._held.append(value)
-            self._guarded(path, partial(self._inside, path, value))
+            self._seen[id(value)] = path, value
+            self._guarded(path, self._inside, value)
 
-    def _guarded(self, path: str, look: Callable[[], None]) -> None:
+    def _guarded(self, path: str, look: Callable[..., None], *value: Any) -> None:
         try:
-            look()
+            look(path, *value)
         except Exception:  # Objects of users may raise anything.
             self.opaque = self.opaque or path
 
     def _inside(self, path: str, value: Any) -> None:
         if isinstance(value, torch.Tensor):
-            self._tensor(path, value)
+            plain = value.detach()
+            flat = plain.cpu().resolve_conj().contiguous().reshape(-1).view(torch.uint8)
+            kind = f"{value.dtype} {tuple(value.shape)} {value.requires_grad} ".encode()
+            undo = partial(plain.copy_, plain.clone())
+            self._note(path, kind + flat.numpy().tobytes(), undo)
         elif isinstance(value, np.ndarray) and not value.dtype.hasobject:
-            before = value.copy()
             kind = f"{value.dtype} {value.shape} ".encode()
-            self._note(path, kind + value.tobytes(), partial(np.copyto, value, before))
+            self._note(path, kind + value.tobytes(), partial(np.copyto, value, value.copy()))
         elif isinstance(value, (*GENERATORS, torch.Generator)):
             self._generator(path, value)
         elif isinstance(value, FunctionType):
@@ -194,12 +192,6 @@ class PythonState:
         else:
             self._object(path, value)
 
-    def _tensor(self, path: str, value: torch.Tensor) -> None:
-        plain = value.detach()
-        content = plain.cpu().resolve_conj().contiguous().reshape(-1).view(torch.uint8).numpy()
-        kind = f"{value.dtype} {tuple(value.shape)} {value.requires_grad} ".encode()
-        self._note(path, kind + content.tobytes(), partial(plain.copy_, plain.clone()))
-
     def _generator(self, path: str, value: Any) -> None:
         if isinstance(value, random.Random):
             state, put_back = value.getstate(), value.setstate
@@ -211,7 +203,7 @@ class PythonState:
         said = state.numpy().tobytes() if isinstance(state, torch.Tensor) else pickle.dumps(state)
         self._note(path, said, partial(put_back, state))
 
-    def _object(self, path: str, value: Any, passed: Iterable[str] = ()) -> None:
+    def _object(self, path: str, value: Any, passed: Collection[str] = ()) -> None:
         kind = type(value)
         said = repr(value) if isinstance(value, ATOMS) else ""
         path = self._note(path, f"{kind.__module__}.{kind.__qualname__} {said}")
@@ -221,16 +213,18 @@ class PythonState:
             self.values[path] = kind.__qualname__ if " at 0x" in said else said
             return
         self._look(f"{path}.__class__", kind)
-        if path.endswith("_hooks"):  # whose keys count all that there are
-            self._items(path, dict(enumerate(value.values())))
-        elif isinstance(value, dict):
-            self._items(path, value)
+        if isinstance(value, dict):  # the keys of hooks count all that there are
+            self._items(path, dict(enumerate(value.values())) if path[-6:] == "_hooks" else value)
         elif isinstance(value, list | tuple | deque):
             self._items(path, dict(enumerate(value)))
         elif isinstance(value, set | frozenset):
             self.values[path] = repr(sorted(map(repr, value)))
         elif not hasattr(value, "__dict__") and not self._is_foreign(kind.__module__):
-            self._of_c(path, value)
+            said = repr(value)  # of an object without attributes, such as an iterator
+            if " at 0x" in said:
+                self._items(path, dict(enumerate(value.__reduce_ex__(2))))
+            else:
+                self.values[path] = said
         if isinstance(value, dict | list | deque | set):
             self._undo.append(partial(_refill, value, _kept(value)))
         slots = {s for c in kind.__mro__ for s in _listed(vars(c).get("__slots__", ()))}
@@ -241,15 +235,7 @@ class PythonState:
             own = {name: one for name, one in vars(value).items() if name not in passed}
             for name, one in own.items():
                 self._look(f"{path}.{name}", one)
-            self._undo.append(partial(_set_again, vars(value), _kept(own), passed=passed))
-
-    def _of_c(self, path: str, value: Any) -> None:
-        """Record an object without attributes, such as an iterator."""
-        said = repr(value)
-        if " at 0x" in said:
-            self._items(path, dict(enumerate(value.__reduce_ex__(2))))
-        else:
-            self.values[path] = said
+            self._undo.append(partial(_restore, vars(value), _kept(own), passed=passed))
 
     def _items(self, path: str, items: Mapping[Any, Any]) -> None:
         for key, value in items.items():
@@ -262,7 +248,7 @@ class PythonState:
         of_module = issubclass(value, torch.nn.Module)
         for base in (kind for kind in kinds if self._is_foreign(kind.__module__)):
             before = dict(vars(base))
-            self._undo.append(partial(_reset_class, base, _kept(before)))
+            self._undo.append(partial(_restore, base, _kept(before)))
             for name, one in before.items():
                 place = f"{base.__name__}.{name}"
                 if isinstance(one, METHODS):
@@ -274,19 +260,18 @@ class PythonState:
         self._note(path, f"{value.__module__}.{value.__qualname__}")
         if not self._is_foreign(value.__module__):
             return
-        code, scope = value.__code__, value.__globals__
-        read = reads_of(code)
+        code, read = value.__code__, reads_of(value.__code__)
         names = read.names | read.strings
         self._note(path, read.digest)
         self._names |= names
         self._look(f"{path} defaults", value.__defaults__)
         self._look(f"{path} defaults by name", value.__kwdefaults__)
         self._look(f"{path} attributes", vars(value))
-        for name, cell in closure_of(value).items():
+        for name, cell in zip(code.co_freevars, value.__closure__ or (), strict=True):
             content = cell.cell_contents
-            self._undo.append(partial(setattr, cell, "cell_contents", _kept(content)))
+            self._undo.append(partial(setattr, cell, "cell_contents", _kept_one(content)))
             self._global(f"{name} of {value.__name__}", content, names)
-        self._scope(f"of {self._home(code)}", scope, self._globals(read), names)
+        self._scope(f"of {self._home(code)}", value.__globals__, self._globals(read), names)
         for name in sorted(read.imported & sys.modules.keys()):
             self._global(name, sys.modules[name], names)
 
@@ -294,7 +279,7 @@ class PythonState:
         self, of: str, scope: dict[str, Any], own_names: frozenset[str], names: frozenset[str]
     ) -> None:
         own = {name: scope[name] for name in sorted(own_names & scope.keys())}
-        self._undo.append(partial(_set_again, scope, _kept(own), only=own_names - scope.keys()))
+        self._undo.append(partial(_restore, scope, _kept(own), only=own_names - scope.keys()))
         for name, one in own.items():
             self._global(f"{name} {of}", one, names)
 
@@ -310,7 +295,7 @@ class PythonState:
         if not module:
             self._look(path, value)
         elif self._is_foreign(module) and id(value) not in self._seen:
-            self._seen[id(value)] = path
+            self._seen[id(value)] = path, value
             self._scope(f"of {module}", vars(value), names, names)
 
 
@@ -340,10 +325,6 @@ class ClassState(PythonState):
 
     def _globals(self, read: "CodeReads") -> frozenset[str]:
         return read.global_names
-
-
-QUIET = {"torch", "logging", "typing", "re", "pathlib"}
-"""Packages whose objects count by their text, except modules and containers."""
 
 
 class CodeReads(NamedTuple):
@@ -380,53 +361,41 @@ def reads_of(code: CodeType) -> CodeReads:
     return CodeReads(hashlib.sha256(b"|".join(parts)).digest(), *map(frozenset, found))
 
 
-def closure_of(function: FunctionType) -> dict[str, CellType]:
-    """Return the cells of a closure by the names of their variables."""
-    return dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-
-
 def _kept(value: Any) -> Any:
     """Return a copy of a container and of its iterators."""
     if isinstance(value, dict):
         return {name: _kept_one(one) for name, one in value.items()}
-    if isinstance(value, list | deque):
-        return [_kept_one(one) for one in value]
-    return set(value) if isinstance(value, set) else _kept_one(value)
+    return set(value) if isinstance(value, set) else [_kept_one(one) for one in value]
 
 
 def _kept_one(value: Any) -> Any:
-    if not hasattr(value, "__next__"):
-        return value
     try:
-        return copy.copy(value)
+        return copy.copy(value) if hasattr(value, "__next__") else value
     except Exception:  # A generator cannot be copied.
         return value
 
 
 def _refill(target: Any, before: Any) -> None:
     target.clear()
-    again = _kept(before)
-    target.update(again) if isinstance(target, dict | set) else target.extend(again)
+    target.update(before) if isinstance(target, dict | set) else target.extend(before)
 
 
-def _set_again(
-    target: dict[str, Any],
+def _restore(
+    target: Any,
     before: Mapping[str, Any],
-    passed: Iterable[str] = (),
-    only: Iterable[str] | None = None,
+    passed: Collection[str] = (),
+    only: Collection[str] | None = None,
 ) -> None:
-    new = target.keys() - before.keys() - {*passed}
-    for name in new if only is None else new & {*only}:
-        del target[name]
-    target.update(_kept(before))
-
-
-def _reset_class(target: type, before: Mapping[str, Any]) -> None:
-    for name in vars(target).keys() - before.keys():
-        delattr(target, name)
+    """Give a class, or a dictionary, the names and values that it had."""
+    own, put, take = target, dict.__setitem__, dict.__delitem__
+    if isinstance(target, type):
+        own, put, take = vars(target), setattr, delattr
+    for name in own.keys() - before.keys() - {*passed}:
+        if only is None or name in only:
+            take(target, name)
     for name, value in before.items():
-        if vars(target).get(name) is not value:
-            setattr(target, name, _kept_one(value))
+        if own.get(name) is not value:
+            put(target, name, value)
 
 
 def _listed(names: Any) -> Iterable[str]:

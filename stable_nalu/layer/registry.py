@@ -1,38 +1,28 @@
-"""The one table of layers: public key, label, citation, class and recurrent cell.
+"""The table of layers by key: label, citation, class, cell; and the classes of names in papers.
 
-Command-line choices, tables, legends and tests read it.
+Command-line choices, tables, legends and tests read it. `NMU` is the published class `NMULayer`
+with `nac_oob="clip"`: classes of names in papers keep weights in range. A name may also set options
+(sNMU), or add logarithms (NAC•). Published classes, and scripts, keep the published defaults.
 """
 
 import inspect
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from types import new_class
+from typing import Any, NamedTuple
+
+import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.base import papers
+from stable_nalu.base.errors import UsageError, did_you_mean
 from stable_nalu.base.papers import MADSEN_2020, MISTRY_2022_DIVISION, TRASK_2018, Paper
+from stable_nalu.functional import in_log_space
 
-from . import (
-    ablations,
-    basic,
-    choosing,
-    division,
-    equations,
-    gated,
-    mcfc,
-    nac,
-    nalu,
-    nau_nmu,
-    npu,
-    nsr,
-)
+from . import base, equations, nalu, nau_nmu, npu, trials
 from .base import option_parameters, recurrent
-
-FAMILIES = (
-    *(nac, nau_nmu, nalu, npu, division, gated, mcfc, equations, nsr, basic, ablations, choosing),
-)
-"""Modules of all layers of the package."""
 
 ColorAndMarker = tuple[str, str]
 """Colour and marker in every figure; colours that colour-blind readers tell apart."""
@@ -42,8 +32,7 @@ SKY, BLACK, WINE, OLIVE, GREY = "#56B4E9", "#000000", "#882255", "#999933", "#77
 COLORS = (BLUE, VERMILION, GREEN, PURPLE, AMBER, SKY, BLACK, WINE, OLIVE, GREY)
 
 
-@dataclass(frozen=True)
-class LabelledOptions:
+class LabelledOptions(NamedTuple):
     """A label that depends on options, such as sNMU = NMU with noise."""
 
     label: str
@@ -54,7 +43,7 @@ class LabelledOptions:
 
 @dataclass(frozen=True)
 class LayerEntry:
-    """What the project knows about one layer key.
+    """All facts about one layer key.
 
     An entry without a layer is a recurrent cell only; one without either is the first half of a
     pair of names (`X` + `mnac` asks for the layer `X[:-3] + "MNAC"`) and cannot be built. The cell
@@ -82,13 +71,8 @@ class LayerEntry:
         return recurrent(self.layer) if self.recurs and self.layer else self.own_cell
 
     @property
-    def has_cell(self) -> bool:
-        """Return whether there is a recurrent cell."""
-        return self.recurs or self.own_cell is not None
-
-    @property
     def shown(self) -> str:
-        """Return what figures and tables of runs call the layer."""
+        """Return the name of the layer in figures and tables of runs."""
         return f"${self.latex}$" if self.latex else self.label
 
     @cached_property
@@ -105,7 +89,7 @@ class LayerEntry:
     @property
     def formula(self) -> str:
         """Return the first formula of the docstring, in one line."""
-        found = _FORMULA.search(inspect.getdoc(self.layer or self.cell) or "")
+        found = re.search(r"\n\n((?: {4}.*\n?)+)", inspect.getdoc(self.layer or self.cell) or "")
         lines = found[1].strip().splitlines() if found else []
         return "; ".join(" ".join(line.split()) for line in lines)
 
@@ -120,39 +104,25 @@ class LayerEntry:
         return hasattr(self.layer, "Module")
 
 
-_FORMULA = re.compile(r"\n\n((?: {4}.*\n?)+)")
-
 TIERS = ("core", "extra", "own")
 """Layers of figures, those of published code alone, and those of users, in the order of lists."""
 
 
 def _activation(key: str, cites: Paper, label: str | None = None) -> LayerEntry:
-    """Return the entry of a dense layer with an activation."""
     fixed: dict[str, object] = {"activation": key}
-    return LayerEntry(key, label or key, cites, basic.BasicLayer, fixed_options=fixed)
+    return LayerEntry(key, label or key, cites, base.BasicLayer, fixed_options=fixed)
 
 
-def _trial(
-    label: str,
-    layer: type[ExtendedTorchModule],
-    *,
-    recurs: bool = False,
-    cites: Paper = MADSEN_2020,
-    latex: str | None = None,
-) -> LayerEntry:
-    """Return the entry of a layer that no figure shows: its key is the name of its class."""
-    key = layer.__name__.removesuffix("Layer")
-    return LayerEntry(key, label, cites, layer, recurs=recurs, latex=latex, tier="extra")
-
-
-def _second(key: str) -> LayerEntry:
-    """Return the entry of a key that only names a pair of layers."""
-    label = "NMU, z = W x (layer 2 only)"
-    return LayerEntry(key, label, MADSEN_2020, latex=_SILLY, tier="extra")
+def _trial(label: str, name: str, cites: Paper = MADSEN_2020, **more: Any) -> LayerEntry:
+    """Return the entry of a layer that no figure shows; its key is the name of its class."""
+    layer = getattr(trials, f"{name}Layer", None)
+    return LayerEntry(name, label, cites, layer, tier="extra", **more)
 
 
 _RAW = r"\ \mathbf{W} = \mathbf{\hat{W}}"
 _SILLY = r"\mathrm{NMU},\ \mathbf{z} = \mathbf{W} \odot \mathbf{x}"
+_PAIRED = "NMU, z = W x (layer 2 only)"
+"""Of keys that only name a pair of layers."""
 
 _SNMU: dict[str, object] = {"nmu_noise": True}
 _GOLDEN = ("nalu_gate", "nalu_mul", "nac_weight")
@@ -188,11 +158,11 @@ _REALNPU_VARIANTS = (
 )
 
 _OF_PACKAGE = (
-    LayerEntry("NAC", "NAC", TRASK_2018, nac.NACLayer, recurs=True,
+    LayerEntry("NAC", "NAC", TRASK_2018, nau_nmu.NACLayer, recurs=True,
                latex=r"\mathrm{NAC}_{+}", look=(WINE, "<")),
-    LayerEntry("PosNAC", "PosNAC", MADSEN_2020, nac.PosNACLayer, recurs=True,
+    LayerEntry("PosNAC", "PosNAC", MADSEN_2020, nau_nmu.PosNACLayer, recurs=True,
                latex=r"\mathrm{NAC}_{+,\sigma}", look=(PURPLE, "X")),
-    LayerEntry("MNAC", "MNAC", MADSEN_2020, nac.MNACLayer, recurs=True, look=(WINE, "<")),
+    LayerEntry("MNAC", "MNAC", MADSEN_2020, nau_nmu.MNACLayer, recurs=True, look=(WINE, "<")),
     LayerEntry("ReRegualizedLinearNAC", "NAU", MADSEN_2020, nau_nmu.NAULayer, recurs=True,
                look=(BLUE, "^")),
     LayerEntry("ReRegualizedLinearPosNAC", "PosNAU", MADSEN_2020, nau_nmu.PosNAULayer,
@@ -207,23 +177,23 @@ _OF_PACKAGE = (
     _activation("ELU", papers.CLEVERT_2016),
     _activation("ReLU", papers.NAIR_2010),
     _activation("linear", TRASK_2018, "Linear"),
-    LayerEntry("RNN-linear", "RNN-linear", MADSEN_2020, None, basic.BasicCell,
+    LayerEntry("RNN-linear", "RNN-linear", MADSEN_2020, None, base.BasicCell,
                fixed_options={"activation": "linear"}),
-    LayerEntry("NRU", "NRU", MISTRY_2022_DIVISION, division.ReciprocalNMULayer,
+    LayerEntry("NRU", "NRU", MISTRY_2022_DIVISION, nau_nmu.ReciprocalNMULayer,
                look=(GREEN, "s")),
     LayerEntry("NMRU", "NMRU (no sign retrieval)", MISTRY_2022_DIVISION,
-               division.ConcatReciprocalNMULayer, look=(PURPLE, "*")),
+               nau_nmu.ConcatReciprocalNMULayer, look=(PURPLE, "*")),
     LayerEntry("SignNMRU", "NMRU", MISTRY_2022_DIVISION,
-               division.ConcatReciprocalNMUSignRetrievalLayer, look=(PURPLE, "D")),
+               nau_nmu.ConcatReciprocalNMUSignRetrievalLayer, look=(PURPLE, "D")),
     LayerEntry("GatedSignNMRU", "NMRU (gated)", MISTRY_2022_DIVISION,
-               division.ConcatReciprocalNMUGatedSignRetrievalLayer, look=(PURPLE, "P")),
-    LayerEntry("iNALU", "iNALU", papers.SCHLOER_2020, gated.INALULayer, look=(OLIVE, "X")),
-    LayerEntry("MCFC", "MCFC", papers.HOEDT_2021, mcfc.MCFullyConnected, look=(GREEN, "h")),
-    LayerEntry("MulMCFC", "MulMCFC", papers.HOEDT_2021, mcfc.MulMCFC, look=(GREEN, "h")),
+               nau_nmu.ConcatReciprocalNMUGatedSignRetrievalLayer, look=(PURPLE, "P")),
+    LayerEntry("iNALU", "iNALU", papers.SCHLOER_2020, nalu.INALULayer, look=(OLIVE, "X")),
+    LayerEntry("MCFC", "MCFC", papers.HOEDT_2021, npu.MCFullyConnected, look=(GREEN, "h")),
+    LayerEntry("MulMCFC", "MulMCFC", papers.HOEDT_2021, npu.MulMCFC, look=(GREEN, "h")),
     LayerEntry("MulMCFCSignINALU", "MulMCFC (sign: iNALU)", papers.HOEDT_2021,
-               mcfc.MulMCFCSignINALU, look=(OLIVE, "h")),
+               npu.MulMCFCSignINALU, look=(OLIVE, "h")),
     LayerEntry("MulMCFCSignRealNPU", "MulMCFC (sign: Real NPU)", papers.HOEDT_2021,
-               mcfc.MulMCFCSignRealNPU, look=(VERMILION, "h")),
+               npu.MulMCFCSignRealNPU, look=(VERMILION, "h")),
     LayerEntry("NALU", "NALU", TRASK_2018, nalu.NALULayer, recurs=True,
                variants=_NALU_VARIANTS, look=(AMBER, "v")),
     LayerEntry("ReRegualizedLinearNALU", "Gated NAU", MADSEN_2020, nalu.GatedNAUNMULayer,
@@ -231,47 +201,47 @@ _OF_PACKAGE = (
     LayerEntry("NPU", "NPU", papers.HEIM_2020, npu.NPULayer, look=(SKY, "s")),
     LayerEntry("RealNPU", "Real NPU", papers.HEIM_2020, npu.RealNPULayer,
                variants=_REALNPU_VARIANTS, look=(VERMILION, "^")),
-    LayerEntry("DMU", "DMU", papers.CURRY_2025, gated.DMULayer, variants=_DMU_VARIANTS,
+    LayerEntry("DMU", "DMU", papers.CURRY_2025, nalu.DMULayer, variants=_DMU_VARIANTS,
                look=(WINE, "D")),
     LayerEntry("ProductUnit", "Product unit", papers.DURBIN_1989, npu.ProductUnitLayer,
                look=(GREY, "p")),
     LayerEntry("EML", "EML", papers.ODRZYWOLEK_2026, equations.EMLLayer, look=(BLACK, "D")),
     LayerEntry("EQL", "EQL", papers.MARTIUS_2016, equations.EQLLayer, look=(SKY, "v")),
     LayerEntry("EQLDiv", "EQL-div", papers.SAHOO_2018, equations.EQLDivLayer, look=(WINE, "s")),
-    LayerEntry("NSR", "NSR", papers.FABER_2023, nsr.NSRLayer, look=(SKY, "D")),
-    LayerEntry("GRU", "GRU", papers.CHO_2014, None, basic.GRUCell, look=(OLIVE, "P")),
-    LayerEntry("LSTM", "LSTM", papers.HOCHREITER_1997, None, basic.LSTMCell,
+    LayerEntry("NSR", "NSR", papers.FABER_2023, equations.NSRLayer, look=(SKY, "D")),
+    LayerEntry("GRU", "GRU", papers.CHO_2014, None, base.GRUCell, look=(OLIVE, "P")),
+    LayerEntry("LSTM", "LSTM", papers.HOCHREITER_1997, None, base.LSTMCell,
                look=(GREY, "o")),
-    LayerEntry("RNN-tanh", "RNN-tanh", papers.ELMAN_1990, None, basic.RNNTanhCell,
+    LayerEntry("RNN-tanh", "RNN-tanh", papers.ELMAN_1990, None, base.RNNTanhCell,
                look=(GREEN, "X")),
-    LayerEntry("RNN-ReLU", "RNN-ReLU", papers.ELMAN_1990, None, basic.RNNReLUCell,
+    LayerEntry("RNN-ReLU", "RNN-ReLU", papers.ELMAN_1990, None, base.RNNReLUCell,
                look=(VERMILION, "D")),
-    _trial("Linear NAC", ablations.LinearNACLayer),
-    _trial("NAU, W = W_hat", ablations.RegualizedLinearNACLayer, recurs=True,
+    _trial("Linear NAC", "LinearNAC"),
+    _trial("NAU, W = W_hat", "RegualizedLinearNAC", recurs=True,
            latex=rf"\mathrm{{NAU}},{_RAW}"),
-    _trial("NMU, W = W_hat", ablations.RegualizedLinearMNACLayer, latex=rf"\mathrm{{NMU}},{_RAW}"),
-    _trial("NMU, z = W x", ablations.SillyReRegualizedLinearMNACLayer, latex=_SILLY),
-    _second("SillyReRegualizedLinearNAC"),
-    _second("SillyReRegualizedLinearNALU"),
-    _trial("Independent NAC", ablations.IndependentNACLayer, recurs=True),
-    _trial("Multi-weight NAU", ablations.MultiWeightNAULayer, cites=MISTRY_2022_DIVISION),
-    _trial("Sigmoid NAU", ablations.SigmoidNAULayer, cites=MISTRY_2022_DIVISION),
-    _trial("Scaled sigmoid NAU", ablations.ScaledSigmoidNAULayer, cites=MISTRY_2022_DIVISION),
-    _trial("Softmax NAC", choosing.SoftmaxNACLayer, recurs=True),
-    _trial("Hard softmax NAC", choosing.HardSoftmaxNACLayer, recurs=True),
-    _trial("Gumbel NAC", choosing.GumbelNACLayer, recurs=True),
-    _trial("Gumbel MNAC", choosing.GumbelMNACLayer, recurs=True),
-    _trial("Gradient bandit NAC", choosing.GradientBanditNACLayer, recurs=True),
-    _trial("Ensemble Gumbel NAU", choosing.EnsembleGumbelNAULayer, cites=MISTRY_2022_DIVISION),
-    _trial("Gradient bandit NALU", nalu.GradientBanditNALULayer, recurs=True),
-    _trial("Gumbel NALU", nalu.GumbelNALULayer, recurs=True),
-    _trial("Hard softmax NALU", nalu.HardSoftmaxNALULayer, recurs=True),
-    _trial("Independent NALU", nalu.IndependentNALULayer, recurs=True),
-    _trial("Linear NALU", nalu.LinearNALULayer),
-    _trial("Pos NALU", nalu.PosNALULayer, recurs=True),
-    _trial("NALU over NAU, W = W_hat", nalu.RegualizedLinearNALULayer, recurs=True,
+    _trial("NMU, W = W_hat", "RegualizedLinearMNAC", latex=rf"\mathrm{{NMU}},{_RAW}"),
+    _trial("NMU, z = W x", "SillyReRegualizedLinearMNAC", latex=_SILLY),
+    _trial(_PAIRED, "SillyReRegualizedLinearNAC", latex=_SILLY),
+    _trial(_PAIRED, "SillyReRegualizedLinearNALU", latex=_SILLY),
+    _trial("Independent NAC", "IndependentNAC", recurs=True),
+    _trial("Multi-weight NAU", "MultiWeightNAU", MISTRY_2022_DIVISION),
+    _trial("Sigmoid NAU", "SigmoidNAU", MISTRY_2022_DIVISION),
+    _trial("Scaled sigmoid NAU", "ScaledSigmoidNAU", MISTRY_2022_DIVISION),
+    _trial("Softmax NAC", "SoftmaxNAC", recurs=True),
+    _trial("Hard softmax NAC", "HardSoftmaxNAC", recurs=True),
+    _trial("Gumbel NAC", "GumbelNAC", recurs=True),
+    _trial("Gumbel MNAC", "GumbelMNAC", recurs=True),
+    _trial("Gradient bandit NAC", "GradientBanditNAC", recurs=True),
+    _trial("Ensemble Gumbel NAU", "EnsembleGumbelNAU", MISTRY_2022_DIVISION),
+    _trial("Gradient bandit NALU", "GradientBanditNALU", recurs=True),
+    _trial("Gumbel NALU", "GumbelNALU", recurs=True),
+    _trial("Hard softmax NALU", "HardSoftmaxNALU", recurs=True),
+    _trial("Independent NALU", "IndependentNALU", recurs=True),
+    _trial("Linear NALU", "LinearNALU"),
+    _trial("Pos NALU", "PosNALU", recurs=True),
+    _trial("NALU over NAU, W = W_hat", "RegualizedLinearNALU", recurs=True,
            latex=rf"\mathrm{{NALU}},{_RAW}"),
-    _trial("Softmax NALU", nalu.SoftmaxNALULayer, recurs=True),
+    _trial("Softmax NALU", "SoftmaxNALU", recurs=True),
 )  # fmt: skip
 _entries = {entry.key: entry for entry in _OF_PACKAGE}
 
@@ -280,6 +250,13 @@ def put(entry: LayerEntry) -> None:
     """Make an entry the last one of the table, in place of one of the same key."""
     drop(entry.key)
     _entries[entry.key] = entry
+
+
+def drop(key: str | None = None, *, origin: str | None = None) -> None:
+    """Remove the entry of a key, or all entries of an origin; those of this package stay."""
+    for entry in own_entries():
+        if entry.key == key or entry.origin == origin:
+            del _entries[entry.key]
 
 
 def entries() -> dict[str, LayerEntry]:
@@ -294,7 +271,7 @@ def own_entries() -> list[LayerEntry]:
 
 def activation_names() -> tuple[str, ...]:
     """Return the names of the plain activations, `linear` among them."""
-    return tuple(key for key, e in _entries.items() if e.layer is basic.BasicLayer)
+    return tuple(key for key, e in _entries.items() if e.layer is base.BasicLayer)
 
 
 def labelled_as_another_key(name: str) -> str | None:
@@ -325,9 +302,176 @@ def _plainly(name: str) -> str:
 
 _SAME = {_plainly(other): _plainly(name) for name, more in SPELLINGS.items() for other in more}
 
+_BOUNDED: dict[str, object] = {"nac_oob": "clip", "npu_clip": "g"}
+"""Options that keep weights in their range, in place of the published defaults."""
+_PRODUCTS = {"NAC•": "NAC", "NAC•,σ": "PosNAC", "NAC•,NMU": "ReRegualizedLinearPosNAC"}
+"""Units that add logarithms, and the keys of the layers that add them."""
+_ALSO: dict[str, tuple[str, dict[str, object]]] = {
+    "NAC+": ("NAC", {}),
+    "Sign NMRU": ("SignNMRU", {}),
+    "NALU (separate)": ("NALU", {"nalu_two_nac": True}),
+}
+"""Further names, with the keys of their layers and the options that they set."""
+_PYTHON_NAMES = {"NAC+": "NAC", "NAC•": "NACmul", "NAC•,σ": "NACsigma", "NAC•,NMU": "NACnmu"}
+_classes: dict[str, type[torch.nn.Module]] = {}
+"""Classes that differ from the published ones, by their names in papers."""
 
-def drop(key: str | None = None, *, origin: str | None = None) -> None:
-    """Remove the entry of a key, or all entries of an origin; those of this package stay."""
-    for entry in own_entries():
-        if entry.key == key or entry.origin == origin:
-            del _entries[entry.key]
+
+class _Product:
+    """Multiply by adding logarithms: exp(layer(log(|x| + 1e-7)))."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        sums: Any = super()
+        return in_log_space(sums.forward, x, "normal", 1e-7)
+
+
+class _Name(NamedTuple):
+    """The meaning of a name: a layer with options, or what adds logarithms by this layer."""
+
+    label: str
+    entry: LayerEntry
+    options: Mapping[str, object] = {}
+    is_product: bool = False
+
+    @property
+    def in_python(self) -> str:
+        """Return the name of the class: the letters and digits of the name in papers."""
+        return _PYTHON_NAMES.get(self.label) or re.sub(r"[^A-Za-z0-9]", "", self.label)
+
+    @property
+    def built(self) -> Any:
+        """Return the class, always the same one."""
+        entry = self.entry
+        if entry.layer is None or entry.origin is not None:
+            return entry.cell if entry.layer is None else entry.module
+        bounds = {k: v for k, v in _BOUNDED.items() if k in entry.options}
+        defaults = entry.fixed_options | bounds | dict(self.options)
+        if not (defaults or self.is_product):
+            return entry.layer
+        if self.label not in _classes:
+            bases = (_Product, entry.layer) if self.is_product else (entry.layer,)
+            members = {"option_defaults": defaults, "__doc__": entry.layer.__doc__}
+            members |= {"__module__": __package__}
+            made = new_class(self.in_python, bases, exec_body=lambda own: own.update(members))
+            _classes[self.label] = made
+        return _classes[self.label]
+
+
+def _names() -> tuple[dict[str, _Name], dict[str, _Name]]:
+    """Return all names of papers, and all keys."""
+    known = {k: e for k, e in entries().items() if e.layer or e.cell}
+    labels: dict[str, _Name] = {}
+    for entry in known.values():
+        labels.setdefault(entry.label, _Name(entry.label, entry))
+        labels |= {v.label: _Name(v.label, entry, v.options) for v in entry.variants}
+    for label, (key, options) in _ALSO.items():
+        labels[label] = _Name(label if options else known[key].label, known[key], options)
+    labels |= {n: _Name(n, known[key], is_product=True) for n, key in _PRODUCTS.items()}
+    return labels, {key: _Name(entry.label, entry) for key, entry in known.items()}
+
+
+def layer_class(name: str) -> Any:
+    """Return the class of a layer, or of a cell, by its name in papers, else by its key."""
+    if not isinstance(name, str):
+        raise UsageError(f"name: {name!r} is not text; write one such as 'NMU'")
+    labels, keys = _names()
+    for word in (str, spelled):
+        for known, found in (*labels.items(), *keys.items()):
+            if word(known) == word(name):
+                return found.built
+    remedy = did_you_mean(name, {**labels, **keys}, "stable_nalu.layers() lists them all")
+    raise UsageError(f"there is no layer {name!r}; {remedy}")
+
+
+def imported_class(name: str) -> Any:
+    """Return the class of a name as Python writes it, such as RealNPU or SNMU, or None."""
+    for found in _names()[0].values():
+        own = found.in_python
+        if name in (own, own[:1].upper() + own[1:]):
+            return found.built
+    return None
+
+
+def script_name(layer: object) -> str | None:
+    """Return how scripts call one of these classes: by its key, or by its name in papers."""
+    labels, keys = _names()
+    return next((n for n, found in {**keys, **labels}.items() if found.built is layer), None)
+
+
+def select_options(entry: LayerEntry, options: dict[str, object]) -> dict[str, object]:
+    """Return those options that the layer of `entry` reads; refuse names that no layer reads.
+
+    `own_options`, which scripts give, are those that no flag sets. A torch module that was not
+    written for this package reads no others: what its options mean cannot be known.
+    """
+    options = dict(options)
+    own: dict[str, object] | None = options.pop("own_options", None)  # pyright: ignore
+    if own is None and not options.keys() <= entry.options:  # what flags set is known
+        known = frozenset().union(*(e.options for e in entries().values()))
+        unknown = options.keys() - known
+        if unknown:
+            raise TypeError(f"no layer reads the option(s) {', '.join(sorted(unknown))}")
+    own = own or {}
+    options = own if entry.is_plain else own | options
+    return {k: v for k, v in options.items() if k in entry.options} | entry.fixed_options
+
+
+class _Generalized(ExtendedTorchModule):
+    """A module of a key, given those options that it reads."""
+
+    def build(self, inputs: int, outputs: int, options: dict[str, Any], **cell: Any) -> Any:
+        """Return the layer, or the cell if that is given a name."""
+        entry = entries().get(self.unit_name)
+        made = entry and (entry.cell if cell else entry.layer)
+        if entry is None or made is None:
+            kind = "recurrent cell" if cell else "layer"
+            raise ValueError(f"{self.unit_name!r} is not a {kind}; see docs/layers.md")
+        selected = select_options(entry, options)
+        if entry.origin is not None and entry.layer is not None:
+            from .own_layers import obstacle
+
+            width = inputs + outputs if cell else inputs
+            self.obstacle = obstacle(entry.layer, width, outputs, selected)
+        return made(inputs, outputs, **cell, **selected)
+
+
+class GeneralizedLayer(_Generalized):
+    """The registered layer `unit_name`, given those options that it reads."""
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        unit_name: str,
+        name: str | None = None,
+        **options,
+    ):
+        super().__init__("layer", name)
+        self.unit_name = unit_name
+        self.layer = self.build(in_features, out_features, options)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.layer(x)
+
+
+class GeneralizedCell(_Generalized):
+    """The registered recurrent cell `unit_name`, given those options that it reads."""
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        unit_name: str,
+        name: str | None = None,
+        **options,
+    ):
+        super().__init__("cell", name)
+        self.unit_name = unit_name
+        self.cell = self.build(input_size, hidden_size, options, name=name)
+
+    def forward(self, x_t: torch.Tensor, h_tm1):
+        return self.cell(x_t, h_tm1)
+
+    def unroll(self, x: torch.Tensor, state: Any) -> torch.Tensor:
+        """Return h behind the last step of x `(*runs, batch, time, input_size)`."""
+        return self.cell.unroll(x, state)

@@ -6,8 +6,7 @@ import torch
 
 from stable_nalu.abstract import ExtendedTorchModule, Observation
 from stable_nalu.functional import in_log_space, mean_over
-from stable_nalu.layer.generalized import GeneralizedCell, GeneralizedLayer
-from stable_nalu.layer.registry import activation_names
+from stable_nalu.layer.registry import GeneralizedCell, GeneralizedLayer, activation_names
 
 
 class ArithmeticNetwork(ExtendedTorchModule):

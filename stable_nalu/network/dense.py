@@ -9,7 +9,7 @@ from torch.nn import functional
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.functional import linear
-from stable_nalu.layer.generalized import GeneralizedLayer
+from stable_nalu.layer.registry import GeneralizedLayer
 
 ACTIVATIONS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "Hardtanh": functional.hardtanh,

@@ -7,7 +7,7 @@ import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.functional import in_log_space
-from stable_nalu.layer.generalized import GeneralizedCell, GeneralizedLayer
+from stable_nalu.layer.registry import GeneralizedCell, GeneralizedLayer
 
 from .arithmetic import second_layer
 from .dense import Dense

@@ -16,10 +16,15 @@ from torch.nn import functional
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.layer import entries
-from stable_nalu.layer.division import ConcatReciprocalNMUSignRetrievalLayer, ReciprocalNMULayer
-from stable_nalu.layer.generalized import GeneralizedLayer
-from stable_nalu.layer.nau_nmu import NAULayer, NMULayer, nmu_init_
+from stable_nalu.layer.nau_nmu import (
+    ConcatReciprocalNMUSignRetrievalLayer,
+    NAULayer,
+    NMULayer,
+    ReciprocalNMULayer,
+    nmu_init_,
+)
 from stable_nalu.layer.npu import RealNPULayer
+from stable_nalu.layer.registry import GeneralizedLayer
 
 from .sparse_gradients import pooled_convolution, rectified_linear
 

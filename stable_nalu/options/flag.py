@@ -623,11 +623,11 @@ def _keys(allowed: Callable[[LayerEntry], bool]) -> Callable[[], tuple[str, ...]
     return lambda: tuple(key for key, entry in entries().items() if allowed(entry))
 
 
-layer_names = _keys(lambda entry: bool(entry.layer) or not entry.has_cell)
+layer_names = _keys(lambda entry: bool(entry.layer) or entry.cell is None)
 """List every key of a layer, and the keys that only name a pair of layers."""
 
 buildable_layers = _keys(lambda entry: bool(entry.layer))
-cell_names = _keys(lambda entry: entry.has_cell)
+cell_names = _keys(lambda entry: entry.cell is not None)
 
 
 def and_layers(own: Callable[[], Iterable[str]]) -> Callable[[], tuple[str, ...]]:

@@ -351,8 +351,7 @@ def _row(folder: Path, kept: Mapping[str, str]) -> dict[str, str]:
 
     Nothing where it was not saved, or its task seeks no formula.
     """
-    from stable_nalu.inspection.failures import curve, failure
-    from stable_nalu.inspection.saved_model import load
+    from stable_nalu.inspection.saved_model import curve, failure, load
 
     try:
         trained = load(folder)

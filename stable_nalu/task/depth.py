@@ -32,9 +32,8 @@ from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.dataset.distribution import LegacyRandom, SampleRange, Uniform
 from stable_nalu.dataset.simple_function import FunctionTargets, Operation, SampleStream
 from stable_nalu.layer.equations import DECIDED, EMLLayer
-from stable_nalu.layer.gated import INALULayer
-from stable_nalu.layer.generalized import GeneralizedLayer
-from stable_nalu.layer.nalu import AbstractNALULayer
+from stable_nalu.layer.nalu import AbstractNALULayer, INALULayer
+from stable_nalu.layer.registry import GeneralizedLayer
 from stable_nalu.options import Config, Flag, FlagGroup
 from stable_nalu.options import flags as common
 from stable_nalu.options import run_names as nf

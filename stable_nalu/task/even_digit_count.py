@@ -17,7 +17,7 @@ from torch.nn import functional
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.dataset import images
 from stable_nalu.functional import linear
-from stable_nalu.layer.generalized import GeneralizedLayer
+from stable_nalu.layer.registry import GeneralizedLayer
 from stable_nalu.network.dense import Convolution, Dense, pooled
 from stable_nalu.options import Config, Flag, switch
 from stable_nalu.options import run_names as nf

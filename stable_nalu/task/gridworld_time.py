@@ -16,7 +16,7 @@ import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.functional import linear, lstm_step
-from stable_nalu.layer.generalized import GeneralizedCell, GeneralizedLayer
+from stable_nalu.layer.registry import GeneralizedCell, GeneralizedLayer
 from stable_nalu.network.dense import Convolution, Dense
 from stable_nalu.options import Config, Flag, switch
 from stable_nalu.options import run_names as nf

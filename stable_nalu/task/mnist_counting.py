@@ -12,8 +12,8 @@ import torch
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.dataset import images
 from stable_nalu.dataset.distribution import LegacyRandom
-from stable_nalu.layer.basic import TorchCell
-from stable_nalu.layer.generalized import GeneralizedCell
+from stable_nalu.layer.base import TorchCell
+from stable_nalu.layer.registry import GeneralizedCell
 from stable_nalu.network.dense import Convolution, Dense, pooled
 from stable_nalu.options import Config, Flag
 from stable_nalu.options import run_names as nf

@@ -12,7 +12,7 @@ import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.base.script import unknown_choice
-from stable_nalu.layer.generalized import GeneralizedLayer
+from stable_nalu.layer.registry import GeneralizedLayer
 from stable_nalu.network.dense import Dense
 from stable_nalu.options import Config, Flag, switch
 from stable_nalu.options import run_names as nf

@@ -15,7 +15,7 @@ from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.base.errors import UsageError
 from stable_nalu.base.papers import FLAT
 from stable_nalu.dataset import simple_function
-from stable_nalu.layer.generalized import GeneralizedLayer
+from stable_nalu.layer.registry import GeneralizedLayer
 from stable_nalu.options import Config, Flag, switch
 from stable_nalu.options import run_names as nf
 from stable_nalu.options.flag import and_layers, integer
@@ -115,7 +115,7 @@ class NotebookTask(RowsTask):
 
     def measured(self, model: ExtendedTorchModule, run: int) -> Mapping[str, torch.Tensor]:
         x, t = self.test_rows[run]
-        half_sum = functional.half_sum(model(x), t)
+        half_sum = functional.CRITERIA["half-sum"](model(x), t)
         return {METRIC_TEST_HALF_SUM: half_sum, MSE_TEST: self._mean(half_sum)}
 
     def _mean(self, half_sum: torch.Tensor) -> torch.Tensor:

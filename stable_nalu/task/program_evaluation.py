@@ -22,8 +22,8 @@ from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.functional import linear, lstm_step, nac_weight
 from stable_nalu.layer import entries
 from stable_nalu.layer.base import Cell
-from stable_nalu.layer.gated import LARGEST_EXPONENT
-from stable_nalu.layer.generalized import GeneralizedCell
+from stable_nalu.layer.nalu import LARGEST_EXPONENT
+from stable_nalu.layer.registry import GeneralizedCell
 from stable_nalu.network.dense import Dense
 from stable_nalu.options import Config, Flag
 from stable_nalu.options import run_names as nf

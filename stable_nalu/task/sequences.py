@@ -14,7 +14,7 @@ from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.base.errors import OptionError
 from stable_nalu.dataset import images
 from stable_nalu.dataset.distribution import IndexLoader, LegacyRandom
-from stable_nalu.layer.basic import TorchCell
+from stable_nalu.layer.base import TorchCell
 from stable_nalu.network.sequences import RegressionMnistNetwork, SequentialDigitNetwork
 from stable_nalu.options import Config, Flag, FlagGroup, ScriptSpec
 from stable_nalu.options import flags as common

@@ -211,7 +211,7 @@ class Shell:
             return record
         from stable_nalu.layer.own_layers import sources
 
-        return replace(record, layer_files=[vars(file) for file in sources(units_of(config))])
+        return replace(record, layer_files=[file._asdict() for file in sources(units_of(config))])
 
     def _folder_of(self, how: Callable[..., Any], run: PlannedRun, state: SavedState | None) -> Any:
         """Check or claim the folder of a run, whose data may be there already."""

@@ -8,9 +8,9 @@ import torch
 
 import stable_nalu as sn
 from stable_nalu.dataset.simple_function import FunctionTargets, get_operation
-from stable_nalu.inspection import failures
-from stable_nalu.inspection.failures import curve, failure
+from stable_nalu.inspection import saved_model as failures
 from stable_nalu.inspection.formula import certificate
+from stable_nalu.inspection.saved_model import curve, failure
 from stable_nalu.layer import entries
 from stable_nalu.statistics.setups import Limit
 from stable_nalu.training.task import Target

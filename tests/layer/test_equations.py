@@ -178,7 +178,7 @@ def test_small_weights_are_held_at_zero_in_the_last_phase():
     kept = layer.W2.detach().clone()
     for tau, expected in ((949, kept[0, :3].tolist()), (950, [0, 0, kept[0, 2].item()])):
         layer.set_parameter("tau", tau)
-        assert layer.weights(2)[0, :3].tolist() == expected
+        assert layer.weights(layer.W2)[0, :3].tolist() == expected
         layer.optimize(torch.zeros(()))
         assert layer.W2[0, :3].tolist() == expected
     layer(torch.ones(5, 2)).sum().backward()

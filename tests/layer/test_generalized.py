@@ -6,8 +6,7 @@ from torch.nn.functional import dropout
 
 from stable_nalu import Layer
 from stable_nalu.abstract import Observation
-from stable_nalu.layer.generalized import obstacle
-from stable_nalu.layer.own_layers import plain_layer
+from stable_nalu.layer.own_layers import obstacle, plain_layer
 
 
 class Plain(torch.nn.Module):
