@@ -69,11 +69,8 @@ types: $(INSTALLED)
 bench: $(INSTALLED)
 	$(RUN) -m benchmarks
 
-generated: $(INSTALLED)
+generated board: $(INSTALLED)
 	$(RUN) -m tools.generated
-
-board: $(INSTALLED)
-	$(RUN) -m tools.board
 
 gallery: $(INSTALLED)
 	$(RUN) -m tools.gallery

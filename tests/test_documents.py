@@ -119,7 +119,7 @@ def run(words, folder):
     if words[0] == "bash":  # As every batch script does.
         words = ["python3", "experiments/batch.py", *words[1:]]
     before = f"import os; os.chdir({str(folder)!r})\n{_FORK_SHARDS}"
-    imports = "pandas stable_nalu.paper.command stable_nalu.result.command"
+    imports = "pandas stable_nalu.paper.command stable_nalu.result.reproduce"
     with Fork(str(folder / words[1]), words[2:], environment, before, imports) as process:
         output, errors = process.communicate()
         return process.wait(), output + errors

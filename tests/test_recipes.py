@@ -250,11 +250,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from stable_nalu.result.jobs import find_job
+from stable_nalu.result.batch import find_job
 from stable_nalu.paper.experiment import expected_runs
 from stable_nalu.paper.index import find
 from stable_nalu.paper.published import published
-from stable_nalu.result.command import listing
+from stable_nalu.result.reproduce import listing
 
 (model,) = find("new-figure").models
 names = [run.name.removeprefix(f"{model.prefix}/") for run in expected_runs(model, [0, 1])]

@@ -15,7 +15,7 @@ from stable_nalu.base.files import atomic_text_file
 from stable_nalu.bench.contest import CONTESTANTS, PROBLEMS, SOLVED
 from stable_nalu.options.flag import seeds_text
 from stable_nalu.result.document import UNKNOWN, as_svg, filled, interval, number, rate, render
-from stable_nalu.statistics.intervals import Estimate, bootstrap
+from stable_nalu.statistics.intervals import bootstrap
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -30,7 +30,6 @@ SETTING = ("seconds", "noise", "redundant")
 
 
 def _shown(name: Any) -> str:
-    """Return a contestant's name for lists that have commas of their own."""
     return str(name).replace(", ", " + ")
 
 
@@ -60,7 +59,6 @@ def settings_of(table: Any) -> Iterable[tuple[str, Any]]:
 
 
 def scores(table: Any) -> Any:
-    """Return the median error outside by task and contestant; what is solved counts as equal."""
     return table.pivot_table(
         "outside", "task", "contestant", aggfunc="median", sort=False
     ).clip(lower=SOLVED)  # fmt: skip
@@ -93,14 +91,10 @@ def agreement(rows: Any) -> list[float]:
     return found
 
 
-def _median(values: Any, log: bool = False) -> str:
-    """Return a median of tasks with its interval, of errors of their logarithms."""
-    clipped = values.clip(LEAST, 1 / LEAST)
-    found = bootstrap(np.log10(clipped).to_numpy() if log else values.to_numpy(), "median")
-    ends = [found.mean, found.lower, found.upper]
-    if log:
-        return "{} [{}, {}]".format(*(_power(10**end) for end in ends))
-    return interval(*ends)
+def _median(values: Any) -> str:
+    """Return a median of errors with its interval, which is of their logarithms."""
+    found = bootstrap(np.log10(values.clip(LEAST, 1 / LEAST)).to_numpy(), "median")
+    return "{} [{}, {}]".format(*(_power(10**end) for end in found))
 
 
 def _power(value: float) -> str:
@@ -110,40 +104,34 @@ def _power(value: float) -> str:
 
 def lines_of(table: Any) -> list[dict[str, str]]:
     """Return a line for each contestant, by rank."""
-    ranked, _, _ = ranks(table)
     found = []
-    for name, rank in ranked.items():
+    for name, rank in ranks(table)[0].items():
         rows = table[table["contestant"] == name]
         by_task = rows.groupby("task", sort=False)
         medians = by_task[["inside", "outside", "cpu", "nodes"]].median()
-        exact = int((by_task["exact"].mean() > 0.5).sum())
-        agreed = bootstrap(np.array(agreement(rows))) if len(rows) > len(medians) else None
-        nodes = medians["nodes"].dropna()
+        exact, n = int((by_task["exact"].mean() > 0.5).sum()), len(medians)
+        nodes, agreed, failed = medians["nodes"].dropna(), UNKNOWN, ("failed", "killed", "diverged")
+        if len(rows) > n:
+            agreed = interval(*bootstrap(np.array(agreement(rows))))
+        # Contests that were killed have no time.
+        cpu = bootstrap(medians["cpu"].dropna().to_numpy())
         found.append(
             {
                 "contestant": _shown(name),
                 "mean rank": f"{rank:.2f}",
-                "tasks solved": rate(int((medians["outside"] < SOLVED).sum()), len(medians)),
-                "formula recovered": rate(exact, len(medians)) if len(nodes) else UNKNOWN,
-                "error inside": _median(medians["inside"], log=True),
-                "error outside": _median(medians["outside"], log=True),
-                "agreement of seeds": interval(agreed.mean, agreed.lower, agreed.upper)
-                if agreed
+                "tasks solved": rate(int((medians["outside"] < SOLVED).sum()), n),
+                "formula recovered": rate(exact, n) if len(nodes) else UNKNOWN,
+                "error inside": _median(medians["inside"]),
+                "error outside": _median(medians["outside"]),
+                "agreement of seeds": agreed,
+                "nodes": interval(*bootstrap(nodes.to_numpy(), "median"))
+                if len(nodes)
                 else UNKNOWN,
-                "nodes": _median(nodes) if len(nodes) else UNKNOWN,
-                "CPU seconds": _mean(medians["cpu"]),
-                "failed or diverged": str(
-                    int(rows["status"].str.startswith(("failed", "killed", "diverged")).sum())
-                ),
+                "CPU seconds": interval(*cpu),
+                "failed or diverged": str(int(rows["status"].str.startswith(failed).sum())),
             }
         )
     return found
-
-
-def _mean(values: Any) -> str:
-    """Return a mean with its interval; contests that were killed have no time."""
-    found: Estimate = bootstrap(values.dropna().to_numpy())
-    return UNKNOWN if math.isnan(found.mean) else interval(found.mean, found.lower, found.upper)
 
 
 def summary(rows: Sequence[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
@@ -204,7 +192,6 @@ def _bars(ranked: np.ndarray, width: float) -> list[tuple[float, float]]:
 
 
 def by_task(table: Any) -> list[dict[str, str]]:
-    """Return a line for each task: everyone's error outside, and how often the formula came."""
     order = list(ranks(table)[0].index)
     found = []
     for task, rows in table.groupby("task", sort=False):

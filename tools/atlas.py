@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result.compare import places
 from stable_nalu.result.document import UNKNOWN, plain, rate
 from stable_nalu.result.judged import identifying, identity_of, options_of, runs_of
-from stable_nalu.result.stored import formulas_of
+from stable_nalu.result.stored import Cells, formulas_of
 from stable_nalu.statistics import intervals as by_seed
 from stable_nalu.statistics.intervals import Estimate
 from stable_nalu.statistics.judge import TEST
@@ -36,10 +36,10 @@ NUDGED = "failures_nudged.csv"
 """The classes of runs that were trained again from start weights changed in the last bit."""
 
 
-def by_run(key: str, path: Path) -> dict[tuple[str, ...], dict[str, str]]:
-    """Return the rows of a file about the runs of an experiment, by what tells runs apart."""
+def by_run(key: str, rows: Iterable[Cells]) -> dict[tuple[str, ...], Cells]:
+    """Return rows by what tells the runs of an experiment apart."""
     names = identifying(key)
-    return {tuple(row[name] for name in names): row for row in cells_of(path)}
+    return {tuple(row[name] for name in names): row for row in rows}
 
 
 def told_of(every: Mapping[str, pd.DataFrame], data: Path) -> pd.DataFrame:
@@ -49,7 +49,7 @@ def told_of(every: Mapping[str, pd.DataFrame], data: Path) -> pd.DataFrame:
         path = formulas_of(key, data)
         if not path.exists():
             continue
-        experiment, told = EXPERIMENTS[key], by_run(key, path)
+        experiment, told = EXPERIMENTS[key], by_run(key, cells_of(path))
         for model, point, _, group in places(experiment, runs):
             of = {"key": key, "model": model, "point": point}
             of["unit"] = unit_of(key, model)
@@ -59,8 +59,11 @@ def told_of(every: Mapping[str, pd.DataFrame], data: Path) -> pd.DataFrame:
                 if found := told.get((*place, seed)):
                     own = {"run": (settings[*place], run["iterations"], seed), **found}
                     own["name"] = " ".join(filter(None, (*place[1:], seed)))
-                    rows.append(of | {"solved": _is_solved(run)} | own | {"model": model})
-    return pd.DataFrame(rows).fillna({"failure": ""}) if rows else pd.DataFrame()
+                    # A run that is not judged is solved if its error beyond is flat.
+                    solved = run.get("solved", run.get(TEST, math.inf) < FLAT) == 1
+                    rows.append(of | {"solved": solved} | own | {"model": model})
+    always = ["key", "model", "point", "unit", "name", "run", "seed", "failure"]
+    return pd.DataFrame(rows, columns=None if rows else always).fillna({"failure": ""})
 
 
 _NO_SETTING = {"name_prefix", "id", "seed", "log_interval", "max_iterations", "engine", "no_cuda"}
@@ -80,27 +83,17 @@ def settings_of(key: str, model: str) -> dict[tuple[str, ...], tuple[str, ...]]:
 
 def once(told: pd.DataFrame) -> pd.DataFrame:
     """Return one row for each run; figures that share runs repeat them."""
-    return told.drop_duplicates("run") if len(told) else told
-
-
-def _failed(told: pd.DataFrame) -> pd.DataFrame:
-    """Return one row for each failed run."""
-    return once(told.loc[told["failure"].ne("")]) if len(told) else told
+    return told.drop_duplicates("run")
 
 
 def read_of(every: Mapping[str, pd.DataFrame], told: pd.DataFrame) -> dict[str, Any]:
     """Return how many kept runs have a task with a formula, how many were read, and keys left."""
     tasks = {key: {TASKS[m.script] for m in EXPERIMENTS[key].models} for key in every}
     seek = [key for key, own in tasks.items() if any(t.target is not Task.target for t in own)]
-    counts = Counter(told["key"]) if len(told) else Counter()
+    counts = Counter(told["key"])
     left = [f"`{key}`" for key in seek if counts[key] < len(every[key])]
     runs = len(once(told))
     return {"rows": sum(len(every[k]) for k in seek), "told": len(told), "runs": runs, "left": left}
-
-
-def _is_solved(run: Mapping[Any, Any]) -> bool:
-    """Return whether a run is solved; one that is not judged is, if its error beyond is flat."""
-    return run["solved"] == 1 if "solved" in run else run.get(TEST, math.inf) < FLAT
 
 
 @cache
@@ -116,7 +109,7 @@ def unit_of(key: str, model: str) -> str:
 def verdicts(told: pd.DataFrame, *by: str) -> Rows:
     """Return how many runs have each verdict beside how many are solved, and how seeds agree."""
     rows: Rows = []
-    for values, own in groups(told, list(by)) if len(told) else ():
+    for values, own in groups(told, by):
         counts, is_exact = Counter(own["verdict"]), own["verdict"].isin(EXACT_VERDICTS)
         agree = sum(_most(one["formula"]) for _, one in groups(own, ["key", "model", "point"]))
         rows.append(
@@ -131,42 +124,31 @@ def verdicts(told: pd.DataFrame, *by: str) -> Rows:
     return rows
 
 
-def _percent(found: Estimate) -> str:
-    """Return a share in percent with its interval."""
-    ends = (100 * share for share in (found.mean, found.lower, found.upper))
-    return "{:.0f} [{:.0f}–{:.0f}]".format(*ends)
-
-
 def _most(formulas: pd.Series) -> int:
     """Return how many seeds have the commonest formula; one that is not kept is like no other.
 
     Names of inputs count in their order only: a task reads others for each seed.
     """
-    counts = Counter(_INPUT.sub(_Names(), formula) for formula in formulas if formula)
+    counts: Counter[str] = Counter()
+    for formula in filter(None, formulas):
+        names: dict[str, str] = {}
+        for name in _INPUT.findall(formula):
+            names.setdefault(name, f"x{len(names) + 1}")
+        counts[_INPUT.sub(lambda found, names=names: names[found[0]], formula)] += 1
     return max(counts.values(), default=0)
-
-
-class _Names(dict[str, str]):
-    """New names of inputs, in the order in which they are asked for."""
-
-    def __call__(self, found: re.Match[str]) -> str:
-        return self.setdefault(found[0], f"x{len(self) + 1}")
 
 
 def failures(told: pd.DataFrame, *by: str) -> Rows:
     """Return how many failed runs are of each class, with shares and their 95 % intervals."""
-    failed = told.loc[told["failure"].ne("")] if len(told) else told
     rows: Rows = []
-    for values, own in groups(failed, list(by)) if len(failed) else ():
-        counts = Counter(own["failure"])
+    for values, own in groups(told.loc[told["failure"].ne("")], by):
         for failure in CLASSES:
-            found = _share(own, failure)
-            ends = {"lower": f"{found.lower:.4f}", "upper": f"{found.upper:.4f}"}
+            share = _share(own, failure)
             rows.append(
                 dict(zip(by, values, strict=True))
-                | {"failure": failure, "runs": counts[failure], "failed": len(own)}
-                | {"share": f"{found.mean:.4f}"}
-                | ends
+                | {"failure": failure, "runs": int(own["failure"].eq(failure).sum())}
+                | {"failed": len(own), "share": f"{share.mean:.4f}"}
+                | {"lower": f"{share.lower:.4f}", "upper": f"{share.upper:.4f}"}
             )
     return rows
 
@@ -179,30 +161,25 @@ def _share(failed: pd.DataFrame, failure: str) -> Estimate:
 def by_unit(told: pd.DataFrame) -> Rows:
     """Return a row for each unit with the share of each class, in percent with its interval."""
     found: dict[str, dict[str, Any]] = {}
-    for row in failures(_failed(told), "unit"):
+    for row in failures(once(told.loc[told["failure"].ne("")]), "unit"):
         of = found.setdefault(row["unit"], {"unit": plain(row["unit"]), "failed": row["failed"]})
-        found_share = Estimate(*(float(row[name]) for name in ("share", "lower", "upper")))
-        of[row["failure"]] = _percent(found_share) if row["runs"] else UNKNOWN
+        ends = (100 * float(row[name]) for name in ("share", "lower", "upper"))
+        of[row["failure"]] = "{:.0f} [{:.0f}–{:.0f}]".format(*ends) if row["runs"] else UNKNOWN
     return sorted(found.values(), key=lambda row: -row["failed"])
 
 
 def summed(told: pd.DataFrame) -> dict[str, Any]:
     """Return how many rows and runs failed, how many runs have a class, and how many each."""
-    own = _failed(told)
-    failed = own["failure"].tolist() if len(own) else []
-    counts = Counter(failed)
-    classified = len(failed) - counts[UNCLASSIFIED]
-    rows = [
-        {
-            "class": why,
-            "rule": rule,
-            "failed runs": rate(counts[why], len(failed), _share(own, why)),
-        }
+    rows = told.loc[told["failure"].ne("")]
+    failed = once(rows)
+    counts, n = Counter(failed["failure"]), len(failed)
+    classes = [
+        {"class": why, "rule": rule, "failed runs": rate(counts[why], n, _share(failed, why))}
         for why, rule in FAILURES.items()
         if counts[why]
     ]
-    of_rows = int(told["failure"].ne("").sum()) if len(told) else 0
-    return {"rows": of_rows, "failed": len(failed), "classified": classified, "classes": rows}
+    classified = n - counts[UNCLASSIFIED]
+    return {"rows": len(rows), "failed": n, "classified": classified, "classes": classes}
 
 
 def nudged(told: pd.DataFrame, data: Path) -> dict[str, Any]:

@@ -1,7 +1,4 @@
-"""docs/board.html: units ranked by operation, range and league, with their cards.
-
-`python3 -m tools.board` writes it, as `python3 -m tools.generated` does.
-"""
+"""docs/board.html: units ranked by operation, range and league, with their cards."""
 
 import itertools
 import json
@@ -16,14 +13,12 @@ from statistics import median
 from typing import Any
 
 from stable_nalu.api.zoo import card
-from stable_nalu.base.files import CHECKOUT, atomic_text_file, cells_of
-from stable_nalu.base.script import ScriptParser
+from stable_nalu.base.files import CHECKOUT, cells_of
 from stable_nalu.bench.board import Submission, submissions
 from stable_nalu.bench.ranking import (
     OPERATIONS,
     RULES,
     Entry,
-    Outcomes,
     kept_entries,
     paired_outcomes,
     placed,
@@ -38,9 +33,9 @@ from stable_nalu.statistics import intervals as by_seed
 from stable_nalu.statistics.intervals import holm
 from stable_nalu.statistics.setups import LEVEL
 from tools.site_pages import layer_of
-from tools.tuning import TUNED_RUNS
 
 PATH = CHECKOUT / "docs" / "board.html"
+TUNED_RUNS = CHECKOUT / "docs" / "board" / "equal_tuning.csv"
 TEMPLATE = Path(__file__).parent / "templates" / "board.html"
 SUBMISSIONS = CHECKOUT / "submissions"
 SIGNS = {"add": "+", "sub": "−", "mul": "×", "div": "/"}
@@ -56,7 +51,6 @@ FEW = 0.05
 
 
 def refreshed(_text: str = "", root: Path = SUBMISSIONS) -> str:
-    """Return the page, as text."""
     sent = submissions(root)
     every = {o: [*kept_entries(o), *tuned_entries(o)] for o in OPERATIONS}
     for one in sent:
@@ -94,13 +88,7 @@ def tuned_entries(operation: str) -> list[Entry]:
     return found
 
 
-def at_range(outcomes: Outcomes, one: str | None) -> Outcomes:
-    """Return the outcomes in one range, or all of them for None."""
-    return {run: met for run, met in outcomes.items() if one in (None, run[0])}
-
-
 def league_of(entry: Entry) -> str:
-    """Return the table that a unit is ranked in: with those that are told as much."""
     return f"{entry.league}; told {entry.told}" if entry.told else entry.league
 
 
@@ -119,7 +107,12 @@ def _tables(every: Mapping[str, Sequence[Entry]]) -> dict[str, Any]:
             for rule in RULES if own else ():
                 outcomes = {e.label: e.outcomes(operation, rule) for e in own}
                 for at in (None, *INTERPOLATION_ORDER):
-                    table = placed({name: at_range(o, at) for name, o in outcomes.items()})
+                    table = placed(
+                        {
+                            name: {run: met for run, met in own.items() if at in (None, run[0])}
+                            for name, own in outcomes.items()
+                        }
+                    )
                     ranks[f"{place}|{operation}|{rule}|{at or ''}"] = [
                         [units.index(name), p.solved, p.runs, p.best, p.worst]
                         + [round(100 * end, 1) for end in (p.rate.lower, p.rate.upper)]
@@ -271,7 +264,6 @@ def _negative(
 
 
 def _table(rows: Iterable[Mapping[str, str]]) -> str:
-    """Return rows as HTML, every text escaped."""
     found = list(rows)
     if not found:
         return "<p>None.</p>"
@@ -281,15 +273,3 @@ def _table(rows: Iterable[Mapping[str, str]]) -> str:
         for row in found
     ]
     return f"<table><thead><tr>{head}<tbody>{''.join(lines)}</table>"
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Write the page, and return the exit code."""
-    ScriptParser(prog="tools.board", description=__doc__).parse_args(argv)
-    with atomic_text_file(PATH) as file:
-        file.write(refreshed())
-    return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -44,18 +44,25 @@ def declared(kind: str) -> list[Field]:
 
 
 def refreshed(_text: str = "") -> str:
-    """Return the data package of the kept results, as text."""
     return json.dumps(package(), indent=1, ensure_ascii=False) + "\n"
 
 
 def package() -> dict[str, Any]:
-    """Return the description of all files of kept results."""
     kept = [one for one in EXPERIMENTS.values() if path_of(one.key).exists()]
     papers = dict.fromkeys(one.paper for one in kept if one.paper)
-    resources = [_resource(one.stem, path_of(one.key), **_of_runs(one)) for one in kept]
+    resources = []
+    for one in kept:
+        paper = one.paper
+        where = "; ".join(f"{paper.short_title}, {n}" for n in one.numbers) if paper else ""
+        text = f"Experiment {one.key}. {where or 'In no figure'}. {one.note}".strip()
+        sources = [_source(paper)] if paper else []
+        # `iterations` is the first column that does not tell runs apart.
+        of = path_of(one.key), one.title, "iterations", text, sources
+        resources.append(_of_runs(one, one.stem, *of))
     for one in kept:
         if (path := formulas_of(one.key, DATA)).exists():
-            resources.append(_resource(f"formula-{one.stem}", path, **_of_formulas(one)))
+            of = path, f"What its networks compute: {one.title}", "verdict"
+            resources.append(_of_runs(one, f"formula-{one.stem}", *of))
     for one in EXPERIMENTS.values():
         if (path := cost_of(one.key)).exists():
             title = f"What it cost: {one.title}"
@@ -66,32 +73,6 @@ def package() -> dict[str, Any]:
     head = json.loads(FIELDS.with_name("datapackage.json").read_text(encoding="utf-8"))
     sources = [_source(paper) for paper in papers]
     return head | {"version": __version__, "sources": sources, "resources": resources}
-
-
-def _of_runs(experiment: Experiment) -> dict[str, Any]:
-    """Return title, description, fields and sources of the kept runs of an experiment."""
-    header = list(cells_of(path_of(experiment.key))[0])
-    paper = experiment.paper
-    where = "; ".join(f"{paper.short_title}, {n}" for n in experiment.numbers) if paper else ""
-    told = f"Experiment {experiment.key}. {where or 'In no figure'}. {experiment.note}".strip()
-    return {
-        "title": experiment.title,
-        "description": told,
-        "sources": [_source(paper)] if paper else [],
-        "fields": [field_of(experiment, column) for column in header],
-        # `iterations` is the first column that does not tell runs apart.
-        "primary_key": header[: header.index("iterations")],
-    }
-
-
-def _of_formulas(experiment: Experiment) -> dict[str, Any]:
-    """Return title, fields and key of what the kept runs of an experiment compute."""
-    header = list(cells_of(formulas_of(experiment.key, DATA))[0])
-    return {
-        "title": f"What its networks compute: {experiment.title}",
-        "fields": [field_of(experiment, column) for column in header],
-        "primary_key": header[: header.index("verdict")],
-    }
 
 
 def field_of(experiment: Experiment, column: str) -> Field:
@@ -109,6 +90,15 @@ def field_of(experiment: Experiment, column: str) -> Field:
     name = column.partition("@")[0]
     unit = next((row["unit"] for row in UNITS if row["part"] in name), None)
     return field if unit is None else {**field, "unit": unit}
+
+
+def _of_runs(
+    experiment: Experiment, name: str, path: Path, title: str, first: str, *more: Any
+) -> dict[str, Any]:
+    """Return the resource of a file about runs; first: its first column that is not of the key."""
+    header = list(cells_of(path)[0])
+    fields = [field_of(experiment, column) for column in header]
+    return _resource(name, path, title, fields, header[: header.index(first)], *more)
 
 
 def _resource(

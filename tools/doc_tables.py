@@ -2,10 +2,9 @@
 
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import stable_nalu
 from stable_nalu.base.files import CHECKOUT
@@ -16,9 +15,9 @@ from stable_nalu.options.flag import MODELS, UNITS, registered
 from stable_nalu.options.flags import option_words
 from stable_nalu.paper.experiment import Experiment
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.result.command import UNSHOWN
+from stable_nalu.result.batch import JOB_SCRIPTS
 from stable_nalu.result.document import UNKNOWN, table
-from stable_nalu.result.jobs import JOB_SCRIPTS
+from stable_nalu.result.reproduce import UNSHOWN
 from stable_nalu.task.table import SCRIPTS
 
 from . import headline
@@ -26,11 +25,7 @@ from . import headline
 README = CHECKOUT / "README.md"
 _FLAGS = [flag for spec in SCRIPTS.values() for flag in spec.flags]
 _TYPE = "--layer-type "
-
-
-def script_table() -> str:
-    """Return a row for every training script."""
-    return table([{"script": f"`{s.name}`", "what it does": s.summary} for s in SCRIPTS.values()])
+_SCRIPTS = [{"script": f"`{s.name}`", "what it does": s.summary} for s in SCRIPTS.values()]
 
 
 def api_table() -> str:
@@ -40,18 +35,13 @@ def api_table() -> str:
         found = getattr(stable_nalu, name)
         found = found.__call__ if isinstance(found, ModuleType) else found
         first, *_ = (inspect.getdoc(found) or "").splitlines()
-        rows.append({"name": f"`{name}({', '.join(_arguments(found))})`", "what it does": first})
+        words: list[str] = []
+        for one in inspect.signature(found).parameters.values():
+            if one.kind is one.KEYWORD_ONLY and "*" not in words:
+                words.append("*")
+            words.append(("**" if one.kind is one.VAR_KEYWORD else "") + one.name)
+        rows.append({"name": f"`{name}({', '.join(words)})`", "what it does": first})
     return table(rows)
-
-
-def _arguments(found: Any) -> Iterator[str]:
-    """Yield the names of arguments, with `*` before those that are passed by name."""
-    star = False
-    for parameter in inspect.signature(found).parameters.values():
-        if parameter.kind is parameter.KEYWORD_ONLY and not star:
-            star = True
-            yield "*"
-        yield ("**" if parameter.kind is parameter.VAR_KEYWORD else "") + parameter.name
 
 
 def layer_table() -> str:
@@ -101,7 +91,6 @@ def _layer_row(
 
 
 def linked(text: str) -> str:
-    """Return a text in which every arXiv number leads to its paper."""
     return re.sub(r"arXiv:(\S+)", r"[arXiv:\1](https://arxiv.org/abs/\1)", text)
 
 
@@ -111,15 +100,10 @@ def experiment_tables() -> str:
     for paper in STUDIES:
         places = [(place_of(e), e) for e in EXPERIMENTS.values() if e.paper == paper]
         if places:
-            rows = [
-                {"in the paper": p, **_experiment_row(e)} for p, e in sorted(places, key=_place)
-            ]
+            places.sort(key=lambda one: _in_order(one[0]))
+            rows = [{"in the paper": p, **_experiment_row(e)} for p, e in places]
             parts += [f"## {paper.title} ({linked(paper.reference)})", table(rows)]
-    rows = [
-        _experiment_row(experiment)
-        for experiment in EXPERIMENTS.values()
-        if experiment.paper is None
-    ]
+    rows = [_experiment_row(e) for e in EXPERIMENTS.values() if e.paper is None]
     return "\n\n".join([*parts, f"## {UNSHOWN}", table(rows)])
 
 
@@ -132,9 +116,8 @@ def place_of(experiment: Experiment) -> str:
     return ", ".join(places)
 
 
-def _place(item: tuple[str, Experiment]) -> tuple[str, int, str]:
+def _in_order(place: str) -> tuple[str, int, str]:
     """Return the sort key of a place: numbered tables, then numbered figures, then the rest."""
-    place = item[0]
     number = re.match(r"(Table|Figure)s? (\d+)", place)
     return (number[1], int(number[2]), place) if number else ("~", 0, place)
 
@@ -143,17 +126,16 @@ def _experiment_row(experiment: Experiment) -> dict[str, str]:
     """Return the cells of an experiment; its key leads to its batch script, more are named."""
     key = f"`{experiment.key}`"
     paths: dict[str, str] = {}
-    for script in JOB_SCRIPTS.values():
+    for name, script in JOB_SCRIPTS.items():
         if experiment.key in script.experiments:
-            paths.setdefault(script.name.rsplit("/", 1)[-1], script.name)
-    links: list[str] = []
-    for name, path in sorted(paths.items(), key=lambda item: item[0] not in experiment.key):
-        links.append(f"[{name if links else key}](../lfs_batch_jobs/{path}.sh)")
+            paths.setdefault(name.rsplit("/", 1)[-1], name)
+    names = sorted(paths, key=lambda name: name not in experiment.key)
+    links = [f"[{n if k else key}](../lfs_batch_jobs/{paths[n]}.sh)" for k, n in enumerate(names)]
     return {"what": experiment.title, "key": ", ".join(links) or key}
 
 
 PARTS: dict[Path, tuple[str, str, Callable[[], str]]] = {
-    CHECKOUT / "docs" / "flags.md": ("stable_nalu/task", "scripts", script_table),
+    CHECKOUT / "docs" / "flags.md": ("stable_nalu/task", "scripts", lambda: table(_SCRIPTS)),
     CHECKOUT / "docs" / "layers.md": ("stable_nalu/layer", "table", layer_table),
     CHECKOUT / "docs" / "api.md": ("stable_nalu/__init__.py", "names", api_table),
     CHECKOUT / "docs" / "experiments.md": ("stable_nalu/paper", "tables", experiment_tables),

@@ -9,13 +9,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from stable_nalu.base.errors import UsageError
 from stable_nalu.figure.entries import made
 from stable_nalu.figure.style import drawing, looks, new_figure
+from stable_nalu.inspection.saved_model import FAILURES
 from stable_nalu.options.flags import half_open
 from stable_nalu.paper.experiment import Experiment
 from stable_nalu.paper.index import all_entries
@@ -23,6 +25,7 @@ from stable_nalu.result.compare import CHOSEN
 from stable_nalu.result.document import SURROUNDINGS, as_svg
 from stable_nalu.statistics.intervals import Estimate
 
+from .atlas import unit_of
 from .kept_runs import files_of, kept
 from .long_table import ALL_POINTS, RATE, Line
 
@@ -69,7 +72,6 @@ def pictures_of(experiment: Experiment, lines: Sequence[Line], data: Path) -> di
 
 
 def _mark(line: Line, label: str) -> Mark:
-    """Return the mark of a point; the outcome of some seeds is not drawn as a rate."""
     ours = None if line.verdict == CHOSEN else line.here
     return Mark(label, line.there if line.published_n else None, ours)
 
@@ -176,5 +178,45 @@ def _panel(axis: "Axes", marks: Sequence[Mark], *, horizontal: bool) -> None:
 
 
 def _text(label: str) -> str:
-    """Return a label in which matplotlib finds no mathematics."""
     return label.replace("$", r"\$")
+
+
+LANDSCAPES, FAILURES_PICTURE = "failure_landscapes.csv", "pictures/failures.svg"
+
+
+def landscapes(data: Path) -> dict[str, str]:
+    """Return the picture of failed runs: the error over planes of weights, and paths."""
+    path = data / LANDSCAPES
+    if not path.exists():
+        return {}
+    table = pd.read_csv(path)
+    shown = [why for why in FAILURES if why in set(table["failure"])]
+    count = -(-len(shown) // 2)
+    with drawing():
+        figure = new_figure((22, 7.5 * count))
+        axes = list(figure.subplots(count, 2, squeeze=False).flat)
+        for axis in axes[len(shown) :]:
+            axis.set_visible(False)
+        for axis, why in zip(axes, shown, strict=False):
+            _landscape(figure, axis, table.loc[table["failure"] == why])
+        return {FAILURES_PICTURE: as_svg(figure)}
+
+
+def _landscape(figure: Any, axis: Any, own: pd.DataFrame) -> None:
+    """Draw one class: a plane of errors, a path on it, and a star where another seed ended."""
+    parts = {part: own.loc[own["part"] == part] for part in ("plane", "path", "solved")}
+    plane, path, first = parts["plane"], parts["path"], own.iloc[0]
+    errors = plane.pivot(index="v", columns="u", values="error")
+    levels = np.log10(errors.replace([np.inf, 0.0], np.nan).to_numpy())
+    drawn = axis.contourf(errors.columns, errors.index, levels, levels=14, cmap="cividis")
+    figure.colorbar(drawn, ax=axis, label="log10 of the error")
+    axis.plot(path["u"], path["v"], color="white", linewidth=1.5, marker=".", markersize=4)
+    axis.plot(*path[["u", "v"]].iloc[0], "s", color="white", markeredgecolor="black")
+    axis.plot(*path[["u", "v"]].iloc[-1], "X", color="white", markeredgecolor="black", ms=9)
+    if len(parts["solved"]):
+        axis.plot(parts["solved"]["u"], parts["solved"]["v"], "*", c="w", mec="black", ms=13)
+    unit = unit_of(str(first["key"]), str(first["model"]))
+    at, _, seed = str(first["run"]).rpartition(" ")
+    axis.set_title(f"{first['failure']}: {unit}, {at}, seed {seed}", loc="left", fontsize="small")
+    towards = "towards a seed that solved" if len(parts["solved"]) else "where the path bends"
+    axis.set(xlabel="back to the start", ylabel=towards)

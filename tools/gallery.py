@@ -22,13 +22,12 @@ from stable_nalu.figure.entries import render
 from stable_nalu.figure.runs import Context, Drawing
 from stable_nalu.paper.index import EXPERIMENTS, all_entries
 from stable_nalu.result.document import filled
-from stable_nalu.result.pipeline import Folders, OtherTable, other_tables
+from stable_nalu.result.reproduce import Folders, OtherTable, other_tables
 from stable_nalu.result.stored import DATA, kept_keys, read
 
-from .finding import finding
 from .kept_runs import kept, kept_files
 from .long_table import anchor_of
-from .notes import cut_short
+from .notes import cut_short, finding
 
 FOLDER = CHECKOUT / "docs" / "gallery"
 COLORS = 64
@@ -41,11 +40,10 @@ TEMPLATE = Path(__file__).parent / "templates" / "gallery.md"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Draw what can be drawn, write the page and return the exit code."""
     parser = ScriptParser(description=__doc__)
-    parser.add_argument("--out-dir", metavar="PATH", default=str(FOLDER))
+    parser.add_argument("--out-dir", metavar="PATH", type=Path, default=FOLDER)
     args = parser.parse_args(argv)
-    return exit_code("gallery", lambda: draw_all(all_entries(), Path(args.out_dir)))
+    return exit_code("gallery", lambda: draw_all(all_entries(), args.out_dir))
 
 
 def draw_all(entries: Mapping[str, Drawing], folder: Path, data: Path = DATA) -> None:
@@ -64,7 +62,6 @@ def draw_all(entries: Mapping[str, Drawing], folder: Path, data: Path = DATA) ->
 
 
 def draw(entry: Drawing, folder: Path, data: Path = DATA) -> list[str]:
-    """Draw one entry into its folder and return what is missing from it."""
     with drawn_from(entry, folder, data) as context:
         render(context, folder, ("png",), DPI, side=False)
     for path in folder.glob("*.png"):
@@ -97,13 +94,11 @@ def written_tables(entry: Drawing, space: Folders) -> list[OtherTable]:
 def drawable(entry: Drawing, data: Path = DATA) -> bool:
     """Say whether an entry can be drawn: of formulas, kept runs of all files, or kept models."""
     tables = written_tables(entry, Folders(data))
-    models = [table.kept_in(data) for table in tables if table.source is not None]
-    written = bool(tables) and all(path.exists() for path in models)
-    return written or entry.needs == {"nothing"} or bool(kept_files(entry, data))
+    written = tables and all(t.kept_in(data).exists() for t in tables if t.source is not None)
+    return bool(written or entry.needs == {"nothing"} or kept_files(entry, data))
 
 
 def reduce_colors(path: Path) -> None:
-    """Rewrite a PNG with a palette of few colours."""
     from PIL import Image
 
     with Image.open(path) as image:
@@ -112,7 +107,6 @@ def reduce_colors(path: Path) -> None:
 
 
 def pictures(folder: Path) -> list[Path]:
-    """Return the pictures and LaTeX tables of a folder, by name."""
     return sorted(path for path in folder.glob("*") if path.suffix in (".png", ".tex"))
 
 
@@ -120,23 +114,21 @@ def page(entries: Mapping[str, Drawing], folder: Path, data: Path = DATA) -> str
     """Return the page: figures by paper, from the files in the folder, then the rest."""
     drawn = {key: entry for key, entry in entries.items() if drawable(entry, data)}
     papers = {paper: [e for e in drawn.values() if e.paper == paper] for paper in STUDIES}
-    missing = [
-        {"figure": f"{e.title} ({place(e)})", "command": f"`{command(e)}`"}
-        for key, e in entries.items()
-        if key not in drawn
-    ]
     return filled(
         TEMPLATE,
         papers={paper: own for paper, own in papers.items() if own},
         place=place,
         told=lambda entry: told(entry, data),
         pictures=lambda entry: pictures(folder / entry.key),
-        missing=missing,
+        missing=[
+            {"figure": f"{e.title} ({place(e)})", "command": f"`{command(e)}`"}
+            for key, e in entries.items()
+            if key not in drawn
+        ],
     )
 
 
 def place(entry: Drawing) -> str:
-    """Return where an entry was published, if anywhere."""
     return f"{entry.paper.short_title} {entry.number}".strip() if entry.paper else ""
 
 
@@ -153,19 +145,16 @@ def told(entry: Drawing, data: Path) -> str:
         experiment, rows = EXPERIMENTS[key], read(key, data)
         own = [model for model in experiment.models if not files or model.csv in files]
         shown = rows.loc[rows["model"].isin([model.key for model in own])]
-        short = cut_short(experiment, shown)
         if not models:
-            texts.append(
-                f"{len(shown):,} of {sum(model.runs for model in own):,} runs of "
-                f"[{key}](../reproduction/README.md#{anchor_of(experiment)})"
-                + (f", cut short: {short}." if short else ".")
-            )
+            short, every = cut_short(experiment, shown), sum(model.runs for model in own)
+            short = f", cut short: {short}" if short else ""
+            link = f"[{key}](../reproduction/README.md#{anchor_of(experiment)})"
+            texts.append(f"{len(shown):,} of {every:,} runs of {link}{short}.")
         texts.append(finding(experiment, shown))
     return " ".join(texts) or "Computed: no runs."
 
 
 def command(entry: Drawing) -> str:
-    """Return the command that makes a figure which is not drawn here."""
     for key, experiment in EXPERIMENTS.items():
         if entry.key in experiment.figure_keys and experiment.models:
             return f"python3 experiments/reproduce.py {key}"

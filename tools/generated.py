@@ -3,50 +3,146 @@
 `--check` changes nothing and fails when a file is stale.
 """
 
+import json
+import shlex
 import sys
-from collections.abc import Callable, Sequence
+import textwrap
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
-from stable_nalu.base.files import atomic_text_file
+from jinja2 import Template
+
+from stable_nalu.base.files import CHECKOUT, atomic_text_file
 from stable_nalu.base.script import ScriptParser
+from stable_nalu.options import Flag
+from stable_nalu.result.batch import FOLDER, JOB_SCRIPTS, JobScript, Site, headers
+from stable_nalu.result.shard import shards
+from stable_nalu.task.table import SCRIPTS
 
-from . import board, datapackage, doc_tables, flag_types, playground
-from .batch_files import batch_files
+from . import board, datapackage, doc_tables, playground
 
+_TEMPLATE = Path(__file__).parent / "templates" / "batch.sh"
+"""It finds the project: a batch system runs a copy of the file, from where it was submitted."""
+_BY_HAND = (
+    *("run.sh", "execute_all.sh"),
+    *("function_task_static_csv_metrics.sh", "sequential_mnist_csv_metrics.sh"),
+)
+
+
+def batch_script(script: JobScript, _: str) -> str:
+    """Return the file of a batch script, for any site, with all models and the published seeds."""
+    count = len(shards(script.named_models(), None))
+    text = _TEMPLATE.read_text(encoding="utf-8")
+    return Template(text, trim_blocks=True, keep_trailing_newline=True).render(
+        script=script,
+        file=f"lfs_batch_jobs/{script.name}.sh",
+        places=lambda e: ", ".join(f"{n} of {e.paper.reference}" for n in e.numbers),
+        headers=headers(script.name, script.resources(), Site(), range(count), None),
+        depth="/".join([".."] * (script.name.count("/") + 1)),
+        name=shlex.quote(script.name),
+    )
+
+
+_HEAD = '''\
+"""Types of the flags of all scripts, for editors; generated, rewrite with `make generated`."""
+# ruff: noqa: E501, UP013
+# fmt: off
+
+from collections.abc import Iterable, Mapping
+from os import PathLike
+from typing import Any, Literal, TypedDict, TypeVar
+
+_Value = TypeVar("_Value")
+Several = _Value | Iterable[_Value] | None
+Switch = Several[bool]
+Int = Several[int]
+Float = Several[float]
+Text = Several[str]
+Paths = Several[str | PathLike[str]]
+Range = Iterable[Any] | None
+
+'''
+_TYPES = {
+    "INT": "Int",
+    "FLOAT": "Float",
+    "BOOL": "Switch",
+    "SEEDS": "Int | str",
+    "DIGITS": "Several[int | str]",
+    "PATH": "Paths",
+    "FILE [FILE ...]": "Paths",
+    "NAME=VALUE [...]": "Mapping[str, Any] | Text",
+    "NAME [NUMBER ...]": "Iterable[Any] | str | None",
+    **dict.fromkeys(("RANGE", "[LOW,HIGH]", "[[LOW,HIGH],...]", "[L,...]"), "Range"),
+}
+"""The metavar of a flag -> its type; others are Text."""
+_REFUSED = ("dry_run", "evaluate")
+_MOST_CHOICES = 12
+
+
+def flag_types(_: str) -> str:
+    """Return the module with the flags that `stable_nalu.train` takes, as types."""
+    same: dict[str, list[Flag]] = {}
+    for flag in (flag for spec in SCRIPTS.values() for flag in spec.flags):
+        if flag.dest not in _REFUSED:
+            same.setdefault(flag.dest, []).append(flag)
+    fields = ", ".join(f'"{dest}": {_type(flags)}' for dest, flags in same.items())
+    lines = (
+        f"Script = {_literal(SCRIPTS)}",
+        f'Flags = TypedDict("Flags", {{{fields}}}, total=False)',
+    )
+    wrap = textwrap.TextWrapper(100, subsequent_indent="    ", break_on_hyphens=False)
+    return _HEAD + "".join(f"{wrap.fill(line)}\n" for line in lines)
+
+
+def _type(flags: list[Flag]) -> str:
+    choices = [f.choices if isinstance(f.choices, tuple) else () for f in flags if f.kind]
+    if choices and all(0 < len(known) <= _MOST_CHOICES for known in choices):
+        return f"Several[{_literal(dict.fromkeys(c for known in choices for c in known))}]"
+    kinds = (_TYPES.get(f.kind.metavar, "Text") if f.kind else "Switch" for f in flags)
+    return " | ".join(dict.fromkeys(kinds))
+
+
+def _literal(values: Iterable[object]) -> str:
+    return f"Literal[{', '.join(map(json.dumps, values))}]"
+
+
+BATCH_FILES = {FOLDER / f"{n}.sh": partial(batch_script, one) for n, one in JOB_SCRIPTS.items()}
 GENERATED: dict[Path, Callable[[str], str]] = {
     **{path: partial(doc_tables.refreshed, path) for path in doc_tables.PARTS},
-    flag_types.PATH: flag_types.refreshed,
+    CHECKOUT / "stable_nalu" / "api" / "flags.py": flag_types,
     datapackage.PATH: datapackage.refreshed,
     playground.PATH: playground.refreshed,
     board.PATH: board.refreshed,
-    **batch_files(),
+    **BATCH_FILES,
 }
 """Path -> function from the file's present text to what it should be."""
 
 
-def stale() -> dict[Path, str]:
-    """Return the files that are not what the code makes now, with the text they should have."""
-    texts = {path: path.read_text(encoding="utf-8") if path.exists() else "" for path in GENERATED}
-    fresh = {path: GENERATED[path](text) for path, text in texts.items()}
-    return {path: text for path, text in fresh.items() if text != texts[path]}
+def left_over() -> list[Path]:
+    """Return the batch scripts that nothing makes any more."""
+    known = {*BATCH_FILES, *(FOLDER / name for name in _BY_HAND)}
+    return sorted(path for path in FOLDER.rglob("*.sh") if path not in known)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Rewrite stale files, or with --check name them, and return the exit code."""
     parser = ScriptParser(prog="tools.generated", description=__doc__)
     parser.add_argument("--check", action="store_true", help="change nothing, fail when stale")
-    check = parser.parse_args(argv).check
-    found = stale()
-    for path, text in found.items():
+    check, stale = parser.parse_args(argv).check, False
+    for path, made in GENERATED.items():
+        text = path.read_text(encoding="utf-8") if path.exists() else ""
+        if (fresh := made(text)) == text:
+            continue
+        stale = True
         sys.stdout.write(f"{'stale' if check else 'rewritten'}: {path}\n")
         if not check:
             path.parent.mkdir(parents=True, exist_ok=True)
             with atomic_text_file(path) as file:
-                file.write(text)
+                file.write(fresh)
             if path.suffix == ".sh":
                 path.chmod(0o755)
-    return 1 if check and found else 0
+    return 1 if check and stale else 0
 
 
 if __name__ == "__main__":

@@ -2,15 +2,17 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pandas as pd
 
+from stable_nalu.base.files import cells_of
 from stable_nalu.result.compare import CHOSEN, WITHIN_POINTS, equivalence
 from stable_nalu.result.document import UNKNOWN, plain, points, rate, table
 from stable_nalu.result.judged import point_columns
-from stable_nalu.result.stored import DATA, read_records
+from stable_nalu.result.stored import DATA
 from stable_nalu.statistics.intervals import Estimate, difference, paired_test
 
 from .drawing import Mark, draw
@@ -21,18 +23,9 @@ MANY = "some 1,000 runs"
 """The column of claims with more seeds than were published."""
 
 
-@dataclass(frozen=True)
-class Claim:
-    """A claim about a success rate, or about its distance from the rate of the model `above`."""
-
-    text: str
-    experiment: str
-    model: str
-    operation: str
-    above: str
-
-
-CLAIMS = read_records(Claim, Path(__file__).parent / "templates" / "claims.csv")
+_CLAIMS = Path(__file__).parent / "templates" / "claims.csv"
+CLAIMS = [SimpleNamespace(**row) for row in cells_of(_CLAIMS)]
+"""Claims about a success rate, or about its distance from the rate of the model `above`."""
 
 
 def rows_of(
@@ -42,83 +35,55 @@ def rows_of(
 
     every: the stored runs by key. counts: of more seeds than were published.
     """
-    more = {(one.key, one.model, one.operation): one for one in counts}
-    return [row for claim in CLAIMS for row in _rows(claim, lines, every, more)]
-
-
-def _rows(
-    claim: Claim,
-    lines: Sequence[Line],
-    every: Mapping[str, pd.DataFrame],
-    more: Mapping[tuple[str, str, str], Count],
-) -> list[dict[str, str]]:
-    line, other = (_line(claim, model, lines) for model in (claim.model, claim.above))
-    if line is None or (claim.above and other is None):
-        return []
-    runs = every[claim.experiment]
-    told = {
-        "published": rate(line.published_solved or 0, line.published_n or 1, line.there),
-        "source": line.source,
-        "here": rate(line.solved or 0, line.n, line.here),
-    }
-    many, less = (
-        more.get((claim.experiment, m, claim.operation)) for m in (claim.model, claim.above)
-    )
-    of_many = UNKNOWN if many is None else _of_many(many, runs)
-    if other is not None:
-        over = [difference(line.there, other.there), _paired(claim, runs)]
-        gap = difference(over[1], over[0])
-        told = {
-            "published": points(over[0]),
-            "source": "derived from both",
-            "here": points(over[1]),
-        }
-        if many and less:
-            of_many = in_points(difference(*(c.rate(runs) for c in (many, less))))
-        told |= {"difference in points": in_points(gap), "verdict": equivalence(gap, WITHIN_POINTS)}
-    elif line.verdict == CHOSEN:
-        steps = [one.test for one in lines if one.measure == MEAN_STEP and _same(one, line)]
-        verdict = "; ".join(filter(None, (line.test, *steps)))
-        told |= {
-            "here": f"{line.solved}/{line.n} of same seeds",
-            "difference in points": UNKNOWN,
-        }
-        told |= {"verdict": plain(verdict)}
-    else:
-        ends = (line.gap, line.gap_lower, line.gap_upper)
-        gap = None if line.gap is None else Estimate(*(float(end or 0) for end in ends))
-        told |= {"difference in points": in_points(gap) if gap else UNKNOWN}
-        told |= {"verdict": "; ".join(filter(None, (line.verdict, line.test)))}
-    told |= {MANY: of_many} if more else {}
-    source = told.pop("source")
-    return [{"claim": claim.text} | told | {"source": source}]
-
-
-def _of_many(many: Count, runs: pd.DataFrame) -> str:
-    """Return the rate of many seeds; p: whether the published seeds differ from all others."""
-    p = many.p(runs)
-    shown = re.sub(r" \(.*\)", "", rate(many.solved, many.runs, many.rate(runs)))
-    return shown if p is None else f"{shown}, p {p:.2g}"
+    more, rows = {(one.key, one.model, one.operation): one for one in counts}, []
+    for claim in CLAIMS:
+        line, other = (_line(claim, model, lines) for model in (claim.model, claim.above))
+        if line is None or (claim.above and other is None):
+            continue
+        runs, of_many, source, gap = every[claim.experiment], UNKNOWN, line.source, line.gap_ends
+        many, less = (
+            more.get((claim.experiment, m, claim.operation)) for m in (claim.model, claim.above)
+        )
+        published = rate(line.published_solved or 0, line.published_n or 1, line.there)
+        here = rate(line.solved or 0, line.n, line.here)
+        verdict = "; ".join(filter(None, (line.verdict, line.test)))
+        if many is not None:
+            # p: whether the published seeds differ from all others.
+            p = many.p(runs)
+            of_many = re.sub(r" \(.*\)", "", rate(many.solved, many.runs, many.rate(runs)))
+            of_many += "" if p is None else f", p {p:.2g}"
+        if other is not None:
+            theirs, ours = difference(line.there, other.there), _paired(claim, runs)
+            gap = difference(ours, theirs)
+            published, source, here = points(theirs), "derived from both", points(ours)
+            verdict = equivalence(gap, WITHIN_POINTS)
+            if many and less:
+                of_many = in_points(difference(many.rate(runs), less.rate(runs)))
+        elif line.verdict == CHOSEN:
+            place = line.key, line.model, line.point, MEAN_STEP
+            steps = [o.test for o in lines if (o.key, o.model, o.point, o.measure) == place]
+            verdict, gap = plain("; ".join(filter(None, (line.test, *steps)))), None
+            here = f"{line.solved}/{line.n} of same seeds"
+        rows.append(
+            {"claim": claim.text, "published": published, "here": here}
+            | {"difference in points": in_points(gap) if gap else UNKNOWN, "verdict": verdict}
+            | ({MANY: of_many} if more else {})
+            | {"source": source}
+        )
+    return rows
 
 
 def in_points(gap: Estimate) -> str:
-    """Return a difference in points, as the head of its column says."""
     return points(gap).replace(" points", "")
 
 
-def _line(claim: Claim, model: str, lines: Sequence[Line]) -> Line | None:
+def _line(claim: Any, model: str, lines: Sequence[Line]) -> Line | None:
     wanted = (claim.experiment, model, claim.operation, RATE)
-    found = (
-        line for line in lines if (line.key, line.model, line.operation, line.measure) == wanted
-    )
+    found = (o for o in lines if (o.key, o.model, o.operation, o.measure) == wanted)
     return next((line for line in found if line.source), None)
 
 
-def _same(one: Line, other: Line) -> bool:
-    return (one.key, one.model, one.point) == (other.key, other.model, other.point)
-
-
-def _paired(claim: Claim, runs: pd.DataFrame) -> Estimate:
+def _paired(claim: Any, runs: pd.DataFrame) -> Estimate:
     """Return how far our rate is above the rate of the other model, of the same seeds."""
     by = [*point_columns(claim.experiment), "seed"]
     one, other = (
@@ -130,7 +95,6 @@ def _paired(claim: Claim, runs: pd.DataFrame) -> Estimate:
 
 
 def drawing(lines: Sequence[Line]) -> str:
-    """Draw the success rates of the claims, published and ours, as SVG."""
     marks = []
     for claim in CLAIMS:
         line = None if claim.above else _line(claim, claim.model, lines)

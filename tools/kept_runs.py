@@ -5,16 +5,22 @@ and those of the steps that are kept.
 """
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from stable_nalu.figure.runs import Context, Drawing
-from stable_nalu.paper.experiment import ExpectedRun, Experiment
+from stable_nalu.paper.experiment import ExpectedRun
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.result.judged import OUTCOME, clock_of, measure_columns, options_of, runs_of_rows
+from stable_nalu.result.judged import (
+    OUTCOME,
+    clock_of,
+    measure_columns,
+    options_of,
+    runs_of_rows,
+)
 from stable_nalu.result.stored import kept_keys, read
 from stable_nalu.task.table import SCRIPTS
 
@@ -67,57 +73,45 @@ def files_of(entry: Drawing, data: Path) -> dict[str, str] | None:
 
 
 def kept(entry: Drawing, data: Path) -> Context:
-    """Return a figure of its kept runs."""
+    """Return a figure of its kept runs; those of outcomes have the names that runs have there."""
     files, measured = kept_files(entry, data) or {}, bool(files_of(entry, data))
-    table = as_exported if measured else named_runs
-    tables = {csv: table(key, csv, data) for csv, key in files.items()}
+    tables = {}
+    for csv, key in files.items():
+        if measured:
+            tables[csv] = as_exported(key, csv, data)
+            continue
+        found = pd.DataFrame({**row, "name": run.leaf} for run, row in _runs(key, csv, data))
+        tables[csv] = found[[*OUTCOME, "name"]].astype({"solved": bool})
     return Context(entry, Path(), tables, is_judged=not measured)
 
 
-def _own_rows(key: str, csv: str, data: Path) -> pd.DataFrame:
-    """Return the kept rows of one exported file."""
-    kept = read(key, data)
-    return kept.loc[kept["model"].isin([m.key for m in EXPERIMENTS[key].models if m.csv == csv])]
-
-
-def named_runs(key: str, csv: str, data: Path) -> pd.DataFrame:
-    """Return the kept outcomes of one exported file, with the names that the runs have there."""
-    own = _own_rows(key, csv, data)
-    names = [run.leaf for run in runs_of_rows(EXPERIMENTS[key], own) if run]
-    return own[[*OUTCOME]].assign(solved=own["solved"].astype(bool), name=names)
+def _runs(key: str, csv: str, data: Path) -> Iterator[tuple[ExpectedRun, dict[Any, Any]]]:
+    """Yield the runs of one exported file, as planned, with their kept rows."""
+    experiment, rows = EXPERIMENTS[key], read(key, data)
+    own = rows.loc[rows["model"].isin([m.key for m in experiment.models if m.csv == csv])]
+    for run, row in zip(runs_of_rows(experiment, own), own.to_dict("records"), strict=True):
+        if run:
+            yield run, row
 
 
 def as_exported(key: str, csv: str, data: Path) -> pd.DataFrame:
     """Return the kept measures of one exported file: name, step, measures, configuration.
 
-    A run has a row of its end, and one of every earlier step that is kept.
+    A run has a row of its end, without the measures of earlier steps, and one of every earlier step
+    that is kept. Where a script counts epochs, steps are those; figures find them under both names.
     """
-    experiment, own, rows = EXPERIMENTS[key], _own_rows(key, csv, data), []
-    for run, row in zip(runs_of_rows(experiment, own), own.to_dict("records"), strict=True):
-        if run:
-            options = options_of(experiment, run)
-            steps = _steps(experiment, row, last_unit(run, row))
-            rows += [{"name": run.leaf} | one | options for one in steps]
-    return pd.DataFrame(rows)
-
-
-def last_unit(run: ExpectedRun, row: Mapping[Any, Any]) -> int:
-    """Return the last iteration of a kept run, or its last epoch where a script counts those."""
-    iterations = int(row["iterations"])
-    if hasattr(run.config, "max_iterations"):
-        return iterations
-    return SCRIPTS[run.model.script].max_epochs(iterations // run.model.steps_per_epoch)
-
-
-def _steps(experiment: Experiment, row: Mapping[Any, Any], end: int) -> list[dict[str, Any]]:
-    """Return the measures of a kept run by step, the last one without those of earlier steps.
-
-    Where a script counts epochs, steps are those; figures find them under both names.
-    """
-    steps: dict[int, dict[str, Any]] = {}
-    for column in measure_columns(experiment, row):
-        name, _, step = column.partition("@")
-        at = int(step) if step else end
-        steps.setdefault(at, {})[name] = row[column]
+    experiment, rows = EXPERIMENTS[key], []
     clocks = dict.fromkeys(("step", clock_of(experiment)))
-    return [dict.fromkeys(clocks, step) | steps[step] for step in sorted(steps)]
+    for run, row in _runs(key, csv, data):
+        end = int(row["iterations"])
+        if not hasattr(run.config, "max_iterations"):
+            end = SCRIPTS[run.model.script].max_epochs(end // run.model.steps_per_epoch)
+        steps: dict[int, dict[str, Any]] = {}
+        for column in measure_columns(experiment, row):
+            name, _, step = column.partition("@")
+            steps.setdefault(int(step or end), {})[name] = row[column]
+        options = options_of(experiment, run)
+        for step in sorted(steps):
+            of_step = dict.fromkeys(clocks, step) | steps[step]
+            rows.append({"name": run.leaf} | of_step | options)
+    return pd.DataFrame(rows)

@@ -6,8 +6,8 @@ It is written as `tables/results.csv`. No line is written by hand, and the page 
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from decimal import Decimal
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -74,8 +74,15 @@ OF_ANOTHER = SOURCES["repository"]
 """The source of numbers that are of another unit than ours: shown beside ours, not counted."""
 
 
-@dataclass(frozen=True)
-class Line:
+_NAMES = (
+    "paper figure key model unit operation point measure rule n seeds solved ours lower upper "
+    "median_step source published_n published_solved published published_lower published_upper gap "
+    "gap_lower gap_upper verdict test informative counted note"
+)
+_EMPTY = dict.fromkeys(_NAMES.split()) | dict.fromkeys(("source", "verdict", "test", "note"), "")
+
+
+class Line(SimpleNamespace):
     """A number of ours, and the published one, if there is one.
 
     point: the setting, such as a range. n, seeds: the runs behind our number.
@@ -87,51 +94,25 @@ class Line:
     counted: 1 in one of the lines that hold the same published number, if it can be compared.
     """
 
-    paper: str
-    figure: str
-    key: str
-    model: str
-    unit: str
-    operation: str
-    point: str
-    measure: str
-    rule: str
-    n: int
-    seeds: str
-    solved: int | None = None
-    ours: float | None = None
-    lower: float | None = None
-    upper: float | None = None
-    median_step: float | None = None
-    source: str = ""
-    published_n: int | None = None
-    published_solved: int | None = None
-    published: float | None = None
-    published_lower: float | None = None
-    published_upper: float | None = None
-    gap: float | None = None
-    gap_lower: float | None = None
-    gap_upper: float | None = None
-    verdict: str = ""
-    test: str = ""
-    informative: int = 0
-    counted: int = 0
-    note: str = ""
+    def __init__(self, **values: Any):
+        super().__init__(**{**_EMPTY, "informative": 0, "counted": 0, **values})
+
+    def but(self, **values: Any) -> "Line":
+        """Return the line with other values."""
+        return Line(**{**vars(self), **values})
 
     @property
     def here(self) -> Estimate:
-        """Return our number with its interval."""
         return _estimate(self.ours, self.lower, self.upper)
 
     @property
     def there(self) -> Estimate:
-        """Return the published number with its interval."""
         return _estimate(self.published, self.published_lower, self.published_upper)
 
     @property
-    def is_comparable(self) -> bool:
-        """Return whether the verdict is one about numbers that can be compared."""
-        return self.verdict in COMPARABLE
+    def gap_ends(self) -> Estimate | None:
+        ends = (self.gap, self.gap_lower or 0, self.gap_upper or 0)
+        return None if self.gap is None else Estimate(*ends)
 
     @property
     def is_of_rates(self) -> bool:
@@ -143,24 +124,22 @@ def _estimate(*ends: float | None) -> Estimate:
     return Estimate(*(math.nan if end is None else end for end in ends))
 
 
-Known = Published | PublishedMeasure
-
-
 def long_table(every: Mapping[str, pd.DataFrame], notes: Mapping[str, str]) -> list[Line]:
     """Return all lines; each published number is counted once, though several figures show it.
 
     every: the kept runs by key.
     """
-    seen: set[tuple[Known, str]] = set()
+    seen: set[tuple[Any, str]] = set()
     lines = []
     for key, runs in every.items():
         experiment = EXPERIMENTS[key]
         of_kind = _measured if experiment.is_measured else _judged
         for line, known in of_kind(experiment, runs, notes):
-            counted = known is not None and line.is_comparable and (known, line.measure) not in seen
-            counted = counted and line.source != OF_ANOTHER
-            seen |= {(known, line.measure)} if known and counted else set()
-            lines.append(replace(line, counted=int(counted)))
+            pair = known, line.measure
+            counted = known is not None and line.verdict in COMPARABLE and pair not in seen
+            line.counted = int(counted and line.source != OF_ANOTHER)
+            seen |= {pair} if line.counted else set()
+            lines.append(line)
     return lines
 
 
@@ -181,34 +160,59 @@ def _judged(
         for point, group, known in of_model:
             told = note(notes, experiment.key, model, point)
             rate = _rate(experiment, model, point, group)
-            if known is None:
-                yield rate, None
-                continue
-            one = rate_point(experiment, group, point, known)
-            theirs = wilson(known.solved, known.runs, by_seed.effect_of(group))
-            yield _beside(rate, known, one, theirs, told), known
-            yield from ((line, known) for line in _means(rate, known, one, group, told))
+            yield from _compared(rate, experiment, known, group, told) if known else [(rate, None)]
 
 
 def _rate(experiment: Experiment, model: str, point: str, runs: pd.DataFrame) -> Line:
-    solved, n = solved_of(runs), len(runs)
     found = by_seed.rate(runs["seed"].tolist(), runs["solved"].to_numpy(bool).tolist())
     steps = runs.loc[runs["solved"].astype(bool), STEP]
     return Line(
         **place_of(experiment),
-        model=model,
-        unit=str(experiment.model(model).label),
-        operation=str(runs["operation"].iloc[0]),
-        point=point,
-        measure=RATE,
-        n=n,
-        seeds=seeds_text(set(runs["seed"].tolist())),
-        solved=solved,
-        ours=_short(found.mean),
-        lower=_short(found.lower),
-        upper=_short(found.upper),
+        **{"model": model, "unit": str(experiment.model(model).label), "point": point},
+        **{"operation": str(runs["operation"].iloc[0]), "measure": RATE, "n": len(runs)},
+        **{"seeds": seeds_text(set(runs["seed"].tolist())), "solved": solved_of(runs)},
+        **_in_columns(*found),
         median_step=_short(steps.median()) if len(steps) else None,
     )
+
+
+def _in_columns(*ends: Any, of: Sequence[str] = ("ours", "lower", "upper")) -> dict[str, Any]:
+    return {name: _short(end) for name, end in zip(of, ends, strict=True)}
+
+
+_THEIRS = ("published", "published_lower", "published_upper")
+_GAP = ("gap", "gap_lower", "gap_upper")
+
+
+def _compared(
+    line: Line, experiment: Experiment, known: Published, runs: pd.DataFrame, told: str
+) -> Iterator[tuple[Line, Published]]:
+    """Yield our rate beside a published one, then the mean step and the sparsity error.
+
+    These have a line where one was published.
+    """
+    one = rate_point(experiment, runs, line.point, known)
+    theirs = wilson(known.solved, known.runs, by_seed.effect_of(runs))
+    both = {"source": SOURCES[known.source], "published_n": known.runs}
+    both |= {"published_solved": known.solved}
+    values = _in_columns(*theirs, of=_THEIRS)
+    values |= _in_columns(*(one.gap or Estimate(math.nan)), of=_GAP)
+    values |= {"verdict": str(one.kind), "note": told if one.kind == DIFFERS else ""}
+    values["test"] = str(one.verdict) if one.kind in (CHOSEN, SHORT) else ""
+    values["informative"] = int({line.ours, theirs.mean} not in ({0.0}, {1.0}))
+    yield line.but(**both, **values), known
+    parts = (
+        (MEAN_STEP, "converged.at", known.mean, *verdict_of(one, runs, STEP)),
+        (SPARSITY, "sparse.error", known.sparsity, *verdict_of(one, runs, ERROR)),
+    )
+    for measure, name, bounds, kind, words in parts:
+        if kind is not None or bounds.value is not None or bounds.upper is not None:
+            values = _in_columns(*(one.summary[f"{name}.{end}"] for end in Estimate._fields))
+            values |= _in_columns(bounds.value, bounds.lower, bounds.upper, of=_THEIRS)
+            values |= {"measure": measure, "median_step": None, "informative": 1}
+            values |= {"verdict": kind or "", "note": told if kind == DIFFERS else ""}
+            values["test"] = words if words and words != kind else ""
+            yield line.but(**both, **values), known
 
 
 def place_of(experiment: Experiment) -> dict[str, Any]:
@@ -224,27 +228,6 @@ def place_of(experiment: Experiment) -> dict[str, Any]:
 def anchor_of(experiment: Experiment) -> str:
     """Return where the page tells of an experiment: in the section of a paper, or of none."""
     return experiment.paper.key if experiment.paper else "other"
-
-
-def _beside(line: Line, known: Published, one: RatePoint, theirs: Estimate, told: str) -> Line:
-    gap = one.gap
-    same = {line.ours, theirs.mean}
-    return replace(
-        line,
-        source=SOURCES[known.source],
-        published_n=known.runs,
-        published_solved=known.solved,
-        published=_short(theirs.mean),
-        published_lower=_short(theirs.lower),
-        published_upper=_short(theirs.upper),
-        gap=_short(gap and gap.mean),
-        gap_lower=_short(gap and gap.lower),
-        gap_upper=_short(gap and gap.upper),
-        verdict=str(one.kind),
-        test=str(one.verdict) if one.kind in (CHOSEN, SHORT) else "",
-        informative=int(same not in ({0.0}, {1.0})),
-        note=told if one.kind == DIFFERS else "",
-    )
 
 
 def pairs_of(known: PublishedSeeds, runs: pd.DataFrame, column: str) -> Pairs | None:
@@ -321,37 +304,6 @@ def is_printed(here: Estimate, printed: Estimate) -> bool:
     return ours == texts
 
 
-def _means(
-    line: Line, known: Published, one: RatePoint, runs: pd.DataFrame, told: str
-) -> Iterator[Line]:
-    """Yield a line for the mean step and for the sparsity error, where one was published."""
-    parts = (
-        (MEAN_STEP, "converged.at", known.mean, *verdict_of(one, runs, STEP)),
-        (SPARSITY, "sparse.error", known.sparsity, *verdict_of(one, runs, ERROR)),
-    )
-    for measure, name, theirs, kind, words in parts:
-        if kind is not None or theirs.value is not None or theirs.upper is not None:
-            ours = {end: one.summary[f"{name}.{end}"] for end in ("mean", "lower", "upper")}
-            yield replace(
-                line,
-                measure=measure,
-                median_step=None,
-                ours=_short(ours["mean"]),
-                lower=_short(ours["lower"]),
-                upper=_short(ours["upper"]),
-                source=SOURCES[known.source],
-                published_n=known.runs,
-                published_solved=known.solved,
-                published=_short(theirs.value),
-                published_lower=_short(theirs.lower),
-                published_upper=_short(theirs.upper),
-                verdict=kind or "",
-                test=words if words and words != kind else "",
-                informative=1,
-                note=told if kind == DIFFERS else "",
-            )
-
-
 def _measured(
     experiment: Experiment, runs: pd.DataFrame, notes: Mapping[str, str]
 ) -> Iterator[tuple[Line, PublishedMeasure | None]]:
@@ -361,44 +313,25 @@ def _measured(
         own = runs.loc[runs["model"] == one.model]
         line = Line(
             **place_of(experiment),
-            model=one.model,
-            unit=one.label,
-            operation="",
-            point=one.point,
-            measure=f"{one.name}, {one.measure.typical}",
-            n=one.numbers["runs"],
-            seeds=seeds_text(set(own["seed"].tolist())),
-            ours=_short(one.ours),
+            **{"model": one.model, "unit": one.label, "operation": "", "point": one.point},
+            **{"measure": f"{one.name}, {one.measure.typical}", "n": one.numbers["runs"]},
+            **{"seeds": seeds_text(set(own["seed"].tolist())), "ours": _short(one.ours)},
         )
         if known is not None:
             claim = f"below {known.better_than}: " if known.better_than else ""
             told = note(notes, experiment.key, one.model, one.point)
-            line = replace(
-                line,
-                source=_source(known),
-                published=_short(known.number),
-                published_lower=_short(_shift(known, -1)),
-                published_upper=_short(_shift(known, 1)),
-                gap=_short(one.difference),
-                verdict=str(one.verdict),
-                test=f"{claim}{one.pairs.claim}" if one.pairs else "",
-                informative=1,
-                note=told if one.differs else "",
-            )
+            # Where it is published it was read in the paper, else as it is stated.
+            stands = "claim" if known.standing == "published" else known.standing
+            read_in = f"{PAPER if known.label == 'PUB' else ''}{stands}: {known.source}"
+            ends = (None, None)
+            if known.number is not None and known.tolerance is not None:
+                ends = (known.number - known.tolerance, known.number + known.tolerance)
+            values = _in_columns(known.number, *ends, of=_THEIRS)
+            values |= {"source": read_in, "gap": _short(one.difference), "informative": 1}
+            values |= {"verdict": str(one.verdict), "note": told if one.differs else ""}
+            values["test"] = f"{claim}{one.pairs.claim}" if one.pairs else ""
+            line = line.but(**values)
         yield line, known
-
-
-def _source(known: PublishedMeasure) -> str:
-    """Return where a number was read: in the paper where it is published, else as it is stated."""
-    paper = PAPER if known.label == "PUB" else ""
-    stands = "claim" if known.standing == "published" else known.standing
-    return f"{paper}{stands}: {known.source}"
-
-
-def _shift(known: PublishedMeasure, sign: int) -> float | None:
-    if known.number is None or known.tolerance is None:
-        return None
-    return known.number + sign * known.tolerance
 
 
 def _short(value: Any) -> float | None:

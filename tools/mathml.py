@@ -64,8 +64,6 @@ def _mrow(*children: str) -> str:
 
 
 class _Reader:
-    """Reads one formula from left to right; the next token is the last of the list."""
-
     def __init__(self, text: str):
         self.text = text
         tokens = [(m.lastgroup or "", m[0]) for m in _TOKEN.finditer(text)]
@@ -89,7 +87,6 @@ class _Reader:
             touches = kind != "space"
 
     def part(self, kind: str, text: str) -> _Part:
-        """Return one part with what stands at its feet and its shoulder."""
         if kind == "name":
             return self.name(text)
         if kind == "number":
@@ -121,7 +118,6 @@ class _Reader:
         return _Part(self.scripts(_identifier(text), prime, "munder" if text in _BELOW else "msub"))
 
     def scripts(self, xml: str, high: str = "", below: str = "msub") -> str:
-        """Return a part with its indices, hats and powers."""
         low = ""
         while (ahead := self.tokens[-1])[0] == "low" or ahead[1] == "^":
             _, text = self.tokens.pop()

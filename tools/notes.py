@@ -1,17 +1,21 @@
-"""What is told beside numbers: notes and reasons written by hand, rows that were trained again."""
+"""Words beside numbers: notes and reasons written by hand, rows trained again, what runs show."""
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from stable_nalu.base.errors import UsageError
 from stable_nalu.base.files import cells_of
 from stable_nalu.base.script import duration
+from stable_nalu.options.flags import half_open
 from stable_nalu.paper.experiment import Experiment
 from stable_nalu.paper.index import EXPERIMENTS
+from stable_nalu.result.compare import MeasuredPoint, measured_points, places
+from stable_nalu.result.document import number, plain
 from stable_nalu.result.judged import shortened
 from stable_nalu.result.stored import (
     Verified,
@@ -21,6 +25,7 @@ from stable_nalu.result.stored import (
     read_records,
     seconds_here,
 )
+from stable_nalu.statistics.summary import solved_of
 
 NOTES, REASONS = "notes.md", "not_run.csv"
 CORES = 2
@@ -65,24 +70,15 @@ def _plain(heading: str) -> str:
     return re.sub(r"\s+", "", heading)
 
 
-@dataclass(frozen=True)
-class Reason:
-    """Why experiments were not run in full; the key is a pattern, as of file names."""
+def reason(folder: Path, experiment: Experiment) -> str:
+    """Return why an experiment was not run in full: by `not_run.csv`, or its cost.
 
-    key: str
-    reason: str
-
-
-def read_reasons(folder: Path) -> list[Reason]:
-    """Read the reasons of `not_run.csv`."""
-    return read_records(Reason, folder / REASONS)
-
-
-def reason(reasons: Sequence[Reason], experiment: Experiment) -> str:
-    """Return why an experiment was not run in full: the first pattern that fits, or its cost."""
-    for one in reasons:
-        if fnmatchcase(experiment.key, one.key):
-            return one.reason
+    The first row counts whose key, a pattern as of file names, fits.
+    """
+    path = folder / REASONS
+    for row in cells_of(path) if path.exists() else []:
+        if fnmatchcase(experiment.key, row["key"]):
+            return row["reason"]
     if not experiment.models:
         return experiment.note
     seconds = seconds_here(experiment, CORES)
@@ -99,7 +95,6 @@ def verified_of(key: str, data: Path) -> list[Verified]:
 
 
 def replaced(data: Path) -> list[Verified]:
-    """Return what is known of rows that did not come out again, and are not kept any more."""
     wrong = [one for one in read_records(Verified, file_of(data)) if one.equal < one.compared]
     kept = {key: _digests(key, data) for key in {one.key for one in wrong}}
     return [one for one in wrong if one.digest not in kept[one.key]]
@@ -108,3 +103,88 @@ def replaced(data: Path) -> list[Verified]:
 def _digests(key: str, data: Path) -> set[str]:
     kept = key in EXPERIMENTS and path_of(key, data).exists()
     return {digest_of(cells) for cells in cells_of(path_of(key, data))} if kept else set()
+
+
+Counts = Mapping[str, tuple[int, int]]
+"""Solved and all runs by point."""
+
+TOO_SHORT = 100
+"""Runs of less than one in so many of the published iterations rank no models."""
+
+
+def finding(experiment: Experiment, runs: pd.DataFrame) -> str:
+    """Return which model is best and which one worst, and where the best one fails most."""
+    lengths = [shortened(experiment, own) for _, own in runs.groupby("model")]
+    if any(length and TOO_SHORT * length[0] < length[1] for length in lengths):
+        return "Runs are too short to rank models."
+    if experiment.is_measured:
+        return plain(_of_measures(measured_points(experiment, runs)))
+    found: dict[str, dict[str, tuple[int, int]]] = {}
+    for model, point, _, group in places(experiment, runs):
+        counts = found.setdefault(experiment.model(model).label, {})
+        counts[half_open(point)] = (solved_of(group), len(group))
+    return plain(_of_rates(found))
+
+
+def _of_rates(found: Mapping[str, Counts]) -> str:
+    if len({tuple(sorted(points)) for points in found.values()}) > 1:
+        # Sums over different points cannot be compared.
+        points = dict.fromkeys(point for counts in found.values() for point in counts)
+        at = {p: {name: c[p] for name, c in found.items() if p in c} for p in points}
+        parts = (f"on {p} with {_named(_those(max, own), own)}" for p, own in at.items())
+        return f"Success is highest {'; '.join(parts)}."
+    sums: Counts = {
+        m: (sum(k for k, _ in c.values()), sum(n for _, n in c.values())) for m, c in found.items()
+    }
+    best, worst = _those(max, sums), _those(min, sums)
+    rest = {name: counts for name, counts in sums.items() if counts[0] < counts[1]}
+    if not rest or not any(solved for solved, _ in sums.values()):
+        return f"{'No' if rest else 'Every'} run is solved, with {_named(best)}."
+    said = f"Success is {'equal' if best == worst else 'highest'} with {_named(best, sums)}"
+    if len(sums) == 1:
+        said = "{:,} of {:,} runs are solved".format(*sums[best[0]])
+    name = _those(max, rest)[0]
+    if len(points := found[name]) > 1:
+        least = _those(min, points)
+        where = least if len(least) == 1 else [f"{len(least)} of {len(points)} points"]
+        said += "," if best == [name] else f"; {name} has"
+        said += " the fewest on {} ({:,} of {:,})".format(*where, *points[least[0]])
+    if best != worst and (name not in worst or len(points) == 1):
+        said += f"; lowest with {_named(worst, sums)}"
+    return f"{said}."
+
+
+def _those(end: Callable[..., float], counts: Counts) -> list[str]:
+    shares = {name: solved / runs for name, (solved, runs) in counts.items()}
+    return [name for name, share in shares.items() if share == end(shares.values())]
+
+
+def _of_measures(points: Sequence[MeasuredPoint]) -> str:
+    first = points[0]
+    places: dict[str, list[MeasuredPoint]] = {}
+    for one in sorted(points, key=lambda one: one.ours, reverse=not first.measure.lower):
+        if one.column == first.column:
+            places.setdefault(one.point, []).append(one)
+    best, worst = ("lowest", "highest") if first.measure.lower else ("highest", "lowest")
+    name, (leader, *_, last) = f"{first.name[0].upper()}{first.name[1:]}", places[first.point] * 2
+    if len(places) > 1:
+        winners: dict[str, list[str]] = {}
+        for place in sorted(places, key=[one.point for one in points].index):
+            winners.setdefault(places[place][0].label, []).append(place)
+        told = [
+            f"{label} ({'everywhere' if len(winners) == 1 else ', '.join(map(half_open, where))})"
+            for label, where in winners.items()
+        ]
+        return f"{name} ends {best} with {_named(told)}."
+    of = f", {first.measure.typical} of {leader.numbers['runs']} runs"
+    said = number(leader.ours) + (of if leader.numbers["runs"] > 1 else "")
+    if len(places[first.point]) == 1:
+        return f"{name} ends at {said}."
+    there = f"{last.label} ({number(last.ours)})"
+    return f"{name} ends {best} with {leader.label} ({said}) and {worst} with {there}."
+
+
+def _named(names: Sequence[str], counts: Counts | None = None) -> str:
+    """Return `A, B and C`, with the counts of the first one."""
+    said = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+    return f"{said} ({'{:,} of {:,}'.format(*counts[names[0]])})" if counts else said

@@ -8,7 +8,6 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -17,14 +16,13 @@ import pandas as pd
 
 from stable_nalu.base.errors import UsageError
 from stable_nalu.base.files import atomic_text_file, is_checkout
-from stable_nalu.base.papers import MODULES, STUDIES, Paper
+from stable_nalu.base.papers import MODULES, STUDIES
 from stable_nalu.base.script import duration
 from stable_nalu.inspection.formula import FARTHEST
 from stable_nalu.options.flags import half_open
 from stable_nalu.paper.experiment import Experiment, seeds_text
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.paper.published import published_seeds
-from stable_nalu.result.command import UNSHOWN
 from stable_nalu.result.compare import CHOSEN, WITHIN_POINTS, equivalence, places
 from stable_nalu.result.document import (
     UNKNOWN,
@@ -37,6 +35,7 @@ from stable_nalu.result.document import (
     render,
 )
 from stable_nalu.result.judged import TEST_ERROR
+from stable_nalu.result.reproduce import UNSHOWN
 from stable_nalu.result.stored import (
     ALONE,
     DATA,
@@ -46,15 +45,14 @@ from stable_nalu.result.stored import (
     seconds_here,
     sessions_of,
 )
-from stable_nalu.statistics.intervals import Estimate, difference, effect_of, wilson
+from stable_nalu.statistics.intervals import difference, effect_of, wilson
 from stable_nalu.statistics.summary import STEP
 from stable_nalu.statistics.table import groups
 from stable_nalu.task.table import SCRIPTS
 
-from . import atlas, headline, landscape, power
+from . import atlas, headline, power
 from .doc_tables import README, refreshed
-from .drawing import pictures_of
-from .finding import finding
+from .drawing import FAILURES_PICTURE, landscapes, pictures_of
 from .long_table import (
     ALL_POINTS,
     BAD,
@@ -69,7 +67,7 @@ from .long_table import (
     place_of,
     tally,
 )
-from .notes import cut_short, read_notes, read_reasons, reason, replaced, verified_of
+from .notes import cut_short, finding, read_notes, reason, replaced, verified_of
 
 Rows = list[dict[str, Any]]
 
@@ -159,7 +157,7 @@ def page(data: Path, link: str) -> tuple[str, dict[str, str], dict[str, str]]:
     figures = [_figure(EXPERIMENTS[key], runs, lines, data) for key, runs in every.items()]
     thresholds = [row for key, runs in every.items() for row in _at_both(EXPERIMENTS[key], runs)]
     left = _not_run({key: len(runs) for key, runs in every.items()}, data.parent)
-    tables = {"results": [asdict(line) for line in lines], "figures": figures}
+    tables = {"results": [vars(line) for line in lines], "figures": figures}
     tables |= {"thresholds": thresholds, "not_run": left}
     told = atlas.told_of(every, data)
     tables["formulas"] = atlas.verdicts(told, "key", "model", "unit")
@@ -167,11 +165,16 @@ def page(data: Path, link: str) -> tuple[str, dict[str, str], dict[str, str]]:
     frames = {name: pd.DataFrame(rows, dtype=object) for name, rows in tables.items() if rows}
     files = {f"tables/{n}.csv": f.to_csv(index=False) for n, f in frames.items()}
     shown = {key: pictures_of(EXPERIMENTS[key], lines, data) for key in every}
-    counts = power.read(data)
+    counts, judged = power.read(data), (runs for runs in every.values() if "solved" in runs)
+    effects = [effect_of(own) for runs in judged for _, own in groups(runs, ["model"])]
     claims = headline.rows_of(lines, every, counts)
     pictures = {HEADLINE: headline.drawing(lines)} if claims else {}
     pictures |= {name: svg for of_key in shown.values() for name, svg in of_key.items()}
-    pictures |= landscape.pictures(data)
+    pictures |= landscapes(data)
+    # Rates of so few runs that even 100 % on both sides leave an interval wider than the margin.
+    sizes = [line.published_n or 1 for line in lines if line.counted and line.measure == RATE]
+    best = (difference(wilson(n, n), wilson(n, n)) for n in sizes)
+    too_few = sum(equivalence(one, WITHIN_POINTS) != WITHIN_POINTS for one in best)
     text = filled(
         TEMPLATE,
         first_words=FIRST_WORDS,
@@ -190,8 +193,8 @@ def page(data: Path, link: str) -> tuple[str, dict[str, str], dict[str, str]]:
         headline=claims,
         picture=HEADLINE,
         papers=_papers(figures, lines, every),
-        margin=_margin(lines),
-        effects=_effects(every),
+        margin={"rates": len(sizes), "too_few": too_few},
+        effects=(min(effects, default=1), max(effects, default=1)),
         pictures=shown,
         seeds={key: by_seed(key, runs) for key, runs in every.items()},
         finding=lambda key: finding(EXPERIMENTS[key], every[key]),
@@ -205,7 +208,7 @@ def page(data: Path, link: str) -> tuple[str, dict[str, str], dict[str, str]]:
         failed=atlas.summed(told),
         failures=atlas.by_unit(told)[:MOST_UNITS],
         nudged=atlas.nudged(told, data),
-        landscapes=[name for name in pictures if name == landscape.PICTURE],
+        landscapes=[name for name in pictures if name == FAILURES_PICTURE],
         many=power.rows_of(counts, every),
         differences=_differences(lines),
         left=left,
@@ -222,7 +225,17 @@ def _figure(
     """Return what is kept of a figure or table, what trained it, and what it cost."""
     key, iterations = experiment.key, int(runs["iterations"].to_numpy().sum())
     sessions, known = sessions_of(key, data), verified_of(key, data)
-    equal, last = [one for one in known if one.equal == one.compared], _last(sessions, len(runs))
+    equal = [one for one in known if one.equal == one.compared]
+    scripts = {model.script for model in experiment.models}
+    takes_it = all("engine" in SCRIPTS[script].defaults for script in scripts)
+    trained_by: list[Session] = []  # the last ones that ended so many runs
+    for one in reversed(sessions):
+        if one.runs and sum(later.runs for later in trained_by) < len(runs):
+            trained_by.insert(0, one)
+    engines = ("engine" if takes_it and s.began >= ENGINE_SINCE else "torch" for s in trained_by)
+    # A tree that departed from its revision is named as changed.
+    parts = (one.git_revision.partition("-") for one in trained_by)
+    revisions = (revision[:8] + ("-changed" if changed else "") for revision, _, changed in parts)
     return place_of(experiment) | {
         "title": experiment.title,
         "runs": len(runs),
@@ -234,36 +247,15 @@ def _figure(
         "verified": len(known),
         "equal": len(equal),
         "equal_alone": sum(one.trained == ALONE for one in equal),
-        "engine": " ".join(dict.fromkeys(_engine(experiment, one) for one in last)),
-        "revisions": " ".join(dict.fromkeys(revision_text(one.git_revision) for one in last)),
-        "versions": "; ".join(dict.fromkeys(one.versions for one in last)),
+        "engine": " ".join(dict.fromkeys(engines)),
+        "revisions": " ".join(dict.fromkeys(revisions)),
+        "versions": "; ".join(dict.fromkeys(one.versions for one in trained_by)),
         "trained": sum(one.runs for one in sessions),
         "cpu_seconds": round(sum(one.cpu_seconds for one in sessions), 1),
         "original_seconds": round(iterations * ORIGINAL_SECONDS),
         "note": experiment.note,
         "command": f"python3 experiments/reproduce.py {key} --keep",
     }
-
-
-def _last(sessions: Sequence[Session], runs: int) -> list[Session]:
-    """Return the sessions that trained the kept runs: the last ones that ended so many."""
-    found: list[Session] = []
-    for session in reversed(sessions):
-        if session.runs and sum(one.runs for one in found) < runs:
-            found.insert(0, session)
-    return found
-
-
-def _engine(experiment: Experiment, session: Session) -> str:
-    scripts = {model.script for model in experiment.models}
-    takes_it = all("engine" in SCRIPTS[script].defaults for script in scripts)
-    return "engine" if takes_it and session.began >= ENGINE_SINCE else "torch"
-
-
-def revision_text(recorded: str) -> str:
-    """Return the first letters of a revision, and whether the tree departed from it."""
-    revision, _, changed = recorded.partition("-")
-    return revision[:8] + ("-changed" if changed else "")
 
 
 def _sources(lines: Sequence[Line]) -> Rows:
@@ -295,7 +287,6 @@ def _patterns(lines: Sequence[Line], every: Mapping[str, pd.DataFrame]) -> int:
 
 
 def _verified(figures: Rows, data: Path) -> dict[str, int]:
-    """Return how many rows came out again, those that did not and were replaced included."""
     gone = replaced(data)
     kept = [one for figure in figures for one in verified_of(figure["key"], data)]
     equal = [one for one in kept if one.equal == one.compared]
@@ -315,8 +306,7 @@ def _papers(
 ) -> list[dict[str, Any]]:
     """Return the sections of the papers, those that show none of the figures left out."""
     found = []
-    papers: list[Paper | None] = [*STUDIES, None]
-    for paper in papers:
+    for paper in (*STUDIES, None):
         key, anchor = (paper.key, paper.key) if paper else ("", "other")
         own = [figure for figure in figures if figure["paper"] == key]
         numbers = [line for line in lines if line.paper == key and line.verdict]
@@ -345,21 +335,6 @@ def _papers(
     return found
 
 
-def _effects(every: Mapping[str, pd.DataFrame]) -> tuple[float, float]:
-    """Return the ends of the effect of seeds, of all units whose seeds differ."""
-    judged = (runs for runs in every.values() if "solved" in runs)
-    found = [effect_of(own) for runs in judged for _, own in groups(runs, ["model"])]
-    return (min(found, default=1), max(found, default=1))
-
-
-def _margin(lines: Sequence[Line]) -> dict[str, int]:
-    """Return how many rates are compared, and how many of so few runs that none is within it."""
-    sizes = [line.published_n or 1 for line in lines if line.counted and line.measure == RATE]
-    best = {n: difference(wilson(n, n), wilson(n, n)) for n in sizes}
-    wide = sum(equivalence(best[n], WITHIN_POINTS) != WITHIN_POINTS for n in sizes)
-    return {"rates": len(sizes), "too_few": wide}
-
-
 def _numbers(lines: Sequence[Line], every: Mapping[str, pd.DataFrame]) -> list[dict[str, str]]:
     """Return the rows of a paper's table: all that is of a unit is one row, its ranges in order."""
     found: dict[tuple[str, ...], list[Line]] = {}
@@ -372,13 +347,12 @@ def _numbers(lines: Sequence[Line], every: Mapping[str, pd.DataFrame]) -> list[d
 def _row(lines: Sequence[Line], runs: pd.DataFrame) -> dict[str, str]:
     first = lines[0]
     own = [line for line in lines if line.measure == first.measure]
-    several = len(own) > 1
-    at = f"{len(own)} points" if several else half_open(first.point)
-    at = "" if first.point in (ALL_POINTS, first.operation) and not several else at
-    named = "" if first.is_of_rates else first.measure
+    at = "" if first.point in (ALL_POINTS, first.operation) else half_open(first.point)
     theirs, ours, verdict = _cells(first)
-    if several:
+    if several := len(own) > 1:
+        at = f"{len(own)} points"
         theirs, ours, verdict = _counts(own, "published_"), _counts(own, ""), _kinds(own)
+    named = "" if first.is_of_rates else first.measure
     return {
         "figure": f"[{plain(first.figure or first.key)}](#{EXPERIMENTS[first.key].stem})",
         "unit": plain(first.unit),
@@ -411,7 +385,6 @@ def _kinds(lines: Sequence[Line]) -> str:
 
 
 def _cells(line: Line) -> tuple[str, str, str]:
-    """Return the published number, ours, and the verdict of one line."""
     verdict = "; ".join(filter(None, (line.verdict, line.test)))
     if line.measure == RATE:
         ours = rate(line.solved or 0, line.n, line.here)
@@ -428,7 +401,6 @@ def _cells(line: Line) -> tuple[str, str, str]:
 
 
 def _counts(lines: Sequence[Line], whose: str) -> str:
-    """Return how many runs of each point are solved."""
     pairs = [(getattr(line, f"{whose}solved"), getattr(line, f"{whose}n")) for line in lines]
     sizes = {n for _, n in pairs}
     if len(sizes) == 1:
@@ -437,23 +409,16 @@ def _counts(lines: Sequence[Line], whose: str) -> str:
 
 
 def _gap(lines: Sequence[Line], runs: pd.DataFrame) -> str:
-    """Return the difference; of several ranges, that of all their runs together.
-
-    runs: those of the figure.
-    """
+    """Return the difference; of several ranges, that of all their runs, which are among `runs`."""
     first = lines[0]
     if first.measure != RATE or any(line.gap is None for line in lines):
         return number(first.gap) if len(lines) == 1 else UNKNOWN
-    if len(lines) == 1:
-        gap = Estimate(first.gap or 0, first.gap_lower or 0, first.gap_upper or 0)
-        return headline.in_points(gap)
+    if len(lines) == 1 and first.gap_ends:
+        return headline.in_points(first.gap_ends)
     effect = effect_of(runs.loc[runs["model"] == first.model])
     ours, theirs = (
-        wilson(
-            *(sum(getattr(line, whose + name) for line in lines) for name in ("solved", "n")),
-            effect,
-        )
-        for whose in ("", "published_")
+        wilson(sum(vars(one)[k] for one in lines), sum(vars(one)[n] for one in lines), effect)
+        for k, n in (("solved", "n"), ("published_solved", "published_n"))
     )
     return headline.in_points(difference(ours, theirs))
 
@@ -490,14 +455,11 @@ def by_seed(key: str, runs: pd.DataFrame) -> Rows:
         ours = runs.loc[same & (runs["seed"] < known.runs)]
         if ours.empty:
             continue
-        pairs = zip(ours["seed"], ours["solved"], strict=True)
-        other = sorted(seed for seed, solved in pairs if bool(solved) != (seed in known.solved_at))
-        steps = pairs_of(known, ours, STEP)
-        late = [
-            seed
-            for seed, step in zip(ours["seed"], ours[STEP], strict=True)
-            if known.solved_at.get(seed, 0) > LATE * step
-        ]
+        steps, there = pairs_of(known, ours, STEP), known.solved_at
+        seen = sorted(zip(ours["seed"], ours["solved"], ours[STEP], strict=True))
+        other = [seed for seed, solved, _ in seen if bool(solved) != (seed in there)]
+        late = [seed for seed, _, step in seen if there.get(seed, 0) > LATE * step]
+        means = "{:,.0f}, {:,.0f}".format(*steps.means) if steps else UNKNOWN
         rows.append(
             {
                 "unit": plain(EXPERIMENTS[key].model(known.model).label),
@@ -506,10 +468,8 @@ def by_seed(key: str, runs: pd.DataFrame) -> Rows:
                 "other outcome at seeds": " ".join(map(str, other)) or "none",
                 "same step": f"{steps.same} of {len(steps.values)}" if steps else UNKNOWN,
                 "sooner, later": f"{steps.less}, {steps.more}" if steps else UNKNOWN,
-                "mean step here, there": "{:,.0f}, {:,.0f}".format(*steps.means)
-                if steps
-                else UNKNOWN,
-                f"over {LATE} times later there": " ".join(map(str, sorted(late))) or "none",
+                "mean step here, there": means,
+                f"over {LATE} times later there": " ".join(map(str, late)) or "none",
             }
         )
     return rows
@@ -563,19 +523,18 @@ def _differences(lines: Sequence[Line]) -> Rows:
 
 
 def _not_run(kept: Mapping[str, int], folder: Path) -> Rows:
-    reasons, rows = read_reasons(folder), []
+    rows = []
     for key, experiment in EXPERIMENTS.items():
         left, seconds = experiment.runs - kept.get(key, 0), seconds_here(experiment, 1)
         if left > 0 or not experiment.models:
             hours = None if seconds is None else seconds * left / max(experiment.runs, 1) / 3600
             told = {"title": experiment.title, "runs": left, "planned": experiment.runs}
             told["hours_here"] = None if hours is None else float(f"{hours:.3g}")
-            rows.append(place_of(experiment) | told | {"why": reason(reasons, experiment)})
+            rows.append(place_of(experiment) | told | {"why": reason(folder, experiment)})
     return rows
 
 
 def _reasons(left: Rows) -> Rows:
-    """Return each reason with all that was not run for it."""
     found: dict[str, list[str]] = {}
     for row in left:
         why, _, _ = row["why"].partition("; all of it")

@@ -1,31 +1,20 @@
 """docs/playground.html: units trained in the page, beside the paths of kept runs.
 
-`python3 -m tools.playground` trains those runs again, with their weights logged, and keeps the
-paths; `python3 -m tools.generated` puts them into the page.
+`python3 -m tools.studies paths` keeps the paths; `python3 -m tools.generated` writes the page.
 """
 
-import base64
 import json
-import os
-import re
-import subprocess
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
-from stable_nalu.base.files import CHECKOUT, atomic_text_file, cells_of
-from stable_nalu.base.script import ScriptParser, exit_code
+from stable_nalu.base.files import CHECKOUT, cells_of
 from stable_nalu.functional import NMU_BOUND, nac_bound, nau_bound, xavier_bound
 from stable_nalu.paper.index import find
 from stable_nalu.result.judged import runs_of
-from stable_nalu.result.run_parser import matrix_elements
 from stable_nalu.result.stored import path_of
-from stable_nalu.writer import RunRecord
-from stable_nalu.writer.event_file import FILE_PREFIX, EventFileReader
 
 PATH = CHECKOUT / "docs" / "playground.html"
 TEMPLATE = Path(__file__).parent / "templates" / "playground.html"
@@ -38,11 +27,9 @@ for _row in cells_of(PATHS.with_name("playground_runs.csv")):
     KEPT.setdefault(_row["experiment"], {})[_row["model"]] = _row["unit"]
 SHOWN = ("[1,2]", "[-2,2]")
 """Training ranges of the kept runs in the page."""
-MOST_STEPS = 20
 
 
 def refreshed(_text: str = "") -> str:
-    """Return the page, as text."""
     page = TEMPLATE.read_text(encoding="utf-8")
     starts = {
         "nac": nac_bound(2, 1),
@@ -91,85 +78,3 @@ def kept() -> Iterator[tuple[str, Any, Any, list[dict[str, str]]]]:
                 if train in SHOWN:
                     name = "|".join((names[model.key], own[0]["operation"], train[1:-1]))
                     yield name, model, point, own
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Train again the kept runs whose paths are not in the file yet, and keep these."""
-    parser = ScriptParser(prog="tools.playground", description=__doc__)
-    parser.parse_args(argv)
-    return exit_code(parser.prog, _keep_paths)
-
-
-def _keep_paths() -> None:
-    for name, model, point, rows in kept():
-        paths = json.loads(PATHS.read_text(encoding="utf-8"))
-        if name not in paths:
-            _keep(paths | {name: _path(rows, model, point)})
-
-
-def _keep(paths: dict[str, dict[str, Any]]) -> None:
-    """Write the file of paths, a line for each unit, operation and range."""
-    lines = (
-        f" {json.dumps(name, ensure_ascii=False)}: {json.dumps(paths[name])}" for name in paths
-    )
-    with atomic_text_file(PATHS) as file:
-        file.write("{\n" + ",\n".join(lines) + "\n}\n")
-
-
-def _path(rows: list[dict[str, str]], model: Any, point: Any) -> dict[str, Any]:
-    """Return the weights of a model's runs in one range, as bytes, and which solved their task."""
-    extra = {"--verbose": ()} | (
-        {"--log-interval": ("100",)} if model.prefix == "dmu/learned" else {}
-    )
-    command = model.command(model.variants[0], points=[point], extra=extra)
-    with TemporaryDirectory() as folder:
-        root = Path(folder)
-        places = {"TENSORBOARD_DIR": str(root / "logs"), "SAVE_DIR": str(root / "save")}
-        script = str(CHECKOUT / "experiments" / f"{command.script}.py")
-        words = [sys.executable, script, *command.words]
-        subprocess.run(
-            words, env=os.environ | places, check=True, stdout=subprocess.DEVNULL, cwd=root
-        )
-        runs = {
-            int(str(record.config["seed"])): _weights(log)
-            for log in (root / "logs" / model.prefix).iterdir()
-            if log.is_dir() and (record := RunRecord.read(log))
-        }
-    steps = sorted(next(iter(runs.values())))
-    shown = [
-        steps[k] for k in sorted({round(k) for k in np.geomspace(1, len(steps), MOST_STEPS)})[:-1]
-    ]
-    chosen = [steps[0], *shown, steps[-1]]
-    values = np.array([[runs[seed][step] for step in chosen] for seed in sorted(runs)])
-    scale = 100 if np.abs(values).max() < 1.27 else 40
-    coded = np.clip(np.rint(values * scale) + 128, 0, 255).astype(np.uint8)
-    return {
-        "steps": chosen,
-        "scale": scale,
-        "solved": "".join(row["solved"] for row in sorted(rows, key=lambda row: int(row["seed"]))),
-        "path": base64.b64encode(coded.tobytes()).decode(),
-    }
-
-
-def _weights(log: Path) -> dict[int, list[float]]:
-    """Return step -> the two weights of a run, or the shares of a gate where it is all that learns.
-
-    Weights of reciprocals count as negative.
-    """
-    (file,) = log.glob(f"{FILE_PREFIX}*")
-    tag_of = "gate" if "operands=" in log.name and "learned" not in log.name else "W(_real)?"
-    found: dict[int, list[float]] = {}
-    for event in EventFileReader(file):
-        for tag, value in zip(event.tags, event.values, strict=True):
-            if isinstance(value, bytes) and re.search(f"/{tag_of}/text_summary$", tag):
-                numbers = np.array(matrix_elements(value))
-                if tag_of == "gate":
-                    numbers = np.array([numbers[0], 1 - numbers[0]])
-                found[event.step] = (
-                    numbers[:2] - (numbers[2:] if len(numbers) > 2 else 0)
-                ).tolist()
-    return found
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -1,28 +1,19 @@
-"""Success rates of many more seeds than were published: `python3 -m tools.power FOLDER`.
-
-FOLDER has what `reproduce.py KEY --seeds 0-111 --keep --data FOLDER` kept. Its counts go to
-docs/reproduction/data/power.csv; the runs are not stored, the same command trains them again.
-"""
+"""Success rates of many more seeds than were published, of which counts are kept."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 from scipy.stats import fisher_exact, norm
 
-from stable_nalu.base.errors import UsageError
-from stable_nalu.base.script import ScriptParser, exit_code
-from stable_nalu.options.flag import seeds_text
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.paper.published import published
-from stable_nalu.result import stored
 from stable_nalu.result.document import UNKNOWN, plain, rate
-from stable_nalu.result.stored import origin, read_records
+from stable_nalu.result.stored import read_records
 from stable_nalu.statistics.intervals import Estimate, difference, effect_of, holm, wilson
 from stable_nalu.statistics.summary import solved_of
-from stable_nalu.statistics.table import groups, write_plain_frame
 
 NAME = "power.csv"
 
@@ -43,7 +34,6 @@ class Count:
 
     @property
     def solved_at(self) -> list[int]:
-        """Return the solved runs at each point."""
         return [int(count) for count in self.points.split()]
 
     @property
@@ -52,13 +42,10 @@ class Count:
 
         Of a figure with counts by point alone, all points together.
         """
-        found = [p for p in published(self.key) if (p.model, p.operation) == self._whose]
+        own = self.model, self.operation
+        found = [p for p in published(self.key) if (p.model, p.operation) == own]
         known = [p for p in found if p.column in ("", "operation")][:1] or found
         return (sum(p.solved for p in known), sum(p.runs for p in known)) if known else None
-
-    @property
-    def _whose(self) -> tuple[str, str]:
-        return self.model, self.operation
 
     def rate(self, runs: pd.DataFrame) -> Estimate:
         """Return the rate with its interval; stored runs of the model tell the effect of seeds."""
@@ -87,7 +74,6 @@ class Count:
 
 
 def read(folder: Path) -> list[Count]:
-    """Return all counts that lie in a folder."""
     return read_records(Count, folder / NAME)
 
 
@@ -124,40 +110,3 @@ def _ranked(
             "p": UNKNOWN if p is None else f"{p:.2g}",
             "p by Holm": UNKNOWN if p is None else f"{adjusted[one]:.2g}",
         }
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Add the counts of a folder to the table; a model that is there already is replaced."""
-    parser = ScriptParser(prog="tools.power", description=__doc__)
-    parser.add_argument("folder", metavar="FOLDER", type=Path)
-    args = parser.parse_args(argv)
-    return exit_code(parser.prog, lambda: _add(args.folder))
-
-
-def _add(data: Path) -> None:
-    old, new = read(stored.DATA), list[Count]()
-    keys = stored.kept_keys(data, measured=False)
-    if not keys:
-        raise UsageError(f"FOLDER: no kept runs in {data}; reproduce.py --keep --data writes them")
-    for key in keys:
-        parameter = EXPERIMENTS[key].parameter
-        sessions = stored.sessions_of(key, data)
-        made_with = asdict(sessions[-1]) if sessions else origin()
-        told = made_with["versions"], made_with["git_revision"]
-        for (model, operation), runs in groups(stored.read(key, data), ["model", "operation"]):
-            points = (
-                [runs]
-                if parameter not in runs
-                else [group for _, group in groups(runs, [parameter])]
-            )
-            whose = key, f"{model}", f"{operation}", seeds_text(set(runs["seed"]))
-            at = " ".join(str(solved_of(group)) for group in points)
-            new.append(Count(*whose, len(runs), solved_of(runs), at, *told))
-    trained = {(count.key, count.model, count.operation) for count in new}
-    kept = [one for one in old if (one.key, one.model, one.operation) not in trained]
-    frame = pd.DataFrame([asdict(count) for count in kept + new])
-    write_plain_frame(stored.DATA / NAME, frame)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -8,8 +8,8 @@ import io
 import itertools
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from html import escape
+from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -37,16 +37,8 @@ _TOP = 8
 _INK = "#010203"
 
 
-@dataclass(frozen=True)
-class Response:
-    """The plot of a layer, as SVG, and the sentence below it."""
-
-    svg: str
-    sentence: str
-
-
-def response(entry: LayerEntry) -> Response | None:
-    """Return the response of a layer of the package; None where it has none of two inputs."""
+def response(entry: LayerEntry) -> SimpleNamespace | None:
+    """Return the plot of a layer, as `svg`, and the `sentence` below it; None for a cell."""
     if entry.layer is None:
         return None
     found = _found(entry)
@@ -57,14 +49,13 @@ def response(entry: LayerEntry) -> Response | None:
         torch.manual_seed(seed)
         starts.append(_evaluated(_built(entry), rows))
     curves = {name: _evaluated(layer, rows) for name, (layer, _) in (found or {}).items()}
-    return Response(_drawn(x, starts, curves, entry.label), _sentence(found))
+    svg = _drawn(x, starts, curves, entry.label)
+    return SimpleNamespace(svg=svg, sentence=_sentence(found))
 
 
 def _built(entry: LayerEntry) -> Any:
     layer = entry.module(2, 1, **entry.fixed_options)
-    reset = getattr(layer, "reset_parameters", None)
-    if reset is not None:
-        reset()
+    getattr(layer, "reset_parameters", lambda: None)()
     return layer.eval()
 
 
@@ -152,7 +143,6 @@ def _list(names: list[str]) -> str:
 
 
 def _near(values: torch.Tensor) -> torch.Tensor:
-    """Return values without those far outside of the plot, which a line would join."""
     return values.where(values.abs() < 3 * _TOP, torch.nan)
 
 
@@ -163,7 +153,10 @@ def _drawn(
     from matplotlib.figure import Figure
 
     shared = {"color": _INK, "linewidth": 0.6}
-    with rc_context({"svg.hashsalt": label, "font.size": 9}):
+    inked = ("axes.edgecolor", "axes.labelcolor", "text.color", "xtick.color", "ytick.color")
+    settings = {"svg.hashsalt": label, "font.size": 9, **dict.fromkeys(inked, _INK)}
+    settings |= {"axes.spines.top": False, "axes.spines.right": False}
+    with rc_context(settings):
         figure = Figure(figsize=(4.8, 3.4), layout="constrained")
         axes = figure.add_subplot()
         for place, start in enumerate(starts):
@@ -177,13 +170,7 @@ def _drawn(
         axes.set(xlim=(-4, 4), ylim=(-_TOP, _TOP), xlabel="x", ylabel=f"output, a = {SECOND:g}")
         for line in (axes.axhline(0), axes.axvline(0)):
             line.set(**shared, alpha=0.4)
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.tick_params(colors=_INK)
-        legend = figure.legend(loc="outside upper left", ncols=3, frameon=False)
-        for text in (axes.xaxis.label, axes.yaxis.label, *legend.get_texts()):
-            text.set_color(_INK)
-        for spine in axes.spines.values():
-            spine.set_color(_INK)
+        figure.legend(loc="outside upper left", ncols=3, frameon=False)
         file = io.StringIO()
         figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
     svg = file.getvalue()[file.getvalue().index("<svg") :]

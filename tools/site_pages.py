@@ -58,20 +58,12 @@ def on_files(files: Any, config: Any) -> Any:
         files.append(File.generated(config, path, abs_src_path=str(CHECKOUT / path)))
     style = (TEMPLATES / "site.css").read_text("utf-8")
     start = (CHECKOUT / "README.md").read_text("utf-8")
-    texts = {"index.md": start, "site.css": style, **layer_pages(), **task_pages()}
+    texts = {"index.md": start, "site.css": style}
+    texts |= {_page_of(entry): layer_page(entry) for entry in _published()}
+    texts |= {f"task/{name}.md": task_page(spec) for name, spec in SCRIPTS.items()}
     for path, text in texts.items():
         files.append(File.generated(config, path, content=text))
     return files
-
-
-def layer_pages() -> dict[str, str]:
-    """Return the page of every layer by its path."""
-    return {_page_of(entry): layer_page(entry) for entry in _published()}
-
-
-def task_pages() -> dict[str, str]:
-    """Return the page of every training script by its path."""
-    return {f"task/{name}.md": task_page(spec) for name, spec in SCRIPTS.items()}
 
 
 def task_page(spec: ScriptSpec) -> str:
@@ -82,7 +74,6 @@ def task_page(spec: ScriptSpec) -> str:
 
 
 def _explained(spec: ScriptSpec, flag: Flag) -> dict[str, str]:
-    """Return the row of a flag on the page of one script."""
     metavar = "" if flag.kind is None else f" {flag.kind.metavar}"
     choices = flag.choices or ()
     also = [f"`{alias}`" for alias in flag.aliases if "--regularizer" not in alias]
@@ -121,8 +112,9 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
             markdown = markdown.replace(f"| `{name}` |", f"| [`{name}`](task/{name}.md) |")
     if path == "layers.md":
         for entry in _published():
-            row = f"| {entry.label} | `{entry.key}` |"
-            markdown = markdown.replace(row, row.replace(entry.label, _link(entry), 1))
+            key = f"| `{entry.key}` |"
+            linked_name = f"| [{entry.label}]({_page_of(entry)}) {key}"
+            markdown = markdown.replace(f"| {entry.label} {key}", linked_name)
     if path == "api.md":
         markdown += "\n## Public names in full\n\n" + "\n\n".join(_names()).replace(
             "\n\n    options", "\n    options"
@@ -131,16 +123,11 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 
 
 def _published() -> list[LayerEntry]:
-    """Return the layers and cells of the package, without halves of names."""
     return [e for e in entries().values() if e.tier != "own" and (e.layer or e.cell)]
 
 
 def _page_of(entry: LayerEntry) -> str:
     return f"layer/{entry.key}.md"
-
-
-def _link(entry: LayerEntry) -> str:
-    return f"[{entry.label}]({_page_of(entry)})"
 
 
 def layer_page(entry: LayerEntry) -> str:
@@ -151,27 +138,24 @@ def layer_page(entry: LayerEntry) -> str:
 
 def described(entry: LayerEntry, drawn: Any = None, facts: Any = None, rates: Any = None) -> str:
     """Return the names of a layer, its docstring with formulas, and what else is given."""
+    text = inspect.getdoc(entry.layer or entry.cell) or ""
+    text = re.sub(r"docs/([-\w]+)\.md", r"[\1](../\1.md)", text.replace("(*runs", "(\\*runs"))
+    # Indented blocks are formulas.
+    text = _BLOCK.sub(lambda found: f"<div>{formula(found[0])}</div>\n", text)
     return filled(
         TEMPLATES / "layer.md",
         entry=entry,
         built={"class": entry.layer, "cell": entry.cell},
         linked=linked,
-        text=_typeset(inspect.getdoc(entry.layer or entry.cell) or ""),
+        text=text,
         drawn=drawn,
         facts=facts,
         rates=rates,
     )
 
 
-def _typeset(text: str) -> str:
-    """Return a docstring as Markdown: its indented blocks are formulas."""
-    text = re.sub(r"docs/([-\w]+)\.md", r"[\1](../\1.md)", text.replace("(*runs", "(\\*runs"))
-    return _BLOCK.sub(lambda found: f"<div>{formula(found[0])}</div>\n", text)
-
-
 @cache
 def kept_rates() -> dict[str, list[dict[str, str]]]:
-    """Return by layer how many of its stored runs are solved, a row per model of a figure."""
     found: dict[str, list[dict[str, str]]] = {}
     for key in kept_keys(measured=False):
         experiment, runs = EXPERIMENTS[key], read(key)
@@ -179,14 +163,10 @@ def kept_rates() -> dict[str, list[dict[str, str]]]:
             of_model = runs[runs["model"] == model.key]
             if of_model.empty or "solved" not in of_model:
                 continue
-            layer = layer_of(model)
             place = f"../reproduction/README.md#{anchor_of(experiment)}"
-            row = {
-                "figure": f"[{experiment.title}]({place})",
-                "model": plain(model.label),
-                "solved": rate(list(of_model["solved"]).count(1), len(of_model)),
-            }
-            found.setdefault(layer, []).append(row)
+            solved = rate(list(of_model["solved"]).count(1), len(of_model))
+            row = {"figure": f"[{experiment.title}]({place})", "model": plain(model.label)}
+            found.setdefault(layer_of(model), []).append(row | {"solved": solved})
     return found
 
 

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 
 from stable_nalu.paper.experiment import Experiment, Model
 from stable_nalu.result import batch as shards
-from stable_nalu.result import command
+from stable_nalu.result import reproduce as results
 
 
 def reproduce(argv: Sequence[str] | None = None) -> int:
     """Reproduce an experiment, or compare a layer with it, and return the exit code."""
-    return command.main(argv, _challenge)
+    return results.main(argv, _challenge)
 
 
 def batch(argv: Sequence[str] | None = None) -> int:

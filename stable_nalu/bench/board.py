@@ -40,9 +40,9 @@ from stable_nalu.paper.experiment import Experiment
 from stable_nalu.paper.index import find
 from stable_nalu.result.document import rate
 from stable_nalu.result.judged import runs_of
-from stable_nalu.result.pipeline import Folders, kept_apart
+from stable_nalu.result.reproduce import Folders, retrained
 from stable_nalu.result.shard import Shard, train_shards
-from stable_nalu.result.stored import Stopwatch, keep_formulas, path_of
+from stable_nalu.result.stored import Stopwatch, formula_rows
 from stable_nalu.result.verify import ROWS, differences
 from stable_nalu.statistics.table import write_rows
 from stable_nalu.training.console import quiet
@@ -458,10 +458,9 @@ def judged_rows(
         code = train_shards(parts, space.max_iterations)
     if code:
         raise UsageError(f"training ended with exit code {code}")
-    with kept_apart(experiment, numbers, space) as (folder, expected):
-        rows = cells_of(path_of(experiment.key, folder))
-        path = keep_formulas(experiment, expected, folder)
-        formulas = {(r["model"], *point_of(r)): r for r in (cells_of(path) if path else [])}
+    rows, expected = retrained(experiment, numbers, space)
+    found = formula_rows(experiment, expected, rows)
+    formulas = {(row["model"], *point_of(row)): row for row in found}
     own = [formulas.get((row["model"], *point_of(row)), {}) for row in rows]
     return [
         row | {column: formula.get(column, "") for column in FORMULA}

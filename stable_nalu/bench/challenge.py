@@ -36,7 +36,7 @@ from stable_nalu.result.document import (
     rate,
     render,
 )
-from stable_nalu.result.pipeline import Folders, chosen_models, judged
+from stable_nalu.result.reproduce import Folders, chosen_models, judged
 from stable_nalu.result.shard import (
     Shard,
     how_to_run,

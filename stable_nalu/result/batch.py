@@ -1,30 +1,437 @@
-"""The batch command: train, submit or look at the shards of an experiment."""
+"""The batch command: shards of an experiment trained here, submitted, or looked at.
+
+Batch scripts have their published names and arguments. A site is what differs between clusters; the
+text of a job serves both batch systems: each reads its own header lines.
+"""
 
 import argparse
+import os
+import re
 import shlex
+import subprocess
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import Any
 
-from stable_nalu.base.errors import OptionError
-from stable_nalu.base.files import CHECKOUT, is_checkout
-from stable_nalu.base.script import ScriptParser, command_of, cores, exit_code, plural, say
+from stable_nalu.base.errors import OptionError, UsageError, did_you_mean
+from stable_nalu.base.files import CHECKOUT, at_home, is_checkout, working_root
+from stable_nalu.base.script import (
+    EXIT_REQUEUE,
+    ScriptParser,
+    command_of,
+    cores,
+    exit_code,
+    plural,
+    say,
+    unknown_choice,
+)
 from stable_nalu.options.flag import each_word, integer, seeds, seeds_text
 from stable_nalu.options.flags import add_layer_flags
-from stable_nalu.paper.experiment import Experiment, Model
+from stable_nalu.paper.experiment import MEASURED, Experiment, Model, Resources, named, words
+from stable_nalu.paper.index import EXPERIMENTS, find, known
 
-from .jobs import (
-    JOB_SCRIPTS,
-    SCHEDULERS,
-    JobScript,
-    Site,
-    find_job,
-    read_site,
-    render_job,
-    submit,
-    time_limit,
-)
 from .shard import Shard, State, pending, run_shards, shards, show_training, train_shards
+
+FOLDER = CHECKOUT / "lfs_batch_jobs"
+
+
+@dataclass(frozen=True)
+class JobScript:
+    """A file below `lfs_batch_jobs/`, without `.sh`, and the experiments whose models it trains.
+
+    gpu_argument: its head says that it takes a GPU's number behind the seeds. only: keys of its
+    models, or of the others behind `-`.
+    """
+
+    name: str
+    experiments: tuple[str, ...]
+    gpu_argument: bool = False
+    only: tuple[str, ...] = ()
+
+    @property
+    def shows(self) -> list[Experiment]:
+        return [EXPERIMENTS[key] for key in self.experiments]
+
+    def of_figure(self, figure: str | None) -> "JobScript":
+        """Return the script with the models of one figure, by its number or its key."""
+        if figure is None:
+            return self
+        numbers = {e.key: [_brief(number) for number in e.numbers] for e in self.shows}
+        keys = tuple(key for key in numbers if figure in (key, *numbers[key]))
+        if not keys:
+            listed = ", ".join(f"{' or '.join(ns)} ({key})" for key, ns in numbers.items())
+            problem = f"{self.name} trains none {figure!r}"
+            raise OptionError("--figure", problem, f"choose from {listed}")
+        return replace(self, experiments=keys)
+
+    @property
+    def scope(self) -> str:
+        """Return how much it trains and how to train less, where it is of several figures."""
+        if len(self.experiments) == 1:
+            return ""
+        models, figures = plural(len(self.models()), "model"), len(self.experiments)
+        number = _brief(self.shows[0].numbers[0])
+        one = number if number.isalnum() else self.experiments[0]
+        return f"All {models} of {figures} figures; those of one: --figure {one}"
+
+    def models(self) -> list[Model]:
+        """Return every model once, with the variants and points of all figures that show it."""
+        found: dict[tuple[str, ...], Model] = {}
+        for model in (model for experiment in self.shows for model in experiment.models):
+            if self.only and (model.key in self.only) == ("-" in self.only):
+                continue
+            old = found.setdefault((model.prefix, *words(model.flags)), model)
+            names = {variant.name for variant in old.variants}
+            variants = (*old.variants, *(v for v in model.variants if v.name not in names))
+            points = (*old.points, *(p for p in model.points if p not in old.points))
+            joined = replace(old, variants=variants, points=points)
+            found[old.prefix, *words(old.flags)] = joined
+        return list(found.values())
+
+    def named_models(self) -> dict[str, Model]:
+        """Return the models by name: the key, or `add/NALU` where the folder tells keys apart."""
+        models = self.models()
+        keys = [model.key for model in models]
+        return {
+            m.key if keys.count(m.key) == 1 else f"{m.prefix.split('/')[-2]}/{m.key}": m
+            for m in models
+        }
+
+    def chosen(self, names: list[str]) -> dict[str, Model]:
+        models = self.named_models()
+        chosen: dict[str, Model] = {}
+        for name in names or models:
+            key = named(models, name)
+            if key is None:
+                remedy = f"{did_you_mean(name, models, '')} choose from {', '.join(models)}"
+                raise OptionError("--model", f"{self.name} has no model {name!r}", remedy)
+            chosen[key] = models[key]
+        return chosen
+
+    def resources(self) -> Resources:
+        """Return resources that suffice for every model."""
+        models = self.models()
+        asked = [model.resources for model in models]
+        limits = [v.minutes or m.resources.minutes for m in models for v in m.variants]
+        return Resources(
+            minutes=max(limits),
+            cores=max(one.cores for one in asked),
+            memory_gb=max(one.memory_gb for one in asked),
+            gpu=any(one.gpu for one in asked),
+        )
+
+
+def _brief(number: str) -> str:
+    return number.removeprefix("Figure ")
+
+
+def _job(name: str, keys: str, only: str = "", gpu: bool = False) -> JobScript:
+    return JobScript(name, tuple(keys.split()), gpu, tuple(only.split()))
+
+
+_OWN_NAMES = """
+simple_mul function_task_static_learning function_task_static_mul_hidden_size
+function_task_static_mul_hidden_size_ablation function_task_static_mul_input_size
+function_task_static_mul_overlap function_task_static_mul_subset function_task_static_mul_range
+function_task_static_mul_num_subsets function_task_static_nalu function_task_static_regualization
+sequential_mnist_prod_interpolation sequential_mnist_prod_outputs
+"""
+"""Keys of experiments that have a script of their name."""
+_LONG, _NOISE = "sequential_mnist_prod_long", "fts-snmu-noise-ranges"
+_IN10 = "nips-sltr-in10 nips-sltr-in10-npu nips-in10-realnpu-W-reg nips-in10-nmru-ablation"
+_IN10 += " nips-in10-nmru-lr nips-in10-nmru-optimiser nips-in10-nru-separate-mag-sign"
+_IN10 += " nips-sltr-in10-losses-realnpu nips-sltr-in10-losses-nru nips-sltr-in10-losses-nmru"
+_IN2 = "nips-sltr-in2 nips-realnpu-L1 nips-realnpu-clipping nips-realnpu-discretisation"
+_IN2 += " nips-realnpu-init nips-in2-nru-lr nips-realnpu-L2 nips-in2-realnpu-lr"
+_MCFC = "MulMCFC MCFC MulMCFCSignINALU MulMCFCSignRealNPU"
+_BENCHMARK = (
+    _job(
+        "single_layer_benchmark",
+        "benchmark_sltr_mul benchmark_sltr_div benchmark_sltr_add benchmark_sltr_sub "
+        "inalu-in10 nau-failure nau-in100",
+    ),
+    _job("marc_single_layer", "benchmark_sltr_mul_mcfc benchmark_sltr_add_mcfc", _MCFC),
+)
+"""Scripts that the benchmark's own repository has in a folder, and older ones at the top."""
+_2021, _2022 = "single_layer_task/neurips_2021", "icml_2022"
+_SCRIPTS = (
+    _job("function_task_static", "function_task_static_all"),
+    *(_job(key, key) for key in _OWN_NAMES.split()),
+    _job("sequential_mnist_prod_reference", _LONG, "reference"),
+    _job("sequential_mnist_prod_long", _LONG, "- reference"),
+    _job("sequential_mnist_sum_reference", "sequential_mnist_sum_long", "reference"),
+    _job("sequential_mnist_sum_long", "sequential_mnist_sum_long", "- reference"),
+    _job("sequential_svhn_prod_reference", "sequential_svhn_prod_long", "reference"),
+    _job("sequential_svhn_prod_long", "sequential_svhn_prod_long", "- reference"),
+    _job(f"{_2021}/sltr-in2", _IN2),
+    _job(f"{_2021}/in2-realnpu-beta-sweep", "nips-realnpu-L1_sweep"),
+    _job(f"{_2021}/sltr-in10", _IN10),
+    _job(f"{_2021}/in2-mixed-signs", "in2-mixedSigns"),
+    _job(f"{_2021}/in10-mixed-signs", "in10-mixedSigns"),
+    _job(f"{_2021}/in10-mixed-signs-iridis", "in10-mixedSigns"),
+    _job(f"{_2021}/sltr-distributions-in2", "nips-in2-distributions"),
+    _job(f"{_2021}/sltr-distributions-in10", "nips-in10-distributions"),
+    _job(f"{_2021}/divBy0", "nips-divBy0-easy nips-divBy0-medium nips-divBy0-hard"),
+    _job("two_digit_mnist/parallel_run", "div-1digit_conv-Adam-s3Init", gpu=True),
+    _job(f"{_2022}/single_module", "robust-benchmark_sltr_mul surface-mul robust-batch-snmu"),
+    _job(f"{_2022}/arithmetic_dataset", f"fts-2021-final {_NOISE}", "nau-nmu nau-Nnmu batch_sNMU"),
+    _job(f"{_2022}/arithmetic_dataset_noise_ranges", _NOISE, "0.01-0.05 0.1-0.5 1-2 5-10 10-20"),
+    _job(f"{_2022}/static_mnist_prod_isolated", "static-mnist-mul-isolated", gpu=True),
+    _job(f"{_2022}/static_mnist_prod_colour_concat", "static-mnist-mul-colour-concat", gpu=True),
+    _job(f"{_2022}/sequential_mnist_prod_reference", f"robust-{_LONG}", "reference", gpu=True),
+    _job(f"{_2022}/sequential_mnist_prod_long", f"robust-{_LONG}", "nmu snmu batch-snmu", gpu=True),
+    *_BENCHMARK,
+    *(
+        JobScript(experiment.stem, (experiment.key,))
+        for experiment in EXPERIMENTS.values()
+        if experiment.criterion == MEASURED
+    ),
+    *(replace(one, name=f"single_layer_task/benchmarking/{one.name}") for one in _BENCHMARK),
+)
+
+JOB_SCRIPTS = {script.name: script for script in _SCRIPTS}
+
+EXPERIMENT = "experiment:"
+"""Before a key: the experiment, also where a script has its name, for other runs."""
+
+
+def find_job(name: str) -> JobScript:
+    """Return the script of a file's name, or one made of the experiment of that key."""
+    stem = name.removeprefix("lfs_batch_jobs/").removesuffix(".sh")
+    if stem in JOB_SCRIPTS:
+        return JOB_SCRIPTS[stem]
+    key = name.removeprefix(EXPERIMENT)
+    experiment = known(stem) if key == name else find(key)
+    if experiment is not None:
+        return JobScript(experiment.stem, (experiment.key,))
+    hint = did_you_mean(stem, [*JOB_SCRIPTS, *EXPERIMENTS], "--list names them all", most=3)
+    raise UsageError(f"there is no batch script and no experiment {name!r}; {hint}")
+
+
+SITE_FILE = FOLDER / "site.toml"
+_WARNING_MINUTES = 2
+SCHEDULERS = ("local", "slurm", "lsf", "print")
+
+
+@dataclass(frozen=True)
+class Site:
+    """The entries of a site file, all of them optional.
+
+    scheduler: used when the command names none. partition, queue: of SLURM, of LSF.
+    account: SLURM's account, LSF's project. modules: loaded in a job. setup: lines of shell run
+    behind that. log_dir: folder of the jobs' output. python: interpreter of the jobs.
+    options: further words for `sbatch` or `bsub`, one option each.
+    time: minutes per job, memory: GB per job, gpus: 0 or 1 per job; of the experiment when None.
+    """
+
+    scheduler: str = "local"
+    partition: str = ""
+    queue: str = ""
+    account: str = ""
+    modules: tuple[str, ...] = ()
+    setup: tuple[str, ...] = ()
+    log_dir: str = ""
+    python: str = ""
+    options: tuple[str, ...] = ()
+    time: int | None = None
+    memory: int | None = None
+    gpus: int | None = None
+
+    @property
+    def logs(self) -> Path:
+        named = at_home(Path(self.log_dir)).absolute() if self.log_dir else None
+        return named or working_root() / "logs"
+
+    def resources(self, asked: Resources) -> Resources:
+        """Return what an experiment asks for, with the site's time, memory and GPU in its place."""
+        return replace(
+            asked,
+            minutes=self.time or asked.minutes,
+            memory_gb=self.memory or asked.memory_gb,
+            gpu=asked.gpu if self.gpus is None else bool(self.gpus),
+        )
+
+
+def time_limit(word: str) -> int:
+    """Return the minutes of a time such as `12:00`, hours and minutes."""
+    match = re.fullmatch(r"(\d+):([0-5]\d)", word)
+    if match is None or not (minutes := 60 * int(match[1]) + int(match[2])):
+        raise ValueError(f"{word!r} is not a time; write hours and minutes, such as 12:00")
+    return minutes
+
+
+def _read_site(path: Path | None) -> Site:
+    """Return the site of a file; for None of `lfs_batch_jobs/site.toml`, if that is there."""
+    # As of other variables, an empty one counts as none.
+    variable = os.environ.get("STABLE_NALU_SITE")
+    named = path or (Path(variable) if variable else None)
+    if named is None and not SITE_FILE.exists():
+        return Site()
+    chosen = named or SITE_FILE
+    asked_by = "argument --site" if path or named is None else "STABLE_NALU_SITE"
+    try:
+        content = tomllib.loads(chosen.read_text(encoding="utf-8-sig"))
+        for name, value in content.items():
+            content[name] = _checked(name, value)
+        return replace(Site(), **content)
+    except OSError as error:
+        raise UsageError(f"{asked_by}: cannot read {chosen}: {error.strerror}") from None
+    except ValueError as error:
+        raise UsageError(f"{asked_by}: {chosen}: {error}") from None
+
+
+def _checked(name: str, value: Any) -> Any:
+    """Return the value of an entry of a site file; ValueError says what is wrong with it."""
+    known = [field.name for field in fields(Site)]
+    if name not in known:
+        remedy = did_you_mean(name, known, f"known are {', '.join(known)}")
+        raise ValueError(f"unknown entry {name!r}; {remedy}")
+    if name in ("modules", "setup", "options"):
+        value = [value] if isinstance(value, str) else value
+        what, example = "a list of texts", '["…"]'
+        fits = isinstance(value, list) and all(isinstance(text, str) for text in value)
+    elif name == "memory":
+        what, example = "a whole number of GB from 1 on", "8"
+        fits = type(value) is int and value >= 1
+    elif name == "gpus":
+        what, example, fits = "0 or 1", "1", type(value) is int and value in (0, 1)
+    else:
+        what, example = "a text", '"12:00"' if name == "time" else '"…"'
+        fits = isinstance(value, str)
+    if not fits:
+        raise ValueError(f"{name} is {what}; write {name} = {example}")
+    if _breaks_a_line(name, value):
+        raise ValueError(f"{name}: {value!r} holds a line break; write one line")
+    if name == "scheduler" and value not in SCHEDULERS:
+        raise ValueError(f"scheduler {unknown_choice(value, SCHEDULERS)}")
+    texts: list[str] = value if isinstance(value, list) else []
+    for option in texts if name == "options" else ():
+        if not option.startswith("-"):
+            problem = f"options: {option!r} is not an option of sbatch or bsub"
+            raise ValueError(f'{problem}; write such as ["--qos=long"]')
+    if name == "time":
+        return time_limit(value)
+    return tuple(texts) if isinstance(value, list) else value
+
+
+def _breaks_a_line(name: str, value: object) -> bool:
+    """Return whether a value would begin a second line of a job file; setup may."""
+    texts = value if isinstance(value, (tuple, list)) else [value]
+    texts = [text for text in texts if isinstance(text, str)] if name != "setup" else []
+    return any("".join(text.splitlines()) != text for text in texts)
+
+
+def render_job(
+    name: str,
+    resources: Resources,
+    site: Site,
+    root: str,
+    words: Sequence[str],
+    indices: Sequence[int],
+) -> str:
+    """Return the job of a submission; `words` follow the name, as for the batch script."""
+    logs = str(site.logs) if site.log_dir else ""
+    variables = {"STABLE_NALU_ROOT": root, "STABLE_NALU_LOGS": logs, "PYTHON": site.python}
+    lines = [
+        "#!/usr/bin/env bash",
+        *headers(name, resources, site, indices, site.logs / name),
+        "",
+        "set -e",
+        *(f"export {key}={shlex.quote(text)}" for key, text in variables.items() if text),
+        *(["type module >/dev/null 2>&1 || source /etc/profile"] if site.modules else []),
+        *(f"module load {shlex.quote(module)}" for module in site.modules),
+        *site.setup,
+        "",
+        f'exec bash "$STABLE_NALU_ROOT/lfs_batch_jobs/run.sh" {shlex.join([name, *words])}',
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def headers(
+    name: str, resources: Resources, site: Site, indices: Sequence[int], logs: Path | None = None
+) -> list[str]:
+    """Return header lines for SLURM, which counts elements from 0, and for LSF, from 1.
+
+    logs: folder of what a job says before the wrapper opens its own files, such as a module that
+    is missing, and of the batch system's words; it has to be there. None: where it is submitted.
+    In a folder of logs SLURM's output is the file that the wrapper appends to as well; the
+    wrapper's number of an element of LSF is one less. `--ignore-pbs`: `sbatch` would read the lines
+    for LSF too, and stop at those it does not know.
+    """
+    job, gpu = job_name(name), resources.gpu
+    hours, minutes = divmod(resources.minutes, 60)
+    time = f"{hours:02}:{minutes:02}:00"
+    slurm = [
+        *f"--job-name={job} --array={seeds_text(indices)} --nodes=1 --ntasks=1".split(),
+        *f"--cpus-per-task={resources.cores} --mem={resources.memory_gb}G --time={time}".split(),
+        *("--ignore-pbs", "--requeue", f"--signal=B:TERM@{60 * _WARNING_MINUTES}"),
+        "--open-mode=append",
+        f"--output={_header_path(logs, '%A_%a.out') if logs else '%x_%A_%a.out'}",
+        *(["--gres=gpu:1"] if gpu else []),
+        *_named("--partition=", "partition", site.partition),
+        *_named("--account=", "account", site.account),
+    ]
+    lsf = [
+        f'-J "{job}[{seeds_text([index + 1 for index in indices])}]"',
+        f"-n {resources.cores}",
+        '-R "span[hosts=1]"',
+        f'-R "rusage[mem={resources.memory_gb}GB]"',
+        f"-W {hours}:{minutes:02}",
+        "-r",
+        f'-Q "{EXIT_REQUEUE}"',
+        f'-wa "TERM" -wt "{_WARNING_MINUTES}"',
+        f"-o {_header_path(logs, '%J_%I.lsf.out') if logs else f'{job}_%J_%I.lsf.out'}",
+        *(['-gpu "num=1:mode=exclusive_process"'] if gpu else []),
+        *_named("-q ", "queue", site.queue),
+        *_named("-P ", "account", site.account),
+    ]
+    slurm += site.options if site.scheduler == "slurm" else ()
+    lsf += site.options if site.scheduler == "lsf" else ()
+    return [*(f"#SBATCH {option}" for option in slurm), *(f"#BSUB {option}" for option in lsf)]
+
+
+def job_name(name: str) -> str:
+    """Return the last part of a name, in characters that batch systems take."""
+    return re.sub(r"[^A-Za-z0-9._-]", "-", name.rsplit("/", 1)[-1])
+
+
+def _header_path(folder: Path, name: str) -> str:
+    """Return an output file's path for a header line, in quotes where it needs some."""
+    text = str(folder)
+    if re.fullmatch(r"[\w.,:/+@~=-]+", text):
+        return f"{text}/{name}"
+    escaped = re.sub(r'(["\\])', r"\\\1", text.replace("%", "%%"))
+    return f'"{escaped}/{name}"'
+
+
+def _named(option: str, entry: str, text: str) -> list[str]:
+    """Return an option with a value of the site, if it has one; quotes would be part of it."""
+    if text and not re.fullmatch(r"[\w.,:/+@-]+", text):
+        raise OptionError(f"--{entry}", f"{text!r} is not the name of one", "write one word")
+    return [option + text] if text else []
+
+
+def submit(scheduler: str, text: str, path: Path) -> str:
+    """Keep the job file at `path`, submit it and return what the batch system says."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"cannot write the job file {path}: {error.strerror}") from None
+    # LSF reads the header lines of a job only from its standard input.
+    command, given = (["sbatch", str(path)], "") if scheduler == "slurm" else (["bsub"], text)
+    try:
+        done = subprocess.run(command, input=given, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        remedy = "use --scheduler local, or print to see what would be submitted"
+        raise OptionError("--scheduler", f"there is no {command[0]} here", remedy) from None
+    if done.returncode != 0:
+        raise UsageError(f"{command[0]} failed: {done.stderr.strip() or done.stdout.strip()}")
+    return done.stdout.strip()
+
 
 LayerModel = Callable[[argparse.Namespace, Experiment], Model]
 
@@ -53,51 +460,30 @@ def _parser(takes_a_layer: bool) -> ScriptParser:
         description="Train an experiment, or what is left of it, here or on a cluster.",
         epilog="batch.py --list names all batch scripts.",
     )
-    add = parser.add_argument
+    add, number = parser.add_argument, integer(0).one
     add("name", metavar="NAME", nargs="?", help="batch script, or key of an experiment")
-    add("first", nargs="?", type=integer(0).one, metavar="FIRST_SEED", help="first seed")
-    add("last", nargs="?", type=integer(0).one, metavar="LAST_SEED", help="last seed")
+    add("first", nargs="?", type=number, metavar="FIRST_SEED", help="first seed")
+    add("last", nargs="?", type=number, metavar="LAST_SEED", help="last seed")
     add("gpu", nargs="?", metavar="GPU", help="GPU that this machine's processes see")
     add("--list", action="store_true", help="name all batch scripts and their models")
     add = parser.add_argument_group("what to do").add_argument
     add("--model", metavar="NAME", action="append", default=[], help="a model; repeatable")
     add("--figure", metavar="NUMBER", help="only the models of this figure, such as 3, or its key")
-    add(
-        "--seeds",
-        type=seeds.several,
-        metavar="SEEDS",
-        help="seeds in place of first and last: 0-4,7",
-    )
+    text = "seeds in place of first and last: 0-4,7"
+    add("--seeds", type=seeds.several, metavar="SEEDS", help=text)
     add("--scheduler", choices=SCHEDULERS, help="who runs the shards (local)")
     add("--resume", action="store_true", help="only shards with runs left to train")
     add("--status", action="store_true", help="count runs by state, train nothing")
-    add(
-        "--dry-run",
-        action="store_true",
-        help="print every command, or the job of --scheduler; train nothing",
-    )
-    add(
-        "--max-iterations",
-        type=integer(0).one,
-        metavar="N",
-        help="train for less, or more; whole epochs where a script counts them",
-    )
-    add(
-        "--runs-per-task",
-        type=integer(1).one,
-        metavar="N",
-        help="runs per shard, at least one seed of every range (50 to 250, the fewer the longer "
-        "they train; 1 where jobs ask for a GPU)",
-    )
+    text = "print every command, or the job of --scheduler; train nothing"
+    add("--dry-run", action="store_true", help=text)
+    text = "train for less, or more; whole epochs where a script counts them"
+    add("--max-iterations", type=number, metavar="N", help=text)
+    text = "runs per shard, at least one seed of every range (50 to 250, the fewer the longer "
+    text += "they train; 1 where jobs ask for a GPU)"
+    add("--runs-per-task", type=integer(1).one, metavar="N", help=text)
     add("--jobs", type=integer(1).one, metavar="N", help="local processes at a time (cores)")
-    add(
-        "--task",
-        type=integer(0).one,
-        metavar="N",
-        action="append",
-        default=[],
-        help="train shard N in this process; repeatable for shards of one script",
-    )
+    text = "train shard N in this process; repeatable for shards of one script"
+    add("--task", type=number, metavar="N", action="append", default=[], help=text)
     if takes_a_layer:
         add_layer_flags(parser, "a layer of your own in place of the models")
     else:
@@ -112,19 +498,12 @@ def _add_job_flags(parser: ScriptParser) -> None:
     add("--partition", metavar="NAME", help="SLURM partition")
     add("--queue", metavar="NAME", help="LSF queue")
     add("--account", metavar="NAME", help="SLURM account, LSF project")
-    add(
-        "--time",
-        type=each_word("", time_limit).one,
-        metavar="HOURS:MINUTES",
-        help="limit per job (that of the experiment)",
-    )
+    text = "limit per job (that of the experiment)"
+    limit = each_word("", time_limit).one
+    add("--time", type=limit, metavar="HOURS:MINUTES", help=text)
     add("--memory", type=integer(1).one, metavar="GB", help="per job (that of the experiment)")
-    add(
-        "--gpus",
-        type=integer(0).one,
-        choices=(0, 1),
-        help="per job (1 for image tasks, 0 for all others)",
-    )
+    text = "per job (1 for image tasks, 0 for all others)"
+    add("--gpus", type=integer(0).one, choices=(0, 1), help=text)
     add("--module", metavar="NAME", action="append", dest="modules", help="module to load")
     add("--setup", action="append", metavar="LINE", help="shell line before a job; repeatable")
     add("--log-dir", metavar="DIR", help="folder of the output (logs)")
@@ -158,12 +537,11 @@ def _run(arguments: argparse.Namespace, layer_model: LayerModel | None) -> int:
 def _models(
     script: JobScript, arguments: argparse.Namespace, layer_model: LayerModel | None
 ) -> Mapping[str, Model]:
-    """Return the models to train: those of the script, or one layer on the same points."""
     if layer_model and arguments.layer_type is not None:
         if arguments.model:
             problem = "a layer of --layer-type takes its place"
             raise OptionError("--model", problem, "give one of them")
-        return {arguments.layer_type: layer_model(arguments, script.shows()[0])}
+        return {arguments.layer_type: layer_model(arguments, script.shows[0])}
     for flag, value in (
         ("--layer-file", arguments.layer_file),
         ("--layer-option", arguments.layer_option),
@@ -174,26 +552,26 @@ def _models(
 
 
 def _seeds_of(arguments: argparse.Namespace) -> list[int] | None:
-    """Return the seeds that are asked for; None means the published ones."""
     first, last = arguments.first, arguments.last
-    if first is not None and last is None:
+    if first is None:
+        return None if arguments.seeds is None else sorted(arguments.seeds)
+    if last is None:
         problem = f"{first} needs a last seed behind it"
         raise OptionError("FIRST_SEED", problem, f"write {first} {first} for one seed, or 0 24")
-    if first is not None and first > last:
+    if first > last:
         raise OptionError("FIRST_SEED", f"{first} {last} runs backwards", f"write {last} {first}")
-    if first is not None and arguments.seeds is not None:
+    if arguments.seeds is not None:
         problem = f"seeds {first} to {last} are named, too"
         raise OptionError("--seeds", problem, "name them in one of the two ways")
-    if arguments.seeds is not None:
-        return sorted(arguments.seeds)
-    return None if first is None else list(range(first, last + 1))
+    return list(range(first, last + 1))
 
 
 def _train(everything: Mapping[int, Shard], arguments: argparse.Namespace) -> int:
-    chosen = [everything[task] for task in arguments.task if task in everything]
+    chosen = []
     for task in arguments.task:
-        if task in everything:
-            say(f"shard {task}: {everything[task].name}, {plural(everything[task].runs, 'run')}")
+        if shard := everything.get(task):
+            chosen.append(shard)
+            say(f"shard {task}: {shard.name}, {plural(shard.runs, 'run')}")
         else:
             say(f"there is no shard {task}, only {len(everything)}")
     scripts = {shard.model.script for shard in chosen}
@@ -209,14 +587,16 @@ def _status(
     chosen_seeds: list[int] | None,
     max_iterations: int | None,
 ) -> int:
-    counts: list[tuple[str, Counter[State]]] = []
+    def tell(name: str, found: Counter[State]) -> None:
+        say(f"{name}: {', '.join(f'{found[state]} {state.value}' for state in State)}")
+
+    total = Counter[State]()
     for name, model in models.items():
         parts = shards({name: model}, chosen_seeds, model.runs)
-        states = (shard.states(max_iterations) for shard in parts)
-        counts.append((name, sum(states, Counter[State]())))
-    counts.append((script.name, sum((found for _, found in counts), Counter[State]())))
-    for name, found in counts:
-        say(f"{name}: {', '.join(f'{found[state]} {state.value}' for state in State)}")
+        found = sum((shard.states(max_iterations) for shard in parts), Counter[State]())
+        tell(name, found)
+        total += found
+    tell(script.name, total)
     return 0
 
 
@@ -256,13 +636,16 @@ def _site_of(arguments: argparse.Namespace) -> Site:
 
     --scheduler print leaves the scheduler of the file, whose options the printed job then has.
     """
-    site = read_site(arguments.site)
     names = ["partition", "queue", "account", "log_dir", "python", "modules", "setup"]
     names += ["time", "memory", "gpus"]
     names += [] if arguments.scheduler == "print" else ["scheduler"]
-    values = {name: getattr(arguments, name) for name in names}
-    given = {n: tuple(v) if isinstance(v, list) else v for n, v in values.items() if v is not None}
-    return site.overlaid(given)
+    given = {name: getattr(arguments, name) for name in names}
+    given = {n: tuple(v) if isinstance(v, list) else v for n, v in given.items() if v is not None}
+    for name, value in given.items():
+        if _breaks_a_line(name, value):
+            flag = f"--{name.replace('_', '-')}"
+            raise OptionError(flag, f"{value!r} holds a line break", "write one line")
+    return replace(_read_site(arguments.site), **given)
 
 
 def _passed_on(arguments: argparse.Namespace) -> list[str]:

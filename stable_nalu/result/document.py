@@ -4,7 +4,7 @@ import io
 import itertools
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 from string import Template
@@ -80,13 +80,14 @@ def table(rows: Sequence[Mapping[str, object]], *, all_columns: bool = True) -> 
             values = "; ".join(f"{name} {rows[0][name]}" for name in same)
             before = [f"The same in all rows: {values}.", ""] if same else []
             rows, head = _gathered(rows, head)
-    lines = [*before, _line(head), f"|{'---|' * len(head)}"]
-    above = None
+    cells, above = [head], None
     for row in rows:
         first, *others = (str(row[name]) for name in head)
-        lines.append(_line(["" if first == above else first, *others]))
+        cells.append(["" if first == above else first, *others])
         above = first
-    return "\n".join(lines)
+    # A bar written by hand must not end the cell; `plain` has escaped all others.
+    lines = [f"| {' | '.join(_OPEN_BAR.sub(_BAR, cell) for cell in row)} |" for row in cells]
+    return "\n".join([*before, lines[0], f"|{'---|' * len(head)}", *lines[1:]])
 
 
 def _gathered(
@@ -101,11 +102,6 @@ def _gathered(
     shared = [name for name in others if name not in own]
     cells = [[f"{row[first]}", *(f"{name} {row[name]}" for name in shared)] for row in rows]
     return [{**row, first: "; ".join(t)} for row, t in zip(rows, cells, strict=True)], [first, *own]
-
-
-def _line(cells: Iterable[str]) -> str:
-    # A bar written by hand must not end the cell; `plain` has escaped all others.
-    return f"| {' | '.join(_OPEN_BAR.sub(_BAR, cell) for cell in cells)} |"
 
 
 def rate(solved: int, runs: int, found: Estimate | None = None) -> str:
@@ -143,7 +139,6 @@ def interval(value: float | None, lower: float | None, upper: float | None) -> s
 
 
 def estimated(summary: Mapping[str, float], measure: str) -> str:
-    """Return one of our means with its interval."""
     return interval(*(summary[f"{measure}.{end}"] for end in ("mean", "lower", "upper")))
 
 
@@ -251,6 +246,8 @@ _DECIMALS = re.compile(r"-?\d+\.\d{3,}")
 def as_svg(figure: "Figure", left_out: str = SURROUNDINGS + _CLIPS) -> str:
     """Return a figure as text that is the same every time, and can stand in a page with others.
 
+    Coordinates have two decimals, which no screen tells from more. Comments, indentation, spaces
+    around the letters of a path and turns by nothing are left out.
     left_out: pattern of what is; by default also the clips, as no line leaves its axes.
     """
     from matplotlib import rc_context
@@ -261,14 +258,7 @@ def as_svg(figure: "Figure", left_out: str = SURROUNDINGS + _CLIPS) -> str:
         figure.savefig(buffer, format="svg", metadata=nothing)
     # Letters have a colour of their own, whatever a page around the picture says.
     svg = buffer.getvalue().replace('<text style="', '<text style="fill: #000000; ')
-    return _rounded(re.sub(left_out, "", svg, flags=re.DOTALL))
-
-
-def _rounded(svg: str) -> str:
-    """Return a picture whose coordinates have two decimals, which no screen tells from more.
-
-    Comments, indentation, spaces around the letters of a path and turns by nothing are left out.
-    """
+    svg = re.sub(left_out, "", svg, flags=re.DOTALL)
 
     def attribute(found: re.Match[str]) -> str:
         rounded = _DECIMALS.sub(lambda number: f"{round(float(number[0]), 2):.10g}", found[0])

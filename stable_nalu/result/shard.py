@@ -88,15 +88,12 @@ class Shard:
 
     @property
     def runs(self) -> int:
-        """Return the number of runs."""
         return len(self.seeds) * max(1, len(self.model.points)) * len(self.variants)
 
     def commands(self) -> list[Command]:
-        """Return the commands that train the whole shard, together."""
         return [self.model.command(variant, self.seeds) for variant in self.variants]
 
     def expected(self, extra: Flags | None = None) -> list[ExpectedRun]:
-        """Return the runs of the shard."""
         return expected_runs(replace(self.model, variants=self.variants), self.seeds, extra)
 
     @property
@@ -104,23 +101,17 @@ class Shard:
         """Return what is equal for shards that train on the same inputs; None: none are shared."""
         model = self.model
         names = {f"--{dest.replace('_', '-')}" for dest in SCRIPTS[model.script].drawn_by}
-
-        def drawn(flags: Flags) -> Flags:
-            return {name: values for name, values in sorted(flags.items()) if name in names}
-
-        variants = [drawn(merged(model.flags, variant.flags)) for variant in self.variants]
+        every = (*model.points, *(merged(model.flags, one.flags) for one in self.variants))
+        drawn = [sorted((n, values) for n, values in of.items() if n in names) for of in every]
         lengths = [model.length(variant) for variant in self.variants]
-        points = [drawn(point) for point in model.points]
-        found = repr((model.script, self.seeds, points, variants, lengths))
+        found = repr((model.script, self.seeds, len(model.points), drawn, lengths))
         return found if names and self.runs > 1 else None
 
     def states(self, max_iterations: int | None) -> "Counter[State]":
-        """Return how many of its runs are in each state."""
         runs = self.expected(self.how_to_run(max_iterations))
         return Counter(state_of(run) for run in runs)
 
     def how_to_run(self, max_iterations: int | None = None, workers: int = 1) -> Flags:
-        """Return flags that say how its runs are carried out."""
         return how_to_run(self.model, self.variants[0], max_iterations, workers)
 
 
@@ -142,13 +133,12 @@ def shards(
         together = max(1, size // max(1, per_seed * len(chosen))) if alike else 1
         for start in range(0, len(model.variants), together):
             variants = model.variants[start : start + together]
-            size = runs_per_shard or _usual_size(model, variants[0])
-            step = max(1, size // per_seed)
+            kinds = "+".join(variant.name for variant in variants)
+            step = max(1, (runs_per_shard or _usual_size(model, variants[0])) // per_seed)
             for first in range(0, len(chosen), step):
                 part = tuple(chosen[first : first + step])
-                kinds = "+".join(variant.name for variant in variants)
-                texts = (name, kinds, f"seeds {seeds_text(part)}")
-                found.append(Shard(" ".join(t for t in texts if t), model, variants, part))
+                texts = filter(None, (name, kinds, f"seeds {seeds_text(part)}"))
+                found.append(Shard(" ".join(texts), model, variants, part))
     return found
 
 
@@ -222,7 +212,6 @@ def pending(shard: Shard, max_iterations: int | None = None) -> list[tuple[Comma
 
 
 def show_training(left: Iterable[Shard], max_iterations: int | None) -> None:
-    """Print the commands that train what is left of shards."""
     for shard in left:
         for command, _ in pending(shard, max_iterations):
             say(command_of(*command.line))
@@ -249,21 +238,16 @@ def train_shards(
     plans = [_plan(shard, max_iterations, workers) for shard in every]
     for how in (_RESUMED, _ANEW):
         parts = [[pair for pair in plan if how in pair[0].words] for plan in plans]
-        found = [part for part in parts if part]
-        if not found:
-            continue
-        first, *others = ([command.words for command, _ in part] for part in found)
-        task = TASKS[script]
-        code = run_script(SCRIPTS[script], task, *first, beside=others, formulas=False)
-        if code not in (0, EXIT_DIVERGED):
-            return code
-        finished = [run for part in found for _, runs in part for run in runs]
-        mark_finished(finished)
+        if lines := [[command.words for command, _ in part] for part in parts if part]:
+            spec, task = SCRIPTS[script], TASKS[script]
+            code = run_script(spec, task, *lines[0], beside=lines[1:], formulas=False)
+            if code not in (0, EXIT_DIVERGED):
+                return code
+            mark_finished([run for part in parts for _, runs in part for run in runs])
     return 0
 
 
 def state_of(run: ExpectedRun) -> State:
-    """Return the state of a run below the log root."""
     folder = tensorboard_root() / run.name
     files = _event_files(folder)
     if not files:
@@ -301,11 +285,11 @@ def _plan(
     every = shard.expected(extra)
     states = {run.name: state_of(run) for run in every}
     left = {name for name, state in states.items() if state in (State.MISSING, State.FAILED)}
-    anew = left
+    resumed: set[str] = set()
     if _RESUMED in {flag.name for flag in SCRIPTS[shard.model.script].flags}:
         unfinished = (run for run in every if run.name in left)
-        anew = {run.name for run in unfinished if _owns_checkpoint(run) is False}
-    resumed = left - anew
+        resumed = {run.name for run in unfinished if _owns_checkpoint(run) is not False}
+    anew = left - resumed
     if resumed:
         done = (run for run in every if states[run.name] is State.DONE)
         resumed |= {run.name for run in done if _owns_checkpoint(run)}
@@ -343,8 +327,7 @@ def _owns_checkpoint(run: ExpectedRun) -> bool | None:
 
 def _length(run: ExpectedRun) -> int:
     """Return the last iteration, or epoch, of a run."""
-    counted = [n for n in ("max_iterations", "max_epochs") if hasattr(run.config, n)]
-    return int(getattr(run.config, counted[0])) if counted else 0
+    return int(getattr(run.config, "max_iterations", getattr(run.config, "max_epochs", 0)))
 
 
 _PAUSE, _SECONDS_BETWEEN_MOVES = 0.05, 0.3
@@ -370,9 +353,8 @@ def run_shards(
         modules[group[0]] = ["stable_nalu", "batch", *words, *tasks]
         names[group[0]] = "; ".join(left[task].name for task in group)
         runs[group[0]] = sum(left[task].runs for task in group)
-    scripts = {shard.model.script for shard in left.values()}
-    counts_iterations = all("max_iterations" in SCRIPTS[script].defaults for script in scripts)
-    unit = "iterations" if counts_iterations else "epochs"
+    specs = (SCRIPTS[shard.model.script] for shard in left.values())
+    unit = "iterations" if all("max_iterations" in one.defaults for one in specs) else "epochs"
     return run_modules(modules, names, logs, processes=processes, gpu=gpu, runs=runs, unit=unit)
 
 
@@ -440,7 +422,6 @@ class _Watched:
         self.is_shown = bool(runs) and is_terminal() and not self._bar.disable
 
     def line(self, text: str) -> None:
-        """Print a line and leave the bar intact."""
         with self._bar.external_write_mode():
             say(text)
 
@@ -466,14 +447,12 @@ class _Watched:
         self._bar.refresh()
 
     def close(self) -> None:
-        """Take the bar and the files away."""
         self._bar.close()
         for file in self._files.values():
             file.unlink(missing_ok=True)
 
 
 def progress_of(task: int, logs: Path) -> Path:
-    """Return the file in which a process says how far it is."""
     return logs / f"task-{task}.progress"
 
 

@@ -7,10 +7,11 @@ again (`verified.csv`); and what networks compute, and why runs failed (`formula
 import csv
 import functools
 import hashlib
+import io
 import json
 import resource
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from operator import attrgetter
@@ -41,40 +42,36 @@ from .shard import State, state_of
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-
 Record = TypeVar("Record", bound="DataclassInstance")
-
-_READ: dict[object, Callable[[str], object]] = {
-    int: int,
-    float: float,
-    str: str,
-    int | None: lambda cell: int(cell) if cell else None,
-}
-"""Types of columns -> how a cell is read."""
+Cells = Mapping[str, str]
+"""Column -> cell of a row of a CSV file, as it stands there: every digit."""
 
 
 def read_records(kind: type[Record], path: Path) -> list[Record]:
-    """Read all records of a file; there are none where there is no file."""
     if not path.exists():
         return []
-    readers = {field.name: _READ[field.type] for field in fields(kind)}
+    types = {field.name: field.type for field in fields(kind)}
     records: list[Record] = []
     for place, cells in enumerate(cells_of(path), 1):
-        if cells.keys() != readers.keys():
-            raise UsageError(f"{path}: its columns are not {', '.join(readers)}")
-        values = {}
-        for name, read in readers.items():
+        if cells.keys() != types.keys():
+            raise UsageError(f"{path}: its columns are not {', '.join(types)}")
+        values: dict[str, object] = {}
+        for name, cell in cells.items():
             try:
-                values[name] = read(cells[name])
+                if types[name] is str:
+                    values[name] = cell
+                elif types[name] is float:
+                    values[name] = float(cell)
+                else:
+                    values[name] = int(cell) if cell or types[name] is int else None
             except ValueError:
-                problem = f"column {name} holds {cells[name]!r}, no number"
+                problem = f"column {name} holds {cell!r}, no number"
                 raise UsageError(f"{path}: row {place}: {problem}") from None
         records.append(kind(**values))
     return records
 
 
-def write_records(path: Path, records: "Sequence[DataclassInstance]") -> None:
-    """Write a file of records, of which there is at least one."""
+def _write_records(path: Path, records: "Sequence[DataclassInstance]") -> None:
     with atomic_text_file(path) as file:
         names = [field.name for field in fields(records[0])]
         writer = csv.DictWriter(file, names, lineterminator="\n")
@@ -102,8 +99,7 @@ class Session:
 
     began: the time in UTC, which tells sessions apart.
     runs, run_iterations: the runs that came to their end, and their iterations.
-    cpu_seconds: of all training processes together.
-    processes: how many trained at a time, at most.
+    cpu_seconds: of all training processes together. processes: how many at a time, at most.
     versions: of the packages, as text.
     """
 
@@ -125,37 +121,25 @@ class Stopwatch:
 
     def __init__(self, *whose: int) -> None:
         self._whose = whose or (resource.RUSAGE_CHILDREN,)
-        self.began = datetime.now(UTC).isoformat(timespec="milliseconds")
-        self._wall, self._cpu = time.monotonic(), self._cpu_seconds()
+        self._began = datetime.now(UTC).isoformat(timespec="milliseconds")
+        self._start = self._seconds()
 
     def session(self, finished: Mapping[str, int], processes: int) -> Session:
-        """Return what was done since the stopwatch was made.
+        """Return what was done since then; finished: iterations of runs that came to their end."""
+        cpu, wall = (round(b - a, 1) for a, b in zip(self._start, self._seconds(), strict=True))
+        done = len(finished), sum(finished.values())
+        return Session(self._began, *done, cpu, wall, processes, **origin())
 
-        finished: the iterations of every run that came to its end.
-        """
-        return Session(
-            began=self.began,
-            runs=len(finished),
-            run_iterations=sum(finished.values()),
-            cpu_seconds=round(self._cpu_seconds() - self._cpu, 1),
-            wall_seconds=round(time.monotonic() - self._wall, 1),
-            processes=processes,
-            **origin(),
-        )
-
-    def _cpu_seconds(self) -> float:
+    def _seconds(self) -> tuple[float, float]:
         used = [resource.getrusage(who) for who in self._whose]
-        return sum(one.ru_utime + one.ru_stime for one in used)
+        return sum(one.ru_utime + one.ru_stime for one in used), time.monotonic()
 
 
 def add_sessions(path: Path, sessions: Iterable[Session]) -> None:
-    """Add sessions to a file, in order of time; one that is there already stays."""
-    new = list(sessions)
-    if not new:
-        return
-    with locked(path):
-        every = dict.fromkeys((*read_records(Session, path), *new))
-        write_records(path, sorted(every, key=attrgetter("began")))
+    if new := list(sessions):
+        with locked(path):
+            every = dict.fromkeys((*read_records(Session, path), *new))
+            _write_records(path, sorted(every, key=attrgetter("began")))
 
 
 ALONE = "alone"
@@ -185,14 +169,13 @@ class Verified:
     git_revision: str
 
 
-def digest_of(cells: Mapping[str, str]) -> str:
+def digest_of(cells: Cells) -> str:
     """Return what a kept row is known by, whatever the order of its columns."""
     text = json.dumps(cells, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def file_of(data: Path) -> Path:
-    """Return the file of all that is known of the kept rows of a folder."""
     return data / "verified.csv"
 
 
@@ -208,7 +191,7 @@ def add_verified(data: Path, found: Iterable[Verified]) -> Path:
         places = {key: place for place, key in enumerate(EXPERIMENTS)}
         # The sort is stable: rows of an experiment stay in the order in which they came.
         ordered = sorted(every.values(), key=lambda one: places.get(one.key, len(places)))
-        write_records(path, ordered)
+        _write_records(path, ordered)
     return path
 
 
@@ -216,13 +199,15 @@ DATA = data_file("docs/reproduction/data")
 
 
 def path_of(key: str, data: Path = DATA) -> Path:
-    """Return the file of the kept runs of an experiment."""
     return data / f"{EXPERIMENTS[key].stem}.csv"
 
 
 def cost_of(key: str, data: Path = DATA) -> Path:
-    """Return the file of what they cost."""
-    return data / "cost" / f"{EXPERIMENTS[key].stem}.csv"
+    return path_of(key, data / "cost")
+
+
+def formulas_of(key: str, data: Path) -> Path:
+    return path_of(key, data / "formula")
 
 
 def kept_keys(data: Path = DATA, measured: bool | None = None) -> list[str]:
@@ -234,35 +219,44 @@ def kept_keys(data: Path = DATA, measured: bool | None = None) -> list[str]:
     return [one.key for one in found if measured in (None, one.is_measured)]
 
 
-def keep(
-    experiment: Experiment,
-    judged: pd.DataFrame,
-    expected: Iterable[ExpectedRun],
-    sessions: Iterable[Session],
-    data: Path = DATA,
+def finished(
+    experiment: Experiment, judged: pd.DataFrame, expected: Iterable[ExpectedRun]
 ) -> pd.DataFrame:
-    """Add the finished runs of a reproduction to what is kept of it, and return what is kept then.
+    """Return the rows that are kept of judged runs: those of finished ones.
 
-    judged: one row per run. expected: the same runs, as planned, below the present log folder.
+    expected: the same runs, as planned, below the present log folder.
     """
-    states = {(run.model.key, run.leaf): state_of(run) for run in expected}
-    rows = judged.to_dict("records")
-    done = [row for row in rows if states[row["model"], row["name"]] is State.DONE]
-    if not experiment.is_measured:
-        done = list(map(compact, done))
-    return add(experiment, pd.DataFrame(done), sessions, data)
+    done = {(run.model.key, run.leaf) for run in expected if state_of(run) is State.DONE}
+    rows = [row for row in judged.to_dict("records") if (row["model"], row["name"]) in done]
+    return pd.DataFrame(rows if experiment.is_measured else list(map(compact, rows)))
+
+
+def _in_order(experiment: Experiment, rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the table that is kept: by model as in the catalogue, then by point, then by seed."""
+    if rows.empty:
+        raise UsageError(f"no run of {experiment.key} is finished; there is nothing to keep")
+    points, models = identifying(experiment.key), [model.key for model in experiment.models]
+    place = rows.groupby(points[:-1], sort=False, dropna=False).ngroup()
+    keyed = rows.assign(_model=rows["model"].map(models.index), _point=place)
+    ordered = keyed.sort_values(["_model", "_point", "seed"], kind="stable")
+    columns = [*points, "iterations", *outcome_columns(experiment, rows)]
+    return ordered.loc[:, columns].reset_index(drop=True)
+
+
+def cells_kept(experiment: Experiment, rows: pd.DataFrame) -> list[dict[str, str]]:
+    """Return rows with their cells as texts, as a file of kept runs would hold them."""
+    text = _in_order(experiment, rows).map(_whole).to_csv(index=False)
+    return list(csv.DictReader(io.StringIO(text)))
 
 
 def add(
     experiment: Experiment, new: pd.DataFrame, sessions: Iterable[Session], data: Path = DATA
 ) -> pd.DataFrame:
-    """Add rows of runs to what is kept; a run that is there already is replaced.
+    """Add rows of runs to what is kept, and return that; a run that is there already is replaced.
 
     OptionError refuses to replace kept runs by shorter ones of the same seeds.
     """
     path, points = path_of(experiment.key, data), identifying(experiment.key)
-    if new.empty and not path.exists():
-        raise UsageError(f"no run of {experiment.key} is finished; there is nothing to keep")
     with locked(path):
         if path.exists():
             old = read(experiment.key, data)
@@ -275,13 +269,7 @@ def add(
                     raise OptionError("--keep", problem, "name another folder with --data")
                 old = pd.concat([new, old], ignore_index=True)
             new = old.drop_duplicates(points)
-        columns = [*points, "iterations", *outcome_columns(experiment, new)]
-        # By model as in the catalogue, then as the runs came, seeds ascending.
-        place = new.groupby(points[:-1], sort=False, dropna=False).ngroup()
-        models = [model.key for model in experiment.models]
-        keyed = new.assign(_model=new["model"].map(models.index), _point=place)
-        ordered = keyed.sort_values(["_model", "_point", "seed"], kind="stable")
-        table = ordered.loc[:, columns].reset_index(drop=True)
+        table = _in_order(experiment, new)
         write_plain_frame(path, table.map(_whole))
     add_sessions(cost_of(experiment.key, data), sessions)
     return table
@@ -295,7 +283,6 @@ def _whole(value: object) -> object:
 
 
 def read(key: str, data: Path = DATA) -> pd.DataFrame:
-    """Read the kept runs of an experiment, one per row."""
     path = path_of(key, data)
     table = read_table(path)
     outcomes = outcome_columns(EXPERIMENTS[key], table)
@@ -309,7 +296,6 @@ def read(key: str, data: Path = DATA) -> pd.DataFrame:
 
 
 def sessions_of(key: str, data: Path = DATA) -> list[Session]:
-    """Read when and where the kept runs were trained, as far as under this key."""
     return read_records(Session, cost_of(key, data))
 
 
@@ -318,39 +304,44 @@ LONGEST = 120
 """Characters of a formula that is kept; a longer one says nothing to a reader."""
 
 
-def formulas_of(key: str, data: Path) -> Path:
-    """Return the file of what the kept runs of an experiment compute."""
-    return data / "formula" / f"{EXPERIMENTS[key].stem}.csv"
+def formula_rows(
+    experiment: Experiment,
+    runs: Iterable[ExpectedRun],
+    kept: Iterable[Cells],
+    old: Iterable[Cells] = (),
+) -> list[dict[str, str]]:
+    """Return what the networks of finished runs compute, and why they failed.
 
-
-def keep_formulas(experiment: Experiment, runs: Iterable[ExpectedRun], data: Path) -> Path | None:
-    """Add what finished runs compute, and return the file; None where no run has a formula.
-
-    What is kept of the same run is replaced; of others, and of runs that still train, it stays.
+    Runs have no row that were not saved, or whose task seeks no formula.
+    kept: the rows of all runs. old: what is known of those that are not among `runs`.
     """
-    lines: dict[tuple[str, ...], dict[str, str]] = {}
     root, points = tensorboard_root(), identifying(experiment.key)
-    kept = {tuple(r[c] for c in points): r for r in cells_of(path_of(experiment.key, data))}
+    by_run = {tuple(row[c] for c in points): row for row in kept}
+    lines: dict[tuple[str, ...], Cells] = {}
+    for row in old:
+        lines[tuple(row[c] for c in points)] = dict(list(row.items())[len(points) :])
     done = [run for run in runs if state_of(run) is State.DONE]
     for run in bar(done, unit="runs", what="formulas"):
         options = options_of(experiment, run) | {"model": run.model.key, "seed": run.seed}
         identity = identity_of(experiment, options)
-        lines[identity] = _row(root / run.name, kept.get(identity, {}))
+        lines[identity] = _row(root / run.name, by_run.get(identity, {}))
+    return [
+        dict(zip(points, one, strict=True)) | {**lines[one]} for one in by_run if lines.get(one)
+    ]
+
+
+def keep_formulas(experiment: Experiment, runs: Iterable[ExpectedRun], data: Path) -> Path | None:
+    """Add what finished runs compute, and return the file; None where no run has a formula."""
     path = formulas_of(experiment.key, data)
     with locked(path):
-        for row in cells_of(path) if path.exists() else []:
-            lines.setdefault(tuple(row[c] for c in points), dict(list(row.items())[len(points) :]))
-        rows = [dict(zip(points, one, strict=True)) | lines[one] for one in kept if lines.get(one)]
-        if rows:
+        old = cells_of(path) if path.exists() else []
+        kept = cells_of(path_of(experiment.key, data))
+        if rows := formula_rows(experiment, runs, kept, old):
             write_rows(path, rows)
     return path if rows else None
 
 
-def _row(folder: Path, kept: Mapping[str, str]) -> dict[str, str]:
-    """Return what the network of a run computes, and why it failed, if it did.
-
-    Nothing where it was not saved, or its task seeks no formula.
-    """
+def _row(folder: Path, kept: Cells) -> dict[str, str]:
     from stable_nalu.inspection.saved_model import curve, failure, load
 
     try:
@@ -393,17 +384,14 @@ def seconds_here(experiment: Experiment, cores: int) -> float | None:
     the same task, input size, distribution, unit and width, then of ever less. A measured
     experiment takes no time that is known where only other scripts were trained so far.
     """
-    measured = _measured()
-    total = 0.0
+    measured, total = _measured(), 0.0
     for model in experiment.models:
-        rough = RATES.get(model.script, RATE_OF_SINGLE_MODULES)
-        if experiment.criterion == MEASURED:
-            rough = RATES.get(model.script)
+        otherwise = None if experiment.criterion == MEASURED else RATE_OF_SINGLE_MODULES
         runs = model.runs / len(model.variants)
         for variant in model.variants:
             kinds = [] if experiment.rate is not None else _kinds(model, variant)
             found = [measured[kind] for kind in [(experiment.key,), *kinds] if kind in measured]
-            rate = next(iter(found), experiment.rate or rough)
+            rate = [*found, experiment.rate or RATES.get(model.script, otherwise)][0]
             if rate is None:
                 return None
             total += runs * model.length(variant) / rate / cores
@@ -419,15 +407,12 @@ def _measured() -> Mapping[tuple[str, ...], float]:
     spent: dict[tuple[str, ...], list[float]] = {}
     for experiment in EXPERIMENTS.values():
         sessions = [one for one in sessions_of(experiment.key) if "GPU" not in one.versions]
-        iterations = sum(session.run_iterations for session in sessions)
-        if not iterations:
-            continue
-        seconds = sum(session.cpu_seconds for session in sessions)
-        kinds = [k for m in experiment.models for variant in m.variants for k in _kinds(m, variant)]
-        for kind in dict.fromkeys([(experiment.key,), *kinds]):
-            total = spent.setdefault(kind, [0.0, 0.0])
-            total[0] += iterations
-            total[1] += seconds
+        if iterations := sum(session.run_iterations for session in sessions):
+            kinds = [k for m in experiment.models for one in m.variants for k in _kinds(m, one)]
+            for kind in dict.fromkeys([(experiment.key,), *kinds]):
+                total = spent.setdefault(kind, [0.0, 0.0])
+                total[0] += iterations
+                total[1] += sum(session.cpu_seconds for session in sessions)
     return {kind: iterations / seconds for kind, (iterations, seconds) in spent.items()}
 
 

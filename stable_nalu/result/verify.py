@@ -9,9 +9,9 @@ import json
 import random
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -27,9 +27,9 @@ from stable_nalu.writer.event_file import FILE_PREFIX
 
 from . import stored
 from .judged import identity_of, runs_of_rows
-from .pipeline import Folders, chosen_models, kept_apart
+from .reproduce import Folders, chosen_models, retrained
 from .shard import Shard, pending, refuse_running, run_modules, show_training, train_shards
-from .stored import ALONE, Verified, add_verified, digest_of, origin, seconds_here
+from .stored import ALONE, Cells, Verified, add_verified, digest_of, origin, seconds_here
 
 ROWS = 5
 _SEED = "verify-seed"
@@ -44,10 +44,6 @@ _SHOWN = 3
 """How many columns that differ are named in a line."""
 
 
-Cells = Mapping[str, str]
-"""Column -> cell of a row of a CSV file, as it stands there: every digit."""
-
-
 def alone(key: str, model: str, variant: str, point: int, seed: int) -> Shard:
     """Return one run as a shard; point: its place among those of the model, if that has some."""
     chosen = find(key).model(model).only_variants(variant)
@@ -55,85 +51,45 @@ def alone(key: str, model: str, variant: str, point: int, seed: int) -> Shard:
     return Shard(model, chosen, chosen.variants, (seed,))
 
 
-@dataclass(frozen=True)
 class Row:
-    """A kept row, and the run that it came from, as planned at its published length."""
+    """A kept row, and the run that it came from, as planned at its published length.
 
-    experiment: Experiment
-    cells: Cells
-    run: ExpectedRun
+    identity: the cells that tell it apart. name: the same as `nmru div U[1,2] seed 3`.
+    max_iterations: its length, None where that is the published one.
+    place: what `alone` makes its shard of.
+    """
 
-    @property
-    def name(self) -> str:
-        """Return what tells the row apart, such as `nmru div U[1,2] seed 3`."""
+    def __init__(self, experiment: Experiment, cells: Cells, run: ExpectedRun):
+        self.experiment, self.cells, self.run = experiment, cells, run
+        self.identity = identity_of(experiment, cells)
         *points, seed = self.identity
-        return " ".join([*filter(None, points), f"seed {seed}"])
-
-    @property
-    def identity(self) -> tuple[str, ...]:
-        """Return the cells that tell the row apart."""
-        return identity_of(self.experiment, self.cells)
-
-    @property
-    def max_iterations(self) -> int | None:
-        """Return its length, None where that is the published one."""
-        length = int(self.cells["iterations"])
-        return None if length == self.run.model.length(self.run.variant) else length
-
-    @property
-    def place(self) -> dict[str, Any]:
-        """Return what `alone` makes its shard of."""
-        run, key = self.run, self.experiment.key
-        place = {"key": key, "model": run.model.key, "variant": run.variant.name}
-        return place | {"point": run.point, "seed": run.seed}
-
-    @property
-    def shard(self) -> Shard:
-        """Return its run alone."""
-        return alone(**self.place)
-
-    @property
-    def words(self) -> list[str]:
-        """Return the words behind `python3 -m` that train its run; see `main`."""
-        call = self.place | {"max_iterations": self.max_iterations}
-        return ["stable_nalu.result.verify", json.dumps(call)]
+        self.name = " ".join([*filter(None, points), f"seed {seed}"])
+        length = int(cells["iterations"])
+        self.max_iterations = None if length == run.model.length(run.variant) else length
+        names = {"key": experiment.key, "model": run.model.key, "variant": run.variant.name}
+        self.place: dict[str, Any] = names | {"point": run.point, "seed": run.seed}
+        self.shard = alone(**self.place)
 
 
 def kept_rows(experiment: Experiment, data: Path = stored.DATA) -> list[Row]:
     """Return all kept rows, in their order; UsageError names one whose run is not planned."""
     path = stored.path_of(experiment.key, data)
-    table = stored.read(experiment.key, data)
-    rows = []
-    pairs = zip(cells_of(path), runs_of_rows(experiment, table), strict=True)
-    for place, (cells, run) in enumerate(pairs, start=1):
-        if run is None:
-            raise UsageError(f"{path}: row {place} is of no run that {experiment.key} has now")
-        rows.append(Row(experiment, cells, run))
-    return rows
-
-
-def retrained(rows: Sequence[Row], space: Folders) -> dict[tuple[str, ...], Cells]:
-    """Return what would be kept of runs that are trained, by what tells rows apart.
-
-    They are of one experiment and one length, that of the folders.
-    """
-    experiment = rows[0].experiment
-    models = {row.run.model.key for row in rows}
-    chosen = tuple(model for model in experiment.models if model.key in models)
-    seeds = sorted({row.run.seed for row in rows})
-    with kept_apart(replace(experiment, models=chosen), seeds, space) as (folder, _):
-        found = cells_of(stored.path_of(experiment.key, folder))
-    return {identity_of(experiment, cells): cells for cells in found}
-
-
-def differences(kept: Cells, again: Cells) -> dict[str, tuple[str, str]]:
-    """Return the columns in which two rows are not the same, with both cells as text."""
-    return {c: pair for c, pair in in_pairs(kept, again).items() if pair[0] != pair[1]}
+    runs = runs_of_rows(experiment, stored.read(experiment.key, data))
+    if None in runs:
+        problem = f"row {runs.index(None) + 1} is of no run that {experiment.key} has now"
+        raise UsageError(f"{path}: {problem}")
+    pairs = zip(cells_of(path), runs, strict=True)
+    return [Row(experiment, cells, run) for cells, run in pairs if run]
 
 
 def in_pairs(kept: Cells, again: Cells) -> dict[str, tuple[str, str]]:
     """Return both cells of every column; one that a row lacks counts as empty there."""
     return {c: (kept.get(c, ""), again.get(c, "")) for c in (*kept, *again)}
+
+
+def differences(kept: Cells, again: Cells) -> dict[str, tuple[str, str]]:
+    """Return the columns in which two rows are not the same, with both cells as text."""
+    return {c: pair for c, pair in in_pairs(kept, again).items() if pair[0] != pair[1]}
 
 
 def _seed_of_draw(arguments: argparse.Namespace, folder: Path) -> int | None:
@@ -155,11 +111,11 @@ def _chosen(
         problem = f"{experiment.key} has no kept results in {arguments.data}"
         raise OptionError("--verify", problem, "--list says which experiments have some")
     models = {model.key for model in chosen_models(experiment, arguments.model)}
-    seeds = arguments.seeds
     found = {
         line: row
         for line, row in enumerate(kept_rows(experiment, arguments.data), start=2)
-        if row.run.model.key in models and (seeds is None or row.run.seed in seeds)
+        if row.run.model.key in models
+        and (arguments.seeds is None or row.run.seed in arguments.seeds)
     }
     if not found:
         raise UsageError(f"{path} holds no row of these models and seeds")
@@ -173,34 +129,6 @@ def _chosen(
             remedy = f"lines 2 to {max(found)} hold rows; --model and --seeds leave some out"
             raise OptionError("--line", f"line {line} of {path} holds no such row", remedy)
     return {line: found[line] for line in lines}
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """A row trained again, and what came of it."""
-
-    row: Row
-    again: Cells
-
-    @property
-    def pairs(self) -> dict[str, tuple[str, str]]:
-        """Return the kept cell and the new one of every column."""
-        return in_pairs(self.row.cells, self.again)
-
-    @property
-    def differing(self) -> dict[str, tuple[str, str]]:
-        """Return the columns that differ, with both cells."""
-        return differences(self.row.cells, self.again)
-
-    @property
-    def line(self) -> str:
-        """Return what is said of the row."""
-        found = self.differing
-        if not found:
-            return f"equal: {self.row.name}, {ALONE}"
-        shown = [f"{c} {new or 'empty'}, kept {old or 'empty'}" for c, (old, new) in found.items()]
-        more = f"; {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
-        return f"NOT EQUAL: {self.row.name}, {ALONE}: {'; '.join(shown[:_SHOWN])}{more}"
 
 
 def _spaces(folder: Path, rows: Iterable[Row]) -> Iterator[tuple[Folders, list[Row]]]:
@@ -240,25 +168,26 @@ def verify(arguments: argparse.Namespace) -> int:
         if seed is not None:  # for when this is stopped
             folder.mkdir(parents=True, exist_ok=True)
             (folder / _SEED).write_text(str(seed))
-        code, outcomes = _train(folder, rows, arguments.jobs or cores())
+        code, again = _train(folder, rows, arguments.jobs or cores())
         if code:
             return code
-        for outcome in sorted(outcomes, key=lambda one: bool(one.differing)):
-            say(outcome.line)
-        _write(folder.parent / f"{experiment.stem}.csv", outcomes)
+        wrong = [differences(row.cells, again[row.identity]) for row in rows]
+        for row, differing in sorted(zip(rows, wrong, strict=True), key=lambda one: bool(one[1])):
+            say(_said(row, differing))
+        pairs = [(row, in_pairs(row.cells, again[row.identity])) for row in rows]
+        _write(folder.parent / f"{experiment.stem}.csv", pairs)
         if arguments.keep:
-            say(f"noted in {add_verified(data, _records(outcomes, seed))}")
+            say(f"noted in {add_verified(data, _records(pairs, seed))}")
         _clear(folder, rows)
-    wrong = sum(bool(outcome.differing) for outcome in outcomes)
+    count = sum(map(bool, wrong))
     scripts = (SCRIPTS[model.script] for model in experiment.models)
-    if wrong and any(flag.name == "--engine" for spec in scripts for flag in spec.flags):
+    if count and any(flag.name == "--engine" for spec in scripts for flag in spec.flags):
         say(BEFORE_THE_ENGINE)
-    say(f"{len(rows) - wrong} of {len(rows)} rows equal in every kept digit")
-    return 1 if wrong else 0
+    say(f"{len(rows) - count} of {len(rows)} rows equal in every kept digit")
+    return 1 if count else 0
 
 
 def _estimate(experiment: Experiment, rows: Sequence[Row]) -> str:
-    """Return what training the rows costs, at the kept costs of like experiments."""
     total = seconds_here(experiment, 1)
     if total is None:
         return "CPU time unknown"
@@ -267,21 +196,38 @@ def _estimate(experiment: Experiment, rows: Sequence[Row]) -> str:
     return f"about {duration(seconds)} of CPU time for {len(rows)} runs"
 
 
-def _train(folder: Path, rows: Sequence[Row], processes: int) -> tuple[int, list[Outcome]]:
-    """Train rows, and return the exit code and, if that is 0, what came out, in their order."""
+def _train(
+    folder: Path, rows: Sequence[Row], processes: int
+) -> tuple[int, dict[tuple[str, ...], Cells]]:
+    """Train rows, and return the exit code and, if that is 0, what would be kept by identity."""
     again: dict[tuple[str, ...], Cells] = {}
     for space, same in _spaces(folder, rows):
         length = space.max_iterations
         left = {i: row for i, row in enumerate(same) if pending(row.shard, length)}
         if left:
+            calls = {
+                i: json.dumps(row.place | {"max_iterations": length}) for i, row in left.items()
+            }
+            modules = {i: ["stable_nalu.result.verify", call] for i, call in calls.items()}
             names = {i: f"{row.name}, {ALONE}" for i, row in left.items()}
-            modules = {i: row.words for i, row in left.items()}
             code = run_modules(modules, names, space.logs, processes=processes)
             if code:
-                return code, []
+                return code, {}
         refuse_running([row.shard for row in same], length)
-        again |= retrained(same, space)
-    return 0, [Outcome(row, again[row.identity]) for row in rows]
+        experiment, models = same[0].experiment, {row.run.model.key for row in same}
+        own = replace(experiment, models=tuple(m for m in experiment.models if m.key in models))
+        found, _ = retrained(own, sorted({row.run.seed for row in same}), space)
+        again |= {identity_of(experiment, cells): cells for cells in found}
+    return 0, again
+
+
+def _said(row: Row, differing: dict[str, tuple[str, str]]) -> str:
+    """Return what is said of a row that was trained again."""
+    if not differing:
+        return f"equal: {row.name}, {ALONE}"
+    shown = [f"{c} {new or 'empty'}, kept {old or 'empty'}" for c, (old, new) in differing.items()]
+    more = f"; {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
+    return f"NOT EQUAL: {row.name}, {ALONE}: {'; '.join(shown[:_SHOWN])}{more}"
 
 
 _WRITTEN: dict[str, Callable[[str], bool]] = {
@@ -294,7 +240,6 @@ _WRITTEN: dict[str, Callable[[str], bool]] = {
 
 
 def _clear(folder: Path, rows: Sequence[Row]) -> None:
-    """Remove what training the rows has written, and nothing else."""
     for space, _ in _spaces(folder, rows):
         for name, is_ours in _WRITTEN.items():
             for path in sorted((space.base / name).rglob("*")):
@@ -307,39 +252,35 @@ def _clear(folder: Path, rows: Sequence[Row]) -> None:
                 path.rmdir()
 
 
-def _records(outcomes: Sequence[Outcome], seed: int | None) -> list[Verified]:
+Pairs = Sequence[tuple[Row, dict[str, tuple[str, str]]]]
+"""Rows, each with the kept cell and the new one of every column."""
+
+
+def _records(rows: Pairs, seed: int | None) -> list[Verified]:
     """Return what is to be known of rows that were trained again; seed: of their draw."""
     ended, made_by = datetime.now(UTC).isoformat(timespec="seconds"), origin()
     return [
         Verified(
-            key=outcome.row.experiment.key,
-            row=outcome.row.name,
-            digest=digest_of(outcome.row.cells),
-            verify_seed=seed,
-            trained=ALONE,
-            compared=len(outcome.pairs),
-            equal=len(outcome.pairs) - len(outcome.differing),
-            ended=ended,
+            *(row.experiment.key, row.name, digest_of(row.cells), seed, ALONE),
+            *(len(pairs), sum(kept == again for kept, again in pairs.values()), ended),
             **made_by,
         )
-        for outcome in outcomes
+        for row, pairs in rows
     ]
 
 
-def _write(path: Path, outcomes: Sequence[Outcome]) -> None:
-    """Write every cell of both rows, one per line."""
-    rows = [
-        {"row": outcome.row.name, "trained": ALONE, "column": column}
+def _write(path: Path, rows: Pairs) -> None:
+    lines = [
+        {"row": row.name, "trained": ALONE, "column": column}
         | {"kept": kept, "again": again, "equal": int(kept == again)}
-        for outcome in outcomes
-        for column, (kept, again) in outcome.pairs.items()
+        for row, pairs in rows
+        for column, (kept, again) in pairs.items()
     ]
-    write_rows(path, rows)
+    write_rows(path, lines)
     say(f"comparison {path}")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Train the run that the one argument describes, and return the exit code."""
     (text,) = sys.argv[1:] if argv is None else argv
     call = json.loads(text)
     length = call.pop("max_iterations")

@@ -8,9 +8,9 @@ import pytest
 from stable_nalu.dataset import images as sources
 from stable_nalu.dataset.images import ImageCorpus
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.result import command, stored
+from stable_nalu.result import reproduce, stored
 from stable_nalu.result.judged import judged_runs, point_columns, runs_of
-from stable_nalu.result.pipeline import Folders
+from stable_nalu.result.reproduce import Folders
 from tests.digit_images import images as drawn
 from tests.digit_images import labels_of, write_mnist
 from tests.result.made_up import SESSION
@@ -77,7 +77,7 @@ def test_an_epoch_of_products_of_digits(images, in_this_process, tmp_path, monke
     words = [PRODUCTS, "--model", "nmu", "--seeds", "0", "--max-iterations", "1", "--keep"]
     folders = ["--out", str(tmp_path), "--data", str(tmp_path), "--data-dir", str(tmp_path)]
     # The figure needs the reference, too.
-    assert command.main([*words, *folders]) == 1
+    assert reproduce.main([*words, *folders]) == 1
     with stored.path_of(PRODUCTS, tmp_path).open(newline="") as file:
         (row,) = csv.DictReader(file)
     assert row["iterations"] == "388"

@@ -7,8 +7,8 @@ import pytest
 
 from stable_nalu.base.errors import UsageError
 from stable_nalu.paper.experiment import Resources
-from stable_nalu.result.jobs import FOLDER, JOB_SCRIPTS, Site, find_job, render_job
-from tools.batch_files import left_over
+from stable_nalu.result.batch import FOLDER, JOB_SCRIPTS, Site, find_job, render_job
+from tools.generated import left_over
 
 HOSTILE = "/srv/some one's/$(touch x)/project"
 

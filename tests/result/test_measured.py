@@ -11,7 +11,7 @@ import pytest
 from stable_nalu.base.files import cells_of
 from stable_nalu.paper.experiment import Measure
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.result import batch, command, judged, stored
+from stable_nalu.result import batch, judged, reproduce, stored
 from stable_nalu.result.compare import measured_points, summed_up
 from stable_nalu.statistics.intervals import Pairs
 from tests.result.made_up import SESSION
@@ -42,11 +42,11 @@ def points(runs):
 def test_end_to_end(tmp_path, in_this_process, capsys):  # noqa: F811
     data = tmp_path / "data"
     words = ["--out", str(tmp_path), "--keep", "--data", str(data), "--seeds"]
-    assert command.main([KEY, "--out", str(tmp_path), "--dry-run"]) == 0
+    assert reproduce.main([KEY, "--out", str(tmp_path), "--dry-run"]) == 0
     said = capsys.readouterr().out
     assert said.count("python3 export/runs.py --tensorboard-dir") == 2
-    assert command.main([KEY, *words, "0"]) == 0
-    assert command.main([STEM, *words, "0-1"]) == 0
+    assert reproduce.main([KEY, *words, "0"]) == 0
+    assert reproduce.main([STEM, *words, "0-1"]) == 0
     said = capsys.readouterr().out
     assert f"kept 8 runs in {data / STEM}.csv" in said
     assert "4 numbers given elsewhere: " in said
@@ -70,7 +70,7 @@ def test_end_to_end(tmp_path, in_this_process, capsys):  # noqa: F811
 def test_kept_rows_are_tables_as_exported(tmp_path, in_this_process):  # noqa: F811
     data = tmp_path / "data"
     words = ["--out", str(tmp_path), "--keep", "--data", str(data), "--seeds", "0"]
-    assert command.main([KEY, *words]) == 0
+    assert reproduce.main([KEY, *words]) == 0
     exported = pd.read_csv(tmp_path / "csv" / STEM / "nac.csv")
     again = kept_runs.as_exported(KEY, f"{STEM}/nac", data)
     # Of a run that diverged only that is kept, not the step.

@@ -7,9 +7,9 @@ import pytest
 from stable_nalu.base.files import cells_of, shared_lock, tensorboard_root
 from stable_nalu.paper.experiment import JUDGED
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.result import command, pipeline
-from stable_nalu.result.command import listing
+from stable_nalu.result import reproduce
 from stable_nalu.result.judged import runs_of
+from stable_nalu.result.reproduce import listing
 from stable_nalu.result.stored import sessions_of
 from stable_nalu.task.table import SCRIPTS as SPECS
 from stable_nalu.training.runs import ENGINE, TORCH
@@ -22,7 +22,7 @@ WORDS = ["nips-sltr-in10", "--model", "sign-nmru", "--seeds", "0-1", "--max-iter
 
 
 def test_dry_run_prints_every_command(tmp_path, capsys):
-    assert command.main([*WORDS, "--out", str(tmp_path), "--dry-run"]) == 0
+    assert reproduce.main([*WORDS, "--out", str(tmp_path), "--dry-run"]) == 0
     said = capsys.readouterr().out.splitlines()
     assert said[0] == f"export TENSORBOARD_DIR={tmp_path}/iterations-20/tensorboard"
     assert said[2].startswith("python3 experiments/single_layer.py --operation div --input-size 10")
@@ -34,14 +34,14 @@ def test_dry_run_prints_every_command(tmp_path, capsys):
 def test_runs_that_a_killed_command_left_in_training_are_waited_for(tmp_path, capsys):
     words = ["nips-sltr-in2", "--model", "nru", "--seeds", "0", "--max-iterations", "20"]
     request = (*words, "--out", str(tmp_path))
-    assert command.main([*request, "--dry-run"]) == 0
+    assert reproduce.main([*request, "--dry-run"]) == 0
     (model,) = [m for m in EXPERIMENTS["nips-sltr-in2"].models if m.key == "nru"]
     with ExitStack() as stack:
         for run in runs_of(model, [0], 20):
             record = RunRecord.create("single_layer", {}, "")
             stack.enter_context(RunFolder.claim(tensorboard_root() / run.name, record))
         capsys.readouterr()
-        assert command.main([*request]) == 2
+        assert reproduce.main([*request]) == 2
     said = capsys.readouterr()
     assert "another process trains 9 of these runs; repeat the command" in said.err
     assert "all runs are trained" not in said.out
@@ -55,9 +55,9 @@ def test_no_verdict_while_another_command_trains_the_same_runs(tmp_path, monkeyp
         another.enter_context(shared_lock(logs / LOCK_NAME))
         return 1  # their folders were in use; now it trains others
 
-    monkeypatch.setattr(pipeline, "run_shards", run_shards)
+    monkeypatch.setattr(reproduce, "run_shards", run_shards)
     with another:
-        assert command.main([*words, "--out", str(tmp_path)]) == 2
+        assert reproduce.main([*words, "--out", str(tmp_path)]) == 2
     said = capsys.readouterr()
     assert "another process trains 9 of these runs; repeat the command" in said.err
     assert "judging" not in said.out
@@ -67,7 +67,7 @@ def test_no_verdict_while_another_command_trains_the_same_runs(tmp_path, monkeyp
 def test_train_export_summarise_compare_and_resume(tmp_path, capsys):
     kept = tmp_path / "kept"
     words = [*WORDS, "--out", str(tmp_path), "--jobs", "1", "--keep", "--data", str(kept)]
-    assert command.main(words) == 0
+    assert reproduce.main(words) == 0
     space = tmp_path / "iterations-20"
     rows = cells_of(space / "csv" / "sltr-in10" / "sign-nmru.csv")
     assert len({row["name"] for row in rows}) == 18
@@ -84,7 +84,7 @@ def test_train_export_summarise_compare_and_resume(tmp_path, capsys):
     assert "solved  sign-nmru 0 of 18 [0–18 %]" in said
     assert "0 of 0 comparable points equal the published ones; 1 not comparable" in said
     capsys.readouterr()
-    assert command.main(words) == 0
+    assert reproduce.main(words) == 0
     assert "all runs are trained" in capsys.readouterr().out
     (session,) = sessions_of(WORDS[0], kept)
     assert session.cpu_seconds > 0
@@ -101,7 +101,7 @@ def test_every_experiment_is_listed():
 def test_when_nothing_can_be_trained_the_reason_is_said(tmp_path, capsys):
     (tmp_path / "iterations-20").mkdir()
     (tmp_path / "iterations-20/save").write_text("")
-    assert command.main([*WORDS, "--out", str(tmp_path), "--jobs", "1"]) == 2
+    assert reproduce.main([*WORDS, "--out", str(tmp_path), "--jobs", "1"]) == 2
     said = capsys.readouterr()
     assert "exit code 2, see " in said.out
     assert "task-0.err: single_layer.py: error: " in said.out
@@ -154,9 +154,9 @@ def test_end_to_end(key, results, in_this_process, monkeypatch, capsys):  # noqa
     length = ITERATIONS[script]
     words = [key, "--out", str(results), "--seeds", "0", "--max-iterations", str(length)]
     words += ["--format", "png"]
-    assert command.main(words) == 0, capsys.readouterr()
+    assert reproduce.main(words) == 0, capsys.readouterr()
     assert_reported(EXPERIMENTS[key], results / f"iterations-{length}", capsys.readouterr().out)
-    assert command.main([*words, "--dry-run"]) == 0
+    assert reproduce.main([*words, "--dry-run"]) == 0
     assert "python3 experiments/" not in capsys.readouterr().out, "not finished"
 
 
@@ -172,10 +172,10 @@ def assert_reported(experiment, folder, said):
 
 @pytest.mark.parametrize("key", WITHOUT_TRAINING)
 def test_without_training(key, tmp_path, capsys):
-    assert command.main([key, "--out", str(tmp_path)]) == 0
+    assert reproduce.main([key, "--out", str(tmp_path)]) == 0
     assert f"figure  {tmp_path / 'figures'}" in capsys.readouterr().out
 
 
 def test_figures_that_lack_their_data(tmp_path, capsys):
-    assert command.main(["static-mnist-appendix", "--out", str(tmp_path)]) == 1
+    assert reproduce.main(["static-mnist-appendix", "--out", str(tmp_path)]) == 1
     assert "figure confusion_matrix not drawn" in capsys.readouterr().out

@@ -12,7 +12,7 @@ import torch
 from stable_nalu.base.files import save_root, tensorboard_root
 from stable_nalu.base.script import EXIT_REQUEUE
 from stable_nalu.result import batch
-from stable_nalu.result.jobs import JOB_SCRIPTS
+from stable_nalu.result.batch import JOB_SCRIPTS
 from stable_nalu.result.shard import (
     MARKER,
     State,

@@ -12,7 +12,7 @@ from stable_nalu.base.errors import OptionError, UsageError
 from stable_nalu.base.files import cells_of
 from stable_nalu.inspection.saved_model import formula
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.result import command, stored
+from stable_nalu.result import reproduce, stored
 from stable_nalu.result.judged import TEST_ERROR, compact, identifying, runs_of
 from stable_nalu.result.stored import (
     Session,
@@ -139,8 +139,8 @@ def test_what_is_kept_at_the_same_time_is_all_kept(tmp_path):
 def test_trained_runs_are_kept(tmp_path, in_this_process):  # noqa: F811
     data = tmp_path / "data"
     words = [*TRAINED, "--out", str(tmp_path), "--keep", "--data", str(data), "--seeds"]
-    assert command.main([*words, "0"]) == 0
-    assert command.main([*words, "0-1"]) == 0
+    assert reproduce.main([*words, "0"]) == 0
+    assert reproduce.main([*words, "0-1"]) == 0
     rows = cells_of(stored.path_of("nips-sltr-in10", data))
     space = tmp_path / "iterations-20"
     (model,) = [m for m in EXPERIMENTS["nips-sltr-in10"].models if m.key == "sign-nmru"]

@@ -13,7 +13,7 @@ import pytest
 from stable_nalu.base.files import cells_of, locked
 from stable_nalu.base.script import EXIT_REQUEUE
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.result import command, stored, verify
+from stable_nalu.result import reproduce, stored, verify
 from stable_nalu.result.stored import Verified, add_verified, digest_of
 from tests.result.made_up import write
 from tests.result.tiny import KEY as TINY
@@ -53,7 +53,7 @@ def kept(tmp_path, in_this_process, monkeypatch):  # noqa: F811
 
     def keep(key, *words):
         data = ("--data", str(tmp_path / "data"), "--out", str(tmp_path), "--jobs", "1")
-        assert command.main([key, *words, *data, "--keep"]) in (0, command.EXIT_PARTLY)
+        assert reproduce.main([key, *words, *data, "--keep"]) in (0, reproduce.EXIT_PARTLY)
         return ["--verify", key, *data]
 
     return keep
@@ -63,7 +63,7 @@ def test_measured_rows_come_out_again(tiny, kept, trained, tmp_path, capsys):  #
     words = kept(TINY)
     path = stored.path_of(TINY, tmp_path / "data")
     before = path.read_bytes()
-    assert command.main([*words, "--rows", "12"]) == 0
+    assert reproduce.main([*words, "--rows", "12"]) == 0
     assert "12 of 12 rows equal in every kept digit" in capsys.readouterr().out
     assert path.read_bytes() == before
     assert {(part["model"], part["variant"], part["seed"]) for part in trained} == {
@@ -94,27 +94,27 @@ def test_a_folder_is_for_one_verification_and_files_of_the_user_stay_in_it(
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("kept")
     with locked(folder):
-        assert command.main(words) == 2
+        assert reproduce.main(words) == 2
     assert "another process verifies rows in" in capsys.readouterr().err
     assert not trained
-    assert command.main(words) == 0
+    assert reproduce.main(words) == 0
     assert sorted(path for path in folder.rglob("*") if path.is_file()) == own
 
 
 def test_what_came_of_rows_is_kept_when_asked_for(tiny, kept, trained, tmp_path, capsys):  # noqa: F811
     words = kept(TINY)
     record = tmp_path / "data" / "verified.csv"
-    assert command.main([*words, "--rows", "2"]) == 0
+    assert reproduce.main([*words, "--rows", "2"]) == 0
     assert not record.exists()
-    assert command.main([*words, "--rows", "2", "--keep", "--dry-run"]) == 0
+    assert reproduce.main([*words, "--rows", "2", "--keep", "--dry-run"]) == 0
     assert not record.exists()
     drawn_by = ["--rows", "2", "--verify-seed", "0"]
-    assert command.main([*words, *drawn_by, "--keep"]) == 0
+    assert reproduce.main([*words, *drawn_by, "--keep"]) == 0
     rows = stored.read(TINY, tmp_path / "data")
     measures = [c for c in rows if c.startswith("metric.")]
     rows.loc[3, measures] += 1
     stored.add(EXPERIMENTS[TINY], rows, [], tmp_path / "data")
-    assert command.main([*words, "--line", "5", "--keep"]) == 1
+    assert reproduce.main([*words, "--line", "5", "--keep"]) == 1
     assert f"noted in {record}" in capsys.readouterr().out
     drawn = [one for one in cells_of(record) if one["verify_seed"] == "0"]
     (named,) = [one for one in cells_of(record) if one["verify_seed"] == ""]
@@ -134,7 +134,7 @@ def test_a_digit_that_differs_is_found_and_nothing_kept_is_changed(kept, trained
     stored.add(EXPERIMENTS[JUDGED], rows, [], tmp_path / "data")
     before = path.read_bytes()
     capsys.readouterr()
-    assert command.main([*words, "--line", "4", "5"]) == 1
+    assert reproduce.main([*words, "--line", "4", "5"]) == 1
     said = capsys.readouterr().out.splitlines()
     assert said[-1] == "1 of 2 rows equal in every kept digit"
     (wrong,) = [line for line in said if line.startswith("NOT EQUAL: sign-nmru ")]
@@ -155,10 +155,10 @@ def test_an_interrupted_verification_goes_on(tiny, kept, trained, tmp_path, monk
         return EXIT_REQUEUE
 
     monkeypatch.setattr(verify, "run_modules", one)
-    assert command.main(words) == EXIT_REQUEUE
+    assert reproduce.main(words) == EXIT_REQUEUE
     assert not (tmp_path / "verify" / "tiny-measured.csv").exists()
     monkeypatch.setattr(verify, "run_modules", everything)
-    assert command.main(words) == 0
+    assert reproduce.main(words) == 0
     assert len(trained) == len({json.dumps(part) for part in trained}) == 12
 
 
@@ -177,14 +177,14 @@ def test_rows_are_drawn_by_the_clock_and_a_stopped_draw_goes_on(
     for now in (1_000_017, 2_000_018):
         monkeypatch.setattr(verify.time, "time_ns", lambda now=now: now)
         capsys.readouterr()
-        assert command.main(words) == EXIT_REQUEUE
+        assert reproduce.main(words) == EXIT_REQUEUE
         said.append(capsys.readouterr().out.splitlines()[:4])
     assert said[0] == said[1]
     assert said[0][0].endswith(", chosen by --verify-seed 17")
     monkeypatch.setattr(verify, "run_modules", everything)
-    assert command.main(words) == 0
+    assert reproduce.main(words) == 0
     capsys.readouterr()
-    assert command.main([*words, "--dry-run"]) == 0
+    assert reproduce.main([*words, "--dry-run"]) == 0
     again = capsys.readouterr().out.splitlines()[:4]
     assert again[0].endswith(", chosen by --verify-seed 18")
 
@@ -194,7 +194,7 @@ def test_a_dry_run_says_what_would_be_done(tmp_path, capsys):
     words = ["--verify", JUDGED, "--data", str(tmp_path), "--out", str(tmp_path), "--dry-run"]
     said = []
     for seed in ("0", "0", "1"):
-        assert command.main([*words, "--rows", "4", "--verify-seed", seed]) == 0
+        assert reproduce.main([*words, "--rows", "4", "--verify-seed", seed]) == 0
         said.append(capsys.readouterr().out)
     assert said[0] == said[1] != said[2]
     lines = said[0].splitlines()
@@ -234,7 +234,7 @@ def test_every_kept_row_has_a_run(key):
 def test_mistakes_are_said(words, message, trained, tmp_path, capsys):
     write(JUDGED, tmp_path, range(1))
     try:
-        code = command.main(["--verify", *words, "--data", str(tmp_path)])
+        code = reproduce.main(["--verify", *words, "--data", str(tmp_path)])
     except SystemExit as end:
         code = end.code
     assert code == 2
@@ -294,7 +294,7 @@ def test_the_same_outcome(key, tmp_path):
     if RETRAIN != "all" and iterations > LONG:
         pytest.skip(f"runs of {iterations:,} iterations: RETRAIN=all")
     words = ["--verify", key, "--rows", "1", "--verify-seed", str(TURN), "--jobs", "1"]
-    assert command.main([*words, "--out", str(tmp_path)]) in (0, 1)
+    assert reproduce.main([*words, "--out", str(tmp_path)]) in (0, 1)
     path = tmp_path / "verify" / f"{EXPERIMENTS[key].stem}.csv"
     again = {row["column"]: row for row in cells_of(path)}
     assert again["solved"]["equal"] == "1", again

@@ -6,7 +6,7 @@ from stable_nalu.base.papers import TRASK_2018
 from stable_nalu.paper import published
 from stable_nalu.paper.experiment import Experiment, Measure, Recipe, Resources, operations
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.result import batch, pipeline, shard
+from stable_nalu.result import batch, reproduce, shard
 from stable_nalu.result.judged import point_columns
 from stable_nalu.training import recorder
 
@@ -56,7 +56,7 @@ def in_this_process(monkeypatch):
     def run_shards(words, names, logs, *, processes):
         return max(batch.main([*words, "--task", str(number)]) for number in names)
 
-    monkeypatch.setattr(pipeline, "run_shards", run_shards)
+    monkeypatch.setattr(reproduce, "run_shards", run_shards)
     monkeypatch.setattr(recorder, "EVALUATION_ROWS", 500)
     monkeypatch.setattr(shard, "_FEWEST_CHECKPOINTS", 1)
 

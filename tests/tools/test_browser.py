@@ -2,7 +2,7 @@
 
 import pytest
 
-from stable_nalu.result import command, stored
+from stable_nalu.result import reproduce, stored
 from tests.result.made_up import write
 from tests.tools.browser import READABLE, look, served
 from tests.tools.page_reader import read_page
@@ -31,7 +31,7 @@ def pages(tmp_path_factory):
     folder = tmp_path_factory.mktemp("made-up")
     write("simple_mul", folder / "data", range(3))
     words = ["--report", "--data", str(folder / "data"), "--report-out", str(folder)]
-    assert command.main(words) == 0
+    assert reproduce.main(words) == 0
     return {"made-up": folder, "checkout": stored.DATA.parent}
 
 

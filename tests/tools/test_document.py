@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from stable_nalu.result import command, document
+from stable_nalu.result import document, reproduce
 from stable_nalu.result.document import heading, plain, table
 from stable_nalu.statistics.intervals import wilson
 from tests.result.made_up import write
@@ -53,15 +53,15 @@ def test_pictures_are_in_the_page_and_say_what_they_show():
 def test_files_of_others_are_kept(tmp_path, capsys):
     page = tmp_path / "page"
     write("simple_mul", tmp_path / "data", range(2))
-    assert command.main(["--report", "--data", str(tmp_path / "data")]) == 2
+    assert reproduce.main(["--report", "--data", str(tmp_path / "data")]) == 2
     assert "--report-out: say where" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["data"]
     words = ["--report", "--data", str(tmp_path / "data"), "--report-out", str(page)]
-    assert command.main(words) == 0
-    assert command.main(words) == 0, "a page may be written anew"
+    assert reproduce.main(words) == 0
+    assert reproduce.main(words) == 0, "a page may be written anew"
     assert "[data](../data)" in (page / "README.md").read_text(encoding="utf-8")
     (page / "index.html").write_text("<p>mine</p>")
     capsys.readouterr()
-    assert command.main(words) == 2
+    assert reproduce.main(words) == 2
     assert "index.html is not a page of this script" in capsys.readouterr().err
     assert (page / "index.html").read_text() == "<p>mine</p>"

@@ -13,13 +13,13 @@ from scipy.stats import fisher_exact
 from stable_nalu.base import papers
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.paper.published import published, published_seeds
-from stable_nalu.result import command, stored
+from stable_nalu.result import reproduce, stored
 from stable_nalu.result.judged import TEST_ERROR
 from stable_nalu.statistics import intervals as seeds
 from stable_nalu.statistics.intervals import difference, paired_difference, wilson
 from tests.result.made_up import write
 from tests.tools.page_reader import read_page
-from tools import doc_tables, generated, headline, landscape, notes, page
+from tools import doc_tables, drawing, generated, headline, notes, page
 
 PAGE = stored.DATA.parent
 MADE_UP = "simple_mul"
@@ -30,7 +30,7 @@ IDENTICAL, GOOD, BAD = "equal", ("within", "below", "holds"), ("differs", "does 
 def make(folder):
     """The page of the results below a folder, as text."""
     words = ["--report", "--data", str(folder / "data"), "--report-out", str(folder)]
-    assert command.main(words) == 0
+    assert reproduce.main(words) == 0
     return text_of(folder)
 
 
@@ -134,7 +134,7 @@ def check_gap(line, runs, ours):
         theirs = (seed in known[0].solved_at for seed in known_seeds)
         gap = paired_difference([*zip(solved, theirs, strict=True)])
     shown = [float(line[name]) for name in ("gap", "gap_lower", "gap_upper")]
-    assert shown == pytest.approx([*vars(gap).values()], abs=1e-5)
+    assert shown == pytest.approx([*gap], abs=1e-5)
     if (sum(solved), len(solved)) == (a, b):
         expected = IDENTICAL
     elif gap.lower >= -0.05 and gap.upper <= 0.05:
@@ -339,7 +339,7 @@ def test_the_readme_has_the_headline_table():
 @pytest.mark.slow
 def test_the_written_page_follows_from_the_data(tmp_path):
     words = ["--report", "--data", str(stored.DATA), "--report-out", str(tmp_path)]
-    assert command.main(words) == 0
+    assert reproduce.main(words) == 0
     folder = os.path.relpath(stored.DATA, tmp_path)
     texts = [text_of(tmp_path).replace(f"]({folder}", "](data"), text_of(PAGE)]
     for path in (tmp_path / "tables").iterdir():
@@ -415,6 +415,6 @@ def test_why_runs_fail_is_counted_in_the_files():
     assert (real_npu["vanished"], real_npu["gate stuck"][:2]) == ("28 [27–30]", "44")
     rows = cells_of(PAGE / "tables" / "failures.csv")
     assert sum(int(row["runs"]) for row in rows) == failed
-    drawn = {row["failure"] for row in cells_of(stored.DATA / landscape.FILE)}
+    drawn = {row["failure"] for row in cells_of(stored.DATA / drawing.LANDSCAPES)}
     # What is not a number is nowhere on a plane.
     assert drawn == {*counts} - {"unclassified", "not a number"}

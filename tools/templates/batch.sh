@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Generated from stable_nalu/paper; rewrite with `make generated`.
 #
-{% for experiment in script.shows() %}
+{% for experiment in script.shows %}
 # {{ experiment.title }}: {{ places(experiment) or "no figure" }} ({{ experiment.key }})
 {% endfor %}
 #

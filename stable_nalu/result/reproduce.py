@@ -1,0 +1,536 @@
+"""The command `reproduce`: runs trained, exported, judged, drawn and compared, in their folders.
+
+Each stage starts from the files of the one before. `--list` names all experiments with their costs.
+"""
+
+import argparse
+import fcntl
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from stable_nalu.base.errors import OptionError, UsageError
+from stable_nalu.base.files import (
+    atomic_path,
+    is_checkout,
+    is_locked,
+    model_file,
+    shared_lock,
+    table_rows,
+    tool,
+)
+from stable_nalu.base.papers import STUDIES
+from stable_nalu.base.script import (
+    EXIT_INTERRUPTED,
+    EXIT_REQUEUE,
+    GREEN,
+    ScriptParser,
+    bar,
+    command_of,
+    cores,
+    duration,
+    exit_code,
+    fact,
+    granted_cores,
+    joined,
+    paint,
+    plural,
+    say,
+    shown,
+)
+from stable_nalu.figure.entries import render
+from stable_nalu.figure.runs import Context
+from stable_nalu.inspection.prediction_sweep import main as write_surfaces
+from stable_nalu.options.flag import integer, seeds, seeds_text
+from stable_nalu.options.flags import add_layer_flags
+from stable_nalu.paper.articles import weights_command
+from stable_nalu.paper.experiment import JUDGED, MEASURED, ExpectedRun, Experiment, Model, words
+from stable_nalu.paper.index import EXPERIMENTS, all_entries, find
+from stable_nalu.statistics import small_divisors
+from stable_nalu.statistics.table import write_plain_frame, write_rows
+from stable_nalu.writer.run_folder import LOCK_NAME
+
+from .batch import EXPERIMENT
+from .compare import compared, rates
+from .export import RunTable, export_csv
+from .judged import iterations_of, judged_runs, runs_of
+from .run_parser import (
+    PAIR_SCRIPTS,
+    PAIRS,
+    SEQUENCE_SCRIPTS,
+    SEQUENCES,
+    MetricParser,
+    RunParser,
+    is_scored,
+    is_scored_or_gate,
+)
+from .shard import pending, refuse_running, run_shards, shards, show_training
+from .stored import (
+    DATA,
+    Session,
+    Stopwatch,
+    add,
+    add_sessions,
+    cells_kept,
+    finished,
+    keep_formulas,
+    path_of,
+    read_records,
+    seconds_here,
+)
+
+_BODIES = {
+    "export/single_layer_task/benchmark/pretrained_model_prediction_sweep.py": write_surfaces,
+    "export/single_layer_task/generate_divBy0_extrap_thresholds.py": small_divisors.main,
+    "experiments/weight_distribution.py": weights_command,
+}
+"""Script of a table besides exported runs -> its body."""
+
+
+class Folders:
+    """The folders below `out`; a shortened reproduction has a set of its own."""
+
+    def __init__(self, out: Path, max_iterations: int | None = None):
+        self.out, self.max_iterations = out, max_iterations
+        short = "" if max_iterations is None else f"iterations-{max_iterations}"
+        self.base = base = out.absolute() / short
+        self.tensorboard, self.save, self.logs = base / "tensorboard", base / "save", base / "logs"
+        self.csv, self.figures, self.summaries = base / "csv", base / "figures", base / "summary"
+
+    def use(self) -> None:
+        """Let this process and those it starts log and save here."""
+        os.environ["TENSORBOARD_DIR"] = str(self.tensorboard)
+        os.environ["SAVE_DIR"] = str(self.save)
+
+    def show(self) -> None:
+        """Print how a shell does the same."""
+        say(f"export TENSORBOARD_DIR={shlex.quote(str(self.tensorboard))}")
+        say(f"export SAVE_DIR={shlex.quote(str(self.save))}")
+
+
+def chosen_models(experiment: Experiment, names: Sequence[str]) -> list[Model]:
+    try:
+        return [experiment.model(name) for name in names] or list(experiment.models)
+    except KeyError as error:
+        raise UsageError(f"argument --model: {error.args[0]}") from None
+
+
+def _tables_of(models: Sequence[Model]) -> dict[tuple[str, str], Model]:
+    """Return (table, folder of its runs) -> one of the models that it holds."""
+    found: dict[tuple[str, str], Model] = {}
+    for model in models:
+        found.setdefault((f"{model.csv}.csv", model.prefix), model)
+    return found
+
+
+def exporter_of(model: Model, criterion: str = "") -> tuple[str, RunParser | None]:
+    """Return the script below `export/` for a model's runs, and what makes its rows of them.
+
+    The exporter of all runs finds out what suits each; tasks of measured ones have no other.
+    """
+    if model.script in PAIR_SCRIPTS:
+        return "two_digit_mnist/two_digit_mnist_reader.py", PAIRS
+    if model.script in SEQUENCE_SCRIPTS:
+        return "sequential_mnist.py", SEQUENCES
+    if criterion == MEASURED:
+        return "runs.py", None
+    gated = model.prefix == "function_task_static_nalu"
+    return "simple_function_static.py", MetricParser(is_scored_or_gate if gated else is_scored)
+
+
+def export(models: Sequence[Model], space: Folders, criterion: str = "") -> dict[str, pd.DataFrame]:
+    """Export the runs of every model; models of one experiment name share a table.
+
+    Return what runs logged, a row per step, by the names of the tables.
+    """
+    options = {"processes": granted_cores(), "progress_bar": False}
+    found: dict[str, pd.DataFrame] = {}
+    for (csv, prefix), model in _tables_of(models).items():
+        runs: list[RunTable] = []
+        _, parser = exporter_of(model, criterion)
+        options["with_config"] = parser is None
+        folder = space.tensorboard / prefix
+        if not folder.is_dir():
+            raise UsageError(f"no run of {model.key} was trained; files in {space.logs} say why")
+        export_csv(str(folder), str(space.csv / csv), parser, runs.append, **options)
+        frames = [pd.DataFrame({"name": run.name, **run.columns}) for run in runs]
+        found[model.csv] = pd.concat(frames, ignore_index=True)
+    return found
+
+
+def _expected(
+    models: Sequence[Model], seeds: Sequence[int] | None, space: Folders
+) -> list[ExpectedRun]:
+    return [run for model in models for run in runs_of(model, seeds, space.max_iterations)]
+
+
+def judged(experiment: Experiment, seeds: Sequence[int] | None, space: Folders) -> pd.DataFrame:
+    """Export the runs of an experiment that are trained, and judge them."""
+    tables = export(experiment.models, space, experiment.criterion)
+    return judged_runs(experiment, tables, _expected(experiment.models, seeds, space), say)
+
+
+def retrained(
+    experiment: Experiment, seeds: Sequence[int], space: Folders
+) -> tuple[list[dict[str, str]], list[ExpectedRun]]:
+    """Return the rows that would be kept of trained runs, as texts, and the runs as planned."""
+    expected = _expected(experiment.models, seeds, space)
+    rows = finished(experiment, judged(experiment, seeds, space), expected)
+    return cells_kept(experiment, rows), expected
+
+
+@dataclass(frozen=True)
+class OtherTable:
+    """A table that a figure needs besides exported runs: the script that writes it, its words.
+
+    name, source: of a table of a model, and the saved model that the script reads.
+    """
+
+    script: str
+    words: list[str]
+    name: str = ""
+    source: Path | None = None
+
+    @property
+    def line(self) -> list[str]:
+        read = [] if self.source is None else ["--model-filepath", str(self.source)]
+        return [self.script, *self.words, *read]
+
+    def write(self) -> None:
+        _BODIES[self.script](self.line[1:])
+
+    def keep(self, data: Path) -> Path:
+        """Copy its model there, and return the copy."""
+        assert self.source is not None
+        path = self.kept_in(data)
+        with atomic_path(path) as temporary:
+            shutil.copyfile(self.source, temporary)
+        return path
+
+    def kept_in(self, data: Path) -> Path:
+        return data / "models" / f"{self.name}.pth"
+
+
+def other_tables(
+    experiment: Experiment, models: Sequence[Model], space: Folders
+) -> list[OtherTable]:
+    """Return the other tables of an experiment, whether or not what they read is there."""
+    found = []
+    for table in experiment.tables:
+        line = [word.format(csv=space.csv) for word in table.words.split()]
+        if not table.model:
+            found.append(OtherTable(table.script, line))
+        for model in (one for one in models if one.key == table.model):
+            (run,) = runs_of(model, [table.seed], space.max_iterations)
+            line = [*words(model.flags), *line, "--csv-save-filename", table.name]
+            path = model_file(space.save, run.name)
+            found.append(OtherTable(table.script, line, table.name, path))
+    return found
+
+
+class Reproduction:
+    """An experiment to reproduce as a command line asks for."""
+
+    def __init__(self, arguments: argparse.Namespace):
+        self.experiment = find(arguments.key)
+        self.models = chosen_models(self.experiment, arguments.model)
+        self.space = Folders(arguments.out, arguments.max_iterations)
+        self.seeds, self.length = arguments.seeds, arguments.max_iterations
+        self.formats, self.processes = arguments.format, arguments.jobs or cores()
+        self.logs = self.space.logs / self.experiment.stem
+        self.shards = shards({model.key: model for model in self.models}, self.seeds)
+
+    @cached_property
+    def expected(self) -> list[ExpectedRun]:
+        return _expected(self.models, self.seeds, self.space)
+
+    def show(self) -> None:
+        """Print every command that it would run."""
+        space = self.space
+        space.show()
+        if "IMAGE_DIR" in os.environ:
+            say(f"export IMAGE_DIR={shlex.quote(os.environ['IMAGE_DIR'])}")
+        show_training(self.shards, self.length)
+        for (csv, prefix), model in _tables_of(self.models).items():
+            script = f"export/{exporter_of(model, self.experiment.criterion)[0]}"
+            folders = ["--tensorboard-dir", str(space.tensorboard / prefix)]
+            say(command_of(script, *folders, "--csv-out", str(space.csv / csv)))
+        for table in other_tables(self.experiment, self.models, space):
+            say(command_of(*table.line))
+
+    def _left(self) -> tuple[list[int], set[str]]:
+        """Return the numbers of the shards with runs left to train, and the names of these."""
+        names = [[n for _, of in pending(one, self.length) for n in of] for one in self.shards]
+        return [i for i, of in enumerate(names) if of], {name for of in names for name in of}
+
+    def train(self) -> int:
+        """Train what is not trained yet, and return the exit code."""
+        numbers, names = self._left()
+        if not numbers:
+            refuse_running(self.shards, self.length)
+            say("all runs are trained" if self.models else self.experiment.note)
+            return 0
+        left = {i: self.shards[i] for i in numbers}
+        runs = sum(shard.runs for shard in left.values())
+        say(f"training {plural(runs, 'run')} in {plural(len(left), 'shard')}")
+        words = [EXPERIMENT + self.experiment.stem]
+        if self.seeds is not None:
+            words += ["--seeds", seeds_text(self.seeds)]
+        if self.length is not None:
+            words += ["--max-iterations", str(self.length)]
+        for model in self.models:
+            words += ["--model", model.key]
+        lock, watch = self.logs / LOCK_NAME, Stopwatch()
+        with shared_lock(lock):
+            code = run_shards(words, left, self.logs, processes=self.processes)
+        unfinished = self._left()[1]
+        ended = names - unfinished
+        lengths = {run.name: iterations_of(run) for run in self.expected if run.name in ended}
+        add_sessions(self.logs / "sessions.csv", [watch.session(lengths, self.processes)])
+        if code in (EXIT_INTERRUPTED, EXIT_REQUEUE):
+            return code
+        if unfinished and is_locked(lock, fcntl.LOCK_EX):
+            raise UsageError(
+                f"another process trains {len(unfinished)} of these runs; repeat the command when "
+                "it is done"
+            )
+        # What this process could not train because another one did is done now, too.
+        return code if unfinished else 0
+
+    def report(self, data: Path | None) -> bool:
+        """Export, draw, summarise and compare; return whether all figures could be drawn.
+
+        data: where to keep the outcome of every run, if anywhere.
+        """
+        experiment, space = self.experiment, self.space
+        refuse_running(self.shards, self.length)
+        tables = export(self.models, space, experiment.criterion)
+        for table in other_tables(experiment, self.models, space):
+            if table.source is not None and not table.source.exists():
+                say(f"no saved model {table.source}")
+                continue
+            table.write()
+            if data is not None and table.source is not None:
+                say(f"kept model {table.keep(data)}")
+        complete, pictures = self._draw()
+        has_outcome = experiment.criterion.startswith(JUDGED) or experiment.is_measured
+        if has_outcome and self.models:
+            runs = self._compare(tables)
+            if data is not None:
+                sessions = read_records(Session, self.logs / "sessions.csv")
+                kept = add(experiment, finished(experiment, runs, self.expected), sessions, data)
+                say(f"kept {len(kept)} runs in {path_of(experiment.key, data)}")
+                if formulas := keep_formulas(experiment, self.expected, data):
+                    say(f"what they compute: {formulas}")
+        elif data is not None:
+            say(f"nothing to keep: no success criterion applies to runs of {experiment.key}")
+        if pictures:
+            say(fact("figure", ", ".join(map(shown, pictures))))
+        if self.models:
+            say(fact("tables", shown(space.summaries)))
+            say(fact("logs", shown(space.tensorboard)))
+            say(fact("models", shown(space.save)))
+        if self.length is not None and self.models:
+            words = "experiments/reproduce.py", experiment.key, "--out", shown(space.out)
+            say(fact("next", f"{command_of(*words)} (at full length)"))
+        return complete
+
+    def _compare(self, tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+        """Judge the runs, sum them up, and compare them with numbers that were given elsewhere."""
+        experiment, folder = self.experiment, self.space.summaries
+        runs = judged_runs(experiment, tables, self.expected, say)
+        summary, rows, verdict = compared(experiment, runs)
+        write_plain_frame(folder / f"{experiment.stem}.csv", summary)
+        if not experiment.is_measured:
+            say(fact("solved", joined(rates(runs))))
+        if rows:
+            write_rows(folder / f"{experiment.stem}_comparison.csv", rows)
+        else:
+            verdict = "no published number to compare with"
+        say(paint(verdict, GREEN if verdict.startswith("OK") else ""))
+        return runs
+
+    def _draw(self) -> tuple[bool, list[Path]]:
+        """Draw the figures; return whether each had data, and what to open."""
+        space, entries = self.space, all_entries()
+        complete, pictures = True, list[Path]()
+        keys = [key for key in self.experiment.figure_keys if key in entries]
+        for key in bar(keys, unit="figures", what="drawing"):
+            entry = entries[key]
+            context = Context(entry, space.csv)
+            if len(self.models) < len(self.experiment.models):
+                series = tuple(one for one in entry.series if context.find(one.files))
+                context.figure = replace(entry, series=series or entry.series)
+            try:
+                paths = render(context, space.figures, self.formats)
+            except (UsageError, ImportError) as error:
+                say(f"figure {key} not drawn: {error}")
+                complete = False
+                continue
+            drawn = [path for path in paths if path.suffix == f".{self.formats[0]}"]
+            pictures += drawn or [path for path in paths if path.suffix == ".tex"]
+            for warning in context.warnings:
+                say(f"  {warning}")
+        return complete, pictures
+
+
+UNSHOWN = "Runs that no figure shows"
+
+
+def listing(cores: int, data: Path = DATA) -> str:
+    """Return every experiment under the papers that show it, then those that no paper shows.
+
+    data: the folder of kept results.
+    """
+    parts: list[str] = []
+    for paper in (*STUDIES, None):
+        title = f"{paper.title} ({paper.reference})" if paper else UNSHOWN
+        if shown := [one for one in EXPERIMENTS.values() if one.paper == paper]:
+            parts.append("\n".join([title, *(_listed(one, cores, data) for one in shown)]))
+    return "\n\n".join(parts) + "\n"
+
+
+def _listed(experiment: Experiment, cores: int, data: Path) -> str:
+    place = f"{', '.join(experiment.numbers)}: " if experiment.numbers else ""
+    head = f"  {experiment.key}\n      {place}{experiment.title}"
+    if not experiment.models:
+        return f"{head}\n      {experiment.note}"
+    keys = ", ".join(model.key for model in experiment.models)
+    each = sorted({m.length(variant) for m in experiment.models for variant in m.variants})
+    lengths = " to ".join(f"{length:,}" for length in dict.fromkeys((each[0], each[-1])))
+    size = f"{experiment.runs} runs x {lengths} iterations"
+    seconds = seconds_here(experiment, cores)
+    time = "time unknown" if seconds is None else duration(seconds)
+    entry = f"{head}\n      {size}, {time}; models {keys}"
+    path = path_of(experiment.key, data)
+    if not path.exists():
+        return entry
+    return f"{entry}\n      kept results of {sum(1 for _ in table_rows(path)) - 1} runs: {path}"
+
+
+VERIFYING = ("rows", "line", "verify_seed")
+CHALLENGER = {"layer_type", "layer_file", "layer_option", "training", "submit"}
+"""Arguments by which a layer is compared with published ones."""
+EXIT_PARTLY = 1
+"""A figure lacks the data that it is drawn from."""
+
+
+Challenge = Callable[[argparse.Namespace], int]
+
+
+def main(argv: Sequence[str] | None = None, challenge: Challenge | None = None) -> int:
+    """Reproduce an experiment and return the exit code.
+
+    challenge: compares a layer with published ones; without it no flags name one.
+    """
+    arguments = _parser(challenge is not None).parse_args(argv)
+
+    def obey() -> int:
+        if arguments.list:
+            sys.stdout.write(listing(cores(), arguments.data))
+            return 0
+        if arguments.key is None and not arguments.report:
+            remedy = "write one, --list to see them all, or --report"
+            raise OptionError("KEY", "no experiment is named", remedy)
+        code = 0 if arguments.key is None else _reproduce(arguments, challenge)
+        if arguments.report and not arguments.dry_run and code in (0, EXIT_PARTLY):
+            for path in tool("page").write_page(arguments.data, arguments.report_out):
+                sys.stdout.write(f"page {path}\n")
+        return code
+
+    return exit_code("reproduce.py", obey)
+
+
+def _parser(takes_a_layer: bool) -> ScriptParser:
+    parser = ScriptParser(
+        prog="reproduce.py",
+        description="Train an experiment, export it, summarise it, draw its figure and compare it\n"
+        "with the published numbers. What is trained already is not trained again.",
+    )
+    add, several = parser.add_argument, integer(1).one
+    place: dict[str, Any] = {"type": Path, "metavar": "DIR"}
+    add("key", metavar="KEY", nargs="?", help="an experiment; --list names them")
+    add("--list", action="store_true", help="list every figure and table")
+    add("--out", **place, default=Path("results"), help="folder (results)")
+    add("--model", metavar="NAME", action="append", default=[], help="one model; repeatable")
+    add("--seeds", type=seeds.several, metavar="SEEDS", help="other seeds, as 0-4 or 0,3")
+    text = "a quick look; whole epochs where a script counts them"
+    add("--max-iterations", type=integer(0).one, metavar="N", help=text)
+    add("--data-dir", **place, help="folder of MNIST and SVHN (IMAGE_DIR)")
+    add("--jobs", type=several, metavar="N", help="training processes (cores)")
+    formats = ("pdf", "png")
+    add("--format", nargs="+", choices=formats, default=formats, help="of figures (both)")
+    text = "add the outcome of every finished run to the compact results in --data; with "
+    text += "--verify, note there in verified.csv what came of each row"
+    add("--keep", action="store_true", help=text)
+    text = "compact results, a file for each experiment (docs/reproduction/data)"
+    add("--data", **place, default=DATA, help=text)
+    text = "write the page that compares all compact results with the papers"
+    add("--report", action="store_true", help=text)
+    text = "folder of the page (docs/reproduction, for the results that are kept there)"
+    add("--report-out", **place, help=text)
+    if takes_a_layer:
+        text = "a layer beside the published models: only it is trained (KEY, or challenge)"
+        own = add_layer_flags(parser, text)
+        own("--training", nargs="+", metavar="NAME=VALUE", help="flags over those of the figure")
+        own("--submit", metavar="NAME", help="the layer of a file to the board; see docs/board.md")
+    text = "kept rows trained again, at full length, and every kept digit compared"
+    add = parser.add_argument_group(text).add_argument
+    text = "verify rows of KEY; exit code 0 if all are equal, 1 if not. Each trains alone, which "
+    text += "gives the same as in company. Kept results stay as they are"
+    add("--verify", action="store_true", help=text)
+    add("--rows", type=several, metavar="N", help="how many, at random (5)")
+    text = "of the random choice (the clock)"
+    add("--verify-seed", type=integer(0).one, metavar="N", help=text)
+    text = "instead, those in these lines of the file in --data; the header is line 1"
+    add("--line", type=integer(2).one, nargs="+", metavar="N", help=text)
+    parser.add_argument("--dry-run", action="store_true", help="print the commands, run nothing")
+    return parser
+
+
+def _verify(arguments: argparse.Namespace) -> int:
+    from .verify import verify
+
+    others = ("report", "report_out", "max_iterations", *sorted(CHALLENGER))
+    for name in others:
+        if getattr(arguments, name, None) not in (None, False):
+            flag = f"--{name.replace('_', '-')}"
+            raise OptionError(flag, "rows are verified as they are kept", "leave it out")
+    if arguments.line and arguments.rows is not None:
+        raise OptionError("--rows", "the rows of --line are chosen", "give one of them")
+    return verify(arguments)
+
+
+def _reproduce(arguments: argparse.Namespace, challenge: Challenge | None) -> int:
+    if arguments.data_dir is not None:
+        # Processes that train inherit it.
+        os.environ["IMAGE_DIR"] = str(arguments.data_dir.absolute())
+    for name in VERIFYING:
+        if getattr(arguments, name) is not None and not arguments.verify:
+            raise OptionError(f"--{name.replace('_', '-')}", "nothing is verified", "add --verify")
+    if arguments.keep and not is_checkout() and arguments.data == DATA:
+        problem = "the results of the installed package are kept as they are"
+        raise OptionError("--keep", problem, "name a folder of your own with --data")
+    if arguments.verify:
+        return _verify(arguments)
+    given = {name for name, value in vars(arguments).items() if value is not None}
+    if challenge and (arguments.key == "challenge" or CHALLENGER & given):
+        return challenge(arguments)
+    reproduction = Reproduction(arguments)
+    reproduction.space.use()
+    if arguments.dry_run:
+        reproduction.show()
+        return 0
+    code = reproduction.train()
+    if code in (EXIT_REQUEUE, EXIT_INTERRUPTED):
+        return code
+    complete = reproduction.report(arguments.data if arguments.keep else None)
+    return code or (0 if complete else EXIT_PARTLY)

@@ -1,0 +1,445 @@
+"""Studies that train more than what is kept: `python3 -m tools.studies STUDY WORD...`.
+
+Each keeps a table that a page shows.
+"""
+
+import base64
+import inspect
+import json
+import math
+import os
+import random
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+
+import stable_nalu as sn
+from stable_nalu.base.errors import OptionError, UsageError
+from stable_nalu.base.files import CHECKOUT, atomic_text_file, cells_of
+from stable_nalu.base.script import ScriptParser, begin, exit_code, say
+from stable_nalu.bench.board import judged_rows
+from stable_nalu.bench.ranking import OPERATIONS, Entry, kept_entries
+from stable_nalu.inspection.saved_model import FAILURES, NAN, TrainedModel
+from stable_nalu.options.flag import integer, seeds_text
+from stable_nalu.paper.experiment import Flags, Model, merged, words
+from stable_nalu.paper.index import EXPERIMENTS, find
+from stable_nalu.result import stored
+from stable_nalu.result.judged import identifying, identity_of, options_of, runs_of
+from stable_nalu.result.reproduce import Folders, retrained
+from stable_nalu.result.run_parser import matrix_elements
+from stable_nalu.result.shard import shards, train_shards
+from stable_nalu.result.stored import DATA, formula_rows, formulas_of, origin, path_of
+from stable_nalu.statistics.summary import solved_of
+from stable_nalu.statistics.table import groups, write_plain_frame, write_rows
+from stable_nalu.training.checkpoint import RunState
+from stable_nalu.writer import RunRecord
+from stable_nalu.writer.event_file import FILE_PREFIX, EventFileReader
+
+from . import power
+from .atlas import NUDGED, by_run
+from .board import TUNED_RUNS
+from .drawing import LANDSCAPES
+from .playground import PATHS, kept
+
+SETTINGS = TUNED_RUNS.with_name("settings.csv")
+NUMBER, TUNING_SEEDS, SEEDS = 8, range(1000, 1005), range(25)
+RATE = ("--learning-rate", 1e-4, 1.0)
+_PENALTY = ("--regualizer", 1e-3, 1e2)
+_POWERS = ("--regualizer-beta-end", 1e-9, 1e-3)
+DECLARED = {
+    **dict.fromkeys(("NAU", "NMU", "sNMU", "NRU", "NMRU", "MCFC"), _PENALTY),
+    **dict.fromkeys(("NPU", "Real NPU", "Real NPU (modified)"), _POWERS),
+    **dict.fromkeys(("DMU, operands given", "DMU, operands learned"), ("temperature", 0.02, 1.0)),
+    "iNALU": ("--clip-grad-value", 0.01, 1.0),
+}
+"""Unit -> what is drawn besides the learning rate, log-uniformly: its flag or option, and where."""
+_FIRST = ("DMU, operands learned", "NMU", "DMU, operands given", "NRU", "NMRU", "NAU")
+KEPT = (
+    *("unit", "operation", "interpolation.range", "seed", "iterations"),
+    *("extrapolation.step.solved", "extrapolation.last", "verdict"),
+)
+
+
+def settings(entry: Entry, model: Model, operation: str) -> Iterator[Flags]:
+    draws = random.Random(f"{entry.label} {operation}")
+    for _ in range(NUMBER):
+        drawn: dict[str, tuple[str, ...]] = {}
+        for name, low, high in filter(None, (RATE, DECLARED.get(entry.label))):
+            value = f"{math.exp(draws.uniform(math.log(low), math.log(high))):.2g}"
+            if name == "temperature":
+                drawn["--layer-option"] = (*model.flags["--layer-option"], f"{name}={value}")
+                continue
+            drawn[name] = (value,)
+            if name.endswith("beta-end"):
+                drawn["--regualizer-beta-start"] = (f"{float(value) / 100:.2g}",)
+        yield drawn
+
+
+def tuned(entry: Entry, operation: str) -> tuple[list[dict[str, str]], list[dict[str, object]]]:
+    experiment = find(f"benchmark_sltr_{operation}")
+    own = find(entry.key[0]).model(entry.key[1])
+    drawn = list(settings(entry, own, operation))
+    models = [
+        replace(own, key=f"s{k}", prefix=f"tuning/{k}", csv=f"{k}", flags=merged(own.flags, one))
+        for k, one in enumerate(drawn)
+    ]
+    with TemporaryDirectory() as out:
+        every = replace(experiment, models=tuple(models))
+        rows = judged_rows(every, TUNING_SEEDS, Folders(Path(out)))
+    found = [[row for row in rows if row["model"] == model.key] for model in models]
+    best = max(range(NUMBER), key=lambda k: _score(found[k]))
+    with TemporaryDirectory() as out:
+        chosen = replace(experiment, models=(models[best],))
+        rows = judged_rows(chosen, SEEDS, Folders(Path(out)))
+    runs = [{name: (row | {"unit": entry.label})[name] for name in KEPT} for row in rows]
+    told: list[dict[str, object]] = [
+        {
+            "unit": entry.label,
+            "operation": operation,
+            "setting": " ".join(words(one)),
+            "solved": _score(found[k])[0],
+            "of": len(found[k]),
+            "chosen": int(k == best),
+        }
+        for k, one in enumerate(drawn)
+    ]
+    return runs, told
+
+
+def _score(rows: Sequence[dict[str, str]]) -> tuple[int, float]:
+    """Return how many runs are solved; of equals, those that are so sooner are better."""
+    steps = [float(row["extrapolation.step.solved"]) for row in rows if row["solved"] == "1"]
+    return len(steps), -median(steps) if steps else -math.inf
+
+
+def tuning(*operations: str) -> None:
+    """Equal tuning: every unit gets as many random settings, chosen on other seeds.
+
+    It trains what docs/board lacks: for each unit and operation the settings, on seeds that nobody
+    is judged on; then the best of them on the seeds of the benchmark.
+    """
+    for operation in operations or OPERATIONS:
+        if operation not in OPERATIONS:
+            raise OptionError("OPERATION", f"{operation!r} is unknown", ", ".join(OPERATIONS))
+        units = kept_entries(operation)
+        units.sort(key=lambda e: _FIRST.index(e.label) if e.label in _FIRST else len(_FIRST))
+        for entry in units:
+            runs, every = (cells_of(p) if p.exists() else [] for p in (TUNED_RUNS, SETTINGS))
+            if any((row["unit"], row["operation"]) == (entry.label, operation) for row in every):
+                continue
+            say(f"{operation}: {entry.label}")
+            new, told = tuned(entry, operation)
+            TUNED_RUNS.parent.mkdir(exist_ok=True)
+            write_rows(TUNED_RUNS, [*runs, *new])
+            write_rows(SETTINGS, [*every, *told])
+            for one in told:
+                say("  {chosen} {solved} of {of}: {setting}".format_map(one))
+
+
+_seeded = RunState._seeded
+
+
+def _nudged(run: RunState) -> Any:
+    """Return the model of runs; the first start weight of each is the next larger number."""
+    model, random_states = _seeded(run)
+    first = next(model.parameters())
+    with torch.no_grad():
+        first = first.view(run.runs, -1)[:, 0]
+        first.copy_(torch.nextafter(first, torch.full_like(first, torch.inf)))
+    return model, random_states
+
+
+def nudged(key: str, count: str, out: str) -> int:
+    """Whether runs of KEY fail for the same reason when one start weight changes in its last bit.
+
+    The runs of the first COUNT seeds are trained so, below OUT.
+    """
+    experiment, space, seeds = find(key), Folders(Path(out)), range(integer(1).one(count))
+    space.use()
+    RunState._seeded = _nudged
+    code = train_shards(shards({model.key: model for model in experiment.models}, seeds))
+    if code:
+        return code
+    rows, planned = retrained(experiment, seeds, space)
+    again = by_run(key, formula_rows(experiment, planned, rows))
+    path = DATA / NUDGED
+    rows = [row for row in cells_of(path) if row["key"] != key] if path.exists() else []
+    for run, row in by_run(key, cells_of(formulas_of(key, DATA))).items():
+        if run in again and row["failure"]:
+            told = {"key": key, "model": run[0], "run": " ".join(filter(None, run[1:]))}
+            told["failure"] = row["failure"]
+            rows.append(told | {"nudged": again[run]["failure"] or "solved"})
+    write_rows(path, rows)
+    return 0
+
+
+GRID, LENGTHS, ROWS, LONGEST = 25, 24, 500, 100_000
+"""Points of each axis, lengths of training on the path, rows that errors are of; longer runs are
+no examples."""
+
+
+def landscape() -> None:
+    """Where failed runs ended: the error over a plane of weights, with the path of a run of each.
+
+    The runs are trained up to more and more iterations. The plane holds where a run began, where it
+    ended, and, if there is one, where another seed of the same point ended that has solved it.
+    """
+    rows: list[dict[str, Any]] = []
+    for failure, key, run, solved in _examples():
+        with TemporaryDirectory() as folder:
+            rows += _landscape(failure, key, run, solved, Path(folder))
+    write_rows(DATA / LANDSCAPES, rows)
+
+
+def _examples() -> Iterator[tuple[str, str, Any, Any]]:
+    """Yield each class with the key of a run, the run, and one of its point that has solved.
+
+    The first run of a class that has such a neighbour comes before the first that has none, and
+    experiments with many units before those with few.
+    """
+    found: dict[str, tuple[str, Any, Any]] = {}
+    for key, experiment in sorted(EXPERIMENTS.items(), key=lambda item: -len(item[1].models)):
+        if not formulas_of(key, DATA).exists():
+            continue
+        kept, read = (by_run(key, cells_of(of(key, DATA))) for of in (path_of, formulas_of))
+        own: dict[tuple[str, ...], Any] = {}
+        for run in (run for model in experiment.models for run in runs_of(model, None, None)):
+            options = options_of(experiment, run) | {"model": run.model.key, "seed": run.seed}
+            own[identity_of(experiment, options)] = run
+        solvers: dict[Any, Any] = {}
+        for one, run in own.items():
+            if kept.get(one, {}).get("solved") == "1":
+                solvers.setdefault(_point(run), run)
+        for one, run in own.items():
+            failure = read[one]["failure"] if one in read else ""
+            neighbour = solvers.get(_point(run))
+            is_first = failure not in found or (neighbour and not found[failure][2])
+            if failure in FAILURES and is_first and run.config.max_iterations <= LONGEST:
+                found[failure] = key, run, neighbour
+    for failure in FAILURES:
+        if failure in found and failure != NAN:  # which is nowhere on a plane
+            yield failure, *found[failure]
+
+
+def _point(run: Any) -> tuple[Any, ...]:
+    return run.model.key, run.variant.name, run.point
+
+
+def _trained(run: Any, length: int, folder: Path) -> TrainedModel:
+    config = run.config
+    typed = {name: v for name, v in config.as_dict().items() if config.is_typed(name)}
+    flags: dict[str, Any] = typed | {"max_iterations": length}
+    out = folder / str(length)
+    (found,) = sn.train(config.script, **flags, out=out)
+    return sn.load(found)
+
+
+def _landscape(
+    failure: str, key: str, run: Any, solved: Any, folder: Path
+) -> Iterator[dict[str, Any]]:
+    last = run.config.max_iterations
+    lengths = sorted({1, *np.geomspace(10, last, LENGTHS).round().astype(int).tolist()})
+    models = [_trained(run, length, folder) for length in lengths]
+    end = models[-1]
+    path = np.array([_weights(model) for model in models])
+    goal = _weights(_trained(solved, last, folder / "solved")) if solved else None
+    axes = _plane(path, goal)
+    names = identifying(key)
+    at = identity_of(EXPERIMENTS[key], options_of(EXPERIMENTS[key], run) | {"seed": run.seed})
+    text = " ".join(c for name, c in zip(names, at, strict=True) if name != "model" and c)
+    of = {"failure": failure, "key": key, "model": run.model.key, "run": text}
+
+    def row(part: str, step: int, place: np.ndarray, weights: np.ndarray) -> dict[str, Any]:
+        error = _error(end, weights)
+        u, v = (f"{value:.4g}" for value in place)
+        return of | {"part": part, "step": step, "u": u, "v": v, "error": f"{error:.3g}"}
+
+    places = (path - path[-1]) @ axes.T
+    for step, place, weights in zip(lengths, places, path, strict=True):
+        yield row("path", step, place, weights)
+    if goal is not None:
+        places = np.vstack([places, (goal - path[-1]) @ axes.T])
+        yield row("solved", last, places[-1], goal)
+    low, high = places.min(0), places.max(0)
+    margin = np.maximum(0.3 * (high - low), 0.15 * (high - low).max())
+    u, v = np.linspace(low - margin, high + margin, GRID).T
+    for place in np.stack(np.meshgrid(u, v), -1).reshape(-1, 2):
+        yield row("plane", last, place, path[-1] + place @ axes)
+
+
+def _weights(model: TrainedModel) -> np.ndarray:
+    return np.concatenate([p.double().numpy().reshape(-1) for p in _trainable(model)])
+
+
+def _trainable(model: TrainedModel) -> list[torch.Tensor]:
+    return [p.detach() for p in model.module.parameters() if p.requires_grad]
+
+
+def _plane(path: np.ndarray, goal: np.ndarray | None) -> np.ndarray:
+    """Return two directions: back to the start, and towards the goal, else where the path bends."""
+    first = _unit(path[0] - path[-1])
+    second = path - path[-1] if goal is None else (goal - path[-1])[None]
+    second = second - np.outer(second @ first, first)
+    return np.stack([first, _unit(second[np.argmax((second**2).sum(1))])])
+
+
+def _unit(vector: np.ndarray) -> np.ndarray:
+    return vector / (np.linalg.norm(vector) or 1.0)
+
+
+def _error(model: TrainedModel, weights: np.ndarray) -> float:
+    parts = _trainable(model)
+    kept = [part.clone() for part in parts]
+    pieces = np.split(weights, np.cumsum([part.numel() for part in parts])[:-1])
+    for part, piece in zip(parts, pieces, strict=True):
+        part.copy_(torch.as_tensor(piece).reshape(part.shape))
+    assert model.target is not None
+    with model.precision():
+        gap = model(model.target.x[:ROWS]) - model.target.t[:ROWS]
+        error = float((gap.double() ** 2).mean())
+    for part, before in zip(parts, kept, strict=True):
+        part.copy_(before)
+    return error
+
+
+def power_of(folder: str) -> None:
+    """Success rates of many more seeds than were published.
+
+    FOLDER has what `reproduce.py KEY --seeds 0-111 --keep --data FOLDER` kept. Its counts replace
+    those of the same models; the runs are not stored, the same command trains them again.
+    """
+    data, old, new = Path(folder), power.read(stored.DATA), list[power.Count]()
+    keys = stored.kept_keys(data, measured=False)
+    if not keys:
+        raise UsageError(f"FOLDER: no kept runs in {data}; reproduce.py --keep --data writes them")
+    for key in keys:
+        parameter = EXPERIMENTS[key].parameter
+        sessions = stored.sessions_of(key, data)
+        made_with = asdict(sessions[-1]) if sessions else origin()
+        told = made_with["versions"], made_with["git_revision"]
+        for (model, operation), runs in groups(stored.read(key, data), ["model", "operation"]):
+            by = [parameter] if parameter in runs else ["model"]
+            points = [group for _, group in groups(runs, by)]
+            whose = key, f"{model}", f"{operation}", seeds_text(set(runs["seed"]))
+            at = " ".join(str(solved_of(group)) for group in points)
+            new.append(power.Count(*whose, len(runs), solved_of(runs), at, *told))
+    trained = {(count.key, count.model, count.operation) for count in new}
+    kept = [one for one in old if (one.key, one.model, one.operation) not in trained]
+    frame = pd.DataFrame([asdict(count) for count in kept + new])
+    write_plain_frame(stored.DATA / power.NAME, frame)
+
+
+MOST_STEPS = 20
+
+
+def paths() -> None:
+    """The paths of kept runs in the playground: runs trained again, with their weights logged.
+
+    Those that are there already stay.
+    """
+    for name, model, point, rows in kept():
+        known = json.loads(PATHS.read_text(encoding="utf-8"))
+        if name not in known:
+            known[name] = _path(rows, model, point)
+            lines = (
+                f" {json.dumps(n, ensure_ascii=False)}: {json.dumps(p)}" for n, p in known.items()
+            )
+            with atomic_text_file(PATHS) as file:
+                file.write("{\n" + ",\n".join(lines) + "\n}\n")
+
+
+def _path(rows: list[dict[str, str]], model: Any, point: Any) -> dict[str, Any]:
+    """Return the weights of a model's runs in one range, as bytes, and which solved their task."""
+    extra = {"--verbose": ()} | (
+        {"--log-interval": ("100",)} if model.prefix == "dmu/learned" else {}
+    )
+    command = model.command(model.variants[0], points=[point], extra=extra)
+    with TemporaryDirectory() as folder:
+        root = Path(folder)
+        places = {"TENSORBOARD_DIR": str(root / "logs"), "SAVE_DIR": str(root / "save")}
+        script = str(CHECKOUT / "experiments" / f"{command.script}.py")
+        words = [sys.executable, script, *command.words]
+        subprocess.run(
+            words, env=os.environ | places, check=True, stdout=subprocess.DEVNULL, cwd=root
+        )
+        runs = {
+            int(str(record.config["seed"])): _logged_weights(log)
+            for log in (root / "logs" / model.prefix).iterdir()
+            if log.is_dir() and (record := RunRecord.read(log))
+        }
+    steps = sorted(next(iter(runs.values())))
+    shown = [
+        steps[k] for k in sorted({round(k) for k in np.geomspace(1, len(steps), MOST_STEPS)})[:-1]
+    ]
+    chosen = [steps[0], *shown, steps[-1]]
+    values = np.array([[runs[seed][step] for step in chosen] for seed in sorted(runs)])
+    scale = 100 if np.abs(values).max() < 1.27 else 40
+    coded = np.clip(np.rint(values * scale) + 128, 0, 255).astype(np.uint8)
+    return {
+        "steps": chosen,
+        "scale": scale,
+        "solved": "".join(row["solved"] for row in sorted(rows, key=lambda row: int(row["seed"]))),
+        "path": base64.b64encode(coded.tobytes()).decode(),
+    }
+
+
+def _logged_weights(log: Path) -> dict[int, list[float]]:
+    """Return step -> the two weights of a run, or the shares of a gate where it is all that learns.
+
+    Weights of reciprocals count as negative.
+    """
+    (file,) = log.glob(f"{FILE_PREFIX}*")
+    tag_of = "gate" if "operands=" in log.name and "learned" not in log.name else "W(_real)?"
+    found: dict[int, list[float]] = {}
+    for event in EventFileReader(file):
+        for tag, value in zip(event.tags, event.values, strict=True):
+            if isinstance(value, bytes) and re.search(f"/{tag_of}/text_summary$", tag):
+                numbers = np.array(matrix_elements(value))
+                if tag_of == "gate":
+                    numbers = np.array([numbers[0], 1 - numbers[0]])
+                found[event.step] = (
+                    numbers[:2] - (numbers[2:] if len(numbers) > 2 else 0)
+                ).tolist()
+    return found
+
+
+STUDIES: dict[str, Callable[..., int | None]] = {
+    "landscape": landscape,
+    "nudged": nudged,
+    "paths": paths,
+    "power": power_of,
+    "tuning": tuning,
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    about = (f"{n}{inspect.signature(s)}: {inspect.getdoc(s)}" for n, s in STUDIES.items())
+    parser = ScriptParser(prog="tools.studies", description=__doc__, epilog="\n\n".join(about))
+    parser.add_argument("study", metavar="STUDY", choices=STUDIES, help=", ".join(STUDIES))
+    parser.add_argument("words", metavar="WORD", nargs="*", help="what the study needs")
+    arguments = parser.parse_args(argv)
+
+    def obey() -> int | None:
+        study = STUDIES[arguments.study]
+        try:
+            inspect.signature(study).bind(*arguments.words)
+        except TypeError as error:
+            raise OptionError("WORD", f"{error}", "see --help") from None
+        return study(*arguments.words)
+
+    return exit_code(parser.prog, obey)
+
+
+if __name__ == "__main__":
+    begin()
+    raise SystemExit(main())
