@@ -2,7 +2,7 @@
 
 import inspect
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cache
@@ -321,11 +321,7 @@ class ExtendedTorchModule(torch.nn.Module, metaclass=_InitializeWhenComplete):
 
     def optimize(self, loss: torch.Tensor) -> None:
         """Clamp bounded parameters and run the post-step hooks, through all children."""
-        with torch.no_grad():
-            for module in self.extended_modules():
-                for name, (low, high) in module.parameter_bounds().items():
-                    module.get_parameter(name).clamp_(low, high)
-                module.after_step(loss)
+        constrain(self.extended_modules(), loss)
 
     def set_parameter(self, name: str, value: float) -> None:
         """Fill the parameter `name` of every module that has one, in place."""
@@ -350,6 +346,16 @@ class ExtendedTorchModule(torch.nn.Module, metaclass=_InitializeWhenComplete):
         finally:
             for module in modules:
                 module.allow_random = True
+
+
+@torch.no_grad()
+def constrain(modules: Iterable[ExtendedTorchModule], loss: torch.Tensor) -> None:
+    """Clamp bounded parameters of modules and run their post-step hooks."""
+    for module in modules:
+        for name, (low, high) in module.parameter_bounds().items():
+            if (parameter := getattr(module, name)) is not None:
+                parameter.clamp_(low, high)
+        module.after_step(loss)
 
 
 def extended_children(module: torch.nn.Module) -> Iterator[ExtendedTorchModule]:

@@ -298,7 +298,7 @@ def _groups(spec: ScriptSpec, runs: Sequence[tuple[Config, End]]) -> list[str]:
 def write_board(
     spec: ScriptSpec,
     folder: Path,
-    records: Mapping[str, RunRecord],
+    records: Mapping[Path, RunRecord],
     *,
     shown: Sequence[Flag],
     last: Callable[[Config], int] | None,
@@ -308,11 +308,11 @@ def write_board(
     It is a hidden event file beside the folders of the runs, which no exporter reads. Other runs
     may be there already.
 
-    records: those of the runs that are trained now, by the names of their folders. shown: the flags
-    that may tell runs apart. last: the last iteration of a run, where the task says when it is
-    solved.
+    records: those of the runs that are trained now, by their folders. shown: the flags that may
+    tell runs apart. last: the last iteration of a run, where the task says when it is solved.
     """
-    found = {path.name: RunRecord.read(path) for path in folder.iterdir()} | dict(records)
+    found = {path: RunRecord.read(path) for path in folder.iterdir()}
+    found |= {path: record for path, record in records.items() if path.parent == folder}
     configs = [
         Config(spec, spec.defaults | json.loads(json.dumps(record.config)))
         for record in found.values()

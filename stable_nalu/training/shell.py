@@ -282,15 +282,12 @@ class Shell:
 
     def _show_in_tensorboard(self, runs: Stack) -> None:
         """Tell TensorBoard what the runs of a folder have in common, if it can be written."""
-        folders: dict[Path, dict[str, RunRecord]] = {}
-        for run in runs:
-            path = tensorboard_root() / run.name
-            folders.setdefault(path.parent, {})[path.name] = self._record(run)
+        records = {tensorboard_root() / run.name: self._record(run) for run in runs}
         control = run_control(self.spec)
         shown = [flag for flag in self.spec.flags if flag.dest not in control]
         last = self.task.kind.unit.last if issubclass(self.task, EngineTask) else None
         with suppress(OSError, UsageError):
-            for folder, records in folders.items():
+            for folder in dict.fromkeys(path.parent for path in records):
                 write_board(self.spec, folder, records, shown=shown, last=last)
 
     def train_stacks(

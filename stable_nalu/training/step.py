@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 
-from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.abstract import ExtendedTorchModule, constrain
 from stable_nalu.functional import get_train_criterion, lp_norm
 from stable_nalu.options import Config
 
@@ -389,8 +389,9 @@ class TrainingStep:
         limits = ((name, per_run_value(configs, name)) for name in CLIPPING)
         self.limits = {name: limit for name, limit in limits if limit is not None}
         modules = list(model.extended_modules())
-        self._bounded = [m for m in modules if _overrides(m, "parameter_bounds")]
-        self._stateful = [m for m in modules if _overrides(m, "after_step")]
+        self._constrained = [
+            m for m in modules if _overrides(m, "parameter_bounds") or _overrides(m, "after_step")
+        ]
         self._clocked = modules
         self.progress = 0.0
         self._tempered = [m for m in modules if "tau" in dict(m.named_parameters(recurse=False))]
@@ -449,17 +450,8 @@ class TrainingStep:
 
     def finish(self, criterion: torch.Tensor) -> None:
         """Clamp bounded parameters and run the layers' own actions, after the optimiser."""
-        if not (self._bounded or self._stateful):
-            return
-        with torch.no_grad():
-            for module in self._bounded:
-                for name, (low, high) in module.parameter_bounds().items():
-                    parameter = getattr(module, name)
-                    if parameter is not None:
-                        parameter.clamp_(low, high)
-            criterion = criterion.detach()
-            for module in self._stateful:
-                module.after_step(criterion)
+        if self._constrained:
+            constrain(self._constrained, criterion.detach())
 
     def update(self, gradients: Gradients, criterion: torch.Tensor) -> None:
         self.optimizer.step(gradients)
