@@ -11,8 +11,7 @@ import math
 import os
 import tempfile
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
@@ -185,19 +184,6 @@ def plain(values: dict) -> dict:
     return {name: v if isinstance(v, allowed) else str(v) for name, v in values.items()}
 
 
-@contextmanager
-def damage_as_usage_error(path: Path, flag: str) -> Iterator[None]:
-    try:
-        yield
-    except UsageError:
-        raise
-    except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError):
-        raise UsageError(
-            f"argument {flag}: {path} is damaged or of another version; "
-            "--remove-existing-data starts anew"
-        ) from None
-
-
 def restore_parameters(
     targets: Mapping[str, torch.Tensor],
     saved: Mapping[str, torch.Tensor],
@@ -265,63 +251,21 @@ KEPT = "layer_state"
 """What users' layers keep besides parameters and saved buffers; absent where there is nothing."""
 
 
-class LayerState:
-    """Buffers and attributes of users' layers that are in no state dictionary."""
+def _unsaved_buffers(model: torch.nn.Module) -> dict[str, torch.Tensor]:
+    """Return non-persistent buffers of users. Every pass sets those of this package first."""
+    saved, owners = model.state_dict().keys(), foreign_modules(model)
+    inside = tuple(f"{path}." if path else "" for path, _ in owners)
+    return {n: b for n, b in model.named_buffers() if n not in saved and n.startswith(inside)}
 
-    def __init__(self, model: torch.nn.Module, *, stacked: bool):
-        self.model = model
-        # The engine trains no layer whose passes change anything in Python.
-        self._first = None if stacked or not foreign_modules(model) else PythonState(model)
 
-    def saved(self, run: int | None) -> dict[str, Any]:
-        """Return the part of a checkpoint. `run` is None if the model is not stacked."""
-        buffers = run_state(self._unsaved_buffers(), run)
-        found: dict[str, Any] = {"buffers": buffers} if buffers else {}
-        if self._first is not None:
-            now, attributes = PythonState(self.model), self._attributes()
-            if self._first.difference(now, SHARED) is not None:
-                found["attributes"] = attributes
-            held = [f"{path}.{name}" for path, own in attributes.items() for name in own]
-            lost = self._first.difference(now, [*held, SHARED[1]])
-            found |= {} if lost is None else {"lost": lost}
-        return {KEPT: found} if found else {}
-
-    @torch.no_grad()
-    def restore(self, run: int | None, saved: Mapping[str, Any], name: str, flag: str) -> None:
-        """Restore it, or refuse a run if no checkpoint can hold all of it."""
-        found = saved.get(KEPT, {})
-        if "lost" in found:
-            raise UsageError(
-                f"argument {flag}: {name} cannot go on: a pass of its layer changes "
-                f"{found['lost']}, which no checkpoint holds; keep it in a buffer, or "
-                "--remove-existing-data starts anew"
-            )
-        held = self._unsaved_buffers()
-        for path, value in found.get("buffers", {}).items():
-            if run is None and held[path].shape != value.shape:
-                owner, _, last = path.rpartition(".")
-                self.model.get_submodule(owner)._buffers[last] = value
-            else:
-                (held[path] if run is None else held[path][run]).copy_(value)
-        for path, own in found.get("attributes", {}).items():
-            for attribute, value in own.items():
-                _put(self.model.get_submodule(path), attribute, value)
-
-    def _unsaved_buffers(self) -> dict[str, torch.Tensor]:
-        """Return non-persistent buffers of users. Every pass sets those of this package first."""
-        saved, owners = self.model.state_dict().keys(), foreign_modules(self.model)
-        inside = tuple(f"{path}." if path else "" for path, _ in owners)
-        buffers = self.model.named_buffers()
-        return {n: b for n, b in buffers if n not in saved and n.startswith(inside)}
-
-    def _attributes(self) -> dict[str, dict[str, Any]]:
-        """Return those attributes of users' modules that consist of plain values and tensors."""
-        known = {id(tensor) for tensor in tensors_of(self.model).values()}
-        found = {}
-        for path, module in foreign_modules(self.model):
-            own = {n: v for n, v in vars(module).items() if n not in OURS | OF_TORCH}
-            found[path] = {n: _copied(v) for n, v in own.items() if _is_plain(v, known)}
-        return found
+def _attributes(model: torch.nn.Module) -> dict[str, dict[str, Any]]:
+    """Return those attributes of users' modules that consist of plain values and tensors."""
+    known = {id(tensor) for tensor in tensors_of(model).values()}
+    found = {}
+    for path, module in foreign_modules(model):
+        own = {n: v for n, v in vars(module).items() if n not in OURS | OF_TORCH}
+        found[path] = {n: _copied(v) for n, v in own.items() if _is_plain(v, known)}
+    return found
 
 
 def _is_plain(value: Any, known: set[int]) -> bool:
@@ -377,7 +321,9 @@ class RunState:
         torch.backends.cudnn.deterministic = True
         self.task = task(self.config, self.device, *self.configs[1:])
         self.model, self.random = self._seeded()
-        self._layers = LayerState(self.model, stacked=self.stacked)
+        # The engine trains no layer whose passes change anything in Python.
+        changes = not self.stacked and bool(foreign_modules(self.model))
+        self._first = PythonState(self.model) if changes else None
         how = {"stacked": self.stacked, "penalties": task.kind.penalties, "error": self.task.loss}
         self.step = TrainingStep(self.configs, self.model, **how)
         self.at = stack[0].start
@@ -493,7 +439,7 @@ class RunState:
             "torch_rng_state": saved_state(self._generator(run)),
             "numpy_rng_state": of_numpy,
             "beta": str(betas[run].value) if betas else None,
-            **self._layers.saved(index),
+            **self._kept(run),
             "args": None,
             "config": plain(self.configs[run].as_dict()),
             "progress": progress,
@@ -538,9 +484,17 @@ class RunState:
             self.step.penalties.validation = self.errors.get(RESULT_VALID)
 
     def restore_runs(self, checkpoints: Sequence[dict]) -> None:
+        damage = ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError
         for run, checkpoint in enumerate(checkpoints):
-            with damage_as_usage_error(self.checkpoint_path(run), asked_by(self.config)):
+            try:
                 self._restore_run(run, checkpoint)
+            except damage as error:
+                if isinstance(error, UsageError):
+                    raise
+                raise UsageError(
+                    f"argument {asked_by(self.config)}: {self.checkpoint_path(run)} is damaged or "
+                    "of another version; --remove-existing-data starts anew"
+                ) from None
         losses = [checkpoint["progress"].get("last_loss") for checkpoint in checkpoints]
         if None not in losses:
             # A loss that is not a number ends a run at the next log point.
@@ -557,7 +511,7 @@ class RunState:
         index, own = self._index(run), self.model.state_dict()
         targets = {name: value if index is None else value[index] for name, value in own.items()}
         restore_parameters(targets, saved["model_state_dict"], self.checkpoint_path(run), flag)
-        self._layers.restore(index, saved, name, flag)
+        self._restore_kept(run, saved.get(KEPT, {}), flag)
         load_optimizer_state(self.step.optimizer, saved["optimizer_state_dict"], index)
         put_back(self._generator(run), saved["torch_rng_state"])
         if self.random is None:
@@ -567,6 +521,39 @@ class RunState:
         if progress["diverged_at"] is not None:
             self.diverged_at[run] = progress["diverged_at"]
         self._set_progress(run, progress)
+
+    def _kept(self, run: int) -> dict[str, Any]:
+        """Return buffers and attributes of users' layers that are in no state dictionary."""
+        buffers = run_state(_unsaved_buffers(self.model), self._index(run))
+        found: dict[str, Any] = {"buffers": buffers} if buffers else {}
+        if self._first is not None:
+            now, attributes = PythonState(self.model), _attributes(self.model)
+            if self._first.difference(now, SHARED) is not None:
+                found["attributes"] = attributes
+            held = [f"{path}.{name}" for path, own in attributes.items() for name in own]
+            lost = self._first.difference(now, [*held, SHARED[1]])
+            found |= {} if lost is None else {"lost": lost}
+        return {KEPT: found} if found else {}
+
+    @torch.no_grad()
+    def _restore_kept(self, run: int, found: Mapping[str, Any], flag: str) -> None:
+        """Restore what layers keep, or refuse a run if no checkpoint can hold all of it."""
+        if "lost" in found:
+            raise UsageError(
+                f"argument {flag}: {self.stack[run].name} cannot go on: a pass of its layer "
+                f"changes {found['lost']}, which no checkpoint holds; keep it in a buffer, or "
+                "--remove-existing-data starts anew"
+            )
+        held = _unsaved_buffers(self.model)
+        for path, value in found.get("buffers", {}).items():
+            if not self.stacked and held[path].shape != value.shape:
+                owner, _, last = path.rpartition(".")
+                self.model.get_submodule(owner)._buffers[last] = value
+            else:
+                (held[path][run] if self.stacked else held[path]).copy_(value)
+        for path, own in found.get("attributes", {}).items():
+            for attribute, value in own.items():
+                _put(self.model.get_submodule(path), attribute, value)
 
     def snapshot(self) -> Callable[[], None]:
         """Return what puts generators, buffers, layers and progress back to where they are now."""

@@ -319,7 +319,8 @@ class Training(RunState):
         if lines is None or at % lines == 0:
             words: dict[str, Any] = {"measured": self.measured}
             words |= {SHORT[tag]: float(values[0]) for tag, values in self.errors.items()}
-            words |= dict(zip(("loss", "penalty", "total"), result.of_first(), strict=True))
+            losses = {"loss": result.criterion, "penalty": result.penalty, "total": result.total}
+            words |= {n: 0.0 if v is None else float(numbers(v)[0]) for n, v in losses.items()}
             text = f"train {at}: {self.logging.line.format(**words)}"
         if self.limits and RESULT_TEST in self.errors:
             self.view.log_point(at, self.errors[RESULT_TEST], self.limits, text)

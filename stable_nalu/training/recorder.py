@@ -76,11 +76,6 @@ class StepResult:
     total: torch.Tensor
     gradients: Gradients = ()
 
-    def of_first(self) -> tuple[float, float, float]:
-        values = self.criterion, self.penalty, self.total
-        criterion, penalty, total = (0.0 if v is None else float(numbers(v)[0]) for v in values)
-        return criterion, penalty, total
-
     def losses(self) -> list[TaggedValue]:
         """Return the losses under their tags; without a penalty, that is zero."""
         criterion = self.criterion.detach()

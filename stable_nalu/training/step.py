@@ -59,7 +59,12 @@ class Penalties:
         self.uses_l1 = bool(getattr(first, "regualizer_l1", False))
         self._lp_order = getattr(first, "lp_norm", 1)
         self._heim = getattr(first, "reg_scale_type", "heim") == "heim"
-        self.betas = self._build_betas()
+        npu = self._column("regualizer_npu_w") + self._column("regualizer_gate")
+        names = [f"regualizer_beta_{part}" for part in ("start", "end", "step", "growth")]
+        self.betas = [
+            BetaGrowth(*(getattr(c, name) for name in names), only_grows=self.beta_only_grows)
+            for c in (configs if self.uses_l1 or (self._heim and npu.any()) else ())
+        ]
         self.inalu_active = np.zeros(len(configs))
         self.validation: np.ndarray | None = None
         """The last validation errors, where iNALU's penalty waits for small ones."""
@@ -69,16 +74,6 @@ class Penalties:
 
     def _column(self, name: str) -> np.ndarray:
         return np.array([float(getattr(c, name, 0.0)) for c in self._configs])
-
-    def _build_betas(self) -> "list[BetaGrowth]":
-        npu = self._column("regualizer_npu_w") + self._column("regualizer_gate")
-        if not (self.uses_l1 or (self._heim and npu.any())):
-            return []
-        names = [f"regualizer_beta_{part}" for part in ("start", "end", "step", "growth")]
-        return [
-            BetaGrowth(*(getattr(c, name) for name in names), only_grows=self.beta_only_grows)
-            for c in self._configs
-        ]
 
     def _build_factors(self) -> list[tuple[str, Callable[[np.ndarray], np.ndarray]]]:
         """Return (key, weight of each run given the ramp s), in the order of the published sum."""

@@ -58,10 +58,12 @@ def _put_back(read: Callable[[], Any], change: Callable[[Any], object], value: A
 
 
 def _settings() -> list[Setting]:
+    small = torch.tensor(1e-310, dtype=torch.float64, device="cpu")
     return [
         (torch.get_default_dtype, torch.set_default_dtype, torch.float32),
         (torch.get_deterministic_debug_mode, torch.set_deterministic_debug_mode, 0),
-        (_flushes_denormal, torch.set_flush_denormal, False),
+        # Torch can only set whether results too small for a normal number become 0.
+        (lambda: bool(small * 1 == 0), torch.set_flush_denormal, False),
         _attribute(backends.mkldnn, "enabled", True),
         _attribute(backends.cudnn, "enabled", True),
         _attribute(backends.cudnn, "benchmark", False),
@@ -72,11 +74,6 @@ def _settings() -> list[Setting]:
 
 def _attribute(owner: Any, name: str, at_start: Any) -> Setting:
     return partial(getattr, owner, name), partial(setattr, owner, name), at_start
-
-
-def _flushes_denormal() -> bool:
-    """Return whether results too small for a normal number become 0; torch can only set it."""
-    return bool(torch.tensor(1e-310, dtype=torch.float64, device="cpu") * 1 == 0)
 
 
 def _precisions() -> list[Setting]:

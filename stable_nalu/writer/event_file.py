@@ -540,13 +540,12 @@ class TensorboardReader:
             if shown != name:
                 yield RunFiles(shown, None, "the name of the folder is not UTF-8")
                 continue
+            files = list[Path]()
             try:
                 files = visible_entries(folder)
                 problem = _problem(files)
             except OSError as error:
-                reason = "not a folder" if isinstance(error, NotADirectoryError) else str(error)
-                yield RunFiles(name, None, reason)
-                continue
+                problem = "not a folder" if isinstance(error, NotADirectoryError) else str(error)
             yield RunFiles(name, None if problem else files[0], problem)
 
 

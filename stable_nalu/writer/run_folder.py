@@ -87,12 +87,9 @@ class RunRecord:
         """Return this record for a run resumed from `earlier`, whose command comes first."""
         if earlier is None:
             return self
-        return replace(
-            self,
-            command=earlier.command,
-            log_started=earlier.log_started,
-            resumed_with=(*earlier.resumed_with, self.command),
-        )
+        later = (*earlier.resumed_with, self.command)
+        first = {"command": earlier.command, "log_started": earlier.log_started}
+        return replace(self, **first, resumed_with=later)
 
     def differences(self, other: "RunRecord", ignored: Collection[str] = ()) -> list[str]:
         """Return `flag: own value / other value` for whatever tells two configurations apart.
@@ -189,7 +186,16 @@ class RunFolder:
             try:
                 _check(path, record, resume, **rules)
                 remove_temporaries([path / RECORD_NAME])
-                return cls(path, _opened(path, record, resume), lock)
+                if resume is not None:
+                    events = EventFile(path / resume.event_file, position=resume.position)
+                    record.resumed(RunRecord.read(path)).write(path)
+                else:
+                    for entry in visible_entries(path):
+                        entry.unlink()
+                    started = time.time()
+                    replace(record, log_started=started).write(path)
+                    events = EventFile.create_in(path, started)
+                return cls(path, events, lock)
             except BaseException:
                 os.close(lock)
                 raise
@@ -285,19 +291,6 @@ def _check(
         )
 
 
-def _opened(path: Path, record: RunRecord, resume: ResumePoint | None) -> EventFile:
-    """Cut the event file at the checkpoint and note who resumes, or begin in an empty folder."""
-    if resume is not None:
-        events = EventFile(path / resume.event_file, position=resume.position)
-        record.resumed(RunRecord.read(path)).write(path)
-        return events
-    for entry in visible_entries(path):
-        entry.unlink()
-    started = time.time()
-    replace(record, log_started=started).write(path)
-    return EventFile.create_in(path, started)
-
-
 def _refuse_other_configuration(
     verb: str,
     path: Path,
@@ -322,7 +315,13 @@ def _refuse_other_configuration(
 
 def _lock(path: Path) -> int:
     """Take the lock of a folder, and return the descriptor that holds it."""
-    descriptor = _open_lock(path / LOCK_NAME)
+    descriptor = os.open(path / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    # An ensemble holds one lock per run. The soft limit of open files is often 1024, far below
+    # the hard one; raise it while there is still room for all else that opens files.
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if descriptor > soft // 2 > 0:
+        raised = 4 * soft if hard == resource.RLIM_INFINITY else min(4 * soft, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (raised, hard))
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         os.truncate(descriptor, 0)
@@ -344,15 +343,3 @@ def _in_use(path: Path) -> UsageError:
     with contextlib.suppress(OSError):
         holder = (path / LOCK_NAME).read_text(encoding="utf-8", errors="replace").strip()
     return UsageError(f"{path} is in use by {holder or 'another process'}")
-
-
-def _open_lock(path: Path) -> int:
-    """Open the lock file, after raising the limit of open files when it is close."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-    # An ensemble holds one lock per run. The soft limit of open files is often 1024, far below
-    # the hard one; raise it while there is still room for all else that opens files.
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if descriptor > soft // 2 > 0:
-        raised = 4 * soft if hard == resource.RLIM_INFINITY else min(4 * soft, hard)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (raised, hard))
-    return descriptor
