@@ -245,24 +245,13 @@ class Shell:
     def train_left(
         self, stacks: Sequence[Stack], workers: int, interruption: Interruption
     ) -> list[StackResult]:
-        """Train stacks, here or in several processes, with one console for all."""
+        """Say what is trained, and train it, here or in several processes, with one console."""
         runs = [run for stack in stacks for run in stack]
-        processes, how = min(workers, len(stacks)), ""
-        if len(runs) > 1 and hasattr(runs[0].config, "workers"):
-            how = f" in {plural(len(stacks), 'stack')} on {plural(processes, 'process')}"
-        console = self._console(runs, plural(len(runs), "run") + how)
-        train = partial(self.train_stacks, len(runs))
-        try:
-            if processes > 1:
-                return train_in_workers(train, stacks, processes, console, interruption)
-            found = train(list(enumerate(stacks)), console.obey, interruption)
-            return list(found.values())
-        finally:
-            console.close()
-
-    def _console(self, runs: Stack, amount: str) -> Console:
         configs, kind = [run.config for run in runs], self.task.kind
-        last, first = kind.unit.last, configs[0]
+        last, first, processes = kind.unit.last, configs[0], min(workers, len(stacks))
+        amount = plural(len(runs), "run")
+        if len(runs) > 1 and hasattr(first, "workers"):
+            amount += f" in {plural(len(stacks), 'stack')} on {plural(processes, 'process')}"
         console = Console(
             runs=len(runs),
             left=sum(last(run.config) + 1 - run.start for run in runs),
@@ -271,14 +260,19 @@ class Shell:
             verbose=first.verbose,
             begun=partial(self._show_in_tensorboard, runs),
         )
-        lines = introduction(self.spec, configs, amount)
-        if first.verbose:
-            first_flags = [reported(config, kind.reported) for config in configs]
-            pairs = zip(first_flags, configs, strict=True)
-            lines += all_flags([{**own, **config.as_dict(), **own} for own, config in pairs])
-        for line in lines:
-            console.line(line)
-        return console
+        train = partial(self.train_stacks, len(runs))
+        try:
+            for line in introduction(self.spec, configs, amount):
+                console.line(line)
+            if first.verbose:
+                ahead = ((reported(config, kind.reported), config) for config in configs)
+                for line in all_flags([{**own, **c.as_dict(), **own} for own, c in ahead]):
+                    console.line(line)
+            if processes > 1:
+                return train_in_workers(train, stacks, processes, console, interruption)
+            return list(train(list(enumerate(stacks)), console.obey, interruption).values())
+        finally:
+            console.close()
 
     def _show_in_tensorboard(self, runs: Stack) -> None:
         """Tell TensorBoard what the runs of a folder have in common, if it can be written."""
@@ -352,9 +346,13 @@ class Shell:
 
     def show_end(self, runs: Stack, of: dict[str, End], learned: InShort | None) -> None:
         """Say how all runs have ended, where their logs and models are, and what comes next."""
-        ends = [of.get(run.name) or self._saved_end(run) for run in runs]
-        first = runs[0].config
-        pairs = list(zip((run.config for run in runs), ends, strict=True))
+        for run in runs:
+            state, limit = run.state, self.task.goal(run.config).limit
+            if run.name not in of and state is not None:  # which was trained before
+                error = math.nan if state.diverged or state.error is None else state.error
+                known = state.error is not None and limit is not None
+                of[run.name] = End(error, bool(limit.met(error)) if known else None)
+        first, pairs = runs[0].config, [(run.config, of[run.name]) for run in runs]
         limits = [limit_of(config).threshold for config, end in pairs if end.solved is not None]
         lines = outcome(self.spec, pairs, limits)
         is_read = PROGRESS_FILE not in os.environ and len(runs) <= MOST_FORMULAS
@@ -373,13 +371,6 @@ class Shell:
         lines.append(fact("next", command_of(exporter, *words)))
         for line in lines:
             print_line(line)
-
-    def _saved_end(self, run: PlannedRun) -> End:
-        """Return how a run ended that was trained before, as its saved state says."""
-        state, limit = run.state, self.task.goal(run.config).limit
-        assert state is not None
-        error = math.nan if state.diverged or state.error is None else state.error
-        return End(error, None if state.error is None or limit is None else bool(limit.met(error)))
 
 
 def groups_of(spec: ScriptSpec, stacks: Iterable[tuple[int, Stack]]) -> list[Share]:

@@ -184,7 +184,7 @@ class RunFolder:
             path.mkdir(parents=True, exist_ok=True)
             lock = _lock(path)
             try:
-                _check(path, record, resume, **rules)
+                cls.check(path, record, resume=resume, is_ours=True, **rules)
                 remove_temporaries([path / RECORD_NAME])
                 if resume is not None:
                     events = EventFile(path / resume.event_file, position=resume.position)
@@ -202,18 +202,52 @@ class RunFolder:
 
     @staticmethod
     def check(
-        path: Path, record: RunRecord, *, resume: ResumePoint | None = None, **rules: Any
+        path: Path,
+        record: RunRecord,
+        resume: ResumePoint | None = None,
+        *,
+        run_control: Collection[str] = (),
+        remove_existing_data: bool = False,
+        ways_out: Sequence[str] = WAYS_OUT,
+        is_ours: bool = False,
     ) -> None:
         """Raise what `claim` would raise because of what is there, and change nothing.
 
         run_control: names in which the configuration of data that is continued or removed may
         differ. remove_existing_data: whether it may be removed. ways_out: what a refusal suggests;
-        the last of them is another folder.
+        the last of them is another folder. is_ours: whether this process has locked it.
         """
         with _writable(path):
-            if path.is_dir():
+            if not path.is_dir():
+                return
+            if not is_ours:
                 refuse_in_use(path)
-                _check(path, record, resume, **rules)
+            existing = visible_entries(path)
+            if resume is None and not existing:
+                return
+            earlier, names = RunRecord.read(path), [entry.name for entry in existing]
+            verb = "remove" if remove_existing_data else "write into"
+            verb = verb if resume is None else "continue"
+            if earlier is not None:
+                _refuse_other_configuration(verb, path, record, earlier, run_control, ways_out)
+            if resume is not None:
+                if names != [resume.event_file]:
+                    raise UsageError(
+                        f"cannot continue {path}: the checkpoint belongs to {resume.event_file}, "
+                        f"the folder holds {', '.join(names) or 'no event file'}; "
+                        f"start anew with --remove-existing-data instead of {resume.flag}"
+                    )
+                started = earlier.log_started if earlier else None
+                require_events(path / resume.event_file, resume.position, started)
+                return
+        if not remove_existing_data:
+            ways = f"{', '.join(ways_out[:-1])}, or {ways_out[-1]}"
+            raise UsageError(f"{path} already holds data of a run: use {ways}")
+        foreign = [e.name for e in existing if not (e.name.startswith(FILE_PREFIX) and e.is_file())]
+        if foreign:
+            raise UsageError(
+                f"will not remove {path}: besides event files it holds {', '.join(foreign)}"
+            )
 
     def release(self) -> None:
         """Close the event file and let other processes have the folder."""
@@ -252,43 +286,6 @@ def refuse_in_use(path: Path) -> None:
     """Refuse a folder that another process writes into; it need not be there."""
     if is_locked(path / LOCK_NAME):
         raise _in_use(path)
-
-
-def _check(
-    path: Path,
-    record: RunRecord,
-    resume: ResumePoint | None,
-    *,
-    run_control: Collection[str] = (),
-    remove_existing_data: bool = False,
-    ways_out: Sequence[str] = WAYS_OUT,
-) -> None:
-    existing = visible_entries(path)
-    if resume is None and not existing:
-        return
-    earlier, names = RunRecord.read(path), [entry.name for entry in existing]
-    verb = "remove" if remove_existing_data else "write into"
-    verb = verb if resume is None else "continue"
-    if earlier is not None:
-        _refuse_other_configuration(verb, path, record, earlier, run_control, ways_out)
-    if resume is not None:
-        if names != [resume.event_file]:
-            raise UsageError(
-                f"cannot continue {path}: the checkpoint belongs to {resume.event_file}, "
-                f"the folder holds {', '.join(names) or 'no event file'}; "
-                f"start anew with --remove-existing-data instead of {resume.flag}"
-            )
-        started = earlier.log_started if earlier else None
-        require_events(path / resume.event_file, resume.position, started)
-        return
-    if not remove_existing_data:
-        *ways, last = ways_out
-        raise UsageError(f"{path} already holds data of a run: use {', '.join(ways)}, or {last}")
-    foreign = [e.name for e in existing if not (e.name.startswith(FILE_PREFIX) and e.is_file())]
-    if foreign:
-        raise UsageError(
-            f"will not remove {path}: besides event files it holds {', '.join(foreign)}"
-        )
 
 
 def _refuse_other_configuration(
