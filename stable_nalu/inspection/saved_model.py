@@ -27,7 +27,7 @@ from stable_nalu.options.flags import units_of
 from stable_nalu.training.checkpoint import load_torch, restore_parameters
 from stable_nalu.training.loop import Training
 from stable_nalu.training.runs import PlannedRun
-from stable_nalu.training.surroundings import as_at_the_start, default_dtype, precision
+from stable_nalu.training.surroundings import as_at_the_start, default_dtype
 from stable_nalu.training.task import Target, Task
 from stable_nalu.writer import RunRecord
 from stable_nalu.writer.event_file import FILE_PREFIX, METRIC_VALID, RESULT_TEST, EventFileReader
@@ -112,7 +112,7 @@ class TrainedModel(torch.nn.Module):
     @contextmanager
     def precision(self) -> Iterator[None]:
         """Compute as the run did, without gradients."""
-        with default_dtype(precision(self.config)), torch.no_grad():
+        with default_dtype(self.config), torch.no_grad():
             yield
 
     @named_as_in_python()
@@ -202,7 +202,7 @@ def _score(training: Training, checkpoint: Mapping[str, Any]) -> Score:
     if not limits:
         error = checkpoint["progress"]["errors"].get(RESULT_TEST, float("nan"))
         return Score(float(error), None, None)
-    with default_dtype(precision(training.config)):
+    with default_dtype(training.config):
         for _ in training._measure():
             pass
     error = float(training.errors[RESULT_TEST][0])
@@ -229,7 +229,7 @@ def _restored(
     task: type[Task], spec: ScriptSpec, config: Config, checkpoint: Mapping[str, Any], file: Path
 ) -> Training:
     try:
-        with default_dtype(precision(config)):
+        with default_dtype(config):
             run = Training(task, [PlannedRun.of(spec, config)])
     except ValueError as error:
         raise UsageError(str(error)) from None

@@ -36,7 +36,7 @@ from stable_nalu.statistics.table import in_columns, write_plain_frame
 from stable_nalu.task.mystery_arithmetic import MysteryProblem, MysteryTask
 from stable_nalu.task.pairs import PairTask, class_counts
 from stable_nalu.training.loop import Training
-from stable_nalu.training.surroundings import default_dtype, precision
+from stable_nalu.training.surroundings import default_dtype
 from stable_nalu.training.task import Task
 from stable_nalu.writer.event_file import EventFileReader, TensorboardReader
 
@@ -156,7 +156,7 @@ def mystery_report(task: type[MysteryTask], spec: ScriptSpec, config: Config) ->
     run = trained_run(task, spec, config)
     assert isinstance(run.task, MysteryTask)
     problem = run.task.problem
-    with default_dtype(precision(run.config)):
+    with default_dtype(run.config):
         errors, learned = _learned(run.model.eval(), *run.task.test_rows)
     sys.stdout.writelines(f"{line}\n" for line in lines(problem, errors, learned))
     folder = Path(config.evaluation_dir) if config.evaluation_dir else save_root() / MYSTERY_FOLDER

@@ -28,7 +28,7 @@ from .checkpoint import (
     plain,
     sweep,
 )
-from .surroundings import default_dtype, errors_in_one_line, has_gpu, precision
+from .surroundings import default_dtype, errors_in_one_line, has_gpu
 from .task import EngineTask, Task
 
 LENGTH_AND_LOGGING = {
@@ -276,7 +276,7 @@ def _reason_for_torch(task: type[EngineTask], run: PlannedRun) -> str | None:
 
 
 def _programs(task: type[EngineTask], run: PlannedRun) -> list[Any]:
-    with default_dtype(precision(run.config)):
+    with default_dtype(run.config):
         return list(task.programs(run.config, run.layer_options).values())
 
 

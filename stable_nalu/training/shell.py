@@ -74,7 +74,7 @@ from .runs import (
     with_engine,
     worker_count,
 )
-from .surroundings import default_dtype, errors_in_one_line, precision
+from .surroundings import default_dtype, errors_in_one_line
 from .task import EngineTask, Task
 
 MOST_FORMULAS = 50
@@ -233,7 +233,7 @@ class Shell:
         """Refuse what cannot be loaded or built before any folder is made."""
         by_flags = {repr({**run.config.as_dict(), "seed": None}): run for run in runs}
         for run in by_flags.values():
-            with errors_in_one_line(), default_dtype(precision(run.config)):
+            with errors_in_one_line(), default_dtype(run.config):
                 self._built([replace(run, engine=TORCH, state=None)])
 
     def _built(self, runs: Stack) -> Training:
@@ -311,7 +311,7 @@ class Shell:
         """Train a group of stacks, or of one stack, whose runs train together."""
         keep_freed_memory()
         first = stacks[0][0].config
-        with errors_in_one_line(), default_dtype(precision(first)), ExitStack() as ending:
+        with errors_in_one_line(), default_dtype(first), ExitStack() as ending:
             opened: dict[Training, ExitStack] = {}
             for runs, view in zip(stacks, views, strict=True):
                 files = ending.enter_context(ExitStack())
@@ -380,7 +380,7 @@ def groups_of(spec: ScriptSpec, stacks: Iterable[tuple[int, Stack]]) -> list[Sha
         drawn = [spec.samples_of(run.config) for run in stack]
         shared = stack[0].in_lanes and None not in drawn
         first = stack[0].config
-        key = (tuple(drawn), first.no_cuda, precision(first)) if shared else number
+        key = (tuple(drawn), first.no_cuda, first.pytorch_precision) if shared else number
         groups.setdefault(key, []).append((number, stack))
     return list(groups.values())
 

@@ -92,18 +92,14 @@ def has_gpu(config: Config) -> bool:
     return torch.cuda.is_available() and not config.no_cuda
 
 
-def precision(config: Config) -> int:
-    return getattr(config, "pytorch_precision", 32)
-
-
 def floats(values: torch.Tensor, device: torch.device) -> torch.Tensor:
     """Return numbers on a device, in the precision that models compute in."""
     return values.to(device, torch.get_default_dtype())
 
 
-def default_dtype(precision: int) -> AbstractContextManager[None]:
-    """Use a float type for parameters and data while the context lasts."""
-    return abstract.default_dtype(DTYPES[precision])
+def default_dtype(config: Config) -> AbstractContextManager[None]:
+    """Let parameters and data have the float type of a configuration while the context lasts."""
+    return abstract.default_dtype(DTYPES[getattr(config, "pytorch_precision", 32)])
 
 
 @contextmanager
