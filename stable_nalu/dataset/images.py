@@ -305,14 +305,7 @@ class DigitSequences:
     What is left at the end of the order, too short for a sequence, is not used.
     """
 
-    def __init__(
-        self,
-        subset: DigitSubset,
-        length: int,
-        operation: str,
-        seed: int,
-        family: str,
-    ):
+    def __init__(self, subset: DigitSubset, length: int, operation: str, seed: int, family: str):
         order = LegacyRandom(seed).permutation(len(subset))
         count = len(order) // length
         self.subset = subset
@@ -322,11 +315,6 @@ class DigitSequences:
         device = subset.images.device
         self.positions = torch.from_numpy(places).to(device)
         self.targets = torch.from_numpy(targets).unsqueeze(-1).to(device)
-
-    @property
-    def mapping(self) -> np.ndarray:
-        """Return the places of the images in the corpus, sequence by sequence."""
-        return self.subset.kept[self.positions.cpu().numpy()]
 
     def __len__(self) -> int:
         return len(self.positions)

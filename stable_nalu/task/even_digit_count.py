@@ -190,23 +190,15 @@ class EvenDigitNetwork(ExtendedTorchModule):
     their heads.
     """
 
-    def __init__(
-        self,
-        unit_name: str,
-        image_size: int = 100,
-        classes: int = 6,
-        *,
-        bias: bool = True,
-        **layer_options,
-    ):
+    def __init__(self, c: Config, **layer_options: Any):
         super().__init__("network")
         self.first = HalvingConvolution(1, 8, 7, name="first")
         self.second = Convolution(8, 16, 3, name="second", padding=2, dilation=2)
         self.third = Convolution(16, 32, 3, name="third", padding=1)
         self.fourth = Dense(32, 1, "ReLU", "fourth")
-        self.dense = Dense((math.ceil(image_size / 2) // 2) ** 2, FEATURES, "ReLU")
+        self.dense = Dense((math.ceil(c.image_size / 2) // 2) ** 2, FEATURES, "ReLU")
         with torch.random.fork_rng(devices=[]):
-            self.head = Head(unit_name, FEATURES, classes, bias=bias, **layer_options)
+            self.head = Head(c.layer_type, c.max_digits + 1, not c.no_head_bias, **layer_options)
 
     def reset_parameters(self) -> None:
         for module in (self.first, self.second, self.third, self.fourth, self.dense):
@@ -249,21 +241,19 @@ class HalvingConvolution(Convolution):
 
 
 class Head(ExtendedTorchModule):
-    """h `(batch, inputs)` -> scores `(batch, outputs)`: W h + b or unit(h) + b.
+    """h `(batch, 32)` -> scores `(batch, outputs)`: W h + b or unit(h) + b.
 
     unit_name: of `HEADS`, where W is what its function makes of the weights, or a unit's key.
-    Weights start uniform in +-1 / sqrt(inputs), biases at 0, units as they do everywhere.
+    Weights start uniform in +-1 / sqrt(32), biases at 0, units as they do everywhere.
     """
 
-    def __init__(
-        self, unit_name: str, inputs: int, outputs: int, *, bias: bool = True, **layer_options
-    ):
+    def __init__(self, unit_name: str, outputs: int, bias: bool, **layer_options: Any):
         super().__init__("head")
-        self.unit_name, self.in_features, self.out_features = unit_name, inputs, outputs
+        self.unit_name, self.in_features, self.out_features = unit_name, FEATURES, outputs
         if unit_name in HEADS:
-            self.W_hat = torch.nn.Parameter(torch.empty(outputs, inputs))
+            self.W_hat = torch.nn.Parameter(torch.empty(outputs, FEATURES))
         else:
-            self.layer = GeneralizedLayer(inputs, outputs, unit_name, **layer_options)
+            self.layer = GeneralizedLayer(FEATURES, outputs, unit_name, **layer_options)
         own = torch.nn.Parameter(torch.empty(outputs)) if bias else None
         self.register_parameter("bias", own)
 
@@ -311,13 +301,7 @@ class EvenDigitTask(Task):
         return EvenDigitPictures(corpus, placement)
 
     def network(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-        return EvenDigitNetwork(
-            config.layer_type,
-            config.image_size,
-            config.max_digits + 1,
-            bias=not config.no_head_bias,
-            **layer_options,
-        )
+        return EvenDigitNetwork(config, **layer_options)
 
     def batches(self) -> Iterator[Batch]:
         x, t = self._stream.batch(self.at)

@@ -216,29 +216,22 @@ class TimeGridworldNetwork(ExtendedTorchModule):
     Shapes: frames `(frames, ...)`; stimulus, frame `(batch)`; h, c `(batch, hidden)`.
     """
 
-    def __init__(
-        self,
-        unit_name: str = "NAC",
-        wiring: str = "recurrent",
-        observation: str = "symbolic",
-        hidden_size: int = 64,
-        register_size: int = 4,
-        **layer_options,
-    ):
+    def __init__(self, c: Config, **layer_options: Any):
         super().__init__("network")
-        self.unit_name, self.wiring = unit_name, wiring
-        self.hidden_size = hidden_size
-        self.register_size = 0 if unit_name == ALONE else register_size
-        self.encoder = PictureEncoder() if observation == "pixels" else Dense(50, ENCODING, "ReLU")
+        self.unit_name = unit = c.layer_type
+        self.wiring, self.hidden_size = c.nac_wiring, c.hidden_size
+        self.register_size = 0 if unit == ALONE else c.register_size
+        pixels = c.observation == "pixels"
+        self.encoder = PictureEncoder() if pixels else Dense(50, ENCODING, "ReLU")
         size = ENCODING + 1 + self.register_size
-        self.core = GeneralizedCell(size, hidden_size, "LSTM", name="core")
+        self.core = GeneralizedCell(size, c.hidden_size, "LSTM", name="core")
         self.counter: torch.nn.Module | None = None
-        if unit_name != ALONE:
-            recurrent = wiring == "recurrent"
+        if unit != ALONE:
+            recurrent = c.nac_wiring == "recurrent"
             build, inputs = (GeneralizedCell, 2) if recurrent else (GeneralizedLayer, 1)
-            self.counter = build(inputs, register_size, unit_name, name="counter", **layer_options)
-        self.policy = Dense(hidden_size, len(ACTIONS), name="policy")
-        self.value = Dense(hidden_size, 1, name="value")
+            self.counter = build(inputs, c.register_size, unit, name="counter", **layer_options)
+        self.policy = Dense(c.hidden_size, len(ACTIONS), name="policy")
+        self.value = Dense(c.hidden_size, 1, name="value")
 
     @property
     def weight_of_hidden(self) -> torch.Tensor:
@@ -463,14 +456,7 @@ class GridworldTask(Task):
         self.about = f"world: arrive at a step from {low} to {high}, reward {shape} (assumed)"
 
     def network(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-        return TimeGridworldNetwork(
-            config.layer_type,
-            config.nac_wiring,
-            config.observation,
-            config.hidden_size,
-            config.register_size,
-            **layer_options,
-        )
+        return TimeGridworldNetwork(config, **layer_options)
 
     def batches(self) -> Iterator[Batch]:
         episodes = self.config.episodes_per_update

@@ -93,20 +93,12 @@ class CountingNetwork(ExtendedTorchModule):
     y `(batch, time or 1, outputs)`.
     """
 
-    def __init__(
-        self,
-        unit_name: str,
-        outputs: int,
-        features: int,
-        cnn: str = "small",
-        dropout: float = 0.0,
-        **layer_options,
-    ):
+    def __init__(self, c: Config, **layer_options: Any):
         super().__init__("network")
-        self.unit_name = unit_name
-        self.outputs = outputs
-        self.reader = DigitReader(features, cnn, dropout)
-        self.cell = GeneralizedCell(features, outputs, unit_name, name="cell", **layer_options)
+        self.unit_name, self.outputs = c.layer_type, OUTPUTS[c.task]
+        outputs, features = self.outputs, c.cnn_outputs or self.outputs
+        self.reader = DigitReader(features, c.cnn, c.cnn_dropout)
+        self.cell = GeneralizedCell(features, outputs, c.layer_type, name="cell", **layer_options)
         is_torch = isinstance(self.cell.cell, TorchCell)
         self.read_out = Dense(outputs, outputs, name="read_out") if is_torch else None
 
@@ -190,15 +182,7 @@ class CountingTask(Task):
         training_places(count, length, 0, 0)
 
     def network(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-        outputs = OUTPUTS[config.task]
-        return CountingNetwork(
-            config.layer_type,
-            outputs,
-            config.cnn_outputs or outputs,
-            config.cnn,
-            config.cnn_dropout,
-            **layer_options,
-        )
+        return CountingNetwork(config, **layer_options)
 
     def _places(self, places: np.ndarray) -> torch.Tensor:
         return torch.from_numpy(places).to(self.device)

@@ -43,6 +43,11 @@ LAST_TEMPERATURE = 1e-3
 QUANTITIES = ("output", "label1", "label2")
 DECIMALS = (4, 5)
 CLASSES = 10
+_OF_ANSWER = (
+    *("nmu_noise", "nau_noise", "noise_range", "beta_nau"),
+    *("regualizer_npu_w", "regualizer_gate"),
+)
+"""Options of the last layer."""
 
 
 class PairTask(Task):
@@ -116,13 +121,8 @@ class PairTask(Task):
             learned=config.learn_labels2out,
             unit=config.use_nalm,
             divider=config.nalm_name,
-            nmu_noise=config.nmu_noise,
-            nau_noise=config.nau_noise,
-            noise_range=config.noise_range,
-            beta_nau=config.beta_nau,
-            regualizer_npu_w=config.regualizer_npu_w,
-            regualizer_gate=config.regualizer_gate,
             own_options=own_options(config, {}),
+            **{name: getattr(config, name) for name in _OF_ANSWER},
         )
         self.model = two_digits.TwoDigitNetwork(
             self.reader,

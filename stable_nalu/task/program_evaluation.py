@@ -13,6 +13,7 @@ of a program; other readers are baselines.
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -196,6 +197,19 @@ class Reading(NamedTuple):
         return (1,) * len(self.counts) if shared else self.counts
 
 
+def sees_value(config: Config) -> bool:
+    """Return whether the numbers are inputs of the LSTM: the flag, or yes for baselines."""
+    return (config.controller_sees_value or ("yes", "no")[config.layer_type in MATRICES]) == "yes"
+
+
+def sees_registers(config: Config) -> bool:
+    """Return whether the registers are inputs of the controller: the flag, or yes for programs."""
+    if config.layer_type not in MATRICES:
+        return False
+    usual = "yes" if config.program == "programs" else "no"
+    return (config.controller_sees_registers or usual) == "yes"
+
+
 class ProgramNetwork(ExtendedTorchModule):
     """Read programs and say what they compute: `Reading` -> `(*runs, batch)`.
 
@@ -205,35 +219,22 @@ class ProgramNetwork(ExtendedTorchModule):
     Other units are recurrent cells, whose last state a linear layer reads.
     """
 
-    def __init__(
-        self,
-        unit_name: str = "NALU",
-        hidden_size: int = 64,
-        register_size: int = 4,
-        *,
-        sees_value: bool = False,
-        sees_registers: bool = False,
-        **layer_options,
-    ):
+    def __init__(self, c: Config, **layer_options: Any):
         super().__init__("network")
-        self.unit_name, self.hidden_size = unit_name, hidden_size
-        self.register_size = register_size
-        self.sees_registers = sees_registers
-        inputs = len(TOKENS) + sees_value
-        self.known = inputs
-        if unit_name in MATRICES:
-            seen = inputs + register_size * sees_registers
-            self.core = GeneralizedCell(seen, hidden_size, "LSTM", name="controller")
-            size = MATRICES[unit_name] * register_size * (1 + register_size)
-            self.matrices = Dense(hidden_size, size, name="matrices")
+        unit, self.hidden_size, self.register_size = c.layer_type, c.hidden_size, c.register_size
+        self.unit_name, self.sees_registers = unit, sees_registers(c)
+        self.known = inputs = len(TOKENS) + sees_value(c)
+        if unit in MATRICES:
+            seen = inputs + c.register_size * self.sees_registers
+            self.core = GeneralizedCell(seen, c.hidden_size, "LSTM", name="controller")
+            size = MATRICES[unit] * c.register_size * (1 + c.register_size)
+            self.matrices = Dense(c.hidden_size, size, name="matrices")
+            return
+        if unit == "UGRNN":
+            self.core = UGRNNCell(inputs, c.hidden_size)
         else:
-            if unit_name == "UGRNN":
-                self.core = UGRNNCell(inputs, hidden_size)
-            else:
-                self.core = GeneralizedCell(
-                    inputs, hidden_size, unit_name, name="core", **layer_options
-                )
-            self.answer = Dense(hidden_size, 1, name="answer")
+            self.core = GeneralizedCell(inputs, c.hidden_size, unit, name="core", **layer_options)
+        self.answer = Dense(c.hidden_size, 1, name="answer")
 
     def forward(self, programs: Reading) -> torch.Tensor:
         return self.answers(programs).gather(-1, programs.ends)
@@ -405,7 +406,7 @@ BLOCK = 16
 """Batches that are drawn at once, as most of the work is done once per drawing."""
 
 _TEST = "metric/test/relative"
-_MOST_DIGITS = 18
+_LARGEST = 10.0**18
 
 
 class ProgramTask(Task):
@@ -441,14 +442,7 @@ class ProgramTask(Task):
         ]
 
     def network(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-        return ProgramNetwork(
-            config.layer_type,
-            config.hidden_size,
-            config.register_size,
-            sees_value=sees_value(config),
-            sees_registers=sees_registers(config),
-            **layer_options,
-        )
+        return ProgramNetwork(config, **layer_options)
 
     def batches(self) -> Iterator[Batch]:
         if self._block is None:
@@ -519,19 +513,6 @@ class ProgramTask(Task):
         self._taken, self._block = state["taken"], None
 
 
-def sees_value(config: Config) -> bool:
-    """Return whether the numbers are inputs of the LSTM: the flag, or yes for baselines."""
-    return (config.controller_sees_value or ("yes", "no")[config.layer_type in MATRICES]) == "yes"
-
-
-def sees_registers(config: Config) -> bool:
-    """Return whether the registers are inputs of the controller: the flag, or yes for programs."""
-    if config.layer_type not in MATRICES:
-        return False
-    usual = "yes" if config.program == "programs" else "no"
-    return (config.controller_sees_registers or usual) == "yes"
-
-
 def root_mean_square(error: torch.Tensor) -> torch.Tensor:
     """Return the root of the mean square over the last dimension; its gradient at 0 is 0."""
     return torch.linalg.vector_norm(error, dim=-1) / error.shape[-1] ** 0.5
@@ -543,28 +524,13 @@ def right_digits(y: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
     Both are written as whole numbers and laid one below the other by their last digits; a sign is
     a character, and what only one of them has is wrong. What is not a finite number is all wrong.
     """
-    finite = y.isfinite()
-    limit = 10.0**_MOST_DIGITS
-    whole = torch.where(finite, y.double().round(), 0.0).clamp(-limit, limit).long()
-    one, other = _characters(whole), _characters(t.double().round().long())
-    written = (one != _NONE) | (other != _NONE)
-    right = ((one == other) & written).sum(-1) / written.sum(-1)
-    return torch.where(finite, right, 0.0)
-
-
-_NONE, _MINUS = -1, 10
-
-
-def _characters(numbers: torch.Tensor) -> torch.Tensor:
-    """Return the characters of whole numbers from the last one on, padded with `_NONE`."""
-    powers = 10 ** torch.arange(_MOST_DIGITS + 1, device=numbers.device)
-    size = numbers.abs().unsqueeze(-1)
-    digits = size // powers % 10
-    digits = digits.masked_fill((size < powers) & (powers > 1), _NONE)
-    sign = torch.where(numbers < 0, _MINUS, _NONE).unsqueeze(-1)
-    # Behind the digits, which the padding separates from the sign.
-    length = (digits != _NONE).sum(-1, keepdim=True)
-    return torch.cat((digits, torch.full_like(sign, _NONE)), -1).scatter(-1, length, sign)
+    shares: list[float] = []
+    for answer, result in zip(y.tolist(), t.tolist(), strict=True):
+        both = max(-_LARGEST, min(answer, _LARGEST)), result
+        backwards = [str(round(n))[::-1] for n in both] if math.isfinite(answer) else ("-", "0")
+        signs = list(zip_longest(*backwards))
+        shares.append(sum(one == other for one, other in signs) / len(signs))
+    return torch.tensor(shares, device=y.device)
 
 
 # A flag is a few lines of a table.

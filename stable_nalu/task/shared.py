@@ -55,23 +55,14 @@ def lower(flag: str) -> nf.NameField:
     return nf.NameField(lambda c: getattr(c, flag).lower(), (flag,))
 
 
+# A script or a flag is a few lines of a table.
+# fmt: off
 def task_script(
-    name: str,
-    *,
-    summary: str,
-    example: str,
-    task: tuple[Flag, ...],
-    fragments: tuple[nf.NameField | str, ...],
-    checks: tuple[Callable[[Config], None], ...] = (),
-    batch_size: int | None,
-    learning_rate: float,
-    clip_grad_norm: float | None = None,
-    log_interval: int = 1000,
-    unit: str = "Iterations",
-    nalu_init: str = "default",
-    look: FlagGroup | None = None,
-    inputs: int | None = None,
-    criterion: str = "mse",
+    name: str, *, summary: str, example: str, task: tuple[Flag, ...],
+    fragments: tuple[nf.NameField | str, ...], checks: tuple[Callable[[Config], None], ...] = (),
+    batch_size: int | None, learning_rate: float, clip_grad_norm: float | None = None,
+    log_interval: int = 1000, unit: str = "Iterations", nalu_init: str = "default",
+    look: FlagGroup | None = None, inputs: int | None = None, criterion: str = "mse",
 ) -> ScriptSpec:
     """Return the description of a task's script.
 
@@ -87,39 +78,29 @@ def task_script(
     saved = f"{unit} between two saved states to resume from; 0 saves at the end only."
     logged = f"{unit} between two points of the log."
     return ScriptSpec(
-        name=name,
-        summary=summary,
-        example=example,
+        name=name, summary=summary, example=example,
         groups=(
             FlagGroup("Task", *task, *batch, common.SEED),
             *(g.but(**start) if g.title == common.NALU.title else g for g in LAYER_OPTIONS),
-            _OPTIMIZER.but(
-                learning_rate={"default": learning_rate}, clip_grad_norm={"default": clip_grad_norm}
-            ),
+            _OPTIMIZER.but(learning_rate={"default": learning_rate},
+                clip_grad_norm={"default": clip_grad_norm}),
             common.LOGGING.without("--save-best-model").but(
                 name_prefix={"default": name},
-                log_interval={"default": log_interval, "unnamed": DENSITY, "help": logged},
-            ),
+                log_interval={"default": log_interval, "unnamed": DENSITY, "help": logged}),
             control.but(checkpoint_interval={"help": saved}),
             *((look,) if look else ()),
         ),
         name_fields=(
-            lower("layer_type"),
-            *nf.all_trailing(*fragments),
+            *(lower("layer_type"), *nf.all_trailing(*fragments)),
             *((nf.template("b{batch_size}"),) if batch else ()),
-            nf.template("s{seed}"),
-            nf.template("lr-{optimizer}-{learning_rate:rate}"),
-            nf.trailing(nf.GRAD_NORM),
-            *nf.LAYER_OPTIONS_TRAILING,
-            nf.trailing(nf.ID),
+            *(nf.template("s{seed}"), nf.template("lr-{optimizer}-{learning_rate:rate}")),
+            *(nf.trailing(nf.GRAD_NORM), *nf.LAYER_OPTIONS_TRAILING, nf.trailing(nf.ID)),
         ),
         checks=(partial(check_nalu, init=nalu_init), check_files, *checks),
         fixed=PENALTY_RAMP | (by_engine if inputs else {}),
     )
 
 
-# A flag is a few lines of a table.
-# fmt: off
 _LOOKS_AT_A_MODEL = "it looks at a trained model, nothing is trained"
 EVALUATION = FlagGroup(
     "Looking at a trained model",

@@ -8,6 +8,7 @@ from stable_nalu.network import RegressionMnistNetwork, SequentialDigitNetwork
 from stable_nalu.task.even_digit_count import HEADS, EvenDigitNetwork
 from stable_nalu.task.mnist_counting import CountingNetwork, DigitReader
 from tests.layer_values import drawn_alike, uniform
+from tests.training.configurations import configuration
 
 NMU = "ReRegualizedLinearNAC"
 
@@ -108,10 +109,11 @@ def test_image_networks_are_those_of_torch(ours, filters, flat, hidden):
 @pytest.mark.parametrize("unit", CELLS)
 def test_a_sequence_is_a_loop_over_its_images(unit):
     torch.set_default_dtype(torch.float64)
-    model = CountingNetwork(unit, 3, 2, "mlp8")
+    words = f"--layer-type {unit} --cnn mlp8 --cnn-outputs 2".split()
+    model = CountingNetwork(configuration("mnist_counting", *words))
     x = torch.randn(2, 4, 1, 8, 8)
     for row in range(2):
-        state = torch.zeros(1, 3)
+        state = torch.zeros(1, 10)
         state = (state, state) if unit == "LSTM" else state
         for step in range(4):
             state = model.cell(model.reader(x[row, step : step + 1]), state)
@@ -129,7 +131,9 @@ UNITS = (*HEADS, "NAC", "NALU")
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("bias", [True, False])
 def test_heads(unit, bias):
-    model = EvenDigitNetwork(unit, 40, bias=bias)
+    words = f"--layer-type {unit} --image-size 40 --max-digits 1".split()
+    config = configuration("even_digit_count", *words, *([] if bias else ["--no-head-bias"]))
+    model = EvenDigitNetwork(config)
     torch.nn.init.normal_(model.head.bias) if bias else None
     x = torch.randn(5, 40, 40)
     h = model.features(x)

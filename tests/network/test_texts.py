@@ -145,7 +145,9 @@ def test_answers_and_gradients_are_those_of_a_plain_loop(words):
 )
 def test_a_unit_alone_computes_what_its_matrices_say(unit, ones, values, answers):
     """Those of a controller that are the same at each step."""
-    model = ProgramNetwork(unit, hidden_size=2, register_size=2)
+    words = f"--layer-type {unit} --hidden-size 2 --register-size 2"
+    (config,) = SCRIPTS["program_evaluation"].plan(words.split()).configs
+    model = ProgramNetwork(config)
     for parameter in model.parameters():
         parameter.data.zero_()
     model.matrices.bias.data[ones] = 30.0

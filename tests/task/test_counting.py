@@ -89,7 +89,7 @@ class Reads(ExtendedTorchModule):
 @torch.no_grad()
 def test_measures_of_networks_that_are_right_and_nearly_right(name, outputs):
     one = task("--task", name)
-    model = CountingNetwork("NAC", outputs, outputs, "mlp8")
+    model = CountingNetwork(one.config)
     # A NAC that adds all of its inputs to its state.
     added = torch.cat((torch.eye(outputs), torch.eye(outputs)), -1)
     model.cell.cell.op.W_hat.copy_(30 * added)
@@ -134,7 +134,7 @@ def test_real_images_are_read_and_trained_on():
         **{1: 100_000, 10: 10_000},
         **{100: 1000, 1000: 100},
     }
-    model = CountingNetwork("NAC", 10, 10, "small")
+    model = CountingNetwork(one.config)
     x, t = next(one.batches())
     before = one.loss(model, x, t, mse)
     (gradient,) = torch.autograd.grad(before, [model.reader.output.bias])

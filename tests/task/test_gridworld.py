@@ -16,7 +16,7 @@ from stable_nalu.task.gridworld_time import (
 )
 from stable_nalu.task.table import SCRIPTS
 from tests.experiments.scripts import exported, read, run, run_names
-from tests.training.configurations import built
+from tests.training.configurations import built, configuration
 
 SCRIPT = "gridworld_time"
 SMALL = (
@@ -45,7 +45,8 @@ def played(model, count=6, observation="symbolic", seed=1):
 def test_losses_and_gradients_are_those_of_a_plain_loop(unit, wiring):
     """Episodes one by one, through the modules themselves, with returns by their definition."""
     torch.set_default_dtype(torch.float64)
-    model = TimeGridworldNetwork(unit, wiring, hidden_size=7)
+    words = "--layer-type", unit, *(("--nac-wiring", wiring) if unit != "LSTM" else ())
+    model = TimeGridworldNetwork(configuration(SCRIPT, *words, "--hidden-size", "7"))
     worlds, found, learned = played(model)
     terms = []
     frames = frames_of("symbolic").double()
