@@ -141,16 +141,13 @@ def _check_unpacked(raw: Path) -> None:
             raise UsageError(f"{raw / images} holds {count} images, {labels} {len(digits)} labels")
         if max(digits) > 9:
             raise _unreadable(raw / labels, f"a label is {max(digits)}, and no digit")
-        others += [name for name in (images, labels) if not _is_published(raw / name)]
+        for name in (images, labels):
+            digest = hashlib.md5((raw / name).read_bytes(), usedforsecurity=False)
+            others += [name] if digest.hexdigest() != _PUBLISHED[name] else []
     if others:
         sys.stderr.write(
             f"Warning: in {raw}, {', '.join(others)}: another checksum than the published one\n"
         )
-
-
-def _is_published(path: Path) -> bool:
-    digest = hashlib.md5(path.read_bytes(), usedforsecurity=False)
-    return digest.hexdigest() == _PUBLISHED[path.name]
 
 
 def _read_idx(path: Path, shape: tuple[int, ...]) -> bytes:
