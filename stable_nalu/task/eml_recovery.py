@@ -6,6 +6,7 @@ with penalties of what is undecided; measured is the tree whose likeliest choice
 
 import copy
 from collections.abc import Mapping
+from itertools import accumulate
 from typing import Any, cast
 
 import torch
@@ -44,7 +45,8 @@ def drawn_tree(depth: int, tree: str, grid: torch.Tensor) -> EMLLayer:
             layer.nodes.data[..., -1] += 1
         layer.snap()
         text = layer.expression(("x", "y"))
-        if not ("x" in text and "y" in text and _nesting(text) == depth):
+        nesting = max(accumulate((sign == "(") - (sign == ")") for sign in text))
+        if not ("x" in text and "y" in text and nesting == depth):
             continue
         real, imaginary = layer.levels(grid)[-1]
         if real.abs().max() <= TOO_LARGE and imaginary.abs().max() < 1e-9 and real.std() > 1e-3:
@@ -77,14 +79,6 @@ def chain(depth: int, tree: str) -> EMLLayer:
     with torch.no_grad():
         layer.snap()
     return layer
-
-
-def _nesting(text: str) -> int:
-    depths = [0]
-    for sign in text:
-        if sign in "()":
-            depths.append(depths[-1] + (1 if sign == "(" else -1))
-    return max(depths)
 
 
 class RecoveryTask(RowsTask):
