@@ -124,7 +124,7 @@ def _make(key: Key, config: Config, build: BuildOne) -> None:
                 raise NotLoweredError(reason)
         _PROGRAMS[key] = found
         if state is not None:
-            why = _doubt(config, build, shape, dtype, found, state)
+            why = _doubt(_Comparison(config, build, shape, dtype), found, state)
             if why is not None:
                 raise NotLoweredError(why)
     finally:
@@ -148,7 +148,7 @@ def drawn_by_cpp(stream: object) -> bool:
 class RunsOfProgram:
     """Runs of a stack that have programs in common: their numbers in the stack, their lanes.
 
-    draw: makes their samples, if C++ does not.
+    draw: makes their samples, if C++ does not; else, place: theirs among those that share samples.
     """
 
     runs: list[int]
@@ -156,6 +156,7 @@ class RunsOfProgram:
     draw: Callable[[int], tuple[np.ndarray, np.ndarray]] | None = None
     lanes: Lanes | None = None
     criterion: Any = None
+    place: int = 0
 
     @property
     def program(self) -> Program:
@@ -395,7 +396,6 @@ class Company:
         self.asked: dict[EngineStack, tuple[int, int]] = {}
         self.pace = FIRST_CHUNK
         self._trained: set[EngineStack] = set()
-        self._native: list[int] = []
         self._tiles: Any = None
 
     @classmethod
@@ -418,7 +418,8 @@ class Company:
     def _drawn(self) -> Any:
         if self._tiles is None:
             pairs = [(s, part) for s in self.stacks for part in s.parts if part.draw is None]
-            self._native = [id(part) for _, part in pairs]
+            for place, (_, part) in enumerate(pairs):
+                part.place = place
             shape = self.stacks[0].shape
             kind = DeviceTiles if self.on_gpu else Tiles
             self._tiles = kind(
@@ -431,7 +432,7 @@ class Company:
 
     def layout(self, part: RunsOfProgram) -> Layout:
         if part.draw is None:
-            return self._drawn().layouts[self._native.index(id(part))]
+            return self._drawn().layouts[part.place]
         double, runs = part.program.dtype == torch.float64, len(part.runs)
         if self.on_gpu:
             return gpu.singles(runs)
@@ -440,7 +441,7 @@ class Company:
     def store_generators(self, part: RunsOfProgram) -> None:
         """Put the streams of a part where its iterations have left them."""
         if part.draw is None and self._tiles is not None:
-            self._tiles.store(self._native.index(id(part)))
+            self._tiles.store(part.place)
 
     def iterate(self, stack: EngineStack, first: int, count: int) -> None:
         """Train iterations of a stack, unless another one that asked has done so."""
@@ -462,7 +463,7 @@ class Company:
         for stack in stacks:
             for part, lanes, own in stack.prepared(first, count, name):
                 if part.draw is None:
-                    members[self._native.index(id(part))] = own
+                    members[part.place] = own
                     whole = whole or lanes.whole
                 else:
                     lanes.iterate(own, *part.draw(count), count)
@@ -516,12 +517,7 @@ GRADIENT, EVALUATED = "gradient of ", "error in evaluation"
 
 
 def _doubt(
-    config: Config,
-    build: BuildOne,
-    shape: Shape,
-    dtype: torch.dtype,
-    programs: CriterionPrograms,
-    state: PythonState,
+    comparison: "_Comparison", programs: CriterionPrograms, state: PythonState
 ) -> str | None:
     """Return a reason to doubt that the engine computes the numbers of torch, or None.
 
@@ -532,7 +528,7 @@ def _doubt(
         return f"a layer that reads {state.uses}"
     if state.opaque:
         return f"a layer whose {state.opaque} is opaque"
-    comparison = _Comparison(config, build, shape, dtype)
+    config, shape, dtype = comparison.config, comparison.shape, comparison.dtype
     texts = [source(p.text, double=dtype == torch.float64) for p in programs.values()]
     flags = os.environ.get("CXX"), os.environ.get(EXTRA_FLAGS), processor()
     facts = torch.__version__, structure(config), shape, dtype, *flags, *texts
@@ -571,9 +567,7 @@ class _Comparison:
         sizes = [shape.batch] * ITERATIONS + [ROWS + 4 * (shape.batch == ROWS)]
         self.samples = [[self._drawn(n, run, random) for run in range(RUNS)] for n in sizes]
 
-    def _drawn(
-        self, rows: int, run: int, random: torch.Generator
-    ) -> tuple[torch.Tensor, torch.Tensor]:
+    def _drawn(self, rows: int, run: int, random: torch.Generator) -> tuple[torch.Tensor, ...]:
         x = torch.empty(rows, self.shape.inputs, dtype=self.dtype)
         x.uniform_(-2 if run % STATES else 0.5, 2, generator=random)
         return x, torch.randn(rows, self.shape.outputs, dtype=self.dtype, generator=random)
