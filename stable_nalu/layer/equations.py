@@ -418,8 +418,8 @@ class NSRLayer(Layer):
     copies: comparisons that are learned beside each other. z: how small a difference still counts;
         beyond 1 / z, gradients vanish.
 
-    Departs from the paper: the second output, 1 - y, is left out. Departs from the published code:
-    no; the penalties of the version of 2020 are not here.
+    Departs from the paper: the second output, 1 - y, is left out. The penalties of the version of
+    2020 are not here.
     """
 
     default_name = "nsr"

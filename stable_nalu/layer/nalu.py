@@ -126,7 +126,7 @@ class AbstractNALULayer(Layer):
         for name, parameter in self.named_parameters(recurse=False):
             if name.startswith("G_"):
                 torch.nn.init.uniform_(parameter, -bound, bound)
-            else:
+            elif name.startswith("bias_"):
                 torch.nn.init.zeros_(parameter)
         if self.nalu_init != "default":
             for weight in (p for p in self.parameters() if p.ndim > 1):
@@ -204,7 +204,7 @@ class NALULayer(AbstractNALULayer):
         G-NALU: tanh, sigmoid and exp in the NACs, the gate and the product have base phi, not e.
         As in the published benchmark, its gate reads x; in its paper's code it reads |x|.
 
-    Shapes: G (*runs, out, in). Options: see `stable_nalu.layer.nalu`. Departs from the paper: no;
+    Shapes: G (*runs, out, in). Options: see `stable_nalu.layer.nalu`. Departs from the paper:
     initial values are those of Madsen & Johansen (2020) unless `nalu_init` says otherwise.
     docs/layers.md says what the published variants can represent. Departs from the published code:
     `nalu_mul="max-safe"` computes its formula, there it raises.
@@ -262,8 +262,10 @@ class INALULayer(Layer):
         self.g = self.new_parameter(self.out_features)
 
     def reset_parameters(self) -> None:
-        for parameter, mean in zip(self.parameters(), (0.88, 0.5, 0.88, 0.5, 0.0), strict=True):
-            torch.nn.init.normal_(parameter, mean, 0.2)
+        for W_hat, M_hat in ((self.W_a_hat, self.M_a_hat), (self.W_m_hat, self.M_m_hat)):
+            torch.nn.init.normal_(W_hat, 0.88, 0.2)
+            torch.nn.init.normal_(M_hat, 0.5, 0.2)
+        torch.nn.init.normal_(self.g, 0.0, 0.2)
 
     def add_weights(self) -> torch.Tensor:
         """Return the effective weight of the sum: `(*runs, in, out)`."""

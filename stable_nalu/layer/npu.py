@@ -232,8 +232,8 @@ class MCFullyConnected(Layer):
     Shapes: junction.r (*runs, in, out), out_gate.fc.weight = w (*runs, out, 1), out_gate.fc.bias =
     b (*runs, out). Each input is shared out completely by J; the gate lets part of it go. With one
     output J is 1 whatever r is. The penalty `W` = -mean r^2 - mean w^2 - mean b^2 is negative: it
-    rewards large parameters. Departs from the paper: the gate has no input. Departs from the
-    published code: no; the constructor draws random numbers, as there.
+    rewards large parameters. Departs from the paper: the gate has no input. As in the published
+    code, the constructor draws random numbers.
     """
 
     default_name = "MCFC"
@@ -328,8 +328,7 @@ class MulMCFCSignRealNPU(GatedInputs, MulMCFC):
         y_o = exp(bias_o + c_o sum_i J_io log |x_i|) * cos(sum_i J_io g'_i pi [x_i < 0])
 
     with g' = clamp(g, 0, 1), and gate c and junction J of the MCFC. Shapes: bias (*runs, out), J
-    (*runs, in, out), g (*runs, in). Departs from the published code: no; g is not clamped after a
-    step, as there.
+    (*runs, in, out), g (*runs, in). As in the published code, g is not clamped after a step.
     """
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:

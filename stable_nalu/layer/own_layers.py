@@ -413,21 +413,16 @@ _RUNS, _ROWS, _DRAWS = 2, 3, 8
 _PENALTIES = ("W", "g", "z", "W-OOB", "W-NPU", "g-NPU", "inalu")
 """Penalties that flags weigh."""
 
+_ONE_RATE = {"param_groups": "all parameters have one --learning-rate"}
+_SPELLED = "regualizer", "regularizer", "regularizer_terms"
+_OF_LAYERS = "regualizer_terms", "parameter_bounds", "after_step", "observations"
 _UNCALLED = {
-    "regualizer": "write regualizer_terms()",
-    "regularizer": "write regualizer_terms()",
-    "regularizer_terms": "write regualizer_terms()",
-    "optimize": "write parameter_bounds() or after_step()",
-    "param_groups": "all parameters have one --learning-rate",
+    **dict.fromkeys(_SPELLED, "write regualizer_terms()"),
+    **{"optimize": "write parameter_bounds() or after_step()", **_ONE_RATE},
 }
 """Methods of layers that training does not call, and what to do."""
-_OF_LAYERS = ("regualizer_terms", "parameter_bounds", "after_step", "observations")
-_UNCALLED_OF_PLAIN = {
-    **dict.fromkeys(
-        (*_UNCALLED, *_OF_LAYERS), "inherit stable_nalu.Layer for penalties and bounds"
-    ),
-    "param_groups": _UNCALLED["param_groups"],
-}
+_PLAIN_REMEDY = "inherit stable_nalu.Layer for penalties and bounds"
+_UNCALLED_OF_PLAIN = dict.fromkeys((*_UNCALLED, *_OF_LAYERS), _PLAIN_REMEDY) | _ONE_RATE
 
 _OUTCOMES: dict[object, str | None] = {}
 
@@ -473,10 +468,22 @@ def _tried(built: Sequence[ExtendedTorchModule], in_features: int) -> str | None
     found = _unstacked_state(built)
     x = torch.rand(_RUNS, _ROWS, in_features) + 0.5
     alone, (spare, *_) = built[:_RUNS], built[_RUNS:]
-    expected = _outputs(alone, x)
-    _require_dense_gradients(spare, _outputs([spare.train()], x))
+    expected, y = _outputs(alone, x), _outputs([spare.train()], x)
+    kind, learned = type(spare).__name__, [p for p in spare.parameters() if p.requires_grad]
+    if learned and y.requires_grad:
+        with _as_usage_error(f"{kind} has no gradient"):
+            y.sum().backward()
+    for name, parameter in spare.named_parameters():
+        if parameter.grad is not None and parameter.grad.layout != torch.strided:
+            raise ValueError(f"{kind}: {name} has a sparse gradient; make it dense")
     _require_known_methods(spare)
-    _require_numbers(spare)
+    with _as_usage_error(f"{kind} cannot be observed"):
+        measures = _measures(spare)
+    for (_, what), measure in measures.items():
+        with _as_usage_error(f"{kind}: its {what} fails"):
+            shape = tuple(torch.as_tensor(measure()).shape)
+        if shape:
+            raise ValueError(f"{kind}: its {what} has shape {shape}; one number is expected")
     read = {name for module in spare.extended_modules() for name in module.clock_reads}
     if read:
         return f"a layer that reads self.{min(read)}"
@@ -496,18 +503,6 @@ def _built(build, in_features, out_features, options) -> ExtendedTorchModule:
     for module in layer.extended_modules():
         module.trace = {}  # What is logged may be of a forward pass.
     return layer.eval()
-
-
-def _require_dense_gradients(layer: torch.nn.Module, outputs: torch.Tensor) -> None:
-    """Refuse gradients that are sparse, which only some optimizers take."""
-    learned = {name: p for name, p in layer.named_parameters() if p.requires_grad}
-    if not learned or not outputs.requires_grad:
-        return
-    with _as_usage_error(f"{type(layer).__name__} has no gradient"):
-        outputs.sum().backward()
-    for name, parameter in learned.items():
-        if parameter.grad is not None and parameter.grad.layout != torch.strided:
-            raise ValueError(f"{type(layer).__name__}: {name} has a sparse gradient; make it dense")
 
 
 def _outputs(layers, x: torch.Tensor) -> torch.Tensor:
@@ -557,18 +552,6 @@ def _measures(layer: ExtendedTorchModule) -> dict[tuple[str, str], Callable[[], 
             logged = (o for o in module.observations() if o.kind == "scalar")
             found |= {(path, f"observation {one.name!r}"): one.value for one in logged}
     return found
-
-
-def _require_numbers(layer: ExtendedTorchModule) -> None:
-    """Refuse penalties and logged numbers of one run that fail, or are more than one number."""
-    name = type(layer).__name__
-    with _as_usage_error(f"{name} cannot be observed"):
-        measures = _measures(layer)
-    for (_, what), measure in measures.items():
-        with _as_usage_error(f"{name}: its {what} fails"):
-            shape = tuple(torch.as_tensor(measure()).shape)
-        if shape:
-            raise ValueError(f"{name}: its {what} has shape {shape}; one number is expected")
 
 
 def _unstacked_state(layers: Sequence[torch.nn.Module]) -> str | None:

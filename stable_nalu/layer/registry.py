@@ -7,9 +7,9 @@ with `nac_oob="clip"`: classes of names in papers keep weights in range. A name 
 
 import inspect
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from types import new_class
 from typing import Any, NamedTuple
 
@@ -325,49 +325,43 @@ class _Product:
         return in_log_space(sums.forward, x, "normal", 1e-7)
 
 
-class _Name(NamedTuple):
-    """The meaning of a name: a layer with options, or what adds logarithms by this layer."""
+def _class_of(label: str, entry: LayerEntry, options: Mapping[str, object], product: bool) -> Any:
+    """Return the class of a layer with options, or of one that adds logarithms by this layer.
 
-    label: str
-    entry: LayerEntry
-    options: Mapping[str, object] = {}
-    is_product: bool = False
-
-    @property
-    def in_python(self) -> str:
-        """Return the name of the class: the letters and digits of the name in papers."""
-        return _PYTHON_NAMES.get(self.label) or re.sub(r"[^A-Za-z0-9]", "", self.label)
-
-    @property
-    def built(self) -> Any:
-        """Return the class, always the same one."""
-        entry = self.entry
-        if entry.layer is None or entry.origin is not None:
-            return entry.cell if entry.layer is None else entry.module
-        bounds = {k: v for k, v in _BOUNDED.items() if k in entry.options}
-        defaults = entry.fixed_options | bounds | dict(self.options)
-        if not (defaults or self.is_product):
-            return entry.layer
-        if self.label not in _classes:
-            bases = (_Product, entry.layer) if self.is_product else (entry.layer,)
-            members = {"option_defaults": defaults, "__doc__": entry.layer.__doc__}
-            members |= {"__module__": __package__}
-            made = new_class(self.in_python, bases, exec_body=lambda own: own.update(members))
-            _classes[self.label] = made
-        return _classes[self.label]
+    It is always the same one.
+    """
+    if entry.layer is None or entry.origin is not None:
+        return entry.cell if entry.layer is None else entry.module
+    bounds = {k: v for k, v in _BOUNDED.items() if k in entry.options}
+    defaults = entry.fixed_options | bounds | dict(options)
+    if not (defaults or product):
+        return entry.layer
+    if label not in _classes:
+        bases = (_Product, entry.layer) if product else (entry.layer,)
+        members = {"option_defaults": defaults, "__doc__": entry.layer.__doc__}
+        members |= {"__module__": __package__}
+        name = _in_python(label)
+        _classes[label] = new_class(name, bases, exec_body=lambda own: own.update(members))
+    return _classes[label]
 
 
-def _names() -> tuple[dict[str, _Name], dict[str, _Name]]:
-    """Return all names of papers, and all keys."""
+def _in_python(label: str) -> str:
+    """Return the name of a class: the letters and digits of the name in papers."""
+    return _PYTHON_NAMES.get(label) or re.sub(r"[^A-Za-z0-9]", "", label)
+
+
+def _names() -> tuple[dict[str, Callable[[], Any]], dict[str, Callable[[], Any]]]:
+    """Return what makes the class of each name of papers, and of each key."""
     known = {k: e for k, e in entries().items() if e.layer or e.cell}
-    labels: dict[str, _Name] = {}
+    found: dict[str, tuple[str, LayerEntry, Mapping[str, object], bool]] = {}
     for entry in known.values():
-        labels.setdefault(entry.label, _Name(entry.label, entry))
-        labels |= {v.label: _Name(v.label, entry, v.options) for v in entry.variants}
+        found.setdefault(entry.label, (entry.label, entry, {}, False))
+        found |= {v.label: (v.label, entry, v.options, False) for v in entry.variants}
     for label, (key, options) in _ALSO.items():
-        labels[label] = _Name(label if options else known[key].label, known[key], options)
-    labels |= {n: _Name(n, known[key], is_product=True) for n, key in _PRODUCTS.items()}
-    return labels, {key: _Name(entry.label, entry) for key, entry in known.items()}
+        found[label] = (label if options else known[key].label, known[key], options, False)
+    found |= {label: (label, known[key], {}, True) for label, key in _PRODUCTS.items()}
+    labels = {label: partial(_class_of, *one) for label, one in found.items()}
+    return labels, {k: partial(_class_of, e.label, e, {}, False) for k, e in known.items()}
 
 
 def layer_class(name: str) -> Any:
@@ -376,26 +370,26 @@ def layer_class(name: str) -> Any:
         raise UsageError(f"name: {name!r} is not text; write one such as 'NMU'")
     labels, keys = _names()
     for word in (str, spelled):
-        for known, found in (*labels.items(), *keys.items()):
+        for known, made in (*labels.items(), *keys.items()):
             if word(known) == word(name):
-                return found.built
+                return made()
     remedy = did_you_mean(name, {**labels, **keys}, "stable_nalu.layers() lists them all")
     raise UsageError(f"there is no layer {name!r}; {remedy}")
 
 
 def imported_class(name: str) -> Any:
     """Return the class of a name as Python writes it, such as RealNPU or SNMU, or None."""
-    for found in _names()[0].values():
-        own = found.in_python
+    for label, made in _names()[0].items():
+        own = _in_python(label)
         if name in (own, own[:1].upper() + own[1:]):
-            return found.built
+            return made()
     return None
 
 
 def script_name(layer: object) -> str | None:
     """Return how scripts call one of these classes: by its key, or by its name in papers."""
     labels, keys = _names()
-    return next((n for n, found in {**keys, **labels}.items() if found.built is layer), None)
+    return next((name for name, made in {**keys, **labels}.items() if made() is layer), None)
 
 
 def select_options(entry: LayerEntry, options: dict[str, object]) -> dict[str, object]:
@@ -458,12 +452,7 @@ class GeneralizedCell(_Generalized):
     """The registered recurrent cell `unit_name`, given those options that it reads."""
 
     def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        unit_name: str,
-        name: str | None = None,
-        **options,
+        self, input_size: int, hidden_size: int, unit_name: str, name: str | None = None, **options
     ):
         super().__init__("cell", name)
         self.unit_name = unit_name

@@ -1,5 +1,5 @@
-"""Trials of published code that no figure shows: NAC, NAU and NMU with something left out, put
-another way, or chosen: with weights and inputs that are sampled, noisy or expected choices.
+"""Trials of published code that no figure and no paper shows, by Madsen & Johansen (2020) and
+Mistry et al. (2022): NAC, NAU and NMU with something left out, put another way, or chosen.
 """
 
 import math
@@ -26,10 +26,9 @@ from .nau_nmu import (
 
 
 class LinearNACLayer(WeightLayer):
-    r"""Map inputs linearly, without bias, range or penalty: the unconstrained baseline of the NAC
-    (Madsen & Johansen 2020, published code).
+    r"""Map inputs linearly, without bias, range or penalty: the unconstrained baseline of the NAC.
 
-        y_o = sum_i W_oi x_i
+    y_o = sum_i W_oi x_i
     """
 
     log_options: ClassVar = {"text_always": True, "sparsity": False}
@@ -43,12 +42,11 @@ class LinearNACLayer(WeightLayer):
 
 
 class RegualizedLinearNACLayer(LinearNACLayer):
-    r"""Map inputs linearly, with weights pulled to {-1, 0, 1} by the NAU's penalty `W` alone: an
-    ablation of Madsen & Johansen (2020, published code).
+    r"""Map inputs linearly, with weights pulled to {-1, 0, 1} by the NAU's penalty `W` alone.
 
         y_o = sum_i W_oi x_i
 
-    It cannot be built in the published code (a missing import). W is never clamped.
+    W is never clamped. The published code cannot be built (a missing import).
     """
 
     support: ClassVar[str] = "nac"
@@ -63,13 +61,12 @@ class RegualizedLinearNACLayer(LinearNACLayer):
 
 
 class RegualizedLinearMNACLayer(RegualizedLinearNACLayer):
-    r"""Multiply inputs with unbounded weights and the NMU's penalty `W`: an ablation of Madsen &
-    Johansen (2020, published code).
+    r"""Multiply inputs with unbounded weights and the NMU's penalty `W`.
 
         y_o = prod_i (W_oi x_i + 1 - W_oi)
 
-    `mnac_normalized` takes the product of x / c and scales it back, c = std(x). It cannot be built
-    in the published code (a missing import). W is never clamped.
+    `mnac_normalized` takes the product of x / c and scales it back, c = std(x). W is never clamped.
+    The published code cannot be built (a missing import).
     """
 
     support, log_options = "mnac", {}
@@ -87,15 +84,14 @@ class RegualizedLinearMNACLayer(RegualizedLinearNACLayer):
 
 
 class SillyReRegualizedLinearMNACLayer(UnitWeightLayer):
-    r"""Multiply all inputs, scaled by their weights: an ablation of the NMU in which an unused
-    input (weight 0) makes the product zero (Madsen & Johansen 2020, published code).
+    r"""Multiply all inputs, scaled by the NMU's weights, of which a zero makes the product zero.
 
         y_o = prod_i W'_oi x_i
 
-    W' is the NMU's: clamp(W, mnac_epsilon, 1) with `nac_oob="regualized"`, else the raw W. Two more
-    keys, SillyReRegualizedLinearNAC and -NALU, only name a layer type: a network with
-    `nac_mul="mnac"` replaces the last three letters by "MNAC", and so finds this layer. It cannot
-    be built in the published code (a missing import).
+    W' is clamp(W, mnac_epsilon, 1) with `nac_oob="regualized"`, else the raw W. Two more keys,
+    SillyReRegualizedLinearNAC and -NALU, only name a layer type: a network with `nac_mul="mnac"`
+    replaces the last three letters by "MNAC", and so finds this layer. The published code cannot be
+    built (a missing import).
     """
 
     option_defaults: ClassVar = {"mnac_normalized": False}
@@ -110,30 +106,27 @@ class SillyReRegualizedLinearMNACLayer(UnitWeightLayer):
 
 
 class IndependentNACLayer(NACLayer):
-    r"""Add and subtract as the NAC does, with an altered backward pass (Madsen & Johansen 2020,
-    published code).
+    r"""Add and subtract as the NAC does, with an altered backward pass.
 
         y_o = sum_i W_oi x_i,    W = tanh(W_hat) * sigmoid(M_hat)
 
         dW / dW_hat := 1 - tanh(W_hat)^2,    dW / dM_hat := sigmoid'(M_hat)
 
-    Shapes: W_hat, M_hat (*runs, out, in). Departs from the published code: the penalty `z` works as
-    the NAC's; there, asking for it is an error because inputs are never recorded.
+    Departs from the published code: the penalty `z` works as the NAC's; there, asking for it is an
+    error because inputs are never recorded.
     """
 
     nac_weight = "independent"
 
 
 class MultiWeightNAULayer(NAUBase):
-    r"""Add and subtract with one of K weights, which the iteration decides (Mistry et al. 2022,
-    published code).
+    r"""Add and subtract with one of K weights, which the iteration decides.
 
         y_o = sum_i clamp(W_k,oi, -1, 1) x_i,    k = iteration mod K
 
-    Shapes: x (*runs, batch, in), W_0 ... W_{K-1} (*runs, out, in), y (*runs, batch, out).
-    `W_set_count` is K. All penalties and the range are those of the active weight; the key `W-set`
-    holds the spread of all of them, mean (W_k - mean_k W_k)^2, which no script adds to its loss.
-    Weights that are not active get no gradient. The raw weight is logged, as there.
+    Shapes: W_0 ... W_{K-1} (*runs, out, in). `W_set_count` is K. All penalties and the range are
+    those of the active weight, which is logged as it is; the key `W-set` holds the spread of all of
+    them, mean (W_k - mean_k W_k)^2, which no script adds to its loss.
     """
 
     option_defaults: ClassVar = {"W_set_count": 5}
@@ -226,16 +219,15 @@ class SelectionBase(Layer):
 
 
 class SigmoidNAULayer(SelectionBase):
-    r"""Add those inputs that a batch-normalised sigmoid mask selects (Mistry et al. 2022, published
-    code).
+    r"""Add those inputs that a batch-normalised sigmoid mask selects.
 
         y_o = sum_i x_i mask_io,    mask = sigmoid(bn(W_logits l1.weight^T + l1.bias))
 
     `bn` normalises over the rows (inputs) of the mask: with their own mean and variance in
     training, with running ones in evaluation, where the mask is also rounded to {0, 1}. Shapes:
     W_logits (*runs, in, out), l1.weight (*runs, out, out), l1.bias and all of bn (*runs, out). The
-    constructor draws l1 (it belongs to no later initialisation); `reset_parameters` draws W_logits.
-    Its `z` penalty, taken of constant ones there, is always zero.
+    constructor draws l1, `reset_parameters` W_logits. The `z` penalty, taken of constant ones in
+    the published code, is zero.
     """
 
     # In training mode every pass moves the running statistics, however few rows it has.
@@ -252,12 +244,11 @@ class SigmoidNAULayer(SelectionBase):
 
 
 class ScaledSigmoidNAULayer(SelectionBase):
-    r"""Add those inputs that a folded sigmoid mask selects (Mistry et al. 2022, published code).
+    r"""Add those inputs that a folded sigmoid mask selects.
 
         y_o = sum_i x_i mask_io,    mask = 2 sigmoid(-|W_logits l1.weight^T + l1.bias| / 2)
 
-    In evaluation the mask is rounded to {0, 1}. Shapes and draws are those of the SigmoidNAU. Its
-    `z` penalty, taken of constant ones there, is always zero.
+    In evaluation the mask is rounded to {0, 1}. Shapes, draws and `z` are those of the SigmoidNAU.
     """
 
     def mask(self) -> torch.Tensor:
@@ -275,12 +266,11 @@ def chosen_sign(category: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
 
 
 class SoftmaxNACLayer(WeightLayer):
-    r"""Add and subtract inputs with expected weights in (-1, 1) (Madsen & Johansen 2020, published
-    code).
+    r"""Add and subtract inputs with expected weights in (-1, 1).
 
         y_o = sum_i W_oi x_i,    W = p_+ - p_-,    (p_+, p_-, p_0) = softmax([W_hat, 0])
 
-    Shapes: W_hat (*runs, out, in, 2). Departs from the published code: it works in float64.
+    Shapes: W_hat (*runs, out, in, 2).
     """
 
     def make_parameters(self) -> None:
@@ -305,14 +295,12 @@ class SoftmaxNACLayer(WeightLayer):
 
 
 class HardSoftmaxNACLayer(SoftmaxNACLayer):
-    r"""Add and subtract inputs with weights that every forward pass samples (Madsen & Johansen
-    2020, published code).
+    r"""Add and subtract inputs with weights that every forward pass samples.
 
         y_o = sum_i W_oi x_i,    W_oi in {1, -1, 0} sampled from softmax([W_hat, 0])
 
     The gradient is that of the expected weight p_+ - p_-. It samples in evaluation and under
-    `no_random` too, as published. Shapes: W_hat (*runs, out, in, 2). Departs from the published
-    code: it works in float64.
+    `no_random` too, as published. Shapes: W_hat (*runs, out, in, 2).
     """
 
     evaluates_rows_independently = False
@@ -334,16 +322,14 @@ class HardSoftmaxNACLayer(SoftmaxNACLayer):
 
 
 class GumbelNACLayer(SoftmaxNACLayer):
-    r"""Add and subtract inputs with noisy weights in (-1, 1) (Madsen & Johansen 2020, published
-    code; Gumbel-softmax: Jang et al. 2017, arXiv:1611.01144).
+    r"""Add and subtract with noisy weights in (-1, 1), by a Gumbel-softmax (Jang et al. 2017).
 
         y_o = sum_i W_oi x_i,    W = q_+ - q_-
 
         q = softmax((log p - log(-log U)) / tau),    p = softmax([W_hat, 0]),    U ~ U(1e-10, 1)
 
     Without randomness, q = p. `set_parameter("tau", v)` cools the noise down during training.
-    Shapes: W_hat (*runs, out, in, 2), tau (*runs). Departs from the published code: it works in
-    float64 and on a GPU.
+    Shapes: W_hat (*runs, out, in, 2), tau (*runs).
     """
 
     log_options: ClassVar = {"text_always": True, "sparsity": False}
@@ -373,15 +359,14 @@ class GumbelNACLayer(SoftmaxNACLayer):
 
 
 class GumbelMNACLayer(SigmoidWeightLayer):
-    r"""Multiply inputs with noisy weights in (0, 1) (Madsen & Johansen 2020, published code).
+    r"""Multiply inputs with noisy weights in (0, 1).
 
         y_o = prod_i (W_oi x_i + 1 - W_oi),    W = sigmoid((W_hat + n) / tau)
 
         n = -log(1e-8 - log(U + 1e-8)),    U ~ U(0, 1)
 
     Without randomness, W = sigmoid(W_hat). `set_parameter("tau", v)` cools the noise down. Shapes:
-    W_hat (*runs, out, in), tau (*runs). The cell, which cannot be built there, is the one over this
-    layer.
+    W_hat (*runs, out, in), tau (*runs).
     """
 
     log_options: ClassVar = {"text_always": True, "sparsity": False}
@@ -402,8 +387,8 @@ class GumbelMNACLayer(SigmoidWeightLayer):
 
 
 class GradientBanditNACLayer(WeightLayer):
-    r"""Add and subtract with weights learned from the loss alone (Madsen & Johansen 2020, published
-    code; gradient bandits: Sutton & Barto, Reinforcement Learning, section 2.8).
+    r"""Add and subtract with weights learned from the loss alone, by gradient bandits (Sutton &
+    Barto, Reinforcement Learning, section 2.8).
 
         y_o = sum_i W_oi x_i,    W_oi in {1, -1, 0} sampled from p = softmax(W_hat)
 
@@ -414,8 +399,7 @@ class GradientBanditNACLayer(WeightLayer):
     Without randomness, the most probable weight is used. Nothing is trained by gradients: `W_hat`
     is a buffer; `lr` and `running_mean_beta` can be changed with `set_parameter`. The first update
     is zero (up to rounding). Shapes: W_hat (*runs, out, in, 3), L, m, t, lr, beta (*runs). Departs
-    from the published code: L is detached (the same numbers, without a growing graph); works in
-    float64 and on a GPU.
+    from the published code: L is detached (the same numbers, without a growing graph).
     """
 
     W_hat: torch.Tensor
@@ -464,8 +448,7 @@ class GradientBanditNACLayer(WeightLayer):
 
 
 class EnsembleGumbelNAULayer(Layer):
-    r"""Add those inputs that hard Gumbel-softmax masks pick, drawn for each row (Mistry et al.
-    2023, published code; Gumbel-softmax: Jang et al. 2017, arXiv:1611.01144).
+    r"""Add those inputs that hard Gumbel-softmax masks pick (Jang et al. 2017), drawn for each row.
 
         y_bo = sum_i x_bi max_m mask^m_bio,    m = 1 ... ceil(in / 4)
 
@@ -474,8 +457,7 @@ class EnsembleGumbelNAULayer(Layer):
         tau = min(1, exp(-1e-5 iteration))
 
     It samples in evaluation and under `no_random` too, as published. Shapes: W_logits (*runs, in,
-    out). Departs from the published code: numbers are drawn on the CPU for every device. Its `z`
-    penalty, taken of constant ones there, is always zero.
+    out). The `z` penalty, taken of constant ones in the published code, is always zero.
     """
 
     evaluates_rows_independently = False
@@ -539,22 +521,14 @@ class FeatureSelector(Layer):
 
 
 _OF_VARIANTS = """\
-NALUs over other layers than the NAC, from the published code of Madsen & Johansen (2020).
-
     y = g * NAC(x) + (1 - g) * exp(NAC(log(|x| + eps))),    g = sigmoid(G x)
 
-where NAC stands for the layer that is in the name.
-
-Shapes: x (*runs, batch, in), G (*runs, out, in), y (*runs, batch, out). Options: see
-`stable_nalu.layer.nalu`.
-
-Of the GradientBanditNALU only the gate is trained by gradients. `set_parameter("tau", v)` reaches
-the NACs of the GumbelNALU, not its gate; with `nalu_two_nac=True, nalu_mul="mnac"` a GumbelMNAC
-multiplies.
-
-Not in the paper. Departs from the published code: the RegualizedLinearNALU cannot be built there (a
-missing import); this is what it was meant to be. Nor can the cells of the bandit, Gumbel, hard
-softmax and independent NALU, which are those over these layers.
+where NAC stands for the layer that is in the name. Shapes: G (*runs, out, in). Options: see
+`stable_nalu.layer.nalu`. Of the GradientBanditNALU only the gate is trained by gradients.
+`set_parameter("tau", v)` reaches the NACs of the GumbelNALU, not its gate; with
+`nalu_two_nac=True, nalu_mul="mnac"` a GumbelMNAC multiplies. In the published code the
+RegualizedLinearNALU cannot be built (a missing import), nor can the cells of the bandit, Gumbel,
+hard softmax and independent NALU.
 """
 
 
