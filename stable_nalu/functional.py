@@ -16,7 +16,6 @@ from torch.overrides import handle_torch_function, has_torch_function_unary
 
 
 def trailing(ndim: int) -> tuple[int, ...]:
-    """Return the indices of the last `ndim` dimensions, addressed from the right."""
     return tuple(range(-ndim, 0))
 
 
@@ -370,7 +369,6 @@ class _RegualizerZ(_Penalty):
             self._inputs.append(x)
 
     def reset(self) -> None:
-        """Forget the recorded inputs."""
         self._inputs = []
 
     def __call__(self, W: torch.Tensor) -> torch.Tensor:

@@ -162,7 +162,6 @@ class Certificate:
 
     @property
     def row(self) -> dict[str, Any]:
-        """Return it as a row of a table."""
         return {
             "verdict": self.verdict,
             "formula": str(self.rounded),
@@ -179,7 +178,6 @@ class Certificate:
         return f" to within {math.ceil(self.within / unit * (1 - 1e-6)) * unit:.1g}"
 
     def __str__(self) -> str:
-        """Return it in words."""
         if self.is_exact:
             how = f" (weights by at most {self.change:.2g})" if self.change else ""
             sums = " of sums over all steps" if self.of_sums else ""
@@ -379,7 +377,6 @@ def boxes(intervals: Sequence[Sequence[float]], inputs: int, used: Sequence[int]
 
 
 def target_of(targets: FunctionTargets, symbols: Sequence[sympy.Symbol]) -> sympy.Expr:
-    """Return what a task asks for."""
     sums = [sum(symbols[start:end], sympy.Integer(0)) for start, end in targets.operands]
     if targets.operation.name == "root":
         return sympy.sqrt(sums[0])

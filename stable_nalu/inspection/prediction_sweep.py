@@ -72,7 +72,6 @@ def grid(lower: float, upper: float, step: float) -> torch.Tensor:
 
 
 def trained_model(spec: ScriptSpec, config: Config) -> torch.nn.Module:
-    """Return the model of a checkpoint, ready for evaluation."""
     path = Path(config.model_filepath)
     try:
         model = SingleLayerBenchmark.network(config, spec.layer_options(config))
@@ -106,7 +105,6 @@ def surfaces(spec: ScriptSpec, config: Config) -> dict[str, dict[str, np.ndarray
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Parse the command line, evaluate, write the tables and return the exit code."""
     config, *others = PREDICTION_SWEEP.parse(argv).configs
 
     def sweep() -> None:

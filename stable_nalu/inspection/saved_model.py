@@ -111,7 +111,6 @@ class TrainedModel(torch.nn.Module):
 
     @contextmanager
     def precision(self) -> Iterator[None]:
-        """Compute as the run did, without gradients."""
         with default_dtype(self.config), torch.no_grad():
             yield
 
@@ -285,7 +284,6 @@ _FORMATS = {".onnx": _write_onnx, ".safetensors": _write_safetensors}
 
 
 def export_command(argv: Sequence[str] | None = None) -> int:
-    """Export a trained model; the result is the exit code."""
     about = "Write the trained model of a run as .onnx or .safetensors, with a card beside it: "
     about += "layer, task, test error, threshold, versions."
     parser = ScriptParser(prog="model.py", description=about)
@@ -350,7 +348,6 @@ def counted(verdicts: Sequence[str]) -> str:
 
 
 def formula_command(argv: Sequence[str] | None = None) -> int:
-    """Say what runs have learned; the result is the exit code."""
     parser = ScriptParser(
         prog="formula.py",
         description="Say what trained networks compute, as a formula, and whether it is the one "

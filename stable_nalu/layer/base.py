@@ -87,7 +87,6 @@ class Layer(ExtendedTorchModule):
 
     @property
     def text_always(self) -> bool:
-        """Return whether weights are always logged as text."""
         return self.robustness_logging and self.follows_robustness_logging
 
     def new_parameter(self, *shape: int) -> torch.nn.Parameter:
@@ -140,7 +139,6 @@ class GatedInputs(Layer):
         torch.nn.init.constant_(self.g, 0.5)
 
     def gate(self) -> torch.Tensor:
-        """Return the effective gate."""
         return self.g.clamp(0.0, 1.0)
 
     def regualizer_terms(self):
@@ -303,7 +301,6 @@ class TorchCell(Cell):
             torch.nn.init.uniform_(parameter, -bound, bound)
 
     def maps(self, x: torch.Tensor, h: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the linear maps of input and state."""
         return linear(x, self.weight_ih, self.bias_ih), linear(h, self.weight_hh, self.bias_hh)
 
 

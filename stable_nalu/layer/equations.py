@@ -241,7 +241,6 @@ def _eml(a: Any, b: Any) -> Any:
 
 
 def hardened(iteration: int, iterations: int) -> float:
-    """Return how far hardening is: 0 to 1."""
     searched = 0.75 * iterations
     return max(0.0, iteration - searched) / max(1.0, iterations - searched)
 
@@ -317,7 +316,6 @@ class EQLLayer(Layer):
         return float(iteration)
 
     def matrices(self) -> list[torch.Tensor]:
-        """Return the weights of all layers."""
         return [getattr(self, f"W{number}") for number in range(1, self.layers + 1)]
 
     def weights(self, W: torch.Tensor) -> torch.Tensor:
@@ -327,7 +325,6 @@ class EQLLayer(Layer):
         return torch.where(W.abs() < per_run(least, 2), torch.zeros_like(W), W)
 
     def last(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the columns of the last layer."""
         for number, W in enumerate(self.matrices(), start=1):
             z = linear(x, self.weights(W), getattr(self, f"b{number}"))
             if number == self.layers:

@@ -165,7 +165,6 @@ class AbstractNALULayer(Layer):
         return torch.sigmoid(z)
 
     def multiply(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the multiplicative path m."""
         if self.nalu_mul == "mnac":
             return self.nac_mul(x)
         nac_mul = self.nac_mul if self.nalu_two_nac else self.shared_nac

@@ -236,7 +236,6 @@ def nmu_product(
 
 
 def nmu_init_(W: torch.Tensor) -> None:
-    """Initialise as NMU: uniform around 0.5."""
     torch.nn.init.uniform_(W, 0.5 - NMU_BOUND, 0.5 + NMU_BOUND)
 
 
@@ -274,7 +273,6 @@ class NMUBase(UnitWeightLayer):
         return nmu_product(x, W, self.mnac_normalized) / mnac(noise, W)
 
     def noise_bounds(self, x: torch.Tensor) -> tuple[Bound, Bound]:
-        """Return the lowest and highest noise for the input x."""
         low, high = self.noise_range
         return low, high
 
@@ -369,7 +367,6 @@ class NMRUBase(NMUBase):
         return torch.cat((x.view(torch.float64), y.view(torch.float64)), dim=-1).view(x.dtype)
 
     def signed_product(self, z: torch.Tensor) -> torch.Tensor:
-        """Return the product of `(*runs, batch, 2 in)`, its magnitude and sign apart."""
         # Magnitude first: the order in which gradients of W are summed is part of the figures.
         magnitude = self.product(z.abs())
         return magnitude * torch.cos(sign_phase(z) @ self.W.mT)

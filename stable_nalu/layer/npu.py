@@ -65,7 +65,6 @@ class NPUBase(GatedInputs):
         return magnitude, gate * sign_phase(x)
 
     def weight_penalty(self) -> torch.Tensor:
-        """Return the penalty `W-NPU`, of shape `runs`."""
         raise NotImplementedError
 
     def regualizer_terms(self):
@@ -248,7 +247,6 @@ class MCFullyConnected(Layer):
         self.junction.reset_parameters()
 
     def redistribute(self, x: torch.Tensor, J: torch.Tensor) -> torch.Tensor:
-        """Return the layer's output, given J = `self.junction()`."""
         return self.out_gate().unsqueeze(-2) * (x @ J)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -299,7 +297,6 @@ class MulMCFC(Layer):
         return self.magnitude(x, self.mcfc.junction())
 
     def logged(self, name: str, values: Callable[[], torch.Tensor]) -> list[Observation]:
-        """Return what is logged of a vector."""
         options = {"ndim": 1, "histogram": False, "text_always": self.text_always}
         return weight_observations(name, values, **options)
 

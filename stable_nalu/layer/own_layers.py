@@ -83,7 +83,6 @@ class PlainLayer(Layer):
 
     @torch.no_grad()
     def _sparsity_error(self) -> torch.Tensor:
-        """Return the value of the module's own method, for every run."""
         method = _SparsityError(self.module)
         like = next(self.module.parameters(), torch.empty(()))
         if like.ndim == self._ndim:
@@ -257,7 +256,6 @@ def load_layers(files: Sequence[LayerFile] = ()) -> None:
 
 
 def loaded_files() -> tuple[LayerFile, ...]:
-    """Return the files whose layers are known."""
     return tuple(_loaded.values())
 
 
@@ -350,7 +348,6 @@ def _coming_from(origin: str) -> Iterator[None]:
 
 
 def _run(path: str, place: Path, digest: str) -> None:
-    """Run a file as a module, and make its classes known."""
     name = f"{_OF_FILES}{re.sub(r'[^0-9A-Za-z]', '_', place.stem)}_{digest[:12]}"
     spec = importlib.util.spec_from_file_location(name, place)
     if spec is None or not isinstance(spec.loader, SourceFileLoader):
@@ -429,7 +426,6 @@ _OUTCOMES: dict[object, str | None] = {}
 
 @contextmanager
 def _as_usage_error(problem: str) -> Iterator[None]:
-    """Turn whatever a layer raises into one line."""
     try:
         yield
     except (OutputShapeError, *STOPS):

@@ -125,7 +125,6 @@ class PythonState:
         return Path(code.co_filename).name
 
     def _globals(self, read: "CodeReads") -> frozenset[str]:
-        """Return the names of globals that code may read."""
         return read.names | read.strings
 
     def _is_called(self, name: str, of_module: bool) -> bool:
@@ -339,7 +338,6 @@ class CodeReads(NamedTuple):
 
 @cache
 def reads_of(code: CodeType) -> CodeReads:
-    """Return what code looks up."""
     looked_up = [(i.opname, i.argval) for i in dis.get_instructions(code)]
     found: tuple[set[str], ...] = (
         set(code.co_names),

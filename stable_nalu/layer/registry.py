@@ -67,7 +67,6 @@ class LayerEntry:
 
     @cached_property
     def cell(self) -> type[ExtendedTorchModule] | None:
-        """Return the class of the recurrent cell."""
         return recurrent(self.layer) if self.recurs and self.layer else self.own_cell
 
     @property
@@ -82,7 +81,6 @@ class LayerEntry:
 
     @property
     def parameters(self) -> dict[str, inspect.Parameter]:
-        """Return these options with their defaults, fixed ones too."""
         built = self.layer or self.cell
         return {} if built is None else option_parameters(built)
 
@@ -100,7 +98,6 @@ class LayerEntry:
 
     @property
     def is_plain(self) -> bool:
-        """Return whether the layer wraps a plain torch module."""
         return hasattr(self.layer, "Module")
 
 
@@ -265,12 +262,10 @@ def entries() -> dict[str, LayerEntry]:
 
 
 def own_entries() -> list[LayerEntry]:
-    """Return the entries of layers that are not of this package."""
     return [entry for entry in _entries.values() if entry.origin is not None]
 
 
 def activation_names() -> tuple[str, ...]:
-    """Return the names of the plain activations, `linear` among them."""
     return tuple(key for key, e in _entries.items() if e.layer is base.BasicLayer)
 
 

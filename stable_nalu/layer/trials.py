@@ -26,9 +26,11 @@ from .nau_nmu import (
 
 
 class LinearNACLayer(WeightLayer):
-    r"""Map inputs linearly, without bias, range or penalty: the unconstrained baseline of the NAC.
+    r"""Map inputs linearly: the unconstrained baseline of the NAC.
 
-    y_o = sum_i W_oi x_i
+        y_o = sum_i W_oi x_i
+
+    It has no bias, range or penalty.
     """
 
     log_options: ClassVar = {"text_always": True, "sparsity": False}
@@ -143,7 +145,6 @@ class MultiWeightNAULayer(NAUBase):
 
     @property
     def active_name(self) -> str:
-        """Return the name of the weight in use at this iteration."""
         return f"W_{self.iteration % self.W_set_count}"
 
     @property
@@ -152,11 +153,9 @@ class MultiWeightNAULayer(NAUBase):
         return getattr(self, self.active_name)
 
     def weight_set(self) -> list[torch.Tensor]:
-        """Return all K weights."""
         return [getattr(self, f"W_{k}") for k in range(self.W_set_count)]
 
     def spread(self) -> torch.Tensor:
-        """Return the mean squared distance of the K weights from their mean, shape `runs`."""
         stacked = torch.stack(self.weight_set(), dim=-3)
         return mean_over((stacked - stacked.mean(-3, keepdim=True)) ** 2, 3)
 
@@ -203,11 +202,9 @@ class SelectionBase(Layer):
         torch.nn.init.uniform_(self.W_logits, 0.25, 0.75)
 
     def hidden(self) -> torch.Tensor:
-        """Return what the mask is made of: `(*runs, in, out)`."""
         return linear(self.W_logits, self.l1.weight, self.l1.bias)
 
     def mask(self) -> torch.Tensor:
-        """Return the soft mask."""
         raise NotImplementedError
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -470,7 +467,6 @@ class EnsembleGumbelNAULayer(Layer):
 
     @property
     def temperature(self) -> float:
-        """Return the softmax temperature at this iteration."""
         return min(1.0, math.exp(-1e-5 * self.iteration))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
