@@ -1,11 +1,17 @@
-"""The loop that all tasks share: what is logged when, stacks, interruption and resumption."""
+"""What all tasks share: rows, names, seeds, and the engine that trains what torch does."""
+
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
 from stable_nalu.network.dense import IdentityNetwork
+from stable_nalu.task.gridworld_time import draw_starts
+from stable_nalu.task.program_evaluation import draw, in_steps
+from stable_nalu.task.table import SCRIPTS
 from tests.experiments.scripts import read, run, run_names, saved
+from tests.training.configurations import built
 
 SCRIPT = "identity_autoencoder"
 UNIFORM = ("--layer-type", "Tanh", "--train-sampling", "uniform", "--log-interval", "4")
@@ -65,3 +71,80 @@ def test_optimisers_are_those_of_torch(name):
     ours = saved(last)["model_state_dict"].values()
     for own, theirs in zip(ours, model.parameters(), strict=True):
         np.testing.assert_allclose(own, theirs.detach(), rtol=2e-5, atol=1e-6)
+
+
+RUNS = (
+    "eml_recovery --depth 2 --target chain --layer-option tree=bottom init=random_hot",
+    "comparison --relation ne",
+    "comparison --layer-type HardSoftmaxNAC --hidden-size 3",
+    "identity_autoencoder --layer-type Tanh --train-sampling uniform --batch-size 16",
+    "identity_autoencoder --layer-type NAU --hidden-size 50",
+    "notebook_addition --train-size 200",
+)
+LENGTH = ("--max-iterations", "30", "--log-interval", "10", "--pytorch-precision", "64")
+
+
+@pytest.mark.parametrize("command", RUNS)
+def test_the_engine_trains_what_torch_does_each_run_alone(command):
+    script, *words = [*command.split(), *LENGTH]
+    logs = {}
+    for seeds, how in (("0-6", "lanes"), ("3", "lanes"), ("3", "torch")):
+        own = [*words, "--seed", seeds, "--engine", how, "--name-prefix", f"{how}{seeds}"]
+        assert run(script, *own) == 0
+        log = read(run_names(script, *own)[3 if seeds == "0-6" else 0])
+        told = ("loss", "metric", "error")
+        logs[seeds, how] = {k: v for k, v in log.values.items() if k[1].startswith(told)}
+    assert logs["0-6", "lanes"] == logs["3", "lanes"]
+    lanes, torch = logs["3", "lanes"], logs["3", "torch"]
+    assert lanes.keys() == torch.keys()
+    for (step, tag), values in torch.items():
+        if tag.startswith("loss"):
+            assert lanes[step, tag] == pytest.approx(values, rel=1e-6, abs=1e-12)
+
+
+NAMES = (Path(__file__).parent / "fixtures" / "names.txt").read_text().splitlines()
+"""Command lines, and the name in the line after each."""
+
+
+@pytest.mark.parametrize("line", range(0, len(NAMES), 2))
+def test_a_command_keeps_its_name(line):
+    command, name = NAMES[line : line + 2]
+    script, *words = command.split()
+    (config,) = SCRIPTS[script].plan(words).configs
+    assert SCRIPTS[script].run_name(config) == name.strip()
+
+
+SEED = 3
+
+
+def task(script, words=""):
+    return built(script, f"--seed {SEED} {words}")
+
+
+def generator():
+    return np.random.default_rng(SEED)
+
+
+def test_numbers_of_an_autoencoder():
+    """The second draw, as the first one is made at the start."""
+    ((x, _),) = task("identity_autoencoder", "--train-sampling uniform").batches()
+    assert np.array_equal(x.numpy(), np.float32(generator().uniform(-5, 5, (2, 64, 1))[1]))
+
+
+def test_rows_of_the_notebook():
+    x, _ = task("notebook_addition", "--train-size 9").data[0]
+    assert np.array_equal(x.numpy(), np.float32(generator().random((9, 10)) * 10))
+
+
+def test_programs():
+    _, results = next(task("program_evaluation", "--program programs").batches())
+    drawn = draw(generator(), "programs", 64 * 16, 2, 0, 100)
+    assert results.tolist() == next(in_steps(drawn, 16)).results.tolist()
+
+
+def test_worlds():
+    one = task("gridworld_time")
+    worlds, _ = next(one.batches())
+    starts = draw_starts(generator(), one.rules, 64)
+    for drawn, found in zip(starts, (worlds.stimulus, worlds.player, worlds.target), strict=True):
+        assert found.tolist() == drawn.tolist()
