@@ -366,11 +366,6 @@ class NMRUBase(NMUBase):
         # Torch copies short rows number by number: two seen as one take half as long.
         return torch.cat((x.view(torch.float64), y.view(torch.float64)), dim=-1).view(x.dtype)
 
-    def signed_product(self, z: torch.Tensor) -> torch.Tensor:
-        # Magnitude first: the order in which gradients of W are summed is part of the figures.
-        magnitude = self.product(z.abs())
-        return magnitude * torch.cos(sign_phase(z) @ self.W.mT)
-
 
 class ConcatReciprocalNMULayer(NMRUBase):
     r"""Multiply and divide with weights in {0, 1}: the NMRU of Mistry et al. (2022,
@@ -391,7 +386,16 @@ class ConcatReciprocalNMULayer(NMRUBase):
         return self.product(self.with_reciprocal(x))
 
 
-class ConcatReciprocalNMUSignRetrievalLayer(NMRUBase):
+class SignNMRUBase(NMRUBase):
+    """Magnitude and sign of the product, apart."""
+
+    def signed_product(self, z: torch.Tensor) -> torch.Tensor:
+        # Magnitude first: the order in which gradients of W are summed is part of the figures.
+        magnitude = self.product(z.abs())
+        return magnitude * torch.cos(sign_phase(z) @ self.W.mT)
+
+
+class ConcatReciprocalNMUSignRetrievalLayer(SignNMRUBase):
     r"""Multiply and divide signed inputs with weights in {0, 1}: the NMRU of Mistry et al. (2022,
     arXiv:2110.05177).
 
@@ -421,7 +425,7 @@ class ConcatReciprocalNMUSignRetrievalLayer(NMRUBase):
         return self.signed_product(self.with_reciprocal(x))
 
 
-class ConcatReciprocalNMUGatedSignRetrievalLayer(GatedInputs, NMRUBase):
+class ConcatReciprocalNMUGatedSignRetrievalLayer(GatedInputs, SignNMRUBase):
     r"""Multiply and divide gated, signed inputs with weights in {0, 1}: the gated NMRU of Mistry et
     al. (2022, arXiv:2110.05177).
 

@@ -23,6 +23,7 @@ from stable_nalu.functional import in_log_space
 
 from . import base, equations, nalu, nau_nmu, npu, trials
 from .base import option_parameters, recurrent
+from .user_code import obstacle
 
 ColorAndMarker = tuple[str, str]
 """Colour and marker in every figure; colours that colour-blind readers tell apart."""
@@ -417,8 +418,6 @@ class _Generalized(ExtendedTorchModule):
             raise ValueError(f"{self.unit_name!r} is not a {kind}; see docs/layers.md")
         selected = select_options(entry, options)
         if entry.origin is not None and entry.layer is not None:
-            from .own_layers import obstacle
-
             width = inputs + outputs if cell else inputs
             self.obstacle = obstacle(entry.layer, width, outputs, selected)
         return made(inputs, outputs, **cell, **selected)

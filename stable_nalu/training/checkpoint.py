@@ -25,7 +25,7 @@ from stable_nalu.abstract import ExtendedTorchModule, PerRunRandomSource, run_st
 from stable_nalu.base.errors import UsageError
 from stable_nalu.base.files import atomic_path, model_file, remove_temporaries, save_root
 from stable_nalu.dataset.distribution import LegacyRandom
-from stable_nalu.layer.python_state import (
+from stable_nalu.layer.user_code import (
     OF_TORCH,
     OURS,
     SHARED,

@@ -28,9 +28,9 @@ from stable_nalu.base.files import EXTRA_FLAGS
 from stable_nalu.base.script import processor
 from stable_nalu.dataset.distribution import Uniform
 from stable_nalu.dataset.simple_function import SampleStream, numpy_type
-from stable_nalu.layer import python_state
+from stable_nalu.layer import user_code
 from stable_nalu.layer.own_layers import digests_of
-from stable_nalu.layer.python_state import SHARED, PythonState, foreign_modules, tensors_of
+from stable_nalu.layer.user_code import SHARED, PythonState, foreign_modules, tensors_of
 from stable_nalu.options import Config
 from stable_nalu.options.flags import units_of
 from torchlanes import gpu
@@ -532,7 +532,7 @@ def _doubt(
     texts = [source(p.text, double=dtype == torch.float64) for p in programs.values()]
     flags = os.environ.get("CXX"), os.environ.get(EXTRA_FLAGS), processor()
     facts = torch.__version__, structure(config), shape, dtype, *flags, *texts
-    code = [Path(file).read_bytes() for file in (__file__, python_state.__file__)]
+    code = [Path(file).read_bytes() for file in (__file__, user_code.__file__)]
     parts = [*code, repr(facts).encode(), state.fingerprint]
     try:
         try:

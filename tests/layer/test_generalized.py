@@ -6,7 +6,8 @@ from torch.nn.functional import dropout
 
 from stable_nalu import Layer
 from stable_nalu.abstract import Observation
-from stable_nalu.layer.own_layers import obstacle, plain_layer
+from stable_nalu.layer.own_layers import plain_layer
+from stable_nalu.layer.user_code import obstacle
 
 
 class Plain(torch.nn.Module):

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from stable_nalu.layer import own_layers, registry
-from stable_nalu.layer.python_state import PythonState
+from stable_nalu.layer.user_code import PythonState
 from stable_nalu.task.table import SCRIPTS, TASKS
 from stable_nalu.training import engine_stack as stack
 from stable_nalu.training.runs import PlannedRun, with_engine

@@ -1,7 +1,8 @@
-"""The Python state that code can reach: compared between passes, put back, or read of a class.
+"""Code of users: the Python state that it can reach, and a trial of its layers before any run.
 
-It consists of attributes at any depth, closures, classes with their bases, and globals that code
-names. `opaque` names an object that cannot be read, `uses` a module such as `time`.
+The state consists of attributes at any depth, closures, classes with their bases, and globals that
+code names. It is compared between passes, put back, or read of a class. `opaque` names an object
+that cannot be read, `uses` a module such as `time`.
 """
 
 import copy
@@ -11,8 +12,10 @@ import io
 import pickle
 import random
 import sys
+import traceback
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from enum import Enum
 from functools import cache, cached_property, partial
 from pathlib import Path
@@ -21,6 +24,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from torch.nn.parameter import is_lazy
+
+from stable_nalu.abstract import ExtendedTorchModule, PerRunRandomSource, stack_models
+from stable_nalu.base.errors import STOPS, in_words
+from stable_nalu.base.files import CHECKOUT
+
+from .base import OutputShapeError
 
 KNOWN = {"stable_nalu", "torch", "numpy", "scipy", *sys.stdlib_module_names}
 """Packages whose code and classes keep no state from pass to pass."""
@@ -398,3 +408,202 @@ def _restore(
 
 def _listed(names: Any) -> Iterable[str]:
     return (names,) if isinstance(names, str) else tuple(names)
+
+
+_RUNS, _ROWS, _DRAWS = 2, 3, 8
+"""Runs and rows that a layer is tried on, and how many are built to see what constructors draw."""
+_PENALTIES = ("W", "g", "z", "W-OOB", "W-NPU", "g-NPU", "inalu")
+"""Penalties that flags weigh."""
+
+_ONE_RATE = {"param_groups": "all parameters have one --learning-rate"}
+_SPELLED = "regualizer", "regularizer", "regularizer_terms"
+_OF_LAYERS = "regualizer_terms", "parameter_bounds", "after_step", "observations"
+_UNCALLED = {
+    **dict.fromkeys(_SPELLED, "write regualizer_terms()"),
+    **{"optimize": "write parameter_bounds() or after_step()", **_ONE_RATE},
+}
+"""Methods of layers that training does not call, and what to do."""
+_PLAIN_REMEDY = "inherit stable_nalu.Layer for penalties and bounds"
+_UNCALLED_OF_PLAIN = dict.fromkeys((*_UNCALLED, *_OF_LAYERS), _PLAIN_REMEDY) | _ONE_RATE
+
+_OUTCOMES: dict[object, str | None] = {}
+
+
+@contextmanager
+def _as_usage_error(problem: str) -> Iterator[None]:
+    try:
+        yield
+    except (OutputShapeError, *STOPS):
+        raise
+    except BaseException as error:
+        raise ValueError(f"{problem}: {in_words(error)}") from None
+
+
+def obstacle(
+    build: Callable[..., ExtendedTorchModule],
+    in_features: int,
+    out_features: int,
+    options: dict[str, object],
+) -> str | None:
+    """Return why runs of a layer cannot be stacked, or None where they can.
+
+    Raise ValueError, in one line, for a layer that does not work at all. Each kind of layer is
+    tried once, and no random number of the caller is used up.
+    """
+    key = (build, in_features, out_features, repr(options), torch.get_default_dtype())
+    if key not in _OUTCOMES:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)
+            built = [_built(build, in_features, out_features, options) for _ in range(_DRAWS)]
+            # Passes may leave behind what those that train would find, such as a count.
+            state = PythonState(built[0])
+            try:
+                _OUTCOMES[key] = _tried(built, in_features)
+            finally:
+                state.put_back()
+    return _OUTCOMES[key]
+
+
+def _tried(built: Sequence[ExtendedTorchModule], in_features: int) -> str | None:
+    # Before a forward pass, which may leave tensors of its own behind.
+    found = _unstacked_state(built)
+    x = torch.rand(_RUNS, _ROWS, in_features) + 0.5
+    alone, (spare, *_) = built[:_RUNS], built[_RUNS:]
+    expected, y = _outputs(alone, x), _outputs([spare.train()], x)
+    kind, learned = type(spare).__name__, [p for p in spare.parameters() if p.requires_grad]
+    if learned and y.requires_grad:
+        with _as_usage_error(f"{kind} has no gradient"):
+            y.sum().backward()
+    for name, parameter in spare.named_parameters():
+        if parameter.grad is not None and parameter.grad.layout != torch.strided:
+            raise ValueError(f"{kind}: {name} has a sparse gradient; make it dense")
+    _require_known_methods(spare)
+    with _as_usage_error(f"{kind} cannot be observed"):
+        measures = _measures(spare)
+    for (_, what), measure in measures.items():
+        with _as_usage_error(f"{kind}: its {what} fails"):
+            shape = tuple(torch.as_tensor(measure()).shape)
+        if shape:
+            raise ValueError(f"{kind}: its {what} has shape {shape}; one number is expected")
+    read = {name for module in spare.extended_modules() for name in module.clock_reads}
+    if read:
+        return f"a layer that reads self.{min(read)}"
+    return found or _obstacle(alone, x, expected)
+
+
+def _built(build, in_features, out_features, options) -> ExtendedTorchModule:
+    with _as_usage_error(f"{build.__name__} cannot be built"):
+        layer = build(in_features, out_features, **options)
+        layer.reset_parameters()
+    for name, parameter in layer.named_parameters():
+        place = f"{build.__name__}: {name}"
+        if is_lazy(parameter) or parameter.is_meta:
+            raise ValueError(f"{place} has no numbers yet; build it with all its sizes")
+        if parameter.layout != torch.strided:
+            raise ValueError(f"{place} is a sparse tensor; make it dense")
+    for module in layer.extended_modules():
+        module.trace = {}  # What is logged may be of a forward pass.
+    return layer.eval()
+
+
+def _outputs(layers, x: torch.Tensor) -> torch.Tensor:
+    name = type(layers[0]).__name__
+    inputs = [one.clone() for one in x[: len(layers)]]
+    with _as_usage_error(f"{name} fails on an input of shape {tuple(x.shape[1:])}"):
+        outputs = []
+        for run, (layer, one) in enumerate(zip(layers, inputs, strict=True)):
+            torch.manual_seed(run)
+            outputs.append(layer(one))
+    for output in outputs:
+        if not output.is_floating_point():
+            raise ValueError(f"{name} gives {output.dtype}; real numbers are expected")
+    if not torch.equal(torch.stack(inputs), x[: len(layers)]):
+        # Evaluation would feed it other numbers each time.
+        raise ValueError(f"{name} changes its input in place; let it work on a copy")
+    return torch.stack(outputs)
+
+
+def _require_known_methods(layer: torch.nn.Module) -> None:
+    """Refuse methods that training does not call, penalties that no flag weighs, and bounds of
+    parameters that there are not.
+    """
+    for module in layer.modules():
+        name, is_ours = type(module).__name__, isinstance(module, ExtendedTorchModule)
+        for method, remedy in (_UNCALLED if is_ours else _UNCALLED_OF_PLAIN).items():
+            own = getattr(type(module), method, None)
+            if callable(own) and own is not getattr(ExtendedTorchModule, method, None):
+                raise ValueError(f"{name} defines {method}(), which is not called; {remedy}")
+        for key in module.regualizer_terms() if is_ours else ():
+            if key not in _PENALTIES:
+                known = ", ".join(_PENALTIES)
+                raise ValueError(f"{name} has a penalty {key!r}; no flag weighs it, but {known}")
+        held = dict(module.named_parameters(recurse=False))
+        for bounded in module.parameter_bounds() if is_ours else ():
+            if bounded not in held and getattr(module, bounded, held) is not None:
+                raise ValueError(f"{name} bounds {bounded!r}, which is not a parameter of its own")
+
+
+def _measures(layer: ExtendedTorchModule) -> dict[tuple[str, str], Callable[[], object]]:
+    """Return penalties and logged numbers of a layer, by its part and what messages call them."""
+    found: dict[tuple[str, str], Callable[[], object]] = {}
+    for path, module in layer.named_modules():
+        if isinstance(module, ExtendedTorchModule):
+            terms = module.regualizer_terms().items()
+            found |= {(path, f"penalty {key!r}"): term for key, term in terms if term is not None}
+            logged = (o for o in module.observations() if o.kind == "scalar")
+            found |= {(path, f"observation {one.name!r}"): one.value for one in logged}
+    return found
+
+
+def _unstacked_state(layers: Sequence[torch.nn.Module]) -> str | None:
+    """Return what a layer has that a stack of its parameters and buffers would lack."""
+    first = layers[0]
+    named = list(first.named_parameters(remove_duplicate=False))
+    if len({id(parameter) for _, parameter in named}) < len(named):
+        return "parts of it share a parameter"
+    for name, parameter in named:
+        # Torch tells of them in these attributes alone.
+        if parameter._backward_hooks or parameter._post_accumulate_grad_hooks:
+            return f"{name} has a hook on its gradient"
+    parts = [dict(layer.named_modules()) for layer in layers]
+    for path, module in parts[0].items():
+        held = [(n, v) for n, v in vars(module).items() if isinstance(v, torch.Tensor)]
+        for name, value in held:
+            others = [vars(part[path]).get(name) for part in parts]
+            if not all(isinstance(o, torch.Tensor) and torch.equal(value, o) for o in others):
+                return f"{name} is drawn, and no buffer; register_buffer makes it one"
+    return None
+
+
+def _stumble(error: BaseException) -> str:
+    """Say what failed, and in which line of the layer's file."""
+    reads = "it reads one number of a tensor (.item(), float, if)"
+    said = reads if ".item()" in str(error) else in_words(error)
+    ours = str(Path(torch.__file__).parent), str(CHECKOUT / "stable_nalu")
+    own = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith(ours)]
+    return f"{said} in line {own[-1].lineno} of {Path(own[-1].filename).name}" if own else said
+
+
+_close = partial(torch.allclose, rtol=1e-4, atol=1e-5, equal_nan=True)
+
+
+def _obstacle(layers, x: torch.Tensor, expected: torch.Tensor) -> str | None:
+    singles = [[torch.as_tensor(tell()) for tell in _measures(layer).values()] for layer in layers]
+    stack = stack_models(layers)
+    source = PerRunRandomSource([torch.Generator().manual_seed(k) for k in range(len(layers))])
+    for module in stack.extended_modules():
+        module.random = source
+    try:
+        same = _close(stack(x), expected)
+        for ((_, what), tell), *alone in zip(_measures(stack).items(), *singles, strict=True):
+            value = torch.as_tensor(tell())
+            if value.shape != (len(layers),) or not _close(value, torch.stack(alone)):
+                return f"its {what} is not one number for each run of a stack"
+        total = stack.train()(x).sum()
+        if total.requires_grad:
+            total.backward()
+    except STOPS:
+        raise
+    except BaseException as error:  # what vmap, or code for one run only, cannot do
+        return _stumble(error)
+    return None if same else "its outputs are others where runs are stacked"
