@@ -10,7 +10,7 @@ from stable_nalu.base.script import begin, packages  # noqa: E402
 begin(__name__)
 
 with packages(__file__):
-    from stable_nalu.statistics.command import main
+    from stable_nalu.statistics.summary import main
 
 
 if __name__ == "__main__":

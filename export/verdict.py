@@ -10,7 +10,7 @@ from stable_nalu.base.script import begin, packages  # noqa: E402
 begin(__name__)
 
 with packages(__file__):
-    from stable_nalu.statistics.command import verdict as main
+    from stable_nalu.statistics.summary import verdict as main
 
 
 if __name__ == "__main__":

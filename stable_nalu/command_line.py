@@ -33,8 +33,8 @@ PAPERS: Commands = {
 }
 RUNS: Commands = {
     "export": ("command_line:main", "Write runs to a CSV file; alone, it lists of which scripts."),
-    "summarize": ("statistics.command:main", "Summarise runs: success rate, steps, sparsity."),
-    "verdict": ("statistics.command:verdict", "Say of every run whether it solved its task."),
+    "summarize": ("statistics.summary:main", "Summarise runs: success rate, steps, sparsity."),
+    "verdict": ("statistics.summary:verdict", "Say of every run whether it solved its task."),
 }
 RIVALS: Commands = {
     "arena": ("bench.arena:main", "Units beside other families of models, on equal CPU time."),
@@ -54,7 +54,7 @@ EXPORTS: Commands = {
 }
 TABLES: Commands = {
     "generate_exp_setups": ("statistics.thresholds:main", "Write thresholds of success."),
-    "generate_divBy0_extrap_thresholds": ("statistics.small_divisors:main",
+    "generate_divBy0_extrap_thresholds": ("statistics.thresholds:write_residuals",
         "Write the errors of exact division by small numbers."),
     "generate_dataset_solution_indexes": ("paper.command:solution_indexes",
         "Write the inputs that matter in the robustness study."),

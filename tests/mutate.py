@@ -88,14 +88,14 @@ MUTATIONS = (
     ),
     Mutation(
         "best step: one later",
-        "statistics/judge.py",
+        "statistics/table.py",
         '"best.model.step": best + 1,',
         '"best.model.step": min(best + 2, len(steps)),',
         "tests/statistics/test_judge.py",
     ),
     Mutation(
         "best step: a last row that is NaN",
-        "statistics/judge.py",
+        "statistics/table.py",
         "size - 1 if np.isnan(last).all() else first + int(np.nanargmin(last))",
         "first + int(np.argmin(last))",
         "tests/statistics/test_judge.py",

@@ -9,8 +9,8 @@ import stable_nalu
 from stable_nalu.base.files import tensorboard_root
 from stable_nalu.base.papers import FLAT
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.statistics.command import verdict
 from stable_nalu.statistics.setups import SHIPPED, limit_of
+from stable_nalu.statistics.summary import verdict
 from tests.experiments.scripts import read, run, run_names
 
 TEST = "metric.test.extrapolation"

@@ -17,14 +17,12 @@ from stable_nalu.inspection.saved_model import FAILURES, UNCLASSIFIED
 from stable_nalu.layer import entries
 from stable_nalu.options.flags import units_of
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.result.compare import places
 from stable_nalu.result.document import UNKNOWN, plain, rate
-from stable_nalu.result.judged import identifying, identity_of, options_of, runs_of
+from stable_nalu.result.judged import identifying, identity_of, options_of, places, runs_of
 from stable_nalu.result.stored import Cells, formulas_of
 from stable_nalu.statistics import intervals as by_seed
 from stable_nalu.statistics.intervals import Estimate
-from stable_nalu.statistics.judge import TEST
-from stable_nalu.statistics.table import groups
+from stable_nalu.statistics.table import TEST, groups
 from stable_nalu.task.table import TASKS
 from stable_nalu.training.task import Task
 

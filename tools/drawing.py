@@ -21,8 +21,8 @@ from stable_nalu.inspection.saved_model import FAILURES
 from stable_nalu.options.flags import half_open
 from stable_nalu.paper.experiment import Experiment
 from stable_nalu.paper.index import all_entries
-from stable_nalu.result.compare import CHOSEN
 from stable_nalu.result.document import SURROUNDINGS, as_svg
+from stable_nalu.result.judged import CHOSEN
 from stable_nalu.statistics.intervals import Estimate
 
 from .atlas import unit_of

@@ -9,9 +9,8 @@ from typing import Any
 import pandas as pd
 
 from stable_nalu.base.files import cells_of
-from stable_nalu.result.compare import CHOSEN, WITHIN_POINTS, equivalence
 from stable_nalu.result.document import UNKNOWN, plain, points, rate, table
-from stable_nalu.result.judged import point_columns
+from stable_nalu.result.judged import CHOSEN, WITHIN_POINTS, equivalence, point_columns
 from stable_nalu.result.stored import DATA
 from stable_nalu.statistics.intervals import Estimate, difference, paired_test
 

@@ -21,7 +21,7 @@ from stable_nalu.paper.published import (
     PublishedSeeds,
     published,
 )
-from stable_nalu.result.compare import (
+from stable_nalu.result.judged import (
     ALL_POINTS,
     CANNOT_TELL,
     CHOSEN,
@@ -38,15 +38,14 @@ from stable_nalu.result.compare import (
     equivalence,
     measured_points,
     places,
-    rate_point,
     runs_at,
     seeds_of,
 )
 from stable_nalu.statistics import intervals as by_seed
 from stable_nalu.statistics.intervals import Estimate, Pairs, difference, wilson
-from stable_nalu.statistics.judge import SPARSITY as ERROR
 from stable_nalu.statistics.setups import LEVEL
 from stable_nalu.statistics.summary import STEP, solved_of
+from stable_nalu.statistics.table import SPARSITY as ERROR
 
 from .notes import note
 
@@ -191,7 +190,7 @@ def _compared(
 
     These have a line where one was published.
     """
-    one = rate_point(experiment, runs, line.point, known)
+    one = RatePoint(experiment, runs, line.point, known)
     theirs = wilson(known.solved, known.runs, by_seed.effect_of(runs))
     both = {"source": SOURCES[known.source], "published_n": known.runs}
     both |= {"published_solved": known.solved}

@@ -14,9 +14,8 @@ from stable_nalu.base.script import duration
 from stable_nalu.options.flags import half_open
 from stable_nalu.paper.experiment import Experiment
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.result.compare import MeasuredPoint, measured_points, places
 from stable_nalu.result.document import number, plain
-from stable_nalu.result.judged import shortened
+from stable_nalu.result.judged import MeasuredPoint, measured_points, places, shortened
 from stable_nalu.result.stored import (
     Verified,
     digest_of,

@@ -23,7 +23,6 @@ from stable_nalu.options.flags import half_open
 from stable_nalu.paper.experiment import Experiment, seeds_text
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.paper.published import published_seeds
-from stable_nalu.result.compare import CHOSEN, WITHIN_POINTS, equivalence, places
 from stable_nalu.result.document import (
     UNKNOWN,
     filled,
@@ -34,7 +33,7 @@ from stable_nalu.result.document import (
     rate,
     render,
 )
-from stable_nalu.result.judged import TEST_ERROR
+from stable_nalu.result.judged import CHOSEN, TEST_ERROR, WITHIN_POINTS, equivalence, places
 from stable_nalu.result.reproduce import UNSHOWN
 from stable_nalu.result.stored import (
     ALONE,

@@ -10,7 +10,7 @@ from stable_nalu.base.script import begin, packages  # noqa: E402
 begin(__name__)
 
 with packages(__file__):
-    from stable_nalu.statistics.small_divisors import main
+    from stable_nalu.statistics.thresholds import write_residuals as main
 
 
 if __name__ == "__main__":

@@ -24,9 +24,7 @@ from stable_nalu.options.run_names import column_of, range_label
 from stable_nalu.result.export import RunTable, aligned, open_reader
 from stable_nalu.result.run_parser import STEP
 from stable_nalu.statistics.intervals import PairedTest, paired_test
-from stable_nalu.statistics.judge import DIVERGED_AT, SPARSITY, TEST, VALIDATION, judge_tables
-from stable_nalu.statistics.names import expand_name
-from stable_nalu.statistics.setups import BEST_RANGE, PUBLISHED, Estimators, Judgement
+from stable_nalu.statistics.setups import BEST_RANGE, PUBLISHED, Estimators, Judgement, expand_name
 from stable_nalu.statistics.summary import (
     Summary,
     differing_options,
@@ -35,7 +33,17 @@ from stable_nalu.statistics.summary import (
     typed_name,
     typed_summary,
 )
-from stable_nalu.statistics.table import MODEL_CODE, THRESHOLD, groups, parsed_names
+from stable_nalu.statistics.table import (
+    DIVERGED_AT,
+    MODEL_CODE,
+    SPARSITY,
+    TEST,
+    THRESHOLD,
+    VALIDATION,
+    groups,
+    judge_tables,
+    parsed_names,
+)
 from stable_nalu.task.table import SCRIPTS, TASKS
 from stable_nalu.writer import RunRecord
 

@@ -24,7 +24,6 @@ from stable_nalu.figure.runs import Product, Runs, estimate
 from stable_nalu.figure.style import drawable, drawing
 from stable_nalu.paper.experiment import ITERATION_FLAG, Experiment, merged, words
 from stable_nalu.paper.index import find
-from stable_nalu.result.compare import ALL_POINTS
 from stable_nalu.result.document import (
     UNKNOWN,
     as_svg,
@@ -36,6 +35,7 @@ from stable_nalu.result.document import (
     rate,
     render,
 )
+from stable_nalu.result.judged import ALL_POINTS
 from stable_nalu.result.reproduce import Folders, chosen_models, judged
 from stable_nalu.result.shard import (
     Shard,

@@ -39,8 +39,7 @@ from stable_nalu.paper.experiment import (
     words,
 )
 from stable_nalu.paper.index import find
-from stable_nalu.result.compare import ALL_POINTS
-from stable_nalu.result.judged import point_columns
+from stable_nalu.result.judged import ALL_POINTS, point_columns
 from stable_nalu.result.stored import path_of
 from stable_nalu.statistics import intervals as by_seed
 from stable_nalu.statistics.intervals import Estimate, PairedTest, holm, paired_test

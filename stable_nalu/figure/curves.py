@@ -17,10 +17,9 @@ from matplotlib.patches import Rectangle
 from stable_nalu.base.errors import UsageError
 from stable_nalu.base.script import plain
 from stable_nalu.options.flags import half_open
-from stable_nalu.statistics.judge import TEST
-from stable_nalu.statistics.names import operation_label
+from stable_nalu.statistics.setups import operation_label
 from stable_nalu.statistics.summary import mean_summary
-from stable_nalu.statistics.table import groups, numeric, refuse_repeated
+from stable_nalu.statistics.table import TEST, groups, numeric, refuse_repeated
 
 from . import style
 from .panels import draw_series, offsets

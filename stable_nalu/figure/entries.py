@@ -9,8 +9,7 @@ import pandas as pd
 
 from stable_nalu.base.errors import UsageError, did_you_mean, is_text
 from stable_nalu.base.files import atomic_text_file, table_rows
-from stable_nalu.statistics.judge import TEST
-from stable_nalu.statistics.table import write_frame
+from stable_nalu.statistics.table import TEST, write_frame
 
 from .curves import epoch_curves, histogram, iterations, matrix, path, scatter, surface
 from .panels import sweep_panels, table

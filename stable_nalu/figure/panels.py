@@ -15,10 +15,10 @@ from matplotlib.ticker import EngFormatter, PercentFormatter
 from stable_nalu.base.errors import UsageError
 from stable_nalu.base.script import plain
 from stable_nalu.options.flags import half_open
-from stable_nalu.statistics.judge import BEST_STEP
 from stable_nalu.statistics.means import MARGIN
-from stable_nalu.statistics.names import operation_label
+from stable_nalu.statistics.setups import operation_label
 from stable_nalu.statistics.summary import MEASURES, long_form, mean_summary
+from stable_nalu.statistics.table import BEST_STEP
 
 from . import style
 from .runs import Context, Product, Runs, Size, in_order, kind, points, reduced_and_estimated

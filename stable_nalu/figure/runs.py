@@ -20,9 +20,15 @@ from stable_nalu.base.errors import UsageError
 from stable_nalu.base.papers import Paper
 from stable_nalu.base.script import plain
 from stable_nalu.options.run_names import Columns, NameField, read_fields
-from stable_nalu.statistics import judge
-from stable_nalu.statistics.names import expand_name, model_label
-from stable_nalu.statistics.setups import PUBLISHED, USUAL, Estimators, Judgement
+from stable_nalu.statistics import table as judge
+from stable_nalu.statistics.setups import (
+    PUBLISHED,
+    USUAL,
+    Estimators,
+    Judgement,
+    expand_name,
+    model_label,
+)
 from stable_nalu.statistics.summary import summarize
 from stable_nalu.statistics.table import (
     MODEL_CODE,

@@ -30,7 +30,7 @@ from matplotlib.mathtext import MathTextParser
 from stable_nalu.base.script import plain
 from stable_nalu.dataset.distribution import INTERPOLATION_ORDER
 from stable_nalu.layer import registry
-from stable_nalu.statistics.names import (
+from stable_nalu.statistics.setups import (
     MODELS,
     NAC_ADD,
     NAC_ADD_Z,

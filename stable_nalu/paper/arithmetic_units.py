@@ -32,7 +32,7 @@ from stable_nalu.figure.runs import (
     standard,
 )
 from stable_nalu.options.flag import MODELS
-from stable_nalu.statistics import names
+from stable_nalu.statistics import setups as names
 
 from .experiment import (
     INPUT_SIZES,

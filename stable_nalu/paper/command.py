@@ -15,8 +15,13 @@ from stable_nalu.figure.entries import entry_of_files, render, write_numbered
 from stable_nalu.figure.runs import Context, Drawing, with_names
 from stable_nalu.figure.style import FORMATS, PALETTES
 from stable_nalu.options.flag import file_name
-from stable_nalu.statistics.names import expand_name, model_label
-from stable_nalu.statistics.setups import Estimators, add_estimate_flags, add_threshold_flags
+from stable_nalu.statistics.setups import (
+    Estimators,
+    add_estimate_flags,
+    add_threshold_flags,
+    expand_name,
+    model_label,
+)
 from stable_nalu.statistics.table import numeric, write_plain_frame
 
 from .index import find_figure, listing

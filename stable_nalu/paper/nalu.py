@@ -30,7 +30,7 @@ from stable_nalu.figure.runs import (
     numbers,
 )
 from stable_nalu.statistics.intervals import student
-from stable_nalu.statistics.names import operation_label
+from stable_nalu.statistics.setups import operation_label
 from stable_nalu.task import gridworld_time, program_evaluation
 from stable_nalu.task import number_translation as translation
 from stable_nalu.writer.event_file import CURVE_COLUMNS

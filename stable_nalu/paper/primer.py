@@ -7,7 +7,7 @@ from stable_nalu.base.papers import MCFC_2023, MISTRY_2022_PRIMER
 from stable_nalu.dataset.distribution import INTERPOLATION_ORDER
 from stable_nalu.figure.panels import sweep_panels, table
 from stable_nalu.figure.runs import Drawing, Part, Runs, Series, drawn
-from stable_nalu.statistics.names import MODELS
+from stable_nalu.statistics.setups import MODELS
 
 from .experiment import SINGLE_MODULE_RANGES, Experiment, Model, Recipe, Resources
 

@@ -28,7 +28,7 @@ from stable_nalu.figure.runs import (
     standard,
     tested_lengths,
 )
-from stable_nalu.statistics.names import NAC_ADD, NAC_ADD_Z, NAC_MUL, NAC_MUL_NMU, NAC_MUL_SIGMA
+from stable_nalu.statistics.setups import NAC_ADD, NAC_ADD_Z, NAC_MUL, NAC_MUL_NMU, NAC_MUL_SIGMA
 
 from .experiment import Experiment, Measure, Model, Recipe, Resources, variants
 

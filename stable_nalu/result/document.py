@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from stable_nalu.statistics.intervals import Estimate, wilson
 
-from .compare import (
+from .judged import (
     DIFFERS,
     EQUAL,
     FAILS,

@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -24,7 +25,7 @@ from stable_nalu.base.files import EVENT_FILE, STREAMS, atomic_text_file, visibl
 from stable_nalu.base.script import ScriptParser, bar, exit_code, granted_cores, say, usable_cores
 from stable_nalu.options import Config
 from stable_nalu.options.run_names import has_field, parse_leaf
-from stable_nalu.statistics.names import config_columns
+from stable_nalu.statistics.setups import config_columns
 from stable_nalu.task.table import SCRIPTS
 from stable_nalu.writer.event_file import (
     CURVE_COLUMNS,
@@ -119,7 +120,6 @@ class RunReader:
 
     @property
     def names(self) -> list[str]:
-        """Return the names of the runs."""
         return self._reader.names
 
     def __iter__(self) -> Iterator[pd.DataFrame]:
@@ -146,10 +146,11 @@ class RunReader:
             if problem is not None:
                 _LOG.warning("Warning: %s %s: %s", verb, table.name, problem)
             elif not table.columns:
-                problem = "no data"
                 _LOG.warning("Warning: No data for %s", table.name)
-            if problem is not None:
-                self.problems.append(RunProblem(table.name, problem, not table.columns))
+            if problem is not None or not table.columns:
+                self.problems.append(
+                    RunProblem(table.name, problem or "no data", not table.columns)
+                )
             if table.columns:
                 yield table
 
@@ -157,7 +158,11 @@ class RunReader:
         """Yield the table and the problem of every run, read by workers where that is quicker."""
         size = sum(run.path.stat().st_size for run in runs if run.path is not None)
         workers = min(self._processes, len(runs), size // _BYTES_PER_WORKER)
-        if workers < 2 or not _can_travel(self._parse):
+        try:
+            pickle.dumps(self._parse)
+        except (pickle.PicklingError, AttributeError, TypeError):  # Its matcher may be a lambda.
+            workers = 1
+        if workers < 2:
             yield from map(self._parse, runs)
             return
         # A server that has imported what reading takes starts every worker at once.
@@ -167,7 +172,6 @@ class RunReader:
             yield from pool.map(self._parse, runs)
 
     def nothing(self) -> UsageError:
-        """Return the error of a folder where no run has data."""
         reasons = "; ".join(f"{p.run}: {p.message}" for p in self.problems[:3])
         return UsageError(f"nothing to export, no run has data ({reasons})")
 
@@ -180,11 +184,7 @@ class RunReader:
 
 
 def _parse_run(
-    parser: RunParser | None,
-    published_names: bool,
-    with_config: bool,
-    score: str,
-    run: RunFiles,
+    parser: RunParser | None, published_names: bool, with_config: bool, score: str, run: RunFiles
 ) -> tuple[RunTable, str | None]:
     """Return the table of one run, and what is wrong with its file."""
     if run.path is None:
@@ -208,8 +208,10 @@ def _parse_run(
         columns[DIVERGED_AT] = [end] * len(columns[STEP])
     problem, steps = events.problem, columns.get(STEP, [])
     if len(set(steps)) < len(steps):
-        columns = _last_of_each(columns)
-        again = len(steps) - len(columns[STEP])
+        # One row per step, of the last values that are there.
+        last = pd.DataFrame(columns).groupby(STEP, sort=False, as_index=False).last()
+        columns = {name: last[name].tolist() for name in columns}
+        again = len(steps) - len(last)
         repeated = f"rows of repeated steps: {again}; the last values are kept"
         problem = "; ".join(filter(None, (repeated, problem)))
     options = _options(run.name, record) if with_config else {}
@@ -241,62 +243,32 @@ def with_scores(columns: dict[str, list], base: str) -> dict[str, list]:
     return scored
 
 
-def _last_of_each(columns: RunColumns) -> RunColumns:
-    """Return one row per step, of the last values that are there."""
-    places: dict[int, int] = {}
-    rows = [places.setdefault(step, len(places)) for step in columns[STEP]]
-    kept = {name: [math.nan] * len(places) for name in columns}
-    for name, cells in columns.items():
-        for row, cell in zip(rows, cells, strict=True):
-            if cell == cell:
-                kept[name][row] = cell
-    return kept
-
-
 def _options(name: str, record: RunRecord | None) -> dict[str, Any]:
     """Return the options of a run: those of its record, else those that its name holds."""
-    try:
+    with suppress(LookupError, AttributeError, TypeError, ValueError):  # of another version
         if record is not None:
             return config_columns(Config(SCRIPTS[record.script], record.config))
-    except (LookupError, AttributeError, TypeError, ValueError):  # of another version
-        pass
-    try:
+    with suppress(ValueError):
         return parse_leaf(name)
-    except ValueError:
-        return {}
+    return {}
 
 
 def aligned(tables: Sequence[RunTable]) -> list[RunTable]:
-    """Return the tables with the columns and options of all of them."""
     columns: RunColumns = {name: [] for table in tables for name in table.columns}
     options = {name: None for table in tables for name in table.options}
     return [_in_order(table, RunTable("", columns, options)) for table in tables]
 
 
 def _in_order(table: RunTable, first: RunTable) -> RunTable:
-    """Bring the columns of a run into the order of the first run."""
-    names, columns, options = table
-    left_out = [name for name in columns if name not in first.columns]
-    left_out += [name for name in options if name not in first.options]
-    if left_out:
-        _LOG.warning(
-            "Warning: left out of %s, as the first run lacks them: %s", names, ", ".join(left_out)
-        )
-    missing = [math.nan] * len(columns[STEP])
-    return RunTable(
-        names,
-        {name: columns.get(name, missing) for name in first.columns},
-        {name: options.get(name) for name in first.options},
+    run, columns, options = table
+    left_out = ", ".join(
+        [n for n in (*columns, *options) if n not in {**first.columns, **first.options}]
     )
-
-
-def _can_travel(parse: Callable[..., object]) -> bool:
-    """Return whether workers can be given a parser: its matcher may be a lambda, which cannot."""
-    try:
-        pickle.dumps(parse)
-    except (pickle.PicklingError, AttributeError, TypeError):
-        return False
-    return True
+    if left_out:
+        _LOG.warning("Warning: left out of %s, as the first run lacks them: %s", run, left_out)
+    missing = [math.nan] * len(columns[STEP])
+    kept = {name: columns.get(name, missing) for name in first.columns}
+    return RunTable(run, kept, {name: options.get(name) for name in first.options})
 
 
 def write_tables(tables: Iterable[RunTable], file: TextIO) -> bool:
@@ -336,11 +308,10 @@ def open_reader(
     except OSError as error:
         problem = f"cannot read {folder}: {error.strerror}"
         raise OptionError(flag, problem, "name another") from error
-    absent = sorted(set(names or ()) - set(reader.names))
-    if absent:
-        raise OptionError(flag, f"there is no run {absent[0]} in {folder}", "name their parent")
-    if len(reader) == 0:
-        raise OptionError(flag, f"there are no runs in {folder}", "name their parent")
+    absent = [f"is no run {name}" for name in sorted({*(names or ())} - {*reader.names})]
+    if absent or not len(reader):
+        problem = f"there {absent[0] if absent else 'are no runs'} in {folder}"
+        raise OptionError(flag, problem, "name their parent")
     return reader
 
 
@@ -348,7 +319,7 @@ def export_csv(
     folder: str,
     csv_out: str,
     parser: RunParser | None,
-    kept: Callable[[RunTable], object] = lambda table: None,
+    kept: Callable[[RunTable], None] = lambda table: None,
     **options: Any,
 ) -> RunReader:
     """Write the runs of a folder to a file, which is left alone when there is no data.
@@ -357,14 +328,10 @@ def export_csv(
     """
     reader = open_reader(folder, parser, "--tensorboard-dir", published_names=True, **options)
 
-    def tables() -> Iterator[RunTable]:
-        for table in reader.tables():
-            kept(table)
-            yield table
-
+    shown = (table for table in reader.tables() if not kept(table))
     try:
         with atomic_text_file(Path(csv_out), named=True) as file:
-            if not write_tables(tables(), file):
+            if not write_tables(shown, file):
                 raise reader.nothing()
     except BrokenPipeError:  # the reader of standard output has enough
         raise
@@ -388,7 +355,6 @@ class _Long:
     order: Sequence[str]
 
     def points(self, table: RunTable) -> Iterator[dict[str, Any]]:
-        """Yield the rows of a run, of the steps with a value."""
         of_points: dict[str, dict[str, list]] = {}
         for name in table.columns:
             if match := re.fullmatch(self.pattern, name):
@@ -401,7 +367,6 @@ class _Long:
                     yield {**options, STEP: step, "point": float(point), **cells}
 
     def write(self, rows: list[dict[str, Any]], flag: str, csv_out: str) -> None:
-        """Write the rows of all runs."""
         if not rows:
             raise OptionError(flag, self.nothing, "leave it out")
         long = pd.DataFrame(rows).rename(columns=self.names)

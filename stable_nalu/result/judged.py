@@ -1,46 +1,89 @@
-"""Runs of an experiment, judged once: a row for each, with what tells it apart and what came of it.
+"""Runs of an experiment, judged once, and compared with the numbers that were given elsewhere.
 
-Of experiments with a criterion that is a verdict. Of measured ones it is what a run logged last, or
-where the measure that the experiment selects by was lowest; values of earlier steps or epochs that
-it asks for stand beside it, as `column@step`. NaN and infinity are results.
+A judged run is a row, with what tells it apart and its outcome. Of experiments with a criterion
+that is a verdict. Of measured ones it is what a run logged last, or where the measure that the
+experiment selects by was lowest; values of earlier steps or epochs that it asks for are columns of
+the form `column@step`. NaN and infinity are results.
+
+Two rates are called equal only where their counts are identical, two means where they are so in all
+printed digits. Otherwise the difference has an interval, and a verdict of equivalence follows from
+it at a margin of five points. Seeds that are only some of the published ones are no sample of all:
+they are compared one by one, where the outcome of each is known. Runs that are shorter than the
+published ones have no verdict.
+
+A measure is compared where the tolerance of the number given elsewhere is known. A claim that one
+model is below another is tested on the runs of the same seed: few seeds decide nothing.
 """
 
 import functools
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from stable_nalu.paper.experiment import ExpectedRun, Experiment, Measure, Model, expected_runs
+from stable_nalu.base.errors import UsageError
+from stable_nalu.base.script import plural
+from stable_nalu.paper.experiment import (
+    ExpectedRun,
+    Experiment,
+    Measure,
+    Model,
+    expected_runs,
+    seeds_text,
+)
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.statistics.judge import best_row, judge_tables
-from stable_nalu.statistics.names import config_columns, expand_name
-from stable_nalu.statistics.table import numeric
+from stable_nalu.paper.published import (
+    Published,
+    PublishedMeasure,
+    PublishedSeeds,
+    published,
+    published_measures,
+    published_seeds,
+    same_point,
+)
+from stable_nalu.statistics import intervals as by_seed
+from stable_nalu.statistics.intervals import Estimate, Pairs, counted, difference, wilson
+from stable_nalu.statistics.setups import LEVEL, PUBLISHED, config_columns, expand_name
+from stable_nalu.statistics.summary import STEP, solved_of, summarize_runs, summary_of
+from stable_nalu.statistics.table import SPARSITY, best_row, groups, judge_tables, numeric
 from stable_nalu.task.table import SCRIPTS
 
 from .shard import how_to_run
 
 DIVERGED, TEST_ERROR = "diverged", "extrapolation.last"
-OUTCOME = (
-    "threshold",
-    "solved",
-    "extrapolation.step.solved",
-    "sparse.error.max",
-    TEST_ERROR,
-    DIVERGED,
-)
+OUTCOME = ("threshold", "solved", STEP, SPARSITY, TEST_ERROR, DIVERGED)
 """Columns behind those that tell judged runs apart, with the names that `statistics` uses."""
 
 _DIGITS, _DIGITS_OF_FIGURES = 7, 4
 _NO_POINT = {"name", "seed", "max.iterations", "max.epochs", "log.interval"}
+MARGIN = 0.05
+"""The margin of equivalence: five points of a rate, or five percent of a mean."""
+
+EQUAL, DIFFERS, CANNOT_TELL = "equal", "differs", "inconclusive"
+WITHIN_POINTS, WITHIN_PERCENT, WITHIN_LIMIT = "within 5 points", "within 5 %", "below the limit"
+CHOSEN, SHORT = "same seeds", "not comparable"
+RATE_VERDICTS = (EQUAL, WITHIN_POINTS, CANNOT_TELL, DIFFERS)
+"""Verdicts about rates that are compared as rates."""
+WITHIN_TOLERANCE, HOLDS, FAILS = "within tolerance", "holds", "does not hold"
+NOT_JUDGED = "not judged"
+ALL_POINTS = "all together"
+"""The point of a number of all points of a unit together."""
+_COLUMNS = (
+    *("model", "operation", "point", "published.solved", "published.runs", "solved", "runs"),
+    *("difference", "difference.lower", "difference.upper", "published.median", "median"),
+    *("published.mean", "mean", "published.sparsity", "sparsity", "source", "verdict"),
+)
+"""Of the comparison of rates."""
 
 
 def runs_of(
     model: Model, seeds: Sequence[int] | None, max_iterations: int | None
 ) -> list[ExpectedRun]:
-    """Return the runs of a model, as a reproduction of that length trains them."""
     extra = how_to_run(model, model.variants[0], max_iterations) if max_iterations else None
     return expected_runs(model, seeds, extra)
 
@@ -72,7 +115,6 @@ def shortened(experiment: Experiment, runs: pd.DataFrame) -> tuple[int, int] | N
 
 
 def options_of(experiment: Experiment, run: ExpectedRun) -> dict[str, Any]:
-    """Return the options of a planned run under the names of the columns of kept rows."""
     columns = config_columns(run.config)
     return columns if experiment.is_measured else expand_name(run.leaf, columns)
 
@@ -86,13 +128,13 @@ def point_columns(key: str) -> tuple[str, ...]:
 
 def _differing_columns(experiment: Experiment) -> tuple[str, ...]:
     """Return the operation, the range, the parameter, and what has several values in a model."""
-    found: dict[str, None] = {"operation": None, "interpolation.range": None}
+    found = ["operation", "interpolation.range"]
     for model in experiment.models:
         options = [options_of(experiment, run) for run in runs_of(model, [0], None)]
-        if experiment.parameter in options[0]:
-            found[experiment.parameter] = None
-        found |= {c: None for c in options[0] if _distinct(options, [c]) > 1}
-    return tuple(c for c in found if c not in {"model", "extrapolation.range", *_NO_POINT})
+        found += [experiment.parameter] if experiment.parameter in options[0] else []
+        found += [c for c in options[0] if _distinct(options, [c]) > 1]
+    left_out = {"model", "extrapolation.range", *_NO_POINT}
+    return tuple(c for c in dict.fromkeys(found) if c not in left_out)
 
 
 def _fewest_columns(experiment: Experiment) -> tuple[str, ...]:
@@ -115,7 +157,6 @@ def _distinct(options: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> i
 
 
 def identifying(key: str) -> list[str]:
-    """Return the columns that tell the kept runs of an experiment apart."""
     return ["model", *point_columns(key), "seed"]
 
 
@@ -131,7 +172,6 @@ def runs_of_rows(experiment: Experiment, kept: pd.DataFrame) -> list[ExpectedRun
 
 
 def identity_of(experiment: Experiment, row: Mapping[Any, Any]) -> tuple[str, ...]:
-    """Return the texts of the cells that tell a row apart."""
     return tuple(text_of(row.get(column)) for column in identifying(experiment.key))
 
 
@@ -145,11 +185,7 @@ def text_of(cell: Any) -> str:
 def measure_of(experiment: Experiment, column: str) -> Measure | None:
     """Return the measure that a kept column is of; a column may be one of a family, or a step."""
     name = column.partition("@")[0]
-    for measure in experiment.measures:
-        family = measure.column.endswith("*")
-        if measure.column == name or (family and name.startswith(measure.column[:-1])):
-            return measure
-    return None
+    return next((one for one in experiment.measures if fnmatchcase(name, one.column)), None)
 
 
 def clock_of(experiment: Experiment) -> str:
@@ -158,7 +194,6 @@ def clock_of(experiment: Experiment) -> str:
 
 
 def label_of(experiment: Experiment, measure: Measure, column: str) -> str:
-    """Return what tables call a kept column."""
     name, _, step = column.partition("@")
     rest = name.removeprefix(measure.column.removesuffix("*"))
     at_step = f", {clock_of(experiment)} {int(step):,}" if step else ""
@@ -177,7 +212,6 @@ def measure_columns(experiment: Experiment, columns: Iterable[str]) -> list[str]
 
 
 def outcome_columns(experiment: Experiment, table: pd.DataFrame) -> tuple[str, ...]:
-    """Return the columns of a table of runs behind those that tell runs apart."""
     if experiment.is_measured:
         return (*measure_columns(experiment, table.columns), DIVERGED)
     return OUTCOME
@@ -225,7 +259,6 @@ def _verdicts(
     runs: Mapping[str, ExpectedRun],
     warn: Callable[[str], object],
 ) -> pd.DataFrame:
-    """Return the verdicts about the runs of one table, and all that they follow from."""
     found = judge_tables([(f"{csv}.csv", table)], replace(experiment.judgement, setups=()), warn)
     found = found.loc[found["name"].isin(list(runs))].copy()
     planned = [runs[name] for name in found["name"]]
@@ -234,7 +267,7 @@ def _verdicts(
     found[DIVERGED] = diverged.astype(int)
     # Its last row is of a network that is no more.
     found.loc[diverged, "solved"] = False
-    found.loc[diverged, "extrapolation.step.solved"] = math.nan
+    found.loc[diverged, STEP] = math.nan
     for column in ("interpolation.last", TEST_ERROR):
         found.loc[diverged & found[column].notna(), column] = math.inf
     return found
@@ -247,7 +280,6 @@ def _measures(
     runs: Mapping[str, ExpectedRun],
     warn: Callable[[str], object],
 ) -> pd.DataFrame:
-    """Return what the runs of one table measured, with the last step of each."""
     table = table.loc[table["name"].isin(list(runs))]
     columns = measure_columns(experiment, table.columns)
     for measure in experiment.measures:
@@ -288,7 +320,7 @@ def _rounded(values: Any, experiment: Experiment, column: str) -> Any:
 
 def compact(row: Mapping[Any, Any]) -> dict[str, Any]:
     """Return a judged run with errors in few digits, on the same side of its threshold."""
-    short = {name: float(f"{row[name]:.{_DIGITS}g}") for name in ("sparse.error.max", TEST_ERROR)}
+    short = {name: float(f"{row[name]:.{_DIGITS}g}") for name in (SPARSITY, TEST_ERROR)}
     threshold = row["threshold"]
     sides = [
         (error < threshold, error <= threshold) for error in (short[TEST_ERROR], row[TEST_ERROR])
@@ -296,3 +328,312 @@ def compact(row: Mapping[Any, Any]) -> dict[str, Any]:
     if sides[0] != sides[1]:
         short[TEST_ERROR] = row[TEST_ERROR]
     return {str(name): cell for name, cell in row.items()} | short | {"solved": int(row["solved"])}
+
+
+class Point:
+    """A model at a point, or at all of them together.
+
+    point: text of the options that tell points apart; empty where none do.
+    length: the iterations of our runs and of whole ones, where ours are shorter. extent: in words.
+    """
+
+    def __init__(self, experiment: Experiment, own: pd.DataFrame, point: str):
+        model = experiment.model(str(own["model"].iloc[0]))
+        self.model, self.label, self.point = model.key, model.label, point
+        self.length = shortened(experiment, own)
+        self.extent = "{:,} of {:,} iterations".format(*self.length) if self.length else ""
+
+
+class RatePoint(Point):
+    """The success rate of judged runs at a point, beside the published one.
+
+    summary: the summary of these runs, by the columns of `statistics.summary`.
+    chosen: the fate of the seeds at hand, where they are some of those with a known outcome; same:
+        how many of them end as published.
+    gap: our rate less the published one, with its interval; None where no rate is compared.
+    kind, verdict: the verdict about the success rate, and in words.
+    """
+
+    def __init__(self, experiment: Experiment, runs: pd.DataFrame, point: str, known: Published):
+        super().__init__(experiment, runs, point)
+        self.published, self.summary = known, summary_of(runs)
+        self.solved, self.runs = solved_of(runs), len(runs)
+        self.chosen: str | None = None
+        self.same, self.gap = 0, None
+        fates = fates_of(known, runs)
+        if fates is not None and len(runs) < known.runs:
+            self.same = sum(ours == theirs for ours, theirs in fates)
+            seeds = sorted(set(runs["seed"].tolist()))
+            what = "seeds" if len(runs) == len(seeds) else "runs of seeds"
+            listed = seeds_text(seeds).replace(",", ", ")
+            self.chosen = f"{self.same} of {len(runs)} {what} ({listed}) end as published"
+        elif fates is not None and len(fates) == known.runs and not self.length:
+            self.gap = by_seed.gap(runs["seed"].tolist(), fates)
+        elif not self.length:
+            effect = by_seed.effect_of(runs)
+            counts = ((self.solved, self.runs), (known.solved, known.runs))
+            self.gap = difference(*(wilson(*count, effect) for count in counts))
+        self.kind = self._kind()
+        after = f", after {self.extent}" if self.length else ""
+        words = {CHOSEN: f"{self.chosen}{after}", SHORT: f"{SHORT}: {self.extent}"}
+        self.verdict = words.get(self.kind, self.kind)
+
+    def _kind(self) -> str:
+        # A short run that failed tells nothing; one that is solved so far does.
+        alike = self.same == self.solved == self.runs
+        if self.chosen is not None and (alike or not self.length):
+            return CHOSEN
+        if self.gap is None:
+            return SHORT
+        if (self.solved, self.runs) == (self.published.solved, self.published.runs):
+            return EQUAL
+        return equivalence(self.gap, WITHIN_POINTS)
+
+    def row(self) -> dict[str, Any]:
+        known, ours = self.published, self.summary
+        cells = (
+            *(known.model, known.operation, known.point, known.solved, known.runs),
+            *(self.solved, self.runs, *(self.gap or (None, None, None))),
+            *(known.median, ours["converged.at.median"]),
+            *(known.mean.value, ours["converged.at.mean"]),
+            *(known.sparsity.value, ours["sparse.error.mean"], known.source, self.verdict),
+        )
+        return dict(zip(_COLUMNS, cells, strict=True))
+
+
+def summed_up(values: np.ndarray, measure: Measure) -> dict[str, Any]:
+    """Return the columns of a summary of one value per run.
+
+    One that is not a number counts as the worst there is; where a measure is optional, as no run.
+    """
+    if measure.optional:
+        values = values[~np.isnan(values)]
+    worst = math.inf if measure.lower else -math.inf
+    known = np.where(np.isnan(values), worst, values)
+    limit = measure.below
+    with np.errstate(invalid="ignore", over="ignore"):
+        median, mean = float(np.median(known)), float(known.mean())
+    return {
+        "runs": len(values),
+        "median": median,
+        "best": float(known.min() if measure.lower else known.max()),
+        "mean": mean,
+        "limit": limit,
+        "share below": None if limit is None else float(np.mean(known < limit)),
+        "not finite": int((~np.isfinite(values)).sum()),
+    }
+
+
+class MeasuredPoint(Point):
+    """One measure of the runs at a point, beside the number that was given elsewhere, if any.
+
+    name: what tables call the measure. numbers: see `summed_up`. ours: the typical one of them.
+    as_good: how many runs are as good as the number given elsewhere, or better.
+    pairs: what runs with the same seed say of a claim that ours are below another model's.
+    """
+
+    def __init__(
+        self,
+        place: Point,
+        experiment: Experiment,
+        column: str,
+        group: pd.DataFrame,
+        known: PublishedMeasure | None,
+        runs: pd.DataFrame,
+    ):
+        vars(self).update(vars(place))
+        self.column, self.measure, self.published = column, measure_of(experiment, column), known
+        assert self.measure is not None
+        values, lower = group[column].to_numpy(float), self.measure.lower
+        self.name, self.numbers = (
+            label_of(experiment, self.measure, column),
+            summed_up(values, self.measure),
+        )
+        self.ours: float = self.numbers[self.measure.typical]
+        self.as_good: int | None = None
+        self.pairs: Pairs | None = None
+        self.difference: float | None = None
+        if known is not None and known.number is not None:
+            self.difference = self.ours - known.number
+            limit = known.number + (known.tolerance or 0) * (1 if lower else -1)
+            self.as_good = int((values <= limit if lower else values >= limit).sum())
+        elif known is not None:
+            others = runs.loc[runs["model"] == known.better_than]
+            by = [*point_columns(known.experiment), "seed"]
+            both = group.merge(others, on=by, suffixes=("", ".rival"))
+            sides = both[[column, f"{column}.rival"]].fillna(math.inf if lower else -math.inf)
+            if both.empty:
+                self.published = None
+            else:
+                self.pairs = Pairs(sides.to_numpy(float).tolist())
+
+    @property
+    def differs(self) -> bool:
+        """Return whether ours departs from what was given elsewhere."""
+        return self.verdict in (DIFFERS, FAILS)
+
+    @property
+    def verdict(self) -> str | None:
+        """Return the verdict; None where nothing is compared."""
+        known = self.published
+        if known is None:
+            return None
+        if self.length:
+            return f"{SHORT}: {self.extent}"
+        if self.pairs is not None:
+            holds = HOLDS if self.pairs.less > self.pairs.more else FAILS
+            return holds if self.pairs.p < LEVEL else CANNOT_TELL
+        if known.tolerance is None or self.difference is None:
+            return NOT_JUDGED
+        return WITHIN_TOLERANCE if abs(self.difference) <= known.tolerance else DIFFERS
+
+    def row(self) -> dict[str, Any]:
+        known = self.published
+        return {
+            "model": self.model,
+            "point": self.point,
+            "measure": self.column,
+            **self.numbers,
+            "compared": self.measure.typical if known else "",
+            "given": known.value if known else "",
+            "which is": known.standing if known else "",
+            "difference": self.difference,
+            "as good": self.as_good,
+            "agree": self.pairs.claim if self.pairs else "",
+            "source": known.source if known else "",
+            "verdict": self.verdict or "",
+        }
+
+
+def compared(
+    experiment: Experiment, runs: pd.DataFrame
+) -> tuple[pd.DataFrame, list[dict[str, Any]], str]:
+    """Sum up the runs of an experiment, and compare them with what was given elsewhere.
+
+    Return the summary, the rows of the comparison, and how many of them have which verdict.
+
+    runs: one row per run, judged or measured.
+    """
+    if experiment.is_measured:
+        points = measured_points(experiment, runs)
+        if not points:
+            raise UsageError(f"the exported runs of {experiment.key} hold no measure")
+        rows = [point.row() for point in points]
+        summary = pd.DataFrame(rows).drop_duplicates(["model", "point", "measure"])
+        return summary.loc[:, :"not finite"], rows, measures_counted(points)
+    wanted = ("model", "operation", "interpolation.range", experiment.parameter)
+    by = [column for column in dict.fromkeys(wanted) if column in runs.columns]
+    found = compare(experiment, runs)
+    return summarize_runs(runs, by, PUBLISHED), [one.row() for one in found], verdict(found)
+
+
+def places(
+    experiment: Experiment, runs: pd.DataFrame
+) -> Iterator[tuple[str, str, Mapping[str, Any], pd.DataFrame]]:
+    """Yield the model, the text, the options and the runs of every point.
+
+    Options are those in which points of the model differ. Where there are none, judged runs have
+    what is on the x axis of their figure.
+    """
+    columns = point_columns(experiment.key)
+    for (model,), own in groups(runs, ["model"]):
+        varying = [column for column in columns if len(own[column].drop_duplicates()) > 1]
+        if not (varying or experiment.is_measured):
+            varying = [column for column in columns if column == experiment.parameter]
+        for key, group in groups(own, varying or ["model"]):
+            options = dict(zip(varying, key, strict=True)) if varying else {}
+            yield str(model), ", ".join(map(text_of, options.values())), options, group
+
+
+def compare(experiment: Experiment, runs: pd.DataFrame) -> list[RatePoint]:
+    found = [(known, runs_at(known, runs)) for known in published(experiment.key)]
+    return [RatePoint(experiment, own, known.point, known) for known, own in found if len(own)]
+
+
+def runs_at(point: Published, runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the runs that a published point is to be compared with."""
+    chosen = runs.loc[(runs["model"] == point.model) & (runs["operation"] == point.operation)]
+    if point.column and point.column in chosen.columns:
+        at = [same_point(value, point.point) for value in chosen[point.column]]
+        return chosen.loc[at]
+    return chosen
+
+
+def fates_of(point: Published, runs: pd.DataFrame) -> list[tuple[bool, bool]] | None:
+    """Return per run whether it is solved here and in the papers; None where a seed is unknown.
+
+    Where all published runs or none were solved, the outcome of every seed follows.
+    """
+    ours = list(zip(runs["seed"].tolist(), runs["solved"].astype(bool).tolist(), strict=True))
+    if point.solved in (0, point.runs) and all(0 <= seed < point.runs for seed, _ in ours):
+        return [(solved, point.solved > 0) for _, solved in ours]
+    known = seeds_of(point)
+    if known is None or not all(0 <= seed < known.runs for seed, _ in ours):
+        return None
+    return [(solved, seed in known.solved_at) for seed, solved in ours]
+
+
+def seeds_of(point: Published) -> PublishedSeeds | None:
+    wanted = (point.model, point.operation)
+    every = published_seeds(point.experiment)
+    return next((one for one in every if (one.model, one.operation) == wanted), None)
+
+
+def equivalence(gap: Estimate, within: str) -> str:
+    """Return the verdict about a difference by its 95 % interval and the margin."""
+    if gap.lower >= -MARGIN and gap.upper <= MARGIN:
+        return within
+    return DIFFERS if gap.lower > 0 or gap.upper < 0 else CANNOT_TELL
+
+
+def verdict(comparisons: Sequence[RatePoint]) -> str:
+    """Return in one line how many points equal the published ones; `OK` where none differs."""
+    kinds = Counter(found.kind for found in comparisons)
+    compared = len(comparisons) - kinds[SHORT]
+    equal = kinds[EQUAL] + sum(one.kind == CHOSEN and one.same == one.runs for one in comparisons)
+    counted = [f"{kinds[kind]} {kind}" for kind in RATE_VERDICTS[1:] if kinds[kind]]
+    counted += [f"{n} end otherwise" for n in [kinds[EQUAL] + kinds[CHOSEN] - equal] if n]
+    counted += [f"{n} {SHORT} (shortened runs)" for n in [kinds[SHORT]] if n]
+    text = f"{equal} of {plural(compared, 'comparable point')} equal the published ones"
+    start = "OK: " if equal == compared > 0 else ""
+    return "; ".join([start + text, *counted])
+
+
+def rates(runs: pd.DataFrame) -> list[str]:
+    every = runs.groupby("model", sort=False)
+    return [
+        f"{model} {counted(solved_of(own), len(own), by_seed.effect_of(own))}"
+        for model, own in every
+    ]
+
+
+def measured_points(experiment: Experiment, runs: pd.DataFrame) -> list[MeasuredPoint]:
+    """Return every measure of every point that there are runs for; families where one is given.
+
+    runs: one row per measured run.
+    """
+    given = published_measures(experiment.key)
+    found: list[MeasuredPoint] = []
+    for key, point, options, group in places(experiment, runs):
+        model = experiment.model(key)
+        settings = options_of(experiment, runs_of(model, [0], None)[0]) | dict(options)
+        known = [one for one in given if one.model == key and one.is_about(settings)]
+        place = Point(experiment, runs.loc[runs["model"] == key], point)
+        for column in measure_columns(experiment, group.columns):
+            about = [one for one in known if one.measure == column]
+            if not (about or is_plain(experiment, column)):
+                continue
+            if group[column].isna().all() and not group[DIVERGED].any():
+                continue
+            of = (experiment, column, group)
+            found += [MeasuredPoint(place, *of, one, runs) for one in about or (None,)]
+    return found
+
+
+def measures_counted(points: Sequence[MeasuredPoint]) -> str:
+    given = [point for point in points if point.published is not None]
+    if not given:
+        return "no number given elsewhere to compare with"
+    kinds = Counter(SHORT if point.length else str(point.verdict) for point in given)
+    counted = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
+    return f"{len(given)} numbers given elsewhere: {counted}"

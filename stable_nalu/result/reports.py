@@ -25,7 +25,7 @@ import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.base.errors import UsageError
-from stable_nalu.base.files import atomic_text_file, save_root, tensorboard_root
+from stable_nalu.base.files import save_root, tensorboard_root
 from stable_nalu.figure import curves
 from stable_nalu.figure.entries import made, write
 from stable_nalu.figure.runs import Context, Drawing, Part, Product, Series
@@ -40,7 +40,6 @@ from stable_nalu.training.surroundings import default_dtype
 from stable_nalu.training.task import Task
 from stable_nalu.writer.event_file import EventFileReader, TensorboardReader
 
-from .export import RunTable, write_tables
 from .run_parser import PAIRS
 
 if TYPE_CHECKING:
@@ -55,31 +54,35 @@ _WEIGHTS = (("label2out.w0", "label2out.w1"),)
 
 def report(task: type[Task], spec: ScriptSpec, config: Config) -> int:
     """Look at the saved model that `--evaluate` names; return the exit code."""
-    if issubclass(task, MysteryTask):
-        return mystery_report(task, spec, config)
-    assert issubclass(task, PairTask)
-    return pair_report(task, spec, config)
+    of_task = mystery_report if issubclass(task, MysteryTask) else pair_report
+    return of_task(trained_run(task, spec, config), config)
 
 
-def pair_report(task: type[PairTask], spec: ScriptSpec, config: Config) -> int:
-    """Look at a saved model of two digits that are read."""
-    run, model = trained_run(task, spec, config), Path(config.evaluate).stem
-    rounded = task.rounded if config.rounded is None else config.rounded
-    stem = model
-    if rounded != task.rounded:
+def pair_report(run: Training, config: Config) -> int:
+    assert isinstance(run.task, PairTask)
+    model = stem = Path(config.evaluate).stem
+    rounded = run.task.rounded if config.rounded is None else config.rounded
+    if rounded != run.task.rounded:
         stem += "_rounded" if rounded else "_not-rounded"
     folder = Path(config.evaluation_dir) if config.evaluation_dir else save_root() / FOLDER
     try:
         folder.mkdir(parents=True, exist_ok=True)
         counts = counts_of(run, rounded=rounded)
-        written = write_counts(counts, stem, folder)
-        written += write_path(run.stack[0].name, model, folder)
+        share = folder / f"{stem}_class_accs.csv"
+        write_plain_frame(share, pd.DataFrame({"model": stem, **curves.accuracies(counts)}))
+        cells = [(*place, n) for place, n in np.ndenumerate(counts)]
+        matrix = Part(curves.matrix, f"{stem}_confusion_matrix")
+        written = [share, *_drawn(folder, matrix, pd.DataFrame(cells, columns=[*curves.COUNTED]))]
+        if (path := path_of(run.stack[0].name)) is not None:
+            part = f"{model}_labels2out-path"
+            how = {"columns": _WEIGHTS, "time": "epoch", "limits": (0.0, 1.5)}
+            written += _drawn(folder, Part(curves.path, part, file=part, **how), path, model)
     except OSError as error:
         raise UsageError(
             f"argument --evaluation-dir: cannot write to {folder}: {error.strerror}"
         ) from None
-    share = np.trace(counts) / counts.sum()
     how = "rounded" if rounded else "cut off"
+    share = np.trace(counts) / counts.sum()
     sys.stdout.write(f"{share:.2%} of {counts.sum()} digits recognised, {how}\n")
     sys.stdout.writelines(f"{one}\n" for one in written)
     return 0
@@ -98,23 +101,8 @@ def counts_of(run: Training, *, rounded: bool) -> np.ndarray:
             return class_counts(predicted, true, rounded=rounded)
 
 
-def write_counts(counts: np.ndarray, model: str, folder: Path) -> list[Path]:
-    """Write the accuracy of each digit, and the confusion matrix as numbers and as a figure."""
-    accuracies = folder / f"{model}_class_accs.csv"
-    write_plain_frame(accuracies, pd.DataFrame({"model": model, **curves.accuracies(counts)}))
-    stem = f"{model}_confusion_matrix"
-    numbers = folder / f"{stem}.csv"
-    cells = [(*place, n) for place, n in np.ndenumerate(counts)]
-    write_plain_frame(numbers, pd.DataFrame(cells, columns=[*curves.COUNTED]))
-    return [
-        accuracies,
-        numbers,
-        *_drawn(Part(curves.matrix, stem), folder, Series((str(numbers.resolve()),))),
-    ]
-
-
-def write_path(run: str, model: str, folder: Path) -> list[Path]:
-    """Write the weights of the last layer at every evaluation, if a log has them."""
+def path_of(run: str) -> pd.DataFrame | None:
+    """Return the weights of the last layer at every evaluation, if a log has them."""
     log, columns = tensorboard_root() / run, None
     if log.is_dir():
         for one in TensorboardReader(log.parent, auto_open=False, names=[log.name]).runs():
@@ -122,23 +110,19 @@ def write_path(run: str, model: str, folder: Path) -> list[Path]:
                 columns = PAIRS.parse(EventFileReader(one.path))
     if not columns:
         sys.stdout.write(f"no path of weights: no log of {run} below {tensorboard_root()}\n")
-        return []
-    if pd.isna(columns[_WEIGHTS[0][0]]).all():
+    elif pd.isna(columns[_WEIGHTS[0][0]]).all():
         sys.stdout.write("no path of weights: the last layer has no two weights to learn\n")
-        return []
-    stem = f"{model}_labels2out-path"
-    numbers = folder / f"{stem}.csv"
-    with atomic_text_file(numbers) as file:
-        table = RunTable(Path(run).name, columns)
-        write_tables([table], file)
-    file = str(numbers.resolve())
-    part = Part(curves.path, stem, file=file, columns=_WEIGHTS, time="epoch", limits=(0.0, 1.5))
-    return [numbers, *_drawn(part, folder, Series((file,), model))]
+    else:
+        return pd.DataFrame({"name": log.name, **columns})
+    return None
 
 
-def _drawn(part: Part, folder: Path, *series: Series) -> list[Path]:
-    product = made(part, Context(Drawing((part,), series, key=part.stem), folder))
-    return write(product, folder, FORMATS, DPI, side=False)
+def _drawn(folder: Path, part: Part, table: pd.DataFrame, label: str | None = None) -> list[Path]:
+    numbers = folder / f"{part.stem}.csv"
+    write_plain_frame(numbers, table)
+    shown = Drawing((part,), (Series((part.stem,), label),), key=part.stem)
+    product = made(part, Context(shown, Path(), {part.stem: table}))
+    return [numbers, *write(product, folder, FORMATS, DPI, side=False)]
 
 
 MYSTERY_FOLDER = "mystery_arithmetic_plots"
@@ -151,9 +135,7 @@ Matrices = Mapping[str, torch.Tensor]
 """Numbers `(outputs, inputs)` by what they are called."""
 
 
-def mystery_report(task: type[MysteryTask], spec: ScriptSpec, config: Config) -> int:
-    """Look at a saved model of a mystery problem."""
-    run = trained_run(task, spec, config)
+def mystery_report(run: Training, config: Config) -> int:
     assert isinstance(run.task, MysteryTask)
     problem = run.task.problem
     with default_dtype(run.config):
@@ -173,7 +155,6 @@ def mystery_report(task: type[MysteryTask], spec: ScriptSpec, config: Config) ->
 def _learned(
     model: ExtendedTorchModule, x: torch.Tensor, t: torch.Tensor
 ) -> tuple[torch.Tensor, Matrices]:
-    """Return the test errors of a model by output, and its matrices."""
     with model.no_random():
         x.requires_grad_()
         y = model(x)
@@ -199,8 +180,7 @@ def _weights(model: ExtendedTorchModule, shape: torch.Size) -> dict[str, torch.T
 
 def lines(problem: MysteryProblem, errors: torch.Tensor, learned: Matrices) -> list[str]:
     """Return a table for readers: of every output what it is, and its two largest numbers."""
-    found = 0
-    rows: list[list[str]] = []
+    found, rows = 0, []
     for k, output in enumerate(problem.outputs):
         largest = {
             name: values[k].abs().topk(2).indices.tolist() for name, values in learned.items()
@@ -216,7 +196,6 @@ def lines(problem: MysteryProblem, errors: torch.Tensor, learned: Matrices) -> l
 
 
 def _table(problem: MysteryProblem, learned: Matrices) -> pd.DataFrame:
-    """Return all numbers, a row per output and input."""
     rows = [
         {"output": k, "formula": output.formula, "input": i, "is.operand": i in output[:2]}
         | {name: values[k, i].item() for name, values in learned.items()}
@@ -227,7 +206,6 @@ def _table(problem: MysteryProblem, learned: Matrices) -> pd.DataFrame:
 
 
 def draw(problem: MysteryProblem, learned: Matrices) -> "Figure":
-    """Draw the problem, and below it each matrix with the inputs of the problem ringed."""
     outputs = len(problem.outputs)
     figure = new_figure((26.0, 1.5 + (1 + len(learned)) * (1.3 + 0.32 * min(outputs, 40))))
     top, *others = figure.subplots(1 + len(learned), 1, sharex=True)

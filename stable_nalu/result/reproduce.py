@@ -54,14 +54,13 @@ from stable_nalu.options.flags import add_layer_flags
 from stable_nalu.paper.articles import weights_command
 from stable_nalu.paper.experiment import JUDGED, MEASURED, ExpectedRun, Experiment, Model, words
 from stable_nalu.paper.index import EXPERIMENTS, all_entries, find
-from stable_nalu.statistics import small_divisors
 from stable_nalu.statistics.table import write_plain_frame, write_rows
+from stable_nalu.statistics.thresholds import write_residuals
 from stable_nalu.writer.run_folder import LOCK_NAME
 
 from .batch import EXPERIMENT
-from .compare import compared, rates
 from .export import RunTable, export_csv
-from .judged import iterations_of, judged_runs, runs_of
+from .judged import compared, iterations_of, judged_runs, rates, runs_of
 from .run_parser import (
     PAIR_SCRIPTS,
     PAIRS,
@@ -89,7 +88,7 @@ from .stored import (
 
 _BODIES = {
     "export/single_layer_task/benchmark/pretrained_model_prediction_sweep.py": write_surfaces,
-    "export/single_layer_task/generate_divBy0_extrap_thresholds.py": small_divisors.main,
+    "export/single_layer_task/generate_divBy0_extrap_thresholds.py": write_residuals,
     "experiments/weight_distribution.py": weights_command,
 }
 """Script of a table besides exported runs -> its body."""

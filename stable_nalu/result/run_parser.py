@@ -197,7 +197,6 @@ def _join_sparsity(row: dict[str, Any], share: int, value: float | bytes, summed
 
 
 def is_pair_metric(tag: str) -> bool:
-    """Return whether a tag of a run on pairs of digits is an error or accuracy of its sets."""
     return tag.startswith(_PAIR_STATES) and tag.endswith(_PAIR_MEASURES)
 
 
@@ -237,19 +236,16 @@ RunParser = MetricParser | WeightsParser
 
 
 def is_sequence_metric(tag: str) -> bool:
-    """Return whether a tag is a mean squared error of training, validation or a test length."""
     return tag.endswith("/mse") and tag.startswith(
         (f"{METRIC}/train", f"{METRIC}/valid", f"{METRIC_TEST}/")
     )
 
 
 def is_scored(tag: str) -> bool:
-    """Return whether a tag is an error of validation or test, or what a score compares it with."""
     return tag in _SCORED
 
 
 def is_scored_or_gate(tag: str) -> bool:
-    """Return whether a tag is one of those, or the mean gate of a NALU layer."""
     return is_scored(tag) or tag.endswith(GATE_MEAN_SUFFIX)
 
 

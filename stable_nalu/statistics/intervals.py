@@ -128,7 +128,6 @@ def bootstrap(
 
 @cache
 def sign_test(more: int, fewer: int) -> float:
-    """Return the exact two-sided p of pairs that differ."""
     return float(stats.binomtest(more, more + fewer).pvalue) if more + fewer else 1.0
 
 
@@ -158,7 +157,6 @@ class Pairs:
 
     @property
     def means(self) -> tuple[float, float]:
-        """Return the arithmetic means, ours first."""
         ours, theirs = (sum(side) / len(self.values) for side in zip(*self.values, strict=True))
         return ours, theirs
 
@@ -171,7 +169,6 @@ class Pairs:
 
     @property
     def steps(self) -> str:
-        """Return in words what pairs of steps show."""
         equal = f"{self.same} of {len(self.values)} at the same step"
         moved = f"{self.less} sooner, {self.more} later, p = {self.p:.2g}"
         return f"{equal}; {moved}" if self.less or self.more else equal
@@ -184,7 +181,6 @@ class Pairs:
 
 
 def _summed(seeds: Seeds, values: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the sum of the values of each seed, and their number."""
     _, of = np.unique([str(seed) for seed in seeds], return_inverse=True)
     return np.bincount(of, np.asarray(values, float)), np.bincount(of)
 
@@ -206,12 +202,10 @@ def effect(seeds: Seeds, solved: Sequence[bool]) -> float:
 
 
 def effect_of(runs: "pd.DataFrame") -> float:
-    """Return the effect of the seeds of judged runs."""
     return effect(runs["seed"].tolist(), runs["solved"].to_numpy(bool).tolist())
 
 
 def rate(seeds: Seeds, solved: Sequence[bool]) -> Estimate:
-    """Return the share of solved runs with Wilson's interval, of as many runs as seeds tell."""
     return wilson(int(np.sum(solved)), len(solved), effect(seeds, solved))
 
 
@@ -271,7 +265,6 @@ class PairedTest:
 
     @property
     def verdict(self) -> str:
-        """Return what the test says of the first model."""
         if self.p >= LEVEL:
             return ALIKE
         return BETTER if self.won > self.lost else WORSE
@@ -296,7 +289,6 @@ class PairedTest:
 def paired_test(
     labels: tuple[str, str], ones: "pd.DataFrame", others: "pd.DataFrame", by: Sequence[str]
 ) -> PairedTest:
-    """Compare judged runs that have the same values of the columns `by`."""
     paired = ones.merge(others, on=list(by), suffixes=("", ".other"))
     pairs = [*zip(paired["solved"].astype(bool), paired["solved.other"].astype(bool), strict=True)]
     both, won, lost = map(pairs.count, ((True, True), (True, False), (False, True)))

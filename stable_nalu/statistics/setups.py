@@ -1,7 +1,10 @@
-"""When a run counts as solved, by setup files or a threshold, and how means are made of many.
+"""Options of a run, when it counts as solved, and how means are made of many.
 
-One rule for all programs, with its flags. Training scripts use it, too, so nothing here is slow to
-import.
+Options come from the record of a run or its name. Models are known by field 1 of a run name, and
+have labels in LaTeX. Runs are grouped by labels, so that models with the same label count as one.
+
+There is one rule of success for all programs, by setup files or a threshold, with its flags.
+Training scripts use it, too, so nothing here is slow to import.
 """
 
 import argparse
@@ -16,15 +19,125 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 from stable_nalu.base.errors import OptionError, UsageError, did_you_mean
 from stable_nalu.base.files import data_file, table_rows
 from stable_nalu.base.papers import FLAT
+from stable_nalu.layer import entries
 from stable_nalu.options.flag import number
-from stable_nalu.options.run_names import canonical, parse_leaf
-
-from .names import config_columns, is_arithmetic, is_single_module
+from stable_nalu.options.run_names import (
+    AMPERSAND,
+    UNION,
+    Columns,
+    canonical,
+    columns_of,
+    parse_leaf,
+    signed,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from stable_nalu.options import Config
+
+
+MODELS = {key.lower(): entry.shown for key, entry in entries().items()} | {
+    "nac-nac-n": r"$\mathrm{NAC}_{\bullet}$",
+    "mnac": r"$\mathrm{NAC}_{\bullet}$",
+    "posnac-nac-n": r"$\mathrm{NAC}_{\bullet,\sigma}$",
+    "reregualizedlinearposnac-nac-n": r"$\mathrm{NAC}_{\bullet,\mathrm{NMU}}$",
+    "nalu-gr": "G-NALU",
+    "nalu-nalu-2n": "NALU (separate)",
+    "reregualizedlinearnac-nac-m": "NMU",
+    "reregualizedlinearnalu-nalu-2nm": "Gated NAU/NMU",
+    "regualizedlinearnac-nac-m": r"NMU, $\mathbf{W} = \mathbf{\hat{W}}$",
+    "sillyreregualizedlinearnac-nac-m": r"NMU, $\mathbf{z} = \mathbf{W} \odot \mathbf{x}$",
+    "reregualizedlinearnac-nac-npur": "Real NPU",
+    "reregualizedlinearnac-nac-npu": "NPU",
+}
+"""Field 1 of a run name -> label of published models, and of units of this package."""
+
+NAC_ADD = MODELS["nac"]
+NAC_MUL = MODELS["nac-nac-n"]
+NAC_MUL_SIGMA = MODELS["posnac-nac-n"]
+NAC_MUL_NMU = MODELS["reregualizedlinearposnac-nac-n"]
+NAC_ADD_Z = r"$\mathrm{NAC}_{+,R_z}$"
+NALU_SHARED = "NALU (shared)"
+NALU_SEPARATE = MODELS["nalu-nalu-2n"]
+GATED = MODELS["reregualizedlinearnalu-nalu-2nm"]
+
+
+def ablation_suffix(regualizer: float, regualizer_oob: float) -> str:
+    """Return what a label gains when the sparsity penalty or the clamp of weights is off."""
+    sparsity = r", no $\mathcal{R}_{sparse}$" if regualizer == 0 else ""
+    return sparsity + (", no W-clamp" if regualizer_oob == 0 else "")
+
+
+OPERATIONS = {
+    "mul": (r"$\bm{\times}$", "×"),
+    "div": (r"$\bm{\mathbin{/}}$", "/"),
+    "add": (r"$\bm{+}$", "+"),
+    "sub": (r"$\bm{-}$", "-"),
+    "root": (r"$\sqrt{z}$", "√z"),
+    "squared": (r"$z^2$", "z²"),
+    "reciprocal": (r"$1\bm{\mathbin{/}z}$", "1/z"),
+    "cumsum": ("cumsum", "cumsum"),
+    "cumprod": ("cumprod", "cumprod"),
+}
+"""Operation -> LaTeX and plain label, in the order of tables."""
+
+
+def model_label(code: str) -> str:
+    """Return the label of a model, given field 1 of a run name; an unknown one is its own."""
+    # Layers of users are there only once their files are loaded.
+    units = (entry.shown for key, entry in entries().items() if key.lower() == code)
+    return MODELS.get(code) or next(units, code)
+
+
+def operation_label(operation: str, *, latex: bool = False) -> str:
+    """Return the label of an operation, given with or without the prefix `op-`."""
+    name = operation.removeprefix("op-")
+    return OPERATIONS.get(name, (name, name))[0 if latex else 1]
+
+
+def model_order(label: str) -> tuple[bool, str]:
+    """Return the sort key of a label: LaTeX labels first, then alphabetical."""
+    return not label.startswith("$"), label
+
+
+_OF_MODEL = {"layer.option": "", "nalu.gate.shape": "matrix", "nalu.init": "default"}
+"""Column that makes another model of a unit -> its value where it does not."""
+
+
+def expand_name(name: str, columns: Columns | None = None) -> Columns:
+    """Return the options of a run, with its name.
+
+    `model` is the label, `model_code` is field 1. Raises ValueError for a name that ends before
+    its seed.
+
+    columns: the options; None: those that the name holds.
+    """
+    columns = dict(columns or parse_leaf(name))
+    if "seed" not in columns:
+        raise ValueError(f"run name {name!r} is not of an arithmetic task: it has no seed")
+    if is_arithmetic(columns):
+        single = is_single_module(columns["input.size"], columns["subset.ratio"])
+        columns = signed(columns, AMPERSAND if single else UNION)
+    label = model_label(columns["model_code"])
+    # A table of runs has empty cells where the script of a run does not have the option.
+    own = [columns[n] for n, usual in _OF_MODEL.items() if columns.get(n) not in (None, usual)]
+    return {"name": name, "model": f"{label} ({', '.join(own)})" if own else label} | columns
+
+
+def is_arithmetic(columns: Mapping[str, Any]) -> bool:
+    size = columns.get("input.size")
+    return size is not None and size == size and "subset.ratio" in columns
+
+
+def is_single_module(input_size: float, subset_ratio: float | None) -> bool:
+    """Return whether the operands are single inputs, that is subsets of size one."""
+    return subset_ratio is not None and round(input_size * subset_ratio, 6) == 1
+
+
+def config_columns(config: "Config") -> Columns:
+    spec = config.spec
+    return columns_of(spec.fields, [flag.dest for flag in spec.flags if flag.result], config)
 
 
 SHIPPED = (
@@ -50,6 +163,10 @@ _NUMBERS = ("input.size", "subset.ratio", "overlap.ratio", "epsilon")
 _KEYS = ("operation", "parameter", "simple", *_NUMBERS, "extrapolation.range")
 _SUFFIXES = {"realnpu": ".realnpu", "signnmru": ".nmru", "nmru": ".nmru", "gatedsignnmru": ".nmru"}
 
+MODEL_CODE, THRESHOLD = "model_code", "threshold"
+"""Columns of runs: the first of those that hold the configuration, and the test error below which
+a run is solved."""
+
 SetupCells = dict[str, Any]
 """A row of a setup file."""
 
@@ -74,29 +191,25 @@ class Limit(NamedTuple):
 
 def read_setups(paths: Iterable[Path]) -> list[SetupCells]:
     """Return the rows of all files; `threshold` is `epsilon` where a file has none."""
-    return [row for path in paths for row in _read(path)]
-
-
-def _read(path: Path) -> list[SetupCells]:
-    lines = table_rows(path)
-    header = next(lines, [])
-    if lacking := [column for column in _KEYS if column not in header]:
-        problem = f"it has no column {', '.join(lacking)}"
-        raise UsageError(f"{path} is not a table of thresholds: {problem}")
     rows = []
-    for place, cells in enumerate(lines, 1):
-        row: SetupCells = dict(zip(header, cells, strict=True))
-        row.setdefault("threshold", "")
-        for column in (*_NUMBERS, "threshold"):
-            try:
-                row[column] = float(row[column].replace("NA", "") or "nan")
-            except ValueError:
-                problem = f"column {column} holds {row[column]!r}, no number"
-                raise UsageError(f"{path}: row {place}: {problem}") from None
-        if math.isnan(row["threshold"]):
-            row["threshold"] = row["epsilon"]
-        row["extrapolation.range"] = canonical(row["extrapolation.range"])
-        rows.append(row)
+    for path in paths:
+        lines = table_rows(path)
+        header = next(lines, [])
+        if lacking := [column for column in _KEYS if column not in header]:
+            problem = f"it has no column {', '.join(lacking)}"
+            raise UsageError(f"{path} is not a table of thresholds: {problem}")
+        for place, cells in enumerate(lines, 1):
+            row: SetupCells = {"threshold": ""} | dict(zip(header, cells, strict=True))
+            for column in (*_NUMBERS, "threshold"):
+                try:
+                    row[column] = float(row[column].replace("NA", "") or "nan")
+                except ValueError:
+                    problem = f"column {column} holds {row[column]!r}, no number"
+                    raise UsageError(f"{path}: row {place}: {problem}") from None
+            if math.isnan(row["threshold"]):
+                row["threshold"] = row["epsilon"]
+            row["extrapolation.range"] = canonical(row["extrapolation.range"])
+            rows.append(row)
     return rows
 
 
@@ -132,11 +245,11 @@ class Thresholds:
         place = run["operation"], canonical(run["extrapolation.range"])
         keys = [(*place, task) for task in self._tasks(run)]
         # The script of the benchmark is the one whose runs can begin again with new weights.
+        # What its own rows do not name, such as a range of the user's, may be in others.
         if run.get("reinit") in (True, False) and self.parameter is None:
-            # What its own rows do not name, such as a range of the user's, may be in others.
-            for parameter, threshold in self._found.get(keys[0], []):
-                if parameter == BENCHMARK:
-                    return Limit(threshold)
+            own = dict(reversed(self._found.get(keys[0], [])))
+            if BENCHMARK in own:
+                return Limit(own[BENCHMARK])
         for key in keys:
             for parameter, threshold in self._found.get(key, []):
                 if self._counts(parameter, run["model_code"]):
@@ -206,7 +319,6 @@ class Judgement:
         return replace(self, threshold=None, setups=setups) if setups else self
 
     def limits(self, runs: "pd.DataFrame") -> list[Limit]:
-        """Return when each run is solved, by its options."""
         if self.threshold is not None:
             return [Limit(self.threshold)] * len(runs)
         thresholds = usual_thresholds()
@@ -214,7 +326,7 @@ class Judgement:
             setups = read_setups(self.setups or SHIPPED)
             thresholds = Thresholds(setups, self.parameter, by_input_size=self.by_input_size)
         return [
-            thresholds.of(run) if is_arithmetic(run) else Limit(run.get("threshold", math.nan))
+            thresholds.of(run) if is_arithmetic(run) else Limit(run.get(THRESHOLD, math.nan))
             for run in runs.to_dict("records")
         ]
 
@@ -234,7 +346,6 @@ USUAL = Judgement()
 
 
 def add_threshold_flags(parser: argparse._ActionsContainer) -> None:
-    """Add the flags that say when a run is solved."""
     parser.add_argument(
         "--exp-setups",
         metavar="PATH",
@@ -267,7 +378,6 @@ def limit_of(run: "Config | str | Mapping[str, Any]", given: float | None = None
 
 
 def shared_threshold(runs: Mapping[str, Iterable[float]]) -> float:
-    """Return the threshold of a table of judged runs; NaN where they have several."""
     found = {*runs["threshold"]}
     return found.pop() if len(found) == 1 else math.nan
 
@@ -311,7 +421,6 @@ PUBLISHED = Estimators()
 
 
 def add_estimate_flags(parser: argparse._ActionsContainer) -> None:
-    """Add the flags that choose how solved-at steps and sparsity errors are estimated."""
     parser.add_argument(
         "--gamma-fit",
         choices=get_args(GammaFit),

@@ -3,10 +3,16 @@
 Each has its 95 % interval. Columns have the names of the published tables; in a `Summary`, which
 programs get, they have names that one can type. Solved at and sparsity error are of solved runs
 only.
+
+The commands show how runs ended: `summarize.py` for groups, `verdict.py` for each.
 """
 
+import argparse
 import functools
 import math
+import shutil
+import sys
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,16 +21,41 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from stable_nalu.base.errors import UsageError
-from stable_nalu.base.script import bar
+from stable_nalu.base.errors import OptionError, UsageError
+from stable_nalu.base.files import refuse_inputs, refuse_one_file
+from stable_nalu.base.script import ScriptParser, bar, exit_code, plain
+from stable_nalu.options.flag import integer, number
 
 from .intervals import STATISTICS, bootstrap, wilson
-from .judge import SPARSITY
 from .means import beta_p_value, gamma_p_value, mean_sparsity, solved_at
-from .names import operation_label
-from .setups import PUBLISHED, Estimators, shared_threshold
-from .table import groups, numeric, read_table, refuse_rows, require
+from .setups import (
+    BEST_RANGE,
+    PUBLISHED,
+    SHIPPED,
+    Estimators,
+    Judgement,
+    add_estimate_flags,
+    add_threshold_flags,
+    limit_of,
+    operation_label,
+    shared_threshold,
+)
+from .table import (
+    EXPORTED,
+    SPARSITY,
+    groups,
+    in_columns,
+    judge_tables,
+    numeric,
+    read_table,
+    reduce_run,
+    refuse_rows,
+    require,
+    write_frame,
+)
 
+_TITLES = {"success.rate": "success rate", "converged.at": "solved at", "sparse.error": "sparsity"}
+_LEADING = ("model", "operation", "interpolation.range", "group")
 SOLVED, STEP = "solved", "extrapolation.step.solved"
 MEASURES = ("success.rate", "converged.at", "sparse.error")
 
@@ -50,39 +81,36 @@ def summarize_group(
     rate = wilson(int(solved.sum()), len(solved))
     converged = solved_at(steps, estimators.gamma_fit)
     sparse = mean_sparsity(sparsity, estimators.sparsity_fit)
-    row = {
-        "success.rate.mean": rate.mean,
-        "success.rate.lower": rate.lower,
-        "success.rate.upper": rate.upper,
-        "success.rate.max": math.nan,
-        "converged.at.median": float(np.median(steps)) if len(steps) else math.nan,
-        "converged.at.sigma.2": converged.nuisance,
-        "converged.at.mean": converged.mean,
-        "converged.at.lower": converged.lower,
-        "converged.at.upper": converged.upper,
-        "converged.at.max": float(np.max(steps)) if len(steps) else math.nan,
-        "sparse.error.v": sparse.nuisance,
-        "sparse.error.mean": sparse.mean,
-        "sparse.error.lower": sparse.lower,
-        "sparse.error.upper": sparse.upper,
-        "sparse.error.max": math.nan,
-    }
+    row = _ends("success.rate", rate) | {"success.rate.max": math.nan}
+    row["converged.at.median"] = float(np.median(steps)) if len(steps) else math.nan
+    row["converged.at.sigma.2"] = converged.nuisance
+    row |= _ends("converged.at", converged)
+    row["converged.at.max"] = float(np.max(steps)) if len(steps) else math.nan
+    row |= {"sparse.error.v": sparse.nuisance} | _ends("sparse.error", sparse)
+    row["sparse.error.max"] = math.nan
     if estimators.plain:
-        row |= _plain("converged.at", steps, estimators)
-        row |= _plain("sparse.error", sparsity, estimators)
+        how = {"resamples": estimators.resamples, "seed": estimators.seed}
+        for measure, values in (("converged.at", steps), ("sparse.error", sparsity)):
+            for statistic in STATISTICS:
+                ends = _ends(f"{measure}.plain.{statistic}", bootstrap(values, statistic, **how))
+                row |= {name.removesuffix(".mean"): end for name, end in ends.items()}
     if estimators.goodness_of_fit:
         row["converged.at.ks.p"] = gamma_p_value(steps)
         row["sparse.error.ks.p"] = beta_p_value(sparsity)
     return row
 
 
+def _ends(name: str, estimate: Sequence[float]) -> dict[str, float]:
+    return {
+        f"{name}.{end}": x for end, x in zip(("mean", "lower", "upper"), estimate, strict=False)
+    }
+
+
 def solved_of(runs: pd.DataFrame) -> int:
-    """Return how many of these runs are solved."""
     return int(runs[SOLVED].to_numpy(bool).sum())
 
 
 def summary_of(runs: pd.DataFrame, estimators: Estimators = PUBLISHED) -> dict[str, float]:
-    """Return the summary of some judged runs."""
     steps, sparsity = (runs[column].to_numpy(float).tobytes() for column in (STEP, SPARSITY))
     return dict(_summary(runs[SOLVED].to_numpy(bool).tobytes(), steps, sparsity, estimators))
 
@@ -94,15 +122,6 @@ def _summary(
     """Return the summary; runs that several figures share are summarised once."""
     columns = (np.frombuffer(solved, bool), np.frombuffer(steps), np.frombuffer(sparsity))
     return summarize_group(*columns, estimators)
-
-
-def _plain(measure: str, values: np.ndarray, estimators: Estimators) -> dict[str, float]:
-    row = {}
-    for statistic in STATISTICS:
-        found = bootstrap(values, statistic, resamples=estimators.resamples, seed=estimators.seed)
-        column = f"{measure}.plain.{statistic}"
-        row |= {column: found.mean, f"{column}.lower": found.lower, f"{column}.upper": found.upper}
-    return row
 
 
 def summarize(
@@ -178,25 +197,17 @@ def mean_summary(
     rows = []
     for column, text in measures.items():
         for key, group in groups(runs, by):
-            values = group[column].to_numpy(dtype=float)
-            identity = dict(zip(by, key, strict=True))
-            rows.append(identity | _moments(values[~np.isnan(values)]) | {"metric.type": text})
+            values = group[column].dropna().to_numpy(dtype=float)
+            n = len(values)
+            # Infinite errors, of runs that diverged, have no deviation.
+            with np.errstate(invalid="ignore"):
+                deviation = float(np.std(values, ddof=1)) if n > 1 else math.nan
+            error = deviation / math.sqrt(n) if n else math.nan
+            mean = float(np.mean(values)) if n else math.nan
+            ci = error * float(stats.t.ppf(0.975, n - 1)) if n > 1 else math.nan
+            found = {"n": n, "mean": mean, "sd": deviation, "se": error, "ci": ci}
+            rows.append(dict(zip(by, key, strict=True)) | found | {"metric.type": text})
     return pd.DataFrame(rows)
-
-
-def _moments(values: np.ndarray) -> dict[str, float]:
-    n = len(values)
-    # Infinite errors, of runs that diverged, have no deviation.
-    with np.errstate(invalid="ignore"):
-        deviation = float(np.std(values, ddof=1)) if n > 1 else math.nan
-    error = deviation / math.sqrt(n) if n else math.nan
-    return {
-        "n": n,
-        "mean": float(np.mean(values)) if n else math.nan,
-        "sd": deviation,
-        "se": error,
-        "ci": error * float(stats.t.ppf(0.975, n - 1)) if n > 1 else math.nan,
-    }
 
 
 def long_form(summary: pd.DataFrame, by: Iterable[str]) -> pd.DataFrame:
@@ -265,17 +276,13 @@ class Summary(pd.DataFrame):
         options = list(self.columns[: self.columns.get_loc("n")])
         shown = [c for c in options if c == "model" or len(set(map(str, self[c]))) > 1]
         heads = [*(_escaped(c.replace("_", " ").capitalize()) for c in shown), "$n$"]
-        body = [
-            [*(_option(c, row[c]) for c in shown), str(row["n"]), *_measures(row)]
-            for row in self.to_dict("records")
-        ]
-        lines = [rf"\begin{{tabular}}{{{'l' * len(shown)}rrrr}}", r"\toprule"]
-        lines += [_line([*heads, *_HEADS.values()]), r"\midrule", *map(_line, body)]
-        return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
-
-
-def _line(cells: Iterable[str]) -> str:
-    return " & ".join(cells) + r" \\"
+        rows = [[*heads, *_HEADS.values()]]
+        for row in self.to_dict("records"):
+            rows.append([*(_option(c, row[c]) for c in shown), str(row["n"]), *_measures(row)])
+        head, *body = (" & ".join(row) + r" \\" for row in rows)
+        begin = rf"\begin{{tabular}}{{{'l' * len(shown)}rrrr}}"
+        lines = [begin, r"\toprule", head, r"\midrule", *body, r"\bottomrule", r"\end{tabular}"]
+        return "\n".join([*lines, ""])
 
 
 def _option(column: str, value: object) -> str:
@@ -296,16 +303,15 @@ def _escaped(text: str) -> str:
 
 def _measures(row: dict) -> Iterable[str]:
     """Yield the cells of the three measures: percent, steps, and a share in powers of ten."""
-    rate = (row[c] for c in ("success_rate", "success_low", "success_high"))
-    yield _cell([rf"{100 * value:.0f}\,\%" for value in rate])
-    for measure, show in (("solved_at", _steps), ("sparsity", _scientific)):
-        values = [row[measure + end] for end in ("", "_low", "_high")]
-        yield "--" if math.isnan(values[0]) else _cell([show(v) for v in values])
+    for measure, show in (("success", _percent), ("solved_at", _steps), ("sparsity", _scientific)):
+        mean = row["success_rate" if show is _percent else measure]
+        low, high = show(row[f"{measure}_low"]), show(row[f"{measure}_high"])
+        text = "--" if math.isnan(mean) else show(mean)
+        yield f"{text} [{low}, {high}]" if low and high and text != "--" else text
 
 
-def _cell(texts: list[str]) -> str:
-    mean, low, high = texts
-    return f"{mean} [{low}, {high}]" if low and high else mean
+def _percent(value: float) -> str:
+    return rf"{100 * value:.0f}\,\%"
 
 
 def _steps(value: float) -> str:
@@ -319,3 +325,249 @@ def _scientific(value: float) -> str:
         return f"{value:.2g}"
     digits, power = f"{value:.1e}".split("e")
     return rf"${digits} \cdot 10^{{{int(power)}}}$"
+
+
+def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = ScriptParser(
+        prog="summarize.py",
+        description="Summarise finished runs: success rate, solved at, sparsity error, with 95 % "
+        "intervals.",
+    )
+    source = parser.add_argument_group("runs")
+    kind = source.add_mutually_exclusive_group(required=True)
+    kind.add_argument(
+        "--csv", metavar="PATH", nargs="+", help="files of export/simple_function_static.py"
+    )
+    kind.add_argument(
+        "--solved-csv",
+        metavar="PATH",
+        help="or a table of judged runs with the columns group, seed, solved, "
+        "extrapolation.step.solved and sparse.error.max",
+    )
+    source.add_argument(
+        "--models",
+        metavar="LABEL",
+        nargs="+",
+        help="a model label for each file of --csv (default: from the run names)",
+    )
+    judged = parser.add_argument_group("when a run of --csv is solved")
+    add_threshold_flags(judged)
+    judged.add_argument(
+        "--parameter",
+        metavar="NAME",
+        help="rows of the tables to use, such as zero.range.hard (default: those of a run's script "
+        "and model)",
+    )
+    judged.add_argument(
+        "--best-range",
+        metavar="N",
+        type=integer(1).one,
+        default=BEST_RANGE,
+        help="judge at the lowest validation error of the last N rows (default: %(default)s)",
+    )
+    estimates = parser.add_argument_group("means and intervals (defaults: as published)")
+    estimates.add_argument(
+        "--by",
+        metavar="COLUMN",
+        nargs="+",
+        help="group by these options (default: model, operation, ranges and what else differs)",
+    )
+    add_estimate_flags(estimates)
+    estimates.add_argument(
+        "--plain",
+        action="store_true",
+        help="add the plain mean and median with bootstrap intervals",
+    )
+    estimates.add_argument(
+        "--goodness-of-fit",
+        action="store_true",
+        help="add p values of Kolmogorov-Smirnov tests of the fitted gamma and beta densities",
+    )
+    estimates.add_argument("--bootstrap-samples", metavar="N", type=integer(1).one, default=10_000)
+    estimates.add_argument("--bootstrap-seed", metavar="N", type=integer(0).one, default=0)
+    output = parser.add_argument_group("what to write")
+    output.add_argument(
+        "--csv-out", metavar="PATH", help="a table of one row per group (default: the terminal)"
+    )
+    output.add_argument("--seeds-csv-out", metavar="PATH", help="also one row per run of --csv")
+    return parser.parse_args(argv)
+
+
+def _summarize(args: argparse.Namespace) -> None:
+    setups = [Path(p) for p in args.exp_setups]
+    inputs = [*map(Path, args.csv or [args.solved_csv]), *(setups or SHIPPED)]
+    named = {"--csv-out": args.csv_out, "--seeds-csv-out": args.seeds_csv_out}
+    outputs = {flag: Path(path) for flag, path in named.items() if path is not None}
+    refuse_inputs(outputs.values(), inputs)
+    refuse_one_file(outputs)
+    resampled = args.bootstrap_samples, args.bootstrap_seed
+    estimators = Estimators(
+        args.gamma_fit, args.sparsity_fit, args.plain, *resampled, args.goodness_of_fit
+    )
+    if args.solved_csv:
+        for flag in ("--models", "--by", "--seeds-csv-out"):
+            if getattr(args, flag[2:].replace("-", "_")):
+                raise OptionError(flag, "goes with --csv only", "leave it out")
+        table = summarize_solved(Path(args.solved_csv), estimators)
+    else:
+        judgement = Judgement(parameter=args.parameter, best_range=args.best_range)
+        runs = judge_tables(
+            [(path, read_table(path)) for path in map(Path, args.csv)],
+            judgement.given(args.threshold, setups),
+            lambda text: sys.stderr.write(f"{text}\n"),
+            args.models,
+        )
+        table = summarize_runs(runs, args.by, estimators)
+        if args.seeds_csv_out is not None:
+            write_frame(outputs["--seeds-csv-out"], runs)
+    if args.csv_out is not None:
+        write_frame(outputs["--csv-out"], table)
+    else:
+        sys.stdout.write(as_text(table, shutil.get_terminal_size().columns))
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    args = _arguments(argv)
+    return exit_code("summarize.py", lambda: _summarize(args))
+
+
+Columns = dict[str, list[tuple[str, str]]]
+"""Column of a text -> its values, each with its 95 % interval where it has one."""
+
+
+def as_text(table: pd.DataFrame, width: int) -> str:
+    """Return a summary: one line per group, two where intervals would not fit beside the means.
+
+    Options that all groups share are named above the table. Where two lines are still too wide,
+    options that follow from model and training range are left out, and at last every group is a
+    block of lines.
+    """
+    measures = [c for c in table if str(c).startswith(tuple(_TITLES))]
+    names = [str(c) for c in table if c not in measures and c != "runs"]
+    options = {name: [_shown(name, value) for value in table[name]] for name in names}
+    shared = {n: v[0] for n, v in options.items() if len(table) > 1 and len(set(v)) == 1}
+    columns = {_title(n): [(o, "") for o in v] for n, v in options.items() if n not in shared}
+    if "runs" in table:
+        columns["runs"] = [(str(n), "") for n in table["runs"]]
+    for column in measures:
+        columns |= _measure(table, str(column))
+    above = [f"{_title(name)}: {value}" for name, value in shared.items()]
+    following = sorted(map(_title, _following(options) - shared.keys()))
+    lines = _fitting(columns, following, width)
+    return "\n".join([*above, *lines, "With 95 % intervals; '-': no run is solved."]) + "\n"
+
+
+def _following(options: dict[str, list[str]]) -> set[str]:
+    """Return the options that a group's model, operation and training range determine."""
+    leading = [name for name in _LEADING if name in options]
+    groups = list(zip(*map(options.__getitem__, leading), strict=True))
+    return {
+        name
+        for name, values in options.items()
+        if name not in leading and len({*zip(groups, values, strict=False)}) == len({*groups})
+    }
+
+
+def _fitting(columns: Columns, following: list[str], width: int) -> list[str]:
+    rows = list(zip(*columns.values(), strict=True))
+    shown = [[f"{value} ({ends})" if ends else value for value, ends in row] for row in rows]
+    beside = in_columns(list(columns), shown)
+    fewer = {name: cells for name, cells in columns.items() if name not in following}
+    left_out = f"Left out, see --csv-out: {', '.join(following)}."
+    for lines, note in ((beside, ""), (_below(columns), ""), (_below(fewer), left_out)):
+        if max(map(len, lines)) <= width:
+            return [*lines, *textwrap.wrap(note, width)]
+    blocks = ([*(f"{n}: {c}" for n, c in zip(columns, row, strict=True)), ""] for row in shown)
+    return [line for block in blocks for line in block]
+
+
+def _below(columns: Columns) -> list[str]:
+    """Return values above their intervals, below names of two lines."""
+    heads = [name.partition(" ") for name in columns]
+    rows = [[rest for _, _, rest in heads]]
+    for cells in zip(*columns.values(), strict=True):
+        rows += map(list, zip(*cells, strict=True))
+    return [line for line in in_columns([first for first, _, _ in heads], rows) if line]
+
+
+def _title(name: str) -> str:
+    return name.replace(".", " ")
+
+
+def _shown(column: object, value: Any) -> str:
+    if value is None or value != value:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
+    return operation_label(value) if column == "operation" else plain(str(value))
+
+
+def _measure(table: pd.DataFrame, column: str) -> Columns:
+    """Return the column of a mean with its interval, or of a p value; nothing for all others."""
+    base = column.removesuffix(".mean")
+    ends = next((e for e in (column, base) if f"{e}.lower" in table), None)
+    if ends is None and not column.endswith(".ks.p"):
+        return {}
+    name = next(name for name in _TITLES if column.startswith(name))
+    rest = _title(column.removeprefix(name).removesuffix(".mean" if column != ends else ""))
+    factor, unit = (100, " %") if name == "success.rate" else (1, "")
+    cells = [(f"{_number(factor * value)}{unit}", "") for value in table[column]]
+    if ends is not None:
+        bounds = zip(factor * table[f"{ends}.lower"], factor * table[f"{ends}.upper"], strict=True)
+        texts = ["" if a != a else f"{_number(a)}–{_number(b)}{unit}" for a, b in bounds]
+        cells = [(value, text) for (value, _), text in zip(cells, texts, strict=True)]
+    return {_TITLES[name] + rest: cells}
+
+
+def _number(value: float) -> str:
+    if math.isnan(value):
+        return "-"
+    return f"{value:,.0f}" if 10 <= value < math.inf else f"{value:.2g}"
+
+
+def verdict(argv: Sequence[str] | None = None) -> int:
+    """Print a line for each run; the exit code is 0 when there is one, solved or not."""
+    parser = ScriptParser(
+        prog="verdict.py",
+        description="Say of every run in an exported CSV file whether it solved its task: one line "
+        "each.",
+    )
+    parser.add_argument("--csv", metavar="PATH", required=True, help="file of the exporter")
+    parser.add_argument(
+        "--threshold",
+        metavar="MSE",
+        type=number(above=0).one,
+        help="extrapolation error below which a run counts as solved (default: that of its task)",
+    )
+    args = parser.parse_args(argv)
+
+    def tell() -> None:
+        try:
+            verdicts = _verdicts(Path(args.csv), args.threshold)
+        except UsageError as error:
+            raise UsageError(f"argument --csv: {error}") from error
+        for name, line in verdicts.items():
+            sys.stdout.write(f"{line}: {name}\n" if len(verdicts) > 1 else f"{line}\n")
+
+    return exit_code("verdict.py", tell)
+
+
+def _verdicts(path: Path, threshold: float | None) -> dict[str, str]:
+    table = read_table(path)
+    require(table, EXPORTED, path, "an export of export/simple_function_static.py")
+    table = numeric(table, EXPORTED[1:], path)
+    if table.empty:
+        raise UsageError(f"there is no run in {path}")
+    verdicts = {}
+    for (name,), rows in groups(table.astype({"name": str}), ["name"]):
+        found = reduce_run(rows, limit_of(name, threshold))
+        facts = (
+            f"extrapolation error {found['extrapolation.last']:.3g}, "
+            f"threshold {found['threshold']:g}, sparsity error {found['sparse.error.max']:.3g}"
+        )
+        if found["solved"]:
+            step = int(found["extrapolation.step.solved"])
+            verdicts[name] = f"success: solved at step {step} ({facts})"
+        else:
+            verdicts[name] = f"not solved in {int(rows['step'].iloc[-1])} steps ({facts})"
+    return verdicts

@@ -1,16 +1,18 @@
 """Write the thresholds below which an error counts as solved: one row per task and range."""
 
 import argparse
+import itertools
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from stable_nalu.base.errors import UsageError
+from stable_nalu.base.files import CSV_FOLDER
 from stable_nalu.base.papers import FLAT
 from stable_nalu.base.script import ScriptParser, exit_code
 from stable_nalu.dataset.distribution import (
@@ -26,6 +28,9 @@ from stable_nalu.options.run_names import UNION
 
 from .setups import BENCHMARK, SMALL_DIVISORS
 from .table import write_table
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 EPSILON = 1e-5
 
@@ -70,21 +75,16 @@ class ArithmeticTask:
         return np.array([(places >= first) & (places < end) for first, end in ends], float)
 
 
-class Moments(NamedTuple):
-    """Mean, variance and fourth central moment of one input, whose third is 0."""
+def moments_of(x: ExtrapolationRange) -> tuple[float, float, float]:
+    """Return mean, variance and fourth central moment of U(a, b), or with a fair random sign.
 
-    mean: float
-    variance: float
-    fourth: float
-
-    @classmethod
-    def of(cls, x: ExtrapolationRange) -> "Moments":
-        """Return the moments of U(a, b), or of U(a, b) with a fair random sign."""
-        if x.mirror:
-            fourth = (x.b**5 - x.a**5) / (5 * (x.b - x.a))
-            return cls(0.0, (x.a**2 + x.a * x.b + x.b**2) / 3, fourth)
-        width = x.b - x.a
-        return cls((x.a + x.b) / 2, width**2 / 12, width**4 / 80)
+    The third moment is 0.
+    """
+    if x.mirror:
+        fourth = (x.b**5 - x.a**5) / (5 * (x.b - x.a))
+        return 0.0, (x.a**2 + x.a * x.b + x.b**2) / 3, fourth
+    width = x.b - x.a
+    return (x.a + x.b) / 2, width**2 / 12, width**4 / 80
 
 
 def closed_form(task: ArithmeticTask, epsilon: float = EPSILON) -> float:
@@ -97,27 +97,19 @@ def closed_form(task: ArithmeticTask, epsilon: float = EPSILON) -> float:
     """
     a, b = task.selections()
     a_near, b_near = _off_by(a, epsilon), _off_by(b, epsilon)
-    moments = Moments.of(task.extrapolation_range)
+    mean, variance, fourth = moments_of(task.extrapolation_range)
     if task.operation in ("add", "sub"):
         sign = 1 if task.operation == "add" else -1
         error = (a_near - a) + sign * (b_near - b)
-        return float(moments.variance * error @ error + (moments.mean * error.sum()) ** 2)
+        return float(variance * error @ error + (mean * error.sum()) ** 2)
     if task.operation == "squared":
         b, b_near = a, a_near
-    return _mean_square_of_form(np.outer(a_near, b_near) - np.outer(a, b), moments)
-
-
-def _off_by(selection: np.ndarray, epsilon: float) -> np.ndarray:
-    return selection + epsilon * (1 - 2 * selection)
-
-
-def _mean_square_of_form(matrix: np.ndarray, moments: Moments) -> float:
-    """Return E (x'Mx)² for independent, symmetric x_i of the given moments."""
+    # E (x'Mx)² for independent, symmetric x.
+    matrix = np.outer(a_near, b_near) - np.outer(a, b)
     form = (matrix + matrix.T) / 2
-    mean, variance = moments.mean, moments.variance
     rows, trace, diagonal = form.sum(axis=1), np.trace(form), np.diag(form)
     level = mean**2 * form.sum()
-    excess = moments.fourth - 3 * variance**2
+    excess = fourth - 3 * variance**2
     return float(
         level**2
         + 4 * mean**2 * variance * rows @ rows
@@ -125,6 +117,10 @@ def _mean_square_of_form(matrix: np.ndarray, moments: Moments) -> float:
         + excess * diagonal @ diagonal
         + variance**2 * (trace**2 + 2 * (form**2).sum())
     )
+
+
+def _off_by(selection: np.ndarray, epsilon: float) -> np.ndarray:
+    return selection + epsilon * (1 - 2 * selection)
 
 
 class Simulation(NamedTuple):
@@ -148,9 +144,9 @@ def simulate(
     combine = _COMBINE[task.operation]
     total, squares = 0.0, 0.0
     for start in range(0, samples, _AT_ONCE):
-        shape = (min(_AT_ONCE, samples - start), task.input_size)
-        x = rng.uniform(task.extrapolation_range.a, task.extrapolation_range.b, shape)
-        if task.extrapolation_range.mirror:
+        shape, drawn = (min(_AT_ONCE, samples - start), task.input_size), task.extrapolation_range
+        x = rng.uniform(drawn.a, drawn.b, shape)
+        if drawn.mirror:
             x *= rng.choice([-1.0, 1.0], shape)
         difference = (combine(*(near @ x.T)) - combine(*(exact @ x.T))) ** 2
         total += difference.sum()
@@ -214,6 +210,99 @@ def of_sequence(operation: str, length: int) -> float:
     return sum((q + NOISE_VARIANCE) ** n - q**n for n in range(1, length + 1)) / length
 
 
+BOUNDS = tuple(10.0**power for power in range(-8, 1))
+DIVISIONS: dict[str, tuple[int, str, Callable[[np.ndarray], np.ndarray]]] = {
+    "easy": (1, "[a] to 1/a", lambda x: 1 / x[:, 0]),
+    "medium": (2, "[a,b] to 1/a", lambda x: 1 / x[:, 0]),
+    "hard": (2, "[a,b] to a/b", lambda x: x[:, 0] / x[:, 1]),
+}
+"""Division by small numbers: task -> number of inputs, the task in words, target."""
+_POWERS = {"easy": (-1.0,), "medium": (-1.0, 0.0), "hard": (1.0, -1.0)}
+_SELECTED = {"easy": (0.0, 1.0), "medium": (0.0, 0.0, 1.0, 0.0), "hard": (1.0, 0.0, 0.0, 1.0)}
+MACHINE_EPSILON = float(np.finfo(np.float32).eps)
+_SAMPLES, _SEED = 10_000, 8689336
+
+
+def _nru(x: "Tensor", w: "Tensor") -> "Tensor":
+    return (x**w).prod(dim=-1)
+
+
+def _real_npu(x: "Tensor", w: "Tensor", epsilon: float = MACHINE_EPSILON) -> "Tensor":
+    """Return the output: the gate is open where a weight is not 0, and the sign is always 1."""
+    gate = (w != 0).to(x)
+    return (((x.abs() + epsilon) * gate + (1 - gate)).log() @ w).exp()
+
+
+def _nmru(x: "Tensor", w: "Tensor") -> "Tensor":
+    both = x.repeat(1, 2)
+    both[:, x.shape[1] :] = 1 / x
+    return (both * w + 1 - w).prod(dim=-1)
+
+
+MODULES = {
+    "NRU": (_nru, _POWERS, ""),
+    "RealNPU": (_real_npu, _POWERS, ".realnpu"),
+    "RealNPU (eps=0)": (lambda x, w: _real_npu(x, w, 0.0), _POWERS, None),
+    "NMRU": (_nmru, _SELECTED, ".nmru"),
+}
+"""Label -> module, its weights at the solution of every task, and the end of its thresholds'
+parameter in the tables; None if it has none there."""
+
+
+def residual(module: str, task: str, bound: float) -> float:
+    """Return the mean squared error of the exact solution of a division, in float32.
+
+    What remains is rounding and what the module's epsilon does. Inputs are a fixed sample of
+    U[0, bound), targets are computed in float64.
+    """
+    import torch
+
+    predict, weights, _ = MODULES[module]
+    inputs, _, target = DIVISIONS[task]
+    x = np.random.RandomState(_SEED).uniform(0, bound, size=(_SAMPLES, inputs))
+    prediction = predict(torch.from_numpy(x).float(), torch.tensor(weights[task]))
+    return float(torch.nn.functional.mse_loss(prediction, torch.from_numpy(target(x)).float()))
+
+
+def threshold(module: str, task: str, bound: float) -> float:
+    """Return the residual error plus the machine epsilon, added in float32."""
+    return float(np.float32(residual(module, task, bound)) + np.float32(MACHINE_EPSILON))
+
+
+def write_residuals(argv: Sequence[str] | None = None) -> int:
+    """Write the table of all residuals, as a command line asks for; return the exit code."""
+    parser = ScriptParser(
+        prog="generate_divBy0_extrap_thresholds.py",
+        description="Write the error that remains when division by small numbers is solved "
+        "exactly in float32.",
+    )
+    parser.add_argument(
+        "--csv-out",
+        metavar="PATH",
+        type=Path,
+        default=CSV_FOLDER / "divBy0_test_errors.csv",
+        help="file to write (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--add-eps",
+        action="store_true",
+        help="add the float32 machine epsilon: the success thresholds of the figures",
+    )
+    args = parser.parse_args(argv)
+
+    def write() -> None:
+        rows = []
+        for module, task, bound in itertools.product(MODULES, DIVISIONS, BOUNDS):
+            error = (threshold if args.add_eps else residual)(module, task, bound)
+            tested_on = f"U[0,1e{round(np.log10(bound)):+d})"
+            names = {"module": module, "parameter": task}
+            rows.append(names | {"test.mse": error, "range": tested_on})
+            sys.stdout.write(f"{module}: {DIVISIONS[task][1]}, {tested_on}: {error}\n")
+        write_table(args.csv_out, rows[0], rows)
+
+    return exit_code("generate_divBy0_extrap_thresholds.py", write)
+
+
 SetupRow = dict[str, Any]
 
 COLUMNS = (
@@ -271,16 +360,12 @@ def _flat(operation: str, ranges: Iterable[ExtrapolationRange]) -> Iterator[Setu
 
 
 def _division_by_zero() -> Iterator[SetupRow]:
-    from .small_divisors import MODULES, TASKS, threshold
-
-    for task in reversed(TASKS):
-        operation = "div" if task.name == "hard" else "reciprocal"
-        sizes = (1, 1.0, 0.0) if task.inputs == 1 else (2, 0.5, 0.0)
-        for module in MODULES:
-            if module.suffix is None:
-                continue
-            parameter = f"{SMALL_DIVISORS}.{task.name}{module.suffix}"
-            for bound in SMALL_DIVISOR_BOUNDS:
+    for task in reversed(DIVISIONS):
+        operation = "div" if task == "hard" else "reciprocal"
+        sizes = (1, 1.0, 0.0) if task == "easy" else (2, 0.5, 0.0)
+        for module, (_, _, suffix) in MODULES.items():
+            for bound in SMALL_DIVISOR_BOUNDS if suffix is not None else ():
+                parameter = f"{SMALL_DIVISORS}.{task}{suffix}"
                 tested_on, found = ExtrapolationRange(0, bound), threshold(module, task, bound)
                 yield _row(operation, parameter, tested_on, found, sizes=sizes)
 
@@ -353,7 +438,6 @@ DEFAULT_TABLES = (
 
 
 def rows_of(table: str, settings: ThresholdSettings) -> Iterator[SetupRow]:
-    """Yield the rows of a table."""
     match table:
         case "single-layer":
             for operation in ("add", "div", "mul", "sub"):
@@ -383,15 +467,11 @@ def rows_of(table: str, settings: ThresholdSettings) -> Iterator[SetupRow]:
 
 def collect(names: Iterable[str], settings: ThresholdSettings) -> list[SetupRow]:
     """Return the rows of several tables; a row that two of them share comes once."""
-    found: list[SetupRow] = []
-    for row in (row for name in names for row in rows_of(name, settings)):
-        if row not in found:
-            found.append(row)
-    return found
+    every = (row for name in names for row in rows_of(name, settings))
+    return list({tuple(row.items()): row for row in every}.values())
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Write the file, as a command line asks for; return the exit code."""
     kinds = "\n".join(f"  {name:<22}{text}" for name, text in TABLES.items())
     parser = ScriptParser(
         prog="generate_exp_setups.py",
@@ -433,7 +513,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _generate(args: argparse.Namespace) -> None:
-    """Compute and write the tables; say how exact the simulated rows are."""
     if "sequential" in args.tables and len(args.tables) > 1:
         raise UsageError("argument --tables: sequential has columns of its own, write it alone")
     if args.epsilon >= 1:
@@ -442,8 +521,8 @@ def _generate(args: argparse.Namespace) -> None:
     found = collect(args.tables, settings)
     columns = SEQUENTIAL_COLUMNS if "sequential" in args.tables else COLUMNS
     write_table(Path(args.csv_out), columns, found)
-    errors = [row[ERROR] for row in found if row.get(ERROR)]
-    simulated = [error for error in errors if error < math.inf]
+    errors = [row.get(ERROR, 0.0) for row in found]
+    simulated = [error for error in errors if 0 < error < math.inf]
     if simulated:
         most = f"relative standard error up to {max(simulated):.1%}"
         sys.stderr.write(f"simulated: {len(simulated)} rows, {most}\n")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stable_nalu.statistics import small_divisors
+from stable_nalu.statistics.thresholds import write_residuals
 from tests.exported import main_of
 from tests.figure.drawing import FAILED, metrics, run_name, solved_at
 
@@ -50,7 +50,7 @@ def test_the_errors_of_exact_weights_are_drawn_from_where_they_are_written(
 ):
     """Figure 5 of the division study: two commands without a path."""
     monkeypatch.chdir(tmp_path)
-    assert small_divisors.main([]) == 0
+    assert write_residuals([]) == 0
     said = capsys.readouterr().out
     for task in ("[a] to 1/a", "[a,b] to 1/a", "[a,b] to a/b"):
         assert said.count(f": {task}, ") == 4 * 9

@@ -9,8 +9,8 @@ from stable_nalu.figure.runs import Context
 from stable_nalu.paper.index import find_figure
 from stable_nalu.result.stored import DATA
 from stable_nalu.statistics import means as fits
-from stable_nalu.statistics.judge import SPARSITY, TEST, VALIDATION
 from stable_nalu.statistics.setups import Estimators
+from stable_nalu.statistics.table import SPARSITY, TEST, VALIDATION
 from tests.figure.specimen import write_specimen
 from tools.kept_runs import files_of, kept
 

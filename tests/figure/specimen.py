@@ -13,7 +13,7 @@ import pandas as pd
 from stable_nalu.paper.division import GOLD_MODULES, GOLD_TASKS
 from stable_nalu.paper.experiment import expected_runs
 from stable_nalu.paper.index import EXPERIMENTS, known
-from stable_nalu.statistics.judge import SPARSITY, TEST, VALIDATION
+from stable_nalu.statistics.table import SPARSITY, TEST, VALIDATION
 
 SEEDS, ROWS = 4, 5
 """Runs of every point, and logged steps of a run."""

@@ -6,7 +6,7 @@ import pandas as pd
 from stable_nalu.paper.experiment import expected_runs
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result.stored import Session, add
-from stable_nalu.statistics.names import expand_name
+from stable_nalu.statistics.setups import expand_name
 
 SESSION = Session("2026-01-01T00:00:00+00:00", 3, 600, 12.5, 7.0, 2, "python 3.11, torch 2", "abc")
 

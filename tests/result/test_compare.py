@@ -5,7 +5,7 @@ import pytest
 
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.paper.published import published
-from stable_nalu.result import compare
+from stable_nalu.result import judged as compare
 from stable_nalu.statistics.intervals import difference, wilson
 
 
@@ -25,7 +25,7 @@ def made_up(model, operation, seeds, solved, **columns):
 def found(key, model, operation, seeds, solved, **columns):
     """The comparison of made-up runs."""
     runs = made_up(model, operation, seeds, solved, **columns)
-    return compare.rate_point(EXPERIMENTS[key], runs, "", point_of(key, model, operation))
+    return compare.RatePoint(EXPERIMENTS[key], runs, "", point_of(key, model, operation))
 
 
 @pytest.mark.parametrize(

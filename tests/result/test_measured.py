@@ -12,7 +12,7 @@ from stable_nalu.base.files import cells_of
 from stable_nalu.paper.experiment import Measure
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result import batch, judged, reproduce, stored
-from stable_nalu.result.compare import measured_points, summed_up
+from stable_nalu.result.judged import measured_points, summed_up
 from stable_nalu.statistics.intervals import Pairs
 from tests.result.made_up import SESSION
 from tests.result.tiny import KEY, TEST, TINY, VALID, in_this_process, tiny  # noqa: F401
@@ -128,7 +128,8 @@ def test_a_claim_about_two_models_is_tested_on_the_same_seeds(seeds, verdict):
 )
 def test_claims_are_told_with_interval_and_p(less, more, same, verdict):
     pairs = Pairs([(0, 1)] * less + [(1, 0)] * more + [(1, 1)] * same)
-    claim = replace(points(made_up())["linear", "add", VALID], pairs=pairs)
+    claim = points(made_up())["linear", "add", VALID]
+    claim.pairs = pairs
     assert claim.verdict == verdict
     assert pairs.claim.startswith(f"{less} of {less + more + same} runs of the same seed [")
     assert "26 of 50" not in pairs.claim or pairs.claim.endswith(" [39–65 %], p = 0.89")

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from stable_nalu.figure.runs import Runs, Series, reduce_rows
-from stable_nalu.statistics import judge
-from stable_nalu.statistics.judge import best_row, reduce_run
+from stable_nalu.statistics import table as judge
 from stable_nalu.statistics.setups import BEST_RANGE, Limit
+from stable_nalu.statistics.table import best_row, reduce_run
 
 NAN = math.nan
 

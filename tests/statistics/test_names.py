@@ -9,7 +9,7 @@ from stable_nalu.options import Config
 from stable_nalu.options.run_names import column_of, parse_leaf, signed
 from stable_nalu.paper.experiment import expected_runs
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.statistics.names import config_columns, expand_name
+from stable_nalu.statistics.setups import config_columns, expand_name
 from stable_nalu.task.table import SCRIPTS
 from stable_nalu.training.checkpoint import plain
 from stable_nalu.writer.run_folder import RunRecord

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from stable_nalu.base.errors import UsageError
-from stable_nalu.statistics.names import expand_name
-from stable_nalu.statistics.setups import Limit, Thresholds, limit_of, read_setups
+from stable_nalu.statistics.setups import Limit, Thresholds, expand_name, limit_of, read_setups
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = (

@@ -12,10 +12,9 @@ import pandas as pd
 import pytest
 
 from stable_nalu.figure.style import NAC_MUL, NAC_MUL_NMU
-from stable_nalu.statistics.judge import SPARSITY, TEST, VALIDATION, Judgement, judge_tables
-from stable_nalu.statistics.names import MODELS
-from stable_nalu.statistics.setups import SHIPPED, Estimators
+from stable_nalu.statistics.setups import MODELS, SHIPPED, Estimators
 from stable_nalu.statistics.summary import summarize_group, summarize_runs, summarize_solved
+from stable_nalu.statistics.table import SPARSITY, TEST, VALIDATION, Judgement, judge_tables
 
 FIXTURES = Path(__file__).parent / "fixtures"
 

@@ -15,10 +15,9 @@ from stable_nalu.dataset.distribution import (
     SMALL_DIVISOR_BOUNDS,
     ExtrapolationRange,
 )
-from stable_nalu.statistics import small_divisors, thresholds
+from stable_nalu.statistics import thresholds
 from stable_nalu.statistics.setups import DMU, SHIPPED, Thresholds, read_setups
-from stable_nalu.statistics.small_divisors import MODULES, TASKS, residual
-from stable_nalu.statistics.thresholds import ArithmeticTask, closed_form, simulate
+from stable_nalu.statistics.thresholds import ArithmeticTask, closed_form, residual, simulate
 
 STORED_MUL = (
     505.38393446811, 0.160019427416592, 0.111273765936094, 0.000920366996935862,
@@ -184,14 +183,9 @@ SMALL_DIVISORS = {
 """Residual error plus machine epsilon at the upper bounds 1e-4, 1e-3, 1e-2, 0.1 and 1."""
 
 
-def named(module, task):
-    modules, tasks = {m.label: m for m in MODULES}, {t.name: t for t in TASKS}
-    return modules[module], tasks[task]
-
-
 @pytest.mark.parametrize("key", SMALL_DIVISORS, ids="-".join)
 def test_thresholds_agree_with_the_published_ones(key):
-    found = [small_divisors.threshold(*named(*key), bound) for bound in SMALL_DIVISOR_BOUNDS]
+    found = [thresholds.threshold(*key, bound) for bound in SMALL_DIVISOR_BOUNDS]
     # Errors of the NRU are rounding alone, which differs where torch has no vector instructions.
     vectors = torch.backends.cpu.get_cpu_capability() != "DEFAULT"
     assert found == pytest.approx(SMALL_DIVISORS[key], rel=1e-4 if vectors else 0.02)
@@ -200,8 +194,8 @@ def test_thresholds_agree_with_the_published_ones(key):
 def test_without_its_epsilon_the_real_npu_only_rounds():
     """Rounding of exp and log: far below the error with epsilon, and not zero."""
     for task in ("easy", "medium", "hard"):
-        with_epsilon = residual(*named("RealNPU", task), 1e-4)
-        without = residual(*named("RealNPU (eps=0)", task), 1e-4)
+        with_epsilon = residual("RealNPU", task, 1e-4)
+        without = residual("RealNPU (eps=0)", task, 1e-4)
         assert 0 < without < 1e-6 * with_epsilon
 
 
@@ -209,7 +203,7 @@ def test_the_reciprocal_is_only_rounded_in_the_nmru():
     """1/a of a float32 a against the float32 of 1/a in float64: by hand, element by element."""
     x = np.random.RandomState(8689336).uniform(0, 0.1, size=(10_000, 1))[:, 0]
     squares = [float((np.float32(1) / np.float32(a) - np.float32(1 / a)) ** 2) for a in x]
-    found = residual(*named("NMRU", "easy"), 0.1)
+    found = residual("NMRU", "easy", 0.1)
     assert found == pytest.approx(np.mean(squares), rel=1e-4)
 
 

@@ -1,13 +1,13 @@
 """The long table: means, steps and differences that several runs of one seed can show."""
 
-from dataclasses import replace
+from copy import copy
 
 import pandas as pd
 import pytest
 from scipy.stats import fisher_exact
 
 from stable_nalu.paper.published import published_seeds
-from stable_nalu.result import compare
+from stable_nalu.result import judged as compare
 from stable_nalu.statistics.summary import STEP
 from tests.result.test_compare import found, made_up
 from tools.long_table import ERROR, mean_verdict, verdict_of
@@ -33,7 +33,8 @@ def test_steps_of_chosen_seeds_are_compared_with_those_of_the_same_seeds():
     assert verdict(ours) == (compare.CHOSEN, told)
     kind, words = verdict([step + 1000 for step in ours])
     assert (kind, "9 later" in words) == (compare.DIFFERS, True)
-    short = replace(one, length=(1000, 200_000))
+    short = copy(one)
+    short.length = (1000, 200_000)
     assert verdict_of(short, made_up(*names[1:], range(10), 10), STEP) == (None, None)
     assert mean_verdict(one, one.published.sparsity, "sparse.error") is None
 
