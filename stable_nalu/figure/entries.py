@@ -87,14 +87,7 @@ def entry_of_files(
     kind: str, files: Sequence[Path], labels: Sequence[str], stem: str, column: str | None = None
 ) -> Drawing:
     """Return a figure of files that the user names; labels are the model names, or none."""
-    for file in files:
-        try:
-            there = file.is_file()
-        except OSError as error:
-            raise UsageError(f"cannot read {file}: {error.strerror}") from None
-        if not there:
-            raise UsageError(f"cannot read {file}: no such file")
-    header = next(table_rows(files[0]), [])
+    header, *_ = [next(table_rows(file), []) for file in files]
     paths = [str(file.resolve()) for file in files]
     return entry_of_tables(kind, paths, header, labels, stem, column)
 

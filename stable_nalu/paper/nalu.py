@@ -648,7 +648,10 @@ def heads(context: Context) -> Product:
     parts = [rows.assign(model=name) for name, rows in ends.items() if len(rows)]
     side = pd.concat(parts or [pd.DataFrame()], ignore_index=True)
     side = side.reindex(columns=["model", "seed", "error", "step"])
-    texts = {name: _accuracy_text(100 - rows["error"].to_numpy()) for name, rows in ends.items()}
+    texts = dict.fromkeys(ends, "no data")
+    for name, rows in ends.items():
+        if len(right := 100 - rows["error"].to_numpy()):
+            texts[name] = f"{right.mean():.1f} [{right.min():.1f}, {right.max():.1f}]"
     figure, (bars, cells) = style.subplots((18.0, 8.6), 1, 2, width_ratios=(1.25, 1))
     _draw_bars(bars, ends, keys)
     cells.set_axis_off()
@@ -688,12 +691,6 @@ def _draw_bars(axes: Axes, ends: Mapping[str, pd.DataFrame], keys: Mapping[str, 
     axes.grid(visible=False, axis="x")
     handles = [axes.bar(0, 0, color=color) for color in _BARS.values()]
     axes.legend(handles, [*_BARS], loc="upper right", frameon=False)
-
-
-def _accuracy_text(accuracies: np.ndarray) -> str:
-    if not len(accuracies):
-        return "no data"
-    return f"{accuracies.mean():.1f} [{accuracies.min():.1f}, {accuracies.max():.1f}]"
 
 
 Units = Mapping[str, tuple[str, str]]
