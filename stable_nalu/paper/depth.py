@@ -15,34 +15,31 @@ from .nalu import measured
 Counted = tuple[str, tuple[tuple[float, int, int], ...]]
 """A label, and the parameter, the runs that succeeded and all runs of each point."""
 
+_ERROR, BELOW = "metric.test.extrapolation", 1e-5
+"""Squared error beyond the range of training, relative to the target's, and what is a success."""
+
 _ASIDE = 0.5
 """Share of the distance of two points that counted series take side by side."""
 
 
 @kind("success over a parameter")
 def shares(
-    context: Context, parameter: str, column: str, below: float, x_label: str,
-    published: tuple[Counted, ...] = (),
-) -> Product:  # fmt: skip
-    """Draw which share of runs ends with a column below a limit, with Wilson's 95 % intervals.
+    context: Context, parameter: str, x_label: str, published: tuple[Counted, ...] = ()
+) -> Product:
+    """Draw which share of runs ends with an error below the limit, with Wilson's 95 % intervals.
 
     published: series that are counted elsewhere.
     """
-    tables = context.present(("name", "step", parameter, column))
-    counted: list[Counted] = [
-        (label, _counted(last_rows(table), parameter, column, below))
-        for label, table in tables.items()
-    ]
+    counted: list[Counted] = []
+    for label, table in context.present(("name", "step", parameter, _ERROR)).items():
+        ends = last_rows(table)
+        solved = numbers(ends, _ERROR) < BELOW  # An error that is missing is not low.
+        rows = solved.groupby(ends[parameter].astype(float).to_numpy()).agg(["sum", "count"])
+        counted.append((label, tuple((at, int(k), int(n)) for at, k, n in rows.itertuples())))
     found = pd.DataFrame(
-        {
-            "model": label,
-            parameter: at,
-            "solved": solved,
-            "n": runs,
-            **wilson(solved, runs)._asdict(),
-        }
+        {"model": label, parameter: at, "solved": k, "n": n} | wilson(k, n)._asdict()
         for label, rows in (*counted, *published)
-        for at, solved, runs in rows
+        for at, k, n in rows
     )
     labels = list(dict.fromkeys(found["model"]))
     values = sorted(set(found[parameter]))
@@ -66,18 +63,6 @@ def shares(
         handles=style.legend_handles(shown),
     )
 
-
-def _counted(
-    rows: pd.DataFrame, parameter: str, column: str, below: float
-) -> tuple[tuple[float, int, int], ...]:
-    """Return a point for each value of the parameter; an error that is missing is not low."""
-    solved = numbers(rows, column) < below
-    found = solved.groupby(rows[parameter].astype(float).to_numpy()).agg(["sum", "count"])
-    return tuple((at, int(own), int(runs)) for at, own, runs in found.itertuples())
-
-
-BELOW = 1e-5
-"""Squared error beyond the range of training, relative to the target's, that is a success."""
 
 _ITERATIONS = 20_000
 _RAMP = "--regualizer 0.01 --regualizer-scaling-start 6000 --regualizer-scaling-end 12000"
@@ -109,22 +94,15 @@ def _study(
         f"--max-iterations {_ITERATIONS} --log-interval 10000 --learning-rate 1e-2 {flags}",
         range(100), Resources(60), variants=variants(flag, values),
     )  # fmt: skip
-    column, parameter = "metric.test.extrapolation", flag.removeprefix("--")
+    parameter = flag.removeprefix("--")
     published = ((_SOURCE, _PUBLISHED[name]),) if name in _PUBLISHED else ()
     return measured(
         f"depth/{name}", title, OWN_STUDIES, f"depth, {name}", setting,
         {unit: _UNITS[unit] for unit in units.split()},
-        Part(
-            shares,
-            parameter=parameter,
-            column=column,
-            below=BELOW,
-            x_label=x_label,
-            published=published,
-        ),
+        Part(shares, parameter=parameter, x_label=x_label, published=published),
         parameter=parameter,
         measures=(
-            Measure(column, "relative error beyond the range", below=BELOW),
+            Measure(_ERROR, "relative error beyond the range", below=BELOW),
             Measure("metric.valid.interpolation", "relative error within", below=BELOW),
         ),
         rate=100_000, note=note,
