@@ -382,12 +382,15 @@ class Runs:
 
 
 def reduced_and_estimated(
-    context: Context, spec: Runs, by: list[str]
+    context: Context, spec: Runs, by: list[str], series: tuple[Series, ...] = ()
 ) -> tuple[pd.DataFrame, tuple[str, ...], pd.DataFrame]:
-    """Return runs, models and a summary of a figure, made once for parts that show the same."""
-    key = (spec, tuple(by))
+    """Return runs, models and a summary of a figure, made once for parts that show the same.
+
+    series: in place of those of the figure.
+    """
+    key = (spec, tuple(by), series)
     if key not in context.shared:
-        runs, models = reduce_series(context, spec)
+        runs, models = reduce_series(context, spec, series)
         context.shared[key] = (runs, models, estimate(runs, by, context.estimators))
     return context.shared[key]
 

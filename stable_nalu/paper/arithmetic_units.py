@@ -25,10 +25,9 @@ from stable_nalu.figure.runs import (
     Runs,
     Series,
     drawn,
-    estimate,
     kind,
     points,
-    reduce_series,
+    reduced_and_estimated,
     standard,
 )
 from stable_nalu.options.flag import MODELS
@@ -52,9 +51,12 @@ def successes(
     context: Context, swept: tuple[tuple[str, str, Runs], ...], columns: int, height: float = 5.7
 ) -> Product:
     """Draw success rates only, one panel per swept parameter. `swept`: (title, file, runs)."""
-    if swept not in context.shared:
-        context.shared[swept] = _estimated(context, swept)
-    found, models = context.shared[swept]
+    found, models = dict[str, pd.DataFrame](), list[str]()
+    for title, file, runs in swept:
+        if context.expect((file,), (title,)) is not None:
+            by, series = ["model", "operation", runs.x], (Series((file,)),)
+            _, own, found[title] = reduced_and_estimated(context, runs, by, series)
+            models += own
     width, height = standard(height)
     figure = style.new_figure((width, height + 0.6))
     shown = context.looks(style.legend_order(models))
@@ -88,19 +90,6 @@ def successes(
         for title, summary in found.items()
     }
     return Product(context.stem, figure, side=side)
-
-
-def _estimated(
-    context: Context, swept: tuple[tuple[str, str, Runs], ...]
-) -> tuple[dict[str, pd.DataFrame], list[str]]:
-    """Return the summaries of the panels that have a file, by title, and the models there."""
-    found, models = {}, []
-    for title, file, runs in swept:
-        if context.expect((file,), (title,)) is not None:
-            table, own = reduce_series(context, runs, (Series((file,)),))
-            found[title] = estimate(table, ["model", "operation", runs.x], context.estimators)
-            models += own
-    return found, models
 
 
 _IN_PAPERS = {
