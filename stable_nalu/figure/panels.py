@@ -417,16 +417,12 @@ def cell(row: pd.Series, name: str, bold: bool) -> str:
     if not math.isfinite(mean):
         return "---"
     measure, statistic = name.rsplit(".", 1)
-    write = percent if measure == "success.rate" else scientific
+    write = scientific if measure != "success.rate" else lambda share: f"{round(100 * share)}\\%"
     text = f"\\mathbf{{{write(mean)}}}" if bold else write(mean)
     lower, upper = (float(row.get(f"{measure}.{end}", math.nan)) for end in ("lower", "upper"))
     if statistic != "mean" or not (math.isfinite(lower) and math.isfinite(upper)):
         return f"${text}$"
     return f"${text} {{~}}^{{+{write(upper - mean)}}}_{{-{write(mean - lower)}}}$"
-
-
-def percent(value: float) -> str:
-    return f"{round(100 * value)}\\%"
 
 
 def scientific(value: float) -> str:

@@ -130,22 +130,19 @@ def _looks_of_units() -> dict[str, registry.ColorAndMarker]:
     return {label.casefold(): look for label, look in pairs if look is not None}
 
 
-_LUV_OF_WHITE = np.array([0.19783, 0.46832])
-_RGB_OF_XYZ = np.array(
-    [
-        [3.240479, -1.537150, -0.498535],
-        [-0.969256, 1.875992, 0.041556],
-        [0.055648, -0.204043, 1.057311],
-    ]
-)
+_RGB_OF_XYZ = np.array([
+    [3.240479, -1.537150, -0.498535],
+    [-0.969256, 1.875992, 0.041556],
+    [0.055648, -0.204043, 1.057311],
+])  # fmt: skip
 
 
 def hue_wheel(n: int) -> list[str]:
     """Return `n` colours hcl(15 + 360 i/n, 100, 65), polar CIE-LUV under D65, cut to sRGB."""
     hue = np.radians(15 + 360 * np.arange(n) / n)
     y = ((65 + 16) / 116) ** 3
-    u = 100 * np.cos(hue) / (13 * 65) + _LUV_OF_WHITE[0]
-    v = 100 * np.sin(hue) / (13 * 65) + _LUV_OF_WHITE[1]
+    u = 100 * np.cos(hue) / (13 * 65) + 0.19783
+    v = 100 * np.sin(hue) / (13 * 65) + 0.46832
     x = 9 * y * u / (4 * v)
     linear = _RGB_OF_XYZ @ np.stack([x, np.full(n, y), -x / 3 - 5 * y + 3 * y / v])
     power = np.clip(linear, 0.00304, None) ** (1 / 2.4)
