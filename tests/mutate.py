@@ -236,15 +236,15 @@ MUTATIONS = (
     Mutation(
         "figure: without the runs that failed",
         "figure/runs.py",
-        "    summary = summarize(runs, by, estimators)",
-        '    runs = runs.loc[runs["solved"]]\n    summary = summarize(runs, by, estimators)',
+        "    groups = runs.groupby(by, sort=False",
+        '    runs = runs.loc[runs["solved"]]\n    groups = runs.groupby(by, sort=False',
         FIGURES,
     ),
     Mutation(
         "figure: judges for itself",
         "figure/runs.py",
-        "    found = outcomes(rows, runs, best_range, also)",
-        '    found = outcomes(rows, runs.assign(threshold=1e-3), best_range, also)',
+        "    found = judge.outcomes(rows, runs, best_range, also)",
+        '    found = judge.outcomes(rows, runs.assign(threshold=1e-3), best_range, also)',
         f"{FIGURES} tests/test_one_rule.py",
     ),
     Mutation(
