@@ -19,9 +19,8 @@ from stable_nalu.base.script import EXIT_INTERRUPTED, EXIT_REQUEUE, NEGATIVE_NUM
 from stable_nalu.layer import entries
 from stable_nalu.layer.own_layers import forget_sources, is_of_program, register
 from stable_nalu.layer.registry import labelled_as_another_key, script_name
-from stable_nalu.options import Config, Flag, ScriptSpec
+from stable_nalu.options import MOST_RUNS, Config, Flag, ScriptSpec
 from stable_nalu.options.flags import load_own_layers, units_of
-from stable_nalu.options.script_spec import MOST_RUNS
 from stable_nalu.result.entrance import set_threads
 from stable_nalu.task.table import SCRIPTS, TASKS
 from stable_nalu.training.console import quiet
