@@ -1,7 +1,14 @@
-"""One iteration of one run, recorded from the code of its modules and lowered to nodes."""
+"""One iteration of one run, recorded from the code of its modules and lowered to nodes.
 
+There is one rule for each operation of torch that is known; formulas and their order are those of
+torch. An operation without a rule raises `NotLoweredError`.
+"""
+
+import math
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +18,432 @@ from torch.fx.node import map_aggregate
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from .rules import OperationRules
-from .values import NotLoweredError, Tensors, Value
+from .graph import Graph
+from .values import NotLoweredError, Tensors, Value, evenly, is_mask
+
+PLACED = {"dtype", "layout", "device", "pin_memory", "memory_format", "non_blocking"}
+"""Keyword arguments that say where a result lies, or its type, which it has itself."""
+
+
+class Operand:
+    """A tensor in a formula. What is reduced keeps its dimensions, if nothing else is said."""
+
+    def __init__(self, rules: "OperationRules", value: Value):
+        self.rules, self.value = rules, value
+
+    def dims(self, dims: Any) -> list[int]:
+        if dims is None or (isinstance(dims, Sequence) and not dims):
+            return list(range(self.value.ndim))
+        return [dims] if isinstance(dims, int) else list(dims)
+
+    def count(self, dims: Any) -> int:
+        return math.prod(self.value.shape[self.value.dim(d)] for d in self.dims(dims))
+
+    def reduced(self, kind: str, dims: Any = None, keepdim: bool = True) -> Any:
+        tensors = self.rules.t
+        return Operand(self.rules, tensors.reduce(kind, self.value, self.dims(dims), keepdim))
+
+    def sum(self, dims: Any = None, keepdim: bool = True) -> Any:
+        return self.reduced("sum", dims, keepdim)
+
+    def mean(self, dims: Any = None, keepdim: bool = True) -> Any:
+        return applied("div", self.sum(dims, keepdim), self.count(dims))
+
+    def __matmul__(self, other: "Operand") -> Any:
+        return Operand(self.rules, self.rules.t.multiplied(self.value, other.value))
+
+
+def applied(op: str, *operands: Any) -> Any:
+    rules = next(one.rules for one in operands if isinstance(one, Operand))
+    values = (one.value if isinstance(one, Operand) else one for one in operands)
+    return Operand(rules, rules.each(op, *values))
+
+
+for _sign, _op in {"add": "add", "sub": "sub", "mul": "mul", "truediv": "div"}.items():
+    setattr(Operand, f"__{_sign}__", lambda a, b, op=_op: applied(op, a, b))
+    setattr(Operand, f"__r{_sign}__", lambda a, b, op=_op: applied(op, b, a))
+for _op in ("gt", "lt", "le", "and", "neg"):
+    setattr(Operand, f"__{_op}__", lambda *operands, op=_op: applied(op, *operands))
+exp, expm1, log, log1p, sqrt, sigmoid, tanh, erf, where, larger, smaller = (
+    partial(applied, op)
+    for op in (
+        *("exp", "expm1", "log", "log1p", "sqrt", "sigmoid", "tanh", "erf", "where", "max", "min"),
+    )
+)
+
+BEND = 0.044715
+"""Of the cube in the approximate GELU."""
+GELU = math.sqrt(2 / math.pi)
+
+
+def clamp(a, min=None, max=None):
+    low = a if min is None else larger(a, min)
+    return low if max is None else smaller(low, max)
+
+
+def bent(a, approximate):
+    if approximate == "none":
+        return erf(a * math.sqrt(0.5))
+    return tanh((a + a * a * a * BEND) * GELU)
+
+
+def gelu_backward(grad, a, approximate="none"):
+    if approximate == "none":
+        slope = exp(a * a * -0.5) * GELU
+    else:
+        steep = bent(a, approximate)
+        slope = (1.0 - steep * steep) * ((1.0 + a * a * (3 * BEND)) * GELU)
+    return grad * ((1.0 + bent(a, approximate) + a * slope) * 0.5)
+
+
+def elu_backward(grad, alpha, scale, input_scale, is_result, a):
+    below = grad * (alpha * scale * input_scale) * exp(a * input_scale)
+    if is_result:
+        below = grad * input_scale * (a + alpha * scale)
+    return where(a <= 0.0, below, grad * scale)
+
+
+def var(a, dims=None, correction=None, keepdim=False):
+    centred = a - a.mean(dims)
+    count = max(0, a.count(dims) - (1 if correction is None else correction))
+    return (centred * centred).sum(dims, keepdim) / count
+
+
+def vector_norm(a, order=2, dims=None, keepdim=False):
+    if order == 1:
+        return applied("abs", a).sum(dims, keepdim)
+    if order != 2:
+        raise NotLoweredError(f"operation linalg_vector_norm of order {order}")
+    return sqrt((a * a).sum(dims, keepdim))
+
+
+def layer_norm(a, shape, weight, bias, epsilon):
+    dims = list(range(-len(shape), 0))
+    mean, scale = a.mean(dims), 1.0 / sqrt(var(a, dims, 0, True) + epsilon)
+    y = (a - mean) * scale
+    y = y if weight is None else y * weight
+    return [y if bias is None else y + bias, mean, scale]
+
+
+def layer_norm_backward(grad, a, shape, mean, scale, weight, bias, wanted):
+    dims = list(range(-len(shape), 0))
+    others = list(range(a.value.ndim - len(shape)))
+    centred = (a - mean) * scale
+    inner = grad if weight is None else grad * weight
+    along = (inner * centred).mean(dims)
+    every = [
+        lambda: scale * (inner - inner.mean(dims) - centred * along),
+        lambda: (grad * centred).sum(others, False),
+        lambda: grad.sum(others, False),
+    ]
+    return [make() for make, is_wanted in zip(every, wanted, strict=True) if is_wanted]
+
+
+def softmax(a, d, half):
+    powers = exp(a - a.reduced("max", d))
+    return powers / powers.sum(d)
+
+
+def log_softmax(a, d, half):
+    centred = a - a.reduced("max", d)
+    return centred - log(exp(centred).sum(d))
+
+
+def reduced_loss(a, kind):
+    return (a, a.mean(None, False), a.sum(None, False))[kind]
+
+
+def share(a, kind):
+    return a.count(None) if kind == 1 else 1
+
+
+FORMULAS: dict[str, Callable[..., Any]] = {
+    "add": lambda a, b, alpha=1: a + b * alpha,
+    "sub": lambda a, b, alpha=1: a - b * alpha,
+    "rsub": lambda a, b, alpha=1: b - a * alpha,
+    "reciprocal": lambda a: 1.0 / a,
+    "square": lambda a: a * a,
+    "rsqrt": lambda a: 1.0 / sqrt(a),
+    "lerp": lambda a, b, weight: a + weight * (b - a),
+    "addcmul": lambda a, b, c, value=1: a + b * value * c,
+    "addcdiv": lambda a, b, c, value=1: a + b * value / c,
+    "to_copy": lambda a: a,
+    "clamp": clamp,
+    "clip": clamp,
+    "clamp_min": lambda a, low: larger(a, low),
+    "clamp_max": lambda a, high: smaller(a, high),
+    "hardtanh": lambda a, low=-1.0, high=1.0: clamp(a, low, high),
+    "hardtanh_backward": lambda grad, a, low, high: where((a > low) & (a < high), grad, 0.0),
+    "relu": lambda a: larger(a, 0.0),
+    "threshold_backward": lambda grad, a, threshold: where(a <= threshold, 0.0, grad),
+    "elu": lambda a, alpha=1.0, scale=1.0, input_scale=1.0: where(
+        a > 0.0, a * scale, expm1(a * input_scale) * (alpha * scale)
+    ),
+    "elu_backward": elu_backward,
+    "sigmoid_backward": lambda grad, y: grad * ((1.0 - y) * y),
+    "tanh_backward": lambda grad, y: grad * (1.0 - y * y),
+    "leaky_relu": lambda a, slope=0.01: where(a > 0.0, a, a * slope),
+    "leaky_relu_backward": lambda grad, a, slope, is_result: where(a > 0.0, grad, grad * slope),
+    "silu": lambda a: a * sigmoid(a),
+    "silu_backward": lambda grad, a: grad * (sigmoid(a) * (1.0 + a * (1.0 - sigmoid(a)))),
+    "gelu": lambda a, approximate="none": a * 0.5 * (1.0 + bent(a, approximate)),
+    "gelu_backward": gelu_backward,
+    "softplus": lambda a, beta=1.0, threshold=20.0: where(
+        a * beta > threshold, a, log1p(exp(a * beta)) / beta
+    ),
+    "softplus_backward": lambda grad, a, beta, threshold: where(
+        a * beta > threshold, grad, grad * exp(a * beta) / (exp(a * beta) + 1.0)
+    ),
+    "where": lambda mask, a, b: where(mask, a, b),
+    "masked_fill": lambda a, mask, value: where(mask, value, a),
+    "sum": lambda a, dims=None, keepdim=False: a.sum(dims, keepdim),
+    "mean": lambda a, dims=None, keepdim=False: a.mean(dims, keepdim),
+    "prod": lambda a, dims=None, keepdim=False: a.reduced("prod", dims, keepdim),
+    "amax": lambda a, dims=None, keepdim=False: a.reduced("max", dims, keepdim),
+    "amin": lambda a, dims=None, keepdim=False: -(-a).reduced("max", dims, keepdim),
+    "min": lambda a: -(-a).reduced("max", None, False),
+    "var": var,
+    "std": lambda a, dims=None, correction=None, keepdim=False: sqrt(
+        var(a, dims, correction, keepdim)
+    ),
+    "mse_loss": lambda a, b, kind=1: reduced_loss((a - b) * (a - b), kind),
+    "mse_loss_backward": lambda grad, a, b, kind: grad * ((a - b) * (2.0 / share(a, kind))),
+    "linalg_vector_norm": vector_norm,
+    "softmax": softmax,
+    "log_softmax": log_softmax,
+    "softmax_backward_data": lambda grad, y, d, dtype: grad * y - y * (grad * y).sum(d),
+    "log_softmax_backward_data": lambda grad, y, d, dtype: grad - exp(y) * grad.sum(d),
+    "native_layer_norm": layer_norm,
+    "native_layer_norm_backward": layer_norm_backward,
+    "mm": lambda a, b: a @ b,
+    "bmm": lambda a, b: a @ b,
+    "dot": lambda a, b: (a * b).sum(None, False),
+    "addmm": lambda bias, a, b, beta=1, alpha=1: (a @ b) * alpha + bias * beta,
+    "baddbmm": lambda bias, a, b, beta=1, alpha=1: (a @ b) * alpha + bias * beta,
+    **{
+        op: partial(applied, op)
+        for op in (
+            *("mul", "neg", "abs", "sqrt", "exp", "expm1", "log", "log1p", "tanh", "sigmoid"),
+            *("sin", "cos", "sinh", "cosh", "erf", "sign", "atan2"),
+            *("eq", "ne", "lt", "le", "gt", "ge"),
+        )
+    },
+    **{
+        name: partial(applied, op)
+        for name, op in {"sgn": "sign", "round": "rint", "minimum": "min", "maximum": "max"}.items()
+    },
+    **{
+        f"{kind}_{op}": partial(applied, op)
+        for kind in ("bitwise", "logical")
+        for op in ("and", "or", "not", "xor")
+    },
+}
+"""Operations as formulas of tensors and numbers."""
+
+
+PLAIN: dict[str, Callable[..., Value]] = {
+    "ones_like": lambda tensors, a: tensors.constant(1.0, a.shape),
+    "zeros_like": lambda tensors, a: tensors.constant(0.0, a.shape),
+    "full_like": lambda tensors, a, number: tensors.constant(number, a.shape),
+    "new_zeros": lambda tensors, a, shape: tensors.constant(0.0, shape),
+    "new_ones": lambda tensors, a, shape: tensors.constant(1.0, shape),
+    "new_full": lambda tensors, a, shape, number: tensors.constant(number, shape),
+    **dict.fromkeys(
+        ("detach", "alias", "clone", "contiguous", "lift_fresh", "lift_fresh_copy"),
+        lambda tensors, a: a,
+    ),
+    "fill": lambda tensors, a, number: tensors.expanded(tensors.value(number), a.shape),
+    "copy": lambda tensors, a, b, *_: tensors.expanded(tensors.value(b), a.shape),
+    "t": lambda tensors, a: tensors.permuted(a, range(a.ndim)[::-1]),
+    "permute": lambda tensors, a, order: tensors.permuted(a, order),
+    "expand": lambda tensors, a, shape, implicit=False: tensors.expanded(a, shape),
+    **dict.fromkeys(
+        ("view", "reshape", "unsafe_view"), lambda tensors, a, shape: tensors.reshaped(a, shape)
+    ),
+}
+"""Rules for tensors of known numbers, copies and views."""
+
+
+class OperationRules:
+    """The rules by the names of torch's operations, over one set of tensors."""
+
+    def __init__(self, tensors: Tensors):
+        self.t = tensors
+        self.graph: Graph = tensors.graph
+
+    def each(self, op: str, *arguments: Any) -> Value:
+        values = [self.t.value(a) for a in arguments]
+        truths = len(values) if op in ("and", "or", "xor", "not") else op == "where"
+        return self.t.each(op, *(self.t.typed(v, truth=k < truths) for k, v in enumerate(values)))
+
+    def __call__(self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        short = name.split(".")[0].strip("_")
+        kwargs = {key: value for key, value in kwargs.items() if key not in PLACED}
+        formula = FORMULAS.get(short)
+        rule = formula or getattr(self, f"rule_{short}", None)
+        if short in PLAIN:
+            rule = partial(PLAIN[short], self.t)
+        if rule is None:
+            raise NotLoweredError(f"operation {name}")
+        if unknown := [key for key in kwargs if key not in signature(rule).parameters]:
+            raise NotLoweredError(f"operation {name} with {', '.join(unknown)}")
+        if formula is None:
+            return rule(*args, **kwargs)
+        found = formula(
+            *map(self._operand, args), **{k: self._operand(v) for k, v in kwargs.items()}
+        )
+        if isinstance(found, list):
+            return [one.value for one in found]
+        return found.value
+
+    def _operand(self, argument: Any) -> Any:
+        return Operand(self, argument) if isinstance(argument, Value) else argument
+
+    def rule_div(self, a, b, rounding_mode=None):
+        if rounding_mode is not None:
+            raise NotLoweredError(f"operation div with rounding_mode {rounding_mode}")
+        return self.each("div", a, b)
+
+    def rule_pow(self, a, b):
+        if not isinstance(b, Value):
+            known = self._power(a, float(b))
+            if known is not None:
+                return known
+        return self.each("pow", a, b)
+
+    def _power(self, a: Any, exponent: float) -> Value | None:
+        if exponent in (1.0, 2.0, 3.0):
+            value = power = self.t.value(a)
+            for _ in range(int(exponent) - 1):
+                power = self.each("mul", power, value)
+            return power
+        if exponent == 0.0:
+            return self.t.constant(1.0, self.t.value(a).shape)
+        if exponent == -1.0:
+            return self.each("div", 1.0, a)
+        return self.each("sqrt", a) if exponent == 0.5 else None
+
+    def rule_max(self, a, b=None, keepdim=False):
+        if isinstance(b, Value):
+            return self.each("max", a, b)
+        if b is not None:
+            raise NotLoweredError("operation max with places")
+        return self.t.reduce("max", a, range(a.ndim))
+
+    def rule_argmax(self, a, d=None, keepdim=False):
+        if d is None:
+            raise NotLoweredError("operation argmax of a whole tensor")
+        best, *others = self.rule_unbind(a, d)
+        place = self.t.constant(0.0, best.shape)
+        for k, other in enumerate(others, start=1):
+            # What is no number counts as the largest, the first one of them.
+            is_none = self.each("and", self.each("ne", other, other), self.each("eq", best, best))
+            better = self.each("or", self.each("gt", other, best), is_none)
+            best = self.each("where", better, other, best)
+            place = self.each("where", better, float(k), place)
+        return self.rule_unsqueeze(place, a.dim(d)) if keepdim else place
+
+    def rule_mv(self, a, b):
+        return self.t.multiplied(a, self.rule_unsqueeze(b, 1)).without({1})
+
+    def rule_stack(self, parts, d=0):
+        return self.rule_cat([self.rule_unsqueeze(p, d) for p in parts], d)
+
+    def rule_transpose(self, a, d, e):
+        order = list(range(a.ndim))
+        order[a.dim(d)], order[a.dim(e)] = order[a.dim(e)], order[a.dim(d)]
+        return self.t.permuted(a, order)
+
+    def rule_unsqueeze(self, a, d):
+        d = d % (a.ndim + 1)
+        return Value(
+            (*a.shape[:d], 1, *a.shape[d:]),
+            (*a.axes[:d], None, *a.axes[d:]),
+            np.expand_dims(a.nodes, d),
+        )
+
+    def rule_squeeze(self, a, dims=None):
+        dims = range(a.ndim) if dims is None else [dims] if isinstance(dims, int) else dims
+        return a.without({a.dim(d) for d in dims if a.ndim and a.shape[a.dim(d)] == 1})
+
+    def rule_slice(self, a, d=0, start=None, end=None, step=1):
+        d = a.dim(d)
+        wanted = range(a.shape[d])[start:end:step]
+        if len(wanted) == a.shape[d]:
+            return a
+        if a.axes[d] and self.t.cuts:
+            return self.t.part(a, d, wanted)
+        a = self.t.written(a, d)
+        return self._taken(a, d, wanted)
+
+    def _taken(self, a: Value, d: int, places: Sequence[int]) -> Value:
+        shape = (*a.shape[:d], len(places), *a.shape[d + 1 :])
+        return Value(shape, a.axes, np.take(a.nodes, places, axis=d))
+
+    def rule_select(self, a, d, place):
+        d = a.dim(d)
+        place = place % a.shape[d]
+        return self.rule_slice(a, d, place, place + 1).without({d})
+
+    def rule_split(self, a, size, d=0):
+        d = a.dim(d)
+        return [self.rule_slice(a, d, k, k + size) for k in range(0, a.shape[d], size)]
+
+    def rule_unbind(self, a, d=0):
+        return [self.rule_select(a, d, k) for k in range(a.shape[a.dim(d)])]
+
+    def rule_select_backward(self, grad, shape, d, place):
+        d = d % len(shape)
+        place = place % shape[d]  # of -1, too
+        return self.rule_slice_backward(self.rule_unsqueeze(grad, d), shape, d, place, place + 1, 1)
+
+    def rule_slice_backward(self, grad, shape, d, start, end, step):
+        d = d % len(shape)
+        places = range(shape[d])[start:end:step]
+        if len(places) == shape[d]:
+            return grad
+        if self.t.cuts and (grad.axes[d] or self.t.is_long(shape[d])):
+            around = evenly(place for place in range(shape[d]) if place not in places)
+            zeros = (self.t.constant(0.0, (*shape[:d], len(r), *shape[d + 1 :])) for r in around)
+            return self.t.joined([grad, *zeros], d, [places, *around])
+        grad = self.t.written(grad, d)
+        zero = self.graph.const(0.0)
+        nodes = np.empty((*grad.nodes.shape[:d], shape[d], *grad.nodes.shape[d + 1 :]), object)
+        nodes[...] = zero
+        target = np.moveaxis(nodes, d, 0)
+        for k, place in enumerate(places):
+            target[place] = np.moveaxis(grad.nodes, d, 0)[k]
+        return Value(tuple(shape), grad.axes, nodes)
+
+    def rule_cat(self, parts, d=0):
+        if not all(map(is_mask, parts)):
+            parts = [self.t.typed(part, truth=False) for part in parts]
+        return self.t.joined(parts, parts[0].dim(d))
+
+    def rule_scatter(self, a, d, index, number):
+        d = a.dim(d)
+        self._check_one_place(a, d, index)
+        if isinstance(number, Value):
+            raise NotLoweredError("operation scatter of a tensor")
+        places = self._places(a, d)
+        return self.each("where", self.each("eq", index, places), number, a)
+
+    def rule_gather(self, a, d, index, sparse_grad=False):
+        d = a.dim(d)
+        self._check_one_place(a, d, index)
+        chosen = self.each("where", self.each("eq", index, self._places(a, d)), a, 0.0)
+        return self.t.reduce("sum", chosen, [d], True)
+
+    def _check_one_place(self, a: Value, d: int, index: Value) -> None:
+        if index.shape != (*a.shape[:d], 1, *a.shape[d + 1 :]):
+            raise NotLoweredError("operations on several places")
+
+    def _places(self, a: Value, d: int) -> Value:
+        places = self.t.numbers(np.arange(a.shape[d], dtype=np.float64))
+        for _ in range(a.ndim - 1 - d):
+            places = self.rule_unsqueeze(places, places.ndim)
+        return places
+
 
 FEW_FACTORS = 16
 

@@ -18,7 +18,7 @@ from stable_nalu.task.table import SCRIPTS, TASKS
 from stable_nalu.training import engine_stack as stack
 from stable_nalu.training.runs import PlannedRun, with_engine
 from tests.training.engine.harness import planned, words_of
-from torchlanes.rules import FORMULAS
+from torchlanes.lower import FORMULAS
 
 COUNT = [0]
 STEPS = 0
