@@ -48,6 +48,8 @@ COSTS = {"dmu": "dmu_thresholds"}
 """Experiment -> where the cost of the same runs is kept."""
 FEW = 0.05
 """Share of solved runs up to which a unit is among the negative results."""
+Every = Mapping[str, Sequence[Entry]]
+"""Operation -> the units that take part."""
 
 
 def refreshed(_text: str = "", root: Path = SUBMISSIONS) -> str:
@@ -92,7 +94,7 @@ def league_of(entry: Entry) -> str:
     return f"{entry.league}; told {entry.told}" if entry.told else entry.league
 
 
-def _tables(every: Mapping[str, Sequence[Entry]]) -> dict[str, Any]:
+def _tables(every: Every) -> dict[str, Any]:
     """Return all ranks by league, operation, rule and range, and what is known of units there."""
     units = list(dict.fromkeys(entry.label for found in every.values() for entry in found))
     leagues = list(dict.fromkeys(league_of(e) for found in every.values() for e in found))
@@ -158,7 +160,7 @@ KINDS = {"given": "given (one bit to learn)", "learned": "learned"}
 ANSWERS = {1: "better", -1: "worse", 0: "no significant difference"}
 
 
-def _duels(every: Mapping[str, Sequence[Entry]]) -> list[dict[str, str]]:
+def _duels(every: Every) -> list[dict[str, str]]:
     """Return the DMU against other units; rules that change no outcome share a row."""
     found: dict[tuple[str, ...], tuple[tuple[list[str], list[tuple[bool, bool]]], list[str]]] = {}
     for operation, rivals in RIVALS.items():
@@ -208,9 +210,7 @@ def _answer(duels: Sequence[Mapping[str, str]]) -> str:
     return "".join(f"<li>{escape(text)}" for text in said)
 
 
-def _cards(
-    every: Mapping[str, Sequence[Entry]], sent: Sequence[Submission]
-) -> Iterator[dict[str, str]]:
+def _cards(every: Every, sent: Sequence[Submission]) -> Iterator[dict[str, str]]:
     """Yield what is given and what is learned, of every unit."""
     own = {one.folder.name: one.card for one in sent}
     units = {entry.label: entry for found in every.values() for entry in found}
@@ -239,9 +239,7 @@ def _cards(
         yield {"unit": label} | told | {name: str(fact) for name, fact in facts.items()} | cost
 
 
-def _negative(
-    every: Mapping[str, Sequence[Entry]], sent: Sequence[Submission]
-) -> Iterator[dict[str, str]]:
+def _negative(every: Every, sent: Sequence[Submission]) -> Iterator[dict[str, str]]:
     """Yield what solves almost nothing, and why as far as that is known."""
     cards = {one.folder.name: one.card for one in sent}
     for operation, found in every.items():

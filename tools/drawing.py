@@ -27,7 +27,7 @@ from stable_nalu.statistics.intervals import Estimate
 
 from .atlas import unit_of
 from .kept_runs import files_of, kept
-from .long_table import ALL_POINTS, RATE, Line
+from .long_table import ALL_POINTS, RATE, Line, Lines
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,7 +45,7 @@ class Mark:
     ours: Estimate | None
 
 
-def pictures_of(experiment: Experiment, lines: Sequence[Line], data: Path) -> dict[str, str]:
+def pictures_of(experiment: Experiment, lines: Lines, data: Path) -> dict[str, str]:
     """Return the pictures of an experiment as SVG, by their names on the page.
 
     There are none where no published number stands beside ours.
@@ -106,11 +106,7 @@ def clipped_svg(figure: "Figure") -> str:
     return svg
 
 
-def draw(
-    panels: Sequence[tuple[str, Sequence[Mark]]],
-    *,
-    horizontal: bool = False,
-) -> str:
+def draw(panels: Sequence[tuple[str, Sequence[Mark]]], *, horizontal: bool = False) -> str:
     """Draw panels of a title and marks, and return the SVG text.
 
     horizontal: whether the points stand below one another, for long names.

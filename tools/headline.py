@@ -1,7 +1,7 @@
 """The headline claims of the papers next to ours, on the page and in the README."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,7 +15,7 @@ from stable_nalu.result.stored import DATA
 from stable_nalu.statistics.intervals import Estimate, difference, paired_test
 
 from .drawing import Mark, draw
-from .long_table import MEAN_STEP, RATE, Line
+from .long_table import MEAN_STEP, RATE, Kept, Line, Lines
 from .power import Count
 
 MANY = "some 1,000 runs"
@@ -27,13 +27,8 @@ CLAIMS = [SimpleNamespace(**row) for row in cells_of(_CLAIMS)]
 """Claims about a success rate, or about its distance from the rate of the model `above`."""
 
 
-def rows_of(
-    lines: Sequence[Line], every: Mapping[str, pd.DataFrame], counts: Sequence[Count] = ()
-) -> list[dict[str, str]]:
-    """Return a row for each claim that has runs.
-
-    every: the stored runs by key. counts: of more seeds than were published.
-    """
+def rows_of(lines: Lines, every: Kept, counts: Sequence[Count] = ()) -> list[dict[str, str]]:
+    """Return a row for each claim that has runs; counts: of more seeds than were published."""
     more, rows = {(one.key, one.model, one.operation): one for one in counts}, []
     for claim in CLAIMS:
         line, other = (_line(claim, model, lines) for model in (claim.model, claim.above))
@@ -76,7 +71,7 @@ def in_points(gap: Estimate) -> str:
     return points(gap).replace(" points", "")
 
 
-def _line(claim: Any, model: str, lines: Sequence[Line]) -> Line | None:
+def _line(claim: Any, model: str, lines: Lines) -> Line | None:
     wanted = (claim.experiment, model, claim.operation, RATE)
     found = (o for o in lines if (o.key, o.model, o.operation, o.measure) == wanted)
     return next((line for line in found if line.source), None)
@@ -93,7 +88,7 @@ def _paired(claim: Any, runs: pd.DataFrame) -> Estimate:
     return test.difference
 
 
-def drawing(lines: Sequence[Line]) -> str:
+def drawing(lines: Lines) -> str:
     marks = []
     for claim in CLAIMS:
         line = None if claim.above else _line(claim, claim.model, lines)

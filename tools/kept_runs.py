@@ -14,13 +14,7 @@ import pandas as pd
 from stable_nalu.figure.runs import Context, Drawing
 from stable_nalu.paper.experiment import ExpectedRun
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.result.judged import (
-    OUTCOME,
-    clock_of,
-    measure_columns,
-    options_of,
-    runs_of_rows,
-)
+from stable_nalu.result.judged import OUTCOME, clock_of, measure_columns, options_of, runs_of_rows
 from stable_nalu.result.stored import kept_keys, read
 from stable_nalu.task.table import SCRIPTS
 

@@ -123,11 +123,14 @@ def _estimate(*ends: float | None) -> Estimate:
     return Estimate(*(math.nan if end is None else end for end in ends))
 
 
-def long_table(every: Mapping[str, pd.DataFrame], notes: Mapping[str, str]) -> list[Line]:
-    """Return all lines; each published number is counted once, though several figures show it.
+Kept = Mapping[str, pd.DataFrame]
+"""Key of an experiment -> its kept runs."""
+Lines = Sequence[Line]
+Found = Iterator[tuple[Line, Published | PublishedMeasure | None]]
 
-    every: the kept runs by key.
-    """
+
+def long_table(every: Kept, notes: Mapping[str, str]) -> list[Line]:
+    """Return all lines; each published number is counted once, though several figures show it."""
     seen: set[tuple[Any, str]] = set()
     lines = []
     for key, runs in every.items():
@@ -142,9 +145,7 @@ def long_table(every: Mapping[str, pd.DataFrame], notes: Mapping[str, str]) -> l
     return lines
 
 
-def _judged(
-    experiment: Experiment, runs: pd.DataFrame, notes: Mapping[str, str]
-) -> Iterator[tuple[Line, Published | None]]:
+def _judged(experiment: Experiment, runs: pd.DataFrame, notes: Mapping[str, str]) -> Found:
     """Yield every point that there are runs for, in order; whole models follow their points."""
     left = [(known, runs_at(known, runs)) for known in published(experiment.key)]
     found: dict[str, list[tuple[str, pd.DataFrame, Published | None]]] = {}
@@ -183,14 +184,12 @@ _THEIRS = ("published", "published_lower", "published_upper")
 _GAP = ("gap", "gap_lower", "gap_upper")
 
 
-def _compared(
-    line: Line, experiment: Experiment, known: Published, runs: pd.DataFrame, told: str
-) -> Iterator[tuple[Line, Published]]:
+def _compared(line: Line, e: Experiment, known: Published, runs: pd.DataFrame, told: str) -> Found:
     """Yield our rate beside a published one, then the mean step and the sparsity error.
 
     These have a line where one was published.
     """
-    one = RatePoint(experiment, runs, line.point, known)
+    one = RatePoint(e, runs, line.point, known)
     theirs = wilson(known.solved, known.runs, by_seed.effect_of(runs))
     both = {"source": SOURCES[known.source], "published_n": known.runs}
     both |= {"published_solved": known.solved}
@@ -303,9 +302,7 @@ def is_printed(here: Estimate, printed: Estimate) -> bool:
     return ours == texts
 
 
-def _measured(
-    experiment: Experiment, runs: pd.DataFrame, notes: Mapping[str, str]
-) -> Iterator[tuple[Line, PublishedMeasure | None]]:
+def _measured(experiment: Experiment, runs: pd.DataFrame, notes: Mapping[str, str]) -> Found:
     """Yield every measure of every point; a claim that one is below another is in `test`."""
     for one in measured_points(experiment, runs):
         known = one.published
@@ -340,7 +337,7 @@ def _short(value: Any) -> float | None:
     return float(f"{value:.6g}")
 
 
-def tally(lines: Sequence[Line]) -> dict[str, int]:
+def tally(lines: Lines) -> dict[str, int]:
     """Return how many numbers are compared, and how many of them have which verdict."""
     counted = [line for line in lines if line.counted]
     informative = [line for line in counted if line.informative]
@@ -355,7 +352,7 @@ def tally(lines: Sequence[Line]) -> dict[str, int]:
     }
 
 
-def margins(lines: Sequence[Line]) -> str:
+def margins(lines: Lines) -> str:
     """Return how many of the numbers within the margin have which verdict, in words."""
     found = Counter(line.verdict for line in lines if line.counted and line.verdict in GOOD)
     words = {HOLDS: "by a sign test"}

@@ -7,7 +7,7 @@ runs; the HTML is rendered from that. Tables that are too long for it are CSV fi
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -59,7 +59,9 @@ from .long_table import (
     OF_ANOTHER,
     PAPER,
     RATE,
+    Kept,
     Line,
+    Lines,
     long_table,
     margins,
     pairs_of,
@@ -68,7 +70,8 @@ from .long_table import (
 )
 from .notes import cut_short, finding, read_notes, reason, replaced, verified_of
 
-Rows = list[dict[str, Any]]
+Row = dict[str, Any]
+Rows = list[Row]
 
 CHECKOUTS = DATA.parent
 """The folder of the page in the checkout."""
@@ -218,9 +221,7 @@ def page(data: Path, link: str) -> tuple[str, dict[str, str], dict[str, str]]:
     return text, pictures, files
 
 
-def _figure(
-    experiment: Experiment, runs: pd.DataFrame, lines: Sequence[Line], data: Path
-) -> dict[str, Any]:
+def _figure(experiment: Experiment, runs: pd.DataFrame, lines: Lines, data: Path) -> Row:
     """Return what is kept of a figure or table, what trained it, and what it cost."""
     key, iterations = experiment.key, int(runs["iterations"].to_numpy().sum())
     sessions, known = sessions_of(key, data), verified_of(key, data)
@@ -257,7 +258,7 @@ def _figure(
     }
 
 
-def _sources(lines: Sequence[Line]) -> Rows:
+def _sources(lines: Lines) -> Rows:
     """Return what the comparisons amount to, by source and by kind of number."""
     found: dict[tuple[str, str], list[Line]] = {}
     for line in sorted(lines, key=lambda line: not line.source.startswith(PAPER)):
@@ -271,7 +272,7 @@ def _sources(lines: Sequence[Line]) -> Rows:
     ]
 
 
-def _patterns(lines: Sequence[Line], every: Mapping[str, pd.DataFrame]) -> int:
+def _patterns(lines: Lines, every: Kept) -> int:
     """Return how many different lists of outcomes, solved or not, the compared rates count."""
     compared = [line for line in lines if line.counted and line.measure == RATE]
     found = set()
@@ -300,9 +301,7 @@ def _verified(figures: Rows, data: Path) -> dict[str, int]:
     }
 
 
-def _papers(
-    figures: Rows, lines: Sequence[Line], every: Mapping[str, pd.DataFrame]
-) -> list[dict[str, Any]]:
+def _papers(figures: Rows, lines: Lines, every: Kept) -> Rows:
     """Return the sections of the papers, those that show none of the figures left out."""
     found = []
     for paper in (*STUDIES, None):
@@ -334,7 +333,7 @@ def _papers(
     return found
 
 
-def _numbers(lines: Sequence[Line], every: Mapping[str, pd.DataFrame]) -> list[dict[str, str]]:
+def _numbers(lines: Lines, every: Kept) -> list[dict[str, str]]:
     """Return the rows of a paper's table: all that is of a unit is one row, its ranges in order."""
     found: dict[tuple[str, ...], list[Line]] = {}
     for line in lines:
@@ -343,7 +342,7 @@ def _numbers(lines: Sequence[Line], every: Mapping[str, pd.DataFrame]) -> list[d
     return [_row(own, every[own[0].key]) for own in found.values()]
 
 
-def _row(lines: Sequence[Line], runs: pd.DataFrame) -> dict[str, str]:
+def _row(lines: Lines, runs: pd.DataFrame) -> dict[str, str]:
     first = lines[0]
     own = [line for line in lines if line.measure == first.measure]
     at = "" if first.point in (ALL_POINTS, first.operation) else half_open(first.point)
@@ -366,7 +365,7 @@ def _row(lines: Sequence[Line], runs: pd.DataFrame) -> dict[str, str]:
     }
 
 
-def _mean(lines: Sequence[Line]) -> str:
+def _mean(lines: Lines) -> str:
     """Return a published mean, ours and the verdict; of several, how many have which verdict.
 
     Published means say nothing of some seeds, which are compared one by one.
@@ -378,7 +377,7 @@ def _mean(lines: Sequence[Line]) -> str:
     return f"{theirs}, here {ours}: {plain(verdict)}"
 
 
-def _kinds(lines: Sequence[Line]) -> str:
+def _kinds(lines: Lines) -> str:
     kinds = Counter(line.verdict for line in lines)
     return ", ".join(f"{count} {kind}" for kind, count in kinds.items())
 
@@ -399,7 +398,7 @@ def _cells(line: Line) -> tuple[str, str, str]:
     return theirs, interval(line.ours, line.lower, line.upper), verdict
 
 
-def _counts(lines: Sequence[Line], whose: str) -> str:
+def _counts(lines: Lines, whose: str) -> str:
     pairs = [(getattr(line, f"{whose}solved"), getattr(line, f"{whose}n")) for line in lines]
     sizes = {n for _, n in pairs}
     if len(sizes) == 1:
@@ -407,7 +406,7 @@ def _counts(lines: Sequence[Line], whose: str) -> str:
     return " ".join(f"{solved}/{n}" for solved, n in pairs)
 
 
-def _gap(lines: Sequence[Line], runs: pd.DataFrame) -> str:
+def _gap(lines: Lines, runs: pd.DataFrame) -> str:
     """Return the difference; of several ranges, that of all their runs, which are among `runs`."""
     first = lines[0]
     if first.measure != RATE or any(line.gap is None for line in lines):
@@ -422,9 +421,7 @@ def _gap(lines: Sequence[Line], runs: pd.DataFrame) -> str:
     return headline.in_points(difference(ours, theirs))
 
 
-def _runs_row(
-    figure: Mapping[str, Any], lines: Sequence[Line], runs: pd.DataFrame
-) -> dict[str, str]:
+def _runs_row(figure: Row, lines: Lines, runs: pd.DataFrame) -> Row:
     """Return the row of a figure: how its units end, and what trained them."""
     counts: dict[str, list[int]] = {}
     for line in lines:
@@ -502,7 +499,7 @@ def _by_paper(thresholds: Rows) -> Rows:
     return rows
 
 
-def _differences(lines: Sequence[Line]) -> Rows:
+def _differences(lines: Lines) -> Rows:
     """Return what differs, all numbers of a figure with the same explanation in one row."""
     found: dict[tuple[str, str], list[Line]] = {}
     for line in lines:

@@ -1,7 +1,7 @@
 """Success rates of many more seeds than were published, of which counts are kept."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -86,27 +86,21 @@ def rows_of(counts: Sequence[Count], every: Mapping[str, pd.DataFrame]) -> list[
     chances = {one: one.p(every[one.key]) for one in counts if one.key in keys}
     known = {one: p for one, p in chances.items() if p is not None}
     adjusted = dict(zip(known, holm(list(known.values())), strict=True))
-    return [row for key in keys for row in _ranked(counts, key, every[key], chances, adjusted)]
-
-
-def _ranked(
-    counts: Sequence[Count],
-    key: str,
-    stored_runs: pd.DataFrame,
-    chances: Mapping[Count, float | None],
-    adjusted: Mapping[Count, float],
-) -> Iterator[dict[str, str]]:
-    rates = {c: c.rate(stored_runs) for c in counts if c.key == key}
-    experiment = EXPERIMENTS[key]
-    for one in sorted(rates, key=lambda c: -rates[c].mean):
-        better = sum(difference(other, rates[one]).lower > 0 for other in rates.values())
-        known, p = one.published, chances[one]
-        yield {
-            "figure": f"[{experiment.title}](#{key})",
-            "rank": f"{1 + better}",
-            "unit": plain(experiment.model(one.model).label),
-            "published": "{}/{}".format(*known) if known else UNKNOWN,
-            "more seeds": rate(one.solved, one.runs, rates[one]),
-            "p": UNKNOWN if p is None else f"{p:.2g}",
-            "p by Holm": UNKNOWN if p is None else f"{adjusted[one]:.2g}",
-        }
+    rows = []
+    for key in keys:
+        rates = {c: c.rate(every[key]) for c in counts if c.key == key}
+        for one in sorted(rates, key=lambda c: -rates[c].mean):
+            better = sum(difference(other, rates[one]).lower > 0 for other in rates.values())
+            theirs, p = one.published, known.get(one)
+            rows.append(
+                {
+                    "figure": f"[{EXPERIMENTS[key].title}](#{key})",
+                    "rank": f"{1 + better}",
+                    "unit": plain(EXPERIMENTS[key].model(one.model).label),
+                    "published": "{}/{}".format(*theirs) if theirs else UNKNOWN,
+                    "more seeds": rate(one.solved, one.runs, rates[one]),
+                    "p": UNKNOWN if p is None else f"{p:.2g}",
+                    "p by Holm": UNKNOWN if p is None else f"{adjusted[one]:.2g}",
+                }
+            )
+    return rows
