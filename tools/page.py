@@ -49,7 +49,7 @@ from stable_nalu.statistics.summary import STEP
 from stable_nalu.statistics.table import groups
 from stable_nalu.task.table import SCRIPTS
 
-from . import atlas, headline, power
+from . import atlas, headline
 from .doc_tables import README, refreshed
 from .drawing import FAILURES_PICTURE, landscapes, pictures_of
 from .long_table import (
@@ -167,7 +167,7 @@ def page(data: Path, link: str) -> tuple[str, dict[str, str], dict[str, str]]:
     frames = {name: pd.DataFrame(rows, dtype=object) for name, rows in tables.items() if rows}
     files = {f"tables/{n}.csv": f.to_csv(index=False) for n, f in frames.items()}
     shown = {key: pictures_of(EXPERIMENTS[key], lines, data) for key in every}
-    counts, judged = power.read(data), (runs for runs in every.values() if "solved" in runs)
+    counts, judged = headline.counts_of(data), (runs for runs in every.values() if "solved" in runs)
     effects = [effect_of(own) for runs in judged for _, own in groups(runs, ["model"])]
     claims = headline.rows_of(lines, every, counts)
     pictures = {HEADLINE: headline.drawing(lines)} if claims else {}
@@ -211,7 +211,7 @@ def page(data: Path, link: str) -> tuple[str, dict[str, str], dict[str, str]]:
         failures=atlas.by_unit(told)[:MOST_UNITS],
         nudged=atlas.nudged(told, data),
         landscapes=[name for name in pictures if name == FAILURES_PICTURE],
-        many=power.rows_of(counts, every),
+        many=headline.ranked(counts, every),
         differences=_differences(lines),
         left=left,
         reasons=_reasons(left),

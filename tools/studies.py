@@ -45,7 +45,7 @@ from stable_nalu.training.checkpoint import RunState
 from stable_nalu.writer import RunRecord
 from stable_nalu.writer.event_file import FILE_PREFIX, EventFileReader
 
-from . import power
+from . import headline
 from .atlas import NUDGED, by_run
 from .board import TUNED_RUNS
 from .drawing import LANDSCAPES
@@ -318,7 +318,7 @@ def power_of(folder: str) -> None:
     FOLDER has what `reproduce.py KEY --seeds 0-111 --keep --data FOLDER` kept. Its counts replace
     those of the same models; the runs are not stored, the same command trains them again.
     """
-    data, old, new = Path(folder), power.read(stored.DATA), list[power.Count]()
+    data, old, new = Path(folder), headline.counts_of(stored.DATA), list[headline.Count]()
     keys = stored.kept_keys(data, measured=False)
     if not keys:
         raise UsageError(f"FOLDER: no kept runs in {data}; reproduce.py --keep --data writes them")
@@ -332,11 +332,11 @@ def power_of(folder: str) -> None:
             points = [group for _, group in groups(runs, by)]
             whose = key, f"{model}", f"{operation}", seeds_text(set(runs["seed"]))
             at = " ".join(str(solved_of(group)) for group in points)
-            new.append(power.Count(*whose, len(runs), solved_of(runs), at, *told))
+            new.append(headline.Count(*whose, len(runs), solved_of(runs), at, *told))
     trained = {(count.key, count.model, count.operation) for count in new}
     kept = [one for one in old if (one.key, one.model, one.operation) not in trained]
     frame = pd.DataFrame([asdict(count) for count in kept + new])
-    write_plain_frame(stored.DATA / power.NAME, frame)
+    write_plain_frame(stored.DATA / headline.MORE_SEEDS, frame)
 
 
 MOST_STEPS = 20

@@ -10,8 +10,8 @@ from stable_nalu.paper.published import published_seeds
 from stable_nalu.result import judged as compare
 from stable_nalu.statistics.summary import STEP
 from tests.result.test_compare import found, made_up
+from tools.headline import Count
 from tools.long_table import ERROR, mean_verdict, verdict_of
-from tools.power import Count
 
 
 def test_steps_of_chosen_seeds_are_compared_with_those_of_the_same_seeds():
