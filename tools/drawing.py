@@ -55,10 +55,10 @@ def pictures_of(experiment: Experiment, lines: Lines, data: Path) -> dict[str, s
         return {}
     if experiment.is_measured:
         return _as_in_the_gallery(experiment, data)
+    units: dict[tuple[str, str], list[Line]] = {}
     shown = [line for line in own if line.measure == RATE and line.point != ALL_POINTS]
-    units = {(line.model, line.unit): [] for line in shown}
     for line in shown:
-        units[line.model, line.unit].append(line)
+        units.setdefault((line.model, line.unit), []).append(line)
     if len(units) == len(shown):
         panels = [("Success rate", [_mark(line, line.unit) for line in shown])]
     else:
@@ -113,21 +113,14 @@ def draw(panels: Sequence[tuple[str, Sequence[Mark]]], *, horizontal: bool = Fal
     """
     most = max(len(marks) for _, marks in panels)
     letters = max(len(mark.label) for _, marks in panels for mark in marks)
-    if horizontal:
-        columns, size = 1, (19.0, 2.2 + 0.62 * most)
-    else:
-        columns = min(len(panels), max(1, _POINTS_PER_ROW // most))
-        size = (
-            1.5 + columns * (1.5 + 0.55 * most),
-            -(-len(panels) // columns) * (4.4 + 0.14 * letters),
-        )
+    columns = 1 if horizontal else min(len(panels), max(1, _POINTS_PER_ROW // most))
+    rows = -(-len(panels) // columns)
+    size = (1.5 + columns * (1.5 + 0.55 * most), rows * (4.4 + 0.14 * letters))
     with drawing():
-        figure = new_figure(size)
-        axes = list(
-            figure.subplots(-(-len(panels) // columns), columns, squeeze=False, sharey=True).flat
-        )
-        for place, axis in enumerate(axes):
-            axis.set_visible(place < len(panels))
+        figure = new_figure((19.0, 2.2 + 0.62 * most) if horizontal else size)
+        axes = list(figure.subplots(rows, columns, squeeze=False, sharey=True).flat)
+        for axis in axes[len(panels) :]:
+            axis.set_visible(False)
         for axis, (title, marks) in zip(axes, panels, strict=False):
             _panel(axis, marks, horizontal=horizontal)
             axis.set_title(title, loc="left", fontweight="bold")
@@ -136,8 +129,7 @@ def draw(panels: Sequence[tuple[str, Sequence[Mark]]], *, horizontal: bool = Fal
 
 def _panel(axis: "Axes", marks: Sequence[Mark], *, horizontal: bool) -> None:
     theirs = "elsewhere"
-    names = ("here", theirs)
-    colors = {name: look.color for name, look in looks(names).items()}
+    colors = {name: look.color for name, look in looks(("here", theirs)).items()}
     for name, marker, shift in ((theirs, "s", -0.14), ("here", "o", 0.14)):
         rates = [mark.published if name == theirs else mark.ours for mark in marks]
         found = [(i + shift, rate) for i, rate in enumerate(rates) if rate is not None]
@@ -147,12 +139,11 @@ def _panel(axis: "Axes", marks: Sequence[Mark], *, horizontal: bool) -> None:
         bars = np.column_stack([values[:, [0, 2]], np.full(len(found), np.nan)]).ravel()
         pairs = [(np.repeat(places, 3), bars, {}), (places, values[:, 1], {"marker": marker})]
         for along, shares, style in pairs:
-            face = "white" if name == theirs else colors[name]
             axis.plot(
                 *((shares, along) if horizontal else (along, shares)),
                 color=colors[name],
                 linestyle="none" if style else "-",
-                markerfacecolor=face,
+                markerfacecolor="white" if name == theirs else colors[name],
                 clip_on=False,
                 in_layout=False,
                 label=f"{name} (bar: 95 % interval)" if style else None,
@@ -160,7 +151,9 @@ def _panel(axis: "Axes", marks: Sequence[Mark], *, horizontal: bool) -> None:
             )
     shares, along = (axis.xaxis, axis.yaxis) if horizontal else (axis.yaxis, axis.xaxis)
     shares.set_ticks([0, 0.5, 1], labels=["0 %", "50 %", "100 %"])
-    along.set_ticks(range(len(marks)), labels=[_text(mark.label) for mark in marks])
+    # In labels matplotlib finds no mathematics.
+    labels = [mark.label.replace("$", r"\$") for mark in marks]
+    along.set_ticks(range(len(marks)), labels=labels)
     along.grid(visible=False)
     axis.tick_params(length=0)
     if horizontal:
@@ -171,10 +164,6 @@ def _panel(axis: "Axes", marks: Sequence[Mark], *, horizontal: bool) -> None:
         axis.tick_params(axis="x", rotation=55)
         for label in axis.get_xticklabels():
             label.set(horizontalalignment="right", rotation_mode="anchor")
-
-
-def _text(label: str) -> str:
-    return label.replace("$", r"\$")
 
 
 LANDSCAPES, FAILURES_PICTURE = "failure_landscapes.csv", "pictures/failures.svg"
