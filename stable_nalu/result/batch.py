@@ -520,9 +520,16 @@ def _run(arguments: argparse.Namespace, layer_model: LayerModel | None) -> int:
     everything = dict(enumerate(shards(models, chosen_seeds, arguments.runs_per_task)))
     if arguments.task:
         return _train(everything, arguments)
-    if arguments.status:
-        return _status(script, models, chosen_seeds, arguments.max_iterations)
     length = arguments.max_iterations
+    if arguments.status:
+        counts: dict[str, Counter[State]] = {}
+        for name, model in models.items():
+            parts = shards({name: model}, chosen_seeds, model.runs)
+            counts[name] = sum((shard.states(length) for shard in parts), Counter[State]())
+        every = (script.name, sum(counts.values(), Counter[State]()))
+        for name, found in (*counts.items(), every):
+            say(f"{name}: {', '.join(f'{found[state]} {state.value}' for state in State)}")
+        return 0
     if arguments.resume:
         everything = {i: shard for i, shard in everything.items() if pending(shard, length)}
     if not everything:
@@ -542,11 +549,9 @@ def _models(
             problem = "a layer of --layer-type takes its place"
             raise OptionError("--model", problem, "give one of them")
         return {arguments.layer_type: layer_model(arguments, script.shows[0])}
-    for flag, value in (
-        ("--layer-file", arguments.layer_file),
-        ("--layer-option", arguments.layer_option),
-    ):
-        if value is not None:
+    for name in ("layer_file", "layer_option"):
+        if getattr(arguments, name) is not None:
+            flag = f"--{name.replace('_', '-')}"
             raise OptionError(flag, "names no layer", "add --layer-type, the class to train")
     return script.chosen(arguments.model)
 
@@ -579,25 +584,6 @@ def _train(everything: Mapping[int, Shard], arguments: argparse.Namespace) -> in
         problem = f"shards of {' and '.join(sorted(scripts))} are not trained by one process"
         raise OptionError("--task", problem, "start a command for each")
     return train_shards(chosen, arguments.max_iterations) if chosen else 0
-
-
-def _status(
-    script: JobScript,
-    models: Mapping[str, Model],
-    chosen_seeds: list[int] | None,
-    max_iterations: int | None,
-) -> int:
-    def tell(name: str, found: Counter[State]) -> None:
-        say(f"{name}: {', '.join(f'{found[state]} {state.value}' for state in State)}")
-
-    total = Counter[State]()
-    for name, model in models.items():
-        parts = shards({name: model}, chosen_seeds, model.runs)
-        found = sum((shard.states(max_iterations) for shard in parts), Counter[State]())
-        tell(name, found)
-        total += found
-    tell(script.name, total)
-    return 0
 
 
 def _hand_over(script: JobScript, left: Mapping[int, Shard], arguments: argparse.Namespace) -> int:
@@ -636,11 +622,10 @@ def _site_of(arguments: argparse.Namespace) -> Site:
 
     --scheduler print leaves the scheduler of the file, whose options the printed job then has.
     """
-    names = ["partition", "queue", "account", "log_dir", "python", "modules", "setup"]
-    names += ["time", "memory", "gpus"]
-    names += [] if arguments.scheduler == "print" else ["scheduler"]
-    given = {name: getattr(arguments, name) for name in names}
-    given = {n: tuple(v) if isinstance(v, list) else v for n, v in given.items() if v is not None}
+    names = {field.name for field in fields(Site)}
+    names -= {"scheduler"} if arguments.scheduler == "print" else set()
+    given = {n: v for n, v in vars(arguments).items() if n in names and v is not None}
+    given = {n: tuple(v) if isinstance(v, list) else v for n, v in given.items()}
     for name, value in given.items():
         if _breaks_a_line(name, value):
             flag = f"--{name.replace('_', '-')}"
