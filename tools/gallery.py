@@ -22,8 +22,8 @@ from stable_nalu.figure.entries import render
 from stable_nalu.figure.runs import Context, Drawing
 from stable_nalu.paper.index import EXPERIMENTS, all_entries
 from stable_nalu.result.document import filled
-from stable_nalu.result.reproduce import Folders, OtherTable, other_tables
 from stable_nalu.result.stored import DATA, kept_keys, read
+from stable_nalu.result.trained import Folders, OtherTable, other_tables
 
 from .kept_runs import kept, kept_files
 from .long_table import anchor_of

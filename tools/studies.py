@@ -35,10 +35,10 @@ from stable_nalu.paper.experiment import Flags, Model, merged, words
 from stable_nalu.paper.index import EXPERIMENTS, find
 from stable_nalu.result import stored
 from stable_nalu.result.judged import identifying, identity_of, options_of, runs_of
-from stable_nalu.result.reproduce import Folders, retrained
 from stable_nalu.result.run_parser import matrix_elements
 from stable_nalu.result.shard import shards, train_shards
 from stable_nalu.result.stored import DATA, formula_rows, formulas_of, origin, path_of
+from stable_nalu.result.trained import Folders, retrained
 from stable_nalu.statistics.summary import solved_of
 from stable_nalu.statistics.table import groups, write_plain_frame, write_rows
 from stable_nalu.training.checkpoint import RunState

@@ -36,7 +36,6 @@ from stable_nalu.result.document import (
     render,
 )
 from stable_nalu.result.judged import ALL_POINTS
-from stable_nalu.result.reproduce import Folders, chosen_models, judged
 from stable_nalu.result.shard import (
     Shard,
     how_to_run,
@@ -46,6 +45,7 @@ from stable_nalu.result.shard import (
     train_shards,
 )
 from stable_nalu.result.stored import Session, Stopwatch, add_sessions, path_of, read, read_records
+from stable_nalu.result.trained import Folders, chosen_models, judged
 from stable_nalu.statistics.intervals import ALIKE, BETTER, WORSE
 from stable_nalu.statistics.setups import PUBLISHED, below
 from stable_nalu.statistics.table import write_plain_frame

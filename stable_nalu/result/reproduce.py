@@ -7,10 +7,9 @@ import argparse
 import fcntl
 import os
 import shlex
-import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,15 +17,7 @@ from typing import Any
 import pandas as pd
 
 from stable_nalu.base.errors import OptionError, UsageError
-from stable_nalu.base.files import (
-    atomic_path,
-    is_checkout,
-    is_locked,
-    model_file,
-    shared_lock,
-    table_rows,
-    tool,
-)
+from stable_nalu.base.files import is_checkout, is_locked, shared_lock, table_rows, tool
 from stable_nalu.base.papers import STUDIES
 from stable_nalu.base.script import (
     EXIT_INTERRUPTED,
@@ -39,7 +30,6 @@ from stable_nalu.base.script import (
     duration,
     exit_code,
     fact,
-    granted_cores,
     joined,
     paint,
     plural,
@@ -48,29 +38,15 @@ from stable_nalu.base.script import (
 )
 from stable_nalu.figure.entries import render
 from stable_nalu.figure.runs import Context
-from stable_nalu.inspection.prediction_sweep import main as write_surfaces
 from stable_nalu.options.flag import integer, seeds, seeds_text
 from stable_nalu.options.flags import add_layer_flags
-from stable_nalu.paper.articles import weights_command
-from stable_nalu.paper.experiment import JUDGED, MEASURED, ExpectedRun, Experiment, Model, words
+from stable_nalu.paper.experiment import JUDGED, ExpectedRun, Experiment
 from stable_nalu.paper.index import EXPERIMENTS, all_entries, find
 from stable_nalu.statistics.table import write_plain_frame, write_rows
-from stable_nalu.statistics.thresholds import write_residuals
 from stable_nalu.writer.run_folder import LOCK_NAME
 
 from .batch import EXPERIMENT
-from .export import RunTable, export_csv
-from .judged import compared, iterations_of, judged_runs, rates, runs_of
-from .run_parser import (
-    PAIR_SCRIPTS,
-    PAIRS,
-    SEQUENCE_SCRIPTS,
-    SEQUENCES,
-    MetricParser,
-    RunParser,
-    is_scored,
-    is_scored_or_gate,
-)
+from .judged import compared, iterations_of, judged_runs, rates
 from .shard import pending, refuse_running, run_shards, shards, show_training
 from .stored import (
     DATA,
@@ -78,161 +54,22 @@ from .stored import (
     Stopwatch,
     add,
     add_sessions,
-    cells_kept,
     finished,
     keep_formulas,
     path_of,
     read_records,
     seconds_here,
 )
-
-_BODIES = {
-    "export/single_layer_task/benchmark/pretrained_model_prediction_sweep.py": write_surfaces,
-    "export/single_layer_task/generate_divBy0_extrap_thresholds.py": write_residuals,
-    "experiments/weight_distribution.py": weights_command,
-}
-"""Script of a table besides exported runs -> its body."""
-
-
-class Folders:
-    """The folders below `out`; a shortened reproduction has a set of its own."""
-
-    def __init__(self, out: Path, max_iterations: int | None = None):
-        self.out, self.max_iterations = out, max_iterations
-        short = "" if max_iterations is None else f"iterations-{max_iterations}"
-        self.base = base = out.absolute() / short
-        self.tensorboard, self.save, self.logs = base / "tensorboard", base / "save", base / "logs"
-        self.csv, self.figures, self.summaries = base / "csv", base / "figures", base / "summary"
-
-    def use(self) -> None:
-        """Let this process and those it starts log and save here."""
-        os.environ["TENSORBOARD_DIR"] = str(self.tensorboard)
-        os.environ["SAVE_DIR"] = str(self.save)
-
-    def show(self) -> None:
-        """Print how a shell does the same."""
-        say(f"export TENSORBOARD_DIR={shlex.quote(str(self.tensorboard))}")
-        say(f"export SAVE_DIR={shlex.quote(str(self.save))}")
-
-
-def chosen_models(experiment: Experiment, names: Sequence[str]) -> list[Model]:
-    try:
-        return [experiment.model(name) for name in names] or list(experiment.models)
-    except KeyError as error:
-        raise UsageError(f"argument --model: {error.args[0]}") from None
-
-
-def _tables_of(models: Sequence[Model]) -> dict[tuple[str, str], Model]:
-    """Return (table, folder of its runs) -> one of the models that it holds."""
-    found: dict[tuple[str, str], Model] = {}
-    for model in models:
-        found.setdefault((f"{model.csv}.csv", model.prefix), model)
-    return found
-
-
-def exporter_of(model: Model, criterion: str = "") -> tuple[str, RunParser | None]:
-    """Return the script below `export/` for a model's runs, and what makes its rows of them.
-
-    The exporter of all runs finds out what suits each; tasks of measured ones have no other.
-    """
-    if model.script in PAIR_SCRIPTS:
-        return "two_digit_mnist/two_digit_mnist_reader.py", PAIRS
-    if model.script in SEQUENCE_SCRIPTS:
-        return "sequential_mnist.py", SEQUENCES
-    if criterion == MEASURED:
-        return "runs.py", None
-    gated = model.prefix == "function_task_static_nalu"
-    return "simple_function_static.py", MetricParser(is_scored_or_gate if gated else is_scored)
-
-
-def export(models: Sequence[Model], space: Folders, criterion: str = "") -> dict[str, pd.DataFrame]:
-    """Export the runs of every model; models of one experiment name share a table.
-
-    Return what runs logged, a row per step, by the names of the tables.
-    """
-    options = {"processes": granted_cores(), "progress_bar": False}
-    found: dict[str, pd.DataFrame] = {}
-    for (csv, prefix), model in _tables_of(models).items():
-        runs: list[RunTable] = []
-        _, parser = exporter_of(model, criterion)
-        options["with_config"] = parser is None
-        folder = space.tensorboard / prefix
-        if not folder.is_dir():
-            raise UsageError(f"no run of {model.key} was trained; files in {space.logs} say why")
-        export_csv(str(folder), str(space.csv / csv), parser, runs.append, **options)
-        frames = [pd.DataFrame({"name": run.name, **run.columns}) for run in runs]
-        found[model.csv] = pd.concat(frames, ignore_index=True)
-    return found
-
-
-def _expected(
-    models: Sequence[Model], seeds: Sequence[int] | None, space: Folders
-) -> list[ExpectedRun]:
-    return [run for model in models for run in runs_of(model, seeds, space.max_iterations)]
-
-
-def judged(experiment: Experiment, seeds: Sequence[int] | None, space: Folders) -> pd.DataFrame:
-    """Export the runs of an experiment that are trained, and judge them."""
-    tables = export(experiment.models, space, experiment.criterion)
-    return judged_runs(experiment, tables, _expected(experiment.models, seeds, space), say)
-
-
-def retrained(
-    experiment: Experiment, seeds: Sequence[int], space: Folders
-) -> tuple[list[dict[str, str]], list[ExpectedRun]]:
-    """Return the rows that would be kept of trained runs, as texts, and the runs as planned."""
-    expected = _expected(experiment.models, seeds, space)
-    rows = finished(experiment, judged(experiment, seeds, space), expected)
-    return cells_kept(experiment, rows), expected
-
-
-@dataclass(frozen=True)
-class OtherTable:
-    """A table that a figure needs besides exported runs: the script that writes it, its words.
-
-    name, source: of a table of a model, and the saved model that the script reads.
-    """
-
-    script: str
-    words: list[str]
-    name: str = ""
-    source: Path | None = None
-
-    @property
-    def line(self) -> list[str]:
-        read = [] if self.source is None else ["--model-filepath", str(self.source)]
-        return [self.script, *self.words, *read]
-
-    def write(self) -> None:
-        _BODIES[self.script](self.line[1:])
-
-    def keep(self, data: Path) -> Path:
-        """Copy its model there, and return the copy."""
-        assert self.source is not None
-        path = self.kept_in(data)
-        with atomic_path(path) as temporary:
-            shutil.copyfile(self.source, temporary)
-        return path
-
-    def kept_in(self, data: Path) -> Path:
-        return data / "models" / f"{self.name}.pth"
-
-
-def other_tables(
-    experiment: Experiment, models: Sequence[Model], space: Folders
-) -> list[OtherTable]:
-    """Return the other tables of an experiment, whether or not what they read is there."""
-    found = []
-    for table in experiment.tables:
-        line = [word.format(csv=space.csv) for word in table.words.split()]
-        if not table.model:
-            found.append(OtherTable(table.script, line))
-        for model in (one for one in models if one.key == table.model):
-            (run,) = runs_of(model, [table.seed], space.max_iterations)
-            line = [*words(model.flags), *line, "--csv-save-filename", table.name]
-            path = model_file(space.save, run.name)
-            found.append(OtherTable(table.script, line, table.name, path))
-    return found
+from .trained import (
+    Folders,
+    chosen_models,
+    expected_of,
+    export,
+    exporter_of,
+    other_tables,
+    tables_of,
+)
+from .verify import verify
 
 
 class Reproduction:
@@ -249,7 +86,7 @@ class Reproduction:
 
     @cached_property
     def expected(self) -> list[ExpectedRun]:
-        return _expected(self.models, self.seeds, self.space)
+        return expected_of(self.models, self.seeds, self.space)
 
     def show(self) -> None:
         """Print every command that it would run."""
@@ -258,7 +95,7 @@ class Reproduction:
         if "IMAGE_DIR" in os.environ:
             say(f"export IMAGE_DIR={shlex.quote(os.environ['IMAGE_DIR'])}")
         show_training(self.shards, self.length)
-        for (csv, prefix), model in _tables_of(self.models).items():
+        for (csv, prefix), model in tables_of(self.models).items():
             script = f"export/{exporter_of(model, self.experiment.criterion)[0]}"
             folders = ["--tensorboard-dir", str(space.tensorboard / prefix)]
             say(command_of(script, *folders, "--csv-out", str(space.csv / csv)))
@@ -496,8 +333,6 @@ def _parser(takes_a_layer: bool) -> ScriptParser:
 
 
 def _verify(arguments: argparse.Namespace) -> int:
-    from .verify import verify
-
     others = ("report", "report_out", "max_iterations", *sorted(CHALLENGER))
     for name in others:
         if getattr(arguments, name, None) not in (None, False):

@@ -27,9 +27,9 @@ from stable_nalu.writer.event_file import FILE_PREFIX
 
 from . import stored
 from .judged import identity_of, runs_of_rows
-from .reproduce import Folders, chosen_models, retrained
 from .shard import Shard, pending, refuse_running, run_modules, show_training, train_shards
 from .stored import ALONE, Cells, Verified, add_verified, digest_of, origin, seconds_here
+from .trained import Folders, chosen_models, retrained
 
 ROWS = 5
 _SEED = "verify-seed"
