@@ -146,7 +146,9 @@ def test_every_model_begins_to_train(key):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("key", one_of_each_kind())
+@pytest.mark.parametrize(
+    "key", [pytest.param(k, marks=weekly(place)) for place, k in enumerate(one_of_each_kind())]
+)
 def test_end_to_end(key, results, in_this_process, monkeypatch, capsys):  # noqa: F811
     (script,) = {model.script for model in EXPERIMENTS[key].models}
     if script == "simple_function_static":  # Every run has a size of its own, which is compiled.

@@ -14,7 +14,7 @@ from tests.tools.browser import READABLE, THEMES, look, served
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ("", "flags", "api", "layers", "layer/SignNMRU", "layer/NALU", "reproduction", "gallery")
+PAGES = ("", "flags", "layer/SignNMRU", "reproduction")
 TEXTS = "article :is(p, a, th, td, code, h2, h3, math, svg.response)"
 RESULTS = ".md-search-result__item"
 LINKS = f"page => ({{found: [...page.querySelectorAll('{RESULTS} a')].map(e => e.pathname)}})"

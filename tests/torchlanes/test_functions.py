@@ -12,6 +12,7 @@ import pytest
 import torch
 
 import torchlanes as engine
+from tests.turn import weekly
 
 HEADERS = Path(engine.__file__).parent
 SOURCE = Path(__file__).with_name("functions.cpp")
@@ -207,6 +208,8 @@ def test_one_lane_without_optimisation_has_the_same_bits(build, library):
 
 @pytest.mark.slow
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="flags of x86")
-@pytest.mark.parametrize("variant", SLOW)
+@pytest.mark.parametrize(
+    "variant", [pytest.param(name, marks=weekly(place)) for place, name in enumerate(SLOW)]
+)
 def test_all_instruction_sets_have_the_same_bits(build, library, variant):
     check_same_bits(library, build(*SLOW[variant]), 200)
