@@ -177,20 +177,21 @@ def _loaded(spec: ScriptSpec, task: type[Task], folder: Path, record: RunRecord)
 
 def _know_layers(record: RunRecord, config: Config) -> None:
     """Make the layers of a run known, or say how to."""
-    if record.layer_files:
-        from stable_nalu.layer.own_layers import digests_of, load_layer_file, read_layer_file
+    if not record.layer_files:
+        return
+    from stable_nalu.layer.own_layers import digests_of, load_layer_file, read_layer_file
+
     for file in record.layer_files:
         path = Path(file["path"])
         if path.suffix == ".py" and path.is_file():
             if read_layer_file(str(path)).sha256 != file["sha256"]:
                 raise UsageError(f"{path} was changed after this run; put back what it was")
             load_layer_file(str(path))
+    recorded = {file["sha256"] for file in record.layer_files}
     for unit in units_of(config):
-        if record.layer_files and unit not in entries():
+        if unit not in entries():
             remedy = f"define the class and call stable_nalu.register({unit}) first"
             raise UsageError(f"{unit} is a layer of the program that trained this run; {remedy}")
-    recorded = {file["sha256"] for file in record.layer_files}
-    for unit in units_of(config) if recorded else ():
         if not recorded.issuperset(digests_of([unit])):
             raise UsageError(f"{unit} is another class than the one that was trained; register it")
 

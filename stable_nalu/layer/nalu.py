@@ -82,25 +82,24 @@ class AbstractNALULayer(Layer):
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         for op in (getattr(cls, "NACOp", None), cls.MNACOp):
-            if op is not None:
-                cls.option_defaults = cls.option_defaults | {
-                    n: v for n, v in op.option_defaults.items() if n not in cls.option_defaults
-                }
+            own = cls.option_defaults
+            cls.option_defaults = own | getattr(op, "option_defaults", {}) | own
 
     def make_parameters(self) -> None:
-        if self.nalu_mul == "mnac" and self.MNACOp is None:
+        multiplies, free = self.nalu_mul == "mnac", self.nalu_gate == "independent"
+        if multiplies and self.MNACOp is None:
             raise ValueError(f"nalu_mul 'mnac': {type(self).__name__} has no multiplying layer")
-        if self.nalu_mul == "mnac" and not self.nalu_two_nac:
+        if multiplies and not self.nalu_two_nac:
             raise ValueError("nalu_mul 'mnac' needs a layer for each path (--nalu-two-nac)")
-        if self.nalu_gate == "independent" and self.nalu_gate_shape == "vector":
+        if free and self.nalu_gate_shape == "vector":
             raise ValueError("nalu_gate_shape 'vector' maps inputs, an independent gate has none")
-        if self.nalu_gate == "independent" and self.nalu_bias:
+        if free and self.nalu_bias:
             raise ValueError("nalu_bias: an independent gate is nothing but a bias")
         own = AbstractNALULayer.option_defaults
         rest = {n: vars(self).pop(n) for n in self.option_defaults if n not in own}
         self._gates: tuple[torch.Tensor, ...] = ()
         outputs = 1 if self.nalu_gate_shape == "vector" else self.out_features
-        shape = (outputs,) if self.nalu_gate == "independent" else (outputs, self.in_features)
+        shape = (outputs,) if free else (outputs, self.in_features)
         for path, present in (("add", True), ("mul", self.nalu_two_gate)):
             G = self.new_parameter(*shape) if present else None
             b = self.new_parameter(outputs) if present and self.nalu_bias else None
@@ -113,7 +112,7 @@ class AbstractNALULayer(Layer):
 
         if self.nalu_two_nac:
             self.nac_add = child(self.NACOp, "nac_add")
-            self.nac_mul = child(self.MNACOp if self.nalu_mul == "mnac" else self.NACOp, "nac_mul")
+            self.nac_mul = child(self.MNACOp if multiplies else self.NACOp, "nac_mul")
         else:
             self.nac_add = child(self.NACOp, None)
             self.nac_add.passes_per_forward = 2

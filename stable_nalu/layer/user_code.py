@@ -32,6 +32,8 @@ from stable_nalu.base.files import CHECKOUT
 
 from .base import OutputShapeError
 
+Names = frozenset[str]
+
 KNOWN = {"stable_nalu", "torch", "numpy", "scipy", *sys.stdlib_module_names}
 """Packages whose code and classes keep no state from pass to pass."""
 QUIET = {"torch", "logging", "typing", "re", "pathlib"}
@@ -284,15 +286,13 @@ class PythonState:
         for name in sorted(read.imported & sys.modules.keys()):
             self._global(name, sys.modules[name], names)
 
-    def _scope(
-        self, of: str, scope: dict[str, Any], own_names: frozenset[str], names: frozenset[str]
-    ) -> None:
-        own = {name: scope[name] for name in sorted(own_names & scope.keys())}
-        self._undo.append(partial(_restore, scope, _kept(own), only=own_names - scope.keys()))
+    def _scope(self, of: str, scope: dict[str, Any], read: Names, names: Names) -> None:
+        own = {name: scope[name] for name in sorted(read & scope.keys())}
+        self._undo.append(partial(_restore, scope, _kept(own), only=read - scope.keys()))
         for name, one in own.items():
             self._global(f"{name} {of}", one, names)
 
-    def _global(self, path: str, value: Any, names: frozenset[str]) -> None:
+    def _global(self, path: str, value: Any, names: Names) -> None:
         """Read a value that code names. Of a module only the names in that code count."""
         module = value.__name__ if isinstance(value, ModuleType) else ""
         maker = getattr(value, "__self__", None)
@@ -340,10 +340,10 @@ class CodeReads(NamedTuple):
     """What code and all code within it look up: names, those of globals, strings and modules."""
 
     digest: bytes
-    names: frozenset[str]
-    global_names: frozenset[str]
-    strings: frozenset[str]
-    imported: frozenset[str]
+    names: Names
+    global_names: Names
+    strings: Names
+    imported: Names
 
 
 @cache
