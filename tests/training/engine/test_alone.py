@@ -26,7 +26,7 @@ FAST = {
     ("simple_function_static", "NALU"),
     ("single_layer", "GumbelNAC"),
 }
-CASES = [*FAST, *(pytest.param(*u, marks=pytest.mark.slow) for u in sorted(SLOW))]
+CASES = [*sorted(FAST), *(pytest.param(*u, marks=pytest.mark.slow) for u in sorted(SLOW))]
 
 
 def assert_alone(script, configs, chosen, pace=4096):
