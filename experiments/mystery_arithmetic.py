@@ -11,7 +11,7 @@ from stable_nalu.base.script import begin, packages  # noqa: E402
 begin(__name__)
 
 with packages(__file__):
-    from stable_nalu.result.entrance import run_script
+    from stable_nalu.result import run_script
     from stable_nalu.task.mystery_arithmetic import SCRIPT, TASK
 
 main = partial(run_script, SCRIPT, TASK)

@@ -60,7 +60,7 @@ TABLES: Commands = {
         "Write the inputs that matter in the robustness study."),
 }
 TRAINING: Commands = {
-    name: ("result.entrance:run_script", spec.summary) for name, spec in SCRIPTS.items()
+    name: ("result:run_script", spec.summary) for name, spec in SCRIPTS.items()
 }
 ALSO: Commands = {name: {**PAPERS, **RUNS}[name] for name in ("plot", "summarize", "verdict")}
 """Commands of their own whose scripts are below `export/`."""

@@ -21,7 +21,7 @@ from stable_nalu.layer.own_layers import forget_sources, is_of_program, register
 from stable_nalu.layer.registry import labelled_as_another_key, script_name
 from stable_nalu.options import MOST_RUNS, Config, Flag, ScriptSpec
 from stable_nalu.options.flags import load_own_layers, units_of
-from stable_nalu.result.entrance import set_threads
+from stable_nalu.result import set_threads
 from stable_nalu.task.table import SCRIPTS, TASKS
 from stable_nalu.training.console import quiet
 from stable_nalu.training.shell import train_plan

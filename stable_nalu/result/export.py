@@ -27,13 +27,13 @@ from stable_nalu.options import Config
 from stable_nalu.options.run_names import has_field, parse_leaf
 from stable_nalu.statistics.setups import config_columns
 from stable_nalu.task.table import SCRIPTS
+from stable_nalu.writer import RunRecord
 from stable_nalu.writer.event_file import (
     CURVE_COLUMNS,
     EventFileReader,
     RunFiles,
     TensorboardReader,
 )
-from stable_nalu.writer.run_folder import RunRecord
 
 from .run_parser import (
     DIVERGED_AT,

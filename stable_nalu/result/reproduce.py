@@ -43,7 +43,7 @@ from stable_nalu.options.flags import add_layer_flags
 from stable_nalu.paper.experiment import JUDGED, ExpectedRun, Experiment
 from stable_nalu.paper.index import EXPERIMENTS, all_entries, find
 from stable_nalu.statistics.table import write_plain_frame, write_rows
-from stable_nalu.writer.run_folder import LOCK_NAME
+from stable_nalu.writer import LOCK_NAME
 
 from .batch import EXPERIMENT
 from .judged import compared, iterations_of, judged_runs, rates

@@ -57,9 +57,9 @@ from stable_nalu.paper.experiment import (
     merged,
 )
 from stable_nalu.task.table import SCRIPTS, TASKS
-from stable_nalu.writer.run_folder import LOCK_NAME
+from stable_nalu.writer import LOCK_NAME
 
-from .entrance import run_script
+from . import run_script
 
 FEWEST_RUNS, MOST_RUNS = 50, 250
 """Bounds of the runs per shard, as far as seeds and points allow: more runs train faster together

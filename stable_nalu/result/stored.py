@@ -34,7 +34,7 @@ from stable_nalu.statistics.table import (
     write_rows,
 )
 from stable_nalu.task.table import ARITHMETIC
-from stable_nalu.writer.run_folder import RunRecord
+from stable_nalu.writer import RunRecord
 
 from .judged import compact, identifying, identity_of, options_of, outcome_columns
 from .shard import State, state_of

@@ -12,8 +12,8 @@ from stable_nalu.base.errors import UsageError
 from stable_nalu.base.files import save_root, tensorboard_root
 from stable_nalu.base.script import cores
 from stable_nalu.options import Config, ScriptSpec
+from stable_nalu.writer import ResumePoint, refuse_in_use
 from stable_nalu.writer.event_file import RESULT_TEST
-from stable_nalu.writer.run_folder import ResumePoint, refuse_in_use
 
 from .checkpoint import (
     LANES,

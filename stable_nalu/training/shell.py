@@ -39,8 +39,7 @@ from stable_nalu.layer import own_entries
 from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.options.flags import units_of
 from stable_nalu.statistics.setups import limit_of
-from stable_nalu.writer import RunFolder, RunRecord, RunWriter
-from stable_nalu.writer.run_folder import WAYS_OUT
+from stable_nalu.writer import WAYS_OUT, RunFolder, RunRecord, RunWriter
 from torchlanes import VERSION
 
 from .checkpoint import BEST_MODELS, BEST_PARAMETERS, model_file, plain, require_writable

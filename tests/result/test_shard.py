@@ -23,7 +23,7 @@ from stable_nalu.result.shard import (
     state_of,
 )
 from stable_nalu.training.checkpoint import model_file
-from stable_nalu.writer.run_folder import RunFolder, RunRecord
+from stable_nalu.writer import RunFolder, RunRecord
 from tests.processes import until
 
 SCRIPT = JOB_SCRIPTS["single_layer_task/neurips_2021/sltr-in2"]

@@ -12,7 +12,7 @@ from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.statistics.setups import config_columns, expand_name
 from stable_nalu.task.table import SCRIPTS
 from stable_nalu.training.checkpoint import plain
-from stable_nalu.writer.run_folder import RunRecord
+from stable_nalu.writer import RunRecord
 
 FIXTURES = Path(__file__).parents[1] / "options" / "fixtures"
 PUBLISHED = json.loads((FIXTURES / "run_names.json").read_text())

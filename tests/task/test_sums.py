@@ -7,7 +7,7 @@ import torch
 from stable_nalu.dataset.simple_function import SimpleFunctionRecurrentDataset
 from stable_nalu.functional import mse
 from stable_nalu.network import SimpleFunctionRecurrentNetwork
-from stable_nalu.result.entrance import run_script as run_whole
+from stable_nalu.result import run_script as run_whole
 from stable_nalu.task import simple_function_recurrent as sums
 from stable_nalu.task.table import SCRIPTS, TASKS
 from tests.sequence_runs import logged, results

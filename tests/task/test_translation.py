@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from stable_nalu.network.sequences import NumberReaderNetwork
-from stable_nalu.result.entrance import run_script as run_whole
+from stable_nalu.result import run_script as run_whole
 from stable_nalu.task.number_translation import SCRIPT as SPEC
 from stable_nalu.task.number_translation import TranslationTask, encode, split_numbers, words_of
 from tests.sequence_runs import logged, results

@@ -1,6 +1,6 @@
 """How a plan is cut into stacks, and stacks that draw the same samples and train in turns."""
 
-from stable_nalu.result.entrance import run_script
+from stable_nalu.result import run_script
 from stable_nalu.task.table import SCRIPTS, TASKS
 from tests.ensemble.plans import COMMON, assert_identical, roots, train, trained
 
