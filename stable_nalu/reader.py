@@ -3,8 +3,14 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from stable_nalu.result.export import RunProblem, RunReader, RunTable
-from stable_nalu.result.run_parser import MetricParser, WeightsParser, is_pair_metric
+from stable_nalu.result.export import (
+    MetricParser,
+    RunProblem,
+    RunReader,
+    RunTable,
+    WeightsParser,
+    is_pair_metric,
+)
 
 from .writer.event_file import TensorboardReader
 

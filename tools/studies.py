@@ -34,8 +34,8 @@ from stable_nalu.options.flag import integer, seeds_text
 from stable_nalu.paper.experiment import Flags, Model, merged, words
 from stable_nalu.paper.index import EXPERIMENTS, find
 from stable_nalu.result import stored
+from stable_nalu.result.export import matrix_elements
 from stable_nalu.result.judged import identifying, identity_of, options_of, runs_of
-from stable_nalu.result.run_parser import matrix_elements
 from stable_nalu.result.shard import shards, train_shards
 from stable_nalu.result.stored import DATA, formula_rows, formulas_of, origin, path_of
 from stable_nalu.result.trained import Folders, retrained

@@ -21,8 +21,7 @@ from stable_nalu.base.errors import UsageError, did_you_mean, is_text, named_as_
 from stable_nalu.base.script import plain, plural
 from stable_nalu.options import Config
 from stable_nalu.options.run_names import column_of, range_label
-from stable_nalu.result.export import RunTable, aligned, open_reader
-from stable_nalu.result.run_parser import STEP
+from stable_nalu.result.export import STEP, RunTable, aligned, open_reader
 from stable_nalu.statistics.intervals import PairedTest, paired_test
 from stable_nalu.statistics.setups import BEST_RANGE, PUBLISHED, Estimators, Judgement, expand_name
 from stable_nalu.statistics.summary import (

@@ -321,11 +321,8 @@ def _rounded(values: Any, experiment: Experiment, column: str) -> Any:
 def compact(row: Mapping[Any, Any]) -> dict[str, Any]:
     """Return a judged run with errors in few digits, on the same side of its threshold."""
     short = {name: float(f"{row[name]:.{_DIGITS}g}") for name in (SPARSITY, TEST_ERROR)}
-    threshold = row["threshold"]
-    sides = [
-        (error < threshold, error <= threshold) for error in (short[TEST_ERROR], row[TEST_ERROR])
-    ]
-    if sides[0] != sides[1]:
+    threshold, errors = row["threshold"], (short[TEST_ERROR], row[TEST_ERROR])
+    if len({(error < threshold, error <= threshold) for error in errors}) > 1:
         short[TEST_ERROR] = row[TEST_ERROR]
     return {str(name): cell for name, cell in row.items()} | short | {"solved": int(row["solved"])}
 

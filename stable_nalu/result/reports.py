@@ -40,7 +40,7 @@ from stable_nalu.training.surroundings import default_dtype
 from stable_nalu.training.task import Task
 from stable_nalu.writer.event_file import EventFileReader, TensorboardReader
 
-from .run_parser import PAIRS
+from .export import PAIRS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

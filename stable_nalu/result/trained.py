@@ -17,18 +17,19 @@ from stable_nalu.paper.articles import weights_command
 from stable_nalu.paper.experiment import MEASURED, ExpectedRun, Experiment, Model, words
 from stable_nalu.statistics.thresholds import write_residuals
 
-from .export import RunTable, export_csv
-from .judged import judged_runs, runs_of
-from .run_parser import (
+from .export import (
     PAIR_SCRIPTS,
     PAIRS,
     SEQUENCE_SCRIPTS,
     SEQUENCES,
     MetricParser,
     RunParser,
+    RunTable,
+    export_csv,
     is_scored,
     is_scored_or_gate,
 )
+from .judged import judged_runs, runs_of
 from .stored import cells_kept, finished
 
 _BODIES = {

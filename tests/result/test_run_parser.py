@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from stable_nalu.result.run_parser import MetricParser, WeightsParser, is_scored, is_scored_or_gate
+from stable_nalu.result.export import MetricParser, WeightsParser, is_scored, is_scored_or_gate
 from stable_nalu.writer.event_file import Event
 
 VALID, TEST = "metric/valid/interpolation", "metric/test/extrapolation"

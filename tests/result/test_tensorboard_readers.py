@@ -8,8 +8,7 @@ import pytest
 
 from stable_nalu.reader import RunProblem, TensorboardMetricReader, TensorboardReader
 from stable_nalu.result import export as module
-from stable_nalu.result.export import RunReader, write_tables
-from stable_nalu.result.run_parser import MetricParser, is_scored_or_gate
+from stable_nalu.result.export import MetricParser, RunReader, is_scored_or_gate, write_tables
 from stable_nalu.task.table import SCRIPTS
 from stable_nalu.training.checkpoint import plain
 from stable_nalu.writer import RunRecord, RunWriter
