@@ -59,6 +59,7 @@ DIVERGED, TEST_ERROR = "diverged", "extrapolation.last"
 OUTCOME = ("threshold", "solved", STEP, SPARSITY, TEST_ERROR, DIVERGED)
 """Columns behind those that tell judged runs apart, with the names that `statistics` uses."""
 
+Runs, Warn = pd.DataFrame, Callable[[str], object]
 _DIGITS, _DIGITS_OF_FIGURES = 7, 4
 _NO_POINT = {"name", "seed", "max.iterations", "max.epochs", "log.interval"}
 MARGIN = 0.05
@@ -218,11 +219,8 @@ def outcome_columns(experiment: Experiment, table: pd.DataFrame) -> tuple[str, .
 
 
 def judged_runs(
-    experiment: Experiment,
-    tables: Mapping[str, pd.DataFrame],
-    expected: Iterable[ExpectedRun],
-    warn: Callable[[str], object],
-) -> pd.DataFrame:
+    experiment: Experiment, tables: Mapping[str, Runs], expected: Iterable[ExpectedRun], warn: Warn
+) -> Runs:
     """Return one row per logged run, with the key of its model as `model`.
 
     Every row has its `name`, what tells it apart, its `iterations`, what came of it, and whether
@@ -253,12 +251,8 @@ def judged_runs(
 
 
 def _verdicts(
-    experiment: Experiment,
-    csv: str,
-    table: pd.DataFrame,
-    runs: Mapping[str, ExpectedRun],
-    warn: Callable[[str], object],
-) -> pd.DataFrame:
+    experiment: Experiment, csv: str, table: Runs, runs: Mapping[str, ExpectedRun], warn: Warn
+) -> Runs:
     found = judge_tables([(f"{csv}.csv", table)], replace(experiment.judgement, setups=()), warn)
     found = found.loc[found["name"].isin(list(runs))].copy()
     planned = [runs[name] for name in found["name"]]
@@ -274,12 +268,8 @@ def _verdicts(
 
 
 def _measures(
-    experiment: Experiment,
-    csv: str,
-    table: pd.DataFrame,
-    runs: Mapping[str, ExpectedRun],
-    warn: Callable[[str], object],
-) -> pd.DataFrame:
+    experiment: Experiment, csv: str, table: Runs, runs: Mapping[str, ExpectedRun], warn: Warn
+) -> Runs:
     table = table.loc[table["name"].isin(list(runs))]
     columns = measure_columns(experiment, table.columns)
     for measure in experiment.measures:
@@ -334,9 +324,10 @@ class Point:
     length: the iterations of our runs and of whole ones, where ours are shorter. extent: in words.
     """
 
-    def __init__(self, experiment: Experiment, own: pd.DataFrame, point: str):
+    def __init__(self, experiment: Experiment, own: Runs, point: str):
         model = experiment.model(str(own["model"].iloc[0]))
-        self.model, self.label, self.point = model.key, model.label, point
+        self.experiment, self.point = experiment, point
+        self.model, self.label = model.key, model.label
         self.length = shortened(experiment, own)
         self.extent = "{:,} of {:,} iterations".format(*self.length) if self.length else ""
 
@@ -351,7 +342,7 @@ class RatePoint(Point):
     kind, verdict: the verdict about the success rate, and in words.
     """
 
-    def __init__(self, experiment: Experiment, runs: pd.DataFrame, point: str, known: Published):
+    def __init__(self, experiment: Experiment, runs: Runs, point: str, known: Published):
         super().__init__(experiment, runs, point)
         self.published, self.summary = known, summary_of(runs)
         self.solved, self.runs = solved_of(runs), len(runs)
@@ -430,22 +421,15 @@ class MeasuredPoint(Point):
     """
 
     def __init__(
-        self,
-        place: Point,
-        experiment: Experiment,
-        column: str,
-        group: pd.DataFrame,
-        known: PublishedMeasure | None,
-        runs: pd.DataFrame,
+        self, place: Point, column: str, group: Runs, known: PublishedMeasure | None, runs: Runs
     ):
         vars(self).update(vars(place))
-        self.column, self.measure, self.published = column, measure_of(experiment, column), known
+        self.column, self.published = column, known
+        self.measure = measure_of(self.experiment, column)
         assert self.measure is not None
         values, lower = group[column].to_numpy(float), self.measure.lower
-        self.name, self.numbers = (
-            label_of(experiment, self.measure, column),
-            summed_up(values, self.measure),
-        )
+        self.name = label_of(self.experiment, self.measure, column)
+        self.numbers = summed_up(values, self.measure)
         self.ours: float = self.numbers[self.measure.typical]
         self.as_good: int | None = None
         self.pairs: Pairs | None = None
@@ -502,9 +486,7 @@ class MeasuredPoint(Point):
         }
 
 
-def compared(
-    experiment: Experiment, runs: pd.DataFrame
-) -> tuple[pd.DataFrame, list[dict[str, Any]], str]:
+def compared(experiment: Experiment, runs: pd.DataFrame) -> tuple[Runs, list[dict[str, Any]], str]:
     """Sum up the runs of an experiment, and compare them with what was given elsewhere.
 
     Return the summary, the rows of the comparison, and how many of them have which verdict.
@@ -622,8 +604,7 @@ def measured_points(experiment: Experiment, runs: pd.DataFrame) -> list[Measured
                 continue
             if group[column].isna().all() and not group[DIVERGED].any():
                 continue
-            of = (experiment, column, group)
-            found += [MeasuredPoint(place, *of, one, runs) for one in about or (None,)]
+            found += [MeasuredPoint(place, column, group, one, runs) for one in about or (None,)]
     return found
 
 

@@ -338,58 +338,43 @@ class ThresholdSettings:
 
 
 def _row(
-    operation: str,
-    parameter: str,
-    tested_on: ExtrapolationRange,
-    threshold: float,
-    *,
-    sizes: tuple[int, float | None, float | None],
-    simple: bool = False,
-    epsilon: float | None = None,
-    sign: str = "&",
+    parameter: str, task: ArithmeticTask, threshold: float, epsilon: float | None, sign: str = "&"
 ) -> SetupRow:
-    ends = (tested_on.a, tested_on.b, tested_on.mirror)
+    x = task.extrapolation_range
+    ratios = (None, None) if task.simple else (task.subset_ratio, task.overlap_ratio)
     errors = (threshold if epsilon is None else epsilon, threshold)
-    values = (f"op-{operation}", parameter, simple, *sizes, *ends, *errors, tested_on.label(sign))
-    return dict(zip(COLUMNS, values, strict=True))
+    values = (f"op-{task.operation}", parameter, task.simple, task.input_size, *ratios)
+    return dict(zip(COLUMNS, (*values, x.a, x.b, x.mirror, *errors, x.label(sign)), strict=True))
 
 
 def _flat(operation: str, ranges: Iterable[ExtrapolationRange]) -> Iterator[SetupRow]:
     for tested_on in ranges:
-        yield _row(operation, "extrapolation.range", tested_on, FLAT, sizes=(2, 0.5, 0.0))
+        task = ArithmeticTask(operation, tested_on, 2, 0.5, 0.0)
+        yield _row("extrapolation.range", task, FLAT, None)
 
 
 def _division_by_zero() -> Iterator[SetupRow]:
-    for task in reversed(DIVISIONS):
-        operation = "div" if task == "hard" else "reciprocal"
-        sizes = (1, 1.0, 0.0) if task == "easy" else (2, 0.5, 0.0)
+    for name in reversed(DIVISIONS):
+        operation = "div" if name == "hard" else "reciprocal"
+        sizes = (1, 1.0, 0.0) if name == "easy" else (2, 0.5, 0.0)
         for module, (_, _, suffix) in MODULES.items():
             for bound in SMALL_DIVISOR_BOUNDS if suffix is not None else ():
-                parameter = f"{SMALL_DIVISORS}.{task}{suffix}"
-                tested_on, found = ExtrapolationRange(0, bound), threshold(module, task, bound)
-                yield _row(operation, parameter, tested_on, found, sizes=sizes)
+                task = ArithmeticTask(operation, ExtrapolationRange(0, bound), *sizes)
+                found = threshold(module, name, bound)
+                yield _row(f"{SMALL_DIVISORS}.{name}{suffix}", task, found, None)
 
 
 def _arithmetic(parameter: str, task: ArithmeticTask, settings: ThresholdSettings) -> SetupRow:
-    epsilon, tested_on = settings.epsilon, task.extrapolation_range
-    task = replace(task, published=settings.published)
+    epsilon, task = settings.epsilon, replace(task, published=settings.published)
     error = 0.0
     if task.operation not in SIMULATED:
         threshold = closed_form(task, epsilon)
-    elif task.operation == "div" and tested_on.mirror:
+    elif task.operation == "div" and task.extrapolation_range.mirror:
         threshold, error = UNRELIABLE.get(epsilon, math.nan), math.inf
     else:
         threshold, deviation = simulate(task, epsilon, settings.samples, settings.seed)
         error = deviation / threshold
-    subset, overlap = (None, None) if task.simple else (task.subset_ratio, task.overlap_ratio)
-    row = _row(
-        *(task.operation, parameter, tested_on, threshold),
-        sizes=(task.input_size, subset, overlap),
-        simple=task.simple,
-        epsilon=epsilon,
-        sign=UNION,
-    )
-    return row | {ERROR: error}
+    return _row(parameter, task, threshold, epsilon, UNION) | {ERROR: error}
 
 
 def _arithmetic_cases() -> Iterator[tuple[str, ArithmeticTask]]:
@@ -413,9 +398,9 @@ def _benchmark(parameter: str, epsilon: float) -> Iterator[SetupRow]:
     cases += [(o, n, 1 / n) for n in (10, 100) for o in ("add", "sub")]
     for operation, inputs, ratio in cases:
         for tested_on in EXTRAPOLATION_RANGES:
+            task = ArithmeticTask(operation, tested_on, inputs, ratio, 0.0)
             threshold = single_module(operation, inputs, tested_on, epsilon)
-            sizes = (inputs, ratio, 0.0)
-            yield _row(operation, parameter, tested_on, threshold, sizes=sizes, epsilon=epsilon)
+            yield _row(parameter, task, threshold, epsilon)
 
 
 TABLES = {
