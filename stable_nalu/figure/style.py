@@ -30,17 +30,15 @@ from matplotlib.mathtext import MathTextParser
 from stable_nalu.base.script import plain
 from stable_nalu.dataset.distribution import INTERPOLATION_ORDER
 from stable_nalu.layer import registry
-from stable_nalu.statistics.setups import (
-    MODELS,
-    NAC_ADD,
-    NAC_ADD_Z,
-    NAC_MUL,
-    NAC_MUL_NMU,
-    NAC_MUL_SIGMA,
-    OPERATIONS,
-)
+from stable_nalu.statistics import setups
 
-_LATEX_ORDER = (NAC_MUL_NMU, NAC_MUL_SIGMA, NAC_MUL, NAC_ADD, NAC_ADD_Z)
+_LATEX_ORDER = (
+    setups.NAC_MUL_NMU,
+    setups.NAC_MUL_SIGMA,
+    setups.NAC_MUL,
+    setups.NAC_ADD,
+    setups.NAC_ADD_Z,
+)
 _NUMBER = re.compile(r"-?\d+\.?\d*(?:e[+-]?\d+)?")
 
 Palette = Literal["safe", "published"]
@@ -121,8 +119,8 @@ def _looks_of_units() -> dict[str, registry.ColorAndMarker]:
     """Return colour and marker of every unit, by the labels that figures have for it."""
     known = registry.entries().values()
     by_key = {entry.key.lower(): entry.look for entry in known}
-    pairs = [(label, by_key.get(code.partition("-")[0])) for code, label in MODELS.items()]
-    pairs += [(label, by_key[code]) for code, label in MODELS.items() if code in by_key]
+    pairs = [(label, by_key.get(code.partition("-")[0])) for code, label in setups.MODELS.items()]
+    pairs += [(label, by_key[code]) for code, label in setups.MODELS.items() if code in by_key]
     for entry in known:
         look = (registry.BLACK, "*") if entry.tier == "own" else entry.look
         variants = [(one.label, one.look) for one in entry.variants if one.look]
@@ -210,7 +208,7 @@ def range_order(labels: Iterable[str]) -> list[str]:
 
 def operation_order(operations: Iterable[str]) -> list[str]:
     """Return distinct operations (`mul`, …) in the order of tables; unknown ones come last."""
-    return _ordered(operations, list(OPERATIONS), lambda _: ())
+    return _ordered(operations, list(setups.OPERATIONS), lambda _: ())
 
 
 def numbers_of(label: str) -> list[float]:

@@ -33,17 +33,8 @@ from stable_nalu.figure.runs import (
 from stable_nalu.options.flag import MODELS
 from stable_nalu.statistics import setups as names
 
-from .experiment import (
-    INPUT_SIZES,
-    MULTIPLICATION_PAIRS,
-    Experiment,
-    Model,
-    Recipe,
-    Resources,
-    operations,
-    values,
-    variants,
-)
+from . import experiment
+from .experiment import Experiment, Model, Recipe, Resources, operations, variants
 
 
 @kind("sweep", needs="outcomes")
@@ -203,10 +194,10 @@ ALL = _models(
     replace(_DEFAULT, variants=operations("add sub mul div squared root")), _NAME, " ".join(UNITS)
 )
 HIDDEN_MODELS = _sweep_models("hidden_size", 1440, variants=_HIDDEN_SIZES)
-INPUT_MODELS = _sweep_models("input_size", None, variants=INPUT_SIZES)
+INPUT_MODELS = _sweep_models("input_size", None, variants=experiment.INPUT_SIZES)
 OVERLAP_MODELS = _sweep_models("overlap", variants=variants("--overlap-ratio", _OVERLAPS))
 SUBSET_MODELS = _sweep_models("subset", variants=variants("--subset-ratio", _SUBSETS))
-RANGE_MODELS = _sweep_models("range", points=MULTIPLICATION_PAIRS)
+RANGE_MODELS = _sweep_models("range", points=experiment.MULTIPLICATION_PAIRS)
 
 _ADDERS = ("Linear", "NAU", names.NAC_ADD, "NALU")
 _ABLATED = (
@@ -225,10 +216,11 @@ _GATED = (
     "--nalu-mul mnac"
 )
 _PENALISED = replace(
-    _DEFAULT, seeds=range(50), points=values("--regualizer", "0 0.01 0.1 1 10 100")
+    _DEFAULT, seeds=range(50), points=experiment.values("--regualizer", "0 0.01 0.1 1 10 100")
 )
 _RATES = replace(
-    _DEFAULT, seeds=range(25), points=values("--learning-rate", "1e-5 1e-4 1e-3 1e-2 1e-1"),
+    _DEFAULT, seeds=range(25),
+    points=experiment.values("--learning-rate", "1e-5 1e-4 1e-3 1e-2 1e-1"),
     variants=operations("add sub mul div"),
 )  # fmt: skip
 _SUBSET_PAIRS = tuple(
@@ -397,7 +389,9 @@ _SHOWN_RANGES = replace(
     expected=_RANGES,
     only=(*RANGE.only, Only("interpolation.range", _RANGES)),
 )
-_POSITIVE = tuple(p for p in MULTIPLICATION_PAIRS if "-" not in p["--interpolation-range"][0])
+_POSITIVE = tuple(
+    pair for pair in experiment.MULTIPLICATION_PAIRS if "-" not in pair["--interpolation-range"][0]
+)
 
 # fmt: off
 _MEASURED = (

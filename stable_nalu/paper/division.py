@@ -17,18 +17,8 @@ from stable_nalu.figure.style import INCH, MISSING, STANDARD, WIDE, subplots
 from stable_nalu.options.flags import half_open
 from stable_nalu.statistics.table import numeric
 
-from .experiment import (
-    DISTRIBUTIONS,
-    MIXED_SIGNS,
-    NEAR_ZERO,
-    SINGLE_MODULE_RANGES,
-    Experiment,
-    FurtherTable,
-    Measure,
-    Model,
-    Recipe,
-    Resources,
-)
+from . import experiment
+from .experiment import Experiment, FurtherTable, Measure, Model, Recipe, Resources
 from .primer import RUNS, panels
 
 _ANSWER = "metric.{}.output_rounded_{}dp.acc"
@@ -219,7 +209,7 @@ def _nmru(start: int, end: int) -> str:
 
 _IN2 = Recipe(
     "single_layer", "--operation div --max-iterations 50000 --no-cuda", range(25), Resources(40),
-    points=SINGLE_MODULE_RANGES, prefix="sltr-in2/",
+    points=experiment.SINGLE_MODULE_RANGES, prefix="sltr-in2/",
 )  # fmt: skip
 _IN10 = replace(
     _IN2,
@@ -294,7 +284,7 @@ def _mixed_signs(
 ) -> tuple[Model, ...]:
     """Return three units on mixed signs; `real_npu` has its key and flags."""
     folder = f"mixedSigns-{size}/"
-    signs = replace(setting, points=MIXED_SIGNS, prefix=folder)
+    signs = replace(setting, points=experiment.MIXED_SIGNS, prefix=folder)
     key, flags = real_npu
     return (
         signs.model(key, _REAL_NPU, flags, csv=f"{folder}realnpu-modified"),
@@ -309,7 +299,9 @@ def _distributions(
     """Return three units on every distribution of inputs, in a folder of the setting's."""
     folder, key = f"{setting.prefix}distributions/", f"nips-{size}-distributions"
     flags = f"{setting.flags} --log-interval 1000"
-    drawn_from = replace(setting, flags=flags, points=(), variants=DISTRIBUTIONS, prefix=folder)
+    drawn_from = replace(
+        setting, flags=flags, points=(), variants=experiment.DISTRIBUTIONS, prefix=folder
+    )
     return _ranges(
         key, f"Division{'' if size == 'in2' else ' with redundancy'}, more distributions", number,
         drawn_from.model("realnpu", _REAL_NPU, real_npu, csv=f"{folder}realnpu_modified"),
@@ -321,7 +313,7 @@ def _distributions(
 def _near_zero(task: str, text: str, number: str, flags: str, real_npu: str, nru: str):
     """Return three units on ever smaller divisors."""
     folder = f"SLTR_divBy0/{task}"
-    setting = replace(_IN2, flags=f"{flags} --no-cuda", points=NEAR_ZERO)
+    setting = replace(_IN2, flags=f"{flags} --no-cuda", points=experiment.NEAR_ZERO)
     setting = replace(setting, prefix=f"in2_divBy0/{task}/")
     units = {"realnpu": ("Real NPU", real_npu), "nru": ("NRU", nru), "signNMRU": ("NMRU", _NMRU_2)}
     operation = "div" if task == "hard" else "reciprocal"

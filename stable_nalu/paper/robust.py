@@ -13,17 +13,9 @@ from stable_nalu.figure.runs import Context, Drawing, Part, Product, Series, dra
 from stable_nalu.figure.style import NO_DATA, WIDE, footnote, grouped_bars, subplots
 from stable_nalu.statistics.table import numeric
 
-from . import primer, sequences
+from . import experiment, primer, sequences
 from .division import measures_of_pairs
-from .experiment import (
-    DATA_SET_RANGES,
-    ONE_TO_TWO,
-    Experiment,
-    FurtherTable,
-    Model,
-    Recipe,
-    Resources,
-)
+from .experiment import Experiment, FurtherTable, Model, Recipe, Resources
 
 
 @kind("bars")
@@ -57,7 +49,7 @@ def class_bars(context: Context) -> Product:
 _SNMU, _BATCH_SNMU = "sNMU [1,5]", "sNMU [1,1+1/sd(x)]"
 _BATCH_NOISE = "--nmu-noise --noise-range [1,0]"
 _SINGLE = primer.for_operation("mul")
-_ON_ONE_RANGE = replace(_SINGLE, points=ONE_TO_TWO)
+_ON_ONE_RANGE = replace(_SINGLE, points=experiment.ONE_TO_TWO)
 _MLP = "--layer-type ReLU --regualizer 0 --mlp-bias"
 
 
@@ -67,7 +59,7 @@ _TWO_LAYERS = Recipe(
     "simple_function_static",
     "--operation mul --layer-type ReRegualizedLinearNAC --nac-mul mnac --max-iterations 2000000 "
     "--no-cuda",
-    range(20), Resources(1440), points=DATA_SET_RANGES, prefix=f"{_FTS}/",
+    range(20), Resources(1440), points=experiment.DATA_SET_RANGES, prefix=f"{_FTS}/",
 )  # fmt: skip
 _nau_snmu = _TWO_LAYERS.model("nau-Nnmu", "sNMU", "--nmu-noise", csv=f"{_FTS}_noise-1-5")
 
@@ -239,7 +231,7 @@ EXPERIMENTS = (
     Experiment(
         "surface-mul", "Surfaces of MLPs and the NMU", MISTRY_2022_ROBUST, ("Figure 1",),
         (
-            replace(primer.NMU, points=ONE_TO_TWO, seeds=range(1)),
+            replace(primer.NMU, points=experiment.ONE_TO_TWO, seeds=range(1)),
             _ON_ONE_RANGE.model("ReLU-h1", "MLP (1)", f"{_MLP} --hidden-size 1",
                                 name="mul/ReLU-h1"),
             _ON_ONE_RANGE.model("ReLU-h100", "MLP (100)",

@@ -6,9 +6,10 @@ import torch
 
 from stable_nalu.base.errors import UsageError
 from stable_nalu.figure.runs import SEQUENCE_VALIDATION
-from stable_nalu.figure.style import NAC_MUL, drawing, looks, new_figure, save
+from stable_nalu.figure.style import drawing, looks, new_figure, save
 from stable_nalu.layer.own_layers import register
 from stable_nalu.layer.registry import drop, entries
+from stable_nalu.statistics.setups import NAC_MUL
 from tests.figure.drawing import by_gid, exported, legend_texts, metrics, own, run_name, titles
 
 

@@ -11,8 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from stable_nalu.figure.style import NAC_MUL, NAC_MUL_NMU
-from stable_nalu.statistics.setups import MODELS, SHIPPED, Estimators
+from stable_nalu.statistics.setups import MODELS, NAC_MUL, NAC_MUL_NMU, SHIPPED, Estimators
 from stable_nalu.statistics.summary import summarize_group, summarize_runs, summarize_solved
 from stable_nalu.statistics.table import SPARSITY, TEST, VALIDATION, Judgement, judge_tables
 
