@@ -220,46 +220,6 @@ class OperationTask(EngineTask):
         return {"random": self.feed.streams[run].random}
 
 
-def check_slices(c: Config) -> None:
-    """Require slices that have a length, fit into the input and suffice for the operation."""
-    if c.simple:
-        return
-    try:
-        sizes = c.input_size, c.subset_ratio, c.overlap_ratio, c.num_subsets
-        simple_function.subsets_from_ratios(*sizes)
-    except ValueError as error:
-        remedy = "change --subset-ratio, --overlap-ratio, --num-subsets or --input-size"
-        raise OptionError("--subset-ratio", as_clause(error), remedy) from None
-    try:
-        simple_function.get_operation(c.operation).check(c.num_subsets)
-    except ValueError as error:
-        raise OptionError("--num-subsets", as_clause(error), "use 2") from None
-
-
-# fmt: off
-def check_units(c: Config) -> None:
-    units = {c.layer_type, c.first_layer} - {None}
-    common.refuse(c.trash_cell and "NRU" not in units, "--trash-cell",
-        f"{c.layer_type} has no trash cell, only the NRU has one",
-        "use --layer-type NRU or leave the flag out")
-    common.refuse(c.noise_range == BATCH_NOISE and "SignNMRU" in units, "--noise-range",
-        "SignNMRU reads it as plain bounds and cannot draw from [1,0]",
-        "write the low end first; only the NMU knows [1,0]")
-
-
-def check_buildable(flag: str, unit: str) -> None:
-    common.refuse(entries()[unit].layer is None, flag,
-        f"{unit} only names a second layer and cannot be built itself",
-        "combine it with --nac-mul mnac and a --first-layer")
-# fmt: on
-
-
-_CHECKS = (
-    *(check_slices, common.check_schedule, common.check_optimizer),
-    *(common.check_nalu, check_units, common.check_files),
-)
-
-
 class SimpleFunctionStatic(OperationTask):
     """Two layers; the test inputs may have to exceed those of training."""
 
@@ -284,133 +244,6 @@ class SimpleFunctionStatic(OperationTask):
             yield f"Success (last epoch): \t{solved}"
 
 
-def _check_two_layers(c: Config) -> None:
-    """Require two layers that can be built and a second one that multiplies as asked for."""
-    check_buildable(
-        "--first-layer" if c.first_layer else "--layer-type", c.first_layer or c.layer_type
-    )
-    if c.nac_mul == "mnac":
-        common.check_multiplying_form(c, buildable_layers())
-    elif c.nac_mul not in ("npu", "real-npu"):
-        check_buildable("--layer-type", c.layer_type)
-
-
-def _check_no_npu_terms(c: Config) -> None:
-    for flag in common.NPU_PENALTIES:
-        other, problem = getattr(c, flag.dest) != flag.default, "has no such term"
-        remedy = "use simple_function_static_npu"
-        common.refuse(other, flag.name, f"the loss of simple_function_static {problem}", remedy)
-
-
-def _check_divisors(c: Config) -> None:
-    """Require that a score of division has a finite base: no sum of inputs may be about zero."""
-    if c.operation != "div" or not (c.random_models or c.extrapolation_rule != "range"):
-        return
-    start, end = build_dataset(c).subset_ranges[1]
-    for flag in ("interpolation_range", "extrapolation_range"):
-        common.require_no_zero(getattr(c, flag), end - start, f"--{flag.replace('_', '-')}")
-
-
-def _check_extrapolation_rule(c: Config) -> None:
-    """Require that samples of the extrapolation range can exceed training, where they have to."""
-    if c.extrapolation_rule == "range":
-        return
-    ranges = c.interpolation_range, c.extrapolation_range
-    training, test = (distribution.SampleRange.parse(value).intervals for value in ranges)
-    if min(min(i) for i in test) >= max(max(i) for i in training):
-        return
-    sizes = c.input_size, c.subset_ratio, c.overlap_ratio, c.num_subsets, c.simple
-    error = _cannot_exceed(c.operation, repr(ranges), sizes)
-    if error is not None:
-        remedy = "widen it beyond --interpolation-range, or leave out --extrapolation-rule exceed"
-        raise OptionError("--extrapolation-range", error, remedy)
-
-
-@cache
-def _cannot_exceed(operation: str, ranges: str, sizes: tuple[Any, ...]) -> str | None:
-    """Return what keeps the test rows from being drawn; it hardly depends on the seed."""
-    names = "input_size", "subset_ratio", "overlap_ratio", "num_subsets", "simple"
-    options = dict(zip(names, sizes, strict=True))
-    dataset = simple_function.SimpleFunctionStaticDataset(operation, **options, seed=0)
-    training, test = literal_eval(ranges)
-    try:
-        simple_function.ExceedingStream(dataset, training, test, seed=0)[0:1000]
-    except ValueError as error:
-        return as_clause(error)
-    return None
-
-
-_NALU = common.NALU.without("--nac-weight")
-_NPU_PENALTIES = common.NPU_PENALTIES.without("--lp-norm")
-_STATIC_GROUPS = (
-    common.TASK.without("--sample-distribution").but(
-        operation={"choices": common.STATIC_OPERATIONS},
-        input_size={"default": 100},
-        subset_ratio={"default": 0.25},
-        overlap_ratio={"default": 0.5},
-    ),
-    common.NETWORK.only("--layer-type", "--first-layer", "--hidden-size", "--nac-mul"),
-    *(common.OWN_LAYERS, common.WEIGHTS.without("--nru-div-mode")),
-    *(_NALU, common.NPU.without("--realnpu-reg-type"), common.PENALTIES, _NPU_PENALTIES),
-    common.CRITERION.but(pcc2mse_iteration={"default": 750000}),
-    common.OPTIMIZER.without("--clip-grad-norm", "--clip-grad-value"),
-    *(common.LOGGING, common.RUN_CONTROL),
-)
-_NO_TERM = {"note": "refused unless at its default, the loss has no such term"}
-SCORE = FlagGroup(
-    "Score",
-    choice(
-        "--extrapolation-rule",
-        "range",
-        "Which samples of the extrapolation range are tested on: all, or those in which an operand "
-        "or the target exceeds everything seen in training.",
-        ("range", "exceed"),
-        young=True,
-        in_name="x-{extrapolation_rule:word}",
-    ),
-    common.RANDOM_MODELS,
-)
-_STATIC_NAME = (
-    nf.NameField(
-        nf.two_layer_model,
-        ("layer_type", "nac_mul", "first_layer", *nf.NALU_FLAGS),
-        dict.fromkeys(("nac_mul", "nalu_mul"), nf.COLLIDING)
-        | {"first_layer": "only MultiWeightNAU is printed"},
-    ),
-    *(*nf.COMMON, nf.L1, nf.BETA, nf.NPU_WEIGHT, nf.GATE, nf.SCALE_TYPE, nf.NPU_CLIP, nf.NPU_INIT),
-    *(nf.PRECISION, nf.NMU_NOISE, nf.NAU_NOISE, nf.BETA_NAU, nf.CRITERION_TRASH),
-)
-STATIC = script(
-    name="simple_function_static",
-    nac_mul_acts=True,
-    summary="Train two layers on the arithmetic data set: sums of two slices of a vector, joined "
-    "by an operation.",
-    example="--operation mul --layer-type ReRegualizedLinearNAC --nac-mul mnac --seed 0-9",
-    groups=(
-        *(
-            g.but(**{flag.dest: _NO_TERM for flag in g}) if g is _NPU_PENALTIES else g
-            for g in _STATIC_GROUPS
-        ),
-        SCORE,
-    ),
-    name_fields=(*_STATIC_NAME, nf.ID),
-    checks=(
-        *(*_CHECKS, _check_two_layers, _check_no_npu_terms),
-        *(_check_divisors, _check_extrapolation_rule),
-    ),
-)
-STATIC_NPU = script(
-    name="simple_function_static_npu",
-    nac_mul_acts=True,
-    summary="Train two layers on the arithmetic data set, with the L1 and NPU penalties in the "
-    "loss.",
-    example="--operation div --layer-type ReRegualizedLinearNAC --nac-mul npu --regualizer-l1",
-    groups=_STATIC_GROUPS,
-    name_fields=(*_STATIC_NAME, nf.trailing(nf.NOISE_RANGE), nf.trailing(nf.ID)),
-    checks=(*_CHECKS, _check_two_layers),
-)
-
-
 class SingleLayerTask(OperationTask):
     """One module alone, or an MLP."""
 
@@ -425,93 +258,6 @@ class SingleLayerTask(OperationTask):
             nac_mul=config.nac_mul,
             **layer_options,
         )
-
-
-def _single_layer_model(c: Config) -> str:
-    """Return what the name of a run of one layer begins with."""
-    pieces = [c.layer_type.lower()]
-    if c.nac_weight == "golden-ratio" and c.layer_type in ("NALU", "NAC"):
-        pieces.append("gr")
-    if c.layer_type == "NALU":
-        pieces += nf.nalu_codes(c)
-    if c.nru_div_mode == "div-sepSign" and c.layer_type == "NRU":
-        pieces.append("sS")
-    return "-".join(pieces)
-
-
-_ONLY_NALU: dict[str, str] = dict.fromkeys(nf.NALU_FLAGS, "printed for layer NALU only")
-_MODEL = nf.NameField(
-    _single_layer_model, ("layer_type", *nf.NALU_FLAGS, "nru_div_mode"), _ONLY_NALU
-)
-
-
-def _distribution(c: Config) -> tuple[str, list[Any]]:
-    family, *numbers = c.sample_distribution
-    codes = {"uniform": "u", "exponential": "e", "benford": "b", "truncated-normal": "tn"}
-    return codes[family], numbers
-
-
-def _whole_distribution(c: Config) -> str:
-    code, numbers = _distribution(c)
-    return "-".join(["D", code, *(str(int(n) if code == "tn" else n) for n in numbers)])
-
-
-def _training_distribution(c: Config) -> str:
-    code, numbers = _distribution(c)
-    return "-".join(["D", code, *map(str, numbers[:2])])
-
-
-def _check_single_layer(c: Config) -> None:
-    """Require one unit that can be built; hidden layers are for plain activations only."""
-    check_buildable("--layer-type", c.layer_type)
-    deep = c.mlp_depth > 0 and c.layer_type not in activation_names()
-    problem = f"{c.layer_type} is not a plain activation and has no hidden layers"
-    remedy = f"choose --layer-type from {', '.join(activation_names())}"
-    common.refuse(deep, "--mlp-depth", problem, remedy)
-
-
-def _check_distribution(c: Config) -> None:
-    for flag, value, in_test in (
-        ("--interpolation-range", c.interpolation_range, False),
-        ("--extrapolation-range", c.extrapolation_range, True),
-    ):
-        family = distribution.make_distribution(c.sample_distribution, in_test)
-        try:
-            distribution.SampleRange.parse(value).checked(family)
-        except ValueError as error:
-            remedy = "choose a range that suits --sample-distribution"
-            raise OptionError(flag, as_clause(error), remedy) from None
-
-
-_SINGLE_CHECKS = (*_CHECKS, _check_single_layer, _check_distribution)
-# The network of one layer takes what that of two layers does.
-_NETWORK = common.NETWORK.but(
-    first_layer={"note": "recorded without effect, there is one layer"},
-    hidden_size={"note": "used by plain activations only, recorded otherwise"},
-    nac_mul={"note": "only max-safe has an effect, it adds the penalty z of the output"},
-)
-_ONE_UNIT = _NETWORK.without("--mlp-bias", "--mlp-depth")
-LOGGING = common.LOGGING.without("--save-best-model")
-
-SINGLE_LAYER = script(
-    name="single_layer",
-    summary="Train one arithmetic unit alone on two or more inputs.",
-    example="--operation div --layer-type RealNPU --learning-rate 5e-3 --seed 0-24",
-    groups=(
-        *(common.TASK, _ONE_UNIT, common.OWN_LAYERS, common.WEIGHTS.without("--W-set-count")),
-        *(_NALU, common.NPU, common.PENALTIES, common.NPU_PENALTIES, common.CRITERION),
-        *(common.OPTIMIZER.without("--clip-grad-value"), LOGGING, common.RUN_CONTROL),
-    ),
-    name_fields=(
-        *(_MODEL, *nf.COMMON),
-        nf.distribution(
-            _whole_distribution, "the numbers of truncated-normal are cut to whole ones"
-        ),
-        *(nf.NOISE_RANGE, *nf.SINGLE_PENALTIES, nf.NMU_NOISE, nf.GRAD_NORM, nf.CRITERION_TRASH),
-        nf.ID,
-    ),
-    checks=_SINGLE_CHECKS,
-)
 
 
 class RobustSingleLayer(SingleLayerTask):
@@ -532,32 +278,6 @@ class RobustSingleLayer(SingleLayerTask):
             module.robustness_logging = True
         return model
 
-
-ROBUST = script(
-    name="single_layer_robust",
-    summary="Train one arithmetic unit without validation and log its weights' path.",
-    example="--operation mul --layer-type ReRegualizedLinearMNAC --nmu-noise --verbose",
-    groups=(
-        common.TASK.but(
-            extrapolation_range={"note": "part of the run name only, nothing is evaluated"}
-        ),
-        *(_ONE_UNIT, common.OWN_LAYERS, common.WEIGHTS.without("--trash-cell", "--W-set-count")),
-        *(_NALU, common.NPU, common.PENALTIES, _NPU_PENALTIES, common.CRITERION),
-        common.OPTIMIZER.without("--clip-grad-value"),
-        LOGGING.but(id={"note": "recorded only, the run name lacks it", "result": False}),
-        common.RUN_CONTROL,
-    ),
-    name_fields=(
-        *(_MODEL, *nf.COMMON),
-        nf.distribution(
-            _training_distribution,
-            "the test mean and deviation of truncated-normal are not printed",
-        ),
-        *(nf.NOISE_RANGE, *nf.SINGLE_PENALTIES, nf.NMU_NOISE, nf.GRAD_NORM, nf.LOG_INTERVAL),
-        nf.CRITERION,
-    ),
-    checks=_SINGLE_CHECKS,
-)
 
 RANGES = ((1.1, 1.125), (1.1, 1.15), (1.1, 1.175), (1.1, 1.2))
 THRESHOLD = 1e-2
@@ -605,46 +325,6 @@ class SingleLayerCurriculum(SingleLayerTask):
     def set_state(self, run: int, state: Mapping[str, Any]) -> None:
         self._move(run, state["stage"])
         self.thresholds[run] = state["threshold"]
-
-
-def _check_growing_beta(c: Config) -> None:
-    """Require that beta ends above its start, where it only grows; elsewhere it may fall, too."""
-    start, end = c.regualizer_beta_start, c.regualizer_beta_end
-    if end < start and (c.regualizer_l1 or c.regualizer_npu_w or c.regualizer_gate):
-        problem = f"{end} is less than --regualizer-beta-start {start}"
-        remedy = "beta only grows in this script; give a larger one"
-        raise OptionError("--regualizer-beta-end", problem, remedy)
-
-
-_UNDECIDED = "Add the penalty on undecided NPU weights."
-CURRICULUM = script(
-    name="single_layer_curriculum",
-    drawn_by=(),
-    summary="Train one arithmetic unit on four ranges, from [1.1,1.125] to [1.1,1.2]; the next "
-    "begins when the loss is low enough.",
-    example="--operation add --layer-type NAC --learning-rate 0.01",
-    groups=(
-        common.TASK.without("--sample-distribution").but(
-            operation={"choices": common.STATIC_OPERATIONS},
-            interpolation_range={"note": "range of the validation inputs, training has its own"},
-        ),
-        *(_ONE_UNIT.without("--output-size"), common.OWN_LAYERS, common.WEIGHTS, _NALU),
-        *(common.NPU, common.PENALTIES),
-        _NPU_PENALTIES.without("--reg-scale-type").but(
-            regualizer_npu_w={"kind": None, "default": False, "sweep": False, "help": _UNDECIDED}
-        ),
-        common.OPTIMIZER.without("--clip-grad-norm", "--clip-grad-value"),
-        *(LOGGING, common.RUN_CONTROL),
-    ),
-    name_fields=(
-        *(_MODEL, *nf.COMMON, nf.L1, nf.BETA, nf.NPU_WEIGHT_SWITCH, nf.GATE, nf.PRECISION),
-        *nf.all_trailing(
-            *(nf.NOISE_RANGE, nf.NMU_NOISE, nf.NAU_NOISE, nf.BETA_NAU, nf.NPU_CLIP, nf.NPU_INIT),
-            *(nf.REALNPU_TYPE, nf.TRASH_CELL, nf.WEIGHT_SETS, nf.LOG_INTERVAL, nf.ID),
-        ),
-    ),
-    checks=(*_SINGLE_CHECKS, _check_growing_beta),
-)
 
 
 class RestartRule:
@@ -745,7 +425,276 @@ class SingleLayerBenchmark(SingleLayerTask):
 
 
 # A flag is a few lines of a table.
+def check_slices(c: Config) -> None:
+    """Require slices that have a length, fit into the input and suffice for the operation."""
+    if c.simple:
+        return
+    try:
+        sizes = c.input_size, c.subset_ratio, c.overlap_ratio, c.num_subsets
+        simple_function.subsets_from_ratios(*sizes)
+    except ValueError as error:
+        remedy = "change --subset-ratio, --overlap-ratio, --num-subsets or --input-size"
+        raise OptionError("--subset-ratio", as_clause(error), remedy) from None
+    try:
+        simple_function.get_operation(c.operation).check(c.num_subsets)
+    except ValueError as error:
+        raise OptionError("--num-subsets", as_clause(error), "use 2") from None
+
+
+def _check_extrapolation_rule(c: Config) -> None:
+    """Require that samples of the extrapolation range can exceed training, where they have to."""
+    if c.extrapolation_rule == "range":
+        return
+    ranges = c.interpolation_range, c.extrapolation_range
+    training, test = (distribution.SampleRange.parse(value).intervals for value in ranges)
+    if min(min(i) for i in test) >= max(max(i) for i in training):
+        return
+    sizes = c.input_size, c.subset_ratio, c.overlap_ratio, c.num_subsets, c.simple
+    error = _cannot_exceed(c.operation, repr(ranges), sizes)
+    if error is not None:
+        remedy = "widen it beyond --interpolation-range, or leave out --extrapolation-rule exceed"
+        raise OptionError("--extrapolation-range", error, remedy)
+
+
+@cache
+def _cannot_exceed(operation: str, ranges: str, sizes: tuple[Any, ...]) -> str | None:
+    """Return what keeps the test rows from being drawn; it hardly depends on the seed."""
+    names = "input_size", "subset_ratio", "overlap_ratio", "num_subsets", "simple"
+    options = dict(zip(names, sizes, strict=True))
+    dataset = simple_function.SimpleFunctionStaticDataset(operation, **options, seed=0)
+    training, test = literal_eval(ranges)
+    try:
+        simple_function.ExceedingStream(dataset, training, test, seed=0)[0:1000]
+    except ValueError as error:
+        return as_clause(error)
+    return None
+
+
+def _single_layer_model(c: Config) -> str:
+    """Return what the name of a run of one layer begins with."""
+    pieces = [c.layer_type.lower()]
+    if c.nac_weight == "golden-ratio" and c.layer_type in ("NALU", "NAC"):
+        pieces.append("gr")
+    if c.layer_type == "NALU":
+        pieces += nf.nalu_codes(c)
+    if c.nru_div_mode == "div-sepSign" and c.layer_type == "NRU":
+        pieces.append("sS")
+    return "-".join(pieces)
+
+
+def _distribution(c: Config, shown: int) -> str:
+    """Return what a name says of the distribution: its first numbers, whole ones if it is all."""
+    family, *numbers = c.sample_distribution
+    if family == "truncated-normal" and shown == len(numbers):
+        numbers = [int(number) for number in numbers]
+    codes = {"uniform": "u", "exponential": "e", "benford": "b", "truncated-normal": "tn"}
+    return "-".join(["D", codes[family], *map(str, numbers[:shown])])
+
+
+# A check, a script or a flag is a few lines of a table.
 # fmt: off
+def check_units(c: Config) -> None:
+    units = {c.layer_type, c.first_layer} - {None}
+    common.refuse(c.trash_cell and "NRU" not in units, "--trash-cell",
+        f"{c.layer_type} has no trash cell, only the NRU has one",
+        "use --layer-type NRU or leave the flag out")
+    common.refuse(c.noise_range == BATCH_NOISE and "SignNMRU" in units, "--noise-range",
+        "SignNMRU reads it as plain bounds and cannot draw from [1,0]",
+        "write the low end first; only the NMU knows [1,0]")
+
+
+def check_buildable(flag: str, unit: str) -> None:
+    common.refuse(entries()[unit].layer is None, flag,
+        f"{unit} only names a second layer and cannot be built itself",
+        "combine it with --nac-mul mnac and a --first-layer")
+
+
+def _check_two_layers(c: Config) -> None:
+    """Require two layers that can be built and a second one that multiplies as asked for."""
+    flag, unit = "--first-layer" if c.first_layer else "--layer-type", c.first_layer or c.layer_type
+    check_buildable(flag, unit)
+    if c.nac_mul == "mnac":
+        common.check_multiplying_form(c, buildable_layers())
+    elif c.nac_mul not in ("npu", "real-npu"):
+        check_buildable("--layer-type", c.layer_type)
+
+
+def _check_no_npu_terms(c: Config) -> None:
+    for flag in common.NPU_PENALTIES:
+        common.refuse(getattr(c, flag.dest) != flag.default, flag.name,
+            "the loss of simple_function_static has no such term",
+            "use simple_function_static_npu")
+
+
+def _check_divisors(c: Config) -> None:
+    """Require that a score of division has a finite base: no sum of inputs may be about zero."""
+    if c.operation != "div" or not (c.random_models or c.extrapolation_rule != "range"):
+        return
+    start, end = build_dataset(c).subset_ranges[1]
+    for flag in ("interpolation_range", "extrapolation_range"):
+        common.require_no_zero(getattr(c, flag), end - start, f"--{flag.replace('_', '-')}")
+
+
+def _check_single_layer(c: Config) -> None:
+    """Require one unit that can be built; hidden layers are for plain activations only."""
+    check_buildable("--layer-type", c.layer_type)
+    common.refuse(c.mlp_depth > 0 and c.layer_type not in activation_names(), "--mlp-depth",
+        f"{c.layer_type} is not a plain activation and has no hidden layers",
+        f"choose --layer-type from {', '.join(activation_names())}")
+
+
+def _check_distribution(c: Config) -> None:
+    for flag, value, in_test in (("--interpolation-range", c.interpolation_range, False),
+                                 ("--extrapolation-range", c.extrapolation_range, True)):
+        family = distribution.make_distribution(c.sample_distribution, in_test)
+        try:
+            distribution.SampleRange.parse(value).checked(family)
+        except ValueError as error:
+            remedy = "choose a range that suits --sample-distribution"
+            raise OptionError(flag, as_clause(error), remedy) from None
+
+
+def _check_growing_beta(c: Config) -> None:
+    """Require that beta ends above its start, where it only grows; elsewhere it may fall, too."""
+    start, end = c.regualizer_beta_start, c.regualizer_beta_end
+    used = c.regualizer_l1 or c.regualizer_npu_w or c.regualizer_gate
+    common.refuse(end < start and used, "--regualizer-beta-end",
+        f"{end} is less than --regualizer-beta-start {start}",
+        "beta only grows in this script; give a larger one")
+
+
+_CHECKS = (check_slices, common.check_schedule, common.check_optimizer, common.check_nalu,
+    check_units, common.check_files)
+_SINGLE_CHECKS = (*_CHECKS, _check_single_layer, _check_distribution)
+
+_NALU = common.NALU.without("--nac-weight")
+_NPU_PENALTIES = common.NPU_PENALTIES.without("--lp-norm")
+_STATIC_GROUPS = (
+    common.TASK.without("--sample-distribution").but(
+        operation={"choices": common.STATIC_OPERATIONS}, input_size={"default": 100},
+        subset_ratio={"default": 0.25}, overlap_ratio={"default": 0.5}),
+    common.NETWORK.only("--layer-type", "--first-layer", "--hidden-size", "--nac-mul"),
+    common.OWN_LAYERS, common.WEIGHTS.without("--nru-div-mode"), _NALU,
+    common.NPU.without("--realnpu-reg-type"), common.PENALTIES, _NPU_PENALTIES,
+    common.CRITERION.but(pcc2mse_iteration={"default": 750000}),
+    common.OPTIMIZER.without("--clip-grad-norm", "--clip-grad-value"),
+    common.LOGGING, common.RUN_CONTROL,
+)
+_NO_TERM = {"note": "refused unless at its default, the loss has no such term"}
+SCORE = FlagGroup(
+    "Score",
+    choice("--extrapolation-rule", "range",
+        "Which samples of the extrapolation range are tested on: all, or those in which an operand "
+        "or the target exceeds everything seen in training.", ("range", "exceed"), young=True,
+        in_name="x-{extrapolation_rule:word}"),
+    common.RANDOM_MODELS,
+)
+_STATIC_NAME = (
+    nf.NameField(nf.two_layer_model, ("layer_type", "nac_mul", "first_layer", *nf.NALU_FLAGS),
+        {"nac_mul": nf.COLLIDING, "first_layer": "only MultiWeightNAU is printed",
+         "nalu_mul": nf.COLLIDING}),
+    *nf.COMMON, nf.L1, nf.BETA, nf.NPU_WEIGHT, nf.GATE, nf.SCALE_TYPE, nf.NPU_CLIP, nf.NPU_INIT,
+    nf.PRECISION, nf.NMU_NOISE, nf.NAU_NOISE, nf.BETA_NAU, nf.CRITERION_TRASH,
+)
+STATIC = script(
+    name="simple_function_static", nac_mul_acts=True,
+    summary="Train two layers on the arithmetic data set: sums of two slices of a vector, joined "
+    "by an operation.",
+    example="--operation mul --layer-type ReRegualizedLinearNAC --nac-mul mnac --seed 0-9",
+    groups=(
+        *(g.but(**{flag.dest: _NO_TERM for flag in g}) if g is _NPU_PENALTIES else g
+          for g in _STATIC_GROUPS),
+        SCORE,
+    ),
+    name_fields=(*_STATIC_NAME, nf.ID),
+    checks=(*_CHECKS, _check_two_layers, _check_no_npu_terms, _check_divisors,
+        _check_extrapolation_rule),
+)
+STATIC_NPU = script(
+    name="simple_function_static_npu", nac_mul_acts=True,
+    summary="Train two layers on the arithmetic data set, with the L1 and NPU penalties in the "
+    "loss.",
+    example="--operation div --layer-type ReRegualizedLinearNAC --nac-mul npu --regualizer-l1",
+    groups=_STATIC_GROUPS,
+    name_fields=(*_STATIC_NAME, nf.trailing(nf.NOISE_RANGE), nf.trailing(nf.ID)),
+    checks=(*_CHECKS, _check_two_layers),
+)
+
+_ONLY_NALU: dict[str, str] = dict.fromkeys(nf.NALU_FLAGS, "printed for layer NALU only")
+_MODEL = nf.NameField(
+    _single_layer_model, ("layer_type", *nf.NALU_FLAGS, "nru_div_mode"), _ONLY_NALU)
+# The network of one layer takes what that of two layers does.
+_NETWORK = common.NETWORK.but(
+    first_layer={"note": "recorded without effect, there is one layer"},
+    hidden_size={"note": "used by plain activations only, recorded otherwise"},
+    nac_mul={"note": "only max-safe has an effect, it adds the penalty z of the output"},
+)
+_ONE_UNIT = _NETWORK.without("--mlp-bias", "--mlp-depth")
+LOGGING = common.LOGGING.without("--save-best-model")
+SINGLE_LAYER = script(
+    name="single_layer",
+    summary="Train one arithmetic unit alone on two or more inputs.",
+    example="--operation div --layer-type RealNPU --learning-rate 5e-3 --seed 0-24",
+    groups=(
+        common.TASK, _ONE_UNIT, common.OWN_LAYERS, common.WEIGHTS.without("--W-set-count"), _NALU,
+        common.NPU, common.PENALTIES, common.NPU_PENALTIES, common.CRITERION,
+        common.OPTIMIZER.without("--clip-grad-value"), LOGGING, common.RUN_CONTROL,
+    ),
+    name_fields=(
+        _MODEL, *nf.COMMON,
+        nf.distribution(lambda c: _distribution(c, 4),
+            "the numbers of truncated-normal are cut to whole ones"),
+        nf.NOISE_RANGE, *nf.SINGLE_PENALTIES, nf.NMU_NOISE, nf.GRAD_NORM, nf.CRITERION_TRASH, nf.ID,
+    ),
+    checks=_SINGLE_CHECKS,
+)
+ROBUST = script(
+    name="single_layer_robust",
+    summary="Train one arithmetic unit without validation and log its weights' path.",
+    example="--operation mul --layer-type ReRegualizedLinearMNAC --nmu-noise --verbose",
+    groups=(
+        common.TASK.but(
+            extrapolation_range={"note": "part of the run name only, nothing is evaluated"}),
+        _ONE_UNIT, common.OWN_LAYERS, common.WEIGHTS.without("--trash-cell", "--W-set-count"),
+        _NALU, common.NPU, common.PENALTIES, _NPU_PENALTIES, common.CRITERION,
+        common.OPTIMIZER.without("--clip-grad-value"),
+        LOGGING.but(id={"note": "recorded only, the run name lacks it", "result": False}),
+        common.RUN_CONTROL,
+    ),
+    name_fields=(
+        _MODEL, *nf.COMMON,
+        nf.distribution(lambda c: _distribution(c, 2),
+            "the test mean and deviation of truncated-normal are not printed"),
+        nf.NOISE_RANGE, *nf.SINGLE_PENALTIES, nf.NMU_NOISE, nf.GRAD_NORM, nf.LOG_INTERVAL,
+        nf.CRITERION,
+    ),
+    checks=_SINGLE_CHECKS,
+)
+CURRICULUM = script(
+    name="single_layer_curriculum", drawn_by=(),
+    summary="Train one arithmetic unit on four ranges, from [1.1,1.125] to [1.1,1.2]; the next "
+    "begins when the loss is low enough.",
+    example="--operation add --layer-type NAC --learning-rate 0.01",
+    groups=(
+        common.TASK.without("--sample-distribution").but(
+            operation={"choices": common.STATIC_OPERATIONS},
+            interpolation_range={"note": "range of the validation inputs, training has its own"}),
+        _ONE_UNIT.without("--output-size"), common.OWN_LAYERS, common.WEIGHTS, _NALU, common.NPU,
+        common.PENALTIES,
+        _NPU_PENALTIES.without("--reg-scale-type").but(regualizer_npu_w={"kind": None,
+            "default": False, "sweep": False, "help": "Add the penalty on undecided NPU weights."}),
+        common.OPTIMIZER.without("--clip-grad-norm", "--clip-grad-value"), LOGGING,
+        common.RUN_CONTROL,
+    ),
+    name_fields=(
+        _MODEL, *nf.COMMON, nf.L1, nf.BETA, nf.NPU_WEIGHT_SWITCH, nf.GATE, nf.PRECISION,
+        *nf.all_trailing(
+            nf.NOISE_RANGE, nf.NMU_NOISE, nf.NAU_NOISE, nf.BETA_NAU, nf.NPU_CLIP, nf.NPU_INIT,
+            nf.REALNPU_TYPE, nf.TRASH_CELL, nf.WEIGHT_SETS, nf.LOG_INTERVAL, nf.ID),
+    ),
+    checks=(*_SINGLE_CHECKS, _check_growing_beta),
+)
+
 _REINIT = FlagGroup(
     "Restarts",
     switch("--reinit",
@@ -757,44 +706,35 @@ _REINIT = FlagGroup(
     Flag("--reinit-loss-thr", number(), 1.0,
         "Restart only while the mean of the newer half of the stored errors exceeds this."),
 )
-# fmt: on
 # Published names of these layers come from a script without criteria, hence without the field.
 _NO_CRITERION_FIELD = ("MCFC", "MulMCFC", "MulMCFCSignINALU", "MulMCFCSignRealNPU")
-
 BENCHMARK = script(
     name="single_layer_benchmark",
     summary="Train one arithmetic unit, or a plain MLP, on the benchmark of single modules.",
     example="--operation mul --layer-type iNALU --clip-grad-value 0.1 --reinit --seed 0-24",
     groups=(
-        *(common.TASK.without("--sample-distribution"), _NETWORK, common.OWN_LAYERS),
+        common.TASK.without("--sample-distribution"), _NETWORK, common.OWN_LAYERS,
         common.WEIGHTS.without("--trash-cell", "--W-set-count"),
-        common.NALU.but(
-            nalu_mul={"choices": (*common.NALU_MUL, "golden-ratio")},
-            nalu_gate={"choices": (*common.NALU_GATE, "golden-ratio")},
-        ),
-        *(common.NPU, common.PENALTIES, _NPU_PENALTIES, common.CRITERION, common.OPTIMIZER),
-        *(_REINIT, LOGGING, common.RUN_CONTROL),
+        common.NALU.but(nalu_mul={"choices": (*common.NALU_MUL, "golden-ratio")},
+            nalu_gate={"choices": (*common.NALU_GATE, "golden-ratio")}),
+        common.NPU, common.PENALTIES, _NPU_PENALTIES, common.CRITERION, common.OPTIMIZER, _REINIT,
+        LOGGING, common.RUN_CONTROL,
     ),
     name_fields=(
-        nf.NameField(
-            _single_layer_model,
+        nf.NameField(_single_layer_model,
             ("layer_type", *nf.NALU_FLAGS, "nac_weight", "nru_div_mode"),
-            _ONLY_NALU | {"nac_weight": "printed for layers NALU and NAC only"},
-        ),
-        *(*nf.COMMON, *nf.SINGLE_PENALTIES, nf.GRAD_NORM, nf.GRAD_VALUE, nf.REINIT),
-        nf.NameField(
-            lambda c: None if c.layer_type in _NO_CRITERION_FIELD else nf.criterion(c),
+            _ONLY_NALU | {"nac_weight": "printed for layers NALU and NAC only"}),
+        *nf.COMMON, *nf.SINGLE_PENALTIES, nf.GRAD_NORM, nf.GRAD_VALUE, nf.REINIT,
+        nf.NameField(lambda c: None if c.layer_type in _NO_CRITERION_FIELD else nf.criterion(c),
             nf.CRITERION.flags,
-            {**nf.CRITERION.partial, "train_criterion": "not printed for the MCFC layers"},
-        ),
+            {**nf.CRITERION.partial, "train_criterion": "not printed for the MCFC layers"}),
         nf.ID,
     ),
     checks=_SINGLE_CHECKS,
 )
-
 SCRIPTS = (
-    *((STATIC, SimpleFunctionStatic), (STATIC_NPU, SimpleFunctionStatic)),
-    *((SINGLE_LAYER, SingleLayerTask), (ROBUST, RobustSingleLayer)),
-    *((CURRICULUM, SingleLayerCurriculum), (BENCHMARK, SingleLayerBenchmark)),
+    (STATIC, SimpleFunctionStatic), (STATIC_NPU, SimpleFunctionStatic),
+    (SINGLE_LAYER, SingleLayerTask), (ROBUST, RobustSingleLayer),
+    (CURRICULUM, SingleLayerCurriculum), (BENCHMARK, SingleLayerBenchmark),
 )
 """Descriptions and tasks of all arithmetic scripts."""
