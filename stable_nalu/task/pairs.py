@@ -389,17 +389,6 @@ _IMAGES = FlagGroup(
     *(*common.TASK.only("--batch-size"), MAX_EPOCHS.but(default=100)),
 )
 _CONTROL = FlagGroup(_FILES.title, common.ID, *_FILES, *_LOG_INTERVAL), EVALUATION
-# fmt: on
-_FIXED = {
-    "regualizer_scaling": "linear",
-    "reg_scale_type": "madsen",
-    **{
-        flag.dest: flag.default
-        for group in (_PAIRS, _NETWORK, _PENALTIES, _OWN_OPTIMIZER, common.OPTIMIZER)
-        for flag in group
-    },
-    "no_scheduler": True,
-}
 _SCRIPT = partial(
     ScriptSpec,
     refused={
@@ -407,32 +396,35 @@ _SCRIPT = partial(
         "--mb-log-interval": "it had no effect in the published code either, leave it out",
         "--dummy-writer": "use --dry-run to see what would be trained",
     },
-    fixed=_FIXED,
+    fixed={
+        "regualizer_scaling": "linear", "reg_scale_type": "madsen",
+        **{flag.dest: flag.default
+           for group in (_PAIRS, _NETWORK, _PENALTIES, _OWN_OPTIMIZER, common.OPTIMIZER)
+           for flag in group},
+        "no_scheduler": True,
+    },
 )
 NAME = (
-    *(nf.template("{id}"), nf.template("f{seed}"), nf.OPERATION),
-    *(nf.template("nalm{use_nalm:bool}"), nf.template("learnL{learn_labels2out:bool}"), nf.SEED),
+    nf.template("{id}"), nf.template("f{seed}"), nf.OPERATION, nf.template("nalm{use_nalm:bool}"),
+    nf.template("learnL{learn_labels2out:bool}"), nf.SEED,
 )
 """What the names of runs of both scripts begin with."""
 _SOURCE = nf.trailing(nf.template("{data_source}"))
 _CHECKS = _check_pairs, common.check_schedule, common.check_files
 _NALM = nf.NameField(
-    lambda c: f"mod-{c.nalm_name}" if c.operation == "div" or c.nalm_name else None, ("nalm_name",)
-)
-
+    lambda c: f"mod-{c.nalm_name}" if c.operation == "div" or c.nalm_name else None, ("nalm_name",))
 TWO_DIGITS = _SCRIPT(
     name="two_digit_mnist",
     summary="Train a network that reads two digits side by side and computes their sum, product "
     "or quotient, from the answer alone.",
     example="--operation mul --use-nalm --learn-labels2out --seed 0-9",
     groups=(
-        *(_PAIRS.without("--val-split", "--image-concat-dim"), _IMAGES),
+        _PAIRS.without("--val-split", "--image-concat-dim"), _IMAGES,
         _NETWORK.without("--img2label-model", "--tps-unbounded-stn", "--identity-start"),
-        *(common.OWN_LAYERS, _NOISE, _PENALTIES, _OPTIMIZER.without("--optimizer")),
-        *(_OWN_OPTIMIZER.only("--only-nalm-cgn", "--weight-decay"), *_CONTROL),
+        common.OWN_LAYERS, _NOISE, _PENALTIES, _OPTIMIZER.without("--optimizer"),
+        _OWN_OPTIMIZER.only("--only-nalm-cgn", "--weight-decay"), *_CONTROL,
     ),
-    name_fields=(*NAME, _NALM, _SOURCE),
-    checks=(*_CHECKS, _check_isolated),
+    name_fields=(*NAME, _NALM, _SOURCE), checks=(*_CHECKS, _check_isolated),
 )
 SCATTERED = _SCRIPT(
     name="ST_mnist_labels",
@@ -440,24 +432,18 @@ SCATTERED = _SCRIPT(
     "sum or product, from the answer alone.",
     example="--operation mul --img2label-model TPS-no-concat-conv --num-folds 3 --seed 0-2",
     groups=(
-        _PAIRS.but(
-            operation={"choices": ("add", "mul"), "help": "What is computed of two digits."}
-        ),
+        _PAIRS.but(operation={
+            "choices": ("add", "mul"), "help": "What is computed of two digits."}),
         _IMAGES,
-        _NETWORK.without("--use-tau", "--use-argmax").but(
-            nalm_name={
-                "help": "Unit of the last layer, of --layer-file; empty for NAU or NMU.",
-                "choices": lambda: ("", *own_units()),
-            }
-        ),
-        *(common.OWN_LAYERS, _NOISE),
+        _NETWORK.without("--use-tau", "--use-argmax").but(nalm_name={
+            "help": "Unit of the last layer, of --layer-file; empty for NAU or NMU.",
+            "choices": lambda: ("", *own_units())}),
+        common.OWN_LAYERS, _NOISE,
         _PENALTIES.without("--regualizer-npu-w", "--regualizer-gate").but(
-            regualizer={"default": 100},
-            regualizer_scaling_start={"default": 30},
-            regualizer_scaling_end={"default": 40},
-        ),
+            regualizer={"default": 100}, regualizer_scaling_start={"default": 30},
+            regualizer_scaling_end={"default": 40}),
         _OPTIMIZER.but(optimizer={"default": "sgd"}),
-        *(_OWN_OPTIMIZER.only("--scheduler-step-size", "--no-scheduler"), *_CONTROL),
+        _OWN_OPTIMIZER.only("--scheduler-step-size", "--no-scheduler"), *_CONTROL,
     ),
     name_fields=(*NAME, _SOURCE, nf.trailing(nf.template("mod-{nalm_name}"))),
     checks=(*_CHECKS, _check_reader),

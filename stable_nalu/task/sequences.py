@@ -261,24 +261,23 @@ _CRITERION = common.CRITERION.but(pcc2mse_iteration={
     "default": 7500, "help": "First update of the mse phase of criterion pcc-mse."})
 _RESNET = choice("--resnet", "resnet18", "Image network, untrained at the start.",
     ("resnet18", "resnet34", "resnet50", "resnet101", "resnet152"), sweep=True)
-# fmt: on
 
 
 def name_fields(data: str, *network: nf.NameField) -> tuple[nf.NameField, ...]:
     """Return the fields that the names of both scripts begin with."""
     head = "m-l-" if data == "mnist" else "m-"
-    simplified = nf.NameField(lambda c: head + c.model_simplification[0], ("model_simplification",))
     return (
-        *(nf.RECURRENT_MODEL, nf.template(f"d-{{{data}_digits:joined}}")),
-        *(nf.template(f"h-{{{data}_outputs:int}}"), nf.OPERATION, *network),
-        *(nf.template("oob-{nac_oob:control}"), *nf.PENALTY_FIELDS, simplified),
+        nf.RECURRENT_MODEL, nf.template(f"d-{{{data}_digits:joined}}"),
+        nf.template(f"h-{{{data}_outputs:int}}"), nf.OPERATION, *network,
+        nf.template("oob-{nac_oob:control}"), *nf.PENALTY_FIELDS,
+        nf.NameField(lambda c: head + c.model_simplification[0], ("model_simplification",)),
         nf.template("i-{interpolation_length:int}"),
-        nf.template("e-{extrapolation_lengths:lengths}"),
-        *(nf.BATCH_SIZE, nf.SEED),
+        nf.template("e-{extrapolation_lengths:lengths}"), nf.BATCH_SIZE, nf.SEED,
     )
 
 
 _SOURCE = nf.trailing(nf.template("{data_source}"))
+_NET = nf.NameField(lambda c: f"net-{c.resnet.removeprefix('resnet')}", ("resnet",))
 _REFUSED = {"--softmax-transform": "the published code stops with it for any number of outputs"}
 _CHECKS = common.check_cell, common.check_nalu, common.check_schedule, common.check_files
 _EXAMPLE = (
@@ -286,37 +285,25 @@ _EXAMPLE = (
     "--interpolation-length 2 --extrapolation-lengths [1,2,5] --data-source digits"
 )
 _NALU = common.NALU.without("--nac-weight")
-
+_FILES = epoch_files("sequence_svhn")
 MNIST = ScriptSpec(
-    name="sequential_mnist",
-    nac_mul_acts=True,
+    name="sequential_mnist", nac_mul_acts=True,
     summary="Train an image network and a cell that adds or multiplies the digits of a sequence.",
     example=_EXAMPLE.format("mnist"),
-    groups=(
-        *(*_flags("mnist"), _weights("--nau-noise", "--beta-nau"), _NALU, _PENALTIES),
-        *(_CRITERION, epoch_files("sequence_mnist")),
-    ),
-    name_fields=(
-        *(*name_fields("mnist"), nf.NMU_NOISE, nf.template("bA{beta_nau:bool}")),
-        *(nf.CRITERION, _SOURCE),
-    ),
-    checks=_CHECKS,
-    refused=_REFUSED,
+    groups=(*_flags("mnist"), _weights("--nau-noise", "--beta-nau"), _NALU, _PENALTIES, _CRITERION,
+        epoch_files("sequence_mnist")),
+    name_fields=(*name_fields("mnist"), nf.NMU_NOISE, nf.template("bA{beta_nau:bool}"),
+        nf.CRITERION, _SOURCE),
+    checks=_CHECKS, refused=_REFUSED,
 )
-_FILES = epoch_files("sequence_svhn")
-_NET = nf.NameField(lambda c: f"net-{c.resnet.removeprefix('resnet')}", ("resnet",))
 SVHN = ScriptSpec(
-    name="sequential_svhn",
-    nac_mul_acts=True,
+    name="sequential_svhn", nac_mul_acts=True,
     summary="Train a residual network and a cell that adds or multiplies house number digits.",
     example=_EXAMPLE.format("svhn"),
-    groups=(
-        *(*_flags("svhn", _RESNET), _weights(), _NALU, _PENALTIES),
-        FlagGroup(_FILES.title, common.ID, *_FILES),
-    ),
+    groups=(*_flags("svhn", _RESNET), _weights(), _NALU, _PENALTIES,
+        FlagGroup(_FILES.title, common.ID, *_FILES)),
     name_fields=(*name_fields("svhn", _NET), nf.ID, _SOURCE),
-    checks=(*_CHECKS, _check_batch),
-    refused=_REFUSED,
+    checks=(*_CHECKS, _check_batch), refused=_REFUSED,
 )
 SCRIPTS = (MNIST, SequentialTask), (SVHN, SequentialSvhnTask)
 """Descriptions and tasks of both scripts."""
