@@ -303,6 +303,7 @@ class DepthTask(FormulaTask):
             yield tag, error / scale.reshape(error.shape)
 
 
+# A check, a script or a flag is a few lines of a table.
 # fmt: off
 def _check_start(c: Config) -> None:
     """Require exact weights of all levels that start from them."""
@@ -324,28 +325,6 @@ def _check_sums(c: Config) -> None:
         f"{c.layer_type} is all levels in one", remedy)
     common.refuse(c.sum_layer and not set(SUMS) & set(operations_of(c)), "--sum-layer",
         f"{c.operations} has no sums", remedy)
-# fmt: on
-
-
-FORMULA_LAYERS = (
-    *(common.OWN_LAYERS, common.WEIGHTS.without("--W-set-count")),
-    *(common.NALU.without("--nac-weight"), common.PENALTIES),
-)
-FORMULA_NAME = (
-    *nf.all_trailing(
-        *(*nf.PENALTY_FIELDS, nf.GRAD_NORM, nf.GRAD_VALUE, "nru-{nru_div_mode}", nf.TRASH_CELL)
-    ),
-    *(
-        f
-        for f in nf.LAYER_OPTIONS_TRAILING
-        if not {"mnac_epsilon", "regualizer_shape"} & {*f.flags}
-    ),
-    nf.trailing(nf.ID),
-)
-"""What run names of formulas end with."""
-FORMULA_CHECKS = (
-    *(common.check_schedule, common.check_optimizer, common.check_nalu, common.check_files),
-)
 
 
 def formula_files(name: str) -> tuple[FlagGroup, FlagGroup]:
@@ -354,8 +333,20 @@ def formula_files(name: str) -> tuple[FlagGroup, FlagGroup]:
     return logs, common.RUN_CONTROL
 
 
-# A flag is a few lines of a table.
-# fmt: off
+FORMULA_LAYERS = (
+    common.OWN_LAYERS, common.WEIGHTS.without("--W-set-count"),
+    common.NALU.without("--nac-weight"), common.PENALTIES,
+)
+FORMULA_NAME = (
+    *nf.all_trailing(
+        *nf.PENALTY_FIELDS, nf.GRAD_NORM, nf.GRAD_VALUE, "nru-{nru_div_mode}", nf.TRASH_CELL),
+    *(f for f in nf.LAYER_OPTIONS_TRAILING
+      if not {"mnac_epsilon", "regualizer_shape"} & {*f.flags}),
+    nf.trailing(nf.ID),
+)
+"""What run names of formulas end with."""
+FORMULA_CHECKS = (
+    common.check_schedule, common.check_optimizer, common.check_nalu, common.check_files)
 _TASK = FlagGroup(
     "Task and data",
     choice("--operations", "add,mul", "Operations of the levels, taken in turn.", OPERATIONS),
@@ -378,19 +369,17 @@ _NETWORK = FlagGroup(
         "Deviation of --start near, as a part of the largest weight of a matrix."),
 )
 SCRIPT = script(
-    name="depth",
-    drawn_by=(),
+    name="depth", drawn_by=(),
     summary="Train a unit on operations on operations, by their depth, from random or nearly exact "
     "weights.",
     example="--layer-type NMU --sum-layer NAU --depth 3 --seed 0-99",
     groups=(_TASK, _NETWORK, *FORMULA_LAYERS, common.OPTIMIZER, *formula_files("depth")),
     name_fields=(
-        *(lower("layer_type"), nf.template("op-{operations}"), nf.template("d{depth:int}")),
-        *(nf.BATCH_SIZE, nf.SEED, nf.RATE),
+        lower("layer_type"), nf.template("op-{operations}"), nf.template("d{depth:int}"),
+        nf.BATCH_SIZE, nf.SEED, nf.RATE,
         *nf.all_trailing(
             "re{redundant:int} no-{noise:float} sl-{sum_layer} st-{start:word}-{start_noise:float}",
-            "i-{interpolation_range:range} e-{extrapolation_range:range}",
-        ),
+            "i-{interpolation_range:range} e-{extrapolation_range:range}"),
         *FORMULA_NAME,
     ),
     checks=(*FORMULA_CHECKS, _check_sums, _check_start),

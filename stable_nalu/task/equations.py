@@ -119,16 +119,14 @@ _OPTIMIZER = FlagGroup(
     Flag("--adam-epsilon", number(above=0), 1e-8, "What Adam adds to its divisor."),
 )
 SCRIPT = script(
-    name="equations",
-    drawn_by=(),
+    name="equations", drawn_by=(),
     summary="Train a network on an equation of a small cube, and measure it around the cube.",
     example="--layer-type EQLDiv --equation F-2 --batch-size 20 --seed 0-9",
     groups=(_TASK, _NETWORK, *FORMULA_LAYERS, _OPTIMIZER, *formula_files("equations")),
     name_fields=(
-        *(lower("layer_type"), nf.template("eq-{equation}"), nf.BATCH_SIZE, nf.SEED, nf.RATE),
+        lower("layer_type"), nf.template("eq-{equation}"), nf.BATCH_SIZE, nf.SEED, nf.RATE,
         *nf.all_trailing(
-            "no-{noise:float} h{hidden_size}x{hidden_layers:int} ae-{adam_epsilon:float}"
-        ),
+            "no-{noise:float} h{hidden_size}x{hidden_layers:int} ae-{adam_epsilon:float}"),
         *FORMULA_NAME,
     ),
     checks=FORMULA_CHECKS,

@@ -270,23 +270,15 @@ SCRIPT = ScriptSpec(
     name="number_translation",
     summary="Train a network that reads a number in words and accumulates its value.",
     example="--layer-type NAC --max-epochs 1000",
-    groups=(
-        *(_TASK, _READER, *LAYER_OPTIONS),
-        common.files_and_devices("number_translation", "Epochs"),
-    ),
+    groups=(_TASK, _READER, *LAYER_OPTIONS,
+        common.files_and_devices("number_translation", "Epochs")),
     name_fields=(
-        lower("layer_type"),
-        nf.template("{seed}"),
-        *nf.LAYER_OPTIONS_TRAILING,
-        *nf.all_trailing(
-            "n-{number_range} head-{head} e{embedding_size} h{hidden_size}",
-            *(nf.BATCH_SIZE, nf.RATE, nf.GRAD_NORM),
-        ),
+        lower("layer_type"), nf.template("{seed}"), *nf.LAYER_OPTIONS_TRAILING,
+        *nf.all_trailing("n-{number_range} head-{head} e{embedding_size} h{hidden_size}",
+            nf.BATCH_SIZE, nf.RATE, nf.GRAD_NORM),
     ),
-    checks=(
-        *(_check_head, common.check_nalu, common.check_optimizer),
-        *(common.check_device, common.check_files),
-    ),
+    checks=(_check_head, common.check_nalu, common.check_optimizer, common.check_device,
+        common.check_files),
     counts_epochs=True, fixed=PENALTY_RAMP,
 )
 TASK = TranslationTask

@@ -237,23 +237,17 @@ SCRIPT = ScriptSpec(
     name="simple_function_recurrent",
     summary="Train a recurrent cell on sums over time and slices, joined by an operation.",
     example="--operation add --layer-type NAC --seed 0-9",
-    groups=(
-        *(_TASK, _SEQUENCES, *LAYER_OPTIONS),
-        common.files_and_devices("simple_function_recurrent", "Iterations", by_engine=True),
-    ),
+    groups=(_TASK, _SEQUENCES, *LAYER_OPTIONS,
+        common.files_and_devices("simple_function_recurrent", "Iterations", by_engine=True)),
     name_fields=(
-        *(lower("layer_type"), lower("operation"), nf.template("{seed}")),
-        *nf.LAYER_OPTIONS_TRAILING,
+        lower("layer_type"), lower("operation"), nf.template("{seed}"), *nf.LAYER_OPTIONS_TRAILING,
         *nf.all_trailing(
             "i-{interpolation_length} e-{extrapolation_length} u-{input_range:range}",
             "z-{input_size}-{subset_ratio}-{overlap_ratio}",
-            *(nf.BATCH_SIZE, "h{hidden_size}", nf.RATE, nf.GRAD_NORM),
-        ),
+            nf.BATCH_SIZE, "h{hidden_size}", nf.RATE, nf.GRAD_NORM),
     ),
-    checks=(
-        *(common.check_nalu, common.check_optimizer, check_sequences),
-        *(common.check_device, common.check_files),
-    ),
+    checks=(common.check_nalu, common.check_optimizer, check_sequences, common.check_device,
+        common.check_files),
     fixed=PENALTY_RAMP,
 )
 TASK = SumsTask
