@@ -117,7 +117,6 @@ EVALUATION = FlagGroup(
         result=False),
 )
 
-
 TRAIN_SEED, VALID_SEED, TEST_SEED = 62379872, 47430696, 88253339
 """Orders of the images that are measured: the same for all runs."""
 
@@ -130,35 +129,24 @@ DATA_DIR = Flag("--data-dir", text("PATH"), None,
 DATASET_WORKERS = Flag("--dataset-workers", integer(0), 1,
     "Loader processes of the published scripts; images are in memory and need none.",
     unnamed=_WHERE, result=False, note="accepted without effect")
-# fmt: on
 
 
 def data_source(published: str) -> Flag:
     """Return the flag for the source of images: the published one, or digits without a download."""
-    return Flag(
-        "--data-source",
-        text(),
-        published,
+    return Flag("--data-source", text(), published,
         f"Images: {published.upper()}, or the 1,797 handwritten digits of scikit-learn, enlarged, "
-        "which need no download.",
-        choices=(published, "digits"),
-    )
+        "which need no download.", choices=(published, "digits"))
 
 
 DIGIT_SOURCE = data_source("mnist").but(
-    name="--digit-source", default="digits", aliases=("--data-source",)
-)
-MAX_EPOCHS = Flag(
-    "--max-epochs",
-    integer(0),
-    1000,
+    name="--digit-source", default="digits", aliases=("--data-source",))
+MAX_EPOCHS = Flag("--max-epochs", integer(0), 1000,
     "Index of the last epoch; counting starts at 0, so N asks for N+1 epochs.",
-    unnamed="a run that is resumed with more epochs keeps its name",
-)
+    unnamed="a run that is resumed with more epochs keeps its name")
 MEASURED_EPOCHS = MAX_EPOCHS.but(
     help="Index of the last epoch; counting starts at 0. Metrics of epoch k are measured before "
-    "epoch k is trained."
-)
+    "epoch k is trained.")
+# fmt: on
 
 
 def epoch_files(prefix: str) -> FlagGroup:
