@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.dataset import digit_pairs, images
+from stable_nalu.dataset import images
 from stable_nalu.dataset.distribution import IndexLoader, LegacyRandom
 from stable_nalu.layer import entries
 from stable_nalu.network import two_digits
@@ -76,10 +76,10 @@ class PairTask(Task):
         source, folder = config.data_source, config.data_dir
         corpora = [images.load_corpus("mnist", source, s, folder) for s in ("train", "test")]
         # The fold that is held out has the number of the seed.
-        folds = digit_pairs.fold_pairs(config.operation, config.num_folds, config.seed)
+        folds = images.fold_pairs(config.operation, config.num_folds, config.seed)
         # It draws the images and, later, their places.
         self.random = LegacyRandom(config.seed)
-        train, test = digit_pairs.draw_pair_sets(
+        train, test = images.draw_pair_sets(
             self.random,
             config.seed,
             config.operation,
@@ -92,7 +92,7 @@ class PairTask(Task):
             "test": (corpora[1], test)
         }
         self.sets: dict[str, IndexLoader] = {
-            name: digit_pairs.pair_loader(
+            name: images.pair_loader(
                 corpus, pairs, arrange, config.batch_size, shuffle=name == "train", device=device
             )
             for name, (corpus, pairs) in every.items()
@@ -104,15 +104,13 @@ class PairTask(Task):
         )
         self.logging = replace(self.logging, line=", ".join(shown))
 
-    def arranged(
-        self, train: digit_pairs.PairSet
-    ) -> tuple[dict[str, digit_pairs.PairSet], digit_pairs.Arrange]:
+    def arranged(self, train: images.PairSet) -> tuple[dict[str, images.PairSet], images.Arrange]:
         """Return the sets that are drawn from training images, and what is seen of pairs."""
-        return {"train": train}, digit_pairs.side_by_side
+        return {"train": train}, images.side_by_side
 
     def reader(self) -> torch.nn.Module:
         """Return the part of the network that reads digits: one head for both halves."""
-        return two_digits.HalvesReader(len(digit_pairs.digits_of(self.config.operation)))
+        return two_digits.HalvesReader(len(images.digits_of(self.config.operation)))
 
     def network(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
         answer = partial(
@@ -127,7 +125,7 @@ class PairTask(Task):
         self.model = two_digits.TwoDigitNetwork(
             self.reader,
             answer,
-            digit_pairs.digits_of(config.operation),
+            images.digits_of(config.operation),
             argmax=config.use_argmax,
             identity_start=config.identity_start,
         )
@@ -215,11 +213,9 @@ class ScatteredTask(PairTask):
 
     loss_tag, rounded = "loss", True
 
-    def arranged(
-        self, train: digit_pairs.PairSet
-    ) -> tuple[dict[str, digit_pairs.PairSet], digit_pairs.Arrange]:
-        train, valid = digit_pairs.hold_out(train, self.config.val_split)
-        arrange = partial(digit_pairs.scattered, self.random, self.config.image_concat_dim)
+    def arranged(self, train: images.PairSet) -> tuple[dict[str, images.PairSet], images.Arrange]:
+        train, valid = images.hold_out(train, self.config.val_split)
+        arrange = partial(images.scattered, self.random, self.config.image_concat_dim)
         return {"train": train, "valid": valid}, arrange
 
     def reader(self) -> torch.nn.Module:

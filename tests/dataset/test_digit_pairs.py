@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from stable_nalu.dataset.digit_pairs import (
+from stable_nalu.dataset.distribution import LegacyRandom
+from stable_nalu.dataset.images import (
     CANVAS,
     all_pairs,
     answers,
@@ -17,7 +18,6 @@ from stable_nalu.dataset.digit_pairs import (
     placed,
     turned,
 )
-from stable_nalu.dataset.distribution import LegacyRandom
 
 TEN = """02 16 26 54 55 73 75 86 93 95; 07 08 13 22 24 30 33 53 78 92;
 03 06 43 45 48 62 71 76 82 99; 18 27 51 56 60 63 68 74 80 90;

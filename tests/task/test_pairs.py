@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from stable_nalu.dataset.digit_pairs import draw_pair_sets, fold_pairs
 from stable_nalu.dataset.distribution import LegacyRandom
-from stable_nalu.dataset.images import PixelTable, load_corpus
+from stable_nalu.dataset.images import PixelTable, draw_pair_sets, fold_pairs, load_corpus
 from stable_nalu.figure.curves import accuracies
 from stable_nalu.task.pairs import PairTask, ScatteredTask, class_counts, pair_metrics
 from stable_nalu.task.table import SCRIPTS
