@@ -78,6 +78,8 @@ class SequentialDigitNetwork(ExtendedTorchModule):
         if model_simplification == NONE:
             # The spelling is the one of published state dictionaries.
             self.recurent_cell = GeneralizedCell(outputs, 1, self.unit_name, **layer_options)
+        self.step_ended: Callable[[], None] | None = None
+        """Called after every step of the cell, to look at what it has just done."""
 
     def _state_names(self) -> tuple[str, ...]:
         return ("zero_state_h", "zero_state_c") if self.is_lstm else ("zero_state",)
@@ -107,6 +109,8 @@ class SequentialDigitNetwork(ExtendedTorchModule):
         for label in labels.unbind(1):
             state = self._step(label, state)
             states.append(state[0] if self.is_lstm else state)
+            if self.step_ended is not None:
+                self.step_ended()
         return torch.stack(states, dim=1)
 
     def _step(self, label: torch.Tensor, state: Any) -> Any:
