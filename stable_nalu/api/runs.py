@@ -460,10 +460,8 @@ def plot(
     names = {f"the table of {label}": table for label, table in named}
     header = [str(name) for name in next(iter(tables.values()))]
     entry = entry_of_tables(kind, list(names), header, labels, "figure", column)
-    context = Context(
-        entry, Path(), names, setups=setups, threshold=threshold, estimators=estimators,
-        palette=palette,
-    )  # fmt: skip
+    how: Any = {"threshold": threshold, "estimators": estimators, "palette": palette}
+    context = Context(entry, Path(), names, setups=setups, **how)
     figure = made(entry.parts[0], context).figure
     for text in context.warnings:
         _warn(text)
