@@ -5,7 +5,6 @@ Every column of every file is declared here, but for measures, which the catalog
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -105,21 +104,21 @@ def _resource(
     name: str,
     path: Path,
     title: str,
-    fields: Iterable[Field],
-    primary_key: Sequence[str] = (),
-    description: str = "",
-    sources: Sequence[dict[str, str]] = (),
+    fields: list,
+    key: Any = (),
+    text: str = "",
+    sources: Any = (),
 ) -> dict[str, Any]:
     content = path.read_bytes()
     schema: dict[str, Any] = {"fields": list(fields), "missingValues": [""]}
-    if primary_key:
-        schema["primaryKey"] = list(primary_key)
+    if key:
+        schema["primaryKey"] = list(key)
     found: dict[str, Any] = {
         "profile": "tabular-data-resource",
         "name": name.lower(),
         "path": path.relative_to(PATH.parent).as_posix(),
         "title": title,
-        "description": description,
+        "description": text,
         "format": "csv",
         "mediatype": "text/csv",
         "encoding": "utf-8",

@@ -325,12 +325,7 @@ def _breaks_a_line(name: str, value: object) -> bool:
 
 
 def render_job(
-    name: str,
-    resources: Resources,
-    site: Site,
-    root: str,
-    words: Sequence[str],
-    indices: Sequence[int],
+    name: str, resources: Resources, site: Site, root: str, words: list[str], indices: list[int]
 ) -> str:
     """Return the job of a submission; `words` follow the name, as for the batch script."""
     logs = str(site.logs) if site.log_dir else ""

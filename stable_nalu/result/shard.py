@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from math import ceil
 from pathlib import Path
+from typing import Any
 
 from stable_nalu.base.errors import UsageError
 from stable_nalu.base.files import (
@@ -334,12 +335,7 @@ _PAUSE, _SECONDS_BETWEEN_MOVES = 0.05, 0.3
 
 
 def run_shards(
-    words: Sequence[str],
-    left: Mapping[int, Shard],
-    logs: Path,
-    *,
-    processes: int,
-    gpu: str | None = None,
+    words: list[str], left: Mapping[int, Shard], logs: Path, *, processes: int, gpu: Any = None
 ) -> int:
     """Run `batch.py WORDS --task N` for every N of `left`; return 0 when all succeed.
 
