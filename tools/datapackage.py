@@ -101,14 +101,9 @@ def _of_runs(
 
 
 def _resource(
-    name: str,
-    path: Path,
-    title: str,
-    fields: list,
-    key: Any = (),
-    text: str = "",
-    sources: Any = (),
+    name: str, path: Path, title: str, fields: list, key: Any = (), text: str = "", by: Any = ()
 ) -> dict[str, Any]:
+    """Return the entry of a file; by: the papers that its numbers are beside."""
     content = path.read_bytes()
     schema: dict[str, Any] = {"fields": list(fields), "missingValues": [""]}
     if key:
@@ -124,10 +119,10 @@ def _resource(
         "encoding": "utf-8",
         "bytes": len(content),
         "hash": f"sha256:{hashlib.sha256(content).hexdigest()}",
-        "sources": list(sources),
+        "sources": list(by),
         "schema": schema,
     }
-    return {key: value for key, value in found.items() if value not in ("", [])}
+    return {name: value for name, value in found.items() if value not in ("", [])}
 
 
 def _source(paper: Paper) -> dict[str, str]:
