@@ -160,9 +160,7 @@ class MeasuredTask(EngineTask):
 
     in_python = True
 
-    def lanes(self, step: Any, layer_options: dict[str, Any]) -> Any:
-        self._alone = self.network(self.config, layer_options)
-        return super().lanes(step, layer_options)
+    _alone: Any = None
 
     def measures(self, model: ExtendedTorchModule) -> Mapping[str, Any]:
         if self.engine is None:
@@ -172,6 +170,8 @@ class MeasuredTask(EngineTask):
         every: dict[str, list[Any]] = {}
         source: Any = model.random
         with torch.random.fork_rng(devices=[]):
+            if self._alone is None:
+                self._alone = self.engine.build(self.config)
             for run, generator in enumerate(source.generators):
                 self._alone.load_state_dict(abstract.run_state(model.state_dict(), run))
                 torch.set_rng_state(generator.get_state())

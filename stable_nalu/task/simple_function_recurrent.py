@@ -143,18 +143,10 @@ class SumsTask(MeasuredTask):
         inputs = build_dataset(config).get_input_size()
         sample = config.interpolation_length, inputs
         penalties = cls.kind.penalties
+        width, draws = math.prod(sample), bool(config.random_models)
         return Shape(
-            config.batch_size, math.prod(sample), 1, None, config.verbose, penalties, sample
+            *(config.batch_size, width, 1, None, config.verbose, penalties, sample), draws=draws
         )
-
-    @classmethod
-    def programs(cls, config: Config, layer_options: dict[str, Any]) -> Any:
-        from torchlanes.values import NotLoweredError
-
-        found = super().programs(config, layer_options)
-        if not config.random_models and any(program.draws for program in found.values()):
-            raise NotLoweredError("a layer that draws numbers where it is measured")
-        return found
 
     def batches(self) -> Iterator[Batch]:
         yield tuple(floats(part, self.device) for part in self._feed.next())

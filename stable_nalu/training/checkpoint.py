@@ -12,11 +12,12 @@ import os
 import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -33,15 +34,14 @@ from stable_nalu.layer.user_code import (
     foreign_modules,
     tensors_of,
 )
+from stable_nalu.options import Config, ScriptSpec
+from stable_nalu.writer import ResumePoint
 from stable_nalu.writer.event_file import RESULT_VALID
 
 from .recorder import Recorder, numbers
 from .step import TrainingStep, load_optimizer_state, optimizer_state
 from .surroundings import has_gpu
 from .task import EngineTask, Task
-
-if TYPE_CHECKING:
-    from .runs import Stack
 
 BEST_MODELS, BEST_PARAMETERS = "lowest_interp_model", "lowest_interp_params"
 """Folders of the best models below the save root, and of their parameters as text."""
@@ -296,6 +296,49 @@ def _put(module: torch.nn.Module, name: str, value: Any) -> None:
         setattr(module, name, value)
 
 
+@dataclass(frozen=True)
+class SavedState(ResumePoint):
+    """A file that a run may continue from; `iteration` is the first one left to train.
+
+    error: its last test error, if it has one.
+    """
+
+    path: Path = Path()
+    iteration: int = 0
+    diverged: bool = False
+    error: float | None = None
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """A run: its configuration, its name and the options of its layers.
+
+    engine: what trains it: `lanes`, or `torch` and the reason. state: what it continues from, if
+    anything.
+    """
+
+    config: Config
+    name: str
+    layer_options: dict[str, Any]
+    engine: str = TORCH
+    state: SavedState | None = None
+
+    @classmethod
+    def of(cls, spec: ScriptSpec, config: Config) -> "PlannedRun":
+        return cls(config, spec.run_name(config), spec.layer_options(config))
+
+    @property
+    def in_lanes(self) -> bool:
+        return self.engine == LANES
+
+    @property
+    def start(self) -> int:
+        return 0 if self.state is None else self.state.iteration
+
+
+Stack = list[PlannedRun]
+
+
 class RunState:
     """The state of runs, one alone or many stacked as one: models, optimiser, generators, progress.
 
@@ -309,7 +352,7 @@ class RunState:
     recorder: Recorder
     engine: Any = None
 
-    def __init__(self, task: type[Task], stack: "Stack"):
+    def __init__(self, task: type[Task], stack: Stack):
         self.stack = stack
         self.configs = [run.config for run in stack]
         self.config = self.configs[0]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -54,7 +54,7 @@ from .engine_program import BuildOne, buffers_of_strangers, program, seeded, str
 from .recorder import StepResult, TaggedValue
 from .step import TrainingStep
 from .surroundings import has_gpu
-from .task import Drawn, Shape
+from .task import Drawn, EngineTask, Shape
 
 CriterionPrograms = dict[Any, Program]
 """The program of each criterion."""
@@ -98,6 +98,14 @@ def programs_of(
     return found
 
 
+def programs_for(
+    task: type[EngineTask], config: Config, layer_options: dict[str, Any]
+) -> CriterionPrograms:
+    """Return what the engine makes of a run, by criteria, or raise NotLoweredError."""
+    build = partial(task.network, layer_options=layer_options)
+    return programs_of(config, build, task.shape(config), dtype=torch.get_default_dtype())
+
+
 def _make(key: Key, config: Config, build: BuildOne) -> None:
     """Record the programs of a configuration, and prove those with code of users."""
     _, _, shape, dtype, _ = key
@@ -127,6 +135,8 @@ def _make(key: Key, config: Config, build: BuildOne) -> None:
             why = _doubt(_Comparison(config, build, shape, dtype), found, state)
             if why is not None:
                 raise NotLoweredError(why)
+        if not shape.draws and any(one.draws for one in found.values()):
+            raise NotLoweredError("a layer that draws numbers where it is measured")
     finally:
         if state is not None:
             state.put_back()
@@ -185,7 +195,7 @@ class EngineStack:
         in_python: bool = False,
         rate: Callable[[int], float] = lambda at: 1.0,
     ):
-        self.step, self.rate, self.shape = step, rate, shape
+        self.step, self.rate, self.shape, self.build = step, rate, shape, build
         self.runs = len(configs)
         self.streams = list(streams)
         self.dtype = torch.get_default_dtype()
@@ -203,6 +213,17 @@ class EngineStack:
         self.may_use_gpu = has_gpu(configs[0]) and not in_python
         self.company = Company([self])
         self._ahead = False
+
+    @classmethod
+    def of(cls, task: EngineTask, step: TrainingStep, layer_options: dict[str, Any]) -> Self:
+        """Return what trains the runs of a task from now on."""
+        build = partial(task.network, layer_options=layer_options)
+        task.engine = cls(
+            *(task.configs, step, build, task.shape(task.config), *task.samples()),
+            in_python=task.in_python,
+            rate=task.rate_factor,
+        )
+        return task.engine
 
     def _load(self, part: RunsOfProgram, criterion: Any) -> Lanes:
         layout, shape = self.company.layout(part), (self.shape.batch, self.shape.inputs)

@@ -21,7 +21,7 @@ from stable_nalu.writer.event_file import (
     logged_result,
 )
 
-from .checkpoint import RunState
+from .checkpoint import RunState, Stack
 from .console import End, StackView
 from .recorder import (
     Recorder,
@@ -32,7 +32,6 @@ from .recorder import (
     reported,
     scalar,
 )
-from .runs import Stack
 from .task import ITERATIONS, Batch, EngineTask, Observed, Task
 
 MUST_BE_FINITE = "loss_train", "metric_valid"
@@ -56,7 +55,9 @@ class Training(RunState):
         self.interval = self.logging.interval or self.config.log_interval
         self.result_file = ResultFile(self.config.script) if task.kind.reported else None
         if isinstance(self.task, EngineTask) and self.stacked:
-            self.engine = self.task.lanes(self.step, stack[0].layer_options)
+            from .engine_stack import EngineStack
+
+            self.engine = EngineStack.of(self.task, self.step, stack[0].layer_options)
         self.mates = [self]
         goals = list(map(task.goal, self.configs))
         self.tags = {RESULT_VALID: goals[0].valid, RESULT_TEST: goals[0].test}

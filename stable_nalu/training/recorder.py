@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -29,9 +29,6 @@ from stable_nalu.writer.event_file import (
 )
 
 from .surroundings import has_gpu
-
-if TYPE_CHECKING:
-    from .engine_stack import EngineStack
 
 Gradients = Sequence[torch.Tensor | None]
 
@@ -313,7 +310,7 @@ class EvaluationSet:
         """Return the squared error of every row of a single run: `(rows, 1)`."""
         return (model(self._x[0]) - self._t[0]) ** 2
 
-    def errors(self, engine: "EngineStack", *, roots: bool) -> torch.Tensor:
+    def errors(self, engine: Any, *, roots: bool) -> torch.Tensor:
         """Return the mean squared error of each run and, if `roots`, the mean absolute one."""
         arrays = self._x.numpy(), self._t.numpy(), self._x_of_run, self._t_of_run
         return engine.errors(*arrays, roots=roots)

@@ -4,15 +4,15 @@ import math
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from stable_nalu.base.errors import UsageError
 from stable_nalu.base.files import save_root, tensorboard_root
 from stable_nalu.base.script import cores
-from stable_nalu.options import Config, ScriptSpec
-from stable_nalu.writer import ResumePoint, refuse_in_use
+from stable_nalu.options import ScriptSpec
+from stable_nalu.writer import refuse_in_use
 from stable_nalu.writer.event_file import RESULT_TEST
 
 from .checkpoint import (
@@ -20,6 +20,9 @@ from .checkpoint import (
     PROGRESS,
     REQUIRED,
     TORCH,
+    PlannedRun,
+    SavedState,
+    Stack,
     asked_by,
     is_there,
     load_torch,
@@ -47,50 +50,7 @@ ENGINE = "STABLE_NALU_ENGINE"
 """The environment variable by which all arithmetic runs of a command train in torch."""
 
 
-@dataclass(frozen=True)
-class SavedState(ResumePoint):
-    """A file that a run may continue from; `iteration` is the first one left to train.
-
-    error: its last test error, if it has one.
-    """
-
-    path: Path = Path()
-    iteration: int = 0
-    diverged: bool = False
-    error: float | None = None
-
-
 States = Mapping[int, SavedState]
-
-
-@dataclass(frozen=True)
-class PlannedRun:
-    """A run: its configuration, its name and the options of its layers.
-
-    engine: what trains it: `lanes`, or `torch` and the reason. state: what it continues from, if
-    anything.
-    """
-
-    config: Config
-    name: str
-    layer_options: dict[str, Any]
-    engine: str = TORCH
-    state: SavedState | None = None
-
-    @classmethod
-    def of(cls, spec: ScriptSpec, config: Config) -> "PlannedRun":
-        return cls(config, spec.run_name(config), spec.layer_options(config))
-
-    @property
-    def in_lanes(self) -> bool:
-        return self.engine == LANES
-
-    @property
-    def start(self) -> int:
-        return 0 if self.state is None else self.state.iteration
-
-
-Stack = list[PlannedRun]
 
 
 def worker_count(task: type[Task], runs: Sequence[PlannedRun]) -> int:
@@ -276,8 +236,10 @@ def _reason_for_torch(task: type[EngineTask], run: PlannedRun) -> str | None:
 
 
 def _programs(task: type[EngineTask], run: PlannedRun) -> list[Any]:
+    from .engine_stack import programs_for
+
     with default_dtype(run.config):
-        return list(task.programs(run.config, run.layer_options).values())
+        return list(programs_for(task, run.config, run.layer_options).values())
 
 
 def show_engine(task: type[Task], runs: Sequence[PlannedRun]) -> int:

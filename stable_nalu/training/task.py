@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
 
     from stable_nalu.dataset.simple_function import FunctionTargets, SampleStream
     from stable_nalu.statistics.setups import Limit
-
-    from .engine_stack import CriterionPrograms, EngineStack
 
 Batch = tuple[Any, ...]
 """Inputs and targets: whatever the network and the loss of a task take."""
@@ -147,7 +144,8 @@ class Target:
 class Shape:
     """What an engine must know of a task: batch, how it evaluates, what it observes, penalties.
 
-    sample: the shape of the inputs of a sample, if it is not a vector.
+    sample: the shape of the inputs of a sample, if it is not a vector. draws: whether layers may
+    draw noise.
     """
 
     batch: int
@@ -157,6 +155,7 @@ class Shape:
     verbose: bool = False
     penalties: type[Penalties] = Penalties
     sample: tuple[int, ...] = (-1,)
+    draws: bool = True
 
 
 class Task:
@@ -266,7 +265,7 @@ class EngineTask(Task):
 
     in_python: ClassVar[bool] = False
     pause: int | None = None
-    engine: "EngineStack | None" = None
+    engine: Any = None
 
     @classmethod
     def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
@@ -288,23 +287,3 @@ class EngineTask(Task):
     def observed_at_end(self, step: TrainingStep) -> list[TaggedValue]:
         """Return what is logged of the trained modules, if the last unit is no log point."""
         return []
-
-    @classmethod
-    def programs(cls, config: Config, layer_options: dict[str, Any]) -> "CriterionPrograms":
-        """Return what the engine makes of a run, by criteria, or raise NotLoweredError."""
-        from .engine_stack import programs_of
-
-        build = partial(cls.network, layer_options=layer_options)
-        return programs_of(config, build, cls.shape(config), dtype=torch.get_default_dtype())
-
-    def lanes(self, step: TrainingStep, layer_options: dict[str, Any]) -> "EngineStack":
-        """Return what trains the runs from now on."""
-        from .engine_stack import EngineStack
-
-        build = partial(self.network, layer_options=layer_options)
-        self.engine = EngineStack(
-            *(self.configs, step, build, self.shape(self.config), *self.samples()),
-            in_python=self.in_python,
-            rate=self.rate_factor,
-        )
-        return self.engine

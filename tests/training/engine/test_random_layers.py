@@ -39,8 +39,9 @@ def lowered(number):
     """The program of a layer, or None where a line says why there is none."""
     (config,) = planned(SCRIPT, *words(number), "--pytorch-precision", str(precision(number)))
     torch.set_default_dtype(TYPES[precision(number)])
+    options = SCRIPTS[SCRIPT].layer_options(config)
     try:
-        (found,) = TASKS[SCRIPT].programs(config, SCRIPTS[SCRIPT].layer_options(config)).values()
+        (found,) = stack.programs_for(TASKS[SCRIPT], config, options).values()
     except NotLoweredError:
         return None
     return found

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from stable_nalu.task.table import TASKS
-from stable_nalu.training.engine_stack import drawn_by_cpp
+from stable_nalu.training.engine_stack import drawn_by_cpp, programs_for
 from tests.exported import ROOT
 from tests.training.engine.harness import planned, training
 from torchlanes.emit import MOST_ON_STACK
@@ -63,7 +63,7 @@ def test_calls_in_a_loop_leave_the_stack_as_it_was():
 def test_large_arrays_are_not_on_the_stack():
     unit = ("--layer-type", "ReRegualizedLinearMNAC", "--hidden-size", "200")
     (config,) = planned("identity_autoencoder", *unit)
-    (program,) = TASKS["identity_autoencoder"].programs(config, {}).values()
+    (program,) = programs_for(TASKS["identity_autoencoder"], config, {}).values()
     for function in program.text.split("MODEL_FUNCTION")[1:]:
         arrays = re.findall(r"^ *[NM] a\d+\[(.*)\];", function, re.MULTILINE)
         sizes = [np.prod([int(n) for n in array.split("][")]) for array in arrays]
