@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from stable_nalu.task.table import SCRIPTS, TASKS
+from stable_nalu.training.checkpoint import LANES, PlannedRun
 from stable_nalu.training.loop import Training
-from stable_nalu.training.runs import LANES, PlannedRun
 
 
 class Iterations:

@@ -18,7 +18,7 @@ import torch
 
 import stable_nalu as sn
 from stable_nalu.task.table import SCRIPTS
-from stable_nalu.training.runs import ENGINE, TORCH
+from stable_nalu.training.shell import ENGINE, TORCH
 from tests.forks import Fork
 from tools.site_pages import NAMES
 

@@ -12,7 +12,7 @@ from stable_nalu.result.judged import runs_of
 from stable_nalu.result.reproduce import listing
 from stable_nalu.result.stored import sessions_of
 from stable_nalu.task.table import SCRIPTS as SPECS
-from stable_nalu.training.runs import ENGINE, TORCH
+from stable_nalu.training.shell import ENGINE, TORCH
 from stable_nalu.writer import LOCK_NAME, RunFolder, RunRecord
 from tests.result.tiny import in_this_process  # noqa: F401
 from tests.training.engine.harness import training

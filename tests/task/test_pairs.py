@@ -9,8 +9,8 @@ from stable_nalu.dataset.images import PixelTable, draw_pair_sets, fold_pairs, l
 from stable_nalu.figure.curves import accuracies
 from stable_nalu.task.pairs import PairTask, ScatteredTask, class_counts, pair_metrics
 from stable_nalu.task.table import SCRIPTS
+from stable_nalu.training.checkpoint import PlannedRun
 from stable_nalu.training.loop import Training
-from stable_nalu.training.runs import PlannedRun
 
 TINY = "--data-source digits --samples-per-permutation 1"
 

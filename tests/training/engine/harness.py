@@ -12,9 +12,9 @@ from stable_nalu.options import Config
 from stable_nalu.task.table import SCRIPTS, TASKS
 from stable_nalu.training import engine_stack as stack
 from stable_nalu.training import recorder
+from stable_nalu.training.checkpoint import LANES, TORCH, PlannedRun
 from stable_nalu.training.loop import Training
 from stable_nalu.training.recorder import scalar
-from stable_nalu.training.runs import LANES, TORCH, PlannedRun
 from stable_nalu.writer.event_file import RESULT_TEST, RESULT_VALID
 from tests.training.configurations import configurations
 

@@ -3,7 +3,7 @@
 import pytest
 
 from stable_nalu.task.table import SCRIPTS, TASKS
-from stable_nalu.training.runs import PlannedRun, with_engine
+from stable_nalu.training.shell import PlannedRun, with_engine
 from tests.training.engine.harness import IN_TORCH, left_behind, left_together, planned, words_of
 
 RANGES = (

@@ -16,7 +16,7 @@ from stable_nalu.layer import own_layers, registry
 from stable_nalu.layer.user_code import PythonState
 from stable_nalu.task.table import SCRIPTS, TASKS
 from stable_nalu.training import engine_stack as stack
-from stable_nalu.training.runs import PlannedRun, with_engine
+from stable_nalu.training.shell import PlannedRun, with_engine
 from tests.training.engine.harness import planned, words_of
 from torchlanes.lower import FORMULAS
 
