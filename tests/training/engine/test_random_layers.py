@@ -83,6 +83,8 @@ def assert_alike(numbers, monkeypatch):
     try:
         programs = {k: program for k in numbers if (program := lowered(k)) is not None}
         libraries = compiled_together(programs)
+        for double in (False, True):
+            tiles.runtime(double=double)  # which is a library of its own
         monkeypatch.setattr(tiles, "library", libraries.__getitem__)
         wrong = {k: bad for k in programs if (bad := apart(k))}
         assert wrong == {}
