@@ -54,6 +54,8 @@ def compiled_together(programs):
         some = {k: p for k, p in programs.items() if (p.dtype == torch.float64) is double}
         parts = [f"namespace n{k} {{\n{NAMES.sub(rf'n{k}_', p.text)}\n}}" for k, p in some.items()]
         made = library(source("\n".join(parts), double=double))
+        runtime = tiles.runtime_text(double=double)
+        found[runtime] = library(runtime)
         for k, p in some.items():
             names = [f"{part}_{f}" for part in p.sources for f in ("begin", "block", "update")]
             own = {name: made[f"n{k}_{name}"] for name in names}
@@ -83,8 +85,6 @@ def assert_alike(numbers, monkeypatch):
     try:
         programs = {k: program for k in numbers if (program := lowered(k)) is not None}
         libraries = compiled_together(programs)
-        for double in (False, True):
-            tiles.runtime(double=double)  # which is a library of its own
         monkeypatch.setattr(tiles, "library", libraries.__getitem__)
         wrong = {k: bad for k in programs if (bad := apart(k))}
         assert wrong == {}
