@@ -24,7 +24,7 @@ class Iterations:
         began = time.process_time()
         engines = [training.engine for training in self.trainings if training.engine is not None]
         for engine in engines:
-            engine.ask(self._at, iterations)
+            engine.company.asked[engine] = self._at, iterations
         for engine in engines:
             engine.iterate(self._at, iterations)
         self._at += iterations

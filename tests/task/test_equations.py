@@ -31,7 +31,7 @@ def built(words=""):
 @pytest.mark.parametrize("equation", EQUATIONS)
 def test_rows_are_those_of_the_paper(equation):
     task, _ = built(f"--equation {equation} --seed 3")
-    training, validation, test = task._streams[0]
+    training, validation, test = task.datasets[0]._streams.values()
     x, t = test[0:10_000]
     exact = [KNOWN[equation](*row) for row in test.x.tolist()]
     np.testing.assert_allclose(test.t[:, 0], exact, rtol=1e-12, atol=1e-12)
