@@ -177,7 +177,7 @@ from stable_nalu.options import Flag
 from stable_nalu.options import run_names as nf
 from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS
 from stable_nalu.options.flag import buildable_layers, integer
-from stable_nalu.training.surroundings import floats
+from stable_nalu.training import floats
 from stable_nalu.training.task import Task
 
 from .shared import task_script

@@ -23,9 +23,9 @@ from stable_nalu.options import MOST_RUNS, Config, Flag, ScriptSpec
 from stable_nalu.options.flags import load_own_layers, units_of
 from stable_nalu.result import set_threads
 from stable_nalu.task.table import SCRIPTS, TASKS
+from stable_nalu.training import as_at_the_start
 from stable_nalu.training.console import quiet
 from stable_nalu.training.shell import train_plan
-from stable_nalu.training.surroundings import as_at_the_start
 
 from .flags import Flags, Script
 from .runs import TrainedRuns, read_runs

@@ -24,9 +24,9 @@ from stable_nalu.layer.base import GatedInputs
 from stable_nalu.layer.nalu import AbstractNALULayer, DMULayer, INALULayer
 from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.options.flags import units_of
+from stable_nalu.training import as_at_the_start, default_dtype
 from stable_nalu.training.checkpoint import PlannedRun, load_torch, restore_parameters
 from stable_nalu.training.loop import Training
-from stable_nalu.training.surroundings import as_at_the_start, default_dtype
 from stable_nalu.training.task import Target, Task
 from stable_nalu.writer import RunRecord
 from stable_nalu.writer.event_file import FILE_PREFIX, METRIC_VALID, RESULT_TEST, EventFileReader

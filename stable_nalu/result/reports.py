@@ -35,8 +35,8 @@ from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.statistics.table import in_columns, write_plain_frame
 from stable_nalu.task.mystery_arithmetic import MysteryProblem, MysteryTask
 from stable_nalu.task.pairs import PairTask, class_counts
+from stable_nalu.training import default_dtype
 from stable_nalu.training.loop import Training
-from stable_nalu.training.surroundings import default_dtype
 from stable_nalu.training.task import Task
 from stable_nalu.writer.event_file import EventFileReader, TensorboardReader
 

@@ -15,7 +15,7 @@ from stable_nalu.network.dense import ACTIVATIONS, layers_between
 from stable_nalu.options import Config, Flag
 from stable_nalu.options.flag import and_layers, choice, integer, number
 from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS
-from stable_nalu.training.surroundings import floats
+from stable_nalu.training import floats
 from stable_nalu.training.task import Batch, Goal, Kind
 from stable_nalu.writer.event_file import ACCURACY_TEST, ERROR_CURVE, METRIC_TEST, METRIC_VALID
 

@@ -21,8 +21,8 @@ from stable_nalu.options import Config, Flag
 from stable_nalu.options.flag import choice, integer, number
 from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS, refuse
 from stable_nalu.statistics.setups import Limit
+from stable_nalu.training import floats
 from stable_nalu.training.step import Penalties, TrainingStep
-from stable_nalu.training.surroundings import floats
 from stable_nalu.training.task import Batch, Kind, Target
 from stable_nalu.writer.event_file import METRIC_TEST, METRIC_VALID
 

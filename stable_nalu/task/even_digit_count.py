@@ -23,7 +23,7 @@ from stable_nalu.options import Config, Flag, switch
 from stable_nalu.options import run_names as nf
 from stable_nalu.options.flag import buildable_layers, each_word, integer
 from stable_nalu.options.flags import MAX_ITERATIONS, refuse
-from stable_nalu.training.surroundings import floats
+from stable_nalu.training import floats
 from stable_nalu.training.task import Batch, Kind, Task
 from stable_nalu.writer.event_file import ACCURACY_TEST, ACCURACY_VALID, CONFUSION, RMSE_TEST
 

@@ -30,7 +30,7 @@ from stable_nalu.options.flag import (
     span,
 )
 from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS, refuse
-from stable_nalu.training.surroundings import floats
+from stable_nalu.training import floats
 from stable_nalu.training.task import Batch, Kind, Task
 
 from .shared import TESTING, task_script

@@ -15,7 +15,7 @@ from stable_nalu.network.dense import ACTIVATIONS, IdentityNetwork
 from stable_nalu.options import Config, Flag
 from stable_nalu.options.flag import and_layers, choice, integer, interval
 from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS, refuse
-from stable_nalu.training.surroundings import floats
+from stable_nalu.training import floats
 from stable_nalu.training.task import Batch, Kind
 from stable_nalu.writer.event_file import ERROR_CURVE, METRIC_TEST, METRIC_VALID
 

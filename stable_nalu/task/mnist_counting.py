@@ -19,7 +19,7 @@ from stable_nalu.options import Config, Flag
 from stable_nalu.options import run_names as nf
 from stable_nalu.options.flag import cell_names, choice, integer, lengths, number
 from stable_nalu.options.flags import LAYER_TYPE, refuse
-from stable_nalu.training.surroundings import floats
+from stable_nalu.training import floats
 from stable_nalu.training.task import EPOCHS, Batch, Goal, Kind, Task
 from stable_nalu.writer.event_file import METRIC_TEST, MSE_TRAIN
 

@@ -18,8 +18,8 @@ from stable_nalu.options import Config, Flag, switch
 from stable_nalu.options import run_names as nf
 from stable_nalu.options.flag import and_layers, choice, each_word, integer, interval
 from stable_nalu.options.flags import LAYER_TYPE, refuse
+from stable_nalu.training import floats
 from stable_nalu.training.recorder import StepResult, TaggedValue, scalar
-from stable_nalu.training.surroundings import floats
 from stable_nalu.training.task import EPOCHS, Batch, Kind, Task
 from stable_nalu.writer.event_file import LOSS_EPOCH, MSE_TEST, MSE_TRAIN, PROBLEM
 

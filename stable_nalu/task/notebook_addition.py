@@ -21,8 +21,8 @@ from stable_nalu.options import run_names as nf
 from stable_nalu.options.flag import and_layers, integer
 from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS
 from stable_nalu.statistics import setups
+from stable_nalu.training import floats
 from stable_nalu.training.recorder import StepResult, TaggedValue, scalar
-from stable_nalu.training.surroundings import floats
 from stable_nalu.training.task import Batch, Kind, Target
 from stable_nalu.writer.event_file import (
     AFTER_SUFFIX,

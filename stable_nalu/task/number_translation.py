@@ -24,7 +24,7 @@ from stable_nalu.options import Config, Flag, FlagGroup, ScriptSpec
 from stable_nalu.options import flags as common
 from stable_nalu.options import run_names as nf
 from stable_nalu.options.flag import and_layers, buildable_layers, cell_names, choice, integer
-from stable_nalu.training.surroundings import floats
+from stable_nalu.training import floats
 from stable_nalu.training.task import Batch, Goal, Kind, Logging, Observed, Task, Unit
 from stable_nalu.writer.event_file import LOSS_VALID, METRIC, TRACE
 

@@ -30,7 +30,7 @@ from stable_nalu.options import Config, Flag
 from stable_nalu.options import run_names as nf
 from stable_nalu.options.flag import cell_names, choice, integer, whole_range, whole_ranges
 from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS, refuse
-from stable_nalu.training.surroundings import floats
+from stable_nalu.training import floats
 from stable_nalu.training.task import Batch, Kind, Task
 
 from .shared import task_script

@@ -22,8 +22,8 @@ from stable_nalu.options import flags as common
 from stable_nalu.options import run_names as nf
 from stable_nalu.options.flag import as_clause, cell_names, data_range, integer
 from stable_nalu.statistics import setups
+from stable_nalu.training import floats
 from stable_nalu.training.recorder import RandomModels
-from stable_nalu.training.surroundings import floats
 from stable_nalu.training.task import Batch, Drawn, Goal, Kind, Logging, Observed, Shape, Target
 from stable_nalu.writer.event_file import LOSS_VALID_EXTRAPOLATION, LOSS_VALID_INTERPOLATION
 

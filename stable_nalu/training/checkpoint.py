@@ -38,9 +38,9 @@ from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.writer import ResumePoint
 from stable_nalu.writer.event_file import RESULT_VALID
 
+from . import has_gpu
 from .recorder import Recorder, numbers
 from .step import TrainingStep, load_optimizer_state, optimizer_state
-from .surroundings import has_gpu
 from .task import EngineTask, Task
 
 BEST_MODELS, BEST_PARAMETERS = "lowest_interp_model", "lowest_interp_params"

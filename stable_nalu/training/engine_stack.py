@@ -50,10 +50,10 @@ from torchlanes.tiles import (
 )
 from torchlanes.values import NotLoweredError
 
+from . import has_gpu
 from .engine_program import BuildOne, buffers_of_strangers, program, seeded, structure
 from .recorder import StepResult, TaggedValue
 from .step import TrainingStep
-from .surroundings import has_gpu
 from .task import Drawn, EngineTask, Shape
 
 CriterionPrograms = dict[Any, Program]

@@ -28,7 +28,7 @@ from stable_nalu.writer.event_file import (
     ROOT_SUFFIX,
 )
 
-from .surroundings import has_gpu
+from . import has_gpu
 
 Gradients = Sequence[torch.Tensor | None]
 

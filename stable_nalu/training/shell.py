@@ -45,6 +45,7 @@ from stable_nalu.writer import WAYS_OUT, RunFolder, RunRecord, RunWriter, refuse
 from stable_nalu.writer.event_file import RESULT_TEST
 from torchlanes import VERSION
 
+from . import default_dtype, errors_in_one_line, has_gpu
 from .checkpoint import (
     BEST_MODELS,
     BEST_PARAMETERS,
@@ -77,7 +78,6 @@ from .console import (
 )
 from .loop import Training
 from .recorder import Recorder, reported
-from .surroundings import default_dtype, errors_in_one_line, has_gpu
 from .task import EngineTask, Task
 
 MOST_FORMULAS = 50
