@@ -63,7 +63,10 @@ class Trainer:
         if x.ndim != 3 or x.shape[:2] != y.shape[:2] or len(x) != count:
             raise ValueError(f"x {tuple(x.shape)} and y {tuple(y.shape)} are no rows of each model")
         if batch is not None and not self._random:
-            self._random = [np.random.default_rng(s) for s in seeds or range(count)]
+            own = list(range(count) if seeds is None else seeds)
+            if len(own) != count:
+                raise ValueError(f"{len(own)} seeds for {count} models: give each its own")
+            self._random = [np.random.default_rng(seed) for seed in own]
         program = self._program(x[:2], y[:2], batch or x.shape[1])
         size = count * (batch or x.shape[1]) * x.shape[2]
         state = _stacked(self.models) | self._kept
@@ -147,7 +150,7 @@ class _Builder(ProgramBuilder):
     def __init__(self, trainer: Trainer, x: torch.Tensor, y: torch.Tensor, *how: Any):
         super().__init__(x.dtype, len(x), *how)
         self.trainer, self.x, self.y = trainer, x, y
-        self.model = copy.deepcopy(trainer.models[0]).train()
+        self.model = copy.deepcopy(trainer.models[0])
         self.trained = [n for n, p in self.model.named_parameters() if p.requires_grad]
         self.recording = Recording(self.model, x.dtype)
 

@@ -106,3 +106,26 @@ def test_explain_gives_the_code_or_the_line_in_the_way():
 def test_rows_that_do_not_fit_are_refused(rows):
     with pytest.raises(ValueError, match="no rows of each model"):
         trainer_of([1, 2], adam).fit(rows, TARGETS, 1)
+
+
+def test_seeds_that_are_too_few_are_refused():
+    with pytest.raises(ValueError, match="1 seeds for 2 models"):
+        trainer_of([1, 2], adam).fit(ROWS, TARGETS, 1, batch=8, seeds=[3])
+
+
+def test_a_model_is_trained_in_its_own_mode():
+    """One that computes something else in evaluation, and has a layer whose weights stay."""
+
+    class Halved(Net):
+        def forward(self, x):
+            return super().forward(x) * (1.0 if self.training else 0.5)
+
+    def evaluated():
+        model = Halved(5).eval()
+        model.inner.requires_grad_(False)
+        return model
+
+    trainer = torchlanes.Trainer([evaluated()], mse_loss, momentum)
+    trainer.fit(ROWS, TARGETS, 3)
+    wanted = in_torch(evaluated(), momentum, [(ROWS, TARGETS)] * 3)
+    torch.testing.assert_close(trainer.models[0].state_dict(), wanted, rtol=1e-4, atol=1e-5)
