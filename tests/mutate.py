@@ -244,7 +244,7 @@ MUTATIONS = (
         "figure: judges for itself",
         "figure/runs.py",
         "    found = judge.outcomes(rows, runs, best_range, also)",
-        '    found = judge.outcomes(rows, runs.assign(threshold=1e-3), best_range, also)',
+        "    found = judge.outcomes(rows, runs.assign(threshold=1e-3), best_range, also)",
         f"{FIGURES} tests/test_one_rule.py",
     ),
     Mutation(
@@ -262,7 +262,7 @@ MUTATIONS = (
         "    return import_module('stable_nalu.task')\n\n\ndef canonical(",
         "tests/test_project.py",
     ),
-)  # fmt: skip
+)
 
 
 def tested(root: Path, tests: str) -> tuple[int, str]:

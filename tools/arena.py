@@ -59,9 +59,9 @@ def settings_of(table: Any) -> Iterable[tuple[str, Any]]:
 
 
 def scores(table: Any) -> Any:
-    return table.pivot_table(
-        "outside", "task", "contestant", aggfunc="median", sort=False
-    ).clip(lower=SOLVED)  # fmt: skip
+    return table.pivot_table("outside", "task", "contestant", aggfunc="median", sort=False).clip(
+        lower=SOLVED
+    )
 
 
 def ranks(table: Any) -> tuple[Any, float, float]:

@@ -15,13 +15,31 @@ _TOKEN = re.compile(
 )
 _CLOSING = {"(": ")", "[": "]", "{": "}", "|": "|"}
 _SIGNS = {
-    "*": "⋅", "-": "−", "<-": "←", ":=": "≔", "~": "∼", "...": "…", "'": "′", "<=": "≤", ">=": "≥",
-}  # fmt: skip
+    "*": "⋅",
+    "-": "−",
+    "<-": "←",
+    ":=": "≔",
+    "~": "∼",
+    "...": "…",
+    "'": "′",
+    "<=": "≤",
+    ">=": "≥",
+}
 _BINARY = {"+", "-", "*", "=", "<", ">", "~", "<-", ":=", "<=", ">=", ",", ";", ":", "in", "mod"}
 _LETTERS = {
-    "alpha": "α", "beta": "β", "eps": "ε", "phi": "φ", "pi": "π", "sigma": "σ", "tau": "τ",
-    "theta": "θ", "lambda": "λ", "gamma": "γ", "mu": "μ", "omega": "ω",
-}  # fmt: skip
+    "alpha": "α",
+    "beta": "β",
+    "eps": "ε",
+    "phi": "φ",
+    "pi": "π",
+    "sigma": "σ",
+    "tau": "τ",
+    "theta": "θ",
+    "lambda": "λ",
+    "gamma": "γ",
+    "mu": "μ",
+    "omega": "ω",
+}
 _LARGE = {"sum": "∑", "prod": "∏"}
 _BELOW = {*_LARGE, "max", "min", "argmax", "argmin", "mean"}
 """Operators whose index stands below them."""

@@ -80,8 +80,13 @@ def _parser() -> ScriptParser:
     )
     add = parser.add_argument
     add("layer_file", metavar="FILE", nargs="?", type=Path, help="Python file of the layer")
-    add("--submissions", type=Path, default=Path("submissions"), metavar="DIR",
-        help="folder (submissions)")  # fmt: skip
+    add(
+        "--submissions",
+        type=Path,
+        default=Path("submissions"),
+        metavar="DIR",
+        help="folder (submissions)",
+    )
     add("--out", type=Path, default=Path("results"), metavar="DIR", help="of runs (results)")
     add = parser.add_argument_group("submit").add_argument
     add("--name", metavar="NAME", help="of the submission: small letters, digits and -")

@@ -534,9 +534,15 @@ def _numbers(text: str) -> Any:
 
 
 def kan(
-    rows: ProblemRows, clock: Clock, seed: int, *, hidden: int, grid: int, lamb: float,
+    rows: ProblemRows,
+    clock: Clock,
+    seed: int,
+    *,
+    hidden: int,
+    grid: int,
+    lamb: float,
     library: list[str],
-) -> Reply:  # fmt: skip
+) -> Reply:
     """Fit splines; where time is left for it, each of them becomes a function of a library."""
     os.environ["TQDM_DISABLE"] = "1"
     from kan import KAN  # pyright: ignore[reportMissingImports]
@@ -552,9 +558,15 @@ def kan(
     named = clock.seconds > 2 * formulas
     with TemporaryDirectory() as folder:
         model: Any = KAN(
-            width=[x.shape[1], hidden, 1], grid=grid, k=3, seed=seed, auto_save=False,
-            grid_range=[float(x.min()), float(x.max())], ckpt_path=folder, symbolic_enabled=named,
-        )  # fmt: skip
+            width=[x.shape[1], hidden, 1],
+            grid=grid,
+            k=3,
+            seed=seed,
+            auto_save=False,
+            grid_range=[float(x.min()), float(x.max())],
+            ckpt_path=folder,
+            symbolic_enabled=named,
+        )
         best, since, state = NOTHING, 0, {}
         while since < 10 and not (named and clock.left < formulas) and clock.goes_on():
             model.fit(data, opt="LBFGS", steps=5, lamb=lamb, update_grid=clock.steps <= 2)
@@ -589,9 +601,18 @@ Penalised = Callable[[Any, float, torch.Tensor], torch.Tensor]
 
 
 def two_layers(
-    rows: ProblemRows, clock: Clock, seed: int, *, first: str, second: str, hidden: int,
-    rate: float, penalty: float, starts: int, steps: int,
-) -> Reply:  # fmt: skip
+    rows: ProblemRows,
+    clock: Clock,
+    seed: int,
+    *,
+    first: str,
+    second: str,
+    hidden: int,
+    rate: float,
+    penalty: float,
+    starts: int,
+    steps: int,
+) -> Reply:
     """Train two layers of units; weights are pulled to whole numbers in the second half."""
     options: dict[str, Any] = {"nac_oob": "clip", "regualizer_shape": "linear"}
     size = rows.x.shape[1]
@@ -618,9 +639,16 @@ def two_layers(
 
 
 def _best(
-    rows: ProblemRows, clock: Clock, seed: int, build: Builder, starts: int, steps: int,
-    rate: float, penalised: Penalised, replies: Callable[[Any], list[Reply]],
-) -> Reply:  # fmt: skip
+    rows: ProblemRows,
+    clock: Clock,
+    seed: int,
+    build: Builder,
+    starts: int,
+    steps: int,
+    rate: float,
+    penalised: Penalised,
+    replies: Callable[[Any], list[Reply]],
+) -> Reply:
     """Train stacks, one after another, and return the best reply of the best networks of each.
 
     Adam trains on batches, and its rate falls to a hundredth as a cosine does.
@@ -677,9 +705,17 @@ def _read(model: ExtendedTorchModule, rows: ProblemRows) -> Reply:
 
 
 def eql(
-    rows: ProblemRows, clock: Clock, seed: int, *, layers: int, width: int, l1: float, rate: float,
-    starts: int, steps: int,
-) -> Reply:  # fmt: skip
+    rows: ProblemRows,
+    clock: Clock,
+    seed: int,
+    *,
+    layers: int,
+    width: int,
+    l1: float,
+    rate: float,
+    starts: int,
+    steps: int,
+) -> Reply:
     """Train equations that end in a division, through their three phases."""
 
     def build() -> ExtendedTorchModule:
@@ -693,9 +729,16 @@ def eql(
 
 
 def eml(
-    rows: ProblemRows, clock: Clock, seed: int, *, depth: int, rate: float, starts: int, steps: int,
+    rows: ProblemRows,
+    clock: Clock,
+    seed: int,
+    *,
+    depth: int,
+    rate: float,
+    starts: int,
+    steps: int,
     temperatures: list[float],
-) -> Reply:  # fmt: skip
+) -> Reply:
     """Train trees while choices get harder, then make them; one after another, blind."""
     warm, cold = temperatures
 

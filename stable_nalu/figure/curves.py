@@ -64,9 +64,12 @@ def draw_quartiles(axes: Axes, curve: pd.DataFrame, by: str, look: style.Look) -
 
 
 def draw_epochs(
-    panels: list[Axes], curves: Titled, by: str, models: Mapping[str, pd.DataFrame],
+    panels: list[Axes],
+    curves: Titled,
+    by: str,
+    models: Mapping[str, pd.DataFrame],
     shown: Mapping[str, style.Look],
-) -> list[pd.DataFrame]:  # fmt: skip
+) -> list[pd.DataFrame]:
     """Draw quartiles of each column against the epoch, in a panel of its own."""
     side = []
     for axes, (column, title) in zip(panels, curves, strict=True):
@@ -209,9 +212,12 @@ def epoch_curves(context: Context, column: str, y_label: str) -> Product:
 
 @kind("metrics")
 def scatter(
-    context: Context, metrics: Sequence[tuple[tuple[str, ...], str]], y_label: str,
-    order: Sequence[str] = (), best: str | None = None,
-) -> Product:  # fmt: skip
+    context: Context,
+    metrics: Sequence[tuple[tuple[str, ...], str]],
+    y_label: str,
+    order: Sequence[str] = (),
+    best: str | None = None,
+) -> Product:
     """Draw means of several columns at one epoch of each run: models on the x axis.
 
     metrics: (columns, text); the first column that the files have is used.
@@ -315,9 +321,12 @@ _FIRST, _LAST = "#0000FF", "#FF0000"
 
 @kind("path", needs="epochs")
 def path(
-    context: Context, file: str, columns: tuple[tuple[str, str], ...], time: str,
+    context: Context,
+    file: str,
+    columns: tuple[tuple[str, str], ...],
+    time: str,
     limits: tuple[float, float] = (-1.0, 1.0),
-) -> Product:  # fmt: skip
+) -> Product:
     """Draw weight 0 against weight 1 along training, and so two gates: one file of the figure."""
     one = next((s for s in context.figure.series if file in s.files), Series((file,)))
     found = context.require(one)
@@ -354,9 +363,14 @@ def _draw_path(axes: Axes, points: np.ndarray, times: np.ndarray, marker: str):
     inner = axes.scatter(*points.T, c=times, marker=marker, s=7, linewidth=0, **look)
     for place, color in ((0, _FIRST), (-1, _LAST)):
         axes.plot(
-            *points[place], marker="*", markersize=9, color=color, markeredgecolor="white",
-            markeredgewidth=0.4, zorder=4,
-        )  # fmt: skip
+            *points[place],
+            marker="*",
+            markersize=9,
+            color=color,
+            markeredgecolor="white",
+            markeredgewidth=0.4,
+            zorder=4,
+        )
     return inner
 
 

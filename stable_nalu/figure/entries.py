@@ -93,9 +93,13 @@ def entry_of_files(
 
 
 def entry_of_tables(
-    kind: str, names: Sequence[str], header: Sequence[str], labels: Sequence[str], stem: str,
+    kind: str,
+    names: Sequence[str],
+    header: Sequence[str],
+    labels: Sequence[str],
+    stem: str,
     column: str | None = None,
-) -> Drawing:  # fmt: skip
+) -> Drawing:
     """Return a figure of files, or of tables by their names; `header` is of the first."""
     if not isinstance(kind, str) or kind not in USER_KINDS:
         hint = did_you_mean(str(kind), USER_KINDS, f"kinds are {', '.join(USER_KINDS)}")
@@ -121,9 +125,13 @@ def made(part: Part, context: Context) -> Product:
 
 
 def render(
-    context: Context, folder: Path, formats: Sequence[str] = FORMATS, dpi: int = 200, *,
+    context: Context,
+    folder: Path,
+    formats: Sequence[str] = FORMATS,
+    dpi: int = 200,
+    *,
     side: bool = True,
-) -> list[Path]:  # fmt: skip
+) -> list[Path]:
     """Write all parts of a figure and return the paths.
 
     A part without any data is a warning, unless no part has some.
@@ -145,9 +153,13 @@ def render(
 
 
 def write(
-    product: Product, folder: Path, formats: Sequence[str] = FORMATS, dpi: int = 200, *,
+    product: Product,
+    folder: Path,
+    formats: Sequence[str] = FORMATS,
+    dpi: int = 200,
+    *,
     side: bool = True,
-) -> list[Path]:  # fmt: skip
+) -> list[Path]:
     """Write one product, with the tables beside a drawing if wanted, and return the paths."""
     written = []
     try:

@@ -110,9 +110,12 @@ def sweep_panels(context: Context, **options: Any) -> Product:
 
 
 def draw(
-    part: Panels, runs: pd.DataFrame, models: Sequence[str], summary: pd.DataFrame,
+    part: Panels,
+    runs: pd.DataFrame,
+    models: Sequence[str],
+    summary: pd.DataFrame,
     palette: style.Palette = "safe",
-) -> Figure:  # fmt: skip
+) -> Figure:
     """Draw the whole figure: runs, the models of its legend, and the summary of the runs."""
     values = in_order([*part.runs.expected, *runs[part.runs.x].dropna()], part.runs.x)
     series, dodged = _split(part, models, summary), part.style == "dodge"
@@ -138,9 +141,15 @@ def draw(
             if measure == "success.rate" and label not in absent:
                 gone = places[table["count"].isna().to_numpy()]
                 axes.plot(
-                    gone, np.zeros(len(gone)), linestyle="none", marker="x", color=style.MISSING,
-                    clip_on=False, gid="missing", zorder=4,
-                )  # fmt: skip
+                    gone,
+                    np.zeros(len(gone)),
+                    linestyle="none",
+                    marker="x",
+                    color=style.MISSING,
+                    clip_on=False,
+                    gid="missing",
+                    zorder=4,
+                )
         _draw_y_axis(axes, measure)
         if not any(table["mean"].notna().any() for table in found.values()):
             solved = bool((summary["n"] > summary["failed"]).any())
@@ -204,19 +213,36 @@ def draw_series(
     here, bounded = ~np.isnan(mean), ~(np.isnan(lower) | np.isnan(upper))
     if line:
         axes.plot(
-            x[here], mean[here], color=look.color, linestyle=look.line, gid=f"{label} line",
+            x[here],
+            mean[here],
+            color=look.color,
+            linestyle=look.line,
+            gid=f"{label} line",
             **look.weight,
-        )  # fmt: skip
+        )
     for chosen, face in ((here & bounded, look.color), (here & ~bounded, "white")):
         axes.plot(
-            x[chosen], mean[chosen], linestyle="none", marker=look.marker, color=look.color,
-            markerfacecolor=face, gid=f"{label} mean", label=label, zorder=3, **look.weight,
-        )  # fmt: skip
+            x[chosen],
+            mean[chosen],
+            linestyle="none",
+            marker=look.marker,
+            color=look.color,
+            markerfacecolor=face,
+            gid=f"{label} mean",
+            label=label,
+            zorder=3,
+            **look.weight,
+        )
     bars = here & bounded
     axes.vlines(
-        x[bars], lower[bars], upper[bars], color=look.color, linewidth=0.8, alpha=0.75,
+        x[bars],
+        lower[bars],
+        upper[bars],
+        color=look.color,
+        linewidth=0.8,
+        alpha=0.75,
         gid=f"{label} interval",
-    )  # fmt: skip
+    )
 
 
 def _draw_y_axis(axes: Axes, measure: str) -> None:
@@ -286,9 +312,14 @@ BY_RANGE = (ONE_RANGE[0], *ONE_RANGE[2:])
 
 
 def tabular(
-    caption: str, label: str, alignment: str, head: Sequence[str], body: Sequence[str], *,
+    caption: str,
+    label: str,
+    alignment: str,
+    head: Sequence[str],
+    body: Sequence[str],
+    *,
     long: bool = False,
-) -> str:  # fmt: skip
+) -> str:
     """Return a LaTeX table with its surroundings; long: it may go on over pages."""
     named = f"\\caption{{{caption}}}\n\\label{{tab:{label.replace('/', '-')}}}"
     headed = "\n".join(("\\toprule", *head, "\\midrule"))

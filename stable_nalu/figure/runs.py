@@ -243,9 +243,11 @@ class Context:
         return path
 
     def exported(
-        self, columns: Iterable[str], kind: str = "an export of runs",
+        self,
+        columns: Iterable[str],
+        kind: str = "an export of runs",
         made: Callable[[pd.DataFrame, Path], pd.DataFrame] = lambda table, _: table,
-    ) -> dict[str, pd.DataFrame | None]:  # fmt: skip
+    ) -> dict[str, pd.DataFrame | None]:
         """Return what is made of the table of each series, by its name; None where it has none."""
         found = {}
         for one in self.figure.series:
@@ -264,10 +266,14 @@ class Context:
         return looks(list(labels), self.palette)
 
     def plotted(
-        self, figure: Figure, points: pd.DataFrame | Sequence[pd.DataFrame], *sentences: str,
-        handles: Sequence[Line2D | BarContainer] = (), text: str | None = None,
+        self,
+        figure: Figure,
+        points: pd.DataFrame | Sequence[pd.DataFrame],
+        *sentences: str,
+        handles: Sequence[Line2D | BarContainer] = (),
+        text: str | None = None,
         side: str = "plot_data",
-    ) -> Product:  # fmt: skip
+    ) -> Product:
         """Return a drawing with its legend and footnote, and the table of what is drawn.
 
         points: the table, or parts of it. side: how the name of its file ends.
@@ -558,9 +564,13 @@ def labelled(table: pd.DataFrame, one: Series, spec: Runs, path: Path) -> pd.Dat
 
 
 def reduce_rows(
-    rows: pd.DataFrame, runs: pd.DataFrame, one: Series, spec: Runs, best_range: int,
+    rows: pd.DataFrame,
+    runs: pd.DataFrame,
+    one: Series,
+    spec: Runs,
+    best_range: int,
     also: Sequence[str] = (),
-) -> pd.DataFrame:  # fmt: skip
+) -> pd.DataFrame:
     """Return one row per run, in the column order of the published side files."""
     for column in also:
         if column not in rows:
@@ -574,9 +584,12 @@ def reduce_rows(
 
 
 def _legend_models(
-    context: Context, runs: pd.DataFrame, series: Sequence[Series], missed: Sequence[str],
+    context: Context,
+    runs: pd.DataFrame,
+    series: Sequence[Series],
+    missed: Sequence[str],
     spec: Runs,
-) -> tuple[str, ...]:  # fmt: skip
+) -> tuple[str, ...]:
     """Return the models of a legend; warn of expected models and points without a run."""
     present = dict.fromkeys(runs["model"])
     absent = [model for model in (*missed, *spec.models) if model not in present]
@@ -645,9 +658,12 @@ def reference_thresholds(context: Context, reference: Reference, last: int) -> M
 
 
 def of_lengths(
-    context: Context, rows: pd.DataFrame, runs: pd.DataFrame, limits: float | Mapping[int, float],
+    context: Context,
+    rows: pd.DataFrame,
+    runs: pd.DataFrame,
+    limits: float | Mapping[int, float],
     spec: Runs,
-) -> list[tuple[pd.DataFrame, pd.DataFrame]]:  # fmt: skip
+) -> list[tuple[pd.DataFrame, pd.DataFrame]]:
     """Return rows of every length, in the columns of the arithmetic tasks, and runs with limits."""
     parts = []
     for length, column in tested_lengths(rows).items():

@@ -128,11 +128,13 @@ def _looks_of_units() -> dict[str, registry.ColorAndMarker]:
     return {label.casefold(): look for label, look in pairs if look is not None}
 
 
-_RGB_OF_XYZ = np.array([
-    [3.240479, -1.537150, -0.498535],
-    [-0.969256, 1.875992, 0.041556],
-    [0.055648, -0.204043, 1.057311],
-])  # fmt: skip
+_RGB_OF_XYZ = np.array(
+    [
+        [3.240479, -1.537150, -0.498535],
+        [-0.969256, 1.875992, 0.041556],
+        [0.055648, -0.204043, 1.057311],
+    ]
+)
 
 
 def hue_wheel(n: int) -> list[str]:
@@ -239,9 +241,14 @@ X_TITLE, LEGEND_ROW, NOTE_LINE, COUNT_ROW = 0.75, 0.44, 0.31, 0.3
 
 
 def framed(
-    size: tuple[float, float], panels: int, tick_height: float, handles: Sequence[Line2D],
-    note: str, *, stacked: bool,
-) -> tuple[Figure, list[tuple[Axes, Axes]]]:  # fmt: skip
+    size: tuple[float, float],
+    panels: int,
+    tick_height: float,
+    handles: Sequence[Line2D],
+    note: str,
+    *,
+    stacked: bool,
+) -> tuple[Figure, list[tuple[Axes, Axes]]]:
     """Return a figure of panels beside or, stacked, below each other, each with a strip below it.
 
     Strips, of counts, and the note make the figure higher.
@@ -268,9 +275,14 @@ def framed(
         below = figure.add_axes((left, base / height, each / width, strip / height), sharex=axes)
         placed.append((axes, below))
     figure.legend(
-        handles=handles, loc="upper center", bbox_to_anchor=(0.5, legend_top / height),
-        ncols=columns, handlelength=2.6, borderpad=0, borderaxespad=0.2,
-    )  # fmt: skip
+        handles=handles,
+        loc="upper center",
+        bbox_to_anchor=(0.5, legend_top / height),
+        ncols=columns,
+        handlelength=2.6,
+        borderpad=0,
+        borderaxespad=0.2,
+    )
     _write_note(figure, lines, height)
     return figure, placed
 
@@ -285,9 +297,12 @@ def _write_note(figure: Figure, lines: Sequence[str], height: float) -> None:
 
 
 def legend_handles(
-    looks: Mapping[str, Look], texts: Mapping[str, str] | None = None,
-    missing: Collection[str] = (), *, lines: bool = True,
-) -> list[Line2D]:  # fmt: skip
+    looks: Mapping[str, Look],
+    texts: Mapping[str, str] | None = None,
+    missing: Collection[str] = (),
+    *,
+    lines: bool = True,
+) -> list[Line2D]:
     """Return the entries of a legend; series without data are grey and say so.
 
     texts: what is added to labels.
@@ -322,9 +337,11 @@ def footnote(
     above = share = (0.15 + NOTE_LINE * len(lines)) / height
     if handles:
         legend = figure.legend(
-            handles=handles, loc="lower center", ncols=_legend_columns(width, handles),
+            handles=handles,
+            loc="lower center",
+            ncols=_legend_columns(width, handles),
             handlelength=2.6 if isinstance(handles[0], Line2D) else None,
-        )  # fmt: skip
+        )
         legend.set_bbox_to_anchor((0.5, share), transform=figure.transFigure)
         legend.set_in_layout(False)
         pixels = legend.get_window_extent().height
@@ -340,9 +357,15 @@ def ascending(numbers: Iterable[int], form: str = "") -> str:
 
 
 def ribbon(
-    axes: Axes, table: pd.DataFrame, x: str, middle: str, look: Look, *, alpha: float = 0.15,
+    axes: Axes,
+    table: pd.DataFrame,
+    x: str,
+    middle: str,
+    look: Look,
+    *,
+    alpha: float = 0.15,
     **line: Any,
-) -> None:  # fmt: skip
+) -> None:
     """Draw a column as a line, in a ribbon from the columns `lower` to `upper`."""
     axes.fill_between(
         table[x], table["lower"], table["upper"], color=look.color, alpha=alpha, linewidth=0
@@ -393,21 +416,38 @@ def counts(
     for row, (label, numbers) in enumerate(rows.items()):
         look = looks[label]
         axes.plot(
-            -0.06 / inch, row, marker=look.marker, color=look.color, markersize=3,
-            transform=across, clip_on=False,
-        )  # fmt: skip
+            -0.06 / inch,
+            row,
+            marker=look.marker,
+            color=look.color,
+            markersize=3,
+            transform=across,
+            clip_on=False,
+        )
         texts = ["–" if np.isnan(number) else f"{int(number)}" for number in numbers]
         places, size = spread(axes, x, max(map(len, texts), default=1))
         for place, text in zip(places, texts, strict=True):
             color = MISSING if text == "–" else look.color
             axes.text(
-                place, row, text, ha="center", va="center", fontsize=size, color=color,
+                place,
+                row,
+                text,
+                ha="center",
+                va="center",
+                fontsize=size,
+                color=color,
                 transform=across,
-            )  # fmt: skip
+            )
     axes.text(
-        -0.13 / inch, 0.5, title, transform=axes.transAxes, ha="right", va="center",
-        fontsize=SMALL, color="0.35",
-    )  # fmt: skip
+        -0.13 / inch,
+        0.5,
+        title,
+        transform=axes.transAxes,
+        ha="right",
+        va="center",
+        fontsize=SMALL,
+        color="0.35",
+    )
 
 
 def spread(axes: Axes, x: np.ndarray, digits: int) -> tuple[np.ndarray, float]:

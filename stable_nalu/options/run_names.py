@@ -177,11 +177,20 @@ def all_trailing(*fields: NameField | str) -> Iterator[NameField]:
 NALU_FLAGS = ("nalu_bias", "nalu_two_nac", "nalu_two_gate", "nalu_mul", "nalu_gate")
 _NALU_MUL = {"safe": "s", "max-safe": "s", "trig": "t", "mnac": "m"}
 _NALU_GATE = {
-    "regualized": "r", "gumbel": "u", "obs-gumbel": "uu", "linear": "l", "independent": "i",
-}  # fmt: skip
+    "regualized": "r",
+    "gumbel": "u",
+    "obs-gumbel": "uu",
+    "linear": "l",
+    "independent": "i",
+}
 _NAC_MUL = {
-    "normal": "n", "safe": "s", "max-safe": "s", "mnac": "m", "npu": "npu", "real-npu": "npur",
-}  # fmt: skip
+    "normal": "n",
+    "safe": "s",
+    "max-safe": "s",
+    "mnac": "m",
+    "npu": "npu",
+    "real-npu": "npur",
+}
 
 
 def nalu_codes(c: Config) -> list[str]:

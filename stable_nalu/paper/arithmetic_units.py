@@ -68,9 +68,13 @@ def successes(
             texts = [f"{failed}/{n}" for failed, n in zip(own["failed"], own["n"], strict=True)]
             for at, mean, text in zip(x, rates["mean"], texts, strict=True):
                 axes.annotate(
-                    text, (at, mean), xytext=(2, -9 if index else 4), textcoords="offset points",
-                    fontsize=style.SMALL, color=look.color,
-                )  # fmt: skip
+                    text,
+                    (at, mean),
+                    xytext=(2, -9 if index else 4),
+                    textcoords="offset points",
+                    fontsize=style.SMALL,
+                    color=look.color,
+                )
         largest = float(np.max(found[title][runs.x]))
         axes.set_xlim(-0.04 * largest, 1.06 * largest)
     handles = style.legend_handles(shown, missing=shown.keys() - drawn)
@@ -84,10 +88,18 @@ def successes(
 
 
 _IN_PAPERS = {
-    "linear": "Linear", "relu": "ReLU", "relu6": "ReLU6", "nac-add": "NAC+", "nac-mul": "NAC•",
-    "nac-sigma": "NAC•,σ", "nac-nmu": "NAC•,NMU", "nalu": "NALU", "nau": "NAU", "nmu": "NMU",
+    "linear": "Linear",
+    "relu": "ReLU",
+    "relu6": "ReLU6",
+    "nac-add": "NAC+",
+    "nac-mul": "NAC•",
+    "nac-sigma": "NAC•,σ",
+    "nac-nmu": "NAC•,NMU",
+    "nalu": "NALU",
+    "nau": "NAU",
+    "nmu": "NMU",
     "gated": "Gated NAU/NMU",
-}  # fmt: skip
+}
 _WINDOW = "--regualizer-scaling-start 5000 --regualizer-scaling-end 50000"
 UNITS = {key: (name, MODELS.get(name, f"--layer-type {name}")) for key, name in _IN_PAPERS.items()}
 UNITS["nau"] = ("NAU", f"{MODELS['NAU']} --regualizer 0.01 {_WINDOW}")
@@ -167,21 +179,26 @@ def _optimizer(run: Run) -> str:
 def _regualization(operation: str, model: str) -> Part:
     start = Only("regualizer.scaling.start", (5000.0,), ("NAU",))
     runs = Runs(
-        "regualizer", models=(model,), closed=True,
+        "regualizer",
+        models=(model,),
+        closed=True,
         expected=(0.0, 0.01, 0.1, 1.0, 10.0, 100.0),
         only=(Only("operation", (operation,)), start),
-    )  # fmt: skip
+    )
     name = f"regualization_{operation}"
     return panels(name, runs, "Sparse regualizer", "category", size=standard(5.0))
 
 
 def _learning(operation: str, nac: str) -> Part:
     runs = Runs(
-        "learning.rate", models=(nac, "NALU"), closed=True,
-        expected=(1e-5, 1e-4, 1e-3, 1e-2, 1e-1), only=(Only("operation", (operation,)),),
+        "learning.rate",
+        models=(nac, "NALU"),
+        closed=True,
+        expected=(1e-5, 1e-4, 1e-3, 1e-2, 1e-1),
+        only=(Only("operation", (operation,)),),
         extra="optimizer",
         derive=(("optimizer", _optimizer),),
-    )  # fmt: skip
+    )
     return panels(f"learning_{operation}", runs, "Learning rate", log_x=True, size=standard(5.0))
 
 
@@ -206,10 +223,11 @@ _ABLATED = (
 _NO_CLAMP = "--oob-mode regualized --regualizer-oob 0"
 _ABLATION = replace(_PRODUCT, flags=f"{_PRODUCT.flags} {UNITS['nmu'][1]}", variants=_HIDDEN_SIZES)
 _GATES = Runs(
-    "operation", models=(names.GATED, names.NALU_SEPARATE, names.NALU_SHARED),
+    "operation",
+    models=(names.GATED, names.NALU_SEPARATE, names.NALU_SHARED),
     derive=(("model", lambda r: names.NALU_SHARED if r["model"] == "NALU" else r["model"]),),
     only=(Only("operation", ("mul", "add")),),
-)  # fmt: skip
+)
 _NALU = "--layer-type NALU --first-layer NAC"
 _GATED = (
     "--layer-type ReRegualizedLinearNALU --first-layer ReRegualizedLinearNAC --nalu-two-nac "
@@ -219,10 +237,11 @@ _PENALISED = replace(
     _DEFAULT, seeds=range(50), points=experiment.values("--regualizer", "0 0.01 0.1 1 10 100")
 )
 _RATES = replace(
-    _DEFAULT, seeds=range(25),
+    _DEFAULT,
+    seeds=range(25),
     points=experiment.values("--learning-rate", "1e-5 1e-4 1e-3 1e-2 1e-1"),
     variants=operations("add sub mul div"),
-)  # fmt: skip
+)
 _SUBSET_PAIRS = tuple(
     replace(pair, name=f"{hidden}-{subsets}")
     for hidden, subsets in ((2, 2), (3, 3), (4, 4), (5, 5), (4, 2), (6, 3), (8, 4), (10, 5))

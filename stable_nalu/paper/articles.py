@@ -59,10 +59,12 @@ def learning(context: Context) -> Product:
     last.set(title="By operation", xlim=(-0.5, 2.5))
     last.set_xticks(range(3), [*_BY_OPERATION.values()])
     return context.plotted(
-        figure, side, "Medians over runs; ribbons and bars: quartiles.",
+        figure,
+        side,
+        "Medians over runs; ribbons and bars: quartiles.",
         "Right: test rows at the end of training, of the problems that have such outputs.",
         handles=with_counts(shown, found),
-    )  # fmt: skip
+    )
 
 
 _MSE, _HALF_SUM, _BELOW = "loss.train.mse", "loss.train.half-sum-squares", 1e-3
@@ -104,9 +106,11 @@ def losses(context: Context) -> Product:
 
 ARTICLE = "uniform"
 STARTS = {
-    ARTICLE: "Ŵ and M̂ from {range}", "nac": "Start of a NAC",
-    "xavier-normal": "Xavier-normal start", "truncated-normal": "Start from a cut normal",
-}  # fmt: skip
+    ARTICLE: "Ŵ and M̂ from {range}",
+    "nac": "Start of a NAC",
+    "xavier-normal": "Xavier-normal start",
+    "truncated-normal": "Start from a cut normal",
+}
 """Start -> how its panel is called."""
 
 INPUTS, OUTPUTS = 100, 10
@@ -283,22 +287,31 @@ def weights_command(argv: Sequence[str] | None = None) -> int:
     parser = ScriptParser(prog=_WEIGHTS_SCRIPT, description=_WEIGHTS, epilog=_EXAMPLE)
     add = parser.add_argument
     add(
-        "--draws", metavar="INT", type=integer(1, 10_000_000).one, default=1000,
+        "--draws",
+        metavar="INT",
+        type=integer(1, 10_000_000).one,
+        default=1000,
         help="number of weights (default: %(default)s)",
-    )  # fmt: skip
+    )
     add(
-        "--range", metavar="[LOW,HIGH]", type=interval.one,
+        "--range",
+        metavar="[LOW,HIGH]",
+        type=interval.one,
         help="what --init uniform draws from (default: [-10,10])",
-    )  # fmt: skip
+    )
     bins = integer(1, 100_000).one
     add("--bins", metavar="INT", type=bins, default=100, help="default: %(default)s")
     add("--seed", metavar="INT", type=integer(0).one, default=0, help="default: %(default)s")
     add(
-        "--init", metavar="NAME", nargs="+", choices=_STARTS, default=["uniform"],
+        "--init",
+        metavar="NAME",
+        nargs="+",
+        choices=_STARTS,
+        default=["uniform"],
         help="uniform (the default): tanh and sigmoid of numbers from --range; xavier-normal, "
         "truncated-normal, nac: weights that a layer of 100 inputs and 10 outputs starts with; "
         "several are drawn beside each other",
-    )  # fmt: skip
+    )
     add("--csv-out", metavar="PATH", type=Path, help="table to write: a row per bin")
     add("--figure-out", metavar="PATH", type=Path, help="drawing to write, .png or .pdf")
     args = parser.parse_args(argv)

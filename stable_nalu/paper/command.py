@@ -41,9 +41,11 @@ def plot_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("keys", metavar="KEY", nargs="*", help="figures or tables to make")
     parser.add_argument("--list", action="store_true", help="name every figure and table")
     parser.add_argument(
-        "--csv-dir", metavar="PATH", default=CSV_FOLDER,
+        "--csv-dir",
+        metavar="PATH",
+        default=CSV_FOLDER,
         help="exported files, as reproduce.py writes them (default: %(default)s)",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--out-dir", metavar="PATH", default="results/plots", help="default: %(default)s"
     )
@@ -65,17 +67,21 @@ def plot_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
         help="x of a sweep; weights of a path, such as label2out; what other kinds show",
     )
     own.add_argument(
-        "--name", type=file_name.one, default="figure",
+        "--name",
+        type=file_name.one,
+        default="figure",
         help="file name without ending (default: %(default)s)",
-    )  # fmt: skip
+    )
     judged = parser.add_argument_group("when a run is solved")
     add_threshold_flags(judged)
     shown = parser.add_argument_group("means, intervals, colours")
     add_estimate_flags(shown)
     shown.add_argument(
-        "--palette", choices=PALETTES, default="safe",
+        "--palette",
+        choices=PALETTES,
+        default="safe",
         help="colours that read in print and for colour-blind readers, or the published hues",
-    )  # fmt: skip
+    )
     return parser.parse_args(argv)
 
 
@@ -93,9 +99,13 @@ def _plot(args: argparse.Namespace) -> None:
         setups = [Path(path) for path in args.exp_setups]
         estimators = Estimators(args.gamma_fit, args.sparsity_fit)
         context = Context(
-            entry, Path(args.csv_dir), setups=setups, threshold=args.threshold,
-            estimators=estimators, palette=args.palette,
-        )  # fmt: skip
+            entry,
+            Path(args.csv_dir),
+            setups=setups,
+            threshold=args.threshold,
+            estimators=estimators,
+            palette=args.palette,
+        )
         written = render(context, Path(args.out_dir), args.format)
         for text in context.warnings:
             sys.stderr.write(f"warning: {entry.key}: {text}\n")
@@ -144,9 +154,11 @@ def solution_indexes(argv: Sequence[str] | None = None) -> int:
         "study, by seed.",
     )
     parser.add_argument(
-        "--csv-out", metavar="PATH", default="dataset_solution_indexes.csv",
+        "--csv-out",
+        metavar="PATH",
+        default="dataset_solution_indexes.csv",
         help="file to write (default: %(default)s)",
-    )  # fmt: skip
+    )
     args = parser.parse_args(argv)
 
     def generate() -> None:

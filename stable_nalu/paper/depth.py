@@ -92,12 +92,18 @@ def _study(
     setting = Recipe(
         "depth",
         f"--max-iterations {_ITERATIONS} --log-interval 10000 --learning-rate 1e-2 {flags}",
-        range(100), Resources(60), variants=variants(flag, values),
-    )  # fmt: skip
+        range(100),
+        Resources(60),
+        variants=variants(flag, values),
+    )
     parameter = flag.removeprefix("--")
     published = ((_SOURCE, _PUBLISHED[name]),) if name in _PUBLISHED else ()
     return measured(
-        f"depth/{name}", title, OWN_STUDIES, f"depth, {name}", setting,
+        f"depth/{name}",
+        title,
+        OWN_STUDIES,
+        f"depth, {name}",
+        setting,
         {unit: _UNITS[unit] for unit in units.split()},
         Part(shares, parameter=parameter, x_label=x_label, published=published),
         parameter=parameter,
@@ -105,8 +111,9 @@ def _study(
             Measure(_ERROR, "relative error beyond the range", below=BELOW),
             Measure("metric.valid.interpolation", "relative error within", below=BELOW),
         ),
-        rate=100_000, note=note,
-    )  # fmt: skip
+        rate=100_000,
+        note=note,
+    )
 
 
 _DEPTHS = ("--depth 1 2 3 4 5 6", "Depth")
@@ -119,30 +126,48 @@ _TOLD = (
 
 EXPERIMENTS = (
     _study(
-        "random", "Chains of operations, by their depth", "", *_DEPTHS, _ALL,
+        "random",
+        "Chains of operations, by their depth",
+        "",
+        *_DEPTHS,
+        _ALL,
         f"{_TOLD} The README of the published EML code counts trees that were found, of targets of "
         "its own and several starts.",
     ),
     _study(
-        "near", "Chains of operations from nearly exact weights, by their depth", "--start near",
-        *_DEPTHS, "nmu nru nalu inalu eml",
+        "near",
+        "Chains of operations from nearly exact weights, by their depth",
+        "--start near",
+        *_DEPTHS,
+        "nmu nru nalu inalu eml",
         f"{_TOLD} Normal noise has half the size of the largest weight, as in the README of the "
         "published EML code, whose targets are its own. A warm start is no discovery.",
     ),
     _study(
-        "curriculum", "The last step of a curriculum on chains of operations, by their depth",
-        "--start curriculum", *_DEPTHS, "nmu nru nalu inalu eml",
+        "curriculum",
+        "The last step of a curriculum on chains of operations, by their depth",
+        "--start curriculum",
+        *_DEPTHS,
+        "nmu nru nalu inalu eml",
         f"{_TOLD} All levels but the last one start from exact weights, as if a curriculum had "
         "solved the chain of one operation less; all of them are trained.",
     ),
     _study(
-        "noise", "A sum times a number, by the noise of the targets", "--depth 2",
-        "--noise 0 0.01 0.02 0.05 0.1", "Relative deviation of the noise", "nmu nru nalu inalu eql",
+        "noise",
+        "A sum times a number, by the noise of the targets",
+        "--depth 2",
+        "--noise 0 0.01 0.02 0.05 0.1",
+        "Relative deviation of the noise",
+        "nmu nru nalu inalu eql",
         "The chain (x1 + x2) x3. Noise is uniform and in training only.",
     ),
     _study(
-        "redundant", "A sum times a number, by the number of redundant inputs", "--depth 2",
-        "--redundant 0 1 3 10 30 100", "Redundant inputs", "nmu nru nalu inalu eql",
+        "redundant",
+        "A sum times a number, by the number of redundant inputs",
+        "--depth 2",
+        "--redundant 0 1 3 10 30 100",
+        "Redundant inputs",
+        "nmu nru nalu inalu eql",
         "The chain (x1 + x2) x3 among inputs that the target does not use.",
     ),
-)  # fmt: skip
+)

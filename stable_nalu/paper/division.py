@@ -54,10 +54,14 @@ def _draw_violin(axes: Axes, place: int, some: np.ndarray) -> None:
         for shape in cast(list[PolyCollection], body["bodies"]):
             shape.set(facecolor="cornflowerblue", alpha=0.8, edgecolor="0.3", linewidth=0.5)
     axes.boxplot(
-        [some], positions=[place], orientation="horizontal", widths=0.08, manage_ticks=False,
+        [some],
+        positions=[place],
+        orientation="horizontal",
+        widths=0.08,
+        manage_ticks=False,
         flierprops={"marker": ".", "markersize": 3, "markeredgecolor": "#D55E00"},
         medianprops={"color": "black"},
-    )  # fmt: skip
+    )
 
 
 EPSILON, X = 0.1, np.array([1.0, 1.2, 1.8, 2.0])
@@ -77,9 +81,15 @@ def landscape(context: Context, unit: str, title: str) -> Product:
     figure = style.new_figure((7 * INCH, 4.6 * INCH), layout=None)
     axes: Any = figure.add_subplot(projection="3d")
     surface = axes.plot_surface(
-        w1, w2, chain_error(unit, w1, w2, EPSILON), cmap="Spectral", rcount=80, ccount=80,
-        linewidth=0, rasterized=True,
-    )  # fmt: skip
+        w1,
+        w2,
+        chain_error(unit, w1, w2, EPSILON),
+        cmap="Spectral",
+        rcount=80,
+        ccount=80,
+        linewidth=0,
+        rasterized=True,
+    )
     axes.view_init(elev=45, azim=-45)
     axes.set(xlabel="$w_1$", ylabel="$w_2$", zlabel="RMSE", title=f"{title}, ε = {EPSILON}")
     figure.colorbar(surface, ax=axes, shrink=0.6, pad=0.14)
@@ -208,9 +218,13 @@ def _nmru(start: int, end: int) -> str:
 
 
 _IN2 = Recipe(
-    "single_layer", "--operation div --max-iterations 50000 --no-cuda", range(25), Resources(40),
-    points=experiment.SINGLE_MODULE_RANGES, prefix="sltr-in2/",
-)  # fmt: skip
+    "single_layer",
+    "--operation div --max-iterations 50000 --no-cuda",
+    range(25),
+    Resources(40),
+    points=experiment.SINGLE_MODULE_RANGES,
+    prefix="sltr-in2/",
+)
 _IN10 = replace(
     _IN2,
     flags="--operation div --input-size 10 --subset-ratio 0.1 --overlap-ratio 0 "
@@ -255,9 +269,14 @@ _LANDSCAPES = tuple(
 
 
 def _ranges(
-    key: str, title: str, number: str, *models: Model, part: Part = _RANGES, note: str = "",
+    key: str,
+    title: str,
+    number: str,
+    *models: Model,
+    part: Part = _RANGES,
+    note: str = "",
     **judged: Any,
-) -> Experiment:  # fmt: skip
+) -> Experiment:
     """Return an experiment that is drawn with a series for each of its models.
 
     number: the figure of the paper; empty: in the appendix of its journal version.
@@ -274,9 +293,15 @@ def _computed(
     key: str, title: str, number: str, drawing: Drawing, *tables: FurtherTable
 ) -> Experiment:
     return Experiment(
-        key, title, MISTRY_2022_DIVISION, (f"Figure {number}",), (), (drawing,),
-        note="Needs no training.", tables=tables,
-    )  # fmt: skip
+        key,
+        title,
+        MISTRY_2022_DIVISION,
+        (f"Figure {number}",),
+        (),
+        (drawing,),
+        note="Needs no training.",
+        tables=tables,
+    )
 
 
 def _mixed_signs(
@@ -303,11 +328,16 @@ def _distributions(
         setting, flags=flags, points=(), variants=experiment.DISTRIBUTIONS, prefix=folder
     )
     return _ranges(
-        key, f"Division{'' if size == 'in2' else ' with redundancy'}, more distributions", number,
+        key,
+        f"Division{'' if size == 'in2' else ' with redundancy'}, more distributions",
+        number,
         drawn_from.model("realnpu", _REAL_NPU, real_npu, csv=f"{folder}realnpu_modified"),
-        drawn_from.model("nru", "NRU", nru), drawn_from.model("sign-nmru", "NMRU", nmru),
-        part=_SAMPLED, parameter="train.distribution", criterion="distributions",
-    )  # fmt: skip
+        drawn_from.model("nru", "NRU", nru),
+        drawn_from.model("sign-nmru", "NMRU", nmru),
+        part=_SAMPLED,
+        parameter="train.distribution",
+        criterion="distributions",
+    )
 
 
 def _near_zero(task: str, text: str, number: str, flags: str, real_npu: str, nru: str):
@@ -320,7 +350,9 @@ def _near_zero(task: str, text: str, number: str, flags: str, real_npu: str, nru
     expected = ("U[0,0.0001]", "U[0,0.001]", "U[0,0.01]", "U[0,0.1]", "U[0,1]")
     part = panels(operation, replace(RUNS, expected=expected))
     return Experiment(
-        f"nips-divBy0-{task}", f"Division by small numbers, {text}", MISTRY_2022_DIVISION,
+        f"nips-divBy0-{task}",
+        f"Division by small numbers, {text}",
+        MISTRY_2022_DIVISION,
         (f"Figure {number}",),
         tuple(
             setting.model(f"{task}-{name}", label, unit, name=name, csv=f"{folder}/{name}")
@@ -332,7 +364,7 @@ def _near_zero(task: str, text: str, number: str, flags: str, real_npu: str, nru
             series=tuple(Series((name,), label) for name, (label, _) in units.items()),
             folders=(folder, f"in2_divBy0/{task}"),
         ),
-    )  # fmt: skip
+    )
 
 
 # One module with two inputs.
@@ -489,10 +521,13 @@ _TEN_INPUTS = (
 # Pairs of digits.
 _LEARNED = "--use-nalm --learn-labels2out --nalm-name"
 _DIGITS = Recipe(
-    "two_digit_mnist", "--operation div --max-epochs 1000 --dataset-workers 5", range(10),
-    Resources(1440, cores=5, memory_gb=8, gpu=True), prefix="two-digit-mnist/div/",
+    "two_digit_mnist",
+    "--operation div --max-epochs 1000 --dataset-workers 5",
+    range(10),
+    Resources(1440, cores=5, memory_gb=8, gpu=True),
+    prefix="two-digit-mnist/div/",
     steps_per_epoch=571,
-)  # fmt: skip
+)
 
 
 def _digits(key: str, label: str, name: str, text: str) -> Model:

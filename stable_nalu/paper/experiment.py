@@ -126,9 +126,16 @@ class Recipe:
     steps_per_epoch: int = 0
 
     def model(
-        self, key: str, label: str, text: str, *, name: str | None = None, csv: str | None = None,
-        minutes: int | None = None, memory_gb: int | None = None,
-    ) -> "Model":  # fmt: skip
+        self,
+        key: str,
+        label: str,
+        text: str,
+        *,
+        name: str | None = None,
+        csv: str | None = None,
+        minutes: int | None = None,
+        memory_gb: int | None = None,
+    ) -> "Model":
         """Return a model of this study; flags of `text` win over the common ones.
 
         name: experiment name behind `prefix`; None: the key.
@@ -179,18 +186,24 @@ class Model:
         return SCRIPTS[self.script].epochs(int(every[EPOCH_FLAG][0])) * self.steps_per_epoch
 
     def command(
-        self, variant: Variant, seeds: Iterable[int] | None = None,
-        points: Sequence[Flags] | None = None, extra: Flags | None = None,
-    ) -> Command:  # fmt: skip
+        self,
+        variant: Variant,
+        seeds: Iterable[int] | None = None,
+        points: Sequence[Flags] | None = None,
+        extra: Flags | None = None,
+    ) -> Command:
         """Return the command for a variant, with all seeds and points unless others are given.
 
         extra: flags laid over everything else.
         """
         every = merged(
-            self.flags, variant.flags, gathered(self.points if points is None else tuple(points)),
+            self.flags,
+            variant.flags,
+            gathered(self.points if points is None else tuple(points)),
             {"--seed": (seeds_text(self.seeds if seeds is None else seeds),)},
-            {"--name-prefix": (self.prefix,)}, extra or {},
-        )  # fmt: skip
+            {"--name-prefix": (self.prefix,)},
+            extra or {},
+        )
         return Command(self.script, tuple(words(every)))
 
     def commands(self, seeds: Iterable[int] | None = None) -> list[Command]:
@@ -476,9 +489,13 @@ DISTRIBUTIONS = tuple(
 """Each distribution with its ranges; a command holds one, as ranges are paired among themselves."""
 
 _SIZES = (
-    ("4 10 25", 5_000_000, 10), ("50 75 100", 5_000_000, 15), ("125 150", 10_000_000, 30),
-    ("175 200", 10_000_000, 45), ("225 250", 15_000_000, 60), ("275 300", 15_000_000, 75),
-)  # fmt: skip
+    ("4 10 25", 5_000_000, 10),
+    ("50 75 100", 5_000_000, 15),
+    ("125 150", 10_000_000, 30),
+    ("175 200", 10_000_000, 45),
+    ("225 250", 15_000_000, 60),
+    ("275 300", 15_000_000, 75),
+)
 INPUT_SIZES = tuple(
     Variant(size, flags(f"--input-size {size} --max-iterations {iterations}"), 60 * hours)
     for sizes, iterations, hours in _SIZES

@@ -77,11 +77,15 @@ def all_entries() -> Mapping[str, Drawing]:
             if key in entries:
                 raise ValueError(f"figure key {key!r} is defined twice")
             entries[key] = replace(
-                own, key=key, paper=own.paper or experiment.paper,
+                own,
+                key=key,
+                paper=own.paper or experiment.paper,
                 number=own.number if own.key else ", ".join(experiment.numbers),
-                title=own.title or experiment.title, judgement=experiment.judgement,
-                series=own.series or series, trained_in=TRAINED_IN,
-            )  # fmt: skip
+                title=own.title or experiment.title,
+                judgement=experiment.judgement,
+                series=own.series or series,
+                trained_in=TRAINED_IN,
+            )
     return entries
 
 

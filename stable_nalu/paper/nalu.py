@@ -77,10 +77,16 @@ def extrapolations(
         curve = _error_curve(table)
         style.ribbon(axes, curve, "x", "mean", OURS, alpha=0.25)
         axes.text(
-            0.5, 0.93, f"{curve['mean'].iloc[-1]:.2g}", transform=axes.transAxes, ha="center",
-            va="top", fontsize=style.SMALL, color=OURS.color,
+            0.5,
+            0.93,
+            f"{curve['mean'].iloc[-1]:.2g}",
+            transform=axes.transAxes,
+            ha="center",
+            va="top",
+            fontsize=style.SMALL,
+            color=OURS.color,
             bbox={"facecolor": "1", "edgecolor": "none", "pad": 1},
-        )  # fmt: skip
+        )
         own = [m for m in known if m.model == model.lower() and m.number is not None]
         of_curve = [m for m in own if m.measure.startswith(CURVE_COLUMNS)]
         if points := [(float(m.measure.removeprefix(CURVE_COLUMNS)), m.number) for m in of_curve]:
@@ -158,11 +164,13 @@ def scores(context: Context) -> Product:
     _draw_scores(axes, cells, [*tables])
     runs = style.ascending(cell["runs"] for cell in cells if cell["runs"])
     return context.plotted(
-        figure, pd.DataFrame(cells),
+        figure,
+        pd.DataFrame(cells),
         f"Error in percent of that of untrained networks: median [best] of {runs} runs, and how "
         f"many score below {_GOOD:g}.",
-        text=_latex_of_scores(cells, [*tables], context.figure.key), side="scores",
-    )  # fmt: skip
+        text=_latex_of_scores(cells, [*tables], context.figure.key),
+        side="scores",
+    )
 
 
 def summed_up(model: str, table: pd.DataFrame | None) -> list[dict[str, Any]]:
@@ -356,10 +364,15 @@ def _draw_counts(axes: Axes, counts: np.ndarray, truth: np.ndarray) -> None:
         right = np.isfinite(count) and round(count) == true
         if not right or true:
             axes.text(
-                step, digit, f"{count:.1f}".replace("-", "−"), ha="center", va="center",
-                fontsize=style.SMALL, color="black" if right else _WRONG,
+                step,
+                digit,
+                f"{count:.1f}".replace("-", "−"),
+                ha="center",
+                va="center",
+                fontsize=style.SMALL,
+                color="black" if right else _WRONG,
                 fontweight="normal" if right else "bold",
-            )  # fmt: skip
+            )
 
 
 _OF_READING = {"train": "training", "valid": "validation", "test": "test"}
@@ -406,11 +419,13 @@ def reading_errors(context: Context) -> Product:
     text = tabular(caption, context.figure.key, "lrrr", [tex_row("", *_OF_READING.values())], lines)
     runs = style.ascending(cell["runs"] for cell in cells if cell["runs"])
     return context.plotted(
-        figure, pd.DataFrame(cells),
+        figure,
+        pd.DataFrame(cells),
         f"Mean absolute error, median [best] of {runs or 'no'} runs, each at the logged epoch of "
         "its lowest validation error.",
-        text=text, side="errors",
-    )  # fmt: skip
+        text=text,
+        side="errors",
+    )
 
 
 def _reading_error(cell: Mapping[Any, Any]) -> str:
@@ -485,10 +500,12 @@ def digit_bars(context: Context) -> Product:
     axes.set_xticks(range(len(groups)), groups)
     axes.set(ylim=(0, 1.05), ylabel="Share of digits that are right")
     return context.plotted(
-        figure, pd.DataFrame(side),
+        figure,
+        pd.DataFrame(side),
         f"Mean of {max(row['runs'] for row in side)} seeds, plus and minus one standard deviation.",
-        "The paper's numbers are not known.", handles=bars,
-    )  # fmt: skip
+        "The paper's numbers are not known.",
+        handles=bars,
+    )
 
 
 @kind("program")
@@ -565,13 +582,15 @@ def arrivals(context: Context) -> Product:
     ends = (side["stimulus"].min(), side["stimulus"].max())
     grid[1].plot(ends, ends, color="0.35", linewidth=0.8)
     return context.plotted(
-        figure, side,
+        figure,
+        side,
         f"Mean of {max(map(len, tables.values()))} seeds with 95 % intervals by Student's t; "
         "arrivals of those that arrive.",
         "Grey: the range of training. Dashed: T = 13 and 19, up to which the notes call the "
         "baseline and the NAC good.",
-        "Reward shape assumed.", handles=style.legend_handles(models),
-    )  # fmt: skip
+        "Reward shape assumed.",
+        handles=style.legend_handles(models),
+    )
 
 
 _ASKED = 16
@@ -698,9 +717,15 @@ Units = Mapping[str, tuple[str, str]]
 
 
 def measured(
-    key: str, title: str, paper: Paper, number: str, setting: Recipe, units: Units, *parts: Part,
+    key: str,
+    title: str,
+    paper: Paper,
+    number: str,
+    setting: Recipe,
+    units: Units,
+    *parts: Part,
     **more: Any,
-) -> Experiment:  # fmt: skip
+) -> Experiment:
     """Return an experiment whose runs are measured; they and their tables are in its folder.
 
     parts: of its figure. more: other fields.
@@ -723,16 +748,34 @@ _mean = partial(Measure, typical="mean")
 _higher = partial(Measure, typical="mean", lower=False)
 
 _ACTIVATIONS = (
-    "Hardtanh", "Sigmoid", "ReLU6", "Tanh", "Tanhshrink", "Hardshrink", "LeakyReLU", "Softshrink",
-    "Softsign", "Threshold", "ReLU", "PReLU", "Softplus", "ELU", "SELU",
-)  # fmt: skip
+    "Hardtanh",
+    "Sigmoid",
+    "ReLU6",
+    "Tanh",
+    "Tanhshrink",
+    "Hardshrink",
+    "LeakyReLU",
+    "Softshrink",
+    "Softsign",
+    "Threshold",
+    "ReLU",
+    "PReLU",
+    "Softplus",
+    "ELU",
+    "SELU",
+)
 
 
 def _table_1(half: str, title: str, rate: int, setting: Recipe, units: Units, note: str):
     return measured(
-        f"nalu/table1-{half}", f"Six operations on sums over {title}", TRASK_2018,
-        f"Table 1, {half}", replace(setting, variants=operations(" ".join(TABLE_1))), units,
-        Part(scores), parameter="operation",
+        f"nalu/table1-{half}",
+        f"Six operations on sums over {title}",
+        TRASK_2018,
+        f"Table 1, {half}",
+        replace(setting, variants=operations(" ".join(TABLE_1))),
+        units,
+        Part(scores),
+        parameter="operation",
         measures=tuple(
             Measure(f"score.{part}", f"score, {part}", below=1.0)
             for part in ("extrapolation", "interpolation")
@@ -741,7 +784,7 @@ def _table_1(half: str, title: str, rate: int, setting: Recipe, units: Units, no
         note="Scores are mean squared errors in percent of those of untrained networks; the paper "
         "does not say which error it scores, nor optimiser, rate, length, widths, ranges and "
         f"seeds: here {note}",
-    )  # fmt: skip
+    )
 
 
 def _table_2(task: str, title: str, slower: tuple[str, ...], why: str, *more: Part):
@@ -757,12 +800,20 @@ def _table_2(task: str, title: str, slower: tuple[str, ...], why: str, *more: Pa
         for name, (label, text) in cells.items()
     }
     return measured(
-        f"nalu/table2-{task}", title, TRASK_2018, f"Table 2, {task}", setting, units,
-        Part(counting_lengths), *more,
+        f"nalu/table2-{task}",
+        title,
+        TRASK_2018,
+        f"Table 2, {task}",
+        setting,
+        units,
+        Part(counting_lengths),
+        *more,
         parameter="sequence.loss",
         measures=(
-            *(Measure(f"metric.test.extrapolation.{length}.mae", f"error of {length:,} digits")
-              for length in (10, 100, 1000)),
+            *(
+                Measure(f"metric.test.extrapolation.{length}.mae", f"error of {length:,} digits")
+                for length in (10, 100, 1000)
+            ),
             Measure("metric.test.extrapolation.1.mae", "error of a digit"),
             Measure("metric.test.extrapolation.1.acc", "accuracy of a digit", lower=False),
             Measure("metric.valid.mse", "squared error, validation"),
@@ -774,7 +825,7 @@ def _table_2(task: str, title: str, slower: tuple[str, ...], why: str, *more: Pa
         "last digit is read as a loss of the last step (last); trained on what is true at every "
         f"step (all), cells learn sooner. {why} NALUs start near zero (--nalu-init truncated), as "
         "they overflow from their usual start.",
-    )  # fmt: skip
+    )
 
 
 def _programs(kind: str, title: str, number: str, note: str = ""):
@@ -786,8 +837,13 @@ def _programs(kind: str, title: str, number: str, note: str = ""):
         "2 digits": "metric.valid",
     }
     return measured(
-        f"nalu/fig4-{kind}", f"Programs {title}: digits that are right, also of larger numbers",
-        TRASK_2018, number, setting, layers("LSTM", "UGRNN", "NAC", "NALU"), Part(digit_bars),
+        f"nalu/fig4-{kind}",
+        f"Programs {title}: digits that are right, also of larger numbers",
+        TRASK_2018,
+        number,
+        setting,
+        layers("LSTM", "UGRNN", "NAC", "NALU"),
+        Part(digit_bars),
         Part(program_traces, "{key}_program"),
         measures=(
             *(_higher(f"{test}.digits", f"digits right, {size}") for size, test in tests.items()),
@@ -798,7 +854,7 @@ def _programs(kind: str, title: str, number: str, note: str = ""):
         note="The paper does not say its sizes, rates and lengths; its differentiable neural "
         "computer is left out. Shares of digits are harsh: an error of one in the last place "
         f"costs a digit or more.{note}",
-    )  # fmt: skip
+    )
 
 
 _STEPS = 16_000
@@ -808,10 +864,13 @@ _HEADS = {
         f"--layer-type {layer}{'' if bias else ' --no-head-bias'}",
     )
     for layer, label in (
-        ("linear", "W x"), ("sigmoid", "σ(W) x"), ("tanh", "tanh(W) x"), ("NAC", "NAC"),
+        ("linear", "W x"),
+        ("sigmoid", "σ(W) x"),
+        ("tanh", "tanh(W) x"),
+        ("NAC", "NAC"),
     )
     for bias in (True, False)
-}  # fmt: skip
+}
 
 # fmt: off
 EXPERIMENTS = (

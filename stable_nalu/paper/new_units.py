@@ -39,34 +39,53 @@ _PANELS = drawn(
 
 _DMU = (
     Experiment(
-        "dmu", "The DMU by the thresholds of the other single modules", CURRY_2025,
-        ("nine ranges, four operations",), _MODELS, _PANELS, criterion="benchmark",
+        "dmu",
+        "The DMU by the thresholds of the other single modules",
+        CURRY_2025,
+        ("nine ranges, four operations",),
+        _MODELS,
+        _PANELS,
+        criterion="benchmark",
         note="Rate 0.1 and temperature 0.1, as those of the paper are not known. Given operands "
         "leave one bit to learn: which of two operations.",
     ),
     Experiment(
-        "dmu_thresholds", "The DMU by the thresholds of its repository", CURRY_2025,
-        ("nine ranges, four operations",), _MODELS, _PANELS, criterion=DMU,
+        "dmu_thresholds",
+        "The DMU by the thresholds of its repository",
+        CURRY_2025,
+        ("nine ranges, four operations",),
+        _MODELS,
+        _PANELS,
+        criterion=DMU,
         note="The runs of the key dmu. A threshold is the error of exact operands whose gate is "
         "1e-4 from 0 or 1; there it has to be met once, here at the step that runs are judged at. "
         "The numbers of the repository are of an earlier state of the unit, whose operands and "
         "gate depend on the inputs, with 3,000 iterations, and of its rule then: training error "
         "below 1e-7 in 100 iterations in a row, with a gate that evaluation rounds.",
     ),
-)  # fmt: skip
+)
 
 _COMPARISON = Recipe(
-    "comparison", "--max-iterations 50000 --pytorch-precision 64", range(10), Resources(60),
+    "comparison",
+    "--max-iterations 50000 --pytorch-precision 64",
+    range(10),
+    Resources(60),
     variants=variants("--relation", "gt lt ge le eq ne"),
-)  # fmt: skip
+)
 
 _NSR = (
     measured(
-        "nsr/comparison", "Comparisons learned on digits: the error by the number of digits",
-        FABER_2023, "comparisons over magnitudes", _COMPARISON,
+        "nsr/comparison",
+        "Comparisons learned on digits: the error by the number of digits",
+        FABER_2023,
+        "comparisons over magnitudes",
+        _COMPARISON,
         layers("NSR") | {"mlp": ("MLP", "--layer-type ReLU")} | layers("NALU"),
         Part(
-            extrapolations, experiment="nsr/comparison", top=1.0, x_label="Digits behind the first",
+            extrapolations,
+            experiment="nsr/comparison",
+            top=1.0,
+            x_label="Digits behind the first",
         ),
         parameter="relation",
         measures=(
@@ -81,17 +100,19 @@ _NSR = (
         "published script labels other numbers than it trains on; the paper's task is here. MLP "
         "and NALU have two layers of 10 units and a sigmoid.",
     ),
-)  # fmt: skip
+)
 
 _LENGTHS = {"2": 8000, "3": 8000, "4": 8000, "5": 12_000}
 _RECOVERY = Recipe(
-    "eml_recovery", "--target chain --pytorch-precision 64 --log-interval 2000", range(16),
+    "eml_recovery",
+    "--target chain --pytorch-precision 64 --log-interval 2000",
+    range(16),
     Resources(60),
     variants=tuple(
         Variant(depth, flags(f"--depth {depth} --max-iterations {length}"))
         for depth, length in _LENGTHS.items()
     ),
-)  # fmt: skip
+)
 _STARTS = {"bottom": "random_hot", "biased": "biased", "uniform": "uniform", "xy": "xy_biased"}
 _UNITS = {
     **{
@@ -104,8 +125,13 @@ _UNITS = {
 
 _EML = (
     measured(
-        "eml/recovery", "Trees of exp(a) - ln(b), found again by their depth", ODRZYWOLEK_2026,
-        "recovery by depth", _RECOVERY, _UNITS, parameter="depth",
+        "eml/recovery",
+        "Trees of exp(a) - ln(b), found again by their depth",
+        ODRZYWOLEK_2026,
+        "recovery by depth",
+        _RECOVERY,
+        _UNITS,
+        parameter="depth",
         measures=(
             Measure("metric.valid.interpolation", "error of the snapped tree", below=1e-6),
             Measure("metric.test.extrapolation", "its error beyond the grid", below=1e-6),
@@ -118,12 +144,15 @@ _EML = (
         "of the same chain. The search has one length, no early end, no restart and one optimiser. "
         "Warm starts are no discovery: they share no table with blind ones.",
     ),
-)  # fmt: skip
+)
 
 _LEARNED = Recipe(
-    "equations", "--batch-size 20 --max-iterations 200000 --log-interval 20000 --adam-epsilon 1e-4",
-    range(10), Resources(240), variants=variants("--equation", "div F-1 F-2 F-3 F-4"),
-)  # fmt: skip
+    "equations",
+    "--batch-size 20 --max-iterations 200000 --log-interval 20000 --adam-epsilon 1e-4",
+    range(10),
+    Resources(240),
+    variants=variants("--equation", "div F-1 F-2 F-3 F-4"),
+)
 _NETWORKS = {
     "eqldiv": ("EQLDiv", "--layer-type EQLDiv --layer-option iterations=200000"),
     "eql": ("EQL", "--layer-type EQL --layer-option iterations=200000"),
@@ -132,8 +161,13 @@ _NETWORKS = {
 
 _EQL = (
     measured(
-        "eql/equations", "Equations learned in a cube: the error around it", SAHOO_2018,
-        "figure 5 and table 1", _LEARNED, _NETWORKS, parameter="equation",
+        "eql/equations",
+        "Equations learned in a cube: the error around it",
+        SAHOO_2018,
+        "figure 5 and table 1",
+        _LEARNED,
+        _NETWORKS,
+        parameter="equation",
         measures=(
             Measure("metric.test.extrapolation", "RMS outside the cube"),
             Measure("metric.valid.interpolation", "RMS of noisy targets inside"),
@@ -146,6 +180,6 @@ _EQL = (
         "MLP has two layers of 50 tanh units. Published numbers are medians of ten runs; whether "
         "their targets outside have noise, which alone is 0.01, is not known: here they have none.",
     ),
-)  # fmt: skip
+)
 
 EXPERIMENTS = (*_DMU, *_NSR, *_EML, *_EQL)

@@ -38,9 +38,12 @@ def for_operation(operation: str) -> Recipe:
     """Return the two-input benchmark for one operation."""
     return Recipe(
         "single_layer_benchmark",
-        f"--operation {operation} --max-iterations 50000 --log-interval 1000 --no-cuda", range(25),
-        Resources(60), points=SINGLE_MODULE_RANGES, prefix="benchmark/sltr-in2/",
-    )  # fmt: skip
+        f"--operation {operation} --max-iterations 50000 --log-interval 1000 --no-cuda",
+        range(25),
+        Resources(60),
+        points=SINGLE_MODULE_RANGES,
+        prefix="benchmark/sltr-in2/",
+    )
 
 
 NMU = for_operation("mul").model(
@@ -67,11 +70,20 @@ ADDING = _models("add", {**_ADDING, **_NALUS}, "NAC NALU NAU iNALU G-NALU")
 RUNS = Runs("interpolation.range", expected=INTERPOLATION_ORDER)
 _WORDS = {"add": "addition", "sub": "subtraction", "mul": "multiplication", "div": "division"}
 _FILES = {
-    "NAC": "nac", "MNAC": "mnac", "NALU": "nalu", "NAU": "reregualizedlinearnac",
-    "NMU": "reregualizedlinearmnac", "NPU": "npu", "RealNPU": "realnpu", "iNALU": "inalu",
-    "G-NALU": "nalu-gr", "MCFC": "mcfc", "MulMCFC": "mulmcfc",
-    "MulMCFCSignINALU": "mulmcfcsigninalu", "MulMCFCSignRealNPU": "mulmcfcsignrealnpu",
-}  # fmt: skip
+    "NAC": "nac",
+    "MNAC": "mnac",
+    "NALU": "nalu",
+    "NAU": "reregualizedlinearnac",
+    "NMU": "reregualizedlinearmnac",
+    "NPU": "npu",
+    "RealNPU": "realnpu",
+    "iNALU": "inalu",
+    "G-NALU": "nalu-gr",
+    "MCFC": "mcfc",
+    "MulMCFC": "mulmcfc",
+    "MulMCFCSignINALU": "mulmcfcsigninalu",
+    "MulMCFCSignRealNPU": "mulmcfcsignrealnpu",
+}
 """File -> what its runs are called."""
 
 
@@ -85,10 +97,16 @@ def on_every_range(operation: str, files: str, *more: Series) -> tuple[Drawing]:
         "confidence intervals. Bold: the best range of a module."
     )
     made = Part(
-        table, "{key}_op-" + operation, runs=RUNS, label=f"benchmark-sltr-{operation}",
-        caption=caption, show_operation=False, show_range=True, within=("operation", "model"),
+        table,
+        "{key}_op-" + operation,
+        runs=RUNS,
+        label=f"benchmark-sltr-{operation}",
+        caption=caption,
+        show_operation=False,
+        show_range=True,
+        within=("operation", "model"),
         long=True,
-    )  # fmt: skip
+    )
     series = tuple(
         Series((name, f"{operation}/{name}"), expects=(MODELS[_FILES[name]],))
         for name in files.split()
@@ -111,7 +129,7 @@ def _larger(size: int, subset: str) -> tuple[Model, ...]:
             f"{_NAU_FLAGS} {flags}",
             name=f"{operation}/NAU",
             minutes=120,
-        )  # fmt: skip
+        )
         for operation in ("add", "sub")
     )
 

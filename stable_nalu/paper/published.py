@@ -142,13 +142,15 @@ def published_seeds(experiment: str) -> list[PublishedSeeds]:
     key = _ALSO.get(experiment, experiment)
     return [
         PublishedSeeds(
-            cells["model"], cells["operation"], int(cells["runs"]),
+            cells["model"],
+            cells["operation"],
+            int(cells["runs"]),
             {seed: int(step) for seed, step in _by_seed(cells["solved_at"])},
             {seed: float(error) for seed, error in _by_seed(cells["sparsity"])},
         )
         for cells in cells_of(SEEDS)
         if cells["experiment"] == key
-    ]  # fmt: skip
+    ]
 
 
 def _by_seed(text: str) -> Iterator[tuple[int, str]]:

@@ -22,9 +22,10 @@ from .experiment import Experiment, FurtherTable, Model, Recipe, Resources
 def class_bars(context: Context) -> Product:
     """Draw the accuracy per class of one trained network per model, whole and zoomed."""
     found = context.exported(
-        ("digit", "accuracy"), "a table of class accuracies",
+        ("digit", "accuracy"),
+        "a table of class accuracies",
         lambda table, path: numeric(table, ("accuracy",), path),
-    )  # fmt: skip
+    )
     tables = [own.assign(model=name) for name, own in found.items() if own is not None]
     table = pd.concat(tables, ignore_index=True)
     classes = sorted(table["digit"].unique())
@@ -59,8 +60,11 @@ _TWO_LAYERS = Recipe(
     "simple_function_static",
     "--operation mul --layer-type ReRegualizedLinearNAC --nac-mul mnac --max-iterations 2000000 "
     "--no-cuda",
-    range(20), Resources(1440), points=experiment.DATA_SET_RANGES, prefix=f"{_FTS}/",
-)  # fmt: skip
+    range(20),
+    Resources(1440),
+    points=experiment.DATA_SET_RANGES,
+    prefix=f"{_FTS}/",
+)
 _nau_snmu = _TWO_LAYERS.model("nau-Nnmu", "sNMU", "--nmu-noise", csv=f"{_FTS}_noise-1-5")
 
 
@@ -94,17 +98,24 @@ _RAMP = "--regualizer-scaling-start 30 --regualizer-scaling-end 40 --regualizer 
 _PAIRS, _CONV = "static-mnist/mul/", "static-mnist/mul/1digit_conv-"
 _TPS = "MSE_Adam-lr0.001_TPS-no-concat-conv"
 _ISOLATED_SETTING = Recipe(
-    "two_digit_mnist", "--operation mul --max-epochs 1000 --dataset-workers 4", range(10), _GPU,
-    prefix=_CONV, steps_per_epoch=704,
-)  # fmt: skip
+    "two_digit_mnist",
+    "--operation mul --max-epochs 1000 --dataset-workers 4",
+    range(10),
+    _GPU,
+    prefix=_CONV,
+    steps_per_epoch=704,
+)
 _COLOUR_SETTING = Recipe(
     "ST_mnist_labels",
     "--operation mul --num-folds 3 --batch-size 256 --learning-rate 0.001 "
     "--img2label-model TPS-no-concat-conv --optimizer adam --no-scheduler "
     "--scheduler-step-size 2000 --max-epochs 1000 --samples-per-permutation 1100 "
     "--dataset-workers 4",
-    range(3), _GPU, prefix=_PAIRS, steps_per_epoch=244,
-)  # fmt: skip
+    range(3),
+    _GPU,
+    prefix=_PAIRS,
+    steps_per_epoch=244,
+)
 _ORDER = ("mul", "fc", "nmu", "snmu [1,5]", "snmu [1,1+1/sd(x)]")
 _KEYS: dict[str, str] = dict(zip(("mul", "fc", "nmu", "snmu", "batch-snmu"), _ORDER, strict=True))
 # Key -> what is added to the name of its table, and flags.
@@ -121,11 +132,13 @@ _ISOLATED = tuple(
 _COLOUR = tuple(
     _COLOUR_SETTING.model(key, _KEYS[key], text, name=f"{key}_{_TPS}")
     for key, text in (
-        ("mul", "--id 6"), ("fc", "--learn-labels2out --id 9"), ("nmu", f"{_MODULE} --id 8"),
+        ("mul", "--id 6"),
+        ("fc", "--learn-labels2out --id 9"),
+        ("nmu", f"{_MODULE} --id 8"),
         ("snmu", f"{_MODULE} --nmu-noise --id 7"),
         ("batch-snmu", f"{_MODULE} {_BATCH_NOISE} --id 10"),
     )
-)  # fmt: skip
+)
 
 
 def _metrics(*endings: str) -> tuple[tuple[tuple[str, ...], str], ...]:
@@ -141,8 +154,11 @@ def _metrics(*endings: str) -> tuple[tuple[tuple[str, ...], str], ...]:
 
 _OF_LOSS = _metrics(".loss", ".mse")
 _OF_VALIDATION = (("metric.valid.output.loss", "metric.valid.output.mse"), "output (valid)")
-_SIDES = (("output", "", "Test"), ("label1", "-lab1", "Left Label"),
-          ("label2", "-lab2", "Right Label"))  # fmt: skip
+_SIDES = (
+    ("output", "", "Test"),
+    ("label1", "-lab1", "Left Label"),
+    ("label2", "-lab2", "Right Label"),
+)
 _PAIR_PARTS = (
     *(
         Part(scatter, f"{{key}}_{what}", metrics=metrics, y_label=label, order=_ORDER)
@@ -153,13 +169,16 @@ _PAIR_PARTS = (
         )
     ),
     *(
-        Part(epoch_curves, f"{{key}}_ep-{rounded}acc{suffix}",
-               column=f"metric.test.{column}{'_rounded' if rounded else ''}.acc",
-               y_label=f"{side} Accuracy (%)")
+        Part(
+            epoch_curves,
+            f"{{key}}_ep-{rounded}acc{suffix}",
+            column=f"metric.test.{column}{'_rounded' if rounded else ''}.acc",
+            y_label=f"{side} Accuracy (%)",
+        )
         for rounded in ("", "rounded_")
         for column, suffix, side in _SIDES
     ),
-)  # fmt: skip
+)
 
 
 def _pairs(key: str, title: str, number: int, models: tuple[Model, ...], loss: str) -> Experiment:
@@ -169,9 +188,16 @@ def _pairs(key: str, title: str, number: int, models: tuple[Model, ...], loss: s
         folders=("static-mnist/mul", "static-mnist/add"),
     )
     return Experiment(
-        key, title, MISTRY_2022_ROBUST, (f"Figure {number}",), models, drawings,
-        "model", "accuracy", measures=measures_of_pairs(loss),
-    )  # fmt: skip
+        key,
+        title,
+        MISTRY_2022_ROBUST,
+        (f"Figure {number}",),
+        models,
+        drawings,
+        "model",
+        "accuracy",
+        measures=measures_of_pairs(loss),
+    )
 
 
 def _classes(key: str, number: str, title: str, ids: str, models: tuple[Model, ...]) -> Drawing:
@@ -183,10 +209,13 @@ def _classes(key: str, number: str, title: str, ids: str, models: tuple[Model, .
         for one, model, flag in zip(ids.split(), models, flags, strict=True)
     )
     return Drawing(
-        (Part(class_bars, f"{key}_class_accs"),), tuple(map(Series, names, labels)),
-        ("class-accs",), key=f"class_accs-{key}", title=f"Accuracy by class, {title}",
+        (Part(class_bars, f"{key}_class_accs"),),
+        tuple(map(Series, names, labels)),
+        ("class-accs",),
+        key=f"class_accs-{key}",
+        title=f"Accuracy by class, {title}",
         number=number,
-    )  # fmt: skip
+    )
 
 
 def _paths(key: str, title: str, models: tuple[Model, ...]) -> Drawing:
@@ -196,8 +225,14 @@ def _paths(key: str, title: str, models: tuple[Model, ...]) -> Drawing:
     columns = (("label2out.w0", "label2out.w1"),)
     return Drawing(
         tuple(
-            Part(path, f"{file}_fNA_labels2out-path", file=file, columns=columns,
-                   time="epoch", limits=(0.0, 1.5))
+            Part(
+                path,
+                f"{file}_fNA_labels2out-path",
+                file=file,
+                columns=columns,
+                time="epoch",
+                limits=(0.0, 1.5),
+            )
             for file in files
         ),
         tuple(Series((file,), label) for file, label in files.items()),
@@ -205,16 +240,20 @@ def _paths(key: str, title: str, models: tuple[Model, ...]) -> Drawing:
         key=f"weights_path-{key}",
         title=f"Weights of the last layer along training, {title}",
         number="Figures 13–20",
-    )  # fmt: skip
+    )
 
 
 # Sequences of digits.
 _NMU_CELL = "--layer-type ReRegualizedLinearNAC --nac-mul mnac --dataset-workers 5"
 _LONG = "sequential_mnist_prod_long"
 _SEQUENCE = Recipe(
-    "sequential_mnist", f"{sequences.PRODUCT} {_NMU_CELL}", range(10), replace(_GPU, minutes=480),
-    prefix=f"sequential_mnist/{_LONG}/", steps_per_epoch=sequences.PRODUCT_EPOCH,
-)  # fmt: skip
+    "sequential_mnist",
+    f"{sequences.PRODUCT} {_NMU_CELL}",
+    range(10),
+    replace(_GPU, minutes=480),
+    prefix=f"sequential_mnist/{_LONG}/",
+    steps_per_epoch=sequences.PRODUCT_EPOCH,
+)
 _REFERENCE = replace(
     _SEQUENCE,
     flags=f"--operation cumprod {_NMU_CELL} --mnist-digits 123456789 --max-epochs 1000 "

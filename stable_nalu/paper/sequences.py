@@ -53,16 +53,20 @@ def lengths(context: Context, runs: Runs, reference: str, columns: curves.Titled
         axes.xaxis.get_major_locator().set_params(integer=True)
     side += _draw_lengths(last, models, shown, reference)
     return context.plotted(
-        figure, side, "Medians over runs; ribbons: quartiles.",
+        figure,
+        side,
+        "Medians over runs; ribbons: quartiles.",
         f"Right: at the last epoch, divided by the median error of the {reference}.",
         handles=curves.with_counts(shown, models),
-    )  # fmt: skip
+    )
 
 
 def _draw_lengths(
-    axes: Axes, models: Mapping[str, pd.DataFrame], shown: Mapping[str, style.Look],
+    axes: Axes,
+    models: Mapping[str, pd.DataFrame],
+    shown: Mapping[str, style.Look],
     reference: str,
-) -> list[pd.DataFrame]:  # fmt: skip
+) -> list[pd.DataFrame]:
     axes.set(title="By length", yscale="log", xlabel="Digits of a sequence")
     axes.set_ylabel("Error relative to the reference")
     if reference not in models:
@@ -129,17 +133,21 @@ _NMU = f"{_NAU} --nac-mul mnac"
 _UNITS = {
     "nac-mul": ("NAC•", "--layer-type NAC --nac-mul normal"),
     "nac-sigma": ("NAC•,σ", "--layer-type PosNAC --nac-mul normal"),
-    "nalu": ("NALU", "--layer-type NALU"), "nmu-z0": ("NMU, no R_z", f"{_NMU} --regualizer-z 0"),
+    "nalu": ("NALU", "--layer-type NALU"),
+    "nmu-z0": ("NMU, no R_z", f"{_NMU} --regualizer-z 0"),
     "nmu": ("NMU", f"{_NMU} --regualizer-z 1"),
     "nac-nmu-z0": ("NAC•,NMU, no R_z", f"{_NAC_NMU} --regualizer-z 0"),
-    "nac-nmu": ("NAC•,NMU", f"{_NAC_NMU} --regualizer-z 1"), "lstm": ("LSTM", "--layer-type LSTM"),
-}  # fmt: skip
+    "nac-nmu": ("NAC•,NMU", f"{_NAC_NMU} --regualizer-z 1"),
+    "lstm": ("LSTM", "--layer-type LSTM"),
+}
 _SUM_UNITS = {
     "nac-add-z0": ("NAC+", "--layer-type NAC --regualizer-z 0"),
     "nac-add": ("NAC+,Rz", "--layer-type NAC --regualizer-z 1"),
-    "nalu": ("NALU", "--layer-type NALU"), "nau-z0": ("NAU, no R_z", f"{_NAU} --regualizer-z 0"),
-    "nau": ("NAU", f"{_NAU} --regualizer-z 1"), "lstm": ("LSTM", "--layer-type LSTM"),
-}  # fmt: skip
+    "nalu": ("NALU", "--layer-type NALU"),
+    "nau-z0": ("NAU, no R_z", f"{_NAU} --regualizer-z 0"),
+    "nau": ("NAU", f"{_NAU} --regualizer-z 1"),
+    "lstm": ("LSTM", "--layer-type LSTM"),
+}
 SOLVED = "--model-simplification solved-accumulator"
 _SOLVED_LABEL = "solved accumulator"
 
@@ -148,11 +156,13 @@ _PRODUCT = Recipe("sequential_mnist", PRODUCT, range(10), _GPU, steps_per_epoch=
 _SUM = replace(_PRODUCT, flags=_SUM_FLAGS, steps_per_epoch=_SUM_EPOCH)
 _SHORTER = replace(_PRODUCT, flags=PRODUCT.replace(LENGTHS_TO_20, _LENGTHS_TO_9), seeds=range(5))
 _SVHN = replace(
-    _PRODUCT, script="sequential_svhn",
-    flags=PRODUCT.replace("--mnist-digits", "--svhn-digits") + " --svhn-outputs 1", seeds=range(5),
+    _PRODUCT,
+    script="sequential_svhn",
+    flags=PRODUCT.replace("--mnist-digits", "--svhn-digits") + " --svhn-outputs 1",
+    seeds=range(5),
     resources=replace(_GPU, minutes=600),
     variants=variants("--resnet", "resnet18 resnet34 resnet50"),
-)  # fmt: skip
+)
 
 
 def _models(setting: Recipe, name: str, keys: str, extra: str = "") -> tuple[Model, ...]:
@@ -176,10 +186,12 @@ def sequence_runs(operation: str, models: tuple[str, ...] = (), *only: Only) -> 
     sums = operation == "cumsum"
     file = f"sequential_mnist_{'sum' if sums else 'prod'}_reference"
     return Runs(
-        "extrapolation.length", models, only=only,
+        "extrapolation.length",
+        models,
+        only=only,
         expected=(1, 10, *range(100, 1001, 100)) if sums else tuple(range(1, 21)),
         reference=Reference(file, REFERENCE_SEEDS[operation]),
-    )  # fmt: skip
+    )
 
 
 def _panels(stem: str, runs: Runs, label: str, breaks: tuple[int, ...], **more: object) -> Part:
@@ -247,10 +259,13 @@ _ONE_RUN = Reference(
     "sequential_mnist_prod_reference", (0, 1, 2, 4, 5, 6, 7, 9), level=0.999, of_one_run=True
 )
 _HORIZON = replace(
-    _ANY_PRODUCT, expected=_TO_NINE, only=(Only("regualizer.z", (1.0,)),),
+    _ANY_PRODUCT,
+    expected=_TO_NINE,
+    only=(Only("regualizer.z", (1.0,)),),
     derive=(("model", lambda run: f"{run['model']}, outputs: {run['hidden.size']}"),),
-    models=tuple(f"NMU, outputs: {count}" for count in _COUNTS), closed=True,
-)  # fmt: skip
+    models=tuple(f"NMU, outputs: {count}" for count in _COUNTS),
+    closed=True,
+)
 PRODUCT_MEASURES = measures_of_lengths(1, 2, 5, 10, 20)
 _SHORT_MEASURES = measures_of_lengths(1, 2, 5, 9)
 _OTHERS_REFERENCE = "Thresholds are those of the reference of sequential_mnist_prod_long."

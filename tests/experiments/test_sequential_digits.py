@@ -126,9 +126,13 @@ def fresh_network(seed):
     """The network as a run with this seed starts from it."""
     torch.manual_seed(seed)
     network = SequentialDigitNetwork(
-        RegressionMnistNetwork, "ReRegualizedLinearNAC", nac_mul="mnac",
-        nac_oob="clip", regualizer_shape="linear", regualizer_z=1,
-    )  # fmt: skip
+        RegressionMnistNetwork,
+        "ReRegualizedLinearNAC",
+        nac_mul="mnac",
+        nac_oob="clip",
+        regualizer_shape="linear",
+        regualizer_z=1,
+    )
     network.reset_parameters()
     return network
 
@@ -269,9 +273,13 @@ def test_house_numbers(monkeypatch):
 def small_resnet(num_classes):
     """Few parameters, and batch statistics as a residual network has them."""
     return torch.nn.Sequential(
-        torch.nn.Conv2d(3, 4, 5, stride=4), torch.nn.BatchNorm2d(4), torch.nn.ReLU(),
-        torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(4, num_classes),
-    )  # fmt: skip
+        torch.nn.Conv2d(3, 4, 5, stride=4),
+        torch.nn.BatchNorm2d(4),
+        torch.nn.ReLU(),
+        torch.nn.AdaptiveAvgPool2d(1),
+        torch.nn.Flatten(),
+        torch.nn.Linear(4, num_classes),
+    )
 
 
 def test_weights_that_are_no_numbers_end_the_run(monkeypatch, capsys):

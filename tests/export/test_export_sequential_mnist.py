@@ -47,12 +47,17 @@ def test_rows_and_columns(tmp_path):
     shown = [{k: v for k, v in row.items() if k != "wall.time"} for row in rows]
     assert shown == [
         {
-            "name": "a", "metric.train.mse": str(update + 5.0), "step": str(update - 1),
-            "epoch": epoch, "metric.valid.mse": str(update + 5.0),
+            "name": "a",
+            "metric.train.mse": str(update + 5.0),
+            "step": str(update - 1),
+            "epoch": epoch,
+            "metric.valid.mse": str(update + 5.0),
             "metric.test.extrapolation.10.mse": str(update + 21.0),
             "metric.test.extrapolation.2.mse": str(update + 20.0),
-            "weights.w0": "0.25", "weights.w1": "0.75",
-            "sparse.error.max": "0.25", "recursive.weight": "",
+            "weights.w0": "0.25",
+            "weights.w1": "0.75",
+            "sparse.error.max": "0.25",
+            "recursive.weight": "",
         }
         for update, epoch in ((1, "0.0"), (21, "5.0"))
-    ]  # fmt: skip
+    ]

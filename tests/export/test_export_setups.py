@@ -62,9 +62,15 @@ def test_the_shipped_setups_hold_the_published_rows():
 
 @pytest.mark.parametrize(
     ("table", "count"),
-    [("single-layer", 38), ("division-by-zero", 45), ("distributions", 5), ("arithmetic", 9),
-     ("benchmark", 72), ("sequential", 18)],
-)  # fmt: skip
+    [
+        ("single-layer", 38),
+        ("division-by-zero", 45),
+        ("distributions", 5),
+        ("arithmetic", 9),
+        ("benchmark", 72),
+        ("sequential", 18),
+    ],
+)
 def test_single_tables(tmp_path, table, count):
     assert generate(["--tables", table, "--csv-out", str(tmp_path / "t.csv")]) == 0
     assert len(rows(tmp_path / "t.csv")) == count
@@ -88,8 +94,9 @@ def test_small_divisors_with_and_without_epsilon(tmp_path, capsys):
     assert list(first[0]) == ["module", "parameter", "test.mse", "range"]
     assert len(first) == len(second) == 108
     hard = next(
-        i for i, r in enumerate(first)
+        i
+        for i, r in enumerate(first)
         if (r["module"], r["parameter"], r["range"]) == ("NRU", "hard", "U[0,1e-4)")
-    )  # fmt: skip
+    )
     assert float(first[hard]["test.mse"]) < 1e-10
     assert float(second[hard]["test.mse"]) == pytest.approx(1.1921875398002157e-07, rel=1e-4)

@@ -97,10 +97,17 @@ CELLS = ("LSTM", "GRU", "RNN-tanh", "RNN-ReLU", "NAC", "NALU")
 def test_image_networks_are_those_of_torch(ours, filters, flat, hidden):
     ours, (first, second) = ours(), filters
     net = nn.Sequential(
-        nn.Conv2d(1, first, 5), nn.MaxPool2d(2), nn.ReLU(),
-        nn.Conv2d(first, second, 5), nn.MaxPool2d(2), nn.ReLU(),
-        nn.Flatten(), nn.Linear(flat, hidden), nn.ReLU(), nn.Linear(hidden, 4),
-    )  # fmt: skip
+        nn.Conv2d(1, first, 5),
+        nn.MaxPool2d(2),
+        nn.ReLU(),
+        nn.Conv2d(first, second, 5),
+        nn.MaxPool2d(2),
+        nn.ReLU(),
+        nn.Flatten(),
+        nn.Linear(flat, hidden),
+        nn.ReLU(),
+        nn.Linear(hidden, 4),
+    )
     net.load_state_dict(dict(zip(net.state_dict(), ours.state_dict().values(), strict=True)))
     x = torch.randn(6, 1, 28, 28)
     torch.testing.assert_close(ours(x), net(x))

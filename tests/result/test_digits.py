@@ -61,8 +61,11 @@ def test_curves_are_kept_by_epoch_and_come_out_as_exported(tmp_path):
     ]
     kept = judged_runs(experiment, {model.csv: pd.DataFrame(rows)}, [run], lambda text: None)
     assert kept.loc[0, [column, *(f"{column}@{epoch}" for epoch in shares)]].tolist() == [
-        80.85, 10.9, 67.37, 80.85,
-    ]  # fmt: skip
+        80.85,
+        10.9,
+        67.37,
+        80.85,
+    ]
     assert f"{column}@3" not in kept
     stored.add(experiment, kept.drop(columns="name"), [SESSION], tmp_path)
     again = as_exported(PAIRS, model.csv, tmp_path)

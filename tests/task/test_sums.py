@@ -57,8 +57,17 @@ def test_one_update_by_hand(capsys, monkeypatch):
     optimizer.step()
     after = errors()
 
-    argv = ["--layer-type", "GRU", "--operation", "sub", "--seed", "4", "--max-iterations", "0",
-            "--verbose"]  # fmt: skip
+    argv = [
+        "--layer-type",
+        "GRU",
+        "--operation",
+        "sub",
+        "--seed",
+        "4",
+        "--max-iterations",
+        "0",
+        "--verbose",
+    ]
     monkeypatch.setenv("STABLE_NALU_ENGINE", "torch")
     assert run_whole(SCRIPTS[SCRIPT], TASKS[SCRIPT], argv) == 0
     log = logged(f"{SCRIPT}/gru_sub_4")
@@ -66,9 +75,17 @@ def test_one_update_by_hand(capsys, monkeypatch):
     assert values(log, "loss/train/critation") == [pytest.approx(loss.item(), rel=1e-5)]
     (record,) = results(SCRIPT)
     assert list(record) == [
-        "seed", "operation", "layer_type", "simple", "cuda", "verbose", "max_iterations",
-        "loss_train", "loss_valid_inter", "loss_valid_extra",
-    ]  # fmt: skip
+        "seed",
+        "operation",
+        "layer_type",
+        "simple",
+        "cuda",
+        "verbose",
+        "max_iterations",
+        "loss_train",
+        "loss_valid_inter",
+        "loss_valid_extra",
+    ]
     assert record["loss_train"] == pytest.approx(loss.item(), rel=1e-5)
     final = [record["loss_valid_inter"], record["loss_valid_extra"]]
     assert final == [pytest.approx(e, rel=1e-5) for e in after]
@@ -76,9 +93,14 @@ def test_one_update_by_hand(capsys, monkeypatch):
     printed = capsys.readouterr().out.splitlines()
     begin = printed.index("running")
     assert printed[begin + 1 : begin + 8] == [
-        "  - seed: 4", "  - operation: sub", "  - layer_type: GRU", "  - simple: False",
-        f"  - cuda: {torch.cuda.is_available()}", "  - verbose: True", "  - max_iterations: 0",
-    ]  # fmt: skip
+        "  - seed: 4",
+        "  - operation: sub",
+        "  - layer_type: GRU",
+        "  - simple: False",
+        f"  - cuda: {torch.cuda.is_available()}",
+        "  - verbose: True",
+        "  - max_iterations: 0",
+    ]
     end = printed.index("finished:")
     assert printed[end - 1 : end + 4] == [
         f"train 0: {record['loss_train']}",

@@ -22,9 +22,12 @@ def test_losses_known_of_the_published_script(capsys):
     printed = capsys.readouterr().out.splitlines()
     begin = printed.index("running")
     assert printed[begin + 1 : begin + 6] == [
-        "  - seed: 0", "  - layer_type: NALU", f"  - cuda: {torch.cuda.is_available()}",
-        "  - verbose: True", "  - max_epochs: 51",
-    ]  # fmt: skip
+        "  - seed: 0",
+        "  - layer_type: NALU",
+        f"  - cuda: {torch.cuda.is_available()}",
+        "  - verbose: True",
+        "  - max_epochs: 51",
+    ]
     lines = dict(line.split(": ") for line in printed if line.startswith("train "))
     assert list(lines) == ["train 0", "train 50"]
     assert float(lines["train 0"]) == pytest.approx(281481.40625, rel=1e-7)
@@ -34,8 +37,14 @@ def test_losses_known_of_the_published_script(capsys):
 
     (record,) = results(SCRIPT)
     assert list(record) == [
-        "seed", "layer_type", "cuda", "verbose", "max_epochs", "loss_train", "loss_valid",
-    ]  # fmt: skip
+        "seed",
+        "layer_type",
+        "cuda",
+        "verbose",
+        "max_epochs",
+        "loss_train",
+        "loss_valid",
+    ]
     end = printed.index("finished:")
     assert printed[end : end + 3] == [
         "finished:",

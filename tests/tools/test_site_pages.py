@@ -43,19 +43,38 @@ Y = f"<msub><mi>y</mi>{row('<mi>o</mi>')}</msub>"
     ("text", "xml"),
     [
         ("y_o = 2", f"{Y}<mo>=</mo><mn>2</mn>"),
-        ("a = 1 / (x + eps)", f"<mi>a</mi><mo>=</mo><mfrac>{row('<mn>1</mn>')}"
-         f"{row('<mi>x</mi>', '<mo>+</mo>', '<mi>ε</mi>')}</mfrac>"),
-        ("W in [0, 1]", "<mi>W</mi><mo>∈</mo>" + row(
-            '<mo stretchy="true">[</mo>', "<mn>0</mn>", "<mo>,</mo>", "<mn>1</mn>",
-            '<mo stretchy="true">]</mo>')),
-        ("c = -2^-23", '<mi>c</mi><mo>=</mo><mo form="prefix">−</mo>'
-         f"<msup><mn>2</mn>{row('<mo>−</mo>', '<mn>23</mn>')}</msup>"),
-        ("W_hat = A'", '<mover accent="true"><mi>W</mi><mo>^</mo></mover><mo>=</mo>'
-         "<msup><mi>A</mi><mo>′</mo></msup>"),
-        ("k = t mod K", "<mi>k</mi><mo>=</mo><mi>t</mi>"
-         '<mo lspace="0.3em" rspace="0.3em">mod</mo><mi>K</mi>'),
+        (
+            "a = 1 / (x + eps)",
+            f"<mi>a</mi><mo>=</mo><mfrac>{row('<mn>1</mn>')}"
+            f"{row('<mi>x</mi>', '<mo>+</mo>', '<mi>ε</mi>')}</mfrac>",
+        ),
+        (
+            "W in [0, 1]",
+            "<mi>W</mi><mo>∈</mo>"
+            + row(
+                '<mo stretchy="true">[</mo>',
+                "<mn>0</mn>",
+                "<mo>,</mo>",
+                "<mn>1</mn>",
+                '<mo stretchy="true">]</mo>',
+            ),
+        ),
+        (
+            "c = -2^-23",
+            '<mi>c</mi><mo>=</mo><mo form="prefix">−</mo>'
+            f"<msup><mn>2</mn>{row('<mo>−</mo>', '<mn>23</mn>')}</msup>",
+        ),
+        (
+            "W_hat = A'",
+            '<mover accent="true"><mi>W</mi><mo>^</mo></mover><mo>=</mo>'
+            "<msup><mi>A</mi><mo>′</mo></msup>",
+        ),
+        (
+            "k = t mod K",
+            '<mi>k</mi><mo>=</mo><mi>t</mi><mo lspace="0.3em" rspace="0.3em">mod</mo><mi>K</mi>',
+        ),
     ],
-)  # fmt: skip
+)
 def test_worked_cases(text, xml):
     wanted = f'<div class="formula"><math display="block">{xml}</math></div>'
     assert formula(f"    {text}\n") == wanted
