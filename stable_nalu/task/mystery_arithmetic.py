@@ -19,7 +19,7 @@ from stable_nalu.options import run_names as nf
 from stable_nalu.options.flag import and_layers, choice, each_word, integer, interval
 from stable_nalu.options.flags import LAYER_TYPE, refuse
 from stable_nalu.training import floats
-from stable_nalu.training.recorder import StepResult, TaggedValue, scalar
+from stable_nalu.training.recorder import StepResult, TaggedValue
 from stable_nalu.training.task import EPOCHS, Batch, Kind, Task
 from stable_nalu.writer.event_file import LOSS_EPOCH, MSE_TEST, MSE_TRAIN, PROBLEM
 
@@ -154,7 +154,7 @@ class MysteryTask(Task):
     def losses(
         self, model: ExtendedTorchModule, result: StepResult, batch: Batch, *, at_log_point: bool
     ) -> list[TaggedValue]:
-        return [*result.losses(), scalar(LOSS_EPOCH, result.criterion)]
+        return [*result.losses(), TaggedValue(LOSS_EPOCH, result.criterion)]
 
     def measures(self, model: ExtendedTorchModule) -> Mapping[str, torch.Tensor | str]:
         train, test = (((model(x) - t) ** 2).mean(0) for x, t in (self._train, self.test_rows))

@@ -22,7 +22,7 @@ from stable_nalu.options.flag import and_layers, integer
 from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS
 from stable_nalu.statistics import setups
 from stable_nalu.training import floats
-from stable_nalu.training.recorder import StepResult, TaggedValue, scalar
+from stable_nalu.training.recorder import StepResult, TaggedValue
 from stable_nalu.training.task import Batch, Kind, Target
 from stable_nalu.writer.event_file import (
     AFTER_SUFFIX,
@@ -107,11 +107,11 @@ class NotebookTask(RowsTask):
         self, model: ExtendedTorchModule, result: StepResult, batch: Batch, *, at_log_point: bool
     ) -> Iterator[TaggedValue]:
         yield from result.losses()
-        yield scalar(LOSS_HALF_SUM, result.criterion)
-        yield scalar(LOSS_MSE, self._mean(result.criterion))
+        yield TaggedValue(LOSS_HALF_SUM, result.criterion)
+        yield TaggedValue(LOSS_MSE, self._mean(result.criterion))
         if self._trains_on_test:
             for tag, value in self.measures(model).items():
-                yield scalar(f"{tag}{AFTER_SUFFIX}", value)
+                yield TaggedValue(f"{tag}{AFTER_SUFFIX}", value)
 
     def measured(self, model: ExtendedTorchModule, run: int) -> Mapping[str, torch.Tensor]:
         x, t = self.test_rows[run]

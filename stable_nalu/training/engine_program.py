@@ -24,7 +24,7 @@ from torchlanes.lower import Given, RecordableProduct, Recording, Scheduled
 from torchlanes.recorded import Draw, Program, ProgramBuilder, Told, first_built
 from torchlanes.values import NotLoweredError, Value
 
-from .recorder import observe_regualizers, scalar, traced
+from .recorder import TaggedValue, observe_regualizers, traced
 from .step import TrainingStep
 
 BUFFER = "buffer:"
@@ -199,7 +199,7 @@ class _Builder(ProgramBuilder):
                     told = observe()
                     of_modules = len(told)
                     if self.verbose:
-                        told += [scalar(L1_LOSS, penalties.l1())] if penalties.uses_l1 else []
+                        told += [TaggedValue(L1_LOSS, penalties.l1())] if penalties.uses_l1 else []
                         told += observe_regualizers(self.model, torch.zeros_like(total.detach()))
                 gradients = step.gradients(total, [own[name] for name in step.trainable])
             self.told = [

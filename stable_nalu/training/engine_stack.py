@@ -276,13 +276,13 @@ class EngineStack:
 
     def iterate(self, first: int, count: int) -> StepResult:
         """Train `count` iterations of all runs, and return the losses of the last one."""
-        self.company.iterate(self, first, count)
-        return self._result("run")[0]
+        self.company.advance([self], first, count, "run")
+        return self.result("run")[0]
 
     def logged(self, iteration: int) -> tuple[StepResult, list[TaggedValue]]:
         """Train one iteration, and return its losses, gradients and what it tells."""
         self.company.advance([self], iteration, 1, "log")
-        return self._result("log")
+        return self.result("log")
 
     def prepared(
         self, first: int, count: int, name: str
@@ -362,14 +362,14 @@ class EngineStack:
             of_runs.append(noise)
         return np.stack(of_runs, axis=1)
 
-    def _result(self, name: str) -> tuple[StepResult, list[TaggedValue]]:
+    def result(self, name: str) -> tuple[StepResult, list[TaggedValue]]:
         criterion, total = self._told("criterion"), self._told("total")
         if name == "run":
             return StepResult(criterion, None, total), []
         program = next(part.lanes for part in self.parts if part.lanes is not None).program
         names = (f"gradient:{name}" for name in self.step.trainable)
         gradients = [self._told(name) if name in program.places else None for name in names]
-        told = [TaggedValue(i.kind, i.tag, self._told(i.name)) for i in program.told]
+        told = [TaggedValue(i.tag, self._told(i.name), i.kind) for i in program.told]
         return StepResult(criterion, self._told("penalty"), total, gradients), told
 
     def _told(self, name: str) -> torch.Tensor:
@@ -392,7 +392,7 @@ class EngineStack:
         """Return what modules tell of x `(runs, batch, in)`; nothing is trained by it."""
         for part, lanes, schedule in self._loaded():
             lanes.observe(None if x is None else x[part.runs], schedule)
-        pairs = zip(self._result("log")[1], self.parts[0].program.told, strict=True)
+        pairs = zip(self.result("log")[1], self.parts[0].program.told, strict=True)
         return [item for item, of in pairs if of.of_modules]
 
     def errors(self, x, t, x_of, t_of, *, roots: bool) -> torch.Tensor:
@@ -409,14 +409,13 @@ class EngineStack:
 class Company:
     """Stacks whose runs with equal generators share their samples.
 
-    asked: the next iterations of stacks that wait for each other. pace: how many to ask for.
+    pace: how many iterations to train at once. trained: how many were trained of a stack ahead.
     """
 
     def __init__(self, stacks: Sequence[EngineStack]):
         self.stacks = list(stacks)
-        self.asked: dict[EngineStack, tuple[int, int]] = {}
         self.pace = FIRST_CHUNK
-        self._trained: set[EngineStack] = set()
+        self.trained: dict[EngineStack, int] = {}
         self._tiles: Any = None
 
     @classmethod
@@ -464,15 +463,9 @@ class Company:
         if part.draw is None and self._tiles is not None:
             self._tiles.store(part.place)
 
-    def iterate(self, stack: EngineStack, first: int, count: int) -> None:
-        """Train iterations of a stack, unless another one that asked has done so."""
-        if stack in self._trained:
-            self._trained.remove(stack)
-            return
-        self.asked[stack] = first, count
-        stacks = [s for s, wanted in self.asked.items() if wanted == (first, count)]
-        self.asked.clear()
-        self._trained = {*stacks} - {stack}
+    def iterate(self, stacks: Sequence[EngineStack], first: int, count: int) -> None:
+        """Train iterations of stacks, at a pace that lets signals be heeded."""
+        self.trained = dict.fromkeys(stacks, count)
         began = time.perf_counter()
         self.advance(stacks, first, count, "run")
         took = time.perf_counter() - began

@@ -9,29 +9,12 @@ import numpy as np
 import torch
 
 from stable_nalu.dataset.distribution import IndexLoader
-from stable_nalu.writer.event_file import (
-    DIVERGED,
-    EPOCH,
-    L1_BETA,
-    L1_LOSS,
-    REINIT,
-    RESULT_SOLVED,
-    RESULT_TEST,
-    RESULT_VALID,
-    logged_result,
-)
+from stable_nalu.writer import event_file
+from stable_nalu.writer.event_file import L1_LOSS, RESULT_TEST, RESULT_VALID
 
 from .checkpoint import RunState, Stack
 from .console import End, StackView
-from .recorder import (
-    Recorder,
-    ResultFile,
-    StepResult,
-    TaggedValue,
-    numbers,
-    reported,
-    scalar,
-)
+from .recorder import Recorder, ResultFile, StepResult, TaggedValue, numbers, reported
 from .task import ITERATIONS, Batch, EngineTask, Observed, Task
 
 MUST_BE_FINITE = "loss_train", "metric_valid"
@@ -100,9 +83,7 @@ class Training(RunState):
         """Train iterations, or let the engine train those of which nothing is logged."""
         while self.at <= self.last and not self.all_diverged:
             yield self.at
-            ahead = (yield from self._units_ahead()) if self.engine is not None else 0
-            if ahead:
-                self._train_ahead(ahead)
+            if self.engine is not None and self._train_ahead():
                 continue
             logged = self._begin_unit()
             batch = () if self.engine is not None else next(self._next_batches())
@@ -128,7 +109,7 @@ class Training(RunState):
             for batch in self._next_batches():
                 due, self.clock = logged and not self.batch, self._next_clock()
                 if long:
-                    self.recorder.write([scalar(EPOCH, torch.tensor(self.at))])
+                    self.recorder.write([(event_file.EPOCH, torch.tensor(self.at))])
                 if due:
                     try:
                         yield from self._log_measures()
@@ -153,10 +134,10 @@ class Training(RunState):
         """Train, save now and then, and conclude; yield wherever training may stop."""
         interval, start = self.config.checkpoint_interval, self.at
         for at in self.train():
-            self._stands_at = at
-            yield
             if interval and at is not None and at % interval == 0 and at != start:
                 self.save(at)
+            self._stands_at = at
+            yield
         self.diverged = self.finish()
         self.recorder.flush()
         self.save(self.last + 1)
@@ -167,14 +148,24 @@ class Training(RunState):
         if self._stands_at != self.stack[0].start:
             self.save(self.at)
 
-    def _units_ahead(self) -> Generator[None, None, int]:
-        """Return how many units the engine trains next without a look at them."""
-        quiet = {one: one._quiet() for one in self.mates}
-        pace = min(self.engine.company.pace, *quiet.values())
-        if pace and len(self.mates) > 1:
-            self.engine.company.asked[self.engine] = self.at, pace
-            yield None
-        return min(quiet[self], max(1, pace))
+    def _train_ahead(self) -> bool:
+        """Let the engine train what needs no look, of all mates at once; return if there is any."""
+        company = self.engine.company
+        if self.engine not in company.trained:
+            quiet = {one: one._quiet() for one in self.mates}
+            pace = min(company.pace, *quiet.values())
+            mates, units = self.mates if pace > 0 else [self], min(quiet[self], max(1, pace))
+            if not units:
+                return False
+            company.iterate([one.engine for one in mates], self.at, units)
+        units = company.trained.pop(self.engine)
+        result, _ = self.engine.result("run")
+        self.clock, self.last_total = self.at + units - 1, result.total
+        self.updates += units
+        self._show(self.clock, result, at_log_point=False)
+        self._end_unit(units)
+        self.view.advance(units)
+        return True
 
     def _quiet(self) -> int:
         """Return how many units there are until something must be looked at."""
@@ -186,14 +177,6 @@ class Training(RunState):
         ends += [at + (-at) % n + 1 for n in (task.pause, self.logging.lines) if n]
         ends += [change for change in self.step.changes() if change > at]
         return min(self.last + self.logging.updates, *ends) - at
-
-    def _train_ahead(self, units: int) -> None:
-        result = self.engine.iterate(self.at, units)
-        self.clock, self.last_total = self.at + units - 1, result.total
-        self.updates += units
-        self._show(self.clock, result, at_log_point=False)
-        self._end_unit(units)
-        self.view.advance(units)
 
     def _is_log_point(self) -> bool:
         is_last = self.at == self.last and not self.logging.updates
@@ -246,7 +229,7 @@ class Training(RunState):
         self.step.progress = self._part_done(back=0 if ahead else 1)
         self.step.set_clock(at if ahead else max(at - 1, 0))
         yield from self._measure()
-        self.recorder.write_named(self.measured.items())
+        self.recorder.write(self.measured.items())
         if log.apart:
             self.recorder.commit(self.clock)
 
@@ -276,10 +259,10 @@ class Training(RunState):
                 self.save_best()
             # The norm of all parameters before the update, and the factor that grows.
             if self.engine is None and verbose and penalties.uses_l1:
-                yield scalar(L1_LOSS, penalties.l1().detach().clone())
+                yield TaggedValue(L1_LOSS, penalties.l1())
             if at_log_point and penalties.betas and (verbose or not self.logging.quiet_betas):
                 betas = torch.from_numpy(penalties.beta_values())
-                yield scalar(L1_BETA, betas if self.stacked else betas[0])
+                yield TaggedValue(event_file.L1_BETA, betas if self.stacked else betas[0])
             if self.logging.updates:
                 own = {"at_log_point": at_log_point}
                 yield from self.task.losses(self.model, result, batch, **own)
@@ -334,8 +317,7 @@ class Training(RunState):
             self.pause()
         for run, before in due:
             self.line(run, f"reinit number {before}")
-            self.recorder.text(run, REINIT, f"{before}", rooted=False)
-            self.recorder.writers[run].commit(self.clock)
+            self.recorder.note(run, event_file.REINIT, f"{before}", self.clock, rooted=False)
             self.reset(run)
         if due and self.engine is not None:
             self.engine.forget()
@@ -362,8 +344,7 @@ class Training(RunState):
             self._freeze(~np.isfinite(numbers(self.last_total)), "the loss is infinite")
         self.recorder.begin_end()
         if due:
-            self.recorder.write_named(self.measured.items())
-            self.recorder.write(observed)
+            self.recorder.write([*self.measured.items(), *observed])
             self.recorder.commit(self.clock)
             if self.limits and RESULT_TEST in errors:
                 self.view.log_point(self.clock, errors[RESULT_TEST], self.limits)
@@ -381,9 +362,9 @@ class Training(RunState):
         solved = bool(limit.met(error)) if limit is not None else None
         self.ends += (End(error, solved, diverged),)
         if RESULT_TEST in logged and solved is not None:
-            logged[RESULT_SOLVED] = float(solved)
+            logged[event_file.RESULT_SOLVED] = float(solved)
         short = self.config.short_names is not None
-        named = {logged_result(tag, short=short): value for tag, value in logged.items()}
+        named = {event_file.logged_result(tag, short=short): v for tag, v in logged.items()}
         self.recorder.writers[run].conclude(self.diverged_at.get(run, self.last), named)
         loss = math.nan if self.last_total is None else float(numbers(self.last_total)[run])
         results = self.task.results(own, self.measured, loss)
@@ -410,8 +391,7 @@ class Training(RunState):
             if run not in self.diverged_at:
                 self.diverged_at[run] = self.clock
                 message = f"diverged: {reason} at {self.clock_name} {self.clock}"
-                self.recorder.text(run, DIVERGED, message)
-                self.recorder.writers[run].commit(self.clock)
+                self.recorder.note(run, event_file.DIVERGED, message, self.clock)
                 self.recorder.live[run] = False
                 self.line(run, message)
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -15,18 +15,7 @@ from stable_nalu.abstract import ExtendedTorchModule, extended_children
 from stable_nalu.base.errors import UsageError
 from stable_nalu.base.files import results_root
 from stable_nalu.options import Config
-from stable_nalu.writer import scalar_events
-from stable_nalu.writer.event_file import (
-    ABSOLUTE_SUFFIX,
-    LOSS_CRITERION,
-    LOSS_REGULARIZER,
-    LOSS_TOTAL,
-    METRIC_TEST,
-    METRIC_VALID,
-    RANDOM_TEST,
-    RANDOM_VALID,
-    ROOT_SUFFIX,
-)
+from stable_nalu.writer import event_file
 
 from . import has_gpu
 
@@ -51,17 +40,15 @@ class Observed:
     of: frozenset[int] | None = None
 
 
-@dataclass(frozen=True)
-class TaggedValue:
-    """A value of kind scalar, summary, tensor or histogram, with leading run dimensions."""
+class TaggedValue(NamedTuple):
+    """A value with leading run dimensions, of kind scalar, summary, tensor or histogram.
 
-    kind: str
+    It is a text of a single run, or texts, one of each run, where measures are texts.
+    """
+
     tag: str
-    value: torch.Tensor
-
-
-def scalar(tag: str, value: torch.Tensor) -> TaggedValue:
-    return TaggedValue("scalar", tag, value)
+    value: Any
+    kind: str = "scalar"
 
 
 @dataclass(frozen=True)
@@ -77,8 +64,8 @@ class StepResult:
         """Return the losses under their tags; without a penalty, that is zero."""
         criterion = self.criterion.detach()
         penalty = torch.zeros_like(criterion) if self.penalty is None else self.penalty
-        tags = LOSS_CRITERION, LOSS_REGULARIZER, LOSS_TOTAL
-        return list(map(scalar, tags, (criterion, penalty, self.total)))
+        tags = event_file.LOSS_CRITERION, event_file.LOSS_REGULARIZER, event_file.LOSS_TOTAL
+        return list(map(TaggedValue, tags, (criterion, penalty, self.total)))
 
 
 class Recorder:
@@ -89,59 +76,43 @@ class Recorder:
         self.live = [True] * len(self.writers)
         self._stacked = stacked
         self._flushed = -math.inf
-        self._scalars: list[tuple[str, np.ndarray]] = []
-        self._are_alone = True
+        self._collected: list[TaggedValue] = []
 
-    def write(self, tagged: Iterable[TaggedValue]) -> None:
-        """Collect values of all live runs, in order."""
-        for item in tagged:
-            value = item.value.detach().cpu()
-            runs = value.numpy() if self._stacked else value.unsqueeze(0).numpy()
-            if item.kind == "scalar":
-                # A copy, as what it was observed of may change before the step ends.
-                self._scalars.append((item.tag, runs.astype(np.float64)))
-            else:
-                self._hand_over()
-                self._give(item.kind, item.tag, runs)
-
-    def _give(self, kind: str, tag: str, parts: Iterable) -> None:
-        for writer, live, part in zip(self.writers, self.live, parts, strict=True):
-            if live:
-                getattr(writer, kind)(tag, part)
-
-    def _hand_over(self) -> None:
-        """Give the writers the scalars that were collected, as values of other kinds follow."""
-        for tag, values in self._scalars:
-            self._give("scalar", tag, values.tolist())
-        self._scalars.clear()
-        self._are_alone = False
-
-    def write_named(self, items: Iterable[tuple[str, Any]]) -> None:
-        """Collect numbers of all runs, and texts: one of a single run, or one of each."""
-        for tag, value in items:
+    def write(self, items: Iterable[tuple[Any, ...]]) -> None:
+        """Collect values of all live runs, in order: `TaggedValue` or pairs of tag and value."""
+        for tag, value, kind in (TaggedValue(*item) for item in items):
             if isinstance(value, torch.Tensor):
-                self.write([scalar(tag, value)])
-                continue
-            for run, text in enumerate([value] if isinstance(value, str) else value):
-                if self.live[run]:
-                    self.text(run, tag, text, rooted=False)
-
-    def text(self, run: int, tag: str, text: str, *, rooted: bool = True) -> None:
-        self._hand_over()
-        self.writers[run].text(tag, text, rooted=rooted)
+                # A copy, as what it was observed of may change before the step ends.
+                own = value.detach().cpu().numpy().copy()
+                self._collected.append(TaggedValue(tag, own if self._stacked else own[None], kind))
+            else:
+                texts = [value] if isinstance(value, str) else value
+                self._collected.append(TaggedValue(tag, texts, "text"))
 
     def commit(self, step: int) -> None:
         """End the step: what was collected becomes part of the event files' buffers."""
-        if self._are_alone and self._scalars:
-            tags, columns = zip(*self._scalars, strict=True)
-            events = scalar_events(tags, np.stack(columns, axis=1), step)
-            self._scalars.clear()
+        if self._collected and all(kind == "scalar" for *_, kind in self._collected):
+            tags, columns, _ = zip(*self._collected, strict=True)
+            events = event_file.scalar_events(tags, np.stack(columns, axis=1), step)
+            for writer, live, event in zip(self.writers, self.live, events, strict=True):
+                if live:
+                    writer.add(event)
         else:
-            self._hand_over()
-            events, self._are_alone = [None] * len(self.live), True
-        for writer, live, event in zip(self.writers, self.live, events, strict=True):
-            if live:
-                writer.commit(step) if event is None else writer.add(event)
+            for run in np.flatnonzero(self.live).tolist():
+                self._give(run)
+                self.writers[run].commit(step)
+        self._collected.clear()
+
+    def note(self, run: int, tag: str, text: str, step: int, *, rooted: bool = True) -> None:
+        """Make an event of what was collected of one run, and of a text."""
+        self._give(run)
+        self.writers[run].text(tag, text, rooted=rooted)
+        self.writers[run].commit(step)
+
+    def _give(self, run: int) -> None:
+        for tag, values, kind in self._collected:
+            how = {"rooted": False} if kind == "text" else {}
+            getattr(self.writers[run], kind)(tag, values[run], **how)
 
     def begin_end(self) -> None:
         """Let runs that are resumed to train longer drop what is logged from here on."""
@@ -202,7 +173,7 @@ def observe_modules(model: ExtendedTorchModule, *, verbose: bool) -> list[Tagged
     tagged = []
     for prefix, module, passes in prefixed_modules(model):
         shown = [o for o in module.observations() if verbose or not o.verbose_only]
-        tagged += [TaggedValue(o.kind, f"{prefix}/{o.name}", o.value()) for o in shown] * passes
+        tagged += [TaggedValue(f"{prefix}/{o.name}", o.value(), o.kind) for o in shown] * passes
     return tagged
 
 
@@ -210,7 +181,7 @@ def observe_modules(model: ExtendedTorchModule, *, verbose: bool) -> list[Tagged
 def observe_regualizers(model: ExtendedTorchModule, zeros: torch.Tensor) -> list[TaggedValue]:
     """Return all unweighted penalties; `zeros`, of shape `runs`, stands for one that is off."""
     return [
-        TaggedValue("scalar", f"{prefix}/regualizer/{key}", zeros if term is None else term())
+        TaggedValue(f"{prefix}/regualizer/{key}", zeros if term is None else term())
         for prefix, module, _ in prefixed_modules(model)
         for key, term in module.regualizer_terms().items()
     ]
@@ -226,7 +197,7 @@ def observe_gradients(
             if (gradient := gradients.get(id(parameter))) is not None:
                 row = gradient.select(run_dims, 0) if gradient.ndim > run_dims else gradient
                 kinds = "summary", "histogram"
-                tagged += [TaggedValue(kind, f"{prefix}/{name}/grad", row) for kind in kinds]
+                tagged += [TaggedValue(f"{prefix}/{name}/grad", row, kind) for kind in kinds]
     return tagged
 
 
@@ -377,11 +348,12 @@ class RandomModels:
 
         run: whose errors these are; None: all runs'.
         """
-        for suffix, of_sets in zip(("", ABSOLUTE_SUFFIX), zip(*errors, strict=True), strict=True):
-            for tag, error in zip((METRIC_VALID, METRIC_TEST), of_sets, strict=True):
-                yield tag + suffix, error
-        suffixes = "", ROOT_SUFFIX, ABSOLUTE_SUFFIX
-        for tag, means in zip((RANDOM_VALID, RANDOM_TEST), self._means, strict=True):
+        for k, suffix in enumerate(("", event_file.ABSOLUTE_SUFFIX)):
+            yield event_file.METRIC_VALID + suffix, errors[0][k]
+            yield event_file.METRIC_TEST + suffix, errors[1][k]
+        suffixes = "", event_file.ROOT_SUFFIX, event_file.ABSOLUTE_SUFFIX
+        random = event_file.RANDOM_VALID, event_file.RANDOM_TEST
+        for tag, means in zip(random, self._means, strict=True):
             for suffix, error in zip(suffixes, means, strict=True):
                 own = error if run is None else error[run]
                 yield tag + suffix, own.reshape(errors[0].shape[1:])

@@ -627,32 +627,21 @@ def _train_in_turns(
         del left[training]
         opened[training].close()
 
-    def advance(training: Training) -> None:
-        try:
-            next(left[training])
-        except StopIteration:
-            _report(training)
-            end(training, StackResult(training.diverged, ends=training.ends))
-
-    for training in opened:
-        advance(training)
-    together = len(left) < 2
     while left:
-        signalled, turn = interruption.signal_number, list(left)
-        if signalled is not None:
-            for training in turn:
+        if interruption.signal_number is not None:
+            for training in list(left):
                 left[training].close()
                 training.stop()
-                end(training, StackResult(False, training.at, signalled))
+                end(training, StackResult(False, training.at, interruption.signal_number))
             break
-        if not together:
-            least = min(training.at for training in turn)
-            turn = [training for training in turn if training.at == least]
-            if len(turn) == len(left):
-                turn[0].share_samples(turn[1:])
-                together = True
+        least = min(training.at for training in left)
+        turn = [training for training in left if training.at == least]
+        if len(turn) == len(left) > len(turn[0].mates):
+            turn[0].share_samples(turn[1:])
         for training in turn:
-            advance(training)
+            if next(left[training], "ended") == "ended":
+                _report(training)
+                end(training, StackResult(training.diverged, ends=training.ends))
     return [results[training] for training in opened]
 
 

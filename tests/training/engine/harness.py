@@ -14,7 +14,6 @@ from stable_nalu.training import engine_stack as stack
 from stable_nalu.training import recorder
 from stable_nalu.training.checkpoint import LANES, TORCH, PlannedRun
 from stable_nalu.training.loop import Training
-from stable_nalu.training.recorder import scalar
 from stable_nalu.writer.event_file import RESULT_TEST, RESULT_VALID
 from tests.training.configurations import configurations
 
@@ -67,14 +66,11 @@ class Notes:
         self.writers = [mock.Mock() for _ in range(runs)]
 
     def write(self, values) -> None:
-        self.written += [(item.tag, item.value.detach().clone()) for item in values]
+        self.written += [(tag, value.detach().clone()) for tag, value, *_ in values]
 
-    def write_named(self, items) -> None:
-        self.write(scalar(tag, value) for tag, value in items)
+    def note(self, *_, **__) -> None: ...
 
-    def text(self, *_, **__) -> None: ...
-
-    commit = flush_now_and_then = line = advance = log_point = begin_end = text
+    commit = flush_now_and_then = line = advance = log_point = begin_end = note
 
 
 def training(script: str, configs: Sequence[Config], *, engine: bool = True) -> Training:
