@@ -214,7 +214,7 @@ MUTATIONS = (
     ),
     Mutation(
         "resume: a checkpoint of another seed",
-        "training/shell.py",
+        "training/checkpoint.py",
         "        if dest in saved and dest not in controls and",
         '        if dest in saved and dest not in {*controls, "seed"} and',
         f"{RESUMED} tests/attacks/test_saved_states.py",

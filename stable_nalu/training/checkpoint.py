@@ -12,7 +12,7 @@ import os
 import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
@@ -24,30 +24,35 @@ import torch
 
 from stable_nalu.abstract import ExtendedTorchModule, PerRunRandomSource, run_state, stack_models
 from stable_nalu.base.errors import UsageError
-from stable_nalu.base.files import atomic_path, model_file, remove_temporaries, save_root
-from stable_nalu.dataset.distribution import LegacyRandom
-from stable_nalu.layer.user_code import (
-    OF_TORCH,
-    OURS,
-    SHARED,
-    PythonState,
-    foreign_modules,
-    tensors_of,
+from stable_nalu.base.files import (
+    atomic_path,
+    model_file,
+    remove_temporaries,
+    save_root,
+    tensorboard_root,
 )
+from stable_nalu.dataset.distribution import LegacyRandom
+from stable_nalu.layer import user_code
+from stable_nalu.layer.user_code import SHARED, PythonState, foreign_modules
 from stable_nalu.options import Config, ScriptSpec
-from stable_nalu.writer import ResumePoint
-from stable_nalu.writer.event_file import RESULT_VALID
+from stable_nalu.writer import ResumePoint, refuse_in_use
+from stable_nalu.writer.event_file import RESULT_TEST, RESULT_VALID
 
 from . import has_gpu
 from .recorder import Recorder, numbers
 from .step import TrainingStep, load_optimizer_state, optimizer_state
 from .task import EngineTask, Task
 
-BEST_MODELS, BEST_PARAMETERS = "lowest_interp_model", "lowest_interp_params"
+OF_THE_BEST = BEST_MODELS, BEST_PARAMETERS = "lowest_interp_model", "lowest_interp_params"
 """Folders of the best models below the save root, and of their parameters as text."""
 LANES, TORCH = "lanes", "torch"
 """What trains a run."""
 
+LENGTH_AND_LOGGING = {
+    *("max_iterations", "max_epochs", "log_interval", "verbose"),
+    *("save_best_model", "id", "name_prefix"),
+}
+"""Flags that change how long or how densely a run is recorded, not what it computes."""
 REQUIRED = {
     **{"epoch": int, "model_state_dict": dict, "optimizer_state_dict": dict},
     **{"config": dict, "progress": dict},
@@ -68,7 +73,7 @@ def is_there(path: Path) -> bool:
         return False
 
 
-def require_writable(path: Path, probed: set[Path] | None = None) -> None:
+def require_writable(path: Path, probed: set[Path]) -> None:
     """Refuse a file that could not be written later, before any work is done for it.
 
     Nothing is left behind: a folder that is missing is made when the file is.
@@ -81,12 +86,11 @@ def require_writable(path: Path, probed: set[Path] | None = None) -> None:
     try:
         if not folder.is_dir():
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
-        if folder != path.parent and (probed is None or path.parent not in probed):
+        if folder != path.parent and path.parent not in probed:
             # Only making them tells on every file system whether folders can be made.
             with tempfile.TemporaryDirectory(prefix=".", dir=folder) as probe:
                 Path(probe, path.parent.relative_to(folder)).mkdir(parents=True)
-            if probed is not None:
-                probed.add(path.parent)
+            probed.add(path.parent)
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}; set SAVE_DIR elsewhere") from None
     if path.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
@@ -260,10 +264,10 @@ def _unsaved_buffers(model: torch.nn.Module) -> dict[str, torch.Tensor]:
 
 def _attributes(model: torch.nn.Module) -> dict[str, dict[str, Any]]:
     """Return those attributes of users' modules that consist of plain values and tensors."""
-    known = {id(tensor) for tensor in tensors_of(model).values()}
-    found = {}
+    known = {id(tensor) for tensor in user_code.tensors_of(model).values()}
+    found, ours = {}, user_code.OURS | user_code.OF_TORCH
     for path, module in foreign_modules(model):
-        own = {n: v for n, v in vars(module).items() if n not in OURS | OF_TORCH}
+        own = {n: v for n, v in vars(module).items() if n not in ours}
         found[path] = {n: _copied(v) for n, v in own.items() if _is_plain(v, known)}
     return found
 
@@ -337,6 +341,99 @@ class PlannedRun:
 
 
 Stack = list[PlannedRun]
+States = Mapping[int, SavedState]
+
+
+def run_control(spec: ScriptSpec) -> set[str]:
+    """Return the flags in which two recordings of the same run may differ."""
+    return {flag.dest for flag in spec.flags if not flag.result} | LENGTH_AND_LOGGING
+
+
+def read(run: PlannedRun, path: Path) -> tuple[dict, SavedState]:
+    flag = asked_by(run.config)
+    checkpoint = load_torch(path, flag)
+    missing = _missing(checkpoint, REQUIRED) or _missing(checkpoint["progress"], PROGRESS)
+    if missing or checkpoint["epoch"] < 0:
+        lacks = f"{path} lacks {', '.join(missing or ['epoch'])}"
+        raise UsageError(f"argument {flag}: {lacks}; it is not a checkpoint of this script")
+    at, progress = checkpoint["epoch"], checkpoint["progress"]
+    diverged, error = progress["diverged_at"] is not None, progress["errors"].get(RESULT_TEST)
+    log = progress["event_file"], progress["event_position"], flag
+    return checkpoint, SavedState(*log, path, at, diverged, error)
+
+
+def _missing(content: Any, required: Mapping[str, Any]) -> list[str]:
+    held = content if isinstance(content, dict) else {}
+    return [name for name, kind in required.items() if not isinstance(held.get(name, ...), kind)]
+
+
+def saved_states(spec: ScriptSpec, run: PlannedRun) -> States:
+    """Return what a run may continue from, by iteration: nothing, unless it is asked for.
+
+    Besides the checkpoint there is a newer state when the process died while it saved a stack.
+    """
+    if not (run.config.load_checkpoint or run.config.resume):
+        return {}
+    refuse_in_use(tensorboard_root() / run.name)
+    path = model_file(save_root(), run.name)
+    files = [file for file in (path, pending_file(path)) if is_there(file)]
+    states = {}
+    for file in files or [path] * run.config.load_checkpoint:
+        checkpoint, state = read(run, file)
+        _check_same_run(spec, run, checkpoint)
+        states[state.iteration] = state
+    return states
+
+
+def _check_same_run(spec: ScriptSpec, run: PlannedRun, checkpoint: dict) -> None:
+    """Refuse the checkpoint of another configuration.
+
+    Files can be exchanged, and names do not hold every flag. Runs of one configuration differ
+    in their event files.
+    """
+    saved, controls = checkpoint["config"], run_control(spec)
+    if checkpoint["progress"].get("reads_progress"):
+        controls -= {"max_iterations", "max_epochs"}
+    different = [
+        f"--{dest.replace('_', '-')} {saved[dest]} there, {value} here"
+        for dest, value in plain(run.config.as_dict()).items()
+        if dest in saved and dest not in controls and str(saved[dest]) != str(value)
+    ]
+    if different:
+        subject = f"argument {asked_by(run.config)}: the checkpoint of {run.name}"
+        raise UsageError(f"{subject} is of another configuration: {'; '.join(different)}")
+
+
+def continued(stack: Stack, states: Mapping[str, States]) -> list[Stack]:
+    """Return the runs of a stack at the latest iteration that all were saved at.
+
+    A stack that a process left behind has one. Runs that never trained together may not; they are
+    split by what each has, so that runs of a stack start alike.
+    """
+    common = set.intersection(*({0, *states[run.name]} for run in stack)) - {0}
+    groups: dict[int, Stack] = {}
+    for run in stack:
+        own = states[run.name]
+        # The checkpoint itself is the first, if there is one besides what was pending.
+        committed = [at for at, state in own.items() if not state.path.name.startswith(".")]
+        start = max(common) if common else next(iter(committed), 0)
+        groups.setdefault(start, []).append(replace(run, state=own.get(start)))
+    return list(groups.values())
+
+
+def settle(stack: Stack) -> None:
+    """Make the states that runs continue from their checkpoints, and drop what is not used.
+
+    That is a newer state, or what a process was writing when it was killed.
+    """
+    for run in stack:
+        path = model_file(save_root(), run.name)
+        pending = pending_file(path)
+        if run.state is not None and run.state.path == pending:
+            pending.replace(path)
+        elif pending.exists():
+            pending.unlink()
+    sweep(run.name for run in stack)
 
 
 class RunState:

@@ -21,61 +21,20 @@ from typing import Any
 
 import torch
 
+from stable_nalu.base import script
 from stable_nalu.base.errors import UsageError
-from stable_nalu.base.files import results_root, save_root, tensorboard_root
-from stable_nalu.base.script import (
-    EXIT_DIVERGED,
-    EXIT_INTERRUPTED,
-    EXIT_REQUEUE,
-    STOP_SIGNALS,
-    Interruption,
-    command_of,
-    cores,
-    fact,
-    keep_freed_memory,
-    plural,
-    shown,
-)
-from stable_nalu.base.script import PROGRESS as PROGRESS_FILE
+from stable_nalu.base.files import model_file, results_root, save_root, tensorboard_root
+from stable_nalu.base.script import Interruption, fact, plural
 from stable_nalu.layer import own_entries
 from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.options.flags import units_of
 from stable_nalu.statistics.setups import limit_of
-from stable_nalu.writer import WAYS_OUT, RunFolder, RunRecord, RunWriter, refuse_in_use
-from stable_nalu.writer.event_file import RESULT_TEST
+from stable_nalu.writer import WAYS_OUT, RunFolder, RunRecord, RunWriter
 from torchlanes import VERSION
 
-from . import default_dtype, errors_in_one_line, has_gpu
-from .checkpoint import (
-    BEST_MODELS,
-    BEST_PARAMETERS,
-    LANES,
-    PROGRESS,
-    REQUIRED,
-    TORCH,
-    PlannedRun,
-    SavedState,
-    Stack,
-    asked_by,
-    is_there,
-    load_torch,
-    model_file,
-    pending_file,
-    plain,
-    require_writable,
-    sweep,
-)
-from .console import (
-    Console,
-    End,
-    StackView,
-    all_flags,
-    introduction,
-    is_quiet,
-    outcome,
-    print_line,
-    write_board,
-)
+from . import checkpoint, console, default_dtype, errors_in_one_line, has_gpu
+from .checkpoint import LANES, TORCH, PlannedRun, SavedState, Stack
+from .console import Console, End, StackView
 from .loop import Training
 from .recorder import Recorder, reported
 from .task import EngineTask, Task
@@ -83,11 +42,6 @@ from .task import EngineTask, Task
 MOST_FORMULAS = 50
 """Runs beyond which it is not said what they have learned: that would take seconds."""
 POLL_SECONDS = 0.5
-LENGTH_AND_LOGGING = {
-    *("max_iterations", "max_epochs", "log_interval", "verbose"),
-    *("save_best_model", "id", "name_prefix"),
-}
-"""Flags that change how long or how densely a run is recorded, not what it computes."""
 
 STACKED_INPUTS = 16_384
 """Runs in one stack, times their inputs: past that, more runs in a stack gain no speed."""
@@ -102,9 +56,6 @@ InShort = Callable[[Sequence[Path]], str | None]
 """Says in one line what the runs in some folders have learned."""
 Share = list[tuple[int, Stack]]
 """Stacks with their numbers in the plan."""
-
-
-States = Mapping[int, SavedState]
 
 
 @dataclass(frozen=True)
@@ -140,14 +91,16 @@ def train_plan(
     every = [run for plan in planned for run in plan]
     explain_torch(task, every)
     if getattr(every[0].config, "show_engine", False):
-        return show_engine(task, every)
-    states = {run.name: saved_states(spec, run) for run in every}
+        texts = (p.text for run in every if run.in_lanes for p in _programs(task, run))
+        sys.stdout.write("\n".join(dict.fromkeys(texts)))
+        return 0
+    states = {run.name: checkpoint.saved_states(spec, run) for run in every}
     counts = [worker_count(task, plan) for plan in planned]
     cut = [part for plan, n in zip(planned, counts, strict=True) for part in stacks_of(plan, n)]
     if min(max(counts), len(cut)) > 1:
         # What is left may train in this process, and began with the one thread of a worker.
         torch.set_num_threads(1)
-    stacks = [part for stack in cut for part in continued(stack, states)]
+    stacks = [part for stack in cut for part in checkpoint.continued(stack, states)]
     before, left = shell.finished(stacks)
     results = [StackResult(diverged=before)]
     with Interruption() as interruption:
@@ -158,17 +111,18 @@ def train_plan(
             results += shell.train_left(left, max(counts), interruption)
     if stopped := [r for r in results if r.interrupted_at is not None]:
         first = min(r.interrupted_at for r in stopped if r.interrupted_at is not None)
-        print_line(f"stopped before {unit.name} {first}; the same command with --resume goes on")
+        text = f"stopped before {unit.name} {first}; the same command with --resume goes on"
+        console.print_line(text)
         # Workers stop by SIGTERM, whatever signal this process has.
         signals = [interruption.signal_number or result.signal_number for result in stopped]
-        return EXIT_REQUEUE if signal.SIGTERM in signals else EXIT_INTERRUPTED
-    if not is_quiet():
+        return script.EXIT_REQUEUE if signal.SIGTERM in signals else script.EXIT_INTERRUPTED
+    if not console.is_quiet():
         of_name = {run.name: run for stack in stacks for run in stack}
         ends = [end for result in results for end in result.ends]
         of = dict(zip((run.name for stack in left for run in stack), ends, strict=True))
         learned = learned if left and task.target is not Task.target else None
         shell.show_end([of_name[run.name] for run in every], of, learned)
-    return EXIT_DIVERGED if any(result.diverged for result in results) else 0
+    return script.EXIT_DIVERGED if any(result.diverged for result in results) else 0
 
 
 @dataclass(frozen=True)
@@ -188,12 +142,12 @@ class Shell:
                 continue
             for run in stack if own_entries() else ():  # whose layer may be another one by now
                 self._folder_of(RunFolder.check, run, run.state)
-            settle(stack)
+            checkpoint.settle(stack)
             done[first.start - 1] += len(stack)
             diverged |= any(run.state is not None and run.state.diverged for run in stack)
         for last, runs in sorted(done.items()):
             text = f"{plural(runs, 'run')} already trained to {unit.name} {last}"
-            print_line(f"{text}; raise {unit.flag} to go on")
+            console.print_line(f"{text}; raise {unit.flag} to go on")
         return diverged, left
 
     def require_folders(self, stacks: Sequence[Stack]) -> None:
@@ -204,28 +158,27 @@ class Shell:
         runs = [run for stack in stacks for run in stack]
         roots = [] if runs[0].config.no_save else [save_root()]
         if getattr(runs[0].config, "save_best_model", False):
-            roots += [save_root() / BEST_MODELS, save_root() / BEST_PARAMETERS]
+            roots += [save_root() / name for name in checkpoint.OF_THE_BEST]
         probed: set[Path] = set()
         for run in runs:
             config = run.config
             replaces = config.remove_existing_data or config.resume or config.load_checkpoint
             self._folder_of(RunFolder.check, run, run.state)
             for file in (model_file(root, run.name) for root in roots):
-                require_writable(file, probed)
+                checkpoint.require_writable(file, probed)
                 if file.exists() and not replaces:
                     *ways, last = self._ways_out()
-                    raise UsageError(
-                        f"{file} already holds a trained model of this run: use "
-                        f"{', '.join(ways)}, or {last}"
-                    )
+                    said = f"{file} already holds a trained model of this run"
+                    raise UsageError(f"{said}: use {', '.join(ways)}, or {last}")
 
     def _record(self, run: PlannedRun) -> RunRecord:
         spec, config = self.spec, run.config
         engine = f"{LANES} {VERSION}" if run.in_lanes else run.engine
-        command = command_of(f"experiments/{spec.name}.py", *spec.argv_of(config))
+        command = script.command_of(f"experiments/{spec.name}.py", *spec.argv_of(config))
         # Absent where it is not given, as in the records of runs that are older than the flags.
         absent = {f.dest for f in spec.flags if f.young and getattr(config, f.dest) == f.default}
-        values = {name: v for name, v in plain(config.as_dict()).items() if name not in absent}
+        own = checkpoint.plain(config.as_dict())
+        values = {name: v for name, v in own.items() if name not in absent}
         record = replace(RunRecord.create(spec.name, values, command), engine=engine)
         if not own_entries():
             return record
@@ -239,7 +192,7 @@ class Shell:
             tensorboard_root() / run.name,
             self._record(run),
             resume=state,
-            run_control=run_control(self.spec),
+            run_control=checkpoint.run_control(self.spec),
             # A run that is to be resumed but was never saved starts again.
             remove_existing_data=run.config.remove_existing_data or run.config.resume,
             ways_out=self._ways_out(),
@@ -272,37 +225,33 @@ class Shell:
         amount = plural(len(runs), "run")
         if len(runs) > 1 and hasattr(first, "workers"):
             amount += f" in {plural(len(stacks), 'stack')} on {plural(processes, 'process')}"
-        console = Console(
-            runs=len(runs),
-            left=sum(last(run.config) + 1 - run.start for run in runs),
-            last=last(first),
-            unit=f"{kind.unit.name}s",
-            verbose=first.verbose,
-            begun=partial(self._show_in_tensorboard, runs),
-        )
+        left = sum(last(run.config) + 1 - run.start for run in runs)
+        begun = partial(self._show_in_tensorboard, runs)
+        how = {"unit": f"{kind.unit.name}s", "verbose": first.verbose, "begun": begun}
+        screen = Console(runs=len(runs), left=left, last=last(first), **how)
         train = partial(self.train_stacks, len(runs))
         try:
-            for line in introduction(self.spec, configs, amount):
-                console.line(line)
+            lines = console.introduction(self.spec, configs, amount)
             if first.verbose:
                 ahead = ((reported(config, kind.reported), config) for config in configs)
-                for line in all_flags([{**own, **c.as_dict(), **own} for own, c in ahead]):
-                    console.line(line)
+                lines += console.all_flags([{**own, **c.as_dict(), **own} for own, c in ahead])
+            for line in lines:
+                screen.line(line)
             if processes > 1:
-                return train_in_workers(train, stacks, processes, console, interruption)
-            return list(train(list(enumerate(stacks)), console.obey, interruption).values())
+                return train_in_workers(train, stacks, processes, screen, interruption)
+            return list(train(list(enumerate(stacks)), screen.obey, interruption).values())
         finally:
-            console.close()
+            screen.close()
 
     def _show_in_tensorboard(self, runs: Stack) -> None:
         """Tell TensorBoard what the runs of a folder have in common, if it can be written."""
         records = {tensorboard_root() / run.name: self._record(run) for run in runs}
-        control = run_control(self.spec)
+        control = checkpoint.run_control(self.spec)
         shown = [flag for flag in self.spec.flags if flag.dest not in control]
         last = self.task.kind.unit.last if issubclass(self.task, EngineTask) else None
         with suppress(OSError, UsageError):
             for folder in dict.fromkeys(path.parent for path in records):
-                write_board(self.spec, folder, records, shown=shown, last=last)
+                console.write_board(self.spec, folder, records, shown=shown, last=last)
 
     def train_stacks(
         self, count: int, stacks: Share, send: Callable[..., None], interruption: Interruption
@@ -312,48 +261,40 @@ class Shell:
         count: the runs of the plan. send: passes on what the console is to show. A signal leaves
         out what has not begun.
         """
+        script.keep_freed_memory()
         results: dict[int, StackResult] = {}
         for group in groups_of(self.spec, stacks):
-            single = count == 1 or not hasattr(group[0][1][0].config, "workers")
+            first = group[0][1][0].config
+            single = count == 1 or not hasattr(first, "workers")
             how = {"single": single, "alone": count == 1}
-            views = [StackView(send, number, len(stack), **how) for number, stack in group]
-            found = self.train_side_by_side([stack for _, stack in group], views, interruption)
-            for view in views:
-                view.close()
+            with errors_in_one_line(), default_dtype(first), ExitStack() as ending:
+                opened: dict[Training, ExitStack] = {}
+                for number, runs in group:
+                    files = ending.enter_context(ExitStack())
+                    view = StackView(send, number, len(runs), **how)
+                    opened[self._opened(runs, view, files)] = files
+                found = _train_in_turns(opened, interruption)
             results |= {number: result for (number, _), result in zip(group, found, strict=True)}
             if any(result.interrupted_at is not None for result in found):
                 break
         return dict(sorted(results.items()))
 
-    def train_side_by_side(
-        self, stacks: Sequence[Stack], views: Sequence[StackView], interruption: Interruption
-    ) -> list[StackResult]:
-        """Train a group of stacks, or of one stack, whose runs train together."""
-        keep_freed_memory()
-        first = stacks[0][0].config
-        with errors_in_one_line(), default_dtype(first), ExitStack() as ending:
-            opened: dict[Training, ExitStack] = {}
-            for runs, view in zip(stacks, views, strict=True):
-                files = ending.enter_context(ExitStack())
-                opened[self._opened(runs, view, files)] = files
-            return _train_in_turns(opened, interruption)
-
     def _opened(self, runs: Stack, view: StackView, files: ExitStack) -> Training:
         """Return the training of a stack, where its saved states were taken, with its logs open."""
-        saved = [read_checkpoint(run, run.state.path) for run in runs if run.state is not None]
+        saved = [checkpoint.read(r, r.state.path) for r in runs if r.state is not None]
         training = self._built(runs)
         # Before the logs are cut back to where the checkpoints were taken: these may not fit.
         if saved:
-            training.restore([checkpoint for checkpoint, _ in saved])
+            training.restore([content for content, _ in saved])
         view.begin()
-        control, writers = run_control(self.spec), []
+        control, writers = checkpoint.run_control(self.spec), []
         states = [state for _, state in saved] or [None] * len(runs)
         for run, state in zip(runs, states, strict=True):
             folder = files.enter_context(self._folder_of(RunFolder.claim, run, state))
             values = self._record(run).config.items()
             own = {name: value for name, value in values if name not in control}
             writers.append(RunWriter(folder.events, config={"script": self.spec.name, **own}))
-        settle(runs)
+        checkpoint.settle(runs)
         training.open(Recorder(writers, stacked=training.stacked), view)
         if saved:
             view.detail("Checkpoint loaded")
@@ -374,23 +315,24 @@ class Shell:
                 of[run.name] = End(error, bool(limit.met(error)) if known else None)
         first, pairs = runs[0].config, [(run.config, of[run.name]) for run in runs]
         limits = [limit_of(config).threshold for config, end in pairs if end.solved is not None]
-        lines = outcome(self.spec, pairs, limits)
-        is_read = PROGRESS_FILE not in os.environ and len(runs) <= MOST_FORMULAS
+        lines = console.outcome(self.spec, pairs, limits)
+        is_read = script.PROGRESS not in os.environ and len(runs) <= MOST_FORMULAS
         if learned is not None and not first.no_save and is_read:
             # Everything is saved, and a formula that fails must not look as if training had.
             with suppress(Exception):
                 said = learned([tensorboard_root() / run.name for run in runs])
                 lines += [] if said is None else [said]
         folder = Path(runs[0].name).parent
-        logs, table = shown(tensorboard_root() / folder), shown(results_root() / f"{folder}.csv")
+        logs = script.shown(tensorboard_root() / folder)
         lines.append(fact("logs", logs))
         if not first.no_save:
-            lines.append(fact("models", shown(save_root() / folder)))
+            lines.append(fact("models", script.shown(save_root() / folder)))
+        table = script.shown(results_root() / f"{folder}.csv")
         words = "--tensorboard-dir", logs, "--csv-out", table
         exporter = f"export/{self.task.kind.exporter}"
-        lines.append(fact("next", command_of(exporter, *words)))
+        lines.append(fact("next", script.command_of(exporter, *words)))
         for line in lines:
-            print_line(line)
+            console.print_line(line)
 
 
 def worker_count(task: type[Task], runs: Sequence[PlannedRun]) -> int:
@@ -405,7 +347,7 @@ def worker_count(task: type[Task], runs: Sequence[PlannedRun]) -> int:
     if _on_gpu(task, runs):
         return 1
     work = task.kind.cost * sum(task.kind.unit.last(run.config) + 1 for run in runs)
-    return max(1, min(cores(), len(runs), work // WORK_OF_A_PROCESS))
+    return max(1, min(script.cores(), len(runs), work // WORK_OF_A_PROCESS))
 
 
 def _on_gpu(task: type[Task], runs: Sequence[PlannedRun]) -> bool:
@@ -448,105 +390,6 @@ def _parts(group: Stack, largest: int) -> list[Stack]:
     return [[group[k] for k in part] for part in parts]
 
 
-def run_control(spec: ScriptSpec) -> set[str]:
-    """Return the flags in which two recordings of the same run may differ."""
-    return {flag.dest for flag in spec.flags if not flag.result} | LENGTH_AND_LOGGING
-
-
-def read_checkpoint(run: PlannedRun, path: Path) -> tuple[dict, SavedState]:
-    flag = asked_by(run.config)
-    checkpoint = load_torch(path, flag)
-    missing = _missing(checkpoint, REQUIRED) or _missing(checkpoint["progress"], PROGRESS)
-    if missing or checkpoint["epoch"] < 0:
-        raise UsageError(
-            f"argument {flag}: {path} lacks {', '.join(missing or ['epoch'])}; "
-            "it is not a checkpoint of this script"
-        )
-    at, progress = checkpoint["epoch"], checkpoint["progress"]
-    diverged, error = progress["diverged_at"] is not None, progress["errors"].get(RESULT_TEST)
-    log = progress["event_file"], progress["event_position"], flag
-    return checkpoint, SavedState(*log, path, at, diverged, error)
-
-
-def _missing(content: Any, required: Mapping[str, Any]) -> list[str]:
-    held = content if isinstance(content, dict) else {}
-    return [name for name, kind in required.items() if not isinstance(held.get(name, ...), kind)]
-
-
-def saved_states(spec: ScriptSpec, run: PlannedRun) -> States:
-    """Return what a run may continue from, by iteration: nothing, unless it is asked for.
-
-    Besides the checkpoint there is a newer state when the process died while it saved a stack.
-    """
-    if not (run.config.load_checkpoint or run.config.resume):
-        return {}
-    refuse_in_use(tensorboard_root() / run.name)
-    path = model_file(save_root(), run.name)
-    files = [file for file in (path, pending_file(path)) if is_there(file)]
-    if run.config.load_checkpoint and not files:
-        files = [path]
-    states = {}
-    for file in files:
-        checkpoint, state = read_checkpoint(run, file)
-        _check_same_run(spec, run, checkpoint)
-        states[state.iteration] = state
-    return states
-
-
-def _check_same_run(spec: ScriptSpec, run: PlannedRun, checkpoint: dict) -> None:
-    """Refuse the checkpoint of another configuration.
-
-    Files can be exchanged, and names do not hold every flag. Runs of one configuration differ
-    in their event files.
-    """
-    flag, saved = asked_by(run.config), checkpoint["config"]
-    own, controls = plain(run.config.as_dict()), run_control(spec)
-    if checkpoint["progress"].get("reads_progress"):
-        controls -= {"max_iterations", "max_epochs"}
-    different = [
-        f"--{dest.replace('_', '-')} {saved[dest]} there, {value} here"
-        for dest, value in own.items()
-        if dest in saved and dest not in controls and str(saved[dest]) != str(value)
-    ]
-    if different:
-        raise UsageError(
-            f"argument {flag}: the checkpoint of {run.name} is of another "
-            f"configuration: {'; '.join(different)}"
-        )
-
-
-def continued(stack: Stack, states: Mapping[str, States]) -> list[Stack]:
-    """Return the runs of a stack at the latest iteration that all were saved at.
-
-    A stack that a process left behind has one. Runs that never trained together may not; they are
-    split by what each has, so that runs of a stack start alike.
-    """
-    common = set.intersection(*({0, *states[run.name]} for run in stack)) - {0}
-    groups: dict[int, Stack] = {}
-    for run in stack:
-        own = states[run.name]
-        # The checkpoint itself is the first, if there is one besides what was pending.
-        committed = [at for at, state in own.items() if not state.path.name.startswith(".")]
-        start = max(common) if common else next(iter(committed), 0)
-        groups.setdefault(start, []).append(replace(run, state=own.get(start)))
-    return list(groups.values())
-
-
-def settle(stack: Stack) -> None:
-    """Make the states that runs continue from their checkpoints, and drop what is not used.
-
-    That is a newer state, or what a process was writing when it was killed.
-    """
-    for run in stack:
-        path = model_file(save_root(), run.name)
-        pending = pending_file(path)
-        if run.state is not None and run.state.path == pending:
-            pending.replace(path)
-        elif pending.exists():
-            pending.unlink()
-    sweep(run.name for run in stack)
-
-
 def with_engine(task: type[Task], run: PlannedRun) -> PlannedRun:
     """Return a run that knows what trains it, which its configuration alone decides."""
     config = run.config
@@ -569,25 +412,17 @@ def _reason_for_torch(task: type[EngineTask], run: PlannedRun) -> str | None:
     from torchlanes.values import NotLoweredError
 
     try:
-        programs = _programs(task, run)
+        return next(filter(None, map(not_compiled, _programs(task, run))), None)
     except NotLoweredError as error:
         return str(error)
-    return next(filter(None, map(not_compiled, programs)), None)
 
 
-def _programs(task: type[EngineTask], run: PlannedRun) -> list[Any]:
+def _programs(task: type[Task], run: PlannedRun) -> list[Any]:
     from .engine_stack import programs_for
 
+    assert issubclass(task, EngineTask)
     with default_dtype(run.config):
         return list(programs_for(task, run.config, run.layer_options).values())
-
-
-def show_engine(task: type[Task], runs: Sequence[PlannedRun]) -> int:
-    """Print the C++ of all runs, each text once."""
-    assert issubclass(task, EngineTask), "no other task has the flag"
-    texts = (program.text for run in runs if run.in_lanes for program in _programs(task, run))
-    sys.stdout.write("\n".join(dict.fromkeys(texts)))
-    return 0
 
 
 def explain_torch(task: type[Task], runs: Sequence[PlannedRun]) -> None:
@@ -623,6 +458,7 @@ def _train_in_turns(
 
     def end(training: Training, result: StackResult) -> None:
         results[training] = result
+        training.view.close()
         training.mates.remove(training)
         del left[training]
         opened[training].close()
@@ -666,28 +502,59 @@ def train_in_workers(
     train: TrainStacks,
     stacks: Sequence[Stack],
     workers: int,
-    console: Console,
+    screen: Console,
     interruption: Interruption,
 ) -> list[StackResult]:
     """Train the stacks in `workers` processes; a signal makes all of them save and stop."""
-    numbered = list(enumerate(stacks))
-    crew = [_start(train, numbered[worker::workers]) for worker in range(workers)]
+    shares = [list(enumerate(stacks))[worker::workers] for worker in range(workers)]
+    crew = [_start(train, share) for share in shares]
+    working = {connection: (process, k) for k, (connection, process) in enumerate(crew)}
+    done: dict[int, StackResult] = {}
+    stopping = False
     try:
-        return _collect(len(stacks), crew, console, interruption)
+        while working:
+            if interruption.signal_number is not None and not stopping:
+                stopping = True
+                for process, _ in working.values():
+                    process.terminate()
+            ready = wait(list(working), POLL_SECONDS)
+            for connection in [one for one in working if one in ready]:
+                try:
+                    kind, *arguments = connection.recv()
+                except EOFError:
+                    process, k = working.pop(connection)
+                    process.join()
+                    if process.exitcode:
+                        lost = _incomplete(dict(shares[k]).keys() - done.keys())
+                        early = f"a worker process ended early, exit code {process.exitcode}"
+                        screen.line(f"{early}; {lost}")
+                    continue
+                if kind == "result":
+                    stack, done[stack] = arguments
+                elif kind == "error":
+                    raise UsageError(arguments[0])
+                else:
+                    screen.obey(kind, *arguments)
     finally:
         # All save and stop, and nobody listens to what they still have to say.
-        for connection, process, _ in crew:
+        for connection, process in crew:
             connection.close()
             process.terminate()
-        for _, process, _ in crew:
+        for _, process in crew:
             process.join()
+    if lost := set(range(len(stacks))) - done.keys():
+        raise UsageError(f"a worker process ended early; {_incomplete(lost)}")
+    return [done[k] for k in range(len(stacks))]
 
 
-Worker = tuple[Connection, BaseProcess, set[int]]
-"""The end of a process's own pipe, so that none can block another by dying; its stacks."""
+def _incomplete(stacks: set[int]) -> str:
+    numbers = ", ".join(map(str, sorted(stacks)))
+    remedy = "run the same command with --resume, or with fewer --workers"
+    return f"stacks {numbers} are incomplete: {remedy}"
 
 
-def _start(train: TrainStacks, share: Share) -> Worker:
+def _start(train: TrainStacks, share: Share) -> tuple[Connection, BaseProcess]:
+    """Start a process, whose pipe is its own, so that none can block another by dying."""
     from stable_nalu.layer.own_layers import loaded_files
 
     context = multiprocessing.get_context("spawn")
@@ -697,53 +564,13 @@ def _start(train: TrainStacks, share: Share) -> Worker:
     # The first process of this kind starts a helper, which would unblock the signals below.
     resource_tracker.ensure_running()
     # Inherited by the worker: signals wait until it can handle them.
-    signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
+    signal.pthread_sigmask(signal.SIG_BLOCK, script.STOP_SIGNALS)
     try:
         process.start()
     finally:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, script.STOP_SIGNALS)
     sending.close()
-    return receiving, process, {k for k, _ in share}
-
-
-def _collect(
-    count: int, crew: Sequence[Worker], console: Console, interruption: Interruption
-) -> list[StackResult]:
-    done: dict[int, StackResult] = {}
-    working = {connection: (process, own) for connection, process, own in crew}
-    stopping = False
-    while working:
-        if interruption.signal_number is not None and not stopping:
-            stopping = True
-            for process, _ in working.values():
-                process.terminate()
-        ready = wait(list(working), POLL_SECONDS)
-        for connection in [one for one in working if one in ready]:
-            try:
-                kind, *arguments = connection.recv()
-            except EOFError:
-                process, own = working.pop(connection)
-                process.join()
-                if process.exitcode:
-                    early = f"a worker process ended early, exit code {process.exitcode}"
-                    console.line(f"{early}; {_incomplete(own - done.keys())}")
-                continue
-            if kind == "result":
-                stack, done[stack] = arguments
-            elif kind == "error":
-                raise UsageError(arguments[0])
-            else:
-                console.obey(kind, *arguments)
-    if lost := set(range(count)) - done.keys():
-        raise UsageError(f"a worker process ended early; {_incomplete(lost)}")
-    return [done[k] for k in range(count)]
-
-
-def _incomplete(stacks: set[int]) -> str:
-    return (
-        f"stacks {', '.join(map(str, sorted(stacks)))} are incomplete: "
-        "run the same command with --resume, or with fewer --workers"
-    )
+    return receiving, process
 
 
 def _work(train: TrainStacks, share: Share, connection: Connection, files: Sequence[Any]) -> None:
@@ -751,7 +578,7 @@ def _work(train: TrainStacks, share: Share, connection: Connection, files: Seque
 
     torch.set_num_threads(1)
     with Interruption(insists=False) as interruption:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, script.STOP_SIGNALS)
 
         def send(kind: str, *arguments: object) -> None:
             try:
