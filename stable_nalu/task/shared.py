@@ -166,7 +166,7 @@ class MeasuredTask(EngineTask):
         if self.engine is None:
             return self.measured(model, 0)
         # Each draws what it draws alone.
-        self.engine.store_model()
+        self.engine.store(model_alone=True)
         every: dict[str, list[Any]] = {}
         source: Any = model.random
         with torch.random.fork_rng(devices=[]):

@@ -464,8 +464,8 @@ class RunState:
         # The engine trains no layer whose passes change anything in Python.
         changes = not self.stacked and bool(foreign_modules(self.model))
         self._first = PythonState(self.model) if changes else None
-        how = {"stacked": self.stacked, "penalties": task.kind.penalties, "error": self.task.loss}
-        self.step = TrainingStep(self.configs, self.model, **how)
+        self.step = TrainingStep(self.configs, self.model, task.kind.penalties)
+        self.step.error, self.step.run_dims = self.task.loss, int(self.stacked)
         self.at = stack[0].start
         self.batch: int | None = None
         self.order: torch.Tensor | None = None

@@ -17,34 +17,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stable_nalu.base.script import (
-    GREEN,
-    PROGRESS,
-    RED,
-    Progress,
-    bar,
-    fact,
-    is_terminal,
-    joined,
-    paint,
-    plural,
-    say,
-)
+from stable_nalu.base import script
+from stable_nalu.base.script import Progress, fact, plural
 from stable_nalu.layer import entries
 from stable_nalu.options import Config, Flag, ScriptSpec
 from stable_nalu.options.flag import seeds_text
 from stable_nalu.options.flags import label, range_label, units_label, units_of, varying
 from stable_nalu.statistics.setups import Limit, below, limit_of
-from stable_nalu.writer import EventFile, RunRecord
-from stable_nalu.writer.event_file import (
-    FILE_PREFIX,
-    METRIC_TEST,
-    RESULTS,
-    event_message,
-    event_of,
-    hparam,
-    logged_result,
-)
+from stable_nalu.writer import EventFile, RunRecord, event_file
 
 LINES_OF_A_PLAN = 10
 RANGES_BY_NAME = 3
@@ -77,7 +57,7 @@ def is_quiet() -> bool:
 def print_line(text: str) -> None:
     """Print a line on standard output, at once also where that is a file."""
     if not is_quiet():
-        say(text)
+        script.say(text)
 
 
 class Console:
@@ -87,24 +67,15 @@ class Console:
     once something is logged.
     """
 
-    def __init__(
-        self,
-        *,
-        runs: int,
-        left: int,
-        last: int,
-        unit: str,
-        verbose: bool,
-        begun: Callable[[], None] = lambda: None,
-    ):
+    def __init__(self, *, runs: int, left: int, last: int, unit: str, verbose: bool, begun=None):
         self.runs = runs
-        self.shows_lines = verbose or not is_terminal()
+        self.shows_lines = verbose or not script.is_terminal()
         self._last = last
         self._lines_every = max(1, last // LINES_OF_A_PLAN)
         self._points: dict[int, tuple[np.ndarray, Sequence[Limit]]] = {}
-        self._begun = begun
-        self._bar = bar(total=left, unit=unit)
-        file = os.environ.get(PROGRESS)
+        self._begun: Callable[[], None] | None = begun
+        self._bar = script.bar(total=left, unit=unit)
+        file = os.environ.get(script.PROGRESS)
         self._file = Path(file) if file else None
         # A process may train one plan after another.
         before = (self._file and Progress.read(self._file)) or Progress()
@@ -146,7 +117,7 @@ class Console:
         values: one number per run, of which a plan shows the median. limits: where values are
         errors on test data, when each run counts as solved.
         """
-        if not self._points:
+        if self._begun is not None and not self._points:
             self._begun()
         self._points[stack] = values, limits
         known = np.concatenate([values for values, _ in self._points.values()])
@@ -273,12 +244,14 @@ def outcome(
         return [fact("trained", f"{plural(count, 'run')}{error}{also}")]
     limit = below(limits)
     if count == 1:
-        word = paint("solved", GREEN) if solved else paint("not solved", RED)
+        colour, word = (script.GREEN, "solved") if solved else (script.RED, "not solved")
+        word = script.paint(word, colour)
         return [fact("result", f"{word}: test error {ends[0].error:.3g} ({limit} is solved){also}")]
     from stable_nalu.statistics.intervals import counted
 
     text = f"{counted(solved, count)} runs are solved (test error {limit}){also}"
-    return [fact("solved", paint(text, GREEN if solved == count else "")), *_groups(spec, runs)]
+    text = script.paint(text, script.GREEN if solved == count else "")
+    return [fact("solved", text), *_groups(spec, runs)]
 
 
 def _groups(spec: ScriptSpec, runs: Sequence[tuple[Config, End]]) -> list[str]:
@@ -292,7 +265,7 @@ def _groups(spec: ScriptSpec, runs: Sequence[tuple[Config, End]]) -> list[str]:
     if len(groups) == 1:
         return []
     rates = [f"{name} {counted(sum(own), len(own))}" for name, own in groups.items()]
-    return [" " * 8 + joined(rates)]
+    return [" " * 8 + script.joined(rates)]
 
 
 def write_board(
@@ -318,17 +291,18 @@ def write_board(
         for record in found.values()
         if record is not None and record.script == spec.name
     ]
-    older = list(folder.glob(f".{FILE_PREFIX}*"))
+    older = list(folder.glob(f".{event_file.FILE_PREFIX}*"))
     file = EventFile(folder / f".{time.time_ns()}")
-    file.add(event_of(0, *_summaries(spec.name, shown, configs, errors=last is not None)))
+    summaries = _summaries(spec.name, shown, configs, errors=last is not None)
+    file.add(event_file.event_of(0, *summaries))
     if last is not None:
-        lines = event_message()().summary
+        lines = event_file.event_message()().summary
         for threshold in sorted({limit_of(config).threshold for config in configs}):
             lines.value.add(tag=f"threshold/{threshold:.2g}", simple_value=threshold)
         for step in (0, max(map(last, configs))):
-            file.add(event_of(step, lines))
+            file.add(event_file.event_of(step, lines))
     file.close()
-    file.path.replace(folder / f".{FILE_PREFIX}{file.path.name[1:]}")
+    file.path.replace(folder / f".{event_file.FILE_PREFIX}{file.path.name[1:]}")
     # What a killed process began has the time in its name; another one may write at this moment.
     begun = [path for path in folder.glob(".*") if path.name[1:].isdecimal()]
     older += [path for path in begun if int(path.name[1:]) < time.time_ns() - MINUTE]
@@ -337,23 +311,23 @@ def write_board(
 
 
 def _summaries(
-    script: str, flags: Sequence[Flag], configs: Sequence[Config], *, errors: bool
+    name: str, flags: Sequence[Flag], configs: Sequence[Config], *, errors: bool
 ) -> list[Any]:
     from tensorboardX.summary import custom_scalars, hparams
 
     last = configs[-1]
     dests = varying(flags, configs) or [flag.dest for flag in flags]
-    results = reversed(RESULTS if errors else RESULTS[:2])
+    results = reversed(event_file.RESULTS if errors else event_file.RESULTS[:2])
     short = last.short_names is not None
     columns, *_ = hparams(
-        {dest: hparam(getattr(last, dest)) for dest in dests},
-        dict.fromkeys(logged_result(tag, short=short) for tag in results),
+        {dest: event_file.hparam(getattr(last, dest)) for dest in dests},
+        dict.fromkeys(event_file.logged_result(tag, short=short) for tag in results),
     )
-    error = [f"{METRIC_TEST}$", "threshold/"] if errors else ["metric/test/"]
+    error = [f"{event_file.METRIC_TEST}$", "threshold/"] if errors else ["metric/test/"]
     charts = {"test error": error, "sparsity error": [".*sparsity_error$"]}
     units = [entries().get(unit) for config in configs for unit in units_of(config)]
     gated = any(hasattr(entry.layer, "gate") for entry in units if entry is not None)
     if gated or any("npu" in getattr(config, "nac_mul", "") for config in configs):
         charts["gate"] = [".*gate/(mean|sparsity_error)$"]
-    layout = {script: {title: ("Multiline", tags) for title, tags in charts.items()}}
+    layout = {name: {title: ("Multiline", tags) for title, tags in charts.items()}}
     return [columns, custom_scalars(layout)]

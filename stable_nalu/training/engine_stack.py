@@ -11,18 +11,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Self
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import torch
 
-from stable_nalu.abstract import (
-    ExtendedTorchModule,
-    PerRunRandomSource,
-    RandomSource,
-    default_dtype,
-    stack_models,
-)
+from stable_nalu import abstract
+from stable_nalu.abstract import ExtendedTorchModule, PerRunRandomSource
 from stable_nalu.base.errors import STOPS, UsageError, in_words
 from stable_nalu.base.files import EXTRA_FLAGS
 from stable_nalu.base.script import processor
@@ -33,28 +29,17 @@ from stable_nalu.layer.own_layers import digests_of
 from stable_nalu.layer.user_code import SHARED, PythonState, foreign_modules, tensors_of
 from stable_nalu.options import Config
 from stable_nalu.options.flags import units_of
-from torchlanes import gpu
-from torchlanes.gpu import DeviceTiles
+from torchlanes import gpu, tiles
 from torchlanes.kept import CompileError, kept
 from torchlanes.recorded import Draw, Program
-from torchlanes.tiles import (
-    OPERATIONS,
-    Lanes,
-    Layout,
-    Member,
-    Schedule,
-    Tiles,
-    arranged,
-    runtime,
-    source,
-)
+from torchlanes.tiles import Lanes, Member
 from torchlanes.values import NotLoweredError
 
 from . import has_gpu
 from .engine_program import BuildOne, buffers_of_strangers, program, seeded, structure
 from .recorder import StepResult, TaggedValue
 from .step import TrainingStep
-from .task import Drawn, EngineTask, Shape
+from .task import EngineTask, Shape
 
 CriterionPrograms = dict[Any, Program]
 """The program of each criterion."""
@@ -70,16 +55,14 @@ _PLACES: dict[object, str | None] = {}
 """The first place at which the Python state of a run's model differs, by program and seed."""
 
 
-def programs_of(
-    config: Config, build: BuildOne, shape: Shape, *, dtype: torch.dtype
-) -> CriterionPrograms:
+def programs_of(config: Config, build: BuildOne, shape: Shape) -> CriterionPrograms:
     """Return the program of each criterion that a run trains by, or raise NotLoweredError.
 
     A run's programs follow from its configuration alone.
     """
     # A program may give the key of a layer to another class.
     own = tuple(digests_of(units_of(config)))
-    key = config.script, structure(config), shape, dtype, own
+    key = config.script, structure(config), shape, torch.get_default_dtype(), own
     if key not in _PROGRAMS:
         try:
             _make(key, config, build)
@@ -102,8 +85,9 @@ def programs_for(
     task: type[EngineTask], config: Config, layer_options: dict[str, Any]
 ) -> CriterionPrograms:
     """Return what the engine makes of a run, by criteria, or raise NotLoweredError."""
-    build = partial(task.network, layer_options=layer_options)
-    return programs_of(config, build, task.shape(config), dtype=torch.get_default_dtype())
+    return programs_of(
+        config, partial(task.network, layer_options=layer_options), task.shape(config)
+    )
 
 
 def _make(key: Key, config: Config, build: BuildOne) -> None:
@@ -114,7 +98,7 @@ def _make(key: Key, config: Config, build: BuildOne) -> None:
     if obstacle := next((one.obstacle for one in modules if one.obstacle is not None), None):
         raise NotLoweredError(obstacle)
     state = PythonState(model) if foreign_modules(model) else None
-    step = TrainingStep([config], model, penalties=shape.penalties)
+    step = TrainingStep([config], model, shape.penalties)
     example = torch.linspace(1, 2, shape.batch * (shape.inputs + shape.outputs), dtype=dtype)
     x, t = example.split([shape.batch * shape.inputs, shape.batch * shape.outputs])
     rows = x.reshape(shape.batch, *shape.sample), t.reshape(shape.batch, -1)
@@ -128,8 +112,9 @@ def _make(key: Key, config: Config, build: BuildOne) -> None:
         if shape.eval_mode is None:  # Copies of models are measured.
             changed = {store.name for one in found.values() for store in one.stores["run"]}
             if changed & buffers_of_strangers(model):
-                reason = "a layer that changes buffers, which measuring changes as well"
-                raise NotLoweredError(reason)
+                raise NotLoweredError(
+                    "a layer that changes buffers, which measuring changes as well"
+                )
         _PROGRAMS[key] = found
         if state is not None:
             why = _doubt(_Comparison(config, build, shape, dtype), found, state)
@@ -149,7 +134,7 @@ def drawn_by_cpp(stream: object) -> bool:
         and stream.scales_doubles
         and isinstance(stream.distribution, Uniform)
         and len(stream.sample_shape) == 1
-        and stream.targets.operation.name in OPERATIONS
+        and stream.targets.operation.name in tiles.OPERATIONS
         and all(end > start for start, end in stream.targets.operands)
     )
 
@@ -179,51 +164,28 @@ class EngineStack:
     model and step are those of the stack; the engine reads and writes their tensors, the streams
     and the generators of noise at `load` and `store`.
 
-    draw: makes the next samples of given runs, where C++ cannot or, if `in_python`, must not. rate:
-    what the learning rate of an iteration is multiplied by.
+    task: whose runs these are; it draws the samples where C++ cannot or, if `in_python`, must not.
     """
 
-    def __init__(
-        self,
-        configs: Sequence[Config],
-        step: TrainingStep,
-        build: BuildOne,
-        shape: Shape,
-        streams: Sequence[SampleStream],
-        draw: Drawn,
-        *,
-        in_python: bool = False,
-        rate: Callable[[int], float] = lambda at: 1.0,
-    ):
-        self.step, self.rate, self.shape, self.build = step, rate, shape, build
-        self.runs = len(configs)
+    def __init__(self, task: EngineTask, step: TrainingStep, build: BuildOne):
+        self.step, self.build, self.rate = step, build, task.rate_factor
+        self.shape, (streams, draw) = task.shape(task.configs[0]), task.samples()
+        self.runs = len(task.configs)
         self.streams = list(streams)
         self.dtype = torch.get_default_dtype()
         by_program: dict[str, RunsOfProgram] = {}
-        for run, config in enumerate(configs):
+        for run, config in enumerate(task.configs):
             key = structure(config)
             if key not in by_program:
-                found = programs_of(config, build, shape, dtype=self.dtype)
-                by_program[key] = RunsOfProgram([], found)
+                by_program[key] = RunsOfProgram([], programs_of(config, build, self.shape))
             by_program[key].runs.append(run)
         self.parts = list(by_program.values())
         for part in self.parts:
-            if in_python or not all(drawn_by_cpp(self.streams[run]) for run in part.runs):
+            if task.in_python or not all(drawn_by_cpp(self.streams[run]) for run in part.runs):
                 part.draw = partial(draw, part.runs)
-        self.may_use_gpu = has_gpu(configs[0]) and not in_python
+        self.may_use_gpu = has_gpu(task.configs[0]) and not task.in_python
         self.company = Company([self])
         self._ahead = False
-
-    @classmethod
-    def of(cls, task: EngineTask, step: TrainingStep, layer_options: dict[str, Any]) -> Self:
-        """Return what trains the runs of a task from now on."""
-        build = partial(task.network, layer_options=layer_options)
-        task.engine = cls(
-            *(task.configs, step, build, task.shape(task.config), *task.samples()),
-            in_python=task.in_python,
-            rate=task.rate_factor,
-        )
-        return task.engine
 
     def _load(self, part: RunsOfProgram, criterion: Any) -> Lanes:
         layout, shape = self.company.layout(part), (self.shape.batch, self.shape.inputs)
@@ -248,25 +210,18 @@ class EngineStack:
             for name, value in zip(self.step.trainable, values, strict=True)
         }
 
-    def store(self) -> None:
-        """Bring the stacked model, its optimiser and all generators to where iterations stand."""
-        self._store(self._tensors())
-        for part in self.parts if self._ahead else ():
-            if part.lanes is not None:
-                self.company.store_generators(part)
-        self._ahead = False
-
-    def store_model(self) -> None:
-        """Bring the stacked model alone to where iterations stand."""
-        self._store(self._state())
-
     @torch.no_grad()
-    def _store(self, tensors: Mapping[str, torch.Tensor]) -> None:
+    def store(self, *, model_alone: bool = False) -> None:
+        """Bring the stacked model, its optimiser and all generators to where iterations stand."""
+        tensors = self._state() if model_alone else self._tensors()
         for part in self.parts if self._ahead else ():
             if (lanes := part.lanes) is not None:
                 changed = {store.name for store in lanes.program.stores["run"]}
                 for name in changed & tensors.keys():
                     tensors[name][part.runs] = lanes.get(name).to(tensors[name].dtype)
+                if not model_alone:
+                    self.company.store_generators(part)
+        self._ahead = self._ahead and model_alone
 
     def forget(self) -> None:
         """Read the stacked model again before the next iteration: somebody has changed it."""
@@ -379,7 +334,7 @@ class EngineStack:
             found[runs] = values
         return found
 
-    def _loaded(self) -> Iterator[tuple[RunsOfProgram, Lanes, Schedule]]:
+    def _loaded(self) -> Iterator[tuple[RunsOfProgram, Lanes, tiles.Schedule]]:
         """Yield parts, and scheduled numbers where nothing is trained: clocks as set, others 1."""
         state = self._state()
         for part in self.parts:
@@ -441,7 +396,7 @@ class Company:
             for place, (_, part) in enumerate(pairs):
                 part.place = place
             shape = self.stacks[0].shape
-            kind = DeviceTiles if self.on_gpu else Tiles
+            kind = gpu.DeviceTiles if self.on_gpu else tiles.Tiles
             self._tiles = kind(
                 [[stack.streams[run] for run in part.runs] for stack, part in pairs],
                 [part.program.work for _, part in pairs],
@@ -450,13 +405,14 @@ class Company:
             )
         return self._tiles
 
-    def layout(self, part: RunsOfProgram) -> Layout:
+    def layout(self, part: RunsOfProgram) -> tiles.Layout:
         if part.draw is None:
             return self._drawn().layouts[part.place]
         double, runs = part.program.dtype == torch.float64, len(part.runs)
         if self.on_gpu:
             return gpu.singles(runs)
-        return arranged(range(runs), [0] * runs, runtime(double=double).lanes(), [1.0] * runs)
+        lanes = tiles.runtime(double=double).lanes()
+        return tiles.arranged(range(runs), [0] * runs, lanes, [1.0] * runs)
 
     def store_generators(self, part: RunsOfProgram) -> None:
         """Put the streams of a part where its iterations have left them."""
@@ -543,7 +499,7 @@ def _doubt(
     if state.opaque:
         return f"a layer whose {state.opaque} is opaque"
     config, shape, dtype = comparison.config, comparison.shape, comparison.dtype
-    texts = [source(p.text, double=dtype == torch.float64) for p in programs.values()]
+    texts = [tiles.source(p.text, double=dtype == torch.float64) for p in programs.values()]
     flags = os.environ.get("CXX"), os.environ.get(EXTRA_FLAGS), processor()
     facts = torch.__version__, structure(config), shape, dtype, *flags, *texts
     code = [Path(file).read_bytes() for file in (__file__, user_code.__file__)]
@@ -562,7 +518,7 @@ def _doubt(
         return f"a layer that cannot be compared: {in_words(error)[:120]}"
 
 
-class _SameNoise(RandomSource):
+class _SameNoise(abstract.RandomSource):
     """Draws float32 noise for a model of float64."""
 
     def fill(self, shape: tuple[int, ...], like: torch.Tensor, draw: Any) -> torch.Tensor:
@@ -577,14 +533,15 @@ class _Comparison:
         usual = {n: v for n, v in STANDARD.items() if own.get(n) not in (None, 0) or "start" in n}
         self.config = config.replace(**{n: v for n, v in usual.items() if n in own})
         self.build, self.shape, self.dtype = build, shape, dtype
-        random = torch.Generator().manual_seed(0)
-        sizes = [shape.batch] * ITERATIONS + [ROWS + 4 * (shape.batch == ROWS)]
-        self.samples = [[self._drawn(n, run, random) for run in range(RUNS)] for n in sizes]
+        how = {"dtype": dtype, "generator": torch.Generator().manual_seed(0)}
 
-    def _drawn(self, rows: int, run: int, random: torch.Generator) -> tuple[torch.Tensor, ...]:
-        x = torch.empty(rows, self.shape.inputs, dtype=self.dtype)
-        x.uniform_(-2 if run % STATES else 0.5, 2, generator=random)
-        return x, torch.randn(rows, self.shape.outputs, dtype=self.dtype, generator=random)
+        def drawn(rows: int, run: int) -> tuple[torch.Tensor, ...]:
+            low = -2 if run % STATES else 0.5
+            x = low + (2 - low) * torch.rand(rows, shape.inputs, **how)
+            return x, torch.randn(rows, shape.outputs, **how)
+
+        sizes = [shape.batch] * ITERATIONS + [ROWS + 4 * (shape.batch == ROWS)]
+        self.samples = [[drawn(rows, run) for run in range(RUNS)] for rows in sizes]
 
     def difference(self) -> str | None:
         """Name the first tensor that differs, or the state that the engine cannot follow."""
@@ -633,14 +590,14 @@ class _Comparison:
             model.double()
             for module in model.extended_modules():
                 module.random = _SameNoise()
-        return TrainingStep([self.config], model, penalties=self.shape.penalties)
+        return TrainingStep([self.config], model, self.shape.penalties)
 
     def _pass(self, step: TrainingStep, k: int, run: int) -> Numbers:
         """Return the numbers of an iteration, or of the evaluation, in torch."""
         like, (x, t) = torch.get_default_dtype(), self.samples[k][run]
         x, t = x.to(like).reshape(len(x), *self.shape.sample), t.to(like)
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(_noise_seed(k, run))
+            torch.manual_seed(1000 * k + run)
             if k < ITERATIONS:
                 return _flat(_outcome(step, step.run(x, t, step.prepare(k))))
             if self.shape.eval_mode is None:
@@ -658,7 +615,7 @@ class _Comparison:
         try:
             steps = [self._step(run, double=True) for run in range(RUNS)]
             found: list[list[Numbers]] = [[] for _ in steps]
-            with default_dtype(torch.float64):
+            with abstract.default_dtype(torch.float64):
                 for run, step in enumerate(steps):
                     for k, state in enumerate(states[run]):
                         _put(step, state)
@@ -669,25 +626,27 @@ class _Comparison:
 
     def _by_engine(self, states: list[list[Numbers]]) -> list[list[Numbers]]:
         """Return the numbers of each iteration and run."""
-        model = stack_models([self._model(run) for run in range(RUNS)])
+        model = abstract.stack_models([self._model(run) for run in range(RUNS)])
         random = PerRunRandomSource([torch.Generator() for _ in range(RUNS)])
         for module in model.extended_modules():
             module.random = random
         configs = [self.config] * RUNS
-        step = TrainingStep(configs, model, stacked=True, penalties=self.shape.penalties)
+        step = TrainingStep(configs, model, self.shape.penalties)
         at = 0
 
         def given(runs: Sequence[int], count: int) -> tuple[np.ndarray, np.ndarray]:
             x, t = zip(*(self.samples[at][run] for run in runs), strict=True)
             return torch.stack(x)[None].numpy(), torch.stack(t)[None].numpy()
 
-        engine = EngineStack(configs, step, self.build, self.shape, (), given, in_python=True)
+        task: Any = SimpleNamespace(configs=configs, shape=lambda config: self.shape)
+        task.samples, task.in_python, task.rate_factor = lambda: ((), given), True, lambda at: 1.0
+        engine = EngineStack(task, step, self.build)
         found = []
         for at in range(ITERATIONS + 1):
             engine.forget()
             for run in range(RUNS):
                 _put(step, states[run][at], run)
-                random.generators[run].manual_seed(_noise_seed(at, run))
+                random.generators[run].manual_seed(1000 * at + run)
             if at < ITERATIONS:
                 result = engine.logged(at)[0] if at % 2 else engine.iterate(at, 1)
                 engine.store()
@@ -700,10 +659,6 @@ class _Comparison:
                 facts = {EVALUATED: engine.errors(*rows, every, every, roots=False)[0]}
             found.append([_flat({n: v[run] for n, v in facts.items()}) for run in range(RUNS)])
         return found
-
-
-def _noise_seed(k: int, run: int) -> int:
-    return 1000 * k + run
 
 
 def _held(step: TrainingStep) -> dict[str, torch.Tensor]:

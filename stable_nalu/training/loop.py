@@ -3,6 +3,7 @@
 import math
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,8 @@ class Training(RunState):
         if isinstance(self.task, EngineTask) and self.stacked:
             from .engine_stack import EngineStack
 
-            self.engine = EngineStack.of(self.task, self.step, stack[0].layer_options)
+            build = partial(self.task.network, layer_options=stack[0].layer_options)
+            self.engine = self.task.engine = EngineStack(self.task, self.step, build)
         self.mates = [self]
         goals = list(map(task.goal, self.configs))
         self.tags = {RESULT_VALID: goals[0].valid, RESULT_TEST: goals[0].test}
@@ -50,8 +52,6 @@ class Training(RunState):
         source = self.task.batches()
         self.loader = source if isinstance(source, IndexLoader) else None
         self._batches = 1 if self.loader is None else len(self.loader)
-        self._stands_at: int | None = self.at
-        """The unit before which training may stop; None within one."""
         self.clock = 0
         self.measured: dict[str, Any] = {}
         self._begin_task(0)
@@ -136,7 +136,6 @@ class Training(RunState):
         for at in self.train():
             if interval and at is not None and at % interval == 0 and at != start:
                 self.save(at)
-            self._stands_at = at
             yield
         self.diverged = self.finish()
         self.recorder.flush()
@@ -145,7 +144,7 @@ class Training(RunState):
     def stop(self) -> None:
         """Save where a signal has stopped training, unless nothing was trained."""
         self.recorder.flush()
-        if self._stands_at != self.stack[0].start:
+        if self.at != self.stack[0].start or self.batch is not None:
             self.save(self.at)
 
     def _train_ahead(self) -> bool:
@@ -380,7 +379,7 @@ class Training(RunState):
     def _freeze_diverged(self) -> None:
         """Report runs with a weight or a loss that is not a number, and end their logs."""
         if self.engine is not None:
-            self.engine.store_model()
+            self.engine.store(model_alone=True)
         self._freeze(self.broken(), "a weight is not a number")
         if self.last_total is not None:
             self._freeze(np.isnan(numbers(self.last_total)), "the loss is not a number")

@@ -187,21 +187,7 @@ def observe_regualizers(model: ExtendedTorchModule, zeros: torch.Tensor) -> list
     ]
 
 
-def observe_gradients(
-    model: ExtendedTorchModule, gradients: dict[int, torch.Tensor | None], run_dims: int
-) -> list[TaggedValue]:
-    """Return summary and histogram of each gradient's first row, as published logs hold them."""
-    tagged = []
-    for prefix, module, _ in prefixed_modules(model):
-        for name, parameter in _own_parameters(module):
-            if (gradient := gradients.get(id(parameter))) is not None:
-                row = gradient.select(run_dims, 0) if gradient.ndim > run_dims else gradient
-                kinds = "summary", "histogram"
-                tagged += [TaggedValue(f"{prefix}/{name}/grad", row, kind) for kind in kinds]
-    return tagged
-
-
-def _own_parameters(
+def own_parameters(
     module: torch.nn.Module, path: str = ""
 ) -> Iterator[tuple[str, torch.nn.Parameter]]:
     """Yield parameters of a module and of the plain torch modules in it, by dotted name."""
@@ -209,7 +195,7 @@ def _own_parameters(
         yield path + name, parameter
     for name, child in module.named_children():
         if not isinstance(child, ExtendedTorchModule):
-            yield from _own_parameters(child, f"{path}{name}.")
+            yield from own_parameters(child, f"{path}{name}.")
 
 
 def reported(config: Config, flags: Sequence[str]) -> dict[str, Any]:

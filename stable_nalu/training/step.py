@@ -24,16 +24,8 @@ from stable_nalu.abstract import ExtendedTorchModule, constrain
 from stable_nalu.functional import get_train_criterion, lp_norm
 from stable_nalu.options import Config
 
-from .recorder import (
-    Gradients,
-    Observed,
-    Recorder,
-    StepResult,
-    TaggedValue,
-    observe_gradients,
-    observe_regualizers,
-    traced,
-)
+from . import recorder
+from .recorder import Gradients, Observed, Recorder, StepResult, TaggedValue, traced
 
 Weight = float | np.ndarray
 INALU_WEIGHT, INALU_START = 0.05, 10_000
@@ -356,24 +348,19 @@ def per_run_value(configs: Sequence[Config], name: str, default: Any = None) -> 
 class TrainingStep:
     """Model, penalties and optimiser of one run, or of stacked runs.
 
-    limited: brings gradients within limits: those of flags, unless a script has its own. progress:
-    how much of the training is done, from 0 to 1, as modules are set to.
+    error: what is made smaller, without penalties. limited: brings gradients within limits: those
+    of flags, unless a script has its own. run_dims: how many dimensions of parameters are runs.
+    progress: how much of the training is done, from 0 to 1, as modules are set to.
     """
 
-    def __init__(
-        self,
-        configs: Sequence[Config],
-        model: ExtendedTorchModule,
-        *,
-        stacked: bool = False,
-        penalties: type[Penalties] = Penalties,
-        error: Callable[..., torch.Tensor] | None = None,
-    ):
+    run_dims = 0
+    progress = 0.0
+
+    def __init__(self, configs: Sequence[Config], model: ExtendedTorchModule, penalties=Penalties):
         first = configs[0]
-        self.error = error or (lambda model, x, t, criterion: criterion(model(x), t))
+        self.error: Callable[..., torch.Tensor] = lambda model, x, t, loss: loss(model(x), t)
         self.limited: Callable[[Gradients], Gradients] = self.clipped
         self.model = model
-        self.run_dims = 1 if stacked else 0
         self.penalties = penalties(configs, model)
         trainable = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
         self.trainable = [name for name, _ in trainable]
@@ -388,7 +375,6 @@ class TrainingStep:
             m for m in modules if _overrides(m, "parameter_bounds") or _overrides(m, "after_step")
         ]
         self._clocked = modules
-        self.progress = 0.0
         self._tempered = [m for m in modules if "tau" in dict(m.named_parameters(recurse=False))]
 
     def _build_optimizer(self, configs: Sequence[Config]) -> Optimizer:
@@ -458,14 +444,14 @@ class TrainingStep:
         t: Any,
         schedule: tuple,
         observed: Observed | None = None,
-        recorder: Recorder | None = None,
+        log: Recorder | None = None,
         losses: Callable[[StepResult], Iterable[TaggedValue]] = StepResult.losses,
     ) -> StepResult:
         """Make one iteration by what `prepare` gave, and log what is `observed` of it, if any.
 
         losses: called before the update; returns what the losses are logged as.
         """
-        if observed is None or recorder is None:
+        if observed is None or log is None:
             criterion, penalty, total = self.loss(x, t, *schedule)
             result = StepResult(criterion, penalty, total, self.gradients(total))
             self.update(result.gradients, criterion)
@@ -473,15 +459,15 @@ class TrainingStep:
         looks = traced(self.model, observed.verbose) if observed.modules else nullcontext(list)
         with looks as observe:
             criterion, penalty, total = self.loss(x, t, *schedule)
-            recorder.write(observe())
+            log.write(observe())
             if observed.penalties:
                 zeros = torch.zeros_like(total.detach())
-                recorder.write(observe_regualizers(self.model, zeros))
+                log.write(recorder.observe_regualizers(self.model, zeros))
         result = StepResult(criterion, penalty, total, self.gradients(total))
-        recorder.write(losses(result))
+        log.write(losses(result))
         self.update(result.gradients, criterion)
         if observed.gradients:
-            recorder.write(self.observe_gradients(result.gradients, observed.of))
+            log.write(self.observe_gradients(result.gradients, observed.of))
         return result
 
     @torch.no_grad()
@@ -495,10 +481,19 @@ class TrainingStep:
     def observe_gradients(
         self, gradients: Gradients, of: frozenset[int] | None = None
     ) -> list[TaggedValue]:
-        """Return what is logged of the gradients of parameters, or of those with certain ids."""
-        pairs = zip(map(id, self.parameters), gradients, strict=False)
-        logged = {key: gradient for key, gradient in pairs if of is None or key in of}
-        return observe_gradients(self.model, logged, self.run_dims)
+        """Return summary and histogram of each gradient's first row, as published logs hold them.
+
+        of: the ids of the parameters that are logged, if not all are.
+        """
+        found, tagged = dict(zip(map(id, self.parameters), gradients, strict=False)), []
+        for prefix, module, _ in recorder.prefixed_modules(self.model):
+            for name, parameter in recorder.own_parameters(module):
+                gradient = found.get(id(parameter))
+                if gradient is not None and (of is None or id(parameter) in of):
+                    rows, tag = gradient.ndim > self.run_dims, f"{prefix}/{name}/grad"
+                    row = gradient.select(self.run_dims, 0) if rows else gradient
+                    tagged += [TaggedValue(tag, row, kind) for kind in ("summary", "histogram")]
+        return tagged
 
 
 def _overrides(module: ExtendedTorchModule, method: str) -> bool:

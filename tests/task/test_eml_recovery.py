@@ -20,7 +20,7 @@ def built(words=""):
 
 def loss_of(task, model, at):
     """The loss of an update, penalties included."""
-    step = TrainingStep([task.config], model, penalties=task.kind.penalties)
+    step = TrainingStep([task.config], model, task.kind.penalties)
     return step.loss(*task.data[0], *step.prepare(at))[2]
 
 
