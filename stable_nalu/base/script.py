@@ -305,6 +305,29 @@ class ScriptParser(argparse.ArgumentParser):
             raise argparse.ArgumentError(action, unknown_choice(value, list(action.choices)))
 
 
+def adder(parser: argparse._ActionsContainer) -> Callable[..., None]:
+    """Return what adds flags to a command line, or to a section of it, with their help.
+
+    A flag is given as people write it: `--csv PATH ...` takes values, `--csv PATH` takes one, and
+    `--list` is a switch, unless a setting of `add_argument` says more. The help of a flag names
+    its default where that is given as `usual`.
+    """
+
+    def add(usage: str, text: str | None = None, usual: Any = None, **settings: Any) -> None:
+        name, *value = usage.split()
+        if value:
+            settings["metavar"] = value[0]
+            settings |= {"nargs": "+"} if value[1:] else {}
+        if usual is not None:
+            settings["default"] = usual
+            text = f"{text} (default: %(default)s)"
+        if not (value or settings):
+            settings["action"] = "store_true"
+        parser.add_argument(name, help=text, **settings)
+
+    return add
+
+
 def unknown_choice(value: object, choices: Sequence[object]) -> str:
     """Return what is wrong with a value that is not a choice, and what would be right."""
     listed = f"choose one of {', '.join(map(str, choices))}"

@@ -18,7 +18,7 @@ import torch
 
 from stable_nalu.base.errors import OptionError, UsageError
 from stable_nalu.base.files import atomic_text_file, locked, refuse_one_file, table_rows, tool
-from stable_nalu.base.script import ScriptParser, bar, exit_code, plural, processor, say
+from stable_nalu.base.script import ScriptParser, adder, bar, exit_code, plural, processor, say
 from stable_nalu.options.flag import integer, number, seeds
 from stable_nalu.statistics.table import in_columns
 
@@ -52,26 +52,25 @@ def _parser() -> ScriptParser:
         "is not held again, so a command that was stopped goes on where it was. Other libraries\n"
         "come with pip install 'stable-nalu[arena]'; contestants without theirs are left out.",
     )
-    add = parser.add_argument
-    add("--list", action="store_true", help="name tasks and contestants, and what is missing")
-    for flag, metavar, names, text in (
-        ("--tasks", "KEY", list(PROBLEMS), "tasks (all)"),
-        ("--contestants", "NAME", list(CONTESTANTS), "who (all)"),
+    add = adder(parser)
+    add("--list", "name tasks and contestants, and what is missing")
+    for flag, names, text in (
+        ("--tasks KEY", list(PROBLEMS), "tasks (all)"),
+        ("--contestants NAME", list(CONTESTANTS), "who (all)"),
     ):
-        add(flag, nargs="+", metavar=metavar, choices=names, default=names, help=text)
-    add("--seed", type=seeds.several, metavar="SEEDS", default=[0, 1, 2], help="seeds (0-2)")
+        add(f"{flag} ...", text, choices=names, default=names)
+    add("--seed SEEDS", "seeds (0-2)", type=seeds.several, default=[0, 1, 2])
     kind = number(above=0, maximum=1e6).one
-    add("--seconds", type=kind, metavar="CPU", default=10.0, help="CPU time of a contest (10)")
+    add("--seconds CPU", "CPU time of a contest (10)", type=kind, default=10.0)
     text = "noise of training rows: its deviation by that of targets (0)"
-    add("--noise", type=number(0).one, nargs="+", metavar="SHARE", default=[0.0], help=text)
+    add("--noise SHARE ...", text, type=number(0).one, default=[0.0])
     text = "how many more inputs there are, which do not matter (0)"
-    add("--redundant", type=integer(0, 100).one, nargs="+", metavar="N", default=[0], help=text)
-    add("--jobs", type=integer(1).one, metavar="N", default=1, help="contests at a time (1)")
-    add("--rows", type=Path, metavar="CSV", default=ROWS, help=f"where rows are kept ({ROWS})")
-    add("--report", type=Path, metavar="HTML", help="write a page about all of --rows")
-    add("--report-only", action="store_true", help="hold no contest")
-    text = "hold contests of --rows again, by their steps, and compare every digit"
-    add("--verify", action="store_true", help=text)
+    add("--redundant N ...", text, type=integer(0, 100).one, default=[0])
+    add("--jobs N", "contests at a time (1)", type=integer(1).one, default=1)
+    add("--rows CSV", f"where rows are kept ({ROWS})", type=Path, default=ROWS)
+    add("--report HTML", "write a page about all of --rows", type=Path)
+    add("--report-only", "hold no contest")
+    add("--verify", "hold contests of --rows again, by their steps, and compare every digit")
     return parser
 
 

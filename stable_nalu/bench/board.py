@@ -30,7 +30,7 @@ import torch
 
 from stable_nalu.base.errors import OptionError, UsageError, did_you_mean
 from stable_nalu.base.files import atomic_text_file, cells_of, visible_entries
-from stable_nalu.base.script import ScriptParser, begin, exit_code, plural, say
+from stable_nalu.base.script import ScriptParser, adder, begin, exit_code, plural, say
 from stable_nalu.layer import entries
 from stable_nalu.layer.own_layers import load_layer_file
 from stable_nalu.layer.registry import own_entries
@@ -78,38 +78,32 @@ def _parser() -> ScriptParser:
         description="Submit a layer to the board: train it on the benchmark of single modules, and "
         "write submissions/NAME. Or check a submission.",
     )
-    add = parser.add_argument
-    add("layer_file", metavar="FILE", nargs="?", type=Path, help="Python file of the layer")
-    add(
-        "--submissions",
-        type=Path,
-        default=Path("submissions"),
-        metavar="DIR",
-        help="folder (submissions)",
-    )
-    add("--out", type=Path, default=Path("results"), metavar="DIR", help="of runs (results)")
-    add = parser.add_argument_group("submit").add_argument
-    add("--name", metavar="NAME", help="of the submission: small letters, digits and -")
-    add("--layer-type", metavar="CLASS", help="of several in the file")
-    add("--layer-option", nargs="+", metavar="NAME=VALUE", help="of its constructor")
-    add("--training", nargs="+", metavar="NAME=VALUE", help="flags over those of the benchmark")
-    add("--operation", nargs="+", choices=OPERATIONS, help="what it is trained for (all four)")
-    add("--expresses", nargs="+", choices=OPERATIONS, help="what it can compute (what it solves)")
-    add("--told", metavar="TEXT", help="what it is told about its operation (nothing)")
-    add("--given", metavar="TEXT", help="what holds from the start")
-    add("--learned", metavar="TEXT", help="what training finds (names of parameters)")
-    add("--tuned", metavar="TEXT", help="runs spent on settings before these (none)")
-    add("--failure", metavar="TEXT", help="of a negative result: why it does not work")
+    add = adder(parser)
+    add("layer_file FILE", "Python file of the layer", nargs="?", type=Path)
+    add("--submissions DIR", "folder (submissions)", type=Path, default=Path("submissions"))
+    add("--out DIR", "of runs (results)", type=Path, default=Path("results"))
+    add = adder(parser.add_argument_group("submit"))
+    add("--name NAME", "of the submission: small letters, digits and -")
+    add("--layer-type CLASS", "of several in the file")
+    add("--layer-option NAME=VALUE ...", "of its constructor")
+    add("--training NAME=VALUE ...", "flags over those of the benchmark")
+    add("--operation", "what it is trained for (all four)", nargs="+", choices=OPERATIONS)
+    add("--expresses", "what it can compute (what it solves)", nargs="+", choices=OPERATIONS)
+    add("--told TEXT", "what it is told about its operation (nothing)")
+    add("--given TEXT", "what holds from the start")
+    add("--learned TEXT", "what training finds (names of parameters)")
+    add("--tuned TEXT", "runs spent on settings before these (none)")
+    add("--failure TEXT", "of a negative result: why it does not work")
     whole = "; others are not ranked"
-    add("--seeds", type=seeds.several, metavar="SEEDS", help=f"0-24{whole}")
-    add("--max-iterations", type=integer(1).one, metavar="N", help=f"50000{whole}")
-    add = parser.add_argument_group("check").add_argument
-    add("--check", metavar="NAME", help="retrain random rows alone, and compare every digit")
-    add("--rows", type=integer(1).one, metavar="N", help="how many (5)")
-    add("--seed", type=integer(0).one, metavar="N", help="of the random choice (the clock)")
-    add("--every", action="store_true", help="all rows instead, side by side")
-    add("--unfenced", action="store_true", help="without bubblewrap: the layer may do anything")
-    add("--fresh", type=integer(0).one, metavar="N", help="seeds that are not in the table (5)")
+    add("--seeds SEEDS", f"0-24{whole}", type=seeds.several)
+    add("--max-iterations N", f"50000{whole}", type=integer(1).one)
+    add = adder(parser.add_argument_group("check"))
+    add("--check NAME", "retrain random rows alone, and compare every digit")
+    add("--rows N", "how many (5)", type=integer(1).one)
+    add("--seed N", "of the random choice (the clock)", type=integer(0).one)
+    add("--every", "all rows instead, side by side")
+    add("--unfenced", "without bubblewrap: the layer may do anything")
+    add("--fresh N", "seeds that are not in the table (5)", type=integer(0).one)
     return parser
 
 

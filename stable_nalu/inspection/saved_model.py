@@ -18,7 +18,7 @@ import torch
 
 from stable_nalu.base.errors import OptionError, UsageError, named_as_in_python
 from stable_nalu.base.files import atomic_path, atomic_text_file, model_file, save_root
-from stable_nalu.base.script import ScriptParser, bar, exit_code, fact, say
+from stable_nalu.base.script import ScriptParser, adder, bar, exit_code, fact, say
 from stable_nalu.layer import entries
 from stable_nalu.layer.base import GatedInputs
 from stable_nalu.layer.nalu import AbstractNALULayer, DMULayer, INALULayer
@@ -287,8 +287,9 @@ def export_command(argv: Sequence[str] | None = None) -> int:
     about = "Write the trained model of a run as .onnx or .safetensors, with a card beside it: "
     about += "layer, task, test error, threshold, versions."
     parser = ScriptParser(prog="model.py", description=about)
-    parser.add_argument("--run", metavar="PATH", required=True, help="folder of the run's log")
-    parser.add_argument("--out", metavar="FILE", required=True, help="file to write")
+    add = adder(parser)
+    add("--run PATH", "folder of the run's log", required=True)
+    add("--out FILE", "file to write", required=True)
     arguments: argparse.Namespace = parser.parse_args(argv)
 
     def write() -> None:
@@ -353,10 +354,9 @@ def formula_command(argv: Sequence[str] | None = None) -> int:
         description="Say what trained networks compute, as a formula, and whether it is the one "
         f"that was asked for: {'; '.join(VERDICTS)}.",
     )
-    parser.add_argument(
-        "--run", metavar="PATH", nargs="+", required=True, help="folder of a run's log, or of many"
-    )
-    parser.add_argument("--csv-out", metavar="FILE", help="write a row per run, too")
+    add = adder(parser)
+    add("--run PATH ...", "folder of a run's log, or of many", required=True)
+    add("--csv-out FILE", "write a row per run, too")
     arguments: argparse.Namespace = parser.parse_args(argv)
 
     def report() -> None:

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from stable_nalu.base.errors import OptionError, did_you_mean
 from stable_nalu.base.files import installed_layers
-from stable_nalu.base.script import plain
+from stable_nalu.base.script import adder, plain
 from stable_nalu.layer.registry import entries
 
 from .flag import (
@@ -130,15 +130,15 @@ OWN_LAYERS = FlagGroup(
 )
 
 
-def add_layer_flags(parser: argparse.ArgumentParser, title: str) -> Callable[..., object]:
+def add_layer_flags(parser: argparse.ArgumentParser, title: str) -> Callable[..., None]:
     """Add a group of flags that name one layer to a command that is not a training script.
 
     Return what adds others to the group.
     """
-    add = parser.add_argument_group(title).add_argument
-    add("--layer-type", metavar="NAME", help="the layer, of the package or of --layer-file")
-    add("--layer-file", type=Path, metavar="PATH", help="Python file that defines it")
-    add("--layer-option", nargs="+", metavar="NAME=VALUE", help="of its constructor")
+    add = adder(parser.add_argument_group(title))
+    add("--layer-type NAME", "the layer, of the package or of --layer-file")
+    add("--layer-file PATH", "Python file that defines it", type=Path)
+    add("--layer-option NAME=VALUE ...", "of its constructor")
     return add
 
 

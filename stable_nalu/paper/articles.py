@@ -21,7 +21,7 @@ from matplotlib.figure import Figure
 from stable_nalu.base.errors import OptionError, UsageError
 from stable_nalu.base.files import STREAMS, atomic_path, refuse_one_file
 from stable_nalu.base.papers import NALU_ARTICLE, NALU_NOTES
-from stable_nalu.base.script import ScriptParser, exit_code
+from stable_nalu.base.script import ScriptParser, adder, exit_code
 from stable_nalu.figure import style
 from stable_nalu.figure.curves import draw_epochs, quartiles, with_counts
 from stable_nalu.figure.panels import draw_series, offsets
@@ -285,35 +285,26 @@ _EXAMPLE = """example:
 
 def weights_command(argv: Sequence[str] | None = None) -> int:
     parser = ScriptParser(prog=_WEIGHTS_SCRIPT, description=_WEIGHTS, epilog=_EXAMPLE)
-    add = parser.add_argument
+    add = adder(parser)
+    add("--draws INT", "number of weights", type=integer(1, 10_000_000).one, usual=1000)
     add(
-        "--draws",
-        metavar="INT",
-        type=integer(1, 10_000_000).one,
-        default=1000,
-        help="number of weights (default: %(default)s)",
-    )
-    add(
-        "--range",
-        metavar="[LOW,HIGH]",
+        "--range [LOW,HIGH]",
+        "what --init uniform draws from (default: [-10,10])",
         type=interval.one,
-        help="what --init uniform draws from (default: [-10,10])",
     )
     bins = integer(1, 100_000).one
-    add("--bins", metavar="INT", type=bins, default=100, help="default: %(default)s")
-    add("--seed", metavar="INT", type=integer(0).one, default=0, help="default: %(default)s")
+    add("--bins INT", "default: %(default)s", type=bins, default=100)
+    add("--seed INT", "default: %(default)s", type=integer(0).one, default=0)
     add(
-        "--init",
-        metavar="NAME",
-        nargs="+",
-        choices=_STARTS,
-        default=["uniform"],
-        help="uniform (the default): tanh and sigmoid of numbers from --range; xavier-normal, "
+        "--init NAME ...",
+        "uniform (the default): tanh and sigmoid of numbers from --range; xavier-normal, "
         "truncated-normal, nac: weights that a layer of 100 inputs and 10 outputs starts with; "
         "several are drawn beside each other",
+        choices=_STARTS,
+        default=["uniform"],
     )
-    add("--csv-out", metavar="PATH", type=Path, help="table to write: a row per bin")
-    add("--figure-out", metavar="PATH", type=Path, help="drawing to write, .png or .pdf")
+    add("--csv-out PATH", "table to write: a row per bin", type=Path)
+    add("--figure-out PATH", "drawing to write, .png or .pdf", type=Path)
     args = parser.parse_args(argv)
     return exit_code(_WEIGHTS_SCRIPT, lambda: _show_weights(args))
 

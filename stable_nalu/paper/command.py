@@ -10,7 +10,7 @@ import pandas as pd
 
 from stable_nalu.base.errors import OptionError, UsageError
 from stable_nalu.base.files import CSV_FOLDER, refuse_inputs
-from stable_nalu.base.script import ScriptParser, exit_code
+from stable_nalu.base.script import ScriptParser, adder, exit_code
 from stable_nalu.figure.entries import entry_of_files, render, write_numbered
 from stable_nalu.figure.runs import Context, Drawing, with_names
 from stable_nalu.figure.style import FORMATS, PALETTES
@@ -38,49 +38,33 @@ _EXAMPLES = """examples:
 
 def plot_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = ScriptParser(prog="plot.py", description=_PLOT, epilog=_EXAMPLES)
-    parser.add_argument("keys", metavar="KEY", nargs="*", help="figures or tables to make")
-    parser.add_argument("--list", action="store_true", help="name every figure and table")
-    parser.add_argument(
-        "--csv-dir",
-        metavar="PATH",
-        default=CSV_FOLDER,
-        help="exported files, as reproduce.py writes them (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--out-dir", metavar="PATH", default="results/plots", help="default: %(default)s"
-    )
-    parser.add_argument(
-        "--format", nargs="+", choices=FORMATS, default=["pdf"], help="default: pdf"
-    )
-    own = parser.add_argument_group("your own results")
-    own.add_argument("--csv", metavar="PATH", nargs="+", help="exported files")
-    own.add_argument(
+    add = adder(parser)
+    add("keys KEY", "figures or tables to make", nargs="*")
+    add("--list", "name every figure and table")
+    add("--csv-dir PATH", "exported files, as reproduce.py writes them", usual=CSV_FOLDER)
+    add("--out-dir PATH", "default: %(default)s", default="results/plots")
+    add("--format", "default: pdf", nargs="+", choices=FORMATS, default=["pdf"])
+    add = adder(parser.add_argument_group("your own results"))
+    add("--csv PATH ...", "exported files")
+    add(
         "--kind",
-        default="range",
-        help="range, success (rates only), distribution, sweep, table, histogram, curve, metrics, "
-        "surface, path or matrix (default: %(default)s)",
+        "range, success (rates only), distribution, sweep, table, histogram, curve, metrics, "
+        "surface, path or matrix",
+        usual="range",
     )
-    own.add_argument("--label", metavar="TEXT", nargs="+", default=[], help="name of each file")
-    own.add_argument(
-        "--column",
-        metavar="NAME",
-        help="x of a sweep; weights of a path, such as label2out; what other kinds show",
+    add("--label TEXT ...", "name of each file", default=[])
+    add(
+        "--column NAME", "x of a sweep; weights of a path, such as label2out; what other kinds show"
     )
-    own.add_argument(
-        "--name",
-        type=file_name.one,
-        default="figure",
-        help="file name without ending (default: %(default)s)",
-    )
-    judged = parser.add_argument_group("when a run is solved")
-    add_threshold_flags(judged)
-    shown = parser.add_argument_group("means, intervals, colours")
-    add_estimate_flags(shown)
-    shown.add_argument(
+    add("--name", "file name without ending", type=file_name.one, usual="figure")
+    add_threshold_flags(adder(parser.add_argument_group("when a run is solved")))
+    add = adder(parser.add_argument_group("means, intervals, colours"))
+    add_estimate_flags(add)
+    add(
         "--palette",
+        "colours that read in print and for colour-blind readers, or the published hues",
         choices=PALETTES,
         default="safe",
-        help="colours that read in print and for colour-blind readers, or the published hues",
     )
     return parser.parse_args(argv)
 
@@ -130,10 +114,9 @@ def expand_weights(argv: Sequence[str] | None = None) -> int:
         description="Cut the last step out of an export with --weights-only, and add the options "
         "of every run.",
     )
-    parser.add_argument("--csv", metavar="PATH", required=True, help="exported weights")
-    parser.add_argument(
-        "--csv-out", metavar="PATH", help="file to write (default: <csv>_expanded_100K_step.csv)"
-    )
+    add = adder(parser)
+    add("--csv PATH", "exported weights", required=True)
+    add("--csv-out PATH", "file to write (default: <csv>_expanded_100K_step.csv)")
     args = parser.parse_args(argv)
 
     def expand() -> None:
@@ -153,12 +136,8 @@ def solution_indexes(argv: Sequence[str] | None = None) -> int:
         description="Write which two of the ten inputs matter in the runs of the robustness "
         "study, by seed.",
     )
-    parser.add_argument(
-        "--csv-out",
-        metavar="PATH",
-        default="dataset_solution_indexes.csv",
-        help="file to write (default: %(default)s)",
-    )
+    add = adder(parser)
+    add("--csv-out PATH", "file to write", usual="dataset_solution_indexes.csv")
     args = parser.parse_args(argv)
 
     def generate() -> None:

@@ -21,6 +21,7 @@ from stable_nalu.base.files import CHECKOUT, at_home, is_checkout, working_root
 from stable_nalu.base.script import (
     EXIT_REQUEUE,
     ScriptParser,
+    adder,
     command_of,
     cores,
     exit_code,
@@ -455,30 +456,28 @@ def _parser(takes_a_layer: bool) -> ScriptParser:
         description="Train an experiment, or what is left of it, here or on a cluster.",
         epilog="batch.py --list names all batch scripts.",
     )
-    add, number = parser.add_argument, integer(0).one
-    add("name", metavar="NAME", nargs="?", help="batch script, or key of an experiment")
-    add("first", nargs="?", type=number, metavar="FIRST_SEED", help="first seed")
-    add("last", nargs="?", type=number, metavar="LAST_SEED", help="last seed")
-    add("gpu", nargs="?", metavar="GPU", help="GPU that this machine's processes see")
-    add("--list", action="store_true", help="name all batch scripts and their models")
-    add = parser.add_argument_group("what to do").add_argument
-    add("--model", metavar="NAME", action="append", default=[], help="a model; repeatable")
-    add("--figure", metavar="NUMBER", help="only the models of this figure, such as 3, or its key")
-    text = "seeds in place of first and last: 0-4,7"
-    add("--seeds", type=seeds.several, metavar="SEEDS", help=text)
-    add("--scheduler", choices=SCHEDULERS, help="who runs the shards (local)")
-    add("--resume", action="store_true", help="only shards with runs left to train")
-    add("--status", action="store_true", help="count runs by state, train nothing")
-    text = "print every command, or the job of --scheduler; train nothing"
-    add("--dry-run", action="store_true", help=text)
+    add, number = adder(parser), integer(0).one
+    add("name NAME", "batch script, or key of an experiment", nargs="?")
+    add("first FIRST_SEED", "first seed", nargs="?", type=number)
+    add("last LAST_SEED", "last seed", nargs="?", type=number)
+    add("gpu GPU", "GPU that this machine's processes see", nargs="?")
+    add("--list", "name all batch scripts and their models")
+    add = adder(parser.add_argument_group("what to do"))
+    add("--model NAME", "a model; repeatable", action="append", default=[])
+    add("--figure NUMBER", "only the models of this figure, such as 3, or its key")
+    add("--seeds SEEDS", "seeds in place of first and last: 0-4,7", type=seeds.several)
+    add("--scheduler", "who runs the shards (local)", choices=SCHEDULERS)
+    add("--resume", "only shards with runs left to train")
+    add("--status", "count runs by state, train nothing")
+    add("--dry-run", "print every command, or the job of --scheduler; train nothing")
     text = "train for less, or more; whole epochs where a script counts them"
-    add("--max-iterations", type=number, metavar="N", help=text)
+    add("--max-iterations N", text, type=number)
     text = "runs per shard, at least one seed of every range (50 to 250, the fewer the longer "
     text += "they train; 1 where jobs ask for a GPU)"
-    add("--runs-per-task", type=integer(1).one, metavar="N", help=text)
-    add("--jobs", type=integer(1).one, metavar="N", help="local processes at a time (cores)")
+    add("--runs-per-task N", text, type=integer(1).one)
+    add("--jobs N", "local processes at a time (cores)", type=integer(1).one)
     text = "train shard N in this process; repeatable for shards of one script"
-    add("--task", type=number, metavar="N", action="append", default=[], help=text)
+    add("--task N", text, type=number, action="append", default=[])
     if takes_a_layer:
         add_layer_flags(parser, "a layer of your own in place of the models")
     else:
@@ -488,21 +487,21 @@ def _parser(takes_a_layer: bool) -> ScriptParser:
 
 
 def _add_job_flags(parser: ScriptParser) -> None:
-    add = parser.add_argument_group("jobs, over lfs_batch_jobs/site.toml").add_argument
-    add("--site", type=Path, metavar="FILE", help="another site file")
-    add("--partition", metavar="NAME", help="SLURM partition")
-    add("--queue", metavar="NAME", help="LSF queue")
-    add("--account", metavar="NAME", help="SLURM account, LSF project")
+    add = adder(parser.add_argument_group("jobs, over lfs_batch_jobs/site.toml"))
+    add("--site FILE", "another site file", type=Path)
+    add("--partition NAME", "SLURM partition")
+    add("--queue NAME", "LSF queue")
+    add("--account NAME", "SLURM account, LSF project")
     text = "limit per job (that of the experiment)"
     limit = each_word("", time_limit).one
-    add("--time", type=limit, metavar="HOURS:MINUTES", help=text)
-    add("--memory", type=integer(1).one, metavar="GB", help="per job (that of the experiment)")
+    add("--time HOURS:MINUTES", text, type=limit)
+    add("--memory GB", "per job (that of the experiment)", type=integer(1).one)
     text = "per job (1 for image tasks, 0 for all others)"
-    add("--gpus", type=integer(0).one, choices=(0, 1), help=text)
-    add("--module", metavar="NAME", action="append", dest="modules", help="module to load")
-    add("--setup", action="append", metavar="LINE", help="shell line before a job; repeatable")
-    add("--log-dir", metavar="DIR", help="folder of the output (logs)")
-    add("--python", metavar="PATH", help="interpreter of the jobs")
+    add("--gpus", text, type=integer(0).one, choices=(0, 1))
+    add("--module NAME", "module to load", action="append", dest="modules")
+    add("--setup LINE", "shell line before a job; repeatable", action="append")
+    add("--log-dir DIR", "folder of the output (logs)")
+    add("--python PATH", "interpreter of the jobs")
 
 
 def _run(arguments: argparse.Namespace, layer_model: LayerModel | None) -> int:

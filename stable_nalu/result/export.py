@@ -28,7 +28,15 @@ import pandas as pd
 
 from stable_nalu.base.errors import OptionError, UsageError
 from stable_nalu.base.files import EVENT_FILE, STREAMS, atomic_text_file, visible_entries
-from stable_nalu.base.script import ScriptParser, bar, exit_code, granted_cores, say, usable_cores
+from stable_nalu.base.script import (
+    ScriptParser,
+    adder,
+    bar,
+    exit_code,
+    granted_cores,
+    say,
+    usable_cores,
+)
 from stable_nalu.options import Config
 from stable_nalu.options.run_names import has_field, parse_leaf
 from stable_nalu.statistics.setups import config_columns
@@ -703,28 +711,23 @@ def _exporter(
     files: flags that name another file, what is written there, and their help.
     """
     parser = ScriptParser(prog=script, description=description)
-    add = parser.add_argument
+    add = adder(parser)
     add(
-        "--tensorboard-dir",
-        metavar="PATH",
-        help="parent folder of the runs, or a folder of such folders, as of a whole batch script",
+        "--tensorboard-dir PATH",
+        "parent folder of the runs, or a folder of such folders, as of a whole batch script",
     )
-    add(
-        "--csv-out",
-        metavar="PATH",
-        help="file to write; for a folder of folders, the folder of their files",
-    )
-    add("--strict", action="store_true", help="exit code 1 when a run is skipped or incomplete")
+    add("--csv-out PATH", "file to write; for a folder of folders, the folder of their files")
+    add("--strict", "exit code 1 when a run is skipped or incomplete")
     parser.set_defaults(with_config=parser_of is None)
     if parser_of is not None:
-        add("--with-config", action="store_true", help="add the configuration of every run")
+        add("--with-config", "add the configuration of every run")
     if scored:
         text = "errors that the columns score.* compare with those of untrained networks"
-        add("--score", choices=SCORES, default=SCORES[0], help=text)
+        add("--score", text, choices=SCORES, default=SCORES[0])
     for flag, text in (switches or {}).items():
-        add(flag, action="store_true", help=text)
+        add(flag, text)
     for flag, (_, text) in (files or {}).items():
-        add(flag, metavar="PATH", help=text)
+        add(f"{flag} PATH", text)
 
     def export(args: argparse.Namespace) -> int:
         if not args.tensorboard_dir:

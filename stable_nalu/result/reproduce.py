@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -24,6 +23,7 @@ from stable_nalu.base.script import (
     EXIT_REQUEUE,
     GREEN,
     ScriptParser,
+    adder,
     bar,
     command_of,
     cores,
@@ -291,44 +291,41 @@ def _parser(takes_a_layer: bool) -> ScriptParser:
         description="Train an experiment, export it, summarise it, draw its figure and compare it\n"
         "with the published numbers. What is trained already is not trained again.",
     )
-    add, several = parser.add_argument, integer(1).one
-    place: dict[str, Any] = {"type": Path, "metavar": "DIR"}
-    add("key", metavar="KEY", nargs="?", help="an experiment; --list names them")
-    add("--list", action="store_true", help="list every figure and table")
-    add("--out", **place, default=Path("results"), help="folder (results)")
-    add("--model", metavar="NAME", action="append", default=[], help="one model; repeatable")
-    add("--seeds", type=seeds.several, metavar="SEEDS", help="other seeds, as 0-4 or 0,3")
+    add, several = adder(parser), integer(1).one
+    add("key KEY", "an experiment; --list names them", nargs="?")
+    add("--list", "list every figure and table")
+    add("--out DIR", "folder (results)", type=Path, default=Path("results"))
+    add("--model NAME", "one model; repeatable", action="append", default=[])
+    add("--seeds SEEDS", "other seeds, as 0-4 or 0,3", type=seeds.several)
     text = "a quick look; whole epochs where a script counts them"
-    add("--max-iterations", type=integer(0).one, metavar="N", help=text)
-    add("--data-dir", **place, help="folder of MNIST and SVHN (IMAGE_DIR)")
-    add("--jobs", type=several, metavar="N", help="training processes (cores)")
+    add("--max-iterations N", text, type=integer(0).one)
+    add("--data-dir DIR", "folder of MNIST and SVHN (IMAGE_DIR)", type=Path)
+    add("--jobs N", "training processes (cores)", type=several)
     formats = ("pdf", "png")
-    add("--format", nargs="+", choices=formats, default=formats, help="of figures (both)")
+    add("--format", "of figures (both)", nargs="+", choices=formats, default=formats)
     text = "add the outcome of every finished run to the compact results in --data; with "
     text += "--verify, note there in verified.csv what came of each row"
-    add("--keep", action="store_true", help=text)
+    add("--keep", text)
     text = "compact results, a file for each experiment (docs/reproduction/data)"
-    add("--data", **place, default=DATA, help=text)
-    text = "write the page that compares all compact results with the papers"
-    add("--report", action="store_true", help=text)
+    add("--data DIR", text, type=Path, default=DATA)
+    add("--report", "write the page that compares all compact results with the papers")
     text = "folder of the page (docs/reproduction, for the results that are kept there)"
-    add("--report-out", **place, help=text)
+    add("--report-out DIR", text, type=Path)
     if takes_a_layer:
         text = "a layer beside the published models: only it is trained (KEY, or challenge)"
         own = add_layer_flags(parser, text)
-        own("--training", nargs="+", metavar="NAME=VALUE", help="flags over those of the figure")
-        own("--submit", metavar="NAME", help="the layer of a file to the board; see docs/board.md")
+        own("--training NAME=VALUE ...", "flags over those of the figure")
+        own("--submit NAME", "the layer of a file to the board; see docs/board.md")
     text = "kept rows trained again, at full length, and every kept digit compared"
-    add = parser.add_argument_group(text).add_argument
+    add = adder(parser.add_argument_group(text))
     text = "verify rows of KEY; exit code 0 if all are equal, 1 if not. Each trains alone, which "
     text += "gives the same as in company. Kept results stay as they are"
-    add("--verify", action="store_true", help=text)
-    add("--rows", type=several, metavar="N", help="how many, at random (5)")
-    text = "of the random choice (the clock)"
-    add("--verify-seed", type=integer(0).one, metavar="N", help=text)
+    add("--verify", text)
+    add("--rows N", "how many, at random (5)", type=several)
+    add("--verify-seed N", "of the random choice (the clock)", type=integer(0).one)
     text = "instead, those in these lines of the file in --data; the header is line 1"
-    add("--line", type=integer(2).one, nargs="+", metavar="N", help=text)
-    parser.add_argument("--dry-run", action="store_true", help="print the commands, run nothing")
+    add("--line N ...", text, type=integer(2).one)
+    adder(parser)("--dry-run", "print the commands, run nothing")
     return parser
 
 

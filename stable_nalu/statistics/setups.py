@@ -7,9 +7,8 @@ There is one rule of success for all programs, by setup files or a threshold, wi
 Training scripts use it, too, so nothing here is slow to import.
 """
 
-import argparse
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from numbers import Real
@@ -345,21 +344,14 @@ class Judgement:
 USUAL = Judgement()
 
 
-def add_threshold_flags(parser: argparse._ActionsContainer) -> None:
-    parser.add_argument(
-        "--exp-setups",
-        metavar="PATH",
-        nargs="+",
-        default=[],
-        help="tables of thresholds; runs without a row are left out (default: the repository's "
+def add_threshold_flags(add: Callable[..., None]) -> None:
+    add(
+        "--exp-setups PATH ...",
+        "tables of thresholds; runs without a row are left out (default: the repository's "
         f"exp_setups.csv and function_task_static_mse_expectation.csv, and {FLAT:g} without a row)",
+        default=[],
     )
-    parser.add_argument(
-        "--threshold",
-        metavar="MSE",
-        type=number(above=0).one,
-        help="one threshold for all runs instead",
-    )
+    add("--threshold MSE", "one threshold for all runs instead", type=number(above=0).one)
 
 
 def limit_of(run: "Config | str | Mapping[str, Any]", given: float | None = None) -> Limit:
@@ -420,16 +412,16 @@ class Estimators:
 PUBLISHED = Estimators()
 
 
-def add_estimate_flags(parser: argparse._ActionsContainer) -> None:
-    parser.add_argument(
+def add_estimate_flags(add: Callable[..., None]) -> None:
+    add(
         "--gamma-fit",
+        "solved at: as the papers, with the sample variance, or by maximum likelihood",
         choices=get_args(GammaFit),
         default=PUBLISHED.gamma_fit,
-        help="solved at: as the papers, with the sample variance, or by maximum likelihood",
     )
-    parser.add_argument(
+    add(
         "--sparsity-fit",
+        "compat, as the papers, halves all but tiny sparsity errors; scaled does not",
         choices=get_args(SparsityFit),
         default=PUBLISHED.sparsity_fit,
-        help="compat, as the papers, halves all but tiny sparsity errors; scaled does not",
     )

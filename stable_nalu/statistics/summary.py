@@ -23,7 +23,7 @@ from scipy import stats
 
 from stable_nalu.base.errors import OptionError, UsageError
 from stable_nalu.base.files import refuse_inputs, refuse_one_file
-from stable_nalu.base.script import ScriptParser, bar, exit_code, plain
+from stable_nalu.base.script import ScriptParser, adder, bar, exit_code, plain
 from stable_nalu.options.flag import integer, number
 
 from .intervals import STATISTICS, bootstrap, wilson
@@ -334,62 +334,36 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
         "intervals.",
     )
     source = parser.add_argument_group("runs")
-    kind = source.add_mutually_exclusive_group(required=True)
-    kind.add_argument(
-        "--csv", metavar="PATH", nargs="+", help="files of export/simple_function_static.py"
-    )
-    kind.add_argument(
-        "--solved-csv",
-        metavar="PATH",
-        help="or a table of judged runs with the columns group, seed, solved, "
+    add = adder(source.add_mutually_exclusive_group(required=True))
+    add("--csv PATH ...", "files of export/simple_function_static.py")
+    add(
+        "--solved-csv PATH",
+        "or a table of judged runs with the columns group, seed, solved, "
         "extrapolation.step.solved and sparse.error.max",
     )
-    source.add_argument(
-        "--models",
-        metavar="LABEL",
-        nargs="+",
-        help="a model label for each file of --csv (default: from the run names)",
-    )
-    judged = parser.add_argument_group("when a run of --csv is solved")
-    add_threshold_flags(judged)
-    judged.add_argument(
-        "--parameter",
-        metavar="NAME",
-        help="rows of the tables to use, such as zero.range.hard (default: those of a run's script "
+    text = "a model label for each file of --csv (default: from the run names)"
+    adder(source)("--models LABEL ...", text)
+    add = adder(parser.add_argument_group("when a run of --csv is solved"))
+    add_threshold_flags(add)
+    add(
+        "--parameter NAME",
+        "rows of the tables to use, such as zero.range.hard (default: those of a run's script "
         "and model)",
     )
-    judged.add_argument(
-        "--best-range",
-        metavar="N",
-        type=integer(1).one,
-        default=BEST_RANGE,
-        help="judge at the lowest validation error of the last N rows (default: %(default)s)",
-    )
-    estimates = parser.add_argument_group("means and intervals (defaults: as published)")
-    estimates.add_argument(
-        "--by",
-        metavar="COLUMN",
-        nargs="+",
-        help="group by these options (default: model, operation, ranges and what else differs)",
-    )
-    add_estimate_flags(estimates)
-    estimates.add_argument(
-        "--plain",
-        action="store_true",
-        help="add the plain mean and median with bootstrap intervals",
-    )
-    estimates.add_argument(
-        "--goodness-of-fit",
-        action="store_true",
-        help="add p values of Kolmogorov-Smirnov tests of the fitted gamma and beta densities",
-    )
-    estimates.add_argument("--bootstrap-samples", metavar="N", type=integer(1).one, default=10_000)
-    estimates.add_argument("--bootstrap-seed", metavar="N", type=integer(0).one, default=0)
-    output = parser.add_argument_group("what to write")
-    output.add_argument(
-        "--csv-out", metavar="PATH", help="a table of one row per group (default: the terminal)"
-    )
-    output.add_argument("--seeds-csv-out", metavar="PATH", help="also one row per run of --csv")
+    text = "judge at the lowest validation error of the last N rows"
+    add("--best-range N", text, type=integer(1).one, usual=BEST_RANGE)
+    add = adder(parser.add_argument_group("means and intervals (defaults: as published)"))
+    text = "group by these options (default: model, operation, ranges and what else differs)"
+    add("--by COLUMN ...", text)
+    add_estimate_flags(add)
+    add("--plain", "add the plain mean and median with bootstrap intervals")
+    text = "add p values of Kolmogorov-Smirnov tests of the fitted gamma and beta densities"
+    add("--goodness-of-fit", text)
+    add("--bootstrap-samples N", type=integer(1).one, default=10_000)
+    add("--bootstrap-seed N", type=integer(0).one, default=0)
+    add = adder(parser.add_argument_group("what to write"))
+    add("--csv-out PATH", "a table of one row per group (default: the terminal)")
+    add("--seeds-csv-out PATH", "also one row per run of --csv")
     return parser.parse_args(argv)
 
 
@@ -532,12 +506,12 @@ def verdict(argv: Sequence[str] | None = None) -> int:
         description="Say of every run in an exported CSV file whether it solved its task: one line "
         "each.",
     )
-    parser.add_argument("--csv", metavar="PATH", required=True, help="file of the exporter")
-    parser.add_argument(
-        "--threshold",
-        metavar="MSE",
+    add = adder(parser)
+    add("--csv PATH", "file of the exporter", required=True)
+    add(
+        "--threshold MSE",
+        "extrapolation error below which a run counts as solved (default: that of its task)",
         type=number(above=0).one,
-        help="extrapolation error below which a run counts as solved (default: that of its task)",
     )
     args = parser.parse_args(argv)
 

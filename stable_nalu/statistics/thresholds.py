@@ -14,7 +14,7 @@ import numpy as np
 from stable_nalu.base.errors import UsageError
 from stable_nalu.base.files import CSV_FOLDER
 from stable_nalu.base.papers import FLAT
-from stable_nalu.base.script import ScriptParser, exit_code
+from stable_nalu.base.script import ScriptParser, adder, exit_code
 from stable_nalu.dataset.distribution import (
     DISTRIBUTION_RANGES,
     EXTRA_DIVISION_RANGES,
@@ -276,18 +276,9 @@ def write_residuals(argv: Sequence[str] | None = None) -> int:
         description="Write the error that remains when division by small numbers is solved "
         "exactly in float32.",
     )
-    parser.add_argument(
-        "--csv-out",
-        metavar="PATH",
-        type=Path,
-        default=CSV_FOLDER / "divBy0_test_errors.csv",
-        help="file to write (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--add-eps",
-        action="store_true",
-        help="add the float32 machine epsilon: the success thresholds of the figures",
-    )
+    add = adder(parser)
+    add("--csv-out PATH", "file to write", type=Path, usual=CSV_FOLDER / "divBy0_test_errors.csv")
+    add("--add-eps", "add the float32 machine epsilon: the success thresholds of the figures")
     args = parser.parse_args(argv)
 
     def write() -> None:
@@ -464,35 +455,31 @@ def main(argv: Sequence[str] | None = None) -> int:
         epilog=f"tables:\n{kinds}\n\nexample:\n"
         "  python3 export/generate_exp_setups.py --csv-out exp_setups.csv",
     )
-    output = parser.add_argument_group("what to write")
-    output.add_argument("--csv-out", metavar="PATH", required=True, help="file to write")
-    output.add_argument(
-        "--tables",
-        nargs="+",
-        metavar="TABLE",
+    add = adder(parser.add_argument_group("what to write"))
+    add("--csv-out PATH", "file to write", required=True)
+    add(
+        "--tables TABLE ...",
+        f"tables to put into it (default: {' '.join(DEFAULT_TABLES)})",
         choices=tuple(TABLES),
         default=list(DEFAULT_TABLES),
-        help=f"tables to put into it (default: {' '.join(DEFAULT_TABLES)})",
     )
     usual = ThresholdSettings()
-    parser.add_argument(
-        "--epsilon",
+    adder(parser)(
+        "--epsilon X",
+        "how far every weight is from the solution, on the arithmetic data set and in the "
+        "first benchmark, whose own script had 1e-4",
         type=number(above=0).one,
-        default=usual.epsilon,
-        metavar="X",
-        help="how far every weight is from the solution, on the arithmetic data set and in the "
-        "first benchmark, whose own script had 1e-4 (default: %(default)s)",
+        usual=usual.epsilon,
     )
-    parser.add_argument_group("arithmetic data set").add_argument(
+    adder(parser.add_argument_group("arithmetic data set"))(
         "--exact-subsets",
-        action="store_true",
-        help="take subsets as long as the data set's; the published thresholds, which are the "
+        "take subsets as long as the data set's; the published thresholds, which are the "
         "default, take them one longer",
     )
-    add = parser.add_argument_group("simulated rows (division and root)").add_argument
+    add = adder(parser.add_argument_group("simulated rows (division and root)"))
     samples = integer(2).one
-    add("--samples", type=samples, default=usual.samples, metavar="N", help="draws per row")
-    add("--seed", type=integer(0).one, default=usual.seed, metavar="N")
+    add("--samples N", "draws per row", type=samples, default=usual.samples)
+    add("--seed N", type=integer(0).one, default=usual.seed)
     args = parser.parse_args(argv)
     return exit_code("generate_exp_setups.py", lambda: _generate(args))
 
