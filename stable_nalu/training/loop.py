@@ -1,9 +1,10 @@
-"""The two loops of all scripts, over iterations and over epochs: one run, or a batch of runs."""
+"""The loop of all scripts, over iterations or over epochs: one run, or a batch of runs."""
 
 import math
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,7 @@ class Training(RunState):
         limits = [goal.limit for goal in goals]
         self.limits = [] if None in limits else [limit for limit in limits if limit]
         self.last = task.kind.unit.last(self.config)
+        self._by_iteration = task.kind.unit is ITERATIONS
         source = self.task.batches()
         self.loader = source if isinstance(source, IndexLoader) else None
         self._batches = 1 if self.loader is None else len(self.loader)
@@ -74,39 +76,19 @@ class Training(RunState):
             one.mates = mates
 
     def train(self) -> Generator[int | None, None, None]:
-        """Train, and yield wherever training may stop: `at`, or None within a unit."""
-        by_iteration = self.task.kind.unit is ITERATIONS
-        yield from self._iterations() if by_iteration else self._epochs()
-        self.at, self.batch = max(self.at, self.last + 1), None
+        """Train, and yield wherever training may stop: `at`, or None within a unit.
 
-    def _iterations(self) -> Generator[int | None, None, None]:
-        """Train iterations, or let the engine train those of which nothing is logged."""
-        while self.at <= self.last and not self.all_diverged:
-            yield self.at
-            if self.engine is not None and self._train_ahead():
-                continue
-            logged = self._begin_unit()
-            batch = () if self.engine is not None else next(self._next_batches())
-            self.clock = self.at
-            if logged:
-                yield from self._log_measures()
-                if self.all_diverged:
-                    break
-            result = self._update(batch, at_log_point=logged)
-            if logged and not self.logging.updates:
-                self._log_means([result])
-            self.updates += 1
-            self._end_unit(1)
-            self.view.advance(1)
-
-    def _epochs(self) -> Generator[int | None, None, None]:
-        """Train epochs; within long ones, training may stop between two updates."""
-        long = self.logging.long
+        The engine may train units ahead of which nothing is logged. Within long ones, training may
+        stop between two updates.
+        """
+        long, batches_of_unit = self.logging.long, 1 if self._by_iteration else None
         while self.at <= self.last and not self.all_diverged:
             yield self.at if self.batch is None else None
+            if self.engine is not None and self._train_ahead():
+                continue
             logged, results = self._begin_unit(), list[StepResult]()
             undo = self.snapshot() if long and logged and not self.batch else None
-            for batch in self._next_batches():
+            for batch in islice(self._next_batches(), batches_of_unit):
                 due, self.clock = logged and not self.batch, self._next_clock()
                 if long:
                     self.recorder.write([(event_file.EPOCH, torch.tensor(self.at))])
@@ -184,7 +166,7 @@ class Training(RunState):
     def _begin_unit(self) -> bool:
         """Prepare the next unit, of which updates may be made; return whether it is a log point."""
         self._begin_task(self.at)
-        if self.batch is None and self.task.kind.unit is not ITERATIONS:
+        if self.batch is None and not self._by_iteration:
             self.batch = 0
             self.order = None if self.loader is None else self.loader.begin()
         return self._is_log_point()
@@ -197,7 +179,7 @@ class Training(RunState):
     def _next_batches(self) -> Iterator[Batch]:
         if self.loader is not None:
             return self.loader.batches(self.order, self.batch or 0)
-        return iter(self.task.batches())
+        return iter([()] if self.engine is not None else self.task.batches())
 
     def _next_clock(self) -> int:
         counts = self.loader is not None and not self.logging.apart
@@ -270,7 +252,7 @@ class Training(RunState):
             x, t, *_ = batch
             step.progress = self._part_done()
             schedule = step.prepare(self._scheduled(self.clock))
-            result = step.run(x, t, schedule, observed, recorder, losses)
+            result = step.run(x, t, schedule, observed, recorder.write, losses)
         else:
             seen = observed or Observed()
             result, of_modules = self.engine.logged(self.at)
@@ -323,6 +305,7 @@ class Training(RunState):
 
     def finish(self) -> bool:
         """Evaluate after the last update, and log results; return whether a run diverged."""
+        self.at, self.batch = max(self.at, self.last + 1), None
         log, task, undo = self.logging, self.task, self.snapshot()
         due = log.updates and self.last >= 0 and (log.apart or self.last % self.interval != 0)
         if (log.updates and not log.long) or (due and not self.all_diverged):

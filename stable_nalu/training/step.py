@@ -25,7 +25,7 @@ from stable_nalu.functional import get_train_criterion, lp_norm
 from stable_nalu.options import Config
 
 from . import recorder
-from .recorder import Gradients, Observed, Recorder, StepResult, TaggedValue, traced
+from .recorder import Gradients, Observed, StepResult, TaggedValue, traced
 
 Weight = float | np.ndarray
 INALU_WEIGHT, INALU_START = 0.05, 10_000
@@ -434,40 +434,33 @@ class TrainingStep:
         if self._constrained:
             constrain(self._constrained, criterion.detach())
 
-    def update(self, gradients: Gradients, criterion: torch.Tensor) -> None:
-        self.optimizer.step(gradients)
-        self.finish(criterion)
-
     def run(
         self,
         x: Any,
         t: Any,
         schedule: tuple,
         observed: Observed | None = None,
-        log: Recorder | None = None,
+        write: Callable[[Iterable[TaggedValue]], object] = list,
         losses: Callable[[StepResult], Iterable[TaggedValue]] = StepResult.losses,
     ) -> StepResult:
         """Make one iteration by what `prepare` gave, and log what is `observed` of it, if any.
 
         losses: called before the update; returns what the losses are logged as.
         """
-        if observed is None or log is None:
+        seen = observed or Observed()
+        with traced(self.model, seen.verbose) if seen.modules else nullcontext(list) as observe:
             criterion, penalty, total = self.loss(x, t, *schedule)
-            result = StepResult(criterion, penalty, total, self.gradients(total))
-            self.update(result.gradients, criterion)
-            return result
-        looks = traced(self.model, observed.verbose) if observed.modules else nullcontext(list)
-        with looks as observe:
-            criterion, penalty, total = self.loss(x, t, *schedule)
-            log.write(observe())
-            if observed.penalties:
+            write(observe())
+            if seen.penalties:
                 zeros = torch.zeros_like(total.detach())
-                log.write(recorder.observe_regualizers(self.model, zeros))
+                write(recorder.observe_regualizers(self.model, zeros))
         result = StepResult(criterion, penalty, total, self.gradients(total))
-        log.write(losses(result))
-        self.update(result.gradients, criterion)
-        if observed.gradients:
-            log.write(self.observe_gradients(result.gradients, observed.of))
+        if observed is not None:
+            write(losses(result))
+        self.optimizer.step(result.gradients)
+        self.finish(criterion)
+        if seen.gradients:
+            write(self.observe_gradients(result.gradients, seen.of))
         return result
 
     @torch.no_grad()

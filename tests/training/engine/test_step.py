@@ -56,7 +56,7 @@ class Iterations:
             made.recorder.written.clear()
             schedule = made.step.prepare(k)
             notes = made.recorder
-            result = made.step.run(x, t, schedule, Observed(True), notes, lambda result: [])
+            result = made.step.run(x, t, schedule, Observed(True), notes.write, lambda result: [])
         return self._numbers(made, result, made.recorder.written)
 
     def _numbers(self, made, result, told):
