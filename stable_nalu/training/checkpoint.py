@@ -12,6 +12,7 @@ import os
 import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cache
@@ -23,14 +24,9 @@ import numpy as np
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule, PerRunRandomSource, run_state, stack_models
+from stable_nalu.base import files
 from stable_nalu.base.errors import UsageError
-from stable_nalu.base.files import (
-    atomic_path,
-    model_file,
-    remove_temporaries,
-    save_root,
-    tensorboard_root,
-)
+from stable_nalu.base.files import atomic_path, model_file, save_root
 from stable_nalu.dataset.distribution import LegacyRandom
 from stable_nalu.layer import user_code
 from stable_nalu.layer.user_code import SHARED, PythonState, foreign_modules
@@ -127,14 +123,12 @@ def save_together(contents: Iterable[tuple[Path, dict]]) -> None:
     is there: in place or pending.
     """
     paths: list[Path] = []
-    try:
+    with ExitStack() as undo:
         for path, content in contents:
             save_torch(pending_file(path), content, path)
+            undo.callback(pending_file(path).unlink)
             paths.append(path)
-    except UsageError:
-        for path in paths:
-            pending_file(path).unlink(missing_ok=True)
-        raise
+        undo.pop_all()
     for path in paths:
         try:
             pending_file(path).replace(path)
@@ -147,12 +141,12 @@ def sweep(names: Iterable[str]) -> None:
 
     Nobody else may save them meanwhile, which the locks of their folders make sure.
     """
-    root, files = save_root(), list[Path]()
+    root, paths = save_root(), list[Path]()
     for name in names:
         path = model_file(root, name)
-        files += (path, pending_file(path), model_file(root / BEST_MODELS, name))
-        files.append(model_file(root / BEST_PARAMETERS, name, ".txt"))
-    remove_temporaries(files)
+        paths += (path, pending_file(path), model_file(root / BEST_MODELS, name))
+        paths.append(model_file(root / BEST_PARAMETERS, name, ".txt"))
+    files.remove_temporaries(paths)
 
 
 def asked_by(config) -> str:
@@ -200,9 +194,8 @@ def restore_parameters(
         for values in (targets, saved)
     )
     if own != theirs:
-        raise UsageError(
-            f"argument {flag}: the parameters saved in {path} do not fit this configuration"
-        )
+        fit = f"the parameters saved in {path} do not fit this configuration"
+        raise UsageError(f"argument {flag}: {fit}")
     with torch.no_grad():
         for name, target in targets.items():
             target.copy_(saved[name])
@@ -374,11 +367,11 @@ def saved_states(spec: ScriptSpec, run: PlannedRun) -> States:
     """
     if not (run.config.load_checkpoint or run.config.resume):
         return {}
-    refuse_in_use(tensorboard_root() / run.name)
+    refuse_in_use(files.tensorboard_root() / run.name)
     path = model_file(save_root(), run.name)
-    files = [file for file in (path, pending_file(path)) if is_there(file)]
+    found = [file for file in (path, pending_file(path)) if is_there(file)]
     states = {}
-    for file in files or [path] * run.config.load_checkpoint:
+    for file in found or [path] * run.config.load_checkpoint:
         checkpoint, state = read(run, file)
         _check_same_run(spec, run, checkpoint)
         states[state.iteration] = state
@@ -628,9 +621,7 @@ class RunState:
         for run, checkpoint in enumerate(checkpoints):
             try:
                 self._restore_run(run, checkpoint)
-            except damage as error:
-                if isinstance(error, UsageError):
-                    raise
+            except damage:
                 raise UsageError(
                     f"argument {asked_by(self.config)}: {self.checkpoint_path(run)} is damaged or "
                     "of another version; --remove-existing-data starts anew"

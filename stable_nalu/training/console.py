@@ -37,26 +37,22 @@ _SHOWN_ELSEWHERE = {
 }
 """Flags that other lines show."""
 
-_is_quiet = ContextVar("_is_quiet", default=False)
+is_quiet = ContextVar("is_quiet", default=False)
 
 
 @contextmanager
 def quiet() -> Iterator[None]:
     """Print no line of this thread's while the context lasts; others may print theirs."""
-    token = _is_quiet.set(True)
+    token = is_quiet.set(True)
     try:
         yield
     finally:
-        _is_quiet.reset(token)
-
-
-def is_quiet() -> bool:
-    return _is_quiet.get()
+        is_quiet.reset(token)
 
 
 def print_line(text: str) -> None:
     """Print a line on standard output, at once also where that is a file."""
-    if not is_quiet():
+    if not is_quiet.get():
         script.say(text)
 
 
@@ -250,22 +246,16 @@ def outcome(
     from stable_nalu.statistics.intervals import counted
 
     text = f"{counted(solved, count)} runs are solved (test error {limit}){also}"
-    text = script.paint(text, script.GREEN if solved == count else "")
-    return [fact("solved", text), *_groups(spec, runs)]
-
-
-def _groups(spec: ScriptSpec, runs: Sequence[tuple[Config, End]]) -> list[str]:
-    """Return the rates of all groups that differ in more than the seed, in a few lines."""
-    from stable_nalu.statistics.intervals import counted
-
+    lines = [fact("solved", script.paint(text, script.GREEN if solved == count else ""))]
+    # Groups are runs that differ in no more than the seed.
     dests = [dest for dest in varying(spec.flags, [config for config, _ in runs]) if dest != "seed"]
     groups: dict[str, list[bool]] = {}
     for config, end in runs:
         groups.setdefault(label(config, dests), []).append(bool(end.solved))
-    if len(groups) == 1:
-        return []
-    rates = [f"{name} {counted(sum(own), len(own))}" for name, own in groups.items()]
-    return [" " * 8 + script.joined(rates)]
+    if len(groups) > 1:
+        rates = [f"{name} {counted(sum(own), len(own))}" for name, own in groups.items()]
+        lines.append(" " * 8 + script.joined(rates))
+    return lines
 
 
 def write_board(

@@ -193,19 +193,16 @@ class _Builder(ProgramBuilder):
             with drawing_from(self.model, self._source(given)):
                 weighted = [(key, given[f"weight:{key}"]) for key in keys]
                 with traced(self.model, self.verbose) as observe:
-                    criterion, penalty, total = step.loss(
-                        given["x"], given["t"], self.criterion, weighted
-                    )
+                    rows = given["x"], given["t"]
+                    criterion, penalty, total = step.loss(*rows, self.criterion, weighted)
                     told = observe()
                     of_modules = len(told)
                     if self.verbose:
                         told += [TaggedValue(L1_LOSS, penalties.l1())] if penalties.uses_l1 else []
                         told += observe_regualizers(self.model, torch.zeros_like(total.detach()))
                 gradients = step.gradients(total, [own[name] for name in step.trainable])
-            self.told = [
-                Told(item.kind, item.tag, f"told:{k}", k < of_modules)
-                for k, item in enumerate(told)
-            ]
+            numbered = enumerate(told)
+            self.told = [Told(o.kind, o.tag, f"told:{k}", k < of_modules) for k, o in numbered]
             pairs = zip(step.trainable, gradients, strict=False)
             return {
                 "criterion": criterion,
@@ -250,9 +247,8 @@ class _Builder(ProgramBuilder):
         }
         given = slots | {f"gradient:{name}": g for name, g in gradients.items()}
         given |= {"criterion": criterion}
-        (one, changed), (other, _) = (
-            self._updated(after, given, numbers, unit) for unit in (math.e, math.pi)
-        )
+        one, changed = self._updated(after, given, numbers, math.e)
+        other, _ = self._updated(after, given, numbers, math.pi)
         nodes = [[value.nodes.tolist() for value in found.values()] for found in (one, other)]
         if nodes[0] != nodes[1]:
             raise NotLoweredError("an optimiser that computes with its scheduled numbers")

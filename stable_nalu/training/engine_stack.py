@@ -51,8 +51,6 @@ _PROGRAMS: dict[Key, CriterionPrograms | str] = {}
 """Programs by what they follow from, or why there is none."""
 _STATES: dict[Key, PythonState | None] = {}
 """The Python state of recorded models that contain code of users."""
-_PLACES: dict[object, str | None] = {}
-"""The first place at which the Python state of a run's model differs, by program and seed."""
 
 
 def programs_of(config: Config, build: BuildOne, shape: Shape) -> CriterionPrograms:
@@ -61,8 +59,8 @@ def programs_of(config: Config, build: BuildOne, shape: Shape) -> CriterionProgr
     A run's programs follow from its configuration alone.
     """
     # A program may give the key of a layer to another class.
-    own = tuple(digests_of(units_of(config)))
-    key = config.script, structure(config), shape, torch.get_default_dtype(), own
+    digests = tuple(digests_of(units_of(config)))
+    key = config.script, structure(config), shape, torch.get_default_dtype(), digests
     if key not in _PROGRAMS:
         try:
             _make(key, config, build)
@@ -70,12 +68,9 @@ def programs_of(config: Config, build: BuildOne, shape: Shape) -> CriterionProgr
             _PROGRAMS[key] = str(error)
     found, state = _PROGRAMS[key], _STATES.get(key)
     if state is not None:
-        of_run = *key, config.seed
-        if of_run not in _PLACES:
-            model = seeded(config, build, config.seed)
-            _PLACES[of_run] = state.difference(PythonState(model), SHARED)
-        if _PLACES[of_run] is not None:
-            found = f"a layer whose {_PLACES[of_run]} is drawn"
+        own = PythonState(seeded(config, build, config.seed))
+        if (place := state.difference(own, SHARED)) is not None:
+            found = f"a layer whose {place} is drawn"
     if isinstance(found, str):
         raise NotLoweredError(found)
     return found
@@ -85,9 +80,8 @@ def programs_for(
     task: type[EngineTask], config: Config, layer_options: dict[str, Any]
 ) -> CriterionPrograms:
     """Return what the engine makes of a run, by criteria, or raise NotLoweredError."""
-    return programs_of(
-        config, partial(task.network, layer_options=layer_options), task.shape(config)
-    )
+    build = partial(task.network, layer_options=layer_options)
+    return programs_of(config, build, task.shape(config))
 
 
 def _make(key: Key, config: Config, build: BuildOne) -> None:
@@ -109,12 +103,10 @@ def _make(key: Key, config: Config, build: BuildOne) -> None:
         finally:
             if read := {name for module in modules for name in module.clock_reads}:
                 raise NotLoweredError(f"a layer that reads self.{min(read)}")
-        if shape.eval_mode is None:  # Copies of models are measured.
-            changed = {store.name for one in found.values() for store in one.stores["run"]}
-            if changed & buffers_of_strangers(model):
-                raise NotLoweredError(
-                    "a layer that changes buffers, which measuring changes as well"
-                )
+        changed = {store.name for one in found.values() for store in one.stores["run"]}
+        # Copies of models are measured.
+        if shape.eval_mode is None and changed & buffers_of_strangers(model):
+            raise NotLoweredError("a layer that changes buffers, which measuring changes as well")
         _PROGRAMS[key] = found
         if state is not None:
             why = _doubt(_Comparison(config, build, shape, dtype), found, state)
@@ -191,7 +183,7 @@ class EngineStack:
         layout, shape = self.company.layout(part), (self.shape.batch, self.shape.inputs)
         kind = gpu.DeviceLanes if self.company.on_gpu else Lanes
         lanes = kind(part.programs[criterion], layout, shape)
-        for name, value in self._tensors().items():
+        for name, value in _held(self.step).items():
             if name in lanes.program.places:
                 lanes.put(name, value.detach()[part.runs])
         for name, limit in self.step.limits.items():
@@ -203,17 +195,10 @@ class EngineStack:
         model = self.step.model
         return dict(model.named_parameters()) | dict(model.named_buffers())
 
-    def _tensors(self) -> dict[str, torch.Tensor]:
-        return self._state() | {
-            f"{slot}:{name}": value
-            for slot, values in self.step.optimizer.state.items()
-            for name, value in zip(self.step.trainable, values, strict=True)
-        }
-
     @torch.no_grad()
     def store(self, *, model_alone: bool = False) -> None:
         """Bring the stacked model, its optimiser and all generators to where iterations stand."""
-        tensors = self._state() if model_alone else self._tensors()
+        tensors = self._state() if model_alone else _held(self.step)
         for part in self.parts if self._ahead else ():
             if (lanes := part.lanes) is not None:
                 changed = {store.name for store in lanes.program.stores["run"]}
@@ -483,7 +468,7 @@ STANDARD = {
 """Numbers that differ between runs of a program, as they are here; what is off stays off."""
 
 Numbers = dict[str, np.ndarray]
-GRADIENT, EVALUATED = "gradient of ", "error in evaluation"
+GRADIENT, EVALUATED = "gradient:", "error in evaluation"
 
 
 def _doubt(
@@ -572,7 +557,8 @@ class _Comparison:
             for run in range(RUNS):
                 name = _first_difference(engine[k][run], plain[run][k], exact[run][k], bound)
                 if name is not None:
-                    return f"the engine gives another {name} than PyTorch"
+                    said = name.replace(":", " of ")
+                    return f"the engine gives another {said} than PyTorch"
         return None
 
     def _model(self, run: int) -> ExtendedTorchModule:
@@ -665,7 +651,7 @@ def _held(step: TrainingStep) -> dict[str, torch.Tensor]:
     held = tensors_of(step.model)
     for slot, values in step.optimizer.state.items():
         pairs = zip(step.trainable, values, strict=True)
-        held |= {f"{slot} of {name}": value for name, value in pairs}
+        held |= {f"{slot}:{name}": value for name, value in pairs}
     return held
 
 
@@ -700,7 +686,7 @@ def _first_difference(found: Numbers, plain: Numbers, exact: Numbers, bound: flo
     sizes = {n: np.abs(v[np.isfinite(v)]).max(initial=0) for n, v in exact.items()}
     largest: dict[str, float] = {}
     for name, size in sizes.items():
-        kind = name.partition(" of ")[0]
+        kind = name.partition(":")[0]
         largest[kind] = max(size, largest.get(kind, 0))
     has_gradients = any(name.startswith(GRADIENT) for name in found)
     for name, value in plain.items():
@@ -708,7 +694,7 @@ def _first_difference(found: Numbers, plain: Numbers, exact: Numbers, bound: flo
             continue
         if name not in found or found[name].shape != value.shape:
             return name
-        kind, of, _ = name.partition(" of ")
+        kind, of, _ = name.partition(":")
         size = (largest[kind] or 1.0) if of else max(1.0, sizes[name])
         # Adam divides a gradient that is rounding alone by its own size.
         gradient = np.abs(exact.get(f"{GRADIENT}{name}", np.full(value.shape, np.inf)))

@@ -230,9 +230,8 @@ class ResultFile:
             with self.path.open("a", encoding="utf-8") as file:
                 file.write(text)
         except OSError as error:
-            raise UsageError(
-                f"cannot write {self.path}: {error.strerror}; set RESULTS_DIR elsewhere"
-            ) from None
+            problem = f"cannot write {self.path}: {error.strerror}"
+            raise UsageError(f"{problem}; set RESULTS_DIR elsewhere") from None
 
 
 EVALUATION_ROWS = 10_000
@@ -316,9 +315,8 @@ class RandomModels:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(UNTRAINED_SEED)
             models = [build().to(device) for _ in range(count)]
-        self._means = [
-            torch.stack([_errors(model, rows) for model in models]).mean(0) for rows in sets
-        ]
+        errors = ([_errors(model, rows) for model in models] for rows in sets)
+        self._means = [torch.stack(of_set).mean(0) for of_set in errors]
 
     @staticmethod
     def measure(squares: torch.Tensor) -> torch.Tensor:
@@ -348,11 +346,7 @@ class RandomModels:
 @torch.no_grad()
 def _errors(model: torch.nn.Module, rows: RunSamples) -> torch.Tensor:
     """Return mean squared error, its root and mean absolute error of one network: `(3, runs)`."""
-    places = [(x.data_ptr(), t.data_ptr()) for x, t in rows]
-    outputs, means = dict[int, torch.Tensor](), dict[tuple[int, int], torch.Tensor]()
-    for place, (x, t) in dict(zip(places, rows, strict=True)).items():
-        if place[0] not in outputs:
-            outputs[place[0]] = model(x)
-        square, absolute = RandomModels.measure((outputs[place[0]] - t) ** 2)
-        means[place] = torch.stack([square, square.sqrt(), absolute])
-    return torch.stack([means[place] for place in places], dim=-1)
+    outputs = {x.data_ptr(): x for x, _ in rows}
+    outputs = {place: model(x) for place, x in outputs.items()}
+    squares = [RandomModels.measure((outputs[x.data_ptr()] - t) ** 2) for x, t in rows]
+    return torch.stack([torch.stack([s, s.sqrt(), a]) for s, a in squares], dim=-1)

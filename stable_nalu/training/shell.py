@@ -116,7 +116,7 @@ def train_plan(
         # Workers stop by SIGTERM, whatever signal this process has.
         signals = [interruption.signal_number or result.signal_number for result in stopped]
         return script.EXIT_REQUEUE if signal.SIGTERM in signals else script.EXIT_INTERRUPTED
-    if not console.is_quiet():
+    if not console.is_quiet.get():
         of_name = {run.name: run for stack in stacks for run in stack}
         ends = [end for result in results for end in result.ends]
         of = dict(zip((run.name for stack in left for run in stack), ends, strict=True))

@@ -115,7 +115,7 @@ class Penalties:
             active = (self.validation < 1) & (iteration > INALU_START)
             self._stale |= bool((active != self.inalu_active).any())
             self.inalu_active = active.astype(np.float64)
-        if self._stale or self._ramp.moves(iteration):
+        if self._stale or self._ramp.next_move(iteration - 1) == iteration:
             ramp = self._ramp.at(iteration)
             weighted = [(key, factor(ramp)) for key, factor in self._factors]
             self._weights = [
@@ -181,10 +181,6 @@ class PenaltyRamp:
         self.start = np.asarray(start, dtype=np.float64)
         self.length = np.asarray(end, dtype=np.float64) - self.start
         self._first, self._last = min(*start, *end), max(*start, *end)
-
-    def moves(self, iteration: int) -> bool:
-        """Return whether the scale can differ from that of the iteration before."""
-        return self.next_move(iteration - 1) == iteration
 
     def next_move(self, iteration: int) -> float:
         """Return the first iteration after this one that moves the scale."""

@@ -157,8 +157,8 @@ def test_a_ramp_never_changes_without_saying_so(scaling, starts, ends):
     ramp = PenaltyRamp(scaling, starts, ends)
     for iteration in range(1, 60):
         changed = (ramp.at(iteration) != ramp.at(iteration - 1)).any()
-        assert ramp.moves(iteration) or not changed, iteration
-        later = (i for i in range(iteration + 1, 61) if ramp.moves(i))
+        assert ramp.next_move(iteration - 1) == iteration or not changed, iteration
+        later = (i for i in range(iteration + 1, 61) if ramp.next_move(i - 1) == i)
         assert min(ramp.next_move(iteration), 61) == next(later, 61)
 
 
