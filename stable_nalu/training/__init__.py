@@ -59,7 +59,7 @@ def _put_back(read: Callable[[], Any], change: Callable[[Any], object], value: A
 
 def _settings() -> list[Setting]:
     small = torch.tensor(1e-310, dtype=torch.float64, device="cpu")
-    return [
+    settings: list[Setting] = [
         (torch.get_default_dtype, torch.set_default_dtype, torch.float32),
         (torch.get_deterministic_debug_mode, torch.set_deterministic_debug_mode, 0),
         # Torch can only set whether results too small for a normal number become 0.
@@ -68,23 +68,19 @@ def _settings() -> list[Setting]:
         _attribute(backends.cudnn, "enabled", True),
         _attribute(backends.cudnn, "benchmark", False),
         _attribute(backends.cudnn, "deterministic", False),
-        *_precisions(),
     ]
+    if not hasattr(backends, "fp32_precision"):  # before torch 2.9
+        read, change = torch.get_float32_matmul_precision, torch.set_float32_matmul_precision
+        return [*settings, (read, change, "highest")]
+    mkldnn: Any = backends.mkldnn
+    # What is set for all of torch comes first.
+    owners = (backends, mkldnn, mkldnn.matmul, mkldnn.conv, backends.cuda.matmul)
+    precisions = [_attribute(owner, "fp32_precision", "ieee") for owner in owners]
+    return settings + [one for one in precisions if one[0]() not in ("none", "ieee")]
 
 
 def _attribute(owner: Any, name: str, at_start: Any) -> Setting:
     return partial(getattr, owner, name), partial(setattr, owner, name), at_start
-
-
-def _precisions() -> list[Setting]:
-    """Return how precise products of float32 are; what is set for all of torch comes first."""
-    if not hasattr(backends, "fp32_precision"):  # before torch 2.9
-        read, change = torch.get_float32_matmul_precision, torch.set_float32_matmul_precision
-        return [(read, change, "highest")]
-    mkldnn: Any = backends.mkldnn
-    owners = (backends, mkldnn, mkldnn.matmul, mkldnn.conv, backends.cuda.matmul)
-    settings = [_attribute(owner, "fp32_precision", "ieee") for owner in owners]
-    return [one for one in settings if one[0]() not in ("none", "ieee")]
 
 
 def has_gpu(config: Config) -> bool:

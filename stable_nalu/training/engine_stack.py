@@ -204,8 +204,8 @@ class EngineStack:
                 changed = {store.name for store in lanes.program.stores["run"]}
                 for name in changed & tensors.keys():
                     tensors[name][part.runs] = lanes.get(name).to(tensors[name].dtype)
-                if not model_alone:
-                    self.company.store_generators(part)
+                if not model_alone and part.draw is None and self.company.tiles is not None:
+                    self.company.tiles.store(part.place)
         self._ahead = self._ahead and model_alone
 
     def forget(self) -> None:
@@ -356,7 +356,7 @@ class Company:
         self.stacks = list(stacks)
         self.pace = FIRST_CHUNK
         self.trained: dict[EngineStack, int] = {}
-        self._tiles: Any = None
+        self.tiles: Any = None
 
     @classmethod
     def join(cls, stacks: Sequence[EngineStack]) -> None:
@@ -376,19 +376,19 @@ class Company:
         return all(s.may_use_gpu for s in self.stacks) and gpu.not_for_gpu(programs) is None
 
     def _drawn(self) -> Any:
-        if self._tiles is None:
+        if self.tiles is None:
             pairs = [(s, part) for s in self.stacks for part in s.parts if part.draw is None]
             for place, (_, part) in enumerate(pairs):
                 part.place = place
             shape = self.stacks[0].shape
             kind = gpu.DeviceTiles if self.on_gpu else tiles.Tiles
-            self._tiles = kind(
+            self.tiles = kind(
                 [[stack.streams[run] for run in part.runs] for stack, part in pairs],
                 [part.program.work for _, part in pairs],
                 (shape.batch, shape.inputs),
                 numpy_type(self.stacks[0].dtype),
             )
-        return self._tiles
+        return self.tiles
 
     def layout(self, part: RunsOfProgram) -> tiles.Layout:
         if part.draw is None:
@@ -398,11 +398,6 @@ class Company:
             return gpu.singles(runs)
         lanes = tiles.runtime(double=double).lanes()
         return tiles.arranged(range(runs), [0] * runs, lanes, [1.0] * runs)
-
-    def store_generators(self, part: RunsOfProgram) -> None:
-        """Put the streams of a part where its iterations have left them."""
-        if part.draw is None and self._tiles is not None:
-            self._tiles.store(part.place)
 
     def iterate(self, stacks: Sequence[EngineStack], first: int, count: int) -> None:
         """Train iterations of stacks, at a pace that lets signals be heeded."""

@@ -50,7 +50,6 @@ class Training(RunState):
         limits = [goal.limit for goal in goals]
         self.limits = [] if None in limits else [limit for limit in limits if limit]
         self.last = task.kind.unit.last(self.config)
-        self._by_iteration = task.kind.unit is ITERATIONS
         source = self.task.batches()
         self.loader = source if isinstance(source, IndexLoader) else None
         self._batches = 1 if self.loader is None else len(self.loader)
@@ -81,14 +80,18 @@ class Training(RunState):
         The engine may train units ahead of which nothing is logged. Within long ones, training may
         stop between two updates.
         """
-        long, batches_of_unit = self.logging.long, 1 if self._by_iteration else None
+        long, by_iteration = self.logging.long, self.task.kind.unit is ITERATIONS
         while self.at <= self.last and not self.all_diverged:
             yield self.at if self.batch is None else None
             if self.engine is not None and self._train_ahead():
                 continue
-            logged, results = self._begin_unit(), list[StepResult]()
+            self._begin_task(self.at)
+            if self.batch is None and not by_iteration:
+                self.batch = 0
+                self.order = None if self.loader is None else self.loader.begin()
+            logged, results = self._is_log_point(), list[StepResult]()
             undo = self.snapshot() if long and logged and not self.batch else None
-            for batch in islice(self._next_batches(), batches_of_unit):
+            for batch in islice(self._next_batches(), 1 if by_iteration else None):
                 due, self.clock = logged and not self.batch, self._next_clock()
                 if long:
                     self.recorder.write([(event_file.EPOCH, torch.tensor(self.at))])
@@ -162,14 +165,6 @@ class Training(RunState):
     def _is_log_point(self) -> bool:
         is_last = self.at == self.last and not self.logging.updates
         return self.at % self.interval == 0 or is_last
-
-    def _begin_unit(self) -> bool:
-        """Prepare the next unit, of which updates may be made; return whether it is a log point."""
-        self._begin_task(self.at)
-        if self.batch is None and not self._by_iteration:
-            self.batch = 0
-            self.order = None if self.loader is None else self.loader.begin()
-        return self._is_log_point()
 
     def _begin_task(self, at: int) -> None:
         self.task.at = at

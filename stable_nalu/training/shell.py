@@ -89,7 +89,10 @@ def train_plan(
         shell.probe(run for plan in planned for run in plan)
     planned = [[with_engine(task, run) for run in plan] for plan in planned]
     every = [run for plan in planned for run in plan]
-    explain_torch(task, every)
+    # Runs are trained by torch one after another, which may not have been asked for.
+    asked = {TORCH, LANES, f"{TORCH}: --engine torch", f"{TORCH}: {ENGINE}=torch"}
+    for reason in sorted({run.engine for run in every} - asked):
+        sys.stderr.write(f"trained one run at a time by plain {reason}\n")
     if getattr(every[0].config, "show_engine", False):
         texts = (p.text for run in every if run.in_lanes for p in _programs(task, run))
         sys.stdout.write("\n".join(dict.fromkeys(texts)))
@@ -423,14 +426,6 @@ def _programs(task: type[Task], run: PlannedRun) -> list[Any]:
     assert issubclass(task, EngineTask)
     with default_dtype(run.config):
         return list(programs_for(task, run.config, run.layer_options).values())
-
-
-def explain_torch(task: type[Task], runs: Sequence[PlannedRun]) -> None:
-    """Say once why runs are trained by torch, one after another, unless that was asked for."""
-    asked = f"{TORCH}: --engine torch", f"{TORCH}: {ENGINE}=torch"
-    reasons = {run.engine for run in runs if not run.in_lanes} - set(asked)
-    for reason in sorted(reasons if issubclass(task, EngineTask) else ()):
-        sys.stderr.write(f"trained one run at a time by plain {reason}\n")
 
 
 def groups_of(spec: ScriptSpec, stacks: Iterable[tuple[int, Stack]]) -> list[Share]:

@@ -367,9 +367,8 @@ class TrainingStep:
         limits = ((name, per_run_value(configs, name)) for name in CLIPPING)
         self.limits = {name: limit for name, limit in limits if limit is not None}
         modules = list(model.extended_modules())
-        self._constrained = [
-            m for m in modules if _overrides(m, "parameter_bounds") or _overrides(m, "after_step")
-        ]
+        hooks = "parameter_bounds", "after_step"
+        self._constrained = [m for m in modules if any(_overrides(m, hook) for hook in hooks)]
         self._clocked = modules
         self._tempered = [m for m in modules if "tau" in dict(m.named_parameters(recurse=False))]
 
