@@ -204,8 +204,8 @@ class EngineStack:
                 changed = {store.name for store in lanes.program.stores["run"]}
                 for name in changed & tensors.keys():
                     tensors[name][part.runs] = lanes.get(name).to(tensors[name].dtype)
-                if not model_alone and part.draw is None and self.company.tiles is not None:
-                    self.company.tiles.store(part.place)
+                if not model_alone and part.draw is None:
+                    self.company.samples.store(part.place)
         self._ahead = self._ahead and model_alone
 
     def forget(self) -> None:
@@ -356,7 +356,6 @@ class Company:
         self.stacks = list(stacks)
         self.pace = FIRST_CHUNK
         self.trained: dict[EngineStack, int] = {}
-        self.tiles: Any = None
 
     @classmethod
     def join(cls, stacks: Sequence[EngineStack]) -> None:
@@ -375,24 +374,21 @@ class Company:
         programs = [one for part in parts for one in part.programs.values()]
         return all(s.may_use_gpu for s in self.stacks) and gpu.not_for_gpu(programs) is None
 
-    def _drawn(self) -> Any:
-        if self.tiles is None:
-            pairs = [(s, part) for s in self.stacks for part in s.parts if part.draw is None]
-            for place, (_, part) in enumerate(pairs):
-                part.place = place
-            shape = self.stacks[0].shape
-            kind = gpu.DeviceTiles if self.on_gpu else tiles.Tiles
-            self.tiles = kind(
-                [[stack.streams[run] for run in part.runs] for stack, part in pairs],
-                [part.program.work for _, part in pairs],
-                (shape.batch, shape.inputs),
-                numpy_type(self.stacks[0].dtype),
-            )
-        return self.tiles
+    @cached_property
+    def samples(self) -> Any:
+        """Return what draws the samples of all parts, if C++ does."""
+        pairs = [(s, part) for s in self.stacks for part in s.parts if part.draw is None]
+        for place, (_, part) in enumerate(pairs):
+            part.place = place
+        streams = [[stack.streams[run] for run in part.runs] for stack, part in pairs]
+        work, shape = [part.program.work for _, part in pairs], self.stacks[0].shape
+        kind = gpu.DeviceTiles if self.on_gpu else tiles.Tiles
+        sizes, dtype = (shape.batch, shape.inputs), numpy_type(self.stacks[0].dtype)
+        return kind(streams, work, sizes, dtype)
 
     def layout(self, part: RunsOfProgram) -> tiles.Layout:
         if part.draw is None:
-            return self._drawn().layouts[part.place]
+            return self.samples.layouts[part.place]
         double, runs = part.program.dtype == torch.float64, len(part.runs)
         if self.on_gpu:
             return gpu.singles(runs)
@@ -418,7 +414,7 @@ class Company:
                 else:
                     lanes.iterate(own, *part.draw(count), count)
         if members:
-            self._drawn().iterate(members, count, whole=whole)
+            self.samples.iterate(members, count, whole=whole)
 
 
 def _drawn_ahead(
