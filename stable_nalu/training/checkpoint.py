@@ -209,10 +209,10 @@ def saved_state(generator: Generator | ModuleType) -> Any:
     """Return the state of a generator; `np.random`, the module, is NumPy's global one."""
     if isinstance(generator, torch.Generator):
         return generator.get_state()
-    if isinstance(generator, np.random.Generator | LegacyRandom):
-        return _plain(generator.bit_generator.state)
-    # Besides the words it has half of a pair of normal numbers.
-    return _plain(generator.get_state(legacy=False))
+    is_new = isinstance(generator, np.random.Generator | LegacyRandom)
+    # Besides its words an old one has half of a pair of normal numbers.
+    state = generator.bit_generator.state if is_new else generator.get_state(legacy=False)
+    return _with_words(state, lambda words: torch.from_numpy(words.astype(np.int64)))
 
 
 @cache
@@ -225,22 +225,17 @@ def put_back(generator: Generator | ModuleType, state: Any) -> None:
     """Let a generator go on from a state that `saved_state` returned."""
     if isinstance(generator, torch.Generator):
         generator.set_state(state)
-    elif isinstance(generator, np.random.Generator | LegacyRandom):
-        generator.bit_generator.state = _arrays(state)
+        return
+    state = _with_words(state, lambda words: words.numpy().astype(np.uint32))
+    if isinstance(generator, np.random.Generator | LegacyRandom):
+        generator.bit_generator.state = state
     else:
-        generator.set_state(_arrays(state))
+        generator.set_state(state)
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _plain(part) for name, part in value.items()}
-    return torch.from_numpy(value.astype(np.int64)) if isinstance(value, np.ndarray) else value
-
-
-def _arrays(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _arrays(part) for name, part in value.items()}
-    return value.numpy().astype(np.uint32) if isinstance(value, torch.Tensor) else value
+def _with_words(state: Mapping[str, Any], change: Callable[[Any], Any]) -> dict[str, Any]:
+    inner = {name: change(v) if name == "key" else v for name, v in state["state"].items()}
+    return {**state, "state": inner}
 
 
 PLAIN = type(None), bool, int, float, str, list, tuple, dict, torch.Tensor

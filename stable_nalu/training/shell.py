@@ -13,12 +13,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from stable_nalu.base import script
@@ -347,28 +349,23 @@ def worker_count(task: type[Task], runs: Sequence[PlannedRun]) -> int:
     wanted = getattr(runs[0].config, "workers", 1)
     if wanted is not None:
         return min(wanted, len(runs))
-    if _on_gpu(task, runs):
-        return 1
+    if issubclass(task, EngineTask) and not task.in_python and has_gpu(runs[0].config):
+        from torchlanes import gpu
+
+        in_lanes = [run for run in runs if run.in_lanes]
+        programs = [one for run in in_lanes for one in _programs(task, run)]
+        if len(in_lanes) >= gpu.FEW and gpu.not_for_gpu(programs) is None:
+            return 1
     work = task.kind.cost * sum(task.kind.unit.last(run.config) + 1 for run in runs)
     return max(1, min(script.cores(), len(runs), work // WORK_OF_A_PROCESS))
-
-
-def _on_gpu(task: type[Task], runs: Sequence[PlannedRun]) -> bool:
-    """Return whether a GPU trains runs: there is one, they are many, and it can."""
-    if not issubclass(task, EngineTask) or task.in_python or not has_gpu(runs[0].config):
-        return False
-    from torchlanes import gpu
-
-    in_lanes = [run for run in runs if run.in_lanes]
-    programs = [one for run in in_lanes for one in _programs(task, run)]
-    return len(in_lanes) >= gpu.FEW and gpu.not_for_gpu(programs) is None
 
 
 def stacks_of(runs: Sequence[PlannedRun], workers: int) -> list[Stack]:
     """Cut a plan into stacks of runs that differ only in what may differ within a stack.
 
     Runs of a stack share their layers' options. A stack is no larger than `--ensemble-size`, and
-    there are enough stacks for all workers. What torch trains is trained alone.
+    there are enough stacks for all workers. Runs of a seed are together, as they share their
+    samples. What torch trains is trained alone.
     """
     alone = [[run] for run in runs if not run.in_lanes]
     stacked = [run for run in runs if run.in_lanes]
@@ -381,16 +378,13 @@ def stacks_of(runs: Sequence[PlannedRun], workers: int) -> list[Stack]:
     # A GPU has room for all of them, and is only busy with many.
     fitting = len(stacked) if has_gpu(first) else max(1, STACKED_INPUTS // first.inputs)
     largest = first.ensemble_size or min(fitting, math.ceil(len(stacked) / workers))
-    return [*(part for group in groups.values() for part in _parts(group, largest)), *alone]
-
-
-def _parts(group: Stack, largest: int) -> list[Stack]:
-    """Cut runs into equal parts, those of a seed together, as they share their samples."""
-    count = math.ceil(len(group) / largest)
-    bounds = [round(k * len(group) / count) for k in range(count + 1)]
-    order = sorted(range(len(group)), key=lambda k: getattr(group[k].config, "seed", 0))
-    parts = [sorted(order[a:b]) for a, b in zip(bounds, bounds[1:], strict=False)]
-    return [[group[k] for k in part] for part in parts]
+    parts: list[Stack] = []
+    for group in groups.values():
+        count = math.ceil(len(group) / largest)
+        bounds = [round(k * len(group) / count) for k in range(count + 1)]
+        order = np.argsort([getattr(run.config, "seed", 0) for run in group], kind="stable")
+        parts += [[group[k] for k in sorted(order[a:b])] for a, b in pairwise(bounds)]
+    return [*parts, *alone]
 
 
 def with_engine(task: type[Task], run: PlannedRun) -> PlannedRun:
