@@ -8,13 +8,13 @@ the iteration.
 
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
-from .graph import BATCH, Gather, Graph, Index, Loop, Node, Part, Planner, Statement, Store, counter
+from .graph import BATCH, Gather, Graph, Index, Loop, Node, Part, Plan, Statement, Store, counter
 
 PIECE, WHOLE = 400, 4000
 """Statements of a piece, and of the longest function that is left whole."""
@@ -40,10 +40,8 @@ class Declaration:
         return math.prod(map(int, re.findall(r"\d+", self.dims)))
 
     def line(self, shared: Collection[str]) -> str:
-        if self.name in shared:
-            return f"{self.name} = {self.value};" if self.value else ""
-        value = f" = {self.value}" if self.value else ""
-        return f"{self.kind} {self.name}{self.dims}{value};"
+        text = f"{self.name}{self.dims}{self.value and ' = '}{self.value};"
+        return f"{self.kind} {text}" if self.name not in shared else text if self.value else ""
 
 
 TextLine = tuple[int, str | Declaration]
@@ -62,24 +60,15 @@ def _size(part: Any, samples: int) -> int:
     return inside * samples if is_batch(part) else inside
 
 
-def is_long(region: Sequence, samples: int) -> bool:
-    return sum(_size(part, samples) for part in region) > WHOLE
-
-
-def cut(region: list, samples: int, most: int | None = None) -> None:
+def cut(region: list, most: int) -> None:
     """Cut the lists of statements of a function so that each fits into a piece."""
-    most = most or PIECE
     for part in filter(is_batch, region):
-        cut(part.body, samples, PIECE // samples)
-    region[:] = [
-        inner
-        for part in region
-        for inner in (
-            [part]
-            if isinstance(part, Loop)
-            else [part[k : k + most] for k in range(0, len(part), most)]
-        )
-    ]
+        cut(part.body, PIECE // SAMPLES)
+    parts = list(region)
+    region.clear()
+    for part in parts:
+        is_loop = isinstance(part, Loop)
+        region += [part] if is_loop else [part[k : k + most] for k in range(0, len(part), most)]
 
 
 @dataclass
@@ -110,17 +99,17 @@ class Pieces:
         """Return all pieces, and the lines of the function that calls them."""
         if not self.bodies:
             return "", _text(lines, ())
-        every = [lines, *(body for _, body in self.bodies)]
+        bodies = [(0, lines), *self.bodies]
         where: dict[str, int] = {}
         shared = {
             name
-            for number, body in enumerate(every)
+            for number, (_, body) in enumerate(bodies)
             for name in _names(_text(body, ()))
             if where.setdefault(name, number) != number
         }
         sizes = {"N": 1, "M": 1}
         references: dict[tuple[str, int], str] = {}
-        for _, d in chain(*every):
+        for _, d in chain.from_iterable(body for _, body in bodies):
             if isinstance(d, Declaration) and d.name in shared:
                 kind = d.kind.split()[-1]
                 at, sizes[kind] = sizes[kind], sizes[kind] + d.size
@@ -133,14 +122,10 @@ class Pieces:
             known = [references.get((n, samples)) or references[n, 0] for n in used]
             return "\n".join([*known, text])
 
-        pieces = [
-            f"PIECE({self.prefix}_{k + 1}) {{\n{function(samples, body)}\n}}\n\n"
-            for k, (samples, body) in enumerate(self.bodies)
-        ]
-        memory = [
-            f"  static thread_local {kind} {kind.lower()}_[{size}];" for kind, size in sizes.items()
-        ]
-        return "".join(pieces), "\n".join([*memory, function(0, lines)])
+        whole, *pieces = (function(*own) for own in bodies)
+        before = [f"PIECE({self.prefix}_{k}) {{\n{p}\n}}\n\n" for k, p in enumerate(pieces, 1)]
+        memory = [f"  static thread_local {k} {k.lower()}_[{size}];" for k, size in sizes.items()]
+        return "".join(before), "\n".join([*memory, whole])
 
 
 def _names(text: str) -> set[str]:
@@ -212,12 +197,14 @@ class EmittedSource:
     """Emitted functions and how much of `q` they need.
 
     passes: how often they go through all samples. work: about how many operations a sample takes.
+    sums: how many are over samples.
     """
 
     text: str
     scratch: int
     passes: int
     work: int
+    sums: int
 
 
 class Emitter:
@@ -225,34 +212,31 @@ class Emitter:
 
     most_on_stack: float = MOST_ON_STACK
     unrolled = ""
+    in_pieces = True
 
     def __init__(
         self, graph: Graph, stores: Sequence[Store], memory: Memory, prefix: str, batch: int
     ):
         self.graph = graph
-        self.plan = Planner(stores).plan()
-        self.memory = memory
-        self.prefix = prefix
-        self.batch = batch
+        self.plan = Plan(stores)
+        self.memory, self.prefix, self.batch = memory, prefix, batch
         self.numbers = {node: k for k, node in enumerate(self.plan.home)}
         self.scratch = 0
         self.lasting: dict[Node, int] = {}
         self._remember()
         self.lines: list[TextLine] = []
-        self.depth = 1
         self.path: tuple = ()
-        self.samples = 0
-        self.sample = "k"
-        self.on_stack = 0
+        self.depth, self.samples, self.sample, self.on_stack = 1, 0, "k", 0
         self.shared: set[Node] = set()
-        self.long = {n for n, body in self.plan.functions.items() if self._is_long(body)}
+        self.long: set[str] = set()
         for name, function in self.plan.functions.items():
-            if name in self.long:
-                cut(function, SAMPLES)
+            if self.in_pieces and sum(_size(part, SAMPLES) for part in function) > WHOLE:
+                self.long.add(name)
+                cut(function, PIECE)
             self._share(function, {})
 
-    def _is_long(self, body: Sequence) -> bool:
-        return is_long(body, SAMPLES)
+    def _count(self, axes: Iterable[str]) -> int:
+        return math.prod(self.graph.extents[axis] for axis in axes)
 
     def _remember(self) -> None:
         """Give places in memory to what lasts."""
@@ -261,14 +245,15 @@ class Emitter:
                 self.lasting[node] = self._reserved(axes)
 
     def _reserved(self, axes: Sequence[str]) -> int:
-        self.scratch += math.prod(self.graph.extents[a] for a in axes)
-        return self.scratch - math.prod(self.graph.extents[a] for a in axes)
+        self.scratch += self._count(axes)
+        return self.scratch - self._count(axes)
 
     def source(self) -> EmittedSource:
-        text = [self._function(name) for name in ("begin", "block", "update")]
-        return EmittedSource(
-            "\n\n".join(text), max(1, self.scratch), self.plan.passes, self._work()
-        )
+        text = "\n\n".join(map(self._function, ("begin", "block", "update")))
+        samples = [node for node in self.plan.home if BATCH in node.axes]
+        work = sum(COSTS.get(n.op, 1) * self._count(n.axes - {BATCH}) for n in samples)
+        sums = sum(self._count(self.plan.kept[n][0]) for n in self.lasting if n.axis == BATCH)
+        return EmittedSource(text, max(1, self.scratch), self.plan.passes, work, sums)
 
     def _share(self, region: Sequence, beside: dict[Node, Sequence]) -> None:
         for part in region:
@@ -276,17 +261,10 @@ class Emitter:
                 self._share(part.body, beside)
                 continue
             for statement in part:
-                args = statement.args if isinstance(statement, Node) else (statement.node,)
                 apart = isinstance(statement, Gather) and statement.reduce.axis == BATCH
-                self.shared.update(a for a in args if apart or beside.get(a) is not part)
+                self.shared.update(a for a in statement.args if apart or beside.get(a) is not part)
                 if isinstance(statement, Node):
                     beside[statement] = part
-
-    def _work(self) -> int:
-        samples = [node for node in self.plan.home if BATCH in node.axes]
-        extents = [[self.graph.extents[a] for a in node.axes - {BATCH}] for node in samples]
-        costs = [COSTS.get(node.op, 1) for node in samples]
-        return sum(c * math.prod(e) for c, e in zip(costs, extents, strict=True))
 
     def _function(self, name: str) -> str:
         self.lines, self.path, self.on_stack = [], (name,), 0
@@ -300,8 +278,8 @@ class Emitter:
 
     def _begin_sums(self) -> None:
         for node, offset in self.lasting.items():
-            if node.op == "reduce" and node.axis == BATCH:
-                count = math.prod(self.graph.extents[a] for a in self.plan.kept[node][0])
+            if node.axis == BATCH:
+                count = self._count(self.plan.kept[node][0])
                 start = self._literal(Graph.IDENTITY[node.name])
                 loop = f"for (int k = 0; k < {count}; k++) " if count > 1 else ""
                 at = f"{offset} + k" if count > 1 else offset
@@ -324,7 +302,7 @@ class Emitter:
                 continue
             dims = "".join(f"[{self.graph.extents[a]}]" for a in axes)
             samples = f"[{self.samples}]" if batches else ""
-            size = math.prod(self.graph.extents[a] for a in axes) * max(1, self.samples)
+            size = self._count(axes) * max(1, self.samples)
             fits = self.on_stack + size <= self.most_on_stack
             self.on_stack += size if fits else 0
             kind = f"{'' if fits else 'static thread_local '}{_type(node)}"
@@ -342,20 +320,18 @@ class Emitter:
             self._line("}")
 
     def _region(self, region: Sequence) -> None:
-        if self.path[0] in self.long and (len(self.path) == 1 or is_batch(self.path[-1])):
-            for parts in self.pieces.grouped(region, self.samples):
-                if is_batch(parts[0]):
-                    self._loop(parts[0])
-                    continue
-                before, self.lines = self.lines, []
-                depth, self.depth = self.depth, 1
-                self._parts_of(parts)
-                self.depth = depth
-                call = self.pieces.add(self.lines, self.samples)
-                self.lines = before
-                self._line(call)
-        else:
+        if self.path[0] not in self.long or not (len(self.path) == 1 or is_batch(self.path[-1])):
             self._parts_of(region)
+            return
+        for parts in self.pieces.grouped(region, self.samples):
+            if is_batch(parts[0]):
+                self._loop(parts[0])
+                continue
+            before, depth, self.lines, self.depth = self.lines, self.depth, [], 1
+            self._parts_of(parts)
+            call = self.pieces.add(self.lines, self.samples)
+            self.lines, self.depth = before, depth
+            self._line(call)
 
     def _parts_of(self, region: Sequence) -> None:
         lists = [part for part in region if not isinstance(part, Loop)]
@@ -379,43 +355,38 @@ class Emitter:
             return
         for reduce in loop.sums:
             self._start(reduce)
-        extent = self.graph.extents[loop.axis]
-        self._line(
-            f"{self.unrolled}for (int {loop.axis} = 0; {loop.axis} < {extent}; {loop.axis}++) {{"
-        )
-        self._inside(loop)
-        self._line("}")
+        axis, extent = loop.axis, self.graph.extents[loop.axis]
+        self._inside(f"{self.unrolled}for (int {axis} = 0; {axis} < {extent}; {axis}++)", loop)
         kept = [reduce for reduce in loop.sums if self.plan.kept.get(reduce, ((0,), 0))[0] == ()]
         if kept:
             with self._each_sample():
                 for reduce in kept:
                     self._line(f"{self._memory_of(reduce)} = {self._variable(reduce)};")
 
-    def _inside(self, loop: Loop) -> None:
+    def _inside(self, head: str, loop: Loop) -> None:
         before = self.path
+        self._line(f"{head} {{")
         self.path, self.depth = (*before, loop), self.depth + 1
         if loop.axis == BATCH:
             self._declare(within_batch=True)
         self._region(loop.body)
         self.path, self.depth = before, self.depth - 1
+        self._line("}")
 
     def _start(self, reduce: Node) -> None:
         zero = f"V({self._literal(Graph.IDENTITY[reduce.name])})"
-        axes = self.plan.kept.get(reduce, ((), False))[0]
-        left = [a for a in axes if a in reduce.axes and a not in self._counters()]
         name, target = self._variable(reduce), self._target(reduce)
         if target == name and not self.samples:
             self._declared(name, "N", value=zero)
             return
         if target == name:
             self._declared(f"v{self.numbers[reduce]}", "N", f"[{self.samples}]")
-        for axis in left:
-            self._line(f"for (int {axis} = 0; {axis} < {self.graph.extents[axis]}; {axis}++)")
+        counters = {p.axis for p in self.path if isinstance(p, Loop)}
+        for axis in self.plan.kept.get(reduce, ((), False))[0]:
+            if axis in reduce.axes - counters:
+                self._line(f"for (int {axis} = 0; {axis} < {self.graph.extents[axis]}; {axis}++)")
         each = f"EACH_OF({self.samples}) " if self.samples else ""
         self._line(f"{each}{target} = {zero};")
-
-    def _counters(self) -> set[str]:
-        return {p.axis for p in self.path if isinstance(p, Loop)}
 
     def _batch(self, loop: Loop) -> None:
         whole = [r for r in loop.sums if not self.plan.kept[r][0]]
@@ -424,9 +395,7 @@ class Emitter:
         for number in (SAMPLES, 1) if self.batch % SAMPLES else (SAMPLES,):
             self.samples = number
             first = "0" if number > 1 else f"count - count % {SAMPLES}"
-            self._line(f"for (int b = {first}; b + {number} <= count; b += {number}) {{")
-            self._inside(loop)
-            self._line("}")
+            self._inside(f"for (int b = {first}; b + {number} <= count; b += {number})", loop)
         self.samples = 0
         for reduce in whole:
             self._line(f"{self._array(reduce)} = {self._variable(reduce)};")
@@ -437,9 +406,8 @@ class Emitter:
             self._line(f"{target} = {self._vector(statement.node)};")
         elif isinstance(statement, Gather):
             if statement.reduce.axis != BATCH:
-                target = self._target(statement.reduce)
-                sum_ = GATHERED[statement.reduce.name].format(target, self._vector(statement.node))
-                self._line(f"{target} = {sum_};")
+                target, term = self._target(statement.reduce), self._vector(*statement.args)
+                self._line(f"{target} = {GATHERED[statement.reduce.name].format(target, term)};")
         elif statement.op != "reduce":
             name = self._variable(statement)
             value = self._expression(statement)
@@ -497,16 +465,9 @@ class Emitter:
             return f"V({self._literal(node.value)})"
         if node.op == "load":
             return self._at(self.memory.places[node.name], node.index)
-        home = self.plan.home[node]
-        if node in self.plan.kept and (self.path[: len(home)] != home or node.op == "reduce"):
-            if (
-                node.op == "reduce"
-                and not self.plan.kept[node][0]
-                and self.path[: len(home)] == home
-            ):
-                return self._variable(node)
-            return self._array(node)
-        return self._variable(node)
+        home, kept = self.plan.home[node], self.plan.kept.get(node)
+        is_here = self.path[: len(home)] == home and not (kept and kept[0] and node.op == "reduce")
+        return self._variable(node) if kept is None or is_here else self._array(node)
 
     def _variable(self, node: Node) -> str:
         number = f"v{self.numbers[node]}"
@@ -522,9 +483,8 @@ class Emitter:
         parts = [places.get(a, a) for a in axes]
         if not lasting:
             index = "".join(f"[{self._offset('', (1,), (part,))}]" for part in parts)
-            return f"a{self.numbers[node]}{index}" + (
-                f"[{self.sample}]" if BATCH in node.axes else ""
-            )
+            sample = f"[{self.sample}]" if BATCH in node.axes else ""
+            return f"a{self.numbers[node]}{index}{sample}"
         shape = [self.graph.extents[a] for a in axes]
         return f"q[{self._offset(str(self.lasting[node]), shape, parts)}]"
 
@@ -555,15 +515,10 @@ class Emitter:
         return " + ".join([*text, *([str(more)] if more or not text else [])])
 
     def _literal(self, value: float) -> str:
-        if math.isnan(value):
-            return "NAN_"
-        if math.isinf(value):
-            return "INF_" if value > 0 else "-INF_"
-        return (
-            f"T({value!r})"
-            if not float(value).is_integer() or abs(value) > 1e15
-            else f"T({value:.1f})"
-        )
+        if not math.isfinite(value):
+            return "NAN_" if math.isnan(value) else "INF_" if value > 0 else "-INF_"
+        is_short = value.is_integer() and abs(value) <= 1e15
+        return f"T({value:.1f})" if is_short else f"T({value!r})"
 
 
 def _type(node: Node) -> str:

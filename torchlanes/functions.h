@@ -7,15 +7,33 @@
 // and conversions are used, and nothing is contracted (compile with -ffp-contract=off).
 // Special values and subnormal numbers follow C99; NaN propagates.
 //
-// This file is included after the definitions of DEVICE_, Vector, L, F, I, U, D and J. Functions
+// This file comes after prelude.h or one_lane.h, which define DEVICE_, Vector and L. Functions
 // of F are evaluated in double to about 1e-10 and rounded once. Functions of D carry a second
 // double (`Pair`) where one is not enough. Both work on parts as wide as the registers.
 //
 // Largest errors measured, in units in the last place: F 0.504 (all); D exp_, log_, log1p_ 0.53,
 // tanh_ 0.56, expm1_ 0.59, sinh_, cosh_ 0.78, sin_, cos_, erf_ 0.89, pow_ 0.75, atan2_ 0.84;
 // 0.75 where a result is subnormal.
-#include <cstdint>
-#include <cstring>
+
+typedef Vector<float, L> F;
+typedef Vector<int32_t, L> I;
+typedef Vector<uint32_t, L> U;
+typedef Vector<double, L> D;
+typedef Vector<int64_t, L> J;
+
+// T is a number of a model, N a vector of them, M a vector of truth values.
+#ifdef DOUBLE
+typedef double T;
+typedef D N;
+typedef J M;
+#else
+typedef float T;
+typedef F N;
+typedef I M;
+#endif
+static inline DEVICE_ N V(T number) { return number - N{}; }
+#define INF_ T(__builtin_inf())
+#define NAN_ T(__builtin_nan(""))
 
 #define INLINE_ static inline DEVICE_ __attribute__((always_inline))
 #ifdef CALLED  // by models that would take minutes to compile
@@ -390,7 +408,6 @@ template <class M> INLINE_ bool any(M mask) {  // by halves, as single lanes lea
         return (w[0] | w[1]) != 0;
     }
 }
-template <class V> INLINE_ bool any_large(V x) { return any(large(x)); }
 // x = n pi/2 + r, |r| <= pi/4.
 struct Angle { d n; dd r; };
 
@@ -436,7 +453,7 @@ INLINE_ Angle reduce_d(d x) {  // by pi/2 in parts of 33 bits, whose products ar
     dd a = sum(x - n * 1.5707963267341256, n * -6.077100506303966e-11);
     dd r = sum(a.h, n * -2.0222662487111665e-21);
     r = sum(r.h, (a.l + r.l) - n * 8.4784276603689e-32);
-    return any_large(x) ? with_large(x, Angle{n, r}) : Angle{n, r};
+    return any(large(x)) ? with_large(x, Angle{n, r}) : Angle{n, r};
 }
 // sin(x + turn pi/2): the series of sine and cosine, then the one of the quadrant.
 INLINE_ d sine_d(d x, int turn) {
@@ -550,7 +567,7 @@ FUNCTION_(F, long_sin, sin_d(x), x, v)
 FUNCTION_(F, long_cos, sine_d(x, 1), x, v)
 // Choose the long way for the lanes that need it.
 template <class G> INLINE_ F sine_cases(F x, F v, G longer) {
-    if (any_large(x)) v = large(x) ? longer(x) : v;
+    if (any(large(x))) v = large(x) ? longer(x) : v;
     return absolute(x) < all<F>(INF) ? v : x - x;
 }
 
@@ -597,9 +614,3 @@ static inline DEVICE_ D sqrt_(D x) { return each<D>(PART_(root(x), d x), x); }
 }  // namespace elementary
 
 using namespace elementary::functions;
-#undef INLINE_
-#undef PART_
-#undef FUNCTION_
-#undef FUNCTIONS_
-#undef LOWER_
-#undef UPPER_

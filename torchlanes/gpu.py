@@ -6,9 +6,9 @@ Every number is that of a processor: the same operations in the same order, and 
 import ctypes
 import math
 import shutil
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -27,12 +27,14 @@ from .tiles import (
     STATE_WORDS,
     EvaluationRows,
     Lanes,
-    Layout,
     SampleSource,
     Schedule,
     header,
+    in_order,
     loaded,
+    lows_and_widths,
     next_words,
+    source,
     structure,
 )
 from .values import NotLoweredError
@@ -56,23 +58,12 @@ class WarpEmitter(Emitter):
 
     most_on_stack = math.inf
     unrolled = "SOME_UNROLLED "
+    in_pieces = False
     _terms: Mapping[Node, int] = {}
 
-    def source(self) -> EmittedSource:
+    def _remember(self) -> None:
         if self.batch % SAMPLES:
             raise NotLoweredError(f"a batch that is no multiple of {SAMPLES}")
-        return super().source()
-
-    def _is_long(self, body: Sequence) -> bool:
-        return False
-
-    @property
-    def sums(self) -> int:
-        """Return how many sums over samples there are: they come first in memory."""
-        own = [n for n in self.lasting if n.op == "reduce" and n.axis == BATCH]
-        return sum(math.prod(self.graph.extents[a] for a in self.plan.kept[n][0]) for n in own)
-
-    def _remember(self) -> None:
         for node, (axes, lasting) in self.plan.kept.items():
             home = self.plan.home[node]
             whole = len(home) > 1 and home[1].axis in axes and home[1].axis != BATCH
@@ -80,14 +71,10 @@ class WarpEmitter(Emitter):
                 self.plan.kept[node] = axes, True
             if node.op == "reduce" and node.axis != BATCH and axes and len(home) == 1:
                 raise NotLoweredError("sums side by side over what is no sample")
-        kept = self.plan.kept.items()
-        kinds = [{n: k for n, k in kept if k[1] and self._is_sum(n, kind)} for kind in GATHERED]
-        rest = {n: k for n, k in kept if k[1] and not any(n in own for own in kinds)}
-        for own in (*kinds, rest):
-            self.lasting |= {node: self._reserved(axes) for node, (axes, _) in own.items()}
-
-    def _is_sum(self, node: Node, kind: str) -> bool:
-        return node.op == "reduce" and node.axis == BATCH and node.name == kind
+        kinds, lasting = [*GATHERED, ""], [n for n, (_, lasts) in self.plan.kept.items() if lasts]
+        # Sums come first, by their kinds; nodes of equal rank stay in their order.
+        lasting.sort(key=lambda node: kinds.index(node.name if node.axis == BATCH else ""))
+        self.lasting = {node: self._reserved(self.plan.kept[node][0]) for node in lasting}
 
     def _begin_sums(self) -> None:
         for kind in GATHERED:
@@ -98,21 +85,19 @@ class WarpEmitter(Emitter):
     def _ranges(self, kind: str, among: Collection[Node]) -> list[tuple[int, int]]:
         """Return from where to where sums of a kind lie, among some."""
         found: list[tuple[int, int]] = []
-        for node in (n for n in self.lasting if n in among and self._is_sum(n, kind)):
-            count = math.prod(self.graph.extents[a] for a in self.plan.kept[node][0])
-            first = self.lasting[node]
-            if found and found[-1][1] == first:
-                first = found.pop()[0]
-            found.append((first, self.lasting[node] + count))
+        for node, first in self.lasting.items():
+            if node in among and node.axis == BATCH and node.name == kind:
+                end = first + self._count(self.plan.kept[node][0])
+                if found and found[-1][1] == first:
+                    first = found.pop()[0]
+                found.append((first, end))
         return found
 
     def _batch(self, loop: Loop) -> None:
         self.samples = SAMPLES
         self._line("for (int round = 0; round < count; round += WARP * 4) {")
         self._line("const int b = round + 4 * lane;")
-        self._line("if (b < count) {")
-        self._inside(loop)
-        self._line("}")
+        self._inside("if (b < count)", loop)
         self.samples = 0
         own = [s.reduce for s in loop.statements if isinstance(s, Gather)]
         if own:
@@ -133,11 +118,9 @@ class WarpEmitter(Emitter):
         if loop.axis == BATCH or len(self.path) > 1:
             super()._loop(loop)
             return
-        extent = self.graph.extents[loop.axis]
-        self._terms = {reduce: self._reserved([loop.axis]) for reduce in loop.sums}
-        self._line(f"for (int {loop.axis} = lane; {loop.axis} < {extent}; {loop.axis} += WARP) {{")
-        self._inside(loop)
-        self._line("}")
+        axis, extent = loop.axis, self.graph.extents[loop.axis]
+        self._terms = {reduce: self._reserved([axis]) for reduce in loop.sums}
+        self._inside(f"for (int {axis} = lane; {axis} < {extent}; {axis} += WARP)", loop)
         self._line("SYNC();")
         for reduce in loop.sums:
             self._start(reduce)
@@ -153,14 +136,14 @@ class WarpEmitter(Emitter):
                 self._line(f"{self._memory_of(reduce)} = {self._variable(reduce)};")
 
     def _vector(self, node: Node) -> str:
-        if node.op == "reduce" and node.axis == BATCH:
+        if node.axis == BATCH:
             return self._array(node)
         return super()._vector(node).replace("OF_SAMPLE", "READ_SAMPLE")
 
     def _statement(self, statement: Statement) -> None:
         if isinstance(statement, Gather) and statement.reduce in self._terms:
             term = f"q[{self._terms[statement.reduce]} + {statement.reduce.axis}]"
-            self._line(f"{term} = {self._vector(statement.node)};")
+            self._line(f"{term} = {self._vector(*statement.args)};")
             return
         if isinstance(statement, Store) and len(self.path) == 1:
             self._line("SYNC();")
@@ -181,6 +164,7 @@ FLAGS = ("-x", "cu", "-std=c++17", "-O3", "--fmad=false", "-w", "-shared", "-Xco
 SLICE = 5 * GROUP
 """Rows of an evaluation that a warp goes through."""
 MOST_WARPS, FAST_BYTES, STRIDE = 4, 48 << 10, 33
+HEADERS = "one_lane.h", "functions.h"
 
 
 WarpRuns = structure("warps.h", "Runs")
@@ -213,40 +197,22 @@ def _library(text: str, architecture: str) -> ctypes.CDLL:
     return loaded(kept("libraries", parts, make))
 
 
-def source(text: str, *headers: str, double: bool) -> str:
-    kinds = "#define DOUBLE\n" if double else ""
-    return kinds + "\n".join([header("one_lane.h"), *map(header, headers), text])
-
-
-@dataclass(frozen=True)
-class WarpProgram:
-    """A program for warps. sums: over samples, of each part."""
-
-    library: ctypes.CDLL
-    sources: Mapping[str, EmittedSource]
-    sums: Mapping[str, int]
-
-
 @cache
-def warp_program(program: Program) -> WarpProgram | str:
+def warp_program(program: Program) -> tuple[ctypes.CDLL, Mapping[str, EmittedSource]] | str:
+    """Return what trains runs of a program, and of what it was made, or why nothing does."""
+    held = program.memory
     try:
-        return _made(program)
+        sources = {
+            name: WarpEmitter(program.graph, stores, held, name, program.batch).source()
+            for name, stores in program.stores.items()
+        }
+        text = "\n\n".join(part.text for part in sources.values())
+        text = named(text, program.places) + "\n\n" + "\n".join(f"LAUNCHED({n})" for n in sources)
+        double = program.dtype == torch.float64
+        found = library(source(text, *HEADERS, "warps.h", double=double))
     except (NotLoweredError, CompileError) as error:
         return str(error)
-
-
-def _made(program: Program) -> WarpProgram:
-    emitters = {
-        name: WarpEmitter(program.graph, stores, program.memory, name, program.batch)
-        for name, stores in program.stores.items()
-    }
-    sources = {name: emitter.source() for name, emitter in emitters.items()}
-    text = "\n\n".join(part.text for part in sources.values())
-    text = named(text, program.places) + "\n\n" + "\n".join(f"LAUNCHED({n})" for n in sources)
-    double = program.dtype == torch.float64
-    whole = source(text, "functions.h", "warps.h", double=double)
-    sums = {name: emitter.sums for name, emitter in emitters.items()}
-    return WarpProgram(library(whole), sources, sums)
+    return found, sources
 
 
 FEW = 32
@@ -264,12 +230,6 @@ def checked(code: int) -> None:
         raise SETTINGS.refusal(said)
 
 
-def singles(runs: int) -> Layout:
-    """Return a layout of vectors of one run each."""
-    place = np.stack([np.arange(runs), np.zeros(runs, np.int64)], 1)
-    return Layout(np.arange(runs)[:, None], [], place)
-
-
 def in_groups(values: np.ndarray) -> np.ndarray:
     """Lay samples `(..., samples, numbers)` as the threads of warps read them."""
     *rows, samples, numbers = values.shape
@@ -283,17 +243,12 @@ def on_device(values: np.ndarray) -> torch.Tensor:
     return torch.from_numpy(np.ascontiguousarray(values)).to(device())
 
 
-@dataclass(frozen=True)
-class Given:
-    """Samples on the device: rows of iterations, and where those of each run begin in a row."""
+def zeros(*shape: int, dtype: torch.dtype) -> torch.Tensor:
+    return torch.zeros(shape, dtype=dtype, device=device())
 
-    x: torch.Tensor
-    t: torch.Tensor
-    x_of: torch.Tensor
-    t_of: torch.Tensor
-    _: KW_ONLY
-    x_row: int = 0
-    t_row: int = 0
+
+Given = dict[str, Any]
+"""Samples on the device, `x` and `t`: rows of iterations, and where those of each run begin."""
 
 
 @dataclass(frozen=True)
@@ -307,39 +262,32 @@ class DeviceMembers:
     w_run: int
     z: torch.Tensor | None
 
-    def told(self, first: int) -> dict[str, int]:
+    def told(self, first: int) -> dict[str, Any]:
         """Return where schedules and noise lie, from an iteration on."""
-        found = {"w_row": self.w_row, "w_run": self.w_run, "w": self.w[first:].data_ptr()}
+        found = {"w_row": self.w_row, "w_run": self.w_run, "w": self.w[first:]}
         if self.z is not None:
             runs, size = self.z.shape[1:]
-            found |= {"z_row": runs * size, "z_run": size, "z": self.z[first:].data_ptr()}
+            found |= {"z_row": runs * size, "z_run": size, "z": self.z[first:]}
         return found
 
 
 class DeviceLanes(Lanes):
     """Runs of one program, whose numbers lie on a GPU."""
 
-    def __init__(self, program: Program, layout: Layout, shape: tuple[int, int]):
-        self.program = program
-        self.layout = layout
-        self.shape = self.batch, self.inputs = shape
-        self.runs = self.count = len(layout.place)
-        self.lanes = 1
-        self.dtype = program.numpy_type
-        warps = warp_program(program)
-        assert isinstance(warps, WarpProgram)
-        self.warps = warps
-        sizes = program.memory.sizes
+    def _allocate(self, program: Program, sizes: Mapping[str, int]) -> None:
+        made = warp_program(program)
+        assert isinstance(made, tuple)
+        self.library, self.sources = made
         self._host = {m: self._memory(sizes[m]) for m in "so"}
         self._there = {m: on_device(self._host[m]) for m in "so"}
         self._ahead = False
-        self._p = torch.zeros(0, dtype=program.dtype, device=device())
+        self._p = zeros(0, dtype=program.dtype)
         self._p_size = sizes.get("p", 0) // self.batch * padded(self.batch)
         self._rows: dict[Any, tuple[Any, Any]] = {}
-        self._squares: list[torch.Tensor] | None = None
+        self._squares = zeros(self.runs, 0, dtype=program.dtype)
         self._given: tuple[Any, Any] = None, None
         self._sets: tuple[Any, Any] = None, None
-        self._hold: list[Any] = []
+        self._slow: torch.Tensor | None = None
 
     @property
     def s(self) -> np.ndarray:
@@ -378,7 +326,8 @@ class DeviceLanes(Lanes):
             there = [on_device(in_groups(values.astype(self.dtype))) for values in (x, t)]
             of = [torch.arange(self.runs, device=device()) * v.shape[-1] for v in there]
             rows = [v[0].numel() if len(x) > 1 else 0 for v in there]
-            self._given = x, Given(*there, *of, x_row=rows[0], t_row=rows[1])
+            names = "x", "t", "x_of", "t_of", "x_row", "t_row"
+            self._given = x, dict(zip(names, (*there, *of, *rows), strict=True))
         self.train(members, self._given[1], 0, iterations, None)
         synchronize()
 
@@ -386,66 +335,47 @@ class DeviceLanes(Lanes):
         self, members: DeviceMembers, given: Given, first: int, iterations: int, stream: Any
     ) -> None:
         self._ahead = True
-        p_of, p_row = None, 0
-        if "prepare" in self.warps.sources:
-            p_of, p_row = self._prepared(given, iterations, stream)
-        runs = self._runs(members.part, given, **members.told(first))
-        if p_of is not None:
-            runs.p_of, runs.p_row = p_of.data_ptr(), p_row
-        self._launch(members.part, runs, iterations, stream)
+        more = members.told(first)
+        if "prepare" in self.sources:
+            more |= self._prepared(given, iterations, stream)
+        self._launch(members.part, self._runs(members.part, given, **more), iterations, stream)
 
     def _runs(self, part: str, given: Given, **more: Any) -> WarpRuns:
         sizes, item = self.program.memory.sizes, self.dtype.itemsize
-        scratch, sums = self.warps.sources[part].scratch, self.warps.sums[part]
+        scratch, sums = self.sources[part].scratch, self.sources[part].sums
         bytes_of_run = (max(1, sizes["s"]) + scratch + sums * STRIDE) * item
-        found = WarpRuns(
-            s=self._there["s"].data_ptr(),
-            o=self._there["o"].data_ptr(),
-            p=self._p.data_ptr(),
-            **{name: getattr(given, name).data_ptr() for name in ("x", "t", "x_of", "t_of")},
-            **{name: getattr(given, name) for name in ("x_row", "t_row")},
-            runs=self.runs,
-            samples=self.batch,
-            slice=self.batch,
-            inputs=self.inputs,
-            outputs=1,
-            s_size=max(1, sizes["s"]),
-            q_size=scratch,
-            o_size=max(1, sizes["o"]),
-            sums=sums,
-            warps=max(1, min(MOST_WARPS, FAST_BYTES // bytes_of_run)),
-        )
-        for name, value in more.items():
-            setattr(found, name, value)
-        return found
+        found = {"runs": self.runs, "samples": self.batch, "slice": self.batch, "sums": sums}
+        found |= {"inputs": self.inputs, "outputs": 1, "q_size": scratch}
+        found |= {f"{memory}_size": max(1, sizes[memory]) for memory in "so"}
+        found["warps"] = max(1, min(MOST_WARPS, FAST_BYTES // bytes_of_run))
+        found |= self._there | {"p": self._p} | given | more
+        return WarpRuns(**{n: v.data_ptr() if torch.is_tensor(v) else v for n, v in found.items()})
 
     def _launch(self, part: str, runs: WarpRuns, iterations: int, stream: Any) -> None:
         size = runs.s_size + runs.q_size + runs.sums * STRIDE
         if size * self.dtype.itemsize > fast_bytes():
             parts = iterations if runs.apart else -(-runs.samples // runs.slice)
             count = size * runs.runs * parts
-            slow = torch.empty(count, dtype=self.program.dtype, device=device())
-            runs.slow, runs.warps = slow.data_ptr(), 1
-            self._hold = [slow]
-        launch = getattr(self.warps.library, f"{part}_launch")
+            self._slow = torch.empty(count, dtype=self.program.dtype, device=device())
+            runs.slow, runs.warps = self._slow.data_ptr(), 1
+        launch = getattr(self.library, f"{part}_launch")
         checked(launch(ctypes.byref(runs), NUMBER(iterations), ADDRESS(stream)))
 
-    def _prepared(self, given: Given, iterations: int, stream: Any) -> tuple[torch.Tensor, int]:
-        """Compute what follows from inputs alone, once for each set of samples."""
-        if self._sets[0] is not given.x_of:
-            own, number = torch.unique(given.x_of, return_inverse=True)
+    def _prepared(self, given: Given, iterations: int, stream: Any) -> dict[str, Any]:
+        """Compute what follows from inputs alone, once for each set; return where it lies."""
+        if self._sets[0] is not given["x_of"]:
+            own, number = torch.unique(given["x_of"], return_inverse=True)
             places = torch.arange(len(own), device=device()) * self._p_size
-            self._sets = given.x_of, (own, places, number * self._p_size)
+            self._sets = given["x_of"], (own, places, number * self._p_size)
             synchronize()
         own, places, p_of = self._sets[1]
         p_row = len(own) * self._p_size
         if self._p.numel() < p_row * iterations:
-            self._p = torch.zeros(p_row * iterations, dtype=self.program.dtype, device=device())
-        runs = self._runs("prepare", given, runs=len(own), s_size=0, o_size=0, apart=1)
-        runs.x_of, runs.t_of = own.data_ptr(), None
-        runs.p_of, runs.p_row = places.data_ptr(), p_row
+            self._p = zeros(p_row * iterations, dtype=self.program.dtype)
+        sets = {"runs": len(own), "s_size": 0, "o_size": 0, "apart": 1, "p_row": p_row}
+        runs = self._runs("prepare", given, **sets, x_of=own, t_of=None, p_of=places)
         self._launch("prepare", runs, iterations, stream)
-        return p_of, p_row
+        return {"p_of": p_of, "p_row": p_row}
 
     def observe(self, x: np.ndarray | None, schedule: Schedule) -> None:
         """Let modules tell of x, and leave all as it is."""
@@ -457,19 +387,14 @@ class DeviceLanes(Lanes):
     ) -> np.ndarray:
         (x, t, *_), (_, width) = rows, self.program.places["squares"].shape
         count = x.shape[1]
-        there, of = self._rows_of(*rows)
-        if self._squares is None or self._squares[0].shape[1] < count * width:
-            shapes = ((count * width,), self.program.dtype), ((2,), torch.float64)
-            self._squares = [
-                torch.zeros(self.runs, *shape, dtype=kind, device=device())
-                for shape, kind in shapes
-            ]
-        squares, means = self._squares
+        given = self._rows_of(*rows)
+        if self._squares.shape[1] < count * width:
+            self._squares = zeros(self.runs, count * width, dtype=self.program.dtype)
+        squares, means = self._squares, zeros(self.runs, 2, dtype=torch.float64)
         members = self.members(schedule, noise, 1, "eval")
-        runs = self._runs("eval", Given(*there, *of), **members.told(0))
-        runs.o, runs.o_size, runs.samples = squares.data_ptr(), count * width, count
-        runs.slice = count if self.warps.sums["eval"] else SLICE
-        runs.outputs = t.shape[2]
+        size = count if self.sources["eval"].sums else SLICE
+        more = {"o": squares, "o_size": count * width, "samples": count, "slice": size}
+        runs = self._runs("eval", given, **members.told(0), **more, outputs=t.shape[2])
         self._launch("eval", runs, 1, None)
         numbers = map(NUMBER, (self.runs, count * width, count * width, int(roots)))
         sums = draws_library(double=self.dtype == np.float64).sums
@@ -477,20 +402,20 @@ class DeviceLanes(Lanes):
         checked(sums(*where, None))
         return means.cpu().numpy().T.copy()
 
-    def _rows_of(self, *arrays: np.ndarray) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
-        """Return rows on the device, and where those of each run begin; they are kept there."""
+    def _rows_of(self, *arrays: np.ndarray) -> Given:
+        """Return rows on the device, which are kept there."""
         key = arrays[0].ctypes.data, arrays[1].ctypes.data
         if key not in self._rows:
-            there = [on_device(in_groups(values)) for values in arrays[:2]]
-            sizes = [values.shape[-1] for values in there]
-            of = [on_device(k.astype(np.int64) * n) for k, n in zip(arrays[2:], sizes, strict=True)]
-            self._rows[key] = arrays, (there, of)
+            x, t = (on_device(in_groups(values)) for values in arrays[:2])
+            x_of, t_of = (on_device(k.astype(np.int64)) for k in arrays[2:])
+            of = {"x_of": x_of * x.shape[-1], "t_of": t_of * t.shape[-1]}
+            self._rows[key] = arrays, {"x": x, "t": t} | of
         return self._rows[key][1]
 
 
 @cache
 def draws_library(*, double: bool) -> ctypes.CDLL:
-    return library(source(header("draws.h"), "samples.h", double=double))
+    return library(source(header("draws.h"), *HEADERS, "samples.h", double=double))
 
 
 def synchronize() -> None:
@@ -505,32 +430,6 @@ MADE_AT_ONCE = 13 << 10
 
 
 DeviceDraws = structure("draws.h", "Draws")
-
-
-class Queues:
-    """Queues of the GPU: one that draws, one for each program."""
-
-    def __init__(self):
-        self._streams: dict[Any, Any] = {}
-
-    def of(self, key: Any) -> Any:
-        if device().type != "cuda":
-            return None
-        if key not in self._streams:
-            self._streams[key] = torch.cuda.Stream()
-        return self._streams[key]
-
-    @contextmanager
-    def after(self, key: Any, events: list[Any]) -> Iterator[Any]:
-        """Let a queue wait for events, and hand on its address."""
-        stream = self.of(key)
-        if stream is None:
-            yield None
-            return
-        for event in events:
-            stream.wait_event(event)
-        with torch.cuda.stream(stream):
-            yield stream.cuda_stream
 
 
 @dataclass
@@ -550,17 +449,10 @@ class _Buffers:
     free: list[Any] = field(default_factory=list, init=False)
 
 
-def _kind(stream: SampleSource) -> tuple[str, tuple[tuple[int, int], ...]]:
-    operands = tuple((int(a), int(b)) for a, b in stream.targets.operands)
-    return stream.targets.operation.name, operands
-
-
-def _slices(operands: Sequence[Sequence[tuple[int, int]]]) -> np.ndarray:
-    """Return from, to of operands `(targets, most operands, 2)`."""
-    found = np.zeros((len(operands), max(map(len, operands)), 2), np.int32)
-    for own, slices in zip(found, operands, strict=True):
-        own[: len(slices)] = slices
-    return found
+def _numbered(values: Iterable[Hashable]) -> list[int]:
+    """Return numbers that are equal where values are, from 0 on."""
+    known: dict[Hashable, int] = {}
+    return [known.setdefault(value, len(known)) for value in values]
 
 
 class DeviceTiles:
@@ -574,52 +466,50 @@ class DeviceTiles:
         dtype: np.dtype,
     ):
         self._streams = streams
-        self.layouts = [singles(len(own)) for own in streams]
+        self.layouts = [in_order(len(own), 1) for own in streams]
         self.batch, self.inputs = shape
         self._dtype = dtype
         self._library = draws_library(double=dtype == np.float64)
         self._x_size, self._t_size = padded(self.batch) * self.inputs, padded(self.batch)
         # A generator has sets of samples, and each of these sets of targets.
-        trees: dict[Any, dict[Any, dict[Any, None]]] = {}
-        some: dict[Any, SampleSource] = {}
-        keys = []
-        for stream in (stream for own in streams for stream in own):
-            place, kind = stream.random.position(), _kind(stream)
-            some.setdefault((place, stream.key), stream)
-            trees.setdefault(place, {}).setdefault(stream.key, {})[kind] = None
-            keys.append((place, stream.key, kind))
-        sets = [(place, key) for place, own in trees.items() for key in own]
-        targets = [(*pair, kind) for pair in sets for kind in trees[pair[0]][pair[1]]]
-        numbers = {pair: k for k, pair in enumerate(sets)}
-        of_targets = {one: k for k, one in enumerate(targets)}
-        places = {place: k for k, place in enumerate(trees)}
+        flat = [stream for own in streams for stream in own]
+        kinds = [(s.targets.operation.name, s.targets.operands) for s in flat]
+        places = _numbered(s.random.position() for s in flat)
+        keys = np.stack([places, _numbered(s.key for s in flat), _numbered(kinds)], 1)
+        how: Any = {"axis": 0, "return_index": True, "return_inverse": True}
+        sets, some, set_of = np.unique(keys[:, :2], **how)
+        targets, some_targets, target_of = np.unique(keys, **how)
+        self._generators = max(places) + 1
+        of_generator = np.searchsorted(sets[:, 0], range(self._generators + 1))
+        set_of, target_of = set_of.ravel(), target_of.ravel()
         ends = np.cumsum([len(own) for own in streams])[:-1]
-        self._place_of = np.split(np.array([places[key[0]] for key in keys]), ends)
-        set_of = np.split(np.array([numbers[key[:2]] for key in keys]), ends)
-        target_of = np.split(np.array([of_targets[key] for key in keys]), ends)
-        self._x_of = [on_device(own * self._x_size) for own in set_of]
-        self._t_of = [on_device(own * self._t_size) for own in target_of]
-        intervals = [some[pair].range.intervals[0] for pair in sets]
-        slices = _slices([operands for *_, (_, operands) in targets])
-        held = {
-            "low": np.array([float(a) for a, _ in intervals]),
-            "width": np.array([float(b) - float(a) for a, b in intervals]),
-            "of_generator": np.cumsum([0, *(len(own) for own in trees.values())], dtype=np.int32),
-            "of_set": np.cumsum([0, *(len(trees[a][b]) for a, b in sets)], dtype=np.int32),
+        self._place_of = np.split(np.array(places), ends)
+        rows = {"x_row": len(sets) * self._x_size, "t_row": len(targets) * self._t_size}
+        self._given = [
+            rows | {"x_of": on_device(x_of * self._x_size), "t_of": on_device(t_of * self._t_size)}
+            for x_of, t_of in zip(np.split(set_of, ends), np.split(target_of, ends), strict=True)
+        ]
+        low, width = lows_and_widths([flat[k] for k in some])
+        made = [flat[k].targets for k in some_targets]
+        slices = np.zeros((len(made), max(len(own.operands) for own in made), 2), np.int32)
+        for own, of in zip(slices, made, strict=True):
+            own[: len(of.operands)] = of.operands
+        numbers = {
+            "of_generator": of_generator,
+            "of_set": np.searchsorted(set_of[some_targets], range(len(sets) + 1)),
             "slices": slices,
-            "operations": np.array([OPERATIONS.index(k[0]) for *_, k in targets], np.int32),
-            "operands": np.array([len(k[1]) for *_, k in targets], np.int32),
+            "operations": np.array([OPERATIONS.index(own.operation.name) for own in made]),
+            "operands": np.array([len(own.operands) for own in made]),
         }
-        self._held = {name: on_device(values) for name, values in held.items()}
-        words = np.empty((len(trees), STATE_WORDS), np.uint32)
-        for place, key in sets:
-            state = some[place, key].random.state
-            words[places[place]] = next_words(state[:-1], int(state[-1]))
-        first = _Words(on_device(words.view(np.int32)))
-        self._at = dict.fromkeys(range(len(streams)), first)
-        self._generators = len(trees)
+        self._held = {name: on_device(values.astype(np.int32)) for name, values in numbers.items()}
+        self._held |= {"low": on_device(low), "width": on_device(width)}
+        words = np.empty((self._generators, STATE_WORDS), np.uint32)
+        for own, first in zip(words, some[of_generator[:-1]], strict=True):
+            state = flat[first].random.state
+            own[:] = next_words(state[:-1], int(state[-1]))
+        self._at = dict.fromkeys(range(len(streams)), _Words(on_device(words.view(np.int32))))
         self._counts = len(sets), len(targets), slices.shape[1]
-        self._queues = Queues()
+        self._streams: dict[Any, Any] = {}
         self._buffers: list[_Buffers] = []
         self._doubles = torch.empty(0, dtype=torch.float64, device=device())
         portion = max(1, MADE_AT_ONCE // (8 * (self.inputs | 1)))
@@ -654,50 +544,54 @@ class DeviceTiles:
         if not self._buffers or len(self._buffers[0].x) < at_once:
             kind = torch.float64 if self._dtype == np.float64 else torch.float32
             shapes = (at_once, sets, self._x_size), (at_once, targets, self._t_size)
-            self._buffers = [
-                _Buffers(*(torch.zeros(s, dtype=kind, device=device()) for s in shapes))
-                for _ in range(2)
-            ]
+            buffers = ([zeros(*shape, dtype=kind) for shape in shapes] for _ in range(2))
+            self._buffers = [_Buffers(*own) for own in buffers]
             count = at_once * self._generators * self.batch * self.inputs
             self._doubles = torch.empty(count, dtype=torch.float64, device=device())
         synchronize()
         for k, first in enumerate(range(0, iterations, at_once)):
             buffers = self._buffers[k % 2]
             some = min(at_once, iterations - first)
-            with self._queues.after("draw", buffers.free) as queue:
+            drawn: list[Any] = []
+            with self._queue("draw", buffers.free, drawn) as queue:
                 self._draw(state, buffers, some, queue)
-                drawn = [torch.cuda.Event()] if queue is not None else []
-                for event in drawn:
-                    event.record()
             buffers.free = []
             for program, own in members.items():
-                with self._queues.after(program, drawn) as queue:
-                    x_of, t_of = self._x_of[program], self._t_of[program]
-                    rows = {"x_row": sets * self._x_size, "t_row": targets * self._t_size}
-                    given = Given(buffers.x, buffers.t, x_of, t_of, **rows)
+                with self._queue(program, drawn, buffers.free) as queue:
+                    given = self._given[program] | {"x": buffers.x, "t": buffers.t}
                     own.lanes.train(own, given, first, some, queue)
-                    if queue is not None:
-                        buffers.free.append(torch.cuda.Event())
-                        buffers.free[-1].record()
         state.done += iterations
 
     def _draw(self, state: _Words, buffers: _Buffers, iterations: int, queue: Any) -> None:
         sets, targets, most = self._counts
+        held = self._held | {"words": state.words, "doubles": self._doubles}
+        held |= {"x": buffers.x, "t": buffers.t}
         draws = DeviceDraws(
-            words=state.words.data_ptr(),
-            **{name: values.data_ptr() for name, values in self._held.items()},
-            doubles=self._doubles.data_ptr(),
-            x=buffers.x.data_ptr(),
-            t=buffers.t.data_ptr(),
-            generators=self._generators,
-            sets=sets,
-            targets=targets,
-            batch=self.batch,
-            inputs=self.inputs,
+            **{name: values.data_ptr() for name, values in held.items()},
+            **{"generators": self._generators, "sets": sets, "targets": targets},
+            **{"batch": self.batch, "inputs": self.inputs, "most_operands": most},
             portion_bits=self._portion_bits,
-            most_operands=most,
         )
         checked(self._library.draw(ctypes.byref(draws), NUMBER(iterations), ADDRESS(queue)))
+
+    @contextmanager
+    def _queue(self, key: Any, events: list[Any], done: list[Any]) -> Iterator[Any]:
+        """Let a queue wait for events, hand on its address, and note when it is done.
+
+        One queue draws, and there is one for each program.
+        """
+        if device().type != "cuda":
+            yield None
+            return
+        if key not in self._streams:
+            self._streams[key] = torch.cuda.Stream()
+        stream = self._streams[key]
+        for event in events:
+            stream.wait_event(event)
+        with torch.cuda.stream(stream):
+            yield stream.cuda_stream
+            done.append(torch.cuda.Event())
+            done[-1].record()
 
     def store(self, program: int) -> None:
         """Put the streams of all runs of a program where its iterations have left them."""

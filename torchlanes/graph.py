@@ -11,9 +11,10 @@ for the end of a loop. What is read elsewhere is remembered.
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, TypeGuard
+from typing import Any, ClassVar, TypeGuard
 
 BATCH = "b"
 
@@ -84,9 +85,9 @@ class Graph:
     def count(self) -> int:
         return len(self._nodes)
 
-    def _once(self, key: object, make: Callable[[], Node]) -> Node:
+    def _once(self, key: object, *args: Any, **more: Any) -> Node:
         if key not in self._nodes:
-            self._nodes[key] = make()
+            self._nodes[key] = Node(*args, **more)
         return self._nodes[key]
 
     def axis(self, extent: int, taken: Iterable[str] = ()) -> str:
@@ -101,14 +102,11 @@ class Graph:
 
     def const(self, value: float) -> Node:
         value = float(value)
-        key = ("const", value, math.copysign(1, value))
-        return self._once(key, lambda: Node("const", value=value))
+        return self._once(("const", value, math.copysign(1, value)), "const", value=value)
 
     def load(self, name: str, index: Index) -> Node:
-        axes = counters(index)
-        return self._once(
-            ("load", name, index), lambda: Node("load", axes=axes, name=name, index=index)
-        )
+        own = {"axes": counters(index), "name": name, "index": index}
+        return self._once(("load", name, index), "load", **own)
 
     def op(self, op: str, *args: Node) -> Node:
         """Return an operation on numbers, or what it comes to where that is known exactly."""
@@ -116,17 +114,14 @@ class Graph:
         if known is not None:
             return known
         axes = frozenset().union(*(arg.axes for arg in args))
-        is_mask = op in MASKS
-        return self._once((op, args), lambda: Node(op, args, axes, is_mask))
+        return self._once((op, args), op, args, axes, op in MASKS)
 
     def reduce(self, kind: str, axis: str, arg: Node) -> Node:
         """Return the sum, product or maximum over an axis, first to last."""
         if axis not in arg.axes:
             return self.repeated(kind, self.extents[axis], arg)
-        axes = arg.axes - {axis}
-        return self._once(
-            (kind, axis, arg), lambda: Node("reduce", (arg,), axes, name=kind, axis=axis)
-        )
+        own = {"axes": arg.axes - {axis}, "name": kind, "axis": axis}
+        return self._once((kind, axis, arg), "reduce", (arg,), **own)
 
     def repeated(self, kind: str, count: int, arg: Node) -> Node:
         """Return the sum, product or maximum of `count` equal numbers."""
@@ -144,22 +139,18 @@ class Graph:
     def _picked(self, node: Node, index: Index) -> Node:
         if index == tuple(sorted(node.axes)):
             return node
-        axes = counters(index)
-        return self._once(
-            ("pick", node, index),
-            lambda: Node("pick", (node,), axes, node.is_mask, index=index),
-        )
+        own = counters(index), node.is_mask
+        return self._once(("pick", node, index), "pick", (node,), *own, index=index)
 
     def renamed(self, node: Node, axes: Mapping[str, Part], memo: dict[Node, Node]) -> Node:
         """Return the same number with other counters, or at one place."""
         if not node.axes & axes.keys():
             return node
         if node not in memo:
+            index = tuple(_moved(part, axes) for part in node.index)
             if node.op == "load":
-                index = tuple(_moved(part, axes) for part in node.index)
                 memo[node] = self.load(node.name, index)
             elif node.op == "pick":
-                index = tuple(_moved(part, axes) for part in node.index)
                 memo[node] = self._picked(node.args[0], index)
             elif node.op == "reduce":
                 memo[node] = self._renamed_reduce(node, axes, memo)
@@ -215,6 +206,10 @@ class Store:
     node: Node
 
     @property
+    def args(self) -> tuple[Node, ...]:
+        return (self.node,)
+
+    @property
     def axes(self) -> frozenset[str]:
         return counters(self.index)
 
@@ -226,12 +221,12 @@ class Gather:
     reduce: Node
 
     @property
-    def node(self) -> Node:
-        return self.reduce.args[0]
+    def args(self) -> tuple[Node, ...]:
+        return self.reduce.args
 
     @property
     def axes(self) -> frozenset[str]:
-        return self.node.axes
+        return self.args[0].axes
 
 
 Statement = Node | Store | Gather
@@ -248,53 +243,38 @@ class Loop:
     statements: list[Statement] = field(default_factory=list)
 
 
-@dataclass
-class StatementPlan:
-    """The statements of each function, and how each node is remembered.
+class Plan:
+    """The statements of the functions that write all stores, and how each node is remembered.
 
     home: the function and the loops in which a node is computed. kept: the axes over which a node
     needs an array, and whether that must outlive the function (or the pass over the samples).
     """
 
-    functions: dict[str, list]
-    home: dict[Node, tuple]
-    kept: dict[Node, tuple[tuple[str, ...], bool]]
-    passes: int
-
-
-class Planner:
-    """Plans the functions that write all stores."""
-
     def __init__(self, stores: Sequence[Store]):
-        self.stores = list(stores)
         self.nodes = [n for n in ordered(s.node for s in stores) if n.op not in FREE]
         self.stage: dict[Node, int] = {}
         self.home: dict[Node, tuple] = {}
         self.places: list[tuple[Statement, tuple]] = []
-
-    def plan(self) -> StatementPlan:
         for node in self.nodes:
             self.stage[node] = self._stage_of(node)
         # Nothing is kept for what ends a training iteration: it comes last of all.
-        last = max([1, *(s for s in self.stage.values())])
+        last = max([1, *self.stage.values()])
         last += last % 2
-        by_stage: dict[int, list[Statement]] = {}
+        by_stage: defaultdict[int, list[Statement]] = defaultdict(list)
         for node in self.nodes:
-            by_stage.setdefault(self.stage[node], []).append(node)
-            if node.op == "reduce" and node.axis == BATCH:
-                by_stage[self.stage[node]].remove(node)
-                by_stage.setdefault(self.stage[node] - 1, []).append(Gather(node))
-        for store in self.stores:
-            stage = last
-            if BATCH in store.axes:
-                stage = max(1, self._known(store.node) | 1)
-            by_stage.setdefault(stage, []).append(store)
-        functions: dict[str, list] = {"begin": [], "block": [], "update": []}
+            if node.axis == BATCH:
+                by_stage[self.stage[node] - 1].append(Gather(node))
+            else:
+                by_stage[self.stage[node]].append(node)
+        for store in stores:
+            is_of_samples = BATCH in store.axes
+            by_stage[self._known(store.node) | 1 if is_of_samples else last].append(store)
+        self.functions: dict[str, list] = {"begin": [], "block": [], "update": []}
         for stage in sorted(by_stage):
             function = "begin" if stage == 0 else "update" if stage == last else "block"
-            functions[function] += self._region(by_stage[stage], frozenset(), (function,))
-        kept = self._kept()
-        return StatementPlan(functions, self.home, kept, (last + 1) // 2)
+            self.functions[function] += self._region(by_stage[stage], frozenset(), (function,))
+        self.kept = self._kept()
+        self.passes = (last + 1) // 2
 
     def _known(self, node: Node) -> int:
         if node.op in FREE:
@@ -302,12 +282,12 @@ class Planner:
         return self.stage[node]
 
     def _stage_of(self, node: Node) -> int:
-        if node.op == "reduce" and node.axis == BATCH:
+        if node.axis == BATCH:
             return (self._known(node.args[0]) | 1) + 1
         stages = [self._known(arg) for arg in node.args]
         if BATCH not in node.axes:
             return max(stages, default=0)
-        return max([1, *(s if s % 2 else s + 1 for s in stages)])
+        return max([1, *(stage | 1 for stage in stages)])
 
     def _region(self, statements: list[Statement], inside: frozenset[str], path: tuple) -> list:
         """Return statements and loops in order; `inside` are the counters of the loops around."""
@@ -321,7 +301,7 @@ class Planner:
                 if isinstance(statement, Node):
                     self.home[statement] = path
         result: list = []
-        for number in region.numbers:
+        for number in sorted({*region.scalars, *(number for number, _ in region.loops)}):
             if number in region.scalars:
                 result.append(region.scalars[number])
             for (at, axis), loop in region.loops.items():
@@ -342,22 +322,21 @@ class Planner:
                 if left or node.axis == BATCH:
                     kept[node] = (left, node.axis == BATCH)
         for statement, path in self.places:
-            args = statement.args if isinstance(statement, Node) else (statement.node,)
-            for arg in args:
+            for arg in statement.args:
                 home = self.home.get(arg)
                 if home is None or path[: len(home)] == home:
                     continue
-                shared = sum(1 for _ in _common(home, path))
+                pairs = enumerate(zip(home, path, strict=False))
+                shared = next((k for k, (own, other) in pairs if own != other), len(path))
                 axes = [loop.axis for loop in home[shared:] if isinstance(loop, Loop)]
                 axes = [a for a in axes if a in arg.axes]
                 if arg.op == "reduce":
                     axes += [a for a in kept.get(arg, ((), False))[0] if a not in axes]
                 lasting = home[0] != path[0] or BATCH in axes
                 before, was_lasting = kept.get(arg, ((), False))
-                merged = (
-                    tuple(dict.fromkeys([*axes, *before])) if len(axes) >= len(before) else before
-                )
-                kept[arg] = (merged, lasting or was_lasting)
+                if len(axes) >= len(before):
+                    before = tuple(dict.fromkeys([*axes, *before]))
+                kept[arg] = before, lasting or was_lasting
         return kept
 
 
@@ -374,13 +353,8 @@ class _Region:
         self._phase: dict[Node, tuple[int, str | None]] = {}
         self._uses: dict[str, list[tuple[int, str | None, tuple]]] = {}
 
-    @property
-    def numbers(self) -> list[int]:
-        return sorted({*self.scalars, *(number for number, _ in self.loops)})
-
     def _outer(self, axes: frozenset[str]) -> str | None:
-        left = axes - self.inside
-        return min(left, key=_rank) if left else None
+        return min(axes - self.inside, key=lambda axis: (axis != BATCH, axis), default=None)
 
     def _earliest(self, node: Node, outer: str | None, *, elsewhere: bool = False) -> int:
         number, axis = self._phase.get(node, (0, None))
@@ -393,7 +367,7 @@ class _Region:
 
     def sums_here(self, statement: Statement) -> TypeGuard[Node]:
         """Return whether it is a sum over the loop that stands outermost in this region."""
-        if not isinstance(statement, Node) or statement.op != "reduce" or statement.axis == BATCH:
+        if not isinstance(statement, Node) or statement.axis in ("", BATCH):
             return False
         return self._outer(statement.args[0].axes) == statement.axis
 
@@ -409,14 +383,17 @@ class _Region:
 
     def place(self, statement: Statement) -> bool:
         """Put a statement as early as its arguments allow; return whether it needs no loop."""
-        outer = self._outer(statement.axes)
-        args = statement.args if isinstance(statement, Node) else (statement.node,)
-        elsewhere = isinstance(statement, Node) and _reads_elsewhere(statement, outer)
-        found = (self._earliest(arg, outer, elsewhere=elsewhere) for arg in args)
+        outer, elsewhere = self._outer(statement.axes), False
+        if isinstance(statement, Node) and statement.op == "pick":
+            elsewhere = statement.picked.get(outer or "", outer) != outer
+        found = (self._earliest(arg, outer, elsewhere=elsewhere) for arg in statement.args)
         number = max([0, *found])
         if isinstance(statement, Store):
-            number = _after_reads(statement, number, outer, self._uses.get(statement.name, ()))
-        self._note_reads(args, number, outer)
+            # It may overwrite a number once nobody reads the old one any more.
+            for read, loop, index in self._uses.get(statement.name, ()):
+                at_once = loop == outer and (outer is None or index == statement.index)
+                number = max(number, read + (not at_once and (loop or outer) is not None))
+        self._note_reads(statement.args, number, outer)
         if isinstance(statement, Node):
             self._phase[statement] = (number, outer)
         if outer is None:
@@ -429,13 +406,6 @@ class _Region:
         return False
 
 
-def _reads_elsewhere(node: Node, axis: str | None) -> bool:
-    """Return whether a pick reads at other places of an axis than its own."""
-    if node.op != "pick" or axis is None:
-        return False
-    return node.picked.get(axis, axis) != axis
-
-
 def _copies_first(statements: Sequence[Statement]) -> list[Statement]:
     """Return nodes, then stores; first those that copy a number which a later one overwrites."""
     copied = {s.node.name for s in statements if isinstance(s, Store) and s.node.op == "load"}
@@ -446,26 +416,3 @@ def _copies_first(statements: Sequence[Statement]) -> list[Statement]:
         return 1 + (statement.node.op != "load") + (statement.name in copied)
 
     return sorted(statements, key=rank)
-
-
-def _after_reads(
-    store: Store, number: int, outer: str | None, uses: Iterable[tuple[int, str | None, tuple]]
-) -> int:
-    """Return from when on a number may be overwritten: once nobody reads the old one any more."""
-    for read, loop, index in uses:
-        if loop == outer and (outer is None or index == store.index):
-            number = max(number, read)
-        else:
-            number = max(number, read + (loop is not None or outer is not None and loop != outer))
-    return number
-
-
-def _rank(axis: str) -> tuple[bool, str]:
-    return axis != BATCH, axis
-
-
-def _common(a: tuple, b: tuple) -> Iterable:
-    for x, y in zip(a, b, strict=False):
-        if x is not y and x != y:
-            return
-        yield x

@@ -28,9 +28,6 @@ WRITABLE_FOR_OTHERS = 0o022
 NO_LOCKS_HERE = {errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK}
 """Errors of a file system that has no locks."""
 
-_SHOWN = 32
-"""Characters of a digest in a name."""
-
 
 @dataclass
 class Settings:
@@ -133,20 +130,19 @@ def kept(room: str, parts: Iterable[bytes], make: Callable[[Path], object]) -> P
     no file can be written.
     """
     folder = code_cache() / room
-    name = hashlib.sha256(b"\0".join(parts)).hexdigest()[:_SHOWN]
+    name = _digest(b"\0".join(parts))
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = _whole(folder, name)
-        if found is None:
-            with locked(folder / f"{name}.so") as works:
-                if works:
-                    _sweep(folder, name)
-                # Meanwhile another process may have made it.
-                found = _whole(folder, name) or _made(folder, name, make)
+        if (found := _whole(folder, name)) is not None:
+            return found
+        with locked(folder / f"{name}.so") as works:
+            if works:
+                _sweep(folder, name)
+            # Meanwhile another process may have made it.
+            return _whole(folder, name) or _made(folder, name, make)
     except OSError as error:
         said = f"{error.filename or folder}: {error.strerror}"
         raise CompileError("compiled code cannot be kept", said) from None
-    return found
 
 
 def _made(folder: Path, name: str, make: Callable[[Path], object]) -> Path:
@@ -156,7 +152,7 @@ def _made(folder: Path, name: str, make: Callable[[Path], object]) -> Path:
         make(temporary)
         with temporary.open("rb") as file:
             os.fsync(file.fileno())
-        return temporary.replace(folder / f"{name}-{_digest(temporary)}.so")
+        return temporary.replace(folder / f"{name}-{_digest(temporary.read_bytes())}.so")
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -175,7 +171,7 @@ def _sweep(folder: Path, name: str) -> None:
 def _whole(folder: Path, name: str) -> Path | None:
     """Return the file of a name whose content is what its digest says; remove those that differ."""
     for path in sorted(folder.glob(f"{name}-*.so")):
-        if path.is_file() and path.stem == f"{name}-{_digest(path)}":
+        if path.is_file() and path.stem == f"{name}-{_digest(path.read_bytes())}":
             return path
         _remove(path)
     return None
@@ -189,8 +185,8 @@ def _remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:_SHOWN]
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:32]
 
 
 LONG_SOURCE = 500_000
@@ -243,14 +239,9 @@ def run_compiler(
     words: Sequence[str], problem: str = "no C++ compiler works", code: bytes | None = None
 ) -> subprocess.CompletedProcess[bytes]:
     """Run a compiler; raise CompileError with a problem and the first error that it prints."""
+    env = {**os.environ, "LC_ALL": "C"}
     try:
-        return subprocess.run(
-            words,
-            input=code,
-            capture_output=True,
-            check=True,
-            env={**os.environ, "LC_ALL": "C"},
-        )
+        return subprocess.run(words, input=code, capture_output=True, check=True, env=env)
     except OSError as error:
         raise CompileError(problem, f"{words[0]}: {error.strerror}") from None
     except subprocess.CalledProcessError as error:

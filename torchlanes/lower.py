@@ -19,7 +19,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from .graph import Graph
-from .values import NotLoweredError, Tensors, Value, evenly, is_mask
+from .values import NotLoweredError, Tensors, Value, evenly
 
 PLACED = {"dtype", "layout", "device", "pin_memory", "memory_format", "non_blocking"}
 """Keyword arguments that say where a result lies, or its type, which it has itself."""
@@ -254,6 +254,7 @@ PLAIN: dict[str, Callable[..., Value]] = {
     ),
     "fill": lambda tensors, a, number: tensors.expanded(tensors.value(number), a.shape),
     "copy": lambda tensors, a, b, *_: tensors.expanded(tensors.value(b), a.shape),
+    "unsqueeze": lambda tensors, a, d: a.unsqueezed(d % (a.ndim + 1)),
     "t": lambda tensors, a: tensors.permuted(a, range(a.ndim)[::-1]),
     "permute": lambda tensors, a, order: tensors.permuted(a, order),
     "expand": lambda tensors, a, shape, implicit=False: tensors.expanded(a, shape),
@@ -305,23 +306,18 @@ class OperationRules:
         return self.each("div", a, b)
 
     def rule_pow(self, a, b):
-        if not isinstance(b, Value):
-            known = self._power(a, float(b))
-            if known is not None:
-                return known
-        return self.each("pow", a, b)
-
-    def _power(self, a: Any, exponent: float) -> Value | None:
-        if exponent in (1.0, 2.0, 3.0):
+        if isinstance(b, Value):
+            return self.each("pow", a, b)
+        if b in (1, 2, 3):
             value = power = self.t.value(a)
-            for _ in range(int(exponent) - 1):
+            for _ in range(int(b) - 1):
                 power = self.each("mul", power, value)
             return power
-        if exponent == 0.0:
+        if b == 0:
             return self.t.constant(1.0, self.t.value(a).shape)
-        if exponent == -1.0:
+        if b == -1:
             return self.each("div", 1.0, a)
-        return self.each("sqrt", a) if exponent == 0.5 else None
+        return self.each("sqrt", a) if b == 0.5 else self.each("pow", a, b)
 
     def rule_max(self, a, b=None, keepdim=False):
         if isinstance(b, Value):
@@ -341,26 +337,18 @@ class OperationRules:
             better = self.each("or", self.each("gt", other, best), is_none)
             best = self.each("where", better, other, best)
             place = self.each("where", better, float(k), place)
-        return self.rule_unsqueeze(place, a.dim(d)) if keepdim else place
+        return place.unsqueezed(a.dim(d)) if keepdim else place
 
     def rule_mv(self, a, b):
-        return self.t.multiplied(a, self.rule_unsqueeze(b, 1)).without({1})
+        return self.t.multiplied(a, b.unsqueezed(1)).without({1})
 
     def rule_stack(self, parts, d=0):
-        return self.rule_cat([self.rule_unsqueeze(p, d) for p in parts], d)
+        return self.rule_cat([part.unsqueezed(d % (part.ndim + 1)) for part in parts], d)
 
     def rule_transpose(self, a, d, e):
         order = list(range(a.ndim))
         order[a.dim(d)], order[a.dim(e)] = order[a.dim(e)], order[a.dim(d)]
         return self.t.permuted(a, order)
-
-    def rule_unsqueeze(self, a, d):
-        d = d % (a.ndim + 1)
-        return Value(
-            (*a.shape[:d], 1, *a.shape[d:]),
-            (*a.axes[:d], None, *a.axes[d:]),
-            np.expand_dims(a.nodes, d),
-        )
 
     def rule_squeeze(self, a, dims=None):
         dims = range(a.ndim) if dims is None else [dims] if isinstance(dims, int) else dims
@@ -373,12 +361,8 @@ class OperationRules:
             return a
         if a.axes[d] and self.t.cuts:
             return self.t.part(a, d, wanted)
-        a = self.t.written(a, d)
-        return self._taken(a, d, wanted)
-
-    def _taken(self, a: Value, d: int, places: Sequence[int]) -> Value:
-        shape = (*a.shape[:d], len(places), *a.shape[d + 1 :])
-        return Value(shape, a.axes, np.take(a.nodes, places, axis=d))
+        shape = (*a.shape[:d], len(wanted), *a.shape[d + 1 :])
+        return Value(shape, a.axes, np.take(self.t.written(a, d).nodes, wanted, axis=d))
 
     def rule_select(self, a, d, place):
         d = a.dim(d)
@@ -395,54 +379,37 @@ class OperationRules:
     def rule_select_backward(self, grad, shape, d, place):
         d = d % len(shape)
         place = place % shape[d]  # of -1, too
-        return self.rule_slice_backward(self.rule_unsqueeze(grad, d), shape, d, place, place + 1, 1)
+        return self.rule_slice_backward(grad.unsqueezed(d), shape, d, place, place + 1, 1)
 
     def rule_slice_backward(self, grad, shape, d, start, end, step):
         d = d % len(shape)
         places = range(shape[d])[start:end:step]
         if len(places) == shape[d]:
             return grad
-        if self.t.cuts and (grad.axes[d] or self.t.is_long(shape[d])):
-            around = evenly(place for place in range(shape[d]) if place not in places)
-            zeros = (self.t.constant(0.0, (*shape[:d], len(r), *shape[d + 1 :])) for r in around)
-            return self.t.joined([grad, *zeros], d, [places, *around])
-        grad = self.t.written(grad, d)
-        zero = self.graph.const(0.0)
-        nodes = np.empty((*grad.nodes.shape[:d], shape[d], *grad.nodes.shape[d + 1 :]), object)
-        nodes[...] = zero
-        target = np.moveaxis(nodes, d, 0)
-        for k, place in enumerate(places):
-            target[place] = np.moveaxis(grad.nodes, d, 0)[k]
-        return Value(tuple(shape), grad.axes, nodes)
+        around = evenly(place for place in range(shape[d]) if place not in places)
+        zeros = (self.t.constant(0.0, (*shape[:d], len(r), *shape[d + 1 :])) for r in around)
+        return self.t.joined([grad, *zeros], d, [places, *around])
 
     def rule_cat(self, parts, d=0):
-        if not all(map(is_mask, parts)):
+        if not all(part.nodes.size and part.nodes.flat[0].is_mask for part in parts):
             parts = [self.t.typed(part, truth=False) for part in parts]
         return self.t.joined(parts, parts[0].dim(d))
 
     def rule_scatter(self, a, d, index, number):
-        d = a.dim(d)
-        self._check_one_place(a, d, index)
         if isinstance(number, Value):
             raise NotLoweredError("operation scatter of a tensor")
-        places = self._places(a, d)
-        return self.each("where", self.each("eq", index, places), number, a)
+        return self.each("where", self._is_place(a, a.dim(d), index), number, a)
 
     def rule_gather(self, a, d, index, sparse_grad=False):
-        d = a.dim(d)
-        self._check_one_place(a, d, index)
-        chosen = self.each("where", self.each("eq", index, self._places(a, d)), a, 0.0)
+        chosen = self.each("where", self._is_place(a, a.dim(d), index), a, 0.0)
         return self.t.reduce("sum", chosen, [d], True)
 
-    def _check_one_place(self, a: Value, d: int, index: Value) -> None:
+    def _is_place(self, a: Value, d: int, index: Value) -> Value:
+        """Return where the one place lies that is asked for along a dimension."""
         if index.shape != (*a.shape[:d], 1, *a.shape[d + 1 :]):
             raise NotLoweredError("operations on several places")
-
-    def _places(self, a: Value, d: int) -> Value:
-        places = self.t.numbers(np.arange(a.shape[d], dtype=np.float64))
-        for _ in range(a.ndim - 1 - d):
-            places = self.rule_unsqueeze(places, places.ndim)
-        return places
+        places = np.arange(a.shape[d], dtype=np.float64).reshape(-1, *[1] * (a.ndim - 1 - d))
+        return self.each("eq", index, self.t.numbers(places))
 
 
 FEW_FACTORS = 16
@@ -515,14 +482,10 @@ class Lowering(TorchDispatchMode):
     examples that stand for them.
     """
 
-    def __init__(
-        self, tensors: Tensors, dtype: torch.dtype, scheduled: Mapping[float, Value] | None = None
-    ):
+    def __init__(self, tensors: Tensors, dtype: torch.dtype, scheduled: Mapping[float, Value] = {}):
         super().__init__()
-        self._scheduled = scheduled or {}
+        self._tensors, self._dtype, self._scheduled = tensors, dtype, scheduled
         self._rules = OperationRules(tensors)
-        self._tensors = tensors
-        self._dtype = dtype
         self._known: dict[int, Value] = {}
         self._counts: set[int] = set()
         self._held: list[torch.Tensor] = []
@@ -537,8 +500,7 @@ class Lowering(TorchDispatchMode):
 
     def value(self, tensor: torch.Tensor) -> Value:
         """Return what a tensor stands for: by itself, its numbers."""
-        known = self._known.get(id(tensor))
-        if known is not None:
+        if (known := self._known.get(id(tensor))) is not None:
             return known
         numbers = tensor.detach().double().numpy()
         if not tensor.is_floating_point() and (np.abs(numbers) > LARGEST_WHOLE).any():
@@ -556,8 +518,8 @@ class Lowering(TorchDispatchMode):
             self._held += read + made
             return result
         if not made:
-            place = _place_of_user()
-            raise NotLoweredError(f"a step that depends on single numbers of a tensor{place}")
+            said = f"a step that depends on single numbers of a tensor{_place_of_user()}"
+            raise NotLoweredError(said)
         if made[0] is args[0] and self._is_shared(made[0]):
             raise NotLoweredError("numbers that change in place and are part of others")
         self._check_types(_name(func), args[1:], read, made)
@@ -571,22 +533,18 @@ class Lowering(TorchDispatchMode):
         return result
 
     def _check_types(
-        self,
-        name: str,
-        others: Sequence[Any],
-        read: Sequence[torch.Tensor],
-        made: Sequence[torch.Tensor],
+        self, name: str, others: Sequence[Any], read: list[torch.Tensor], made: list[torch.Tensor]
     ) -> None:
         """Refuse what is not computed in numbers of the run, but to say yes or no, or to count."""
         short, truths = name.split(".")[0].strip("_"), all(r.dtype is torch.bool for r in read)
         exact = not any(r.is_floating_point() for r in read)
+        for tensor in (*(r for r in read if r.ndim or id(r) in self._known), *made):
+            if not _is_whole(tensor) and tensor.dtype not in (self._dtype, torch.bool):
+                raise NotLoweredError(f"numbers that are rounded to {_name(tensor.dtype)}")
         for tensor in read:
-            if tensor.ndim or id(tensor) in self._known:
-                self._check_floats(tensor)
             if _is_whole(tensor) and id(tensor) in self._known and id(tensor) not in self._counts:
                 raise NotLoweredError("whole numbers that a run keeps")
         for tensor in made:
-            self._check_floats(tensor)
             if tensor.dtype is torch.bool and not (
                 short in MOVES | OF_TRUTHS or truths and short in OF_BITS
             ):
@@ -594,13 +552,9 @@ class Lowering(TorchDispatchMode):
             if _is_whole(tensor):
                 is_count = short == "add" and others == (1,)
                 is_count |= exact and short in MOVES or truths and short in ("sum", "to_copy")
-                if not is_count and short not in PLACES:
+                if not is_count and short != "argmax":
                     raise NotLoweredError(f"numbers that are rounded to {_name(tensor.dtype)}")
                 self._counts.add(id(tensor))
-
-    def _check_floats(self, tensor: torch.Tensor) -> None:
-        if not _is_whole(tensor) and tensor.dtype not in (self._dtype, torch.bool):
-            raise NotLoweredError(f"numbers that are rounded to {_name(tensor.dtype)}")
 
     def _is_shared(self, tensor: torch.Tensor) -> bool:
         place = tensor.untyped_storage().data_ptr()
@@ -652,7 +606,6 @@ MOVES = {"alias", "cat", "clone", "contiguous", "copy", "detach", "expand", "per
 MOVES |= {"select", "slice", "split", "squeeze", "stack", "t", "transpose", "unbind"}
 MOVES |= {"unsafe_view", "unsqueeze", "view"}
 """Operations that leave numbers as they are."""
-PLACES = {"argmax"}
 OF_TRUTHS = {"eq", "ne", "lt", "le", "gt", "ge", "to_copy", "where", "zeros_like", "ones_like"}
 OF_TRUTHS |= {f"logical_{op}" for op in ("and", "or", "not", "xor")}
 OF_BITS = {f"bitwise_{op}" for op in ("and", "or", "not", "xor")}
@@ -696,12 +649,10 @@ class Recording(torch.nn.Module):
         self,
         model: torch.nn.Module,
         dtype: torch.dtype,
-        functions: Mapping[Callable, Callable] | None = None,
+        functions: Mapping[Callable, Callable] = {},
     ):
         super().__init__()
-        self._functions = functions or {}
-        self.model = model
-        self.dtype = dtype
+        self.model, self.dtype, self._functions = model, dtype, functions
 
     def forward(self, body: Callable[..., Any], *arguments: Any) -> Any:
         return body(*arguments)
@@ -712,15 +663,14 @@ class Recording(torch.nn.Module):
         tensors: Tensors,
         state: Given,
         given: Given,
-        scheduled: Mapping[float, Value] | None = None,
+        scheduled: Mapping[float, Value] = {},
     ) -> tuple[dict[str, Value], dict[str, Value]]:
         """Lower `body(state, given)`, tensors by names, while the model has this state.
 
         scheduled: of examples of numbers. Return the values of the tensors, and new ones of the
         given ones that were changed in place.
         """
-        lowering = Lowering(tensors, self.dtype, scheduled)
-        every = {**state, **given}
+        lowering, every = Lowering(tensors, self.dtype, scheduled), {**state, **given}
         for example, value in every.values():
             lowering.learn(example, value)
         own, more = ({name: one for name, (one, _) in of.items()} for of in (state, given))
@@ -731,13 +681,8 @@ class Recording(torch.nn.Module):
         except NotLoweredError:
             raise
         except Exception as error:  # whatever a layer does that depends on numbers
-            raise NotLoweredError(f"a step that cannot be recorded: {_in_words(error)}") from error
+            said = traceback.format_exception_only(error)[-1].splitlines()[0].rstrip(" .")[:120]
+            raise NotLoweredError(f"a step that cannot be recorded: {said}") from error
         after = {name: (lowering.value(example), value) for name, (example, value) in every.items()}
         changed = {name: new for name, (new, old) in after.items() if new is not old}
         return {name: lowering.value(output) for name, output in outputs.items()}, changed
-
-
-def _in_words(error: Exception) -> str:
-    """Return the first line of what an error says, and its kind."""
-    lines = traceback.format_exception_only(error)[-1].splitlines()
-    return lines[0].rstrip(" .")[:120]

@@ -26,9 +26,13 @@
 constexpr int L = 1;
 constexpr int WARP = 32, STRIDE = WARP + 1;  // threads, and parts of a sum in memory
 
+template <int bytes> struct Truth { typedef int32_t type; };
+template <> struct Truth<8> { typedef int64_t type; };
+
 // A vector of one number, which does what those of compilers do.
 template <class T> struct One {
   typedef T number;
+  typedef One<typename Truth<sizeof(T)>::type> Mask;
   T v;
   One() = default;
   DEVICE_ One(T v) : v(v) {}
@@ -36,41 +40,14 @@ template <class T> struct One {
   DEVICE_ explicit operator bool() const { return v != 0; }
   DEVICE_ T& operator[](int) { return v; }
   DEVICE_ T operator[](int) const { return v; }
-};
-template <int bytes> struct Truth { typedef int32_t type; };
-template <> struct Truth<8> { typedef int64_t type; };
 
-#define BINARY(sign, name, result, expression)                                           \
-  template <class T> struct name##Of {                                                   \
-    typedef One<T> V;                                                                    \
-    typedef One<typename Truth<sizeof(T)>::type> M;                                      \
-    static DEVICE_ result of(T a, T b) { return expression; }                            \
-  };                                                                                     \
-  template <class T> DEVICE_ auto operator sign(One<T> a, One<T> b) {                    \
-    return name##Of<T>::of(a.v, b.v);                                                    \
-  }                                                                                      \
-  template <class T> DEVICE_ auto operator sign(One<T> a, typename One<T>::number b) {   \
-    return name##Of<T>::of(a.v, b);                                                      \
-  }                                                                                      \
-  template <class T> DEVICE_ auto operator sign(typename One<T>::number a, One<T> b) {   \
-    return name##Of<T>::of(a, b.v);                                                      \
-  }
-BINARY(+, Sum, V, T(a + b))
-BINARY(-, Difference, V, T(a - b))
-BINARY(*, Product, V, T(a * b))
-BINARY(/, Quotient, V, T(a / b))
-BINARY(<, Less, M, -int(a < b))
-BINARY(<=, AtMost, M, -int(a <= b))
-BINARY(>, Greater, M, -int(a > b))
-BINARY(>=, AtLeast, M, -int(a >= b))
-BINARY(==, Equal, M, -int(a == b))
-BINARY(!=, Unequal, M, -int(a != b))
-BINARY(&, Both, V, T(a & b))
-BINARY(|, Either, V, T(a | b))
-BINARY(^, Other, V, T(a ^ b))
-BINARY(<<, Up, V, T(a << b))
-BINARY(>>, Down, V, T(a >> b))
-#undef BINARY
+#define NUMBER(sign) \
+  friend DEVICE_ One operator sign(One a, One b) { return T(a.v sign b.v); }
+#define TRUTH(sign) \
+  friend DEVICE_ Mask operator sign(One a, One b) { return -int(a.v sign b.v); }
+  NUMBER(+) NUMBER(-) NUMBER(*) NUMBER(/) NUMBER(&) NUMBER(|) NUMBER(^) NUMBER(<<) NUMBER(>>)
+  TRUTH(<) TRUTH(<=) TRUTH(>) TRUTH(>=) TRUTH(==) TRUTH(!=)
+};
 template <class T> DEVICE_ One<T> operator-(One<T> a) { return T(-a.v); }
 template <class T> DEVICE_ One<T> operator~(One<T> a) { return T(~a.v); }
 template <class T, class A> DEVICE_ One<T>& operator+=(One<T>& a, A b) { return a = a + b; }
@@ -78,27 +55,8 @@ template <class T, class A> DEVICE_ One<T>& operator*=(One<T>& a, A b) { return 
 template <class T, class A> DEVICE_ One<T>& operator^=(One<T>& a, A b) { return a = a ^ b; }
 
 template <class T, int count> using Vector = One<T>;
-typedef One<float> F;
-typedef One<int32_t> I;
-typedef One<uint32_t> U;
-typedef One<double> D;
-typedef One<int64_t> J;
 #define __builtin_convertvector(x, V) V((typename V::number)(x)[0])
 #ifdef __CUDACC__
 #define __builtin_sqrtf sqrtf
 #define __builtin_sqrt sqrt
 #endif
-
-#ifdef DOUBLE
-typedef double T;
-typedef D N;
-typedef J M;
-#else
-typedef float T;
-typedef F N;
-typedef I M;
-#endif
-
-static inline DEVICE_ N V(T number) { return number; }
-#define INF_ T(__builtin_inf())
-#define NAN_ T(__builtin_nan(""))

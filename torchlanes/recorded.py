@@ -9,14 +9,7 @@ import torch
 
 from .emit import COSTS, EmittedSource, Emitter, Memory, Place, named
 from .graph import BATCH, Graph, Node, Store, ordered
-from .values import (
-    LONGEST_WRITTEN,
-    LongDimensionError,
-    NotLoweredError,
-    Tensors,
-    TooManyError,
-    Value,
-)
+from .values import LONGEST_WRITTEN, NotLoweredError, Tensors, TooLongError, Value
 
 LONG = 30
 """From how many operations on what is computed apart for all that can share it."""
@@ -92,7 +85,7 @@ def first_built(build: Callable[[float, bool], Program]) -> Program:
         except NotLoweredError as error:
             if not cuts:
                 refused = error
-                if not isinstance(error, LongDimensionError | TooManyError):
+                if not isinstance(error, TooLongError):
                     raise
     raise refused
 
@@ -110,9 +103,8 @@ class ProgramBuilder:
 
     def __init__(self, dtype: torch.dtype, batch: int, longest: float, cuts: bool):
         self.dtype, self.batch = dtype, batch
-        self.graph = Graph()
+        self.graph, self.memory = Graph(), Memory()
         self.tensors = Tensors(self.graph, longest, cuts)
-        self.memory = Memory()
 
     def stored(
         self, memory: str, name: str, shape: Sequence[int], batch: int | None = None
@@ -131,10 +123,8 @@ class ProgramBuilder:
         batch = value.axes.index(BATCH) if BATCH in value.axes else None
         place = self.tensors.stored(name, value.shape, batch)
         value = self.tensors.typed(value, truth=False)
-        spread = self.tensors.each(lambda target, node: node, place, value)
-        targets = self.tensors.each(lambda target, node: target, place, value)
-        pairs = zip(targets.nodes.flat, spread.nodes.flat, strict=True)
-        found = [Store(name, target.index, node) for target, node in pairs]
+        made = self.tensors.each(lambda own, node: Store(name, own.index, node), place, value)
+        found: list[Store] = [*made.nodes.flat]
         if any(store.node.axes - store.axes for store in found):
             raise NotLoweredError("a batch of one sample")
         return found

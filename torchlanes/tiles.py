@@ -6,12 +6,14 @@ Runs of several programs that draw the same doubles share them: their vectors ma
 import ctypes
 import os
 import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import zip_longest
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
@@ -36,12 +38,13 @@ def header(name: str) -> str:
     return (HERE / name).read_text()
 
 
-def source(text: str, *, double: bool, functions: bool = True) -> str:
-    kinds = "#define DOUBLE\n" if double else ""
-    if len(CALLS.findall(text)) > MOST_INLINED:
-        kinds += "#define CALLED\n"
-    parts = [header("prelude.h"), *([header("functions.h")] if functions else []), text]
-    return kinds + "\n".join(parts)
+def source(text: str, *headers: str, double: bool) -> str:
+    """Return the whole text of a library, whose headers are by default those of a processor."""
+    kinds = ["#define DOUBLE"] if double else []
+    if not headers:
+        headers = "prelude.h", "functions.h"
+        kinds += ["#define CALLED"] if len(CALLS.findall(text)) > MOST_INLINED else []
+    return "\n".join([*kinds, *map(header, headers), text])
 
 
 def library(text: str) -> ctypes.CDLL:
@@ -63,36 +66,18 @@ def loaded(path: Path) -> ctypes.CDLL:
         raise CompileError("compiled code cannot be loaded", f"{error}; {remedy}") from None
 
 
-@cache
-def no_library(text: str) -> str | None:
-    try:
-        library(text)
-    except CompileError as error:
-        return str(error)
-    return None
-
-
-ALIGNED = 64
-Vector = list[int]
-"""The runs of the lanes of a vector. Lanes that are left over repeat a run and are never read."""
-
-
 @dataclass(frozen=True)
 class Layout:
-    """Tiles of vectors: those of a tile draw from the same generators, one in each lane.
+    """Which run is in which lane of which vector.
 
-    members: the vectors of all tiles, one after another. first: number of each tile's first vector.
-    place: vector and lane of each run.
+    members: the runs of each vector; lanes that are left over repeat a run and are never read.
+    place: vector and lane of each run. tiles: the vectors that draw from the same generators, one
+    in each lane.
     """
 
     members: np.ndarray
-    first: list[int]
     place: np.ndarray
-
-    @property
-    def tiles(self) -> list[range]:
-        ends = [*self.first[1:], len(self.members)]
-        return [range(a, b) for a, b in zip(self.first, ends, strict=True)]
+    tiles: Sequence[range] = ()
 
 
 def arranged(
@@ -114,16 +99,23 @@ def arranged(
         apart = [run for run in range(len(kinds)) if work[run] > most]
         packed = _packed(apart, generators, kinds, lanes)
         choices.append(_stacked(shared, generators, kinds, lanes) + packed)
-    members, first, place = [], [], np.zeros((len(kinds), 2), np.int64)
+    members, tiles, place = [], [], np.zeros((len(kinds), 2), np.int64)
     for tile in min(choices, key=cost):
-        first.append(len(members))
+        tiles.append(range(len(members), len(members) + len(tile)))
         for vector in tile:
             for lane, run in enumerate(vector):
                 if run is not None:
                     place[run] = len(members), lane
             filled = [_some(vector) if run is None else run for run in vector]
             members.append(filled + [_some(vector)] * (lanes - len(filled)))
-    return Layout(np.array(members), first, place)
+    return Layout(np.array(members), place, tiles)
+
+
+def in_order(runs: int, lanes: int) -> Layout:
+    """Return a layout of runs of which none has the generator of another one."""
+    members = np.arange(-(-runs // lanes) * lanes).reshape(-1, lanes)
+    members = np.where(members < runs, members, members[:, :1])
+    return Layout(members, np.stack(np.divmod(np.arange(runs), lanes), 1))
 
 
 def _some(vector: Sequence[int | None]) -> int:
@@ -133,43 +125,43 @@ def _some(vector: Sequence[int | None]) -> int:
 def _packed(
     runs: Sequence[int], generators: Sequence[Hashable], kinds: Sequence[Hashable], lanes: int
 ) -> list[list[list]]:
-    groups: dict[Hashable, Vector] = {}
+    groups, tiles = defaultdict(list), defaultdict(list)
     for run in runs:
-        groups.setdefault(kinds[run], []).append(run)
-    tiles: dict[Hashable, list[list]] = {}
+        groups[kinds[run]].append(run)
     for own in groups.values():
-        for k in range(0, len(own), lanes):
-            vector = own[k : k + lanes]
-            tiles.setdefault(tuple(generators[run] for run in vector), []).append(vector)
+        for vector in (own[k : k + lanes] for k in range(0, len(own), lanes)):
+            tiles[tuple(generators[run] for run in vector)].append(vector)
     return list(tiles.values())
 
 
 def _stacked(
     runs: Sequence[int], generators: Sequence[Hashable], kinds: Sequence[Hashable], lanes: int
 ) -> list[list[list]]:
-    by_generator: dict[Hashable, dict[Hashable, Vector]] = {}
+    by_generator = defaultdict(lambda: defaultdict(list))
     for run in runs:
-        by_generator.setdefault(generators[run], {}).setdefault(kinds[run], []).append(run)
+        by_generator[generators[run]][kinds[run]].append(run)
     columns = sorted(by_generator.values(), key=lambda own: -sum(map(len, own.values())))
     tiles = []
-    for k in range(0, len(columns), lanes):
-        some = columns[k : k + lanes]
-        tile = []
-        for kind in dict.fromkeys(kind for own in some for kind in own):
-            for row in range(max(len(own.get(kind, ())) for own in some)):
-                of_kind = [own.get(kind, []) for own in some]
-                tile.append([r[row] if row < len(r) else None for r in of_kind])
-        tiles.append(tile)
+    for some in (columns[k : k + lanes] for k in range(0, len(columns), lanes)):
+        kinds_here = dict.fromkeys(kind for own in some for kind in own)
+        rows = (zip_longest(*(own.get(kind, ()) for own in some)) for kind in kinds_here)
+        tiles.append([list(vector) for of_kind in rows for vector in of_kind])
     return tiles
 
 
 def aligned(shape: Sequence[int], dtype: Any) -> np.ndarray:
     """Return zeros that begin at a multiple of 64 bytes, as vectors must."""
-    count = int(np.prod(shape, dtype=np.int64))
-    size = count * np.dtype(dtype).itemsize
-    memory = np.zeros(size + ALIGNED, np.uint8)
-    start = -memory.ctypes.data % ALIGNED
+    size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
+    memory = np.zeros(size + 64, np.uint8)
+    start = -memory.ctypes.data % 64
     return memory[start : start + size].view(dtype).reshape(shape)
+
+
+def copied(values: np.ndarray, dtype: Any) -> np.ndarray:
+    """Return numbers that begin where vectors do."""
+    found = aligned(values.shape, dtype)
+    found[...] = values
+    return found
 
 
 ADDRESS, NUMBER = ctypes.c_void_p, ctypes.c_int64
@@ -181,10 +173,9 @@ def structure(file: str, name: str, **kinds: type) -> type[ctypes.Structure]:
     kinds: structures that it holds, by their names in C++.
     """
     _, _, body = header(file).partition(f"\nstruct {name} {{\n")
+    lines = re.findall(r"^  (?:const )?(\w+\*?) ([\w*, ]+);", body.split("\n}")[0], re.M)
     found = []
-    for kind, names in re.findall(
-        r"^  (?:const )?(\w+\*?) ([\w*, ]+);", body.split("\n}")[0], re.M
-    ):
+    for kind, names in lines:
         for one in names.split(", "):
             of_field = ADDRESS if kind.endswith("*") or one[0] == "*" else kinds.get(kind, NUMBER)
             found.append((one.lstrip("*"), of_field))
@@ -213,20 +204,14 @@ STATE_WORDS = 624
 """Words of 32 bits in the state of a generator of NumPy's `MT19937`."""
 
 
-class SampleSource(Protocol):
-    """What the samples of a run are made of.
+SampleSource = Any
+"""What the samples of a run are made of.
 
-    random: the generator: its `state`, words and the position among them, and a hashable
-    `position()`, which is equal where generators continue alike. range: its `intervals`. key: equal
-    for equal inputs, but for generators. targets: the `operation`, by its `name` one of
-    `OPERATIONS`, and its `operands`, each from one input to another.
-    """
-
-    random: Any
-    range: Any
-    sample_shape: tuple[int, ...]
-    targets: Any
-    key: Any
+random: the generator: its `state`, words and the position among them, and a hashable `position()`,
+which is equal where generators continue alike. range: its `intervals`. sample_shape. key: equal for
+equal inputs, but for generators. targets: the `operation`, by its `name` one of `OPERATIONS`, and
+its `operands`, each from one input to another.
+"""
 
 
 class LaneGenerators:
@@ -247,15 +232,13 @@ class LaneGenerators:
 
     def copy(self) -> "LaneGenerators":
         other = copy(self)
-        other.words = aligned(self.words.shape, self.words.dtype)
-        other.words[...] = self.words
+        other.words = copied(self.words, np.uint32)
         return other
 
-    def store(self, streams: Sequence[SampleSource], lanes: Sequence[int]) -> None:
-        """Put streams where generators have come to in their lanes."""
-        for stream, lane in zip(streams, lanes, strict=True):
-            state = stream.random.state
-            state[:-1], state[-1] = np.roll(self.words[:, self._places[lane]], -self.position), 0
+    def store(self, stream: SampleSource, lane: int) -> None:
+        """Put a stream where the generator of its lane has come to."""
+        state = stream.random.state
+        state[:-1], state[-1] = np.roll(self.words[:, self._places[lane]], -self.position), 0
 
 
 @cache
@@ -275,21 +258,21 @@ def next_words(key: np.ndarray, position: int) -> np.ndarray:
     return np.concatenate([key[position:], after[:position]])
 
 
-def described(streams: Sequence[SampleSource], keep: dict[object, np.ndarray]) -> Samples:
+def lows_and_widths(streams: Iterable[SampleSource]) -> tuple[np.ndarray, np.ndarray]:
+    bounds = np.array([[float(end) for end in s.range.intervals[0]] for s in streams])
+    return bounds[:, 0], bounds[:, 1] - bounds[:, 0]
+
+
+def described(streams: Sequence[SampleSource], of_slices: dict[object, np.ndarray]) -> Samples:
     """Return what C++ makes of doubles, for the stream of each lane.
 
-    `keep` holds its memory; samples of equal operands have the same slices there.
+    of_slices: where the slices of samples lie, which equal operands have in common.
     """
-    intervals = [stream.range.intervals[0] for stream in streams]
-    low = aligned((len(streams),), np.float64)
-    width = aligned((len(streams),), np.float64)
-    low[:] = [a for a, _ in intervals]
-    width[:] = [float(b) - float(a) for a, b in intervals]
+    low, width = (copied(values, np.float64) for values in lows_and_widths(streams))
     operands = [stream.targets.operands for stream in streams]
     laid = np.ascontiguousarray(np.swapaxes(np.array(operands, np.int64), 0, 1))
-    slices = keep.setdefault(tuple(operands), laid)
-    keep |= {id(low): low, id(width): width}
-    return Samples(
+    slices = of_slices.setdefault(tuple(operands), laid)
+    found = Samples(
         low=low.ctypes.data,
         width=width.ctypes.data,
         slices=slices.ctypes.data,
@@ -299,11 +282,10 @@ def described(streams: Sequence[SampleSource], keep: dict[object, np.ndarray]) -
         operation=OPERATIONS.index(streams[0].targets.operation.name),
         operands=len(operands[0]),
         inputs=streams[0].sample_shape[0],
-        again=False,
-        x_given=None,
-        t_given=None,
         outputs=1,
     )
+    found.kept = low, width
+    return found
 
 
 def lengths(stream: SampleSource) -> tuple[int, ...]:
@@ -312,13 +294,7 @@ def lengths(stream: SampleSource) -> tuple[int, ...]:
 
 def in_lanes(values: np.ndarray, layout: Layout, dtype: np.dtype) -> list[np.ndarray]:
     """Return values `(iterations, runs, ...)` of each vector: `(iterations, ..., lanes)`."""
-    found = []
-    for runs in layout.members:
-        own = np.moveaxis(values[:, runs], 1, -1)
-        laid = aligned(own.shape, dtype)
-        laid[...] = own
-        found.append(laid)
-    return found
+    return [copied(np.moveaxis(values[:, runs], 1, -1), dtype) for runs in layout.members]
 
 
 PORTION = 16 << 10
@@ -331,57 +307,49 @@ DRAW = 10
 @cache
 def runtime_text(*, double: bool) -> str:
     """Return the C++ of the library that draws samples and calls the functions of models."""
-    return source(header("samples.h") + header("runtime.cpp"), double=double, functions=False)
+    return source(header("samples.h") + header("runtime.cpp"), double=double)
 
 
 def runtime(*, double: bool) -> ctypes.CDLL:
     found = library(runtime_text(double=double))
-    address, number = ctypes.c_void_p, ctypes.c_int64
-    found.iterate.argtypes = [address, number, address, number]
-    found.evaluate.argtypes = [address, number, address, address]
+    found.iterate.argtypes = [ADDRESS, NUMBER, ADDRESS, NUMBER]
+    found.evaluate.argtypes = [ADDRESS, NUMBER, ADDRESS, ADDRESS]
     found.iterate.restype = found.evaluate.restype = None
     return found
 
 
-class TileMemory:
-    """Memory for the samples of a portion, and calls of the C++ that iterates."""
+@dataclass(frozen=True)
+class Batches:
+    """Batches of `shape`, samples and inputs of each, and the most that is made of one of them.
 
-    def __init__(
-        self,
-        shape: tuple[int, int],
-        dtype: np.dtype,
-        operands: int = 0,
-        targets: int = 1,
-        taken: int = 0,
-    ):
-        self.batch, self.inputs = shape
-        self.runtime = runtime(double=dtype == np.float64)
-        self.lanes: int = self.runtime.lanes()
-        self._dtype = dtype
-        self._most = operands, targets, taken
-        self._works: dict[int, tuple[Work, list[np.ndarray]]] = {}
+    operands: of a sample. targets: of samples of equal inputs. taken: inputs of all operands.
+    """
+
+    shape: tuple[int, int]
+    dtype: np.dtype
+    operands: int = 0
+    targets: int = 1
+    taken: int = 0
 
     def iterate(self, tiles: Sequence[Tile], iterations: int, *, whole: bool) -> None:
         """Train vectors; `whole` where a program needs all samples of a batch at once."""
-        number = self.inputs * (8 + self._dtype.itemsize) + self._dtype.itemsize
-        portion = max(4, PORTION // (number * self.lanes) // 4 * 4)
-        portion = self.batch if whole or portion >= self.batch else portion
-        if portion not in self._works:
-            self._works[portion] = self._work(portion)
-        work, _ = self._works[portion]
+        cpp = runtime(double=self.dtype == np.float64)
+        (batch, inputs), lanes = self.shape, cpp.lanes()
+        number = inputs * (8 + self.dtype.itemsize) + self.dtype.itemsize
+        portion = max(4, PORTION // (number * lanes) // 4 * 4)
+        portion = batch if whole or portion >= batch else portion
+        doubles = portion * inputs, inputs, portion * self.operands
+        numbers = portion * inputs, portion * self.targets
+        memory = [
+            *(aligned((count, lanes), np.float64) for count in doubles),
+            *(aligned((count, lanes), self.dtype) for count in numbers),
+            aligned((portion * self.taken, lanes), np.float64),
+        ]
+        work = Work(batch, inputs, portion, *(values.ctypes.data for values in memory))
         array = (Tile * len(tiles))(*tiles)
-        self.runtime.iterate(array, len(tiles), ctypes.byref(work), iterations)
+        cpp.iterate(array, len(tiles), ctypes.byref(work), iterations)
         for tile, after in zip(tiles, array, strict=True):
             tile.generators.position = after.generators.position
-
-    def _work(self, portion: int) -> tuple[Work, list[np.ndarray]]:
-        operands, targets, taken = self._most
-        kinds = (*(np.dtype(np.float64),) * 3, *(self._dtype,) * 2, np.dtype(np.float64))
-        rows = (portion * self.inputs, self.inputs, portion * operands)
-        rows += (portion * self.inputs, portion * targets, portion * taken)
-        memory = [aligned((n, self.lanes), kind) for n, kind in zip(rows, kinds, strict=True)]
-        addresses = [values.ctypes.data for values in memory]
-        return Work(self.batch, self.inputs, portion, *addresses), memory
 
 
 @dataclass
@@ -401,7 +369,7 @@ class _Vectors:
     def chosen(self, members: Mapping[int, Sequence[Member]], at: LaneGenerators) -> Tile:
         """Return the vectors of some programs, with the samples that these need."""
         chosen = [v for v in self.vectors if v[0] in members]
-        used = sorted({sample for _, _, sample in chosen})
+        used = sorted({sample for *_, sample in chosen})
         array = (Member * len(chosen))(*(members[p][vector] for p, vector, _ in chosen))
         prepared: dict[tuple[int, int], int] = {}
         for member, (_, _, sample) in zip(array, chosen, strict=True):
@@ -452,33 +420,31 @@ class Tiles:
         first = 0
         for p, own in enumerate(streams):
             vectors = [v for v, owner in enumerate(owners) if owner == p]
-            place = layout.place[first : first + len(own)].copy()
-            place[:, 0] = [number[vector] for vector in place[:, 0]]
-            self.layouts.append(Layout(layout.members[vectors] - first, [], place))
+            place = [(number[v], lane) for v, lane in layout.place[first : first + len(own)]]
+            self.layouts.append(Layout(layout.members[vectors] - first, np.array(place)))
             first += len(own)
-        self._keep: dict[object, np.ndarray] = {}
+        self._slices: dict[object, np.ndarray] = {}
         self._tiles = [
             self._tile([(owners[v], number[v]) for v in vectors], lanes) for vectors in layout.tiles
         ]
         most = max(len(stream.targets.operands) for stream in flat)
         targets = max(len(tile.samples) for tile in self._tiles)
         taken = max(sum(lengths(stream)) for stream in flat)
-        self._workspace = TileMemory(shape, dtype, most, targets, taken)
+        self._batches = Batches(shape, dtype, most, targets, taken)
 
     def _tile(self, vectors: Sequence[tuple[int, int]], lanes: int) -> _Vectors:
-        of_lanes: list[SampleSource | None] = [None] * lanes
+        of_lanes: list[Any] = [None] * lanes
         inputs: dict[object, int] = {}
         found: dict[tuple[int, str], int] = {}
         every = []
         for program, vector in vectors:
             layout, own = self.layouts[program], self._streams[program]
             streams = [own[run] for run in layout.members[vector]]
-            for run, (place, lane) in enumerate(layout.place.tolist()):
-                if place == vector:
+            for lane, run in enumerate(layout.members[vector]):
+                if of_lanes[lane] is None or (layout.place[run] == (vector, lane)).all():
                     of_lanes[lane] = own[run]
-            same = inputs.setdefault(
-                tuple((s.key, s.targets.operands) for s in streams), len(inputs)
-            )
+            key = tuple((s.key, s.targets.operands) for s in streams)
+            same = inputs.setdefault(key, len(inputs))
             every.append((same, streams[0].targets.operation.name, program, vector, streams))
         every.sort(key=lambda one: one[:4])
         samples: list[tuple[Samples, int]] = []
@@ -486,11 +452,9 @@ class Tiles:
         for same, kind, program, vector, streams in every:
             if (same, kind) not in found:
                 found[same, kind] = len(samples)
-                samples.append((described(streams, self._keep), same))
+                samples.append((described(streams, self._slices), same))
             numbered.append((program, vector, found[same, kind]))
-        some = next(stream for stream in of_lanes if stream is not None)
-        generators = LaneGenerators([some if s is None else s for s in of_lanes])
-        return _Vectors(generators, numbered, samples)
+        return _Vectors(LaneGenerators(of_lanes), numbered, samples)
 
     def iterate(
         self, members: Mapping[int, Sequence[Member]], iterations: int, *, whole: bool
@@ -507,7 +471,7 @@ class Tiles:
                     tile.behind[program] = tile.at.copy()
                 calls.append((tile, fresh, tile.at))
         tiles = [tile.chosen(some, at) for tile, some, at in calls]
-        self._workspace.iterate(tiles, iterations, whole=whole)
+        self._batches.iterate(tiles, iterations, whole=whole)
         for called, (tile, some, at) in zip(tiles, calls, strict=True):
             at.position = called.generators.position
             at.done += iterations
@@ -517,13 +481,12 @@ class Tiles:
 
     def store(self, program: int) -> None:
         """Put the streams of all runs of a program where its iterations have left them."""
-        place, streams = self.layouts[program].place, self._streams[program]
         for tile in self._tiles:
             own = {vector for p, vector, _ in tile.vectors if p == program}
-            runs = [run for run, (vector, _) in enumerate(place) if vector in own]
             at = tile.behind.get(program, tile.at)
-            lanes = [int(place[run][1]) for run in runs]
-            at.store([streams[r] for r in runs], lanes)
+            for run, (vector, lane) in enumerate(self.layouts[program].place):
+                if vector in own:
+                    at.store(self._streams[program][run], lane)
 
 
 Schedule = Mapping[str, np.ndarray]
@@ -533,25 +496,30 @@ EvaluationRows = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 """x `(sets, rows, in)`, t `(sets, rows, outputs)`, and the sets that each run has of them."""
 
 
+@cache
 def not_compiled(program: Program) -> str | None:
     double = program.dtype == torch.float64
-    texts = runtime_text(double=double), source(program.text, double=double)
-    return next(filter(None, map(no_library, texts)), None)
+    try:
+        for text in (runtime_text(double=double), source(program.text, double=double)):
+            library(text)
+    except CompileError as error:
+        return str(error)
+    return None
 
 
 class Lanes:
     """Runs of one program. shape: samples of a batch, and inputs of a sample."""
 
     def __init__(self, program: Program, layout: Layout, shape: tuple[int, int]):
-        self.program = program
-        self.layout = layout
-        self.shape = shape
+        self.program, self.layout = program, layout
+        self.shape = self.batch, self.inputs = shape
         self.runs = len(layout.place)
         self.dtype = program.numpy_type
-        self.library = library(source(program.text, double=self.dtype == np.float64))
-        self.workspace = TileMemory(shape, self.dtype)
         self.count, self.lanes = layout.members.shape
-        sizes = program.memory.sizes
+        self._allocate(program, program.memory.sizes)
+
+    def _allocate(self, program: Program, sizes: Mapping[str, int]) -> None:
+        self.library = library(source(program.text, double=self.dtype == np.float64))
         self.s = self._memory(sizes["s"])
         self.o = self._memory(sizes["o"])
         self.q = self._memory(max(part.scratch for part in program.sources.values()))
@@ -565,9 +533,7 @@ class Lanes:
     @property
     def whole(self) -> bool:
         """Return whether an iteration needs all samples of its batch at once."""
-        return any(
-            self.program.sources[p].passes > 1 for p in {"run", "log"} & self.program.sources.keys()
-        )
+        return any(s.passes > 1 for p, s in self.program.sources.items() if p in ("run", "log"))
 
     def put(self, name: str, values: torch.Tensor | np.ndarray) -> None:
         place = self.program.places[name]
@@ -580,8 +546,8 @@ class Lanes:
         """Return a tensor `(runs, ...)` that the lanes hold, or that the last iteration told."""
         place = self.program.places[name]
         memory = {"s": self.s, "o": self.o}[place.memory]
-        member, lane = self.layout.place.T
-        own = memory[member, place.offset : place.offset + place.size, lane]
+        vector, lane = self.layout.place.T
+        own = memory[vector, place.offset : place.offset + place.size, lane]
         return torch.from_numpy(own.reshape(self.runs, *place.shape).copy())
 
     def members(
@@ -630,20 +596,18 @@ class Lanes:
             given = {"x_given": own_x.ctypes.data, "t_given": own_t.ctypes.data}
             samples = Samples(**given, outputs=t.shape[-1], same=len(x) == 1)
             tiles.append(tile_of(Generators(), (Samples * 1)(samples), (Member * 1)(member)))
-        self.workspace.iterate(tiles, iterations, whole=self.whole)
+        Batches(self.shape, self.dtype).iterate(tiles, iterations, whole=self.whole)
 
     def observe(self, x: np.ndarray | None, schedule: Schedule) -> None:
         """Let modules tell of x `(runs, batch, in)`, or of ones, and leave all as it is."""
         state = self.s.copy()
         x = np.ones((self.runs, *self.shape)) if x is None else x
-        members = self.members(schedule, self._middle_noise(), 1, "log")
-        self.iterate(members, x[None], np.zeros((1, *x.shape[:2], 1)), 1)
-        self.s[...] = state
-
-    def _middle_noise(self) -> np.ndarray | None:
         draws = self.program.draws
         means = [np.full(int(np.prod(d.shape)), sum(d.bounds) / 2) for d in draws]
-        return np.concatenate(means)[None, None].repeat(self.runs, 1) if draws else None
+        noise = np.concatenate(means)[None, None].repeat(self.runs, 1) if draws else None
+        members = self.members(schedule, noise, 1, "log")
+        self.iterate(members, x[None], np.zeros((1, *x.shape[:2], 1)), 1)
+        self.s[...] = state
 
     def _scheduled(self, schedule: Schedule, iterations: int) -> tuple[np.ndarray, int, int]:
         """Return scheduled numbers in lanes, and the steps from row to row, vector to vector."""
@@ -695,6 +659,7 @@ class Lanes:
             *(x.shape[1], inputs, outputs, width, portion, roots),
             *(array.ctypes.data for array in (x_lanes, t_lanes)),
         )
-        self.workspace.runtime.evaluate(members, self.count, ctypes.byref(of), means.ctypes.data)
-        member, lane = self.layout.place.T
-        return means[member, :, lane].T
+        cpp = runtime(double=self.dtype == np.float64)
+        cpp.evaluate(members, self.count, ctypes.byref(of), means.ctypes.data)
+        vector, lane = self.layout.place.T
+        return means[vector, :, lane].T

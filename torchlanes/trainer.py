@@ -10,7 +10,7 @@ import torch
 
 from .lower import Recording
 from .recorded import Program, ProgramBuilder, first_built
-from .tiles import Lanes, arranged, runtime
+from .tiles import Lanes, in_order, runtime
 from .values import NotLoweredError, Value
 
 Loss = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
@@ -124,9 +124,8 @@ class Trainer:
                     optimizer.step()
             for name, value in _named(own).items():
                 true = _named(exact)[name].detach()
-                bound = (
-                    TOLERANCE[self.dtype] * (1 + true.abs()) + 10 * (value.detach() - true).abs()
-                )
+                error = 10 * (value.detach() - true).abs()
+                bound = TOLERANCE[self.dtype] * (1 + true.abs()) + error
                 if not bool(((found[name][number] - true).abs() <= bound).all()):
                     raise NotLoweredError(f"a step whose {name} differs from torch's")
 
@@ -236,9 +235,8 @@ def _trained(
     program: Program, state: State, x: np.ndarray, y: np.ndarray, steps: int
 ) -> tuple[State, torch.Tensor]:
     """Return the state and losses after steps on x `(steps or 1, models, batch, inputs)` and y."""
-    count, width = x.shape[1], runtime(double=program.dtype == torch.float64).lanes()
-    layout = arranged(range(count), [0] * count, width, [1.0] * count)
-    lanes = Lanes(program, layout, x.shape[2:])
+    width = runtime(double=program.dtype == torch.float64).lanes()
+    lanes = Lanes(program, in_order(x.shape[1], width), x.shape[2:])
     for name, values in state.items():
         lanes.put(name, values)
     lanes.iterate(lanes.members({}, None, steps, "run"), x, y.reshape(*y.shape[:3], -1), steps)

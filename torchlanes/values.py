@@ -6,9 +6,10 @@ equal, and then there is one.
 """
 
 import math
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -25,12 +26,8 @@ class NotLoweredError(Exception):
     """An operation that the engine does not know; the text names it."""
 
 
-class LongDimensionError(NotLoweredError):
-    """An operation that is known for dimensions that are written out."""
-
-
-class TooManyError(NotLoweredError):
-    """More numbers than are written out."""
+class TooLongError(NotLoweredError):
+    """An operation known for dimensions that are written out, or more numbers than are."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +85,10 @@ class Value:
     def dim(self, d: int) -> int:
         return d % max(1, self.ndim)
 
+    def unsqueezed(self, d: int) -> "Value":
+        shape, axes = (*self.shape[:d], 1, *self.shape[d:]), (*self.axes[:d], None, *self.axes[d:])
+        return Value(shape, axes, np.expand_dims(self.nodes, d))
+
     def without(self, dims: Collection[int]) -> "Value":
         kept = [d for d in range(self.ndim) if d not in dims]
         shape, axes = tuple(self.shape[d] for d in kept), tuple(self.axes[d] for d in kept)
@@ -99,9 +100,7 @@ class Tensors:
 
     def __init__(self, graph: Graph, longest: int | float = LONGEST_WRITTEN, cuts: bool = False):
         """cuts: whether long dimensions may be cut and joined; their sums are those of parts."""
-        self.graph = graph
-        self.cuts = cuts
-        self._longest = longest
+        self.graph, self.cuts, self._longest = graph, cuts, longest
         self.most: float = MOST_NODES
 
     def is_long(self, extent: int) -> bool:
@@ -111,8 +110,7 @@ class Tensors:
         return argument if isinstance(argument, Value) else self.constant(float(argument))
 
     def constant(self, number: float, shape: Sequence[int] = ()) -> Value:
-        nodes = np.empty((1,) * len(shape), object)
-        nodes[...] = self.graph.const(number)
+        nodes = np.full((1,) * len(shape), self.graph.const(number), object)
         return Value(tuple(shape), (None,) * len(shape), nodes)
 
     def stored(self, name: str, shape: Sequence[int], batch: int | None = None) -> Value:
@@ -135,14 +133,11 @@ class Tensors:
     def numbers(self, array: np.ndarray) -> Value:
         if array.size and (array == array.flat[0]).all():
             return self.constant(float(array.flat[0]), array.shape)
-        nodes = np.empty(array.shape, object)
-        for place in np.ndindex(array.shape):
-            nodes[place] = self.graph.const(float(array[place]))
-        return Value(array.shape, (None,) * array.ndim, nodes)
+        return Value(array.shape, (None,) * array.ndim, _mapped(self.graph.const, array))
 
-    def each(self, op: str | Callable[..., Node], *values: Value) -> Value:
+    def each(self, op: str | Callable[..., Any], *values: Value) -> Value:
         if self.graph.count > self.most:
-            raise TooManyError(f"more than {self.most:,} numbers that would be written out")
+            raise TooLongError(f"more than {self.most:,} numbers that would be written out")
         make = op if callable(op) else lambda *nodes: self.graph.op(op, *nodes)
         shape = np.broadcast_shapes(*(v.shape for v in values))
         lifted = self._cut_alike([self._with_ndim(v, len(shape)) for v in values])
@@ -152,25 +147,18 @@ class Tensors:
             value = self._renamed(value, axes)
             axes = tuple(a or b for a, b in zip(axes, value.axes, strict=True))
             aligned.append(value)
-        nodes = np.frompyfunc(make, len(aligned), 1)(*(v.nodes for v in aligned))
-        if not isinstance(nodes, np.ndarray):
-            held = np.empty((), object)
-            held[()] = nodes
-            nodes = held
-        return Value(shape, axes, nodes)
+        return Value(shape, axes, _mapped(make, *(v.nodes for v in aligned)))
 
     def typed(self, value: Value, *, truth: bool) -> Value:
         """Return a value whose nodes are truth values, or of which none is."""
         if value.nodes.size == 0 or all(node.is_mask is truth for node in value.nodes.flat):
             return value
-        one, zero = self.graph.const(1.0), self.graph.const(0.0)
+        op, one, zero = self.graph.op, self.graph.const(1.0), self.graph.const(0.0)
 
         def make(node: Node) -> Node:
             if node.is_mask is truth:
                 return node
-            if truth:
-                return self.graph.op("ne", node, zero)
-            return self.graph.op("where", node, one, zero)
+            return op("ne", node, zero) if truth else op("where", node, one, zero)
 
         return self.each(make, value)
 
@@ -191,19 +179,16 @@ class Tensors:
             for axis in own:
                 if axis in used and not want and axis not in free:
                     # The others count another dimension by it.
-                    free[axis] = self._free(axis, taken)
+                    if axis == BATCH:
+                        raise NotLoweredError("samples of a batch against each other")
+                    free[axis] = self.graph.axis(self.graph.extents[axis], taken)
                     taken.add(free[axis])
             pairs = zip(own, wants, strict=False)
             new.append(tuple(a and (want or free.get(a, a)) for a, want in pairs))
         if all(value.counted_by(d) == axes for d, axes in enumerate(new)):
             return value
-        return self._counted(value, new)
-
-    def _counted(self, value: Value, new: Sequence[tuple[str | None, ...]]) -> Value:
-        """Return a value whose entries are counted by other axes."""
         nodes = np.empty(value.nodes.shape, object)
         memos: dict[tuple, dict[Node, Node]] = {}
-        node: Node
         for place, node in np.ndenumerate(value.nodes):
             mapping: dict[str, Part] = {}
             for d, k in enumerate(place):
@@ -218,11 +203,6 @@ class Tensors:
         )
         return Value(value.shape, tuple(axes), nodes)
 
-    def _free(self, axis: str, taken: set) -> str:
-        if axis == BATCH:
-            raise NotLoweredError("samples of a batch against each other")
-        return self.graph.axis(self.graph.extents[axis], [a for a in taken if a])
-
     def _cut_alike(self, values: Sequence[Value], apart: int | None = None) -> list[Value]:
         """Return values whose dimensions, but `apart`, have the same parts."""
         values = list(values)
@@ -233,7 +213,7 @@ class Tensors:
             if d == apart or not counted or not (is_written or has_parts):
                 continue
             if is_written and (not self.cuts or counted[0].axes[d] == BATCH):
-                raise LongDimensionError("numbers of a long dimension that differ")
+                raise TooLongError("numbers of a long dimension that differ")
             places = [v.places(d) for v in counted]
             if is_written:
                 places.append([range(k, k + 1) for k in range(counted[0].shape[d])])
@@ -258,14 +238,10 @@ class Tensors:
                 first, step = (part[0] - old[0]) // old.step, part.step // old.step
                 axis = self.graph.axis(len(part), taken) if len(part) > 1 else None
                 to: Part = first if axis is None else (axis, first, step)
-                column = self._at(column, {name: to})
-                name = axis
+                pick = partial(self.graph.pick, axes={name: to})
+                column, name = _mapped(pick, column), axis
             found.append((part, name, column))
         return self._of_parts(value, d, found)
-
-    def _at(self, nodes: np.ndarray, mapping: dict[str, Part]) -> np.ndarray:
-        moved = np.frompyfunc(lambda node: self.graph.pick(node, mapping), 1, 1)(nodes)
-        return np.asarray(moved, object).reshape(np.shape(nodes))
 
     def _of_parts(
         self, value: Value, d: int, found: Iterable[tuple[range, str | None, np.ndarray]]
@@ -283,17 +259,17 @@ class Tensors:
     def part(self, value: Value, d: int, wanted: range) -> Value:
         """Return some places of a dimension that has axes."""
         if value.axes[d] == BATCH or not wanted:
-            raise LongDimensionError("parts of a long dimension")
+            raise TooLongError("parts of a long dimension")
         others = [p for p in range(value.shape[d]) if p not in wanted]
         inner = [wanted] if self.is_long(len(wanted)) else [range(k, k + 1) for k in wanted]
         cut = self._cut(value, d, [[*inner, *evenly(others)]])
         parts = zip(cut.places(d), cut.counted_by(d), np.moveaxis(cut.nodes, d, 0), strict=True)
         kept = [
-            (evenly(wanted.index(place) for place in places), name, column)
+            (evenly(wanted.index(place) for place in places)[0], name, column)
             for places, name, column in parts
             if places[0] in wanted
         ]
-        return self._of_parts(cut, d, [(places[0], name, column) for places, name, column in kept])
+        return self._of_parts(cut, d, kept)
 
     def joined(self, values: Sequence[Value], d: int, places: Sequence[range] = ()) -> Value:
         values = self._cut_alike(values, apart=d)
@@ -333,34 +309,25 @@ class Tensors:
         return value if keepdim else value.without(dims)
 
     def _reduced(self, kind: str, value: Value, d: int) -> Value:
-        graph, axis, extent = self.graph, value.axes[d], value.shape[d]
+        op = partial(self.graph.op, {"sum": "add", "prod": "mul", "max": "max"}[kind])
+        columns = list(np.moveaxis(value.nodes, d, 0))
+        if value.axes[d] is None and len(columns) < value.shape[d]:
+            columns = [_mapped(partial(self.graph.repeated, kind, value.shape[d]), columns[0])]
+        for k, name in enumerate(value.counted_by(d)):
+            if name:
+                columns[k] = _mapped(partial(self.graph.reduce, kind, name), columns[k])
+        total = columns[0]
+        for column in columns[1:]:
+            total = _mapped(op, total, column)
         shape = (*value.shape[:d], 1, *value.shape[d + 1 :])
-        counts = (*value.nodes.shape[:d], 1, *value.nodes.shape[d + 1 :])
         axes = (*value.axes[:d], None, *value.axes[d + 1 :])
-        if isinstance(axis, str):
-            make = lambda node: graph.reduce(kind, axis, node)  # noqa: E731
-            nodes = np.frompyfunc(make, 1, 1)(value.nodes)
-        elif axis is None and value.nodes.shape[d] < extent:
-            make = lambda node: graph.repeated(kind, extent, node)  # noqa: E731
-            nodes = np.frompyfunc(make, 1, 1)(value.nodes)
-        else:
-            op = {"sum": "add", "prod": "mul", "max": "max"}[kind]
-            columns = list(np.moveaxis(value.nodes, d, 0))
-            for k, name in enumerate(value.counted_by(d)):
-                if name:
-                    make = np.frompyfunc(partial(graph.reduce, kind, name), 1, 1)
-                    columns[k] = make(columns[k])
-            total = columns[0]
-            for column in columns[1:]:
-                total = np.frompyfunc(lambda a, b: graph.op(op, a, b), 2, 1)(total, column)
-            nodes = np.asarray(total, object)
-        return Value(shape, axes, np.asarray(nodes, object).reshape(counts))
+        return Value(shape, axes, np.expand_dims(total, d))
 
     def written(self, value: Value, d: int) -> Value:
         """Return a value with an entry for each number of a dimension; refuse one with an axis."""
         if value.axes[d]:
-            raise LongDimensionError("parts of a long dimension")
-        repeats = value.shape[d] // value.nodes.shape[d] if value.nodes.shape[d] else 1
+            raise TooLongError("parts of a long dimension")
+        repeats = value.shape[d] // max(1, value.nodes.shape[d])
         return Value(value.shape, value.axes, np.repeat(value.nodes, repeats, axis=d))
 
     def permuted(self, value: Value, order: Sequence[int]) -> Value:
@@ -383,19 +350,14 @@ class Tensors:
         if -1 in shape:
             known = math.prod(n for n in shape if n != -1)
             shape[shape.index(-1)] = math.prod(value.shape) // known
-        parts = _matched(value.shape, shape)
         axes: list[Axis] = []
         counts: list[int] = []
-        for old, new in parts:
-            big_old, big_new = (
-                [d for d in dims if n[d] != 1] for dims, n in ((old, value.shape), (new, shape))
-            )
-            if len(big_old) <= 1 and len(big_new) <= 1:
-                source = big_old[0] if big_old else None
-                for d in new:
-                    is_big = d in big_new
-                    axes.append(value.axes[source] if is_big and source is not None else None)
-                    counts.append(value.nodes.shape[source] if is_big and source is not None else 1)
+        for old, new in _matched(value.shape, shape):
+            big = [d for d in old if value.shape[d] != 1]
+            if len(big) <= 1 and sum(shape[d] != 1 for d in new) <= 1:
+                whole = [big and shape[d] != 1 for d in new]
+                axes += [value.axes[big[0]] if same else None for same in whole]
+                counts += [value.nodes.shape[big[0]] if same else 1 for same in whole]
                 continue
             for d in old:
                 value = self.written(value, d)
@@ -405,41 +367,27 @@ class Tensors:
 
     def multiplied(self, a: Value, b: Value) -> Value:
         """Return the matrix product a (*, m, k) b (*, k, n): sums of products, first to last."""
-        left = Value((*a.shape, 1), (*a.axes, None), a.nodes[..., None])
-        right = Value(
-            (*b.shape[:-2], 1, *b.shape[-2:]),
-            (*b.axes[:-2], None, *b.axes[-2:]),
-            b.nodes[..., None, :, :],
-        )
-        return self.reduce("sum", self.each("mul", left, right), [-2])
+        products = self.each("mul", a.unsqueezed(a.ndim), b.unsqueezed(b.ndim - 2))
+        return self.reduce("sum", products, [-2])
 
 
-def _matched(old: Sequence[int], new: Sequence[int]) -> list[tuple[list[int], list[int]]]:
-    """Return which dimensions of two shapes hold the same numbers."""
-    parts, i, j = [], 0, 0
+def _matched(old: Sequence[int], new: Sequence[int]) -> Iterator[tuple[list[int], list[int]]]:
+    """Yield which dimensions of two shapes hold the same numbers."""
+    i = j = 0
     while i < len(old) or j < len(new):
-        left, right = [], []
-        a = b = 1
-        while True:
-            if a == b and left and right:
-                break
-            if a <= b and i < len(old):
-                left.append(i)
-                a *= old[i]
-                i += 1
-            elif j < len(new):
-                right.append(j)
-                b *= new[j]
-                j += 1
-            elif i < len(old):
-                left.append(i)
+        start, first, a, b = i, j, 1, 1
+        while not (a == b and i > start and j > first) and (i < len(old) or j < len(new)):
+            if i < len(old) and (a <= b or j == len(new)):
                 a *= old[i]
                 i += 1
             else:
-                break
-        parts.append((left, right))
-    return parts
+                b *= new[j]
+                j += 1
+        yield list(range(start, i)), list(range(first, j))
 
 
-def is_mask(a: Value) -> bool:
-    return bool(a.nodes.size) and a.nodes.flat[0].is_mask
+def _mapped(make: Callable[..., Any], *nodes: np.ndarray) -> np.ndarray:
+    """Return what is made of nodes, one by one, also where an array has no dimension."""
+    found = np.empty(np.broadcast_shapes(*map(np.shape, nodes)), object)
+    found[...] = np.frompyfunc(make, len(nodes), 1)(*nodes)
+    return found

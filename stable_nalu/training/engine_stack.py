@@ -389,11 +389,9 @@ class Company:
     def layout(self, part: RunsOfProgram) -> tiles.Layout:
         if part.draw is None:
             return self.samples.layouts[part.place]
-        double, runs = part.program.dtype == torch.float64, len(part.runs)
-        if self.on_gpu:
-            return gpu.singles(runs)
-        lanes = tiles.runtime(double=double).lanes()
-        return tiles.arranged(range(runs), [0] * runs, lanes, [1.0] * runs)
+        double = part.program.dtype == torch.float64
+        lanes = 1 if self.on_gpu else tiles.runtime(double=double).lanes()
+        return tiles.in_order(len(part.runs), lanes)
 
     def iterate(self, stacks: Sequence[EngineStack], first: int, count: int) -> None:
         """Train iterations of stacks, at a pace that lets signals be heeded."""
