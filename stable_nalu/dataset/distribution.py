@@ -123,9 +123,7 @@ def draw_seed() -> int:
 
 def shuffled_order(count: int) -> torch.Tensor:
     """Draw the permutation (count,) of one epoch of torch's random sampler."""
-    generator = torch.Generator()
-    generator.manual_seed(draw_seed())
-    return torch.randperm(count, generator=generator)
+    return torch.randperm(count, generator=torch.Generator().manual_seed(draw_seed()))
 
 
 Interval = tuple[float, float]
@@ -192,13 +190,18 @@ def _interval(bounds: Sequence[Any]) -> Interval:
     return low, high
 
 
-class Uniform:
-    """Values low + (high - low) * D of uniform doubles D."""
+class Family:
+    """A family of distributions, with its `parameters`."""
 
-    parameters: tuple[float, ...] = ()
+    def __init__(self, *parameters: float):
+        self.parameters = parameters
 
     def check(self, interval: Interval) -> None:
-        """Accept every interval."""
+        """Refuse an interval that does not suit the family."""
+
+
+class Uniform(Family):
+    """Values low + (high - low) * D of uniform doubles D."""
 
     def scale(self, doubles: np.ndarray, interval: Interval, out: np.ndarray) -> None:
         """Turn uniform doubles into values; `out` may be the doubles."""
@@ -207,11 +210,8 @@ class Uniform:
         np.add(out, low, out=out)
 
 
-class TruncatedNormal:
+class TruncatedNormal(Family):
     """Normal(mean, deviation) truncated to [low, high], by its inverse distribution function."""
-
-    def __init__(self, mean: float, deviation: float):
-        self.parameters = (mean, deviation)
 
     def check(self, interval: Interval) -> None:
         """Refuse an interval that holds a single point."""
@@ -223,27 +223,20 @@ class TruncatedNormal:
         out[...] = quantile_function(*map(float, (*interval, *self.parameters)))(doubles)
 
 
-class Exponential:
+class Exponential(Family):
     """Exponential with mean `scale`; the interval has no effect."""
-
-    def __init__(self, scale: float):
-        self.parameters = (scale,)
-
-    def check(self, interval: Interval) -> None:
-        """Accept every interval."""
 
     def draw(self, random: LegacyRandom, shape: tuple[int, ...], interval: Interval) -> np.ndarray:
         """Draw two words per element, in order."""
         return random.exponential(self.parameters[0], shape)
 
 
-class Benford:
+class Benford(Family):
     """Whole numbers whose first digit follows Benford's law; the other digits are uniform.
 
     The digits after the first form a number without leading zeros, so the second digit is never 0.
     """
 
-    parameters: tuple[float, ...] = ()
     FIRST_DIGIT = (0, 0.301, 0.176, 0.125, 0.097, 0.079, 0.067, 0.058, 0.051, 0.046)
     UP_TO_DIGIT = np.cumsum(FIRST_DIGIT)
     UP_TO_DIGIT /= UP_TO_DIGIT[-1]
@@ -274,7 +267,12 @@ class Benford:
 
 Elementwise = Uniform | TruncatedNormal
 Distribution = Elementwise | Exponential | Benford
-
+FAMILIES: dict[str, Callable[..., Distribution]] = {
+    "uniform": Uniform,
+    "truncated-normal": TruncatedNormal,
+    "exponential": Exponential,
+    "benford": Benford,
+}
 PARAMETER_NAMES: dict[str, tuple[str, ...]] = {
     "uniform": (),
     "truncated-normal": ("mean", "std", "extrapolation mean", "extrapolation std"),
@@ -301,10 +299,8 @@ def make_distribution(dist_params: Sequence[Any], use_extrapolation: bool = Fals
     """Return the family; extrapolation takes the second (mean, std) of a truncated normal."""
     family, *numbers = dist_params
     if family == "truncated-normal":
-        return TruncatedNormal(*(numbers[2:] if use_extrapolation else numbers[:2]))
-    if family == "exponential":
-        return Exponential(*numbers)
-    return Uniform() if family == "uniform" else Benford()
+        numbers = numbers[2:] if use_extrapolation else numbers[:2]
+    return FAMILIES[family](*numbers)
 
 
 CHECKED = 4096

@@ -50,8 +50,6 @@ _PUBLISHED = {
 }
 """The MD5 sums of the unpacked files of MNIST."""
 
-_COMPILED = ("nms", "qnms")
-_SCHEMA = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
 _declared: list[torch.library.Library] = []
 
 
@@ -260,8 +258,8 @@ def torchvision() -> ModuleType:
         if "does not exist" not in str(error):
             raise
     library = torch.library.Library("torchvision", "DEF")
-    for name in _COMPILED:
-        library.define(f"{name}{_SCHEMA}")
+    for name in ("nms", "qnms"):
+        library.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
     # Declarations last as long as the library object.
     _declared.append(library)
     import torchvision as package
@@ -270,10 +268,8 @@ def torchvision() -> ModuleType:
 
 
 OPERATIONS: dict[str, Callable[..., np.ndarray]] = {
-    "cumsum": np.cumsum,
-    "sum": np.cumsum,
-    "cumprod": np.cumprod,
-    "prod": np.cumprod,
+    **dict.fromkeys(("cumsum", "sum"), np.cumsum),
+    **dict.fromkeys(("cumprod", "prod"), np.cumprod),
 }
 """Operations on int64 labels, whose products wrap around above 2^63 as in published runs."""
 
@@ -446,7 +442,6 @@ Arrange = Callable[[torch.Tensor], torch.Tensor]
 CANVAS = 42
 ANGLES = (-45.0, 45.0)
 SCALES = (0.7, 1.2)
-_ONE = 1 << 16
 _PIXELS = PixelTable.mnist()
 
 
@@ -462,7 +457,8 @@ def scattered(random: LegacyRandom, concat_dim: str, digits: torch.Tensor) -> to
     """
     images = digits.flatten(0, 1)
     angles, scales = (v.to(images.device) for v in draw_angles_and_scales(len(images)))
-    offsets = torch.from_numpy(draw_offsets(random, len(images), images.shape[-1]))
+    # Corners lie anywhere but at the upper end: so the published transform was written.
+    offsets = torch.from_numpy(random.integers(0, CANVAS - images.shape[-1], (len(images), 2)))
     values = _PIXELS(turned(images, angles, scales))
     black = _PIXELS(images.new_zeros(()))
     shown = placed(values, offsets.to(images.device), black).unflatten(0, digits.shape[:2])
@@ -503,14 +499,6 @@ def draw_angles_and_scales(count: int) -> tuple[torch.Tensor, torch.Tensor]:
     return angles.double(), (unit[:, 1] * (largest - smallest) + smallest).double()
 
 
-def draw_offsets(random: LegacyRandom, count: int, size: int) -> np.ndarray:
-    """Draw rows and columns (count, 2) of upper left corners, all that fit but the largest.
-
-    That the upper end never occurs is how the published transform was written.
-    """
-    return random.integers(0, CANVAS - size, (count, 2))
-
-
 def turned(images: torch.Tensor, angles: torch.Tensor, scales: torch.Tensor) -> torch.Tensor:
     """Turn images uint8 (n, size, size), each by its angle, and scale it by its factor."""
     size = images.shape[-1]
@@ -522,17 +510,14 @@ def turned(images: torch.Tensor, angles: torch.Tensor, scales: torch.Tensor) -> 
     def source(by_column: torch.Tensor, by_row: torch.Tensor) -> torch.Tensor:
         """Return source coordinates (n, size, size), the image of each pixel's centre."""
         start = centre - (by_column + by_row) * centre + (by_column + by_row) * 0.5
-        step, down, first = (_fixed(v)[:, None, None] for v in (by_column, by_row, start))
+        fixed = torch.stack((by_column, by_row, start))[..., None, None] * (1 << 16) + 0.5
+        step, down, first = fixed.floor().int()
         return (first + step * places + down * places[:, None]) >> 16
 
     columns, rows = source(cos, sin), source(-sin, cos)
     inside = (columns >= 0) & (columns < size) & (rows >= 0) & (rows < size)
     flat = (rows * size + columns).clamp_(0, size * size - 1).flatten(1).long()
     return images.flatten(1).gather(1, flat).view_as(images) * inside
-
-
-def _fixed(value: torch.Tensor) -> torch.Tensor:
-    return torch.floor(value * _ONE + 0.5).int()
 
 
 def placed(

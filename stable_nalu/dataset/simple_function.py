@@ -195,13 +195,10 @@ class SampleStream:
         family = type(self.distribution).__name__, self.distribution.parameters
         return family, self.range, self.sample_shape
 
-    def inputs_key(self) -> tuple:
-        """Return what is equal for streams whose next draws of equal size have identical inputs."""
-        return self.random.position(), self.key
-
-    def targets_key(self) -> tuple:
-        """Return what is equal for streams whose next draws have identical targets, too."""
-        return self.inputs_key(), self.targets.operation.name, self.targets.operands
+    def keys(self) -> tuple[tuple, tuple]:
+        """Return what is equal where next draws have identical inputs, and identical targets."""
+        own = self.random.position(), self.key
+        return own, (own, self.targets.operation.name, self.targets.operands)
 
 
 class StoredStream(SampleStream):
@@ -223,11 +220,8 @@ class StoredStream(SampleStream):
         chosen = block[..., 0].astype(int)
         x[...], t[...] = self.x[chosen], self.t[chosen]
 
-    def inputs_key(self) -> tuple:
-        return (id(self.x),)
-
-    def targets_key(self) -> tuple:
-        return (id(self.t),)
+    def keys(self) -> tuple[tuple, tuple]:
+        return (id(self.x),), (id(self.t),)
 
 
 def draw_into(streams: Sequence[SampleStream], x: np.ndarray, t: np.ndarray) -> None:
@@ -238,7 +232,12 @@ def draw_into(streams: Sequence[SampleStream], x: np.ndarray, t: np.ndarray) -> 
     batches, _, batch_size = x.shape[:3]
     # Portions stay in the cache.
     step = max(1, BLOCK_ELEMENTS // max(1, math.prod(x.shape[2:])))
-    for places in join(streams):
+    # One seed on nine ranges draws the same doubles nine times.
+    members: dict[object, list[int]] = {}
+    for k, stream in enumerate(streams):
+        key = (stream.random.position(), stream.sample_shape) if stream.scales_doubles else k
+        members.setdefault(key, []).append(k)
+    for places in members.values():
         first, *others = (streams[place] for place in places)
         for part in (slice(k, min(k + step, batches)) for k in range(0, batches, step)):
             count = part.stop - part.start
@@ -253,19 +252,6 @@ def draw_into(streams: Sequence[SampleStream], x: np.ndarray, t: np.ndarray) -> 
                 own.write(block, x[part, place], t[part, place])
         for other in others:
             other.random.state[:] = first.random.state
-
-
-def join(streams: Sequence[SampleStream]) -> list[list[int]]:
-    """Return the places of streams, those together that can be drawn together.
-
-    The generator of a data set depends on its seed alone, so one seed on nine ranges draws the same
-    doubles nine times.
-    """
-    members: dict[object, list[int]] = {}
-    for k, stream in enumerate(streams):
-        key = (stream.random.position(), stream.sample_shape) if stream.scales_doubles else k
-        members.setdefault(key, []).append(k)
-    return [*members.values()]
 
 
 def numpy_type(dtype: torch.dtype) -> np.dtype:
@@ -327,25 +313,31 @@ def subsets_from_ratios(
     return [(i * stride, i * stride + size) for i in range(num_subsets)]
 
 
-def _moved(parent: LegacyRandom, subsets: Sequence[Subset], input_size: int) -> list[Subset]:
-    """Move the slices together to a random position; no word is drawn if there is only one."""
-    last = max(end for _, end in subsets)
-    offset = int(parent.integers(0, input_size - last + 1))
-    return [(start + offset, end + offset) for start, end in subsets]
-
-
 class SubsetDataset:
-    """A vector of inputs, targets of slices of it, and a parent generator that seeds the forks."""
+    """A vector of inputs, targets of slices of it, and a parent generator that seeds the forks.
+
+    choose: the slices, by the parent, which moves them together to a random position; no word is
+    drawn if there is only one. `simple`: see below.
+    """
 
     def __init__(
         self,
-        parent: LegacyRandom,
-        input_size: int,
         operation: str,
-        subsets: Sequence[Subset],
+        input_size: int,
+        choose: Callable[[LegacyRandom], Sequence[Subset]],
+        *,
+        simple: bool,
+        seed: int | None,
         dist_params: Sequence = ("uniform",),
     ):
-        self._parent = parent
+        self._parent = LegacyRandom(seed)
+        if simple:
+            input_size, subsets = SIMPLE_INPUT_SIZE, list(SIMPLE_SUBSETS)
+        else:
+            chosen = choose(self._parent)
+            last = max(end for _, end in chosen)
+            offset = int(self._parent.integers(0, input_size - last + 1))
+            subsets = [(start + offset, end + offset) for start, end in chosen]
         self._input_size = input_size
         self._targets = FunctionTargets(get_operation(operation), subsets)
         self._dist_params = dist_params
@@ -393,13 +385,9 @@ class SimpleFunctionStaticDataset(SubsetDataset):
         simple: bool = False,
         seed: int | None = None,
     ):
-        parent = LegacyRandom(seed)
-        if simple:
-            input_size, subsets = SIMPLE_INPUT_SIZE, list(SIMPLE_SUBSETS)
-        else:
-            subsets = subsets_from_ratios(input_size, subset_ratio, overlap_ratio, num_subsets)
-            subsets = _moved(parent, subsets, input_size)
-        super().__init__(parent, input_size, operation, subsets, dist_params)
+        ratios = input_size, subset_ratio, overlap_ratio, num_subsets
+        how: Any = {"simple": simple, "seed": seed, "dist_params": dist_params}
+        super().__init__(operation, input_size, lambda _: subsets_from_ratios(*ratios), **how)
 
     def fork(
         self,
@@ -441,16 +429,13 @@ class SimpleFunctionRecurrentDataset(SubsetDataset):
         simple: bool = False,
         seed: int | None = None,
     ):
-        parent = LegacyRandom(seed)
-        if simple:
-            vector_size, subsets = SIMPLE_INPUT_SIZE, list(SIMPLE_SUBSETS)
-        else:
+
+        def choose(parent: LegacyRandom) -> list[Subset]:
             if subset_ratio is None:
-                subsets = _draw_lengths(parent, vector_size)
-            else:
-                subsets = subsets_from_ratios(vector_size, subset_ratio, overlap_ratio, 2)
-            subsets = _moved(parent, subsets, vector_size)
-        super().__init__(parent, vector_size, operation, subsets)
+                return _draw_lengths(parent, vector_size)
+            return subsets_from_ratios(vector_size, subset_ratio, overlap_ratio, 2)
+
+        super().__init__(operation, vector_size, choose, simple=simple, seed=seed)
 
     def fork(
         self, seq_length: int = 10, sample_range: Sequence = (1, 2), seed: int | None = None
@@ -521,12 +506,10 @@ class ExceedingStream:
             "operand or a target above all of training"
         )
 
-    def inputs_key(self) -> tuple:
+    def keys(self) -> tuple[tuple, tuple]:
         """As of a `SampleStream`, but which inputs are kept depends on the targets."""
-        return self.targets_key()
-
-    def targets_key(self) -> tuple:
-        return self._stream.targets_key(), *self._largest.tolist()
+        own = self._stream.keys()[1], *self._largest.tolist()
+        return own, own
 
 
 def _values(stream: SampleStream, block: np.ndarray) -> np.ndarray:

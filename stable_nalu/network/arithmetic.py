@@ -31,9 +31,7 @@ class ArithmeticNetwork(ExtendedTorchModule):
             self.trace.update({name: z.detach() for name, z in activations.items()})
 
     def regualizer_terms(self):
-        if self.nac_mul != "max-safe":
-            return {}
-        return {"z": self._mean_below_one}
+        return {"z": self._mean_below_one} if self.nac_mul == "max-safe" else {}
 
     def _mean_below_one(self) -> torch.Tensor:
         assert self._z_1 is not None, "a penalty follows a forward pass"
@@ -98,18 +96,11 @@ class SingleLayerNetwork(ArithmeticNetwork):
         return z_2
 
 
-_LOG_SPACE = ("normal", "safe", "max-safe")
-
-
 def second_layer(unit_name: str, nac_mul: str) -> str:
     """Return the key of the second layer, the multiplicative form that `nac_mul` asks for."""
-    if nac_mul == "mnac":
-        return unit_name[:-3] + "MNAC"
-    if nac_mul == "npu":
-        return "NPU"
-    if nac_mul == "real-npu":
-        return "RealNPU"
-    return "linear" if unit_name in activation_names() else unit_name
+    plain = "linear" if unit_name in activation_names() else unit_name
+    forms = {"mnac": unit_name[:-3] + "MNAC", "npu": "NPU", "real-npu": "RealNPU"}
+    return forms.get(nac_mul, plain)
 
 
 class SimpleFunctionStaticNetwork(ArithmeticNetwork):
@@ -143,7 +134,7 @@ class SimpleFunctionStaticNetwork(ArithmeticNetwork):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         z_1 = self.layer_1(x)
-        if self.nac_mul in _LOG_SPACE:
+        if self.nac_mul in ("normal", "safe", "max-safe"):
             z_2 = in_log_space(self.layer_2, z_1, self.nac_mul, self.eps)
         else:
             z_2 = self.layer_2(z_1)

@@ -42,14 +42,9 @@ def pooled_convolution(x: torch.Tensor, W: torch.Tensor, bias: torch.Tensor | No
     kernels, channels, size, width = W.shape
     row = size * (size if channels == 1 else channels)
     fits = row <= LONGEST_ROW and LANES <= kernels <= (MOST_KERNELS if channels == 1 else kernels)
-    square = size == width <= LANES and min(x.shape[2:]) > size
-    if (
-        fits
-        and square
-        and not (channels == 1 and x.requires_grad)
-        and bias is not None
-        and _suits(x, W)
-    ):
+    fits &= size == width <= LANES and min(x.shape[2:]) > size
+    fits &= bias is not None and not (channels == 1 and x.requires_grad)
+    if fits and _suits(x, W):
         return _PooledConvolution.apply(x, W, bias)  # pyright: ignore[reportReturnType]
     if _is_of_processor(x):
         x = _side_by_side(x)
@@ -76,8 +71,7 @@ class _PooledConvolution(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x, W, bias):
-        own = library()
-        assert own is not None
+        own: Any = library()
         x = _side_by_side(x)
         rows, columns = ((length - W.shape[-1] + 1) // 2 for length in x.shape[2:])
         maxima = x.new_empty(len(x), rows, columns, len(W))
@@ -96,8 +90,7 @@ class _PooledConvolution(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, gradient):  # pyright: ignore[reportIncompatibleMethodOverride]
-        own = library()
-        assert own is not None
+        own: Any = library()
         x, W, maxima, choices = ctx.saved_tensors
         kernels, channels, size, _ = W.shape
         # Rows of kernels, whose numbers lie as those of images do.
@@ -130,8 +123,7 @@ class _RectifiedLinear(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, gradient):  # pyright: ignore[reportIncompatibleMethodOverride]
-        own = library()
-        assert own is not None
+        own: Any = library()
         x, W, y = ctx.saved_tensors
         of_x, of_W, of_bias = torch.empty_like(x), torch.empty_like(W), W.new_zeros(len(W))
         tensors = (x, W, y, gradient.contiguous(), of_x, of_W, of_bias)
@@ -149,13 +141,10 @@ def library() -> ctypes.CDLL | None:
     try:
         found = ctypes.CDLL(str(library_of(SOURCE.read_text(), FLAGS)))
         address, number, pooled = ctypes.c_void_p, ctypes.c_int64, ctypes.POINTER(_Pooled)
-        for function, types in (
-            (found.keep_maxima, [pooled, *[address] * 3]),
-            (found.convolve_one_channel, [pooled, *[address] * 3]),
-            (found.pooled_gradients, [pooled, *[address] * 5]),
-            (found.rectified_gradients, [*[number] * 3, *[address] * 7]),
-        ):
-            function.argtypes, function.restype = types, None
+        found.keep_maxima.argtypes = [pooled, *[address] * 3]
+        found.convolve_one_channel.argtypes = [pooled, *[address] * 3]
+        found.pooled_gradients.argtypes = [pooled, *[address] * 5]
+        found.rectified_gradients.argtypes = [*[number] * 3, *[address] * 7]
     except Exception:  # whatever keeps it from being compiled, torch gives the same up to rounding
         return None
     return found

@@ -339,10 +339,7 @@ class FixedOperation(nn.Module):
         self.operation = operation
 
     def forward(self, digits: torch.Tensor) -> torch.Tensor:
-        left, right = digits.split(1, dim=-1)
-        if self.operation == "add":
-            return left + right
-        return left * right if self.operation == "mul" else left / right
+        return getattr(torch, self.operation)(*digits.split(1, dim=-1))
 
 
 class ScaledProduct(nn.Module):

@@ -250,7 +250,7 @@ class EvaluationSet:
     def __init__(self, streams: Sequence, *, device: torch.device):
         xs: dict[object, torch.Tensor] = {}
         ts: dict[object, torch.Tensor] = {}
-        keys = [(stream.inputs_key(), stream.targets_key()) for stream in streams]
+        keys = [stream.keys() for stream in streams]
         for stream, (x_key, t_key) in zip(streams, keys, strict=True):
             if x_key not in xs or t_key not in ts:
                 x, t = stream[0:EVALUATION_ROWS]
