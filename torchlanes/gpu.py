@@ -509,17 +509,11 @@ class DeviceTiles:
             own[:] = next_words(state[:-1], int(state[-1]))
         self._at = dict.fromkeys(range(len(streams)), _Words(on_device(words.view(np.int32))))
         self._counts = len(sets), len(targets), slices.shape[1]
-        self._streams: dict[Any, Any] = {}
+        self._queues: dict[Any, Any] = {}
         self._buffers: list[_Buffers] = []
-        self._doubles = torch.empty(0, dtype=torch.float64, device=device())
+        self._doubles = zeros(0, dtype=torch.float64)
         portion = max(1, MADE_AT_ONCE // (8 * (self.inputs | 1)))
         self._portion_bits = min((self.batch - 1).bit_length(), portion.bit_length() - 1)
-
-    @property
-    def _at_once(self) -> int:
-        sets, targets, _ = self._counts
-        size = (sets * self._x_size + targets * self._t_size) * self._dtype.itemsize
-        return max(1, SAMPLE_BYTES // (size + 8 * self._generators * self.batch * self.inputs))
 
     def iterate(
         self, members: Mapping[int, DeviceMembers], iterations: int, *, whole: bool
@@ -540,14 +534,15 @@ class DeviceTiles:
         self, members: Mapping[int, DeviceMembers], state: _Words, iterations: int
     ) -> None:
         sets, targets, _ = self._counts
-        at_once = min(self._at_once, iterations)
+        doubles = self._generators * self.batch * self.inputs
+        size = (sets * self._x_size + targets * self._t_size) * self._dtype.itemsize + 8 * doubles
+        at_once = min(max(1, SAMPLE_BYTES // size), iterations)
         if not self._buffers or len(self._buffers[0].x) < at_once:
             kind = torch.float64 if self._dtype == np.float64 else torch.float32
             shapes = (at_once, sets, self._x_size), (at_once, targets, self._t_size)
             buffers = ([zeros(*shape, dtype=kind) for shape in shapes] for _ in range(2))
             self._buffers = [_Buffers(*own) for own in buffers]
-            count = at_once * self._generators * self.batch * self.inputs
-            self._doubles = torch.empty(count, dtype=torch.float64, device=device())
+            self._doubles = zeros(at_once * doubles, dtype=torch.float64)
         synchronize()
         for k, first in enumerate(range(0, iterations, at_once)):
             buffers = self._buffers[k % 2]
@@ -583,9 +578,9 @@ class DeviceTiles:
         if device().type != "cuda":
             yield None
             return
-        if key not in self._streams:
-            self._streams[key] = torch.cuda.Stream()
-        stream = self._streams[key]
+        if key not in self._queues:
+            self._queues[key] = torch.cuda.Stream()
+        stream = self._queues[key]
         for event in events:
             stream.wait_event(event)
         with torch.cuda.stream(stream):
