@@ -316,8 +316,8 @@ def subsets_from_ratios(
 class SubsetDataset:
     """A vector of inputs, targets of slices of it, and a parent generator that seeds the forks.
 
-    choose: the slices, by the parent, which moves them together to a random position; no word is
-    drawn if there is only one. `simple`: see below.
+    choose: makes the slices, which the parent moves together to a random position; it draws no word
+    for the only one. simple: fixed slices of four inputs instead.
     """
 
     def __init__(
@@ -341,7 +341,7 @@ class SubsetDataset:
         self._input_size = input_size
         self._targets = FunctionTargets(get_operation(operation), subsets)
         self._dist_params = dist_params
-        self.subset_ranges = list(subsets)
+        self.subset_ranges = subsets
 
     def get_input_size(self) -> int:
         return self._input_size
