@@ -165,16 +165,11 @@ class NumberTranslationNetwork(ExtendedTorchModule):
 
     def reset_parameters(self) -> None:
         torch.nn.init.normal_(self.embedding)
-        self.lstm_cell.reset_parameters()
-        self.output_cell.reset_parameters()
-
-    def _initial(self, zeros: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-        return zeros.unsqueeze(-2).expand(*x.shape[:-1], zeros.shape[-1])
+        super().reset_parameters()
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        h = self._initial(self.lstm_zero_state_h, x)
-        c = self._initial(self.lstm_zero_state_c, x)
-        zero = self._initial(self.output_zero_state, x)
+        zeros: Any = self.lstm_zero_state_h, self.lstm_zero_state_c, self.output_zero_state
+        h, c, zero = (own.unsqueeze(-2).expand(*x.shape[:-1], own.shape[-1]) for own in zeros)
         output: Any = (zero, zero) if self.outputs_pair else zero
         for t in range(x.shape[-1]):
             token = x[..., t].unsqueeze(-1)
@@ -218,8 +213,7 @@ class NumberReaderNetwork(ExtendedTorchModule):
 
     def reset_parameters(self) -> None:
         torch.nn.init.normal_(self.embedding)
-        self.lstm_cell.reset_parameters()
-        self.head.reset_parameters()
+        super().reset_parameters()
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         cell = self.lstm_cell.cell

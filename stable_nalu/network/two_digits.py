@@ -357,15 +357,12 @@ class ScaledProduct(nn.Module):
         return (self.weight * digits).prod(-1, keepdim=True)
 
 
-def _quotient() -> nn.Sequential:
-    layers = nn.Linear(2, 256), nn.ReLU(), nn.Linear(256, 256), nn.ReLU(), nn.Linear(256, 1)
-    return nn.Sequential(*layers)
-
-
 _PLAIN: dict[str, Callable[[], nn.Module]] = {
     "add": lambda: nn.Linear(2, 1, bias=False),
     "mul": ScaledProduct,
-    "div": _quotient,
+    "div": lambda: nn.Sequential(
+        nn.Linear(2, 256), nn.ReLU(), nn.Linear(256, 256), nn.ReLU(), nn.Linear(256, 1)
+    ),
 }
 _START = "xavier-uniform-constrained"
 _UNITS = {
