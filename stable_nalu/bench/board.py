@@ -42,8 +42,7 @@ from stable_nalu.result.document import rate
 from stable_nalu.result.judged import runs_of
 from stable_nalu.result.shard import Shard, train_shards
 from stable_nalu.result.stored import Stopwatch, formula_rows
-from stable_nalu.result.trained import Folders, retrained
-from stable_nalu.result.verify import ROWS, differences
+from stable_nalu.result.trained import ROWS, Folders, differences, retrained
 from stable_nalu.statistics.table import write_rows
 from stable_nalu.training.console import quiet
 

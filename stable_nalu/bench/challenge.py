@@ -142,7 +142,7 @@ def _train(left: Sequence[Shard], arguments: argparse.Namespace, sessions: Path)
             code = train_shards([shard], arguments.max_iterations, workers)
         if code:
             return code
-        extra = shard.how_to_run(arguments.max_iterations)
+        extra = how_to_run(shard.model, shard.variants[0], arguments.max_iterations)
         length = int(merged(shard.model.flags, extra)[ITERATION_FLAG][0])
         finished = {run.name: length for run in shard.expected(extra)}
         add_sessions(sessions, [watch.session(finished, workers)])

@@ -16,19 +16,9 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+from stable_nalu.base import script as console
 from stable_nalu.base.errors import OptionError, UsageError, did_you_mean
 from stable_nalu.base.files import CHECKOUT, at_home, is_checkout, working_root
-from stable_nalu.base.script import (
-    EXIT_REQUEUE,
-    ScriptParser,
-    adder,
-    command_of,
-    cores,
-    exit_code,
-    plural,
-    say,
-    unknown_choice,
-)
 from stable_nalu.options.flag import each_word, integer, seeds, seeds_text
 from stable_nalu.options.flags import add_layer_flags
 from stable_nalu.paper.experiment import MEASURED, Experiment, Model, Resources, named, words
@@ -60,7 +50,7 @@ class JobScript:
         """Return the script with the models of one figure, by its number or its key."""
         if figure is None:
             return self
-        numbers = {e.key: [_brief(number) for number in e.numbers] for e in self.shows}
+        numbers = {e.key: [n.removeprefix("Figure ") for n in e.numbers] for e in self.shows}
         keys = tuple(key for key in numbers if figure in (key, *numbers[key]))
         if not keys:
             listed = ", ".join(f"{' or '.join(ns)} ({key})" for key, ns in numbers.items())
@@ -73,8 +63,8 @@ class JobScript:
         """Return how much it trains and how to train less, where it is of several figures."""
         if len(self.experiments) == 1:
             return ""
-        models, figures = plural(len(self.models()), "model"), len(self.experiments)
-        number = _brief(self.shows[0].numbers[0])
+        models, figures = console.plural(len(self.models()), "model"), len(self.experiments)
+        number = self.shows[0].numbers[0].removeprefix("Figure ")
         one = number if number.isalnum() else self.experiments[0]
         return f"All {models} of {figures} figures; those of one: --figure {one}"
 
@@ -116,17 +106,9 @@ class JobScript:
         """Return resources that suffice for every model."""
         models = self.models()
         asked = [model.resources for model in models]
-        limits = [v.minutes or m.resources.minutes for m in models for v in m.variants]
-        return Resources(
-            minutes=max(limits),
-            cores=max(one.cores for one in asked),
-            memory_gb=max(one.memory_gb for one in asked),
-            gpu=any(one.gpu for one in asked),
-        )
-
-
-def _brief(number: str) -> str:
-    return number.removeprefix("Figure ")
+        minutes = max(v.minutes or m.resources.minutes for m in models for v in m.variants)
+        most = {name: max(getattr(one, name) for one in asked) for name in ("cores", "memory_gb")}
+        return Resources(minutes=minutes, gpu=any(one.gpu for one in asked), **most)
 
 
 def _job(name: str, keys: str, only: str = "", gpu: bool = False) -> JobScript:
@@ -185,11 +167,7 @@ _SCRIPTS = (
     _job(f"{_2022}/sequential_mnist_prod_reference", f"robust-{_LONG}", "reference", gpu=True),
     _job(f"{_2022}/sequential_mnist_prod_long", f"robust-{_LONG}", "nmu snmu batch-snmu", gpu=True),
     *_BENCHMARK,
-    *(
-        JobScript(experiment.stem, (experiment.key,))
-        for experiment in EXPERIMENTS.values()
-        if experiment.criterion == MEASURED
-    ),
+    *(_job(one.stem, one.key) for one in EXPERIMENTS.values() if one.criterion == MEASURED),
     *(replace(one, name=f"single_layer_task/benchmarking/{one.name}") for one in _BENCHMARK),
 )
 
@@ -248,12 +226,8 @@ class Site:
 
     def resources(self, asked: Resources) -> Resources:
         """Return what an experiment asks for, with the site's time, memory and GPU in its place."""
-        return replace(
-            asked,
-            minutes=self.time or asked.minutes,
-            memory_gb=self.memory or asked.memory_gb,
-            gpu=asked.gpu if self.gpus is None else bool(self.gpus),
-        )
+        most = {"minutes": self.time or asked.minutes, "memory_gb": self.memory or asked.memory_gb}
+        return replace(asked, **most, gpu=asked.gpu if self.gpus is None else bool(self.gpus))
 
 
 def time_limit(word: str) -> int:
@@ -264,24 +238,33 @@ def time_limit(word: str) -> int:
     return minutes
 
 
-def _read_site(path: Path | None) -> Site:
-    """Return the site of a file; for None of `lfs_batch_jobs/site.toml`, if that is there."""
+def _site_of(arguments: argparse.Namespace) -> Site:
+    """Return the site of `--site`, else of `lfs_batch_jobs/site.toml`, with the flags laid over it.
+
+    --scheduler print leaves the scheduler of the file, whose options the printed job then has.
+    """
     # As of other variables, an empty one counts as none.
     variable = os.environ.get("STABLE_NALU_SITE")
-    named = path or (Path(variable) if variable else None)
-    if named is None and not SITE_FILE.exists():
-        return Site()
-    chosen = named or SITE_FILE
-    asked_by = "argument --site" if path or named is None else "STABLE_NALU_SITE"
+    named = arguments.site or (Path(variable) if variable else None)
+    chosen, site = named or SITE_FILE, Site()
+    asked_by = "argument --site" if arguments.site or named is None else "STABLE_NALU_SITE"
     try:
-        content = tomllib.loads(chosen.read_text(encoding="utf-8-sig"))
-        for name, value in content.items():
-            content[name] = _checked(name, value)
-        return replace(Site(), **content)
+        if named or SITE_FILE.exists():
+            content = tomllib.loads(chosen.read_text(encoding="utf-8-sig"))
+            site = Site(**{name: _checked(name, value) for name, value in content.items()})
     except OSError as error:
         raise UsageError(f"{asked_by}: cannot read {chosen}: {error.strerror}") from None
     except ValueError as error:
         raise UsageError(f"{asked_by}: {chosen}: {error}") from None
+    names = {field.name for field in fields(Site)}
+    names -= {"scheduler"} if arguments.scheduler == "print" else set()
+    given = {n: v for n, v in vars(arguments).items() if n in names and v is not None}
+    given = {n: tuple(v) if isinstance(v, list) else v for n, v in given.items()}
+    for name, value in given.items():
+        if _breaks_a_line(name, value):
+            flag = f"--{name.replace('_', '-')}"
+            raise OptionError(flag, f"{value!r} holds a line break", "write one line")
+    return replace(site, **given)
 
 
 def _checked(name: str, value: Any) -> Any:
@@ -290,39 +273,36 @@ def _checked(name: str, value: Any) -> Any:
     if name not in known:
         remedy = did_you_mean(name, known, f"known are {', '.join(known)}")
         raise ValueError(f"unknown entry {name!r}; {remedy}")
+    what, example = "a text", '"12:00"' if name == "time" else '"…"'
+    fits = isinstance(value, str)
     if name in ("modules", "setup", "options"):
-        value = [value] if isinstance(value, str) else value
+        value = (value,) if fits else tuple(value) if isinstance(value, list) else None
         what, example = "a list of texts", '["…"]'
-        fits = isinstance(value, list) and all(isinstance(text, str) for text in value)
+        fits = value is not None and all(isinstance(text, str) for text in value)
     elif name == "memory":
         what, example = "a whole number of GB from 1 on", "8"
         fits = type(value) is int and value >= 1
     elif name == "gpus":
         what, example, fits = "0 or 1", "1", type(value) is int and value in (0, 1)
-    else:
-        what, example = "a text", '"12:00"' if name == "time" else '"…"'
-        fits = isinstance(value, str)
     if not fits:
         raise ValueError(f"{name} is {what}; write {name} = {example}")
     if _breaks_a_line(name, value):
-        raise ValueError(f"{name}: {value!r} holds a line break; write one line")
+        shown = list(value) if isinstance(value, tuple) else value
+        raise ValueError(f"{name}: {shown!r} holds a line break; write one line")
     if name == "scheduler" and value not in SCHEDULERS:
-        raise ValueError(f"scheduler {unknown_choice(value, SCHEDULERS)}")
-    texts: list[str] = value if isinstance(value, list) else []
-    for option in texts if name == "options" else ():
+        raise ValueError(f"scheduler {console.unknown_choice(value, SCHEDULERS)}")
+    options: Any = value if name == "options" else ()
+    for option in options:
         if not option.startswith("-"):
             problem = f"options: {option!r} is not an option of sbatch or bsub"
             raise ValueError(f'{problem}; write such as ["--qos=long"]')
-    if name == "time":
-        return time_limit(value)
-    return tuple(texts) if isinstance(value, list) else value
+    return time_limit(value) if name == "time" else value
 
 
 def _breaks_a_line(name: str, value: object) -> bool:
     """Return whether a value would begin a second line of a job file; setup may."""
-    texts = value if isinstance(value, (tuple, list)) else [value]
-    texts = [text for text in texts if isinstance(text, str)] if name != "setup" else []
-    return any("".join(text.splitlines()) != text for text in texts)
+    texts = [str(text) for text in (value if isinstance(value, tuple) else (value,))]
+    return name != "setup" and any("".join(text.splitlines()) != text for text in texts)
 
 
 def render_job(
@@ -357,13 +337,14 @@ def headers(
     wrapper's number of an element of LSF is one less. `--ignore-pbs`: `sbatch` would read the lines
     for LSF too, and stop at those it does not know.
     """
-    job, gpu = job_name(name), resources.gpu
+    # The last part of the name, in characters that batch systems take.
+    job, gpu = re.sub(r"[^A-Za-z0-9._-]", "-", name.rsplit("/", 1)[-1]), resources.gpu
     hours, minutes = divmod(resources.minutes, 60)
     time = f"{hours:02}:{minutes:02}:00"
     slurm = [
         *f"--job-name={job} --array={seeds_text(indices)} --nodes=1 --ntasks=1".split(),
         *f"--cpus-per-task={resources.cores} --mem={resources.memory_gb}G --time={time}".split(),
-        *("--ignore-pbs", "--requeue", f"--signal=B:TERM@{60 * _WARNING_MINUTES}"),
+        *f"--ignore-pbs --requeue --signal=B:TERM@{60 * _WARNING_MINUTES}".split(),
         "--open-mode=append",
         f"--output={_header_path(logs, '%A_%a.out') if logs else '%x_%A_%a.out'}",
         *(["--gres=gpu:1"] if gpu else []),
@@ -371,13 +352,9 @@ def headers(
         *_named("--account=", "account", site.account),
     ]
     lsf = [
-        f'-J "{job}[{seeds_text([index + 1 for index in indices])}]"',
-        f"-n {resources.cores}",
-        '-R "span[hosts=1]"',
-        f'-R "rusage[mem={resources.memory_gb}GB]"',
-        f"-W {hours}:{minutes:02}",
-        "-r",
-        f'-Q "{EXIT_REQUEUE}"',
+        *(f'-J "{job}[{seeds_text([index + 1 for index in indices])}]"', f"-n {resources.cores}"),
+        *('-R "span[hosts=1]"', f'-R "rusage[mem={resources.memory_gb}GB]"'),
+        *(f"-W {hours}:{minutes:02}", "-r", f'-Q "{console.EXIT_REQUEUE}"'),
         f'-wa "TERM" -wt "{_WARNING_MINUTES}"',
         f"-o {_header_path(logs, '%J_%I.lsf.out') if logs else f'{job}_%J_%I.lsf.out'}",
         *(['-gpu "num=1:mode=exclusive_process"'] if gpu else []),
@@ -387,11 +364,6 @@ def headers(
     slurm += site.options if site.scheduler == "slurm" else ()
     lsf += site.options if site.scheduler == "lsf" else ()
     return [*(f"#SBATCH {option}" for option in slurm), *(f"#BSUB {option}" for option in lsf)]
-
-
-def job_name(name: str) -> str:
-    """Return the last part of a name, in characters that batch systems take."""
-    return re.sub(r"[^A-Za-z0-9._-]", "-", name.rsplit("/", 1)[-1])
 
 
 def _header_path(folder: Path, name: str) -> str:
@@ -443,26 +415,25 @@ def main(argv: Sequence[str] | None = None, layer_model: LayerModel | None = Non
         if not arguments.list:
             return _run(arguments, layer_model)
         for script in JOB_SCRIPTS.values():
-            say(f"{script.name}: {', '.join(script.named_models())}")
+            console.say(f"{script.name}: {', '.join(script.named_models())}")
         return 0
 
-    return exit_code("batch.py", obey)
+    return console.exit_code("batch.py", obey)
 
 
-def _parser(takes_a_layer: bool) -> ScriptParser:
-    parser = ScriptParser(
-        prog="batch.py",
-        intermixed=True,
-        description="Train an experiment, or what is left of it, here or on a cluster.",
-        epilog="batch.py --list names all batch scripts.",
-    )
-    add, number = adder(parser), integer(0).one
+def _parser(takes_a_layer: bool) -> console.ScriptParser:
+    texts: dict[str, Any] = {
+        "description": "Train an experiment, or what is left of it, here or on a cluster."
+    }
+    texts |= {"epilog": "batch.py --list names all batch scripts."}
+    parser = console.ScriptParser(prog="batch.py", intermixed=True, **texts)
+    add, number = console.adder(parser), integer(0).one
     add("name NAME", "batch script, or key of an experiment", nargs="?")
     add("first FIRST_SEED", "first seed", nargs="?", type=number)
     add("last LAST_SEED", "last seed", nargs="?", type=number)
     add("gpu GPU", "GPU that this machine's processes see", nargs="?")
     add("--list", "name all batch scripts and their models")
-    add = adder(parser.add_argument_group("what to do"))
+    add = console.adder(parser.add_argument_group("what to do"))
     add("--model NAME", "a model; repeatable", action="append", default=[])
     add("--figure NUMBER", "only the models of this figure, such as 3, or its key")
     add("--seeds SEEDS", "seeds in place of first and last: 0-4,7", type=seeds.several)
@@ -482,26 +453,21 @@ def _parser(takes_a_layer: bool) -> ScriptParser:
         add_layer_flags(parser, "a layer of your own in place of the models")
     else:
         parser.set_defaults(layer_type=None, layer_file=None, layer_option=None)
-    _add_job_flags(parser)
-    return parser
-
-
-def _add_job_flags(parser: ScriptParser) -> None:
-    add = adder(parser.add_argument_group("jobs, over lfs_batch_jobs/site.toml"))
+    add = console.adder(parser.add_argument_group("jobs, over lfs_batch_jobs/site.toml"))
     add("--site FILE", "another site file", type=Path)
     add("--partition NAME", "SLURM partition")
     add("--queue NAME", "LSF queue")
     add("--account NAME", "SLURM account, LSF project")
-    text = "limit per job (that of the experiment)"
-    limit = each_word("", time_limit).one
-    add("--time HOURS:MINUTES", text, type=limit)
-    add("--memory GB", "per job (that of the experiment)", type=integer(1).one)
+    limit, text = each_word("", time_limit).one, "per job (that of the experiment)"
+    add("--time HOURS:MINUTES", f"limit {text}", type=limit)
+    add("--memory GB", text, type=integer(1).one)
     text = "per job (1 for image tasks, 0 for all others)"
     add("--gpus", text, type=integer(0).one, choices=(0, 1))
     add("--module NAME", "module to load", action="append", dest="modules")
     add("--setup LINE", "shell line before a job; repeatable", action="append")
     add("--log-dir DIR", "folder of the output (logs)")
     add("--python PATH", "interpreter of the jobs")
+    return parser
 
 
 def _run(arguments: argparse.Namespace, layer_model: LayerModel | None) -> int:
@@ -522,12 +488,12 @@ def _run(arguments: argparse.Namespace, layer_model: LayerModel | None) -> int:
             counts[name] = sum((shard.states(length) for shard in parts), Counter[State]())
         every = (script.name, sum(counts.values(), Counter[State]()))
         for name, found in (*counts.items(), every):
-            say(f"{name}: {', '.join(f'{found[state]} {state.value}' for state in State)}")
+            console.say(f"{name}: {', '.join(f'{found[state]} {state.value}' for state in State)}")
         return 0
     if arguments.resume:
         everything = {i: shard for i, shard in everything.items() if pending(shard, length)}
     if not everything:
-        say("nothing left to train")
+        console.say("nothing left to train")
         return 0
     if arguments.dry_run and arguments.scheduler in (None, "local"):
         show_training(everything.values(), length)
@@ -570,9 +536,9 @@ def _train(everything: Mapping[int, Shard], arguments: argparse.Namespace) -> in
     for task in arguments.task:
         if shard := everything.get(task):
             chosen.append(shard)
-            say(f"shard {task}: {shard.name}, {plural(shard.runs, 'run')}")
+            console.say(f"shard {task}: {shard.name}, {console.plural(shard.runs, 'run')}")
         else:
-            say(f"there is no shard {task}, only {len(everything)}")
+            console.say(f"there is no shard {task}, only {len(everything)}")
     scripts = {shard.model.script for shard in chosen}
     if len(scripts) > 1:
         problem = f"shards of {' and '.join(sorted(scripts))} are not trained by one process"
@@ -587,12 +553,12 @@ def _hand_over(script: JobScript, left: Mapping[int, Shard], arguments: argparse
     logs = site.logs / script.name
     prints = scheduler == "print" or arguments.dry_run
     if script.scope and not (prints or arguments.model or arguments.layer_type):
-        say(script.scope)
+        console.say(script.scope)
     runs = sum(shard.runs for shard in left.values())
-    amount = f"{plural(runs, 'run')} in {plural(len(left), 'shard')}"
+    amount = f"{console.plural(runs, 'run')} in {console.plural(len(left), 'shard')}"
     if scheduler == "local":
-        at_once = arguments.jobs or max(1, cores() // script.resources().cores)
-        say(f"{amount}, {at_once} at a time; output in {logs}")
+        at_once = arguments.jobs or max(1, console.cores() // script.resources().cores)
+        console.say(f"{amount}, {at_once} at a time; output in {logs}")
         return run_shards([script.name, *words], left, logs, processes=at_once, gpu=arguments.gpu)
     if not is_checkout():
         remedy = "start it from a checkout, or take --scheduler local"
@@ -600,31 +566,15 @@ def _hand_over(script: JobScript, left: Mapping[int, Shard], arguments: argparse
     resources = site.resources(script.resources())
     text = render_job(script.name, resources, site, str(CHECKOUT), words, list(left))
     if prints:
-        say(text)
-        say(f"# before it is submitted: mkdir -p {shlex.quote(str(logs))}")
+        console.say(text)
+        console.say(f"# before it is submitted: mkdir -p {shlex.quote(str(logs))}")
         for i, shard in left.items():
-            for command in shard.commands():
-                say(f"# shard {i}: {command_of(*command.line)}")
+            for command in (shard.model.command(one, shard.seeds) for one in shard.variants):
+                console.say(f"# shard {i}: {console.command_of(*command.line)}")
         return 0
-    say(f"{amount}; output in {logs}")
-    say(submit(scheduler, text, logs / f"{scheduler}.sh"))
+    console.say(f"{amount}; output in {logs}")
+    console.say(submit(scheduler, text, logs / f"{scheduler}.sh"))
     return 0
-
-
-def _site_of(arguments: argparse.Namespace) -> Site:
-    """Return the site file with the flags laid over it.
-
-    --scheduler print leaves the scheduler of the file, whose options the printed job then has.
-    """
-    names = {field.name for field in fields(Site)}
-    names -= {"scheduler"} if arguments.scheduler == "print" else set()
-    given = {n: v for n, v in vars(arguments).items() if n in names and v is not None}
-    given = {n: tuple(v) if isinstance(v, list) else v for n, v in given.items()}
-    for name, value in given.items():
-        if _breaks_a_line(name, value):
-            flag = f"--{name.replace('_', '-')}"
-            raise OptionError(flag, f"{value!r} holds a line break", "write one line")
-    return replace(_read_site(arguments.site), **given)
 
 
 def _passed_on(arguments: argparse.Namespace) -> list[str]:

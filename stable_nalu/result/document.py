@@ -12,16 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from stable_nalu.statistics.intervals import Estimate, wilson
 
-from .judged import (
-    DIFFERS,
-    EQUAL,
-    FAILS,
-    HOLDS,
-    WITHIN_LIMIT,
-    WITHIN_PERCENT,
-    WITHIN_POINTS,
-    WITHIN_TOLERANCE,
-)
+from . import judged
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -147,8 +138,9 @@ _FOLDED = ("not-run",)
 """Sections whose tables are folded, as those of single figures are."""
 _LONG = 40
 """The number of letters from which a cell is broken into lines."""
-_GOOD = (EQUAL, WITHIN_POINTS, WITHIN_PERCENT, WITHIN_LIMIT, WITHIN_TOLERANCE, HOLDS)
-_CLASSES = {word: "equal" for word in _GOOD} | {DIFFERS: "differs", FAILS: "differs"}
+_GOOD = (judged.EQUAL, judged.WITHIN_POINTS, judged.WITHIN_PERCENT, judged.WITHIN_LIMIT)
+_GOOD += (judged.WITHIN_TOLERANCE, judged.HOLDS)
+_CLASSES = dict.fromkeys(_GOOD, "equal") | dict.fromkeys((judged.DIFFERS, judged.FAILS), "differs")
 
 
 def render(markdown: str, pictures: Mapping[str, str]) -> str:
@@ -190,14 +182,8 @@ def render(markdown: str, pictures: Mapping[str, str]) -> str:
     def end(_, tokens, place: int, *__) -> str:
         return "</table></div>\n" + ("</details>\n" if tokens[place].meta else "")
 
-    rules = {
-        "html_block": raw,
-        "html_inline": raw,
-        "image": picture,
-        "table_open": table,
-        "table_close": end,
-    }
-    for name, rule in rules.items():
+    rules = {"html_block": raw, "html_inline": raw, "image": picture, "table_open": table}
+    for name, rule in (rules | {"table_close": end}).items():
         parser.add_render_rule(name, rule)
     body = parser.renderer.render(tokens, parser.options, {})
     title = next(t.content for i, t in enumerate(tokens) if tokens[i - 1].tag == "h1")

@@ -42,23 +42,8 @@ from stable_nalu.options.run_names import has_field, parse_leaf
 from stable_nalu.statistics.setups import config_columns
 from stable_nalu.statistics.table import DIVERGED_AT, SPARSITY, TEST, VALIDATION
 from stable_nalu.task.table import SCRIPTS
-from stable_nalu.writer import RunRecord
-from stable_nalu.writer.event_file import (
-    CURVE_COLUMNS,
-    DIVERGED,
-    EPOCH,
-    ERROR_CURVE,
-    GATE_MEAN_SUFFIX,
-    LABEL_WEIGHTS,
-    LOSS_VALID,
-    METRIC,
-    TASK_LOSSES,
-    TEXT_SUFFIX,
-    Event,
-    EventFileReader,
-    RunFiles,
-    TensorboardReader,
-)
+from stable_nalu.writer import RunRecord, event_file
+from stable_nalu.writer.event_file import Event, EventFileReader
 
 RunColumns = dict[str, list]
 STEP, WALL_TIME, RECURSIVE = "step", "wall.time", "recursive.weight"
@@ -77,12 +62,11 @@ _SPARSITY_RULES = {
 _SUMMED = "W_im/sparsity_error"
 """In runs of the division study, entry = entry + value, as its exporter had it."""
 _WEIGHTS, _GATES = ("weights.w0", "weights.w1"), ("gate.g0", "gate.g1")
-_MATRIX_RULES = {f"W{part}{TEXT_SUFFIX}": _WEIGHTS for part in ("", "_real")} | {
-    f"gate{TEXT_SUFFIX}": _GATES
-}
+_MATRICES = {"W": _WEIGHTS, "W_real": _WEIGHTS, "gate": _GATES}
+_MATRIX_RULES = {f"{name}{event_file.TEXT_SUFFIX}": cells for name, cells in _MATRICES.items()}
 _AFTER_METRICS = (*_WEIGHTS, SPARSITY, *_GATES, RECURSIVE)
 
-_PAIR_WEIGHTS = {f"{LABEL_WEIGHTS}/w{k}": f"label2out.w{k}" for k in (0, 1)}
+_PAIR_WEIGHTS = {f"{event_file.LABEL_WEIGHTS}/w{k}": f"label2out.w{k}" for k in (0, 1)}
 
 _SCORED = (
     "metric/(valid/interpolation|test/extrapolation)(/mae)?"
@@ -90,15 +74,15 @@ _SCORED = (
 )
 is_scored = re.compile(_SCORED).fullmatch
 """Whether a tag is an error of validation or test, or what a score compares it with."""
-is_scored_or_gate = re.compile(f"{_SCORED}|.*{GATE_MEAN_SUFFIX}").fullmatch
+is_scored_or_gate = re.compile(f"{_SCORED}|.*{event_file.GATE_MEAN_SUFFIX}").fullmatch
 """Whether a tag is one of those, or the mean gate of a NALU layer."""
 is_sequence_metric = re.compile("metric/(train|valid|test/extrapolation/).*/mse").fullmatch
 """Whether a tag is a mean squared error of training, validation or a test length."""
 is_pair_metric = re.compile("metric/(train|valid|test).*/(mse|acc|loss)").fullmatch
 """Whether a tag of a run on pairs of digits is an error or accuracy of its sets."""
 
-_DIVERGED = f"/{DIVERGED}{TEXT_SUFFIX}"
-_CURVE = f"{ERROR_CURVE}{TEXT_SUFFIX}"
+_DIVERGED = f"/{event_file.DIVERGED}{event_file.TEXT_SUFFIX}"
+_CURVE = f"{event_file.ERROR_CURVE}{event_file.TEXT_SUFFIX}"
 _OPEN, _CLOSE = b"<pre>", b"</pre>"
 _NO_BRACKETS = bytes.maketrans(b"[],", b"   ")
 
@@ -138,23 +122,23 @@ class MetricParser:
                 kind, what = rule_of(tag)
                 if not kind:
                     continue
-                if kind == EPOCH:
+                if kind == event_file.EPOCH:
                     epoch = value  # of the rows that follow
-                elif kind == DIVERGED:
+                elif kind == event_file.DIVERGED:
                     ends = {DIVERGED_AT: [float(event.step - self.step_start)]}
-                elif kind == METRIC and (event.step != logged or what in row):
+                elif kind == event_file.METRIC and (event.step != logged or what in row):
                     logged = event.step
                     row = {what: _text(value), STEP: logged - self.step_start}
                     row[WALL_TIME] = event.wall_time
-                    row |= {} if epoch is None else {EPOCH: epoch}
+                    row |= {} if epoch is None else {event_file.EPOCH: epoch}
                     rows.append(row)
                 elif event.step != logged:
                     continue
-                elif kind in (METRIC, LABEL_WEIGHTS):
+                elif kind in (event_file.METRIC, event_file.LABEL_WEIGHTS):
                     row[what] = _text(value)
                 elif kind == SPARSITY:
                     _join_sparsity(row, what, value, sums_imaginary and tag.endswith(_SUMMED))
-                elif kind == ERROR_CURVE:
+                elif kind == event_file.ERROR_CURVE:
                     row |= _curve(value)
                 elif isinstance(value, bytes) and what[0] not in row:
                     cells = [*(matrix_elements(value) or ()), math.nan, math.nan]
@@ -165,15 +149,15 @@ class MetricParser:
     def _rule(self, tag: str) -> tuple[str, Any]:
         """Return the kind of values of `tag`, and their place, by the first rule that applies."""
         if self.of_pairs and (label := next(filter(tag.endswith, _PAIR_WEIGHTS), None)):
-            return LABEL_WEIGHTS, _PAIR_WEIGHTS[label]
-        if tag == EPOCH or (self.of_pairs and "sparsity_error" in tag):
-            return (EPOCH if tag == EPOCH else ""), None
+            return event_file.LABEL_WEIGHTS, _PAIR_WEIGHTS[label]
+        if tag == event_file.EPOCH or (self.of_pairs and "sparsity_error" in tag):
+            return (event_file.EPOCH if tag == event_file.EPOCH else ""), None
         if tag.endswith(_DIVERGED):
-            return DIVERGED, None
+            return event_file.DIVERGED, None
         if self.matcher(tag):
-            return METRIC, tag
+            return event_file.METRIC, tag
         if tag == _CURVE:
-            return ERROR_CURVE, None
+            return event_file.ERROR_CURVE, None
         if matrix := next(filter(tag.endswith, _MATRIX_RULES), None):
             return (matrix if self.recursive_weight else ""), _MATRIX_RULES[matrix]
         if error := next(filter(tag.endswith, _SPARSITY_RULES), None):
@@ -204,7 +188,7 @@ def _curve(value: float | bytes) -> dict[str, float]:
     with suppress(AttributeError, ValueError):  # Of what is no such table, nothing is read.
         rows = _text(value).splitlines()[2:]
         cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
-        return {f"{CURVE_COLUMNS}{at}": float(error) for at, error in cells}
+        return {f"{event_file.CURVE_COLUMNS}{at}": float(error) for at, error in cells}
     return {}
 
 
@@ -240,7 +224,7 @@ class WeightsParser:
         step, first = None, ""
         for event in events:
             for tag, value in zip(event.tags, event.values, strict=True):
-                elements = matrix_elements(value) if tag.endswith(TEXT_SUFFIX) else None
+                elements = matrix_elements(value) if tag.endswith(event_file.TEXT_SUFFIX) else None
                 if elements is None:
                     continue
                 if event.step != step:
@@ -261,8 +245,9 @@ RunParser = MetricParser | WeightsParser
 
 def _is_metric(tag: str) -> bool:
     """Return whether a tag is a number that a script measures, under the name of any script."""
-    measured = tag.startswith((f"{METRIC}/", LOSS_VALID)) or tag in TASK_LOSSES
-    return measured and not tag.endswith(TEXT_SUFFIX)
+    known = (f"{event_file.METRIC}/", event_file.LOSS_VALID)
+    measured = tag.startswith(known) or tag in event_file.TASK_LOSSES
+    return measured and not tag.endswith(event_file.TEXT_SUFFIX)
 
 
 # Where training counts updates from 1, rows do from 0.
@@ -359,7 +344,7 @@ class RunReader:
         names: Container[str] | None = None,
         score: str = SCORES[0],
     ):
-        self._reader = TensorboardReader(folder, auto_open=False, names=names)
+        self._reader = event_file.TensorboardReader(folder, auto_open=False, names=names)
         self._parse = partial(_parse_run, parser, published_names, with_config, score)
         self._has_all_columns = parser is None
         self._processes = processes or usable_cores()
@@ -390,19 +375,17 @@ class RunReader:
         runs = list(self._reader.runs())
         shown = {"total": len(runs), "unit": "runs", "what": "reading"}
         for table, problem in bar(self._parsed(runs), hidden=not self._progress_bar, **shown):
-            verb = "read in part" if table.columns else "skipped"
+            skipped, verb = not table.columns, "read in part" if table.columns else "skipped"
             if problem is not None:
                 _LOG.warning("Warning: %s %s: %s", verb, table.name, problem)
-            elif not table.columns:
+            elif skipped:
                 _LOG.warning("Warning: No data for %s", table.name)
-            if problem is not None or not table.columns:
-                self.problems.append(
-                    RunProblem(table.name, problem or "no data", not table.columns)
-                )
-            if table.columns:
+            if problem is not None or skipped:
+                self.problems.append(RunProblem(table.name, problem or "no data", skipped))
+            if not skipped:
                 yield table
 
-    def _parsed(self, runs: list[RunFiles]) -> Iterator[tuple[RunTable, str | None]]:
+    def _parsed(self, runs: list[event_file.RunFiles]) -> Iterator[tuple[RunTable, str | None]]:
         """Yield the table and the problem of every run, read by workers where that is quicker."""
         size = sum(run.path.stat().st_size for run in runs if run.path is not None)
         workers = min(self._processes, len(runs), size // _BYTES_PER_WORKER)
@@ -432,7 +415,11 @@ class RunReader:
 
 
 def _parse_run(
-    parser: RunParser | None, published_names: bool, with_config: bool, score: str, run: RunFiles
+    parser: RunParser | None,
+    published_names: bool,
+    with_config: bool,
+    score: str,
+    run: event_file.RunFiles,
 ) -> tuple[RunTable, str | None]:
     """Return the table of one run, and what is wrong with its file."""
     if run.path is None:
@@ -462,7 +449,13 @@ def _parse_run(
         again = len(steps) - len(last)
         repeated = f"rows of repeated steps: {again}; the last values are kept"
         problem = "; ".join(filter(None, (repeated, problem)))
-    options = _options(run.name, record) if with_config else {}
+    options: dict[str, Any] = {}
+    if with_config:
+        with suppress(ValueError):  # of a name without options
+            options = parse_leaf(run.name)
+        with suppress(LookupError, AttributeError, TypeError, ValueError):  # of another version
+            if record is not None:
+                options = config_columns(Config(SCRIPTS[record.script], record.config))
     name = run.name
     if published_names and record and record.config.get("short_names") is not None:
         spec = SCRIPTS[record.script]
@@ -491,16 +484,6 @@ def with_scores(columns: dict[str, list], base: str) -> dict[str, list]:
     return scored
 
 
-def _options(name: str, record: RunRecord | None) -> dict[str, Any]:
-    """Return the options of a run: those of its record, else those that its name holds."""
-    with suppress(LookupError, AttributeError, TypeError, ValueError):  # of another version
-        if record is not None:
-            return config_columns(Config(SCRIPTS[record.script], record.config))
-    with suppress(ValueError):
-        return parse_leaf(name)
-    return {}
-
-
 def aligned(tables: Sequence[RunTable]) -> list[RunTable]:
     columns: RunColumns = {name: [] for table in tables for name in table.columns}
     options = {name: None for table in tables for name in table.options}
@@ -509,10 +492,8 @@ def aligned(tables: Sequence[RunTable]) -> list[RunTable]:
 
 def _in_order(table: RunTable, first: RunTable) -> RunTable:
     run, columns, options = table
-    left_out = ", ".join(
-        [n for n in (*columns, *options) if n not in {**first.columns, **first.options}]
-    )
-    if left_out:
+    known = {**first.columns, **first.options}
+    if left_out := ", ".join(n for n in (*columns, *options) if n not in known):
         _LOG.warning("Warning: left out of %s, as the first run lacks them: %s", run, left_out)
     missing = [math.nan] * len(columns[STEP])
     kept = {name: columns.get(name, missing) for name in first.columns}
@@ -596,6 +577,7 @@ class _Long:
     names: columns of a table -> of the file. order: columns by which rows are sorted.
     """
 
+    help: str
     pattern: str
     nothing: str
     names: Mapping[str, str]
@@ -626,30 +608,26 @@ class _Long:
             table.to_csv(file, index=False, columns=list(self.columns))
 
 
-CURVES = _Long(
-    rf"(?P<measure>{re.escape(CURVE_COLUMNS[:-1])})\.(?P<point>[-+.\de]+)",
-    "no run has a curve, which is logged at the end of training",
-    {"layer.type": "activation", "point": "x"},
-    ("name", "activation", "seed", "x", "abs.error"),
-    ("name", "x"),
-)
-STIMULI = _Long(
-    r"metric\.test\.stimulus\.(?P<point>\d+)\.(?P<measure>\w+)",
-    "no run has arrivals at given steps, which a grid world logs",
-    {"nac.wiring": "wiring", "point": "stimulus"},
-    ("name", "step", "layer.type", "wiring", "seed", "stimulus")
-    + ("reward", "arrival", "exact", "arrived"),
-    ("name", "step", "stimulus"),
-)
-_OF_ARITHMETIC = {
-    "--export-gate": "add the mean gate of every NALU layer",
-    "--verbose": "add the first two weights and gates, which runs log under --verbose",
-    "--weights-only": "write every logged weight, and no metrics, of single-layer networks",
+_STIMULI = "name step layer.type wiring seed stimulus reward arrival exact arrived"
+_LONG = {
+    "--curve-out": _Long(
+        "also write logged error curves: a row per point",
+        rf"(?P<measure>{re.escape(event_file.CURVE_COLUMNS[:-1])})\.(?P<point>[-+.\de]+)",
+        "no run has a curve, which is logged at the end of training",
+        {"layer.type": "activation", "point": "x"},
+        ("name", "activation", "seed", "x", "abs.error"),
+        ("name", "x"),
+    ),
+    "--stimuli-out": _Long(
+        "also write what grid worlds measured: a row per logged test and step asked for",
+        r"metric\.test\.stimulus\.(?P<point>\d+)\.(?P<measure>\w+)",
+        "no run has arrivals at given steps, which a grid world logs",
+        {"nac.wiring": "wiring", "point": "stimulus"},
+        _STIMULI.split(),
+        ("name", "step", "stimulus"),
+    ),
 }
-_OF_PAIRS = {
-    "--from-parent-folder": "--tensorboard-dir holds folders of runs; each becomes a file in the "
-    "folder --csv-out"
-}
+"""Flags that name another file, and what is written there."""
 
 
 def _folders_of_runs(args: argparse.Namespace) -> list[Path]:
@@ -685,40 +663,26 @@ def _is_run(folder: Path) -> bool:
         return False
 
 
-def _file_of(folder: Path, args: argparse.Namespace, flag: str, path: str) -> str:
-    """Return the file that a folder of runs becomes: the one that is named, or one below it."""
-    parent = Path(args.tensorboard_dir)
-    if folder == parent:
-        return path
-    if path in STREAMS:
-        raise OptionError(flag, f"{parent} becomes several files", "name a folder for them")
-    return str(Path(path.removesuffix(".csv")) / f"{folder.relative_to(parent)}.csv")
-
-
 def _exporter(
     script: str,
     description: str,
     parser_of: Callable[[argparse.Namespace], RunParser] | None = None,
     switches: Mapping[str, str] | None = None,
     scored: bool = False,
-    files: Mapping[str, tuple[_Long, str]] | None = None,
 ) -> Callable[..., int]:
     """Return the body of an exporter, which reads a command line and returns the exit code.
 
-    parser_of: makes the rows; None: what suits each run, and its configuration always.
+    parser_of: makes the rows; None: what suits each run, its configuration always, and long forms.
     switches: flags of the exporter's own, and their help.
     scored: whether runs may have logged untrained networks, which scores compare errors with.
-    files: flags that name another file, what is written there, and their help.
     """
-    parser = ScriptParser(prog=script, description=description)
+    parser, files = ScriptParser(prog=script, description=description), {} if parser_of else _LONG
     add = adder(parser)
-    add(
-        "--tensorboard-dir PATH",
-        "parent folder of the runs, or a folder of such folders, as of a whole batch script",
-    )
+    text = "parent folder of the runs, or a folder of such folders, as of a whole batch script"
+    add("--tensorboard-dir PATH", text)
     add("--csv-out PATH", "file to write; for a folder of folders, the folder of their files")
     add("--strict", "exit code 1 when a run is skipped or incomplete")
-    parser.set_defaults(with_config=parser_of is None)
+    parser.set_defaults(with_config=parser_of is None, score=SCORES[0])
     if parser_of is not None:
         add("--with-config", "add the configuration of every run")
     if scored:
@@ -726,35 +690,41 @@ def _exporter(
         add("--score", text, choices=SCORES, default=SCORES[0])
     for flag, text in (switches or {}).items():
         add(flag, text)
-    for flag, (_, text) in (files or {}).items():
-        add(f"{flag} PATH", text)
+    for flag, form in files.items():
+        add(f"{flag} PATH", form.help)
 
     def export(args: argparse.Namespace) -> int:
-        if not args.tensorboard_dir:
-            raise OptionError("--tensorboard-dir", "missing", "name the parent folder of the runs")
-        if not args.csv_out:
-            raise OptionError("--csv-out", "missing", "name the file to write")
-        options = {"processes": granted_cores(), "with_config": args.with_config}
-        options |= {"score": args.score} if scored else {}
-        paths = {flag: getattr(args, flag[2:].replace("-", "_")) for flag in files or {}}
-        forms = {flag: form for flag, (form, _) in (files or {}).items() if paths[flag]}
-        whole = True
+        given = {f"--{name.replace('_', '-')}": value for name, value in vars(args).items()}
+        missing = {"--tensorboard-dir": "name the parent folder of the runs"}
+        for flag, remedy in (missing | {"--csv-out": "name the file to write"}).items():
+            if not given[flag]:
+                raise OptionError(flag, "missing", remedy)
+        parent, whole = Path(args.tensorboard_dir), True
+        rows: dict[str, list[dict[str, Any]]] = {flag: [] for flag in files if given[flag]}
+
+        def keep(table: RunTable) -> None:
+            for flag, found in rows.items():
+                found += files[flag].points(table)
+
+        def file_of(folder: Path, flag: str) -> str:
+            """Return the file that runs become: the one that is named, or one below it."""
+            if folder != parent and given[flag] in STREAMS:
+                raise OptionError(flag, f"{parent} becomes several files", "name a folder for them")
+            below = Path(given[flag].removesuffix(".csv")) / f"{folder.relative_to(parent)}.csv"
+            return given[flag] if folder == parent else str(below)
+
         for folder in _folders_of_runs(args):
-            file = _file_of(folder, args, "--csv-out", args.csv_out)
-            rows: dict[str, list[dict[str, Any]]] = {flag: [] for flag in forms}
-
-            def keep(table: RunTable, rows: dict[str, list[dict[str, Any]]] = rows) -> None:
-                for flag, form in forms.items():
-                    rows[flag] += form.points(table)
-
-            rows_of = parser_of(args) if parser_of else None
-            reader = export_csv(str(folder), file, rows_of, keep, **options)
+            file, rows_of = file_of(folder, "--csv-out"), parser_of(args) if parser_of else None
+            how = {"with_config": args.with_config, "score": args.score}
+            how |= {"processes": granted_cores()}
+            reader = export_csv(str(folder), file, rows_of, keep, **how)
             reader.tell()
             if file != args.csv_out:
                 say(f"table {file}")
             whole = whole and not reader.problems
-            for flag, form in forms.items():
-                form.write(rows[flag], flag, _file_of(folder, args, flag, paths[flag]))
+            for flag, found in rows.items():
+                files[flag].write(found, flag, file_of(folder, flag))
+                found.clear()
         return 1 if args.strict and not whole else 0
 
     def main(argv: Sequence[str] | None = None) -> int:
@@ -765,29 +735,25 @@ def _exporter(
 
 
 def _of_arithmetic(args: argparse.Namespace) -> RunParser:
-    if args.weights_only:
-        return WeightsParser()
     matcher = is_scored_or_gate if args.export_gate else is_scored
-    return MetricParser(matcher, recursive_weight=args.verbose)
+    of_metrics = MetricParser(matcher, recursive_weight=args.verbose)
+    return WeightsParser() if args.weights_only else of_metrics
 
 
 any_runs = _exporter(
     "runs.py",
     "Export runs of any script to a CSV file: a row per run and logged step, with configurations.",
     scored=True,
-    files={
-        "--curve-out": (CURVES, "also write logged error curves: a row per point"),
-        "--stimuli-out": (
-            STIMULI,
-            "also write what grid worlds measured: a row per logged test and step asked for",
-        ),
-    },
 )
 arithmetic = _exporter(
     "simple_function_static.py",
     "Export the runs of the arithmetic tasks to a CSV file: one row per run and logged step.",
     _of_arithmetic,
-    _OF_ARITHMETIC,
+    {
+        "--export-gate": "add the mean gate of every NALU layer",
+        "--verbose": "add the first two weights and gates, which runs log under --verbose",
+        "--weights-only": "write every logged weight, and no metrics, of single-layer networks",
+    },
     scored=True,
 )
 sequences = _exporter(
@@ -795,9 +761,10 @@ sequences = _exporter(
     "Export runs on digit sequences, MNIST or SVHN, to a CSV file: a row per run and logged epoch.",
     lambda _: SEQUENCES,
 )
+_TEXT = "--tensorboard-dir holds folders of runs; each becomes a file in the folder --csv-out"
 pairs = _exporter(
     "two_digit_mnist_reader.py",
     "Export runs on pairs of digits to CSV files: one row per run and evaluation.",
     lambda _: PAIRS,
-    _OF_PAIRS,
+    {"--from-parent-folder": _TEXT},
 )

@@ -18,7 +18,7 @@ model is below another is tested on the runs of the same seed: few seeds decide 
 import functools
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any
@@ -50,7 +50,7 @@ from stable_nalu.statistics import intervals as by_seed
 from stable_nalu.statistics.intervals import Estimate, Pairs, counted, difference, wilson
 from stable_nalu.statistics.setups import LEVEL, PUBLISHED, config_columns, expand_name
 from stable_nalu.statistics.summary import STEP, solved_of, summarize_runs, summary_of
-from stable_nalu.statistics.table import SPARSITY, best_row, groups, judge_tables, numeric
+from stable_nalu.statistics.table import SPARSITY, Warn, best_row, groups, judge_tables, numeric
 from stable_nalu.task.table import SCRIPTS
 
 from .shard import how_to_run
@@ -59,7 +59,7 @@ DIVERGED, TEST_ERROR = "diverged", "extrapolation.last"
 OUTCOME = ("threshold", "solved", STEP, SPARSITY, TEST_ERROR, DIVERGED)
 """Columns behind those that tell judged runs apart, with the names that `statistics` uses."""
 
-Runs, Warn = pd.DataFrame, Callable[[str], object]
+Runs = pd.DataFrame
 _DIGITS, _DIGITS_OF_FIGURES = 7, 4
 _NO_POINT = {"name", "seed", "max.iterations", "max.epochs", "log.interval"}
 MARGIN = 0.05
@@ -122,39 +122,30 @@ def options_of(experiment: Experiment, run: ExpectedRun) -> dict[str, Any]:
 
 @functools.cache
 def point_columns(key: str) -> tuple[str, ...]:
-    """Return the columns that tell the points of a model apart, as planned."""
+    """Return the columns that tell the points of a model apart, as planned.
+
+    Of judged runs that is the operation, the range, the parameter, and what has several values in a
+    model. Of measured ones it is the fewest options that do, the operation first.
+    """
     experiment = EXPERIMENTS[key]
-    return _fewest_columns(experiment) if experiment.is_measured else _differing_columns(experiment)
-
-
-def _differing_columns(experiment: Experiment) -> tuple[str, ...]:
-    """Return the operation, the range, the parameter, and what has several values in a model."""
-    found = ["operation", "interpolation.range"]
+    measured, parameter = experiment.is_measured, experiment.parameter
+    found = dict.fromkeys(() if measured else ("operation", "interpolation.range"))
+    left_out = _NO_POINT if measured else {"model", "extrapolation.range", *_NO_POINT}
     for model in experiment.models:
-        options = [options_of(experiment, run) for run in runs_of(model, [0], None)]
-        found += [experiment.parameter] if experiment.parameter in options[0] else []
-        found += [c for c in options[0] if _distinct(options, [c]) > 1]
-    left_out = {"model", "extrapolation.range", *_NO_POINT}
-    return tuple(c for c in dict.fromkeys(found) if c not in left_out)
+        runs = runs_of(model, model.seeds[:1] if measured else [0], None)
+        options = [options_of(experiment, run) for run in runs]
 
+        def distinct(*columns: str, options: Sequence[Mapping[str, Any]] = options) -> int:
+            return len({tuple(text_of(one.get(c)) for c in columns) for one in options})
 
-def _fewest_columns(experiment: Experiment) -> tuple[str, ...]:
-    """Return the fewest options that tell the points of each model apart, the operation first."""
-    found: dict[str, None] = {}
-    for model in experiment.models:
-        options = [options_of(experiment, run) for run in runs_of(model, model.seeds[:1], None)]
         chosen = [column for column in found if column in options[0]]
-        for column in ("operation", experiment.parameter, *options[0]):
-            if column in options[0] and column not in (*chosen, *_NO_POINT):
-                with_it = [*chosen, column]
-                if _distinct(options, with_it) > _distinct(options, chosen):
-                    chosen = with_it
+        for column in ("operation", parameter, *options[0]):
+            if column in options[0] and column not in (*chosen, *left_out):
+                adds = distinct(*chosen, column) > distinct(*chosen)
+                if adds if measured else column == parameter or distinct(column) > 1:
+                    chosen.append(column)
         found |= dict.fromkeys(chosen)
     return tuple(found)
-
-
-def _distinct(options: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> int:
-    return len({tuple(map(text_of, (one.get(c) for c in columns))) for one in options})
 
 
 def identifying(key: str) -> list[str]:
@@ -398,18 +389,12 @@ def summed_up(values: np.ndarray, measure: Measure) -> dict[str, Any]:
         values = values[~np.isnan(values)]
     worst = math.inf if measure.lower else -math.inf
     known = np.where(np.isnan(values), worst, values)
-    limit = measure.below
+    limit, best = measure.below, float(known.min() if measure.lower else known.max())
     with np.errstate(invalid="ignore", over="ignore"):
         median, mean = float(np.median(known)), float(known.mean())
-    return {
-        "runs": len(values),
-        "median": median,
-        "best": float(known.min() if measure.lower else known.max()),
-        "mean": mean,
-        "limit": limit,
-        "share below": None if limit is None else float(np.mean(known < limit)),
-        "not finite": int((~np.isfinite(values)).sum()),
-    }
+    found = {"runs": len(values), "median": median, "best": best, "mean": mean, "limit": limit}
+    found["share below"] = None if limit is None else float(np.mean(known < limit))
+    return found | {"not finite": int((~np.isfinite(values)).sum())}
 
 
 class MeasuredPoint(Point):
@@ -469,21 +454,12 @@ class MeasuredPoint(Point):
         return WITHIN_TOLERANCE if abs(self.difference) <= known.tolerance else DIFFERS
 
     def row(self) -> dict[str, Any]:
-        known = self.published
-        return {
-            "model": self.model,
-            "point": self.point,
-            "measure": self.column,
-            **self.numbers,
-            "compared": self.measure.typical if known else "",
-            "given": known.value if known else "",
-            "which is": known.standing if known else "",
-            "difference": self.difference,
-            "as good": self.as_good,
-            "agree": self.pairs.claim if self.pairs else "",
-            "source": known.source if known else "",
-            "verdict": self.verdict or "",
-        }
+        known, agree = self.published, self.pairs.claim if self.pairs else ""
+        row = {"model": self.model, "point": self.point, "measure": self.column, **self.numbers}
+        given = (self.measure.typical, known.value, known.standing) if known else ("", "", "")
+        row |= zip(("compared", "given", "which is"), given, strict=True)
+        row |= {"difference": self.difference, "as good": self.as_good, "agree": agree}
+        return row | {"source": known.source if known else "", "verdict": self.verdict or ""}
 
 
 def compared(experiment: Experiment, runs: pd.DataFrame) -> tuple[Runs, list[dict[str, Any]], str]:
@@ -499,7 +475,12 @@ def compared(experiment: Experiment, runs: pd.DataFrame) -> tuple[Runs, list[dic
             raise UsageError(f"the exported runs of {experiment.key} hold no measure")
         rows = [point.row() for point in points]
         summary = pd.DataFrame(rows).drop_duplicates(["model", "point", "measure"])
-        return summary.loc[:, :"not finite"], rows, measures_counted(points)
+        given = [point for point in points if point.published is not None]
+        kinds = Counter(SHORT if point.length else str(point.verdict) for point in given)
+        counts = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
+        said = f"{len(given)} numbers given elsewhere: {counts}"
+        said = said if given else "no number given elsewhere to compare with"
+        return summary.loc[:, :"not finite"], rows, said
     wanted = ("model", "operation", "interpolation.range", experiment.parameter)
     by = [column for column in dict.fromkeys(wanted) if column in runs.columns]
     found = compare(experiment, runs)
@@ -579,11 +560,10 @@ def verdict(comparisons: Sequence[RatePoint]) -> str:
 
 
 def rates(runs: pd.DataFrame) -> list[str]:
-    every = runs.groupby("model", sort=False)
-    return [
-        f"{model} {counted(solved_of(own), len(own), by_seed.effect_of(own))}"
-        for model, own in every
-    ]
+    def rate(own: Runs) -> str:
+        return counted(solved_of(own), len(own), by_seed.effect_of(own))
+
+    return [f"{model} {rate(own)}" for model, own in runs.groupby("model", sort=False)]
 
 
 def measured_points(experiment: Experiment, runs: pd.DataFrame) -> list[MeasuredPoint]:
@@ -606,12 +586,3 @@ def measured_points(experiment: Experiment, runs: pd.DataFrame) -> list[Measured
                 continue
             found += [MeasuredPoint(place, column, group, one, runs) for one in about or (None,)]
     return found
-
-
-def measures_counted(points: Sequence[MeasuredPoint]) -> str:
-    given = [point for point in points if point.published is not None]
-    if not given:
-        return "no number given elsewhere to compare with"
-    kinds = Counter(SHORT if point.length else str(point.verdict) for point in given)
-    counted = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
-    return f"{len(given)} numbers given elsewhere: {counted}"

@@ -78,9 +78,8 @@ def pair_report(run: Training, config: Config) -> int:
             how = {"columns": _WEIGHTS, "time": "epoch", "limits": (0.0, 1.5)}
             written += _drawn(folder, Part(curves.path, part, file=part, **how), path, model)
     except OSError as error:
-        raise UsageError(
-            f"argument --evaluation-dir: cannot write to {folder}: {error.strerror}"
-        ) from None
+        problem = f"argument --evaluation-dir: cannot write to {folder}"
+        raise UsageError(f"{problem}: {error.strerror}") from None
     how = "rounded" if rounded else "cut off"
     share = np.trace(counts) / counts.sum()
     sys.stdout.write(f"{share:.2%} of {counts.sum()} digits recognised, {how}\n")
@@ -144,7 +143,13 @@ def mystery_report(run: Training, config: Config) -> int:
     folder = Path(config.evaluation_dir) if config.evaluation_dir else save_root() / MYSTERY_FOLDER
     stem = f"{Path(config.evaluate).stem}_learned"
     table = folder / f"{stem}.csv"
-    write_plain_frame(table, _table(problem, learned))
+    rows = [
+        {"output": k, "formula": output.formula, "input": i, "is.operand": i in output[:2]}
+        | {name: values[k, i].item() for name, values in learned.items()}
+        for k, output in enumerate(problem.outputs)
+        for i in range(problem.inputs)
+    ]
+    write_plain_frame(table, pd.DataFrame(rows))
     with drawing():
         product = Product(stem, draw(problem, learned))
     for path in (table, *write(product, folder, FORMATS, side=False)):
@@ -182,27 +187,14 @@ def lines(problem: MysteryProblem, errors: torch.Tensor, learned: Matrices) -> l
     """Return a table for readers: of every output what it is, and its two largest numbers."""
     found, rows = 0, []
     for k, output in enumerate(problem.outputs):
-        largest = {
-            name: values[k].abs().topk(2).indices.tolist() for name, values in learned.items()
-        }
-        found += {*largest[INFLUENCE]} == {output.i, output.j}
-        influences = (
-            ", ".join(f"{learned[name][k, i]:.2f} x{i}" for i in places)
-            for name, places in largest.items()
-        )
-        rows.append([f"y{k} = {output.formula}", f"{errors[k]:.3g}", *influences])
+        cells = [f"y{k} = {output.formula}", f"{errors[k]:.3g}"]
+        for name, values in learned.items():
+            largest = values[k].abs().topk(2).indices.tolist()
+            found += name == INFLUENCE and {*largest} == {output.i, output.j}
+            cells.append(", ".join(f"{values[k, i]:.2f} x{i}" for i in largest))
+        rows.append(cells)
     total = f"{found} of {len(problem.outputs)} outputs are most influenced by their own two inputs"
     return [*in_columns(["output", "test mse", *learned], rows), total]
-
-
-def _table(problem: MysteryProblem, learned: Matrices) -> pd.DataFrame:
-    rows = [
-        {"output": k, "formula": output.formula, "input": i, "is.operand": i in output[:2]}
-        | {name: values[k, i].item() for name, values in learned.items()}
-        for k, output in enumerate(problem.outputs)
-        for i in range(problem.inputs)
-    ]
-    return pd.DataFrame(rows)
 
 
 def draw(problem: MysteryProblem, learned: Matrices) -> "Figure":

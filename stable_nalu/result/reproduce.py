@@ -15,27 +15,10 @@ from pathlib import Path
 
 import pandas as pd
 
+from stable_nalu.base import script as console
 from stable_nalu.base.errors import OptionError, UsageError
 from stable_nalu.base.files import is_checkout, is_locked, shared_lock, table_rows, tool
 from stable_nalu.base.papers import STUDIES
-from stable_nalu.base.script import (
-    EXIT_INTERRUPTED,
-    EXIT_REQUEUE,
-    GREEN,
-    ScriptParser,
-    adder,
-    bar,
-    command_of,
-    cores,
-    duration,
-    exit_code,
-    fact,
-    joined,
-    paint,
-    plural,
-    say,
-    shown,
-)
 from stable_nalu.figure.entries import render
 from stable_nalu.figure.runs import Context
 from stable_nalu.options.flag import integer, seeds, seeds_text
@@ -45,31 +28,10 @@ from stable_nalu.paper.index import EXPERIMENTS, all_entries, find
 from stable_nalu.statistics.table import write_plain_frame, write_rows
 from stable_nalu.writer import LOCK_NAME
 
+from . import stored, trained
 from .batch import EXPERIMENT
 from .judged import compared, iterations_of, judged_runs, rates
 from .shard import pending, refuse_running, run_shards, shards, show_training
-from .stored import (
-    DATA,
-    Session,
-    Stopwatch,
-    add,
-    add_sessions,
-    finished,
-    keep_formulas,
-    path_of,
-    read_records,
-    seconds_here,
-)
-from .trained import (
-    Folders,
-    chosen_models,
-    expected_of,
-    export,
-    exporter_of,
-    other_tables,
-    tables_of,
-)
-from .verify import verify
 
 
 class Reproduction:
@@ -77,30 +39,30 @@ class Reproduction:
 
     def __init__(self, arguments: argparse.Namespace):
         self.experiment = find(arguments.key)
-        self.models = chosen_models(self.experiment, arguments.model)
-        self.space = Folders(arguments.out, arguments.max_iterations)
+        self.models = trained.chosen_models(self.experiment, arguments.model)
+        self.space = trained.Folders(arguments.out, arguments.max_iterations)
         self.seeds, self.length = arguments.seeds, arguments.max_iterations
-        self.formats, self.processes = arguments.format, arguments.jobs or cores()
+        self.formats, self.processes = arguments.format, arguments.jobs or console.cores()
         self.logs = self.space.logs / self.experiment.stem
         self.shards = shards({model.key: model for model in self.models}, self.seeds)
 
     @cached_property
     def expected(self) -> list[ExpectedRun]:
-        return expected_of(self.models, self.seeds, self.space)
+        return trained.expected_of(self.models, self.seeds, self.space)
 
     def show(self) -> None:
         """Print every command that it would run."""
         space = self.space
         space.show()
         if "IMAGE_DIR" in os.environ:
-            say(f"export IMAGE_DIR={shlex.quote(os.environ['IMAGE_DIR'])}")
+            console.say(f"export IMAGE_DIR={shlex.quote(os.environ['IMAGE_DIR'])}")
         show_training(self.shards, self.length)
-        for (csv, prefix), model in tables_of(self.models).items():
-            script = f"export/{exporter_of(model, self.experiment.criterion)[0]}"
+        for (csv, prefix), model in trained.tables_of(self.models).items():
+            script = f"export/{trained.exporter_of(model, self.experiment.criterion)[0]}"
             folders = ["--tensorboard-dir", str(space.tensorboard / prefix)]
-            say(command_of(script, *folders, "--csv-out", str(space.csv / csv)))
-        for table in other_tables(self.experiment, self.models, space):
-            say(command_of(*table.line))
+            console.say(console.command_of(script, *folders, "--csv-out", str(space.csv / csv)))
+        for table in trained.other_tables(self.experiment, self.models, space):
+            console.say(console.command_of(*table.line))
 
     def _left(self) -> tuple[list[int], set[str]]:
         """Return the numbers of the shards with runs left to train, and the names of these."""
@@ -112,11 +74,11 @@ class Reproduction:
         numbers, names = self._left()
         if not numbers:
             refuse_running(self.shards, self.length)
-            say("all runs are trained" if self.models else self.experiment.note)
+            console.say("all runs are trained" if self.models else self.experiment.note)
             return 0
         left = {i: self.shards[i] for i in numbers}
-        runs = sum(shard.runs for shard in left.values())
-        say(f"training {plural(runs, 'run')} in {plural(len(left), 'shard')}")
+        runs = console.plural(sum(shard.runs for shard in left.values()), "run")
+        console.say(f"training {runs} in {console.plural(len(left), 'shard')}")
         words = [EXPERIMENT + self.experiment.stem]
         if self.seeds is not None:
             words += ["--seeds", seeds_text(self.seeds)]
@@ -124,20 +86,18 @@ class Reproduction:
             words += ["--max-iterations", str(self.length)]
         for model in self.models:
             words += ["--model", model.key]
-        lock, watch = self.logs / LOCK_NAME, Stopwatch()
+        lock, watch = self.logs / LOCK_NAME, stored.Stopwatch()
         with shared_lock(lock):
             code = run_shards(words, left, self.logs, processes=self.processes)
         unfinished = self._left()[1]
         ended = names - unfinished
         lengths = {run.name: iterations_of(run) for run in self.expected if run.name in ended}
-        add_sessions(self.logs / "sessions.csv", [watch.session(lengths, self.processes)])
-        if code in (EXIT_INTERRUPTED, EXIT_REQUEUE):
+        stored.add_sessions(self.logs / "sessions.csv", [watch.session(lengths, self.processes)])
+        if code in (console.EXIT_INTERRUPTED, console.EXIT_REQUEUE):
             return code
         if unfinished and is_locked(lock, fcntl.LOCK_EX):
-            raise UsageError(
-                f"another process trains {len(unfinished)} of these runs; repeat the command when "
-                "it is done"
-            )
+            problem = f"another process trains {len(unfinished)} of these runs"
+            raise UsageError(f"{problem}; repeat the command when it is done")
         # What this process could not train because another one did is done now, too.
         return code if unfinished else 0
 
@@ -148,50 +108,52 @@ class Reproduction:
         """
         experiment, space = self.experiment, self.space
         refuse_running(self.shards, self.length)
-        tables = export(self.models, space, experiment.criterion)
-        for table in other_tables(experiment, self.models, space):
+        tables = trained.export(self.models, space, experiment.criterion)
+        for table in trained.other_tables(experiment, self.models, space):
             if table.source is not None and not table.source.exists():
-                say(f"no saved model {table.source}")
+                console.say(f"no saved model {table.source}")
                 continue
             table.write()
             if data is not None and table.source is not None:
-                say(f"kept model {table.keep(data)}")
+                console.say(f"kept model {table.keep(data)}")
         complete, pictures = self._draw()
         has_outcome = experiment.criterion.startswith(JUDGED) or experiment.is_measured
         if has_outcome and self.models:
             runs = self._compare(tables)
             if data is not None:
-                sessions = read_records(Session, self.logs / "sessions.csv")
-                kept = add(experiment, finished(experiment, runs, self.expected), sessions, data)
-                say(f"kept {len(kept)} runs in {path_of(experiment.key, data)}")
-                if formulas := keep_formulas(experiment, self.expected, data):
-                    say(f"what they compute: {formulas}")
+                sessions = stored.read_records(stored.Session, self.logs / "sessions.csv")
+                done = stored.finished(experiment, runs, self.expected)
+                kept = stored.add(experiment, done, sessions, data)
+                console.say(f"kept {len(kept)} runs in {stored.path_of(experiment.key, data)}")
+                if formulas := stored.keep_formulas(experiment, self.expected, data):
+                    console.say(f"what they compute: {formulas}")
         elif data is not None:
-            say(f"nothing to keep: no success criterion applies to runs of {experiment.key}")
+            problem = f"no success criterion applies to runs of {experiment.key}"
+            console.say(f"nothing to keep: {problem}")
         if pictures:
-            say(fact("figure", ", ".join(map(shown, pictures))))
+            console.say(console.fact("figure", ", ".join(map(console.shown, pictures))))
         if self.models:
-            say(fact("tables", shown(space.summaries)))
-            say(fact("logs", shown(space.tensorboard)))
-            say(fact("models", shown(space.save)))
+            console.say(console.fact("tables", console.shown(space.summaries)))
+            console.say(console.fact("logs", console.shown(space.tensorboard)))
+            console.say(console.fact("models", console.shown(space.save)))
         if self.length is not None and self.models:
-            words = "experiments/reproduce.py", experiment.key, "--out", shown(space.out)
-            say(fact("next", f"{command_of(*words)} (at full length)"))
+            words = "experiments/reproduce.py", experiment.key, "--out", console.shown(space.out)
+            console.say(console.fact("next", f"{console.command_of(*words)} (at full length)"))
         return complete
 
     def _compare(self, tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
         """Judge the runs, sum them up, and compare them with numbers that were given elsewhere."""
         experiment, folder = self.experiment, self.space.summaries
-        runs = judged_runs(experiment, tables, self.expected, say)
+        runs = judged_runs(experiment, tables, self.expected, console.say)
         summary, rows, verdict = compared(experiment, runs)
         write_plain_frame(folder / f"{experiment.stem}.csv", summary)
         if not experiment.is_measured:
-            say(fact("solved", joined(rates(runs))))
+            console.say(console.fact("solved", console.joined(rates(runs))))
         if rows:
             write_rows(folder / f"{experiment.stem}_comparison.csv", rows)
         else:
             verdict = "no published number to compare with"
-        say(paint(verdict, GREEN if verdict.startswith("OK") else ""))
+        console.say(console.paint(verdict, console.GREEN if verdict.startswith("OK") else ""))
         return runs
 
     def _draw(self) -> tuple[bool, list[Path]]:
@@ -199,7 +161,7 @@ class Reproduction:
         space, entries = self.space, all_entries()
         complete, pictures = True, list[Path]()
         keys = [key for key in self.experiment.figure_keys if key in entries]
-        for key in bar(keys, unit="figures", what="drawing"):
+        for key in console.bar(keys, unit="figures", what="drawing"):
             entry = entries[key]
             context = Context(entry, space.csv)
             if len(self.models) < len(self.experiment.models):
@@ -208,20 +170,20 @@ class Reproduction:
             try:
                 paths = render(context, space.figures, self.formats)
             except (UsageError, ImportError) as error:
-                say(f"figure {key} not drawn: {error}")
+                console.say(f"figure {key} not drawn: {error}")
                 complete = False
                 continue
             drawn = [path for path in paths if path.suffix == f".{self.formats[0]}"]
             pictures += drawn or [path for path in paths if path.suffix == ".tex"]
             for warning in context.warnings:
-                say(f"  {warning}")
+                console.say(f"  {warning}")
         return complete, pictures
 
 
 UNSHOWN = "Runs that no figure shows"
 
 
-def listing(cores: int, data: Path = DATA) -> str:
+def listing(cores: int, data: Path = stored.DATA) -> str:
     """Return every experiment under the papers that show it, then those that no paper shows.
 
     data: the folder of kept results.
@@ -243,10 +205,10 @@ def _listed(experiment: Experiment, cores: int, data: Path) -> str:
     each = sorted({m.length(variant) for m in experiment.models for variant in m.variants})
     lengths = " to ".join(f"{length:,}" for length in dict.fromkeys((each[0], each[-1])))
     size = f"{experiment.runs} runs x {lengths} iterations"
-    seconds = seconds_here(experiment, cores)
-    time = "time unknown" if seconds is None else duration(seconds)
+    seconds = stored.seconds_here(experiment, cores)
+    time = "time unknown" if seconds is None else console.duration(seconds)
     entry = f"{head}\n      {size}, {time}; models {keys}"
-    path = path_of(experiment.key, data)
+    path = stored.path_of(experiment.key, data)
     if not path.exists():
         return entry
     return f"{entry}\n      kept results of {sum(1 for _ in table_rows(path)) - 1} runs: {path}"
@@ -271,7 +233,7 @@ def main(argv: Sequence[str] | None = None, challenge: Challenge | None = None) 
 
     def obey() -> int:
         if arguments.list:
-            sys.stdout.write(listing(cores(), arguments.data))
+            sys.stdout.write(listing(console.cores(), arguments.data))
             return 0
         if arguments.key is None and not arguments.report:
             remedy = "write one, --list to see them all, or --report"
@@ -282,16 +244,14 @@ def main(argv: Sequence[str] | None = None, challenge: Challenge | None = None) 
                 sys.stdout.write(f"page {path}\n")
         return code
 
-    return exit_code("reproduce.py", obey)
+    return console.exit_code("reproduce.py", obey)
 
 
-def _parser(takes_a_layer: bool) -> ScriptParser:
-    parser = ScriptParser(
-        prog="reproduce.py",
-        description="Train an experiment, export it, summarise it, draw its figure and compare it\n"
-        "with the published numbers. What is trained already is not trained again.",
-    )
-    add, several = adder(parser), integer(1).one
+def _parser(takes_a_layer: bool) -> console.ScriptParser:
+    text = "Train an experiment, export it, summarise it, draw its figure and compare it\n"
+    text += "with the published numbers. What is trained already is not trained again."
+    parser = console.ScriptParser(prog="reproduce.py", description=text)
+    add, several = console.adder(parser), integer(1).one
     add("key KEY", "an experiment; --list names them", nargs="?")
     add("--list", "list every figure and table")
     add("--out DIR", "folder (results)", type=Path, default=Path("results"))
@@ -307,7 +267,7 @@ def _parser(takes_a_layer: bool) -> ScriptParser:
     text += "--verify, note there in verified.csv what came of each row"
     add("--keep", text)
     text = "compact results, a file for each experiment (docs/reproduction/data)"
-    add("--data DIR", text, type=Path, default=DATA)
+    add("--data DIR", text, type=Path, default=stored.DATA)
     add("--report", "write the page that compares all compact results with the papers")
     text = "folder of the page (docs/reproduction, for the results that are kept there)"
     add("--report-out DIR", text, type=Path)
@@ -317,7 +277,7 @@ def _parser(takes_a_layer: bool) -> ScriptParser:
         own("--training NAME=VALUE ...", "flags over those of the figure")
         own("--submit NAME", "the layer of a file to the board; see docs/board.md")
     text = "kept rows trained again, at full length, and every kept digit compared"
-    add = adder(parser.add_argument_group(text))
+    add = console.adder(parser.add_argument_group(text))
     text = "verify rows of KEY; exit code 0 if all are equal, 1 if not. Each trains alone, which "
     text += "gives the same as in company. Kept results stay as they are"
     add("--verify", text)
@@ -325,19 +285,8 @@ def _parser(takes_a_layer: bool) -> ScriptParser:
     add("--verify-seed N", "of the random choice (the clock)", type=integer(0).one)
     text = "instead, those in these lines of the file in --data; the header is line 1"
     add("--line N ...", text, type=integer(2).one)
-    adder(parser)("--dry-run", "print the commands, run nothing")
+    console.adder(parser)("--dry-run", "print the commands, run nothing")
     return parser
-
-
-def _verify(arguments: argparse.Namespace) -> int:
-    others = ("report", "report_out", "max_iterations", *sorted(CHALLENGER))
-    for name in others:
-        if getattr(arguments, name, None) not in (None, False):
-            flag = f"--{name.replace('_', '-')}"
-            raise OptionError(flag, "rows are verified as they are kept", "leave it out")
-    if arguments.line and arguments.rows is not None:
-        raise OptionError("--rows", "the rows of --line are chosen", "give one of them")
-    return verify(arguments)
 
 
 def _reproduce(arguments: argparse.Namespace, challenge: Challenge | None) -> int:
@@ -347,11 +296,17 @@ def _reproduce(arguments: argparse.Namespace, challenge: Challenge | None) -> in
     for name in VERIFYING:
         if getattr(arguments, name) is not None and not arguments.verify:
             raise OptionError(f"--{name.replace('_', '-')}", "nothing is verified", "add --verify")
-    if arguments.keep and not is_checkout() and arguments.data == DATA:
+    if arguments.keep and not is_checkout() and arguments.data == stored.DATA:
         problem = "the results of the installed package are kept as they are"
         raise OptionError("--keep", problem, "name a folder of your own with --data")
     if arguments.verify:
-        return _verify(arguments)
+        for name in ("report", "report_out", "max_iterations", *sorted(CHALLENGER)):
+            if getattr(arguments, name, None) not in (None, False):
+                flag = f"--{name.replace('_', '-')}"
+                raise OptionError(flag, "rows are verified as they are kept", "leave it out")
+        if arguments.line and arguments.rows is not None:
+            raise OptionError("--rows", "the rows of --line are chosen", "give one of them")
+        return trained.verify(arguments)
     given = {name for name, value in vars(arguments).items() if value is not None}
     if challenge and (arguments.key == "challenge" or CHALLENGER & given):
         return challenge(arguments)
@@ -361,7 +316,7 @@ def _reproduce(arguments: argparse.Namespace, challenge: Challenge | None) -> in
         reproduction.show()
         return 0
     code = reproduction.train()
-    if code in (EXIT_REQUEUE, EXIT_INTERRUPTED):
+    if code in (console.EXIT_REQUEUE, console.EXIT_INTERRUPTED):
         return code
     complete = reproduction.report(arguments.data if arguments.keep else None)
     return code or (0 if complete else EXIT_PARTLY)

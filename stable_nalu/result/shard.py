@@ -19,31 +19,9 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
+from stable_nalu.base import files
+from stable_nalu.base import script as console
 from stable_nalu.base.errors import UsageError
-from stable_nalu.base.files import (
-    atomic_text_file,
-    is_locked,
-    json_of,
-    model_file,
-    save_root,
-    tensorboard_root,
-    visible_entries,
-    working_root,
-)
-from stable_nalu.base.script import (
-    EXIT_DIVERGED,
-    EXIT_INTERRUPTED,
-    EXIT_REQUEUE,
-    PROGRESS,
-    Interruption,
-    Progress,
-    bar,
-    command_of,
-    duration,
-    is_terminal,
-    plural,
-    say,
-)
 from stable_nalu.options.flag import seeds_text
 from stable_nalu.paper.experiment import (
     EPOCH_FLAG,
@@ -91,9 +69,6 @@ class Shard:
     def runs(self) -> int:
         return len(self.seeds) * max(1, len(self.model.points)) * len(self.variants)
 
-    def commands(self) -> list[Command]:
-        return [self.model.command(variant, self.seeds) for variant in self.variants]
-
     def expected(self, extra: Flags | None = None) -> list[ExpectedRun]:
         return expected_runs(replace(self.model, variants=self.variants), self.seeds, extra)
 
@@ -109,61 +84,38 @@ class Shard:
         return found if names and self.runs > 1 else None
 
     def states(self, max_iterations: int | None) -> "Counter[State]":
-        runs = self.expected(self.how_to_run(max_iterations))
-        return Counter(state_of(run) for run in runs)
-
-    def how_to_run(self, max_iterations: int | None = None, workers: int = 1) -> Flags:
-        return how_to_run(self.model, self.variants[0], max_iterations, workers)
+        extra = how_to_run(self.model, self.variants[0], max_iterations)
+        return Counter(map(state_of, self.expected(extra)))
 
 
 def shards(
-    models: Mapping[str, Model], seeds: Iterable[int] | None, runs_per_shard: int | None = None
+    models: Mapping[str, Model], seeds: Sequence[int] | None, runs_per_shard: int | None = None
 ) -> list[Shard]:
     """Return all shards in a fixed order, so that a number stands for the same one every time.
 
     seeds: the published ones when None. A shard holds at least one seed of every point.
     """
-    wanted = None if seeds is None else list(seeds)
+
+    def size(model: Model, variant: Variant) -> int:
+        usual = min(MOST_RUNS, max(FEWEST_RUNS, _WORK // model.length(variant)))
+        return runs_per_shard or (1 if model.resources.gpu else usual)
+
     found: list[Shard] = []
     for name, model in models.items():
-        chosen = list(model.seeds) if wanted is None else wanted
-        size = runs_per_shard or _usual_size(model, model.variants[0])
+        chosen = model.seeds if seeds is None else seeds
         per_seed = max(1, len(model.points))
         # Variants that differ in their data only are trained together.
         alike = all(variant.flags.keys() <= _DATA for variant in model.variants)
-        together = max(1, size // max(1, per_seed * len(chosen))) if alike else 1
-        for start in range(0, len(model.variants), together):
-            variants = model.variants[start : start + together]
+        together = size(model, model.variants[0]) // max(1, per_seed * len(chosen)) if alike else 1
+        for start in range(0, len(model.variants), max(1, together)):
+            variants = model.variants[start : start + max(1, together)]
             kinds = "+".join(variant.name for variant in variants)
-            step = max(1, (runs_per_shard or _usual_size(model, variants[0])) // per_seed)
+            step = max(1, size(model, variants[0]) // per_seed)
             for first in range(0, len(chosen), step):
                 part = tuple(chosen[first : first + step])
                 texts = filter(None, (name, kinds, f"seeds {seeds_text(part)}"))
                 found.append(Shard(" ".join(texts), model, variants, part))
     return found
-
-
-def in_groups(every: Mapping[int, Shard], processes: int) -> list[tuple[int, ...]]:
-    """Return the numbers of shards that one process trains side by side, on the same inputs.
-
-    A group is no larger than the share of a process.
-    """
-    groups: dict[object, list[int]] = {}
-    for number, shard in every.items():
-        key = shard.samples
-        groups.setdefault(("alone", number) if key is None else key, []).append(number)
-    most = max(1, ceil(len(every) / processes))
-    return [
-        tuple(group[first : first + most])
-        for group in groups.values()
-        for first in range(0, len(group), most)
-    ]
-
-
-def _usual_size(model: Model, variant: Variant) -> int:
-    if model.resources.gpu:
-        return 1
-    return min(MOST_RUNS, max(FEWEST_RUNS, _WORK // model.length(variant)))
 
 
 def how_to_run(
@@ -215,16 +167,14 @@ def pending(shard: Shard, max_iterations: int | None = None) -> list[tuple[Comma
 def show_training(left: Iterable[Shard], max_iterations: int | None) -> None:
     for shard in left:
         for command, _ in pending(shard, max_iterations):
-            say(command_of(*command.line))
+            console.say(console.command_of(*command.line))
 
 
 def refuse_running(every: Iterable[Shard], max_iterations: int | None = None) -> None:
     """Refuse to look at runs that a process still trains, such as one left by a killed command."""
-    running = sum(shard.states(max_iterations)[State.RUNNING] for shard in every)
-    if running:
-        raise UsageError(
-            f"another process trains {running} of these runs; repeat the command when it is done"
-        )
+    if running := sum(shard.states(max_iterations)[State.RUNNING] for shard in every):
+        problem = f"another process trains {running} of these runs"
+        raise UsageError(f"{problem}; repeat the command when it is done")
 
 
 def train_shards(
@@ -242,36 +192,36 @@ def train_shards(
         if lines := [[command.words for command, _ in part] for part in parts if part]:
             spec, task = SCRIPTS[script], TASKS[script]
             code = run_script(spec, task, *lines[0], beside=lines[1:], formulas=False)
-            if code not in (0, EXIT_DIVERGED):
+            if code not in (0, console.EXIT_DIVERGED):
                 return code
             mark_finished([run for part in parts for _, runs in part for run in runs])
     return 0
 
 
 def state_of(run: ExpectedRun) -> State:
-    folder = tensorboard_root() / run.name
-    files = _event_files(folder)
-    if not files:
+    folder = files.tensorboard_root() / run.name
+    events = _event_files(folder)
+    if not events:
         return State.MISSING
-    if is_locked(folder / LOCK_NAME):
+    if files.is_locked(folder / LOCK_NAME):
         return State.RUNNING
     try:
-        mark = json_of(folder / MARKER)
+        mark = files.json_of(folder / MARKER)
         # A run that began again has another event file.
-        done = mark["event_files"] == files and mark["iterations"] >= _length(run)
+        done = mark["event_files"] == events and mark["iterations"] >= _length(run)
     except (OSError, ValueError, KeyError, TypeError):  # saved at its end, if it is finished
         saved = _saved_state(run)
-        done = saved is not None and [saved[0]] == files and saved[1] > _length(run)
+        done = saved is not None and [saved[0]] == events and saved[1] > _length(run)
     return State.DONE if done else State.FAILED
 
 
 def mark_finished(runs: Sequence[ExpectedRun]) -> None:
     """Record that these runs have come to their end, even if they diverged."""
     for run in runs:
-        folder = tensorboard_root() / run.name
-        files = _event_files(folder)
-        with atomic_text_file(folder / MARKER) as file:
-            json.dump({"event_files": files, "iterations": _length(run)}, file)
+        folder = files.tensorboard_root() / run.name
+        events = _event_files(folder)
+        with files.atomic_text_file(folder / MARKER) as file:
+            json.dump({"event_files": events, "iterations": _length(run)}, file)
 
 
 def _plan(
@@ -282,7 +232,7 @@ def _plan(
     Finished runs are planned, too, where their checkpoints tell the script so: it cuts a plan into
     stacks whatever is finished, and a run that goes on needs the stack that it began in.
     """
-    extra = shard.how_to_run(max_iterations, workers)
+    extra = how_to_run(shard.model, shard.variants[0], max_iterations, workers)
     every = shard.expected(extra)
     states = {run.name: state_of(run) for run in every}
     left = {name for name, state in states.items() if state in (State.MISSING, State.FAILED)}
@@ -302,12 +252,12 @@ def _plan(
 
 
 def _event_files(folder: Path) -> list[str]:
-    return [entry.name for entry in visible_entries(folder)] if folder.is_dir() else []
+    return [entry.name for entry in files.visible_entries(folder)] if folder.is_dir() else []
 
 
 def _saved_state(run: ExpectedRun) -> tuple[str, int] | None:
     """Return the event file that a run's checkpoint belongs to, and the iteration it goes on at."""
-    path = model_file(save_root(), run.name)
+    path = files.model_file(files.save_root(), run.name)
     if not path.exists():
         return None
     from stable_nalu.training.checkpoint import load_torch
@@ -322,8 +272,8 @@ def _saved_state(run: ExpectedRun) -> tuple[str, int] | None:
 
 def _owns_checkpoint(run: ExpectedRun) -> bool | None:
     """Return whether a run's checkpoint belongs to the events in its folder; None without one."""
-    saved = _saved_state(run)
-    return None if saved is None else _event_files(tensorboard_root() / run.name) == [saved[0]]
+    saved, folder = _saved_state(run), files.tensorboard_root() / run.name
+    return None if saved is None else _event_files(folder) == [saved[0]]
 
 
 def _length(run: ExpectedRun) -> int:
@@ -339,12 +289,19 @@ def run_shards(
 ) -> int:
     """Run `batch.py WORDS --task N` for every N of `left`; return 0 when all succeed.
 
-    One process trains those that draw the same samples, under the number of the first.
+    One process trains those that draw the same samples side by side, under the number of the first,
+    but no more than its share.
     """
+    groups: dict[object, list[int]] = {}
+    for number, shard in left.items():
+        key = shard.samples
+        groups.setdefault(("alone", number) if key is None else key, []).append(number)
+    most = max(1, ceil(len(left) / processes))
+    parts = [of[i : i + most] for of in groups.values() for i in range(0, len(of), most)]
     modules: dict[int, list[str]] = {}
     names: dict[int, str] = {}
     runs: dict[int, int] = {}
-    for group in in_groups(left, processes):
+    for group in parts:
         tasks = [word for task in group for word in ("--task", str(task))]
         modules[group[0]] = ["stable_nalu", "batch", *words, *tasks]
         names[group[0]] = "; ".join(left[task].name for task in group)
@@ -375,11 +332,11 @@ def run_modules(
     except OSError as error:
         raise UsageError(f"cannot write the log folder {logs}: {error.strerror}") from None
     waiting, started = list(names), time.monotonic()
-    running: dict[int, subprocess.Popen[bytes]] = {}
+    running: dict[int, subprocess.Popen[Any]] = {}
     codes: dict[int, int] = {}
     watched = _Watched(runs or {}, unit, logs)
     # A second signal does not end the wait for processes that save their states.
-    with Interruption(insists=False) as interruption, closing(watched):
+    with console.Interruption(insists=False) as interruption, closing(watched):
         while waiting or running:
             if (number := interruption.signal_number) is not None:
                 watched.close()
@@ -387,17 +344,23 @@ def run_modules(
                     process.terminate()
                 for process in running.values():
                     process.wait()
-                say(f"stopped {plural(len(running), 'shard')}; the same command goes on")
-                return EXIT_INTERRUPTED if number == signal.SIGINT else EXIT_REQUEUE
+                stopped = console.plural(len(running), "shard")
+                console.say(f"stopped {stopped}; the same command goes on")
+                interrupted = number == signal.SIGINT
+                return console.EXIT_INTERRUPTED if interrupted else console.EXIT_REQUEUE
             while waiting and len(running) < processes:
                 task = waiting.pop(0)
                 running[task] = _start(modules[task], task, logs, gpu)
             for task in [t for t, process in running.items() if process.poll() is not None]:
-                codes[task] = running.pop(task).returncode
-                outcome = _outcome(codes[task], task, logs)
+                codes[task] = code = running.pop(task).returncode
                 left = (time.monotonic() - started) / len(codes) * (len(names) - len(codes))
-                rest = f", about {duration(left)} left" if left else ""
-                if codes[task] or not watched.is_shown:
+                rest = f", about {console.duration(left)} left" if left else ""
+                outcome = "done"
+                if code:
+                    path = logs / f"task-{task}.err"
+                    said = path.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+                    outcome = ": ".join([f"exit code {code}, see {path}", *said[-1:]])
+                if code or not watched.is_shown:
                     watched.line(f"[{len(codes)}/{len(names)}] {names[task]}: {outcome}{rest}")
             watched.move(codes)
             time.sleep(_PAUSE)
@@ -412,14 +375,14 @@ class _Watched:
         self._files = {task: progress_of(task, logs) for task in runs}
         for file in self._files.values():
             file.unlink(missing_ok=True)
-        self._seen: dict[int, Progress] = {}
-        self._bar = bar(unit=unit)
+        self._seen: dict[int, console.Progress] = {}
+        self._bar = console.bar(unit=unit)
         self._moved = -math.inf
-        self.is_shown = bool(runs) and is_terminal() and not self._bar.disable
+        self.is_shown = bool(runs) and console.is_terminal() and not self._bar.disable
 
     def line(self, text: str) -> None:
         with self._bar.external_write_mode():
-            say(text)
+            console.say(text)
 
     def move(self, ended: Collection[int]) -> None:
         """Show how far all are; what has ended has nothing left."""
@@ -427,7 +390,7 @@ class _Watched:
             return
         self._moved = time.monotonic()
         for task, file in self._files.items():
-            if (progress := Progress.read(file)) is not None:
+            if (progress := console.Progress.read(file)) is not None:
                 self._seen[task] = progress
         done = sum(progress.done for progress in self._seen.values())
         left = sum(self._seen[task].left for task in self._seen.keys() - ended)
@@ -452,24 +415,13 @@ def progress_of(task: int, logs: Path) -> Path:
     return logs / f"task-{task}.progress"
 
 
-def _start(words: Sequence[str], task: int, logs: Path, gpu: str | None) -> subprocess.Popen[bytes]:
+def _start(words: Sequence[str], task: int, logs: Path, gpu: str | None) -> subprocess.Popen[Any]:
     environment = {"OMP_NUM_THREADS": "1", **os.environ}
-    environment[PROGRESS] = str(progress_of(task, logs).absolute())
+    environment[console.PROGRESS] = str(progress_of(task, logs).absolute())
     if gpu is not None:
         environment["CUDA_VISIBLE_DEVICES"] = gpu
     command = [sys.executable, "-u", "-m", *words]
-    with (
-        (logs / f"task-{task}.out").open("ab") as out,
-        (logs / f"task-{task}.err").open("ab") as err,
-    ):
-        return subprocess.Popen(
-            command, cwd=working_root(), env=environment, stdout=out, stderr=err
-        )
-
-
-def _outcome(code: int, task: int, logs: Path) -> str:
-    if code == 0:
-        return "done"
-    path = logs / f"task-{task}.err"
-    lines = path.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-    return ": ".join([f"exit code {code}, see {path}", *lines[-1:]])
+    how: dict[str, Any] = {"cwd": files.working_root(), "env": environment}
+    out, err = (logs / f"task-{task}.{end}" for end in ("out", "err"))
+    with out.open("ab") as said, err.open("ab") as warned:
+        return subprocess.Popen(command, stdout=said, stderr=warned, **how)

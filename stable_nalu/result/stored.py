@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pandas as pd
 
@@ -25,14 +25,7 @@ from stable_nalu.base.files import atomic_text_file, cells_of, data_file, locked
 from stable_nalu.base.script import bar, processor
 from stable_nalu.paper.experiment import MEASURED, ExpectedRun, Experiment, Model, Variant, merged
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.statistics.table import (
-    numeric,
-    read_table,
-    refuse_rows,
-    require,
-    write_plain_frame,
-    write_rows,
-)
+from stable_nalu.statistics import table as tables
 from stable_nalu.task.table import ARITHMETIC
 from stable_nalu.writer import RunRecord
 
@@ -48,22 +41,16 @@ Cells = Mapping[str, str]
 
 
 def read_records(kind: type[Record], path: Path) -> list[Record]:
-    if not path.exists():
-        return []
-    types = {field.name: field.type for field in fields(kind)}
+    types: dict[str, Any] = {field.name: field.type for field in fields(kind)}
     records: list[Record] = []
-    for place, cells in enumerate(cells_of(path), 1):
+    for place, cells in enumerate(cells_of(path) if path.exists() else (), 1):
         if cells.keys() != types.keys():
             raise UsageError(f"{path}: its columns are not {', '.join(types)}")
         values: dict[str, object] = {}
         for name, cell in cells.items():
+            of = types[name]
             try:
-                if types[name] is str:
-                    values[name] = cell
-                elif types[name] is float:
-                    values[name] = float(cell)
-                else:
-                    values[name] = int(cell) if cell or types[name] is int else None
+                values[name] = of(cell) if of in (str, float, int) else int(cell) if cell else None
             except ValueError:
                 problem = f"column {name} holds {cell!r}, no number"
                 raise UsageError(f"{path}: row {place}: {problem}") from None
@@ -87,10 +74,8 @@ def origin() -> dict[str, str]:
 
     if torch.cuda.is_available():
         made_with["GPU"] = torch.cuda.get_device_name()
-    return {
-        "versions": ", ".join(f"{name} {value}" for name, value in made_with.items()),
-        "git_revision": found.git_revision or "",
-    }
+    versions = ", ".join(f"{name} {value}" for name, value in made_with.items())
+    return {"versions": versions, "git_revision": found.git_revision or ""}
 
 
 @dataclass(frozen=True)
@@ -270,7 +255,7 @@ def add(
                 old = pd.concat([new, old], ignore_index=True)
             new = old.drop_duplicates(points)
         table = _in_order(experiment, new)
-        write_plain_frame(path, table.map(_whole))
+        tables.write_plain_frame(path, table.map(_whole))
     add_sessions(cost_of(experiment.key, data), sessions)
     return table
 
@@ -284,14 +269,15 @@ def _whole(value: object) -> object:
 
 def read(key: str, data: Path = DATA) -> pd.DataFrame:
     path = path_of(key, data)
-    table = read_table(path)
+    table = tables.read_table(path)
     outcomes = outcome_columns(EXPERIMENTS[key], table)
-    require(table, (*identifying(key), "iterations", *outcomes), path, "a table of kept runs")
-    table = numeric(table, ("seed", "iterations", *outcomes), path)
+    columns = (*identifying(key), "iterations", *outcomes)
+    tables.require(table, columns, path, "a table of kept runs")
+    table = tables.numeric(table, ("seed", "iterations", *outcomes), path)
     for column in ("seed", "iterations"):
-        refuse_rows(table[column] % 1 != 0, table, column, path, "no whole number")
+        tables.refuse_rows(table[column] % 1 != 0, table, column, path, "no whole number")
     for column in {"solved", "diverged"} & set(outcomes):
-        refuse_rows(~table[column].isin([0, 1]), table, column, path, "neither 0 nor 1")
+        tables.refuse_rows(~table[column].isin([0, 1]), table, column, path, "neither 0 nor 1")
     return table.astype({"seed": int, "iterations": int})
 
 
@@ -325,9 +311,8 @@ def formula_rows(
         options = options_of(experiment, run) | {"model": run.model.key, "seed": run.seed}
         identity = identity_of(experiment, options)
         lines[identity] = _row(root / run.name, by_run.get(identity, {}))
-    return [
-        dict(zip(points, one, strict=True)) | {**lines[one]} for one in by_run if lines.get(one)
-    ]
+    known = (one for one in by_run if lines.get(one))
+    return [dict(zip(points, one, strict=True)) | {**lines[one]} for one in known]
 
 
 def keep_formulas(experiment: Experiment, runs: Iterable[ExpectedRun], data: Path) -> Path | None:
@@ -337,7 +322,7 @@ def keep_formulas(experiment: Experiment, runs: Iterable[ExpectedRun], data: Pat
         old = cells_of(path) if path.exists() else []
         kept = cells_of(path_of(experiment.key, data))
         if rows := formula_rows(experiment, runs, kept, old):
-            write_rows(path, rows)
+            tables.write_rows(path, rows)
     return path if rows else None
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Seeds = Sequence[Hashable]
+Length = Callable[[float, float], float]
 _LEVEL = 0.95
 _SMALLEST = 1e-16
 """Replaces a value of 0, which has no logarithm."""
@@ -57,18 +58,13 @@ def counted(successes: int, runs: int, effect: float = 1.0) -> str:
     return f"{successes} of {runs} [{100 * rate.lower:.0f}–{100 * rate.upper:.0f} %]"
 
 
-def difference(one: Estimate, other: Estimate) -> Estimate:
+def difference(one: Estimate, other: Estimate, length: Length = math.hypot) -> Estimate:
     """Return one - other of two independent proportions with Newcombe's interval (1998, method 10).
 
     Both rates have Wilson's interval. With the intervals of two means it is the method MOVER.
+
+    length: of the ways to an end of both, which is the way to that of the difference.
     """
-    return _difference(one, other, math.hypot)
-
-
-def _difference(
-    one: Estimate, other: Estimate, length: Callable[[float, float], float]
-) -> Estimate:
-    """Return one - other; the way to each end is the length of those of both."""
     lower = length(one.mean - one.lower, other.upper - other.mean)
     upper = length(one.upper - one.mean, other.mean - other.lower)
     mean = one.mean - other.mean
@@ -94,7 +90,7 @@ def paired_difference(pairs: Sequence[tuple[bool, bool]]) -> Estimate:
     def length(x: float, y: float) -> float:
         return math.sqrt(max(x * x - 2 * phi * x * y + y * y, 0))
 
-    return _difference(wilson(first, n), wilson(second, n), length)
+    return difference(wilson(first, n), wilson(second, n), length)
 
 
 def student(values: np.ndarray, lowest: float = -math.inf, highest: float = math.inf) -> Estimate:

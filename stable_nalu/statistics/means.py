@@ -74,42 +74,28 @@ _FEWEST_STEPS = 11
 
 # Of exact fits.
 _RISE = float(chi2.ppf(0.95, df=1)) / 2
-_NUISANCE_DECADES = 8
-_SMALLEST = 1e-300
-_NEWTON_STEPS = 8
+_NUISANCE_DECADES, _NEWTON_STEPS, _SMALLEST = 8, 8, 1e-300
 
 # Of the published minimiser.
-_DIFFERENCE = 1e-3
-_AS_IN_R = {
-    "maxcor": 5,
-    "ftol": 1e7 * np.finfo(float).eps,
-    "gtol": 0.0,
-    "maxiter": 100,
-    "maxls": 20,
-}
+_EPSILON, _DIFFERENCE = np.finfo(float).eps, 1e-3
+_AS_IN_R = {"maxcor": 5, "ftol": 1e7 * _EPSILON, "gtol": 0.0, "maxiter": 100, "maxls": 20}
 _MAX_RESTARTS = 10_000
 _LIBRARIES = ThreadpoolController()
 
 # Of the walk along the profile.
 _FARTHEST = math.sqrt(chi2.ppf(1 - 0.01 / 2, df=2))
 _WALK_STEP = _FARTHEST / 5
-_MAX_STEPS = 100
+_MAX_STEPS, _FEW_POINTS, _BETTER_BY = 100, 5, 1e-3
 _CLOSER_LOOK = (0.2, 0.4, 0.6, 0.8, 0.9)
-_FEW_POINTS = 5
-_BETTER_BY = 1e-3
 _LEVEL = norm.ppf(0.975)
 
 # Of second derivatives.
-_SINGULAR = math.sqrt(np.finfo(float).eps)
-_RELATIVE_STEP = 0.1
-_ABSOLUTE_STEP = 1e-4
-_NEAR_ZERO = np.sqrt(np.finfo(float).eps / 7e-7)
-_ROUNDS = 4
+_SINGULAR, _NEAR_ZERO = math.sqrt(_EPSILON), np.sqrt(_EPSILON / 7e-7)
+_RELATIVE_STEP, _ABSOLUTE_STEP, _ROUNDS = 0.1, 1e-4, 4
 
 # Of densities.
 _STIRLING = (1 / 12, 1 / 360, 1 / 1260, 1 / 1680, 1 / 1188)
-_DIRECT_BELOW = 15
-_NEAR = 0.1
+_DIRECT_BELOW, _NEAR = 15, 0.1
 _ODD = np.arange(3.0, 23.0, 2)
 """Denominators of the terms of the series; below `_NEAR`, later terms are lost in rounding."""
 
@@ -261,10 +247,16 @@ def published_fit(objective: Objective, start: tuple[float, ...], bounds: Bounds
         for _ in range(_MAX_RESTARTS):
             try:
                 parameters, value = minimize_in_box(objective, start, bounds)
-                error = standard_error(hessian(objective, parameters))
-                if error is None:
+                second = hessian(objective, parameters)
+                if not np.isfinite(second).all():
                     return None
-                ends = interval(*profile(objective, parameters, value, error, bounds))
+                # Where the scales of the parameters differ by more than 6.7e7, it drops the smaller
+                # one: the error is then that of the mean with the other parameter known.
+                variance = np.linalg.pinv(second, rcond=_SINGULAR)[0, 0]
+                if not variance > 0:
+                    return None
+                walk = profile(objective, parameters, value, math.sqrt(variance), bounds)
+                ends = interval(*walk)
             except NotFiniteError:
                 return None
             except BetterFitError as better:
@@ -272,18 +264,6 @@ def published_fit(objective: Objective, start: tuple[float, ...], bounds: Bounds
             else:
                 return MeanFit(float(parameters[0]), *ends, float(parameters[1]))
     return None
-
-
-def standard_error(second_derivatives: np.ndarray) -> float | None:
-    """Return the root of the first variance, by the pseudo-inverse; None if undefined or 0.
-
-    Where the scales of the parameters differ by more than 6.7e7, the pseudo-inverse drops the
-    smaller one: the error is then that of the mean with the other parameter known.
-    """
-    if not np.isfinite(second_derivatives).all():
-        return None
-    variance = np.linalg.pinv(second_derivatives, rcond=_SINGULAR)[0, 0]
-    return math.sqrt(variance) if variance > 0 else None
 
 
 def hessian(objective: Objective, parameters: np.ndarray) -> np.ndarray:
@@ -335,14 +315,9 @@ def minimize_in_box(
     around 1e-8, which moves the digits, as its defaults do. The parameters are not scaled, so that
     around 1e6 the minimiser stops after one step; this is part of the published figures.
     """
-    result = minimize(
-        lambda parameters: value_and_gradient(objective, parameters, bounds),
-        np.array(start, dtype=float),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=bounds,
-        options=_AS_IN_R,
-    )
+    how: Any = {"jac": True, "method": "L-BFGS-B", "bounds": bounds, "options": _AS_IN_R}
+    begin = np.array(start, dtype=float)
+    result = minimize(lambda place: value_and_gradient(objective, place, bounds), begin, **how)
     return result.x, float(result.fun)
 
 
@@ -430,23 +405,17 @@ def interval(places: np.ndarray, levels: np.ndarray) -> tuple[float, float]:
     """
     if len(places) >= 4:
         fine = np.linspace(places[0], places[-1], 3 * len(places))
-        smooth = end_cubic_spline(places, levels, fine)
+        # R's `splinefun(method = "fmm")`, after Forsythe, Malcolm and Moler (1977): the third
+        # derivative of the first (last) piece is that of the cubic through the first (last) four.
+        thirds = (_third_derivative(places[s], levels[s]) for s in (slice(4), slice(-4, None)))
+        ends = tuple([(3, third)] for third in thirds)
+        smooth = np.asarray(make_interp_spline(places, levels, bc_type=ends)(fine))
         if np.all(np.diff(smooth) > 0):
             places, levels = fine, smooth
     order = np.argsort(levels, kind="stable")
-    ends = np.array([-_LEVEL, _LEVEL])
-    found = np.interp(ends, levels[order], places[order], left=np.nan, right=np.nan)
+    levels, places, both = levels[order], places[order], np.array([-_LEVEL, _LEVEL])
+    found = np.interp(both, levels, places, left=np.nan, right=np.nan)
     return float(found[0]), float(found[1])
-
-
-def end_cubic_spline(x: np.ndarray, y: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """Interpolate at least four points (x, y), x rising, at the places `at`.
-
-    This is R's `splinefun(method = "fmm")`, after Forsythe, Malcolm and Moler (1977): the third
-    derivative of the first (last) piece is that of the cubic through the first (last) four points.
-    """
-    ends = [(3, _third_derivative(x[:4], y[:4]))], [(3, _third_derivative(x[-4:], y[-4:]))]
-    return np.asarray(make_interp_spline(x, y, bc_type=ends)(at))
 
 
 def _third_derivative(x: np.ndarray, y: np.ndarray) -> float:

@@ -19,16 +19,8 @@ from stable_nalu.base.errors import OptionError, UsageError, did_you_mean
 from stable_nalu.base.files import data_file, table_rows
 from stable_nalu.base.papers import FLAT
 from stable_nalu.layer import entries
+from stable_nalu.options import run_names
 from stable_nalu.options.flag import number
-from stable_nalu.options.run_names import (
-    AMPERSAND,
-    UNION,
-    Columns,
-    canonical,
-    columns_of,
-    parse_leaf,
-    signed,
-)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -104,7 +96,7 @@ _OF_MODEL = {"layer.option": "", "nalu.gate.shape": "matrix", "nalu.init": "defa
 """Column that makes another model of a unit -> its value where it does not."""
 
 
-def expand_name(name: str, columns: Columns | None = None) -> Columns:
+def expand_name(name: str, columns: run_names.Columns | None = None) -> run_names.Columns:
     """Return the options of a run, with its name.
 
     `model` is the label, `model_code` is field 1. Raises ValueError for a name that ends before
@@ -112,12 +104,12 @@ def expand_name(name: str, columns: Columns | None = None) -> Columns:
 
     columns: the options; None: those that the name holds.
     """
-    columns = dict(columns or parse_leaf(name))
+    columns = dict(columns or run_names.parse_leaf(name))
     if "seed" not in columns:
         raise ValueError(f"run name {name!r} is not of an arithmetic task: it has no seed")
     if is_arithmetic(columns):
         single = is_single_module(columns["input.size"], columns["subset.ratio"])
-        columns = signed(columns, AMPERSAND if single else UNION)
+        columns = run_names.signed(columns, run_names.AMPERSAND if single else run_names.UNION)
     label = model_label(columns["model_code"])
     # A table of runs has empty cells where the script of a run does not have the option.
     own = [columns[n] for n, usual in _OF_MODEL.items() if columns.get(n) not in (None, usual)]
@@ -134,9 +126,9 @@ def is_single_module(input_size: float, subset_ratio: float | None) -> bool:
     return subset_ratio is not None and round(input_size * subset_ratio, 6) == 1
 
 
-def config_columns(config: "Config") -> Columns:
-    spec = config.spec
-    return columns_of(spec.fields, [flag.dest for flag in spec.flags if flag.result], config)
+def config_columns(config: "Config") -> run_names.Columns:
+    results = [flag.dest for flag in config.spec.flags if flag.result]
+    return run_names.columns_of(config.spec.fields, results, config)
 
 
 SHIPPED = (
@@ -207,7 +199,7 @@ def read_setups(paths: Iterable[Path]) -> list[SetupCells]:
                     raise UsageError(f"{path}: row {place}: {problem}") from None
             if math.isnan(row["threshold"]):
                 row["threshold"] = row["epsilon"]
-            row["extrapolation.range"] = canonical(row["extrapolation.range"])
+            row["extrapolation.range"] = run_names.canonical(row["extrapolation.range"])
             rows.append(row)
     return rows
 
@@ -241,7 +233,7 @@ class Thresholds:
 
     def of(self, run: Mapping[str, Any]) -> Limit:
         """Return when a run is solved, given its options; NaN if the table does not say it."""
-        place = run["operation"], canonical(run["extrapolation.range"])
+        place = run["operation"], run_names.canonical(run["extrapolation.range"])
         keys = [(*place, task) for task in self._tasks(run)]
         # The script of the benchmark is the one whose runs can begin again with new weights.
         # What its own rows do not name, such as a range of the user's, may be in others.
@@ -259,9 +251,8 @@ class Thresholds:
         stem = parameter if self.parameter is None else self.parameter
         if stem.startswith(SMALL_DIVISORS) and (self.parameter is None or stem.count(".") == 2):
             stem = ".".join(stem.split(".")[:3]) + _SUFFIXES.get(model_code, "")
-        return parameter == stem and (
-            self.parameter is not None or parameter not in (BENCHMARK, DMU)
-        )
+        asked = self.parameter is not None or parameter not in (BENCHMARK, DMU)
+        return parameter == stem and asked
 
     def _tasks(self, one: Mapping[str, Any]) -> list[tuple[object, ...]]:
         """Return what rows and runs must share besides operation and range, the closest first.
@@ -345,12 +336,9 @@ USUAL = Judgement()
 
 
 def add_threshold_flags(add: Callable[..., None]) -> None:
-    add(
-        "--exp-setups PATH ...",
-        "tables of thresholds; runs without a row are left out (default: the repository's "
-        f"exp_setups.csv and function_task_static_mse_expectation.csv, and {FLAT:g} without a row)",
-        default=[],
-    )
+    text = "tables of thresholds; runs without a row are left out (default: the repository's "
+    text += "exp_setups.csv and function_task_static_mse_expectation.csv, and "
+    add("--exp-setups PATH ...", f"{text}{FLAT:g} without a row)", default=[])
     add("--threshold MSE", "one threshold for all runs instead", type=number(above=0).one)
 
 
@@ -363,7 +351,7 @@ def limit_of(run: "Config | str | Mapping[str, Any]", given: float | None = None
         return Limit(given)
     try:
         if isinstance(run, str):
-            run = parse_leaf(run.rpartition("/")[2])
+            run = run_names.parse_leaf(run.rpartition("/")[2])
         return usual_thresholds().of(run if isinstance(run, Mapping) else config_columns(run))
     except (ValueError, KeyError):
         return Limit(FLAT)
@@ -413,15 +401,7 @@ PUBLISHED = Estimators()
 
 
 def add_estimate_flags(add: Callable[..., None]) -> None:
-    add(
-        "--gamma-fit",
-        "solved at: as the papers, with the sample variance, or by maximum likelihood",
-        choices=get_args(GammaFit),
-        default=PUBLISHED.gamma_fit,
-    )
-    add(
-        "--sparsity-fit",
-        "compat, as the papers, halves all but tiny sparsity errors; scaled does not",
-        choices=get_args(SparsityFit),
-        default=PUBLISHED.sparsity_fit,
-    )
+    text = "solved at: as the papers, with the sample variance, or by maximum likelihood"
+    add("--gamma-fit", text, choices=get_args(GammaFit), default=PUBLISHED.gamma_fit)
+    text = "compat, as the papers, halves all but tiny sparsity errors; scaled does not"
+    add("--sparsity-fit", text, choices=get_args(SparsityFit), default=PUBLISHED.sparsity_fit)

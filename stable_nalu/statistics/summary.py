@@ -8,12 +8,12 @@ The commands show how runs ended: `summarize.py` for groups, `verdict.py` for ea
 """
 
 import argparse
-import functools
 import math
 import shutil
 import sys
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -23,36 +23,14 @@ from scipy import stats
 
 from stable_nalu.base.errors import OptionError, UsageError
 from stable_nalu.base.files import refuse_inputs, refuse_one_file
-from stable_nalu.base.script import ScriptParser, adder, bar, exit_code, plain
+from stable_nalu.base.script import ScriptParser, adder, bar, exit_code, plain, say
 from stable_nalu.options.flag import integer, number
 
+from . import setups
+from . import table as tables
 from .intervals import STATISTICS, bootstrap, wilson
 from .means import beta_p_value, gamma_p_value, mean_sparsity, solved_at
-from .setups import (
-    BEST_RANGE,
-    PUBLISHED,
-    SHIPPED,
-    Estimators,
-    Judgement,
-    add_estimate_flags,
-    add_threshold_flags,
-    limit_of,
-    operation_label,
-    shared_threshold,
-)
-from .table import (
-    EXPORTED,
-    SPARSITY,
-    groups,
-    in_columns,
-    judge_tables,
-    numeric,
-    read_table,
-    reduce_run,
-    refuse_rows,
-    require,
-    write_frame,
-)
+from .setups import PUBLISHED, Estimators
 
 _TITLES = {"success.rate": "success rate", "converged.at": "solved at", "sparse.error": "sparsity"}
 _LEADING = ("model", "operation", "interpolation.range", "group")
@@ -67,10 +45,7 @@ _TRUTH = {1: True, 0: False, "TRUE": True, "FALSE": False, "True": True, "False"
 
 
 def summarize_group(
-    solved: np.ndarray,
-    steps: np.ndarray,
-    sparsity: np.ndarray,
-    estimators: Estimators = PUBLISHED,
+    solved: np.ndarray, steps: np.ndarray, sparsity: np.ndarray, how: Estimators = PUBLISHED
 ) -> dict[str, float]:
     """Return the summary of one group from arrays of one entry per run.
 
@@ -79,31 +54,29 @@ def summarize_group(
     steps, sparsity = steps[solved], sparsity[solved]
     steps, sparsity = steps[~np.isnan(steps)], sparsity[~np.isnan(sparsity)]
     rate = wilson(int(solved.sum()), len(solved))
-    converged = solved_at(steps, estimators.gamma_fit)
-    sparse = mean_sparsity(sparsity, estimators.sparsity_fit)
+    converged = solved_at(steps, how.gamma_fit)
+    sparse = mean_sparsity(sparsity, how.sparsity_fit)
+    median, most = (float(f(steps)) if len(steps) else math.nan for f in (np.median, np.max))
     row = _ends("success.rate", rate) | {"success.rate.max": math.nan}
-    row["converged.at.median"] = float(np.median(steps)) if len(steps) else math.nan
-    row["converged.at.sigma.2"] = converged.nuisance
-    row |= _ends("converged.at", converged)
-    row["converged.at.max"] = float(np.max(steps)) if len(steps) else math.nan
+    row |= {"converged.at.median": median, "converged.at.sigma.2": converged.nuisance}
+    row |= _ends("converged.at", converged) | {"converged.at.max": most}
     row |= {"sparse.error.v": sparse.nuisance} | _ends("sparse.error", sparse)
     row["sparse.error.max"] = math.nan
-    if estimators.plain:
-        how = {"resamples": estimators.resamples, "seed": estimators.seed}
+    if how.plain:
+        draws = {"resamples": how.resamples, "seed": how.seed}
         for measure, values in (("converged.at", steps), ("sparse.error", sparsity)):
             for statistic in STATISTICS:
-                ends = _ends(f"{measure}.plain.{statistic}", bootstrap(values, statistic, **how))
+                ends = _ends(f"{measure}.plain.{statistic}", bootstrap(values, statistic, **draws))
                 row |= {name.removesuffix(".mean"): end for name, end in ends.items()}
-    if estimators.goodness_of_fit:
+    if how.goodness_of_fit:
         row["converged.at.ks.p"] = gamma_p_value(steps)
         row["sparse.error.ks.p"] = beta_p_value(sparsity)
     return row
 
 
 def _ends(name: str, estimate: Sequence[float]) -> dict[str, float]:
-    return {
-        f"{name}.{end}": x for end, x in zip(("mean", "lower", "upper"), estimate, strict=False)
-    }
+    ends = zip(("mean", "lower", "upper"), estimate, strict=False)
+    return {f"{name}.{end}": value for end, value in ends}
 
 
 def solved_of(runs: pd.DataFrame) -> int:
@@ -111,11 +84,11 @@ def solved_of(runs: pd.DataFrame) -> int:
 
 
 def summary_of(runs: pd.DataFrame, estimators: Estimators = PUBLISHED) -> dict[str, float]:
-    steps, sparsity = (runs[column].to_numpy(float).tobytes() for column in (STEP, SPARSITY))
+    steps, sparsity = (runs[column].to_numpy(float).tobytes() for column in (STEP, tables.SPARSITY))
     return dict(_summary(runs[SOLVED].to_numpy(bool).tobytes(), steps, sparsity, estimators))
 
 
-@functools.cache
+@cache
 def _summary(
     solved: bytes, steps: bytes, sparsity: bytes, estimators: Estimators
 ) -> dict[str, float]:
@@ -133,10 +106,8 @@ def summarize(
         `sparse.error.max`.
     """
     by = list(by)
-    rows = []
-    every = list(groups(runs, by))
-    for key, group in bar(every, unit="groups", what="summarising"):
-        rows.append(dict(zip(by, key, strict=True)) | summary_of(group, estimators))
+    every = bar(list(tables.groups(runs, by)), unit="groups", what="summarising")
+    rows = (dict(zip(by, k, strict=True)) | summary_of(group, estimators) for k, group in every)
     return pd.DataFrame(rows)
 
 
@@ -157,9 +128,9 @@ def summarize_runs(
         raise UsageError(f"no option {', '.join(map(str, unknown))}; one of {known}")
     by = list(by or (*_ALWAYS, *differing_options(runs[options])))
     table = summarize(runs, by, estimators)
-    of_groups = [group for _, group in groups(runs, by)]
+    of_groups = [group for _, group in tables.groups(runs, by)]
     table.insert(len(by), "runs", [len(group) for group in of_groups])
-    table.insert(len(by) + 1, "threshold", [shared_threshold(group) for group in of_groups])
+    table.insert(len(by) + 1, "threshold", [setups.shared_threshold(group) for group in of_groups])
     return table
 
 
@@ -171,17 +142,19 @@ def differing_options(options: Any) -> list[str]:
 
 def summarize_solved(path: Path, estimators: Estimators) -> pd.DataFrame:
     """Return one row per group of a plain table of runs, in order of appearance."""
-    runs = read_table(path)
-    require(runs, ("group", "seed", SOLVED, STEP, SPARSITY), path, "a table of solved runs")
+    runs = tables.read_table(path)
+    columns = ("group", "seed", SOLVED, STEP, tables.SPARSITY)
+    tables.require(runs, columns, path, "a table of solved runs")
     if runs.empty:
         raise UsageError(f"there is no run in {path}")
     wrong = ~runs[SOLVED].isin(list(_TRUTH))
-    refuse_rows(wrong, runs, SOLVED, path, "not 0, 1, TRUE or FALSE")
-    runs = numeric(runs, (STEP, SPARSITY, "seed"), path)
+    tables.refuse_rows(wrong, runs, SOLVED, path, "not 0, 1, TRUE or FALSE")
+    runs = tables.numeric(runs, (STEP, tables.SPARSITY, "seed"), path)
     runs[SOLVED] = runs[SOLVED].map(_TRUTH)
-    for column in (STEP, SPARSITY):
-        refuse_rows(runs[column] < 0, runs, column, path, "less than 0")
-    refuse_rows(runs[SOLVED] & runs[STEP].isna(), runs, STEP, path, "where the run is solved")
+    for column in (STEP, tables.SPARSITY):
+        tables.refuse_rows(runs[column] < 0, runs, column, path, "less than 0")
+    unknown = runs[SOLVED] & runs[STEP].isna()
+    tables.refuse_rows(unknown, runs, STEP, path, "where the run is solved")
     runs["group"] = runs["group"].astype(str)
     return summarize(runs, ["group"], estimators)
 
@@ -196,7 +169,7 @@ def mean_summary(
     by = list(by)
     rows = []
     for column, text in measures.items():
-        for key, group in groups(runs, by):
+        for key, group in tables.groups(runs, by):
             values = group[column].dropna().to_numpy(dtype=float)
             n = len(values)
             # Infinite errors, of runs that diverged, have no deviation.
@@ -287,7 +260,7 @@ class Summary(pd.DataFrame):
 
 def _option(column: str, value: object) -> str:
     if column == "operation":
-        return operation_label(str(value), latex=True)
+        return setups.operation_label(str(value), latex=True)
     if column == "model":
         return _escaped(str(value)) if "$" not in str(value) else str(value)
     if isinstance(value, float):
@@ -303,19 +276,16 @@ def _escaped(text: str) -> str:
 
 def _measures(row: dict) -> Iterable[str]:
     """Yield the cells of the three measures: percent, steps, and a share in powers of ten."""
-    for measure, show in (("success", _percent), ("solved_at", _steps), ("sparsity", _scientific)):
-        mean = row["success_rate" if show is _percent else measure]
+
+    def steps(value: float) -> str:
+        return "" if math.isnan(value) else f"{value:,.0f}".replace(",", r"\,")
+
+    shows = (lambda value: rf"{100 * value:.0f}\,\%", steps, _scientific)
+    for measure, show in zip(("success", "solved_at", "sparsity"), shows, strict=True):
+        mean = row["success_rate" if measure == "success" else measure]
         low, high = show(row[f"{measure}_low"]), show(row[f"{measure}_high"])
         text = "--" if math.isnan(mean) else show(mean)
         yield f"{text} [{low}, {high}]" if low and high and text != "--" else text
-
-
-def _percent(value: float) -> str:
-    return rf"{100 * value:.0f}\,\%"
-
-
-def _steps(value: float) -> str:
-    return "" if math.isnan(value) else f"{value:,.0f}".replace(",", r"\,")
 
 
 def _scientific(value: float) -> str:
@@ -328,34 +298,25 @@ def _scientific(value: float) -> str:
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = ScriptParser(
-        prog="summarize.py",
-        description="Summarise finished runs: success rate, solved at, sparsity error, with 95 % "
-        "intervals.",
-    )
+    text = "Summarise finished runs: success rate, solved at, sparsity error, with 95 % intervals."
+    parser = ScriptParser(prog="summarize.py", description=text)
     source = parser.add_argument_group("runs")
     add = adder(source.add_mutually_exclusive_group(required=True))
     add("--csv PATH ...", "files of export/simple_function_static.py")
-    add(
-        "--solved-csv PATH",
-        "or a table of judged runs with the columns group, seed, solved, "
-        "extrapolation.step.solved and sparse.error.max",
-    )
+    text = "or a table of judged runs with the columns group, seed, solved, "
+    add("--solved-csv PATH", f"{text}extrapolation.step.solved and sparse.error.max")
     text = "a model label for each file of --csv (default: from the run names)"
     adder(source)("--models LABEL ...", text)
     add = adder(parser.add_argument_group("when a run of --csv is solved"))
-    add_threshold_flags(add)
-    add(
-        "--parameter NAME",
-        "rows of the tables to use, such as zero.range.hard (default: those of a run's script "
-        "and model)",
-    )
+    setups.add_threshold_flags(add)
+    text = "rows of the tables to use, such as zero.range.hard (default: those of a run's script "
+    add("--parameter NAME", f"{text}and model)")
     text = "judge at the lowest validation error of the last N rows"
-    add("--best-range N", text, type=integer(1).one, usual=BEST_RANGE)
+    add("--best-range N", text, type=integer(1).one, usual=setups.BEST_RANGE)
     add = adder(parser.add_argument_group("means and intervals (defaults: as published)"))
     text = "group by these options (default: model, operation, ranges and what else differs)"
     add("--by COLUMN ...", text)
-    add_estimate_flags(add)
+    setups.add_estimate_flags(add)
     add("--plain", "add the plain mean and median with bootstrap intervals")
     text = "add p values of Kolmogorov-Smirnov tests of the fitted gamma and beta densities"
     add("--goodness-of-fit", text)
@@ -368,34 +329,30 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _summarize(args: argparse.Namespace) -> None:
-    setups = [Path(p) for p in args.exp_setups]
-    inputs = [*map(Path, args.csv or [args.solved_csv]), *(setups or SHIPPED)]
+    given = [Path(p) for p in args.exp_setups]
+    inputs = [*map(Path, args.csv or [args.solved_csv]), *(given or setups.SHIPPED)]
     named = {"--csv-out": args.csv_out, "--seeds-csv-out": args.seeds_csv_out}
     outputs = {flag: Path(path) for flag, path in named.items() if path is not None}
     refuse_inputs(outputs.values(), inputs)
     refuse_one_file(outputs)
     resampled = args.bootstrap_samples, args.bootstrap_seed
-    estimators = Estimators(
-        args.gamma_fit, args.sparsity_fit, args.plain, *resampled, args.goodness_of_fit
-    )
+    fits = args.gamma_fit, args.sparsity_fit
+    estimators = Estimators(*fits, args.plain, *resampled, args.goodness_of_fit)
     if args.solved_csv:
         for flag in ("--models", "--by", "--seeds-csv-out"):
             if getattr(args, flag[2:].replace("-", "_")):
                 raise OptionError(flag, "goes with --csv only", "leave it out")
         table = summarize_solved(Path(args.solved_csv), estimators)
     else:
-        judgement = Judgement(parameter=args.parameter, best_range=args.best_range)
-        runs = judge_tables(
-            [(path, read_table(path)) for path in map(Path, args.csv)],
-            judgement.given(args.threshold, setups),
-            lambda text: sys.stderr.write(f"{text}\n"),
-            args.models,
-        )
+        judgement = setups.Judgement(parameter=args.parameter, best_range=args.best_range)
+        judgement, warn = judgement.given(args.threshold, given), partial(print, file=sys.stderr)
+        logged = [(path, tables.read_table(path)) for path in map(Path, args.csv)]
+        runs = tables.judge_tables(logged, judgement, warn, args.models)
         table = summarize_runs(runs, args.by, estimators)
         if args.seeds_csv_out is not None:
-            write_frame(outputs["--seeds-csv-out"], runs)
+            tables.write_frame(outputs["--seeds-csv-out"], runs)
     if args.csv_out is not None:
-        write_frame(outputs["--csv-out"], table)
+        tables.write_frame(outputs["--csv-out"], table)
     else:
         sys.stdout.write(as_text(table, shutil.get_terminal_size().columns))
 
@@ -426,42 +383,37 @@ def as_text(table: pd.DataFrame, width: int) -> str:
     for column in measures:
         columns |= _measure(table, str(column))
     above = [f"{_title(name)}: {value}" for name, value in shared.items()]
-    following = sorted(map(_title, _following(options) - shared.keys()))
-    lines = _fitting(columns, following, width)
-    return "\n".join([*above, *lines, "With 95 % intervals; '-': no run is solved."]) + "\n"
-
-
-def _following(options: dict[str, list[str]]) -> set[str]:
-    """Return the options that a group's model, operation and training range determine."""
     leading = [name for name in _LEADING if name in options]
-    groups = list(zip(*map(options.__getitem__, leading), strict=True))
-    return {
-        name
-        for name, values in options.items()
-        if name not in leading and len({*zip(groups, values, strict=False)}) == len({*groups})
-    }
+    places = list(zip(*map(options.__getitem__, leading), strict=True))
+    following = [
+        _title(name)
+        for name in options.keys() - shared.keys() - {*leading}
+        if len({*zip(places, options[name], strict=False)}) == len({*places})
+    ]
+    lines = _fitting(columns, sorted(following), width)
+    return "\n".join([*above, *lines, "With 95 % intervals; '-': no run is solved."]) + "\n"
 
 
 def _fitting(columns: Columns, following: list[str], width: int) -> list[str]:
     rows = list(zip(*columns.values(), strict=True))
     shown = [[f"{value} ({ends})" if ends else value for value, ends in row] for row in rows]
-    beside = in_columns(list(columns), shown)
+
+    def below(columns: Columns) -> list[str]:
+        """Return values above their intervals, below names of two lines."""
+        heads = [name.partition(" ") for name in columns]
+        cells = [[rest for _, _, rest in heads]]
+        for row in zip(*columns.values(), strict=True):
+            cells += map(list, zip(*row, strict=True))
+        return [line for line in tables.in_columns([first for first, _, _ in heads], cells) if line]
+
+    beside = tables.in_columns(list(columns), shown)
     fewer = {name: cells for name, cells in columns.items() if name not in following}
     left_out = f"Left out, see --csv-out: {', '.join(following)}."
-    for lines, note in ((beside, ""), (_below(columns), ""), (_below(fewer), left_out)):
+    for lines, note in ((beside, ""), (below(columns), ""), (below(fewer), left_out)):
         if max(map(len, lines)) <= width:
             return [*lines, *textwrap.wrap(note, width)]
     blocks = ([*(f"{n}: {c}" for n, c in zip(columns, row, strict=True)), ""] for row in shown)
     return [line for block in blocks for line in block]
-
-
-def _below(columns: Columns) -> list[str]:
-    """Return values above their intervals, below names of two lines."""
-    heads = [name.partition(" ") for name in columns]
-    rows = [[rest for _, _, rest in heads]]
-    for cells in zip(*columns.values(), strict=True):
-        rows += map(list, zip(*cells, strict=True))
-    return [line for line in in_columns([first for first, _, _ in heads], rows) if line]
 
 
 def _title(name: str) -> str:
@@ -473,7 +425,7 @@ def _shown(column: object, value: Any) -> str:
         return "-"
     if isinstance(value, float):
         return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
-    return operation_label(value) if column == "operation" else plain(str(value))
+    return setups.operation_label(value) if column == "operation" else plain(str(value))
 
 
 def _measure(table: pd.DataFrame, column: str) -> Columns:
@@ -501,47 +453,39 @@ def _number(value: float) -> str:
 
 def verdict(argv: Sequence[str] | None = None) -> int:
     """Print a line for each run; the exit code is 0 when there is one, solved or not."""
-    parser = ScriptParser(
-        prog="verdict.py",
-        description="Say of every run in an exported CSV file whether it solved its task: one line "
-        "each.",
-    )
+    text = "Say of every run in an exported CSV file whether it solved its task: one line each."
+    parser = ScriptParser(prog="verdict.py", description=text)
     add = adder(parser)
     add("--csv PATH", "file of the exporter", required=True)
-    add(
-        "--threshold MSE",
-        "extrapolation error below which a run counts as solved (default: that of its task)",
-        type=number(above=0).one,
-    )
+    text = "extrapolation error below which a run counts as solved (default: that of its task)"
+    add("--threshold MSE", text, type=number(above=0).one)
     args = parser.parse_args(argv)
 
     def tell() -> None:
         try:
-            verdicts = _verdicts(Path(args.csv), args.threshold)
+            for line in _verdicts(Path(args.csv), args.threshold):
+                say(line)
         except UsageError as error:
             raise UsageError(f"argument --csv: {error}") from error
-        for name, line in verdicts.items():
-            sys.stdout.write(f"{line}: {name}\n" if len(verdicts) > 1 else f"{line}\n")
 
     return exit_code("verdict.py", tell)
 
 
-def _verdicts(path: Path, threshold: float | None) -> dict[str, str]:
-    table = read_table(path)
-    require(table, EXPORTED, path, "an export of export/simple_function_static.py")
-    table = numeric(table, EXPORTED[1:], path)
+def _verdicts(path: Path, threshold: float | None) -> list[str]:
+    table = tables.read_table(path)
+    tables.require(table, tables.EXPORTED, path, "an export of export/simple_function_static.py")
+    table = tables.numeric(table, tables.EXPORTED[1:], path)
     if table.empty:
         raise UsageError(f"there is no run in {path}")
     verdicts = {}
-    for (name,), rows in groups(table.astype({"name": str}), ["name"]):
-        found = reduce_run(rows, limit_of(name, threshold))
-        facts = (
-            f"extrapolation error {found['extrapolation.last']:.3g}, "
-            f"threshold {found['threshold']:g}, sparsity error {found['sparse.error.max']:.3g}"
-        )
+    for (name,), rows in tables.groups(table.astype({"name": str}), ["name"]):
+        found = tables.reduce_run(rows, setups.limit_of(name, threshold))
+        facts = f"extrapolation error {found['extrapolation.last']:.3g}, "
+        facts += f"threshold {found['threshold']:g}, "
+        facts += f"sparsity error {found['sparse.error.max']:.3g}"
+        verdicts[name] = f"not solved in {int(rows['step'].iloc[-1])} steps ({facts})"
         if found["solved"]:
             step = int(found["extrapolation.step.solved"])
             verdicts[name] = f"success: solved at step {step} ({facts})"
-        else:
-            verdicts[name] = f"not solved in {int(rows['step'].iloc[-1])} steps ({facts})"
-    return verdicts
+    several = len(verdicts) > 1
+    return [f"{line}: {name}" if several else line for name, line in verdicts.items()]

@@ -17,24 +17,15 @@ from stable_nalu.base.errors import UsageError
 from stable_nalu.base.files import atomic_text_file, table_rows
 from stable_nalu.dataset.distribution import INTERPOLATION_ORDER
 
-from .setups import (
-    BEST_RANGE,
-    MODEL_CODE,
-    OPERATIONS,
-    THRESHOLD,
-    Judgement,
-    Limit,
-    expand_name,
-    is_arithmetic,
-    model_order,
-)
+from . import setups
+from .setups import MODEL_CODE, THRESHOLD
 
+Parts = Sequence[tuple[Path | str, pd.DataFrame]]
+Warn = Callable[[str], object]
 WHOLE = ("step", "seed")
-ERRORS = VALIDATION, TEST, SPARSITY = (
-    "metric.valid.interpolation",
-    "metric.test.extrapolation",
-    "sparse.error.max",
-)
+VALIDATION, TEST = "metric.valid.interpolation", "metric.test.extrapolation"
+SPARSITY = "sparse.error.max"
+ERRORS = VALIDATION, TEST, SPARSITY
 DIVERGED_AT = "diverged.at"
 """Column, where it is known: the step at which a run diverged, in all rows of the run."""
 INCLUSIVE = "inclusive"
@@ -110,10 +101,8 @@ def refuse_repeated(rows: pd.DataFrame, columns: Sequence[str]) -> None:
     again = rows.duplicated(list(columns))
     if again.any():
         row = rows.loc[again].iloc[0]
-        raise UsageError(
-            f"run {row['name']} has step {row['step']} twice; give each run once, and runs of one "
-            "name as tables with labels of their own"
-        )
+        remedy = "give each run once, and runs of one name as tables with labels of their own"
+        raise UsageError(f"run {row['name']} has step {row['step']} twice; {remedy}")
 
 
 def parsed_names(
@@ -131,17 +120,15 @@ def parsed_names(
     refuse_rows(table["name"].isna(), table, "name", path, "no name of a run")
     codes, names = pd.factorize(table["name"].astype(str))
     firsts = np.unique(codes, return_index=True)[1]
-    known: list[Any] = [None] * len(names)
+    known: list[Any] = [{}] * len(names)
     if MODEL_CODE in table:
         part = table.iloc[firsts].loc[:, MODEL_CODE:].astype(object)
-        records = part.where(part.notna(), None).to_dict("records")
-        for place, row in enumerate(records):
-            if isinstance(row[MODEL_CODE], str) and isinstance(row.get("seed"), Real):
-                known[place] = row
+        known = part.where(part.notna(), None).to_dict("records")
     options = []
     for name, columns, row in zip(names, known, firsts, strict=True):
+        own = isinstance(columns.get(MODEL_CODE), str) and isinstance(columns.get("seed"), Real)
         try:
-            options.append(parse(name, columns))
+            options.append(parse(name, columns if own else None))
         except ValueError as error:
             problem = f"{path}: row {row + 1}: {error}"
             raise UsageError(f"{problem}; leave out runs of other scripts") from None
@@ -161,10 +148,7 @@ def groups(table: pd.DataFrame, by: Iterable[str]) -> Iterator[tuple[tuple[Any, 
 
 
 def judge_tables(
-    parts: Sequence[tuple[Path | str, pd.DataFrame]],
-    judgement: Judgement,
-    warn: Callable[[str], object],
-    models: Sequence[str] | None = None,
+    parts: Parts, judgement: setups.Judgement, warn: Warn, models: Sequence[str] | None = None
 ) -> pd.DataFrame:
     """Return one row per run: options, threshold, outcome. Runs without a threshold are left out.
 
@@ -180,7 +164,7 @@ def judge_tables(
             continue
         part = numeric(part, [*EXPORTED[1:], *part.columns.intersection(["seed"])], path)
         logged.append(part)
-        options.append(parsed_names(part, expand_name, path)[1])
+        options.append(parsed_names(part, setups.expand_name, path)[1])
         if models is not None:
             options[-1]["model"] = models[i]
     if not options:
@@ -194,17 +178,13 @@ def judge_tables(
     if runs.empty:
         raise UsageError("no run has a threshold; give --threshold, or other --exp-setups")
     part_of = runs.index.get_level_values(0)
-    found = [
-        outcomes(rows, runs.loc[part_of == place], judgement.best_range)
-        for place, rows in enumerate(logged)
-    ]
-    table = pd.concat(found).drop(columns=BEST_STEP)
+    of_parts = ((rows, runs.loc[part_of == place]) for place, rows in enumerate(logged))
+    table = pd.concat(outcomes(*part, judgement.best_range) for part in of_parts)
+    table = table.drop(columns=BEST_STEP)
     return pd.DataFrame(sorted(table.to_dict("records"), key=_place))
 
 
-def with_limits(
-    runs: pd.DataFrame, judgement: Judgement, warn: Callable[[str], object]
-) -> pd.DataFrame:
+def with_limits(runs: pd.DataFrame, judgement: setups.Judgement, warn: Warn) -> pd.DataFrame:
     """Return the runs with their thresholds, and say how many are left out for want of one.
 
     A run of a script that is not arithmetic stays without one: it is not solved.
@@ -212,7 +192,7 @@ def with_limits(
     limits = judgement.limits(runs)
     thresholds, inclusive = ([limit[i] for limit in limits] for i in range(2))
     runs = runs.assign(**{"threshold": thresholds, INCLUSIVE: inclusive})
-    arithmetic = np.array([is_arithmetic(run) for run in runs.to_dict("records")])
+    arithmetic = np.array([setups.is_arithmetic(run) for run in runs.to_dict("records")])
     left_out = runs["threshold"].isna() & arithmetic
     unknown = runs.loc[left_out]
     for (operation, tested_on), group in groups(unknown, ["operation", "extrapolation.range"]):
@@ -226,7 +206,7 @@ def with_limits(
 def outcomes(
     rows: pd.DataFrame,
     runs: pd.DataFrame,
-    best_range: int = BEST_RANGE,
+    best_range: int = setups.BEST_RANGE,
     also: Sequence[str] = (),
 ) -> pd.DataFrame:
     """Return runs, each with what came of it: outcome, number of rows, step that it is judged at.
@@ -242,7 +222,7 @@ def outcomes(
     found = []
     for run in runs.to_dict("records"):
         steps = logged[run["name"],]
-        outcome = reduce_run(steps, Limit(run["threshold"], run.pop(INCLUSIVE)), best_range)
+        outcome = reduce_run(steps, setups.Limit(run["threshold"], run.pop(INCLUSIVE)), best_range)
         best = steps.iloc[outcome["best.model.step"] - 1]
         facts = {"size": len(steps), BEST_STEP: best["step"]}
         found.append(run | outcome | facts | {column: best[column] for column in also})
@@ -250,21 +230,14 @@ def outcomes(
 
 
 def _place(run: dict) -> tuple:
-
-    def place(order: Sequence[str], value: str) -> int:
-        return order.index(value) if value in order else len(order)
-
+    """Return where a run stands: operations and training ranges have their usual order."""
     trained_on = run["interpolation.range"]
-    return (
-        place(list(OPERATIONS), run["operation"]),
-        place(INTERPOLATION_ORDER, trained_on),
-        trained_on,
-        model_order(run["model"]),
-        run["name"],
-    )
+    orders = (list(setups.OPERATIONS), run["operation"]), (INTERPOLATION_ORDER, trained_on)
+    places = [order.index(value) if value in order else len(order) for order, value in orders]
+    return *places, trained_on, setups.model_order(run["model"]), run["name"]
 
 
-def best_row(validation: np.ndarray, best_range: int = BEST_RANGE) -> int:
+def best_row(validation: np.ndarray, best_range: int = setups.BEST_RANGE) -> int:
     """Return the index of the first minimum among the last `best_range` errors.
 
     Where all of them are missing, that is the last row.
@@ -275,7 +248,9 @@ def best_row(validation: np.ndarray, best_range: int = BEST_RANGE) -> int:
     return size - 1 if np.isnan(last).all() else first + int(np.nanargmin(last))
 
 
-def reduce_run(rows: pd.DataFrame, limit: Limit, best_range: int = BEST_RANGE) -> dict:
+def reduce_run(
+    rows: pd.DataFrame, limit: setups.Limit, best_range: int = setups.BEST_RANGE
+) -> dict:
     """Return the outcome of one run from its rows in step order.
 
     There is no condition on sparsity, and the first step below the threshold may come before
@@ -307,11 +282,8 @@ def _first(steps: np.ndarray, chosen: np.ndarray) -> float:
 def in_columns(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """Return a line of names and one per row, in columns."""
     widths = [max(map(len, column)) for column in zip(names, *rows, strict=True)]
-    lines = (
-        "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True))
-        for row in (names, *rows)
-    )
-    return [line.rstrip() for line in lines]
+    cells = (zip(row, widths, strict=True) for row in (names, *rows))
+    return ["  ".join(cell.ljust(width) for cell, width in row).rstrip() for row in cells]
 
 
 def format_cell(value: object) -> str:
@@ -328,16 +300,11 @@ def format_cell(value: object) -> str:
     raise TypeError(f"no cell for {value!r}")
 
 
-def format_table(columns: Iterable[str], rows: Iterable[Mapping[str, object]]) -> str:
-    """Format the header and all rows; a row that lacks a column has NA there."""
-    columns = list(columns)
-    lines = [",".join(format_cell(column) for column in columns)]
-    lines += [",".join(format_cell(row.get(column)) for column in columns) for row in rows]
-    return "\n".join(lines) + "\n"
-
-
 def write_table(path: Path, columns: Iterable[str], rows: Iterable[Mapping[str, object]]) -> None:
-    _write_text(path, format_table(columns, rows))
+    """Write a header and rows in the papers' dialect; a row that lacks a column has NA there."""
+    columns = list(columns)
+    lines = [columns, *([row.get(column) for column in columns] for row in rows)]
+    _write_text(path, "".join(",".join(map(format_cell, line)) + "\n" for line in lines))
 
 
 def write_frame(path: Path, table: pd.DataFrame) -> None:
@@ -350,7 +317,6 @@ def write_plain_frame(path: Path, table: pd.DataFrame) -> None:
 
 
 def write_rows(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
-    """Write rows of the same columns as `write_plain_frame` does."""
     write_plain_frame(path, pd.DataFrame(rows))
 
 

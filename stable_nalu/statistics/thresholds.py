@@ -7,22 +7,15 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from stable_nalu.base.errors import UsageError
 from stable_nalu.base.files import CSV_FOLDER
 from stable_nalu.base.papers import FLAT
-from stable_nalu.base.script import ScriptParser, adder, exit_code
-from stable_nalu.dataset.distribution import (
-    DISTRIBUTION_RANGES,
-    EXTRA_DIVISION_RANGES,
-    EXTRAPOLATION_RANGES,
-    MULTIPLICATION_RANGES,
-    SMALL_DIVISOR_BOUNDS,
-    ExtrapolationRange,
-)
+from stable_nalu.base.script import ScriptParser, adder, exit_code, say
+from stable_nalu.dataset import distribution
 from stable_nalu.options.flag import integer, number
 from stable_nalu.options.run_names import UNION
 
@@ -35,13 +28,9 @@ if TYPE_CHECKING:
 EPSILON = 1e-5
 
 _COMBINE: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "div": lambda a, b: a / b,
     "squared": lambda a, _: a * a,
     "root": lambda a, _: np.sqrt(a),
-}
+} | {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide}
 SIMULATED = ("div", "root")
 """Operations without a closed form."""
 _AT_ONCE = 20_000
@@ -58,7 +47,7 @@ class ArithmeticTask:
     """
 
     operation: str
-    extrapolation_range: ExtrapolationRange = ExtrapolationRange(2, 6)
+    extrapolation_range: distribution.ExtrapolationRange = distribution.ExtrapolationRange(2, 6)
     input_size: int = 100
     subset_ratio: float = 0.25
     overlap_ratio: float = 0.5
@@ -75,18 +64,6 @@ class ArithmeticTask:
         return np.array([(places >= first) & (places < end) for first, end in ends], float)
 
 
-def moments_of(x: ExtrapolationRange) -> tuple[float, float, float]:
-    """Return mean, variance and fourth central moment of U(a, b), or with a fair random sign.
-
-    The third moment is 0.
-    """
-    if x.mirror:
-        fourth = (x.b**5 - x.a**5) / (5 * (x.b - x.a))
-        return 0.0, (x.a**2 + x.a * x.b + x.b**2) / 3, fourth
-    width = x.b - x.a
-    return (x.a + x.b) / 2, width**2 / 12, width**4 / 80
-
-
 def closed_form(task: ArithmeticTask, epsilon: float = EPSILON) -> float:
     """Return the threshold of an operation that is a polynomial: add, sub, mul, squared.
 
@@ -97,7 +74,13 @@ def closed_form(task: ArithmeticTask, epsilon: float = EPSILON) -> float:
     """
     a, b = task.selections()
     a_near, b_near = _off_by(a, epsilon), _off_by(b, epsilon)
-    mean, variance, fourth = moments_of(task.extrapolation_range)
+    x = task.extrapolation_range
+    # Mean, variance and fourth central moment of U(a, b), or with a fair random sign; the third
+    # moment is 0.
+    mean, variance, fourth = (x.a + x.b) / 2, (x.b - x.a) ** 2 / 12, (x.b - x.a) ** 4 / 80
+    if x.mirror:
+        mean, variance = 0.0, (x.a**2 + x.a * x.b + x.b**2) / 3
+        fourth = (x.b**5 - x.a**5) / (5 * (x.b - x.a))
     if task.operation in ("add", "sub"):
         sign = 1 if task.operation == "add" else -1
         error = (a_near - a) + sign * (b_near - b)
@@ -123,17 +106,10 @@ def _off_by(selection: np.ndarray, epsilon: float) -> np.ndarray:
     return selection + epsilon * (1 - 2 * selection)
 
 
-class Simulation(NamedTuple):
-    """A simulated threshold and the standard error of it."""
-
-    threshold: float
-    error: float
-
-
 def simulate(
     task: ArithmeticTask, epsilon: float = EPSILON, samples: int = 1_000_000, seed: int = 0
-) -> Simulation:
-    """Return the threshold of any operation by `samples` draws of a generator of its own.
+) -> tuple[float, float]:
+    """Return the threshold of any operation, with its standard error, by `samples` own draws.
 
     Quotients over a mirrored range have infinite variance, as the divisor goes through 0: their
     simulated threshold means nothing, however many samples.
@@ -153,11 +129,11 @@ def simulate(
         squares += (difference**2).sum()
     mean = total / samples
     variance = max(squares / samples - mean**2, 0.0)
-    return Simulation(float(mean), math.sqrt(variance / samples))
+    return float(mean), math.sqrt(variance / samples)
 
 
 def single_module(
-    operation: str, inputs: int, tested_on: ExtrapolationRange, epsilon: float
+    operation: str, inputs: int, tested_on: distribution.ExtrapolationRange, epsilon: float
 ) -> float:
     """Return the mean squared error of a single module whose every weight is epsilon off.
 
@@ -271,13 +247,12 @@ def threshold(module: str, task: str, bound: float) -> float:
 
 def write_residuals(argv: Sequence[str] | None = None) -> int:
     """Write the table of all residuals, as a command line asks for; return the exit code."""
-    parser = ScriptParser(
-        prog="generate_divBy0_extrap_thresholds.py",
-        description="Write the error that remains when division by small numbers is solved "
-        "exactly in float32.",
-    )
-    add = adder(parser)
-    add("--csv-out PATH", "file to write", type=Path, usual=CSV_FOLDER / "divBy0_test_errors.csv")
+    name = "generate_divBy0_extrap_thresholds.py"
+    text = "Write the error that remains when division by small numbers is solved exactly in "
+    text += "float32."
+    parser = ScriptParser(prog=name, description=text)
+    add, usual = adder(parser), CSV_FOLDER / "divBy0_test_errors.csv"
+    add("--csv-out PATH", "file to write", type=Path, usual=usual)
     add("--add-eps", "add the float32 machine epsilon: the success thresholds of the figures")
     args = parser.parse_args(argv)
 
@@ -288,10 +263,10 @@ def write_residuals(argv: Sequence[str] | None = None) -> int:
             tested_on = f"U[0,1e{round(np.log10(bound)):+d})"
             names = {"module": module, "parameter": task}
             rows.append(names | {"test.mse": error, "range": tested_on})
-            sys.stdout.write(f"{module}: {DIVISIONS[task][1]}, {tested_on}: {error}\n")
+            say(f"{module}: {DIVISIONS[task][1]}, {tested_on}: {error}")
         write_table(args.csv_out, rows[0], rows)
 
-    return exit_code("generate_divBy0_extrap_thresholds.py", write)
+    return exit_code(name, write)
 
 
 SetupRow = dict[str, Any]
@@ -338,21 +313,10 @@ def _row(
     return dict(zip(COLUMNS, (*values, x.a, x.b, x.mirror, *errors, x.label(sign)), strict=True))
 
 
-def _flat(operation: str, ranges: Iterable[ExtrapolationRange]) -> Iterator[SetupRow]:
+def _flat(operation: str, ranges: Iterable[distribution.ExtrapolationRange]) -> Iterator[SetupRow]:
     for tested_on in ranges:
         task = ArithmeticTask(operation, tested_on, 2, 0.5, 0.0)
         yield _row("extrapolation.range", task, FLAT, None)
-
-
-def _division_by_zero() -> Iterator[SetupRow]:
-    for name in reversed(DIVISIONS):
-        operation = "div" if name == "hard" else "reciprocal"
-        sizes = (1, 1.0, 0.0) if name == "easy" else (2, 0.5, 0.0)
-        for module, (_, _, suffix) in MODULES.items():
-            for bound in SMALL_DIVISOR_BOUNDS if suffix is not None else ():
-                task = ArithmeticTask(operation, ExtrapolationRange(0, bound), *sizes)
-                found = threshold(module, name, bound)
-                yield _row(f"{SMALL_DIVISORS}.{name}{suffix}", task, found, None)
 
 
 def _arithmetic(parameter: str, task: ArithmeticTask, settings: ThresholdSettings) -> SetupRow:
@@ -368,31 +332,21 @@ def _arithmetic(parameter: str, task: ArithmeticTask, settings: ThresholdSetting
     return _row(parameter, task, threshold, epsilon, UNION) | {ERROR: error}
 
 
-def _arithmetic_cases() -> Iterator[tuple[str, ArithmeticTask]]:
-    """Yield what the first studies vary on the arithmetic data set: parameter and task."""
-    for operation in ("mul", "div", "add", "sub", "root", "squared"):
-        yield "default", ArithmeticTask(operation)
-    for operation in ("mul", "add", "sub"):
-        yield "simple", ArithmeticTask(operation, input_size=4, simple=True)
-    for size in (4, 10, *range(25, 301, 25)):
-        yield "input.size", ArithmeticTask("mul", input_size=size)
-    for ratio in (0.05, 0.1, 0.25, 0.5):
-        yield "subset.ratio", ArithmeticTask("mul", subset_ratio=ratio)
-    for ratio in (0.0, 0.1, 0.25, 0.5, 0.75, 1.0):
-        yield "overlap.ratio", ArithmeticTask("mul", overlap_ratio=ratio)
-    for tested_on in MULTIPLICATION_RANGES:
-        yield "extrapolation.range", ArithmeticTask("mul", tested_on)
-
-
-def _benchmark(parameter: str, epsilon: float) -> Iterator[SetupRow]:
-    cases = [(operation, 2, 0.5) for operation in ("add", "sub", "mul", "div")]
-    cases += [(o, n, 1 / n) for n in (10, 100) for o in ("add", "sub")]
-    for operation, inputs, ratio in cases:
-        for tested_on in EXTRAPOLATION_RANGES:
-            task = ArithmeticTask(operation, tested_on, inputs, ratio, 0.0)
-            threshold = single_module(operation, inputs, tested_on, epsilon)
-            yield _row(parameter, task, threshold, epsilon)
-
+_ARITHMETIC_CASES = (
+    *(("default", ArithmeticTask(o)) for o in ("mul", "div", "add", "sub", "root", "squared")),
+    *(("simple", ArithmeticTask(o, input_size=4, simple=True)) for o in ("mul", "add", "sub")),
+    *(("input.size", ArithmeticTask("mul", input_size=n)) for n in (4, 10, *range(25, 301, 25))),
+    *(("subset.ratio", ArithmeticTask("mul", subset_ratio=x)) for x in (0.05, 0.1, 0.25, 0.5)),
+    *(
+        ("overlap.ratio", ArithmeticTask("mul", overlap_ratio=ratio))
+        for ratio in (0.0, 0.1, 0.25, 0.5, 0.75, 1.0)
+    ),
+    *(
+        ("extrapolation.range", ArithmeticTask("mul", tested_on))
+        for tested_on in distribution.MULTIPLICATION_RANGES
+    ),
+)
+"""What the first studies vary on the arithmetic data set: parameter and task."""
 
 TABLES = {
     "single-layer": "single modules: every operation, nine ranges",
@@ -417,23 +371,36 @@ def rows_of(table: str, settings: ThresholdSettings) -> Iterator[SetupRow]:
     match table:
         case "single-layer":
             for operation in ("add", "div", "mul", "sub"):
-                yield from _flat(operation, EXTRAPOLATION_RANGES)
+                yield from _flat(operation, distribution.EXTRAPOLATION_RANGES)
                 if operation == "div":
-                    yield from _flat(operation, EXTRA_DIVISION_RANGES)
+                    yield from _flat(operation, distribution.EXTRA_DIVISION_RANGES)
         case "division-by-zero":
-            yield from _division_by_zero()
+            for name in reversed(DIVISIONS):
+                operation = "div" if name == "hard" else "reciprocal"
+                sizes = (1, 1.0, 0.0) if name == "easy" else (2, 0.5, 0.0)
+                for module, (_, _, suffix) in MODULES.items():
+                    for bound in distribution.SMALL_DIVISOR_BOUNDS if suffix is not None else ():
+                        tested_on = distribution.ExtrapolationRange(0, bound)
+                        found = threshold(module, name, bound)
+                        task = ArithmeticTask(operation, tested_on, *sizes)
+                        yield _row(f"{SMALL_DIVISORS}.{name}{suffix}", task, found, None)
         case "distributions":
-            yield from _flat("div", DISTRIBUTION_RANGES)
+            yield from _flat("div", distribution.DISTRIBUTION_RANGES)
         case "arithmetic" | "arithmetic-division":
-            for tested_on in EXTRAPOLATION_RANGES:
+            for tested_on in distribution.EXTRAPOLATION_RANGES:
                 task = ArithmeticTask("mul" if table == "arithmetic" else "div", tested_on)
                 yield _arithmetic("extrapolation.range", task, settings)
         case "arithmetic-cases":
-            for parameter, task in _arithmetic_cases():
-                yield _arithmetic(parameter, task, settings)
+            yield from (_arithmetic(*case, settings) for case in _ARITHMETIC_CASES)
         case "benchmark" | "benchmark-runs":
             parameter = BENCHMARK if table == "benchmark-runs" else "extrapolation.range"
-            yield from _benchmark(parameter, settings.epsilon)
+            cases = [(operation, 2, 0.5) for operation in ("add", "sub", "mul", "div")]
+            cases += [(o, n, 1 / n) for n in (10, 100) for o in ("add", "sub")]
+            for operation, inputs, ratio in cases:
+                for tested_on in distribution.EXTRAPOLATION_RANGES:
+                    task = ArithmeticTask(operation, tested_on, inputs, ratio, 0.0)
+                    found = single_module(operation, inputs, tested_on, settings.epsilon)
+                    yield _row(parameter, task, found, settings.epsilon)
         case "sequential":
             for operation in ("cumprod", "cumsum"):
                 for length in range(1, 10):
@@ -449,36 +416,23 @@ def collect(names: Iterable[str], settings: ThresholdSettings) -> list[SetupRow]
 
 def main(argv: Sequence[str] | None = None) -> int:
     kinds = "\n".join(f"  {name:<22}{text}" for name, text in TABLES.items())
-    parser = ScriptParser(
-        prog="generate_exp_setups.py",
-        description=__doc__,
-        epilog=f"tables:\n{kinds}\n\nexample:\n"
-        "  python3 export/generate_exp_setups.py --csv-out exp_setups.csv",
-    )
+    example = "python3 export/generate_exp_setups.py --csv-out exp_setups.csv"
+    epilog = f"tables:\n{kinds}\n\nexample:\n  {example}"
+    parser = ScriptParser(prog="generate_exp_setups.py", description=__doc__, epilog=epilog)
     add = adder(parser.add_argument_group("what to write"))
     add("--csv-out PATH", "file to write", required=True)
-    add(
-        "--tables TABLE ...",
-        f"tables to put into it (default: {' '.join(DEFAULT_TABLES)})",
-        choices=tuple(TABLES),
-        default=list(DEFAULT_TABLES),
-    )
+    which = {"choices": tuple(TABLES), "default": list(DEFAULT_TABLES)}
+    text = f"tables to put into it (default: {' '.join(DEFAULT_TABLES)})"
+    add("--tables TABLE ...", text, **which)
     usual = ThresholdSettings()
-    adder(parser)(
-        "--epsilon X",
-        "how far every weight is from the solution, on the arithmetic data set and in the "
-        "first benchmark, whose own script had 1e-4",
-        type=number(above=0).one,
-        usual=usual.epsilon,
-    )
-    adder(parser.add_argument_group("arithmetic data set"))(
-        "--exact-subsets",
-        "take subsets as long as the data set's; the published thresholds, which are the "
-        "default, take them one longer",
-    )
+    text = "how far every weight is from the solution, on the arithmetic data set and in the first "
+    text += "benchmark, whose own script had 1e-4"
+    adder(parser)("--epsilon X", text, type=number(above=0).one, usual=usual.epsilon)
+    text = "take subsets as long as the data set's; the published thresholds, which are the "
+    text += "default, take them one longer"
+    adder(parser.add_argument_group("arithmetic data set"))("--exact-subsets", text)
     add = adder(parser.add_argument_group("simulated rows (division and root)"))
-    samples = integer(2).one
-    add("--samples N", "draws per row", type=samples, default=usual.samples)
+    add("--samples N", "draws per row", type=integer(2).one, default=usual.samples)
     add("--seed N", type=integer(0).one, default=usual.seed)
     args = parser.parse_args(argv)
     return exit_code("generate_exp_setups.py", lambda: _generate(args))

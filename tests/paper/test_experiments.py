@@ -14,9 +14,9 @@ from stable_nalu.paper.experiment import expected_runs, flags, gathered, merged,
 from stable_nalu.paper.index import EXPERIMENTS, find
 from stable_nalu.result import batch
 from stable_nalu.result.batch import JOB_SCRIPTS
-from stable_nalu.result.reproduce import exporter_of
 from stable_nalu.result.shard import pending, shards
 from stable_nalu.result.stored import seconds_here
+from stable_nalu.result.trained import exporter_of
 from stable_nalu.task.table import SCRIPTS
 
 MODELS = [(key, model) for key, e in EXPERIMENTS.items() for model in e.models]

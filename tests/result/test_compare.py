@@ -30,12 +30,7 @@ def found(key, model, operation, seeds, solved, **columns):
 
 @pytest.mark.parametrize(
     ("solved", "verdict"),
-    [
-        (192, "equal"),
-        (191, "inconclusive"),
-        (210, "differs"),
-        (169, "differs"),
-    ],
+    [(192, "equal"), (191, "inconclusive"), (210, "differs"), (169, "differs")],
 )
 def test_rates_beside_192_of_225(solved, verdict):
     one = found("nips-sltr-in10", "realnpu_modified", "div", range(225), solved)

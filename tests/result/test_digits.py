@@ -10,7 +10,7 @@ from stable_nalu.dataset.images import ImageCorpus
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result import reproduce, stored
 from stable_nalu.result.judged import judged_runs, point_columns, runs_of
-from stable_nalu.result.reproduce import Folders
+from stable_nalu.result.trained import Folders
 from tests.digit_images import images as drawn
 from tests.digit_images import labels_of, write_mnist
 from tests.result.made_up import SESSION

@@ -13,7 +13,8 @@ import pytest
 from stable_nalu.base.files import cells_of, locked
 from stable_nalu.base.script import EXIT_REQUEUE
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.result import reproduce, stored, verify
+from stable_nalu.result import reproduce, stored
+from stable_nalu.result import trained as verify
 from stable_nalu.result.stored import Verified, add_verified, digest_of
 from tests.result.made_up import write
 from tests.result.tiny import KEY as TINY

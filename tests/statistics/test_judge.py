@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 
 from stable_nalu.figure.runs import Runs, Series, reduce_rows
-from stable_nalu.statistics import table as judge
-from stable_nalu.statistics.setups import BEST_RANGE, Limit
+from stable_nalu.statistics.setups import BEST_RANGE, Judgement, Limit
 from stable_nalu.statistics.table import best_row, reduce_run
 
 NAN = math.nan
@@ -64,7 +63,7 @@ def test_the_published_window_is_the_last_5000_rows():
     validation[[999, 1000]] = 0.0, 0.5
     assert best_row(validation) == BEST_RANGE - 4000 == 1000
     assert best_row(validation[:-1]) == 999
-    assert judge.Judgement().best_range == 5000
+    assert Judgement().best_range == 5000
 
 
 def test_an_error_at_the_threshold_solves_only_where_it_may():

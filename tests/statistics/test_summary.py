@@ -11,9 +11,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from stable_nalu.statistics.setups import MODELS, NAC_MUL, NAC_MUL_NMU, SHIPPED, Estimators
+from stable_nalu.statistics.setups import (
+    MODELS,
+    NAC_MUL,
+    NAC_MUL_NMU,
+    SHIPPED,
+    Estimators,
+    Judgement,
+)
 from stable_nalu.statistics.summary import summarize_group, summarize_runs, summarize_solved
-from stable_nalu.statistics.table import SPARSITY, TEST, VALIDATION, Judgement, judge_tables
+from stable_nalu.statistics.table import SPARSITY, TEST, VALIDATION, judge_tables
 
 FIXTURES = Path(__file__).parent / "fixtures"
 

@@ -20,15 +20,8 @@ from stable_nalu.statistics.setups import DMU, SHIPPED, Thresholds, read_setups
 from stable_nalu.statistics.thresholds import ArithmeticTask, closed_form, residual, simulate
 
 STORED_MUL = (
-    505.38393446811,
-    0.160019427416592,
-    0.111273765936094,
-    0.000920366996935862,
-    0.000230715983456882,
-    0.000919984259479115,
-    0.160053064554457,
-    0.105269192983145,
-    505.342442052394,
+    *(505.3839, 0.1600194, 0.1112738, 0.000920367, 0.000230716),
+    *(0.00091998426, 0.1600531, 0.1052692, 505.3424),
 )
 STORED_DIV = {
     ExtrapolationRange(-40, -20): 2.1472895311973e-12,
@@ -47,9 +40,9 @@ def test_multiplication_agrees_with_the_published_simulation(tested_on, stored):
 
 @pytest.mark.parametrize(("tested_on", "stored"), STORED_DIV.items())
 def test_division_is_simulated_within_its_error(tested_on, stored):
-    found = simulate(ArithmeticTask("div", tested_on), samples=100_000)
-    assert found.threshold == pytest.approx(stored, abs=4 * found.error + 6e-3 * stored)
-    assert found.error < 0.01 * stored
+    found, error = simulate(ArithmeticTask("div", tested_on), samples=100_000)
+    assert found == pytest.approx(stored, abs=4 * error + 6e-3 * stored)
+    assert error < 0.01 * stored
 
 
 @pytest.mark.parametrize(
@@ -68,9 +61,8 @@ def test_division_is_simulated_within_its_error(tested_on, stored):
 @pytest.mark.parametrize("published", [True, False])
 def test_closed_forms_agree_with_simulation(task, published):
     task = replace(task, published=published)
-    found = simulate(task, 1e-2, samples=60_000)
-    exact = closed_form(task, 1e-2)
-    assert exact == pytest.approx(found.threshold, abs=5 * found.error)
+    found, error = simulate(task, 1e-2, samples=60_000)
+    assert closed_form(task, 1e-2) == pytest.approx(found, abs=5 * error)
 
 
 def test_a_threshold_by_hand():
@@ -114,8 +106,8 @@ def test_a_simulation_is_seeded_and_knows_its_error():
     task = ArithmeticTask("root", input_size=10)
     first = simulate(task, samples=30_000, seed=1)
     assert first == simulate(task, samples=30_000, seed=1)
-    others = [simulate(task, samples=30_000, seed=seed).threshold for seed in range(2, 10)]
-    assert np.std(others, ddof=1) == pytest.approx(first.error, rel=0.8)
+    others = [simulate(task, samples=30_000, seed=seed)[0] for seed in range(2, 10)]
+    assert np.std(others, ddof=1) == pytest.approx(first[1], rel=0.8)
 
 
 @pytest.mark.parametrize(
@@ -147,17 +139,8 @@ def test_the_benchmark_takes_the_published_epsilon():
 
 
 def test_sequences():
-    expected = (
-        0.125,
-        4.02865,
-        128.528,
-        4089.29,
-        129963,
-        4.12814e6,
-        1.31085e8,
-        4.16169e9,
-        1.32108e11,
-    )
+    known = "0.125 4.02865 128.528 4089.29 129963 4.12814e6 1.31085e8 4.16169e9 1.32108e11"
+    expected = list(map(float, known.split()))
     found = [thresholds.of_sequence("cumprod", length) for length in range(1, 10)]
     assert found == pytest.approx(expected, rel=1e-5)
     assert thresholds.of_sequence("cumsum", 3) == 0.25
@@ -173,70 +156,20 @@ def test_a_reference_network_gives_an_upper_bound_on_its_mean_error():
     assert bound == pytest.approx(2 + 4.500791, rel=1e-6)
 
 
+ROWS = """
+NRU hard 1.192188e-07 1.192417e-07 1.192301e-07 1.1923e-07 1.192308e-07
+RealNPU hard 2531.388 401.3344 8.685083 0.09694124 0.0009814719
+NMRU hard 0.03272902 8.967732e-05 5.591544e-07 1.37356e-07 1.192278e-07
+NRU easy 0.0008673844 4.256203e-05 3.636781e-07 1.206475e-07 1.19255e-07
+RealNPU easy 1.152671e+12 2.046349e+09 490999.3 55.24534 0.005590016
+NMRU easy 0.00366919 4.197092e-05 3.635247e-07 1.206476e-07 1.192546e-07
+NRU medium 0.0008080074 9.268072e-06 1.759751e-07 1.262983e-07 1.192429e-07
+RealNPU medium 1.310328e+12 3.463409e+09 1115022 132.1857 0.01345053
+NMRU medium 0.002808002 9.268088e-06 1.759752e-07 1.262986e-07 1.192429e-07
+"""
 SMALL_DIVISORS = {
-    ("NRU", "hard"): (
-        1.1921875398002157e-07,
-        1.1924171872124134e-07,
-        1.1923013687464845e-07,
-        1.192299947661013e-07,
-        1.192308474173842e-07,
-    ),
-    ("RealNPU", "hard"): (
-        2531.3876953125,
-        401.33441162109375,
-        8.685083389282227,
-        0.09694124013185501,
-        0.0009814718505367637,
-    ),
-    ("NMRU", "hard"): (
-        0.032729022204875946,
-        8.967731992015615e-05,
-        5.591543867922155e-07,
-        1.373559825879056e-07,
-        1.1922777787276573e-07,
-    ),
-    ("NRU", "easy"): (
-        0.0008673844276927412,
-        4.256202737451531e-05,
-        3.63678140047341e-07,
-        1.2064751331308798e-07,
-        1.1925500587040005e-07,
-    ),
-    ("RealNPU", "easy"): (
-        1152671285248.0,
-        2046348544.0,
-        490999.34375,
-        55.245338439941406,
-        0.005590015556663275,
-    ),
-    ("NMRU", "easy"): (
-        0.003669189754873514,
-        4.197092493996024e-05,
-        3.635247196598357e-07,
-        1.20647612789071e-07,
-        1.1925460796646803e-07,
-    ),
-    ("NRU", "medium"): (
-        0.0008080074330791831,
-        9.268072062695865e-06,
-        1.7597510293398955e-07,
-        1.2629826073862205e-07,
-        1.1924292664389213e-07,
-    ),
-    ("RealNPU", "medium"): (
-        1310328487936.0,
-        3463408640.0,
-        1115022.125,
-        132.18569946289062,
-        0.013450529426336288,
-    ),
-    ("NMRU", "medium"): (
-        0.002808001823723316,
-        9.268088433600497e-06,
-        1.7597520240997255e-07,
-        1.2629863022084464e-07,
-        1.1924294085474685e-07,
-    ),
+    (module, task): list(map(float, found))
+    for module, task, *found in map(str.split, ROWS.strip().splitlines())
 }
 """Residual error plus machine epsilon at the upper bounds 1e-4, 1e-3, 1e-2, 0.1 and 1."""
 
