@@ -43,6 +43,8 @@ OF_THE_BEST = BEST_MODELS, BEST_PARAMETERS = "lowest_interp_model", "lowest_inte
 """Folders of the best models below the save root, and of their parameters as text."""
 LANES, TORCH = "lanes", "torch"
 """What trains a run."""
+LOAD = "--load-checkpoint"
+Tensors = Mapping[str, torch.Tensor]
 
 LENGTH_AND_LOGGING = {
     *("max_iterations", "max_epochs", "log_interval", "verbose"),
@@ -150,10 +152,10 @@ def sweep(names: Iterable[str]) -> None:
 
 
 def asked_by(config) -> str:
-    return "--resume" if config.resume else "--load-checkpoint"
+    return "--resume" if config.resume else LOAD
 
 
-def load_torch(path: Path, flag: str = "--load-checkpoint") -> dict:
+def load_torch(path: Path, flag: str = LOAD) -> dict:
     """Load a file of tensors and plain values; refuse anything else in it.
 
     flag: the one that asked for it, which errors name.
@@ -182,12 +184,7 @@ def plain(values: dict) -> dict:
     return {name: v if isinstance(v, allowed) else str(v) for name, v in values.items()}
 
 
-def restore_parameters(
-    targets: Mapping[str, torch.Tensor],
-    saved: Mapping[str, torch.Tensor],
-    path: Path,
-    flag: str = "--load-checkpoint",
-) -> None:
+def restore_parameters(targets: Tensors, saved: Tensors, path: Path, flag: str = LOAD) -> None:
     """Copy saved values into parameters and buffers of the same names and shapes."""
     own, theirs = (
         {name: (tuple(value.shape), value.is_complex()) for name, value in values.items()}

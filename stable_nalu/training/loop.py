@@ -68,9 +68,8 @@ class Training(RunState):
 
     def share_samples(self, others: "Sequence[Training]") -> None:
         """Draw once what other trainings draw too, which stand at the same unit and take turns."""
-        mates = [one for one in (self, *others) if one.engine is not None]
-        if len(mates) > 1:
-            mates[0].engine.company.join([one.engine for one in mates])
+        mates = [self, *others]
+        self.engine.company.join([one.engine for one in mates])
         for one in mates:
             one.mates = mates
 

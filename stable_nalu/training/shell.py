@@ -242,9 +242,11 @@ class Shell:
                 lines += console.all_flags([{**own, **c.as_dict(), **own} for own, c in ahead])
             for line in lines:
                 screen.line(line)
+            numbered = list(enumerate(stacks))
             if processes > 1:
-                return train_in_workers(train, stacks, processes, screen, interruption)
-            return list(train(list(enumerate(stacks)), screen.obey, interruption).values())
+                shares = [numbered[k::processes] for k in range(processes)]
+                return train_in_workers(train, shares, screen, interruption)
+            return list(train(numbered, screen.obey, interruption).values())
         finally:
             screen.close()
 
@@ -488,14 +490,9 @@ def _report(training: Training) -> None:
 
 
 def train_in_workers(
-    train: TrainStacks,
-    stacks: Sequence[Stack],
-    workers: int,
-    screen: Console,
-    interruption: Interruption,
+    train: TrainStacks, shares: Sequence[Share], screen: Console, interruption: Interruption
 ) -> list[StackResult]:
-    """Train the stacks in `workers` processes; a signal makes all of them save and stop."""
-    shares = [list(enumerate(stacks))[worker::workers] for worker in range(workers)]
+    """Train stacks, each share in a process; a signal makes all of them save and stop."""
     crew = [_start(train, share) for share in shares]
     working = {connection: (process, k) for k, (connection, process) in enumerate(crew)}
     done: dict[int, StackResult] = {}
@@ -531,9 +528,9 @@ def train_in_workers(
             process.terminate()
         for _, process in crew:
             process.join()
-    if lost := set(range(len(stacks))) - done.keys():
+    if lost := {k for share in shares for k, _ in share} - done.keys():
         raise UsageError(f"a worker process ended early; {_incomplete(lost)}")
-    return [done[k] for k in range(len(stacks))]
+    return [result for _, result in sorted(done.items())]
 
 
 def _incomplete(stacks: set[int]) -> str:
