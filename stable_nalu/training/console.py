@@ -20,11 +20,13 @@ import numpy as np
 from stable_nalu.base import script
 from stable_nalu.base.script import Progress, fact, plural
 from stable_nalu.layer import entries
-from stable_nalu.options import Config, Flag, ScriptSpec
+from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.options.flag import seeds_text
 from stable_nalu.options.flags import label, range_label, units_label, units_of, varying
 from stable_nalu.statistics.setups import Limit, below, limit_of
 from stable_nalu.writer import EventFile, RunRecord, event_file
+
+from .checkpoint import run_control
 
 LINES_OF_A_PLAN = 10
 RANGES_BY_NAME = 3
@@ -259,23 +261,18 @@ def outcome(
 
 
 def write_board(
-    spec: ScriptSpec,
-    folder: Path,
-    records: Mapping[Path, RunRecord],
-    *,
-    shown: Sequence[Flag],
-    last: Callable[[Config], int] | None,
+    spec: ScriptSpec, folder: Path, runs: Mapping[Path, RunRecord], last: Callable[..., int] | None
 ) -> None:
     """Write what TensorBoard shows of all runs in a folder: what varies, thresholds, three charts.
 
     It is a hidden event file beside the folders of the runs, which no exporter reads. Other runs
     may be there already.
 
-    records: those of the runs that are trained now, by their folders. shown: the flags that may
-    tell runs apart. last: the last iteration of a run, where the task says when it is solved.
+    runs: the records of those that are trained now, by their folders. last: the last iteration of a
+    run, where the task says when it is solved.
     """
     found = {path: RunRecord.read(path) for path in folder.iterdir()}
-    found |= {path: record for path, record in records.items() if path.parent == folder}
+    found |= {path: record for path, record in runs.items() if path.parent == folder}
     configs = [
         Config(spec, spec.defaults | json.loads(json.dumps(record.config)))
         for record in found.values()
@@ -283,8 +280,7 @@ def write_board(
     ]
     older = list(folder.glob(f".{event_file.FILE_PREFIX}*"))
     file = EventFile(folder / f".{time.time_ns()}")
-    summaries = _summaries(spec.name, shown, configs, errors=last is not None)
-    file.add(event_file.event_of(0, *summaries))
+    file.add(event_file.event_of(0, *_summaries(spec, configs, errors=last is not None)))
     if last is not None:
         lines = event_file.event_message()().summary
         for threshold in sorted({limit_of(config).threshold for config in configs}):
@@ -300,12 +296,11 @@ def write_board(
         path.unlink(missing_ok=True)
 
 
-def _summaries(
-    name: str, flags: Sequence[Flag], configs: Sequence[Config], *, errors: bool
-) -> list[Any]:
+def _summaries(spec: ScriptSpec, configs: Sequence[Config], *, errors: bool) -> list[Any]:
     from tensorboardX.summary import custom_scalars, hparams
 
-    last = configs[-1]
+    last, control = configs[-1], run_control(spec)
+    flags = [flag for flag in spec.flags if flag.dest not in control]
     dests = varying(flags, configs) or [flag.dest for flag in flags]
     results = reversed(event_file.RESULTS if errors else event_file.RESULTS[:2])
     short = last.short_names is not None
@@ -319,5 +314,5 @@ def _summaries(
     gated = any(hasattr(entry.layer, "gate") for entry in units if entry is not None)
     if gated or any("npu" in getattr(config, "nac_mul", "") for config in configs):
         charts["gate"] = [".*gate/(mean|sparsity_error)$"]
-    layout = {name: {title: ("Multiline", tags) for title, tags in charts.items()}}
+    layout = {spec.name: {title: ("Multiline", tags) for title, tags in charts.items()}}
     return [columns, custom_scalars(layout)]

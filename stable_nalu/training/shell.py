@@ -253,12 +253,10 @@ class Shell:
     def _show_in_tensorboard(self, runs: Stack) -> None:
         """Tell TensorBoard what the runs of a folder have in common, if it can be written."""
         records = {tensorboard_root() / run.name: self._record(run) for run in runs}
-        control = checkpoint.run_control(self.spec)
-        shown = [flag for flag in self.spec.flags if flag.dest not in control]
         last = self.task.kind.unit.last if issubclass(self.task, EngineTask) else None
         with suppress(OSError, UsageError):
             for folder in dict.fromkeys(path.parent for path in records):
-                console.write_board(self.spec, folder, records, shown=shown, last=last)
+                console.write_board(self.spec, folder, records, last)
 
     def train_stacks(
         self, count: int, stacks: Share, send: Callable[..., None], interruption: Interruption
