@@ -59,10 +59,7 @@ KEYS: Mapping[str, Mapping[str, Sequence[str]]] = {
         "robust-benchmark_sltr_mul": ("sNMU",),
         "benchmark_sltr_mul_mcfc": ("MulMCFC", "MulMCFCSignINALU", "MulMCFCSignRealNPU"),
     },
-    "div": {
-        "benchmark_sltr_div": (),
-        "nips-sltr-in2": ("realnpu_modified", "nru", "sign-nmru"),
-    },
+    "div": {"benchmark_sltr_div": (), "nips-sltr-in2": ("realnpu_modified", "nru", "sign-nmru")},
 }
 """Operation -> experiments whose kept runs take part, and which of their models; none: all."""
 

@@ -82,10 +82,7 @@ _NSR = (
         _COMPARISON,
         layers("NSR") | {"mlp": ("MLP", "--layer-type ReLU")} | layers("NALU"),
         Part(
-            extrapolations,
-            experiment="nsr/comparison",
-            top=1.0,
-            x_label="Digits behind the first",
+            extrapolations, experiment="nsr/comparison", top=1.0, x_label="Digits behind the first"
         ),
         parameter="relation",
         measures=(

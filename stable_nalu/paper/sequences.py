@@ -62,10 +62,7 @@ def lengths(context: Context, runs: Runs, reference: str, columns: curves.Titled
 
 
 def _draw_lengths(
-    axes: Axes,
-    models: Mapping[str, pd.DataFrame],
-    shown: Mapping[str, style.Look],
-    reference: str,
+    axes: Axes, models: Mapping[str, pd.DataFrame], shown: Mapping[str, style.Look], reference: str
 ) -> list[pd.DataFrame]:
     axes.set(title="By length", yscale="log", xlabel="Digits of a sequence")
     axes.set_ylabel("Error relative to the reference")

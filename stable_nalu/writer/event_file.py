@@ -513,10 +513,7 @@ class TensorboardReader:
     """
 
     def __init__(
-        self,
-        dirpath: str | Path,
-        auto_open: bool = True,
-        names: Container[str] | None = None,
+        self, dirpath: str | Path, auto_open: bool = True, names: Container[str] | None = None
     ):
         self.dirpath = Path(dirpath)
         self.auto_open = auto_open

@@ -24,9 +24,7 @@ from stable_nalu.inspection.formula import (
 )
 from stable_nalu.inspection.saved_model import counted, formula, formula_command, in_short
 from stable_nalu.layer import entries
-from stable_nalu.network.arithmetic import (
-    SimpleFunctionRecurrentNetwork,
-)
+from stable_nalu.network.arithmetic import SimpleFunctionRecurrentNetwork
 from stable_nalu.task.table import SCRIPTS, TASKS
 
 X1, X2 = sympy.symbols("x1 x2", positive=True)

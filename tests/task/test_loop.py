@@ -54,11 +54,7 @@ def test_optimisers_are_those_of_torch(name):
         *(layer for size in (1, 8, 8) for layer in (torch.nn.Linear(size, 8), torch.nn.Tanh())),
         torch.nn.Linear(8, 1),
     )
-    optimizers = {
-        "adam": torch.optim.Adam,
-        "rmsprop": torch.optim.RMSprop,
-        "sgd": torch.optim.SGD,
-    }
+    optimizers = {"adam": torch.optim.Adam, "rmsprop": torch.optim.RMSprop, "sgd": torch.optim.SGD}
     optimizer = optimizers[name](model.parameters(), lr=1e-2)
     x = torch.arange(-5.0, 6.0)[:, None]
     torch.nn.utils.vector_to_parameters(

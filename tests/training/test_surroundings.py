@@ -29,11 +29,7 @@ OTHERS = {
         torch.use_deterministic_algorithms,
         True,
     ),
-    "precision": (
-        torch.get_float32_matmul_precision,
-        torch.set_float32_matmul_precision,
-        "medium",
-    ),
+    "precision": (torch.get_float32_matmul_precision, torch.set_float32_matmul_precision, "medium"),
     "threads": (torch.get_num_threads, torch.set_num_threads, 2),
     "cudnn": (
         lambda: torch.backends.cudnn.benchmark,
