@@ -31,20 +31,12 @@ __all__ = [
 ]
 # fmt: on
 
-_HOMES = {
-    "Layer": "layer.base",
-    "register": "layer.own_layers",
-    "formula": "inspection.saved_model",
-    "load": "inspection.saved_model",
-    "compare": "api.runs",
-    "plot": "api.runs",
-    "read_runs": "api.runs",
-    "summarize": "api.runs",
-    "train": "api.program",
-    "layers": "api.zoo",
-    "errors": "errors",
-    "layer": "layer",
+_NAMES = {
+    **{"layer.base": "Layer", "layer.own_layers": "register", "api.program": "train"},
+    **{"inspection.saved_model": "formula load", "api.runs": "compare plot read_runs summarize"},
+    **{"api.zoo": "layers", "errors": "errors", "layer": "layer"},
 }
+_HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 """Module of each public name; imported on first use, as most of them import torch or pandas."""
 
 

@@ -59,9 +59,7 @@ TABLES: Commands = {
     "generate_dataset_solution_indexes": ("paper.command:solution_indexes",
         "Write the inputs that matter in the robustness study."),
 }
-TRAINING: Commands = {
-    name: ("result:run_script", spec.summary) for name, spec in SCRIPTS.items()
-}
+TRAINING: Commands = {name: ("result:run_script", spec.summary) for name, spec in SCRIPTS.items()}
 ALSO: Commands = {name: {**PAPERS, **RUNS}[name] for name in ("plot", "summarize", "verdict")}
 """Commands of their own whose scripts are below `export/`."""
 # fmt: on

@@ -13,19 +13,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from .task.gridworld_time import (
-    ACTIONS,
-    CELLS,
-    PIXELS,
-    SIZE,
-    Rules,
-    Starts,
-    TimeGridworldBatch,
-    distance,
-    draw_starts,
-    picture,
-    planes,
-)
+from .task import gridworld_time as worlds
+from .task.gridworld_time import ACTIONS, CELLS, PIXELS, SIZE, Rules, Starts, TimeGridworldBatch
 
 __all__ = ["ID", "TimeGridworld", "TimeGridworldBatch"]
 
@@ -59,8 +48,6 @@ class _Environment:
 
 
 def _box(low: float, high: float, shape: tuple[int, ...], dtype: Any) -> SimpleNamespace:
-    """Return the space of arrays of a shape and type between two bounds."""
-
     def contains(x: Any) -> bool:
         same = isinstance(x, np.ndarray) and x.shape == shape and x.dtype == dtype
         return same and bool(((x >= low) & (x <= high)).all())
@@ -69,8 +56,6 @@ def _box(low: float, high: float, shape: tuple[int, ...], dtype: Any) -> SimpleN
 
 
 def _discrete(n: int) -> SimpleNamespace:
-    """Return the space of whole numbers from 0, n of them."""
-
     def contains(x: Any) -> bool:
         return isinstance(x, int | np.integer) and 0 <= int(x) < n
 
@@ -85,14 +70,9 @@ class _Dict(dict[str, Any]):
         return same and all(space.contains(x[key]) for key, space in self.items())
 
 
-Environment: Any = _Environment
-Box: Any = _box
-Discrete: Any = _discrete
-Dict: Any = _Dict
-if gymnasium is not None:
-    Environment, spaces = gymnasium.Env, gymnasium.spaces
-    Box, Discrete, Dict = spaces.Box, spaces.Discrete, spaces.Dict
-
+Environment: Any = gymnasium.Env if gymnasium else _Environment
+_OWN = SimpleNamespace(Box=_box, Discrete=_discrete, Dict=_Dict)
+spaces: Any = gymnasium.spaces if gymnasium else _OWN
 
 ID = "StableNALU/TimeGridworld-v0"
 _LARGEST_STIMULUS = 1e6
@@ -127,18 +107,15 @@ class TimeGridworld(Environment):
             raise ValueError(f"render_mode is rgb_array, ansi or None, not {render_mode}")
         low, high = stimulus_range
         self.rules = Rules((low, high), max_reward, time_limit, reward_shape, late, reachable_only)
-        self.observation = observation
-        self.render_mode = render_mode
+        self.observation, self.render_mode = observation, render_mode
         self.world = TimeGridworldBatch((), self.rules)
-        self._planes = planes().numpy()
-        view = (
-            Box(0, 1, (2, SIZE, SIZE), np.float32)
-            if observation == "symbolic"
-            else Box(0, 255, (PIXELS, PIXELS, 3), np.uint8)
-        )
-        stimulus = Box(0, _LARGEST_STIMULUS, (1,), np.float32)
-        self.observation_space = Dict({"view": view, "stimulus": stimulus})
-        self.action_space = Discrete(len(ACTIONS))
+        self._planes = worlds.planes().numpy()
+        view = spaces.Box(0, 1, (2, SIZE, SIZE), np.float32)
+        if observation == "pixels":
+            view = spaces.Box(0, 255, (PIXELS, PIXELS, 3), np.uint8)
+        stimulus = spaces.Box(0, _LARGEST_STIMULUS, (1,), np.float32)
+        self.observation_space = spaces.Dict({"view": view, "stimulus": stimulus})
+        self.action_space = spaces.Discrete(len(ACTIONS))
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -155,11 +132,9 @@ class TimeGridworld(Environment):
         stimulus = fixed.get("stimulus")
         cells = {k: _cell(k, fixed[k]) for k in ("player", "target") if k in fixed}
         self.world.start(self._drawn(stimulus, cells))
-        return self._observed(), {
-            "t": 0,
-            "stimulus": int(self.world.stimulus),
-            "distance": int(distance(self.world.player.numpy(), self.world.target.numpy())),
-        }
+        steps = int(worlds.distance(self.world.player.numpy(), self.world.target.numpy()))
+        stimulus = int(self.world.stimulus)
+        return self._observed(), {"t": 0, "stimulus": stimulus, "distance": steps}
 
     def _drawn(self, stimulus: int | None, cells: dict[str, int]) -> Starts:
         """Return a world with what is fixed, redrawn until it is one that the rules allow."""
@@ -167,9 +142,9 @@ class TimeGridworld(Environment):
         if stimulus is not None:
             rules = replace(rules, stimulus_range=(int(stimulus), int(stimulus)))
         for _ in range(1000):
-            found = draw_starts(self.np_random, rules, 1)
+            found = worlds.draw_starts(self.np_random, rules, 1)
             found = Starts(*(part[0] for part in found))._replace(**cells)
-            steps = distance(found.player, found.target)
+            steps = worlds.distance(found.player, found.target)
             if steps > 0 and (not rules.reachable_only or steps <= found.stimulus):
                 return found
         raise ValueError(f"no world has {cells} and stimulus {stimulus}, as these rules demand it")
@@ -180,12 +155,8 @@ class TimeGridworld(Environment):
             raise ValueError(f"actions are 0 to {len(ACTIONS) - 1}, not {action}")
         change = self.world.step(torch.tensor(int(action)))
         t, stimulus, arrived = int(self.world.t), int(self.world.stimulus), bool(change.terminated)
-        information = {
-            "t": t,
-            "stimulus": stimulus,
-            "arrival": t if arrived else None,
-            "exact": arrived and t == stimulus,
-        }
+        information = {"t": t, "stimulus": stimulus, "arrival": t if arrived else None}
+        information["exact"] = arrived and t == stimulus
         reward, truncated = float(change.reward), bool(change.truncated)
         return self._observed(), reward, arrived, truncated, information
 
@@ -196,7 +167,7 @@ class TimeGridworld(Environment):
         return {"view": view, "stimulus": np.array([int(self.world.stimulus)], np.float32)}
 
     def _picture(self) -> np.ndarray:
-        return picture(int(self.world.player), int(self.world.target))
+        return worlds.picture(int(self.world.player), int(self.world.target))
 
     def render(self) -> np.ndarray | str | None:
         """Return the picture, or a grid of letters: `P` player, `T` target, `.` floor."""

@@ -3,14 +3,8 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from stable_nalu.result.export import (
-    MetricParser,
-    RunProblem,
-    RunReader,
-    RunTable,
-    WeightsParser,
-    is_pair_metric,
-)
+from stable_nalu.result import export
+from stable_nalu.result.export import RunProblem, RunTable
 
 from .writer.event_file import TensorboardReader
 
@@ -23,7 +17,7 @@ __all__ = [
 ]
 
 
-class TensorboardMetricReader(RunReader):
+class TensorboardMetricReader(export.RunReader):
     """Reads metrics, sparsity errors and first weights, or all weights; see `MetricParser`."""
 
     def __init__(
@@ -36,21 +30,21 @@ class TensorboardMetricReader(RunReader):
         progress_bar: bool = True,
         weights_only: bool = False,
     ):
-        parser = MetricParser(metric_matcher, step_start, recursive_weight)
-        parser = WeightsParser(step_start) if weights_only else parser
+        parser = export.MetricParser(metric_matcher, step_start, recursive_weight)
+        parser = export.WeightsParser(step_start) if weights_only else parser
         super().__init__(dirname, parser, processes=processes, progress_bar=progress_bar)
 
 
-class TensorboardMetricTwoDigitMNISTReader(RunReader):
+class TensorboardMetricTwoDigitMNISTReader(export.RunReader):
     """Reads runs on pairs of digits; `step_start` is the step of the first update."""
 
     def __init__(
         self,
         dirname: str | Path,
-        metric_matcher: Callable[[str], bool] = is_pair_metric,
+        metric_matcher: Callable[[str], bool] = export.is_pair_metric,
         step_start: int = 0,
         processes: int | None = None,
         progress_bar: bool = True,
     ):
-        parser = MetricParser(metric_matcher, step_start, of_pairs=True)
+        parser = export.MetricParser(metric_matcher, step_start, of_pairs=True)
         super().__init__(dirname, parser, processes=processes, progress_bar=progress_bar)

@@ -75,10 +75,8 @@ def train(
         (8, 8)
     """
     if not isinstance(script, str) or script not in SCRIPTS:
-        raise UsageError(
-            f"there is no training script {script!r}; "
-            + did_you_mean(str(script), SCRIPTS, f"choose one of {', '.join(SCRIPTS)}")
-        )
+        remedy = did_you_mean(str(script), SCRIPTS, f"choose one of {', '.join(SCRIPTS)}")
+        raise UsageError(f"there is no training script {script!r}; {remedy}")
     spec, given = SCRIPTS[script], dict[str, Any](flags)
     name = "layer_type" if "layer_type" in spec.defaults else "nalm_name"
     called = {} if layer is None else {name: "layer"}
@@ -135,11 +133,9 @@ def _written_below(out: str | Path | None) -> Iterator[None]:
     try:
         yield
     finally:
-        for variable, value in before.items():
-            if value is None:
-                del os.environ[variable]
-            else:
-                os.environ[variable] = value
+        for variable in ROOTS:
+            del os.environ[variable]
+        os.environ.update({name: value for name, value in before.items() if value is not None})
 
 
 def _key(layer: type[torch.nn.Module] | str) -> str:
@@ -147,14 +143,12 @@ def _key(layer: type[torch.nn.Module] | str) -> str:
     if isinstance(layer, str):
         return labelled_as_another_key(layer) or layer
     if not isinstance(layer, type):
-        raise UsageError(
-            f"layer: {type(layer).__name__} is not a class; give the class, not a layer"
-        )
+        kind = type(layer).__name__
+        raise UsageError(f"layer: {kind} is not a class; give the class, not a layer")
     for key, entry in entries().items():
         if layer in (entry.layer, entry.module):
             return key
-    known = script_name(layer)
-    if known is not None:
+    if (known := script_name(layer)) is not None:
         return known
     try:
         register(layer)
@@ -167,10 +161,9 @@ def _require_known_layers(config: Config) -> None:
     """Refuse other processes for a layer that only this one knows."""
     own = [unit for unit in units_of(config) if is_of_program(unit)]
     if own and getattr(config, "workers", 1) != 1:
-        raise UsageError(
-            f"workers: other processes cannot know {own[0]}, which this program defines; leave it "
-            f'out, or write layer="{own[0]}" and layer_file, the file that defines it'
-        )
+        problem = f"other processes cannot know {own[0]}, which this program defines"
+        remedy = f'leave it out, or write layer="{own[0]}" and layer_file, the file that defines it'
+        raise UsageError(f"workers: {problem}; {remedy}")
 
 
 def _typed(spec: ScriptSpec, flags: Mapping[str, Any]) -> list[dict[str, list[Any]]]:
@@ -183,9 +176,8 @@ def _typed(spec: ScriptSpec, flags: Mapping[str, Any]) -> list[dict[str, list[An
     if flags.get("evaluate") is not None:
         raise UsageError("evaluate: a call trains; look at a model by stable_nalu.load")
     known = {flag.dest: flag for flag in spec.flags}
-    usual: dict[str, Any] = {"workers": 1}
-    if not (flags.get("remove_existing_data") or flags.get("load_checkpoint")):
-        usual["resume"] = True
+    begins = flags.get("remove_existing_data") or flags.get("load_checkpoint")
+    usual = {"workers": 1} if begins else {"workers": 1, "resume": True}
     values = {name: value for name, value in usual.items() if name in known} | dict(flags)
     for name in values:
         if name not in known:

@@ -22,27 +22,10 @@ from stable_nalu.base.script import plain, plural
 from stable_nalu.options import Config
 from stable_nalu.options.run_names import column_of, range_label
 from stable_nalu.result.export import STEP, RunTable, aligned, open_reader
+from stable_nalu.statistics import summary
+from stable_nalu.statistics import table as judging
 from stable_nalu.statistics.intervals import PairedTest, paired_test
 from stable_nalu.statistics.setups import BEST_RANGE, PUBLISHED, Estimators, Judgement, expand_name
-from stable_nalu.statistics.summary import (
-    Summary,
-    differing_options,
-    summarize_runs,
-    technical_name,
-    typed_name,
-    typed_summary,
-)
-from stable_nalu.statistics.table import (
-    DIVERGED_AT,
-    MODEL_CODE,
-    SPARSITY,
-    TEST,
-    THRESHOLD,
-    VALIDATION,
-    groups,
-    judge_tables,
-    parsed_names,
-)
 from stable_nalu.task.table import SCRIPTS, TASKS
 from stable_nalu.writer import RunRecord
 
@@ -52,10 +35,8 @@ if TYPE_CHECKING:
     from stable_nalu.figure.style import Palette
 
 # fmt: off
-DrawingKind = Literal[
-    "range", "success", "distribution", "sweep", "table", "histogram", "curve", "metrics",
-    "surface", "path", "matrix",
-]
+DrawingKind = Literal["range", "success", "distribution", "sweep", "table", "histogram", "curve",
+    "metrics", "surface", "path", "matrix"]
 # fmt: on
 _NAME = "the table of runs"
 
@@ -139,7 +120,7 @@ class TrainedRuns:
             chosen = self.table.loc[self.table["name"].isin(names)].reset_index(drop=True)
             return TrainedRuns(chosen, {name: self._folders[name] for name in names})
         typed = isinstance(key, str) and key not in self.table
-        return self.table[technical_name(key) if typed else key]
+        return self.table[summary.technical_name(key) if typed else key]
 
     if not TYPE_CHECKING:
 
@@ -155,13 +136,13 @@ class TrainedRuns:
         A run that diverged is not solved, and its test error is infinite.
         """
         with named_as_in_python():
-            judged = judge_tables([(_NAME, self.table)], Judgement(), lambda text: None)
+            judged = judging.judge_tables([(_NAME, self.table)], Judgement(), lambda text: None)
             judged = judged.set_index("name")
         places = {name: place for place, name in enumerate(self.names)}
         judged.index = pd.Index([places[str(name)] for name in judged.index], name="run")
         judged = judged.sort_index()
         diverged_at = [self.diverged_at[self.names[place]] for place in judged.index]
-        columns = {"seed": "seed"} | {typed_name(c): c for c in _varying(judged)}
+        columns = {"seed": "seed"} | {summary.typed_name(c): c for c in _varying(judged)}
         columns |= {"solved": "solved", "solved_at": "extrapolation.step.solved"}
         columns |= {"test_error": "extrapolation.last", "threshold": "threshold"}
         columns |= {"sparsity": "sparse.error.max"}
@@ -171,9 +152,9 @@ class TrainedRuns:
     @property
     def diverged_at(self) -> dict[str, float]:
         """Return the step at which each run diverged, NaN of one that did not."""
-        if DIVERGED_AT not in self.table:
+        if judging.DIVERGED_AT not in self.table:
             return dict.fromkeys(self.names, float("nan"))
-        return self.table.drop_duplicates("name").set_index("name")[DIVERGED_AT].to_dict()
+        return self.table.drop_duplicates("name").set_index("name")[judging.DIVERGED_AT].to_dict()
 
     @property
     def solved(self) -> pd.Series:
@@ -186,7 +167,7 @@ class TrainedRuns:
         errors: Any = self.outcomes["test_error"]
         return self[int(errors.fillna(float("inf")).argmin())]
 
-    def curve(self, column: str = TEST) -> pd.DataFrame:
+    def curve(self, column: str = judging.TEST) -> pd.DataFrame:
         """Return what was logged, by default the test error: a row per step, a column per run."""
         if column not in self.table:
             known = [name for name in self.table if name.startswith(("metric", "loss", "sparse"))]
@@ -258,7 +239,7 @@ def read_runs(
     for name in tables[0].columns:
         columns[name] = list(chain.from_iterable(table.columns[name] for table in tables))
     # What stands behind the code of the model tells runs apart.
-    options = sorted(tables[0].options, key=lambda option: option != THRESHOLD)
+    options = sorted(tables[0].options, key=lambda option: option != judging.THRESHOLD)
     cells = {"name": [table.name for table in tables]}
     cells |= {name: [table.options[name] for table in tables] for name in options}
     place = np.repeat(np.arange(len(tables)), [len(table.columns[STEP]) for table in tables])
@@ -272,7 +253,7 @@ def _for_judging(table: RunTable, folder: Path) -> RunTable:
 
     All runs are judged by these. A run without a record is left as it is.
     """
-    if MODEL_CODE in table.options:
+    if judging.MODEL_CODE in table.options:
         return table
     record = RunRecord.read(folder)
     if record is None or record.script not in SCRIPTS:
@@ -281,18 +262,18 @@ def _for_judging(table: RunTable, folder: Path) -> RunTable:
     config = Config(spec, spec.defaults | {**record.config})
     missing = [float("nan")] * len(table.columns[STEP])
     goal = TASKS[spec.name].goal(config)
-    tags = {VALIDATION: goal.valid, TEST: goal.test}.items()
+    tags = {judging.VALIDATION: goal.valid, judging.TEST: goal.test}.items()
     errors = {name: table.columns.get(str(tag).replace("/", "."), missing) for name, tag in tags}
     own = {
-        THRESHOLD: goal.limit.threshold if goal.limit else float("nan"),
-        MODEL_CODE: spec.fields[0].text(config),
+        judging.THRESHOLD: goal.limit.threshold if goal.limit else float("nan"),
+        judging.MODEL_CODE: spec.fields[0].text(config),
         "operation": goal.operation or str(getattr(config, "operation", spec.name)),
     }
     for dest in ("interpolation_range", "extrapolation_range"):
         value = getattr(config, dest, None)
         own[column_of(dest)] = range_label(value) if value else ""
     others = {name: value for name, value in table.options.items() if name not in own}
-    return RunTable(table.name, errors | {SPARSITY: missing} | table.columns, own | others)
+    return RunTable(table.name, errors | {judging.SPARSITY: missing} | table.columns, own | others)
 
 
 @named_as_in_python()
@@ -306,7 +287,7 @@ def summarize(
     best_range: int = BEST_RANGE,
     estimators: Estimators = PUBLISHED,
     technical: bool = False,
-) -> Summary:
+) -> summary.Summary:
     """Return one row per group: success rate, solved at and sparsity error, with 95 % intervals.
 
     Args:
@@ -331,10 +312,10 @@ def summarize(
     setups = _paths("exp_setups", exp_setups)
     judgement = Judgement(threshold, parameter, tuple(setups), best_range)
     _require_estimators(estimators)
-    judged = judge_tables([(_NAME, _table(runs))], judgement, _warn)
+    judged = judging.judge_tables([(_NAME, _table(runs))], judgement, _warn)
     options = list(judged.columns)[: list(judged.columns).index("threshold")]
-    table = summarize_runs(judged, None if by is None else _known(options, by), estimators)
-    return Summary(table) if technical else typed_summary(table)
+    table = summary.summarize_runs(judged, None if by is None else _known(options, by), estimators)
+    return summary.Summary(table) if technical else summary.typed_summary(table)
 
 
 def _known(columns: Collection[str], by: Sequence[str]) -> list[str]:
@@ -342,9 +323,10 @@ def _known(columns: Collection[str], by: Sequence[str]) -> list[str]:
     found = []
     for name in by:
         typed = isinstance(name, str) and name not in columns
-        column = technical_name(name) if typed else name
+        column = summary.technical_name(name) if typed else name
         if column not in columns:
-            known = [typed_name(one) for one in columns if one not in ("name", "model_code")]
+            others = [one for one in columns if one not in ("name", "model_code")]
+            known = list(map(summary.typed_name, others))
             remedy = did_you_mean(str(name), known, f"one of {', '.join(known)}")
             raise UsageError(f"by: there is no option {name!r}; {remedy}")
         found.append(column)
@@ -380,7 +362,7 @@ def compare(
     judged = []
     for runs in (runs_a, runs_b):
         table = _table(runs)
-        found = judge_tables([(_NAME, table)], Judgement(threshold=threshold), _warn)
+        found = judging.judge_tables([(_NAME, table)], Judgement(threshold=threshold), _warn)
         steps: Any = table.groupby("name")["step"]
         last = steps.max().to_dict()
         judged.append(found.assign(iterations=[last[name] for name in found["name"]]))
@@ -404,7 +386,7 @@ def _varying(options: pd.DataFrame) -> list[str]:
     columns = list(options.columns)
     return [
         *(c for c in ("model", *_TASK) if len(options[c].drop_duplicates()) > 1),
-        *differing_options(options[columns[: columns.index("threshold")]]),
+        *summary.differing_options(options[columns[: columns.index("threshold")]]),
     ]
 
 
@@ -446,7 +428,7 @@ def plot(
     _require_estimators(estimators)
     setups = _paths("exp_setups", exp_setups)
     Judgement(threshold)  # refuses a threshold that is none
-    column = column if column is None or "." in column else technical_name(column)
+    column = column if column is None or "." in column else summary.technical_name(column)
     tables: dict[str, pd.DataFrame] = {}
     for label, own in (runs if isinstance(runs, Mapping) else {"": runs}).items():
         if not isinstance(label, str) or not is_text(label):
@@ -485,19 +467,19 @@ def _split(
     """
     by = [by] if isinstance(by, str) else by
     try:
-        codes, options = parsed_names(table, expand_name, _NAME)
+        codes, options = judging.parsed_names(table, expand_name, _NAME)
     except (UsageError, KeyError):  # of a script without these options
         return {name: table}
     if by is None:
         operation = ["operation"] if len(set(options["operation"])) > 1 else []
-        by = [c for c in (*operation, *differing_options(options)) if c not in x]
+        by = [c for c in (*operation, *summary.differing_options(options)) if c not in x]
     by = _known(list(options), by)
     if not name or len(set(options["model"])) > 1:
         by = list(dict.fromkeys(["model", *by]))
     if not by or (by == ["model"] and not name):
         return {name: table}
     found: dict[str, pd.DataFrame] = {}
-    for values, group in groups(options, by):
+    for values, group in judging.groups(options, by):
         pairs = zip(by, values, strict=True)
         parts = [str(v) if c in _WORDS else f"{c.replace('.', ' ')} {v}" for c, v in pairs]
         found[", ".join([name, *parts] if name else parts)] = table.loc[

@@ -33,12 +33,8 @@ def _stated() -> dict[str, dict[str, str]]:
 def _rates() -> dict[str, set[float]]:
     """Return the learning rates that experiments of this project train each unit with."""
     found: dict[str, set[float]] = {}
-    defaults = {
-        name: flag.default
-        for name, spec in SCRIPTS.items()
-        for flag in spec.flags
-        if flag.name == "--learning-rate"
-    }
+    rates = {name: spec.defaults.get("learning_rate") for name, spec in SCRIPTS.items()}
+    defaults = {name: rate for name, rate in rates.items() if rate is not None}
     for model in (m for one in EXPERIMENTS.values() for m in one.models if m.script in defaults):
         usual = model.flags.get("--learning-rate", (str(defaults[model.script]),))
         texts = {*usual, *(text for p in model.points for text in p.get("--learning-rate", ()))}
@@ -91,11 +87,10 @@ def layers() -> pd.DataFrame:
         'y_o = prod_i (W_oi x_i + 1 - W_oi), W_oi in [0, 1]'
     """
     scripts: dict[str, list[str]] = {}
-    for script, spec in SCRIPTS.items():
-        for flag in spec.flags:
-            if flag.dest in ("layer_type", "nalm_name"):
-                for key in flag.allowed() or ():
-                    scripts.setdefault(key, []).append(script)
+    flags = ((script, flag) for script, spec in SCRIPTS.items() for flag in spec.flags)
+    for script, flag in [one for one in flags if one[1].dest in ("layer_type", "nalm_name")]:
+        for key in flag.allowed() or ():
+            scripts.setdefault(key, []).append(script)
     rows: list[dict[str, Any]] = [
         {
             "name": entry.label,

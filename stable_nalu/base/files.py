@@ -170,11 +170,8 @@ def atomic_path(path: Path, *, durable: bool = False, named: bool = False) -> It
 
 def _are_of_one_kind(old: Path, new: Path) -> bool:
     """Return whether a file is empty, or begins like another, or has a column of its table."""
-    starts = []
-    for path in (old, new):
-        with path.open("rb") as file:
-            starts.append(file.readline(1 << 16))
-    first, second = starts
+    with old.open("rb") as old_file, new.open("rb") as new_file:
+        starts = first, second = [file.readline(1 << 16) for file in (old_file, new_file)]
     # A file of safetensors begins with eight bytes that give a length.
     if not first or first[:4] == second[:4] or first[8:16] == second[8:16] != b"":
         return True
@@ -260,10 +257,8 @@ def is_locked(path: Path, wanted: int = fcntl.LOCK_SH) -> bool:
             fcntl.flock(descriptor, wanted | fcntl.LOCK_NB)
         finally:
             os.close(descriptor)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
+    except OSError as error:
+        return isinstance(error, BlockingIOError)
     return False
 
 

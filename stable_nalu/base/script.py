@@ -120,13 +120,9 @@ class _Stream(io.FileIO):
         assert isinstance(stream, io.TextIOWrapper)
         file = cls(stream.fileno(), "w", closefd=False)
         file.is_for_messages = stream is sys.stderr
-        return io.TextIOWrapper(
-            file if stream.write_through else io.BufferedWriter(file),
-            encoding=stream.encoding,
-            errors=stream.errors,
-            line_buffering=stream.line_buffering,
-            write_through=stream.write_through,
-        )
+        buffer = file if stream.write_through else io.BufferedWriter(file)
+        how: Any = {"line_buffering": stream.line_buffering, "write_through": stream.write_through}
+        return io.TextIOWrapper(buffer, stream.encoding, stream.errors, **how)
 
 
 GRANTS = ("LSB_DJOB_NUMPROC", "SLURM_CPUS_PER_TASK")
@@ -292,7 +288,6 @@ class ScriptParser(argparse.ArgumentParser):
         return OptionError(name, "there is no such flag", did_you_mean(name, known, otherwise))
 
     def _explained(self, error: argparse.ArgumentError) -> OptionError:
-        """Return what argparse says of one argument as an error with a remedy."""
         problem, _, remedy = str(error.message).partition("; ")
         action = self._option_string_actions.get(str(error.argument_name))
         if problem.startswith("expected") and action is not None:
@@ -386,11 +381,11 @@ def exit_code(program: str, body: Callable[[], int | None]) -> int:
         number = signal.SIGINT
     except Terminated:
         number = signal.SIGTERM
-    except BrokenPipeError:
-        _drop_output()
-        return EXIT_BROKEN_PIPE
-    except OutputError as error:
-        _drop_output()
+    except (BrokenPipeError, OutputError) as error:
+        # What standard output still holds is lost, as it would fail again at the end of Python.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):
+            return EXIT_BROKEN_PIPE
         sys.stderr.write(f"{program}: error: cannot write standard output: {error.strerror}\n")
         return EXIT_USAGE
     except Exception:
@@ -401,11 +396,6 @@ def exit_code(program: str, body: Callable[[], int | None]) -> int:
     interrupted = number == signal.SIGINT
     sys.stderr.write(f"{program}: {'interrupted' if interrupted else 'stopped by SIGTERM'}\n")
     return EXIT_INTERRUPTED if interrupted else EXIT_REQUEUE
-
-
-def _drop_output() -> None:
-    """Lose what standard output still holds, which would fail again at the end of Python."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def say(line: str) -> None:
@@ -508,20 +498,14 @@ def bar(
     else:
         from tqdm import tqdm
 
-    left = "[{elapsed}<{remaining}{postfix}]"
-    return tqdm(
-        work,
-        what or None,
-        total,
-        unit_scale=True,
-        smoothing=0,
-        mininterval=0.2,
-        delay=0 if work is None else 1,
-        leave=False,
-        dynamic_ncols=True,
-        disable=hidden or not (in_notebook or sys.stderr.isatty()),
-        bar_format="{l_bar}{bar}| {n_fmt}/{total_fmt} " + f"{unit} {left}",
-    )
+    how: dict[str, Any] = {
+        **{"unit_scale": True, "smoothing": 0, "mininterval": 0.2, "delay": int(work is not None)},
+        **{"leave": False, "dynamic_ncols": True},
+        "disable": hidden or not (in_notebook or sys.stderr.isatty()),
+        "bar_format": "{l_bar}{bar}| {n_fmt}/{total_fmt} "
+        f"{unit} [{{elapsed}}<{{remaining}}{{postfix}}]",
+    }
+    return tqdm(work, what or None, total, **how)
 
 
 def is_terminal() -> bool:
@@ -530,9 +514,8 @@ def is_terminal() -> bool:
 
 def paint(text: str, *codes: str) -> str:
     """Return a text in colours where these are seen and wanted."""
-    if not any(codes) or not is_terminal() or os.environ.get("NO_COLOR"):
-        return text
-    return f"\x1b[{';'.join(codes)}m{text}\x1b[0m"
+    is_seen = any(codes) and is_terminal() and not os.environ.get("NO_COLOR")
+    return f"\x1b[{';'.join(codes)}m{text}\x1b[0m" if is_seen else text
 
 
 def fact(name: str, text: str) -> str:
@@ -542,11 +525,9 @@ def fact(name: str, text: str) -> str:
 
 def joined(facts: Sequence[str]) -> str:
     """Return facts in a few lines below what `fact` says, and how many there was no room for."""
-    indent, fixed = " " * 8, [fact.replace(" ", "\xa0") for fact in facts]
-    columns = shutil.get_terminal_size((80, 24)).columns - len(" and 99 more")
-    wrapped = textwrap.wrap(
-        "; ".join(fixed), columns - len(indent), break_long_words=False, break_on_hyphens=False
-    )
+    indent, text = " " * 8, "; ".join(fact.replace(" ", "\xa0") for fact in facts)
+    columns = shutil.get_terminal_size((80, 24)).columns - len(" and 99 more") - len(indent)
+    wrapped = textwrap.wrap(text, columns, break_long_words=False, break_on_hyphens=False)
     kept = "\n".join(wrapped[:3])
     rest = len(facts) - kept.count(";") - (not kept.endswith(";"))
     more = f" and {rest} more" if wrapped[3:] else ""

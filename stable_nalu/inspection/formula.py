@@ -10,6 +10,7 @@ import itertools
 import math
 import operator
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -126,9 +127,8 @@ def _decided(op: str, exprs: Sequence[Any], withins: Sequence[Any]) -> Any:
         smaller = a if of_a.b <= of_b.a else b if of_b.b <= of_a.a else None
         return larger if op == "max" else smaller
     above, below = of_a.a > of_b.b, of_a.b < of_b.a
-    if not above and not below:
-        return None
-    return {"gt": above, "ge": above, "lt": below, "le": below, "eq": False, "ne": True}[op]
+    truth = {"gt": above, "ge": above, "lt": below, "le": below, "eq": False, "ne": True}
+    return truth[op] if above or below else None
 
 
 @dataclass(frozen=True)
@@ -214,6 +214,17 @@ class BoxFormulas:
     lacks_constants: bool = False
 
 
+@contextmanager
+def _as_evaluated(model: ExtendedTorchModule) -> Iterator[None]:
+    was_training = model.training
+    model.eval()
+    try:
+        with torch.no_grad(), model.no_random():
+            yield
+    finally:
+        model.train(was_training)
+
+
 class NetworkFormula:
     """The outputs of a network as nodes, which are read with weights as trained or rounded."""
 
@@ -226,17 +237,13 @@ class NetworkFormula:
         x = torch.full((2, inputs), 1.5)
         given = {n: (value, tensors.stored(n, value.shape)) for n, value in state.items()}
         rows = {"x": (x, tensors.stored("x", x.shape, 0))}
-        was_training = model.training
-        model.eval()
         try:
-            with torch.no_grad(), model.no_random():
+            with _as_evaluated(model):
                 found, _ = Recording(model, x.dtype, PRODUCTS).lowered(
                     lambda own, rows: {"y": model(rows["x"])}, tensors, given, rows
                 )
         except NotLoweredError as error:
             raise UsageError(f"no formula: {error}") from None
-        finally:
-            model.train(was_training)
         self.outputs: list[Node] = list(found["y"].nodes.reshape(-1))
         self.nodes = ordered(self.outputs)
         parts: dict[Node, int] = {}
@@ -357,10 +364,8 @@ def _exactly(value: float) -> sympy.Expr:
 
 def symbols_of(box: Box) -> list[sympy.Symbol]:
     """Return the inputs x1, x2, … with the signs that they have in a box."""
-    return [
-        sympy.Symbol(f"x{k}", **({"positive": True} if high > 0 else {"negative": True}))
-        for k, (_, high) in enumerate(box, start=1)
-    ]
+    signs = ({"positive": True} if high > 0 else {"negative": True} for _, high in box)
+    return [sympy.Symbol(f"x{k}", **sign) for k, sign in enumerate(signs, start=1)]
 
 
 def boxes(intervals: Sequence[Sequence[float]], inputs: int, used: Sequence[int]) -> Iterator[Box]:
@@ -440,10 +445,8 @@ def recurrent_certificate(
     found = certificate(_OneStep(network), targets, inputs, intervals, **outcome)
     change = _change_of_adding(network, intervals) if found.is_exact else math.inf
     change = max(change, found.change)
-    verdict = _verdict(change, **outcome)
-    if change <= FARTHEST:
-        return replace(found, verdict=verdict, change=change, of_sums=True)
-    return replace(found, verdict=verdict, proof="")
+    is_sum: Any = {"change": change, "of_sums": True} if change <= FARTHEST else {"proof": ""}
+    return replace(found, verdict=_verdict(change, **outcome), **is_sum)
 
 
 class _OneStep(ExtendedTorchModule):
@@ -498,7 +501,7 @@ def _equality(
     if difference != 0:
         comparison = Comparison(difference, target, reading)
         # What differs in numbers is not worth the algebra, which can take hours.
-        if not comparison.may_be_equal():
+        if comparison.gap(FIRST, 0.5) is None:
             return None
         is_short = _terms(difference) < LONGEST
         if not is_short or (sympy.expand(difference) != 0 and sympy.simplify(difference) != 0):
@@ -532,11 +535,8 @@ def _gap(model: ExtendedTorchModule, learned: BoxFormulas) -> float:
         return math.nan
     at = sympy.lambdify(learned.symbols, learned.exprs[0], ["scipy", "numpy"])
     points = torch.as_tensor(points_of(learned.box), dtype=torch.get_default_dtype())
-    with torch.no_grad(), model.no_random():
-        was_training = model.training
-        model.eval()
+    with _as_evaluated(model):
         own = model(points)[:, 0].double().numpy()
-        model.train(was_training)
     with np.errstate(all="ignore"):
         found = np.broadcast_to(at(*points.double().numpy().T), own.shape).astype(float)
         unit = torch.finfo(points.dtype).eps * np.maximum(np.abs(own), np.finfo(np.float32).tiny)
@@ -562,24 +562,18 @@ class Comparison:
         shift = 1e-6 * (ends[:, 1] - ends[:, 0])
         self._ends = np.where(ends == 0, np.stack([shift, -shift], -1), ends)
 
-    def may_be_equal(self) -> bool:
-        """Return whether there is no difference at most of a few points."""
-        return self._gap(FIRST, 0.5, lambda points: ()) is not None
-
-    def gap(self) -> float | None:
-        """Return the largest difference of an equal formula, 0 within rounding; None if not equal.
-
-        It is no more than rounding at nearly all points inside, and small everywhere else.
-        """
-        return self._gap(POINTS, RARE, self._special)
-
     def largest_if_small(self) -> float | None:
         """Return the largest difference at fixed points; None if mostly above 1 % of the target."""
         found = [self._values(point)[:2] for point in points_of(self._box)]
         is_small = sum(gap <= 0.01 * whole for gap, whole in found) > POINTS / 2
         return max(gap for gap, _ in found) if is_small else None
 
-    def _gap(self, count: int, rare: float, special: Callable[[np.ndarray], Any]) -> float | None:
+    def gap(self, count: int = POINTS, rare: float = RARE) -> float | None:
+        """Return the largest difference of an equal formula, 0 within rounding; None if not equal.
+
+        It is no more than rounding at nearly all points inside; of all `POINTS`, also small at
+        special places.
+        """
         low, high = self._ends.T
         points = low + (high - low) * self._random.uniform(size=(count, len(low)))
         found = [self._values(point)[:2] for point in points]
@@ -587,7 +581,8 @@ class Comparison:
         differ = [gap for gap, whole in found if not gap <= CLOSE * max(whole, SMALL * usual)]
         if len(differ) > rare * count:
             return None
-        found += [self._values(point)[:2] for point in special(points)]
+        special = self._special(points) if count == POINTS else ()
+        found += [self._values(point)[:2] for point in special]
         if not all(gap <= SMALL * max(whole, usual) for gap, whole in found):
             return None
         return max((gap for gap, whole in found if gap > CLOSE * max(whole, usual)), default=0.0)
@@ -637,10 +632,8 @@ class Comparison:
             found = -height(moved(values))
             return found if math.isfinite(found) else 1e30
 
-        bounds = list(map(tuple, self._ends[used]))
-        found = minimize(
-            depth, start[used], method="Powell", bounds=bounds, options={"maxfev": 300}
-        )
+        how: Any = {"bounds": list(map(tuple, self._ends[used])), "options": {"maxfev": 300}}
+        found = minimize(depth, start[used], method="Powell", **how)
         return np.clip(moved(found.x), *self._ends.T)
 
     def _sides(self, expr: sympy.Expr, points: np.ndarray) -> Iterator[np.ndarray]:

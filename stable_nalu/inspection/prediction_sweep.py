@@ -12,10 +12,11 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from stable_nalu.base.errors import OptionError, UsageError
+from stable_nalu.base.errors import UsageError
 from stable_nalu.base.script import exit_code
 from stable_nalu.options import Config, Flag, FlagGroup, ScriptSpec, switch
 from stable_nalu.options.flag import file_name, integer, number, text
+from stable_nalu.options.flags import refuse
 from stable_nalu.task.arithmetic import BENCHMARK, SingleLayerBenchmark
 from stable_nalu.training.checkpoint import load_torch
 
@@ -34,22 +35,19 @@ _SWEEP = FlagGroup(
 )
 
 
-def _check_sweep(config: Config) -> None:
-    if config.upper_bound <= config.lower_bound:
-        problem = f"{config.upper_bound} is not above --lower-bound {config.lower_bound}"
-        raise OptionError("--upper-bound", problem, "give a larger one")
-    width = (config.upper_bound - config.lower_bound) / config.step_size
-    if width**2 > 10**8:  # A table of more has several gigabytes.
-        problem = f"{config.step_size} makes more than {10**8:,} points"
-        raise OptionError("--step-size", problem, "give a larger one")
-    if config.gold_outputs:
+def _check_sweep(c: Config) -> None:
+    problem = f"{c.upper_bound} is not above --lower-bound {c.lower_bound}"
+    refuse(c.upper_bound <= c.lower_bound, "--upper-bound", problem, "give a larger one")
+    points = ((c.upper_bound - c.lower_bound) / c.step_size) ** 2
+    problem = f"{c.step_size} makes more than {10**8:,} points"  # which are several gigabytes
+    refuse(points > 10**8, "--step-size", problem, "give a larger one")
+    if c.gold_outputs:
         return
-    needed = {"--model-filepath": config.model_filepath}
-    for flag, value in (needed | {"--csv-save-filename": config.csv_save_filename}).items():
-        if value is None:
-            raise OptionError(flag, "is missing", "give it, or --gold-outputs for exact answers")
-    if config.simple or config.input_size != 2:
-        raise OptionError("--input-size", "a surface is over two inputs", "use a model of two")
+    remedy = "give it, or --gold-outputs for exact answers"
+    refuse(c.model_filepath is None, "--model-filepath", "is missing", remedy)
+    refuse(c.csv_save_filename is None, "--csv-save-filename", "is missing", remedy)
+    problem, remedy = "a surface is over two inputs", "use a model of two"
+    refuse(c.simple or c.input_size != 2, "--input-size", problem, remedy)
 
 
 PREDICTION_SWEEP = replace(

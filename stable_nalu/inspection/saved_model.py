@@ -1,13 +1,12 @@
 """A saved model: its configuration and score, what it computes, why it failed, files of it."""
 
-import argparse
 import json
 import math
 import time
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -59,10 +58,8 @@ class TrainedModel(torch.nn.Module):
     def __init__(self, training: Training, score: Score, record: RunRecord):
         super().__init__()
         self.module = training.model.eval()
-        self.task = training.task
-        self.config = training.config
-        self.score = score
-        self.record = record
+        self.task, self.config = training.task, training.config
+        self.score, self.record = score, record
 
     def forward(self, x: Any) -> Any:
         return self.module(x)
@@ -72,20 +69,15 @@ class TrainedModel(torch.nn.Module):
         """Return what a reader of an exported file must know: layer, task, score, versions."""
         names = (name for name in units_of(self.config) if name in entries())
         unit = entries().get(next(names, ""))
-        try:
+        learned, record = None, self.record
+        with suppress(UsageError):
             learned = str(self.formula())
-        except UsageError:
-            learned = None
+        found = {"layer": "label", "key": "key", "formula": "formula"}
         return {
-            "layer": unit and unit.label,
-            "key": unit and unit.key,
-            "formula": unit and unit.formula,
-            "task": self.config.script,
-            **asdict(self.score),
-            "learned": learned,
-            "config": dict(self.record.config),
-            "command": self.record.command,
-            "versions": dict(self.record.versions),
+            **{name: unit and getattr(unit, field) for name, field in found.items()},
+            **{"task": self.config.script, **asdict(self.score), "learned": learned},
+            **{"config": dict(record.config), "command": record.command},
+            "versions": dict(record.versions),
         }
 
     def formula(self) -> Certificate:
@@ -202,8 +194,7 @@ def _score(training: Training, checkpoint: Mapping[str, Any]) -> Score:
         error = checkpoint["progress"]["errors"].get(RESULT_TEST, float("nan"))
         return Score(float(error), None, None)
     with default_dtype(training.config):
-        for _ in training._measure():
-            pass
+        list(training._measure())
     error = float(training.errors[RESULT_TEST][0])
     return Score(error, limits[0].threshold, bool(limits[0].met(error)))
 
@@ -287,16 +278,15 @@ def export_command(argv: Sequence[str] | None = None) -> int:
     about = "Write the trained model of a run as .onnx or .safetensors, with a card beside it: "
     about += "layer, task, test error, threshold, versions."
     parser = ScriptParser(prog="model.py", description=about)
-    add = adder(parser)
-    add("--run PATH", "folder of the run's log", required=True)
-    add("--out FILE", "file to write", required=True)
-    arguments: argparse.Namespace = parser.parse_args(argv)
+    adder(parser)("--run PATH", "folder of the run's log", required=True)
+    adder(parser)("--out FILE", "file to write", required=True)
+    arguments = parser.parse_args(argv)
 
     def write() -> None:
         path = Path(arguments.out)
         if path.suffix not in _FORMATS:
-            formats = " or ".join(_FORMATS)
-            raise OptionError("--out", f"{path} has no format", f"end its name in {formats}")
+            remedy = f"end its name in {' or '.join(_FORMATS)}"
+            raise OptionError("--out", f"{path} has no format", remedy)
         model = load(arguments.run)
         say(f"{model.export(path)}\n{path.with_suffix('.json')}")
 
@@ -354,10 +344,9 @@ def formula_command(argv: Sequence[str] | None = None) -> int:
         description="Say what trained networks compute, as a formula, and whether it is the one "
         f"that was asked for: {'; '.join(VERDICTS)}.",
     )
-    add = adder(parser)
-    add("--run PATH ...", "folder of a run's log, or of many", required=True)
-    add("--csv-out FILE", "write a row per run, too")
-    arguments: argparse.Namespace = parser.parse_args(argv)
+    adder(parser)("--run PATH ...", "folder of a run's log, or of many", required=True)
+    adder(parser)("--csv-out FILE", "write a row per run, too")
+    arguments = parser.parse_args(argv)
 
     def report() -> None:
         folders: list[Path] = []
@@ -404,12 +393,9 @@ _CHOOSES = AbstractNALULayer, INALULayer, DMULayer
 def curve(folder: Path) -> np.ndarray:
     """Return the steps at which a run has logged its error in training range, and the errors."""
     files = sorted(p for p in folder.iterdir() if p.name.startswith(FILE_PREFIX))
-    points = [
-        (event.step, value)
-        for event in (event for file in files for event in EventFileReader(file))
-        for tag, value in zip(event.tags, event.values, strict=True)
-        if tag == METRIC_VALID and not isinstance(value, bytes)
-    ]
+    events = (event for file in files for event in EventFileReader(file))
+    logged = ((event.step, dict(zip(event.tags, event.values, strict=True))) for event in events)
+    points = [(step, values[METRIC_VALID]) for step, values in logged if METRIC_VALID in values]
     return np.array(points, float).reshape(-1, 2).T
 
 
@@ -434,10 +420,10 @@ def failure(
     if errors[-1] > 10 * errors[0] or spread > 100:
         return EXPLODED
     change = sparsity if found is None else found.change
-    is_right = found is not None and bool(found.proof)
-    if is_right and change <= FARTHEST:
+    if found is not None and found.proof and change <= FARTHEST:
         return IMPRECISE
-    if _still_falls(errors):
+    tenth = len(errors) // 10
+    if tenth and np.median(errors[-tenth:]) <= np.median(errors[-2 * tenth : -tenth]) / 2:
         return SLOW
     if spread < 0.01:
         return VANISHED
@@ -451,15 +437,6 @@ def failure(
 def _spread(values: torch.Tensor) -> float:
     """Return the median distance from the median, which single huge values do not move."""
     return float((values - values.median()).abs().median())
-
-
-def _still_falls(errors: np.ndarray) -> bool:
-    """Return whether the median error of the last tenth is at most half the one before."""
-    tenth = len(errors) // 10
-    if not tenth:
-        return False
-    before, last = (np.median(errors[len(errors) - k * tenth :][:tenth]) for k in (2, 1))
-    return bool(last <= before / 2)
 
 
 def _gate_gaps(network: torch.nn.Module, target: Target) -> Iterator[float]:

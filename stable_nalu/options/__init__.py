@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from textwrap import wrap
-from typing import Any, cast
+from typing import Any
 
 from stable_nalu.base.errors import CONTROL, OptionError, UsageError, did_you_mean
 from stable_nalu.base.script import ScriptParser, command_of
@@ -119,8 +119,7 @@ class ScriptSpec:
         return plan
 
     def _plan(self, argv: Sequence[str]) -> "Plan":
-        # Before choices are read, as they include the user's layers.
-        load_own_layers(argv)
+        load_own_layers(argv)  # Before choices are read, which include them.
         return self.plan_of(vars(self.parser.read(argv)))
 
     def plan_of(self, typed: Mapping[str, list[Any]]) -> "Plan":
@@ -155,16 +154,13 @@ class ScriptSpec:
     def argv_of(self, config: Config) -> list[str]:
         """Return the words that repeat this run alone: the flags that were typed, each once."""
         words: list[str] = []
-        for flag in self.flags:
-            if not config.is_typed(flag.dest):
-                continue
-            value = getattr(config, flag.dest)
+        for flag in [flag for flag in self.flags if config.is_typed(flag.dest)]:
+            value: Any = getattr(config, flag.dest)
             if flag.kind is None:
                 words += [flag.name] if value else []
-            elif isinstance(value, tuple):
-                words += [flag.name, *map(str, cast("tuple[Any, ...]", value))]
             else:
-                words += [flag.name, str(value)]
+                values: Any = value if isinstance(value, tuple) else (value,)
+                words += [flag.name, *map(str, values)]
         return words
 
     def layer_options(self, config: Config) -> dict[str, Any]:
@@ -195,11 +191,8 @@ class ScriptSpec:
 
         Two configurations of one name are the same run exactly when these are equal.
         """
-        return {
-            flag.dest: getattr(config, flag.dest)
-            for flag in self.flags
-            if flag.result and flag.dest not in self.fully_named
-        }
+        dests = [flag.dest for flag in self.flags if flag.result]
+        return {dest: getattr(config, dest) for dest in dests if dest not in self.fully_named}
 
 
 class Plan:
@@ -210,8 +203,7 @@ class Plan:
     """
 
     def __init__(self, spec: ScriptSpec, typed: Mapping[str, list[Any]]):
-        self._spec = spec
-        self._typed = typed
+        self._spec, self._typed = spec, typed
         values = {flag.dest: typed.get(flag.dest, [flag.default]) for flag in spec.flags}
         for flag in spec.flags:
             if flag.dest not in _RANGES:
@@ -250,12 +242,10 @@ class Plan:
             return "1 run"
         counts = {flag.name: len(self._typed.get(flag.dest, ())) for flag in self._spec.flags}
         ranges = [f"--{dest.replace('_', '-')}" for dest in _RANGES]
-        parts = [f"{counts['--seed']} seeds"] if counts.get("--seed", 0) > 1 else []
-        parts += [
-            f"{count} values of {name}"
-            for name, count in counts.items()
-            if count > 1 and name not in (*ranges, "--seed")
-        ]
+        seeds = counts.pop("--seed", 0)
+        several = {n: count for n, count in counts.items() if count > 1 and n not in ranges}
+        parts = [f"{seeds} seeds"] if seeds > 1 else []
+        parts += [f"{count} values of {name}" for name, count in several.items()]
         if len(self._ranges) > 1:
             parts.append(f"{len(self._ranges)} ranges")
         return f"{len(self)} runs = {' x '.join(parts)}"
@@ -311,8 +301,7 @@ def _pair_ranges(values: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
         remedy = f"give {len(inter)}, or one for all"
         raise OptionError("--extrapolation-range", problem, remedy)
     count = max(len(inter), len(extra))
-    inter, extra = (v * count if len(v) == 1 else v for v in (inter, extra))
-    pairs = list(zip(inter, extra, strict=True))
+    pairs = list(zip(*(v * count if len(v) == 1 else v for v in (inter, extra)), strict=True))
     _refuse_repeated("--interpolation-range", pairs)
     return [dict(zip(_RANGES, pair, strict=True)) for pair in pairs]
 
@@ -336,13 +325,12 @@ def _check_name(spec: ScriptSpec, name: str, config: Config) -> None:
     length = len(name.rpartition("/")[2].encode())
     if length > _LONGEST_FOLDER:
         problem = f"the run name of these flags has {length} characters, a file name holds "
-        problem += str(_LONGEST_FOLDER)
-        raise OptionError(None, problem, "write the numbers with fewer digits")
+        remedy = "write the numbers with fewer digits"
+        raise OptionError(None, f"{problem}{_LONGEST_FOLDER}", remedy)
 
 
 def _refuse_same_name(spec: ScriptSpec, first: Config, second: Config) -> None:
     values = ((flag, getattr(first, flag.dest), getattr(second, flag.dest)) for flag in spec.flags)
     flag, one, other = next(found for found in values if found[1] != found[2])
-    problem = f"{one} and {other} give two runs of the same name"
     remedy = "start one command per value, each with its own --name-prefix"
-    raise OptionError(flag.name, problem, remedy)
+    raise OptionError(flag.name, f"{one} and {other} give two runs of the same name", remedy)

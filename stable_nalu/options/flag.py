@@ -72,18 +72,8 @@ def _key_in_another_case(word: str) -> str | None:
 
 def is_paper_name(word: str) -> bool:
     """Return whether papers call a model so, in any script; a key in another case is a slip."""
-    if word in UNITS:
-        return True
     named = any(found_in(table, word) for table in (MODELS, UNITS)) or registered(word) is not None
-    return named and _key_in_another_case(word) is None
-
-
-def two_meanings(word: str, allowed: Sequence[Any]) -> str | None:
-    """Return what to type for a word that is a key but for its case, and another unit's name."""
-    key, found = _key_in_another_case(word), registered(word)
-    if found is None or key == found[0] or not {key, found[0]} <= set(allowed):
-        return None
-    return f"type {found[0]} for what papers call {word}, {key} for the layer of this key"
+    return word in UNITS or (named and _key_in_another_case(word) is None)
 
 
 _LISTS_LAYERS = "--layer-type"
@@ -197,8 +187,10 @@ class Flag:
             if not any(allowed):
                 problem = f"{value!r} is an unknown layer"
                 return OptionError(self.name, problem, "for your own, pass --layer-file")
-            if both := two_meanings(str(value), allowed):
-                return OptionError(self.name, f"{value} has two meanings", both)
+            key, found = _key_in_another_case(str(value)), registered(str(value))
+            if found is not None and key != found[0] and {key, found[0]} <= set(allowed):
+                remedy = f"type {found[0]} for what papers call {value}, {key} for the layer of "
+                return OptionError(self.name, f"{value} has two meanings", f"{remedy}this key")
             own = sys.modules.get("stable_nalu.layer.own_layers")
             if own is not None and (reason := own.why_no_layer(str(value))):
                 return OptionError(self.name, reason, "fix the file")
@@ -258,26 +250,19 @@ class FlagGroup:
     """Flags that stand under one heading."""
 
     def __init__(self, title: str, *flags: Flag):
-        self.title = title
-        self.flags = flags
+        self.title, self.flags = title, flags
 
     def __iter__(self) -> Iterator[Flag]:
         return iter(self.flags)
 
     def without(self, *names: str) -> "FlagGroup":
-        self._require(set(names) - {f.name for f in self.flags})
         return FlagGroup(self.title, *(f for f in self.flags if f.name not in names))
 
     def only(self, *names: str) -> "FlagGroup":
-        return self.without(*(f.name for f in self.flags if f.name not in names))
+        return FlagGroup(self.title, *(f for f in self.flags if f.name in names))
 
     def but(self, **changes: dict[str, Any]) -> "FlagGroup":
-        self._require(set(changes) - {f.dest for f in self.flags})
         return FlagGroup(self.title, *(f.but(**changes.get(f.dest, {})) for f in self.flags))
-
-    def _require(self, missing: set[str]) -> None:
-        if missing:
-            raise KeyError(f"group {self.title!r} has no {', '.join(sorted(missing))}")
 
 
 class Config:
@@ -376,23 +361,23 @@ def integer(minimum: int = -_LARGEST, maximum: int = _LARGEST) -> Kind:
 
 
 def number(
-    minimum: float | None = None, *, above: float | None = None, maximum: float | None = None
+    minimum: float = -math.inf, *, above: float = -math.inf, maximum: float = math.inf
 ) -> Kind:
     """Return the kind of finite floats from `minimum`, or above `above`, up to `maximum`."""
 
     def read(word: str) -> float:
         value = finite(word)
-        if above is not None and value <= above:
+        if value <= above:
             raise ValueError(f"{word} is too small; it must be greater than {above:g}")
         return _within(word, value, minimum, maximum)
 
     return each_word("FLOAT", read)
 
 
-def _within(word: str, value: Any, minimum: float | None, maximum: float | None) -> Any:
-    if minimum is not None and value < minimum:
+def _within(word: str, value: Any, minimum: float, maximum: float) -> Any:
+    if value < minimum:
         raise ValueError(f"{word} is too small; the smallest value is {minimum}")
-    if maximum is not None and value > maximum:
+    if value > maximum:
         raise ValueError(f"{word} is too large; the largest value is {maximum}")
     return value
 
@@ -526,13 +511,6 @@ def _check_data_range(word: str, value: list[Any]) -> None:
         raise ValueError(f"{as_clause(error)}; {_FORMS}") from None
 
 
-def _check_noise_range(word: str, value: list[Any]) -> None:
-    if value != BATCH_NOISE:
-        _pair("[1,5], or [1,0] for noise from 1 to 1 + 1/std of the batch", closed=True)(
-            word, value
-        )
-
-
 def _pair(
     example: str, whole: tuple[int, float, str] | None = None, *, closed: bool = False
 ) -> Callable[[str, list[Any]], None]:
@@ -559,6 +537,7 @@ def _pair(
 
 
 _check_whole = _pair("[0,100]", (0, _LARGEST_OF_RANGE, "0 to 10^12"))
+_check_noise = _pair("[1,5], or [1,0] for noise from 1 to 1 + 1/std of the batch", closed=True)
 
 
 def _check_whole_ranges(word: str, value: list[Any]) -> None:
@@ -589,7 +568,7 @@ whole_range = _literals("[LOW,HIGH]", _check_whole)
 """Ranges of whole numbers from 0 on, without the high end."""
 whole_ranges = _literals("[[LOW,HIGH],...]", _check_whole_ranges, "a list of ranges")
 """Lists of different such ranges, `[[100,1000],[1000,10000]]`."""
-noise_range = _literals("[LOW,HIGH]", _check_noise_range)
+noise_range = _literals("[LOW,HIGH]", lambda w, v: v == BATCH_NOISE or _check_noise(w, v))
 """Bounds of noise; `[1,0]` means from 1 to 1 + 1 / deviation of the batch."""
 lengths = _literals("[L,...]", _check_lengths, "a list of lengths")
 """Lists of different lengths, such as `[100,1000]`."""

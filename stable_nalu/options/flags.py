@@ -17,38 +17,15 @@ from stable_nalu.base.files import installed_layers
 from stable_nalu.base.script import adder, plain
 from stable_nalu.layer.registry import entries
 
-from .flag import (
-    MODELS,
-    UNITS,
-    Config,
-    Flag,
-    FlagGroup,
-    Kind,
-    cell_names,
-    choice,
-    data_range,
-    distribution,
-    files,
-    flags_shown,
-    found_in,
-    integer,
-    layer_names,
-    layer_option,
-    name_prefix,
-    noise_range,
-    number,
-    registered,
-    seeds,
-    switch,
-    truth,
-)
+from . import flag as kinds
+from .flag import Config, Flag, FlagGroup, Kind, choice, integer, number, switch
 
 # A flag is a few lines of a table, and so is what a configuration must fulfil.
 # fmt: off
 STATIC_OPERATIONS = ("add", "sub", "mul", "div", "squared", "root")
 OPERATION = choice("--operation", "add", "Arithmetic operation that the model has to learn.",
     (*STATIC_OPERATIONS, "reciprocal"))
-SEED = Flag("--seed", seeds, 0,
+SEED = Flag("--seed", kinds.seeds, 0,
     "Seed of the data and of the start weights; 0-24 or 0,3,9 plan one run per seed.", sweep=True)
 SIMPLE = switch("--simple",
     "Use the fixed task of four inputs, a the sum of all and b the sum of the first two; sizes and "
@@ -61,11 +38,11 @@ TASK = FlagGroup(
     "Task and data",
     OPERATION,
     Flag("--num-subsets", integer(1), 2, "Number of summed slices that feed the operation."),
-    Flag("--interpolation-range", data_range, [1, 2],
+    Flag("--interpolation-range", kinds.data_range, [1, 2],
         "Range of the training and validation inputs: [1,2]; two ranges of equal width as "
         "[[-6,-2],[2,6]], each element from either; or [[-6,-2],[2,6],[]], half the columns from "
         "each.", sweep=True),
-    Flag("--extrapolation-range", data_range, [2, 6],
+    Flag("--extrapolation-range", kinds.data_range, [2, 6],
         "Range of the test inputs, in the same forms; several are paired with several "
         "interpolation ranges.", sweep=True),
     Flag("--input-size", integer(1), 2, "Length of the input vector."),
@@ -74,7 +51,7 @@ TASK = FlagGroup(
     Flag("--overlap-ratio", number(0, maximum=1), 0.0,
         "Overlap of neighbouring slices divided by the length of a slice."),
     SIMPLE,
-    Flag("--sample-distribution", distribution, ("uniform",),
+    Flag("--sample-distribution", kinds.distribution, ("uniform",),
         "Distribution of the inputs: uniform, benford, exponential SCALE, or truncated-normal MEAN "
         "STD TEST_MEAN TEST_STD; repeat the flag for several distributions.", sweep=True,
         repeatable=True),
@@ -114,16 +91,16 @@ NALU_MUL = ("normal", "safe", "trig", "max-safe", "mnac")
 NALU_GATE = ("normal", "regualized", "obs-gumbel", "gumbel", "linear", "independent")
 
 LAYER_TYPE = choice("--layer-type", "NALU",
-    "Unit of every layer, by its key or its name in the papers.", layer_names)
+    "Unit of every layer, by its key or its name in the papers.", kinds.layer_names)
 
 OWN_LAYERS = FlagGroup(
     "Layers of your own",
-    Flag("--layer-file", files, (),
+    Flag("--layer-file", kinds.files, (),
         "Python files that define layers; each class in them is a --layer-type. See "
         "docs/your-layer.md.",
         unnamed="the record of a run holds the digest and the text of each file", result=False,
         young=True),
-    Flag("--layer-option", layer_option, (),
+    Flag("--layer-option", kinds.layer_option, (),
         "Options of the layer's constructor that no other flag sets, as name=value; several values "
         "of one name are several runs.", sweep=True, young=True,
         in_name="lo-{layer_option:options}"),
@@ -146,7 +123,7 @@ NETWORK = FlagGroup(
     "Network",
     LAYER_TYPE,
     choice("--first-layer", None, "Unit of the first layer where it differs from the layer type.",
-        layer_names),
+        kinds.layer_names),
     Flag("--hidden-size", integer(1), 2, "Width between the layers."),
     Flag("--output-size", integer(1), 1, "Number of model outputs, all trained on the one target."),
     choice("--nac-mul", "none",
@@ -175,7 +152,7 @@ WEIGHTS = _of_layers(
         "In training, multiply the inputs of NMU-type units by noise that the output undoes."),
     switch("--nau-noise",
         "In training, add noise to the inputs of NAU units that the output undoes."),
-    Flag("--noise-range", noise_range, [1, 5],
+    Flag("--noise-range", kinds.noise_range, [1, 5],
         "Bounds of the noise of NMU and SignNMRU; [1,0] means from 1 to 1 + 1/std of the batch "
         "(NMU).", sweep=True),
     switch("--beta-nau", "Start NAU and NRU weights from 2 Beta(7,7) - 1."),
@@ -275,11 +252,11 @@ def _control(name: str, help: str, kind: Kind | None = None, default: object = F
 LOGGING = FlagGroup(
     "Names, logs and files",
     ID,
-    Flag("--name-prefix", name_prefix, "simple_function_static",
+    Flag("--name-prefix", kinds.name_prefix, "simple_function_static",
         "Folder (or a/b/c) below the log root that holds the run."),
     _control("--short-names",
         "Name folders by the layer, what varies in the command and the seed, such as `NMU lr=0.01 "
-        "s3`, or by the flags that follow.", flags_shown, None).but(young=True),
+        "s3`, or by the flags that follow.", kinds.flags_shown, None).but(young=True),
     _control("--remove-existing-data",
         "Delete the run's log folder before writing; its saved model stays."),
     _control("--verbose",
@@ -326,8 +303,8 @@ PLAIN_RUN_CONTROL = RUN_CONTROL.without("--engine", "--show-engine", "--no-compi
 def files_and_devices(prefix: str, unit: str, *, by_engine: bool = False) -> FlagGroup:
     """Return flags of names, logs, files and devices, for a script that counts in `unit`."""
     cuda = _control("--cuda",
-        "Run on the GPU (true) or the CPU (false); by default the GPU where there is one.", truth,
-        None)
+        "Run on the GPU (true) or the CPU (false); by default the GPU where there is one.",
+        kinds.truth, None)
     saves = f"{unit} between two saved states to resume from; 0 saves at the end only."
     return FlagGroup(
         "Names, logs, files and devices",
@@ -409,7 +386,7 @@ def check_files(c: Config) -> None:
 def check_cell(c: Config) -> None:
     """Require a cell that multiplies as asked for, and one label where a reference replaces it."""
     if c.nac_mul == "mnac":
-        check_multiplying_form(c, cell_names())
+        check_multiplying_form(c, kinds.cell_names())
     outputs = next(getattr(c, f) for f in ("mnist_outputs", "svhn_outputs") if hasattr(c, f))
     refuse(c.model_simplification != "none" and outputs > 1, "--model-simplification",
         f"{c.model_simplification} takes one label, the image network gives {outputs}",
@@ -485,8 +462,7 @@ def own_options(config: Config, by_flag: Mapping[str, str]) -> dict[str, Any]:
         if name in known:
             found[name] = _converted(word, value, known[name].default)
             continue
-        if name in by_flag:
-            raise OptionError(_OTHERS, f"{name} has a flag", f"use {by_flag[name]}")
+        refuse(name in by_flag, _OTHERS, f"{name} has a flag", f"use {by_flag.get(name)}")
         empty = inspect.Parameter.empty
         shown = (n if p.default is empty else f"{n}={p.default}" for n, p in known.items())
         taken = f"it takes {', '.join(shown) or 'no options'}"
@@ -506,9 +482,12 @@ def _converted(word: str, value: str, default: Any) -> Any:
         read = value
     kind = cast("type[Any]", type(default))
     free = default is None or default is inspect.Parameter.empty
-    if not free and type(read) not in _KINDS.get(kind, (kind,)):
-        remedy = f"the default is {default!r}"
-        raise OptionError(_OTHERS, f"{word} is of another kind", remedy)
+    refuse(
+        not free and type(read) not in _KINDS.get(kind, (kind,)),
+        _OTHERS,
+        f"{word} is of another kind",
+        f"the default is {default!r}",
+    )
     return read
 
 
@@ -517,8 +496,8 @@ def _flags_of(flags: Sequence[Flag], word: str, *, pairs: bool) -> list[str] | N
 
     pairs: whether --nac-mul decides how the model multiplies, or a name is one unit.
     """
-    table = MODELS if pairs else UNITS
-    name, found = found_in(table, word), registered(word)
+    table = kinds.MODELS if pairs else kinds.UNITS
+    name, found = kinds.found_in(table, word), kinds.registered(word)
     if name is not None:
         return table[name].split()
     if found is None:
@@ -603,9 +582,8 @@ def _one_unit(script: Any, flag: Flag, word: str) -> str:
     if words is None:
         raise OptionError(flag.name, f"{word} is a pair of layers", "name one unit by its key")
     _, key, *options = words
-    if options:
-        remedy = f"type the key, {key}, and its flags (docs/layers.md)"
-        raise OptionError(flag.name, f"{word} is {key} with options", remedy)
+    remedy = f"type the key, {key}, and its flags (docs/layers.md)"
+    refuse(options, flag.name, f"{word} is {key} with options", remedy)
     if key not in (flag.allowed() or ()):
         raise flag.no_choice(word)
     return key
@@ -613,23 +591,23 @@ def _one_unit(script: Any, flag: Flag, word: str) -> str:
 
 def _refuse_pair(script: Any, flag: Flag, word: str) -> Any:
     """Refuse a model of two layers, where there is one; or a word that is not a name."""
-    name = found_in(MODELS, word)
+    name = kinds.found_in(kinds.MODELS, word)
     if name is None:
         raise flag.no_choice(word)
     problem = f"{word} is a model of two layers, {script.name} trains one unit"
-    remedy = f"type {MODELS[name]} for simple_function_static.py"
+    remedy = f"type {kinds.MODELS[name]} for simple_function_static.py"
     raise OptionError(flag.name, problem, remedy)
 
 
 def _refuse_ambiguous(word: str, typed: Mapping[str, list[Any]]) -> None:
     """Refuse a key that papers have for another model, unless the second layer is named, too."""
-    name = found_in(MODELS, word)
+    name = kinds.found_in(kinds.MODELS, word)
     entry = entries().get(word)
     if name is None or entry is None or entry.origin or {"nac_mul", "first_layer"} & set(typed):
         return
-    if MODELS[name] != f"--layer-type {word}":
+    if kinds.MODELS[name] != f"--layer-type {word}":
         alone = f"--layer-type {word} --nac-mul none for two layers of {word}"
-        remedy = f"type {MODELS[name]} for the published model, or {alone}"
+        remedy = f"type {kinds.MODELS[name]} for the published model, or {alone}"
         raise OptionError(_LAYER, f"{word} alone has two meanings here", remedy)
 
 

@@ -100,8 +100,14 @@ _COLUMNS = {
     "clip_grad_norm": "grad.norm.clip", "clip_grad_value": "grad.value.clip",
     "mnist_outputs": "hidden.size",
 }
-# fmt: on
 """Flag -> its column, where that is not named alike."""
+
+_NALU_MUL = {"safe": "s", "max-safe": "s", "trig": "t", "mnac": "m"}
+_NALU_GATE = {"regualized": "r", "gumbel": "u", "obs-gumbel": "uu", "linear": "l",
+    "independent": "i"}
+_NAC_MUL = {"normal": "n", "safe": "s", "max-safe": "s", "mnac": "m", "npu": "npu",
+    "real-npu": "npur"}
+# fmt: on
 
 
 @dataclass(frozen=True)
@@ -175,22 +181,6 @@ def all_trailing(*fields: NameField | str) -> Iterator[NameField]:
 
 
 NALU_FLAGS = ("nalu_bias", "nalu_two_nac", "nalu_two_gate", "nalu_mul", "nalu_gate")
-_NALU_MUL = {"safe": "s", "max-safe": "s", "trig": "t", "mnac": "m"}
-_NALU_GATE = {
-    "regualized": "r",
-    "gumbel": "u",
-    "obs-gumbel": "uu",
-    "linear": "l",
-    "independent": "i",
-}
-_NAC_MUL = {
-    "normal": "n",
-    "safe": "s",
-    "max-safe": "s",
-    "mnac": "m",
-    "npu": "npu",
-    "real-npu": "npur",
-}
 
 
 def nalu_codes(c: Config) -> list[str]:
@@ -229,17 +219,15 @@ PENALTY_FIELDS = (
 )
 OPERATION, OOB = template("op-{operation}"), template("oob-{oob_mode:control}")
 BATCH_SIZE, SEED = template("b{batch_size:int}"), template("s{seed:int}")
-_SIZES = template("z-{input_size:float}-{subset_ratio:float}-{overlap_ratio:float}")
+_PLAIN_SIZES = template("z-{input_size:float}-{subset_ratio:float}-{overlap_ratio:float}")
+_SIZES = NameField(
+    lambda c: "z-simple" if c.simple else str(_PLAIN_SIZES.text(c)),
+    (*_PLAIN_SIZES.flags, "simple"),
+    pattern=_PLAIN_SIZES.pattern,
+)
 COMMON = (
     *(OPERATION, OOB, *PENALTY_FIELDS),
-    *(template("i-{interpolation_range:range}"), template("e-{extrapolation_range:range}")),
-    NameField(
-        lambda c: (
-            "z-simple" if c.simple else f"z-{c.input_size}-{c.subset_ratio}-{c.overlap_ratio}"
-        ),
-        (*_SIZES.flags, "simple"),
-        pattern=_SIZES.pattern,
-    ),
+    *(template("i-{interpolation_range:range}"), template("e-{extrapolation_range:range}"), _SIZES),
     *(BATCH_SIZE, SEED, template("h{hidden_size:int}"), template("z{num_subsets:int}"), RATE),
 )
 """Fields 2 to 15 of the arithmetic scripts."""
@@ -403,10 +391,8 @@ _LATER = (
 """Fields behind the common ones, of all arithmetic scripts; the first that fits reads a text."""
 
 _OLDEST = {
-    "hidden.size": 2,
-    "learning.optimizer": "Adam",
-    "learning.rate": 0.001,
-    "learning.momentum": 0.0,
+    **{"hidden.size": 2, "learning.optimizer": "Adam"},
+    **{"learning.rate": 0.001, "learning.momentum": 0.0},
 }
 """Of the oldest names, which lack these fields."""
 

@@ -31,7 +31,7 @@ from stable_nalu.layer import own_entries
 from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.options.flags import units_of
 from stable_nalu.statistics.setups import limit_of
-from stable_nalu.writer import WAYS_OUT, RunFolder, RunRecord, RunWriter
+from stable_nalu.writer import WAYS_OUT, RunRecord, RunWriter, check_claim, claimed
 from torchlanes import VERSION
 
 from . import checkpoint, console, default_dtype, errors_in_one_line, has_gpu
@@ -146,7 +146,7 @@ class Shell:
                 left.append(stack)
                 continue
             for run in stack if own_entries() else ():  # whose layer may be another one by now
-                self._folder_of(RunFolder.check, run, run.state)
+                self._folder_of(check_claim, run, run.state)
             checkpoint.settle(stack)
             done[first.start - 1] += len(stack)
             diverged |= any(run.state is not None and run.state.diverged for run in stack)
@@ -168,7 +168,7 @@ class Shell:
         for run in runs:
             config = run.config
             replaces = config.remove_existing_data or config.resume or config.load_checkpoint
-            self._folder_of(RunFolder.check, run, run.state)
+            self._folder_of(check_claim, run, run.state)
             for file in (model_file(root, run.name) for root in roots):
                 checkpoint.require_writable(file, probed)
                 if file.exists() and not replaces:
@@ -295,10 +295,10 @@ class Shell:
         control, writers = checkpoint.run_control(self.spec), []
         states = [state for _, state in saved] or [None] * len(runs)
         for run, state in zip(runs, states, strict=True):
-            folder = files.enter_context(self._folder_of(RunFolder.claim, run, state))
+            events = files.enter_context(self._folder_of(claimed, run, state))
             values = self._record(run).config.items()
             own = {name: value for name, value in values if name not in control}
-            writers.append(RunWriter(folder.events, config={"script": self.spec.name, **own}))
+            writers.append(RunWriter(events, config={"script": self.spec.name, **own}))
         checkpoint.settle(runs)
         training.open(Recorder(writers, stacked=training.stacked), view)
         if saved:

@@ -20,21 +20,13 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from stable_nalu.base import files
 from stable_nalu.base.errors import UsageError
-from stable_nalu.base.files import (
-    CHECKOUT,
-    VERSION,
-    atomic_text_file,
-    is_locked,
-    json_of,
-    remove_temporaries,
-    visible_entries,
-)
 from torchlanes.kept import NO_LOCKS_HERE
 
 from .event_file import FILE_PREFIX, EventFile, RunWriter, require_events, scalar_events
 
-__all__ = ["EventFile", "ResumePoint", "RunFolder", "RunRecord", "RunWriter", "scalar_events"]
+__all__ = ["EventFile", "RunRecord", "RunWriter", "scalar_events"]
 
 RECORD_NAME = ".run.json"
 NOT_RECORDED = "(not recorded)"
@@ -70,7 +62,7 @@ class RunRecord:
     def read(cls, folder: Path) -> "RunRecord | None":
         """Return the record in `folder`; None where there is none or it is not readable as one."""
         try:
-            written = json_of(folder / RECORD_NAME)
+            written = files.json_of(folder / RECORD_NAME)
             content = {"log_started": None, "layer_files": (), "engine": None, **written}
             known = {field.name: content[field.name] for field in fields(cls)}
             record = cls(**{**known, "resumed_with": tuple(known["resumed_with"])})
@@ -80,7 +72,7 @@ class RunRecord:
         return record
 
     def write(self, folder: Path) -> None:
-        with atomic_text_file(folder / RECORD_NAME) as file:
+        with files.atomic_text_file(folder / RECORD_NAME) as file:
             json.dump(vars(self), file, indent=1)
             file.write("\n")
 
@@ -111,9 +103,8 @@ class RunRecord:
 
 def _same(one: str, other: str) -> bool:
     # By value, as 10 and 10.0 are one setting; by text too, as NaN does not equal itself.
-    if NOT_RECORDED in (one, other) or one == other:
-        return one == other
-    return json.loads(one) == json.loads(other)
+    recorded = NOT_RECORDED not in (one, other)
+    return one == other or (recorded and json.loads(one) == json.loads(other))
 
 
 def _shown(config: Mapping[str, object], name: str) -> str:
@@ -123,20 +114,19 @@ def _shown(config: Mapping[str, object], name: str) -> str:
 @functools.cache
 def _versions() -> dict[str, str]:
     packages = {name: metadata.version(name) for name in ("torch", "numpy", "scipy")}
-    return {"python": platform.python_version(), **packages, "stable_nalu": VERSION}
+    return {"python": platform.python_version(), **packages, "stable_nalu": files.VERSION}
 
 
 @functools.cache
 def _git_revision() -> str | None:
     """Return the commit of the checkout that holds the package; local changes add `-dirty`."""
-    if not (CHECKOUT / ".git").exists():
+    if not (files.CHECKOUT / ".git").exists():
         return None
     describe = ["describe", "--always", "--abbrev=40", "--dirty", "--match="]
-    command = ["git", "--no-optional-locks", "-C", str(CHECKOUT), *describe]
+    command = ["git", "--no-optional-locks", "-C", str(files.CHECKOUT), *describe]
     with contextlib.suppress(OSError, subprocess.SubprocessError):
-        return subprocess.check_output(
-            command, stderr=subprocess.DEVNULL, text=True, timeout=10
-        ).strip()
+        how: Any = {"stderr": subprocess.DEVNULL, "text": True, "timeout": 10}
+        return subprocess.check_output(command, **how).strip()
     return None
 
 
@@ -160,116 +150,100 @@ class ResumePoint:
     flag: str = "--load-checkpoint"
 
 
-class RunFolder:
-    """A run folder that this process has claimed, by `RunFolder.claim`.
+@contextlib.contextmanager
+def claimed(
+    path: Path, record: RunRecord, *, resume: ResumePoint | None = None, **rules: Any
+) -> Iterator[EventFile]:
+    """Take a run folder for this process while the block runs, and yield its event file.
 
-    As a context manager, it releases the folder at the end. When an exception ends the block
-    before anything was logged, the claim is taken back.
+    Existing data is continued (`resume`, which has precedence over removal), removed, or a reason
+    to refuse, by the `rules` of `check_claim`. When an exception ends the block before anything
+    was logged, the claim is taken back.
     """
-
-    def __init__(self, path: Path, events: EventFile, lock: int):
-        self.path = path
-        self.events = events
-        self._lock: int | None = lock
-
-    @classmethod
-    def claim(
-        cls, path: Path, record: RunRecord, *, resume: ResumePoint | None = None, **rules: Any
-    ) -> "RunFolder":
-        """Take the folder for this process and open its event file.
-
-        Existing data is continued (`resume`, which has precedence over removal), removed, or a
-        reason to refuse, by the `rules` of `check`.
-        """
+    with contextlib.ExitStack() as held:
         with _writable(path):
             path.mkdir(parents=True, exist_ok=True)
-            lock = _lock(path)
-            try:
-                cls.check(path, record, resume=resume, is_ours=True, **rules)
-                remove_temporaries([path / RECORD_NAME])
-                if resume is not None:
-                    events = EventFile(path / resume.event_file, position=resume.position)
-                    record.resumed(RunRecord.read(path)).write(path)
-                else:
-                    for entry in visible_entries(path):
-                        entry.unlink()
-                    started = time.time()
-                    replace(record, log_started=started).write(path)
-                    events = EventFile.create_in(path, started)
-                return cls(path, events, lock)
-            except BaseException:
-                os.close(lock)
-                raise
-
-    @staticmethod
-    def check(
-        path: Path,
-        record: RunRecord,
-        resume: ResumePoint | None = None,
-        *,
-        run_control: Collection[str] = (),
-        remove_existing_data: bool = False,
-        ways_out: Sequence[str] = WAYS_OUT,
-        is_ours: bool = False,
-    ) -> None:
-        """Raise what `claim` would raise because of what is there, and change nothing.
-
-        run_control: names in which the configuration of data that is continued or removed may
-        differ. remove_existing_data: whether it may be removed. ways_out: what a refusal suggests;
-        the last of them is another folder. is_ours: whether this process has locked it.
-        """
-        with _writable(path):
-            if not path.is_dir():
-                return
-            if not is_ours:
-                refuse_in_use(path)
-            existing = visible_entries(path)
-            if resume is None and not existing:
-                return
-            earlier, names = RunRecord.read(path), [entry.name for entry in existing]
-            verb = "remove" if remove_existing_data else "write into"
-            verb = verb if resume is None else "continue"
-            if earlier is not None:
-                _refuse_other_configuration(verb, path, record, earlier, run_control, ways_out)
+            held.callback(os.close, _lock(path))
+            check_claim(path, record, resume=resume, is_ours=True, **rules)
+            files.remove_temporaries([path / RECORD_NAME])
             if resume is not None:
-                if names != [resume.event_file]:
-                    raise UsageError(
-                        f"cannot continue {path}: the checkpoint belongs to {resume.event_file}, "
-                        f"the folder holds {', '.join(names) or 'no event file'}; "
-                        f"start anew with --remove-existing-data instead of {resume.flag}"
-                    )
-                started = earlier.log_started if earlier else None
-                require_events(path / resume.event_file, resume.position, started)
-                return
-        if not remove_existing_data:
-            ways = f"{', '.join(ways_out[:-1])}, or {ways_out[-1]}"
-            raise UsageError(f"{path} already holds data of a run: use {ways}")
-        foreign = [e.name for e in existing if not (e.name.startswith(FILE_PREFIX) and e.is_file())]
-        if foreign:
-            raise UsageError(
-                f"will not remove {path}: besides event files it holds {', '.join(foreign)}"
-            )
+                events = EventFile(path / resume.event_file, position=resume.position)
+                record.resumed(RunRecord.read(path)).write(path)
+            else:
+                for entry in files.visible_entries(path):
+                    entry.unlink()
+                started = time.time()
+                replace(record, log_started=started).write(path)
+                events = EventFile.create_in(path, started)
+        held.callback(events.close)
+        try:
+            yield events
+        except BaseException:
+            if events.is_new and events.is_bare:
+                # So that a corrected command is not refused.
+                for entry in (events.path, path / RECORD_NAME, path / LOCK_NAME):
+                    entry.unlink(missing_ok=True)
+                # What else is there, such as a file of the user, keeps the folder.
+                with contextlib.suppress(OSError):
+                    path.rmdir()
+            raise
 
-    def release(self) -> None:
-        """Close the event file and let other processes have the folder."""
-        if self._lock is not None:
-            self.events.close()
-            os.close(self._lock)
-            self._lock = None
 
-    def __enter__(self) -> "RunFolder":
-        return self
+def check_claim(
+    path: Path,
+    record: RunRecord,
+    resume: ResumePoint | None = None,
+    *,
+    run_control: Collection[str] = (),
+    remove_existing_data: bool = False,
+    ways_out: Sequence[str] = WAYS_OUT,
+    is_ours: bool = False,
+) -> None:
+    """Raise what `claimed` would raise because of what is there, and change nothing.
 
-    def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
-        events = self.events
-        if kind is not None and self._lock is not None and events.is_new and events.is_bare:
-            # So that a corrected command is not refused.
-            for entry in (events.path, self.path / RECORD_NAME, self.path / LOCK_NAME):
-                entry.unlink(missing_ok=True)
-            # What else is there, such as a file of the user, keeps the folder.
-            with contextlib.suppress(OSError):
-                self.path.rmdir()
-        self.release()
+    run_control: names in which the configuration of data that is continued or removed may
+    differ. remove_existing_data: whether it may be removed. ways_out: what a refusal suggests;
+    the last of them is another folder. is_ours: whether this process has locked it.
+    """
+    with _writable(path):
+        if not path.is_dir():
+            return
+        if not is_ours:
+            refuse_in_use(path)
+        existing = files.visible_entries(path)
+        if resume is None and not existing:
+            return
+        earlier, names = RunRecord.read(path), [entry.name for entry in existing]
+        verb = "continue" if resume else "remove" if remove_existing_data else "write into"
+        if earlier is not None:
+            both = (earlier.config, record.config)
+            one, other = (f"{c.get('name_prefix')} {c.get('id')}" for c in both)
+            problem = ""
+            if one != other and one.casefold() == other.casefold():
+                problem = f"{path} is the folder of a run whose name differs in small and "
+                problem += "capital letters alone, which this file system takes for the same"
+            elif differences := earlier.differences(record, run_control):
+                problem = f"will not {verb} {path}: it holds a run of another configuration "
+                problem += f"(recorded / asked for: {'; '.join(differences)})"
+            if problem:
+                raise UsageError(f"{problem}; use {ways_out[-1]}")
+        if resume is not None:
+            if names != [resume.event_file]:
+                raise UsageError(
+                    f"cannot continue {path}: the checkpoint belongs to {resume.event_file}, "
+                    f"the folder holds {', '.join(names) or 'no event file'}; "
+                    f"start anew with --remove-existing-data instead of {resume.flag}"
+                )
+            started = earlier.log_started if earlier else None
+            require_events(path / resume.event_file, resume.position, started)
+            return
+    if not remove_existing_data:
+        ways = f"{', '.join(ways_out[:-1])}, or {ways_out[-1]}"
+        raise UsageError(f"{path} already holds data of a run: use {ways}")
+    foreign = [e.name for e in existing if not (e.name.startswith(FILE_PREFIX) and e.is_file())]
+    if foreign:
+        problem = f"besides event files it holds {', '.join(foreign)}"
+        raise UsageError(f"will not remove {path}: {problem}")
 
 
 @contextlib.contextmanager
@@ -285,30 +259,8 @@ def _writable(path: Path) -> Iterator[None]:
 
 def refuse_in_use(path: Path) -> None:
     """Refuse a folder that another process writes into; it need not be there."""
-    if is_locked(path / LOCK_NAME):
+    if files.is_locked(path / LOCK_NAME):
         raise _in_use(path)
-
-
-def _refuse_other_configuration(
-    verb: str,
-    path: Path,
-    record: RunRecord,
-    earlier: RunRecord,
-    run_control: Collection[str],
-    ways_out: Sequence[str],
-) -> None:
-    for flag in ("name_prefix", "id"):
-        one, other = str(earlier.config.get(flag)), str(record.config.get(flag))
-        if one != other and one.casefold() == other.casefold():
-            raise UsageError(
-                f"{path} is the folder of a run whose name differs in small and capital letters "
-                f"alone, which this file system takes for the same; use {ways_out[-1]}"
-            )
-    if differences := earlier.differences(record, run_control):
-        raise UsageError(
-            f"will not {verb} {path}: it holds a run of another configuration (recorded / asked "
-            f"for: {'; '.join(differences)}); use {ways_out[-1]}"
-        )
 
 
 def _lock(path: Path) -> int:

@@ -28,8 +28,7 @@ from stable_nalu.base.files import visible_entries
 
 # Tags of values, as every exporter of the published results expects them; `regualizer` and
 # `critation` are public spellings.
-METRIC_VALID = "metric/valid/interpolation"
-METRIC_TEST = "metric/test/extrapolation"
+METRIC_VALID, METRIC_TEST = "metric/valid/interpolation", "metric/test/extrapolation"
 METRIC_TEST_HALF_SUM = "metric/test/half-sum-squares"
 LOSS_VALID = "loss/valid"
 LOSS_VALID_INTERPOLATION = "loss/valid/interpolation"
@@ -37,26 +36,19 @@ LOSS_VALID_EXTRAPOLATION = "loss/valid/extrapolation"
 LOSS_CRITERION = "loss/train/critation"
 LOSS_REGULARIZER = "loss/train/regualizer"
 LOSS_TOTAL = "loss/train/total"
-L1_LOSS = "L1/train/L1-loss"
-L1_BETA = "L1/train/beta"
-LOSS_HALF_SUM = "loss/train/half-sum-squares"
-LOSS_MSE = "loss/train/mse"
-LOSS_EPOCH = "loss/train/epoch"
-TASK_LOSSES = LOSS_HALF_SUM, LOSS_MSE, LOSS_EPOCH
-"""Tags under which tasks log their training loss besides `LOSS_CRITERION`; they become columns."""
+L1_LOSS, L1_BETA = "L1/train/L1-loss", "L1/train/beta"
+TASK_LOSSES = "loss/train/half-sum-squares", "loss/train/mse", "loss/train/epoch"
+LOSS_HALF_SUM, LOSS_MSE, LOSS_EPOCH = TASK_LOSSES
+"""Under which tasks log their training loss besides `LOSS_CRITERION`; they become columns."""
 LOSS_ACCURACY = "loss/train/accuracy"
 METRIC = "metric"
-MSE_TRAIN = "metric/train/mse"
-MSE_TEST = "metric/test/mse"
+MSE_TRAIN, MSE_TEST = "metric/train/mse", "metric/test/mse"
 AFTER_SUFFIX = "/after"
 """Of an error that is measured again after the update of its step."""
 RMSE_TEST = "metric/test/rmse"
-ACCURACY_VALID = "metric/valid/acc"
-ACCURACY_TEST = "metric/test/acc"
-RANDOM_VALID = "metric/random/interpolation"
-RANDOM_TEST = "metric/random/extrapolation"
-ABSOLUTE_SUFFIX = "/mae"
-ROOT_SUFFIX = "/rmse"
+ACCURACY_VALID, ACCURACY_TEST = "metric/valid/acc", "metric/test/acc"
+RANDOM_VALID, RANDOM_TEST = "metric/random/interpolation", "metric/random/extrapolation"
+ABSOLUTE_SUFFIX, ROOT_SUFFIX = "/mae", "/rmse"
 EPOCH = "epoch"
 LABEL_WEIGHTS = "label2out/weights"
 REINIT = "reinit"
@@ -140,8 +132,7 @@ class EventFile:
     def __init__(self, path: Path, *, position: int | None = None, started: float | None = None):
         self.path = path
         self.is_new = position is None
-        self._buffer: list[bytes] = []
-        self._buffered = 0
+        self._buffer = bytearray()
         self._closed = False
         if position is None:
             with path.open("xb"):
@@ -170,27 +161,23 @@ class EventFile:
         if self._closed:
             raise ValueError(f"event file {self.path} is closed")
         self.is_bare = False
-        framed = record(event)
-        self._buffer.append(framed)
-        self._buffered += len(framed)
-        if self._buffered >= _FLUSH_BYTES:
+        self._buffer += record(event)
+        if len(self._buffer) >= _FLUSH_BYTES:
             self.flush()
 
     def flush(self) -> None:
         if not self._buffer:
             return
-        content = b"".join(self._buffer)
         # Writing at a known position instead of appending repairs a flush that failed half-way,
         # such as on a full disk: the next flush overwrites what the failed one left.
         try:
             with self.path.open("r+b") as file:
                 file.seek(self.position)
-                file.write(content)
+                file.write(self._buffer)
         except OSError as error:
             raise UsageError(f"cannot write {self.path}: {error.strerror}") from error
-        self.position += len(content)
+        self.position += len(self._buffer)
         self._buffer.clear()
-        self._buffered = 0
 
     def sync(self) -> None:
         """Flush, and have the operating system bring everything to the disk."""
@@ -211,18 +198,15 @@ def require_events(path: Path, position: int, started: float | None = None) -> b
     time do not exist. Returns the head of the first record.
     """
     size = path.stat().st_size
-    if size < position:
-        raise UsageError(
-            f"cannot continue {path}: it has {size} bytes, fewer than the {position} at the "
-            "checkpoint; start anew with --remove-existing-data"
-        )
     with path.open("rb") as file:
         data = file.read(max(position, 0))
     end = 0
     while 0 <= end < position:
         length = _length(data[end : end + _HEAD_BYTES])
         end = end + _FRAME_BYTES + length if length else -1
-    if end != position or not position:
+    if size < position:
+        reason = f"it has {size} bytes, fewer than the {position} at the checkpoint"
+    elif end != position or not position:
         reason = f"no record ends at byte {position}, where the checkpoint was taken"
     elif started is not None and _WALL_TIME.unpack_from(data, _HEAD_BYTES + 1)[0] != started:
         reason = "it is the log of another run"
@@ -515,8 +499,7 @@ class TensorboardReader:
     def __init__(
         self, dirpath: str | Path, auto_open: bool = True, names: Container[str] | None = None
     ):
-        self.dirpath = Path(dirpath)
-        self.auto_open = auto_open
+        self.dirpath, self.auto_open = Path(dirpath), auto_open
         found = [entry.name for entry in visible_entries(self.dirpath)]
         self.names = [name for name in found if names is None or name in names]
 

@@ -13,7 +13,7 @@ from stable_nalu.result.reproduce import listing
 from stable_nalu.result.stored import sessions_of
 from stable_nalu.task.table import SCRIPTS as SPECS
 from stable_nalu.training.shell import ENGINE, TORCH
-from stable_nalu.writer import LOCK_NAME, RunFolder, RunRecord
+from stable_nalu.writer import LOCK_NAME, RunRecord, claimed
 from tests.result.tiny import in_this_process  # noqa: F401
 from tests.training.engine.harness import training
 from tests.turn import weekly
@@ -39,7 +39,7 @@ def test_runs_that_a_killed_command_left_in_training_are_waited_for(tmp_path, ca
     with ExitStack() as stack:
         for run in runs_of(model, [0], 20):
             record = RunRecord.create("single_layer", {}, "")
-            stack.enter_context(RunFolder.claim(tensorboard_root() / run.name, record))
+            stack.enter_context(claimed(tensorboard_root() / run.name, record))
         capsys.readouterr()
         assert reproduce.main([*request]) == 2
     said = capsys.readouterr()

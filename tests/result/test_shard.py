@@ -23,7 +23,7 @@ from stable_nalu.result.shard import (
     state_of,
 )
 from stable_nalu.training.checkpoint import model_file
-from stable_nalu.writer import RunFolder, RunRecord
+from stable_nalu.writer import RunRecord, claimed
 from tests.processes import until
 
 SCRIPT = JOB_SCRIPTS["single_layer_task/neurips_2021/sltr-in2"]
@@ -65,7 +65,7 @@ def trained():
 
     def make(run):
         record = RunRecord.create("single_layer", {}, "")
-        with RunFolder.claim(tensorboard_root() / run.name, record):
+        with claimed(tensorboard_root() / run.name, record):
             pass
 
     return make
@@ -77,12 +77,10 @@ def test_states(trained):
     for run in runs[:3]:
         trained(run)
     mark_finished(runs[:1])
-    held = RunFolder.claim(
-        root / runs[2].name, RunRecord.create("single_layer", {}, ""), remove_existing_data=True
-    )
-    states = [state_of(run) for run in runs[:4]]
+    record = RunRecord.create("single_layer", {}, "")
+    with claimed(root / runs[2].name, record, remove_existing_data=True):
+        states = [state_of(run) for run in runs[:4]]
     assert states == [State.DONE, State.FAILED, State.RUNNING, State.MISSING]
-    held.release()
     assert first_shard(0).states(None)[State.MISSING] == 6
 
 

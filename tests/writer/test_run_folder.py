@@ -3,12 +3,13 @@
 import json
 import os
 import resource
+from contextlib import ExitStack
 
 import pytest
 
 import stable_nalu
 from stable_nalu.base.errors import UsageError
-from stable_nalu.writer import ResumePoint, RunFolder, RunRecord, RunWriter
+from stable_nalu.writer import ResumePoint, RunRecord, RunWriter, claimed
 from stable_nalu.writer.event_file import EventFileReader
 
 CONFIG = {"operation": "mul", "regualizer": 10, "interpolation_range": (1, 2), "max_iterations": 5}
@@ -20,11 +21,11 @@ def record(**changes):
 
 
 def claim(path, changes=None, **options):
-    return RunFolder.claim(path, record(**(changes or {})), run_control=RUN_CONTROL, **options)
+    return claimed(path, record(**(changes or {})), run_control=RUN_CONTROL, **options)
 
 
-def log(folder, steps):
-    writer = RunWriter(folder.events)
+def log(events, steps):
+    writer = RunWriter(events)
     for step in steps:
         writer.scalar("a", step)
         writer.commit(step)
@@ -45,8 +46,8 @@ def visible(folder):
 def finished(tmp_path):
     """A released run folder with steps 0 and 1."""
     path = tmp_path / "prefix" / "run"
-    with claim(path) as folder:
-        log(folder, (0, 1))
+    with claim(path) as events:
+        log(events, (0, 1))
     return path
 
 
@@ -64,19 +65,23 @@ def test_a_run_folder_holds_one_visible_file_and_the_record(finished):
 
 @pytest.mark.parametrize("flag", ["name_prefix", "id"])
 def test_names_that_a_file_system_takes_for_the_same_are_two_runs(tmp_path, flag):
-    claim(tmp_path / "Run", {flag: "Run"}).release()
+    with claim(tmp_path / "Run", {flag: "Run"}):
+        pass
     # As a file system finds it that does not tell small letters from capital ones.
     (tmp_path / "Run").rename(tmp_path / "run")
-    with pytest.raises(UsageError, match="small and capital letters alone.*another --name-prefix"):
-        RunFolder.claim(
-            tmp_path / "run", record(**{flag: "run"}), run_control={flag}, remove_existing_data=True
-        )
+    says, rules = "small and capital letters alone.*another --name-prefix", {"run_control": {flag}}
+    with (
+        pytest.raises(UsageError, match=says),
+        claimed(tmp_path / "run", record(**{flag: "run"}), remove_existing_data=True, **rules),
+    ):
+        pass
 
 
 def test_another_script_is_another_configuration(finished):
     other = RunRecord.create("simple_function_static", CONFIG, "python3 other.py")
-    with pytest.raises(UsageError, match='script: "single_layer" / "simple_function_static"'):
-        RunFolder.claim(finished, other, remove_existing_data=True)
+    says = 'script: "single_layer" / "simple_function_static"'
+    with pytest.raises(UsageError, match=says), claimed(finished, other, remove_existing_data=True):
+        pass
 
 
 @pytest.mark.parametrize("content", [None, "", "{}", "not json", "[" * 100_000, "a pipe"])
@@ -84,24 +89,24 @@ def test_a_folder_without_a_record_is_removed_as_asked(finished, content):
     (finished / ".run.json").unlink()
     if content == "a pipe":
         os.mkfifo(finished / ".run.json")
-        with pytest.raises(UsageError, match="cannot write the run folder .*a device, not a file"):
-            claim(finished, {"operation": "add"}, remove_existing_data=True)
+        says, rules = "cannot write the run folder .*a device, not a file", {"operation": "add"}
+        with pytest.raises(UsageError, match=says):
+            claim(finished, rules, remove_existing_data=True).__enter__()
         (finished / ".run.json").unlink()
     elif content is not None:
         (finished / ".run.json").write_text(content)
-    with claim(finished, {"operation": "add"}, remove_existing_data=True) as folder:
-        log(folder, (3,))
+    with claim(finished, {"operation": "add"}, remove_existing_data=True) as events:
+        log(events, (3,))
     assert steps(finished) == [3]
 
 
 def test_a_second_claim_is_refused_until_release(tmp_path):
-    folder = claim(tmp_path)
-    log(folder, (0,))
-    with pytest.raises(UsageError, match=f"in use by process {os.getpid()} on "):
-        claim(tmp_path, remove_existing_data=True)
-    folder.release()
-    folder.release()
-    claim(tmp_path, remove_existing_data=True).release()
+    with claim(tmp_path) as events:
+        log(events, (0,))
+        with pytest.raises(UsageError, match=f"in use by process {os.getpid()} on "):
+            claim(tmp_path, remove_existing_data=True).__enter__()
+    with claim(tmp_path, remove_existing_data=True):
+        pass
 
 
 def test_more_claims_and_writers_than_the_soft_limit_of_open_files(tmp_path):
@@ -110,14 +115,11 @@ def test_more_claims_and_writers_than_the_soft_limit_of_open_files(tmp_path):
     if hard < 4 * limit:
         pytest.skip("the hard limit leaves no room")
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
-    folders, writers = [], []
     try:
-        for index in range(2 * limit):
-            folders.append(claim(tmp_path / str(index)))
-            writers.append(log(folders[-1], (index,)))
+        with ExitStack() as held:
+            for index in range(2 * limit):
+                log(held.enter_context(claim(tmp_path / str(index))), (index,))
     finally:
-        for folder in folders:
-            folder.release()
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     assert [steps(tmp_path / str(index)) for index in (0, 127)] == [[0], [127]]
 
@@ -127,10 +129,11 @@ def test_a_claim_leaves_no_trace_unless_something_was_or_is_logged(tmp_path):
     with pytest.raises(KeyError), claim(path):
         raise KeyError
     assert list(tmp_path.iterdir()) == []
-    folder = claim(path)
-    log(folder, (7,))
-    point = ResumePoint(folder.events.path.name, folder.events.position)
-    folder.__exit__(KeyError, KeyError(), None)
+    with ExitStack() as held:
+        events = held.enter_context(claim(path))
+        log(events, (7,))
+        point = ResumePoint(events.path.name, events.position)
+        held.__exit__(KeyError, KeyError(), None)
     assert steps(path) == [7]
     with pytest.raises(KeyError), claim(path, resume=point):
         raise KeyError
