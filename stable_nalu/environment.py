@@ -63,8 +63,6 @@ def _discrete(n: int) -> SimpleNamespace:
 
 
 class _Dict(dict[str, Any]):
-    """Dictionaries with a space for each key."""
-
     def contains(self, x: Any) -> bool:
         same = isinstance(x, dict) and x.keys() == self.keys()
         return same and all(space.contains(x[key]) for key, space in self.items())
@@ -161,9 +159,8 @@ class TimeGridworld(Environment):
         return self._observed(), reward, arrived, truncated, information
 
     def _observed(self) -> dict[str, np.ndarray]:
-        view = self._planes[int(self.world.frame)].copy()
-        if self.observation == "pixels":
-            view = self._picture()
+        is_picture = self.observation == "pixels"
+        view = self._picture() if is_picture else self._planes[int(self.world.frame)].copy()
         return {"view": view, "stimulus": np.array([int(self.world.stimulus)], np.float32)}
 
     def _picture(self) -> np.ndarray:

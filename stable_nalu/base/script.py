@@ -104,6 +104,8 @@ def _raise(number: int, _frame: object) -> None:
 class _Stream(io.FileIO):
     """Standard output, or standard error, of which is lost what cannot be written."""
 
+    is_for_messages = False
+
     def write(self, data: Any, /) -> int | None:
         try:
             return super().write(data)
@@ -130,7 +132,6 @@ GRANTS = ("LSB_DJOB_NUMPROC", "SLURM_CPUS_PER_TASK")
 
 
 def processor() -> str:
-    """Return the name of the processor, as the system gives it."""
     with contextlib.suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text().splitlines():
             name, _, value = line.partition(":")
@@ -271,21 +272,18 @@ class ScriptParser(argparse.ArgumentParser):
                 raise OptionError(flag, f"{ascii(word)} is not text", "write it in UTF-8")
             if not name.startswith("--") or name == "--":
                 continue
+            if action is None and name in self._refused:
+                raise OptionError(name, "not accepted", self._refused[name])
             if action is None:
-                raise self._unknown(name)
+                known = [n for n in self._option_string_actions if n.startswith("--")]
+                remedy = did_you_mean(name, known, "see --help for the flags of this script")
+                raise OptionError(name, "there is no such flag", remedy)
             once = not getattr(action, "repeatable", isinstance(action, argparse._AppendAction))
             if action.dest in seen and once:
                 many = getattr(action, "many", action.nargs in ("+", "*"))
                 remedy = "give it once" + (", with all values behind it" if many else "")
                 raise OptionError(action.option_strings[0], "given twice", remedy)
             seen.add(action.dest)
-
-    def _unknown(self, name: str) -> OptionError:
-        if name in self._refused:
-            return OptionError(name, "not accepted", self._refused[name])
-        known = [n for n in self._option_string_actions if n.startswith("--")]
-        otherwise = "see --help for the flags of this script"
-        return OptionError(name, "there is no such flag", did_you_mean(name, known, otherwise))
 
     def _explained(self, error: argparse.ArgumentError) -> OptionError:
         problem, _, remedy = str(error.message).partition("; ")

@@ -295,8 +295,6 @@ class _Term:
 
 
 class _NetworkReading(BoxFormulas):
-    """The formulas of a network in a box."""
-
     def __init__(self, formula: NetworkFormula, box: Box, *, rounded: bool, whole: bool):
         super().__init__(box, symbols_of(box), [])
         self.numbers = formula.numbers

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from textwrap import wrap
-from typing import Any
+from typing import Any, cast
 
 from stable_nalu.base.errors import CONTROL, OptionError, UsageError, did_you_mean
 from stable_nalu.base.script import ScriptParser, command_of
@@ -68,7 +68,6 @@ class ScriptSpec:
 
     @cached_property
     def fields(self) -> tuple[NameField, ...]:
-        """Return the fields of the run name in order."""
         placed = {field.pattern for field in self.name_fields}
         young = (flag.in_name for flag in self.flags if flag.in_name not in placed | {""})
         return (*self.name_fields, *(trailing(template(pattern)) for pattern in young))
@@ -127,11 +126,9 @@ class ScriptSpec:
         return Plan(self, with_flags(self, typed))
 
     def epochs(self, max_epochs: int) -> int:
-        """Return how many epochs are trained by this --max-epochs."""
         return max_epochs + (0 if self.counts_epochs else 1)
 
     def max_epochs(self, epochs: int) -> int:
-        """Return the --max-epochs that trains so many epochs."""
         return epochs - (0 if self.counts_epochs else 1)
 
     def leaf(self, config: Config) -> str:
@@ -159,7 +156,7 @@ class ScriptSpec:
             if flag.kind is None:
                 words += [flag.name] if value else []
             else:
-                values: Any = value if isinstance(value, tuple) else (value,)
+                values = cast("tuple[Any, ...]", value) if isinstance(value, tuple) else (value,)
                 words += [flag.name, *map(str, values)]
         return words
 

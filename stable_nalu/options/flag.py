@@ -348,8 +348,6 @@ def _fitting(
 
 
 def integer(minimum: int = -_LARGEST, maximum: int = _LARGEST) -> Kind:
-    """Return the kind of whole numbers from `minimum` to `maximum`."""
-
     def read(word: str) -> int:
         try:
             value = int(word)
@@ -393,7 +391,6 @@ def finite(word: str) -> float:
 
 
 def text(metavar: str = "NAME") -> Kind:
-    """Return the kind of words that are taken as they are."""
     return each_word(metavar, str)
 
 

@@ -336,7 +336,6 @@ def require_no_zero(sample_range: list[Any], summands: int, flag: str) -> None:
 
 
 def check_schedule(c: Config) -> None:
-    """Require that a linear ramp ends behind its start."""
     start, end = c.regualizer_scaling_start, c.regualizer_scaling_end
     ends = f"and ends at iteration {end}" if start == end else f"at {start} and ends at {end}"
     refuse(c.regualizer_scaling == "linear" and start >= end, "--regualizer-scaling-end",
@@ -345,7 +344,6 @@ def check_schedule(c: Config) -> None:
 
 
 def check_optimizer(c: Config) -> None:
-    """Refuse momentum for Adam, which takes none."""
     refuse(c.optimizer == "adam" and c.momentum, "--momentum",
         f"{c.momentum} has no effect with adam", "add --optimizer sgd")
 
@@ -404,7 +402,6 @@ def check_multiplying_form(c: Config, units: Sequence[str]) -> None:
 
 
 def check_device(c: Config) -> None:
-    """Refuse `--cuda` and `--no-cuda` where they contradict each other."""
     refuse(c.cuda and c.no_cuda, "--cuda", "contradicts --no-cuda", "give only one of the two")
     if c.cuda:
         import torch
@@ -532,9 +529,17 @@ def with_flags(script: Any, typed: Mapping[str, list[Any]]) -> dict[str, list[An
         if word in (flag.allowed() or ()):
             if flag.dest == "layer_type" and script.nac_mul_acts:
                 _refuse_ambiguous(word, typed)
-        elif flag.dest == "layer_type":
-            words = _flags_of(script.flags, word, pairs=script.nac_mul_acts)
-            given |= _read_name(script, word, words or _refuse_pair(script, flag, word), typed)
+            continue
+        words = _flags_of(script.flags, word, pairs=script.nac_mul_acts)
+        if words is None:
+            name = kinds.found_in(kinds.MODELS, word)
+            if name is None:
+                raise flag.no_choice(word)
+            problem = f"{word} is a model of two layers, {script.name} trains one unit"
+            remedy = f"type {kinds.MODELS[name]} for simple_function_static.py"
+            raise OptionError(flag.name, problem, remedy)
+        if flag.dest == "layer_type":
+            given |= _read_name(script, word, words, typed)
         else:
             given[flag.dest] = [_one_unit(script, flag, word)]
     return given
@@ -544,7 +549,7 @@ def _read_name(
     script: Any, name: str, words: list[str], typed: Mapping[str, list[Any]]
 ) -> dict[str, list[Any]]:
     """Return the values of the flags of a name, which nothing that was typed contradicts."""
-    known = {flag.name: flag for flag in script.flags}
+    known: dict[str, Flag] = {flag.name: flag for flag in script.flags}
     stands = f"{name} stands for {shlex.join(words)}"
     named: dict[str, list[str]] = {}
     for word in words:
@@ -555,9 +560,9 @@ def _read_name(
     read: dict[str, list[Any]] = {}
     for flag_name, values in named.items():
         flag = known.get(flag_name)
-        if flag is None and flag_name == "--first-layer":
-            continue  # A script with one cell.
         if flag is None:
+            if flag_name == "--first-layer":
+                continue  # A script with one cell.
             remedy = "train it by a script that has it, see docs/flags.md"
             raise OptionError(_LAYER, f"{stands}; {script.name} has no {flag_name}", remedy)
         allowed = flag.allowed()
@@ -576,8 +581,6 @@ def _read_name(
 
 def _one_unit(script: Any, flag: Flag, word: str) -> str:
     """Return the key of a name, for a flag that names nothing but one unit."""
-    if _flags_of(script.flags, word, pairs=script.nac_mul_acts) is None:
-        _refuse_pair(script, flag, word)
     words = _flags_of(script.flags, word, pairs=False)
     if words is None:
         raise OptionError(flag.name, f"{word} is a pair of layers", "name one unit by its key")
@@ -589,26 +592,16 @@ def _one_unit(script: Any, flag: Flag, word: str) -> str:
     return key
 
 
-def _refuse_pair(script: Any, flag: Flag, word: str) -> Any:
-    """Refuse a model of two layers, where there is one; or a word that is not a name."""
-    name = kinds.found_in(kinds.MODELS, word)
-    if name is None:
-        raise flag.no_choice(word)
-    problem = f"{word} is a model of two layers, {script.name} trains one unit"
-    remedy = f"type {kinds.MODELS[name]} for simple_function_static.py"
-    raise OptionError(flag.name, problem, remedy)
-
-
 def _refuse_ambiguous(word: str, typed: Mapping[str, list[Any]]) -> None:
     """Refuse a key that papers have for another model, unless the second layer is named, too."""
     name = kinds.found_in(kinds.MODELS, word)
     entry = entries().get(word)
     if name is None or entry is None or entry.origin or {"nac_mul", "first_layer"} & set(typed):
         return
-    if kinds.MODELS[name] != f"--layer-type {word}":
-        alone = f"--layer-type {word} --nac-mul none for two layers of {word}"
-        remedy = f"type {kinds.MODELS[name]} for the published model, or {alone}"
-        raise OptionError(_LAYER, f"{word} alone has two meanings here", remedy)
+    alone = f"--layer-type {word} --nac-mul none for two layers of {word}"
+    remedy = f"type {kinds.MODELS[name]} for the published model, or {alone}"
+    is_another = kinds.MODELS[name] != f"--layer-type {word}"
+    refuse(is_another, _LAYER, f"{word} alone has two meanings here", remedy)
 
 
 _SHORT = {"seed": "s{}", "learning_rate": "lr={}", "operation": "{}", "id": "#{}"}
@@ -619,9 +612,9 @@ _HOW = {"verbose", "name_prefix", "id"}
 def varying(flags: Sequence[Flag], configs: Sequence[Config]) -> list[str]:
     """Return the flags in which runs differ; of two that differ together, the first."""
     found: dict[str, list[str]] = {}
-    for flag in flags:
+    for flag in [one for one in flags if one.result and one.dest not in _HOW]:
         values = [repr(getattr(config, flag.dest)) for config in configs]
-        if not flag.result or flag.dest in _HOW or len(set(values)) == 1:
+        if len(set(values)) == 1:
             continue
         pairs = (set(zip(values, others, strict=True)) for others in found.values())
         if not any(len(both) == len(set(values)) for both in pairs):

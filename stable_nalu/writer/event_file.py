@@ -330,7 +330,6 @@ class RunWriter:
 
 
 def event_of(step: int, *summaries: Any) -> bytes:
-    """Return an event that has the values of some summaries."""
     event = event_message()(wall_time=time.time(), step=step)
     for summary in summaries:
         event.summary.MergeFrom(summary)
@@ -513,7 +512,6 @@ class TensorboardReader:
             yield run.name, str(run.path), EventFileReader(run.path) if self.auto_open else None
 
     def runs(self) -> Iterator[RunFiles]:
-        """Yield every run with its file or its problem."""
         for name in self.names:
             folder = self.dirpath / name
             shown = os.fsencode(name).decode(errors="backslashreplace")
