@@ -34,6 +34,7 @@ from .runs import (
     logged,
     numbers,
     reduce_series,
+    together,
     two_digit_name,
     with_names,
 )
@@ -164,8 +165,7 @@ def read_pairs(
     found = context.exported(
         ("name", "epoch"), made=lambda table, path: with_names(table, two_digit_name, path)
     )
-    tables = [own.assign(model=name) for name, own in found.items() if own is not None]
-    table = pd.concat(tables, ignore_index=True)
+    table = together(found)
     if column is not None and column not in table:
         raise UsageError(f"no file has the column {column}")
     return table, list(found), [name for name, own in found.items() if own is None]
@@ -292,18 +292,15 @@ def surface(context: Context) -> Product:
             style.say_no_data(axes)
             continue
         table = grid.pivot_table(index="x2", columns="x1", values="pred")
-        axes.pcolormesh(
-            table.columns, table.index, table.to_numpy(), cmap=cmap, norm=norm, rasterized=True
-        )
+        cells: dict[str, Any] = {"cmap": cmap, "norm": norm, "rasterized": True}
+        axes.pcolormesh(table.columns, table.index, table.to_numpy(), **cells)
         for low, high, color, gid in _SQUARES:
             look = {"fill": False, "edgecolor": color, "lw": 1.2, "gid": gid}
             axes.add_patch(Rectangle((low, low), high - low, high - low, **look))
     bar = figure.colorbar(ScalarMappable(norm, cmap), ax=facets, label="Prediction")
     bar.set_ticks(edges[::4].tolist(), labels=[f"{end:.3g}" for end in edges[::4]])
-    style.footnote(
-        figure,
-        "White square: range of training; red square: range of the test. Titles: solved where.",
-    )
+    squares = "White square: range of training; red square: range of the test."
+    style.footnote(figure, squares, "Titles: solved where.")
     return Product(context.stem, figure)
 
 
@@ -361,16 +358,9 @@ def _draw_path(axes: Axes, points: np.ndarray, times: np.ndarray, marker: str):
     segments = np.stack([points[:-1], points[1:]], axis=1)
     axes.add_collection(LineCollection(list(segments), array=times[:-1], linewidth=0.9, **look))
     inner = axes.scatter(*points.T, c=times, marker=marker, s=7, linewidth=0, **look)
+    star: dict[str, Any] = {"marker": "*", "markeredgecolor": "white", "markeredgewidth": 0.4}
     for place, color in ((0, _FIRST), (-1, _LAST)):
-        axes.plot(
-            *points[place],
-            marker="*",
-            markersize=9,
-            color=color,
-            markeredgecolor="white",
-            markeredgewidth=0.4,
-            zorder=4,
-        )
+        axes.plot(*points[place], markersize=9, color=color, zorder=4, **star)
     return inner
 
 
@@ -392,9 +382,8 @@ def histogram(context: Context, runs: Runs, column: str, size: Size = style.STAN
         for axes, model in zip(line, models, strict=True):
             group = judged.loc[(judged["model"] == model) & (judged["operation"] == operation)]
             solved, bars = group["solved"].to_numpy(bool), []
-            for place, (outcome, those) in enumerate(
-                zip(_OUTCOMES, (solved, ~solved), strict=True)
-            ):
+            for place, outcome in enumerate(_OUTCOMES):
+                those = ~solved if place else solved
                 gates = group.loc[those, column].dropna().to_numpy(dtype=float)
                 heights, left = np.histogram(gates, bins=edges)[0], edges[:-1] + place * width
                 look = style.bar_look(shown[outcome], place)
@@ -430,10 +419,10 @@ def matrix(context: Context) -> Product:
     image = axes.imshow(shares, cmap="Blues", vmin=0, vmax=1, aspect="auto")
     for (row, column), count in np.ndenumerate(counts):
         color = "white" if shares[row, column] > 0.5 else "black"
-        axes.text(column, row, str(count), ha="center", va="center", color=color, fontsize=13)
-    places = range(len(counts))
-    axes.set_xticks(places, [str(p) for p in places], fontsize=15)
-    axes.set_yticks(places, [str(p) for p in places], fontsize=15)
+        axes.text(column, row, str(count), color=color, fontsize=13, **style.MIDDLE)
+    ticks: dict[str, Any] = {"ticks": range(len(counts)), "labels": range(len(counts))}
+    axes.set_xticks(**ticks, fontsize=15)
+    axes.set_yticks(**ticks, fontsize=15)
     axes.grid(visible=False)
     axes.set_xlabel("Predicted digit", fontsize=15)
     axes.set_ylabel("True digit", fontsize=15)

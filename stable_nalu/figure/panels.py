@@ -140,16 +140,8 @@ def draw(
             draw_series(axes, places, table, shown[label], label, line=not dodged)
             if measure == "success.rate" and label not in absent:
                 gone = places[table["count"].isna().to_numpy()]
-                axes.plot(
-                    gone,
-                    np.zeros(len(gone)),
-                    linestyle="none",
-                    marker="x",
-                    color=style.MISSING,
-                    clip_on=False,
-                    gid="missing",
-                    zorder=4,
-                )
+                cross: dict[str, Any] = {"color": style.MISSING, "clip_on": False, "zorder": 4}
+                axes.plot(gone, np.zeros(len(gone)), "x", gid="missing", **cross)
         _draw_y_axis(axes, measure)
         if not any(table["mean"].notna().any() for table in found.values()):
             solved = bool((summary["n"] > summary["failed"]).any())
@@ -211,38 +203,14 @@ def draw_series(
     """Draw means with their intervals; a mean without interval is hollow."""
     mean, lower, upper = (found[c].to_numpy(dtype=float) for c in ("mean", "lower", "upper"))
     here, bounded = ~np.isnan(mean), ~(np.isnan(lower) | np.isnan(upper))
+    own, bars = {"color": look.color} | look.weight, here & bounded
     if line:
-        axes.plot(
-            x[here],
-            mean[here],
-            color=look.color,
-            linestyle=look.line,
-            gid=f"{label} line",
-            **look.weight,
-        )
-    for chosen, face in ((here & bounded, look.color), (here & ~bounded, "white")):
-        axes.plot(
-            x[chosen],
-            mean[chosen],
-            linestyle="none",
-            marker=look.marker,
-            color=look.color,
-            markerfacecolor=face,
-            gid=f"{label} mean",
-            label=label,
-            zorder=3,
-            **look.weight,
-        )
-    bars = here & bounded
-    axes.vlines(
-        x[bars],
-        lower[bars],
-        upper[bars],
-        color=look.color,
-        linewidth=0.8,
-        alpha=0.75,
-        gid=f"{label} interval",
-    )
+        axes.plot(x[here], mean[here], linestyle=look.line, gid=f"{label} line", **own)
+    own |= {"linestyle": "none", "marker": look.marker, "gid": f"{label} mean", "zorder": 3}
+    for chosen, face in ((bars, look.color), (here & ~bounded, "white")):
+        axes.plot(x[chosen], mean[chosen], markerfacecolor=face, label=label, **own)
+    thin: dict[str, Any] = {"color": look.color, "linewidth": 0.8, "alpha": 0.75}
+    axes.vlines(x[bars], lower[bars], upper[bars], gid=f"{label} interval", **thin)
 
 
 def _draw_y_axis(axes: Axes, measure: str) -> None:

@@ -284,6 +284,12 @@ class Context:
         return Product(self.stem, figure, text, {f"{self.stem}_{side}": points})
 
 
+def together(tables: Mapping[str, pd.DataFrame | None]) -> pd.DataFrame:
+    """Return all tables in one, with their names in a column `model`."""
+    found = [own.assign(model=name) for name, own in tables.items() if own is not None]
+    return pd.concat(found or [pd.DataFrame()], ignore_index=True)
+
+
 def numbers(table: pd.DataFrame, column: str) -> pd.Series:
     """Return a column of numbers, missing where a run has none."""
     return pd.Series(pd.to_numeric(table[column], errors="coerce"))

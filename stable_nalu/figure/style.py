@@ -232,6 +232,10 @@ NO_DATA = " (no data)"
 SMALL = 6.5
 """Size of footnotes and counts in points: ten pixels where a README shows the figure."""
 
+GREY: dict[str, Any] = {"fontsize": SMALL, "color": "0.35"}
+MIDDLE: dict[str, Any] = {"ha": "center", "va": "center"}
+"""How small text looks, and where text stands that is in the middle of its place."""
+
 HATCHES = ("", "////", "----", "\\\\\\\\", "xxxx")
 """Of bars side by side. An SVG would describe dots one by one, in 160 kB."""
 
@@ -274,15 +278,9 @@ def framed(
         axes = figure.add_axes(box)
         below = figure.add_axes((left, base / height, each / width, strip / height), sharex=axes)
         placed.append((axes, below))
-    figure.legend(
-        handles=handles,
-        loc="upper center",
-        bbox_to_anchor=(0.5, legend_top / height),
-        ncols=columns,
-        handlelength=2.6,
-        borderpad=0,
-        borderaxespad=0.2,
-    )
+    look: Any = {"ncols": columns, "handlelength": 2.6, "borderpad": 0, "borderaxespad": 0.2}
+    top = (0.5, legend_top / height)
+    figure.legend(handles=handles, loc="upper center", bbox_to_anchor=top, **look)
     _write_note(figure, lines, height)
     return figure, placed
 
@@ -293,7 +291,7 @@ def panel_width(width: float, columns: int) -> float:
 
 def _write_note(figure: Figure, lines: Sequence[str], height: float) -> None:
     text = "\n".join(lines)
-    figure.text(0.5, 0.1 / height, text, ha="center", va="bottom", fontsize=SMALL, color="0.35")
+    figure.text(0.5, 0.1 / height, text, ha="center", va="bottom", **GREY)
 
 
 def legend_handles(
@@ -309,11 +307,11 @@ def legend_handles(
     """
     found = []
     for label, look in looks.items():
-        text, line = (texts or {}).get(label, ""), look.line if lines else "none"
+        text, own = (texts or {}).get(label, ""), {"color": look.color, "marker": look.marker}
         if label in missing:
-            look, text, line = Look(MISSING, "x", "-"), NO_DATA, "none"
-        own: dict[str, Any] = {"color": look.color, "linestyle": line, "marker": look.marker}
-        found.append(Line2D([], [], label=label + text, **own))
+            text, own = NO_DATA, {"color": MISSING, "marker": "x"}
+        line = look.line if lines and label not in missing else "none"
+        found.append(Line2D([], [], label=label + text, linestyle=line, **own))
     return found
 
 
@@ -336,12 +334,9 @@ def footnote(
     lines = textwrap.wrap(text, max(40, int(figure.get_figwidth() * 19.5)))
     above = share = (0.15 + NOTE_LINE * len(lines)) / height
     if handles:
-        legend = figure.legend(
-            handles=handles,
-            loc="lower center",
-            ncols=_legend_columns(width, handles),
-            handlelength=2.6 if isinstance(handles[0], Line2D) else None,
-        )
+        long = 2.6 if isinstance(handles[0], Line2D) else None
+        look: Any = {"ncols": _legend_columns(width, handles), "handlelength": long}
+        legend = figure.legend(handles=handles, loc="lower center", **look)
         legend.set_bbox_to_anchor((0.5, share), transform=figure.transFigure)
         legend.set_in_layout(False)
         pixels = legend.get_window_extent().height
@@ -357,19 +352,11 @@ def ascending(numbers: Iterable[int], form: str = "") -> str:
 
 
 def ribbon(
-    axes: Axes,
-    table: pd.DataFrame,
-    x: str,
-    middle: str,
-    look: Look,
-    *,
-    alpha: float = 0.15,
-    **line: Any,
+    axes: Axes, table: pd.DataFrame, x: str, middle: str, look: Look, alpha: float = 0.15, **line
 ) -> None:
     """Draw a column as a line, in a ribbon from the columns `lower` to `upper`."""
-    axes.fill_between(
-        table[x], table["lower"], table["upper"], color=look.color, alpha=alpha, linewidth=0
-    )
+    band: Any = {"color": look.color, "alpha": alpha, "linewidth": 0}
+    axes.fill_between(table[x], table["lower"], table["upper"], **band)
     axes.plot(table[x], table[middle], **look.style | line)
 
 
@@ -415,39 +402,15 @@ def counts(
     inch = axes.get_window_extent().width / axes.figure.dpi
     for row, (label, numbers) in enumerate(rows.items()):
         look = looks[label]
-        axes.plot(
-            -0.06 / inch,
-            row,
-            marker=look.marker,
-            color=look.color,
-            markersize=3,
-            transform=across,
-            clip_on=False,
-        )
+        point: Any = {"marker": look.marker, "color": look.color, "markersize": 3}
+        axes.plot(-0.06 / inch, row, transform=across, clip_on=False, **point)
         texts = ["–" if np.isnan(number) else f"{int(number)}" for number in numbers]
         places, size = spread(axes, x, max(map(len, texts), default=1))
         for place, text in zip(places, texts, strict=True):
-            color = MISSING if text == "–" else look.color
-            axes.text(
-                place,
-                row,
-                text,
-                ha="center",
-                va="center",
-                fontsize=size,
-                color=color,
-                transform=across,
-            )
-    axes.text(
-        -0.13 / inch,
-        0.5,
-        title,
-        transform=axes.transAxes,
-        ha="right",
-        va="center",
-        fontsize=SMALL,
-        color="0.35",
-    )
+            own = {"fontsize": size, "color": MISSING if text == "–" else look.color}
+            axes.text(place, row, text, transform=across, **MIDDLE, **own)
+    own = MIDDLE | GREY | {"ha": "right"}
+    axes.text(-0.13 / inch, 0.5, title, transform=axes.transAxes, **own)
 
 
 def spread(axes: Axes, x: np.ndarray, digits: int) -> tuple[np.ndarray, float]:

@@ -61,20 +61,15 @@ def successes(
             style.say_no_data(axes, "0.35")
             continue
         for index, (model, look) in enumerate(shown.items()):
-            own = found[title].loc[found[title]["model"] == model].sort_values(runs.x)
-            drawn |= {*own["model"]}
-            x, rates = own[runs.x].to_numpy(dtype=float), points(own, "success.rate")
+            rows = found[title].loc[found[title]["model"] == model].sort_values(runs.x)
+            drawn |= {*rows["model"]}
+            x, rates = rows[runs.x].to_numpy(dtype=float), points(rows, "success.rate")
             draw_series(axes, x, rates, look, model, line=True)
-            texts = [f"{failed}/{n}" for failed, n in zip(own["failed"], own["n"], strict=True)]
+            texts = [f"{failed}/{n}" for failed, n in zip(rows["failed"], rows["n"], strict=True)]
+            own: Any = {"xytext": (2, -9 if index else 4), "textcoords": "offset points"}
+            own |= {"fontsize": style.SMALL, "color": look.color}
             for at, mean, text in zip(x, rates["mean"], texts, strict=True):
-                axes.annotate(
-                    text,
-                    (at, mean),
-                    xytext=(2, -9 if index else 4),
-                    textcoords="offset points",
-                    fontsize=style.SMALL,
-                    color=look.color,
-                )
+                axes.annotate(text, (at, mean), **own)
         largest = float(np.max(found[title][runs.x]))
         axes.set_xlim(-0.04 * largest, 1.06 * largest)
     handles = style.legend_handles(shown, missing=shown.keys() - drawn)
@@ -87,19 +82,13 @@ def successes(
     return Product(context.stem, figure, side=side)
 
 
-_IN_PAPERS = {
-    "linear": "Linear",
-    "relu": "ReLU",
-    "relu6": "ReLU6",
-    "nac-add": "NAC+",
-    "nac-mul": "NAC•",
-    "nac-sigma": "NAC•,σ",
-    "nac-nmu": "NAC•,NMU",
-    "nalu": "NALU",
-    "nau": "NAU",
-    "nmu": "NMU",
-    "gated": "Gated NAU/NMU",
-}
+_NACS = {"nac-add": "NAC+", "nac-mul": "NAC•", "nac-sigma": "NAC•,σ", "nac-nmu": "NAC•,NMU"}
+_IN_PAPERS = (
+    {name.lower(): name for name in ("Linear", "ReLU", "ReLU6")}
+    | _NACS
+    | {name.lower(): name for name in ("NALU", "NAU", "NMU")}
+    | {"gated": names.GATED}
+)
 _WINDOW = "--regualizer-scaling-start 5000 --regualizer-scaling-end 50000"
 UNITS = {key: (name, MODELS.get(name, f"--layer-type {name}")) for key, name in _IN_PAPERS.items()}
 UNITS["nau"] = ("NAU", f"{MODELS['NAU']} --regualizer 0.01 {_WINDOW}")
@@ -178,27 +167,16 @@ def _optimizer(run: Run) -> str:
 
 def _regualization(operation: str, model: str) -> Part:
     start = Only("regualizer.scaling.start", (5000.0,), ("NAU",))
-    runs = Runs(
-        "regualizer",
-        models=(model,),
-        closed=True,
-        expected=(0.0, 0.01, 0.1, 1.0, 10.0, 100.0),
-        only=(Only("operation", (operation,)), start),
-    )
+    only, expected = (Only("operation", (operation,)), start), (0.0, 0.01, 0.1, 1.0, 10.0, 100.0)
+    runs = Runs("regualizer", (model,), closed=True, expected=expected, only=only)
     name = f"regualization_{operation}"
     return panels(name, runs, "Sparse regualizer", "category", size=standard(5.0))
 
 
 def _learning(operation: str, nac: str) -> Part:
-    runs = Runs(
-        "learning.rate",
-        models=(nac, "NALU"),
-        closed=True,
-        expected=(1e-5, 1e-4, 1e-3, 1e-2, 1e-1),
-        only=(Only("operation", (operation,)),),
-        extra="optimizer",
-        derive=(("optimizer", _optimizer),),
-    )
+    shown: Any = {"closed": True, "expected": (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)}
+    shown |= {"only": (Only("operation", (operation,)),), "extra": "optimizer"}
+    runs = Runs("learning.rate", (nac, "NALU"), derive=(("optimizer", _optimizer),), **shown)
     return panels(f"learning_{operation}", runs, "Learning rate", log_x=True, size=standard(5.0))
 
 
@@ -392,22 +370,13 @@ _STUDIES = (
     ("Subset Ratio", "subset", SUBSET, "subset", SUBSET_MODELS),
 )
 _PANELS = tuple(
-    (
-        title,
-        f"{_MUL}_{name}",
-        replace(runs, models=_EARLY_MULTIPLIERS, closed=True),
-    )
+    (title, f"{_MUL}_{name}", replace(runs, models=_EARLY_MULTIPLIERS, closed=True))
     for title, name, runs, _, _ in _STUDIES
 )
 _PARAMETERS = "simple_function_static_mul_parameter"
 _RANGES = ("U[0,1]", "U[0.1,0.2]", "U[1,2]", "U[1.1,1.2]", "U[10,20]")
-_SHOWN_RANGES = replace(
-    RANGE,
-    models=_EARLY_MULTIPLIERS,
-    closed=True,
-    expected=_RANGES,
-    only=(*RANGE.only, Only("interpolation.range", _RANGES)),
-)
+_SHOWN_RANGES = replace(RANGE, models=_EARLY_MULTIPLIERS, closed=True, expected=_RANGES)
+_SHOWN_RANGES = replace(_SHOWN_RANGES, only=(*RANGE.only, Only("interpolation.range", _RANGES)))
 _POSITIVE = tuple(
     pair for pair in experiment.MULTIPLICATION_PAIRS if "-" not in pair["--interpolation-range"][0]
 )
@@ -418,7 +387,7 @@ _MEASURED = (
         f"{_NAME}_reproduce", "Reproduction of the NALU on the arithmetic data set",
         MADSEN_2019, ("table of default parameters",),
         by_operation(ALL, {"linear": "add sub", "nac-add": "add sub",
-                                       "nac-mul": "mul div", "nalu": "add sub mul div"}),
+                           "nac-mul": "mul div", "nalu": "add sub mul div"}),
         default_table((("mul", _EARLY_MULTIPLIERS), ("div", _EARLY_MULTIPLIERS),
                              ("add", _EARLY_ADDERS), ("sub", _EARLY_ADDERS))),
     ),

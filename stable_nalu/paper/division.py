@@ -12,7 +12,7 @@ from stable_nalu.base.papers import MISTRY_2022_DIVISION, MISTRY_2022_MECHANISMS
 from stable_nalu.base.script import plain
 from stable_nalu.figure import style
 from stable_nalu.figure.curves import chosen_rows, read_pairs, scatter
-from stable_nalu.figure.runs import Context, Drawing, Part, Product, Runs, Series, drawn, kind
+from stable_nalu.figure.runs import Context, Part, Product, Runs, Series, drawn, kind
 from stable_nalu.figure.style import INCH, MISSING, STANDARD, WIDE, subplots
 from stable_nalu.options.flags import half_open
 from stable_nalu.statistics.table import numeric
@@ -45,23 +45,16 @@ def violin(context: Context) -> Product:
 def _draw_violin(axes: Axes, place: int, some: np.ndarray) -> None:
     if len(some) == 0:
         middle = axes.get_yaxis_transform()
-        axes.text(0.5, place, "no data", transform=middle, color=MISSING, ha="center", va="center")
+        axes.text(0.5, place, "no data", transform=middle, color=MISSING, **style.MIDDLE)
         return
+    lying: dict[str, Any] = {"positions": [place], "orientation": "horizontal"}
     if len(some) > 1 and np.ptp(some) > 0:
-        body = axes.violinplot(
-            [some], [place], orientation="horizontal", widths=0.7, showextrema=False
-        )
+        body = axes.violinplot([some], widths=0.7, showextrema=False, **lying)
         for shape in cast(list[PolyCollection], body["bodies"]):
             shape.set(facecolor="cornflowerblue", alpha=0.8, edgecolor="0.3", linewidth=0.5)
-    axes.boxplot(
-        [some],
-        positions=[place],
-        orientation="horizontal",
-        widths=0.08,
-        manage_ticks=False,
-        flierprops={"marker": ".", "markersize": 3, "markeredgecolor": "#D55E00"},
-        medianprops={"color": "black"},
-    )
+    lying["medianprops"] = {"color": "black"}
+    lying["flierprops"] = {"marker": ".", "markersize": 3, "markeredgecolor": "#D55E00"}
+    axes.boxplot([some], widths=0.08, manage_ticks=False, **lying)
 
 
 EPSILON, X = 0.1, np.array([1.0, 1.2, 1.8, 2.0])
@@ -80,21 +73,13 @@ def landscape(context: Context, unit: str, title: str) -> Product:
     w1, w2 = np.meshgrid(weights, weights, indexing="ij")
     figure = style.new_figure((7 * INCH, 4.6 * INCH), layout=None)
     axes: Any = figure.add_subplot(projection="3d")
-    surface = axes.plot_surface(
-        w1,
-        w2,
-        chain_error(unit, w1, w2, EPSILON),
-        cmap="Spectral",
-        rcount=80,
-        ccount=80,
-        linewidth=0,
-        rasterized=True,
-    )
+    look = {"cmap": "Spectral", "rcount": 80, "ccount": 80, "linewidth": 0, "rasterized": True}
+    surface = axes.plot_surface(w1, w2, chain_error(unit, w1, w2, EPSILON), **look)
     axes.view_init(elev=45, azim=-45)
     axes.set(xlabel="$w_1$", ylabel="$w_2$", zlabel="RMSE", title=f"{title}, ε = {EPSILON}")
     figure.colorbar(surface, ax=axes, shrink=0.6, pad=0.14)
     text = f"Computed, no runs. Input {tuple(map(float, X))}, target {TARGET:g}."
-    figure.text(0.5, 0.02, text, ha="center", fontsize=style.SMALL, color="0.35")
+    figure.text(0.5, 0.02, text, ha="center", **style.GREY)
     return Product(context.stem, figure)
 
 
@@ -217,21 +202,14 @@ def _nmru(start: int, end: int) -> str:
     return f"--layer-type SignNMRU {_window(start, end)} --clip-grad-norm 1 --learning-rate 1e-2"
 
 
-_IN2 = Recipe(
-    "single_layer",
-    "--operation div --max-iterations 50000 --no-cuda",
-    range(25),
-    Resources(40),
-    points=experiment.SINGLE_MODULE_RANGES,
-    prefix="sltr-in2/",
+_TWO = "--operation div --max-iterations 50000 --no-cuda"
+_TEN = (
+    "--operation div --input-size 10 --subset-ratio 0.1 --overlap-ratio 0 --max-iterations 100000 "
+    "--no-cuda"
 )
-_IN10 = replace(
-    _IN2,
-    flags="--operation div --input-size 10 --subset-ratio 0.1 --overlap-ratio 0 "
-    "--max-iterations 100000 --no-cuda",
-    resources=Resources(60),
-    prefix="sltr-in10/",
-)
+_NINE = experiment.SINGLE_MODULE_RANGES
+_IN2 = Recipe("single_layer", _TWO, range(25), Resources(40), "sltr-in2/", _NINE)
+_IN10 = replace(_IN2, flags=_TEN, resources=Resources(60), prefix="sltr-in10/")
 
 
 # Both papers draw success rates, steps and sparsity errors of every model.
@@ -269,13 +247,7 @@ _LANDSCAPES = tuple(
 
 
 def _ranges(
-    key: str,
-    title: str,
-    number: str,
-    *models: Model,
-    part: Part = _RANGES,
-    note: str = "",
-    **judged: Any,
+    key: str, title: str, number: str, *models: Model, part: Part = _RANGES, **more: Any
 ) -> Experiment:
     """Return an experiment that is drawn with a series for each of its models.
 
@@ -286,22 +258,10 @@ def _ranges(
     paper = MISTRY_2022_DIVISION if number else MISTRY_2022_MECHANISMS
     numbers = (f"Figure {number}" if number else "appendix",)
     drawings = drawn(part, series=series)
-    return Experiment(key, title, paper, numbers, models, drawings, note=note, **judged)
+    return Experiment(key, title, paper, numbers, models, drawings, **more)
 
 
-def _computed(
-    key: str, title: str, number: str, drawing: Drawing, *tables: FurtherTable
-) -> Experiment:
-    return Experiment(
-        key,
-        title,
-        MISTRY_2022_DIVISION,
-        (f"Figure {number}",),
-        (),
-        (drawing,),
-        note="Needs no training.",
-        tables=tables,
-    )
+_computed = partial(Experiment, paper=MISTRY_2022_DIVISION, models=(), note="Needs no training.")
 
 
 def _mixed_signs(
@@ -327,17 +287,14 @@ def _distributions(
     drawn_from = replace(
         setting, flags=flags, points=(), variants=experiment.DISTRIBUTIONS, prefix=folder
     )
-    return _ranges(
-        key,
-        f"Division{'' if size == 'in2' else ' with redundancy'}, more distributions",
-        number,
+    models = (
         drawn_from.model("realnpu", _REAL_NPU, real_npu, csv=f"{folder}realnpu_modified"),
         drawn_from.model("nru", "NRU", nru),
         drawn_from.model("sign-nmru", "NMRU", nmru),
-        part=_SAMPLED,
-        parameter="train.distribution",
-        criterion="distributions",
     )
+    title = f"Division{'' if size == 'in2' else ' with redundancy'}, more distributions"
+    judged = {"parameter": "train.distribution", "criterion": "distributions"}
+    return _ranges(key, title, number, *models, part=_SAMPLED, **judged)
 
 
 def _near_zero(task: str, text: str, number: str, flags: str, real_npu: str, nru: str):
@@ -346,25 +303,17 @@ def _near_zero(task: str, text: str, number: str, flags: str, real_npu: str, nru
     setting = replace(_IN2, flags=f"{flags} --no-cuda", points=experiment.NEAR_ZERO)
     setting = replace(setting, prefix=f"in2_divBy0/{task}/")
     units = {"realnpu": ("Real NPU", real_npu), "nru": ("NRU", nru), "signNMRU": ("NMRU", _NMRU_2)}
-    operation = "div" if task == "hard" else "reciprocal"
     expected = ("U[0,0.0001]", "U[0,0.001]", "U[0,0.01]", "U[0,0.1]", "U[0,1]")
-    part = panels(operation, replace(RUNS, expected=expected))
-    return Experiment(
-        f"nips-divBy0-{task}",
-        f"Division by small numbers, {text}",
-        MISTRY_2022_DIVISION,
-        (f"Figure {number}",),
-        tuple(
-            setting.model(f"{task}-{name}", label, unit, name=name, csv=f"{folder}/{name}")
-            for name, (label, unit) in units.items()
-        ),
-        criterion=f"zero.range.{task}",
-        drawings=drawn(
-            part,
-            series=tuple(Series((name,), label) for name, (label, _) in units.items()),
-            folders=(folder, f"in2_divBy0/{task}"),
-        ),
+    part = panels("div" if task == "hard" else "reciprocal", replace(RUNS, expected=expected))
+    models = tuple(
+        setting.model(f"{task}-{name}", label, unit, name=name, csv=f"{folder}/{name}")
+        for name, (label, unit) in units.items()
     )
+    series = tuple(Series((name,), label) for name, (label, _) in units.items())
+    drawings = drawn(part, series=series, folders=(folder, f"in2_divBy0/{task}"))
+    key, title = f"nips-divBy0-{task}", f"Division by small numbers, {text}"
+    own = (MISTRY_2022_DIVISION, (f"Figure {number}",), models, drawings)
+    return Experiment(key, title, *own, criterion=f"zero.range.{task}")
 
 
 # One module with two inputs.
@@ -422,12 +371,15 @@ _TWO_INPUTS = (
     _ranges("mixed-sign-ds_realnpu-modified", "Mixed signs, modified Real NPU", "4",
             replace(_signs_2[0], csv="sltr-in2/mixed-sign-ds_realnpu-modified"), part=_SIGNS),
     _ranges("in2-mixedSigns", "Mixed signs", "", *_signs_2, part=_SIGNS),
-    _computed("divBy0_gold_test_errors", "Errors of perfect modules on small divisors", "5",
-              Drawing((Part(gold_errors),), (Series(("divBy0_test_errors",)),)),
-              FurtherTable("export/single_layer_task/generate_divBy0_extrap_thresholds.py",
-                           "--csv-out {csv}/divBy0_test_errors.csv")),
+    _computed("divBy0_gold_test_errors", "Errors of perfect modules on small divisors",
+              numbers=("Figure 5",),
+              drawings=drawn(Part(gold_errors), series=(Series(("divBy0_test_errors",)),)),
+              tables=(FurtherTable(
+                  "export/single_layer_task/generate_divBy0_extrap_thresholds.py",
+                  "--csv-out {csv}/divBy0_test_errors.csv"),)),
     _distributions("in2", "6 (distributions)", _IN2, _MODIFIED_2, _NRU_2, _NMRU_2),
-    _computed("loss_landscape", "Loss landscapes of multiplication", "9", Drawing(_LANDSCAPES)),
+    _computed("loss_landscape", "Loss landscapes of multiplication",
+              numbers=("Figure 9",), drawings=drawn(*_LANDSCAPES)),
     _ranges("nips-in2-nru-lr", "NRU: learning rates", "10",
             *(_IN2.model(f"nru-lr-{r}", r, _nru(20000, 35000, r), name=f"nru-extra/lr-{r}")
               for r in ("1e-3", "1e-2", "1e-1")),
@@ -467,13 +419,13 @@ def _nmru_rate(rate: str) -> Model:
     return _extra(f"nmru-lr-{rate}", rate, f"{_NMRU_10} --learning-rate {rate}", f"lr-{rate}")
 
 
-def _losses(unit: str, label: str, number: str, model: Model, text: str, note: str = ""):
+def _losses(unit: str, label: str, number: str, model: Model, text: str, **more: Any):
     others = (
         _IN10.model(f"{model.key}_{loss}", loss.upper(), f"{text} --train-criterion {loss}")
         for loss in ("pcc", "mape")
     )
     key = f"nips-sltr-in10-losses-{unit}"
-    return _ranges(key, f"Losses: {label}", number, model.named("MSE"), *others, note=note)
+    return _ranges(key, f"Losses: {label}", number, model.named("MSE"), *others, **more)
 
 
 # fmt: off
@@ -512,7 +464,7 @@ _TEN_INPUTS = (
             _nru_10.named("together"),
             _IN10.model("nru-sepSign", "separate", f"{_NRU_10} --nru-div-mode div-sepSign")),
     _losses("realnpu", "Real NPU", "21", _modified_10, _MODIFIED_10,
-            "The last published code trains on MSE whatever the criterion; this honours it."),
+            note="The last published code trains on MSE whatever the criterion; this honours it."),
     _losses("nru", "NRU", "22", _nru_10, _NRU_10),
     _losses("nmru", "NMRU", "23", _nmru_10, _NMRU_10),
 )

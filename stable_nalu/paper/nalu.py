@@ -28,6 +28,7 @@ from stable_nalu.figure.runs import (
     last_rows,
     matching,
     numbers,
+    together,
 )
 from stable_nalu.statistics.intervals import student
 from stable_nalu.statistics.setups import operation_label
@@ -42,6 +43,7 @@ OURS, THEIRS = style.Look("#0072B2", "", "-"), "#D55E00"
 """How our curves look, and the colour of published points, in drawings of one model."""
 
 _WRONG = THEIRS
+_WHITE = {"facecolor": "1", "edgecolor": "none", "pad": 1}
 
 
 def ring(axes: Axes, points: Sequence[tuple[float, float | None]], **options: Any) -> None:
@@ -76,17 +78,9 @@ def extrapolations(
             ranges.add(f"[{low:g}, {high:g}]")
         curve = _error_curve(table)
         style.ribbon(axes, curve, "x", "mean", OURS, alpha=0.25)
-        axes.text(
-            0.5,
-            0.93,
-            f"{curve['mean'].iloc[-1]:.2g}",
-            transform=axes.transAxes,
-            ha="center",
-            va="top",
-            fontsize=style.SMALL,
-            color=OURS.color,
-            bbox={"facecolor": "1", "edgecolor": "none", "pad": 1},
-        )
+        text = f"{curve['mean'].iloc[-1]:.2g}"
+        look = {"fontsize": style.SMALL, "color": OURS.color, "bbox": _WHITE}
+        axes.text(0.5, 0.93, text, transform=axes.transAxes, ha="center", va="top", **look)
         own = [m for m in known if m.model == model.lower() and m.number is not None]
         of_curve = [m for m in own if m.measure.startswith(CURVE_COLUMNS)]
         if points := [(float(m.measure.removeprefix(CURVE_COLUMNS)), m.number) for m in of_curve]:
@@ -139,11 +133,10 @@ def _add_cell(
     """Draw a square, blue by a share, with texts at heights within it and of some sizes."""
     color = "0.95" if math.isnan(share) else to_hex(1 - np.array([0.55, 0.35, 0.1]) * share)
     axes.add_patch(Rectangle((x, y), 1, 1, facecolor=color, edgecolor="white"))
-    middle: dict[str, Any] = {"ha": "center", "va": "center"}
     for at, text, size in texts:
-        axes.text(x + 0.5, y + at, text, fontsize=size, **middle)
+        axes.text(x + 0.5, y + at, text, fontsize=size, **style.MIDDLE)
     if not texts:
-        axes.text(x + 0.5, y + 0.5, "no data", color=style.MISSING, **middle)
+        axes.text(x + 0.5, y + 0.5, "no data", color=style.MISSING, **style.MIDDLE)
 
 
 TABLE_1 = ("add", "sub", "mul", "div", "squared", "root")
@@ -363,16 +356,9 @@ def _draw_counts(axes: Axes, counts: np.ndarray, truth: np.ndarray) -> None:
         count, true = float(counts[digit, step]), int(truth[digit, step])
         right = np.isfinite(count) and round(count) == true
         if not right or true:
-            axes.text(
-                step,
-                digit,
-                f"{count:.1f}".replace("-", "−"),
-                ha="center",
-                va="center",
-                fontsize=style.SMALL,
-                color="black" if right else _WRONG,
-                fontweight="normal" if right else "bold",
-            )
+            look = {} if right else {"color": _WRONG, "fontweight": "bold"}
+            text = f"{count:.1f}".replace("-", "−")
+            axes.text(step, digit, text, fontsize=style.SMALL, **style.MIDDLE, **look)
 
 
 _OF_READING = {"train": "training", "valid": "validation", "test": "test"}
@@ -664,8 +650,8 @@ def heads(context: Context) -> Product:
             whole = rows[["seed", "step"]].astype(int)
             ends[name] = whole.assign(error=100 * (1 - rows[_ACCURACY].to_numpy(float)))
     keys = {one.name: one.files[0].rpartition("/")[2] for one in context.figure.series}
-    parts = [rows.assign(model=name) for name, rows in ends.items() if len(rows)]
-    side = pd.concat(parts or [pd.DataFrame()], ignore_index=True)
+    parts = [rows for rows in ends.values() if len(rows)]
+    side = together({name: rows for name, rows in ends.items() if len(rows)})
     side = side.reindex(columns=["model", "seed", "error", "step"])
     texts = dict.fromkeys(ends, "no data")
     for name, rows in ends.items():
@@ -748,21 +734,8 @@ _mean = partial(Measure, typical="mean")
 _higher = partial(Measure, typical="mean", lower=False)
 
 _ACTIVATIONS = (
-    "Hardtanh",
-    "Sigmoid",
-    "ReLU6",
-    "Tanh",
-    "Tanhshrink",
-    "Hardshrink",
-    "LeakyReLU",
-    "Softshrink",
-    "Softsign",
-    "Threshold",
-    "ReLU",
-    "PReLU",
-    "Softplus",
-    "ELU",
-    "SELU",
+    "Hardtanh Sigmoid ReLU6 Tanh Tanhshrink Hardshrink LeakyReLU Softshrink Softsign Threshold "
+    "ReLU PReLU Softplus ELU SELU"
 )
 
 
@@ -878,7 +851,7 @@ EXPERIMENTS = (
         "nalu/fig1", "Identity by a scalar autoencoder: the error beyond the range of training",
         TRASK_2018, "Figure 1",
         Recipe("identity_autoencoder", "--max-iterations 10000", range(100), Resources(15)),
-        layers(*_ACTIVATIONS, "linear", "NAC", "NALU"),
+        layers(*_ACTIVATIONS.split(), "linear", "NAC", "NALU"),
         Part(extrapolations, experiment="nalu/fig1"),
         measures=(_mean("abs.error.*", "error at x = *"),
                   _mean("metric.test.extrapolation", "mean error outside"),

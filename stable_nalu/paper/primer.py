@@ -69,22 +69,8 @@ ADDING = _models("add", {**_ADDING, **_NALUS}, "NAC NALU NAU iNALU G-NALU")
 
 RUNS = Runs("interpolation.range", expected=INTERPOLATION_ORDER)
 _WORDS = {"add": "addition", "sub": "subtraction", "mul": "multiplication", "div": "division"}
-_FILES = {
-    "NAC": "nac",
-    "MNAC": "mnac",
-    "NALU": "nalu",
-    "NAU": "reregualizedlinearnac",
-    "NMU": "reregualizedlinearmnac",
-    "NPU": "npu",
-    "RealNPU": "realnpu",
-    "iNALU": "inalu",
-    "G-NALU": "nalu-gr",
-    "MCFC": "mcfc",
-    "MulMCFC": "mulmcfc",
-    "MulMCFCSignINALU": "mulmcfcsigninalu",
-    "MulMCFCSignRealNPU": "mulmcfcsignrealnpu",
-}
-"""File -> what its runs are called."""
+_CODES = {"nau": "reregualizedlinearnac", "nmu": "reregualizedlinearmnac", "g-nalu": "nalu-gr"}
+"""File in lower case -> what its runs are called, where that is not the same."""
 
 
 def panels(operation: str, runs: Runs = RUNS) -> Part:
@@ -108,8 +94,8 @@ def on_every_range(operation: str, files: str, *more: Series) -> tuple[Drawing]:
         long=True,
     )
     series = tuple(
-        Series((name, f"{operation}/{name}"), expects=(MODELS[_FILES[name]],))
-        for name in files.split()
+        Series((name, f"{operation}/{name}"), expects=(MODELS[_CODES.get(key, key)],))
+        for name, key in zip(files.split(), files.lower().split(), strict=True)
     )
     folders = (f"benchmark/sltr-in2/{operation}", "benchmark/sltr-in2")
     return drawn(panels(operation), made, series=(*series, *more), folders=folders)

@@ -1,15 +1,16 @@
 """Reversible stochasticity: single modules, the arithmetic data set, and pairs of digits."""
 
 from dataclasses import replace
+from itertools import product
 from pathlib import PurePath
+from typing import Any
 
-import pandas as pd
 from matplotlib.container import BarContainer
 
 from stable_nalu.base.papers import MISTRY_2022_ROBUST
 from stable_nalu.figure.curves import epoch_curves, matrix, path, scatter, surface
 from stable_nalu.figure.panels import sweep_panels
-from stable_nalu.figure.runs import Context, Drawing, Part, Product, Series, drawn, kind
+from stable_nalu.figure.runs import Context, Drawing, Part, Product, Series, drawn, kind, together
 from stable_nalu.figure.style import NO_DATA, WIDE, footnote, grouped_bars, subplots
 from stable_nalu.statistics.table import numeric
 
@@ -26,8 +27,7 @@ def class_bars(context: Context) -> Product:
         "a table of class accuracies",
         lambda table, path: numeric(table, ("accuracy",), path),
     )
-    tables = [own.assign(model=name) for name, own in found.items() if own is not None]
-    table = pd.concat(tables, ignore_index=True)
+    table = together(found)
     classes = sorted(table["digit"].unique())
     shown = context.looks(found)
     figure, panels = subplots(WIDE, 1, 2)
@@ -56,15 +56,12 @@ _MLP = "--layer-type ReLU --regualizer 0 --mlp-bias"
 
 # The arithmetic data set.
 _FTS = "FTS_NAU_NMU_ranges"
-_TWO_LAYERS = Recipe(
-    "simple_function_static",
+_NAU_NMU = (
     "--operation mul --layer-type ReRegualizedLinearNAC --nac-mul mnac --max-iterations 2000000 "
-    "--no-cuda",
-    range(20),
-    Resources(1440),
-    points=experiment.DATA_SET_RANGES,
-    prefix=f"{_FTS}/",
+    "--no-cuda"
 )
+_DAY = (range(20), Resources(1440), f"{_FTS}/", experiment.DATA_SET_RANGES)
+_TWO_LAYERS = Recipe("simple_function_static", _NAU_NMU, *_DAY)
 _nau_snmu = _TWO_LAYERS.model("nau-Nnmu", "sNMU", "--nmu-noise", csv=f"{_FTS}_noise-1-5")
 
 
@@ -85,10 +82,8 @@ def _on_data_set(key: str, title: str, number: int, note: str, *models: Model) -
         files = (model.csv, model.prefix, model.prefix.removeprefix(f"{_FTS}/"))
         series.append(Series(tuple(dict.fromkeys(files)), model.label))
     drawings = drawn(Part(sweep_panels, runs=primer.RUNS), series=tuple(series))
-    numbers = (f"Figure {number}",)
-    return Experiment(
-        key, title, MISTRY_2022_ROBUST, numbers, models, drawings, criterion="ranges", note=note
-    )
+    own = (MISTRY_2022_ROBUST, (f"Figure {number}",), models, drawings)
+    return Experiment(key, title, *own, criterion="ranges", note=note)
 
 
 # Pairs of digits.
@@ -97,24 +92,17 @@ _MODULE = "--use-nalm --learn-labels2out"
 _RAMP = "--regualizer-scaling-start 30 --regualizer-scaling-end 40 --regualizer 100"
 _PAIRS, _CONV = "static-mnist/mul/", "static-mnist/mul/1digit_conv-"
 _TPS = "MSE_Adam-lr0.001_TPS-no-concat-conv"
+_FLAGS = "--operation mul --max-epochs 1000 --dataset-workers 4"
+_COLOUR_FLAGS = (
+    "--operation mul --num-folds 3 --batch-size 256 --learning-rate 0.001 --img2label-model "
+    "TPS-no-concat-conv --optimizer adam --no-scheduler --scheduler-step-size 2000 "
+    "--max-epochs 1000 --samples-per-permutation 1100 --dataset-workers 4"
+)
 _ISOLATED_SETTING = Recipe(
-    "two_digit_mnist",
-    "--operation mul --max-epochs 1000 --dataset-workers 4",
-    range(10),
-    _GPU,
-    prefix=_CONV,
-    steps_per_epoch=704,
+    "two_digit_mnist", _FLAGS, range(10), _GPU, prefix=_CONV, steps_per_epoch=704
 )
 _COLOUR_SETTING = Recipe(
-    "ST_mnist_labels",
-    "--operation mul --num-folds 3 --batch-size 256 --learning-rate 0.001 "
-    "--img2label-model TPS-no-concat-conv --optimizer adam --no-scheduler "
-    "--scheduler-step-size 2000 --max-epochs 1000 --samples-per-permutation 1100 "
-    "--dataset-workers 4",
-    range(3),
-    _GPU,
-    prefix=_PAIRS,
-    steps_per_epoch=244,
+    "ST_mnist_labels", _COLOUR_FLAGS, range(3), _GPU, prefix=_PAIRS, steps_per_epoch=244
 )
 _ORDER = ("mul", "fc", "nmu", "snmu [1,5]", "snmu [1,1+1/sd(x)]")
 _KEYS: dict[str, str] = dict(zip(("mul", "fc", "nmu", "snmu", "batch-snmu"), _ORDER, strict=True))
@@ -141,43 +129,37 @@ _COLOUR = tuple(
 )
 
 
-def _metrics(*endings: str) -> tuple[tuple[tuple[str, ...], str], ...]:
-    return tuple(
-        (
-            tuple(f"metric.{part}.{text.replace(' ', '')}{end}" for end in endings),
-            f"{text} ({part})",
-        )
-        for text in ("output", "label 1", "label 2")
-        for part in ("train", "test")
-    )
+def _metrics(*endings: str) -> list[tuple[list[str], str]]:
+    found = []
+    for text, part in product(("output", "label 1", "label 2"), ("train", "test")):
+        column = f"metric.{part}.{text.replace(' ', '')}"
+        found.append(([column + end for end in endings], f"{text} ({part})"))
+    return found
 
 
 _OF_LOSS = _metrics(".loss", ".mse")
 _OF_VALIDATION = (("metric.valid.output.loss", "metric.valid.output.mse"), "output (valid)")
-_SIDES = (
-    ("output", "", "Test"),
-    ("label1", "-lab1", "Left Label"),
-    ("label2", "-lab2", "Right Label"),
-)
+
+
+def _of_pairs(what: str, metrics: Any, y_label: str = "Accuracy (%)") -> Part:
+    return Part(scatter, f"{{key}}_{what}", metrics=metrics, y_label=y_label, order=_ORDER)
+
+
+def _over_epochs(ending: str, column: str, side: str) -> Part:
+    own: Any = {"column": f"metric.test.{column}.acc", "y_label": f"{side} Accuracy (%)"}
+    return Part(epoch_curves, f"{{key}}_ep-{ending}", **own)
+
+
 _PAIR_PARTS = (
-    *(
-        Part(scatter, f"{{key}}_{what}", metrics=metrics, y_label=label, order=_ORDER)
-        for what, label, metrics in (
-            ("loss", "Loss", (_OF_LOSS[0], _OF_VALIDATION, *_OF_LOSS[1:])),
-            ("acc", "Accuracy (%)", _metrics(".acc")),
-            ("rounded_acc", "Accuracy (%)", _metrics("_rounded.acc")),
-        )
-    ),
-    *(
-        Part(
-            epoch_curves,
-            f"{{key}}_ep-{rounded}acc{suffix}",
-            column=f"metric.test.{column}{'_rounded' if rounded else ''}.acc",
-            y_label=f"{side} Accuracy (%)",
-        )
-        for rounded in ("", "rounded_")
-        for column, suffix, side in _SIDES
-    ),
+    _of_pairs("loss", (_OF_LOSS[0], _OF_VALIDATION, *_OF_LOSS[1:]), "Loss"),
+    _of_pairs("acc", _metrics(".acc")),
+    _of_pairs("rounded_acc", _metrics("_rounded.acc")),
+    _over_epochs("acc", "output", "Test"),
+    _over_epochs("acc-lab1", "label1", "Left Label"),
+    _over_epochs("acc-lab2", "label2", "Right Label"),
+    _over_epochs("rounded_acc", "output_rounded", "Test"),
+    _over_epochs("rounded_acc-lab1", "label1_rounded", "Left Label"),
+    _over_epochs("rounded_acc-lab2", "label2_rounded", "Right Label"),
 )
 
 
@@ -187,17 +169,8 @@ def _pairs(key: str, title: str, number: int, models: tuple[Model, ...], loss: s
         series=tuple(Series((PurePath(m.csv).name,), m.label) for m in models),
         folders=("static-mnist/mul", "static-mnist/add"),
     )
-    return Experiment(
-        key,
-        title,
-        MISTRY_2022_ROBUST,
-        (f"Figure {number}",),
-        models,
-        drawings,
-        "model",
-        "accuracy",
-        measures=measures_of_pairs(loss),
-    )
+    own = (MISTRY_2022_ROBUST, (f"Figure {number}",), models, drawings, "model", "accuracy")
+    return Experiment(key, title, *own, measures=measures_of_pairs(loss))
 
 
 def _classes(key: str, number: str, title: str, ids: str, models: tuple[Model, ...]) -> Drawing:
@@ -208,14 +181,9 @@ def _classes(key: str, number: str, title: str, ids: str, models: tuple[Model, .
         tuple(f"{run}_f2_op-mul_{flag}_s2_class_accs" for run in (one, *model.flags["--id"]))
         for one, model, flag in zip(ids.split(), models, flags, strict=True)
     )
-    return Drawing(
-        (Part(class_bars, f"{key}_class_accs"),),
-        tuple(map(Series, names, labels)),
-        ("class-accs",),
-        key=f"class_accs-{key}",
-        title=f"Accuracy by class, {title}",
-        number=number,
-    )
+    part, series = Part(class_bars, f"{key}_class_accs"), tuple(map(Series, names, labels))
+    own = {"key": f"class_accs-{key}", "title": f"Accuracy by class, {title}", "number": number}
+    return Drawing((part,), series, ("class-accs",), **own)
 
 
 def _paths(key: str, title: str, models: tuple[Model, ...]) -> Drawing:
@@ -223,36 +191,22 @@ def _paths(key: str, title: str, models: tuple[Model, ...]) -> Drawing:
     learned = [model for model in models if "--learn-labels2out" in model.flags]
     files = {PurePath(model.csv).name: model.label for model in learned}
     columns = (("label2out.w0", "label2out.w1"),)
-    return Drawing(
-        tuple(
-            Part(
-                path,
-                f"{file}_fNA_labels2out-path",
-                file=file,
-                columns=columns,
-                time="epoch",
-                limits=(0.0, 1.5),
-            )
-            for file in files
-        ),
-        tuple(Series((file,), label) for file, label in files.items()),
-        ("static-mnist/mul", "weight-paths"),
-        key=f"weights_path-{key}",
-        title=f"Weights of the last layer along training, {title}",
-        number="Figures 13–20",
-    )
+    how: Any = {"columns": columns, "time": "epoch", "limits": (0.0, 1.5)}
+    parts = tuple(Part(path, f"{file}_fNA_labels2out-path", file=file, **how) for file in files)
+    series = tuple(Series((file,), label) for file, label in files.items())
+    title = f"Weights of the last layer along training, {title}"
+    own = {"key": f"weights_path-{key}", "title": title, "number": "Figures 13–20"}
+    return Drawing(parts, series, ("static-mnist/mul", "weight-paths"), **own)
 
 
 # Sequences of digits.
 _NMU_CELL = "--layer-type ReRegualizedLinearNAC --nac-mul mnac --dataset-workers 5"
 _LONG = "sequential_mnist_prod_long"
-_SEQUENCE = Recipe(
-    "sequential_mnist",
-    f"{sequences.PRODUCT} {_NMU_CELL}",
-    range(10),
-    replace(_GPU, minutes=480),
+_SEQUENCE = replace(
+    sequences.LONG_PRODUCT,
+    flags=f"{sequences.PRODUCT} {_NMU_CELL}",
+    resources=replace(_GPU, minutes=480),
     prefix=f"sequential_mnist/{_LONG}/",
-    steps_per_epoch=sequences.PRODUCT_EPOCH,
 )
 _REFERENCE = replace(
     _SEQUENCE,

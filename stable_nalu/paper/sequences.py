@@ -98,12 +98,10 @@ def measures_of_lengths(*lengths: int) -> tuple[Measure, ...]:
 
     lengths: those that tables show; the errors at all others are kept for figures.
     """
-    shown = (
-        ("metric.valid.mse", "validation error"),
-        *((f"metric.test.extrapolation.{n}.mse", f"error, length {n}") for n in lengths),
-    )
+    shown = {f"metric.test.extrapolation.{n}.mse": f"error, length {n}" for n in lengths}
+    shown = {"metric.valid.mse": "validation error"} | shown
     return (
-        *(Measure(column, label, steps=_EPOCHS) for column, label in shown),
+        *(Measure(column, label, steps=_EPOCHS) for column, label in shown.items()),
         Measure("sparse.error.max", "sparsity error", steps=_EPOCHS, optional=True),
         Measure("metric.test.extrapolation.*", "error at other lengths: *"),
     )
@@ -121,7 +119,7 @@ _SUM_FLAGS = (
     "--operation cumsum --max-epochs 1000 --verbose "
     f"--interpolation-length 10 --extrapolation-lengths {_LENGTHS_OF_SUMS}"
 )
-PRODUCT_EPOCH, _SUM_EPOCH = 388, 86
+_PRODUCT_EPOCH, _SUM_EPOCH = 388, 86
 """Updates of an epoch: pairs of the digits 1-9, and tens of all digits, in batches of 64."""
 
 _NAC_NMU = "--layer-type ReRegualizedLinearPosNAC --nac-mul normal"
@@ -149,7 +147,8 @@ SOLVED = "--model-simplification solved-accumulator"
 _SOLVED_LABEL = "solved accumulator"
 
 _GPU = Resources(360, cores=2, gpu=True)
-_PRODUCT = Recipe("sequential_mnist", PRODUCT, range(10), _GPU, steps_per_epoch=PRODUCT_EPOCH)
+LONG_PRODUCT = Recipe("sequential_mnist", PRODUCT, range(10), _GPU, steps_per_epoch=_PRODUCT_EPOCH)
+_PRODUCT = LONG_PRODUCT
 _SUM = replace(_PRODUCT, flags=_SUM_FLAGS, steps_per_epoch=_SUM_EPOCH)
 _SHORTER = replace(_PRODUCT, flags=PRODUCT.replace(LENGTHS_TO_20, _LENGTHS_TO_9), seeds=range(5))
 _SVHN = replace(
@@ -191,9 +190,7 @@ def sequence_runs(operation: str, models: tuple[str, ...] = (), *only: Only) -> 
     )
 
 
-def _panels(stem: str, runs: Runs, label: str, breaks: tuple[int, ...], **more: object) -> Part:
-    options = {"style": "line", **more}
-    return Part(sweep_panels, stem, runs=runs, x_label=label, breaks=breaks, **options)
+_panels = partial(Part, sweep_panels, style="line")
 
 
 _LENGTH = "Extrapolation length"
@@ -201,7 +198,8 @@ _LENGTH = "Extrapolation length"
 
 def by_length(stem: str, runs: Runs, height: float = 5.7) -> Part:
     """Return the three panels of products against the length."""
-    return _panels(stem, runs, _LENGTH, (1, *range(2, 21, 2)), size=standard(height))
+    breaks = (1, *range(2, 21, 2))
+    return _panels(stem, runs=runs, x_label=_LENGTH, breaks=breaks, size=standard(height))
 
 
 def _products(z: float) -> Runs:
@@ -221,7 +219,8 @@ def _sums(z: float) -> Runs:
 
 
 def _sum_panels(stem: str, z: float) -> Part:
-    return _panels(stem, _sums(z), _LENGTH, (1, 10, *range(200, 1001, 200)), style="category")
+    breaks = (1, 10, *range(200, 1001, 200))
+    return _panels(stem, runs=_sums(z), x_label=_LENGTH, breaks=breaks, style="category")
 
 
 def _errors(name: str, title: str, runs: Runs, trained: int, longer: int) -> Drawing:
@@ -297,8 +296,8 @@ EXPERIMENTS = (
                 _INTERPOLATION, "nac-mul nac-sigma nalu nmu lstm", "--mnist-outputs 1"),
         (_exploring(_panels(
             "sequential_mnist_prod_boundary_interpolation",
-            replace(_ANY_PRODUCT, x="interpolation.length", length=9, expected=(2, 3, 4, 5)),
-            "Interpolation length", (2, 3, 4, 5))),),
+            runs=replace(_ANY_PRODUCT, x="interpolation.length", length=9, expected=(2, 3, 4, 5)),
+            x_label="Interpolation length", breaks=(2, 3, 4, 5))),),
         measures=_SHORT_MEASURES, note=_OTHERS_REFERENCE,
     ),
     judged_by_reference(
@@ -307,12 +306,14 @@ EXPERIMENTS = (
                 "nac-mul nac-sigma nalu nmu nac-nmu lstm"),
         (_exploring(_panels(
             "sequential_mnist_prod_hidden_size_l9",
-            replace(_ANY_PRODUCT, x="hidden.size", length=9, expected=_COUNTS, reference=_ONE_RUN),
-            "Hidden size at extrapolation length 9", _COUNTS),
+            runs=replace(_ANY_PRODUCT, x="hidden.size", length=9, expected=_COUNTS,
+                         reference=_ONE_RUN),
+            x_label="Hidden size at extrapolation length 9", breaks=_COUNTS),
             "sequential_mnist_prod_boundary_output",
             "Products of nine digits against the outputs of the digit network"),
          _exploring(
-             _panels("{key}", _HORIZON, _LENGTH, _TO_NINE), "sequential_mnist_prod_horizon_output",
+             _panels(runs=_HORIZON, x_label=_LENGTH, breaks=_TO_NINE),
+             "sequential_mnist_prod_horizon_output",
              "Products by the NMU against the length, for each number of outputs")),
         measures=_SHORT_MEASURES, note=_OTHERS_REFERENCE,
     ),
