@@ -28,7 +28,6 @@ from .runs import (
     Product,
     Runs,
     Series,
-    Size,
     judgement_of,
     kind,
     logged,
@@ -368,7 +367,9 @@ _OUTCOMES = ("solved", "not solved")
 
 
 @kind("histogram", needs="outcomes")
-def histogram(context: Context, runs: Runs, column: str, size: Size = style.STANDARD) -> Product:
+def histogram(
+    context: Context, runs: Runs, column: str, size: style.Size = style.STANDARD
+) -> Product:
     """Draw how a gate is distributed over runs: a panel per operation and model, by success."""
     judged, models = reduce_series(context, runs, also=(column,))
     operations = [name for name in ("mul", "add") if name in set(judged["operation"])]

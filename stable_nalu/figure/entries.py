@@ -16,13 +16,14 @@ from .panels import sweep_panels, table
 from .runs import Context, Drawing, Part, Product, Runs, Series
 from .style import FORMATS, STANDARD, drawable, drawing, save
 
+Texts = Sequence[str]
 _FIRST_TWO = re.compile(r"(.+)\.[a-z]?[01]")
 _WEIGHTS = ("weights.w0", "weights.w1")
 _PATHS = ("weights", "label2out")
 """What a path is drawn of unless `--column` says: a module's weights, a last layer's."""
 
 
-def _path(stem: str, files: Sequence[str], header: Sequence[str], column: str | None) -> Part:
+def _path(stem: str, files: Texts, header: Texts, column: str | None) -> Part:
     """Return the path of one file: of the weights that --column begins, or the first it has."""
     if len(files) > 1:
         raise UsageError("argument --csv: --kind path draws one file; name one")
@@ -54,9 +55,7 @@ USER_KINDS = (*_AXES, "table", "histogram", "curve", "metrics", "surface", "path
 """Words of `--kind`."""
 
 
-def _part(
-    kind: str, stem: str, files: Sequence[str], header: Sequence[str], column: str | None
-) -> Part:
+def _part(kind: str, stem: str, files: Texts, header: Texts, column: str | None) -> Part:
     """Return the part of a figure of a user's files; `header` is of the first."""
     shown, ranges = column or _ACCURACY, Runs(column or "interpolation.range")
     match kind:
@@ -83,22 +82,14 @@ def _part(
     return Part(sweep_panels, stem, runs=Runs(column or x), x_label=text, **options)
 
 
-def entry_of_files(
-    kind: str, files: Sequence[Path], labels: Sequence[str], stem: str, column: str | None = None
-) -> Drawing:
-    """Return a figure of files that the user names; labels are the model names, or none."""
+def entry_of_files(kind: str, files: Sequence[Path], *own: Any) -> Drawing:
+    """Return a figure of files that the user names; `own`: the rest as in `entry_of_tables`."""
     header, *_ = [next(table_rows(file), []) for file in files]
-    paths = [str(file.resolve()) for file in files]
-    return entry_of_tables(kind, paths, header, labels, stem, column)
+    return entry_of_tables(kind, [str(file.resolve()) for file in files], header, *own)
 
 
 def entry_of_tables(
-    kind: str,
-    names: Sequence[str],
-    header: Sequence[str],
-    labels: Sequence[str],
-    stem: str,
-    column: str | None = None,
+    kind: str, names: Texts, header: Texts, labels: Texts, stem: str, column: str | None = None
 ) -> Drawing:
     """Return a figure of files, or of tables by their names; `header` is of the first."""
     if not isinstance(kind, str) or kind not in USER_KINDS:
@@ -124,15 +115,8 @@ def made(part: Part, context: Context) -> Product:
         return part.kind(context, **part.options)
 
 
-def render(
-    context: Context,
-    folder: Path,
-    formats: Sequence[str] = FORMATS,
-    dpi: int = 200,
-    *,
-    side: bool = True,
-) -> list[Path]:
-    """Write all parts of a figure and return the paths.
+def render(context: Context, folder: Path, *how: Any, **more: Any) -> list[Path]:
+    """Write all parts of a figure, as `write` does, and return the paths.
 
     A part without any data is a warning, unless no part has some.
     """
@@ -144,7 +128,7 @@ def render(
         except UsageError as error:
             failures.append(error)
             continue
-        written += write(product, folder, formats, dpi, side=side)
+        written += write(product, folder, *how, **more)
     if failures and not written:
         raise failures[0]
     for error in failures:
@@ -153,12 +137,7 @@ def render(
 
 
 def write(
-    product: Product,
-    folder: Path,
-    formats: Sequence[str] = FORMATS,
-    dpi: int = 200,
-    *,
-    side: bool = True,
+    product: Product, folder: Path, formats: Sequence[str] = FORMATS, dpi: int = 200, side=True
 ) -> list[Path]:
     """Write one product, with the tables beside a drawing if wanted, and return the paths."""
     written = []

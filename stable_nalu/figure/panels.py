@@ -21,8 +21,8 @@ from stable_nalu.statistics.summary import MEASURES, long_form, mean_summary
 from stable_nalu.statistics.table import BEST_STEP
 
 from . import style
-from .runs import Context, Product, Runs, Size, in_order, kind, points, reduced_and_estimated
-from .style import STANDARD, legend_order, operation_order
+from .runs import Context, Product, Runs, in_order, kind, points, reduced_and_estimated
+from .style import STANDARD, Size, legend_order, operation_order
 
 _TITLES = {
     "success.rate": "Success rate",
@@ -280,13 +280,7 @@ BY_RANGE = (ONE_RANGE[0], *ONE_RANGE[2:])
 
 
 def tabular(
-    caption: str,
-    label: str,
-    alignment: str,
-    head: Sequence[str],
-    body: Sequence[str],
-    *,
-    long: bool = False,
+    caption: str, label: str, alignment: str, head: list[str], body: list[str], long: bool = False
 ) -> str:
     """Return a LaTeX table with its surroundings; long: it may go on over pages."""
     named = f"\\caption{{{caption}}}\n\\label{{tab:{label.replace('/', '-')}}}"

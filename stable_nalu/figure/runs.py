@@ -41,14 +41,7 @@ from stable_nalu.statistics.table import (
 from stable_nalu.statistics.thresholds import from_reference
 from stable_nalu.task import pairs, sequences
 
-from .style import STANDARD, Look, Palette, drawable, footnote, legend_order, looks, range_order
-
-Size = tuple[float, float]
-
-
-def standard(height: float) -> Size:
-    """Return the usual width with a height that is given before the usual scale of 1.4."""
-    return (STANDARD[0], height * 1.4)
+from .style import Look, Palette, drawable, footnote, legend_order, looks, range_order
 
 
 @dataclass(frozen=True)
@@ -443,17 +436,20 @@ def reduce_series(
     tables, missed, series = [], [], series or context.figure.series
     judgement = judgement_of(context, spec)
     columns = SEQUENCES_LOGGED if spec.reference else judge.EXPORTED
-    limits: float | Mapping[int, float] | None = judgement.threshold
+    limits: Limits | None = judgement.threshold
     for one in series:
         if context.is_judged and (path := context.find(one.files)):
-            kept = context.read(path, ("name", "solved"))
-            tables.append(kept.merge(labelled(kept, one, spec, path), on="name"))
+            judged = context.read(path, ("name", "solved"))
+            tables.append(judged.merge(labelled(judged, one, spec, path), on="name"))
             continue
         read = read_series(context, one, spec, columns)
         if read is None:
             missed += one.missed
             continue
         rows, runs = read
+        if absent := [column for column in also if column not in rows]:
+            problem = f"{one.files[0]}.csv lacks the column {absent[0]}"
+            raise UsageError(f"{problem}: export with --export-gate")
         if spec.reference is None:
             needed = (spec.x, spec.extra)
             if lacking := [column for column in needed if column and column not in runs]:
@@ -463,11 +459,8 @@ def reduce_series(
             if limits is None:
                 limits = reference_thresholds(context, spec.reference, judgement.best_range)
             parts = of_lengths(context, rows, runs, limits, spec)
-        tables += [
-            reduce_rows(*part, one, spec, judgement.best_range, also)
-            for part in parts
-            if not part[1].empty
-        ]
+        kept = [part for part in parts if not part[1].empty]
+        tables += [reduce_rows(*part, spec, judgement.best_range, also) for part in kept]
     tables = [table for table in tables if not table.empty]
     if not tables:
         raise context.nothing()
@@ -570,18 +563,9 @@ def labelled(table: pd.DataFrame, one: Series, spec: Runs, path: Path) -> pd.Dat
 
 
 def reduce_rows(
-    rows: pd.DataFrame,
-    runs: pd.DataFrame,
-    one: Series,
-    spec: Runs,
-    best_range: int,
-    also: Sequence[str] = (),
+    rows: pd.DataFrame, runs: pd.DataFrame, spec: Runs, best_range: int, also: Sequence[str] = ()
 ) -> pd.DataFrame:
     """Return one row per run, in the column order of the published side files."""
-    for column in also:
-        if column not in rows:
-            problem = f"{one.files[0]}.csv lacks the column {column}"
-            raise UsageError(f"{problem}: export with --export-gate")
     found = judge.outcomes(rows, runs, best_range, also).sort_values(["model", "name"])
     outcome = found.loc[:, "threshold":"solved"].columns
     columns = ["name", spec.x, *outcome, "model", "operation", "seed", "size", judge.BEST_STEP]
@@ -590,11 +574,7 @@ def reduce_rows(
 
 
 def _legend_models(
-    context: Context,
-    runs: pd.DataFrame,
-    series: Sequence[Series],
-    missed: Sequence[str],
-    spec: Runs,
+    context: Context, runs: pd.DataFrame, series: Sequence[Series], missed: list[str], spec: Runs
 ) -> tuple[str, ...]:
     """Return the models of a legend; warn of expected models and points without a run."""
     present = dict.fromkeys(runs["model"])
@@ -663,12 +643,12 @@ def reference_thresholds(context: Context, reference: Reference, last: int) -> M
     }
 
 
+Limits = float | Mapping[int, float]
+"""The threshold of every test length, or one of all."""
+
+
 def of_lengths(
-    context: Context,
-    rows: pd.DataFrame,
-    runs: pd.DataFrame,
-    limits: float | Mapping[int, float],
-    spec: Runs,
+    context: Context, rows: pd.DataFrame, runs: pd.DataFrame, limits: Limits, spec: Runs
 ) -> list[tuple[pd.DataFrame, pd.DataFrame]]:
     """Return rows of every length, in the columns of the arithmetic tasks, and runs with limits."""
     parts = []

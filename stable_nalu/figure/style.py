@@ -46,11 +46,20 @@ PALETTES: tuple[Palette, ...] = ("safe", "published")
 Line = Literal["-"] | tuple[float, Sequence[float]]
 """A line style: plain, or where its dashes start, and the lengths of dashes and gaps."""
 
+Size = tuple[float, float]
+"""Width and height in cm."""
+
 CM = 1 / 2.54
 INCH = 2.54
 STANDARD = (13.968 * 1.4, 5.7 * 1.4)
 WIDE = (13.968 * 2, 5.7 * 2)
-"""Width and height in cm of most published figures, and of wide ones."""
+"""Sizes of most published figures, and of wide ones."""
+
+
+def standard(height: float) -> Size:
+    """Return the usual width with a height that is given before the usual scale of 1.4."""
+    return (STANDARD[0], height * 1.4)
+
 
 _DPI_OF_CELLS = 120
 FORMATS = ("pdf", "png")
@@ -168,14 +177,12 @@ class _Displayed(Figure):
         return content.getvalue()
 
 
-def new_figure(
-    size: tuple[float, float], layout: Literal["constrained"] | None = "constrained"
-) -> Figure:
+def new_figure(size: Size, layout: Literal["constrained"] | None = "constrained") -> Figure:
     """Return an empty figure of a size in cm that no global state holds on to."""
     return _Displayed(figsize=(size[0] * CM, size[1] * CM), layout=layout)
 
 
-def subplots(size: tuple[float, float], *shape: int, **options: Any) -> tuple[Figure, Any]:
+def subplots(size: Size, *shape: int, **options: Any) -> tuple[Figure, Any]:
     """Return an empty figure and its axes, as the `subplots` of matplotlib does."""
     figure = new_figure(size)
     return figure, figure.subplots(*shape, **options)
@@ -245,13 +252,7 @@ X_TITLE, LEGEND_ROW, NOTE_LINE, COUNT_ROW = 0.75, 0.44, 0.31, 0.3
 
 
 def framed(
-    size: tuple[float, float],
-    panels: int,
-    tick_height: float,
-    handles: Sequence[Line2D],
-    note: str,
-    *,
-    stacked: bool,
+    size: Size, panels: int, tick_height: float, handles: Sequence[Line2D], note: str, stacked: bool
 ) -> tuple[Figure, list[tuple[Axes, Axes]]]:
     """Return a figure of panels beside or, stacked, below each other, each with a strip below it.
 

@@ -28,8 +28,8 @@ from stable_nalu.figure.runs import (
     kind,
     points,
     reduced_and_estimated,
-    standard,
 )
+from stable_nalu.figure.style import standard
 from stable_nalu.options.flag import MODELS
 from stable_nalu.statistics import setups as names
 

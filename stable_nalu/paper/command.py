@@ -4,6 +4,7 @@ import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -80,16 +81,10 @@ def _plot(args: argparse.Namespace) -> None:
     if not entries:
         raise OptionError("KEY", "no figure is named", "name one, give --csv, or see --list")
     for entry in entries:
-        setups = [Path(path) for path in args.exp_setups]
-        estimators = Estimators(args.gamma_fit, args.sparsity_fit)
-        context = Context(
-            entry,
-            Path(args.csv_dir),
-            setups=setups,
-            threshold=args.threshold,
-            estimators=estimators,
-            palette=args.palette,
-        )
+        how: Any = {"threshold": args.threshold, "palette": args.palette}
+        how["setups"] = [Path(path) for path in args.exp_setups]
+        how["estimators"] = Estimators(args.gamma_fit, args.sparsity_fit)
+        context = Context(entry, Path(args.csv_dir), **how)
         written = render(context, Path(args.out_dir), args.format)
         for text in context.warnings:
             sys.stderr.write(f"warning: {entry.key}: {text}\n")

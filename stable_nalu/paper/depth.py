@@ -1,5 +1,7 @@
 """Depth: how often units learn operations on operations, by how many there are."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 
@@ -66,15 +68,13 @@ def shares(
 
 _ITERATIONS = 20_000
 _RAMP = "--regualizer 0.01 --regualizer-scaling-start 6000 --regualizer-scaling-end 12000"
+_WIDTH = f"--layer-option width=4 iterations={_ITERATIONS}"
 _UNITS = {
     "nmu": ("NAU, NMU", f"--layer-type NMU --sum-layer NAU {_RAMP}"),
     "nru": ("NAU, NRU", f"--layer-type NRU --sum-layer NAU {_RAMP}"),
     "nalu": ("NALU", "--layer-type NALU"),
     "inalu": ("iNALU", "--layer-type iNALU --clip-grad-value 0.1"),
-    "eql": (
-        "EQL",
-        f"--layer-type EQL --batch-size 20 --layer-option width=4 iterations={_ITERATIONS}",
-    ),
+    "eql": ("EQL", f"--layer-type EQL --batch-size 20 {_WIDTH}"),
     "eml": ("EML, own chains", "--layer-type EML --operations eml --learning-rate 0.03"),
 }
 _SOURCE = "EML, its README"
@@ -85,18 +85,18 @@ _PUBLISHED = {
 """Start -> depth, trees that were found, and all of them, as the published code tells."""
 
 
-def _study(
-    name: str, title: str, flags: str, swept: str, x_label: str, units: str, note: str
-) -> Experiment:
-    flag, _, values = swept.partition(" ")
-    setting = Recipe(
-        "depth",
-        f"--max-iterations {_ITERATIONS} --log-interval 10000 --learning-rate 1e-2 {flags}",
-        range(100),
-        Resources(60),
-        variants=variants(flag, values),
-    )
-    parameter = flag.removeprefix("--")
+_SWEPT = {
+    "depth": ("--depth 1 2 3 4 5 6", "Depth"),
+    "noise": ("--noise 0 0.01 0.02 0.05 0.1", "Relative deviation of the noise"),
+    "redundant": ("--redundant 0 1 3 10 30 100", "Redundant inputs"),
+}
+
+
+def _study(name: str, title: str, flags: str, swept: str, units: str, note: str) -> Experiment:
+    text, x_label = _SWEPT[swept]
+    every = f"--max-iterations {_ITERATIONS} --log-interval 10000 --learning-rate 1e-2 {flags}"
+    setting = Recipe("depth", every, range(100), Resources(60))
+    setting = replace(setting, variants=variants(*text.split(maxsplit=1)))
     published = ((_SOURCE, _PUBLISHED[name]),) if name in _PUBLISHED else ()
     return measured(
         f"depth/{name}",
@@ -105,8 +105,8 @@ def _study(
         f"depth, {name}",
         setting,
         {unit: _UNITS[unit] for unit in units.split()},
-        Part(shares, parameter=parameter, x_label=x_label, published=published),
-        parameter=parameter,
+        Part(shares, parameter=swept, x_label=x_label, published=published),
+        parameter=swept,
         measures=(
             Measure(_ERROR, "relative error beyond the range", below=BELOW),
             Measure("metric.valid.interpolation", "relative error within", below=BELOW),
@@ -116,58 +116,36 @@ def _study(
     )
 
 
-_DEPTHS = ("--depth 1 2 3 4 5 6", "Depth")
-_ALL = "nmu nru nalu inalu eql eml"
+_STARTED, _SEARCHED = "nmu nru nalu inalu eml", "nmu nru nalu inalu eql"
 _TOLD = (
     "A chain adds and multiplies in turn: ((x1 + x2) x3 + x4) x5 has depth 4. NAU, NMU and NRU are "
     "told which levels add. Trained on [1, 2], tested on [2, 6]. EML trees, in which a sum alone "
     "has depth 5, learn chains of their own operation, exp(x) - ln(h)."
 )
+_RANDOM = (
+    f"{_TOLD} The README of the published EML code counts trees that were found, of targets of its "
+    "own and several starts."
+)
+_NEAR = (
+    f"{_TOLD} Normal noise has half the size of the largest weight, as in the README of the "
+    "published EML code, whose targets are its own. A warm start is no discovery."
+)
+_CURRICULUM = (
+    f"{_TOLD} All levels but the last one start from exact weights, as if a curriculum had solved "
+    "the chain of one operation less; all of them are trained."
+)
+_NOISE = "The chain (x1 + x2) x3. Noise is uniform and in training only."
+_REDUNDANT = "The chain (x1 + x2) x3 among inputs that the target does not use."
+_BY = "of operations, by their depth"
+_BY_NOISE = "A sum times a number, by the noise of the targets"
+_BY_INPUTS = "A sum times a number, by the number of redundant inputs"
+_FROM_NEAR = "Chains of operations from nearly exact weights, by their depth"
+_LAST_STEP = f"The last step of a curriculum on chains {_BY}"
 
 EXPERIMENTS = (
-    _study(
-        "random",
-        "Chains of operations, by their depth",
-        "",
-        *_DEPTHS,
-        _ALL,
-        f"{_TOLD} The README of the published EML code counts trees that were found, of targets of "
-        "its own and several starts.",
-    ),
-    _study(
-        "near",
-        "Chains of operations from nearly exact weights, by their depth",
-        "--start near",
-        *_DEPTHS,
-        "nmu nru nalu inalu eml",
-        f"{_TOLD} Normal noise has half the size of the largest weight, as in the README of the "
-        "published EML code, whose targets are its own. A warm start is no discovery.",
-    ),
-    _study(
-        "curriculum",
-        "The last step of a curriculum on chains of operations, by their depth",
-        "--start curriculum",
-        *_DEPTHS,
-        "nmu nru nalu inalu eml",
-        f"{_TOLD} All levels but the last one start from exact weights, as if a curriculum had "
-        "solved the chain of one operation less; all of them are trained.",
-    ),
-    _study(
-        "noise",
-        "A sum times a number, by the noise of the targets",
-        "--depth 2",
-        "--noise 0 0.01 0.02 0.05 0.1",
-        "Relative deviation of the noise",
-        "nmu nru nalu inalu eql",
-        "The chain (x1 + x2) x3. Noise is uniform and in training only.",
-    ),
-    _study(
-        "redundant",
-        "A sum times a number, by the number of redundant inputs",
-        "--depth 2",
-        "--redundant 0 1 3 10 30 100",
-        "Redundant inputs",
-        "nmu nru nalu inalu eql",
-        "The chain (x1 + x2) x3 among inputs that the target does not use.",
-    ),
+    _study("random", f"Chains {_BY}", "", "depth", "nmu nru nalu inalu eql eml", _RANDOM),
+    _study("near", _FROM_NEAR, "--start near", "depth", _STARTED, _NEAR),
+    _study("curriculum", _LAST_STEP, "--start curriculum", "depth", _STARTED, _CURRICULUM),
+    _study("noise", _BY_NOISE, "--depth 2", "noise", _SEARCHED, _NOISE),
+    _study("redundant", _BY_INPUTS, "--depth 2", "redundant", _SEARCHED, _REDUNDANT),
 )

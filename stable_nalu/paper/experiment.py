@@ -126,24 +126,16 @@ class Recipe:
     steps_per_epoch: int = 0
 
     def model(
-        self,
-        key: str,
-        label: str,
-        text: str,
-        *,
-        name: str | None = None,
-        csv: str | None = None,
-        minutes: int | None = None,
-        memory_gb: int | None = None,
+        self, key: str, label: str, text: str, *, name: str = "", csv: str = "", **more: int | None
     ) -> "Model":
         """Return a model of this study; flags of `text` win over the common ones.
 
-        name: experiment name behind `prefix`; None: the key.
-        csv: name of the exported table; None: the experiment name.
+        name: experiment name behind `prefix`, if not the key.
+        csv: name of the exported table, if not the experiment name.
+        more: resources that differ: `minutes`, `memory_gb`.
         """
-        given = {"minutes": minutes, "memory_gb": memory_gb}
-        resources = replace(self.resources, **{k: v for k, v in given.items() if v})
-        prefix, every = self.prefix + (key if name is None else name), f"{self.flags} {text}"
+        resources = replace(self.resources, **{k: v for k, v in more.items() if v})
+        prefix, every = self.prefix + (name or key), f"{self.flags} {text}"
         own = {"prefix": prefix, "flags": flags(every), "resources": resources}
         return Model(**vars(self) | own, key=key, label=label, csv=csv or prefix)
 

@@ -710,7 +710,7 @@ def measured(
     setting: Recipe,
     units: Units,
     *parts: Part,
-    **more: Any,
+    **more,
 ) -> Experiment:
     """Return an experiment whose runs are measured; they and their tables are in its folder.
 

@@ -37,14 +37,12 @@ _PANELS = drawn(
 )
 """The three panels over ranges of each operation."""
 
+_NINE = (CURRY_2025, ("nine ranges, four operations",), _MODELS, _PANELS)
 _DMU = (
     Experiment(
         "dmu",
         "The DMU by the thresholds of the other single modules",
-        CURRY_2025,
-        ("nine ranges, four operations",),
-        _MODELS,
-        _PANELS,
+        *_NINE,
         criterion="benchmark",
         note="Rate 0.1 and temperature 0.1, as those of the paper are not known. Given operands "
         "leave one bit to learn: which of two operations.",
@@ -52,10 +50,7 @@ _DMU = (
     Experiment(
         "dmu_thresholds",
         "The DMU by the thresholds of its repository",
-        CURRY_2025,
-        ("nine ranges, four operations",),
-        _MODELS,
-        _PANELS,
+        *_NINE,
         criterion=DMU,
         note="The runs of the key dmu. A threshold is the error of exact operands whose gate is "
         "1e-4 from 0 or 1; there it has to be met once, here at the step that runs are judged at. "

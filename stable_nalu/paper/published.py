@@ -10,7 +10,7 @@ read: table, figure, abstract, report, talk (an earlier run of the authors), der
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -145,19 +145,17 @@ def published_seeds(experiment: str) -> list[PublishedSeeds]:
             cells["model"],
             cells["operation"],
             int(cells["runs"]),
-            {seed: int(step) for seed, step in _by_seed(cells["solved_at"])},
-            {seed: float(error) for seed, error in _by_seed(cells["sparsity"])},
+            _by_seed(cells["solved_at"], int),
+            _by_seed(cells["sparsity"], float),
         )
         for cells in cells_of(SEEDS)
         if cells["experiment"] == key
     ]
 
 
-def _by_seed(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the pairs of `0:1000 3:2000`."""
-    for pair in text.split():
-        seed, _, cell = pair.partition(":")
-        yield int(seed), cell
+def _by_seed(text: str, kind: Callable[[str], Any]) -> dict[int, Any]:
+    """Return what `0:1000 3:2000` says of each seed."""
+    return {int(seed): kind(cell) for seed, cell in (pair.split(":") for pair in text.split())}
 
 
 def all_published_measures() -> list[PublishedMeasure]:

@@ -25,9 +25,9 @@ from stable_nalu.figure.runs import (
     kind,
     last_rows,
     logged,
-    standard,
     tested_lengths,
 )
+from stable_nalu.figure.style import standard
 from stable_nalu.statistics.setups import NAC_ADD, NAC_ADD_Z, NAC_MUL, NAC_MUL_NMU, NAC_MUL_SIGMA
 
 from .experiment import Experiment, Measure, Model, Recipe, Resources, variants

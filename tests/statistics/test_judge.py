@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from stable_nalu.figure.runs import Runs, Series, reduce_rows
+from stable_nalu.figure.runs import Runs, reduce_rows
 from stable_nalu.statistics.setups import BEST_RANGE, Judgement, Limit
 from stable_nalu.statistics.table import best_row, reduce_run
 
@@ -87,7 +87,7 @@ def test_rows_are_put_in_step_order_and_runs_in_the_columns_of_published_files()
         seed=0, operation="mul", parameter=7, threshold=0.5, inclusive=False
     )
     spec = Runs("parameter")
-    found = reduce_rows(pd.concat([a, b]), runs, Series(("file",)), spec, 5000, ["gate"])
+    found = reduce_rows(pd.concat([a, b]), runs, spec, 5000, ["gate"])
     columns = """
         name parameter threshold best.model.step interpolation.last extrapolation.last
         interpolation.step.solved extrapolation.step.solved sparse.error.max solved model
