@@ -12,9 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from stable_nalu.base.errors import UsageError
 from stable_nalu.base.papers import Paper
@@ -41,7 +39,7 @@ from stable_nalu.statistics.table import (
 from stable_nalu.statistics.thresholds import from_reference
 from stable_nalu.task import pairs, sequences
 
-from .style import Look, Palette, drawable, footnote, legend_order, looks, range_order
+from .style import Handles, Look, Palette, drawable, footnote, legend_order, looks, range_order
 
 
 @dataclass(frozen=True)
@@ -263,7 +261,7 @@ class Context:
         figure: Figure,
         points: pd.DataFrame | Sequence[pd.DataFrame],
         *sentences: str,
-        handles: Sequence[Line2D | BarContainer] = (),
+        handles: Handles = (),
         text: str | None = None,
         side: str = "plot_data",
     ) -> Product:
@@ -490,16 +488,14 @@ def _warn_of_mixtures(context: Context, runs: pd.DataFrame, spec: Runs) -> None:
     """Warn where a point is of several runs with one seed: they differ in options besides x."""
     point = [column for column in ("model", "operation", spec.x, spec.extra) if column in runs]
     names = runs.groupby([*point, "seed"], sort=False, dropna=False)["name"].agg(list)
-    for (model, *_), found in names.loc[names.map(len) > 1].items():
-        parts = [name.split("_") for name in found[:2]]
-        one, other = (
-            "_".join(part for part in parts[i] if part not in parts[1 - i]) for i in (0, 1)
-        )
+    for (model, *_), found in names.loc[names.map(len) > 1].head(1).items():
+        first, second = (name.split("_") for name in found[:2])
+        one = "_".join(part for part in first if part not in second)
+        other = "_".join(part for part in second if part not in first)
         context.warn(
             f"{plain(model)}: runs that differ in more than {spec.x} count as one point, such as "
             f"{one} and {other} of one seed; give them in files of their own, with --label"
         )
-        return
 
 
 def read_series(

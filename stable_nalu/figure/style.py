@@ -31,14 +31,9 @@ from stable_nalu.base.script import plain
 from stable_nalu.dataset.distribution import INTERPOLATION_ORDER
 from stable_nalu.layer import registry
 from stable_nalu.statistics import setups
+from stable_nalu.statistics.setups import NAC_ADD, NAC_ADD_Z, NAC_MUL, NAC_MUL_NMU, NAC_MUL_SIGMA
 
-_LATEX_ORDER = (
-    setups.NAC_MUL_NMU,
-    setups.NAC_MUL_SIGMA,
-    setups.NAC_MUL,
-    setups.NAC_ADD,
-    setups.NAC_ADD_Z,
-)
+_LATEX_ORDER = (NAC_MUL_NMU, NAC_MUL_SIGMA, NAC_MUL, NAC_ADD, NAC_ADD_Z)
 _NUMBER = re.compile(r"-?\d+\.?\d*(?:e[+-]?\d+)?")
 
 Palette = Literal["safe", "published"]
@@ -48,6 +43,9 @@ Line = Literal["-"] | tuple[float, Sequence[float]]
 
 Size = tuple[float, float]
 """Width and height in cm."""
+
+Handles = Sequence[Line2D | BarContainer]
+"""Entries of a legend."""
 
 CM = 1 / 2.54
 INCH = 2.54
@@ -114,8 +112,7 @@ def looks(labels: Sequence[str], palette: Palette = "safe") -> dict[str, Look]:
         if begun:
             taken.setdefault(units[max(begun, key=len)], label)
     found = {label: look for look, label in taken.items()}
-    colors = [color for color, _ in taken]
-    free = [one for one in _LOOKS if one[0] not in colors] or _LOOKS
+    free = [one for one in _LOOKS if one[0] not in dict(taken)] or _LOOKS
     others = [label for label in labels if label not in found]
     found |= {label: free[i % len(free)] for i, label in enumerate(others)}
     return {
@@ -291,8 +288,7 @@ def panel_width(width: float, columns: int) -> float:
 
 
 def _write_note(figure: Figure, lines: Sequence[str], height: float) -> None:
-    text = "\n".join(lines)
-    figure.text(0.5, 0.1 / height, text, ha="center", va="bottom", **GREY)
+    figure.text(0.5, 0.1 / height, "\n".join(lines), ha="center", va="bottom", **GREY)
 
 
 def legend_handles(
@@ -316,16 +312,14 @@ def legend_handles(
     return found
 
 
-def _legend_columns(width: float, handles: Sequence[Line2D | BarContainer]) -> int:
+def _legend_columns(width: float, handles: Handles) -> int:
     """Return how many entries stand beside each other, all rows being equally full."""
     widest = max(len(plain(str(handle.get_label()))) for handle in handles)
     fits = max(1, int(width / (0.152 * widest + 1.35)))
     return math.ceil(len(handles) / math.ceil(len(handles) / fits))
 
 
-def footnote(
-    figure: Figure, *sentences: str, handles: Sequence[Line2D | BarContainer] = ()
-) -> None:
+def footnote(figure: Figure, *sentences: str, handles: Handles = ()) -> None:
     """Write small grey text at the bottom of a figure that lays itself out, below its legend.
 
     handles: entries of the legend, if it has one.

@@ -239,34 +239,29 @@ _DATA_SET = (
                      label="very-simple-function-results",
                      caption="A very simple product of four inputs.",
                      rows=(("mul", ("Linear", "NMU", names.NAC_MUL, "NALU")),))),
-        note="The table prints NAC•, NALU and NMU.",
-    ),
+        note="The table prints NAC•, NALU and NMU."),
     on_data_set(
         _NAME, "The arithmetic data set, default parameters", MADSEN_2020, ("Table 2",),
         by_operation(ALL, {"nac-mul": "mul", "nmu": "mul", "linear": "add sub",
                            "nac-add": "add sub", "nalu": "add sub mul", "nau": "add sub"}),
         default_table((("mul", ("NMU", names.NAC_MUL, "NALU")),
-                       ("add", _ADDERS), ("sub", _ADDERS))),
-    ),
+                       ("add", _ADDERS), ("sub", _ADDERS)))),
     on_data_set(
         f"{_NAME}_all", "The arithmetic data set, every unit and operation",
         MADSEN_2020, ("Table 6",),
         ALL, default_table(ending="-all", long=True),
-        note="The first layer of NAC•,NMU is NAC+ in the paper, NAU in its scripts and here.",
-    ),
+        note="The first layer of NAC•,NMU is NAC+ in the paper, NAU in its scripts and here."),
     on_data_set(
         f"{_MUL}_hidden_size", "Multiplication against the hidden size",
         MADSEN_2020, ("Figure 3 (top)",),
         HIDDEN_MODELS, drawn(_hidden(), _hidden("_short", size=standard(5.1))),
         parameter="hidden.size",
-        note="The published figure was drawn from 26 to 38 of the 50 seeds.",
-    ),
+        note="The published figure was drawn from 26 to 38 of the 50 seeds."),
     on_data_set(
         f"{_MUL}_range", "Multiplication against the training range",
         MADSEN_2020, ("Figure 3 (bottom)",),
         RANGE_MODELS, drawn(panels("mul_range", RANGE, "Interpolation range", "dodge")),
-        parameter="interpolation.range",
-    ),
+        parameter="interpolation.range"),
     on_data_set(
         f"{_MUL}_hidden_size_ablation", "Ablation of the NMU against the hidden size",
         MADSEN_2020, ("Figure 7",),
@@ -282,27 +277,23 @@ _DATA_SET = (
         ),
         drawn(_hidden("_ablation", replace(HIDDEN, derive=_ABLATED, models=tuple(
             f"NMU{names.ablation_suffix(sparse, oob)}" for sparse in (10, 0) for oob in (1, 0))))),
-        parameter="hidden.size",
-    ),
+        parameter="hidden.size"),
     on_data_set(
         f"{_MUL}_input_size", "Multiplication against the input size",
         MADSEN_2020, ("Figure 8 (input size)",), INPUT_MODELS,
         drawn(panels("mul_input_size", INPUT, "Size of the input vector",
                      breaks=(0, 100, 200, 300))),
-        parameter="input.size", best_range=15000,
-    ),
+        parameter="input.size", best_range=15000),
     on_data_set(
         f"{_MUL}_overlap", "Multiplication against the overlap of subsets",
         MADSEN_2020, ("Figure 8 (overlap)",), OVERLAP_MODELS,
         drawn(panels("mul_overlap", OVERLAP, "The ratio of which subsets overlap with each other")),
-        parameter="overlap.ratio",
-    ),
+        parameter="overlap.ratio"),
     on_data_set(
         f"{_MUL}_subset", "Multiplication against the size of subsets",
         MADSEN_2020, ("Figure 8 (subset)",), SUBSET_MODELS,
         drawn(panels("mul_subset", SUBSET, "Relative size of subsets compared to input size")),
-        parameter="subset.ratio",
-    ),
+        parameter="subset.ratio"),
     on_data_set(
         f"{_NAME}_nalu", "The gate of the NALU after an adding layer",
         MADSEN_2020, ("Figure 9", "Table 5"),
@@ -321,8 +312,7 @@ _DATA_SET = (
             Part(table, f"{_NAME}_nalu", runs=_GATES,
                    label="simple-function-static-nalu-gate-table",
                    caption="Gated units that must choose between adding and multiplying."),
-        ),
-    ),
+        )),
     on_data_set(
         f"{_NAME}_regualization", "Strength of the sparsity penalty",
         MADSEN_2020, ("Figure 10", "Figure 11", "Figure 12"),
@@ -335,8 +325,7 @@ _DATA_SET = (
         ),
         drawn(*map(_regualization, ("add", "sub", "mul"), ("NAU", "NAU", "NMU"))),
         parameter="regualizer",
-        note="The published script stores seeds 25-49 only; the figure has about 50 seeds.",
-    ),
+        note="The published script stores seeds 25-49 only; the figure has about 50 seeds."),
     on_data_set(
         f"{_NAME}_learning", "Learning rates and optimizers",
         MADSEN_2020, ("learning-rate figures (not in the final text)",),
@@ -349,15 +338,13 @@ _DATA_SET = (
         ),
         drawn(*(_learning(name, names.NAC_ADD) for name in ("add", "sub")),
               *(_learning(name, names.NAC_MUL) for name in ("mul", "div"))),
-        parameter="learning.rate",
-    ),
+        parameter="learning.rate"),
     on_data_set(
         f"{_MUL}_num_subsets", "Products of more than two sums", None, (),
         _models(replace(_PRODUCT, seeds=range(25), variants=_SUBSET_PAIRS), f"{_MUL}_num_subsets",
                 "nac-mul nac-sigma nalu nmu nac-nmu", 1440),
         parameter="hidden.size",
-        note="The published script left the hidden size of NAC•,NMU at 2; here it varies, too.",
-    ),
+        note="The published script left the hidden size of NAC•,NMU at 2; here it varies, too."),
 )
 
 _EARLY_MULTIPLIERS, _EARLY_ADDERS = (names.NAC_MUL, "NALU"), ("Linear", names.NAC_ADD, "NALU")
@@ -389,8 +376,7 @@ _MEASURED = (
         by_operation(ALL, {"linear": "add sub", "nac-add": "add sub",
                            "nac-mul": "mul div", "nalu": "add sub mul div"}),
         default_table((("mul", _EARLY_MULTIPLIERS), ("div", _EARLY_MULTIPLIERS),
-                             ("add", _EARLY_ADDERS), ("sub", _EARLY_ADDERS))),
-    ),
+                             ("add", _EARLY_ADDERS), ("sub", _EARLY_ADDERS)))),
     on_data_set(
         f"{_MUL}_paramaters", "Multiplication by NAC• and NALU against data set parameters",
         MADSEN_2019, ("figure of data set parameters",),
@@ -398,15 +384,13 @@ _MEASURED = (
               for model in pick(models, "nac-mul", "nalu")),
         drawn(Part(successes, _PARAMETERS, swept=_PANELS, columns=2, height=9.0),
               Part(successes, f"{_PARAMETERS}_onerow", swept=_PANELS, columns=4)),
-        parameter="hidden.size",
-    ),
+        parameter="hidden.size"),
     on_data_set(
         f"{_MUL}_range_reproduce", "Multiplication by NAC• and NALU against the training range",
         MADSEN_2019, ("figure of training ranges",),
         tuple(replace(m, points=_POSITIVE) for m in pick(RANGE_MODELS, "nac-mul", "nalu")),
         drawn(panels("mul_range_reproduce", _SHOWN_RANGES, "Interpolation range", "dodge")),
-        parameter="interpolation.range",
-    ),
+        parameter="interpolation.range"),
 )
 
 EXPERIMENTS = (*_DATA_SET, *_MEASURED)

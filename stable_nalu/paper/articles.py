@@ -208,13 +208,9 @@ def draw_weights(part: Weights, weights: Mapping[str, np.ndarray]) -> Figure:
         else:
             axes.tick_params(labelbottom=False)
     figure.axes[0].set_ylabel("Number of weights")
-    style.footnote(
-        figure,
-        f"{part.draws:,} weights W = tanh(Ŵ) σ(M̂) each, {part.bins:,} bins.",
-        f"A start is that of a layer of {INPUTS} inputs and {OUTPUTS} outputs."
-        if set(weights) != {ARTICLE}
-        else "",
-    )
+    count = f"{part.draws:,} weights W = tanh(Ŵ) σ(M̂) each, {part.bins:,} bins."
+    layer = f"A start is that of a layer of {INPUTS} inputs and {OUTPUTS} outputs."
+    style.footnote(figure, count, layer if set(weights) != {ARTICLE} else "")
     return figure
 
 
@@ -241,16 +237,15 @@ EXPERIMENTS = (
                     for column, text in _BY_OPERATION.items())),
         note="A problem for each seed; the article shows one. Its text announces test inputs from "
         "-50 to 50, its code draws them from -10 to 10, as here; its listing divides, its text and "
-        "this do not. The NALU of two NACs lies between that of the article and that of the paper.",
-    ),
+        "this do not. The NALU of two NACs lies between that of the article and that of the "
+        "paper."),
     Experiment(
         "article/w-distribution", "Weights of a NAC, drawn at random and at their start",
         NALU_ARTICLE, ("W distribution",), (), drawn(Part(weights)),
         note="Needs no training.",
         tables=(FurtherTable("experiments/weight_distribution.py",
                              "--init uniform nac xavier-normal truncated-normal "
-                             "--csv-out {csv}/article-w-distribution.csv"),),
-    ),
+                             "--csv-out {csv}/article-w-distribution.csv"),)),
     measured(
         "notes/addition", "The sum of ten numbers by two NALUs, trained on all rows at once",
         NALU_NOTES, "Notebook",
@@ -264,8 +259,7 @@ EXPERIMENTS = (
                   Measure("metric.test.mse", "mean squared test error")),
         note="On 1,000 rows, the notebook's run on 10,000: a fraction of the work for each of 100 "
         "seeds, and a limit that is ten times as wide for a row. The notebook's last evaluation "
-        "trained on the test rows; here these are only measured.",
-    ),
+        "trained on the test rows; here these are only measured."),
 )
 # fmt: on
 
@@ -287,11 +281,8 @@ def weights_command(argv: Sequence[str] | None = None) -> int:
     parser = ScriptParser(prog=_WEIGHTS_SCRIPT, description=_WEIGHTS, epilog=_EXAMPLE)
     add = adder(parser)
     add("--draws INT", "number of weights", type=integer(1, 10_000_000).one, usual=1000)
-    add(
-        "--range [LOW,HIGH]",
-        "what --init uniform draws from (default: [-10,10])",
-        type=interval.one,
-    )
+    text = "what --init uniform draws from (default: [-10,10])"
+    add("--range [LOW,HIGH]", text, type=interval.one)
     bins = integer(1, 100_000).one
     add("--bins INT", "default: %(default)s", type=bins, default=100)
     add("--seed INT", "default: %(default)s", type=integer(0).one, default=0)

@@ -269,8 +269,7 @@ def _mixed_signs(
 ) -> tuple[Model, ...]:
     """Return three units on mixed signs; `real_npu` has its key and flags."""
     folder = f"mixedSigns-{size}/"
-    signs = replace(setting, points=experiment.MIXED_SIGNS, prefix=folder)
-    key, flags = real_npu
+    signs, (key, flags) = replace(setting, points=experiment.MIXED_SIGNS, prefix=folder), real_npu
     return (
         signs.model(key, _REAL_NPU, flags, csv=f"{folder}realnpu-modified"),
         signs.model("nru", "NRU", nru),
@@ -283,10 +282,8 @@ def _distributions(
 ) -> Experiment:
     """Return three units on every distribution of inputs, in a folder of the setting's."""
     folder, key = f"{setting.prefix}distributions/", f"nips-{size}-distributions"
-    flags = f"{setting.flags} --log-interval 1000"
-    drawn_from = replace(
-        setting, flags=flags, points=(), variants=experiment.DISTRIBUTIONS, prefix=folder
-    )
+    own = {"flags": f"{setting.flags} --log-interval 1000", "prefix": folder}
+    drawn_from = replace(setting, points=(), variants=experiment.DISTRIBUTIONS, **own)
     models = (
         drawn_from.model("realnpu", _REAL_NPU, real_npu, csv=f"{folder}realnpu_modified"),
         drawn_from.model("nru", "NRU", nru),
@@ -472,14 +469,9 @@ _TEN_INPUTS = (
 
 # Pairs of digits.
 _LEARNED = "--use-nalm --learn-labels2out --nalm-name"
-_DIGITS = Recipe(
-    "two_digit_mnist",
-    "--operation div --max-epochs 1000 --dataset-workers 5",
-    range(10),
-    Resources(1440, cores=5, memory_gb=8, gpu=True),
-    prefix="two-digit-mnist/div/",
-    steps_per_epoch=571,
-)
+_EPOCHS = "--operation div --max-epochs 1000 --dataset-workers 5"
+_GPU = (range(10), Resources(1440, cores=5, memory_gb=8, gpu=True), "two-digit-mnist/div/")
+_DIGITS = Recipe("two_digit_mnist", _EPOCHS, *_GPU, steps_per_epoch=571)
 
 
 def _digits(key: str, label: str, name: str, text: str) -> Model:

@@ -302,15 +302,11 @@ def _cells(row: pd.Series, pattern: str) -> Iterator[tuple[re.Match[str], float]
 def running_counts(context: Context) -> Product:
     """Draw images, and a table for two models: its count of every digit after each image."""
     tables = context.present(("name", "step", "seed", "sequence.loss"))
-    trained = {m: tables[m] for m in ("NAC", "LSTM") if m in tables}
-    ends = {
-        m: last_rows(table.loc[table["sequence.loss"] == "all"]) for m, table in trained.items()
-    }
+    every = {m: t.loc[t["sequence.loss"] == "all"] for m, t in tables.items()}
+    ends = {m: last_rows(every[m]) for m in ("NAC", "LSTM") if m in every}
     answers = {model: _answers_of(row) for model, row in _of_seed(ends).items()}
-    shape, heights = (2, max(1, len(answers))), (1, 9)
-    figure, grid = style.subplots(
-        (18.0, 13.0), *shape, squeeze=False, height_ratios=heights, sharex="col"
-    )
+    shape: Any = {"squeeze": False, "height_ratios": (1, 9), "sharex": "col"}
+    figure, grid = style.subplots((18.0, 13.0), 2, max(1, len(answers)), **shape)
     with Image.open(DIGITS) as image:
         strip = np.hsplit(np.asarray(image), 10)
     places = zip(answers.items(), grid[0], grid[1], strict=False)
@@ -661,23 +657,21 @@ def heads(context: Context) -> Product:
     _draw_bars(bars, ends, keys)
     cells.set_axis_off()
     cells.set(xlim=(0, 1), ylim=(len(ends) + 0.3, -1))
-    for x, head, place in ((0.0, "Last layer", "left"), (0.9, "Accuracy, %", "right")):
-        cells.text(x, -0.4, head, ha=place, va="center", weight="bold")
+    cells.text(0, -0.4, "Last layer", va="center", weight="bold")
+    cells.text(0.9, -0.4, "Accuracy, %", ha="right", va="center", weight="bold")
     for y, (name, text) in enumerate(texts.items()):
         cells.text(0, y + 0.4, name, va="center")
         cells.text(0.9, y + 0.4, text, ha="right", va="center")
         cells.axhline(y + 0.9, color="0.85", linewidth=0.5)
     caption = "Test accuracy in percent by last layer: mean and range."
-    head = [tex_row("Last layer", "accuracy")]
+    head, body = [tex_row("Last layer", "accuracy")], [tex_row(*row) for row in texts.items()]
     return context.plotted(
         figure,
         side,
         f"Mean of {style.ascending(map(len, parts))} seeds (dots: each of them) after "
         f"{style.ascending(side['step'], ',')} updates; how many the paper has is not known, the "
         "public network that this is has 100,000.",
-        text=tabular(
-            caption, context.figure.key, "lr", head, [tex_row(*row) for row in texts.items()]
-        ),
+        text=tabular(caption, context.figure.key, "lr", head, body),
     )
 
 
@@ -859,8 +853,7 @@ EXPERIMENTS = (
         note="The paper does not say its optimiser, rate and sampling: here Adam at 0.01 on the "
         "whole numbers from -5 to 5. Linear, NAC and NALU are not in the paper's figure. Its "
         "numbers were read off the figure, whose colours repeat: three pairs of lines were told "
-        "apart by shape.",
-    ),
+        "apart by shape."),
     _table_1(
         "static", "a vector, relative to untrained networks", 5000,
         Recipe("simple_function_static",
@@ -869,8 +862,7 @@ EXPERIMENTS = (
         {"relu6": ("Relu6", "--layer-type ReLU6"), "linear": ("None", "--layer-type linear"),
          **layers("NAC", "NALU")},
         "100 untrained Relu6 networks, 100 inputs from U[1,2], U[2,6] beyond, Adam at 0.001. Relu6 "
-        "networks on products and squares are still falling at the end.",
-    ),
+        "networks on products and squares are still falling at the end."),
     _table_1(
         "recurrent", "ten steps, tested on 1,000, relative to untrained LSTMs", 1000,
         Recipe("simple_function_recurrent",
@@ -879,14 +871,12 @@ EXPERIMENTS = (
                 range(10), Resources(30)),
         {**layers("LSTM"), "relu": ("ReLU", "--layer-type RNN-ReLU"), **layers("NAC", "NALU")},
         "10 untrained LSTMs, ten inputs from U[0,1) a step, Adam at 0.01. An error that overflows "
-        "has the score infinity. NALUs have not settled at the end.",
-    ),
+        "has the score infinity. NALUs have not settled at the end."),
     _table_2(
         "count", "How many of each digit a sequence of images has",
         ("lstm", "rnn-tanh", "rnn-relu"),
         "Adam at 0.01; at 0.003 for LSTMs, which do not learn at 0.01, and for RNNs.",
-        Part(running_counts, "{key}_digits"),
-    ),
+        Part(running_counts, "{key}_digits")),
     _table_2("sum", "The sum of the digits of a sequence of images", (), "Adam at 0.01."),
     measured(
         "nalu/table3", "Numbers in words: the error of an LSTM with three heads",
@@ -907,8 +897,7 @@ EXPERIMENTS = (
         note="Of each run, the logged epoch of the lowest validation error. The paper does not say "
         "its optimiser, rate and length, and its sizes are quoted from memory only: here 32 for a "
         "word, 128 for the LSTM, Adam at 0.003 and 3,000 epochs. A NAC adds up outputs of the LSTM "
-        "between -1 and 1: none of width 128 answers more than 128.",
-    ),
+        "between -1 and 1: none of width 128 answers more than 128."),
     _programs("addition", "that add two numbers", "Programs, addition",
               " That sums are in its supplement could not be checked."),
     _programs("programs", "of two operations, +, - or if", "Figure 4"),
@@ -931,8 +920,7 @@ EXPERIMENTS = (
         note="Reward shape assumed: an arrival at step t pays 10 - |T - t|, none pays 0; the paper "
         "does not say it. An advantage actor-critic on planes of cells stands in for A3C on "
         "pixels. How the NAC is wired is not published: both readings are trained. NALU is not in "
-        "the paper's figure.",
-    ),
+        "the paper's figure."),
     measured(
         "nalu/table4", "Even digits of a picture, counted by one network with eight last layers",
         TRASK_2018, "Table 4",
@@ -946,6 +934,5 @@ EXPERIMENTS = (
         rate=40,
         note=f"{_STEPS:,} updates at a rate of 0.001; the public repository whose pictures and "
         "network these are has 100,000 at 0.0001, and how long the paper trains is not known. That "
-        "its table 4 is about these pictures is an inference.",
-    ),
+        "its table 4 is about these pictures is an inference."),
 )

@@ -60,13 +60,9 @@ _DMU = (
     ),
 )
 
-_COMPARISON = Recipe(
-    "comparison",
-    "--max-iterations 50000 --pytorch-precision 64",
-    range(10),
-    Resources(60),
-    variants=variants("--relation", "gt lt ge le eq ne"),
-)
+_DOUBLE = "--max-iterations 50000 --pytorch-precision 64"
+_RELATIONS = variants("--relation", "gt lt ge le eq ne")
+_COMPARISON = Recipe("comparison", _DOUBLE, range(10), Resources(60), variants=_RELATIONS)
 
 _NSR = (
     measured(
@@ -95,16 +91,12 @@ _NSR = (
 )
 
 _LENGTHS = {"2": 8000, "3": 8000, "4": 8000, "5": 12_000}
-_RECOVERY = Recipe(
-    "eml_recovery",
-    "--target chain --pytorch-precision 64 --log-interval 2000",
-    range(16),
-    Resources(60),
-    variants=tuple(
-        Variant(depth, flags(f"--depth {depth} --max-iterations {length}"))
-        for depth, length in _LENGTHS.items()
-    ),
+_DEPTHS = tuple(
+    Variant(depth, flags(f"--depth {depth} --max-iterations {length}"))
+    for depth, length in _LENGTHS.items()
 )
+_CHAIN = "--target chain --pytorch-precision 64 --log-interval 2000"
+_RECOVERY = Recipe("eml_recovery", _CHAIN, range(16), Resources(60), variants=_DEPTHS)
 _STARTS = {"bottom": "random_hot", "biased": "biased", "uniform": "uniform", "xy": "xy_biased"}
 _UNITS = {
     **{
@@ -138,13 +130,9 @@ _EML = (
     ),
 )
 
-_LEARNED = Recipe(
-    "equations",
-    "--batch-size 20 --max-iterations 200000 --log-interval 20000 --adam-epsilon 1e-4",
-    range(10),
-    Resources(240),
-    variants=variants("--equation", "div F-1 F-2 F-3 F-4"),
-)
+_LONG = "--batch-size 20 --max-iterations 200000 --log-interval 20000 --adam-epsilon 1e-4"
+_EQUATIONS = variants("--equation", "div F-1 F-2 F-3 F-4")
+_LEARNED = Recipe("equations", _LONG, range(10), Resources(240), variants=_EQUATIONS)
 _NETWORKS = {
     "eqldiv": ("EQLDiv", "--layer-type EQLDiv --layer-option iterations=200000"),
     "eql": ("EQL", "--layer-type EQL --layer-option iterations=200000"),

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from stable_nalu.base.papers import MCFC_2023, MISTRY_2022_PRIMER
 from stable_nalu.dataset.distribution import INTERPOLATION_ORDER
@@ -36,19 +37,12 @@ def _npus(start: str, end: str) -> dict[str, tuple[str, str]]:
 
 def for_operation(operation: str) -> Recipe:
     """Return the two-input benchmark for one operation."""
-    return Recipe(
-        "single_layer_benchmark",
-        f"--operation {operation} --max-iterations 50000 --log-interval 1000 --no-cuda",
-        range(25),
-        Resources(60),
-        points=SINGLE_MODULE_RANGES,
-        prefix="benchmark/sltr-in2/",
-    )
+    flags = f"--operation {operation} --max-iterations 50000 --log-interval 1000 --no-cuda"
+    every = (range(25), Resources(60), "benchmark/sltr-in2/", SINGLE_MODULE_RANGES)
+    return Recipe("single_layer_benchmark", flags, *every)
 
 
-NMU = for_operation("mul").model(
-    "NMU", "NMU", NMU_FLAGS, name="NMU", csv="benchmark/sltr-in2/mul/NMU"
-)
+NMU = for_operation("mul").model("NMU", "NMU", NMU_FLAGS, csv="benchmark/sltr-in2/mul/NMU")
 _MNAC = {"MNAC": ("NAC•", "--layer-type MNAC --nac-mul normal")}
 _ADDING = {"NAC": ("NAC+", "--layer-type NAC"), "NAU": ("NAU", _NAU_FLAGS)}
 
@@ -82,17 +76,9 @@ def on_every_range(operation: str, files: str, *more: Series) -> tuple[Drawing]:
         f"Results for {_WORDS[operation]} of single modules on every range, 25 seeds, with 95\\% "
         "confidence intervals. Bold: the best range of a module."
     )
-    made = Part(
-        table,
-        "{key}_op-" + operation,
-        runs=RUNS,
-        label=f"benchmark-sltr-{operation}",
-        caption=caption,
-        show_operation=False,
-        show_range=True,
-        within=("operation", "model"),
-        long=True,
-    )
+    shown: Any = {"show_operation": False, "show_range": True, "within": ("operation", "model")}
+    shown |= {"label": f"benchmark-sltr-{operation}", "caption": caption, "long": True}
+    made = Part(table, "{key}_op-" + operation, runs=RUNS, **shown)
     series = tuple(
         Series((name, f"{operation}/{name}"), expects=(MODELS[_CODES.get(key, key)],))
         for name, key in zip(files.split(), files.lower().split(), strict=True)
@@ -108,16 +94,12 @@ _LONGER = "--regualizer-scaling-start 50000 --regualizer-scaling-end 75000 --max
 def _larger(size: int, subset: str) -> tuple[Model, ...]:
     """Return the NAU with more inputs, one for each of its operations."""
     flags = f"--input-size {size} --subset-ratio {subset} --overlap-ratio 0 {_LONGER}"
-    return tuple(
-        replace(for_operation(operation), prefix=f"benchmark/sltr-in{size}/").model(
-            f"NAU-in{size}-{operation}",
-            f"NAU ({operation})",
-            f"{_NAU_FLAGS} {flags}",
-            name=f"{operation}/NAU",
-            minutes=120,
-        )
-        for operation in ("add", "sub")
-    )
+    found = []
+    for name in ("add", "sub"):
+        setting = replace(for_operation(name), prefix=f"benchmark/sltr-in{size}/")
+        own = (f"NAU-in{size}-{name}", f"NAU ({name})", f"{_NAU_FLAGS} {flags}")
+        found.append(setting.model(*own, name=f"{name}/NAU", minutes=120))
+    return tuple(found)
 
 
 _INALU_10 = f"{_NALUS['iNALU'][1]} --input-size 10 --subset-ratio 0.1 --overlap-ratio 0"
@@ -151,15 +133,13 @@ EXPERIMENTS = (
         (replace(for_operation("add"), prefix="benchmark/sltr-in10/").model(
             "iNALU-in10", "iNALU", _INALU_10, name="add/iNALU"),),
         drawn(panels("add"), series=(Series(("sltr-in10/add/iNALU",), expects=("iNALU",)),),
-              folders=("benchmark",)),
-    ),
+              folders=("benchmark",))),
     judged_by_benchmark(
         "nau-failure", "NAU with ten inputs",
         MISTRY_2022_PRIMER, ("Figure 19",), _larger(10, "0.1"),
         drawn(panels("sub-add"), folders=("benchmark/sltr-in10", "sltr-in10"),
               series=(Series(("add/NAU",), "NAU (add)"), Series(("sub/NAU",), "NAU (sub)"))),
-        note="The published scripts hold subtraction only; the figure shows both.",
-    ),
+        note="The published scripts hold subtraction only; the figure shows both."),
     judged_by_benchmark(
         "nau-in100", "NAU with a hundred inputs",
         MISTRY_2022_PRIMER, ("Figure 20",), _larger(100, "0.01"),
@@ -175,10 +155,8 @@ EXPERIMENTS = (
          _mcfc("mul", "MulMCFCSignINALU", "MulMCFC (sign: iNALU)", 34),
          _mcfc("mul", "MulMCFCSignRealNPU", "MulMCFC (sign: Real NPU)", 35,
                 "--reg-scale-type madsen --regualizer-gate 1")),
-        on_every_range("mul", "NMU MulMCFC MulMCFCSignINALU MulMCFCSignRealNPU"),
-    ),
+        on_every_range("mul", "NMU MulMCFC MulMCFCSignINALU MulMCFCSignRealNPU")),
     judged_by_benchmark(
         "benchmark_sltr_add_mcfc", "MC-FC layers: addition", MCFC_2023, ("addition",),
-        (ADDING[2], _mcfc("add", "MCFC", "MCFC", 33)), on_every_range("add", "NAU MCFC"),
-    ),
+        (ADDING[2], _mcfc("add", "MCFC", "MCFC", 33)), on_every_range("add", "NAU MCFC")),
 )

@@ -60,8 +60,8 @@ _NAU_NMU = (
     "--operation mul --layer-type ReRegualizedLinearNAC --nac-mul mnac --max-iterations 2000000 "
     "--no-cuda"
 )
-_DAY = (range(20), Resources(1440), f"{_FTS}/", experiment.DATA_SET_RANGES)
-_TWO_LAYERS = Recipe("simple_function_static", _NAU_NMU, *_DAY)
+_NINE = (range(20), Resources(1440), f"{_FTS}/", experiment.DATA_SET_RANGES)
+_TWO_LAYERS = Recipe("simple_function_static", _NAU_NMU, *_NINE)
 _nau_snmu = _TWO_LAYERS.model("nau-Nnmu", "sNMU", "--nmu-noise", csv=f"{_FTS}_noise-1-5")
 
 
@@ -98,17 +98,13 @@ _COLOUR_FLAGS = (
     "TPS-no-concat-conv --optimizer adam --no-scheduler --scheduler-step-size 2000 "
     "--max-epochs 1000 --samples-per-permutation 1100 --dataset-workers 4"
 )
-_ISOLATED_SETTING = Recipe(
-    "two_digit_mnist", _FLAGS, range(10), _GPU, prefix=_CONV, steps_per_epoch=704
-)
-_COLOUR_SETTING = Recipe(
-    "ST_mnist_labels", _COLOUR_FLAGS, range(3), _GPU, prefix=_PAIRS, steps_per_epoch=244
-)
+_ONE_CHANNEL = Recipe("two_digit_mnist", _FLAGS, range(10), _GPU, _CONV, steps_per_epoch=704)
+_COLOURS = Recipe("ST_mnist_labels", _COLOUR_FLAGS, range(3), _GPU, _PAIRS, steps_per_epoch=244)
 _ORDER = ("mul", "fc", "nmu", "snmu [1,5]", "snmu [1,1+1/sd(x)]")
 _KEYS: dict[str, str] = dict(zip(("mul", "fc", "nmu", "snmu", "batch-snmu"), _ORDER, strict=True))
 # Key -> what is added to the name of its table, and flags.
 _ISOLATED = tuple(
-    _ISOLATED_SETTING.model(key, _KEYS[key], text, csv=f"{_CONV}{key}{ending}")
+    _ONE_CHANNEL.model(key, _KEYS[key], text, csv=f"{_CONV}{key}{ending}")
     for key, ending, text in (
         ("mul", "_Adam", "--dataset-workers 5 --id 2"),
         ("fc", "_Adam", "--learn-labels2out --id 4"),
@@ -118,7 +114,7 @@ _ISOLATED = tuple(
     )
 )
 _COLOUR = tuple(
-    _COLOUR_SETTING.model(key, _KEYS[key], text, name=f"{key}_{_TPS}")
+    _COLOURS.model(key, _KEYS[key], text, name=f"{key}_{_TPS}")
     for key, text in (
         ("mul", "--id 6"),
         ("fc", "--learn-labels2out --id 9"),
@@ -208,13 +204,11 @@ _SEQUENCE = replace(
     resources=replace(_GPU, minutes=480),
     prefix=f"sequential_mnist/{_LONG}/",
 )
-_REFERENCE = replace(
-    _SEQUENCE,
-    flags=f"--operation cumprod {_NMU_CELL} --mnist-digits 123456789 --max-epochs 1000 "
-    f"--interpolation-length 2 --extrapolation-lengths {sequences.LENGTHS_TO_20} "
-    f"{sequences.SOLVED}",
-    prefix="sequential_mnist/",
+_OF_REFERENCE = (
+    f"--operation cumprod {_NMU_CELL} --mnist-digits 123456789 --max-epochs 1000 "
+    f"--interpolation-length 2 --extrapolation-lengths {sequences.LENGTHS_TO_20} {sequences.SOLVED}"
 )
+_REFERENCE = replace(_SEQUENCE, flags=_OF_REFERENCE, prefix="sequential_mnist/")
 
 _SWEEP = "export/single_layer_task/benchmark/pretrained_model_prediction_sweep.py"
 _TO_FOLDER = "--csv-save-folder {csv}/2d-surface-plots/csvs"
@@ -242,8 +236,7 @@ EXPERIMENTS = (
         tables=(FurtherTable(_SWEEP, f"--gold-outputs {_TO_FOLDER}"),
                 FurtherTable(_SWEEP, _TO_FOLDER, "NMU", 0, "mul-nmu-s0"),
                 FurtherTable(_SWEEP, _TO_FOLDER, "ReLU-h1", 0, "mul-ReLU-h1-s0"),
-                FurtherTable(_SWEEP, _TO_FOLDER, "ReLU-h100", 8, "mul-ReLU-h100-s8")),
-    ),
+                FurtherTable(_SWEEP, _TO_FOLDER, "ReLU-h100", 8, "mul-ReLU-h100-s8"))),
     Experiment(
         "robust-benchmark_sltr_mul", "Multiplication, single modules",
         MISTRY_2022_ROBUST, ("Figure 2",),
@@ -254,21 +247,18 @@ EXPERIMENTS = (
             *primer.on_every_range("mul", primer.MULTIPLYING_FILES,
                                    Series(("sNMU", "mul/sNMU"), _SNMU)),
             parts=(primer.panels("mul"),),
-        ),),
-    ),
+        ),)),
     _on_data_set(
         "fts-snmu-noise-ranges", "Noise ranges on the arithmetic data set", 5,
         "Seeds: 25, but 20 for [1,5] and the batch noise. No published script trains [10,20].",
         _noise("0.01", "0.05", 1), _noise("0.1", "0.5", 2), _noise("1", "2", 3),
         _nau_snmu.named("[1,5]"), _noise("5", "10", 4), _noise("10", "20", 8),
-        _TWO_LAYERS.model("batch_sNMU", "[1,1+1/sd(x)]", f"{_BATCH_NOISE} --id 7"),
-    ),
+        _TWO_LAYERS.model("batch_sNMU", "[1,1+1/sd(x)]", f"{_BATCH_NOISE} --id 7")),
     _on_data_set(
         "fts-2021-final", "NMU and sNMU on the arithmetic data set", 7,
         "As published, the NMU trains for 5 million iterations and the sNMU for 2 million.",
         _TWO_LAYERS.model("nau-nmu", "NMU", "--max-iterations 5000000", csv=f"{_FTS}_baseline"),
-        _nau_snmu,
-    ),
+        _nau_snmu),
     _pairs("static-mnist-mul-isolated", "Products of two digits", 8, _ISOLATED, "mse"),
     _pairs("static-mnist-mul-colour-concat", "Products of two digits in colour channels", 9,
            _COLOUR, "loss"),
@@ -289,8 +279,7 @@ EXPERIMENTS = (
             series=(Series((f"{_LONG}_nmu",), "NMU"), Series((f"{_LONG}_snmu",), _SNMU),
                     Series((f"{_LONG}_batch-snmu",), "sNMU [1,1+1/sd(X)]")),
         ),
-        measures=sequences.PRODUCT_MEASURES,
-    ),
+        measures=sequences.PRODUCT_MEASURES),
     Experiment(
         "static-mnist-appendix",
         "Weight paths, label accuracies and confusion matrices of the digit products",
@@ -308,12 +297,10 @@ EXPERIMENTS = (
             Drawing((Part(matrix),), (Series(("confusion_matrix",), "counts"),),
                     ("class-accs",), key="confusion_matrix", number="Appendix G",
                     title="True against predicted digits of one trained network"),
-        ),
-    ),
+        )),
     Experiment(
         "robust-batch-snmu", "sNMU with noise by batch, single module", None, (),
         (_SINGLE.model("batch-sNMU", _BATCH_SNMU, f"{primer.NMU_FLAGS} {_BATCH_NOISE} --id 6",
                        name="mul/batch-sNMU"),),
-        note="The published script has one block of this name, without the noise range.",
-    ),
+        note="The published script has one block of this name, without the noise range."),
 )

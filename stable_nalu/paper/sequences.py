@@ -278,8 +278,7 @@ EXPERIMENTS = (
          _errors("prod", _PROD_TITLE, _products(1.0), trained=2, longer=10)),
         measures=PRODUCT_MEASURES,
         note="Published thresholds use seeds 0, 2, 4, 5, 6, 7 and 9 of the reference and the t "
-        "quantile of 8 degrees of freedom.",
-    ),
+        "quantile of 8 degrees of freedom."),
     judged_by_reference(
         _ADD, _ADD_TITLE, MADSEN_2020, ("appendix figures of sums",),
         (_reference(_SUM, _NAU, "sequential_mnist_sum"),
@@ -288,8 +287,7 @@ EXPERIMENTS = (
                  (Series((_ADD,)),)),
          _errors("sum", _ADD_TITLE, _sums(1.0), trained=10, longer=1000)),
         measures=measures_of_lengths(1, 10, 100, 1000),
-        note="The published script submits seeds 1-9 of the reference; the figure uses 0-9.",
-    ),
+        note="The published script submits seeds 1-9 of the reference; the figure uses 0-9."),
     judged_by_reference(
         _INTERPOLATION, "Products against the training length", None, (),
         _models(replace(_SHORTER, variants=variants("--interpolation-length", "2 3 4 5")),
@@ -298,8 +296,7 @@ EXPERIMENTS = (
             "sequential_mnist_prod_boundary_interpolation",
             runs=replace(_ANY_PRODUCT, x="interpolation.length", length=9, expected=(2, 3, 4, 5)),
             x_label="Interpolation length", breaks=(2, 3, 4, 5))),),
-        measures=_SHORT_MEASURES, note=_OTHERS_REFERENCE,
-    ),
+        measures=_SHORT_MEASURES, note=_OTHERS_REFERENCE),
     judged_by_reference(
         _OUTPUTS, "Products against the number of outputs of the digit network", None, (),
         _models(replace(_SHORTER, variants=variants("--mnist-outputs", "1 2 3 4 5 6")), _OUTPUTS,
@@ -315,14 +312,12 @@ EXPERIMENTS = (
              _panels(runs=_HORIZON, x_label=_LENGTH, breaks=_TO_NINE),
              "sequential_mnist_prod_horizon_output",
              "Products by the NMU against the length, for each number of outputs")),
-        measures=_SHORT_MEASURES, note=_OTHERS_REFERENCE,
-    ),
+        measures=_SHORT_MEASURES, note=_OTHERS_REFERENCE),
     judged_by_reference(
         _HOUSES, "Products of street view digits", None, (),
         (_reference(_SVHN, _NMU, "sequential_svhn_prod"),
          *_models(_SVHN, _HOUSES, "nac-mul nac-sigma nalu nmu nac-nmu"),
          *_models(replace(_SVHN, flags=_SVHN.flags.replace("epochs 1000", "epochs 250")), _HOUSES,
                   "nmu-z0 nac-nmu-z0 lstm")),
-        measures=PRODUCT_MEASURES,
-    ),
+        measures=PRODUCT_MEASURES),
 )
