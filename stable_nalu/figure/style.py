@@ -112,7 +112,8 @@ def looks(labels: Sequence[str], palette: Palette = "safe") -> dict[str, Look]:
         if begun:
             taken.setdefault(units[max(begun, key=len)], label)
     found = {label: look for look, label in taken.items()}
-    free = [one for one in _LOOKS if one[0] not in dict(taken)] or _LOOKS
+    colors = [color for color, _ in taken]
+    free = [one for one in _LOOKS if one[0] not in colors] or _LOOKS
     others = [label for label in labels if label not in found]
     found |= {label: free[i % len(free)] for i, label in enumerate(others)}
     return {
