@@ -44,18 +44,17 @@ _FLOOR = 1e-32
 Titled = tuple[tuple[str, str], ...]
 """Columns of exported tables, and what panels or places call them."""
 
+Tables = Mapping[str, pd.DataFrame]
+"""Model -> the rows of its runs."""
+
 _SQUARE = (7 * style.INCH, 7 * style.INCH)
 
 
 def quartiles(table: pd.DataFrame, by: str, column: str) -> pd.DataFrame:
     """Return median and quartiles of a column over runs; infinite errors count, missing do not."""
     groups = numbers(table, column).groupby(table[by].to_numpy())
-    found = {
-        "lower": groups.quantile(0.25),
-        "median": groups.median(),
-        "upper": groups.quantile(0.75),
-        "runs": groups.count(),
-    }
+    found = {"lower": groups.quantile(0.25), "median": groups.median()}
+    found |= {"upper": groups.quantile(0.75), "runs": groups.count()}
     return pd.DataFrame(found).rename_axis(by).reset_index()
 
 
@@ -64,11 +63,7 @@ def draw_quartiles(axes: Axes, curve: pd.DataFrame, by: str, look: style.Look) -
 
 
 def draw_epochs(
-    panels: list[Axes],
-    curves: Titled,
-    by: str,
-    models: Mapping[str, pd.DataFrame],
-    shown: Mapping[str, style.Look],
+    panels: list[Axes], curves: Titled, by: str, models: Tables, shown: Mapping[str, style.Look]
 ) -> list[pd.DataFrame]:
     """Draw quartiles of each column against the epoch, in a panel of its own."""
     side = []
@@ -154,9 +149,7 @@ def _draw_runs(axes: Axes, table: pd.DataFrame, column: str, look: style.Look) -
     return levels.assign(runs=runs.notna().sum(axis=1))
 
 
-def read_pairs(
-    context: Context, column: str | None = None
-) -> tuple[pd.DataFrame, list[str], list[str]]:
+def read_pairs(context: Context, column: str = "") -> tuple[pd.DataFrame, list[str], list[str]]:
     """Return the rows of runs on pairs of digits, labels in their order, and those without data.
 
     column: one that some file should have.
@@ -165,7 +158,7 @@ def read_pairs(
         ("name", "epoch"), made=lambda table, path: with_names(table, two_digit_name, path)
     )
     table = together(found)
-    if column is not None and column not in table:
+    if column and column not in table:
         raise UsageError(f"no file has the column {column}")
     return table, list(found), [name for name, own in found.items() if own is None]
 

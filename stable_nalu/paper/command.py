@@ -126,11 +126,8 @@ def expand_weights(argv: Sequence[str] | None = None) -> int:
 
 def solution_indexes(argv: Sequence[str] | None = None) -> int:
     """Write the relevant inputs by seed: `generate_dataset_solution_indexes.py`."""
-    parser = ScriptParser(
-        prog="generate_dataset_solution_indexes.py",
-        description="Write which two of the ten inputs matter in the runs of the robustness "
-        "study, by seed.",
-    )
+    text = "Write which two of the ten inputs matter in the runs of the robustness study, by seed."
+    parser = ScriptParser(prog="generate_dataset_solution_indexes.py", description=text)
     add = adder(parser)
     add("--csv-out PATH", "file to write", usual="dataset_solution_indexes.csv")
     args = parser.parse_args(argv)

@@ -1,6 +1,7 @@
 """Depth: how often units learn operations on operations, by how many there are."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -92,28 +93,22 @@ _SWEPT = {
 }
 
 
+_MEASURES = (
+    Measure(_ERROR, "relative error beyond the range", below=BELOW),
+    Measure("metric.valid.interpolation", "relative error within", below=BELOW),
+)
+
+
 def _study(name: str, title: str, flags: str, swept: str, units: str, note: str) -> Experiment:
     text, x_label = _SWEPT[swept]
     every = f"--max-iterations {_ITERATIONS} --log-interval 10000 --learning-rate 1e-2 {flags}"
     setting = Recipe("depth", every, range(100), Resources(60))
     setting = replace(setting, variants=variants(*text.split(maxsplit=1)))
     published = ((_SOURCE, _PUBLISHED[name]),) if name in _PUBLISHED else ()
-    return measured(
-        f"depth/{name}",
-        title,
-        OWN_STUDIES,
-        f"depth, {name}",
-        setting,
-        {unit: _UNITS[unit] for unit in units.split()},
-        Part(shares, parameter=swept, x_label=x_label, published=published),
-        parameter=swept,
-        measures=(
-            Measure(_ERROR, "relative error beyond the range", below=BELOW),
-            Measure("metric.valid.interpolation", "relative error within", below=BELOW),
-        ),
-        rate=100_000,
-        note=note,
-    )
+    part = Part(shares, parameter=swept, x_label=x_label, published=published)
+    own = (setting, {unit: _UNITS[unit] for unit in units.split()}, part)
+    more: Any = {"parameter": swept, "measures": _MEASURES, "rate": 100_000, "note": note}
+    return measured(f"depth/{name}", title, OWN_STUDIES, f"depth, {name}", *own, **more)
 
 
 _STARTED, _SEARCHED = "nmu nru nalu inalu eml", "nmu nru nalu inalu eql"

@@ -188,14 +188,10 @@ class Model:
 
         extra: flags laid over everything else.
         """
-        every = merged(
-            self.flags,
-            variant.flags,
-            gathered(self.points if points is None else tuple(points)),
-            {"--seed": (seeds_text(self.seeds if seeds is None else seeds),)},
-            {"--name-prefix": (self.prefix,)},
-            extra or {},
-        )
+        swept = gathered(self.points if points is None else tuple(points))
+        every_seed = seeds_text(self.seeds if seeds is None else seeds)
+        own = {"--seed": (every_seed,), "--name-prefix": (self.prefix,)}
+        every = merged(self.flags, variant.flags, swept, own, extra or {})
         return Command(self.script, tuple(words(every)))
 
     def commands(self, seeds: Iterable[int] | None = None) -> list[Command]:

@@ -76,16 +76,10 @@ def all_entries() -> Mapping[str, Drawing]:
             key = own.key or experiment.stem
             if key in entries:
                 raise ValueError(f"figure key {key!r} is defined twice")
-            entries[key] = replace(
-                own,
-                key=key,
-                paper=own.paper or experiment.paper,
-                number=own.number if own.key else ", ".join(experiment.numbers),
-                title=own.title or experiment.title,
-                judgement=experiment.judgement,
-                series=own.series or series,
-                trained_in=TRAINED_IN,
-            )
+            number = own.number if own.key else ", ".join(experiment.numbers)
+            has = {"paper": own.paper or experiment.paper, "series": own.series or series}
+            has |= {"title": own.title or experiment.title, "judgement": experiment.judgement}
+            entries[key] = replace(own, key=key, number=number, trained_in=TRAINED_IN, **has)
     return entries
 
 

@@ -734,24 +734,17 @@ _ACTIVATIONS = (
 
 
 def _table_1(half: str, title: str, rate: int, setting: Recipe, units: Units, note: str):
-    return measured(
-        f"nalu/table1-{half}",
-        f"Six operations on sums over {title}",
-        TRASK_2018,
-        f"Table 1, {half}",
-        replace(setting, variants=operations(" ".join(TABLE_1))),
-        units,
-        Part(scores),
-        parameter="operation",
-        measures=tuple(
-            Measure(f"score.{part}", f"score, {part}", below=1.0)
-            for part in ("extrapolation", "interpolation")
-        ),
-        rate=rate,
-        note="Scores are mean squared errors in percent of those of untrained networks; the paper "
-        "does not say which error it scores, nor optimiser, rate, length, widths, ranges and "
-        f"seeds: here {note}",
+    key, title = f"nalu/table1-{half}", f"Six operations on sums over {title}"
+    setting = replace(setting, variants=operations(" ".join(TABLE_1)))
+    own = (key, title, TRASK_2018, f"Table 1, {half}", setting, units, Part(scores))
+    splits = ("extrapolation", "interpolation")
+    measures = tuple(Measure(f"score.{one}", f"score, {one}", below=1.0) for one in splits)
+    note = (
+        "Scores are mean squared errors in percent of those of untrained networks; the paper does "
+        "not say which error it scores, nor optimiser, rate, length, widths, ranges and seeds: "
+        f"here {note}"
     )
+    return measured(*own, parameter="operation", measures=measures, rate=rate, note=note)
 
 
 def _table_2(task: str, title: str, slower: tuple[str, ...], why: str, *more: Part):
@@ -766,33 +759,24 @@ def _table_2(task: str, title: str, slower: tuple[str, ...], why: str, *more: Pa
         name: (label, f"{text} --learning-rate {rates[name]}")
         for name, (label, text) in cells.items()
     }
-    return measured(
-        f"nalu/table2-{task}",
-        title,
-        TRASK_2018,
-        f"Table 2, {task}",
-        setting,
-        units,
-        Part(counting_lengths),
-        *more,
-        parameter="sequence.loss",
-        measures=(
-            *(
-                Measure(f"metric.test.extrapolation.{length}.mae", f"error of {length:,} digits")
-                for length in (10, 100, 1000)
-            ),
-            Measure("metric.test.extrapolation.1.mae", "error of a digit"),
-            Measure("metric.test.extrapolation.1.acc", "accuracy of a digit", lower=False),
-            Measure("metric.valid.mse", "squared error, validation"),
-            Measure("metric.test.shown.*", "shown digits, *"),
-        ),
-        rate=40,
-        note="Five epochs of MNIST, 1,720 updates of 16 sequences: runs still improve at the end. "
-        "The paper does not say optimiser, rate, batch, length and sizes. What is due after the "
-        "last digit is read as a loss of the last step (last); trained on what is true at every "
-        f"step (all), cells learn sooner. {why} NALUs start near zero (--nalu-init truncated), as "
-        "they overflow from their usual start.",
+    own = (f"nalu/table2-{task}", title, TRASK_2018, f"Table 2, {task}", setting, units)
+    tested = "metric.test.extrapolation"
+    measures = (
+        *(Measure(f"{tested}.{n}.mae", f"error of {n:,} digits") for n in (10, 100, 1000)),
+        Measure(f"{tested}.1.mae", "error of a digit"),
+        Measure(f"{tested}.1.acc", "accuracy of a digit", lower=False),
+        Measure("metric.valid.mse", "squared error, validation"),
+        Measure("metric.test.shown.*", "shown digits, *"),
     )
+    note = (
+        "Five epochs of MNIST, 1,720 updates of 16 sequences: runs still improve at the end. The "
+        "paper does not say optimiser, rate, batch, length and sizes. What is due after the last "
+        "digit is read as a loss of the last step (last); trained on what is true at every step "
+        f"(all), cells learn sooner. {why} NALUs start near zero (--nalu-init truncated), as they "
+        "overflow from their usual start."
+    )
+    judged: Any = {"parameter": "sequence.loss", "measures": measures, "rate": 40, "note": note}
+    return measured(*own, Part(counting_lengths), *more, **judged)
 
 
 def _programs(kind: str, title: str, number: str, note: str = ""):
@@ -803,25 +787,21 @@ def _programs(kind: str, title: str, number: str, note: str = ""):
         "3 digits": "metric.test.100-1000",
         "2 digits": "metric.valid",
     }
-    return measured(
-        f"nalu/fig4-{kind}",
-        f"Programs {title}: digits that are right, also of larger numbers",
-        TRASK_2018,
-        number,
-        setting,
-        layers("LSTM", "UGRNN", "NAC", "NALU"),
-        Part(digit_bars),
-        Part(program_traces, "{key}_program"),
-        measures=(
-            *(_higher(f"{test}.digits", f"digits right, {size}") for size, test in tests.items()),
-            *(Measure(f"{test}.relative", f"relative error, {s}") for s, test in tests.items()),
-            Measure("metric.trace.*", "answer *"),
-        ),
-        rate=200,
-        note="The paper does not say its sizes, rates and lengths; its differentiable neural "
-        "computer is left out. Shares of digits are harsh: an error of one in the last place "
-        f"costs a digit or more.{note}",
+    key = f"nalu/fig4-{kind}"
+    title = f"Programs {title}: digits that are right, also of larger numbers"
+    own = (key, title, TRASK_2018, number, setting, layers("LSTM", "UGRNN", "NAC", "NALU"))
+    measures = (
+        *(_higher(f"{test}.digits", f"digits right, {size}") for size, test in tests.items()),
+        *(Measure(f"{test}.relative", f"relative error, {size}") for size, test in tests.items()),
+        Measure("metric.trace.*", "answer *"),
     )
+    note = (
+        "The paper does not say its sizes, rates and lengths; its differentiable neural computer "
+        "is left out. Shares of digits are harsh: an error of one in the last place costs a digit "
+        f"or more.{note}"
+    )
+    parts = (Part(digit_bars), Part(program_traces, "{key}_program"))
+    return measured(*own, *parts, measures=measures, rate=200, note=note)
 
 
 _STEPS = 16_000

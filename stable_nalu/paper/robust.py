@@ -22,10 +22,9 @@ from .experiment import Experiment, FurtherTable, Model, Recipe, Resources
 @kind("bars")
 def class_bars(context: Context) -> Product:
     """Draw the accuracy per class of one trained network per model, whole and zoomed."""
+    kind_of, columns = "a table of class accuracies", ("digit", "accuracy")
     found = context.exported(
-        ("digit", "accuracy"),
-        "a table of class accuracies",
-        lambda table, path: numeric(table, ("accuracy",), path),
+        columns, kind_of, lambda table, path: numeric(table, columns[1:], path)
     )
     table = together(found)
     classes = sorted(table["digit"].unique())
