@@ -98,14 +98,11 @@ def sweep_panels(context: Context, **options: Any) -> Product:
     }
     if BEST_STEP in runs:
         side[f"{stem}_seeds_best"] = runs.drop(columns=BEST_STEP)
-        solved = runs.assign(
-            **{
-                BEST_STEP: runs[BEST_STEP].where(runs["solved"]),
-                "interpolation solved": runs["interpolation.step.solved"].notna(),
-                "extrapolation solved": runs["solved"],
-            }
-        )
-        side[f"{stem}_stats"] = mean_summary(solved, ["model", "parameter"], _STATS)
+        added = {BEST_STEP: runs[BEST_STEP].where(runs["solved"])}
+        added["interpolation solved"] = runs["interpolation.step.solved"].notna()
+        added["extrapolation solved"] = runs["solved"]
+        columns = ["model", "parameter"]
+        side[f"{stem}_stats"] = mean_summary(runs.assign(**added), columns, _STATS)
     return Product(stem, figure, side=side)
 
 

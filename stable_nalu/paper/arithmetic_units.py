@@ -211,15 +211,11 @@ _GATED = (
     "--layer-type ReRegualizedLinearNALU --first-layer ReRegualizedLinearNAC --nalu-two-nac "
     "--nalu-mul mnac"
 )
-_PENALISED = replace(
-    _DEFAULT, seeds=range(50), points=experiment.values("--regualizer", "0 0.01 0.1 1 10 100")
-)
-_RATES = replace(
-    _DEFAULT,
-    seeds=range(25),
-    points=experiment.values("--learning-rate", "1e-5 1e-4 1e-3 1e-2 1e-1"),
-    variants=operations("add sub mul div"),
-)
+_STRENGTHS = experiment.values("--regualizer", "0 0.01 0.1 1 10 100")
+_PENALISED = replace(_DEFAULT, seeds=range(50), points=_STRENGTHS)
+_SPEEDS = experiment.values("--learning-rate", "1e-5 1e-4 1e-3 1e-2 1e-1")
+_BASIC = operations("add sub mul div")
+_RATES = replace(_DEFAULT, seeds=range(25), points=_SPEEDS, variants=_BASIC)
 _SUBSET_PAIRS = tuple(
     replace(pair, name=f"{hidden}-{subsets}")
     for hidden, subsets in ((2, 2), (3, 3), (4, 4), (5, 5), (4, 2), (6, 3), (8, 4), (10, 5))

@@ -148,17 +148,15 @@ _SOLVED_LABEL = "solved accumulator"
 
 _GPU = Resources(360, cores=2, gpu=True)
 LONG_PRODUCT = Recipe("sequential_mnist", PRODUCT, range(10), _GPU, steps_per_epoch=_PRODUCT_EPOCH)
-_PRODUCT = LONG_PRODUCT
-_SUM = replace(_PRODUCT, flags=_SUM_FLAGS, steps_per_epoch=_SUM_EPOCH)
-_SHORTER = replace(_PRODUCT, flags=PRODUCT.replace(LENGTHS_TO_20, _LENGTHS_TO_9), seeds=range(5))
-_SVHN = replace(
-    _PRODUCT,
-    script="sequential_svhn",
-    flags=PRODUCT.replace("--mnist-digits", "--svhn-digits") + " --svhn-outputs 1",
-    seeds=range(5),
-    resources=replace(_GPU, minutes=600),
-    variants=variants("--resnet", "resnet18 resnet34 resnet50"),
+_SUM = replace(LONG_PRODUCT, flags=_SUM_FLAGS, steps_per_epoch=_SUM_EPOCH)
+_SHORTER = replace(
+    LONG_PRODUCT, flags=PRODUCT.replace(LENGTHS_TO_20, _LENGTHS_TO_9), seeds=range(5)
 )
+_OF_HOUSES = PRODUCT.replace("--mnist-digits", "--svhn-digits") + " --svhn-outputs 1"
+_RESNETS = variants("--resnet", "resnet18 resnet34 resnet50")
+_LONGER = replace(_GPU, minutes=600)
+_OF_SVHN = {"flags": _OF_HOUSES, "resources": _LONGER, "variants": _RESNETS}
+_SVHN = replace(_SHORTER, script="sequential_svhn", **_OF_SVHN)
 
 
 def _models(setting: Recipe, name: str, keys: str, extra: str = "") -> tuple[Model, ...]:
@@ -230,11 +228,9 @@ def _errors(name: str, title: str, runs: Runs, trained: int, longer: int) -> Dra
         ("metric.valid.mse", f"{trained} digits, as trained"),
         (f"metric.test.extrapolation.{longer}.mse", f"{longer:,} digits"),
     )
-    return Drawing(
-        (Part(lengths, runs=runs, reference=_SOLVED_LABEL, columns=columns),),
-        key=f"{task}_errors",
-        title=f"{title}: errors over the epochs, and by length",
-    )
+    part = Part(lengths, runs=runs, reference=_SOLVED_LABEL, columns=columns)
+    title = f"{title}: errors over the epochs, and by length"
+    return Drawing((part,), key=f"{task}_errors", title=title)
 
 
 def _exploring(part: Part, key: str = "", title: str = "") -> Drawing:
@@ -270,8 +266,8 @@ _OTHERS_REFERENCE = "Thresholds are those of the reference of sequential_mnist_p
 EXPERIMENTS = (
     judged_by_reference(
         _PROD, _PROD_TITLE, MADSEN_2020, ("Figure 4", "Figure 13"),
-        (_reference(_PRODUCT, _NMU, "sequential_mnist_prod"),
-         *_models(_PRODUCT, _PROD, " ".join(_UNITS), "--mnist-outputs 1")),
+        (_reference(LONG_PRODUCT, _NMU, "sequential_mnist_prod"),
+         *_models(LONG_PRODUCT, _PROD, " ".join(_UNITS), "--mnist-outputs 1")),
         (Drawing((by_length(_PROD, _products(1.0)),
                   by_length(f"{_PROD}_short", _products(1.0), 5.1),
                   by_length(f"{_PROD}_ablation", _products(0.0))), (Series((_PROD,)),)),
