@@ -64,30 +64,26 @@ _DOUBLE = "--max-iterations 50000 --pytorch-precision 64"
 _RELATIONS = variants("--relation", "gt lt ge le eq ne")
 _COMPARISON = Recipe("comparison", _DOUBLE, range(10), Resources(60), variants=_RELATIONS)
 
-_NSR = (
-    measured(
-        "nsr/comparison",
-        "Comparisons learned on digits: the error by the number of digits",
-        FABER_2023,
-        "comparisons over magnitudes",
-        _COMPARISON,
-        layers("NSR") | {"mlp": ("MLP", "--layer-type ReLU")} | layers("NALU"),
-        Part(
-            extrapolations, experiment="nsr/comparison", top=1.0, x_label="Digits behind the first"
-        ),
-        parameter="relation",
-        measures=(
-            Measure("abs.error.*", "error next to 10^*", typical="mean"),
-            Measure("metric.test.acc", "% right, 2 to 19 digits", typical="mean", lower=False),
-            Measure("metric.valid.interpolation", "training error", typical="mean"),
-        ),
-        rate=1500,
-        note="No table of the paper could be read; its abstract says that units trained on digits "
-        "are right up to 14 orders of magnitude beyond, and MLPs and NALUs are not. Beyond 2^53, "
-        "about 10^16, numbers that differ by 1 are one float: no unit can tell them apart. The "
-        "published script labels other numbers than it trains on; the paper's task is here. MLP "
-        "and NALU have two layers of 10 units and a sigmoid.",
+_NSR = measured(
+    "nsr/comparison",
+    "Comparisons learned on digits: the error by the number of digits",
+    FABER_2023,
+    "comparisons over magnitudes",
+    _COMPARISON,
+    layers("NSR") | {"mlp": ("MLP", "--layer-type ReLU")} | layers("NALU"),
+    Part(extrapolations, experiment="nsr/comparison", top=1.0, x_label="Digits behind the first"),
+    parameter="relation",
+    measures=(
+        Measure("abs.error.*", "error next to 10^*", typical="mean"),
+        Measure("metric.test.acc", "% right, 2 to 19 digits", typical="mean", lower=False),
+        Measure("metric.valid.interpolation", "training error", typical="mean"),
     ),
+    rate=1500,
+    note="No table of the paper could be read; its abstract says that units trained on digits "
+    "are right up to 14 orders of magnitude beyond, and MLPs and NALUs are not. Beyond 2^53, "
+    "about 10^16, numbers that differ by 1 are one float: no unit can tell them apart. The "
+    "published script labels other numbers than it trains on; the paper's task is here. MLP "
+    "and NALU have two layers of 10 units and a sigmoid.",
 )
 
 _LENGTHS = {"2": 8000, "3": 8000, "4": 8000, "5": 12_000}
@@ -107,27 +103,25 @@ _UNITS = {
     "warm": ("true tree plus noise", "--layer-option tree=bottom --warm-start 12"),
 }
 
-_EML = (
-    measured(
-        "eml/recovery",
-        "Trees of exp(a) - ln(b), found again by their depth",
-        ODRZYWOLEK_2026,
-        "recovery by depth",
-        _RECOVERY,
-        _UNITS,
-        parameter="depth",
-        measures=(
-            Measure("metric.valid.interpolation", "error of the snapped tree", below=1e-6),
-            Measure("metric.test.extrapolation", "its error beyond the grid", below=1e-6),
-        ),
-        rate=1500,
-        note="The README of the published code tells, of four starts, 32 of 32 trees found at "
-        "depth 2, 17 of 64 at depth 3, 15 of 64 at depth 4, 2 of 128 at depth 5, none of 128 at "
-        "depth 6; from the true tree plus noise, 8 of 8 at depths 5 and 6. Its targets are known "
-        "at depths 3 and 4, e^e / (e^y - ln x) and ln(e^x - ln y); here those of other depths are "
-        "of the same chain. The search has one length, no early end, no restart and one optimiser. "
-        "Warm starts are no discovery: they share no table with blind ones.",
+_EML = measured(
+    "eml/recovery",
+    "Trees of exp(a) - ln(b), found again by their depth",
+    ODRZYWOLEK_2026,
+    "recovery by depth",
+    _RECOVERY,
+    _UNITS,
+    parameter="depth",
+    measures=(
+        Measure("metric.valid.interpolation", "error of the snapped tree", below=1e-6),
+        Measure("metric.test.extrapolation", "its error beyond the grid", below=1e-6),
     ),
+    rate=1500,
+    note="The README of the published code tells, of four starts, 32 of 32 trees found at "
+    "depth 2, 17 of 64 at depth 3, 15 of 64 at depth 4, 2 of 128 at depth 5, none of 128 at "
+    "depth 6; from the true tree plus noise, 8 of 8 at depths 5 and 6. Its targets are known "
+    "at depths 3 and 4, e^e / (e^y - ln x) and ln(e^x - ln y); here those of other depths are "
+    "of the same chain. The search has one length, no early end, no restart and one optimiser. "
+    "Warm starts are no discovery: they share no table with blind ones.",
 )
 
 _LONG = "--batch-size 20 --max-iterations 200000 --log-interval 20000 --adam-epsilon 1e-4"
@@ -139,27 +133,25 @@ _NETWORKS = {
     "mlp": ("MLP", "--layer-type Tanh --hidden-size 50"),
 }
 
-_EQL = (
-    measured(
-        "eql/equations",
-        "Equations learned in a cube: the error around it",
-        SAHOO_2018,
-        "figure 5 and table 1",
-        _LEARNED,
-        _NETWORKS,
-        parameter="equation",
-        measures=(
-            Measure("metric.test.extrapolation", "RMS outside the cube"),
-            Measure("metric.valid.interpolation", "RMS of noisy targets inside"),
-        ),
-        rate=600,
-        note="200,000 iterations, 444 epochs, where the paper trains 10,000 epochs for each layer "
-        "but one; batches are drawn with replacement. It chooses lambda among 26 values and the "
-        "number of layers by validation and sparsity; here lambda is 1e-4, and an EQL has the "
-        "fewest layers that hold the equation. There are no penalties on inputs of the test. The "
-        "MLP has two layers of 50 tanh units. Published numbers are medians of ten runs; whether "
-        "their targets outside have noise, which alone is 0.01, is not known: here they have none.",
+_EQL = measured(
+    "eql/equations",
+    "Equations learned in a cube: the error around it",
+    SAHOO_2018,
+    "figure 5 and table 1",
+    _LEARNED,
+    _NETWORKS,
+    parameter="equation",
+    measures=(
+        Measure("metric.test.extrapolation", "RMS outside the cube"),
+        Measure("metric.valid.interpolation", "RMS of noisy targets inside"),
     ),
+    rate=600,
+    note="200,000 iterations, 444 epochs, where the paper trains 10,000 epochs for each layer "
+    "but one; batches are drawn with replacement. It chooses lambda among 26 values and the "
+    "number of layers by validation and sparsity; here lambda is 1e-4, and an EQL has the "
+    "fewest layers that hold the equation. There are no penalties on inputs of the test. The "
+    "MLP has two layers of 50 tanh units. Published numbers are medians of ten runs; whether "
+    "their targets outside have noise, which alone is 0.01, is not known: here they have none.",
 )
 
-EXPERIMENTS = (*_DMU, *_NSR, *_EML, *_EQL)
+EXPERIMENTS = (*_DMU, _NSR, _EML, _EQL)
