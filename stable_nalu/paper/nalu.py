@@ -704,7 +704,7 @@ def measured(
     setting: Recipe,
     units: Units,
     *parts: Part,
-    **more,
+    **more: Any,
 ) -> Experiment:
     """Return an experiment whose runs are measured; they and their tables are in its folder.
 

@@ -177,8 +177,8 @@ def _classes(key: str, number: str, title: str, ids: str, models: tuple[Model, .
         for one, model, flag in zip(ids.split(), models, flags, strict=True)
     )
     part, series = Part(class_bars, f"{key}_class_accs"), tuple(map(Series, names, labels))
-    own = {"key": f"class_accs-{key}", "title": f"Accuracy by class, {title}", "number": number}
-    return Drawing((part,), series, ("class-accs",), **own)
+    own: Any = {"key": f"class_accs-{key}", "title": f"Accuracy by class, {title}"}
+    return Drawing((part,), series, ("class-accs",), number=number, **own)
 
 
 def _paths(key: str, title: str, models: tuple[Model, ...]) -> Drawing:
@@ -190,7 +190,7 @@ def _paths(key: str, title: str, models: tuple[Model, ...]) -> Drawing:
     parts = tuple(Part(path, f"{file}_fNA_labels2out-path", file=file, **how) for file in files)
     series = tuple(Series((file,), label) for file, label in files.items())
     title = f"Weights of the last layer along training, {title}"
-    own = {"key": f"weights_path-{key}", "title": title, "number": "Figures 13–20"}
+    own: Any = {"key": f"weights_path-{key}", "title": title, "number": "Figures 13–20"}
     return Drawing(parts, series, ("static-mnist/mul", "weight-paths"), **own)
 
 
