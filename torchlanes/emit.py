@@ -35,10 +35,6 @@ class Declaration:
     value: str
     samples: int
 
-    @property
-    def size(self) -> int:
-        return math.prod(map(int, re.findall(r"\d+", self.dims)))
-
     def line(self, shared: Collection[str]) -> str:
         text = f"{self.name}{self.dims}{self.value and ' = '}{self.value};"
         return f"{self.kind} {text}" if self.name not in shared else text if self.value else ""
@@ -112,8 +108,8 @@ class Pieces:
         for _, d in chain.from_iterable(body for _, body in bodies):
             if isinstance(d, Declaration) and d.name in shared:
                 kind = d.kind.split()[-1]
-                at, sizes[kind] = sizes[kind], sizes[kind] + d.size
-                place = f"*({kind} (*){d.dims})({kind.lower()}_ + {at})"
+                place = f"*({kind} (*){d.dims})({kind.lower()}_ + {sizes[kind]})"
+                sizes[kind] += math.prod(map(int, re.findall(r"\d+", d.dims)))
                 references[d.name, d.samples] = f"  {kind} (&{d.name}){d.dims} = {place};"
 
         def function(samples: int, body: list[TextLine]) -> str:
@@ -406,8 +402,7 @@ class Emitter:
             self._line(f"{target} = {self._vector(statement.node)};")
         elif isinstance(statement, Gather):
             if statement.reduce.axis != BATCH:
-                target, term = self._target(statement.reduce), self._vector(*statement.args)
-                self._line(f"{target} = {GATHERED[statement.reduce.name].format(target, term)};")
+                self._add(statement.reduce, self._vector(*statement.args))
         elif statement.op != "reduce":
             name = self._variable(statement)
             value = self._expression(statement)
@@ -420,11 +415,13 @@ class Emitter:
                 known = f"{name} ? V(1) : V(0)" if lasting else name
                 self._line(f"{self._memory_of(statement)} = {known};")
 
+    def _add(self, reduce: Node, term: str) -> None:
+        target = self._target(reduce)
+        self._line(f"{target} = {GATHERED[reduce.name].format(target, term)};")
+
     def _add_samples(self, reduce: Node) -> None:
         """Add samples that are side by side to the total."""
-        target = self._target(reduce)
-        total = GATHERED[reduce.name].format(target, self._of_samples(reduce))
-        self._line(f"{target} = {total};")
+        self._add(reduce, self._of_samples(reduce))
 
     def _of_samples(self, reduce: Node) -> str:
         """Return the sum of samples that are side by side, first to last."""
@@ -437,8 +434,7 @@ class Emitter:
         return f"({total})" if self.samples > 1 else total
 
     def _target(self, reduce: Node) -> str:
-        axes = self.plan.kept.get(reduce, ((), False))[0]
-        inner = any(a in reduce.axes for a in axes)
+        inner = reduce.axes.intersection(self.plan.kept.get(reduce, ((), False))[0])
         return self._array(reduce) if inner else self._variable(reduce)
 
     def _expression(self, node: Node) -> str:
@@ -446,10 +442,8 @@ class Emitter:
             return self._array(node.args[0], node.picked)
         if node.op in INFIX:
             a, b = node.args
-            left, right = self._operand(a), self._operand(b)
-            if a.op == "const" and b.op == "const":
-                left = self._vector(a)
-            return f"{left} {INFIX[node.op]} {right}"
+            left = self._vector(a) if b.op == "const" else self._operand(a)
+            return f"{left} {INFIX[node.op]} {self._operand(b)}"
         args = [self._vector(a) for a in node.args]
         if node.op == "where":
             return f"{args[0]} ? {args[1]} : {args[2]}"

@@ -253,22 +253,15 @@ Given = dict[str, Any]
 
 @dataclass(frozen=True)
 class DeviceMembers:
-    """What runs of a program need to iterate."""
+    """What runs of a program need to iterate. told: schedules and noise, and where they lie."""
 
     lanes: "DeviceLanes"
     part: str
-    w: torch.Tensor
-    w_row: int
-    w_run: int
-    z: torch.Tensor | None
+    told: Mapping[str, Any]
 
-    def told(self, first: int) -> dict[str, Any]:
-        """Return where schedules and noise lie, from an iteration on."""
-        found = {"w_row": self.w_row, "w_run": self.w_run, "w": self.w[first:]}
-        if self.z is not None:
-            runs, size = self.z.shape[1:]
-            found |= {"z_row": runs * size, "z_run": size, "z": self.z[first:]}
-        return found
+    def after(self, first: int) -> dict[str, Any]:
+        """Return what is told from an iteration on."""
+        return {n: v[first:] if torch.is_tensor(v) else v for n, v in self.told.items()}
 
 
 class DeviceLanes(Lanes):
@@ -316,8 +309,11 @@ class DeviceLanes(Lanes):
         self, schedule: Schedule, noise: np.ndarray | None, iterations: int, part: str
     ) -> DeviceMembers:
         w, row, step = self._scheduled(schedule, iterations)
-        z = None if noise is None else on_device(noise.astype(self.dtype))
-        return DeviceMembers(self, part, on_device(w), row, step // self.dtype.itemsize, z)
+        told = {"w": on_device(w), "w_row": row, "w_run": step // self.dtype.itemsize}
+        if noise is not None:
+            runs, size = noise.shape[1:]
+            told |= {"z": on_device(noise.astype(self.dtype)), "z_row": runs * size, "z_run": size}
+        return DeviceMembers(self, part, told)
 
     def iterate(
         self, members: DeviceMembers, x: np.ndarray, t: np.ndarray, iterations: int
@@ -335,7 +331,7 @@ class DeviceLanes(Lanes):
         self, members: DeviceMembers, given: Given, first: int, iterations: int, stream: Any
     ) -> None:
         self._ahead = True
-        more = members.told(first)
+        more = members.after(first)
         if "prepare" in self.sources:
             more |= self._prepared(given, iterations, stream)
         self._launch(members.part, self._runs(members.part, given, **more), iterations, stream)
@@ -394,7 +390,7 @@ class DeviceLanes(Lanes):
         members = self.members(schedule, noise, 1, "eval")
         size = count if self.sources["eval"].sums else SLICE
         more = {"o": squares, "o_size": count * width, "samples": count, "slice": size}
-        runs = self._runs("eval", given, **members.told(0), **more, outputs=t.shape[2])
+        runs = self._runs("eval", given, **members.told, **more, outputs=t.shape[2])
         self._launch("eval", runs, 1, None)
         numbers = map(NUMBER, (self.runs, count * width, count * width, int(roots)))
         sums = draws_library(double=self.dtype == np.float64).sums

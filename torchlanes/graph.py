@@ -133,8 +133,7 @@ class Graph:
         """Return a number at other places, of those that are computed once for all."""
         if node.op in FREE or not node.axes & axes.keys():
             return self.renamed(node, axes, {})
-        own = sorted(node.axes)
-        return self._picked(node, tuple(axes.get(axis, axis) for axis in own))
+        return self._picked(node, tuple(axes.get(axis, axis) for axis in sorted(node.axes)))
 
     def _picked(self, node: Node, index: Index) -> Node:
         if index == tuple(sorted(node.axes)):
@@ -184,16 +183,14 @@ def _simplified(op: str, args: tuple[Node, ...]) -> Node | None:
 def ordered(roots: Iterable[Node]) -> list[Node]:
     """Return all nodes that roots need, arguments first."""
     seen: dict[Node, None] = {}
-    done: set[Node] = set()
     stack = [(root, False) for root in reversed(list(roots))]
     while stack:
         node, expanded = stack.pop()
         if expanded:
             seen.setdefault(node)
-            done.add(node)
-        elif node not in done:
+        elif node not in seen:
             stack.append((node, True))
-            stack += [(arg, False) for arg in reversed(node.args) if arg not in done]
+            stack += [(arg, False) for arg in reversed(node.args) if arg not in seen]
     return list(seen)
 
 
