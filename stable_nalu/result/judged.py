@@ -560,10 +560,8 @@ def verdict(comparisons: Sequence[RatePoint]) -> str:
 
 
 def rates(runs: pd.DataFrame) -> list[str]:
-    def rate(own: Runs) -> str:
-        return counted(solved_of(own), len(own), by_seed.effect_of(own))
-
-    return [f"{model} {rate(own)}" for model, own in runs.groupby("model", sort=False)]
+    every = [(key, by_seed.effect_of(own), own) for key, own in runs.groupby("model", sort=False)]
+    return [f"{key} {counted(solved_of(own), len(own), effect)}" for key, effect, own in every]
 
 
 def measured_points(experiment: Experiment, runs: pd.DataFrame) -> list[MeasuredPoint]:

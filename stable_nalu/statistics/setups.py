@@ -204,6 +204,7 @@ def read_setups(paths: Iterable[Path]) -> list[SetupCells]:
     return rows
 
 
+@dataclass
 class Thresholds:
     """The lookup of when a run is solved.
 
@@ -214,19 +215,14 @@ class Thresholds:
     by_input_size: whether runs match only rows of their own input size.
     """
 
-    def __init__(
-        self,
-        setups: Iterable[SetupCells],
-        parameter: str | None = None,
-        otherwise: float = math.nan,
-        *,
-        by_input_size: bool = False,
-    ):
-        self.parameter = parameter
-        self.otherwise = otherwise
-        self.by_input_size = by_input_size
+    setups: Iterable[SetupCells]
+    parameter: str | None = None
+    otherwise: float = math.nan
+    by_input_size: bool = False
+
+    def __post_init__(self) -> None:
         self._found: dict[tuple, list[tuple[str, float]]] = {}
-        for row in setups:
+        for row in self.setups:
             for task in self._tasks(row):
                 key = (row["operation"].removeprefix("op-"), row["extrapolation.range"], task)
                 self._found.setdefault(key, []).append((row["parameter"], row["threshold"]))

@@ -337,13 +337,11 @@ _ARITHMETIC_CASES = (
     *(("simple", ArithmeticTask(o, input_size=4, simple=True)) for o in ("mul", "add", "sub")),
     *(("input.size", ArithmeticTask("mul", input_size=n)) for n in (4, 10, *range(25, 301, 25))),
     *(("subset.ratio", ArithmeticTask("mul", subset_ratio=x)) for x in (0.05, 0.1, 0.25, 0.5)),
+    *(("overlap.ratio", ArithmeticTask("mul", overlap_ratio=x)) for x in (0.0, 0.1, 0.25)),
+    *(("overlap.ratio", ArithmeticTask("mul", overlap_ratio=x)) for x in (0.5, 0.75, 1.0)),
     *(
-        ("overlap.ratio", ArithmeticTask("mul", overlap_ratio=ratio))
-        for ratio in (0.0, 0.1, 0.25, 0.5, 0.75, 1.0)
-    ),
-    *(
-        ("extrapolation.range", ArithmeticTask("mul", tested_on))
-        for tested_on in distribution.MULTIPLICATION_RANGES
+        ("extrapolation.range", ArithmeticTask("mul", x))
+        for x in distribution.MULTIPLICATION_RANGES
     ),
 )
 """What the first studies vary on the arithmetic data set: parameter and task."""
