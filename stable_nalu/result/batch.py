@@ -296,7 +296,7 @@ def _checked(name: str, value: Any) -> Any:
         if not option.startswith("-"):
             problem = f"options: {option!r} is not an option of sbatch or bsub"
             raise ValueError(f'{problem}; write such as ["--qos=long"]')
-    return time_limit(value) if name == "time" else value
+    return time_limit(str(value)) if name == "time" else value
 
 
 def _breaks_a_line(name: str, value: object) -> bool:

@@ -351,7 +351,8 @@ class RatePoint(Point):
         elif not self.length:
             effect = by_seed.effect_of(runs)
             counts = ((self.solved, self.runs), (known.solved, known.runs))
-            self.gap = difference(*(wilson(*count, effect) for count in counts))
+            here, there = (wilson(*count, effect) for count in counts)
+            self.gap = difference(here, there)
         self.kind = self._kind()
         after = f", after {self.extent}" if self.length else ""
         words = {CHOSEN: f"{self.chosen}{after}", SHORT: f"{SHORT}: {self.extent}"}
@@ -410,9 +411,10 @@ class MeasuredPoint(Point):
     ):
         vars(self).update(vars(place))
         self.column, self.published = column, known
-        self.measure = measure_of(self.experiment, column)
-        assert self.measure is not None
-        values, lower = group[column].to_numpy(float), self.measure.lower
+        measure = measure_of(self.experiment, column)
+        assert measure is not None
+        self.measure, lower = measure, measure.lower
+        values = group[column].to_numpy(float)
         self.name = label_of(self.experiment, self.measure, column)
         self.numbers = summed_up(values, self.measure)
         self.ours: float = self.numbers[self.measure.typical]
