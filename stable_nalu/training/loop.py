@@ -1,10 +1,9 @@
-"""The loop of all scripts, over iterations or over epochs: one run, or a batch of runs."""
+"""The two loops of all scripts, over iterations and over epochs: one run, or a batch of runs."""
 
 import math
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -79,18 +78,34 @@ class Training(RunState):
         The engine may train units ahead of which nothing is logged. Within long ones, training may
         stop between two updates.
         """
-        long, by_iteration = self.logging.long, self.task.kind.unit is ITERATIONS
+        by_iteration = self.task.kind.unit is ITERATIONS
+        return self._iterations() if by_iteration else self._epochs()
+
+    def _iterations(self) -> Generator[int | None, None, None]:
         while self.at <= self.last and not self.all_diverged:
-            yield self.at if self.batch is None else None
+            yield self.at
             if self.engine is not None and self._train_ahead():
                 continue
-            self._begin_task(self.at)
-            if self.batch is None and not by_iteration:
-                self.batch = 0
-                self.order = None if self.loader is None else self.loader.begin()
-            logged, results = self._is_log_point(), list[StepResult]()
+            logged = self._begin_unit()
+            batch, self.clock = next(self._next_batches()), self.at
+            if logged:
+                yield from self._log_measures()
+                if self.all_diverged:
+                    return
+            result = self._update(batch, at_log_point=logged)
+            if logged and not self.logging.updates:
+                self._log_means([result])
+            self.updates += 1
+            self.view.advance(1)
+            self._end_unit(1)
+
+    def _epochs(self) -> Generator[int | None, None, None]:
+        long = self.logging.long
+        while self.at <= self.last and not self.all_diverged:
+            yield self.at if self.batch is None else None
+            logged, results = self._begin_unit(), list[StepResult]()
             undo = self.snapshot() if long and logged and not self.batch else None
-            for batch in islice(self._next_batches(), 1 if by_iteration else None):
+            for batch in self._next_batches():
                 due, self.clock = logged and not self.batch, self._next_clock()
                 if long:
                     self.recorder.write([(event_file.EPOCH, torch.tensor(self.at))])
@@ -164,6 +179,14 @@ class Training(RunState):
     def _is_log_point(self) -> bool:
         is_last = self.at == self.last and not self.logging.updates
         return self.at % self.interval == 0 or is_last
+
+    def _begin_unit(self) -> bool:
+        """Prepare the next unit, of which updates may be made; return whether it is a log point."""
+        self._begin_task(self.at)
+        if self.batch is None and self.task.kind.unit is not ITERATIONS:
+            self.batch = 0
+            self.order = None if self.loader is None else self.loader.begin()
+        return self._is_log_point()
 
     def _begin_task(self, at: int) -> None:
         self.task.at = at
