@@ -200,7 +200,8 @@ def draw_series(
     """Draw means with their intervals; a mean without interval is hollow."""
     mean, lower, upper = (found[c].to_numpy(dtype=float) for c in ("mean", "lower", "upper"))
     here, bounded = ~np.isnan(mean), ~(np.isnan(lower) | np.isnan(upper))
-    own, bars = {"color": look.color} | look.weight, here & bounded
+    own: dict[str, Any] = {"color": look.color} | look.weight
+    bars = here & bounded
     if line:
         axes.plot(x[here], mean[here], linestyle=look.line, gid=f"{label} line", **own)
     own |= {"linestyle": "none", "marker": look.marker, "gid": f"{label} mean", "zorder": 3}

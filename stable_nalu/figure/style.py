@@ -305,7 +305,8 @@ def legend_handles(
     """
     found = []
     for label, look in looks.items():
-        text, own = (texts or {}).get(label, ""), {"color": look.color, "marker": look.marker}
+        text = (texts or {}).get(label, "")
+        own: dict[str, Any] = {"color": look.color, "marker": look.marker}
         if label in missing:
             text, own = NO_DATA, {"color": MISSING, "marker": "x"}
         line = look.line if lines and label not in missing else "none"
@@ -405,8 +406,8 @@ def counts(
         for place, text in zip(places, texts, strict=True):
             own = {"fontsize": size, "color": MISSING if text == "–" else look.color}
             axes.text(place, row, text, transform=across, **MIDDLE, **own)
-    own = MIDDLE | GREY | {"ha": "right"}
-    axes.text(-0.13 / inch, 0.5, title, transform=axes.transAxes, **own)
+    beside: dict[str, Any] = MIDDLE | GREY | {"ha": "right"}
+    axes.text(-0.13 / inch, 0.5, title, transform=axes.transAxes, **beside)
 
 
 def spread(axes: Axes, x: np.ndarray, digits: int) -> tuple[np.ndarray, float]:

@@ -352,7 +352,7 @@ def _draw_counts(axes: Axes, counts: np.ndarray, truth: np.ndarray) -> None:
         count, true = float(counts[digit, step]), int(truth[digit, step])
         right = np.isfinite(count) and round(count) == true
         if not right or true:
-            look = {} if right else {"color": _WRONG, "fontweight": "bold"}
+            look: Any = {} if right else {"color": _WRONG, "fontweight": "bold"}
             text = f"{count:.1f}".replace("-", "−")
             axes.text(step, digit, text, fontsize=style.SMALL, **style.MIDDLE, **look)
 
