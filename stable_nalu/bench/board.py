@@ -458,12 +458,9 @@ def judged_rows(
         raise UsageError(f"training ended with exit code {code}")
     rows, expected = retrained(experiment, numbers, space)
     found = formula_rows(experiment, expected, rows)
-    formulas = {(row["model"], *point_of(row)): row for row in found}
-    own = [formulas.get((row["model"], *point_of(row)), {}) for row in rows]
-    return [
-        row | {column: formula.get(column, "") for column in FORMULA}
-        for row, formula in zip(rows, own, strict=True)
-    ]
+    formulas = {(row["model"], *point_of(row)): {c: row[c] for c in FORMULA} for row in found}
+    none = dict.fromkeys(FORMULA, "")
+    return [row | formulas.get((row["model"], *point_of(row)), none) for row in rows]
 
 
 def _problems(submission: Submission, arguments: argparse.Namespace) -> Iterator[str]:

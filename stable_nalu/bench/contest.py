@@ -2,7 +2,7 @@
 
 A contest is of a problem, a contestant and a seed, and makes a row of the table. A formula is
 recovered if it is the target once its constants are rounded to 4 digits. Contestants are functions,
-of rows, clock and seed, that return what was learned: those of other families of models come first,
+of rows and clock, that return what was learned: those of other families of models come first,
 then those of networks of this package, several starts as one stack.
 """
 
@@ -49,8 +49,9 @@ def formula_of(text: str, names: dict[str, Any]) -> Any:
 
 @dataclass(frozen=True)
 class ProblemRows:
-    """What a contestant is given: inputs `(rows, inputs)` and targets `(rows,)`."""
+    """What a contestant is given: inputs `(rows, inputs)`, targets `(rows,)`, and its seed."""
 
+    seed: int
     x: np.ndarray
     y: np.ndarray
     valid_x: np.ndarray
@@ -108,7 +109,7 @@ class Problem:
         random = np.random.default_rng([seed, self.number])
         x, y = self.drawn(random, TRAINING + VALIDATION, redundant=redundant)
         y = y + noise * y.std() * random.standard_normal(len(y))
-        return ProblemRows(x[:TRAINING], y[:TRAINING], x[TRAINING:], y[TRAINING:])
+        return ProblemRows(seed, x[:TRAINING], y[:TRAINING], x[TRAINING:], y[TRAINING:])
 
     def probes(self, redundant: int) -> np.ndarray:
         """Return the points by which answers are compared."""
@@ -333,8 +334,8 @@ class Contestant:
         package = PACKAGES.get(self.needs[0], self.needs[0]) if self.needs else "torch"
         return f"{package} {metadata.version(package)}"
 
-    def play(self, rows: ProblemRows, clock: Clock, seed: int) -> Reply:
-        return PLAYERS[self.plays](rows, clock, seed, **self.settings)
+    def play(self, rows: ProblemRows, clock: Clock) -> Reply:
+        return PLAYERS[self.plays](rows, clock, **self.settings)
 
 
 _TABLE = tomllib.loads(Path(__file__).with_name("contestants.toml").read_text(encoding="utf-8"))
@@ -349,7 +350,7 @@ def contest(identity: Row, steps: int | None = None) -> Row:
     np.random.seed(seed)  # Some libraries draw from it, whatever seed they are given.
     clock = Clock(identity["seconds"], steps)
     try:
-        reply, status = contestant.play(rows, clock, seed), "answered"
+        reply, status = contestant.play(rows, clock), "answered"
     except Exception as error:  # Of foreign code, whatever it is.
         reply, status = NOTHING, f"failed: {in_words(error)}"
     row = identity | {"cpu": round(clock.used, 2), "steps": clock.steps}
@@ -396,11 +397,11 @@ _SECONDS_OF_A_FIT = 1.0
 """CPU time in which pykan fits one function of its library to one edge."""
 
 
-def boosting(rows: ProblemRows, clock: Clock, seed: int, *, patience: int, most: int) -> Reply:
+def boosting(rows: ProblemRows, clock: Clock, *, patience: int, most: int) -> Reply:
     """Add trees until those of the last stages have not lowered the error."""
     from sklearn.ensemble import GradientBoostingRegressor
 
-    model = GradientBoostingRegressor(n_estimators=0, warm_start=True, random_state=seed)
+    model = GradientBoostingRegressor(n_estimators=0, warm_start=True, random_state=rows.seed)
     best, count = NOTHING, 0
     while model.n_estimators < min(most, count + patience) and clock.goes_on():
         model.n_estimators += 50
@@ -416,15 +417,13 @@ def boosting(rows: ProblemRows, clock: Clock, seed: int, *, patience: int, most:
     return Reply(best.error, predict) if count else NOTHING
 
 
-def perceptron(
-    rows: ProblemRows, clock: Clock, seed: int, *, hidden: list[int], patience: int
-) -> Reply:
+def perceptron(rows: ProblemRows, clock: Clock, *, hidden: list[int], patience: int) -> Reply:
     """Train epochs until those of the last ones have not lowered the error."""
     from sklearn.neural_network import MLPRegressor
 
     centre, spread = rows.x.mean(0), rows.x.std(0)
     level, scale = rows.y.mean(), rows.y.std()
-    model = MLPRegressor(hidden_layer_sizes=hidden, random_state=seed)
+    model = MLPRegressor(hidden_layer_sizes=hidden, random_state=rows.seed)
     best, since = NOTHING, 0
     while since < patience and clock.goes_on():
         model.partial_fit((rows.x - centre) / spread, (rows.y - level) / scale)
@@ -441,9 +440,7 @@ def perceptron(
     return best
 
 
-def gplearn(
-    rows: ProblemRows, clock: Clock, seed: int, *, generations: int, functions: list[str]
-) -> Reply:
+def gplearn(rows: ProblemRows, clock: Clock, *, generations: int, functions: list[str]) -> Reply:
     """Breed populations one after another, each from a start of its own."""
     import gplearn.functions  # pyright: ignore[reportMissingImports]
     from gplearn.genetic import SymbolicRegressor  # pyright: ignore[reportMissingImports]
@@ -459,7 +456,7 @@ def gplearn(
             function_set=(*functions, exp),
             metric="mse",
             warm_start=True,
-            random_state=1000 * seed + attempt,
+            random_state=1000 * rows.seed + attempt,
         )
         while model.generations < generations and best.error > PERFECT and clock.goes_on():
             model.generations += 1
@@ -493,7 +490,7 @@ def _written(text: str, first: str, functions: Mapping[str, Any] = {}) -> Formul
 
 
 def operon(
-    rows: ProblemRows, clock: Clock, seed: int, *, symbols: str, iterations: int, patience: int
+    rows: ProblemRows, clock: Clock, *, symbols: str, iterations: int, patience: int
 ) -> Reply:
     """Breed populations; one that has not improved for some generations makes room for another."""
     from pyoperon.sklearn import SymbolicRegressor  # pyright: ignore[reportMissingImports]
@@ -509,7 +506,7 @@ def operon(
         )
         own, since, part = np.inf, 0, 0
         while since < patience and best.error > PERFECT and clock.goes_on():
-            model.random_state = 1_000_000 * seed + 1000 * attempt + part
+            model.random_state = 1_000_000 * rows.seed + 1000 * attempt + part
             model.fit(rows.x, rows.y)
             text = model.get_model_string(model.model_, 12).replace("^", "**")
             reply = Reply.of(rows, _numbers(text), _written(text, "X1"))
@@ -534,14 +531,7 @@ def _numbers(text: str) -> Any:
 
 
 def kan(
-    rows: ProblemRows,
-    clock: Clock,
-    seed: int,
-    *,
-    hidden: int,
-    grid: int,
-    lamb: float,
-    library: list[str],
+    rows: ProblemRows, clock: Clock, *, hidden: int, grid: int, lamb: float, library: list[str]
 ) -> Reply:
     """Fit splines; where time is left for it, each of them becomes a function of a library."""
     os.environ["TQDM_DISABLE"] = "1"
@@ -561,7 +551,7 @@ def kan(
             width=[x.shape[1], hidden, 1],
             grid=grid,
             k=3,
-            seed=seed,
+            seed=rows.seed,
             auto_save=False,
             grid_range=[float(x.min()), float(x.max())],
             ckpt_path=folder,
@@ -603,15 +593,12 @@ Penalised = Callable[[Any, float, torch.Tensor], torch.Tensor]
 def two_layers(
     rows: ProblemRows,
     clock: Clock,
-    seed: int,
     *,
     first: str,
     second: str,
     hidden: int,
-    rate: float,
     penalty: float,
-    starts: int,
-    steps: int,
+    **fit: Any,
 ) -> Reply:
     """Train two layers of units; weights are pulled to whole numbers in the second half."""
     options: dict[str, Any] = {"nac_oob": "clip", "regualizer_shape": "linear"}
@@ -635,19 +622,19 @@ def two_layers(
             found.append(_read(one.eval(), rows))
         return found
 
-    return _best(rows, clock, seed, build, starts, steps, rate, step, replies)
+    return _best(rows, clock, build, step, replies, **fit)
 
 
 def _best(
     rows: ProblemRows,
     clock: Clock,
-    seed: int,
     build: Builder,
-    starts: int,
-    steps: int,
-    rate: float,
     penalised: Penalised,
     replies: Callable[[Any], list[Reply]],
+    *,
+    rate: float,
+    starts: int,
+    steps: int,
 ) -> Reply:
     """Train stacks, one after another, and return the best reply of the best networks of each.
 
@@ -657,7 +644,7 @@ def _best(
     valid_x, valid_y = torch.as_tensor(rows.valid_x), torch.as_tensor(rows.valid_y)
     scale, best, attempt = y.var(), NOTHING, 0
     while best.error > PERFECT and not clock.is_over:
-        torch.manual_seed(1000 * seed + attempt)
+        torch.manual_seed(1000 * rows.seed + attempt)
         model: Any = stack_models([build() for _ in range(starts)])
         optimizer = torch.optim.Adam(model.parameters(), lr=rate)
         for count in range(steps):
@@ -705,39 +692,24 @@ def _read(model: ExtendedTorchModule, rows: ProblemRows) -> Reply:
 
 
 def eql(
-    rows: ProblemRows,
-    clock: Clock,
-    seed: int,
-    *,
-    layers: int,
-    width: int,
-    l1: float,
-    rate: float,
-    starts: int,
-    steps: int,
+    rows: ProblemRows, clock: Clock, *, layers: int, width: int, l1: float, **fit: Any
 ) -> Reply:
     """Train equations that end in a division, through their three phases."""
 
     def build() -> ExtendedTorchModule:
-        return EQLDivLayer(rows.x.shape[1], 1, layers=layers, width=width, l1=l1, iterations=steps)
+        return EQLDivLayer(
+            rows.x.shape[1], 1, layers=layers, width=width, l1=l1, iterations=fit["steps"]
+        )
 
     def step(model: Any, part: float, loss: torch.Tensor) -> torch.Tensor:
-        model.tau.data.fill_(part * steps)
+        model.tau.data.fill_(part * fit["steps"])
         return loss + model.regualizer({"g"})["g"]
 
-    return _best(rows, clock, seed, build, starts, steps, rate, step, lambda m: [_read(m, rows)])
+    return _best(rows, clock, build, step, lambda m: [_read(m, rows)], **fit)
 
 
 def eml(
-    rows: ProblemRows,
-    clock: Clock,
-    seed: int,
-    *,
-    depth: int,
-    rate: float,
-    starts: int,
-    steps: int,
-    temperatures: list[float],
+    rows: ProblemRows, clock: Clock, *, depth: int, temperatures: list[float], **fit: Any
 ) -> Reply:
     """Train trees while choices get harder, then make them; one after another, blind."""
     warm, cold = temperatures
@@ -759,7 +731,7 @@ def eml(
         hard = Reply.of(rows, _answers(made), _written(tree, "x1", function))
         return [Reply.of(rows, _answers(model)), hard]
 
-    return _best(rows, clock, seed, build, starts, steps, rate, step, replies)
+    return _best(rows, clock, build, step, replies, **fit)
 
 
 PLAYERS = {
