@@ -14,15 +14,8 @@ from typing import Any
 
 from stable_nalu.api.zoo import card
 from stable_nalu.base.files import CHECKOUT, cells_of
+from stable_nalu.bench import ranking
 from stable_nalu.bench.board import Submission, submissions
-from stable_nalu.bench.ranking import (
-    OPERATIONS,
-    RULES,
-    Entry,
-    kept_entries,
-    paired_outcomes,
-    placed,
-)
 from stable_nalu.dataset.distribution import INTERPOLATION_ORDER
 from stable_nalu.inspection.formula import EXACT_VERDICTS, VERDICTS
 from stable_nalu.layer import entries
@@ -48,13 +41,13 @@ COSTS = {"dmu": "dmu_thresholds"}
 """Experiment -> where the cost of the same runs is kept."""
 FEW = 0.05
 """Share of solved runs up to which a unit is among the negative results."""
-Every = Mapping[str, Sequence[Entry]]
+Every = Mapping[str, Sequence[ranking.Entry]]
 """Operation -> the units that take part."""
 
 
 def refreshed(_text: str = "", root: Path = SUBMISSIONS) -> str:
     sent = submissions(root)
-    every = {o: [*kept_entries(o), *tuned_entries(o)] for o in OPERATIONS}
+    every = {o: [*ranking.kept_entries(o), *tuned_entries(o)] for o in ranking.OPERATIONS}
     for one in sent:
         for operation in one.card.operations if one.card.is_whole and one.rows else ():
             every[operation].append(one.entry)
@@ -79,18 +72,18 @@ def refreshed(_text: str = "", root: Path = SUBMISSIONS) -> str:
     return re.sub(r"__([A-Z]+)__", lambda place: parts[place[1]], page)
 
 
-def tuned_entries(operation: str) -> list[Entry]:
+def tuned_entries(operation: str) -> list[ranking.Entry]:
     """Return the units with the best of equally many random settings."""
     rows = cells_of(TUNED_RUNS) if TUNED_RUNS.exists() else []
     found = []
-    for one in kept_entries(operation):
+    for one in ranking.kept_entries(operation):
         place = (one.label, operation)
         if own := tuple(row for row in rows if (row["unit"], row["operation"]) == place):
             found.append(replace(one, league="equal tuning", rows=own))
     return found
 
 
-def league_of(entry: Entry) -> str:
+def league_of(entry: ranking.Entry) -> str:
     return f"{entry.league}; told {entry.told}" if entry.told else entry.league
 
 
@@ -106,10 +99,10 @@ def _tables(every: Every) -> dict[str, Any]:
                 facts[f"{name}|{operation}|{at or ''}"] = _facts(entry, operation, at)
         for place, league in enumerate(leagues):
             own = [entry for entry in found if league_of(entry) == league]
-            for rule in RULES if own else ():
+            for rule in ranking.RULES if own else ():
                 outcomes = {e.label: e.outcomes(operation, rule) for e in own}
                 for at in (None, *INTERPOLATION_ORDER):
-                    table = placed(
+                    table = ranking.placed(
                         {
                             name: {run: met for run, met in own.items() if at in (None, run[0])}
                             for name, own in outcomes.items()
@@ -123,7 +116,7 @@ def _tables(every: Every) -> dict[str, Any]:
     return {"units": units, "leagues": leagues, "ranks": ranks, "facts": facts}
 
 
-def _facts(entry: Entry, operation: str, at: str | None) -> list[Any]:
+def _facts(entry: ranking.Entry, operation: str, at: str | None) -> list[Any]:
     """Return the median step that runs were solved at, and how often their networks are what."""
     rows = [
         row
@@ -143,7 +136,7 @@ def _formulas(key: str) -> list[dict[str, str]]:
     return cells_of(path) if path.exists() else []
 
 
-def verdicts_of(entry: Entry, operation: str) -> dict[tuple[str, str], str]:
+def verdicts_of(entry: ranking.Entry, operation: str) -> dict[tuple[str, str], str]:
     """Return what is known of what networks compute, by range and seed."""
     rows = entry.rows if "verdict" in entry.rows[0] else _formulas(entry.key[0])
     return {
@@ -166,11 +159,11 @@ def _duels(every: Every) -> list[dict[str, str]]:
     for operation, rivals in RIVALS.items():
         units = {(entry.label, entry.league): entry for entry in every[operation]}
         leagues = list(dict.fromkeys(league for _, league in units))
-        for rival, league, kind, rule in itertools.product(rivals, leagues, KINDS, RULES):
+        for rival, league, kind, rule in itertools.product(rivals, leagues, KINDS, ranking.RULES):
             both = [units.get((name, league)) for name in (f"DMU, operands {kind}", rival)]
             own, other = (one and one.outcomes(operation, rule) for one in both)
             if own and other:
-                paired = paired_outcomes(own, other)
+                paired = ranking.paired_outcomes(own, other)
                 place = (operation, rival, league, kind, str(paired))
                 found.setdefault(place, (paired, []))[1].append(RULE_TEXTS[rule])
     adjusted = holm([by_seed.p_value(*paired) for paired, _ in found.values()])
@@ -191,7 +184,7 @@ def _duels(every: Every) -> list[dict[str, str]]:
                 "the other solved": of_rival,
                 "difference": points(by_seed.gap(seeds, pairs)),
                 "p by Holm": number(p),
-                "thresholds": EVERY if len(rules) == len(RULES) else ", ".join(rules),
+                "thresholds": EVERY if len(rules) == len(ranking.RULES) else ", ".join(rules),
             }
         )
     return rows

@@ -22,12 +22,12 @@ from stable_nalu.options.flags import half_open
 from stable_nalu.paper.experiment import Experiment
 from stable_nalu.paper.index import all_entries
 from stable_nalu.result.document import SURROUNDINGS, as_svg
-from stable_nalu.result.judged import CHOSEN
+from stable_nalu.result.judged import ALL_POINTS, CHOSEN
 from stable_nalu.statistics.intervals import Estimate
 
 from .atlas import unit_of
 from .kept_runs import files_of, kept
-from .long_table import ALL_POINTS, RATE, Line, Lines
+from .long_table import RATE, Line, Lines
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

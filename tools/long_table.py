@@ -21,26 +21,7 @@ from stable_nalu.paper.published import (
     PublishedSeeds,
     published,
 )
-from stable_nalu.result.judged import (
-    ALL_POINTS,
-    CANNOT_TELL,
-    CHOSEN,
-    DIFFERS,
-    EQUAL,
-    FAILS,
-    HOLDS,
-    SHORT,
-    WITHIN_LIMIT,
-    WITHIN_PERCENT,
-    WITHIN_POINTS,
-    WITHIN_TOLERANCE,
-    RatePoint,
-    equivalence,
-    measured_points,
-    places,
-    runs_at,
-    seeds_of,
-)
+from stable_nalu.result import judged
 from stable_nalu.statistics import intervals as by_seed
 from stable_nalu.statistics.intervals import Estimate, Pairs, difference, wilson
 from stable_nalu.statistics.setups import LEVEL
@@ -51,11 +32,12 @@ from .notes import note
 
 RATE = "success rate"
 MEANS = MEAN_STEP, SPARSITY = ("mean step", "sparsity error")
-GOOD = (WITHIN_POINTS, WITHIN_PERCENT, WITHIN_LIMIT, WITHIN_TOLERANCE, HOLDS)
-BAD = (DIFFERS, FAILS)
+_WITHIN = (judged.WITHIN_POINTS, judged.WITHIN_PERCENT, judged.WITHIN_LIMIT)
+GOOD = (*_WITHIN, judged.WITHIN_TOLERANCE, judged.HOLDS)
+BAD = (judged.DIFFERS, judged.FAILS)
 FEWEST_PAIRS = 5
 """Pairs below which means are compared as printed."""
-COMPARABLE = (EQUAL, *GOOD, CANNOT_TELL, *BAD)
+COMPARABLE = (judged.EQUAL, *GOOD, judged.CANNOT_TELL, *BAD)
 """Verdicts of numbers that can be compared with a published one."""
 
 PAPER = "paper, "
@@ -147,15 +129,15 @@ def long_table(every: Kept, notes: Mapping[str, str]) -> list[Line]:
 
 def _judged(experiment: Experiment, runs: pd.DataFrame, notes: Mapping[str, str]) -> Found:
     """Yield every point that there are runs for, in order; whole models follow their points."""
-    left = [(known, runs_at(known, runs)) for known in published(experiment.key)]
+    left = [(known, judged.runs_at(known, runs)) for known in published(experiment.key)]
     found: dict[str, list[tuple[str, pd.DataFrame, Published | None]]] = {}
-    for model, point, _, group in places(experiment, runs):
+    for model, point, _, group in judged.places(experiment, runs):
         match = [known for known, own in left if own.index.equals(group.index)]
         left = [pair for pair in left if pair[0] not in match]
         found.setdefault(model, []).append((point, group, match[0] if match else None))
     for known, own in left:
         if len(own):
-            found[known.model].append((ALL_POINTS, own, known))
+            found[known.model].append((judged.ALL_POINTS, own, known))
     for model, of_model in found.items():
         for point, group, known in of_model:
             told = note(notes, experiment.key, model, point)
@@ -189,14 +171,14 @@ def _compared(line: Line, e: Experiment, known: Published, runs: pd.DataFrame, t
 
     These have a line where one was published.
     """
-    one = RatePoint(e, runs, line.point, known)
+    one = judged.RatePoint(e, runs, line.point, known)
     theirs = wilson(known.solved, known.runs, by_seed.effect_of(runs))
     both = {"source": SOURCES[known.source], "published_n": known.runs}
     both |= {"published_solved": known.solved}
     values = _in_columns(*theirs, of=_THEIRS)
     values |= _in_columns(*(one.gap or Estimate(math.nan)), of=_GAP)
-    values |= {"verdict": str(one.kind), "note": told if one.kind == DIFFERS else ""}
-    values["test"] = str(one.verdict) if one.kind in (CHOSEN, SHORT) else ""
+    values |= {"verdict": str(one.kind), "note": told if one.kind == judged.DIFFERS else ""}
+    values["test"] = str(one.verdict) if one.kind in (judged.CHOSEN, judged.SHORT) else ""
     values["informative"] = int({line.ours, theirs.mean} not in ({0.0}, {1.0}))
     yield line.but(**both, **values), known
     parts = (
@@ -208,7 +190,7 @@ def _compared(line: Line, e: Experiment, known: Published, runs: pd.DataFrame, t
             values = _in_columns(*(one.summary[f"{name}.{end}"] for end in Estimate._fields))
             values |= _in_columns(bounds.value, bounds.lower, bounds.upper, of=_THEIRS)
             values |= {"measure": measure, "median_step": None, "informative": 1}
-            values |= {"verdict": kind or "", "note": told if kind == DIFFERS else ""}
+            values |= {"verdict": kind or "", "note": told if kind == judged.DIFFERS else ""}
             values["test"] = words if words and words != kind else ""
             yield line.but(**both, **values), known
 
@@ -241,33 +223,30 @@ Verdict = tuple[str | None, str | None]
 """The kind of a verdict, and the same in words; None where nothing is compared."""
 
 
-def verdict_of(one: RatePoint, runs: pd.DataFrame, column: str) -> Verdict:
+def verdict_of(one: judged.RatePoint, runs: pd.DataFrame, column: str) -> Verdict:
     """Return the verdict about the mean of a column: `STEP`, or the sparsity error.
 
     It is of the means as printed, or by seed where the outcome of every seed is known. None where a
     mean has no interval, where runs were shorter and late ones are not solved yet, and where ours
     are only some of the published seeds, whose steps are not known.
     """
-    known = None if one.length else seeds_of(one.published)
+    known = None if one.length else judged.seeds_of(one.published)
     pairs = None if known is None else pairs_of(known, runs, column)
     if one.chosen is not None:
         if pairs is None or column != STEP:
             return None, None
-        return DIFFERS if pairs.p < LEVEL else CHOSEN, pairs.steps
-    printed, name = (
-        (one.published.mean, "converged.at")
-        if column == STEP
-        else (one.published.sparsity, "sparse.error")
-    )
-    kind = mean_verdict(one, printed, name)
-    if pairs is None or kind in (None, EQUAL) or len(pairs.values) < FEWEST_PAIRS:
+        return judged.DIFFERS if pairs.p < LEVEL else judged.CHOSEN, pairs.steps
+    of_steps = one.published.mean, "converged.at"
+    of_errors = one.published.sparsity, "sparse.error"
+    kind = mean_verdict(one, *(of_steps if column == STEP else of_errors))
+    if pairs is None or kind in (None, judged.EQUAL) or len(pairs.values) < FEWEST_PAIRS:
         return kind, kind
     ratio = pairs.ratio
     low, mean, high = (f"{100 * share:+.0f}" for share in (ratio.lower, ratio.mean, ratio.upper))
-    return equivalence(ratio, WITHIN_PERCENT), f"by seed {mean} [{low},{high}] %"
+    return judged.equivalence(ratio, judged.WITHIN_PERCENT), f"by seed {mean} [{low},{high}] %"
 
 
-def mean_verdict(one: RatePoint, theirs: Bounded, measure: str) -> str | None:
+def mean_verdict(one: judged.RatePoint, theirs: Bounded, measure: str) -> str | None:
     """Return the verdict about the difference of two means, in shares of the published one.
 
     Its interval follows from theirs as Newcombe's does from Wilson's (the method MOVER). A
@@ -280,18 +259,17 @@ def mean_verdict(one: RatePoint, theirs: Bounded, measure: str) -> str | None:
         return None
     if theirs.value is None:
         lower, upper = (here.mean if math.isnan(x) else x for x in (here.lower, here.upper))
-        limit = theirs.upper
-        return WITHIN_LIMIT if upper <= limit else DIFFERS if lower > limit else CANNOT_TELL
+        if upper <= theirs.upper:
+            return judged.WITHIN_LIMIT
+        return judged.DIFFERS if lower > theirs.upper else judged.CANNOT_TELL
     if theirs.lower is None or math.isnan(here.lower) or math.isnan(here.upper):
         return None
     printed = Estimate(theirs.value, theirs.lower, theirs.upper)
     if is_printed(here, printed):
-        return EQUAL
+        return judged.EQUAL
     gap = difference(here, printed)
     unit = abs(theirs.value) or 1.0
-    return equivalence(
-        Estimate(gap.mean / unit, gap.lower / unit, gap.upper / unit), WITHIN_PERCENT
-    )
+    return judged.equivalence(Estimate(*(end / unit for end in gap)), judged.WITHIN_PERCENT)
 
 
 def is_printed(here: Estimate, printed: Estimate) -> bool:
@@ -304,7 +282,7 @@ def is_printed(here: Estimate, printed: Estimate) -> bool:
 
 def _measured(experiment: Experiment, runs: pd.DataFrame, notes: Mapping[str, str]) -> Found:
     """Yield every measure of every point; a claim that one is below another is in `test`."""
-    for one in measured_points(experiment, runs):
+    for one in judged.measured_points(experiment, runs):
         known = one.published
         own = runs.loc[runs["model"] == one.model]
         line = Line(
@@ -343,11 +321,11 @@ def tally(lines: Lines) -> dict[str, int]:
     informative = [line for line in counted if line.informative]
     return {
         "compared": len(counted),
-        "identical": sum(line.verdict == EQUAL for line in counted),
+        "identical": sum(line.verdict == judged.EQUAL for line in counted),
         "informative": len(informative),
-        "of these identical": sum(line.verdict == EQUAL for line in informative),
+        "of these identical": sum(line.verdict == judged.EQUAL for line in informative),
         "within the margin": sum(line.verdict in GOOD for line in counted),
-        "inconclusive": sum(line.verdict == CANNOT_TELL for line in counted),
+        "inconclusive": sum(line.verdict == judged.CANNOT_TELL for line in counted),
         "differ": sum(line.verdict in BAD for line in counted),
     }
 
@@ -355,5 +333,5 @@ def tally(lines: Lines) -> dict[str, int]:
 def margins(lines: Lines) -> str:
     """Return how many of the numbers within the margin have which verdict, in words."""
     found = Counter(line.verdict for line in lines if line.counted and line.verdict in GOOD)
-    words = {HOLDS: "by a sign test"}
+    words = {judged.HOLDS: "by a sign test"}
     return ", ".join(f"{found[kind]} {words.get(kind, kind)}" for kind in GOOD if found[kind])

@@ -14,32 +14,10 @@ _TOKEN = re.compile(
     r"|(?P<low>_(?:\{[^}]*\}|[^\W_]+(?:[.,][^\W_]+)*|[-+]))|(?P<sign><-|:=|<=|>=|\.\.\.|.)"
 )
 _CLOSING = {"(": ")", "[": "]", "{": "}", "|": "|"}
-_SIGNS = {
-    "*": "⋅",
-    "-": "−",
-    "<-": "←",
-    ":=": "≔",
-    "~": "∼",
-    "...": "…",
-    "'": "′",
-    "<=": "≤",
-    ">=": "≥",
-}
+_SIGNS = dict(zip(["*", "-", "<-", ":=", "~", "...", "'", "<=", ">="], "⋅−←≔∼…′≤≥", strict=True))
 _BINARY = {"+", "-", "*", "=", "<", ">", "~", "<-", ":=", "<=", ">=", ",", ";", ":", "in", "mod"}
-_LETTERS = {
-    "alpha": "α",
-    "beta": "β",
-    "eps": "ε",
-    "phi": "φ",
-    "pi": "π",
-    "sigma": "σ",
-    "tau": "τ",
-    "theta": "θ",
-    "lambda": "λ",
-    "gamma": "γ",
-    "mu": "μ",
-    "omega": "ω",
-}
+_GREEK = "alpha beta eps phi pi sigma tau theta lambda gamma mu omega"
+_LETTERS = dict(zip(_GREEK.split(), "αβεφπστθλγμω", strict=True))
 _LARGE = {"sum": "∑", "prod": "∏"}
 _BELOW = {*_LARGE, "max", "min", "argmax", "argmin", "mean"}
 """Operators whose index stands below them."""

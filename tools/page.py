@@ -23,6 +23,7 @@ from stable_nalu.options.flags import half_open
 from stable_nalu.paper.experiment import Experiment, seeds_text
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.paper.published import published_seeds
+from stable_nalu.result import judged, stored
 from stable_nalu.result.document import (
     UNKNOWN,
     filled,
@@ -33,17 +34,7 @@ from stable_nalu.result.document import (
     rate,
     render,
 )
-from stable_nalu.result.judged import CHOSEN, TEST_ERROR, WITHIN_POINTS, equivalence, places
 from stable_nalu.result.reproduce import UNSHOWN
-from stable_nalu.result.stored import (
-    ALONE,
-    DATA,
-    Session,
-    kept_keys,
-    read,
-    seconds_here,
-    sessions_of,
-)
 from stable_nalu.statistics.intervals import difference, effect_of, wilson
 from stable_nalu.statistics.summary import STEP
 from stable_nalu.statistics.table import groups
@@ -53,7 +44,6 @@ from . import atlas, headline
 from .doc_tables import README, refreshed
 from .drawing import FAILURES_PICTURE, landscapes, pictures_of
 from .long_table import (
-    ALL_POINTS,
     BAD,
     MEANS,
     OF_ANOTHER,
@@ -73,7 +63,7 @@ from .notes import cut_short, finding, read_notes, reason, replaced, verified_of
 Row = dict[str, Any]
 Rows = list[Row]
 
-CHECKOUTS = DATA.parent
+CHECKOUTS = stored.DATA.parent
 """The folder of the page in the checkout."""
 TEMPLATE = Path(__file__).parent / "templates" / "page.md"
 FIRST_WORDS = "What the published experiments give when this project trains them"
@@ -94,7 +84,7 @@ AT = ("solved at 1e-5", "solved at 1e-4")
 """The columns of rates at both thresholds."""
 
 
-def write_page(data: Path = DATA, out: Path | None = None) -> list[Path]:
+def write_page(data: Path = stored.DATA, out: Path | None = None) -> list[Path]:
     """Write `README.md`, `index.html`, their pictures and tables, and return the paths of pages.
 
     From the results of the checkout, the headline table of its README is written, too. Notes and
@@ -104,11 +94,11 @@ def write_page(data: Path = DATA, out: Path | None = None) -> list[Path]:
         data: the folder of kept results.
         out: the folder of the page; None means that of the checkout, for its own results only.
     """
-    own = data.resolve() == DATA.resolve()
+    own = data.resolve() == stored.DATA.resolve()
     if out is None and not (own and is_checkout()):
         raise UsageError("--report-out: say where to write the page of results in another folder")
     folder = out or CHECKOUTS
-    if not kept_keys(data):
+    if not stored.kept_keys(data):
         raise UsageError(f"--data: {data} holds no kept results")
     text, pictures, tables = page(data, os.path.relpath(data, folder))
     _make_room(folder, {*pictures, *tables})
@@ -154,7 +144,7 @@ def page(data: Path, link: str) -> tuple[str, dict[str, str], dict[str, str]]:
     link: the way from the page to that folder.
     """
     notes = read_notes(data.parent)
-    every = {key: read(key, data) for key in kept_keys(data)}
+    every = {key: stored.read(key, data) for key in stored.kept_keys(data)}
     lines = long_table(every, notes)
     figures = [_figure(EXPERIMENTS[key], runs, lines, data) for key, runs in every.items()]
     thresholds = [row for key, runs in every.items() for row in _at_both(EXPERIMENTS[key], runs)]
@@ -167,8 +157,8 @@ def page(data: Path, link: str) -> tuple[str, dict[str, str], dict[str, str]]:
     frames = {name: pd.DataFrame(rows, dtype=object) for name, rows in tables.items() if rows}
     files = {f"tables/{n}.csv": f.to_csv(index=False) for n, f in frames.items()}
     shown = {key: pictures_of(EXPERIMENTS[key], lines, data) for key in every}
-    counts, judged = headline.counts_of(data), (runs for runs in every.values() if "solved" in runs)
-    effects = [effect_of(own) for runs in judged for _, own in groups(runs, ["model"])]
+    counts, rated = headline.counts_of(data), (runs for runs in every.values() if "solved" in runs)
+    effects = [effect_of(own) for runs in rated for _, own in groups(runs, ["model"])]
     claims = headline.rows_of(lines, every, counts)
     pictures = {HEADLINE: headline.drawing(lines)} if claims else {}
     pictures |= {name: svg for of_key in shown.values() for name, svg in of_key.items()}
@@ -176,7 +166,8 @@ def page(data: Path, link: str) -> tuple[str, dict[str, str], dict[str, str]]:
     # Rates of so few runs that even 100 % on both sides leave an interval wider than the margin.
     sizes = [line.published_n or 1 for line in lines if line.counted and line.measure == RATE]
     best = (difference(wilson(n, n), wilson(n, n)) for n in sizes)
-    too_few = sum(equivalence(one, WITHIN_POINTS) != WITHIN_POINTS for one in best)
+    within = judged.WITHIN_POINTS
+    too_few = sum(judged.equivalence(one, within) != within for one in best)
     text = filled(
         TEMPLATE,
         first_words=FIRST_WORDS,
@@ -224,11 +215,11 @@ def page(data: Path, link: str) -> tuple[str, dict[str, str], dict[str, str]]:
 def _figure(experiment: Experiment, runs: pd.DataFrame, lines: Lines, data: Path) -> Row:
     """Return what is kept of a figure or table, what trained it, and what it cost."""
     key, iterations = experiment.key, int(runs["iterations"].to_numpy().sum())
-    sessions, known = sessions_of(key, data), verified_of(key, data)
+    sessions, known = stored.sessions_of(key, data), verified_of(key, data)
     equal = [one for one in known if one.equal == one.compared]
     scripts = {model.script for model in experiment.models}
     takes_it = all("engine" in SCRIPTS[script].defaults for script in scripts)
-    trained_by: list[Session] = []  # the last ones that ended so many runs
+    trained_by: list[stored.Session] = []  # the last ones that ended so many runs
     for one in reversed(sessions):
         if one.runs and sum(later.runs for later in trained_by) < len(runs):
             trained_by.insert(0, one)
@@ -246,7 +237,7 @@ def _figure(experiment: Experiment, runs: pd.DataFrame, lines: Lines, data: Path
         "published_numbers": sum(bool(one.source) for one in lines if one.key == key),
         "verified": len(known),
         "equal": len(equal),
-        "equal_alone": sum(one.trained == ALONE for one in equal),
+        "equal_alone": sum(one.trained == stored.ALONE for one in equal),
         "engine": " ".join(dict.fromkeys(engines)),
         "revisions": " ".join(dict.fromkeys(revisions)),
         "versions": "; ".join(dict.fromkeys(one.versions for one in trained_by)),
@@ -278,7 +269,8 @@ def _patterns(lines: Lines, every: Kept) -> int:
     found = set()
     for key, own in groupby(compared, lambda line: line.key):
         runs = every[key]
-        at = {(model, point): group for model, point, _, group in places(EXPERIMENTS[key], runs)}
+        found_at = judged.places(EXPERIMENTS[key], runs)
+        at = {(model, point): group for model, point, _, group in found_at}
         for line in own:
             group = at.get((line.model, line.point), runs[runs["model"].eq(line.model)])
             cells = pd.DataFrame(group)[["seed", "solved"]]
@@ -294,7 +286,7 @@ def _verified(figures: Rows, data: Path) -> dict[str, int]:
         "rows": len(kept) + len(gone),
         "drawn": sum(one.verify_seed is not None for one in (*kept, *gone)),
         "equal": len(equal),
-        "alone": sum(one.trained == ALONE for one in equal),
+        "alone": sum(one.trained == stored.ALONE for one in equal),
         "gone": len(gone),
         "stay": len(kept) - len(equal),
         "figures": sum(figure["equal_alone"] > 0 for figure in figures),
@@ -345,7 +337,7 @@ def _numbers(lines: Lines, every: Kept) -> list[dict[str, str]]:
 def _row(lines: Lines, runs: pd.DataFrame) -> dict[str, str]:
     first = lines[0]
     own = [line for line in lines if line.measure == first.measure]
-    at = "" if first.point in (ALL_POINTS, first.operation) else half_open(first.point)
+    at = "" if first.point in (judged.ALL_POINTS, first.operation) else half_open(first.point)
     theirs, ours, verdict = _cells(first)
     if several := len(own) > 1:
         at = f"{len(own)} points"
@@ -370,7 +362,7 @@ def _mean(lines: Lines) -> str:
 
     Published means say nothing of some seeds, which are compared one by one.
     """
-    lines = [line for line in lines if line.verdict != CHOSEN]
+    lines = [line for line in lines if line.verdict != judged.CHOSEN]
     if len(lines) != 1:
         return plain(_kinds(lines)) or UNKNOWN
     theirs, ours, verdict = _cells(lines[0])
@@ -386,7 +378,7 @@ def _cells(line: Line) -> tuple[str, str, str]:
     verdict = "; ".join(filter(None, (line.verdict, line.test)))
     if line.measure == RATE:
         ours = rate(line.solved or 0, line.n, line.here)
-        if line.verdict == CHOSEN:
+        if line.verdict == judged.CHOSEN:
             ours = f"{line.solved}/{line.n}"
             verdict = re.sub(r" (runs of )?seeds \([^)]*\)", "", line.test)
         theirs = rate(line.published_solved or 0, line.published_n or 1, line.there)
@@ -425,7 +417,7 @@ def _runs_row(figure: Row, lines: Lines, runs: pd.DataFrame) -> Row:
     """Return the row of a figure: how its units end, and what trained them."""
     counts: dict[str, list[int]] = {}
     for line in lines:
-        if line.key == figure["key"] and line.measure == RATE and line.point != ALL_POINTS:
+        if line.key == figure["key"] and line.measure == RATE and line.point != judged.ALL_POINTS:
             count = counts.setdefault(line.unit, [0, 0])
             count[:] = count[0] + (line.solved or 0), count[1] + line.n
     told = plain("; ".join(f"{unit} {k}/{n}" for unit, (k, n) in counts.items()))
@@ -476,8 +468,8 @@ def _at_both(experiment: Experiment, runs: pd.DataFrame) -> Rows:
     if experiment.is_measured or experiment.criterion not in WIDER:
         return []
     rows = []
-    for model, point, _, group in places(experiment, runs):
-        errors, limits = (group[name].to_numpy(float) for name in (TEST_ERROR, "threshold"))
+    for model, point, _, group in judged.places(experiment, runs):
+        errors, limits = (group[name].to_numpy(float) for name in (judged.TEST_ERROR, "threshold"))
         solved = (errors < factor * limits for factor in (1, WIDER[experiment.criterion]))
         counts = dict(zip(AT, (int(one.sum()) for one in solved), strict=True))
         unit = {"model": model, "unit": str(experiment.model(model).label)}
@@ -521,7 +513,7 @@ def _differences(lines: Lines) -> Rows:
 def _not_run(kept: Mapping[str, int], folder: Path) -> Rows:
     rows = []
     for key, experiment in EXPERIMENTS.items():
-        left, seconds = experiment.runs - kept.get(key, 0), seconds_here(experiment, 1)
+        left, seconds = experiment.runs - kept.get(key, 0), stored.seconds_here(experiment, 1)
         if left > 0 or not experiment.models:
             hours = None if seconds is None else seconds * left / max(experiment.runs, 1) / 3600
             told = {"title": experiment.title, "runs": left, "planned": experiment.runs}
