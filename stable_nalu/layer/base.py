@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Collection
 from functools import cache, partial
 from types import new_class
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import torch
 from torch.nn import functional
@@ -114,7 +114,6 @@ class WeightLayer(Layer):
         self.W = self.new_parameter()
 
     def weights(self) -> torch.Tensor:
-        """Return the effective weight W."""
         return self.W
 
     def observations(self) -> list[Observation]:
@@ -228,23 +227,17 @@ def option_parameters(layer: type[ExtendedTorchModule]) -> dict[str, inspect.Par
     return {name: p for name, p in named.items() if name not in OF_EVERY_LAYER}
 
 
-class Activation(NamedTuple):
-    """A function, and the bound of the uniform initial weights that goes with it."""
-
-    function: Callable[[torch.Tensor], torch.Tensor]
-    bound: Callable[[int, int], float]
-
-
-ACTIVATIONS = {
-    "Tanh": Activation(torch.tanh, partial(xavier_bound, gain=5.0 / 3.0)),
-    "Sigmoid": Activation(torch.sigmoid, xavier_bound),
-    "ReLU6": Activation(functional.relu6, kaiming_bound),
-    "Softsign": Activation(functional.softsign, xavier_bound),
-    "SELU": Activation(torch.selu, lambda fan_in, _: math.sqrt(3.0 / fan_in)),
-    "ELU": Activation(functional.elu, kaiming_bound),
-    "ReLU": Activation(torch.relu, kaiming_bound),
-    "linear": Activation(lambda x: x, xavier_bound),
+ACTIVATIONS: dict[str, tuple[Callable[..., torch.Tensor], Callable[[int, int], float]]] = {
+    "Tanh": (torch.tanh, partial(xavier_bound, gain=5.0 / 3.0)),
+    "Sigmoid": (torch.sigmoid, xavier_bound),
+    "ReLU6": (functional.relu6, kaiming_bound),
+    "Softsign": (functional.softsign, xavier_bound),
+    "SELU": (torch.selu, lambda fan_in, _: math.sqrt(3.0 / fan_in)),
+    "ELU": (functional.elu, kaiming_bound),
+    "ReLU": (torch.relu, kaiming_bound),
+    "linear": (lambda x: x, xavier_bound),
 }
+"""Functions, and the bound of the uniform initial weights that goes with each."""
 
 
 class BasicLayer(WeightLayer):
@@ -266,13 +259,13 @@ class BasicLayer(WeightLayer):
         self.register_parameter("bias", bias)
 
     def reset_parameters(self) -> None:
-        bound = ACTIVATIONS[self.activation].bound(self.in_features, self.out_features)
+        bound = ACTIVATIONS[self.activation][1](self.in_features, self.out_features)
         torch.nn.init.uniform_(self.W, -bound, bound)
         if self.bias is not None:
             torch.nn.init.zeros_(self.bias)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return ACTIVATIONS[self.activation].function(linear(x, self.W, self.bias))
+        return ACTIVATIONS[self.activation][0](linear(x, self.W, self.bias))
 
 
 BasicCell = recurrent(BasicLayer)

@@ -31,19 +31,9 @@ from typing import ClassVar
 
 import torch
 
+from stable_nalu import functional
 from stable_nalu.abstract import Observation, weight_observations
-from stable_nalu.functional import (
-    LOG_SPACE_MODES,
-    Regualizer,
-    golden_sigmoid,
-    in_log_space,
-    linear,
-    mean_over,
-    mnac,
-    sign_phase,
-    sparsity_error,
-    xavier_bound,
-)
+from stable_nalu.functional import in_log_space, linear, mean_over, mnac, sign_phase, sparsity_error
 
 from .base import Layer, WeightLayer
 from .nau_nmu import MNACLayer, NACLayer, NAULayer, NMULayer
@@ -70,7 +60,7 @@ class AbstractNALULayer(Layer):
         "nalu_init": "default",
     }
     option_choices: ClassVar = {
-        "nalu_mul": (*LOG_SPACE_MODES, "mnac"),
+        "nalu_mul": (*functional.LOG_SPACE_MODES, "mnac"),
         "nalu_gate": (
             *("normal", "regualized", "golden-ratio", "gumbel", "obs-gumbel"),
             *("linear", "independent"),
@@ -121,7 +111,7 @@ class AbstractNALULayer(Layer):
         super().reset_parameters()
         bound = 0.01  # As in the implementation that has independent gates.
         if self.nalu_gate != "independent":
-            bound = xavier_bound(self.in_features, len(self.G_add))
+            bound = functional.xavier_bound(self.in_features, len(self.G_add))
         for name, parameter in self.named_parameters(recurse=False):
             if name.startswith("G_"):
                 torch.nn.init.uniform_(parameter, -bound, bound)
@@ -154,7 +144,7 @@ class AbstractNALULayer(Layer):
         if self.nalu_gate == "linear":
             return z
         if self.nalu_gate == "golden-ratio":
-            return golden_sigmoid(z)
+            return functional.golden_sigmoid(z)
         if self.allow_random and self.nalu_gate in ("gumbel", "obs-gumbel"):
             # Its temperature is fixed at 1: `--tau` schedules do not reach the gates of a NALU.
             of_outputs = self.nalu_gate == "gumbel"
@@ -234,7 +224,7 @@ LARGEST_EXPONENT = 20.0
 """At which the exponent of a product is cut."""
 
 
-_PENALTIES = {ndim: Regualizer("inalu", "bias", "linear", ndim=ndim) for ndim in (1, 2)}
+_PENALTIES = {ndim: functional.Regualizer("inalu", "bias", "linear", ndim=ndim) for ndim in (1, 2)}
 
 
 class INALULayer(Layer):
@@ -362,7 +352,6 @@ class DMULayer(WeightLayer):
             torch.nn.init.constant_(self.W, 0.5)
 
     def shares(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the shares of the sum and of the product: `(*runs, out)` each."""
         G = self.G / self.temperature
         if self.single_gate:
             g = torch.sigmoid(G)

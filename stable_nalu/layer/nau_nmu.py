@@ -7,22 +7,9 @@ from typing import ClassVar
 import torch
 from torch.overrides import has_torch_function_variadic
 
+from stable_nalu import functional
 from stable_nalu.abstract import Bound, Observation, weight_observations
-from stable_nalu.functional import (
-    MNAC_BOUND,
-    NMU_BOUND,
-    Regualizer,
-    RegualizerNAUZ,
-    RegualizerNMUZ,
-    linear,
-    mnac,
-    nac_bound,
-    nau_bound,
-    per_run,
-    sign_phase,
-    trailing,
-)
-from stable_nalu.functional import nac_weight as nac_weight_function
+from stable_nalu.functional import linear, mnac, per_run, sign_phase, trailing
 
 from .base import EPSILON, GatedInputs, WeightLayer
 
@@ -41,16 +28,16 @@ class NACLayer(WeightLayer):
     option_defaults: ClassVar = {"regualizer_z": 0.0, "nac_weight": "normal"}
 
     def make_parameters(self) -> None:
-        self._z = RegualizerNAUZ(zero=self.regualizer_z == 0)
+        self._z = functional.RegualizerNAUZ(zero=self.regualizer_z == 0)
         self.W_hat, self.M_hat = self.new_parameter(), self.new_parameter()
 
     def reset_parameters(self) -> None:
-        bound = nac_bound(self.in_features, self.out_features)
+        bound = functional.nac_bound(self.in_features, self.out_features)
         torch.nn.init.uniform_(self.W_hat, -bound, bound)
         torch.nn.init.uniform_(self.M_hat, -bound, bound)
 
     def weights(self) -> torch.Tensor:
-        return nac_weight_function(self.W_hat, self.M_hat, self.nac_weight)
+        return functional.nac_weight(self.W_hat, self.M_hat, self.nac_weight)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         if self.allow_random:
@@ -101,7 +88,7 @@ class MNACLayer(SigmoidWeightLayer):
     """
 
     def reset_parameters(self) -> None:
-        torch.nn.init.uniform_(self.W_hat, -MNAC_BOUND, MNAC_BOUND)
+        torch.nn.init.uniform_(self.W_hat, -functional.MNAC_BOUND, functional.MNAC_BOUND)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return mnac(x, self.weights())
@@ -123,11 +110,11 @@ class RangedWeightLayer(WeightLayer):
     option_choices: ClassVar = {"nac_oob": ("regualized", "clip")}
 
     def make_parameters(self) -> None:
-        penalty_z = RegualizerNAUZ if self.support == "nac" else RegualizerNMUZ
+        kinds = {"nac": functional.RegualizerNAUZ, "mnac": functional.RegualizerNMUZ}
         shape, clips = self.regualizer_shape, self.nac_oob == "clip"
-        self._bias = Regualizer(self.support, "bias", shape)
-        self._oob = Regualizer(self.support, "oob", shape, zero=clips)
-        self._z = penalty_z(zero=self.regualizer_z == 0)
+        self._bias = functional.Regualizer(self.support, "bias", shape)
+        self._oob = functional.Regualizer(self.support, "oob", shape, zero=clips)
+        self._z = kinds[self.support](zero=self.regualizer_z == 0)
 
     def weights(self) -> torch.Tensor:
         """Return the effective weight, clamped here if out of range is penalised, else by steps."""
@@ -202,7 +189,7 @@ def nau_init_(W: torch.Tensor, beta_nau: bool) -> None:
         with torch.no_grad():
             W.copy_(2 * sample - 1)
     else:
-        bound = nau_bound(W.shape[-1], W.shape[-2])
+        bound = functional.nau_bound(W.shape[-1], W.shape[-2])
         torch.nn.init.uniform_(W, -bound, bound)
 
 
@@ -236,7 +223,7 @@ def nmu_product(
 
 
 def nmu_init_(W: torch.Tensor) -> None:
-    torch.nn.init.uniform_(W, 0.5 - NMU_BOUND, 0.5 + NMU_BOUND)
+    torch.nn.init.uniform_(W, 0.5 - functional.NMU_BOUND, 0.5 + functional.NMU_BOUND)
 
 
 class PosNAULayer(UnitWeightLayer):
@@ -366,6 +353,11 @@ class NMRUBase(NMUBase):
         # Torch copies short rows number by number: two seen as one take half as long.
         return torch.cat((x.view(torch.float64), y.view(torch.float64)), dim=-1).view(x.dtype)
 
+    def signed_product(self, z: torch.Tensor) -> torch.Tensor:
+        # Magnitude first: the order in which gradients of W are summed is part of the figures.
+        magnitude = self.product(z.abs())
+        return magnitude * torch.cos(sign_phase(z) @ self.W.mT)
+
 
 class ConcatReciprocalNMULayer(NMRUBase):
     r"""Multiply and divide with weights in {0, 1}: the NMRU of Mistry et al. (2022,
@@ -386,16 +378,7 @@ class ConcatReciprocalNMULayer(NMRUBase):
         return self.product(self.with_reciprocal(x))
 
 
-class SignNMRUBase(NMRUBase):
-    """Magnitude and sign of the product, apart."""
-
-    def signed_product(self, z: torch.Tensor) -> torch.Tensor:
-        # Magnitude first: the order in which gradients of W are summed is part of the figures.
-        magnitude = self.product(z.abs())
-        return magnitude * torch.cos(sign_phase(z) @ self.W.mT)
-
-
-class ConcatReciprocalNMUSignRetrievalLayer(SignNMRUBase):
+class ConcatReciprocalNMUSignRetrievalLayer(NMRUBase):
     r"""Multiply and divide signed inputs with weights in {0, 1}: the NMRU of Mistry et al. (2022,
     arXiv:2110.05177).
 
@@ -425,7 +408,7 @@ class ConcatReciprocalNMUSignRetrievalLayer(SignNMRUBase):
         return self.signed_product(self.with_reciprocal(x))
 
 
-class ConcatReciprocalNMUGatedSignRetrievalLayer(GatedInputs, SignNMRUBase):
+class ConcatReciprocalNMUGatedSignRetrievalLayer(GatedInputs, NMRUBase):
     r"""Multiply and divide gated, signed inputs with weights in {0, 1}: the gated NMRU of Mistry et
     al. (2022, arXiv:2110.05177).
 

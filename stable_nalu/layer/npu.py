@@ -8,23 +8,15 @@ from typing import ClassVar
 
 import torch
 
+from stable_nalu import functional
 from stable_nalu.abstract import Observation, weight_observations
-from stable_nalu.functional import (
-    Regualizer,
-    linear,
-    mean_over,
-    mnac,
-    nau_bound,
-    sign_phase,
-    trailing,
-    xavier_bound,
-)
+from stable_nalu.functional import linear, mean_over, mnac, sign_phase, trailing
 
 from .base import EPSILON, GatedInputs, Layer, WeightLayer
 
 INITIAL_BOUNDS: dict[str, Callable[[int, int], float]] = {
-    "xavier-uniform": xavier_bound,
-    "xavier-uniform-constrained": nau_bound,
+    "xavier-uniform": functional.xavier_bound,
+    "xavier-uniform-constrained": functional.nau_bound,
 }
 _RANGES = {"W_real": (-1.0, 1.0), "W_im": (-1.0, 1.0), "g": (0.0, 1.0)}
 
@@ -80,8 +72,8 @@ class NPUBase(GatedInputs):
 
 
 _WEIGHT_PENALTIES = {
-    "W": Regualizer("npu", "W", "linear"),
-    "bias": Regualizer("nac", "bias", "linear"),
+    "W": functional.Regualizer("npu", "W", "linear"),
+    "bias": functional.Regualizer("nac", "bias", "linear"),
 }
 
 

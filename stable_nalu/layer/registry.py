@@ -8,7 +8,7 @@ with `nac_oob="clip"`: classes of names in papers keep weights in range. A name 
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from types import new_class
 from typing import Any, NamedTuple
@@ -18,11 +18,19 @@ import torch
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.base import papers
 from stable_nalu.base.errors import UsageError, did_you_mean
-from stable_nalu.base.papers import MADSEN_2020, MISTRY_2022_DIVISION, TRASK_2018, Paper
+from stable_nalu.base.papers import HOEDT_2021, MADSEN_2020, TRASK_2018, Paper
+from stable_nalu.base.papers import MISTRY_2022_DIVISION as _DIVISION
 from stable_nalu.functional import in_log_space
 
 from . import base, equations, nalu, nau_nmu, npu, trials
 from .base import option_parameters, recurrent
+from .nalu import GatedNAUNMULayer as _GatedNAU
+from .nau_nmu import ConcatReciprocalNMUGatedSignRetrievalLayer as _GatedNMRU
+from .nau_nmu import ConcatReciprocalNMULayer as _PlainNMRU
+from .nau_nmu import ConcatReciprocalNMUSignRetrievalLayer as _SignNMRU
+from .nau_nmu import PosNAULayer as _PosNAU
+from .npu import MulMCFCSignINALU as _OfINALU
+from .npu import MulMCFCSignRealNPU as _OfNPU
 from .user_code import obstacle
 
 ColorAndMarker = tuple[str, str]
@@ -105,97 +113,77 @@ class LayerEntry:
 TIERS = ("core", "extra", "own")
 """Layers of figures, those of published code alone, and those of users, in the order of lists."""
 
+_SNMU: dict[str, object] = {"nmu_noise": True}
+_NALU2IMG: dict[str, object] = {"nalu_init": "uniform", "eps": 1e-10}
+_FREE_GATE: dict[str, object] = {"nalu_gate": "independent"}
+_G_NALU = dict.fromkeys(("nalu_gate", "nalu_mul", "nac_weight"), "golden-ratio")
+_MODIFIED: dict[str, object] = {
+    **{"npu_clip": "wg", "npu_Wr_init": "xavier-uniform-constrained"},
+    **{"regualizer_npu_w": 1, "regualizer_gate": 1},
+}
+_VARIANTS = {
+    "ReRegualizedLinearMNAC": (
+        LabelledOptions("sNMU", _SNMU, papers.MISTRY_2022_ROBUST, (SKY, "P")),
+        LabelledOptions("batch sNMU", _SNMU | {"noise_range": [1, 0]}, papers.MISTRY_2022_ROBUST),
+    ),
+    "NALU": (
+        LabelledOptions("G-NALU", {**_G_NALU}, papers.RANA_2019, (GREY, "h")),
+        LabelledOptions("NALU2M", _NALU2IMG | {"nalu_two_nac": True}, TRASK_2018),
+        LabelledOptions("NALUIG", _NALU2IMG | _FREE_GATE, TRASK_2018),
+        LabelledOptions("NALU2MIG", _NALU2IMG | {"nalu_two_nac": True} | _FREE_GATE, TRASK_2018),
+    ),
+    "ReRegualizedLinearNALU": (
+        LabelledOptions("Gated NAU/NMU", {"nalu_two_nac": True, "nalu_mul": "mnac"}, MADSEN_2020),
+    ),
+    "RealNPU": (LabelledOptions("Real NPU (modified)", _MODIFIED, _DIVISION, (BLUE, "P")),),
+    "DMU": (
+        LabelledOptions("DMU add", {"operands": "add"}, papers.CURRY_2025, (WINE, "p")),
+        LabelledOptions("DMU sub", {"operands": "sub"}, papers.CURRY_2025, (WINE, "h")),
+    ),
+}
+_SILLY = r"\mathrm{NMU},\ \mathbf{z} = \mathbf{W} \odot \mathbf{x}"
+_FORMULAS = {
+    "NAC": r"\mathrm{NAC}_{+}",
+    "PosNAC": r"\mathrm{NAC}_{+,\sigma}",
+    "ReRegualizedLinearPosNAC": r"\mathrm{NAC}_{+,\mathrm{NMU}}",
+    "RegualizedLinearNAC": r"\mathrm{NAU},\ \mathbf{W} = \mathbf{\hat{W}}",
+    "RegualizedLinearMNAC": r"\mathrm{NMU},\ \mathbf{W} = \mathbf{\hat{W}}",
+    "RegualizedLinearNALU": r"\mathrm{NALU},\ \mathbf{W} = \mathbf{\hat{W}}",
+    **{f"SillyReRegualizedLinear{name}": _SILLY for name in ("MNAC", "NAC", "NALU")},
+}
+_LINEAR: dict[str, object] = {"activation": "linear"}
+_PAIRED = "NMU, z = W x (layer 2 only)"
+"""Of keys that only name a pair of layers."""
+
 
 def _activation(key: str, cites: Paper, label: str | None = None) -> LayerEntry:
     fixed: dict[str, object] = {"activation": key}
     return LayerEntry(key, label or key, cites, base.BasicLayer, fixed_options=fixed)
 
 
+def _layer(key: str, label: str, cites: Paper, layer: Any, *look: str, **more: Any) -> LayerEntry:
+    """Return an entry of this package; look: its colour and marker in figures, if it has any."""
+    known = {"latex": _FORMULAS.get(key), "variants": _VARIANTS.get(key, ())}
+    return LayerEntry(key, label, cites, layer, look=look or None, **known, **more)  # pyright: ignore
+
+
+def _cell(key: str, cites: Paper, cell: type[base.Cell], *look: str) -> LayerEntry:
+    return LayerEntry(key, key, cites, own_cell=cell, look=look or None)  # pyright: ignore
+
+
 def _trial(label: str, name: str, cites: Paper = MADSEN_2020, **more: Any) -> LayerEntry:
     """Return the entry of a layer that no figure shows; its key is the name of its class."""
     layer = getattr(trials, f"{name}Layer", None)
-    return LayerEntry(name, label, cites, layer, tier="extra", **more)
+    return _layer(name, label, cites, layer, tier="extra", **more)
 
-
-_RAW = r"\ \mathbf{W} = \mathbf{\hat{W}}"
-_SILLY = r"\mathrm{NMU},\ \mathbf{z} = \mathbf{W} \odot \mathbf{x}"
-_PAIRED = "NMU, z = W x (layer 2 only)"
-"""Of keys that only name a pair of layers."""
-
-_SNMU: dict[str, object] = {"nmu_noise": True}
-_GOLDEN = ("nalu_gate", "nalu_mul", "nac_weight")
-_NMU_VARIANTS = (
-    LabelledOptions("sNMU", _SNMU, papers.MISTRY_2022_ROBUST, (SKY, "P")),
-    LabelledOptions("batch sNMU", _SNMU | {"noise_range": [1, 0]}, papers.MISTRY_2022_ROBUST),
-)
-_NALU2IMG: dict[str, object] = {"nalu_init": "uniform", "eps": 1e-10}
-_FREE_GATE: dict[str, object] = {"nalu_gate": "independent"}
-_NALU_VARIANTS = (
-    LabelledOptions(
-        "G-NALU", dict.fromkeys(_GOLDEN, "golden-ratio"), papers.RANA_2019, (GREY, "h")
-    ),
-    LabelledOptions("NALU2M", _NALU2IMG | {"nalu_two_nac": True}, TRASK_2018),
-    LabelledOptions("NALUIG", _NALU2IMG | _FREE_GATE, TRASK_2018),
-    LabelledOptions("NALU2MIG", _NALU2IMG | {"nalu_two_nac": True} | _FREE_GATE, TRASK_2018),
-)
-_DMU_VARIANTS = (
-    LabelledOptions("DMU add", {"operands": "add"}, papers.CURRY_2025, (WINE, "p")),
-    LabelledOptions("DMU sub", {"operands": "sub"}, papers.CURRY_2025, (WINE, "h")),
-)
-_GATED_VARIANTS = (
-    LabelledOptions("Gated NAU/NMU", {"nalu_two_nac": True, "nalu_mul": "mnac"}, MADSEN_2020),
-)
-_MODIFIED: dict[str, object] = {
-    "npu_clip": "wg",
-    "npu_Wr_init": "xavier-uniform-constrained",
-    "regualizer_npu_w": 1,
-    "regualizer_gate": 1,
-}
-_REALNPU_VARIANTS = (
-    LabelledOptions("Real NPU (modified)", _MODIFIED, MISTRY_2022_DIVISION, (BLUE, "P")),
-)
 
 _OF_PACKAGE = (
-    LayerEntry(
-        "NAC",
-        "NAC",
-        TRASK_2018,
-        nau_nmu.NACLayer,
-        recurs=True,
-        latex=r"\mathrm{NAC}_{+}",
-        look=(WINE, "<"),
-    ),
-    LayerEntry(
-        "PosNAC",
-        "PosNAC",
-        MADSEN_2020,
-        nau_nmu.PosNACLayer,
-        recurs=True,
-        latex=r"\mathrm{NAC}_{+,\sigma}",
-        look=(PURPLE, "X"),
-    ),
-    LayerEntry("MNAC", "MNAC", MADSEN_2020, nau_nmu.MNACLayer, recurs=True, look=(WINE, "<")),
-    LayerEntry(
-        "ReRegualizedLinearNAC", "NAU", MADSEN_2020, nau_nmu.NAULayer, recurs=True, look=(BLUE, "^")
-    ),
-    LayerEntry(
-        "ReRegualizedLinearPosNAC",
-        "PosNAU",
-        MADSEN_2020,
-        nau_nmu.PosNAULayer,
-        recurs=True,
-        latex=r"\mathrm{NAC}_{+,\mathrm{NMU}}",
-        look=(GREEN, "P"),
-    ),
-    LayerEntry(
-        "ReRegualizedLinearMNAC",
-        "NMU",
-        MADSEN_2020,
-        nau_nmu.NMULayer,
-        recurs=True,
-        variants=_NMU_VARIANTS,
-        look=(BLUE, "o"),
-    ),
+    _layer("NAC", "NAC", TRASK_2018, nau_nmu.NACLayer, WINE, "<", recurs=True),
+    _layer("PosNAC", "PosNAC", MADSEN_2020, nau_nmu.PosNACLayer, PURPLE, "X", recurs=True),
+    _layer("MNAC", "MNAC", MADSEN_2020, nau_nmu.MNACLayer, WINE, "<", recurs=True),
+    _layer("ReRegualizedLinearNAC", "NAU", MADSEN_2020, nau_nmu.NAULayer, BLUE, "^", recurs=True),
+    _layer("ReRegualizedLinearPosNAC", "PosNAU", MADSEN_2020, _PosNAU, GREEN, "P", recurs=True),
+    _layer("ReRegualizedLinearMNAC", "NMU", MADSEN_2020, nau_nmu.NMULayer, BLUE, "o", recurs=True),
     _activation("Tanh", papers.RUMELHART_1986),
     _activation("Sigmoid", papers.RUMELHART_1986),
     _activation("ReLU6", papers.KRIZHEVSKY_2010),
@@ -204,126 +192,53 @@ _OF_PACKAGE = (
     _activation("ELU", papers.CLEVERT_2016),
     _activation("ReLU", papers.NAIR_2010),
     _activation("linear", TRASK_2018, "Linear"),
-    LayerEntry(
-        "RNN-linear",
-        "RNN-linear",
-        MADSEN_2020,
-        None,
-        base.BasicCell,
-        fixed_options={"activation": "linear"},
-    ),
-    LayerEntry("NRU", "NRU", MISTRY_2022_DIVISION, nau_nmu.ReciprocalNMULayer, look=(GREEN, "s")),
-    LayerEntry(
-        "NMRU",
-        "NMRU (no sign retrieval)",
-        MISTRY_2022_DIVISION,
-        nau_nmu.ConcatReciprocalNMULayer,
-        look=(PURPLE, "*"),
-    ),
-    LayerEntry(
-        "SignNMRU",
-        "NMRU",
-        MISTRY_2022_DIVISION,
-        nau_nmu.ConcatReciprocalNMUSignRetrievalLayer,
-        look=(PURPLE, "D"),
-    ),
-    LayerEntry(
-        "GatedSignNMRU",
-        "NMRU (gated)",
-        MISTRY_2022_DIVISION,
-        nau_nmu.ConcatReciprocalNMUGatedSignRetrievalLayer,
-        look=(PURPLE, "P"),
-    ),
-    LayerEntry("iNALU", "iNALU", papers.SCHLOER_2020, nalu.INALULayer, look=(OLIVE, "X")),
-    LayerEntry("MCFC", "MCFC", papers.HOEDT_2021, npu.MCFullyConnected, look=(GREEN, "h")),
-    LayerEntry("MulMCFC", "MulMCFC", papers.HOEDT_2021, npu.MulMCFC, look=(GREEN, "h")),
-    LayerEntry(
-        "MulMCFCSignINALU",
-        "MulMCFC (sign: iNALU)",
-        papers.HOEDT_2021,
-        npu.MulMCFCSignINALU,
-        look=(OLIVE, "h"),
-    ),
-    LayerEntry(
-        "MulMCFCSignRealNPU",
-        "MulMCFC (sign: Real NPU)",
-        papers.HOEDT_2021,
-        npu.MulMCFCSignRealNPU,
-        look=(VERMILION, "h"),
-    ),
-    LayerEntry(
-        "NALU",
-        "NALU",
-        TRASK_2018,
-        nalu.NALULayer,
-        recurs=True,
-        variants=_NALU_VARIANTS,
-        look=(AMBER, "v"),
-    ),
-    LayerEntry(
-        "ReRegualizedLinearNALU",
-        "Gated NAU",
-        MADSEN_2020,
-        nalu.GatedNAUNMULayer,
-        recurs=True,
-        variants=_GATED_VARIANTS,
-        look=(OLIVE, "D"),
-    ),
-    LayerEntry("NPU", "NPU", papers.HEIM_2020, npu.NPULayer, look=(SKY, "s")),
-    LayerEntry(
-        "RealNPU",
-        "Real NPU",
-        papers.HEIM_2020,
-        npu.RealNPULayer,
-        variants=_REALNPU_VARIANTS,
-        look=(VERMILION, "^"),
-    ),
-    LayerEntry(
-        "DMU", "DMU", papers.CURRY_2025, nalu.DMULayer, variants=_DMU_VARIANTS, look=(WINE, "D")
-    ),
-    LayerEntry(
-        "ProductUnit", "Product unit", papers.DURBIN_1989, npu.ProductUnitLayer, look=(GREY, "p")
-    ),
-    LayerEntry("EML", "EML", papers.ODRZYWOLEK_2026, equations.EMLLayer, look=(BLACK, "D")),
-    LayerEntry("EQL", "EQL", papers.MARTIUS_2016, equations.EQLLayer, look=(SKY, "v")),
-    LayerEntry("EQLDiv", "EQL-div", papers.SAHOO_2018, equations.EQLDivLayer, look=(WINE, "s")),
-    LayerEntry("NSR", "NSR", papers.FABER_2023, equations.NSRLayer, look=(SKY, "D")),
-    LayerEntry("GRU", "GRU", papers.CHO_2014, None, base.GRUCell, look=(OLIVE, "P")),
-    LayerEntry("LSTM", "LSTM", papers.HOCHREITER_1997, None, base.LSTMCell, look=(GREY, "o")),
-    LayerEntry(
-        "RNN-tanh", "RNN-tanh", papers.ELMAN_1990, None, base.RNNTanhCell, look=(GREEN, "X")
-    ),
-    LayerEntry(
-        "RNN-ReLU", "RNN-ReLU", papers.ELMAN_1990, None, base.RNNReLUCell, look=(VERMILION, "D")
-    ),
+    replace(_cell("RNN-linear", MADSEN_2020, base.BasicCell), fixed_options=_LINEAR),
+    _layer("NRU", "NRU", _DIVISION, nau_nmu.ReciprocalNMULayer, GREEN, "s"),
+    _layer("NMRU", "NMRU (no sign retrieval)", _DIVISION, _PlainNMRU, PURPLE, "*"),
+    _layer("SignNMRU", "NMRU", _DIVISION, _SignNMRU, PURPLE, "D"),
+    _layer("GatedSignNMRU", "NMRU (gated)", _DIVISION, _GatedNMRU, PURPLE, "P"),
+    _layer("iNALU", "iNALU", papers.SCHLOER_2020, nalu.INALULayer, OLIVE, "X"),
+    _layer("MCFC", "MCFC", HOEDT_2021, npu.MCFullyConnected, GREEN, "h"),
+    _layer("MulMCFC", "MulMCFC", HOEDT_2021, npu.MulMCFC, GREEN, "h"),
+    _layer("MulMCFCSignINALU", "MulMCFC (sign: iNALU)", HOEDT_2021, _OfINALU, OLIVE, "h"),
+    _layer("MulMCFCSignRealNPU", "MulMCFC (sign: Real NPU)", HOEDT_2021, _OfNPU, VERMILION, "h"),
+    _layer("NALU", "NALU", TRASK_2018, nalu.NALULayer, AMBER, "v", recurs=True),
+    _layer("ReRegualizedLinearNALU", "Gated NAU", MADSEN_2020, _GatedNAU, OLIVE, "D", recurs=True),
+    _layer("NPU", "NPU", papers.HEIM_2020, npu.NPULayer, SKY, "s"),
+    _layer("RealNPU", "Real NPU", papers.HEIM_2020, npu.RealNPULayer, VERMILION, "^"),
+    _layer("DMU", "DMU", papers.CURRY_2025, nalu.DMULayer, WINE, "D"),
+    _layer("ProductUnit", "Product unit", papers.DURBIN_1989, npu.ProductUnitLayer, GREY, "p"),
+    _layer("EML", "EML", papers.ODRZYWOLEK_2026, equations.EMLLayer, BLACK, "D"),
+    _layer("EQL", "EQL", papers.MARTIUS_2016, equations.EQLLayer, SKY, "v"),
+    _layer("EQLDiv", "EQL-div", papers.SAHOO_2018, equations.EQLDivLayer, WINE, "s"),
+    _layer("NSR", "NSR", papers.FABER_2023, equations.NSRLayer, SKY, "D"),
+    _cell("GRU", papers.CHO_2014, base.GRUCell, OLIVE, "P"),
+    _cell("LSTM", papers.HOCHREITER_1997, base.LSTMCell, GREY, "o"),
+    _cell("RNN-tanh", papers.ELMAN_1990, base.RNNTanhCell, GREEN, "X"),
+    _cell("RNN-ReLU", papers.ELMAN_1990, base.RNNReLUCell, VERMILION, "D"),
     _trial("Linear NAC", "LinearNAC"),
-    _trial("NAU, W = W_hat", "RegualizedLinearNAC", recurs=True, latex=rf"\mathrm{{NAU}},{_RAW}"),
-    _trial("NMU, W = W_hat", "RegualizedLinearMNAC", latex=rf"\mathrm{{NMU}},{_RAW}"),
-    _trial("NMU, z = W x", "SillyReRegualizedLinearMNAC", latex=_SILLY),
-    _trial(_PAIRED, "SillyReRegualizedLinearNAC", latex=_SILLY),
-    _trial(_PAIRED, "SillyReRegualizedLinearNALU", latex=_SILLY),
+    _trial("NAU, W = W_hat", "RegualizedLinearNAC", recurs=True),
+    _trial("NMU, W = W_hat", "RegualizedLinearMNAC"),
+    _trial("NMU, z = W x", "SillyReRegualizedLinearMNAC"),
+    _trial(_PAIRED, "SillyReRegualizedLinearNAC"),
+    _trial(_PAIRED, "SillyReRegualizedLinearNALU"),
     _trial("Independent NAC", "IndependentNAC", recurs=True),
-    _trial("Multi-weight NAU", "MultiWeightNAU", MISTRY_2022_DIVISION),
-    _trial("Sigmoid NAU", "SigmoidNAU", MISTRY_2022_DIVISION),
-    _trial("Scaled sigmoid NAU", "ScaledSigmoidNAU", MISTRY_2022_DIVISION),
+    _trial("Multi-weight NAU", "MultiWeightNAU", _DIVISION),
+    _trial("Sigmoid NAU", "SigmoidNAU", _DIVISION),
+    _trial("Scaled sigmoid NAU", "ScaledSigmoidNAU", _DIVISION),
     _trial("Softmax NAC", "SoftmaxNAC", recurs=True),
     _trial("Hard softmax NAC", "HardSoftmaxNAC", recurs=True),
     _trial("Gumbel NAC", "GumbelNAC", recurs=True),
     _trial("Gumbel MNAC", "GumbelMNAC", recurs=True),
     _trial("Gradient bandit NAC", "GradientBanditNAC", recurs=True),
-    _trial("Ensemble Gumbel NAU", "EnsembleGumbelNAU", MISTRY_2022_DIVISION),
+    _trial("Ensemble Gumbel NAU", "EnsembleGumbelNAU", _DIVISION),
     _trial("Gradient bandit NALU", "GradientBanditNALU", recurs=True),
     _trial("Gumbel NALU", "GumbelNALU", recurs=True),
     _trial("Hard softmax NALU", "HardSoftmaxNALU", recurs=True),
     _trial("Independent NALU", "IndependentNALU", recurs=True),
     _trial("Linear NALU", "LinearNALU"),
     _trial("Pos NALU", "PosNALU", recurs=True),
-    _trial(
-        "NALU over NAU, W = W_hat",
-        "RegualizedLinearNALU",
-        recurs=True,
-        latex=rf"\mathrm{{NALU}},{_RAW}",
-    ),
+    _trial("NALU over NAU, W = W_hat", "RegualizedLinearNALU", recurs=True),
     _trial("Softmax NALU", "SoftmaxNALU", recurs=True),
 )
 _entries = {entry.key: entry for entry in _OF_PACKAGE}

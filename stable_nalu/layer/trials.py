@@ -12,17 +12,9 @@ from stable_nalu.abstract import Observation, weight_observations
 from stable_nalu.functional import MNAC_BOUND, Regualizer, linear, mean_over, mnac, per_run
 from stable_nalu.functional import xavier_bound as xavier
 
+from . import nau_nmu
 from .base import Layer, WeightLayer
 from .nalu import AbstractNALULayer
-from .nau_nmu import (
-    NACLayer,
-    NAUBase,
-    PosNACLayer,
-    SigmoidWeightLayer,
-    UnitWeightLayer,
-    nau_init_,
-    nmu_product,
-)
 
 
 class LinearNACLayer(WeightLayer):
@@ -82,10 +74,10 @@ class RegualizedLinearMNACLayer(RegualizedLinearNACLayer):
         torch.nn.init.uniform_(self.W, 0.5 - MNAC_BOUND, 0.5 + MNAC_BOUND)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return nmu_product(x, self.W, self.mnac_normalized)
+        return nau_nmu.nmu_product(x, self.W, self.mnac_normalized)
 
 
-class SillyReRegualizedLinearMNACLayer(UnitWeightLayer):
+class SillyReRegualizedLinearMNACLayer(nau_nmu.UnitWeightLayer):
     r"""Multiply all inputs, scaled by the NMU's weights, of which a zero makes the product zero.
 
         y_o = prod_i W'_oi x_i
@@ -101,13 +93,13 @@ class SillyReRegualizedLinearMNACLayer(UnitWeightLayer):
     regualizer_z = 0.0
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return nmu_product(x, self.weights(), self.mnac_normalized, "no-idendity")
+        return nau_nmu.nmu_product(x, self.weights(), self.mnac_normalized, "no-idendity")
 
     def regualizer_terms(self):
         return {key: term for key, term in super().regualizer_terms().items() if key != "z"}
 
 
-class IndependentNACLayer(NACLayer):
+class IndependentNACLayer(nau_nmu.NACLayer):
     r"""Add and subtract as the NAC does, with an altered backward pass.
 
         y_o = sum_i W_oi x_i,    W = tanh(W_hat) * sigmoid(M_hat)
@@ -121,7 +113,7 @@ class IndependentNACLayer(NACLayer):
     nac_weight = "independent"
 
 
-class MultiWeightNAULayer(NAUBase):
+class MultiWeightNAULayer(nau_nmu.NAUBase):
     r"""Add and subtract with one of K weights, which the iteration decides.
 
         y_o = sum_i clamp(W_k,oi, -1, 1) x_i,    k = iteration mod K
@@ -140,7 +132,7 @@ class MultiWeightNAULayer(NAUBase):
 
     def reset_parameters(self) -> None:
         for W in self.weight_set():
-            nau_init_(W, beta_nau=False)
+            nau_nmu.nau_init_(W, beta_nau=False)
         self._z.reset()
 
     @property
@@ -149,7 +141,6 @@ class MultiWeightNAULayer(NAUBase):
 
     @property
     def W(self) -> torch.Tensor:
-        """Return the weight in use at this iteration."""
         return getattr(self, self.active_name)
 
     def weight_set(self) -> list[torch.Tensor]:
@@ -355,7 +346,7 @@ class GumbelNACLayer(SoftmaxNACLayer):
         return x @ expected_sign(q).mT
 
 
-class GumbelMNACLayer(SigmoidWeightLayer):
+class GumbelMNACLayer(nau_nmu.SigmoidWeightLayer):
     r"""Multiply inputs with noisy weights in (0, 1).
 
         y_o = prod_i (W_oi x_i + 1 - W_oi),    W = sigmoid((W_hat + n) / tau)
@@ -398,11 +389,6 @@ class GradientBanditNACLayer(WeightLayer):
     is zero (up to rounding). Shapes: W_hat (*runs, out, in, 3), L, m, t, lr, beta (*runs). Departs
     from the published code: L is detached (the same numbers, without a growing graph).
     """
-
-    W_hat: torch.Tensor
-    running_mean_iter: torch.Tensor
-    running_mean_loss: torch.Tensor
-    sample: torch.Tensor
 
     def make_parameters(self) -> None:
         shape = self.out_features, self.in_features
@@ -550,7 +536,7 @@ GumbelNALULayer = over(GumbelNACLayer, SampledNALU, MNACOp=GumbelMNACLayer)
 HardSoftmaxNALULayer = over(HardSoftmaxNACLayer, SampledNALU)
 IndependentNALULayer = over(IndependentNACLayer)
 LinearNALULayer = over(LinearNACLayer)
-PosNALULayer = over(PosNACLayer)
+PosNALULayer = over(nau_nmu.PosNACLayer)
 RegualizedLinearNALULayer = over(RegualizedLinearNACLayer)
 SoftmaxNALULayer = over(SoftmaxNACLayer)
 

@@ -76,6 +76,8 @@ def tensors_of(model: torch.nn.Module) -> dict[str, torch.Tensor]:
 class PythonState:
     """The current Python state of a model: `values` by their places."""
 
+    _package = ""
+
     def __init__(self, model: torch.nn.Module):
         tensors = tensors_of(model)
         self._begin((*tensors.items(), *model.named_modules()))
@@ -132,14 +134,9 @@ class PythonState:
         """Return whether a module is a user's: of none of the known packages."""
         return (module or "").split(".")[0] not in KNOWN
 
-    def _home(self, code: CodeType) -> str:
-        """Return the name of the owner of globals."""
-        return Path(code.co_filename).name
-
-    def _globals(self, read: "CodeReads") -> frozenset[str]:
-        return read.names | read.strings
-
     def _is_called(self, name: str, of_module: bool) -> bool:
+        if self._package:
+            return True
         if name in UNCALLED:
             return name == "__init__" and not of_module
         return name in self._names or name.startswith("__")
@@ -282,7 +279,10 @@ class PythonState:
             content = cell.cell_contents
             self._undo.append(partial(setattr, cell, "cell_contents", _kept_one(content)))
             self._global(f"{name} of {value.__name__}", content, names)
-        self._scope(f"of {self._home(code)}", value.__globals__, self._globals(read), names)
+        # The cells of a notebook have other names each time.
+        home = "the program" if self._package else Path(code.co_filename).name
+        found = read.global_names if self._package else names
+        self._scope(f"of {home}", value.__globals__, found, names)
         for name in sorted(read.imported & sys.modules.keys()):
             self._global(name, sys.modules[name], names)
 
@@ -320,20 +320,11 @@ class ClassState(PythonState):
         self._look(kind.__name__, kind)
         self._look_at_methods()
 
-    def _is_called(self, name: str, of_module: bool) -> bool:
-        return True
-
     def _is_foreign(self, module: str | None) -> bool:
         top = (module or "builtins").partition(".")[0]
         file = getattr(sys.modules.get(top), "__file__", None) or ""
         installed = {"site-packages", "dist-packages"} & {*Path(file).parts}
         return top in (self._package, "__main__") or not (top in KNOWN or installed)
-
-    def _home(self, code: CodeType) -> str:
-        return "the program"  # The cells of a notebook have other names each time.
-
-    def _globals(self, read: "CodeReads") -> frozenset[str]:
-        return read.global_names
 
 
 class CodeReads(NamedTuple):

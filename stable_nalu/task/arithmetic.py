@@ -33,21 +33,10 @@ from stable_nalu.options.flag import (
     number,
 )
 from stable_nalu.statistics import setups
+from stable_nalu.training import task
 from stable_nalu.training.loop import Training
 from stable_nalu.training.recorder import EvaluationSet, RandomModels, TaggedValue, evaluate
 from stable_nalu.training.step import GrowingPenalties, Penalties, TrainingStep
-from stable_nalu.training.task import (
-    Batch,
-    Drawn,
-    EngineTask,
-    Goal,
-    Kind,
-    Logging,
-    Observed,
-    Results,
-    Shape,
-    Target,
-)
 from stable_nalu.writer.event_file import METRIC_TEST, METRIC_VALID, RESULT_TEST, RESULT_VALID
 
 VALIDATION_SEED, TEST_SEED = 43953907, 8689336
@@ -77,7 +66,6 @@ script = partial(
 
 
 def build_dataset(config: Config) -> simple_function.SimpleFunctionStaticDataset:
-    """Return the data set that a configuration describes."""
     return simple_function.SimpleFunctionStaticDataset(
         config.operation,
         config.input_size,
@@ -90,15 +78,15 @@ def build_dataset(config: Config) -> simple_function.SimpleFunctionStaticDataset
     )
 
 
-class OperationTask(EngineTask):
+class OperationTask(task.EngineTask):
     """Learn an operation, in stacks of runs that the engine trains.
 
     Of a run's data set, training, validation and test streams are forks, in this order. Errors on
     fixed rows are measured at log points.
     """
 
-    kind = Kind(exporter="simple_function_static.py", penalties=Penalties)
-    logging = Logging(
+    kind = task.Kind(exporter="simple_function_static.py", penalties=Penalties)
+    logging = task.Logging(
         updates=True,
         infinity=True,
         draws=True,
@@ -134,8 +122,8 @@ class OperationTask(EngineTask):
             )
 
     @classmethod
-    def goal(cls, config: Config) -> Goal:
-        return Goal(limit=setups.limit_of(config))
+    def goal(cls, config: Config) -> task.Goal:
+        return task.Goal(limit=setups.limit_of(config))
 
     @classmethod
     def dataset(cls, config: Config) -> Any:
@@ -155,21 +143,21 @@ class OperationTask(EngineTask):
         return dataset.fork(config.extrapolation_range, seed=TEST_SEED, use_extrapolation=True)
 
     @classmethod
-    def shape(cls, config: Config) -> Shape:
+    def shape(cls, config: Config) -> task.Shape:
         inputs = cls.dataset(config).get_input_size()
-        return Shape(config.batch_size, inputs, 1, cls.eval_mode, config.verbose)
+        return task.Shape(config.batch_size, inputs, 1, cls.eval_mode, config.verbose)
 
-    def samples(self) -> tuple[Sequence[SampleStream], Drawn]:
+    def samples(self) -> tuple[Sequence[SampleStream], task.Drawn]:
         return self.feed.streams, self.feed.draw
 
-    def batches(self) -> Iterator[Batch]:
+    def batches(self) -> Iterator[task.Batch]:
         yield self.feed.next()
 
-    def observed(self, clock: int, *, at_log_point: bool) -> Observed | None:
+    def observed(self, clock: int, *, at_log_point: bool) -> task.Observed | None:
         verbose = self.config.verbose
         if at_log_point:
-            return Observed(True, verbose, verbose, verbose)
-        return Observed() if verbose else None
+            return task.Observed(True, verbose, verbose, verbose)
+        return task.Observed() if verbose else None
 
     def measures(self, model: ExtendedTorchModule) -> Iterator[tuple[str, torch.Tensor]]:
         if self.eval_mode is None:
@@ -195,7 +183,7 @@ class OperationTask(EngineTask):
         own = {item.tag for item in observed}  # less than of inputs
         return [item for item in self.engine.observed(None) if item.tag in own]
 
-    def report(self, model: ExtendedTorchModule, name: str, results: Results) -> Iterator[str]:
+    def report(self, model: ExtendedTorchModule, name: str, results: task.Results) -> Iterator[str]:
         shown = self.config.input_size <= self.shown_inputs
         if results is None:
             yield "  -"
@@ -209,12 +197,12 @@ class OperationTask(EngineTask):
                     yield f"{parameter.data if self.engine is None else parameter.data[0]}"
             yield ""
 
-    def target(self) -> Target | None:
+    def target(self) -> task.Target | None:
         c = self.config
         rows = self.dataset(c).fork(c.interpolation_range, seed=VALIDATION_SEED)
         x, t = rows[0:READ_ROWS]
         intervals = distribution.SampleRange.parse(c.extrapolation_range).intervals
-        return Target(rows.targets, x, t, intervals, setups.limit_of(c))
+        return task.Target(rows.targets, x, t, intervals, setups.limit_of(c))
 
     def get_state(self, run: int) -> dict[str, Any]:
         return {"random": self.feed.streams[run].random}
@@ -237,7 +225,7 @@ class SimpleFunctionStatic(OperationTask):
             **layer_options,
         )
 
-    def report(self, model: ExtendedTorchModule, name: str, results: Results) -> Iterator[str]:
+    def report(self, model: ExtendedTorchModule, name: str, results: task.Results) -> Iterator[str]:
         yield from super().report(model, name, results)
         if results is not None:
             solved = results["loss_valid_extra"] <= SUCCESS_THRESHOLD
@@ -410,7 +398,7 @@ class SingleLayerBenchmark(SingleLayerTask):
             due = self._restarts.due(training.clock)
             training.restart([(run, self._restarts.counts[run] - 1) for run in due])
 
-    def report(self, model: ExtendedTorchModule, name: str, results: Results) -> Iterator[str]:
+    def report(self, model: ExtendedTorchModule, name: str, results: task.Results) -> Iterator[str]:
         if self._restarts is not None and results is not None:
             yield f"Reinitialized {sum(self._restarts.counts)} times"
         yield from super().report(model, name, results)

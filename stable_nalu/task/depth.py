@@ -1,6 +1,6 @@
-"""Success by depth: operations on operations, learned by a unit at each level or by one network.
+"""Formulas of more than a layer: chains of operations by their depth, and equations of a cube.
 
-The target is a chain of `--depth` operations on the inputs x_1, x_2, …:
+The target of `depth` is a chain of `--depth` operations on the inputs x_1, x_2, …:
 
     h_0 = x_1,    h_k = operation_k(h_{k-1}, x_{k+1}),    t = h_depth
 
@@ -17,6 +17,11 @@ Weights start at random; `near` the exact ones: those plus normal noise; or as t
 
 Errors are mean squares relative to that of the target. A run is solved below 1e-5, 0.3 % of the
 target, beyond the range of training.
+
+The other script learns equations of two and four inputs from noisy samples of a small cube: the
+tasks of the EQL papers, of 10,000 rows of [-1, 1]^d, of which a tenth is for validation, and 5,000
+of [-2, 2]^d outside of it, on which targets have no noise. Batches are drawn with replacement.
+Errors are roots of mean squares. EQL networks have as many layers as the equation needs.
 """
 
 import operator
@@ -29,19 +34,21 @@ import numpy as np
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.dataset import simple_function
 from stable_nalu.dataset.distribution import LegacyRandom, SampleRange, Uniform
 from stable_nalu.dataset.simple_function import FunctionTargets, Operation, SampleStream
 from stable_nalu.layer.equations import DECIDED, EMLLayer
 from stable_nalu.layer.nalu import AbstractNALULayer, INALULayer
 from stable_nalu.layer.registry import GeneralizedLayer
+from stable_nalu.network.dense import ACTIVATIONS, IdentityNetwork
 from stable_nalu.options import Config, Flag, FlagGroup
 from stable_nalu.options import flags as common
 from stable_nalu.options import run_names as nf
-from stable_nalu.options.flag import buildable_layers, choice, integer, number
+from stable_nalu.options.flag import and_layers, buildable_layers, choice, integer, number
 from stable_nalu.training.step import Penalties
-from stable_nalu.training.task import Goal, Kind, Target
+from stable_nalu.training.task import Goal, Kind, Target, Task
 
-from .arithmetic import LOGGING, OperationTask, script
+from .arithmetic import LOGGING, TEST_SEED, VALIDATION_SEED, OperationTask, script
 from .shared import DENSITY, lower
 
 SUMS, PRODUCTS = ("add", "sub"), ("mul", "div")
@@ -100,11 +107,8 @@ def formula(operations: Sequence[str]) -> str:
     for level, operation in enumerate(operations, start=1):
         own = f"x{level + 1}"
         inner = f"({text})" if level > 1 else text
-        text = (
-            f"exp({own}) - ln({text})"
-            if operation == "eml"
-            else f"{inner} {signs[operation]} {own}"
-        )
+        is_eml = operation == "eml"
+        text = f"exp({own}) - ln({text})" if is_eml else f"{inner} {signs[operation]} {own}"
     return text
 
 
@@ -160,7 +164,7 @@ class ChainNetwork(ExtendedTorchModule):
 
         h_1 = layer_1(x),    h_k = layer_k([h_{k-1}, x])
 
-    units: the unit of each level. Columns of x behind the `inputs` are not seen.
+    units: the unit of each level, or of all in one. Columns of x behind the `inputs` are not seen.
     """
 
     def __init__(self, units: list[str], inputs: int, **layer_options: Any):
@@ -182,7 +186,10 @@ class ChainNetwork(ExtendedTorchModule):
     @torch.no_grad()
     def set_exact(self, level: int, operation: str) -> None:
         """Let a level, counted from 1, compute an operation on what it has to."""
-        layer = getattr(self, self.names[level - 1]).layer
+        layer = getattr(self, self.names[min(level, len(self.names)) - 1]).layer
+        if isinstance(layer, EMLLayer):
+            _set_tree(layer, level)
+            return
         operands = (0, 1) if level == 1 else (0, level + 1)
         sign = -1.0 if operation in ("sub", "div") else 1.0
         row = torch.zeros(layer.in_features)
@@ -207,38 +214,20 @@ def _set_squashed(W_hat: torch.Tensor, M_hat: torch.Tensor, W: torch.Tensor) -> 
     M_hat.copy_(SATURATED * (2 * W.abs() - 1))
 
 
-class WholeNetwork(ExtendedTorchModule):
-    """x `(*runs, batch, at least inputs)` -> `(*runs, batch, 1)`: one layer that has levels itself.
+def _set_tree(tree: EMLLayer, level: int) -> None:
+    """Let the tree of a level, counted from 1, be eml(x_{level+1}, the tree below it).
 
-    Columns of x behind the `inputs` are not seen.
+    It is the right part of the one above it; other nodes of the level are eml(1, 1).
     """
-
-    def __init__(self, unit: str, inputs: int, **layer_options: Any):
-        super().__init__("network")
-        self.inputs = inputs
-        self.layer_1 = GeneralizedLayer(inputs, 1, unit, name="layer_1", **layer_options)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.layer_1(x[..., : self.inputs])
-
-    @torch.no_grad()
-    def set_exact(self, level: int, operation: str) -> None:
-        """Let the tree of a level, counted from 1, be eml(x_{level+1}, the tree below it).
-
-        It is the right part of the one above it; other nodes of the level are eml(1, 1).
-        """
-        tree = self.layer_1.layer
-        assert isinstance(tree, EMLLayer)
-        assert operation == "eml"
-        if level == 1:
-            slots, below = tree.leaves[0], 1
-        else:
-            # Levels that have children follow from the lowest one, each half as long.
-            start, end = (2**tree.depth - 2 ** (tree.depth - level + k) for k in (2, 1))
-            slots, below = tree.nodes[0, start:end], -1
-        _decide(slots, 0)
-        _decide(slots[-2], level + 1)
-        _decide(slots[-1], below)
+    if level == 1:
+        slots, below = tree.leaves[0], 1
+    else:
+        # Levels that have children follow from the lowest one, each half as long.
+        start, end = (2**tree.depth - 2 ** (tree.depth - level + k) for k in (2, 1))
+        slots, below = tree.nodes[0, start:end], -1
+    _decide(slots, 0)
+    _decide(slots[-2], level + 1)
+    _decide(slots[-1], below)
 
 
 def _decide(logits: torch.Tensor, choice: int) -> None:
@@ -272,13 +261,12 @@ class DepthTask(FormulaTask):
 
     @classmethod
     def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-        units, inputs = units_of(config), Chain(config).seen
-        if config.layer_type not in WHOLE:
-            return ChainNetwork(units, inputs, **layer_options)
-        # An EQL has a hidden layer for each product, and one at least.
-        products = sum(o in PRODUCTS for o in operations_of(config))
-        levels = {"depth": config.depth, "layers": 1 + max(1, products)}
-        return WholeNetwork(config.layer_type, inputs, **layer_options, **levels)
+        levels: dict[str, int] = {}
+        if config.layer_type in WHOLE:
+            # An EQL has a hidden layer for each product, and one at least.
+            products = sum(o in PRODUCTS for o in operations_of(config))
+            levels = {"depth": config.depth, "layers": 1 + max(1, products)}
+        return ChainNetwork(units_of(config), Chain(config).seen, **layer_options, **levels)
 
     def initialized(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
         model: Any = super().initialized(config, layer_options)
@@ -301,6 +289,77 @@ class DepthTask(FormulaTask):
     def measures(self, model: ExtendedTorchModule) -> Iterator[tuple[str, torch.Tensor]]:
         for (tag, error), scale in zip(super().measures(model), self._scales, strict=True):
             yield tag, error / scale.reshape(error.shape)
+
+
+EQUATIONS = {
+    "div": ("sin(pi*x1)/(x2**2 + 1)", 2, 2),
+    "F-1": ("(sin(pi*x1) + sin(2*pi*x2 + pi/8) + x2 - x3*x4)/3", 4, 2),
+    "F-2": ("(sin(pi*x1) + x2*cos(2*pi*x1 + pi/4) + x3 - x4**2)/3", 4, 3),
+    "F-3": ("((1 + x2)*sin(pi*x1) + x2*x3*x4)/3", 4, 3),
+    "F-4": ("(sin(pi*x1) + cos(2*x2*sin(pi*x1)) + x2*x3*x4)/2", 4, 4),
+}
+"""Name -> the equation, its inputs, and the layers of an EQL that holds it."""
+ROWS, TRAINING, TESTED = 10_000, 9_000, 5_000
+
+
+class Cube:
+    """The rows of a run: all but those of the test are its own."""
+
+    def __init__(self, config: Config):
+        import sympy
+
+        self._text, self._inputs, _ = EQUATIONS[config.equation]
+        names = [f"x{k}" for k in range(1, self._inputs + 1)]
+        function = sympy.lambdify(names, sympy.sympify(self._text), "numpy")
+        seed = config.seed
+        random, fixed = (np.random.default_rng(s) for s in (seed, TEST_SEED))
+        x = random.uniform(-1, 1, (ROWS, self._inputs))
+        t = function(*x.T) + config.noise * random.standard_normal(ROWS)
+        far = fixed.uniform(-2, 2, (2 * TESTED, self._inputs))
+        far = far[np.abs(far).max(-1) > 1][:TESTED]
+        self._streams = {
+            None: simple_function.StoredStream(seed, x[:TRAINING], t[:TRAINING, None]),
+            VALIDATION_SEED: simple_function.StoredStream(seed, x[TRAINING:], t[TRAINING:, None]),
+            TEST_SEED: simple_function.StoredStream(seed, far, function(*far.T)[:, None]),
+        }
+
+    def get_input_size(self) -> int:
+        return self._inputs
+
+    def print_operation(self) -> str:
+        return self._text
+
+    def fork(
+        self, sample_range: list[Any], seed: int | None = None, *, use_extrapolation: bool = False
+    ) -> simple_function.StoredStream:
+        """Return the rows of training or, by their seeds, of validation or test."""
+        return self._streams[seed]
+
+
+class EquationTask(FormulaTask):
+    """Learn an equation; the errors are roots of mean squares, and no threshold is known."""
+
+    target = Task.target
+    """No formula: constants of equations are no whole numbers that weights could be rounded to."""
+
+    @classmethod
+    def goal(cls, config: Config) -> Goal:
+        return Goal(operation=config.equation)
+
+    @classmethod
+    def dataset(cls, config: Config) -> Cube:
+        return Cube(config)
+
+    @classmethod
+    def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
+        _, inputs, layers = EQUATIONS[config.equation]
+        hidden = 0 if config.layer_type in WHOLE else config.hidden_layers
+        options = {"inputs": inputs, "layers": layers, **layer_options}
+        return IdentityNetwork(config.layer_type, config.hidden_size, hidden, **options)
+
+    def measures(self, model: ExtendedTorchModule) -> Iterator[tuple[str, torch.Tensor]]:
+        for tag, error in super().measures(model):
+            yield tag, error.sqrt()
 
 
 # A check, a script or a flag is a few lines of a table.
@@ -328,7 +387,6 @@ def _check_sums(c: Config) -> None:
 
 
 def formula_files(name: str) -> tuple[FlagGroup, FlagGroup]:
-    """Return flags of logs, files and devices, for a formula."""
     logs = LOGGING.but(name_prefix={"default": name}, log_interval={"unnamed": DENSITY})
     return logs, common.RUN_CONTROL
 
@@ -368,7 +426,7 @@ _NETWORK = FlagGroup(
     Flag("--start-noise", number(0), 0.5,
         "Deviation of --start near, as a part of the largest weight of a matrix."),
 )
-SCRIPT = script(
+DEPTH = script(
     name="depth", drawn_by=(),
     summary="Train a unit on operations on operations, by their depth, from random or nearly exact "
     "weights.",
@@ -384,4 +442,36 @@ SCRIPT = script(
     ),
     checks=(*FORMULA_CHECKS, _check_sums, _check_start),
 )
-TASK = DepthTask
+_CUBE = FlagGroup(
+    "Task and data",
+    choice("--equation", "div", "Equation, by its name in the paper.", tuple(EQUATIONS)),
+    Flag("--noise", number(0), 0.01, "Deviation of normal noise on targets, in training."),
+    *common.TASK.only("--batch-size", "--seed"),
+    common.MAX_ITERATIONS.but(default=50000),
+)
+_CUBE_NETWORK = FlagGroup(
+    "Network",
+    common.LAYER_TYPE.but(default="EQLDiv", choices=and_layers(lambda: ACTIVATIONS),
+        help="EQL or EQLDiv, which have layers themselves; or a unit, or an activation."),
+    Flag("--hidden-size", integer(1), 32, "Width of hidden layers; an EQL has its own."),
+    Flag("--hidden-layers", integer(0), 2, "Hidden layers; an EQL has its own."),
+)
+_CUBE_OPTIMIZER = FlagGroup(
+    common.OPTIMIZER.title,
+    *common.OPTIMIZER,
+    Flag("--adam-epsilon", number(above=0), 1e-8, "What Adam adds to its divisor."),
+)
+CUBES = script(
+    name="equations", drawn_by=(),
+    summary="Train a network on an equation of a small cube, and measure it around the cube.",
+    example="--layer-type EQLDiv --equation F-2 --batch-size 20 --seed 0-9",
+    groups=(_CUBE, _CUBE_NETWORK, *FORMULA_LAYERS, _CUBE_OPTIMIZER, *formula_files("equations")),
+    name_fields=(
+        lower("layer_type"), nf.template("eq-{equation}"), nf.BATCH_SIZE, nf.SEED, nf.RATE,
+        *nf.all_trailing(
+            "no-{noise:float} h{hidden_size}x{hidden_layers:int} ae-{adam_epsilon:float}"),
+        *FORMULA_NAME,
+    ),
+    checks=FORMULA_CHECKS,
+)
+SCRIPTS = (DEPTH, DepthTask), (CUBES, EquationTask)

@@ -79,7 +79,7 @@ class Placement:
         return Layouts(counts, corner, random.integers(digits, size=(count, self.most)))
 
     def _sets(self, random: np.random.Generator, k: int, count: int) -> np.ndarray:
-        """Return `count` sets of k corners that are far enough from each other."""
+        """Return `count` sets of k corners that are far enough from each other, or none."""
         found: list[np.ndarray] = []
         missing, drawn = count, 0
         one, other = np.triu_indices(k, 1)
@@ -91,18 +91,12 @@ class Placement:
             found.append(good[:missing])
             missing -= len(found[-1])
             if drawn >= _MOST_SETS and missing == count:
-                raise ValueError(f"no {k} digits {self.apart} pixels apart fit")
+                break
         return np.concatenate([np.zeros((0, k, 2), dtype=np.int64), *found])
 
     def fits(self) -> bool:
         """Return whether pictures of the most digits are found by drawing."""
-        if self.size <= DIGIT:
-            return False
-        try:
-            self._sets(np.random.default_rng(0), self.most, 1)
-        except ValueError:
-            return False
-        return True
+        return len(self._sets(np.random.default_rng(0), self.most, 1)) == 1
 
 
 class EvenDigitPictures:

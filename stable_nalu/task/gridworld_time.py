@@ -109,7 +109,6 @@ def draw_starts(random: np.random.Generator, rules: Rules, count: int) -> Starts
 
 
 def distance(player: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """Return the steps from cells to cells."""
     down, right = np.subtract(np.divmod(player, SIZE), np.divmod(target, SIZE))
     return np.abs(down) + np.abs(right)
 
@@ -161,7 +160,6 @@ class TimeGridworldBatch:
         self.done = torch.zeros_like(self.done)
 
     def step(self, action: torch.Tensor) -> Change:
-        """Move every player whose world goes on."""
         live = ~self.done
         self.t = self.t + live
         self.player = torch.where(live, self._moves[self.player, action], self.player)
@@ -265,7 +263,6 @@ class TimeGridworldNetwork(ExtendedTorchModule):
         return linear(x, self.core.cell.weight_ih[..., ENCODING:])
 
     def heads(self, h: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return logits of the actions, `(batch, 5)`, and values, `(batch)`."""
         return self.policy(h), self.value(h).squeeze(-1)
 
 

@@ -23,16 +23,8 @@ from stable_nalu.training import floats
 from stable_nalu.training.task import EPOCHS, Batch, Goal, Kind, Task
 from stable_nalu.writer.event_file import METRIC_TEST, MSE_TRAIN
 
-from .shared import (
-    DATA_DIR,
-    DIGIT_SOURCE,
-    MEASURED_EPOCHS,
-    TEST_SEED,
-    TESTING,
-    TRAIN_SEED,
-    VALID_SEED,
-    task_script,
-)
+from . import shared
+from .shared import TEST_SEED, TRAIN_SEED, VALID_SEED
 
 READERS: dict[str, tuple[tuple[int, ...], int, int]] = {
     "small": ((10, 20), 320, 50),
@@ -170,8 +162,14 @@ class CountingTask(Task):
         # As many images of the training set as validate: all would take as long as an epoch's half.
         self._measured = len(self._subsets["valid"])
         self._fixed = {
-            MSE_TRAIN: ("train", self._places(fixed_places(self._measured, length, TRAIN_SEED))),
-            MSE_VALID: ("valid", self._places(fixed_places(self._measured, length, VALID_SEED))),
+            MSE_TRAIN: (
+                "train",
+                self._places(fixed_places(self._measured, length, TRAIN_SEED)),
+            ),
+            MSE_VALID: (
+                "valid",
+                self._places(fixed_places(self._measured, length, VALID_SEED)),
+            ),
         }
         tested = len(self._subsets["test"])
         self._tested = {
@@ -188,7 +186,6 @@ class CountingTask(Task):
         return torch.from_numpy(places).to(self.device)
 
     def _seen(self, name: str, places: torch.Tensor) -> torch.Tensor:
-        """Return what networks see of the images at some places."""
         return floats(self._pixels(self._subsets[name].images[places]), self.device)
 
     def _answers(self, name: str, places: torch.Tensor) -> torch.Tensor:
@@ -269,7 +266,6 @@ def fixed_places(count: int, length: int, seed: int, repeats: int = 1) -> np.nda
 
 
 def _cut(order: np.ndarray, length: int) -> np.ndarray:
-    """Return as many sequences of a length as an order has, (sequences, length)."""
     count = len(order) // length
     if count == 0:
         raise ValueError(f"{len(order)} images make no sequence of {length}; ask for shorter ones")
@@ -308,12 +304,12 @@ _TASK = (
         "Length of the sequences of training and validation."),
     Flag("--extrapolation-lengths", lengths, [1, 100, 1000],
         "Lengths of further test sequences, besides those of training."),
-    *(DIGIT_SOURCE, DATA_DIR),
+    *(shared.DIGIT_SOURCE, shared.DATA_DIR),
     Flag("--test-repeats", integer(1, 10**6), 10,
-        "How often all test images are tested, each time in a new order.", unnamed=TESTING),
-    MEASURED_EPOCHS.but(default=100),
+        "How often all test images are tested, each time in a new order.", unnamed=shared.TESTING),
+    shared.MEASURED_EPOCHS.but(default=100),
 )
-SCRIPT = task_script(
+SCRIPT = shared.task_script(
     "mnist_counting",
     summary="Train an image network and a cell that count the digits of a sequence, or add them "
     "up, and measure the error of longer sequences.",

@@ -24,13 +24,7 @@ from stable_nalu.statistics import setups
 from stable_nalu.training import floats
 from stable_nalu.training.recorder import StepResult, TaggedValue
 from stable_nalu.training.task import Batch, Kind, Target
-from stable_nalu.writer.event_file import (
-    AFTER_SUFFIX,
-    LOSS_HALF_SUM,
-    LOSS_MSE,
-    METRIC_TEST_HALF_SUM,
-    MSE_TEST,
-)
+from stable_nalu.writer import event_file as tags
 
 from .arithmetic import READ_ROWS
 from .shared import RowsTask, task_script
@@ -62,7 +56,7 @@ class NotebookTask(RowsTask):
     Training rows are uniform in [0, 10), as many test rows in [0, 100), drawn once from a seed.
     """
 
-    kind = Kind(cost=100, errors=(None, METRIC_TEST_HALF_SUM))
+    kind = Kind(cost=100, errors=(None, tags.METRIC_TEST_HALF_SUM))
 
     def __init__(self, config: Config, device: torch.device, *others: Config):
         self.test_rows: list[Batch] = []
@@ -107,16 +101,16 @@ class NotebookTask(RowsTask):
         self, model: ExtendedTorchModule, result: StepResult, batch: Batch, *, at_log_point: bool
     ) -> Iterator[TaggedValue]:
         yield from result.losses()
-        yield TaggedValue(LOSS_HALF_SUM, result.criterion)
-        yield TaggedValue(LOSS_MSE, self._mean(result.criterion))
+        yield TaggedValue(tags.LOSS_HALF_SUM, result.criterion)
+        yield TaggedValue(tags.LOSS_MSE, self._mean(result.criterion))
         if self._trains_on_test:
             for tag, value in self.measures(model).items():
-                yield TaggedValue(f"{tag}{AFTER_SUFFIX}", value)
+                yield TaggedValue(f"{tag}{tags.AFTER_SUFFIX}", value)
 
     def measured(self, model: ExtendedTorchModule, run: int) -> Mapping[str, torch.Tensor]:
         x, t = self.test_rows[run]
         half_sum = functional.CRITERIA["half-sum"](model(x), t)
-        return {METRIC_TEST_HALF_SUM: half_sum, MSE_TEST: self._mean(half_sum)}
+        return {tags.METRIC_TEST_HALF_SUM: half_sum, tags.MSE_TEST: self._mean(half_sum)}
 
     def _mean(self, half_sum: torch.Tensor) -> torch.Tensor:
         return half_sum * 2 / self.config.train_size

@@ -30,38 +30,12 @@ from stable_nalu.writer.event_file import LOSS_VALID, METRIC, TRACE
 
 from .shared import LAYER_OPTIONS, PENALTY_RAMP, YOUNG_OPTIMIZER, lower, table
 
-VOCABULARY = (
-    "<pad>",
-    "and",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-    "twenty",
-    "thirty",
-    "forty",
-    "fifty",
-    "sixty",
-    "seventy",
-    "eighty",
-    "ninety",
-    "hundred",
+_WORDS = (
+    "<pad> and one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
+    "fifteen sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty "
+    "ninety hundred"
 )
+VOCABULARY = tuple(_WORDS.split())
 """Words in the order of their ids; id 0 pads a sentence."""
 PAPER = "paper"
 VOCABULARIES = {"reference": VOCABULARY, PAPER: (*VOCABULARY, "zero")}

@@ -17,7 +17,7 @@ import torch
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.dataset import images
 from stable_nalu.dataset.distribution import IndexLoader, LegacyRandom
-from stable_nalu.layer import entries
+from stable_nalu.layer import own_entries
 from stable_nalu.network import two_digits
 from stable_nalu.options import Config, Flag, FlagGroup, ScriptSpec, switch
 from stable_nalu.options import flags as common
@@ -29,15 +29,7 @@ from stable_nalu.training.step import Penalties, TrainingStep, clip_norm
 from stable_nalu.training.task import EPOCHS, Goal, Kind, Logging, Observed, Task
 from stable_nalu.writer.event_file import LABEL_WEIGHTS, METRIC
 
-from .shared import (
-    DATA_DIR,
-    DATASET_WORKERS,
-    EVALUATION,
-    MAX_EPOCHS,
-    NOISE,
-    data_source,
-    epoch_files,
-)
+from . import shared
 
 LAST_TEMPERATURE = 1e-3
 QUANTITIES = ("output", "label1", "label2")
@@ -177,7 +169,6 @@ class PairTask(Task):
         return Observed(logged, penalties=logged and verbose, verbose=verbose)
 
     def losses(self, *_: Any, **__: Any) -> Iterable[TaggedValue]:
-        """Return nothing, as in published logs."""
         return ()
 
     def measures(self, model: ExtendedTorchModule) -> Iterator[tuple[str, torch.Tensor] | None]:
@@ -247,7 +238,6 @@ def pair_metrics(
 
 
 def at_decimals(values: torch.Tensor, places: int) -> torch.Tensor:
-    """Values rounded to decimal places, in their own precision."""
     return (values * 10**places).round() / 10**places
 
 
@@ -271,8 +261,7 @@ def class_counts(digits: np.ndarray, true: np.ndarray, *, rounded: bool) -> np.n
 
 
 def own_units() -> tuple[str, ...]:
-    """Return the keys of layers from the user's own files."""
-    return tuple(key for key, entry in entries().items() if entry.origin is not None)
+    return tuple(entry.key for entry in own_entries())
 
 
 MOST_FOLDS = 100
@@ -374,17 +363,17 @@ _OWN_OPTIMIZER = FlagGroup(
         "Epochs after which the learning rate is divided by 10, again and again."),
     switch("--no-scheduler", "Keep the learning rate as it is."),
 )
-_NOISE = common.WEIGHTS.only(*NOISE)
+_NOISE = common.WEIGHTS.only(*shared.NOISE)
 _OPTIMIZER = common.OPTIMIZER.without("--momentum", "--clip-grad-value")
-_FILES = epoch_files("two_digit_mnist")
+_FILES = shared.epoch_files("two_digit_mnist")
 _LOG_INTERVAL = common.LOGGING.only("--log-interval").but(log_interval={"default": 1,
     "help": "Epochs between two evaluations, and updates between two looks at the last layer."})
 _IMAGES = FlagGroup(
     "Images and length",
-    *(data_source("mnist"), DATA_DIR, DATASET_WORKERS.but(default=0)),
-    *(*common.TASK.only("--batch-size"), MAX_EPOCHS.but(default=100)),
+    *(shared.data_source("mnist"), shared.DATA_DIR, shared.DATASET_WORKERS.but(default=0)),
+    *(*common.TASK.only("--batch-size"), shared.MAX_EPOCHS.but(default=100)),
 )
-_CONTROL = FlagGroup(_FILES.title, common.ID, *_FILES, *_LOG_INTERVAL), EVALUATION
+_CONTROL = FlagGroup(_FILES.title, common.ID, *_FILES, *_LOG_INTERVAL), shared.EVALUATION
 _SCRIPT = partial(
     ScriptSpec,
     refused={

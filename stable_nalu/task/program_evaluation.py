@@ -192,7 +192,6 @@ class Reading(NamedTuple):
 
     @property
     def counts_of_x(self) -> tuple[int, ...]:
-        """Return the rows of x at each step."""
         shared = self.x.shape[-2] < self.values.shape[-1]
         return (1,) * len(self.counts) if shared else self.counts
 
@@ -464,7 +463,6 @@ class ProgramTask(Task):
         return in_steps(drawn, BLOCK)
 
     def _reading(self, steps: Steps) -> Batch:
-        """Return what networks read, and results."""
         values = floats(torch.from_numpy(steps.values), self.device)
         tokens = steps.tokens
         if self._same_words and not sees_value(self.config):

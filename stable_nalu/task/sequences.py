@@ -25,16 +25,8 @@ from stable_nalu.training.step import Penalties
 from stable_nalu.training.task import EPOCHS, Batch, Goal, Kind, Logging, Observed, Results, Task
 from stable_nalu.writer.event_file import LOSS_ACCURACY, METRIC, METRIC_TEST, RESULT_VALID
 
-from .shared import (
-    DATA_DIR,
-    DATASET_WORKERS,
-    MAX_EPOCHS,
-    TEST_SEED,
-    TRAIN_SEED,
-    VALID_SEED,
-    data_source,
-    epoch_files,
-)
+from . import shared
+from .shared import TEST_SEED, TRAIN_SEED, VALID_SEED
 
 LOG_EPOCHS = 5
 LOG_UPDATES = 100
@@ -218,9 +210,9 @@ def _flags(data: str, *more: Flag) -> tuple[FlagGroup, FlagGroup, FlagGroup]:
             "Length of the sequences of training and validation.", sweep=True),
         Flag("--extrapolation-lengths", lengths, [100, 1000], "Lengths of the test sequences.",
             sweep=True),
-        *(data_source(data), DATA_DIR, DATASET_WORKERS),
+        *(shared.data_source(data), shared.DATA_DIR, shared.DATASET_WORKERS),
         Flag("--batch-size", integer(1), 64, "Number of sequences in a training batch."),
-        *(common.SEED, MAX_EPOCHS),
+        *(common.SEED, shared.MAX_EPOCHS),
     )
     network = FlagGroup(
         "Network",
@@ -285,13 +277,13 @@ _EXAMPLE = (
     "--interpolation-length 2 --extrapolation-lengths [1,2,5] --data-source digits"
 )
 _NALU = common.NALU.without("--nac-weight")
-_FILES = epoch_files("sequence_svhn")
+_FILES = shared.epoch_files("sequence_svhn")
 MNIST = ScriptSpec(
     name="sequential_mnist", nac_mul_acts=True,
     summary="Train an image network and a cell that adds or multiplies the digits of a sequence.",
     example=_EXAMPLE.format("mnist"),
     groups=(*_flags("mnist"), _weights("--nau-noise", "--beta-nau"), _NALU, _PENALTIES, _CRITERION,
-        epoch_files("sequence_mnist")),
+        shared.epoch_files("sequence_mnist")),
     name_fields=(*name_fields("mnist"), nf.NMU_NOISE, nf.template("bA{beta_nau:bool}"),
         nf.CRITERION, _SOURCE),
     checks=_CHECKS, refused=_REFUSED,

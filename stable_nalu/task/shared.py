@@ -51,7 +51,6 @@ def table(columns: Iterable[object], rows: Iterable[Iterable[object]]) -> str:
 
 
 def lower(flag: str) -> nf.NameField:
-    """Return the field of a word in lower case."""
     return nf.NameField(lambda c: getattr(c, flag).lower(), (flag,))
 
 
@@ -198,7 +197,6 @@ class RowsTask(MeasuredTask):
         self._laid: dict[tuple[int, ...], tuple[np.ndarray, np.ndarray]] = {}
 
     def rows_of(self, config: Config) -> Batch:
-        """Return the rows of a run, `(rows, in)` and `(rows, 1)`."""
         raise NotImplementedError
 
     @classmethod
@@ -225,6 +223,5 @@ class RowsTask(MeasuredTask):
 
     @staticmethod
     def laid(rows: Sequence[Batch]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rows of runs as the engine takes them."""
         x, t = (torch.stack(parts)[None].numpy() for parts in zip(*rows, strict=True))
         return x, t

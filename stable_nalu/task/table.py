@@ -10,7 +10,6 @@ from . import (
     comparison,
     depth,
     eml_recovery,
-    equations,
     even_digit_count,
     gridworld_time,
     identity_autoencoder,
@@ -24,15 +23,16 @@ from . import (
     simple_function_recurrent,
 )
 
-_OWN = (
-    *(identity_autoencoder, even_digit_count, mnist_counting, gridworld_time, program_evaluation),
-    *(notebook_addition, comparison, depth, eml_recovery, equations, mystery_arithmetic),
-)
+_DEPTH, _CUBES = depth.SCRIPTS
 _IN_ORDER = (
     *arithmetic.SCRIPTS,
     *((one.SCRIPT, one.TASK) for one in (simple_function_recurrent, number_translation)),
     *(*sequences.SCRIPTS, *pairs.SCRIPTS),
-    *((one.SCRIPT, one.TASK) for one in _OWN),
+    *((one.SCRIPT, one.TASK) for one in (identity_autoencoder, even_digit_count, mnist_counting)),
+    *((one.SCRIPT, one.TASK) for one in (gridworld_time, program_evaluation, notebook_addition)),
+    (comparison.SCRIPT, comparison.TASK),
+    *(_DEPTH, (eml_recovery.SCRIPT, eml_recovery.TASK), _CUBES),
+    (mystery_arithmetic.SCRIPT, mystery_arithmetic.TASK),
 )
 
 SCRIPTS: Mapping[str, ScriptSpec] = {script.name: script for script, _ in _IN_ORDER}
