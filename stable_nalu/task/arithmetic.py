@@ -39,6 +39,8 @@ from stable_nalu.training.recorder import EvaluationSet, RandomModels, TaggedVal
 from stable_nalu.training.step import GrowingPenalties, Penalties, TrainingStep
 from stable_nalu.writer.event_file import METRIC_TEST, METRIC_VALID, RESULT_TEST, RESULT_VALID
 
+from .shared import settings
+
 VALIDATION_SEED, TEST_SEED = 43953907, 8689336
 READ_ROWS = 10_000
 """Rows of the training range that tell whether what a network computes is right there."""
@@ -66,16 +68,15 @@ script = partial(
 
 
 def build_dataset(config: Config) -> simple_function.SimpleFunctionStaticDataset:
-    return simple_function.SimpleFunctionStaticDataset(
-        config.operation,
-        config.input_size,
-        dist_params=getattr(config, "sample_distribution", ("uniform",)),
-        subset_ratio=config.subset_ratio,
-        overlap_ratio=config.overlap_ratio,
-        num_subsets=config.num_subsets,
-        simple=config.simple,
-        seed=config.seed,
-    )
+    names = "input_size", "subset_ratio", "overlap_ratio", "num_subsets", "simple", "seed"
+    own = settings(config, *names, "operation")
+    own["dist_params"] = getattr(config, "sample_distribution", ("uniform",))
+    return simple_function.SimpleFunctionStaticDataset(**own)
+
+
+def _mlp(config: Config) -> nn.Module:
+    first, last = nn.Linear(config.inputs, config.hidden_size), nn.Linear(config.hidden_size, 1)
+    return nn.Sequential(first, nn.ReLU6(), last)
 
 
 class OperationTask(task.EngineTask):
@@ -103,9 +104,8 @@ class OperationTask(task.EngineTask):
         self.datasets = list(map(self.dataset, self.configs))
         pairs = list(zip(self.datasets, self.configs, strict=True))
         streams = self.training_streams()
-        self.feed = simple_function.Feed(
-            streams, config.batch_size, self.datasets[0].get_input_size()
-        )
+        inputs = self.datasets[0].get_input_size()
+        self.feed = simple_function.Feed(streams, config.batch_size, inputs)
         self.evaluation: list[EvaluationSet] = []
         if self.eval_mode is not None:
             valid = [d.fork(c.interpolation_range, seed=VALIDATION_SEED) for d, c in pairs]
@@ -114,12 +114,8 @@ class OperationTask(task.EngineTask):
         self.about = f"dataset: {self.datasets[0].print_operation()}"
         self._untrained: RandomModels | None = None
         if config.random_models:
-            inputs, hidden = config.inputs, config.hidden_size
-            self._untrained = RandomModels(
-                lambda: nn.Sequential(nn.Linear(inputs, hidden), nn.ReLU6(), nn.Linear(hidden, 1)),
-                config.random_models,
-                [fixed.rows_of_runs() for fixed in self.evaluation],
-            )
+            rows = [fixed.rows_of_runs() for fixed in self.evaluation]
+            self._untrained = RandomModels(partial(_mlp, config), config.random_models, rows)
 
     @classmethod
     def goal(cls, config: Config) -> task.Goal:
@@ -216,13 +212,9 @@ class SimpleFunctionStatic(OperationTask):
 
     @classmethod
     def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
+        own = settings(config, "first_layer", "nac_mul") | layer_options
         return SimpleFunctionStaticNetwork(
-            config.layer_type,
-            config.inputs,
-            config.hidden_size,
-            first_layer=config.first_layer,
-            nac_mul=config.nac_mul,
-            **layer_options,
+            config.layer_type, config.inputs, config.hidden_size, **own
         )
 
     def report(self, model: ExtendedTorchModule, name: str, results: task.Results) -> Iterator[str]:
@@ -237,15 +229,10 @@ class SingleLayerTask(OperationTask):
 
     @classmethod
     def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-        return SingleLayerNetwork(
-            config.layer_type,
-            config.inputs,
-            getattr(config, "output_size", 1),
-            hidden_size=config.hidden_size,
-            mlp_depth=getattr(config, "mlp_depth", 0),
-            nac_mul=config.nac_mul,
-            **layer_options,
-        )
+        own = settings(config, "hidden_size", "nac_mul") | layer_options
+        own["mlp_depth"] = getattr(config, "mlp_depth", 0)
+        outputs = getattr(config, "output_size", 1)
+        return SingleLayerNetwork(config.layer_type, config.inputs, outputs, **own)
 
 
 class RobustSingleLayer(SingleLayerTask):

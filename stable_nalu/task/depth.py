@@ -24,7 +24,6 @@ of [-2, 2]^d outside of it, on which targets have no noise. Batches are drawn wi
 Errors are roots of mean squares. EQL networks have as many layers as the equation needs.
 """
 
-import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -49,7 +48,8 @@ from stable_nalu.training.step import Penalties
 from stable_nalu.training.task import Goal, Kind, Target, Task
 
 from .arithmetic import LOGGING, TEST_SEED, VALIDATION_SEED, OperationTask, script
-from .shared import DENSITY, lower
+from .shared import DENSITY, SIGNS, lower
+from .shared import OPERATIONS as TWO_OPERANDS
 
 SUMS, PRODUCTS = ("add", "sub"), ("mul", "div")
 OPERATIONS = ("add,mul", "add,div", "sub,mul", "sub,div", "add", "mul", "sub", "div", "eml")
@@ -89,26 +89,19 @@ def chained(operations: Sequence[str], *x: Any) -> Any:
     if not isinstance(x[0], np.ndarray):
         import sympy as functions
     h, *others = x
-    known = {
-        "add": operator.add,
-        "sub": operator.sub,
-        "mul": operator.mul,
-        "div": operator.truediv,
-        "eml": lambda h, own: functions.exp(own) - functions.log(h),
-    }
+    known = {**TWO_OPERANDS, "eml": lambda h, own: functions.exp(own) - functions.log(h)}
     for operation, own in zip(operations, others, strict=True):
         h = known[operation](h, own)
     return h
 
 
 def formula(operations: Sequence[str]) -> str:
-    signs = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
     text = "x1"
     for level, operation in enumerate(operations, start=1):
         own = f"x{level + 1}"
         inner = f"({text})" if level > 1 else text
         is_eml = operation == "eml"
-        text = f"exp({own}) - ln({text})" if is_eml else f"{inner} {signs[operation]} {own}"
+        text = f"exp({own}) - ln({text})" if is_eml else f"{inner} {SIGNS[operation]} {own}"
     return text
 
 

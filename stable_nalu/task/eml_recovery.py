@@ -26,7 +26,8 @@ from stable_nalu.training.step import Penalties, TrainingStep
 from stable_nalu.training.task import Batch, Kind, Target
 from stable_nalu.writer.event_file import METRIC_TEST, METRIC_VALID
 
-from .shared import RowsTask, task_script
+from .rows import RowsTask
+from .shared import task_script
 
 SLOWEST = 0.01
 """Part of the learning rate that is left at the end."""

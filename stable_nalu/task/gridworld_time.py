@@ -33,7 +33,7 @@ from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS, refuse
 from stable_nalu.training import floats
 from stable_nalu.training.task import Batch, Kind, Task
 
-from .shared import TESTING, task_script
+from .shared import TESTING, settings, task_script
 
 SIZE = 5
 CELLS = SIZE * SIZE
@@ -549,8 +549,7 @@ class GridworldTask(Task):
 
 
 def rules_of(config: Config) -> Rules:
-    names = "max_reward", "time_limit", "reward_shape", "late"
-    own = {name: getattr(config, name) for name in names}
+    own = settings(config, "max_reward", "time_limit", "reward_shape", "late")
     low, high = config.stimulus_range
     return Rules((low, high), **own, reachable_only=not config.no_reachable_only)
 

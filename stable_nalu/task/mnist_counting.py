@@ -152,25 +152,16 @@ class CountingTask(Task):
             self._subsets[name] = images.DigitSubset(corpus, range(10), device)
         count = len(self._subsets["train"])
         self.about = f"dataset: {count} training images of {source}"
-        self._labels = {
-            name: torch.from_numpy(subset.labels).to(device)
-            for name, subset in self._subsets.items()
-        }
+        labels = {name: torch.from_numpy(subset.labels) for name, subset in self._subsets.items()}
+        self._labels = {name: own.to(device) for name, own in labels.items()}
         self._every = config.sequence_loss == "all"
         length = config.interpolation_length
         self.lengths = sorted({length, *config.extrapolation_lengths})
         # As many images of the training set as validate: all would take as long as an epoch's half.
         self._measured = len(self._subsets["valid"])
-        self._fixed = {
-            MSE_TRAIN: (
-                "train",
-                self._places(fixed_places(self._measured, length, TRAIN_SEED)),
-            ),
-            MSE_VALID: (
-                "valid",
-                self._places(fixed_places(self._measured, length, VALID_SEED)),
-            ),
-        }
+        self._fixed = {}
+        for tag, name, seed in ((MSE_TRAIN, "train", TRAIN_SEED), (MSE_VALID, "valid", VALID_SEED)):
+            self._fixed[tag] = name, self._places(fixed_places(self._measured, length, seed))
         tested = len(self._subsets["test"])
         self._tested = {
             length: self._places(fixed_places(tested, length, TEST_SEED, config.test_repeats))
@@ -317,10 +308,8 @@ SCRIPT = shared.task_script(
     task=_TASK,
     fragments=(
         "t-{task} c-{cnn} l-{sequence_loss} d-{digit_source} i-{interpolation_length}",
-        nf.NameField(
-            lambda c: "-".join(["e", *map(str, c.extrapolation_lengths)]),
-            ("extrapolation_lengths",),
-        ),
+        nf.NameField(lambda c: "-".join(["e", *map(str, c.extrapolation_lengths)]),
+            ("extrapolation_lengths",)),
         "h-{cnn_outputs} do-{cnn_dropout}",
     ),
     checks=(_check_images,), batch_size=64, learning_rate=1e-3, clip_grad_norm=1, log_interval=1,

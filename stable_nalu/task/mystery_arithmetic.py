@@ -3,8 +3,7 @@
 From an article about the NALU paper, which trains one layer on all outputs at once.
 """
 
-import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,15 +22,8 @@ from stable_nalu.training.recorder import StepResult, TaggedValue
 from stable_nalu.training.task import EPOCHS, Batch, Kind, Task
 from stable_nalu.writer.event_file import LOSS_EPOCH, MSE_TEST, MSE_TRAIN, PROBLEM
 
-from .shared import EVALUATION, MEASURED_EPOCHS, table, task_script
+from .shared import EVALUATION, MEASURED_EPOCHS, OPERATIONS, SIGNS, table, task_script
 
-OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
-    "add": operator.add,
-    "sub": operator.sub,
-    "mul": operator.mul,
-    "div": operator.truediv,
-}
-SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 _PROBLEM, TRAIN, TEST, _ORDER = range(4)
 """Random streams of a seed."""
 _MOST_SHOWN = 20
@@ -139,9 +131,8 @@ class MysteryTask(Task):
     def network(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
         if config.layer_type == "NALU":
             layer_options = {**layer_options, **NALU_VARIANTS[config.nalu_variant]}
-        return MysteryNetwork(
-            config.layer_type, config.input_size, config.output_size, **layer_options
-        )
+        sizes = config.input_size, config.output_size
+        return MysteryNetwork(config.layer_type, *sizes, **layer_options)
 
     def batches(self) -> Iterator[Batch]:
         x, t = self._train

@@ -50,12 +50,8 @@ class PairTask(Task):
 
     loss_tag: ClassVar[str] = "mse"
     rounded: ClassVar[bool] = False
-    kind = Kind(
-        EPOCHS,
-        penalties=Penalties,
-        by_unit=True,
-        exporter="two_digit_mnist/two_digit_mnist_reader.py",
-    )
+    _exporter = "two_digit_mnist/two_digit_mnist_reader.py"
+    kind = Kind(EPOCHS, penalties=Penalties, by_unit=True, exporter=_exporter)
     logging = Logging(updates=True, long=True, draws=True)
 
     @classmethod
@@ -71,24 +67,14 @@ class PairTask(Task):
         folds = images.fold_pairs(config.operation, config.num_folds, config.seed)
         # It draws the images and, later, their places.
         self.random = LegacyRandom(config.seed)
-        train, test = images.draw_pair_sets(
-            self.random,
-            config.seed,
-            config.operation,
-            folds,
-            [corpus.labels for corpus in corpora],
-            config.samples_per_permutation,
-        )
+        labels, count = [corpus.labels for corpus in corpora], config.samples_per_permutation
+        drawn = self.random, config.seed, config.operation, folds, labels, count
+        train, test = images.draw_pair_sets(*drawn)
         sets, arrange = self.arranged(train)
-        every = {name: (corpora[0], own) for name, own in sets.items()} | {
-            "test": (corpora[1], test)
-        }
-        self.sets: dict[str, IndexLoader] = {
-            name: images.pair_loader(
-                corpus, pairs, arrange, config.batch_size, shuffle=name == "train", device=device
-            )
-            for name, (corpus, pairs) in every.items()
-        }
+        self.sets: dict[str, IndexLoader] = {}
+        for name, pairs in {**sets, "test": test}.items():
+            seen = corpora[name == "test"], pairs, arrange, config.batch_size
+            self.sets[name] = images.pair_loader(*seen, shuffle=name == "train", device=device)
         shown = (
             f"{name} {{measured[{METRIC}/{name}/output/{self.loss_tag}]:.6g}} "
             f"({{measured[{METRIC}/{name}/output_rounded/acc]:.2f}} %)"
@@ -105,21 +91,12 @@ class PairTask(Task):
         return two_digits.HalvesReader(len(images.digits_of(self.config.operation)))
 
     def network(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-        answer = partial(
-            two_digits.build_answer,
-            config.operation,
-            learned=config.learn_labels2out,
-            unit=config.use_nalm,
-            divider=config.nalm_name,
-            own_options=own_options(config, {}),
-            **{name: getattr(config, name) for name in _OF_ANSWER},
-        )
+        own = shared.settings(config, *_OF_ANSWER) | {"own_options": own_options(config, {})}
+        own |= {"learned": config.learn_labels2out, "unit": config.use_nalm}
+        build = partial(two_digits.build_answer, config.operation, divider=config.nalm_name, **own)
+        digits, start = images.digits_of(config.operation), config.identity_start
         self.model = two_digits.TwoDigitNetwork(
-            self.reader,
-            answer,
-            images.digits_of(config.operation),
-            argmax=config.use_argmax,
-            identity_start=config.identity_start,
+            self.reader, build, digits, argmax=config.use_argmax, identity_start=start
         )
         return self.model
 

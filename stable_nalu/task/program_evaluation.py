@@ -430,10 +430,8 @@ class ProgramTask(Task):
         ranges = config.train_range, config.test_ranges
         low, high = config.train_range
         beyond = ", ".join(f"[{first}, {last})" for first, last in config.test_ranges)
-        self.about = (
-            f"dataset: {config.program} of nesting {self._nesting}, numbers from "
-            f"[{low}, {high}); tested from {beyond}"
-        )
+        what = f"{config.program} of nesting {self._nesting}"
+        self.about = f"dataset: {what}, numbers from [{low}, {high}); tested from {beyond}"
         tested = evaluated(config.program, self._nesting, *ranges)
         self._tests = [
             (f"{low}-{high}", *self._test(of_range))
@@ -581,10 +579,8 @@ SCRIPT = task_script(
     task=_TASK,
     fragments=(
         "p-{program} k{nesting} i-{train_range:pair}",
-        nf.NameField(
-            lambda c: "-".join(("e", *(str(end) for ends in c.test_ranges for end in ends))),
-            ("test_ranges",),
-        ),
+        nf.NameField(lambda c: "-".join(["e", *map(str, sum(c.test_ranges, []))]),
+            ("test_ranges",)),
         "h{hidden_size} r{register_size} v-{controller_sees_value} n-{controller_sees_registers}",
     ),
     checks=(_check_reader, _check_ranges), batch_size=64, learning_rate=3e-3, clip_grad_norm=1.0,

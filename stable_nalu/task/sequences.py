@@ -69,10 +69,8 @@ class SequentialTask(Task):
             self._subsets[name] = images.DigitSubset(corpus, used, device)
         seed = int(LegacyRandom(config.seed).integers(0, 2**32 - 1))
         self._training = self._cut("train", seed)
-        self.evaluated = {
-            "train": self._cut("train", TRAIN_SEED),
-            "valid": self._cut("valid", VALID_SEED),
-        }
+        fixed = {"train": TRAIN_SEED, "valid": VALID_SEED}
+        self.evaluated = {name: self._cut(name, seed) for name, seed in fixed.items()}
         for longer in config.extrapolation_lengths:
             self.evaluated[f"test/extrapolation/{longer}"] = self._cut("test", TEST_SEED, longer)
 
@@ -97,14 +95,9 @@ class SequentialTask(Task):
         return RegressionMnistNetwork(outputs)
 
     def network(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-        model = SequentialDigitNetwork(
-            self.image_network,
-            config.layer_type,
-            getattr(config, f"{self.family}_outputs"),
-            config.nac_mul,
-            config.model_simplification,
-            **layer_options,
-        )
+        outputs = getattr(config, f"{self.family}_outputs")
+        kind = config.layer_type, outputs, config.nac_mul, config.model_simplification
+        model = SequentialDigitNetwork(self.image_network, *kind, **layer_options)
         # Published logs have gradients of the cell alone, and none of it if it is torch's.
         cell = getattr(model, "recurent_cell", None)
         if cell is not None and not isinstance(cell.cell, TorchCell):
@@ -121,9 +114,8 @@ class SequentialTask(Task):
     def observed(self, clock: int, *, at_log_point: bool) -> Observed:
         verbose, regularly = self.config.verbose, clock % LOG_UPDATES == 0
         modules = at_log_point or regularly
-        return Observed(
-            modules, verbose and regularly, verbose and modules, verbose, of=self._logged
-        )
+        verbosely = verbose and regularly, verbose and modules, verbose
+        return Observed(modules, *verbosely, of=self._logged)
 
     def losses(
         self, model: ExtendedTorchModule, result: StepResult, batch: Batch, *, at_log_point: bool

@@ -7,18 +7,16 @@ from stable_nalu.training.task import Task
 
 from . import (
     arithmetic,
-    comparison,
     depth,
     eml_recovery,
     even_digit_count,
     gridworld_time,
-    identity_autoencoder,
     mnist_counting,
     mystery_arithmetic,
-    notebook_addition,
     number_translation,
     pairs,
     program_evaluation,
+    rows,
     sequences,
     simple_function_recurrent,
 )
@@ -28,9 +26,10 @@ _IN_ORDER = (
     *arithmetic.SCRIPTS,
     *((one.SCRIPT, one.TASK) for one in (simple_function_recurrent, number_translation)),
     *(*sequences.SCRIPTS, *pairs.SCRIPTS),
-    *((one.SCRIPT, one.TASK) for one in (identity_autoencoder, even_digit_count, mnist_counting)),
-    *((one.SCRIPT, one.TASK) for one in (gridworld_time, program_evaluation, notebook_addition)),
-    (comparison.SCRIPT, comparison.TASK),
+    (rows.IDENTITY, rows.IdentityTask),
+    *((one.SCRIPT, one.TASK) for one in (even_digit_count, mnist_counting)),
+    *((one.SCRIPT, one.TASK) for one in (gridworld_time, program_evaluation)),
+    *((rows.NOTEBOOK, rows.NotebookTask), (rows.COMPARISON, rows.ComparisonTask)),
     *(_DEPTH, (eml_recovery.SCRIPT, eml_recovery.TASK), _CUBES),
     (mystery_arithmetic.SCRIPT, mystery_arithmetic.TASK),
 )
