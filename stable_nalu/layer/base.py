@@ -268,9 +268,6 @@ class BasicLayer(WeightLayer):
         return ACTIVATIONS[self.activation][0](linear(x, self.W, self.bias))
 
 
-BasicCell = recurrent(BasicLayer)
-
-
 class TorchCell(Cell):
     """Parameters of a cell with `gates` stacked linear maps: names, order and initial range
     U(+-1 / sqrt(hidden)) are torch's, which draws in the constructor and at every reset.

@@ -192,7 +192,7 @@ _OF_PACKAGE = (
     _activation("ELU", papers.CLEVERT_2016),
     _activation("ReLU", papers.NAIR_2010),
     _activation("linear", TRASK_2018, "Linear"),
-    replace(_cell("RNN-linear", MADSEN_2020, base.BasicCell), fixed_options=_LINEAR),
+    replace(_cell("RNN-linear", MADSEN_2020, recurrent(base.BasicLayer)), fixed_options=_LINEAR),
     _layer("NRU", "NRU", _DIVISION, nau_nmu.ReciprocalNMULayer, GREEN, "s"),
     _layer("NMRU", "NMRU (no sign retrieval)", _DIVISION, _PlainNMRU, PURPLE, "*"),
     _layer("SignNMRU", "NMRU", _DIVISION, _SignNMRU, PURPLE, "D"),

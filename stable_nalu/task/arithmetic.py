@@ -21,17 +21,10 @@ from stable_nalu.dataset import distribution, simple_function
 from stable_nalu.dataset.simple_function import SampleStream
 from stable_nalu.layer.registry import activation_names, entries
 from stable_nalu.network.arithmetic import SimpleFunctionStaticNetwork, SingleLayerNetwork
-from stable_nalu.options import Config, Flag, FlagGroup, ScriptSpec, switch
+from stable_nalu.options import Config, Flag, FlagGroup, ScriptSpec, flag, switch
 from stable_nalu.options import flags as common
 from stable_nalu.options import run_names as nf
-from stable_nalu.options.flag import (
-    BATCH_NOISE,
-    as_clause,
-    buildable_layers,
-    choice,
-    integer,
-    number,
-)
+from stable_nalu.options.flag import BATCH_NOISE, as_clause, buildable_layers, choice, integer
 from stable_nalu.statistics import setups
 from stable_nalu.training import task
 from stable_nalu.training.loop import Training
@@ -495,8 +488,8 @@ def _check_two_layers(c: Config) -> None:
 
 
 def _check_no_npu_terms(c: Config) -> None:
-    for flag in common.NPU_PENALTIES:
-        common.refuse(getattr(c, flag.dest) != flag.default, flag.name,
+    for one in common.NPU_PENALTIES:
+        common.refuse(getattr(c, one.dest) != one.default, one.name,
             "the loss of simple_function_static has no such term",
             "use simple_function_static_npu")
 
@@ -506,8 +499,8 @@ def _check_divisors(c: Config) -> None:
     if c.operation != "div" or not (c.random_models or c.extrapolation_rule != "range"):
         return
     start, end = build_dataset(c).subset_ranges[1]
-    for flag in ("interpolation_range", "extrapolation_range"):
-        common.require_no_zero(getattr(c, flag), end - start, f"--{flag.replace('_', '-')}")
+    for one in ("interpolation", "extrapolation"):
+        common.require_no_zero(getattr(c, f"{one}_range"), end - start, f"--{one}-range")
 
 
 def _check_single_layer(c: Config) -> None:
@@ -519,14 +512,14 @@ def _check_single_layer(c: Config) -> None:
 
 
 def _check_distribution(c: Config) -> None:
-    for flag, value, in_test in (("--interpolation-range", c.interpolation_range, False),
+    for name, value, in_test in (("--interpolation-range", c.interpolation_range, False),
                                  ("--extrapolation-range", c.extrapolation_range, True)):
         family = distribution.make_distribution(c.sample_distribution, in_test)
         try:
             distribution.SampleRange.parse(value).checked(family)
         except ValueError as error:
             remedy = "choose a range that suits --sample-distribution"
-            raise OptionError(flag, as_clause(error), remedy) from None
+            raise OptionError(name, as_clause(error), remedy) from None
 
 
 def _check_growing_beta(c: Config) -> None:
@@ -678,7 +671,7 @@ _REINIT = FlagGroup(
         "Iterations between two tests of the restart rule."),
     Flag("--reinit-max-stored-losses", integer(0), 5000,
         "The rule applies once more validation errors than this are stored."),
-    Flag("--reinit-loss-thr", number(), 1.0,
+    Flag("--reinit-loss-thr", flag.number(), 1.0,
         "Restart only while the mean of the newer half of the stored errors exceeds this."),
 )
 # Published names of these layers come from a script without criteria, hence without the field.

@@ -33,9 +33,13 @@ import numpy as np
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.dataset import simple_function
 from stable_nalu.dataset.distribution import LegacyRandom, SampleRange, Uniform
-from stable_nalu.dataset.simple_function import FunctionTargets, Operation, SampleStream
+from stable_nalu.dataset.simple_function import (
+    FunctionTargets,
+    Operation,
+    SampleStream,
+    StoredStream,
+)
 from stable_nalu.layer.equations import DECIDED, EMLLayer
 from stable_nalu.layer.nalu import AbstractNALULayer, INALULayer
 from stable_nalu.layer.registry import GeneralizedLayer
@@ -124,9 +128,7 @@ class Chain:
     def print_operation(self) -> str:
         return formula(self._operations)
 
-    def fork(
-        self, sample_range: list[Any], seed: int | None = None, *, use_extrapolation: bool = False
-    ) -> SampleStream:
+    def fork(self, sample_range: list[Any], seed: int | None = None, **_: Any) -> SampleStream:
         """Return samples of a range; without a seed, the parent draws one."""
         drawn, span = self.get_input_size(), SampleRange.parse(sample_range)
         noise = self._noise if seed is None else 0
@@ -311,9 +313,9 @@ class Cube:
         far = fixed.uniform(-2, 2, (2 * TESTED, self._inputs))
         far = far[np.abs(far).max(-1) > 1][:TESTED]
         self._streams = {
-            None: simple_function.StoredStream(seed, x[:TRAINING], t[:TRAINING, None]),
-            VALIDATION_SEED: simple_function.StoredStream(seed, x[TRAINING:], t[TRAINING:, None]),
-            TEST_SEED: simple_function.StoredStream(seed, far, function(*far.T)[:, None]),
+            None: StoredStream(seed, x[:TRAINING], t[:TRAINING, None]),
+            VALIDATION_SEED: StoredStream(seed, x[TRAINING:], t[TRAINING:, None]),
+            TEST_SEED: StoredStream(seed, far, function(*far.T)[:, None]),
         }
 
     def get_input_size(self) -> int:
@@ -322,9 +324,7 @@ class Cube:
     def print_operation(self) -> str:
         return self._text
 
-    def fork(
-        self, sample_range: list[Any], seed: int | None = None, *, use_extrapolation: bool = False
-    ) -> simple_function.StoredStream:
+    def fork(self, sample_range: list[Any], seed: int | None = None, **_: Any) -> StoredStream:
         """Return the rows of training or, by their seeds, of validation or test."""
         return self._streams[seed]
 

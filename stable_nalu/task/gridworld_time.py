@@ -18,17 +18,9 @@ from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.functional import linear, lstm_step
 from stable_nalu.layer.registry import GeneralizedCell, GeneralizedLayer
 from stable_nalu.network.dense import Convolution, Dense
-from stable_nalu.options import Config, Flag, switch
+from stable_nalu.options import Config, Flag, flag, switch
 from stable_nalu.options import run_names as nf
-from stable_nalu.options.flag import (
-    and_layers,
-    buildable_layers,
-    cell_names,
-    choice,
-    integer,
-    number,
-    span,
-)
+from stable_nalu.options.flag import and_layers, cell_names, choice, integer, number
 from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS, refuse
 from stable_nalu.training import floats
 from stable_nalu.training.task import Batch, Kind, Task
@@ -113,15 +105,6 @@ def distance(player: np.ndarray, target: np.ndarray) -> np.ndarray:
     return np.abs(down) + np.abs(right)
 
 
-def _table_of_moves() -> torch.Tensor:
-    """Return the cell that an action leads to, `(cells, actions)`; walls leave a player there."""
-    rows, columns = np.divmod(np.arange(CELLS)[:, None], SIZE)
-    down, right = np.array(_STEPS).T
-    to = (rows + down).clip(0, SIZE - 1) * SIZE + (columns + right).clip(0, SIZE - 1)
-    # A step has one direction, so that a clipped one stays in its cell.
-    return torch.from_numpy(to)
-
-
 class Change(NamedTuple):
     """What a step gave, in the shape of the worlds; nothing in worlds that had ended before."""
 
@@ -145,7 +128,11 @@ class TimeGridworldBatch:
         self.shape = (shape,) if isinstance(shape, int) else tuple(shape)
         self.rules = rules or Rules()
         self.device = torch.device(device or "cpu")
-        self._moves = _table_of_moves().to(self.device)
+        rows, columns = np.divmod(np.arange(CELLS)[:, None], SIZE)
+        down, right = np.array(_STEPS).T
+        # Walls leave a player there: a step has one direction, a clipped one stays in its cell.
+        to = (rows + down).clip(0, SIZE - 1) * SIZE + (columns + right).clip(0, SIZE - 1)
+        self._moves = torch.from_numpy(to).to(self.device)
         self.stimulus, self.player, self.target, self.t = torch.zeros(
             4, *self.shape, dtype=torch.int64, device=self.device
         )
@@ -231,11 +218,6 @@ class TimeGridworldNetwork(ExtendedTorchModule):
         self.policy = Dense(c.hidden_size, len(ACTIONS), name="policy")
         self.value = Dense(c.hidden_size, 1, name="value")
 
-    @property
-    def weight_of_hidden(self) -> torch.Tensor:
-        """Return what the LSTM multiplies its last output by."""
-        return self.core.cell.weight_hh
-
     def seen(self, frames: torch.Tensor) -> torch.Tensor:
         """Return what each frame adds to the LSTM's gates, `(frames, 4 hidden)`."""
         cell = self.core.cell
@@ -320,14 +302,15 @@ def walk(
 ) -> Walk:
     """Play all worlds to their ends. seen: what each frame adds to the gates."""
     table = seen.detach()
-    hidden_weight = model.weight_of_hidden.detach().mT
+    hidden_weight = model.core.cell.weight_hh.detach().mT
     h = c = seen.new_zeros(*worlds.shape, model.hidden_size)
     stimulus = worlds.stimulus.to(seen)
     episode = torch.arange(worlds.shape[-1], device=seen.device).expand(worlds.shape)
     found = Walk(torch.zeros_like(stimulus), torch.zeros_like(worlds.done))
     register, step = None, 0
     while not bool(worlds.done.all()):
-        rows = _going_on(worlds.done.gather(-1, episode))
+        left = (~worlds.done.gather(-1, episode)).nonzero().squeeze(-1)
+        rows = None if len(left) > _WORTH_LEAVING_OUT * episode.shape[-1] else left
         if rows is not None:
             h, c, episode = _chosen(h, rows), _chosen(c, rows), episode.gather(-1, rows)
             register = None if register is None else _chosen(register, rows)
@@ -354,12 +337,6 @@ def _chosen(of_rows: torch.Tensor, rows: torch.Tensor | None) -> torch.Tensor:
     return of_rows if rows is None else of_rows.index_select(0, rows)
 
 
-def _going_on(done: torch.Tensor) -> torch.Tensor | None:
-    """Return the rows that are not done; None: leaving the others out is not worth while."""
-    rows = (~done).nonzero().squeeze(-1)
-    return None if len(rows) > _WORTH_LEAVING_OUT * len(done) else rows
-
-
 def learn(
     model: TimeGridworldNetwork,
     seen: torch.Tensor,
@@ -381,7 +358,7 @@ def learn(
     h = c = inputs.new_zeros(*steps[0].episode.shape, model.hidden_size)
     for gates, step in zip(inputs.split([len(s.action) for s in steps], -2), steps, strict=True):
         h, c = _chosen(h, step.rows), _chosen(c, step.rows)
-        h, c = lstm_step(gates + h @ model.weight_of_hidden.mT, c)
+        h, c = lstm_step(gates + h @ model.core.cell.weight_hh.mT, c)
         hidden.append(h)
     logits, value = model.heads(torch.cat(hidden, -2))
     log_p = torch.log_softmax(logits, dim=-1)
@@ -441,14 +418,15 @@ class GridworldTask(Task):
     def __init__(self, config: Config, device: torch.device):
         super().__init__(config, device)
         self.random = np.random.default_rng(config.seed)
-        self.rules = rules_of(config)
+        own = settings(config, "max_reward", "time_limit", "reward_shape", "late")
+        low, high = config.stimulus_range
+        self.rules = Rules((low, high), **own, reachable_only=not config.no_reachable_only)
         self._window: deque[list[float]] = deque(maxlen=WINDOW)
         if config.observation == "pixels":
             frames = pictures().permute(0, 3, 1, 2) / 255
         else:
             frames = planes().flatten(1)
         self._frames = floats(frames, device)
-        low, high = config.stimulus_range
         shape = config.reward_shape
         self.about = f"world: arrive at a step from {low} to {high}, reward {shape} (assumed)"
 
@@ -506,7 +484,13 @@ class GridworldTask(Task):
             found[f"{tag}/arrival"] = (worlds.t * arrived).sum(-1) / arrived.sum(-1)
             found[f"{tag}/exact"] = exact.to(seen).mean(-1)
             found[f"{tag}/arrived"] = arrived.mean(-1)
-        return found | self._summed_up(rewards) | self._shown(model, seen)
+        first, last = self.config.stimulus_range
+        groups = {
+            _WITHIN: [reward for t, reward in rewards.items() if first <= t <= last],
+            _BEYOND: [reward for t, reward in rewards.items() if t > last],
+        }
+        found |= {tag: torch.stack(some).mean(0) for tag, some in groups.items() if some}
+        return found | self._shown(model, seen)
 
     def _shown(self, model: Any, seen: torch.Tensor) -> dict[str, torch.Tensor]:
         """Return the number of the frame at each step of one episode, NaN behind its end."""
@@ -531,27 +515,12 @@ class GridworldTask(Task):
         rules = replace(self.rules, stimulus_range=(stimulus, stimulus), time_limit=limit)
         return self._worlds(draw_starts(random, rules, config.eval_episodes), rules)
 
-    def _summed_up(self, rewards: Mapping[int, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return mean rewards within the range of training and above it."""
-        low, high = self.config.stimulus_range
-        groups = {
-            _WITHIN: [reward for t, reward in rewards.items() if low <= t <= high],
-            _BEYOND: [reward for t, reward in rewards.items() if t > high],
-        }
-        return {tag: torch.stack(some).mean(0) for tag, some in groups.items() if some}
-
     def get_state(self, run: int) -> dict[str, Any]:
         return {"window": [list(values) for values in self._window], "random": self.random}
 
     def set_state(self, run: int, state: Mapping[str, Any]) -> None:
         self._window.clear()
         self._window.extend(state["window"])
-
-
-def rules_of(config: Config) -> Rules:
-    own = settings(config, "max_reward", "time_limit", "reward_shape", "late")
-    low, high = config.stimulus_range
-    return Rules((low, high), **own, reachable_only=not config.no_reachable_only)
 
 
 # A flag is a few lines of a table.
@@ -562,7 +531,7 @@ def _check_wiring(c: Config) -> None:
             f"{ALONE} is the baseline, which has no unit to be wired", "leave it out")
         return
     recurrent = c.nac_wiring == "recurrent"
-    what, other, units = "a recurrent cell alone", "recurrent", buildable_layers
+    what, other, units = "a recurrent cell alone", "recurrent", flag.buildable_layers
     if recurrent:
         what, other, units = "no recurrent cell", "feedforward", cell_names
     refuse(c.layer_type not in units(), "--nac-wiring", f"{c.layer_type} has {what}",
@@ -587,7 +556,7 @@ _TASK = (
     choice("--observation", "symbolic",
         "What is seen of a world: two planes of 5 x 5, or 56 x 56 pixels.",
         ("symbolic", "pixels")),
-    Flag("--stimulus-range", span, [5, 12], "Steps of arrival that training asks for."),
+    Flag("--stimulus-range", flag.span, [5, 12], "Steps of arrival that training asks for."),
     Flag("--max-reward", number(above=0), 10, "Reward of an arrival at the right step."),
     Flag("--time-limit", integer(1, 10**6), 24, "Steps after which a world of training ends."),
     choice("--reward-shape", "linear",
@@ -606,7 +575,7 @@ _TASK = (
         "Updates over which that weight falls to a tenth."),
     Flag("--discount", number(above=0, maximum=1), 0.99, "Discount of a return per step."),
     MAX_ITERATIONS.but(default=3000),
-    Flag("--eval-stimuli", span, [5, 25], "Steps of arrival that are tested, each by itself.",
+    Flag("--eval-stimuli", flag.span, [5, 25], "Steps of arrival that are tested, each by itself.",
         unnamed=TESTING),
     Flag("--eval-episodes", integer(1), 400, "Episodes of a test, with the most likely actions.",
         unnamed=TESTING),

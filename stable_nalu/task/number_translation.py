@@ -210,7 +210,8 @@ class TranslationTask(Task):
         missed = self.at == self.config.max_epochs and self.at % (self.logging.interval or 1)
         if self.config.verbose and not missed:
             for number, values in zip(self._numbers, traces.tolist(), strict=True):
-                yield f"{TRACE}/{number}", _table(number, values)
+                rows = zip(words_of(number, PAPER), map("{:.6g}".format, values), strict=False)
+                yield f"{TRACE}/{number}", table(("word", "value"), rows)
 
     def _traces(self, model: ExtendedTorchModule) -> torch.Tensor:
         """Return the value behind each word, `(numbers, words)`, NaN behind their last word."""
@@ -227,11 +228,6 @@ class TranslationTask(Task):
         if self._on_paper:
             return {f"loss_{name}": measured[f"{METRIC}/{name}/mse"].item() for name in SPLITS}
         return {"loss_train": self._error.item(), "loss_valid": measured[LOSS_VALID].item()}
-
-
-def _table(number: int, values: list[float]) -> str:
-    words = words_of(number, PAPER)
-    return table(("word", "value"), zip(words, map("{:.6g}".format, values), strict=False))
 
 
 # A flag is a few lines of a table.

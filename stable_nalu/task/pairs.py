@@ -203,7 +203,8 @@ def pair_metrics(
     loss: name of the mean squared error. decimals: whether to compare answers rounded to four and
     five decimals, too.
     """
-    for name, squares in zip(QUANTITIES, _columns((predicted - true) ** 2), strict=True):
+    errors = ((predicted - true) ** 2).double().mean(0).tolist()
+    for name, squares in zip(QUANTITIES, errors, strict=True):
         yield f"{name}/{loss}", squares
     for name, share in zip(QUANTITIES, _percent(predicted == true), strict=True):
         yield f"{name}/acc", share
@@ -218,12 +219,8 @@ def at_decimals(values: torch.Tensor, places: int) -> torch.Tensor:
     return (values * 10**places).round() / 10**places
 
 
-def _columns(values: torch.Tensor) -> list[float]:
-    return values.double().mean(0).tolist()
-
-
 def _percent(equal: torch.Tensor) -> list[float]:
-    return [100 * share for share in _columns(equal)]
+    return [100 * share for share in equal.double().mean(0).tolist()]
 
 
 def class_counts(digits: np.ndarray, true: np.ndarray, *, rounded: bool) -> np.ndarray:

@@ -246,7 +246,7 @@ class ProgramNetwork(ExtendedTorchModule):
             return self._computed_seen(programs)
         registers, found = None, []
         rows = self.matrices(self._hidden(programs)).split(programs.counts_of_x, -2)
-        for of_step, value in zip(rows, _steps(programs.values, programs), strict=True):
+        for of_step, value in zip(rows, programs.values.split(programs.counts, -1), strict=True):
             registers = self._next(of_step, value, registers)
             found.append(registers[..., 0, :])
         return torch.cat(found, -1)
@@ -261,7 +261,9 @@ class ProgramNetwork(ExtendedTorchModule):
         gates, made = _StepByStep(inputs, of_state, programs), _StepByStep(bias, dense.W, programs)
         h = c = inputs.new_zeros(*inputs.shape[:-2], programs.counts[0], self.hidden_size)
         registers, found = None, []
-        for count, value in zip(programs.counts, _steps(programs.values, programs), strict=True):
+        for count, value in zip(
+            programs.counts, programs.values.split(programs.counts, -1), strict=True
+        ):
             if registers is None:
                 seen = h.new_zeros(*h.shape[:-1], self.register_size)
             else:
@@ -302,10 +304,6 @@ class ProgramNetwork(ExtendedTorchModule):
         m = torch.exp(exponent.clamp(max=LARGEST_EXPONENT))
         g = torch.sigmoid((G[0] * x).sum(-2))
         return m + g * (a - m)
-
-
-def _steps(rows: torch.Tensor, programs: Reading) -> tuple[torch.Tensor, ...]:
-    return rows.split(programs.counts, -1)
 
 
 class _StepByStep:

@@ -111,17 +111,11 @@ class SumsTask(MeasuredTask):
         if config.random_models:
             seeds = VALIDATION_SEED, TEST_SEED
             for length, seed, rows in zip(lengths[1:], seeds, SCORED_ROWS, strict=True):
-                self._fixed.append(self._same_inputs(length, seed, rows))
+                drawn = [self._drawn(d.fork(length, own, seed), rows) for d in self._datasets]
+                # All runs have the same inputs.
+                self._fixed.append([(drawn[0][0], t) for _, t in drawn])
             build = partial(UntrainedLSTM, config.inputs, config.hidden_size)
             self._random_models = RandomModels(build, config.random_models, self._fixed)
-
-    def _same_inputs(self, length: int, seed: int, rows: int) -> list[Batch]:
-        """Return fixed sequences of all runs, which have the same inputs."""
-        found: list[Batch] = []
-        for dataset in self._datasets:
-            x, t = self._drawn(dataset.fork(length, self.config.input_range, seed), rows)
-            found.append((found[0][0] if found else x, t))
-        return found
 
     @classmethod
     def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
