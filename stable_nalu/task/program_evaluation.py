@@ -261,9 +261,8 @@ class ProgramNetwork(ExtendedTorchModule):
         gates, made = _StepByStep(inputs, of_state, programs), _StepByStep(bias, dense.W, programs)
         h = c = inputs.new_zeros(*inputs.shape[:-2], programs.counts[0], self.hidden_size)
         registers, found = None, []
-        for count, value in zip(
-            programs.counts, programs.values.split(programs.counts, -1), strict=True
-        ):
+        values = programs.values.split(programs.counts, -1)
+        for count, value in zip(programs.counts, values, strict=True):
             if registers is None:
                 seen = h.new_zeros(*h.shape[:-1], self.register_size)
             else:
