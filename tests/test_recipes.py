@@ -223,9 +223,10 @@ TASK = Doubling
 def test_a_task_is_its_file_and_its_script(tree):
     tree.add("stable_nalu/task/doubling.py", TASK)
     tree.add("stable_nalu/task/table.py", "\n    doubling,", behind="from . import (")
-    tree.add("stable_nalu/task/table.py", "\n    doubling,", behind="_OWN = (")
-    script = (ROOT / "experiments" / "notebook_addition.py").read_text()
-    tree.add("experiments/doubling.py", script.replace("notebook_addition", "doubling"))
+    entry = "\n    (doubling.SCRIPT, doubling.TASK),"
+    tree.add("stable_nalu/task/table.py", entry, behind="_IN_ORDER = (")
+    script = (ROOT / "experiments" / "gridworld_time.py").read_text()
+    tree.add("experiments/doubling.py", script.replace("gridworld_time", "doubling"))
     words = ("--layer-type", "linear", "--train-size", "8", "--max-iterations", "200", "--seed")
     tree.run("experiments/doubling.py", *words, "0-1", "--log-interval", "100")
     rows = tree.exported("doubling")

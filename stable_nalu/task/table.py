@@ -8,10 +8,8 @@ from stable_nalu.training.task import Task
 from . import (
     arithmetic,
     depth,
-    eml_recovery,
     even_digit_count,
     gridworld_time,
-    mnist_counting,
     mystery_arithmetic,
     number_translation,
     pairs,
@@ -27,10 +25,11 @@ _IN_ORDER = (
     *((one.SCRIPT, one.TASK) for one in (simple_function_recurrent, number_translation)),
     *(*sequences.SCRIPTS, *pairs.SCRIPTS),
     (rows.IDENTITY, rows.IdentityTask),
-    *((one.SCRIPT, one.TASK) for one in (even_digit_count, mnist_counting)),
+    (even_digit_count.SCRIPT, even_digit_count.TASK),
+    (sequences.COUNTING, sequences.CountingTask),
     *((one.SCRIPT, one.TASK) for one in (gridworld_time, program_evaluation)),
     *((rows.NOTEBOOK, rows.NotebookTask), (rows.COMPARISON, rows.ComparisonTask)),
-    *(_DEPTH, (eml_recovery.SCRIPT, eml_recovery.TASK), _CUBES),
+    *(_DEPTH, (rows.RECOVERY, rows.RecoveryTask), _CUBES),
     (mystery_arithmetic.SCRIPT, mystery_arithmetic.TASK),
 )
 
