@@ -390,6 +390,8 @@ class GradientBanditNACLayer(WeightLayer):
     from the published code: L is detached (the same numbers, without a growing graph).
     """
 
+    running_mean_iter: torch.Tensor
+
     def make_parameters(self) -> None:
         shape = self.out_features, self.in_features
         self.lr = torch.nn.Parameter(torch.full((), 1e-3), requires_grad=False)
