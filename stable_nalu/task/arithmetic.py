@@ -32,8 +32,6 @@ from stable_nalu.training.recorder import EvaluationSet, RandomModels, TaggedVal
 from stable_nalu.training.step import GrowingPenalties, Penalties, TrainingStep
 from stable_nalu.writer.event_file import METRIC_TEST, METRIC_VALID, RESULT_TEST, RESULT_VALID
 
-from .shared import settings
-
 VALIDATION_SEED, TEST_SEED = 43953907, 8689336
 READ_ROWS = 10_000
 """Rows of the training range that tell whether what a network computes is right there."""
@@ -61,8 +59,8 @@ script = partial(
 
 
 def build_dataset(config: Config) -> simple_function.SimpleFunctionStaticDataset:
-    names = "input_size", "subset_ratio", "overlap_ratio", "num_subsets", "simple", "seed"
-    own = settings(config, *names, "operation")
+    names = "operation", "input_size", "subset_ratio", "overlap_ratio", "num_subsets"
+    own = {name: getattr(config, name) for name in (*names, "simple", "seed")}
     own["dist_params"] = getattr(config, "sample_distribution", ("uniform",))
     return simple_function.SimpleFunctionStaticDataset(**own)
 
@@ -205,10 +203,9 @@ class SimpleFunctionStatic(OperationTask):
 
     @classmethod
     def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-        own = settings(config, "first_layer", "nac_mul") | layer_options
-        return SimpleFunctionStaticNetwork(
-            config.layer_type, config.inputs, config.hidden_size, **own
-        )
+        own = {"first_layer": config.first_layer, "nac_mul": config.nac_mul, **layer_options}
+        sizes = config.inputs, config.hidden_size
+        return SimpleFunctionStaticNetwork(config.layer_type, *sizes, **own)
 
     def report(self, model: ExtendedTorchModule, name: str, results: task.Results) -> Iterator[str]:
         yield from super().report(model, name, results)
@@ -222,7 +219,7 @@ class SingleLayerTask(OperationTask):
 
     @classmethod
     def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-        own = settings(config, "hidden_size", "nac_mul") | layer_options
+        own = {"hidden_size": config.hidden_size, "nac_mul": config.nac_mul, **layer_options}
         own["mlp_depth"] = getattr(config, "mlp_depth", 0)
         outputs = getattr(config, "output_size", 1)
         return SingleLayerNetwork(config.layer_type, config.inputs, outputs, **own)
