@@ -42,8 +42,9 @@ DRAWN_NUMBERS = 2**25
 
 
 def build_dataset(config: Config) -> simple_function.SimpleFunctionRecurrentDataset:
-    names = "operation", "input_size", "subset_ratio", "overlap_ratio", "simple", "seed"
-    return simple_function.SimpleFunctionRecurrentDataset(**settings(config, *names))
+    own = settings(config, "subset_ratio", "overlap_ratio", "simple", "seed")
+    sizes = config.operation, config.input_size
+    return simple_function.SimpleFunctionRecurrentDataset(*sizes, **own)
 
 
 def check_sequences(c: Config) -> None:
