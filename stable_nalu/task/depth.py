@@ -234,8 +234,7 @@ class FormulaTask(OperationTask):
     """A formula whose rows Python makes, for networks of more than a layer."""
 
     kind = Kind(penalties=Penalties)
-    in_python = True
-    shown_inputs = 0
+    in_python, shown_inputs = True, 0
 
 
 class DepthTask(FormulaTask):
