@@ -310,10 +310,7 @@ class EvenDigitTask(Task):
         if self.at < self.config.max_iterations:
             return found
         test = self._confusion(model, "test", self.config.test_images)
-        number = torch.arange(len(test), device=test.device)
-        squares = (number - number.unsqueeze(-1)) ** 2
-        error = ((test * squares).sum() / test.sum()).sqrt()
-        measures = {ACCURACY_TEST: accuracy(test), RMSE_TEST: error}
+        measures = {ACCURACY_TEST: accuracy(test), RMSE_TEST: rmse(test)}
         columns = ("even digits \\ answer", *range(len(test)))
         rows = [(number, *counts) for number, counts in enumerate(test.cpu().long().tolist())]
         return found | measures | {CONFUSION: table(columns, rows)}
@@ -333,6 +330,12 @@ class EvenDigitTask(Task):
 
 def accuracy(confusion: torch.Tensor) -> torch.Tensor:
     return confusion.diagonal().sum() / confusion.sum()
+
+
+def rmse(confusion: torch.Tensor) -> torch.Tensor:
+    number = torch.arange(len(confusion), device=confusion.device)
+    squares = (number - number.unsqueeze(-1)) ** 2
+    return ((confusion * squares).sum() / confusion.sum()).sqrt()
 
 
 def _last_layers() -> tuple[str, ...]:
