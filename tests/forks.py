@@ -5,6 +5,7 @@ Only what a fresh interpreter does before the first line of a script was done be
 """
 
 import atexit
+import gc
 import json
 import multiprocessing
 import os
@@ -13,17 +14,17 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module
-from threading import Thread
 from typing import cast
 
 from tests.processes import PAUSE
 
 LONGEST_REQUEST = 1 << 20
-IMPORTED = ("torch", "stable_nalu.training.loop", "tensorboardX")
+IMPORTED = ("torch", "tensorboardX", "stable_nalu.result", "stable_nalu.task.table")
 """Modules that every fork has."""
 
 
@@ -65,7 +66,7 @@ class Fork:
     def communicate(self) -> tuple[str, str]:
         """Return all output and errors that were not read before, once the process has ended."""
         errors: list[str] = []
-        reader = Thread(target=lambda: errors.append(self.stderr.read()))
+        reader = threading.Thread(target=lambda: errors.append(self.stderr.read()))
         reader.start()
         output = self.stdout.read()
         reader.join()
@@ -121,8 +122,25 @@ def become(number: int) -> None:
     os.environ.update(request["env"])
     sys.argv = [request["path"], *request["words"]]
     _fork_workers()
-    exec(request["before"], {})
-    runpy.run_path(request["path"], run_name="__main__")
+    code = 1
+    try:
+        exec(request["before"], {})
+        runpy.run_path(request["path"], run_name="__main__")
+        code = 0
+    except SystemExit as end:
+        code = int(end.code or 0)
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+    _leave(code)
+
+
+def _leave(code: int) -> None:
+    """End as an interpreter does, but for taking apart all that it holds, which takes longest."""
+    threading._shutdown()
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
 
 
 def _next_fork(channel: socket.socket) -> dict | None:
@@ -138,6 +156,7 @@ def _next_fork(channel: socket.socket) -> dict | None:
         else:
             for name in request["imports"]:
                 import_module(name)
+            gc.freeze()  # Else each fork copies, at its first collection, the page of every object.
             reply = os.fork()
             if not reply:
                 os.setsid()

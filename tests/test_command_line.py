@@ -1,5 +1,6 @@
 """The command `stable-nalu`: in process, and installed from a wheel."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -79,7 +80,7 @@ def test_words_go_to_the_command(capsys):
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
-    """The command in an environment of its own, from a wheel; the other packages as here."""
+    """The programs of an environment of its own, from a wheel; the other packages as here."""
     folder = tmp_path_factory.mktemp("installed")
     source = folder / "source"
     leave = shutil.ignore_patterns("__pycache__", "pictures", "*.html")
@@ -88,60 +89,73 @@ def installed(tmp_path_factory):
     shutil.copytree(ROOT / "docs" / "reproduction", source / "docs/reproduction", ignore=leave)
     for path in (*ROOT.glob("*.csv"), ROOT / "README.md", ROOT / "setup.py"):
         shutil.copy(path, source)
-    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "--no-cache-dir"]
-    alone = ["--no-deps", "--no-index"]
-    build = [*pip, "wheel", *alone, "--no-build-isolation", "--wheel-dir", str(folder), str(source)]
-    subprocess.run(build, check=True, cwd=folder)
-    (wheel,) = folder.glob("*.whl")
     environment = folder / "venv"
     venv.create(environment, symlinks=True)
-    python = ["--python", str(environment / "bin" / "python")]
-    subprocess.run(
-        [*pip, *python, "install", "--no-compile", *alone, str(wheel)], check=True, cwd=folder
-    )
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "--no-cache-dir"]
+    pip += ["--python", str(environment / "bin" / "python"), "install", "--no-compile"]
+    alone = ["--no-deps", "--no-index", "--no-build-isolation"]
+    subprocess.run([*pip, *alone, str(source)], check=True, cwd=folder)
     # Only now, as pip would take a stable-nalu among those packages for the one to replace.
     (site,) = environment.glob("lib/python*/site-packages")
     (site / "of_the_tests.pth").write_text(sysconfig.get_path("purelib") + "\n")
     shutil.rmtree(source)
-    return environment / "bin" / "stable-nalu"
+    return environment / "bin"
+
+
+EACH = """
+import contextlib, io, json, sys
+from stable_nalu.command_line import main
+
+said = []
+for words in json.load(sys.stdin):
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        with contextlib.redirect_stderr(io.StringIO()) as err:
+            code = main(words)
+    said.append((code, out.getvalue(), err.getvalue()))
+json.dump(said, sys.stdout)
+"""
 
 
 @pytest.fixture
 def run(installed, tmp_path):
-    """Run the installed command in an empty folder."""
+    """Run the installed command in an empty folder, or its Python with some input."""
     environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", *ROOTS)}
 
-    def run(*words, code=0):
+    def run(program, *words, given=""):
         done = subprocess.run(
-            [installed, *words], cwd=tmp_path, capture_output=True, text=True, env=environment
+            [installed / program, *words],
+            cwd=tmp_path,
+            input=given,
+            capture_output=True,
+            text=True,
+            env=environment,
         )
-        assert done.returncode == code, done.stderr
-        return done.stdout if code == 0 else done.stderr
+        assert done.returncode == 0, done.stderr
+        return done.stdout
 
     return run
 
 
 @pytest.mark.slow
-def test_installed_it_lists_and_refuses(run, tmp_path):
-    assert "usage: stable-nalu COMMAND" in run()
-    listed = run("list")
-    assert "kept results of " in listed
-    assert str(ROOT) not in listed
-    (line,) = run("reproduce", "nips-sltr-in10", "--keep", code=2).splitlines()
-    assert "--data" in line
-    (line,) = run("batch", "simple_mul", "--scheduler", "slurm", code=2).splitlines()
-    assert "checkout" in line
-    assert not any(tmp_path.iterdir())
-
-
-@pytest.mark.slow
-def test_installed_it_trains_and_exports(run, tmp_path):
+def test_installed_it_lists_refuses_trains_and_exports(run, tmp_path):
     """All files lie below the current folder, and the record holds a command that can be run."""
     words = ("--layer-type", "ReRegualizedLinearMNAC", "--seed", "0-1", "--name-prefix", "t")
-    run("single_layer", "--operation", "mul", *words, "--max-iterations", "2")
-    run("export", "simple_function_static", "--tensorboard-dir", "tensorboard/t", "--csv-out", "a")
-    assert len({row.split(",")[0] for row in (tmp_path / "a").read_text().splitlines()[1:]}) == 2
-    assert {path.name for path in tmp_path.iterdir()} == {"tensorboard", "save", "a"}
+    run("stable-nalu", "single_layer", "--operation", "mul", *words, "--max-iterations", "2")
     records = [path.read_text() for path in tmp_path.glob("tensorboard/t/*/*.json")]
     assert len(records) == 2
     assert all('"stable-nalu single_layer --operation mul' in record for record in records)
+    commands = (
+        *("", "list", "reproduce nips-sltr-in10 --keep", "batch simple_mul --scheduler slurm"),
+        "export simple_function_static --tensorboard-dir tensorboard/t --csv-out a",
+    )
+    given = json.dumps([command.split() for command in commands])
+    shown, listed, *refused, exported = json.loads(run("python", "-c", EACH, given=given))
+    assert (shown[0], listed[0], exported[0]) == (0, 0, 0)
+    assert "usage: stable-nalu COMMAND" in shown[1]
+    assert "kept results of " in listed[1]
+    assert str(ROOT) not in listed[1]
+    for (code, _, errors), says in zip(refused, ("--data", "checkout"), strict=True):
+        (line,) = errors.splitlines()
+        assert (code, says in line) == (2, True)
+    assert len({row.split(",")[0] for row in (tmp_path / "a").read_text().splitlines()[1:]}) == 2
+    assert {path.name for path in tmp_path.iterdir()} == {"tensorboard", "save", "a"}

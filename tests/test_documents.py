@@ -42,8 +42,8 @@ LEFT_OUT = {
 
 PLANNED = {
     r".*/reproduce\.py (nalu|article)/.*": "dozens of models; see tests/result/test_measured.py",
-    r".*/reproduce\.py challenge .*": "a challenge is trained in tests/bench/test_challenge.py",
-    r"bash lfs_batch_jobs/.*sltr-in2\.sh.*": "a command before trains these runs",
+    r".*/reproduce\.py (challenge|benchmark_sltr_mul) .*": "it is trained in tests/bench",
+    r"(bash|sbatch) lfs_batch_jobs/.*sltr-in2\.sh.*": "a command before trains these runs",
     r".*/reproduce\.py nips-sltr-in2 --model nmru .*": "all models of this figure are trained",
     r".*/reproduce\.py nips-sltr-in10 --keep": "kept results are in tests/result/test_stored.py",
 }
@@ -119,7 +119,10 @@ def run(words, folder):
     if words[0] == "bash":  # As every batch script does.
         words = ["python3", "experiments/batch.py", *words[1:]]
     before = f"import os; os.chdir({str(folder)!r})\n{_FORK_SHARDS}"
-    imports = "pandas stable_nalu.paper.command stable_nalu.result.reproduce"
+    imports = (
+        "stable_nalu.bench.board stable_nalu.bench.challenge stable_nalu.paper.command sympy "
+        "fontTools matplotlib.backends.backend_pdf sklearn.datasets"
+    )
     with Fork(str(folder / words[1]), words[2:], environment, before, imports) as process:
         output, errors = process.communicate()
         return process.wait(), output + errors

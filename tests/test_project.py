@@ -5,6 +5,7 @@ import graphlib
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -187,17 +188,21 @@ SOURCES = {
     for package in ("stable_nalu", "torchlanes")
     for path in sorted((ROOT / package).rglob("*.py"))
 }
-TREES = {source: ast.parse(path.read_text(encoding="utf-8")) for source, path in SOURCES.items()}
 BY_MODULE = {
     ".".join((s.parent if s.name == "__init__.py" else s.with_suffix("")).parts): s for s in SOURCES
 }
 MOST_MODULES, MOST_LINES, MOST_LINES_OF_A_FUNCTION = 60, 1000, 75
 
 
+@cache
+def nodes_of(source: Path) -> list[ast.AST]:
+    return [*ast.walk(ast.parse(SOURCES[source].read_text(encoding="utf-8")))]
+
+
 def imports_of(source: Path) -> set[Path]:
     """Modules of the packages that a module imports, in functions and for type checkers too."""
     names = set()
-    for node in ast.walk(TREES[source]):
+    for node in nodes_of(source):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -220,8 +225,8 @@ def test_no_other_room_imports_the_top_floor():
 
 
 def test_the_engine_needs_torch_and_numpy_alone():
-    own = [tree for source, tree in TREES.items() if source.parts[0] == "torchlanes"]
-    nodes = [node for tree in own for node in ast.walk(tree)]
+    own = [source for source in SOURCES if source.parts[0] == "torchlanes"]
+    nodes = [node for source in own for node in nodes_of(source)]
     names = {a.name for node in nodes if isinstance(node, ast.Import) for a in node.names}
     names |= {n.module or "" for n in nodes if isinstance(n, ast.ImportFrom) and not n.level}
     outside = {name.split(".")[0] for name in names} - sys.stdlib_module_names
@@ -236,8 +241,8 @@ def test_code_is_found_by_import_and_not_by_text():
     finders = {"import_module", "__import__"}
     found = {
         "/".join(source.parts[1:])
-        for source, tree in TREES.items()
-        for node in ast.walk(tree)
+        for source in SOURCES
+        for node in nodes_of(source)
         if finders & {getattr(node, "id", ""), getattr(node, "attr", ""), getattr(node, "name", "")}
     }
     assert found <= NAMED_AS_TEXT
@@ -248,7 +253,7 @@ def test_rooms_modules_and_functions_are_small():
     folders = [source.parent for source in modules]
     large = {f for f in folders if folders.count(f) > MOST_MODULES}
     for source, path in SOURCES.items():
-        functions = (f for f in ast.walk(TREES[source]) if isinstance(f, ast.FunctionDef))
+        functions = (f for f in nodes_of(source) if isinstance(f, ast.FunctionDef))
         lengths = [(f.end_lineno or 0) - f.lineno + 1 for f in functions]
         lines = len(path.read_text(encoding="utf-8").splitlines())
         if lines > MOST_LINES or max(lengths, default=0) > MOST_LINES_OF_A_FUNCTION:

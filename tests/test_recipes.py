@@ -1,15 +1,17 @@
 """The recipes of CONTRIBUTING, performed in a copy of the tree: a layer, a flag, a task, a figure.
 
-Each recipe changes as many places as CONTRIBUTING names, and no other.
+Each recipe changes as many places as CONTRIBUTING names, and no other; all are performed in one.
 """
 
-import csv
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from stable_nalu.base.files import EXTRA_FLAGS, cells_of
 
 ROOT = Path(__file__).resolve().parents[1]
 pytestmark = pytest.mark.slow
@@ -50,40 +52,45 @@ class Tree:
             assert before.count(behind) == 1
             path.write_text(before.replace(behind, behind + text))
 
-    def run(self, *words: str, timeout: float = 300) -> str:
-        """Return what a Python command of the tree prints."""
-        if words[0].endswith(".py"):
-            self.add(words[0], "")  # Scripts find the package beside the file that they are.
-        kept = ("PATH", "HOME", "STABLE_NALU_CACHE")
+    def run(self, codes: dict[str, str]) -> dict[str, str]:
+        """Run code in one Python process, as importing torch takes longest; name -> what is said.
+
+        An error is said, too.
+        """
+        kept = ("PATH", "HOME", "STABLE_NALU_CACHE", EXTRA_FLAGS)
         roots = {"TENSORBOARD_DIR": "tensorboard", "SAVE_DIR": "save"}
         done = subprocess.run(
-            [sys.executable, *words],
+            [sys.executable, "-c", EACH],
             cwd=self.folder,
             env={k: os.environ[k] for k in kept if k in os.environ}
             | {"PYTHONPATH": str(self.folder)}
             | {name: str(self.folder / root) for name, root in roots.items()},
+            input=json.dumps(codes),
             capture_output=True,
             text=True,
-            timeout=timeout,
+            timeout=900,
             check=False,
         )
         assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+        return json.loads(done.stdout)
 
     def exported(self, folder: str) -> list[dict[str, str]]:
         """Return the rows of trained runs with their configurations."""
-        where = str(self.folder / "tensorboard" / folder)
-        self.run("export/runs.py", "--tensorboard-dir", where, "--csv-out", "runs.csv")
-        with (self.folder / "runs.csv").open(newline="") as file:
-            return list(csv.DictReader(file))
+        return cells_of(self.folder / f"{folder}.csv")
 
 
-@pytest.fixture
-def tree(tmp_path) -> Tree:
-    return Tree(tmp_path / "tree")
-
-
-SHORT = ("--max-iterations", "2", "--log-interval", "1")
+EACH = """
+import contextlib, io, json, sys, traceback
+said = {}
+for name, code in json.load(sys.stdin).items():
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        try:
+            exec(code, {})
+        except BaseException:
+            traceback.print_exc(file=out)
+    said[name] = out.getvalue()
+json.dump(said, sys.stdout)
+"""
 LAYER = '''
 from .base import Layer
 
@@ -123,16 +130,25 @@ class TestSquare(LayerChecks):
 """
 
 
-def test_a_layer_is_a_class_a_line_and_its_test(tree):
-    tree.add("stable_nalu/layer/nau_nmu.py", LAYER)
-    tree.add("stable_nalu/layer/registry.py", LINE, behind="_OF_PACKAGE = (")
-    tree.add("tests/layer/test_basic.py", TEST_OF_THE_LAYER)
-    plain = ("-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider")
-    tests = ("tests/layer/test_basic.py", "tests/contract/test_layers.py", "-k", "Square")
-    said = tree.run(*plain, *tests, timeout=600)
-    assert "passed" in said
-    tree.run("experiments/single_layer.py", "--layer-type", "Square", *SHORT)
-    assert {row["layer.type"] for row in tree.exported("simple_function_static")} == {"Square"}
+TRAINED = """
+from stable_nalu.command_line import main
+
+short = ["--max-iterations", "2", "--log-interval", "1"]
+assert main(["single_layer", "--layer-type", "Square", "--name-prefix", "layer", *short]) == 0
+"""
+TESTED = """
+import pytest
+
+words = ["tests/layer/test_basic.py", "tests/contract/test_layers.py", "-k", "Square"]
+assert pytest.main(["-q", "-n", "0", "-p", "no:cacheprovider", *words]) == 0
+"""
+
+
+def test_a_layer_is_a_class_a_line_and_its_test(tree, said):
+    assert "Traceback" not in said["layer"], said["layer"]
+    assert {row["layer.type"] for row in tree.exported("layer")} == {"Square"}
+    assert " passed" in said["test of the layer"], said["test of the layer"]
+    assert "Traceback" not in said["test of the layer"]
 
 
 FLAG = """
@@ -155,14 +171,13 @@ names = [spec.leaf(c) for c in spec.plan(["--softness", "0", "0.5"]).configs]
 print(*(parse_leaf(name).get("softness") for name in names))
 print(names[1].removeprefix(names[0]))
 words = ["--softness", "0.5", "--layer-type", "NAC", "--max-iterations", "2", "--log-interval", "1"]
-assert main(["single_layer", *words]) == 0
+assert main(["single_layer", "--name-prefix", "flag", *words]) == 0
 """
 
 
-def test_a_flag_is_one_entry(tree):
-    tree.add("stable_nalu/options/flags.py", FLAG, behind='    "Criterion",')
-    assert tree.run("-c", NAMES).split()[:3] == ["None", "0.5", "_sf-0.5"]
-    rows = tree.exported("simple_function_static")
+def test_a_flag_is_one_entry(tree, said):
+    assert said["flag"].split()[:3] == ["None", "0.5", "_sf-0.5"], said["flag"]
+    rows = tree.exported("flag")
     assert {row["softness"] for row in rows} == {"0.5"}
     assert rows[0]["name"].endswith("_sf-0.5")
 
@@ -220,15 +235,16 @@ TASK = Doubling
 '''
 
 
-def test_a_task_is_its_file_and_its_script(tree):
-    tree.add("stable_nalu/task/doubling.py", TASK)
-    tree.add("stable_nalu/task/table.py", "\n    doubling,", behind="from . import (")
-    entry = "\n    (doubling.SCRIPT, doubling.TASK),"
-    tree.add("stable_nalu/task/table.py", entry, behind="_IN_ORDER = (")
-    script = (ROOT / "experiments" / "gridworld_time.py").read_text()
-    tree.add("experiments/doubling.py", script.replace("gridworld_time", "doubling"))
-    words = ("--layer-type", "linear", "--train-size", "8", "--max-iterations", "200", "--seed")
-    tree.run("experiments/doubling.py", *words, "0-1", "--log-interval", "100")
+DOUBLED = """
+import runpy
+
+words = "--layer-type linear --train-size 8 --max-iterations 200 --seed 0-1 --log-interval 100"
+assert runpy.run_path("experiments/doubling.py")["main"](words.split()) == 0
+"""
+
+
+def test_a_task_is_its_file_and_its_script(tree, said):
+    assert "Traceback" not in said["task"], said["task"]
     rows = tree.exported("doubling")
     assert [(row["seed"], row["step"]) for row in rows] == [
         (seed, step) for seed in ("0", "1") for step in ("0", "100", "200")
@@ -278,10 +294,43 @@ assert plot_command(words) == 0
 """
 
 
-def test_a_figure_is_one_declaration(tree):
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory) -> Tree:
+    """All recipes performed, in a tree."""
+    tree = Tree(tmp_path_factory.mktemp("recipes") / "tree")
+    tree.add("stable_nalu/layer/nau_nmu.py", LAYER)
+    tree.add("stable_nalu/layer/registry.py", LINE, behind="_OF_PACKAGE = (")
+    tree.add("tests/layer/test_basic.py", TEST_OF_THE_LAYER)
+    tree.add("stable_nalu/options/flags.py", FLAG, behind='    "Criterion",')
+    tree.add("stable_nalu/task/doubling.py", TASK)
+    tree.add("stable_nalu/task/table.py", "\n    doubling,", behind="from . import (")
+    entry = "\n    (doubling.SCRIPT, doubling.TASK),"
+    tree.add("stable_nalu/task/table.py", entry, behind="_IN_ORDER = (")
+    script = (ROOT / "experiments" / "gridworld_time.py").read_text()
+    tree.add("experiments/doubling.py", script.replace("gridworld_time", "doubling"))
     tree.add("stable_nalu/paper/primer.py", DECLARED)
     tree.add("stable_nalu/paper/published_results/mcfc.csv", PUBLISHED)
-    assert tree.run("-c", MADE_UP).splitlines()[:2] == ["True True", "[9]"]
+    return tree
+
+
+EXPORTED = """
+from stable_nalu.result.export import any_runs
+
+for name in ("layer", "flag", "doubling"):
+    words = ["--tensorboard-dir", f"tensorboard/{name}", "--csv-out", f"{name}.csv"]
+    assert any_runs(words) == 0
+"""
+
+
+@pytest.fixture(scope="module")
+def said(tree) -> dict[str, str]:
+    """What is said by what the recipes allow."""
+    codes = {"layer": TRAINED, "flag": NAMES, "task": DOUBLED, "export": EXPORTED}
+    return tree.run({**codes, "figure": MADE_UP, "test of the layer": TESTED})
+
+
+def test_a_figure_is_one_declaration(tree, said):
+    assert said["figure"].splitlines()[:2] == ["True True", "[9]"], said["figure"]
     written = {path.name for path in (tree.folder / "plots").iterdir()}
     assert "new-figure_op-add.png" in written
     table = (tree.folder / "plots" / "new-figure_op-add_final_metrics.csv").read_text()

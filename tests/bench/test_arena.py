@@ -198,11 +198,13 @@ def test_a_pipe_for_rows_is_refused_at_once(tmp_path, capsys):
 def test_a_page_replaces_neither_rows_nor_another_file(tmp_path, capsys):
     notes = tmp_path / "notes.md"
     notes.write_text("# Notes\n")
-    words = [*WORDS, "--rows", str(ARENA), "--report-only"]
+    rows = tmp_path / "rows.csv"
+    arena._write(rows, read_rows(ARENA)[:4])
+    words = [*WORDS, "--rows", str(rows), "--report-only"]
     assert main([*words, "--report", str(notes)]) == 2
     assert "it holds something else; name another file" in capsys.readouterr().err
     assert notes.read_text() == "# Notes\n"
-    assert main([*words, "--report", str(ARENA)]) == 2
+    assert main([*words, "--report", str(rows)]) == 2
     assert "is the file of --rows; write to another file" in capsys.readouterr().err
 
 

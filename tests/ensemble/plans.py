@@ -56,20 +56,15 @@ def train(root: Path, script: str, *words: str) -> int:
         return script_main(script)([*COMMON, *words])
 
 
-def start(
-    root: Path, script: str, *words: str, before: str = "", **keywords
-) -> AbstractContextManager[subprocess.Popen]:
-    """Start a script in a session of its own, its output in pipes; `before` is run first."""
+def start(root: Path, script: str, *words: str) -> AbstractContextManager[subprocess.Popen]:
+    """Start a script in a session of its own, its output in pipes."""
     path = str(ROOT / "experiments" / f"{script}.py")
-    run = f"import runpy\n{before}\nrunpy.run_path({path!r}, run_name='__main__')"
-    program = ["-c", run] if before else [path]
     return started(
-        [sys.executable, *program, *COMMON, *words],
+        [sys.executable, path, *COMMON, *words],
         env={**os.environ, **environment(root)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        **keywords,
     )
 
 

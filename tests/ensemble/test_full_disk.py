@@ -1,12 +1,9 @@
 """A disk that fills up stops training in one line; what was saved last is whole and goes on."""
 
-import resource
-import signal
-
 import pytest
 import torch
 
-from tests.ensemble.plans import assert_identical, fork, start, train, trained
+from tests.ensemble.plans import assert_identical, fork, train, trained
 from tests.ensemble.test_kills import ENDLESS
 
 WORDS = (
@@ -15,10 +12,12 @@ WORDS = (
 )
 
 
-def limit_files():
-    """Files that outgrow 60 kB cannot be written."""
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
+LIMITED = """
+import resource, signal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
+"""
+"""Files that outgrow 60 kB cannot be written."""
 
 
 def assert_stops(root, started):
@@ -40,7 +39,7 @@ def test_a_file_that_cannot_grow(tmp_path):
     full, undisturbed = tmp_path / "full", tmp_path / "undisturbed"
     # First, as it compiles what would be larger than the limit.
     assert train(undisturbed, "single_layer", *WORDS) == 0
-    assert_stops(full, start(full, "single_layer", *WORDS, preexec_fn=limit_files))
+    assert_stops(full, fork(full, "single_layer", *WORDS, before=LIMITED))
     assert train(full, "single_layer", *WORDS, "--resume") == 0
     assert_identical(trained(full), trained(undisturbed))
 

@@ -1,9 +1,11 @@
 """Every file of examples/ runs, and does what it says."""
 
 import re
+import shutil
 import sys
 from pathlib import Path
 
+import matplotlib
 import nbformat
 import pytest
 from nbclient import NotebookClient
@@ -68,6 +70,8 @@ def executed(tmp_path, monkeypatch):
     monkeypatch.delenv("MPLBACKEND", raising=False)
     for name in ("IPYTHONDIR", "JUPYTER_RUNTIME_DIR", "JUPYTER_CONFIG_DIR", "MPLCONFIGDIR"):
         monkeypatch.setenv(name, str(tmp_path / name.lower()))
+    # Else it looks at every font again.
+    shutil.copytree(matplotlib.get_cachedir(), tmp_path / "mplconfigdir")
 
     def execute(theirs, folder, package=ROOT):
         monkeypatch.setenv("PYTHONPATH", str(package))

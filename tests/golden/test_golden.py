@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from stable_nalu.base.files import EXTRA_FLAGS
 from stable_nalu.result.export import arithmetic as export
 from tests.experiments.scripts import OF_HPARAMS, messages, run
 
@@ -31,6 +32,8 @@ REPRESENTATIVE = (
     *("fs_softmax_s0", "fs_simple", "fs_sgd64"),
 )
 OPTIMISED = ("sl_nru_s0_[1,2]", "sl_npu", "bm_inalu_s0_a", "fs_nmu_s0", "fs_gumbel_s0", "fs_sgd64")
+LARGE = ("fs_nalu_s0", "fs_nalu2_s0", "fs_nalumul_s0")
+"""Train so long without optimisation that some of it pays."""
 
 
 def logged(folder: Path) -> tuple[dict[str, dict[int, list[float]]], set[str]]:
@@ -99,11 +102,13 @@ def test_representative_names_exist():
 @pytest.mark.parametrize(
     "name", [n if n in REPRESENTATIVE else pytest.param(n, marks=pytest.mark.slow) for n in GOLDEN]
 )
-def test_run(name, tmp_path, request):
+def test_run(name, tmp_path, monkeypatch):
     """Some as users compile them, which takes long; the others to the same bits."""
     golden = GOLDEN[name]
     if name in OPTIMISED:
-        request.getfixturevalue("optimised")
+        monkeypatch.delenv(EXTRA_FLAGS)
+    elif name in LARGE:
+        monkeypatch.setenv(EXTRA_FLAGS, "-O1")
     words = "--name-prefix gold --remove-existing-data --no-save"
     assert run(golden["script"].removesuffix(".py"), *golden["argv"], words) == 0
     (folder,) = (tmp_path / "tensorboard" / "gold").glob("[!.]*")

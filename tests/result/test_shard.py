@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import subprocess
 import sys
 
 import pytest
@@ -24,6 +23,7 @@ from stable_nalu.result.shard import (
 )
 from stable_nalu.training.checkpoint import model_file
 from stable_nalu.writer import RunRecord, claimed
+from tests.forks import Fork
 from tests.processes import until
 
 SCRIPT = JOB_SCRIPTS["single_layer_task/neurips_2021/sltr-in2"]
@@ -173,16 +173,16 @@ sys.exit(run_modules({0: ["shard", sys.argv[1]]}, {0: "one"}, logs, processes=1)
 
 def test_a_second_signal_does_not_end_the_wait_for_a_shard_that_saves(tmp_path):
     (tmp_path / "shard.py").write_text(SHARD)
+    (tmp_path / "parent.py").write_text(PARENT)
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
-    command = [sys.executable, "-c", PARENT, str(tmp_path)]
-    parent = subprocess.Popen(command, env=environment, stdout=-1, stderr=-1, text=True)
-    until((tmp_path / "begun").exists)
-    parent.send_signal(signal.SIGTERM)
-    until((tmp_path / "saving").exists)
-    parent.send_signal(signal.SIGTERM)
-    parent.send_signal(signal.SIGINT)
-    (tmp_path / "go on").touch()
-    out, errors = parent.communicate(timeout=60)
+    with Fork(str(tmp_path / "parent.py"), [str(tmp_path)], environment, "", "") as parent:
+        until((tmp_path / "begun").exists)
+        parent.terminate()
+        until((tmp_path / "saving").exists)
+        parent.terminate()
+        os.kill(parent.pid, signal.SIGINT)
+        (tmp_path / "go on").touch()
+        out, errors = parent.communicate()
     assert (parent.returncode, errors) == (EXIT_REQUEUE, "")
     assert "stopped 1 shard; the same command goes on" in out
     assert (tmp_path / "saved").exists()

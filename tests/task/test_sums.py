@@ -177,7 +177,7 @@ def test_a_diverged_run_ends_at_the_log_point_and_others_go_on(short, capsys, mo
 
 
 def test_simple_task_in_float64(short):
-    argv = ["--simple", "--layer-type", "LSTM", "--max-iterations", "1"]
+    argv = ["--simple", "--layer-type", "LSTM", "--max-iterations", "1", "--engine", "torch"]
     assert run_script(SCRIPT, [*argv, "--pytorch-precision", "64"]) == 0
     (record,) = results(SCRIPT)
     assert record["simple"] is True

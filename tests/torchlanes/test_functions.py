@@ -1,9 +1,9 @@
 """The engine's elementary functions: within one ulp of exact values, the same bits everywhere."""
 
 import ctypes
+import hashlib
 import platform
 import shutil
-import subprocess
 from pathlib import Path
 
 import mpmath
@@ -13,6 +13,7 @@ import torch
 
 import torchlanes as engine
 from tests.turn import weekly
+from torchlanes.kept import library_of
 
 HEADERS = Path(engine.__file__).parent
 SOURCE = Path(__file__).with_name("functions.cpp")
@@ -33,13 +34,13 @@ SLOW = {
 class Library:
     """The harness compiled for a number of lanes, with some flags."""
 
-    def __init__(self, folder: Path, lanes: int, flags: str) -> None:
-        path = folder / f"lanes{lanes}{flags.replace(' ', '')}.so"
+    def __init__(self, lanes: int, flags: str) -> None:
         fixed = "-std=c++17 -ffp-contract=off -fno-math-errno -w -shared -fPIC"
         names = [f"-DLANES={lanes}", f"-I{HEADERS}"]
-        command = ["c++", *fixed.split(), *flags.split(), *names, str(SOURCE), "-o", str(path)]
-        subprocess.run(command, check=True, capture_output=True)
-        self.loaded = ctypes.CDLL(str(path))
+        # A library is kept by its text: this one changes with every header.
+        headers = b"".join(path.read_bytes() for path in sorted(HEADERS.glob("*.h")))
+        text = f"// {hashlib.sha256(headers).hexdigest()}\n{SOURCE.read_text()}"
+        self.loaded = ctypes.CDLL(str(library_of(text, [*fixed.split(), *flags.split(), *names])))
 
     def __call__(self, name: str, x: np.ndarray, y: np.ndarray | None = None) -> np.ndarray:
         kind = {4: "float", 8: "double"}[x.dtype.itemsize]
@@ -51,16 +52,10 @@ class Library:
 
 
 @pytest.fixture(scope="module")
-def build(tmp_path_factory):
-    if not shutil.which("c++"):
+def library():
+    if not shutil.which("g++"):
         pytest.skip("no C++ compiler")
-    folder = tmp_path_factory.mktemp("functions")
-    return lambda lanes, flags: Library(folder, lanes, flags)
-
-
-@pytest.fixture(scope="module")
-def library(build):
-    return build(*FAST["widest"])
+    return Library(*FAST["widest"])
 
 
 def arguments(kind: str, binade_step: int, in_a_binade: int) -> np.ndarray:
@@ -202,8 +197,8 @@ def check_same_bits(one: Library, other: Library, in_a_binade: int) -> None:
             assert not len(different), (name, kind, x[different[:3]], y[different[:3]])
 
 
-def test_one_lane_without_optimisation_has_the_same_bits(build, library):
-    check_same_bits(library, build(*FAST["scalar"]), 20)
+def test_one_lane_without_optimisation_has_the_same_bits(library):
+    check_same_bits(library, Library(*FAST["scalar"]), 20)
 
 
 @pytest.mark.slow
@@ -211,5 +206,5 @@ def test_one_lane_without_optimisation_has_the_same_bits(build, library):
 @pytest.mark.parametrize(
     "variant", [pytest.param(name, marks=weekly(place)) for place, name in enumerate(SLOW)]
 )
-def test_all_instruction_sets_have_the_same_bits(build, library, variant):
-    check_same_bits(library, build(*SLOW[variant]), 200)
+def test_all_instruction_sets_have_the_same_bits(library, variant):
+    check_same_bits(library, Library(*SLOW[variant]), 200)

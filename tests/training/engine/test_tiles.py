@@ -1,9 +1,8 @@
 """Compiled libraries, which run is in which lane, and samples of lanes, bit for bit."""
 
+import os
 import random
 import re
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ import torch
 
 from stable_nalu.task.table import TASKS
 from stable_nalu.training.engine_stack import drawn_by_cpp, programs_for
-from tests.exported import ROOT
+from tests.forks import Fork
 from tests.training.engine.harness import planned, training
 from torchlanes.emit import MOST_ON_STACK
 from torchlanes.tiles import arranged, library
@@ -47,7 +46,7 @@ import ctypes
 import sys
 from torchlanes.tiles import MOST_INLINED, aligned, library, source
 
-text = "// exp_(" * (MOST_INLINED + 1) + sys.stdin.read()
+text = "// exp_(" * (MOST_INLINED + 1) + sys.argv[1]
 memory = aligned((8, 4, 16), float)
 memory[...] = 1
 addresses = [ctypes.c_void_p(part.ctypes.data) for part in memory]
@@ -55,9 +54,12 @@ library(source(text, double=True)).choose(*addresses, 0, 1_000_000)
 """
 
 
-def test_calls_in_a_loop_leave_the_stack_as_it_was():
-    code = [sys.executable, "-c", CHOOSE]
-    assert subprocess.run(code, input=CHOICES, text=True, cwd=ROOT, check=False).returncode == 0
+def test_calls_in_a_loop_leave_the_stack_as_it_was(tmp_path):
+    """In a process of its own, as it would crash."""
+    (tmp_path / "choose.py").write_text(CHOOSE)
+    with Fork(str(tmp_path / "choose.py"), [CHOICES], os.environ, "", "") as process:
+        _, errors = process.communicate()
+    assert (process.returncode, errors) == (0, "")
 
 
 def test_large_arrays_are_not_on_the_stack():
