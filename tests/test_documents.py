@@ -116,7 +116,7 @@ def run(words, folder):
     """Exit code and output of a command, in a fork."""
     # What trains one iteration would be compiled for longer.
     environment = {**os.environ, "COLUMNS": "80", ENGINE: TORCH}
-    if words[0] == "bash":  # As every batch script does.
+    if words[0] in ("bash", "sbatch"):  # As every batch script does.
         words = ["python3", "experiments/batch.py", *words[1:]]
     before = f"import os; os.chdir({str(folder)!r})\n{_FORK_SHARDS}"
     imports = (

@@ -9,12 +9,12 @@ from stable_nalu.task.gridworld_time import Rules, draw_starts
 
 
 def test_random_episodes_are_those_of_the_batch():
-    """Five hundred episodes, compared in every field at every step."""
+    """A hundred episodes, compared in every field at every step."""
     random = np.random.default_rng(3)
     rules = Rules((5, 12), time_limit=13)
-    starts = draw_starts(random, rules, 500)
-    actions = random.integers(5, size=(rules.time_limit, 500))
-    batch = TimeGridworldBatch(500, rules)
+    starts = draw_starts(random, rules, 100)
+    actions = random.integers(5, size=(rules.time_limit, 100))
+    batch = TimeGridworldBatch(100, rules)
     batch.start(starts)
     fields = []
     for action in actions:

@@ -346,8 +346,9 @@ def test_the_readme_has_the_headline_table():
 
 @pytest.mark.slow
 def test_the_written_page_follows_from_the_data(monkeypatch):
-    """Its text and tables; of pictures, which take longest to render, the names."""
-    monkeypatch.setattr(drawing, "as_svg", lambda *_: "")
+    """Its text and tables; of pictures, which take long to draw, the names."""
+    for name in ("draw", "as_svg"):
+        monkeypatch.setattr(drawing, name, lambda *_: "")
     whole, _, tables = page.page(stored.DATA, "data")
     assert tables.keys() == {f"tables/{path.name}" for path in (PAGE / "tables").iterdir()}
     for name, made in {"README.md": whole, **tables}.items():

@@ -101,7 +101,7 @@ def test_a_unit_takes_the_steps_of_its_layer_and_is_tested_as_it_is(unit, streng
 
 
 def fill(parameters, values):
-    parts = torch.tensor(values).split([p.numel() for p in parameters])
+    parts = torch.tensor(values, dtype=torch.float64).split([p.numel() for p in parameters])
     for parameter, part in zip(parameters, parts, strict=True):
         parameter.data.copy_(part.reshape(parameter.shape))
 

@@ -19,7 +19,7 @@ from stable_nalu.training import engine_stack as stack
 from tests.training.engine import harness
 from tests.training.engine.harness import UNITS, left_together, planned, words_of
 from torchlanes import gpu
-from torchlanes.kept import library_of
+from torchlanes.kept import kept, library_of
 
 HEADER = Path(__file__).with_name("as_gpu.h")
 FLAGS = ("-std=c++17", "-O1", "-ffp-contract=off", "-w", "-shared", "-fPIC", "-pthread")
@@ -154,17 +154,25 @@ def test_few_runs_are_left_to_the_processor(acted, monkeypatch):
 
 @pytest.mark.skipif(not shutil.which("nvcc"), reason="needs nvcc")
 @pytest.mark.parametrize("name", ["sums of slices", "float64"])
-def test_compiles_without_contractions(acted, monkeypatch, tmp_path, name):
-    """A GPU's own compiler takes the text, and puts no product and sum together."""
+def test_compiles_without_contractions(acted, monkeypatch, name):
+    """A GPU's own compiler takes the text, and puts no product and sum together.
+
+    What it makes is kept, as compiled libraries are.
+    """
     texts = []
     monkeypatch.setattr(
         gpu, "library", lambda text: texts.append(text) or _acting(HEADER.read_text() + text)
     )
     acted.differences(_runs(name, iterations=1))
-    for text in texts:
-        words = ["nvcc", *gpu.FLAGS[:5], "-w", "-arch=sm_90", "-ptx", "-", "-o", "out.ptx"]
-        subprocess.run(words, input=text.encode(), check=True, cwd=tmp_path)
-        assert "fma.rn" not in (tmp_path / "out.ptx").read_text()
+    words = ["nvcc", *gpu.FLAGS[:5], "-w", "-arch=sm_90", "-ptx", "-", "-o"]
+    known = [subprocess.check_output(["nvcc", "--version"]), " ".join(words).encode()]
+    for text in map(str.encode, texts):
+        made = kept("ptx", [*known, text], lambda path, text=text: _piped(text, *words, path))
+        assert "fma.rn" not in made.read_text()
+
+
+def _piped(text: bytes, *words: str | Path) -> None:
+    subprocess.run(words, input=text, check=True)
 
 
 @pytest.mark.gpu
