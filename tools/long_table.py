@@ -252,10 +252,10 @@ def mean_verdict(one: judged.RatePoint, theirs: Bounded, measure: str) -> str | 
     Its interval follows from theirs as Newcombe's does from Wilson's (the method MOVER). A
     published limit is one here, too. Some of the published seeds are no sample of all.
     """
-    if one.length or one.runs < one.published.runs:
+    if theirs.upper is None or one.length or one.runs < one.published.runs:
         return None
     here = Estimate(*(one.summary[f"{measure}.{end}"] for end in ("mean", "lower", "upper")))
-    if theirs.upper is None or math.isnan(here.mean):
+    if math.isnan(here.mean):
         return None
     if theirs.value is None:
         lower, upper = (here.mean if math.isnan(x) else x for x in (here.lower, here.upper))
