@@ -291,7 +291,7 @@ LONG = 200_000
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("optimised")
+@pytest.mark.usefixtures("optimised", "trained")
 @pytest.mark.parametrize(
     "key", [pytest.param(key, marks=weekly(place, 13)) for place, key in enumerate(KEYS)]
 )
