@@ -37,6 +37,7 @@ class Estimate(NamedTuple):
     upper: float = math.nan
 
 
+@cache
 def wilson(successes: int, runs: int, effect: float = 1.0) -> Estimate:
     """Return the proportion k/n with Wilson's score interval (`scipy.stats.binomtest`).
 
