@@ -89,12 +89,17 @@ def installed(tmp_path_factory):
     shutil.copytree(ROOT / "docs" / "reproduction", source / "docs/reproduction", ignore=leave)
     for path in (*ROOT.glob("*.csv"), ROOT / "README.md", ROOT / "setup.py"):
         shutil.copy(path, source)
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "--no-cache-dir"]
+    alone = ["--no-deps", "--no-index"]
+    build = [*pip, "wheel", *alone, "--no-build-isolation", "--wheel-dir", str(folder), str(source)]
+    subprocess.run(build, check=True, cwd=folder)
+    (wheel,) = folder.glob("*.whl")
     environment = folder / "venv"
     venv.create(environment, symlinks=True)
-    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "--no-cache-dir"]
-    pip += ["--python", str(environment / "bin" / "python"), "install", "--no-compile"]
-    alone = ["--no-deps", "--no-index", "--no-build-isolation"]
-    subprocess.run([*pip, *alone, str(source)], check=True, cwd=folder)
+    python = ["--python", str(environment / "bin" / "python")]
+    subprocess.run(
+        [*pip, *python, "install", "--no-compile", *alone, str(wheel)], check=True, cwd=folder
+    )
     # Only now, as pip would take a stable-nalu among those packages for the one to replace.
     (site,) = environment.glob("lib/python*/site-packages")
     (site / "of_the_tests.pth").write_text(sysconfig.get_path("purelib") + "\n")
