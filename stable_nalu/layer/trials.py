@@ -181,16 +181,26 @@ class RowNorm(torch.nn.BatchNorm1d):
         return normal * self.weight.unsqueeze(-2) + self.bias.unsqueeze(-2)
 
 
-class SelectionBase(Layer):
+class LogitBase(Layer):
+    """Addition of inputs that masks select by `W_logits`; the penalty `z` is zero."""
+
+    def make_parameters(self) -> None:
+        self.W_logits = self.new_parameter(self.in_features, self.out_features)
+
+    def reset_parameters(self) -> None:
+        torch.nn.init.uniform_(self.W_logits, 0.25, 0.75)
+
+    def regualizer_terms(self):
+        return {"z": None}
+
+
+class SelectionBase(LogitBase):
     """Addition of inputs that `mask` selects: softly in training, else rounded to {0, 1}."""
 
     def make_parameters(self) -> None:
         # Holds parameters and draws them; its own forward pass knows no run dimensions.
         self.l1 = torch.nn.Linear(self.out_features, self.out_features)
-        self.W_logits = self.new_parameter(self.in_features, self.out_features)
-
-    def reset_parameters(self) -> None:
-        torch.nn.init.uniform_(self.W_logits, 0.25, 0.75)
+        super().make_parameters()
 
     def hidden(self) -> torch.Tensor:
         return linear(self.W_logits, self.l1.weight, self.l1.bias)
@@ -201,9 +211,6 @@ class SelectionBase(Layer):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         mask = self.mask()
         return x @ (mask if self.training else mask.round())
-
-    def regualizer_terms(self):
-        return {"z": None}
 
 
 class SigmoidNAULayer(SelectionBase):
@@ -432,7 +439,7 @@ class GradientBanditNACLayer(WeightLayer):
         self.W_hat = self.W_hat + advantage * (chosen.to(advantage.dtype) - self.probabilities())
 
 
-class EnsembleGumbelNAULayer(Layer):
+class EnsembleGumbelNAULayer(LogitBase):
     r"""Add those inputs that hard Gumbel-softmax masks pick (Jang et al. 2017), drawn for each row.
 
         y_bo = sum_i x_bi max_m mask^m_bio,    m = 1 ... ceil(in / 4)
@@ -446,12 +453,6 @@ class EnsembleGumbelNAULayer(Layer):
     """
 
     evaluates_rows_independently = False
-
-    def make_parameters(self) -> None:
-        self.W_logits = self.new_parameter(self.in_features, self.out_features)
-
-    def reset_parameters(self) -> None:
-        torch.nn.init.uniform_(self.W_logits, 0.25, 0.75)
 
     @property
     def temperature(self) -> float:
@@ -467,9 +468,6 @@ class EnsembleGumbelNAULayer(Layer):
         soft = torch.softmax((logits + gumbel) / self.temperature, dim=-2)
         hard = torch.zeros_like(soft).scatter(-2, soft.argmax(-2, keepdim=True), 1.0)
         return hard - soft.detach() + soft
-
-    def regualizer_terms(self):
-        return {"z": None}
 
 
 class FeatureSelector(Layer):

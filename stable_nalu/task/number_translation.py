@@ -30,38 +30,12 @@ from stable_nalu.writer.event_file import LOSS_VALID, METRIC, TRACE
 
 from .shared import LAYER_OPTIONS, PENALTY_RAMP, YOUNG_OPTIMIZER, lower, table
 
-VOCABULARY = (
-    "<pad>",
-    "and",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-    "twenty",
-    "thirty",
-    "forty",
-    "fifty",
-    "sixty",
-    "seventy",
-    "eighty",
-    "ninety",
-    "hundred",
+_WORDS = (
+    "<pad> and one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
+    "fifteen sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty "
+    "ninety hundred"
 )
+VOCABULARY = tuple(_WORDS.split())
 """Words in the order of their ids; id 0 pads a sentence."""
 PAPER = "paper"
 VOCABULARIES = {"reference": VOCABULARY, PAPER: (*VOCABULARY, "zero")}
@@ -236,7 +210,8 @@ class TranslationTask(Task):
         missed = self.at == self.config.max_epochs and self.at % (self.logging.interval or 1)
         if self.config.verbose and not missed:
             for number, values in zip(self._numbers, traces.tolist(), strict=True):
-                yield f"{TRACE}/{number}", _table(number, values)
+                rows = zip(words_of(number, PAPER), map("{:.6g}".format, values), strict=False)
+                yield f"{TRACE}/{number}", table(("word", "value"), rows)
 
     def _traces(self, model: ExtendedTorchModule) -> torch.Tensor:
         """Return the value behind each word, `(numbers, words)`, NaN behind their last word."""
@@ -253,11 +228,6 @@ class TranslationTask(Task):
         if self._on_paper:
             return {f"loss_{name}": measured[f"{METRIC}/{name}/mse"].item() for name in SPLITS}
         return {"loss_train": self._error.item(), "loss_valid": measured[LOSS_VALID].item()}
-
-
-def _table(number: int, values: list[float]) -> str:
-    words = words_of(number, PAPER)
-    return table(("word", "value"), zip(words, map("{:.6g}".format, values), strict=False))
 
 
 # A flag is a few lines of a table.

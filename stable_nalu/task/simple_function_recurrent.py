@@ -5,6 +5,7 @@ The published script cannot start, so this is what it meant to do.
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from stable_nalu.training.task import Batch, Drawn, Goal, Kind, Logging, Observe
 from stable_nalu.writer.event_file import LOSS_VALID_EXTRAPOLATION, LOSS_VALID_INTERPOLATION
 
 from .arithmetic import ERRORS, READ_ROWS, TEST_SEED, VALIDATION_SEED
-from .shared import LAYER_OPTIONS, PENALTY_RAMP, YOUNG_OPTIMIZER, MeasuredTask, lower
+from .shared import LAYER_OPTIONS, PENALTY_RAMP, YOUNG_OPTIMIZER, MeasuredTask, lower, settings
 
 EVALUATION_ROWS = 2048
 SCORED_ROWS = 2048, 512
@@ -41,14 +42,9 @@ DRAWN_NUMBERS = 2**25
 
 
 def build_dataset(config: Config) -> simple_function.SimpleFunctionRecurrentDataset:
-    return simple_function.SimpleFunctionRecurrentDataset(
-        config.operation,
-        config.input_size,
-        subset_ratio=config.subset_ratio,
-        overlap_ratio=config.overlap_ratio,
-        simple=config.simple,
-        seed=config.seed,
-    )
+    own = settings(config, "subset_ratio", "overlap_ratio", "simple", "seed")
+    sizes = config.operation, config.input_size
+    return simple_function.SimpleFunctionRecurrentDataset(*sizes, **own)
 
 
 def check_sequences(c: Config) -> None:
@@ -106,9 +102,8 @@ class SumsTask(MeasuredTask):
         lengths, own = (length, length, config.extrapolation_length), config.input_range
         self._streams = [[d.fork(length, own) for length in lengths] for d in self._datasets]
         sample = length, self._datasets[0].get_input_size()
-        self._feed = simple_function.Feed(
-            [own[0] for own in self._streams], config.batch_size, *sample
-        )
+        training = [own[0] for own in self._streams]
+        self._feed = simple_function.Feed(training, config.batch_size, *sample)
         numbers = len(self.configs) * config.batch_size * math.prod(sample)
         self.pause = max(1, DRAWN_NUMBERS // numbers)
         self.about = f"dataset: {self._datasets[0].print_operation()}"
@@ -117,26 +112,16 @@ class SumsTask(MeasuredTask):
         if config.random_models:
             seeds = VALIDATION_SEED, TEST_SEED
             for length, seed, rows in zip(lengths[1:], seeds, SCORED_ROWS, strict=True):
-                self._fixed.append(self._same_inputs(length, seed, rows))
-            self._random_models = RandomModels(
-                lambda: UntrainedLSTM(config.inputs, config.hidden_size),
-                config.random_models,
-                self._fixed,
-            )
-
-    def _same_inputs(self, length: int, seed: int, rows: int) -> list[Batch]:
-        """Return fixed sequences of all runs, which have the same inputs."""
-        found: list[Batch] = []
-        for dataset in self._datasets:
-            x, t = self._drawn(dataset.fork(length, self.config.input_range, seed), rows)
-            found.append((found[0][0] if found else x, t))
-        return found
+                drawn = [self._drawn(d.fork(length, own, seed), rows) for d in self._datasets]
+                # All runs have the same inputs.
+                self._fixed.append([(drawn[0][0], t) for _, t in drawn])
+            build = partial(UntrainedLSTM, config.inputs, config.hidden_size)
+            self._random_models = RandomModels(build, config.random_models, self._fixed)
 
     @classmethod
     def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-        return SimpleFunctionRecurrentNetwork(
-            config.layer_type, config.inputs, hidden_size=config.hidden_size, **layer_options
-        )
+        own = settings(config, "hidden_size") | layer_options
+        return SimpleFunctionRecurrentNetwork(config.layer_type, config.inputs, **own)
 
     @classmethod
     def shape(cls, config: Config) -> Shape:
@@ -144,9 +129,8 @@ class SumsTask(MeasuredTask):
         sample = config.interpolation_length, inputs
         penalties = cls.kind.penalties
         width, draws = math.prod(sample), bool(config.random_models)
-        return Shape(
-            *(config.batch_size, width, 1, None, config.verbose, penalties, sample), draws=draws
-        )
+        batch = config.batch_size
+        return Shape(batch, width, 1, None, config.verbose, penalties, sample, draws=draws)
 
     def batches(self) -> Iterator[Batch]:
         yield tuple(floats(part, self.device) for part in self._feed.next())

@@ -125,7 +125,7 @@ def test_weight_decay_is_that_of_adam_on_the_last_layer():
     torch_weight.grad = free[-1].clone()
     optimizer.step()
     before = [p.detach().clone() for p in run.step.parameters]
-    run.step.update(gradients, torch.tensor(0.0))
+    run.step.optimizer.step(gradients)
     torch.testing.assert_close(run.model.answer.W, torch_weight)
     for gradient, plain in zip(gradients[:-1], free[:-1], strict=True):
         assert torch.equal(gradient, plain)
