@@ -21,6 +21,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -349,8 +350,7 @@ def digits_of(operation: str) -> range:
 
 def all_pairs(operation: str) -> np.ndarray:
     """Return all pairs (n, 2) of an operation's digits, in ascending order."""
-    digits = np.array(digits_of(operation))
-    return np.stack(np.meshgrid(digits, digits, indexing="ij"), -1).reshape(-1, 2)
+    return np.array([*product(digits_of(operation), repeat=2)])
 
 
 def fold_pairs(operation: str, folds: int, fold: int) -> tuple[np.ndarray, np.ndarray]:
@@ -368,10 +368,8 @@ def fold_pairs(operation: str, folds: int, fold: int) -> tuple[np.ndarray, np.nd
 
 def answers(pairs: np.ndarray, operation: str) -> np.ndarray:
     """Return the answers float32 (n,) to pairs (n, 2) of digits, rounded once."""
-    left, right = pairs[:, 0], pairs[:, 1]
-    if operation == "div":
-        return (left / right).astype(np.float32)
-    return {"add": left + right, "mul": left * right}[operation].astype(np.float32)
+    function = {"add": np.add, "mul": np.multiply, "div": np.true_divide}[operation]
+    return function(pairs[:, 0], pairs[:, 1]).astype(np.float32)
 
 
 def draw_images(

@@ -159,12 +159,10 @@ class SampleStream:
         choice = np.empty((batches if chooses else 0, math.prod(shape)), np.uint64)
         if isinstance(draw, Elementwise):
             doubles = np.empty((batches, len(intervals), *shape))
-            if chooses:
-                for own, words in zip(doubles, choice, strict=True):
-                    random.doubles(own.shape, own)
-                    words[...] = random.words(words.size)
-            else:
-                random.doubles(doubles.shape, doubles)
+            for batch, own in enumerate(doubles if chooses else [doubles]):
+                random.doubles(own.shape, own)
+                if chooses:
+                    choice[batch] = random.words(choice.shape[1])
             parts = [doubles[:, i] for i in range(len(intervals))]
             for part, interval in zip(parts, intervals, strict=True):
                 draw.scale(part, interval, out=part)
