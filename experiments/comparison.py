@@ -12,9 +12,9 @@ begin(__name__)
 
 with packages(__file__):
     from stable_nalu.result import run_script
-    from stable_nalu.task.rows import COMPARISON, ComparisonTask
+    from stable_nalu.task.comparison import SCRIPT, TASK
 
-main = partial(run_script, COMPARISON, ComparisonTask)
+main = partial(run_script, SCRIPT, TASK)
 
 if __name__ == "__main__":
     raise SystemExit(main())

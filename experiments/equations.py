@@ -12,9 +12,9 @@ begin(__name__)
 
 with packages(__file__):
     from stable_nalu.result import run_script
-    from stable_nalu.task.depth import CUBES, EquationTask
+    from stable_nalu.task.equations import SCRIPT, TASK
 
-main = partial(run_script, CUBES, EquationTask)
+main = partial(run_script, SCRIPT, TASK)
 
 if __name__ == "__main__":
     raise SystemExit(main())

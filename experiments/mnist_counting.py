@@ -12,9 +12,9 @@ begin(__name__)
 
 with packages(__file__):
     from stable_nalu.result import run_script
-    from stable_nalu.task.sequences import COUNTING, CountingTask
+    from stable_nalu.task.mnist_counting import SCRIPT, TASK
 
-main = partial(run_script, COUNTING, CountingTask)
+main = partial(run_script, SCRIPT, TASK)
 
 if __name__ == "__main__":
     raise SystemExit(main())

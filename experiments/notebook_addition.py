@@ -12,9 +12,9 @@ begin(__name__)
 
 with packages(__file__):
     from stable_nalu.result import run_script
-    from stable_nalu.task.rows import NOTEBOOK, NotebookTask
+    from stable_nalu.task.notebook_addition import SCRIPT, TASK
 
-main = partial(run_script, NOTEBOOK, NotebookTask)
+main = partial(run_script, SCRIPT, TASK)
 
 if __name__ == "__main__":
     raise SystemExit(main())

@@ -1,20 +1,22 @@
 """What several tasks share: flags of layers, files, images and models; rows that Python makes."""
 
 import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
 import torch
 
 from stable_nalu import abstract
 from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.dataset.simple_function import SampleStream
 from stable_nalu.options import Config, Flag, FlagGroup, ScriptSpec
 from stable_nalu.options import flags as common
 from stable_nalu.options import run_names as nf
 from stable_nalu.options.flag import integer, text, truth
 from stable_nalu.options.flags import check_files, check_nalu
-from stable_nalu.training.task import EngineTask
+from stable_nalu.training.task import Batch, Drawn, EngineTask, Shape
 
 OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
     **{"add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv}
@@ -194,3 +196,46 @@ class MeasuredTask(EngineTask):
     def measured(self, model: ExtendedTorchModule, run: int) -> Mapping[str, torch.Tensor | str]:
         """Return numbers and texts of the model of one run by their tags."""
         raise NotImplementedError
+
+
+class RowsTask(MeasuredTask):
+    """Trains on all rows in every update, or on few that Python draws."""
+
+    def __init__(self, config: Config, device: torch.device, *others: Config):
+        super().__init__(config, device, *others)
+        self.data = list(map(self.rows_of, self.configs))
+        self._laid: dict[tuple[int, ...], tuple[np.ndarray, np.ndarray]] = {}
+
+    def rows_of(self, config: Config) -> Batch:
+        raise NotImplementedError
+
+    @classmethod
+    def count(cls, config: Config) -> int:
+        raise NotImplementedError
+
+    @classmethod
+    def shape(cls, config: Config) -> Shape:
+        rows, penalties = cls.count(config), cls.kind.penalties
+        return Shape(rows, config.inputs, 1, None, config.verbose, penalties)
+
+    def batches(self) -> Iterator[Batch]:
+        return iter(self.data[:1])
+
+    def samples(self) -> tuple[Sequence[SampleStream], Drawn]:
+        return (), self.given
+
+    def given(self, runs: Sequence[int], count: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return samples of some runs: their rows, the same ones for all iterations."""
+        key = tuple(runs)
+        if key not in self._laid:
+            self._laid[key] = self.laid([self.data[run] for run in runs])
+        return self._laid[key]
+
+    @staticmethod
+    def laid(rows: Sequence[Batch]) -> tuple[np.ndarray, np.ndarray]:
+        x, t = (torch.stack(parts)[None].numpy() for parts in zip(*rows, strict=True))
+        return x, t
+
+
+def error_table(x: Sequence[float], errors: Sequence[float]) -> str:
+    return table(("x", "abs.error"), zip(map("{:g}".format, x), errors, strict=True))

@@ -7,30 +7,30 @@ from stable_nalu.training.task import Task
 
 from . import (
     arithmetic,
+    comparison,
     depth,
+    eml_recovery,
+    equations,
     even_digit_count,
     gridworld_time,
+    identity_autoencoder,
+    mnist_counting,
     mystery_arithmetic,
+    notebook_addition,
     number_translation,
     pairs,
     program_evaluation,
-    rows,
     sequences,
     simple_function_recurrent,
 )
 
-_DEPTH, _CUBES = depth.SCRIPTS
+_MORE = (identity_autoencoder, even_digit_count, mnist_counting, gridworld_time)
+_MOST = (program_evaluation, notebook_addition, comparison, depth, eml_recovery, equations)
 _IN_ORDER = (
     *arithmetic.SCRIPTS,
     *((one.SCRIPT, one.TASK) for one in (simple_function_recurrent, number_translation)),
     *(*sequences.SCRIPTS, *pairs.SCRIPTS),
-    (rows.IDENTITY, rows.IdentityTask),
-    (even_digit_count.SCRIPT, even_digit_count.TASK),
-    (sequences.COUNTING, sequences.CountingTask),
-    *((one.SCRIPT, one.TASK) for one in (gridworld_time, program_evaluation)),
-    *((rows.NOTEBOOK, rows.NotebookTask), (rows.COMPARISON, rows.ComparisonTask)),
-    *(_DEPTH, (rows.RECOVERY, rows.RecoveryTask), _CUBES),
-    (mystery_arithmetic.SCRIPT, mystery_arithmetic.TASK),
+    *((one.SCRIPT, one.TASK) for one in (*_MORE, *_MOST, mystery_arithmetic)),
 )
 
 SCRIPTS: Mapping[str, ScriptSpec] = {script.name: script for script, _ in _IN_ORDER}

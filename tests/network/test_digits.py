@@ -6,7 +6,7 @@ from torch import nn
 
 from stable_nalu.network import RegressionMnistNetwork, SequentialDigitNetwork
 from stable_nalu.task.even_digit_count import HEADS, EvenDigitNetwork
-from stable_nalu.task.sequences import CountingNetwork, DigitReader
+from stable_nalu.task.mnist_counting import CountingNetwork, DigitReader
 from tests.layer_values import drawn_alike, uniform
 from tests.training.configurations import configuration
 

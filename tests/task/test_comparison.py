@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from stable_nalu.task.rows import RELATIONS, ComparisonNetwork, training_pairs
+from stable_nalu.task.comparison import RELATIONS, ComparisonNetwork, training_pairs
 from tests.training import configurations
 
 HOLDS = {

@@ -7,7 +7,7 @@ import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.functional import mse
-from stable_nalu.task.sequences import CountingNetwork, CountingTask, training_places
+from stable_nalu.task.mnist_counting import CountingNetwork, CountingTask, training_places
 from tests.digit_images import MNIST, needs_mnist
 from tests.experiments.scripts import exported, read, run, run_names
 from tests.training.configurations import built

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from stable_nalu.layer.equations import EMLLayer, hardened
-from stable_nalu.task.rows import chain, drawn_tree
+from stable_nalu.task.eml_recovery import chain, drawn_tree
 from stable_nalu.training.step import TrainingStep
 from stable_nalu.writer.event_file import METRIC_TEST, METRIC_VALID
 from tests.training import configurations

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from stable_nalu.task.depth import EQUATIONS
+from stable_nalu.task.equations import EQUATIONS
 from stable_nalu.task.table import SCRIPTS
 from stable_nalu.training.step import TrainingStep
 from tests.experiments.scripts import run

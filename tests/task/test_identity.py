@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from stable_nalu.network.dense import ACTIVATIONS, Dense
-from stable_nalu.task.rows import IdentityTask
+from stable_nalu.task.identity_autoencoder import IdentityTask
 from tests.experiments.scripts import exported, run
 from tests.training.configurations import built
 

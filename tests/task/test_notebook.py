@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from stable_nalu.task.rows import NotebookNetwork
+from stable_nalu.task.notebook_addition import NotebookNetwork
 from tests.experiments.scripts import read, run, run_names, saved
 from tests.training.configurations import built
 
