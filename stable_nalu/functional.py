@@ -86,6 +86,8 @@ def get_train_criterion(name: str, iteration: int, pcc2mse_iteration: int):
     """Return the criterion of an iteration; `pcc-mse` changes to mse at `pcc2mse_iteration`."""
     if name == "pcc-mse":
         return pcc if iteration < pcc2mse_iteration else mse
+    if name not in CRITERIA:
+        raise ValueError(f"criterion {name!r} is not one of {', '.join(CRITERIA)}, pcc-mse")
     return CRITERIA[name]
 
 
@@ -254,6 +256,9 @@ def mnac(
         return product(x * w + 1 - w)
     if mode == "no-idendity":
         return product(x * w)
+    if mode not in ("div", "div-sepSign"):
+        known = "prod, no-idendity, div, div-sepSign"
+        raise ValueError(f"mnac mode {mode!r} is not one of {known}")
     active = torch.tanh(1000 * w) ** 2 if is_training else w.abs()
     magnitude = x.abs() ** w
     if mode == "div":
@@ -282,6 +287,8 @@ def in_log_space(
 
     That of `golden-ratio` equals that of `normal` up to rounding.
     """
+    if mode not in _LOG_SPACE:
+        raise ValueError(f"log space mode {mode!r} is not one of {', '.join(LOG_SPACE_MODES)}")
     logarithm, power = _LOG_SPACE[mode]
     return power(layer(logarithm(x, eps)))
 

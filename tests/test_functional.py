@@ -11,8 +11,10 @@ from stable_nalu.functional import (
     Regualizer,
     RegualizerNAUZ,
     RegualizerNMUZ,
+    get_train_criterion,
     golden_sigmoid,
     golden_tanh,
+    in_log_space,
     kaiming_bound,
     linear,
     lp_norm,
@@ -257,8 +259,22 @@ def test_a_stack_has_second_derivatives():
     assert torch.autograd.gradgradcheck(mnac, (x.double(), W.double()))
 
 
-def test_unknown_names_are_refused():
-    with pytest.raises(ValueError, match="no regualizer for support, type, shape = npu"):
-        Regualizer("npu", "W", "cubic")
-    with pytest.raises(ValueError, match="nac_weight mode 'hard' is not one of normal, sign"):
-        nac_weight(ONE, ONE, "hard")
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: Regualizer("npu", "W", "cubic"), "no regualizer for support, type, shape = npu"),
+        (
+            lambda: get_train_criterion("rmse", 0, 0),
+            "'rmse' is not one of mse, pcc, mape, mae, half-sum, pcc-mse",
+        ),
+        (lambda: nac_weight(ONE, ONE, "hard"), "nac_weight mode 'hard' is not one of normal, sign"),
+        (lambda: mnac(ONE, ONE, "product"), "mnac mode 'product' is not one of prod, no-idendity"),
+        (
+            lambda: in_log_space(torch.sum, ONE, "mnac", 1e-7),
+            "log space mode 'mnac' is not one of normal, safe",
+        ),
+    ],
+)
+def test_unknown_names_are_refused(call, says):
+    with pytest.raises(ValueError, match=says):
+        call()
