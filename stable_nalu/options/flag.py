@@ -256,13 +256,20 @@ class FlagGroup:
         return iter(self.flags)
 
     def without(self, *names: str) -> "FlagGroup":
+        self._require(set(names) - {f.name for f in self.flags})
         return FlagGroup(self.title, *(f for f in self.flags if f.name not in names))
 
     def only(self, *names: str) -> "FlagGroup":
+        self._require(set(names) - {f.name for f in self.flags})
         return FlagGroup(self.title, *(f for f in self.flags if f.name in names))
 
     def but(self, **changes: dict[str, Any]) -> "FlagGroup":
+        self._require(set(changes) - {f.dest for f in self.flags})
         return FlagGroup(self.title, *(f.but(**changes.get(f.dest, {})) for f in self.flags))
+
+    def _require(self, missing: set[str]) -> None:
+        if missing:
+            raise KeyError(f"group {self.title!r} has no {', '.join(sorted(missing))}")
 
 
 class Config:
