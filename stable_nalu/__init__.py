@@ -34,15 +34,18 @@ __all__ = [
 _NAMES = {
     **{"layer.base": "Layer", "layer.own_layers": "register", "api.program": "train"},
     **{"inspection.saved_model": "formula load", "api.runs": "compare plot read_runs summarize"},
-    **{"api.zoo": "layers", "errors": "errors", "layer": "layer"},
+    "api.zoo": "layers",
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 """Module of each public name; imported on first use, as most of them import torch or pandas."""
 
 
+_ROOMS = "abstract", "dataset", "errors", "functional", "layer", "network", "reader", "writer"
+
+
 def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return import_module(f".{name}", __name__)
     if name not in _HOMES:
         raise AttributeError(f"module 'stable_nalu' has no attribute {name!r}")
-    module = import_module(f".{_HOMES[name]}", __name__)
-    # The package of layers is a function, too.
-    return module if name in ("errors", "layer") else getattr(module, name)
+    return getattr(import_module(f".{_HOMES[name]}", __name__), name)

@@ -2,8 +2,10 @@
 
 import inspect
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+import warnings
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cache
 from inspect import Parameter
@@ -12,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 import torch
 
 from .functional import per_run, sparsity_error
+from .writer.summary_writer import NO_WRITER
 
 
 @dataclass(frozen=True)
@@ -132,7 +135,8 @@ class _InitializeWhenComplete(type):
 
     A layer built on its own is ready to use; inside a network the network's order of
     initialisation decides which weight gets which random numbers. Like torch's modules, each takes
-    `dtype` and `device`, which hold for all that its constructor makes.
+    `dtype` and `device`, which hold for all that its constructor makes. Modules within one that
+    has a writer write to it, too.
     """
 
     _depth = 0
@@ -148,8 +152,10 @@ class _InitializeWhenComplete(type):
                 module = super().__call__(*args, **kwargs)
         finally:
             _InitializeWhenComplete._depth -= 1
-        if _InitializeWhenComplete._depth == 0:
+        if _InitializeWhenComplete._depth == 0 and not cls.is_as_published:
             module.reset_parameters()
+        if module.writer is not NO_WRITER and not cls.is_as_published:
+            _hand_on(module, module.writer.parent)
         return module
 
 
@@ -175,7 +181,8 @@ def _constructor(cls: "type[ExtendedTorchModule]") -> inspect.Signature:
     handing = [base for base in builders if hasattr(base, "option_defaults")]
     named: dict[str, Parameter] = {}
     for base in handing or builders[:1]:
-        own = list(inspect.signature(base.__init__).parameters.values())[1:]
+        every = list(inspect.signature(base.__init__).parameters.values())[1:]
+        own = [p for p in every if p.kind is not p.VAR_POSITIONAL]
         handed = [p for p in own if not named or p.kind is p.KEYWORD_ONLY]
         named |= {p.name: p for p in handed if p.name not in named}
         if not any(p.kind is p.VAR_KEYWORD for p in own):
@@ -183,10 +190,10 @@ def _constructor(cls: "type[ExtendedTorchModule]") -> inspect.Signature:
     else:
         if handing:
             named = {name: p for name, p in named.items() if p.kind is not p.VAR_KEYWORD}
-            last = named.pop("name")
+            last = {n: named.pop(n) for n in ("name", "writer") if n in named}
             options = cls.option_defaults.items()
             named |= {n: _keyword(n, default) for n, default in options if n not in named}
-            named["name"] = last
+            named |= last
     named |= {n: _keyword(n, None, f"torch.{n} | None") for n in ("dtype", "device")}
     return inspect.Signature(sorted(named.values(), key=lambda p: p.kind))
 
@@ -217,6 +224,15 @@ class ExtendedTorchModule(torch.nn.Module, metaclass=_InitializeWhenComplete):
     """True for a child whose tags stand beside those of its parent instead of below."""
     forgets: ClassVar[dict[str, Any]] = {}
     """Attributes that a forward pass leaves behind, with their values in copies of the module."""
+    is_as_published = True
+    """Whether it behaves as the published base where that one leaves more to its subclasses.
+
+    True for classes of users directly over this one. Nothing calls their `reset_parameters`, their
+    modules write only to a writer that they are given, and a plain container ends recursion.
+    """
+    writer: Any = NO_WRITER
+    published_state: ClassVar[dict[str, str | None]] = {}
+    """Names in published state dictionaries, or how they begin, and the own ones; None: dropped."""
     obstacle: str | None = None
     """Why many runs of it cannot be stacked; they are then trained one after another."""
     shown = ("unit_name", "input_size", "hidden_size", "in_features", "out_features")
@@ -228,13 +244,39 @@ class ExtendedTorchModule(torch.nn.Module, metaclass=_InitializeWhenComplete):
         # Parameters and children are attributes that torch registers at run time.
         def __getattr__(self, name: str) -> Any: ...
 
-    def __init__(self, default_name: str, name: str | None = None):
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if cls.__module__.startswith("stable_nalu."):
+            cls.is_as_published = False
+
+    def __init__(
+        self,
+        default_name: str,
+        *_: Any,
+        writer: Any = None,
+        name: str | None = None,
+        use_robustness_exp_logging: bool = False,
+        **_ignored: Any,
+    ):
+        """Take a writer to log below, under `name` or else the default; ignore all else."""
         super().__init__()
         self.namespace = name or default_name
+        if use_robustness_exp_logging:
+            self.robustness_logging = True
+        if writer is not None:
+            _give_writer(self, writer)
         self.allow_random = True
         self.random: RandomSource = GLOBAL_RANDOM
         self.trace: dict[str, torch.Tensor] | None = None
         """Intermediate values of a forward pass, filled by layers when it is not None."""
+
+    def _load_from_state_dict(self, state: dict[str, Any], prefix: str, *args: Any) -> None:
+        for published, own in self.published_state.items():
+            for key in [k for k in state if k.startswith(prefix + published)]:
+                value = state.pop(key)
+                if own is not None:
+                    state[prefix + own + key.removeprefix(prefix + published)] = value
+        super()._load_from_state_dict(state, prefix, *args)
 
     def __getstate__(self) -> dict[str, Any]:
         return vars(self) | self.forgets
@@ -309,27 +351,99 @@ class ExtendedTorchModule(torch.nn.Module, metaclass=_InitializeWhenComplete):
         """Return what to log of this module itself; the caller asks the children."""
         return []
 
-    def regualizer(self, keys: set[str] | None = None) -> dict[str, torch.Tensor]:
-        """Sum the penalties of this module and its children by key; `keys` limits the work."""
-        total: dict[str, torch.Tensor] = {}
-        for module in self.extended_modules():
-            for key, term in module.regualizer_terms().items():
-                if term is not None and (keys is None or key in keys):
-                    value = term()
-                    total[key] = total[key] + value if key in total else value
+    def regualizer(
+        self,
+        merge_in: Mapping[str, Any] | set[str] | None = None,
+        keys: set[str] | frozenset[str] | None = None,
+    ) -> "defaultdict[str, Any]":
+        """Return the penalties of this module and its children by key; absent keys read 0.
+
+        An override hands its own penalties to that of its base, as a dictionary, to be added in.
+        `keys`, a set, limits the work to these; it may come first.
+        """
+        if isinstance(merge_in, set | frozenset):
+            merge_in, keys = None, merge_in
+        total: defaultdict[str, Any] = defaultdict(int)
+        terms = self.regualizer_terms()
+        for key, term in terms.items():
+            if term is not None and (keys is None or key in keys):
+                total[key] += term()
+        for key, value in (merge_in or {}).items():
+            total[key] += value
+        for key in {**terms, **total}:
+            self.writer.add_scalar(f"regualizer/{key}", total.get(key, 0))
+        for child in self.reached_children():
+            own = type(child).regualizer is ExtendedTorchModule.regualizer
+            for key, value in (child.regualizer(keys=keys) if own else child.regualizer()).items():
+                if keys is None or key in keys:
+                    total[key] += value
         return total
 
     def optimize(self, loss: torch.Tensor) -> None:
-        """Clamp bounded parameters and run the post-step hooks, through all children."""
-        constrain(self.extended_modules(), loss)
+        """Clamp bounded parameters and run the post-step hooks, here and in all children."""
+        constrain([self], loss)
+        for child in self.reached_children():
+            child.optimize(loss)
 
     def set_parameter(self, name: str, value: float) -> None:
         """Fill the parameter `name` of every module that has one, in place."""
-        with torch.no_grad():
-            for module in self.extended_modules():
-                own = dict(module.named_parameters(recurse=False))
-                if name in own:
-                    own[name].fill_(value)
+        if (own := self._parameters.get(name)) is not None:
+            with torch.no_grad():
+                own.fill_(value)
+        for child in self.reached_children():
+            child.set_parameter(name, value)
+
+    def _gradients(self) -> "Iterator[tuple[ExtendedTorchModule, str, torch.Tensor]]":
+        """Yield modules with name and gradient of each of their parameters that have one."""
+        for name, parameter in self._parameters.items():
+            if parameter is not None and parameter.requires_grad:
+                if parameter.grad is None:
+                    raise ValueError(f"{name} of {self.namespace} has no gradient: call backward()")
+                yield self, name, parameter.grad
+        for child in self.reached_children():
+            yield from child._gradients()
+
+    def log_gradients(self) -> None:
+        """Write summary and histogram of the first row of each gradient."""
+        for module, name, gradient in self._gradients():
+            row = gradient[0] if gradient.ndim else gradient
+            module.writer.add_summary(f"{name}/grad", row)
+            module.writer.add_histogram(f"{name}/grad", row)
+
+    def log_gradient_elems(self) -> None:
+        """Write each element of each gradient."""
+        for module, name, gradient in self._gradients():
+            module.writer.add_grad_summary(f"{name}/grad", gradient)
+
+    def log_gradients_mse_normalised(self, residual: torch.Tensor) -> None:
+        """Write the sum of magnitudes of each gradient's first row, per mean residual."""
+        for module, name, gradient in self._gradients():
+            module.writer.add_mse_grad_summary(f"{name}/grad", gradient[0] / residual.mean(0))
+
+    def log_learnable_parameters(self) -> None:
+        """Write each element of each parameter that is trained."""
+        for name, parameter in self._parameters.items():
+            if parameter is not None and parameter.requires_grad:
+                for place, value in enumerate(parameter.detach().flatten().tolist()):
+                    self.writer.add_scalar(f"param/{name}/{place}", value, verbose_only=False)
+        for child in self.reached_children():
+            child.log_learnable_parameters()
+
+    @contextmanager
+    def no_internal_logging(self) -> Iterator[None]:
+        """Let this module and those that write below it write nothing."""
+        with self.writer.no_logging():
+            yield
+
+    def reached_children(self) -> "Iterator[ExtendedTorchModule]":
+        """Iterate over the children that calls of this module are passed on to."""
+        for child in self.children():
+            if isinstance(child, ExtendedTorchModule):
+                yield child
+            elif not self.is_as_published:
+                yield from extended_children(child)
+            elif next(extended_children(child), None) is not None:
+                _warn_of_container(type(self).__name__, type(child).__name__)
 
     def extended_modules(self) -> "Iterator[ExtendedTorchModule]":
         """Iterate over this module and all its descendants of the same kind."""
@@ -338,14 +452,55 @@ class ExtendedTorchModule(torch.nn.Module, metaclass=_InitializeWhenComplete):
     @contextmanager
     def no_random(self):
         """Switch sampling and the recording of inputs off, here and in all children."""
-        modules = list(self.extended_modules())
-        for module in modules:
-            module.allow_random = False
+        self.allow_random = False
         try:
-            yield
+            with ExitStack() as children:
+                for child in self.reached_children():
+                    children.enter_context(child.no_random())
+                yield
         finally:
-            for module in modules:
-                module.allow_random = True
+            self.allow_random = True
+
+
+@cache
+def _warn_of_container(module: str, container: str) -> None:
+    warnings.warn(
+        f"{module} does not reach the layers within its {container}: they get no penalties, bounds "
+        "or parameters; make them attributes of it",
+        stacklevel=5,
+    )
+
+
+def _give_writer(module: ExtendedTorchModule, outer: Any) -> None:
+    """Let a module write what it observes of each forward pass below a writer."""
+    module.writer = outer.namespace(module.namespace)
+    if module.writer is not NO_WRITER:
+        module.register_forward_pre_hook(_begin_pass)
+        module.register_forward_hook(_end_pass)
+
+
+def _hand_on(module: ExtendedTorchModule, outer: Any) -> None:
+    """Let the modules within one write below its writer, or beside it, if they have none."""
+    for child in extended_children(module):
+        if child.writer is NO_WRITER:
+            own = outer if child.namespace_is_sibling else module.writer
+            _give_writer(child, own)
+            _hand_on(child, own)
+
+
+def _begin_pass(module: ExtendedTorchModule, _: Any) -> None:
+    if module.trace is None and module.writer.writes(verbose_only=False):
+        module.trace = {}
+
+
+@torch.no_grad()
+def _end_pass(module: ExtendedTorchModule, *_: Any) -> None:
+    # A histogram refuses what is not a number in every iteration.
+    for item in module.observations():
+        if item.kind == "histogram" or module.writer.writes(item.verbose_only):
+            add = getattr(module.writer, f"add_{item.kind}")
+            add(item.name, item.value(), item.verbose_only)
+    module.trace = None
 
 
 @torch.no_grad()

@@ -8,11 +8,14 @@ numbers. The spelling `regualizer` is the public one of flags, tags and run name
 import functools
 import math
 import sys
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
 from torch.overrides import handle_torch_function, has_torch_function_unary
+
+from .base.dotted import publish
 
 
 def trailing(ndim: int) -> tuple[int, ...]:
@@ -43,7 +46,7 @@ def sparsity_error(W: torch.Tensor, ndim: int = 2) -> torch.Tensor:
 
     The maximum is taken over the last `ndim` dimensions; the result has shape `runs`.
     """
-    return _distance_to_zero_or_unit(W).amax(trailing(ndim))
+    return _distance_to_zero_or_unit(W).amax(trailing(min(ndim, W.ndim)))
 
 
 def _distance_to_zero_or_unit(W):
@@ -82,13 +85,24 @@ CRITERIA = {
 }
 
 
-def get_train_criterion(name: str, iteration: int, pcc2mse_iteration: int):
+def criterion_of(name: str, iteration: int, pcc2mse_iteration: int) -> Callable:
     """Return the criterion of an iteration; `pcc-mse` changes to mse at `pcc2mse_iteration`."""
     if name == "pcc-mse":
         return pcc if iteration < pcc2mse_iteration else mse
     if name not in CRITERIA:
         raise ValueError(f"criterion {name!r} is not one of {', '.join(CRITERIA)}, pcc-mse")
     return CRITERIA[name]
+
+
+def get_train_criterion(
+    criterion: str, mse: Any, pcc: Any, mape: Any, current_iteration: int, pcc2mse_iteration: int
+) -> Any:
+    """Return that one of three errors that is trained on; `pcc-mse` is `pcc` first, then `mse`."""
+    errors = {"mse": mse, "pcc": pcc, "mape": mape}
+    errors["pcc-mse"] = pcc if current_iteration < pcc2mse_iteration else mse
+    if criterion not in errors:
+        raise ValueError(f"criterion {criterion!r} is not one of {', '.join(errors)}")
+    return errors[criterion]
 
 
 def xavier_bound(in_features: int, out_features: int, gain: float = 1.0) -> float:
@@ -161,11 +175,14 @@ GOLDEN_RATIO = (1.0 + math.sqrt(5.0)) / 2.0
 LOG_GOLDEN_RATIO = math.log(GOLDEN_RATIO)
 
 
-def golden_sigmoid(v: torch.Tensor) -> torch.Tensor:
+golden_ratio = GOLDEN_RATIO
+
+
+def sigmoid(v: torch.Tensor) -> torch.Tensor:
     return 1.0 / (1.0 + torch.pow(GOLDEN_RATIO, -v))
 
 
-def golden_tanh(v: torch.Tensor) -> torch.Tensor:
+def tanh(v: torch.Tensor) -> torch.Tensor:
     """Return (phi^2v - 1) / (phi^2v + 1), saturating at 1 instead of inf/inf for large v."""
     # float32 phi^2v overflows above v = 92.18; tanh is 1 to the last bit long before that.
     power = torch.pow(GOLDEN_RATIO, 2.0 * v.clamp(max=92.0))
@@ -220,7 +237,7 @@ _MODES = {"normal": _NACWeight, "sign": _NACWeightSign, "independent": _NACWeigh
 def nac_weight(w_hat: torch.Tensor, m_hat: torch.Tensor, mode: str = "normal") -> torch.Tensor:
     """Return tanh(w_hat) sigmoid(m_hat); `mode` names its gradient, or the golden-ratio base."""
     if mode == "golden-ratio":
-        return golden_tanh(w_hat) * golden_sigmoid(m_hat)
+        return tanh(w_hat) * sigmoid(m_hat)
     if mode not in _MODES:
         known = ", ".join((*_MODES, "golden-ratio"))
         raise ValueError(f"nac_weight mode {mode!r} is not one of {known}")
@@ -243,6 +260,7 @@ def mnac(
     """Multiply the inputs: x `(*runs, batch, in)`, W `(*runs, out, in)` -> `(*runs, batch, out)`.
 
     prod           prod_i (x w + 1 - w)
+    exp-log        exp(sum_i log(x w + 1 - w))
     no-idendity    prod_i x w
     div            prod_i (A sign(x) |x|^w + (1 - A))
     div-sepSign    prod_i (A |x|^w + (1 - A)) * prod_i sign(x)^round(w)
@@ -254,10 +272,12 @@ def mnac(
     x = x.unsqueeze(-1)
     if mode == "prod":
         return product(x * w + 1 - w)
+    if mode == "exp-log":
+        return torch.log(x * w + 1 - w).sum(-2).exp()
     if mode == "no-idendity":
         return product(x * w)
     if mode not in ("div", "div-sepSign"):
-        known = "prod, no-idendity, div, div-sepSign"
+        known = "prod, exp-log, no-idendity, div, div-sepSign"
         raise ValueError(f"mnac mode {mode!r} is not one of {known}")
     active = torch.tanh(1000 * w) ** 2 if is_training else w.abs()
     magnitude = x.abs() ** w
@@ -313,7 +333,25 @@ _ELEMENTWISE: dict[tuple[str, str, str], Callable[[torch.Tensor], torch.Tensor]]
     ("nac", "oob", "squared"): lambda W: torch.relu(W.abs() - 1) ** 2,
     ("npu", "W", "linear"): lambda W: (1 - W.abs()).abs(),
     ("inalu", "bias", "linear"): lambda p: torch.relu(20 - p.abs()),
+    ("realnpu", "bias", "linear"): _distance_to_zero_or_unit,
 }
+
+
+def _cancel(W: torch.Tensor) -> torch.Tensor:
+    first, second = W.chunk(2, dim=-1)
+    return (1 - torch.cos(math.pi * first * second)).sum(-1).mean()
+
+
+_OF_LISTS: dict[tuple[str, str, str], Callable[[Any], torch.Tensor]] = {
+    ("nac", "wset", "linear"): lambda Ws: torch.stack([*Ws]).var(0, correction=0).mean(),
+    ("npu", "W", "linear"): lambda Ws: sum(
+        (W.abs().sum() for W in Ws[1:]), (1 - Ws[0].abs()).abs().mean()
+    ),
+    ("realnpu", "bias", "linear"): lambda Ws: _distance_to_zero_or_unit(Ws[0]).mean(),
+    ("inalu", "bias", "linear"): lambda Ws: sum(torch.relu(20 - p.abs()).mean() for p in Ws),
+    ("concat", "cancel", "linear"): _cancel,
+}
+"""Penalties of several parameters, and one of two halves of a parameter."""
 
 
 Weight = Callable[[], torch.Tensor]
@@ -322,7 +360,7 @@ Weight = Callable[[], torch.Tensor]
 class _Penalty:
     is_zero: bool
 
-    def __call__(self, W: torch.Tensor) -> torch.Tensor:
+    def __call__(self, W: Any) -> Any:
         raise NotImplementedError
 
     def of(self, W: Weight) -> Weight | None:
@@ -331,20 +369,36 @@ class _Penalty:
 
 
 class Regualizer(_Penalty):
-    """The mean penalty of a parameter, looked up by (support, type, shape).
+    """The mean penalty of a parameter, looked up by (support, type, shape); some take a list.
 
-    The shape `none` switches it off. `ndim` is the number of dimensions of one run's parameter.
+    `zero` and the shape `none` switch it off: it is 0. `zero_epsilon` has never had an effect.
+    `ndim` is the number of dimensions of one run's parameter.
     """
 
-    def __init__(self, support: str, type: str, shape: str, zero: bool = False, ndim: int = 2):
+    def __init__(
+        self,
+        support: str = "nac",
+        type: str = "bias",
+        shape: str = "squared",
+        zero: bool = False,
+        zero_epsilon: float = 0,
+        *,
+        ndim: int = 2,
+    ):
         self.is_zero = zero or shape == "none"
         self.ndim = ndim
         self._key = (support, type, shape)
-        if not self.is_zero and self._key not in _ELEMENTWISE:
+        if not self.is_zero and self._key not in {**_ELEMENTWISE, **_OF_LISTS}:
             raise ValueError(f"no regualizer for support, type, shape = {', '.join(self._key)}")
+        if zero_epsilon:
+            warnings.warn("zero_epsilon has no effect, as in published code", stacklevel=2)
 
-    def __call__(self, W: torch.Tensor) -> torch.Tensor:
-        return mean_over(_ELEMENTWISE[self._key](W), self.ndim)
+    def __call__(self, W: Any) -> Any:
+        if self.is_zero:
+            return 0
+        if isinstance(W, torch.Tensor) and self._key in _ELEMENTWISE:
+            return mean_over(_ELEMENTWISE[self._key](W), min(self.ndim, W.ndim))
+        return _OF_LISTS[self._key](W)
 
 
 class _RegualizerZ(_Penalty):
@@ -371,7 +425,9 @@ class _RegualizerZ(_Penalty):
     def reset(self) -> None:
         self._inputs = []
 
-    def __call__(self, W: torch.Tensor) -> torch.Tensor:
+    def __call__(self, W: torch.Tensor) -> Any:
+        if self.is_zero:
+            return 0
         if not self._inputs:
             return W.new_zeros(W.shape[:-2])
         mean_input = torch.cat(self._inputs, dim=-2).mean(-2, keepdim=True)
@@ -388,3 +444,73 @@ class RegualizerNMUZ(_RegualizerZ):
     """The penalty mean (1 - W) (1 - x_mean)^2."""
 
     penalty = staticmethod(lambda W, x: (1 - W) * (1 - x) ** 2)
+
+
+def gated_choice(
+    g: torch.Tensor, a: torch.Tensor, m: torch.Tensor, mode: str = "normal"
+) -> torch.Tensor:
+    """Return g a + (1 - g) m; with `gate-free-gradient`, a and m get the gradient of the whole."""
+    if mode in ("normal", "test"):
+        return g * a + (1 - g) * m
+    if mode != "gate-free-gradient":
+        known = "normal, test, gate-free-gradient"
+        raise ValueError(f"gated_choice mode {mode!r} is not one of {known}")
+    fixed = g * a.detach() + (1 - g) * m.detach()
+    return fixed + (a - a.detach()) + (m - m.detach())
+
+
+def batch_linear(x: torch.Tensor, W: torch.Tensor, b: torch.Tensor | None = None) -> torch.Tensor:
+    """Map each row by its own weights: x `(N, in)`, W `(N, out, in)` -> `(N, out)`."""
+    if x.shape != (W.shape[0], W.shape[2]):
+        raise ValueError(f"W {tuple(W.shape)} does not map rows of shape {tuple(x.shape)}")
+    y = (W @ x.unsqueeze(-1)).squeeze(-1)
+    return y if b is None else y + b
+
+
+def sample_gumbel(
+    placeholder: torch.Tensor, eps: float = 1e-10, reuse: bool = False
+) -> torch.Tensor:
+    """Return Gumbel noise from a buffer, which is filled from U(eps, 1) unless it is reused."""
+    uniform = placeholder if reuse else placeholder.uniform_(eps, 1)
+    return -torch.log(-torch.log(uniform))
+
+
+def sample_gumbel_softmax(
+    placeholder: torch.Tensor, logits: torch.Tensor, tau: Any, **kwargs: Any
+) -> torch.Tensor:
+    """Return softmax((logits + noise) / tau) over the last dimension."""
+    return torch.softmax((logits + sample_gumbel(placeholder, **kwargs)) / tau, dim=-1)
+
+
+def sample_gumbel_max(
+    placeholder: torch.Tensor, logits: torch.Tensor, **kwargs: Any
+) -> torch.Tensor:
+    """Return 1 where logits + noise are largest along the last dimension, else 0."""
+    chosen = (logits + sample_gumbel(placeholder, **kwargs)).argmax(-1, keepdim=True)
+    return torch.zeros_like(logits).scatter_(-1, chosen, 1.0)
+
+
+def l1(params: Iterable[torch.Tensor]) -> torch.Tensor:
+    """Return the sum of the magnitudes of all parameters."""
+    return norms(params, 1)
+
+
+def norms(params: Iterable[torch.Tensor], p: int) -> torch.Tensor:
+    """Return the sum over parameters of their p-norms."""
+    return torch.stack([torch.linalg.vector_norm(w, p) for w in params]).sum()
+
+
+def huber(params: Iterable[torch.Tensor]) -> torch.Tensor:
+    """Return the sum over parameters of the Huber losses of their elements, delta = 1."""
+    losses = [
+        torch.nn.functional.huber_loss(w, torch.zeros_like(w), reduction="sum") for w in params
+    ]
+    return torch.stack(losses).sum()
+
+
+publish(
+    __name__,
+    "batch_linear gated_choice gumbel mnac nac_weight sparsity_error train_criterion",
+    "regualizer_nau_z regualizer_nmu_z golden_ratio_base",
+    regualizer={"lp_norm": norms},
+)

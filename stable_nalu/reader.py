@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from stable_nalu.base.dotted import publish
 from stable_nalu.result import export
 from stable_nalu.result.export import RunProblem, RunTable
 
@@ -48,3 +49,14 @@ class TensorboardMetricTwoDigitMNISTReader(export.RunReader):
     ):
         parser = export.MetricParser(metric_matcher, step_start, of_pairs=True)
         super().__init__(dirname, parser, processes=processes, progress_bar=progress_bar)
+
+
+def _everything(tag: str) -> bool:
+    return True
+
+
+publish(
+    __name__,
+    "tensorboard_reader",
+    tensorboard_metric_reader={"_everything_default_matcher": _everything},
+)

@@ -24,7 +24,7 @@ from functools import cache
 from itertools import product
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
@@ -270,9 +270,14 @@ def torchvision() -> ModuleType:
 
 OPERATIONS: dict[str, Callable[..., np.ndarray]] = {
     **dict.fromkeys(("cumsum", "sum"), np.cumsum),
-    **dict.fromkeys(("cumprod", "prod"), np.cumprod),
+    **dict.fromkeys(("cumprod", "prod", "div"), np.cumprod),
+    "cumdiv": lambda labels, axis: np.cumprod(_integer_reciprocal(labels), axis),
 }
 """Operations on int64 labels, whose products wrap around above 2^63 as in published runs."""
+
+
+def _integer_reciprocal(labels: np.ndarray) -> np.ndarray:
+    return np.where(labels == 0, np.iinfo(np.int64).min, labels == 1)
 
 
 class DigitSubset:
@@ -293,7 +298,7 @@ class DigitSubset:
         return len(self.labels)
 
 
-class DigitSequences:
+class DigitSequences(torch.utils.data.Dataset):
     """A subset cut into sequences of one length, in an order drawn once from `seed`.
 
     family: `mnist`, whose pixels are normalised, or `svhn`.
@@ -315,7 +320,7 @@ class DigitSequences:
     def __len__(self) -> int:
         return len(self.positions)
 
-    def __getitem__(self, index: Places) -> LoadedBatch:
+    def __getitem__(self, index: int | Places) -> LoadedBatch:
         """Return images, float32 (batch, length, channels, height, width), and targets."""
         return self.table(self.subset.images[self.positions[index]]), self.targets[index]
 
@@ -337,6 +342,84 @@ class DigitSequences:
             return labels[self.positions[index]], self.targets[index]
 
         return IndexLoader(len(self), batch_size, shuffle, take, smallest)
+
+
+class ItemShape(NamedTuple):
+    """Shapes of an item as published code gives them, without the channels of an image."""
+
+    input: tuple[int | None, ...]
+    target: tuple[int | None, ...]
+
+
+class _SequentialDataset:
+    """Digits in sequences, with an operation on the labels so far at each step."""
+
+    family: ClassVar[str]
+    operations: ClassVar[tuple[str, ...]] = ("cumsum", "sum", "cumprod", "prod")
+
+    def __init__(self, operation: str, digits: Sequence[int], seed: int | None, use_cuda: bool):
+        if operation not in self.operations:
+            known = ", ".join(self.operations)
+            raise ValueError(f"operation {operation!r} is not one of {known}")
+        self._operation, self._digits = operation, tuple(digits)
+        self._parent = LegacyRandom(seed)
+        self._device = torch.device("cuda" if use_cuda else "cpu")
+        self._subsets: dict[str, DigitSubset] = {}
+
+    def fork(
+        self, seq_length: int = 10, subset: str = "train", seed: int | None = None
+    ) -> DigitSequences:
+        """Return sequences of images of a subset; without a seed, the parent draws one."""
+        if subset not in ("train", "valid", "test"):
+            raise ValueError(f"subset {subset!r} is not one of train, valid, test")
+        if seed is None:
+            seed = int(self._parent.integers(0, 2**32 - 1))
+        if subset not in self._subsets:
+            corpus = load_subset(self.family, self.family, subset)
+            self._subsets[subset] = DigitSubset(corpus, self._digits, self._device)
+        return DigitSequences(self._subsets[subset], seq_length, self._operation, seed, self.family)
+
+    def get_item_shape(self) -> ItemShape:
+        return ItemShape((None, 28, 28), (None, 1))
+
+    def is_cum_task(self) -> bool:
+        return self._operation.startswith("cum")
+
+
+class SequentialMnistDataset(_SequentialDataset):
+    """Sequences of MNIST images, float32 (L, 1, 28, 28), with targets (L, 1).
+
+    `div` is the product, and the reciprocals of `cumdiv` are whole numbers, as in published code.
+    """
+
+    family = "mnist"
+    operations = (*_SequentialDataset.operations, "div", "cumdiv")
+
+    def __init__(
+        self,
+        operation: str,
+        num_workers: int = 1,
+        mnist_digits: Sequence[int] = range(10),
+        seed: int | None = None,
+        use_cuda: bool = False,
+    ):
+        super().__init__(operation, mnist_digits, seed, use_cuda)
+
+
+class SequentialSvhnDataset(_SequentialDataset):
+    """Sequences of SVHN images, float32 (L, 3, 32, 32), with targets (L, 1)."""
+
+    family = "svhn"
+
+    def __init__(
+        self,
+        operation: str,
+        num_workers: int = 1,
+        svhn_digits: Sequence[int] = range(10),
+        seed: int | None = None,
+        use_cuda: bool = False,
+    ):
+        super().__init__(operation, svhn_digits, seed, use_cuda)
 
 
 SPLIT_SEED = 0

@@ -7,7 +7,7 @@ alone that exceed what training shows, in an operand or in the target.
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -107,7 +107,28 @@ def _subset_sum(x: np.ndarray, start: int, end: int) -> np.ndarray:
     return x[..., start:end].sum(axis=tuple(range(2, x.ndim)))
 
 
-class SampleStream:
+class Batches:
+    """The next batches of a stream, as often as its number of rows allows; it never starts again.
+
+    With `use_cuda` they are on the GPU.
+    """
+
+    def __init__(self, stream: Any, batch_size: int, use_cuda: bool = False):
+        self.stream, self.batch_size, self.use_cuda = stream, batch_size, use_cuda
+
+    def __len__(self) -> int:
+        return len(self.stream) // self.batch_size
+
+    def __iter__(self) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+        for start in range(0, len(self) * self.batch_size, self.batch_size):
+            x, t = self.stream[start : start + self.batch_size]
+            yield (x.cuda(), t.cuda()) if self.use_cuda else (x, t)
+
+
+MOST_ROWS = 2**32 - 1
+
+
+class SampleStream(torch.utils.data.Dataset):
     """Inputs of one distribution, range and sample shape, and their targets, without an end.
 
     A batch of m = batch_size * prod(sample_shape) elements consumes, from the generator:
@@ -129,20 +150,39 @@ class SampleStream:
         sample_range: SampleRange,
         sample_shape: tuple[int, ...],
         targets: Any,
+        use_cuda: bool = False,
+        max_size: int = MOST_ROWS,
     ):
+        self.use_cuda, self.max_size = use_cuda, max_size
+        self.outputs: int = getattr(targets, "outputs", 1)
         self.seed, self.distribution, self.sample_shape = seed, distribution, sample_shape
         self.range, self.targets = sample_range, targets
         self.random = LegacyRandom(seed)
 
-    def __getitem__(self, rows: slice) -> tuple[torch.Tensor, torch.Tensor]:
-        """Draw a batch x (B, *sample), t (B, 1) of as many rows as the slice is long."""
+    def __len__(self) -> int:
+        return self.max_size
+
+    def __getitem__(self, rows: slice | int) -> tuple[torch.Tensor, torch.Tensor]:
+        """Draw a batch x (B, *sample), t (B, 1) of as many rows as the slice is long, or one row.
+
+        Which rows are named does not matter: each access draws the next ones.
+        """
+        if not isinstance(rows, slice):
+            x, t = self[0:1]
+            return x[0], t[0]
+        if rows.start is None or rows.stop is None:
+            raise TypeError("a stream has no end: name both ends of a slice, such as [0:100]")
         x, t = self.draw(1, rows.stop - rows.start)
         return x[0], t[0]
+
+    def dataloader(self, batch_size: int = 128) -> Batches:
+        """Return batches of the next samples."""
+        return Batches(self, batch_size, self.use_cuda)
 
     def draw(self, batches: int, batch_size: int) -> tuple[torch.Tensor, torch.Tensor]:
         """Draw the next batches at once: x (batches, B, *sample) and t (batches, B, 1)."""
         x = torch.empty(batches, batch_size, *self.sample_shape, device="cpu")
-        t = torch.empty(batches, batch_size, 1, device="cpu")
+        t = torch.empty(batches, batch_size, self.outputs, device="cpu")
         draw_into([self], x.numpy()[:, None], t.numpy()[:, None])
         return x, t
 
@@ -320,13 +360,15 @@ class SubsetDataset:
 
     def __init__(
         self,
-        operation: str,
+        targets_of: Callable[[list[Subset]], Any],
         input_size: int,
         choose: Callable[[LegacyRandom], Sequence[Subset]],
         *,
         simple: bool,
         seed: int | None,
         dist_params: Sequence = ("uniform",),
+        use_cuda: bool = False,
+        max_size: int = MOST_ROWS,
     ):
         self._parent = LegacyRandom(seed)
         if simple:
@@ -336,8 +378,9 @@ class SubsetDataset:
             last = max(end for _, end in chosen)
             offset = int(self._parent.integers(0, input_size - last + 1))
             subsets = [(start + offset, end + offset) for start, end in chosen]
+        self._kept = use_cuda, max_size
         self._input_size = input_size
-        self._targets = FunctionTargets(get_operation(operation), subsets)
+        self._targets = targets_of(subsets)
         self._dist_params = dist_params
         self.subset_ranges = subsets
 
@@ -361,7 +404,7 @@ class SubsetDataset:
         span = SampleRange.parse(sample_range).checked(distribution)
         if seed is None:
             seed = int(self._parent.integers(0, 2**32 - 1))
-        return SampleStream(seed, distribution, span, sample_shape, self._targets)
+        return SampleStream(seed, distribution, span, sample_shape, self._targets, *self._kept)
 
 
 class SimpleFunctionStaticDataset(SubsetDataset):
@@ -382,10 +425,14 @@ class SimpleFunctionStaticDataset(SubsetDataset):
         num_subsets: int = 2,
         simple: bool = False,
         seed: int | None = None,
+        use_cuda: bool = False,
+        max_size: int = MOST_ROWS,
     ):
         ratios = input_size, subset_ratio, overlap_ratio, num_subsets
         how: Any = {"simple": simple, "seed": seed, "dist_params": dist_params}
-        super().__init__(operation, input_size, lambda _: subsets_from_ratios(*ratios), **how)
+        how |= {"use_cuda": use_cuda, "max_size": max_size}
+        targets_of = functools.partial(FunctionTargets, get_operation(operation))
+        super().__init__(targets_of, input_size, lambda _: subsets_from_ratios(*ratios), **how)
 
     def fork(
         self,
@@ -399,6 +446,61 @@ class SimpleFunctionStaticDataset(SubsetDataset):
         `use_extrapolation` selects the second mean and deviation of a truncated normal.
         """
         return self._stream((self._input_size,), sample_range, seed, use_extrapolation)
+
+
+class SliceTargets:
+    """Sums or products of the elements of each slice: x `(batches, B, in)` -> `(batches, B, O)`.
+
+    The targets of a batch are in the order of its slices, cut into rows, as published: with several
+    slices they are those of other rows.
+    """
+
+    def __init__(self, operation: str, subset_ranges: Sequence[Subset]):
+        reductions = {"add": np.add.reduce, "mul": np.multiply.reduce}
+        if operation not in reductions:
+            raise ValueError(f"operation {operation!r} is not one of add, mul.")
+        self.name, self.reduce = operation, reductions[operation]
+        self.operands = tuple(subset_ranges)
+        self.outputs = len(self.operands)
+
+    def __call__(self, x: np.ndarray) -> np.ndarray:
+        own = [self.reduce(x[..., start:end], axis=-1) for start, end in self.operands]
+        return np.stack(own, axis=1).reshape(*x.shape[:2], self.outputs)
+
+
+class SingleLayerStaticDataset(SubsetDataset):
+    """x (B, input_size) and t (B, num_subsets), the sum or product of each slice's elements."""
+
+    def __init__(
+        self,
+        operation: str,
+        input_size: int = 2,
+        subset_ratio: float = 1,
+        overlap_ratio: float = 0,
+        num_subsets: int = 1,
+        simple: bool = False,
+        seed: int | None = None,
+        use_cuda: bool = False,
+        max_size: int = MOST_ROWS,
+    ):
+        ratios = input_size, subset_ratio, overlap_ratio, num_subsets
+        how: Any = {"simple": simple, "seed": seed, "use_cuda": use_cuda, "max_size": max_size}
+        targets_of = functools.partial(SliceTargets, operation)
+        super().__init__(targets_of, input_size, lambda _: subsets_from_ratios(*ratios), **how)
+        self._output_size = num_subsets
+
+    def get_output_size(self) -> int:
+        """Return the number of subsets that was asked for; those of `simple` are two."""
+        return self._output_size
+
+    def print_operation(self) -> str:
+        """Return the targets as published code prints them, such as `mul(v[0:2)), mul(v[2:4))`."""
+        name = self._targets.name
+        return ", ".join(f"{name}(v[{start}:{end}))" for start, end in self.subset_ranges)
+
+    def fork(self, sample_range: Sequence = (1, 2), seed: int | None = None) -> SampleStream:
+        """Return a stream of samples from a range; without a seed, the parent draws one."""
+        return self._stream((self._input_size,), sample_range, seed)
 
 
 LENGTHS, OVERLAPS = (1, 5), (1, 2)
@@ -426,6 +528,8 @@ class SimpleFunctionRecurrentDataset(SubsetDataset):
         overlap_ratio: float = 0.5,
         simple: bool = False,
         seed: int | None = None,
+        use_cuda: bool = False,
+        max_size: int = MOST_ROWS,
     ):
 
         def choose(parent: LegacyRandom) -> list[Subset]:
@@ -433,7 +537,9 @@ class SimpleFunctionRecurrentDataset(SubsetDataset):
                 return _draw_lengths(parent, vector_size)
             return subsets_from_ratios(vector_size, subset_ratio, overlap_ratio, 2)
 
-        super().__init__(operation, vector_size, choose, simple=simple, seed=seed)
+        how: Any = {"simple": simple, "seed": seed, "use_cuda": use_cuda, "max_size": max_size}
+        targets_of = functools.partial(FunctionTargets, get_operation(operation))
+        super().__init__(targets_of, vector_size, choose, **how)
 
     def fork(
         self, seq_length: int = 10, sample_range: Sequence = (1, 2), seed: int | None = None

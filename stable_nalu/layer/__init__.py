@@ -8,6 +8,8 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from stable_nalu.base.dotted import publish
+
 from . import base, equations, nalu, nau_nmu, npu, registry, trials
 from .registry import entries, own_entries
 
@@ -31,6 +33,10 @@ _CLASSES = {
 
 def __getattr__(name: str) -> Any:
     """Return a class by its own name or that in papers, or the recurrent cell of a layer."""
+    if name == "unit_name_to_layer_class":
+        from .own_layers import UnitClasses
+
+        return UnitClasses()
     found = _CLASSES.get(name) or registry.imported_class(name)
     if found is not None:
         return found
@@ -62,3 +68,14 @@ class _Layers(ModuleType):
 
 
 sys.modules[__name__].__class__ = _Layers
+
+_FAMILIES = "gumbel linear softmax independent hard_softmax gradient_bandit"
+publish(
+    __name__,
+    "basic generalized nac mnac pos_nac npu_real inalu mcfc mclstm",
+    *(
+        f"{family}_{kind}"
+        for family in (*_FAMILIES.split(), "regualized_linear", "re_regualized_linear")
+        for kind in ("nac", "mnac", "nalu")
+    ),
+)

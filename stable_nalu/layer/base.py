@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Collection
 from functools import cache, partial
 from types import new_class
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch.nn import functional
@@ -48,16 +48,21 @@ class Layer(ExtendedTorchModule):
     default_name: ClassVar[str] = "nac"
     option_defaults: ClassVar[dict[str, Any]] = {}
     """Options by name, which are attributes. A class attribute of the name fixes one of a base."""
+    positional: ClassVar[tuple[str, ...]] = ()
+    """Options that may be given without their names, in the published order."""
     option_choices: ClassVar[dict[str, Collection[str]]] = {}
     """The values of those options that have a few."""
     follows_robustness_logging: ClassVar[bool] = False
     """Whether the robustness experiments always log weights as text."""
+    _reads_reuse: ClassVar[bool] = False
+    """Whether a forward pass can take the noise of the one before; others ignore the request."""
     _checks_output: ClassVar[bool] = False
     """True for classes that are not of this package: whether they map rows to rows is not known."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         cls._checks_output = not cls.__module__.startswith("stable_nalu.")
+        cls._reads_reuse = "reuse" in inspect.signature(cls.forward).parameters
         for base in cls.__bases__:
             own = cls.option_defaults
             cls.option_defaults = own | getattr(base, "option_defaults", {}) | own
@@ -65,9 +70,18 @@ class Layer(ExtendedTorchModule):
         cls.option_defaults = {n: v for n, v in cls.option_defaults.items() if n not in vars(cls)}
 
     def __init__(
-        self, in_features: int, out_features: int, *, name: str | None = None, **options: Any
+        self,
+        in_features: int,
+        out_features: int,
+        *values: Any,
+        name: str | None = None,
+        writer: Any = None,
+        **options: Any,
     ):
-        super().__init__(self.default_name, name)
+        super().__init__(self.default_name, name=name, writer=writer)
+        if len(values) > len(self.positional):
+            raise TypeError(f"{type(self).__name__} takes its options by name")
+        options |= dict(zip(self.positional, values, strict=False))
         self.in_features = in_features
         self.out_features = out_features
         for option in options.keys() - self.option_defaults.keys():
@@ -91,10 +105,13 @@ class Layer(ExtendedTorchModule):
 
     def new_parameter(self, *shape: int) -> torch.nn.Parameter:
         """Return a parameter of a shape, by default that of W, to be initialised."""
-        return torch.nn.Parameter(torch.empty(shape or (self.out_features, self.in_features)))
+        size = shape or (self.out_features, self.in_features)
+        return torch.nn.Parameter(torch.full(size, math.nan))
 
     def __call__(self, x: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
         """Run the layer on rows of the right size, or on a vector."""
+        if not self._reads_reuse:
+            kwargs.pop("reuse", None)
         if isinstance(x, torch.Tensor) and (x.ndim < 2 or x.shape[-1] != self.in_features):
             check_size(self, x, self.in_features)
             return self(x.unsqueeze(0), *args, **kwargs).squeeze(-2)
@@ -147,8 +164,10 @@ class GatedInputs(Layer):
 class Cell(ExtendedTorchModule):
     """Map x `(*runs, batch, input_size)` and a state, `(*runs, batch, hidden_size)`, to a state."""
 
-    def __init__(self, input_size: int, hidden_size: int, *, name: str | None = None):
-        super().__init__("recurrent", name)
+    def __init__(
+        self, input_size: int, hidden_size: int, *, name: str | None = None, writer: Any = None
+    ):
+        super().__init__("recurrent", name=name, writer=writer)
         self.input_size = input_size
         self.hidden_size = hidden_size
 
@@ -177,9 +196,15 @@ class RecurrentCell(Cell):
     option_defaults: ClassVar[dict[str, Any]] = {}
 
     def __init__(
-        self, input_size: int, hidden_size: int, *, name: str | None = None, **options: Any
+        self,
+        input_size: int,
+        hidden_size: int,
+        *,
+        name: str | None = None,
+        writer: Any = None,
+        **options: Any,
     ):
-        super().__init__(input_size, hidden_size, name=name)
+        super().__init__(input_size, hidden_size, name=name, writer=writer)
         # The name is handed on to the layer: tags of published runs repeat it at each level.
         self.op = self.Op(input_size + hidden_size, hidden_size, name=name, **options)
 
@@ -217,7 +242,7 @@ def check_output(module: torch.nn.Module, x: torch.Tensor, y: object, size: int)
         )
 
 
-OF_EVERY_LAYER = {"name", "dtype", "device"}
+OF_EVERY_LAYER = {"name", "writer", "dtype", "device"}
 
 
 def option_parameters(layer: type[ExtendedTorchModule]) -> dict[str, inspect.Parameter]:
@@ -227,15 +252,22 @@ def option_parameters(layer: type[ExtendedTorchModule]) -> dict[str, inspect.Par
     return {name: p for name, p in named.items() if name not in OF_EVERY_LAYER}
 
 
-ACTIVATIONS: dict[str, tuple[Callable[..., torch.Tensor], Callable[[int, int], float]]] = {
-    "Tanh": (torch.tanh, partial(xavier_bound, gain=5.0 / 3.0)),
-    "Sigmoid": (torch.sigmoid, xavier_bound),
-    "ReLU6": (functional.relu6, kaiming_bound),
-    "Softsign": (functional.softsign, xavier_bound),
-    "SELU": (torch.selu, lambda fan_in, _: math.sqrt(3.0 / fan_in)),
-    "ELU": (functional.elu, kaiming_bound),
-    "ReLU": (torch.relu, kaiming_bound),
-    "linear": (lambda x: x, xavier_bound),
+class Activation(NamedTuple):
+    """A function, and the bound of the uniform initial weights that goes with it."""
+
+    function: Callable[[torch.Tensor], torch.Tensor]
+    bound: Callable[[int, int], float]
+
+
+ACTIVATIONS = {
+    "Tanh": Activation(torch.tanh, partial(xavier_bound, gain=5.0 / 3.0)),
+    "Sigmoid": Activation(torch.sigmoid, xavier_bound),
+    "ReLU6": Activation(functional.relu6, kaiming_bound),
+    "Softsign": Activation(functional.softsign, xavier_bound),
+    "SELU": Activation(torch.selu, lambda fan_in, _: math.sqrt(3.0 / fan_in)),
+    "ELU": Activation(functional.elu, kaiming_bound),
+    "ReLU": Activation(torch.relu, kaiming_bound),
+    "linear": Activation(lambda x: x, xavier_bound),
 }
 """Functions, and the bound of the uniform initial weights that goes with each."""
 
@@ -250,8 +282,10 @@ class BasicLayer(WeightLayer):
     """
 
     default_name = "basic"
+    positional = ("activation", "bias")
     option_defaults: ClassVar = {"activation": "linear", "bias": True}
     option_choices: ClassVar = {"activation": ACTIVATIONS}
+    ACTIVATIONS = frozenset(ACTIVATIONS)
 
     def make_parameters(self) -> None:
         super().make_parameters()
@@ -259,13 +293,13 @@ class BasicLayer(WeightLayer):
         self.register_parameter("bias", bias)
 
     def reset_parameters(self) -> None:
-        bound = ACTIVATIONS[self.activation][1](self.in_features, self.out_features)
+        bound = ACTIVATIONS[self.activation].bound(self.in_features, self.out_features)
         torch.nn.init.uniform_(self.W, -bound, bound)
         if self.bias is not None:
             torch.nn.init.zeros_(self.bias)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return ACTIVATIONS[self.activation][0](linear(x, self.W, self.bias))
+        return ACTIVATIONS[self.activation].function(linear(x, self.W, self.bias))
 
 
 class TorchCell(Cell):
@@ -275,8 +309,8 @@ class TorchCell(Cell):
 
     gates: ClassVar[int]
 
-    def __init__(self, input_size: int, hidden_size: int, *, name: str | None = None):
-        super().__init__(input_size, hidden_size, name=name)
+    def __init__(self, input_size: int, hidden_size: int, **of_every_layer: Any):
+        super().__init__(input_size, hidden_size, **of_every_layer)
         rows = self.gates * hidden_size
         self.weight_ih = torch.nn.Parameter(torch.empty(rows, input_size))
         self.weight_hh = torch.nn.Parameter(torch.empty(rows, hidden_size))

@@ -144,7 +144,7 @@ class AbstractNALULayer(Layer):
         if self.nalu_gate == "linear":
             return z
         if self.nalu_gate == "golden-ratio":
-            return functional.golden_sigmoid(z)
+            return functional.sigmoid(z)
         if self.allow_random and self.nalu_gate in ("gumbel", "obs-gumbel"):
             # Its temperature is fixed at 1: `--tau` schedules do not reach the gates of a NALU.
             of_outputs = self.nalu_gate == "gumbel"

@@ -25,6 +25,7 @@ class NACLayer(WeightLayer):
     Johansen (2020) derive.
     """
 
+    positional = ("regualizer_z", "nac_weight")
     option_defaults: ClassVar = {"regualizer_z": 0.0, "nac_weight": "normal"}
 
     def make_parameters(self) -> None:
@@ -170,6 +171,7 @@ class NAULayer(NAUBase):
     """
 
     follows_robustness_logging = True
+    positional = ("nac_oob", "regualizer_shape", "regualizer_z")
     option_defaults: ClassVar = {"beta_nau": False}
 
     def make_parameters(self) -> None:
@@ -279,6 +281,13 @@ class NMULayer(NMUBase):
     """
 
     follows_robustness_logging = True
+    positional = (
+        "nac_oob",
+        "regualizer_shape",
+        "mnac_epsilon",
+        "mnac_normalized",
+        "regualizer_z",
+    )
     option_defaults: ClassVar = {"mnac_normalized": False, "noise_range": (1, 5)}
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -357,6 +366,10 @@ class NMRUBase(NMUBase):
         # Magnitude first: the order in which gradients of W are summed is part of the figures.
         magnitude = self.product(z.abs())
         return magnitude * torch.cos(sign_phase(z) @ self.W.mT)
+
+
+SignNMRUBase = NMRUBase
+"""A public name of before."""
 
 
 class ConcatReciprocalNMULayer(NMRUBase):

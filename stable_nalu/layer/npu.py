@@ -29,6 +29,7 @@ class NPUBase(GatedInputs):
     """
 
     clipped_by_wig: ClassVar[tuple[str, ...]]
+    positional = ("npu_clip",)
     option_defaults: ClassVar = {
         **{"npu_clip": "none", "npu_Wr_init": "xavier-uniform", "regualizer_npu_w": 0.0},
         "regualizer_gate": 0.0,

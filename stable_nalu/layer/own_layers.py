@@ -11,8 +11,8 @@ import inspect
 import re
 import sys
 import traceback
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Iterator, MutableMapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import cache, partial
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
@@ -22,14 +22,14 @@ from typing import Any, ClassVar, NamedTuple
 import torch
 from torch.func import functional_call, vmap
 
-from stable_nalu.abstract import Observation, weight_observations
+from stable_nalu.abstract import ExtendedTorchModule, Observation, Term, weight_observations
 from stable_nalu.base.errors import CONTROL, STOPS, OptionError, UsageError, in_words, is_text
 from stable_nalu.base.files import installed_layers
 from stable_nalu.base.papers import Paper
 from stable_nalu.layer import registry
 
 from .base import OF_EVERY_LAYER, Cell, Layer, OutputShapeError
-from .user_code import ClassState
+from .user_code import PENALTIES, ClassState
 
 
 class PlainLayer(Layer):
@@ -86,6 +86,47 @@ class PlainLayer(Layer):
         return torch.stack(made)
 
 
+class ProtocolLayer(PlainLayer):
+    """Holds a module over `ExtendedTorchModule`, whose penalties and bounds are its own methods."""
+
+    obstacle = "penalties and bounds of a module over ExtendedTorchModule are those of one run"
+
+    def make_parameters(self) -> None:
+        super().make_parameters()
+        self._keys: Collection[str] = PENALTIES
+        # A penalty on inputs needs some first: it may be any.
+        with suppress(Exception):
+            self._keys = tuple(self.module.regualizer())
+
+    def reset_parameters(self) -> None:
+        self.module.reset_parameters()
+
+    def regualizer_terms(self) -> dict[str, Term | None]:
+        return {key: lambda key=key: self.module.regualizer()[key] for key in self._keys}
+
+    def after_step(self, loss: torch.Tensor) -> None:
+        self.module.optimize(loss)
+
+
+class UnitClasses(MutableMapping[str, type]):
+    """The classes of all layers by key; to add one is to register it."""
+
+    def __getitem__(self, key: str) -> type:
+        return registry.entries()[key].module
+
+    def __setitem__(self, key: str, layer: type) -> None:
+        register(layer, key=key)
+
+    def __delitem__(self, key: str) -> None:
+        raise TypeError("a layer cannot be taken out of the table")
+
+    def __iter__(self) -> Iterator[str]:
+        return (key for key, entry in registry.entries().items() if entry.layer is not None)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
 class _SparsityError(torch.nn.Module):
     """The method of that name as a forward pass, which `functional_call` gives other parameters."""
 
@@ -101,7 +142,8 @@ def plain_layer(module: type[torch.nn.Module]) -> type[PlainLayer]:
     """Return the layer that holds modules of a class; its options are those of the constructor."""
     defaults = {option.name: option.default for option in options_of(module)}
     body = {"Module": module, "option_defaults": defaults, "__doc__": module.__doc__}
-    return type(module.__name__, (PlainLayer,), body | {"__module__": module.__module__})
+    holder = ProtocolLayer if issubclass(module, ExtendedTorchModule) else PlainLayer
+    return type(module.__name__, (holder,), body | {"__module__": module.__module__})
 
 
 def options_of(module: type[torch.nn.Module]) -> list[inspect.Parameter]:

@@ -7,6 +7,7 @@ with `nac_oob="clip"`: classes of names in papers keep weights in range. A name 
 
 import inspect
 import re
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -107,7 +108,9 @@ class LayerEntry:
 
     @property
     def is_plain(self) -> bool:
-        return hasattr(self.layer, "Module")
+        """Return whether flags set none of its options: what these mean is not known."""
+        held = getattr(self.layer, "Module", None)
+        return held is not None and not issubclass(held, ExtendedTorchModule)
 
 
 TIERS = ("core", "extra", "own")
@@ -400,10 +403,21 @@ def select_options(entry: LayerEntry, options: dict[str, object]) -> dict[str, o
         known = frozenset().union(*(e.options for e in entries().values()))
         unknown = options.keys() - known
         if unknown:
-            raise TypeError(f"no layer reads the option(s) {', '.join(sorted(unknown))}")
+            listed = ", ".join(sorted(unknown))
+            warnings.warn(f"no layer reads the option(s) {listed}", stacklevel=3)
     own = own or {}
     options = own if entry.is_plain else own | options
     return {k: v for k, v in options.items() if k in entry.options} | entry.fixed_options
+
+
+class UnitNames:
+    """A class attribute: the keys of all layers, or of all recurrent cells."""
+
+    def __init__(self, kind: str):
+        self.kind = kind
+
+    def __get__(self, instance: object, owner: type) -> set[str]:
+        return {key for key, entry in entries().items() if getattr(entry, self.kind) is not None}
 
 
 class _Generalized(ExtendedTorchModule):
@@ -426,15 +440,18 @@ class _Generalized(ExtendedTorchModule):
 class GeneralizedLayer(_Generalized):
     """The registered layer `unit_name`, given those options that it reads."""
 
+    UNIT_NAMES = UnitNames("layer")
+
     def __init__(
         self,
         in_features: int,
         out_features: int,
         unit_name: str,
+        writer: Any = None,
         name: str | None = None,
         **options,
     ):
-        super().__init__("layer", name)
+        super().__init__("layer", writer=writer, name=name)
         self.unit_name = unit_name
         self.layer = self.build(in_features, out_features, options)
 
@@ -445,10 +462,18 @@ class GeneralizedLayer(_Generalized):
 class GeneralizedCell(_Generalized):
     """The registered recurrent cell `unit_name`, given those options that it reads."""
 
+    UNIT_NAMES = UnitNames("cell")
+
     def __init__(
-        self, input_size: int, hidden_size: int, unit_name: str, name: str | None = None, **options
+        self,
+        input_size: int,
+        hidden_size: int,
+        unit_name: str,
+        writer: Any = None,
+        name: str | None = None,
+        **options,
     ):
-        super().__init__("cell", name)
+        super().__init__("cell", writer=writer, name=name)
         self.unit_name = unit_name
         self.cell = self.build(input_size, hidden_size, options, name=name)
 

@@ -268,6 +268,8 @@ class SoftmaxNACLayer(WeightLayer):
     Shapes: W_hat (*runs, out, in, 2).
     """
 
+    published_state: ClassVar = {"target_weights": None}
+
     def make_parameters(self) -> None:
         self.W_hat = self.new_parameter(self.out_features, self.in_features, 2)
         # The logit of weight 0 is fixed, as a softmax has one degree of freedom less than logits.
@@ -397,6 +399,7 @@ class GradientBanditNACLayer(WeightLayer):
     from the published code: L is detached (the same numbers, without a growing graph).
     """
 
+    published_state: ClassVar = {"target_weights": None}
     running_mean_iter: torch.Tensor
 
     def make_parameters(self) -> None:

@@ -403,7 +403,7 @@ def _listed(names: Any) -> Iterable[str]:
 
 _RUNS, _ROWS, _DRAWS = 2, 3, 8
 """Runs and rows that a layer is tried on, and how many are built to see what constructors draw."""
-_PENALTIES = ("W", "g", "z", "W-OOB", "W-NPU", "g-NPU", "inalu")
+PENALTIES = ("W", "g", "z", "W-OOB", "W-NPU", "g-NPU", "inalu")
 """Penalties that flags weigh."""
 
 _ONE_RATE = {"param_groups": "all parameters have one --learning-rate"}
@@ -479,7 +479,7 @@ def _tried(built: Sequence[ExtendedTorchModule], in_features: int) -> str | None
     read = {name for module in spare.extended_modules() for name in module.clock_reads}
     if read:
         return f"a layer that reads self.{min(read)}"
-    return found or _obstacle(alone, x, expected)
+    return found or spare.obstacle or _obstacle(alone, x, expected)
 
 
 def _built(build, in_features, out_features, options) -> ExtendedTorchModule:
@@ -520,13 +520,15 @@ def _require_known_methods(layer: torch.nn.Module) -> None:
     """
     for module in layer.modules():
         name, is_ours = type(module).__name__, isinstance(module, ExtendedTorchModule)
+        if is_ours and module.is_as_published:
+            continue
         for method, remedy in (_UNCALLED if is_ours else _UNCALLED_OF_PLAIN).items():
             own = getattr(type(module), method, None)
             if callable(own) and own is not getattr(ExtendedTorchModule, method, None):
                 raise ValueError(f"{name} defines {method}(), which is not called; {remedy}")
         for key in module.regualizer_terms() if is_ours else ():
-            if key not in _PENALTIES:
-                known = ", ".join(_PENALTIES)
+            if key not in PENALTIES:
+                known = ", ".join(PENALTIES)
                 raise ValueError(f"{name} has a penalty {key!r}; no flag weighs it, but {known}")
         held = dict(module.named_parameters(recurse=False))
         for bounded in module.parameter_bounds() if is_ours else ():

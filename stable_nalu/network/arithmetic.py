@@ -1,12 +1,17 @@
 """Networks of the arithmetic scripts, for vectors and sequences, what they log and penalise."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule, Observation
 from stable_nalu.functional import in_log_space, mean_over
-from stable_nalu.layer.registry import GeneralizedCell, GeneralizedLayer, activation_names
+from stable_nalu.layer.registry import (
+    GeneralizedCell,
+    GeneralizedLayer,
+    UnitNames,
+    activation_names,
+)
 
 
 class ArithmeticNetwork(ExtendedTorchModule):
@@ -15,10 +20,11 @@ class ArithmeticNetwork(ExtendedTorchModule):
     With `nac_mul="max-safe"` it penalises first-layer outputs z_1 below 1, under the key `z`.
     """
 
+    UNIT_NAMES = UnitNames("layer")
     forgets: ClassVar = {"_z_1": None}
 
-    def __init__(self, nac_mul: str, eps: float):
-        super().__init__("network")
+    def __init__(self, nac_mul: str, eps: float, writer: Any = None):
+        super().__init__("network", writer=writer)
         self.nac_mul = nac_mul
         self.eps = eps
         self._z_1: torch.Tensor | None = None
@@ -51,19 +57,25 @@ class SingleLayerNetwork(ArithmeticNetwork):
     hidden, `mlp_depth` more hidden layers, then a linear layer to the output.
     """
 
+    published_state: ClassVar = {
+        "layer_1.0.": "layer_1.",
+        **{f"layer_1.{i + 1}.": f"layer_{i}{i + 1}." for i in range(9)},
+    }
+
     def __init__(
         self,
         unit_name: str,
         input_size: int = 2,
         output_size: int = 1,
+        writer: Any = None,
+        nac_mul: str = "none",
+        eps: float = 1e-7,
         *,
         hidden_size: int = 2,
         mlp_depth: int = 0,
-        nac_mul: str = "none",
-        eps: float = 1e-7,
         **layer_options,
     ):
-        super().__init__(nac_mul, eps)
+        super().__init__(nac_mul, eps, writer)
         self.unit_name = unit_name
         self.input_size = input_size
         layer_options["eps"] = eps
@@ -115,13 +127,13 @@ class SimpleFunctionStaticNetwork(ArithmeticNetwork):
         unit_name: str,
         input_size: int = 100,
         hidden_size: int = 2,
-        *,
+        writer: Any = None,
         first_layer: str | None = None,
         nac_mul: str = "none",
         eps: float = 1e-7,
         **layer_options,
     ):
-        super().__init__(nac_mul, eps)
+        super().__init__(nac_mul, eps, writer)
         self.unit_name = unit_name
         self.input_size = input_size
         layer_options["eps"] = eps
@@ -152,10 +164,19 @@ class SimpleFunctionRecurrentNetwork(ExtendedTorchModule):
     (h, c), both trainable at the start.
     """
 
+    UNIT_NAMES = UnitNames("cell")
+    published_state: ClassVar = {"zero_state.": ""}
+
     def __init__(
-        self, unit_name: str, input_size: int = 10, *, hidden_size: int = 2, **layer_options
+        self,
+        unit_name: str,
+        input_size: int = 10,
+        writer: Any = None,
+        *,
+        hidden_size: int = 2,
+        **layer_options,
     ):
-        super().__init__("network")
+        super().__init__("network", writer=writer)
         self.unit_name = unit_name
         self.input_size = input_size
         self.hidden_size = hidden_size

@@ -47,7 +47,7 @@ class Dense(ExtendedTorchModule):
     def __init__(
         self, in_features: int, out_features: int, activation: str = "linear", name: str = "dense"
     ):
-        super().__init__("dense", name)
+        super().__init__("dense", name=name)
         self.in_features, self.out_features = in_features, out_features
         self.activation = activation
         self.W = torch.nn.Parameter(torch.empty(out_features, in_features))
@@ -86,7 +86,7 @@ class Convolution(ExtendedTorchModule):
         padding: int = 0,
         dilation: int = 1,
     ):
-        super().__init__("convolution", name)
+        super().__init__("convolution", name=name)
         self.stride, self.padding, self.dilation = stride, padding, dilation
         self.W = torch.nn.Parameter(torch.empty(kernels, channels, size, size))
         self.bias = torch.nn.Parameter(torch.empty(kernels))

@@ -1,13 +1,15 @@
 """Networks that read sequences: of digit images, accumulated by a cell, and of number words."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, ClassVar
 
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.dataset.images import torchvision
 from stable_nalu.functional import in_log_space
-from stable_nalu.layer.registry import GeneralizedCell, GeneralizedLayer
+from stable_nalu.layer.registry import GeneralizedCell, GeneralizedLayer, UnitNames
 
 from .arithmetic import second_layer
 from .dense import Dense
@@ -22,16 +24,26 @@ class RegressionMnistNetwork(ExtendedTorchModule):
     """x `(batch, 1, 28, 28)` -> `(batch, outputs)`, without an activation at the end.
 
     Convolutions of 20 and 50 filters of 5 x 5, each followed by ReLU and pooling of 2 x 2; a hidden
-    layer of 500. Parameters have torch's own initial values.
+    layer of 500. Parameters have torch's own initial values. `softmax_transform`, with 0 outputs,
+    answers with the expected digit.
     """
 
-    def __init__(self, outputs: int = 1):
-        super().__init__("regression_mnist")
+    def __init__(
+        self,
+        mnist_digits: Sequence[int] = range(10),
+        softmax_transform: bool = False,
+        mnist_outputs: int = 1,
+    ):
+        super().__init__("cnn")
+        if softmax_transform and mnist_outputs:
+            raise ValueError("softmax_transform answers with one digit: it needs mnist_outputs=0")
         # Published runs drew in torch's constructors too, and later random numbers depend on it.
         self.conv1 = torch.nn.Conv2d(1, 20, 5)
         self.conv2 = torch.nn.Conv2d(20, 50, 5)
         self.fc1 = torch.nn.Linear(800, 500)
-        self.fc2 = torch.nn.Linear(500, outputs)
+        self.fc2 = torch.nn.Linear(500, mnist_outputs or len(mnist_digits))
+        digits = torch.tensor([[float(digit)] for digit in mnist_digits])
+        self.register_buffer("fc3", digits if softmax_transform else None)
 
     def reset_parameters(self) -> None:
         for layer in (self.conv1, self.conv2, self.fc1, self.fc2):
@@ -40,7 +52,8 @@ class RegressionMnistNetwork(ExtendedTorchModule):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         x = pooled_convolution(x, self.conv1.weight, self.conv1.bias)
         x = pooled_convolution(x, self.conv2.weight, self.conv2.bias)
-        return self.fc2(rectified_linear(x.flatten(1), self.fc1.weight, self.fc1.bias))
+        x = self.fc2(rectified_linear(x.flatten(1), self.fc1.weight, self.fc1.bias))
+        return x if self.fc3 is None else torch.softmax(x, dim=1) @ self.fc3
 
 
 class SequentialDigitNetwork(ExtendedTorchModule):
@@ -57,6 +70,8 @@ class SequentialDigitNetwork(ExtendedTorchModule):
         `pass-through` gives the labels.
     """
 
+    UNIT_NAMES = UnitNames("cell")
+
     def __init__(
         self,
         image_network: Callable[[int], torch.nn.Module],
@@ -64,9 +79,12 @@ class SequentialDigitNetwork(ExtendedTorchModule):
         outputs: int = 1,
         nac_mul: str = "none",
         model_simplification: str = NONE,
+        eps: float = EPSILON,
+        writer: Any = None,
         **layer_options,
     ):
-        super().__init__("network")
+        super().__init__("network", writer=writer)
+        self.eps = eps
         self.unit_name = second_layer(unit_name, nac_mul)
         self.outputs = outputs
         self.nac_mul = nac_mul
@@ -120,11 +138,54 @@ class SequentialDigitNetwork(ExtendedTorchModule):
         def add(both: torch.Tensor) -> torch.Tensor:
             return self.recurent_cell(both[:, : self.outputs], both[:, self.outputs :])
 
-        return in_log_space(add, torch.cat((label, state), dim=-1), "normal", EPSILON)
+        return in_log_space(add, torch.cat((label, state), dim=-1), "normal", self.eps)
 
     def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         labels = self.labels(x)
         return labels, self.accumulate(labels)
+
+
+class SequentialMnistNetwork(SequentialDigitNetwork):
+    """Reads sequences of MNIST images by a `RegressionMnistNetwork`."""
+
+    def __init__(
+        self,
+        unit_name: str,
+        output_size: int = 1,
+        writer: Any = None,
+        mnist_digits: Sequence[int] = range(10),
+        softmax_transform: bool = False,
+        mnist_outputs: int = 1,
+        model_simplification: str = NONE,
+        nac_mul: str = "none",
+        eps: float = EPSILON,
+        **layer_options: Any,
+    ):
+        image_network = partial(RegressionMnistNetwork, mnist_digits, softmax_transform)
+        own = nac_mul, model_simplification, eps, writer
+        super().__init__(image_network, unit_name, mnist_outputs, *own, **layer_options)
+
+
+class SequentialSvhnNetwork(SequentialDigitNetwork):
+    """Reads sequences of SVHN images by a residual network of torchvision, such as resnet18."""
+
+    def __init__(
+        self,
+        unit_name: str,
+        output_size: int = 1,
+        writer: Any = None,
+        svhn_outputs: int = 1,
+        resnet: str = "resnet18",
+        model_simplification: str = NONE,
+        nac_mul: str = "none",
+        eps: float = EPSILON,
+        **layer_options: Any,
+    ):
+        def image_network(outputs: int) -> torch.nn.Module:
+            return getattr(torchvision().models, resnet)(num_classes=outputs)
+
+        own = nac_mul, model_simplification, eps, writer
+        super().__init__(image_network, unit_name, svhn_outputs, *own, **layer_options)
 
 
 PADDING_ID = 0
@@ -141,21 +202,28 @@ class NumberTranslationNetwork(ExtendedTorchModule):
     gives the two losses that are known of the published one, to all printed digits.
     """
 
+    UNIT_NAMES = UnitNames("cell")
+    published_state: ClassVar = {
+        "embedding.weight": "embedding",
+        **{f"lstm_cell.{kind}_": f"lstm_cell.cell.{kind}_" for kind in ("weight", "bias")},
+    }
+
     def __init__(
         self,
         unit_name: str,
         embedding_size: int = 2,
         hidden_size: int = 2,
-        vocabulary_size: int = 30,
+        dictionary_size: int = 30,
+        writer: Any = None,
         **layer_options,
     ):
-        super().__init__("network")
+        super().__init__("network", writer=writer)
         self.unit_name = unit_name
         self.outputs_pair = unit_name == "LSTM"
         self.register_buffer("lstm_zero_state_h", torch.zeros(hidden_size))
         self.register_buffer("lstm_zero_state_c", torch.zeros(hidden_size))
         self.register_buffer("output_zero_state", torch.zeros(1))
-        self.embedding = torch.nn.Parameter(torch.empty(vocabulary_size, embedding_size))
+        self.embedding = torch.nn.Parameter(torch.empty(dictionary_size, embedding_size))
         # Published runs drew here too, as the LSTM does, and later random numbers depend on it.
         torch.nn.init.normal_(self.embedding)
         self.lstm_cell = GeneralizedCell(embedding_size, hidden_size, "LSTM", name="lstm_layer")

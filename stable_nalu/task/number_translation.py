@@ -13,12 +13,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import torch
 
 from stable_nalu import functional
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.dataset.distribution import IndexLoader, LegacyRandom
+from stable_nalu.dataset.distribution import IndexLoader
+from stable_nalu.dataset.number_translation import (
+    PAPER,
+    VOCABULARIES,
+    encode,
+    split_numbers,
+    words_of,
+)
 from stable_nalu.network.sequences import NumberReaderNetwork, NumberTranslationNetwork
 from stable_nalu.options import Config, Flag, FlagGroup, ScriptSpec
 from stable_nalu.options import flags as common
@@ -29,86 +35,6 @@ from stable_nalu.training.task import Batch, Goal, Kind, Logging, Observed, Task
 from stable_nalu.writer.event_file import LOSS_VALID, METRIC, TRACE
 
 from .shared import LAYER_OPTIONS, PENALTY_RAMP, YOUNG_OPTIMIZER, lower, table
-
-_WORDS = (
-    "<pad> and one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
-    "fifteen sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty "
-    "ninety hundred"
-)
-VOCABULARY = tuple(_WORDS.split())
-"""Words in the order of their ids; id 0 pads a sentence."""
-PAPER = "paper"
-VOCABULARIES = {"reference": VOCABULARY, PAPER: (*VOCABULARY, "zero")}
-"""Words of each range of numbers: of published code, and of the paper."""
-
-_UNITS = dict(enumerate(VOCABULARY[2:21], start=1))
-_TENS = dict(enumerate(VOCABULARY[21:29], start=2))
-_IDS = {word: i for i, word in enumerate(VOCABULARIES[PAPER])}
-
-SENTENCE_LENGTH = 5
-_LAST_TRAINED, _LAST = 19, 999
-SPLIT_SIZES = {
-    "reference": {"test": 630, "valid": 200, "train": 169},
-    PAPER: {"train": 169, "valid": 200, "test": 631},
-}
-"""Numbers of each set, in the order in which the sets are filled."""
-
-
-def words_of(number: int, number_range: str = "reference") -> list[str]:
-    """Return the words of a number up to 999: 115 is one hundred and fifteen."""
-    first = _first(number_range)
-    if not first <= number <= _LAST:
-        raise ValueError(f"Only numbers from {first} to {_LAST} have words here, got {number}.")
-    if number == 0:
-        return ["zero"]
-    hundreds, rest = divmod(number, 100)
-    words = [_UNITS[hundreds], "hundred"] if hundreds else []
-    if hundreds and rest:
-        words.append("and")
-    if rest >= 20:
-        words.append(_TENS[rest // 10])
-        rest %= 10
-    if rest:
-        words.append(_UNITS[rest])
-    return words
-
-
-def _first(number_range: str) -> int:
-    return 0 if number_range == PAPER else 1
-
-
-def split_numbers(seed: int | None, number_range: str = "reference") -> dict[str, list[int]]:
-    """Draw disjoint numbers for training, validation and test; training has all words.
-
-    Those up to 19 are training numbers. The others come in random order: one with a word that
-    training lacks joins it; the rest fills up one set after the other.
-    """
-    always = range(_first(number_range), _LAST_TRAINED + 1)
-    order = LegacyRandom(seed).permutation(_LAST - _LAST_TRAINED) + always.stop
-    splits: dict[str, list[int]] = {"train": list(always), "valid": [], "test": []}
-    missing = set(VOCABULARIES[number_range][1:])
-    for number in always:
-        missing -= set(words_of(number, number_range))
-    rest: list[int] = []
-    for number in order.tolist():
-        words = set(words_of(number))
-        (splits["train"] if missing & words else rest).append(number)
-        missing -= words
-    for name, size in SPLIT_SIZES[number_range].items():
-        free = size - len(splits[name])
-        splits[name] += rest[:free]
-        rest = rest[free:]
-    return splits
-
-
-def encode(numbers: Sequence[int], number_range: str = "reference") -> torch.Tensor:
-    """Return the word ids of numbers, int64 (n, 5), padded with 0."""
-    ids = np.zeros((len(numbers), SENTENCE_LENGTH), dtype=np.int64)
-    for row, number in zip(ids, numbers, strict=True):
-        words = words_of(number, number_range)
-        row[: len(words)] = [_IDS[word] for word in words]
-    return torch.from_numpy(ids)
-
 
 LOG_EPOCHS = 50
 GRADIENT_EPOCHS = 10

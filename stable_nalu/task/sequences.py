@@ -97,7 +97,7 @@ class SequentialTask(Task):
 
     def image_network(self, outputs: int) -> torch.nn.Module:
         """Return the network that reads images: two convolutions and two linear layers."""
-        return RegressionMnistNetwork(outputs)
+        return RegressionMnistNetwork(mnist_outputs=outputs)
 
     def network(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
         outputs = getattr(config, f"{self.family}_outputs")

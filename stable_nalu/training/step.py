@@ -21,7 +21,7 @@ import numpy as np
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule, constrain
-from stable_nalu.functional import get_train_criterion, lp_norm
+from stable_nalu.functional import criterion_of, lp_norm
 from stable_nalu.options import Config
 
 from . import recorder
@@ -386,7 +386,7 @@ class TrainingStep:
         return list(dict.fromkeys(map(self._criterion, (0, max(self._pcc2mse, 0)))))
 
     def _criterion(self, iteration: int) -> Callable:
-        return get_train_criterion(self._criterion_name, iteration, self._pcc2mse)
+        return criterion_of(self._criterion_name, iteration, self._pcc2mse)
 
     def changes(self) -> tuple[int, ...]:
         """Return the iterations at which criterion or penalties become other ones."""

@@ -24,11 +24,31 @@ from stable_nalu.base import files
 from stable_nalu.base.errors import UsageError
 from torchlanes.kept import NO_LOCKS_HERE
 
-from .event_file import FILE_PREFIX, EventFile, RunWriter, require_events, scalar_events
+from .event_file import (
+    FILE_PREFIX,
+    LOCK_NAME,
+    RECORD_NAME,
+    EventFile,
+    RunWriter,
+    require_events,
+    scalar_events,
+)
+from .save_model import load_model, save_model, save_model_checkpoint, save_model_params
+from .summary_writer import DummySummaryWriter, SummaryWriter
 
-__all__ = ["EventFile", "RunRecord", "RunWriter", "scalar_events"]
+__all__ = [
+    "DummySummaryWriter",
+    "EventFile",
+    "RunRecord",
+    "RunWriter",
+    "SummaryWriter",
+    "load_model",
+    "save_model",
+    "save_model_checkpoint",
+    "save_model_params",
+    "scalar_events",
+]
 
-RECORD_NAME = ".run.json"
 NOT_RECORDED = "(not recorded)"
 
 
@@ -130,7 +150,6 @@ def _git_revision() -> str | None:
     return None
 
 
-LOCK_NAME = ".lock"
 WAYS_OUT = (
     "--remove-existing-data to start anew",
     "--load-checkpoint to continue it",

@@ -78,6 +78,7 @@ TRACE = "trace"
 """What a network answers behind each word of a number."""
 
 FILE_PREFIX = "events.out.tfevents."
+RECORD_NAME, LOCK_NAME = ".run.json", ".lock"
 _FLUSH_BYTES = 1 << 16
 _LENGTH, _CHECKSUM, _WALL_TIME = (struct.Struct(form) for form in ("<Q", "<I", "<d"))
 _HEAD_BYTES = _LENGTH.size + _CHECKSUM.size
@@ -387,11 +388,22 @@ class EventFileReader:
         self.problem: str | None = None
 
     def __iter__(self) -> Iterator[Event]:
+        layouts: dict[int, list[Layout]] = {}
+
+        def decode(payload: bytes) -> Event | None:
+            return _event(payload, layouts.setdefault(len(payload), []))
+
+        return (event for event in self._decoded(decode) if event is not None)
+
+    def messages(self) -> Iterator[Any]:
+        """Iterate over all events as protobuf's messages: `step`, `wall_time`, `summary.value`."""
+        return self._decoded(event_message().FromString)
+
+    def _decoded(self, decode: Callable[[bytes], Any]) -> Iterator[Any]:
         from google.protobuf.message import DecodeError
 
         data = self.path.read_bytes()
         self.problem = None if data else "empty file"
-        layouts: dict[int, list[Layout]] = {}
         position = 0
         while position < len(data):
             start = position + _HEAD_BYTES
@@ -405,12 +417,11 @@ class EventFileReader:
                 self.problem = f"checksum mismatch at byte {position}"
                 return
             try:
-                event = _event(payload, layouts.setdefault(length, []))
+                event = decode(payload)
             except DecodeError as error:
                 self.problem = f"bad event at byte {position}: {error}"
                 return
-            if event is not None:
-                yield event
+            yield event
             position = end + _CHECKSUM.size
 
 
@@ -488,7 +499,7 @@ class RunFiles(NamedTuple):
 
 
 class TensorboardReader:
-    """Iterates over `(run name, event file path, reader of its events or None)` by run name.
+    """Iterates over `(run name, event file path, protobuf's messages or None)` by run name.
 
     Hidden entries are no runs, and hidden files in a run are not counted. There is no recursion:
     `dirpath` is the direct parent of the run folders. A run without exactly one file raises
@@ -505,11 +516,12 @@ class TensorboardReader:
     def __len__(self) -> int:
         return len(self.names)
 
-    def __iter__(self) -> Iterator[tuple[str, str, EventFileReader | None]]:
+    def __iter__(self) -> Iterator[tuple[str, str, Iterator[Any] | None]]:
         for run in self.runs():
             if run.path is None:
                 raise ValueError(f"wrong number of logfile was found in {run.name}: {run.problem}")
-            yield run.name, str(run.path), EventFileReader(run.path) if self.auto_open else None
+            events = EventFileReader(run.path).messages() if self.auto_open else None
+            yield run.name, str(run.path), events
 
     def runs(self) -> Iterator[RunFiles]:
         for name in self.names:

@@ -6,7 +6,7 @@ import torch
 from torch.utils.data import DataLoader, TensorDataset
 
 from stable_nalu.dataset.distribution import IndexLoader, draw_seed, shuffled_order
-from stable_nalu.task.number_translation import VOCABULARY, encode, split_numbers, words_of
+from stable_nalu.dataset.number_translation import VOCABULARY, encode, split_numbers, words_of
 from stable_nalu.task.program_evaluation import draw, in_steps, words
 
 

@@ -8,8 +8,8 @@ import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.dataset import images as sources
-from stable_nalu.dataset.images import ImageCorpus
-from stable_nalu.network import RegressionMnistNetwork, SequentialDigitNetwork
+from stable_nalu.dataset.images import ImageCorpus, SequentialMnistDataset
+from stable_nalu.network import RegressionMnistNetwork, SequentialMnistNetwork
 from stable_nalu.task import sequences
 from stable_nalu.task.sequences import SequentialTask
 from stable_nalu.training.loop import Training
@@ -47,6 +47,8 @@ def use(monkeypatch, network):
 class Pixels(ExtendedTorchModule):
     """A linear map in place of the image network, for what does not depend on it."""
 
+    is_as_published = False
+
     def __init__(self, outputs):
         super().__init__("pixels")
         self.map = torch.nn.Linear(784, outputs)
@@ -60,7 +62,7 @@ class Pixels(ExtendedTorchModule):
 
 @pytest.fixture
 def published_network(monkeypatch):
-    use(monkeypatch, RegressionMnistNetwork)
+    use(monkeypatch, lambda outputs: RegressionMnistNetwork(mnist_outputs=outputs))
 
 
 def mnist(*words, prefix="t"):
@@ -125,8 +127,7 @@ def test_verbose_tags(monkeypatch):
 def fresh_network(seed):
     """The network as a run with this seed starts from it."""
     torch.manual_seed(seed)
-    network = SequentialDigitNetwork(
-        RegressionMnistNetwork,
+    network = SequentialMnistNetwork(
         "ReRegualizedLinearNAC",
         nac_mul="mnac",
         nac_oob="clip",
@@ -140,8 +141,8 @@ def fresh_network(seed):
 def test_two_updates_by_hand(published_network):
     assert mnist("--max-epochs 0 --seed 3") == 0
     record = read(name("--seed 3"))
-    train = digit_sequences("mnist", "cumprod", 2, first_seed(3))
-    test = digit_sequences("mnist", "cumprod", 3, 88253339, "test")
+    data = SequentialMnistDataset("cumprod", seed=3)
+    train, test = data.fork(2), data.fork(3, "test", seed=88253339)
     network = fresh_network(3)
     loader = train.dataloader(8)
     order = loader.begin()

@@ -4,7 +4,8 @@ import pytest
 import torch
 from torch import nn
 
-from stable_nalu.network import RegressionMnistNetwork, SequentialDigitNetwork
+from stable_nalu.network import RegressionMnistNetwork
+from stable_nalu.network.sequences import SequentialDigitNetwork
 from stable_nalu.task.even_digit_count import HEADS, EvenDigitNetwork
 from stable_nalu.task.mnist_counting import CountingNetwork, DigitReader
 from tests.layer_values import drawn_alike, uniform
@@ -13,8 +14,12 @@ from tests.training.configurations import configuration
 NMU = "ReRegualizedLinearNAC"
 
 
+def images_to(outputs):
+    return RegressionMnistNetwork(mnist_outputs=outputs)
+
+
 def build(unit=NMU, outputs=1, nac_mul="mnac", **options):
-    return SequentialDigitNetwork(RegressionMnistNetwork, unit, outputs, nac_mul, **options)
+    return SequentialDigitNetwork(images_to, unit, outputs, nac_mul, **options)
 
 
 def count(module):
@@ -91,7 +96,7 @@ CELLS = ("LSTM", "GRU", "RNN-tanh", "RNN-ReLU", "NAC", "NALU")
     [
         (lambda: DigitReader(4, "small"), (10, 20), 320, 50),
         (lambda: DigitReader(4, "large"), (20, 50), 800, 500),
-        (lambda: RegressionMnistNetwork(4), (20, 50), 800, 500),
+        (lambda: RegressionMnistNetwork(mnist_outputs=4), (20, 50), 800, 500),
     ],
 )
 def test_image_networks_are_those_of_torch(ours, filters, flat, hidden):

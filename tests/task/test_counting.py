@@ -67,6 +67,8 @@ def test_batches_hold_all_images_with_what_they_add_up_to():
 class Reads(ExtendedTorchModule):
     """An image network that knows every digit, by its pixels; `off` is added to what it tells."""
 
+    is_as_published = False
+
     def __init__(self, one: CountingTask, outputs: int, off: float = 0.0):
         super().__init__("reads")
         self.known = {}

@@ -3,10 +3,11 @@ from dataclasses import replace
 import pytest
 import torch
 
+from stable_nalu.dataset.number_translation import encode, split_numbers, words_of
 from stable_nalu.network.sequences import NumberReaderNetwork
 from stable_nalu.result import run_script as run_whole
 from stable_nalu.task.number_translation import SCRIPT as SPEC
-from stable_nalu.task.number_translation import TranslationTask, encode, split_numbers, words_of
+from stable_nalu.task.number_translation import TranslationTask
 from tests.sequence_runs import logged, results
 
 SCRIPT = "number_translation"
