@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 import torch
 
 from .functional import per_run, sparsity_error
-from .writer.summary_writer import NO_WRITER
+from .writer import NO_WRITER
 
 
 @dataclass(frozen=True)

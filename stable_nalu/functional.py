@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch.overrides import handle_torch_function, has_torch_function_unary
 
-from .base.dotted import publish
+from .base import publish
 
 
 def trailing(ndim: int) -> tuple[int, ...]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from stable_nalu.base.dotted import publish
+from stable_nalu.base import publish
 from stable_nalu.result import export
 from stable_nalu.result.export import RunProblem, RunTable
 

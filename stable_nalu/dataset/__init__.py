@@ -6,7 +6,7 @@ drawn at import.
 
 from typing import TYPE_CHECKING, Any
 
-from stable_nalu.base.dotted import publish
+from stable_nalu.base import publish
 
 if TYPE_CHECKING:
     from .images import SequentialMnistDataset as SequentialMnistDataset

@@ -5,10 +5,9 @@ function of such a name, or a key: `stable_nalu.layer("Real NPU")`.
 """
 
 import sys
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from stable_nalu.base.dotted import publish
+from stable_nalu.base import Room, publish
 
 from . import base, equations, nalu, nau_nmu, npu, registry, trials
 from .registry import entries, own_entries
@@ -52,7 +51,7 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *_CLASSES, *cells})
 
 
-class _Layers(ModuleType):
+class _Layers(Room):
     """A module that is a function, too."""
 
     def __call__(self, name: str) -> Any:

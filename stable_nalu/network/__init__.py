@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from stable_nalu.base.dotted import publish
+from stable_nalu.base import publish
 
 if TYPE_CHECKING:
     from .arithmetic import SimpleFunctionRecurrentNetwork as SimpleFunctionRecurrentNetwork

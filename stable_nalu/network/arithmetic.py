@@ -21,18 +21,19 @@ class ArithmeticNetwork(ExtendedTorchModule):
     """
 
     UNIT_NAMES = UnitNames("layer")
-    forgets: ClassVar = {"_z_1": None}
+    forgets: ClassVar = {"z_1_stored": None}
 
     def __init__(self, nac_mul: str, eps: float, writer: Any = None):
         super().__init__("network", writer=writer)
         self.nac_mul = nac_mul
         self.eps = eps
-        self._z_1: torch.Tensor | None = None
+        self.z_1_stored: torch.Tensor | None = None
 
     def keep(self, **activations: torch.Tensor) -> None:
-        """Keep activations: z_1 for its penalty, and all of them when they are traced."""
-        if self.nac_mul == "max-safe" and "z_1" in activations:
-            self._z_1 = activations["z_1"]
+        """Keep activations: z_1 of the last pass, and all of them when they are traced."""
+        # Code that is being compiled must not change the module without need.
+        if self.nac_mul == "max-safe" or not torch.compiler.is_compiling():
+            self.z_1_stored = activations.get("z_1")
         if self.trace is not None:
             self.trace.update({name: z.detach() for name, z in activations.items()})
 
@@ -40,8 +41,8 @@ class ArithmeticNetwork(ExtendedTorchModule):
         return {"z": self._mean_below_one} if self.nac_mul == "max-safe" else {}
 
     def _mean_below_one(self) -> torch.Tensor:
-        assert self._z_1 is not None, "a penalty follows a forward pass"
-        return mean_over(torch.relu(1 - self._z_1), 2)
+        assert self.z_1_stored is not None, "a penalty follows a forward pass"
+        return mean_over(torch.relu(1 - self.z_1_stored), 2)
 
     def observations(self) -> list[Observation]:
         return [

@@ -26,7 +26,7 @@ from stable_nalu.options.flags import add_layer_flags
 from stable_nalu.paper.experiment import JUDGED, ExpectedRun, Experiment
 from stable_nalu.paper.index import EXPERIMENTS, all_entries, find
 from stable_nalu.statistics.table import write_plain_frame, write_rows
-from stable_nalu.writer import LOCK_NAME
+from stable_nalu.writer.event_file import LOCK_NAME
 
 from . import stored, trained
 from .batch import EXPERIMENT

@@ -36,7 +36,7 @@ from stable_nalu.paper.experiment import (
     merged,
 )
 from stable_nalu.task.table import SCRIPTS, TASKS
-from stable_nalu.writer import LOCK_NAME
+from stable_nalu.writer.event_file import LOCK_NAME
 
 from . import run_script
 

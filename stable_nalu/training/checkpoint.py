@@ -31,8 +31,7 @@ from stable_nalu.dataset.distribution import LegacyRandom
 from stable_nalu.layer import user_code
 from stable_nalu.layer.user_code import SHARED, PythonState, foreign_modules
 from stable_nalu.options import Config, ScriptSpec
-from stable_nalu.writer import ResumePoint, refuse_in_use
-from stable_nalu.writer.event_file import RESULT_TEST, RESULT_VALID
+from stable_nalu.writer.event_file import RESULT_TEST, RESULT_VALID, ResumePoint, refuse_in_use
 
 from . import has_gpu
 from .recorder import Recorder, numbers

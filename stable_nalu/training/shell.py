@@ -31,7 +31,7 @@ from stable_nalu.layer import own_entries
 from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.options.flags import units_of
 from stable_nalu.statistics.setups import limit_of
-from stable_nalu.writer import WAYS_OUT, RunRecord, RunWriter, check_claim, claimed
+from stable_nalu.writer.event_file import WAYS_OUT, RunRecord, RunWriter, check_claim, claimed
 from torchlanes import VERSION
 
 from . import checkpoint, console, default_dtype, errors_in_one_line, has_gpu

@@ -1,40 +1,35 @@
-"""Event files out: the file, the folder of a run with its record, and the values per step.
+"""The published writers, which a loop of one's own logs with, and what saves its models.
 
-The messages are those of tensorboardX, so that every reader of event files understands them.
+They write by tensorboardX. A value is written in iterations that its writer's interval divides, and
+those marked as `verbose_only` by verbose writers alone. A writer is silent while one that it was
+made from is. Models are saved below `SAVE_DIR`; no code is ever unpickled.
+
+`event_file` writes and reads the logs of the scripts.
 """
 
-import contextlib
-import fcntl
-import functools
-import json
-import os
-import platform
-import resource
-import socket
-import subprocess
-import time
-import warnings
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from importlib import metadata
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from stable_nalu.base import files
+import numpy as np
+import torch
+
+from stable_nalu.base import publish
 from stable_nalu.base.errors import UsageError
-from torchlanes.kept import NO_LOCKS_HERE
+from stable_nalu.base.files import save_root, tensorboard_root
 
 from .event_file import (
     FILE_PREFIX,
     LOCK_NAME,
     RECORD_NAME,
     EventFile,
+    RunRecord,
     RunWriter,
-    require_events,
     scalar_events,
 )
-from .save_model import load_model, save_model, save_model_checkpoint, save_model_params
-from .summary_writer import DummySummaryWriter, SummaryWriter
 
 __all__ = [
     "DummySummaryWriter",
@@ -49,266 +44,281 @@ __all__ = [
     "scalar_events",
 ]
 
-NOT_RECORDED = "(not recorded)"
+
+def _array(value: Any) -> np.ndarray:
+    return np.asarray(value.detach().cpu() if isinstance(value, torch.Tensor) else value)
 
 
-@dataclass(frozen=True)
-class RunRecord:
-    """The script, configuration and versions of a run, and the command that repeats it.
+class SummaryWriterNamespace:
+    """Writes values below a prefix, at every so many iterations."""
 
-    `config` maps the name of each flag to its effective value, however it was given; values are
-    what JSON knows (a tuple equals a list). `resumed_with` are the commands of later resumes.
-    `layer_files` are path, digest and text of what defines layers that are not of this package.
-    `engine` is what trains an arithmetic run: `lanes` and its version, or `torch` and the reason.
-    `log_started` is the wall time of the first event of the log, by which another's is told.
-    """
+    def __init__(
+        self,
+        parent: "SummaryWriterNamespace | None" = None,
+        prefix: str = "",
+        interval: int = 1,
+        is_verbose: bool = True,
+    ):
+        self._root: Any = self if parent is None else parent._root
+        self.parent = parent or self
+        self.name = prefix
+        self.interval = interval
+        self.is_verbose = is_verbose
+        self.is_enabled = True
 
-    script: str
-    config: Mapping[str, object]
-    command: str
-    versions: Mapping[str, str | None]
-    git_revision: str | None
-    resumed_with: tuple[str, ...] = ()
-    layer_files: Sequence[Mapping[str, str]] = ()
-    log_started: float | None = None
-    engine: str | None = None
+    def namespace(self, name: str) -> "SummaryWriterNamespace":
+        """Return a writer below the prefix `name`."""
+        return SummaryWriterNamespace(
+            self, f"{self._prefix}/{name}", self.interval, self.is_verbose
+        )
 
-    @classmethod
-    def create(cls, script: str, config: Mapping[str, object], command: str) -> "RunRecord":
-        """Make the record of a run that starts now, with the installed versions."""
-        return cls(script, dict(config), command, _versions(), _git_revision())
+    def every(self, interval: int) -> "SummaryWriterNamespace":
+        """Return a writer that writes in each iteration that `interval` divides."""
+        return SummaryWriterNamespace(self, self._prefix, interval, self.is_verbose)
 
-    @classmethod
-    def read(cls, folder: Path) -> "RunRecord | None":
-        """Return the record in `folder`; None where there is none or it is not readable as one."""
+    def verbose(self, is_verbose: bool) -> "SummaryWriterNamespace":
+        """Return a writer that also writes what is `verbose_only`, or does not."""
+        return SummaryWriterNamespace(self, self._prefix, self.interval, is_verbose)
+
+    @property
+    def _prefix(self) -> str:
+        return "" if self is self._root else self.name
+
+    def get_iteration(self) -> int:
+        return self._root.iteration
+
+    @contextmanager
+    def no_logging(self) -> Iterator[None]:
+        """Write nothing, here and in writers made from this one; afterwards all write again."""
+        self.is_enabled = False
         try:
-            written = files.json_of(folder / RECORD_NAME)
-            content = {"log_started": None, "layer_files": (), "engine": None, **written}
-            known = {field.name: content[field.name] for field in fields(cls)}
-            record = cls(**{**known, "resumed_with": tuple(known["resumed_with"])})
-            record._identity()  # which fails for parts of another make
-        except (OSError, ValueError, TypeError, KeyError):
-            return None
-        return record
+            yield
+        finally:
+            self.is_enabled = True
 
-    def write(self, folder: Path) -> None:
-        with files.atomic_text_file(folder / RECORD_NAME) as file:
-            json.dump(vars(self), file, indent=1)
-            file.write("\n")
+    def writes(self, verbose_only: bool = True) -> bool:
+        """Return whether a value would be written now."""
+        root = self._root
+        if verbose_only and not self.is_verbose:
+            return False
+        if root.iteration % self.interval and not root.is_forced:
+            return False
+        writer: SummaryWriterNamespace = self
+        while writer is not root and writer.is_enabled:
+            writer = writer.parent
+        return writer.is_enabled
 
-    def resumed(self, earlier: "RunRecord | None") -> "RunRecord":
-        """Return this record for a run resumed from `earlier`, whose command comes first."""
-        if earlier is None:
-            return self
-        later = (*earlier.resumed_with, self.command)
-        first = {"command": earlier.command, "log_started": earlier.log_started}
-        return replace(self, **first, resumed_with=later)
+    def add_scalar(self, name: str, value: Any, verbose_only: bool = True) -> None:
+        if self.writes(verbose_only):
+            self._scalar(name, value)
 
-    def differences(self, other: "RunRecord", ignored: Collection[str] = ()) -> list[str]:
-        """Return `flag: own value / other value` for whatever tells two configurations apart.
+    def _scalar(self, name: str, value: Any) -> None:
+        self._root.writer.add_scalar(f"{self._prefix}/{name}", value, self._root.iteration)
 
-        `ignored` are names in `config` that control a run without being part of what it computes.
-        """
-        mine, theirs = self._identity(), other._identity()
-        names = [name for name in {**mine, **theirs} if name not in ignored]
-        pairs = [(name, _shown(mine, name), _shown(theirs, name)) for name in names]
-        return [f"{name}: {one} / {two}" for name, one, two in pairs if not _same(one, two)]
+    def add_summary(self, name: str, tensor: torch.Tensor, verbose_only: bool = True) -> None:
+        """Write mean, variance (unbiased) and Euclidean norm."""
+        if self.writes(verbose_only):
+            tensor = tensor.detach()
+            self._scalar(f"{name}/mean", tensor.mean())
+            self._scalar(f"{name}/var", tensor.var() if tensor.numel() > 1 else float("nan"))
+            self._scalar(f"{name}/norm", torch.linalg.vector_norm(tensor))
 
-    def _identity(self) -> dict[str, object]:
-        """Return what tells this run from others: script, configuration, digests of layers."""
-        digests = [file["sha256"][:12] for file in self.layer_files]
-        own = {"layer file (SHA-256)": digests} if digests else {}
-        return {"script": self.script, **self.config, **own}
+    def add_tensor(self, name: str, matrix: torch.Tensor, verbose_only: bool = True) -> None:
+        """Write all elements as text."""
+        if self.writes(verbose_only):
+            text = np.array2string(_array(matrix), max_line_width=60, threshold=sys.maxsize)
+            tag = f"{self._prefix}/{name}"
+            self._root.writer.add_text(tag, f"<pre>{text}</pre>", self._root.iteration)
 
+    def add_histogram(self, name: str, tensor: torch.Tensor, verbose_only: bool = True) -> None:
+        """Write a distribution; raise ValueError for one with NaN, also where none is written."""
+        if torch.isnan(tensor).any():
+            print(f"nan detected in {self._prefix}/{name}:", tensor, sep="\n")  # noqa: T201
+            raise ValueError("nan detected")
+        if self.writes(verbose_only):
+            tag = f"{self._prefix}/{name}"
+            self._root.writer.add_histogram(tag, _array(tensor), self._root.iteration)
 
-def _same(one: str, other: str) -> bool:
-    # By value, as 10 and 10.0 are one setting; by text too, as NaN does not equal itself.
-    recorded = NOT_RECORDED not in (one, other)
-    return one == other or (recorded and json.loads(one) == json.loads(other))
+    def print(self, name: str, tensor: Any, verbose_only: bool = True) -> None:
+        """Print a value on the console."""
+        if self.writes(verbose_only):
+            print(f"{self._prefix}/{name}:", tensor, sep="\n")  # noqa: T201
 
+    def add_grad_summary(self, name: str, tensor: torch.Tensor) -> None:
+        """Write each element under its number, in every iteration."""
+        for place, value in enumerate(tensor.detach().flatten().tolist()):
+            self._scalar(f"{name}/W_{place}", value)
 
-def _shown(config: Mapping[str, object], name: str) -> str:
-    return json.dumps(config[name], sort_keys=True) if name in config else NOT_RECORDED
-
-
-@functools.cache
-def _versions() -> dict[str, str]:
-    packages = {name: metadata.version(name) for name in ("torch", "numpy", "scipy")}
-    return {"python": platform.python_version(), **packages, "stable_nalu": files.VERSION}
-
-
-@functools.cache
-def _git_revision() -> str | None:
-    """Return the commit of the checkout that holds the package; local changes add `-dirty`."""
-    if not (files.CHECKOUT / ".git").exists():
-        return None
-    describe = ["describe", "--always", "--abbrev=40", "--dirty", "--match="]
-    command = ["git", "--no-optional-locks", "-C", str(files.CHECKOUT), *describe]
-    with contextlib.suppress(OSError, subprocess.SubprocessError):
-        how: Any = {"stderr": subprocess.DEVNULL, "text": True, "timeout": 10}
-        return subprocess.check_output(command, **how).strip()
-    return None
+    def add_mse_grad_summary(self, name: str, tensor: torch.Tensor) -> None:
+        """Write the sum of magnitudes, in every iteration."""
+        self._scalar(f"{name}/mse-norm", tensor.detach().abs().sum())
 
 
-WAYS_OUT = (
-    "--remove-existing-data to start anew",
-    "--load-checkpoint to continue it",
-    "another --name-prefix or --id",
-)
+class SummaryWriter(SummaryWriterNamespace):
+    """The writer of a run, into the folder `TENSORBOARD_DIR/name`; keywords are tensorboardX's.
 
+    With `remove_existing_data` the folder is emptied first; without, one more file is added.
+    `writer` is that of tensorboardX.
 
-@dataclass(frozen=True)
-class ResumePoint:
-    """The event file of a checkpoint, and how many bytes it had when the checkpoint was taken.
-
-    `flag` is the one that asked for the checkpoint, which errors name.
+    Examples:
+        >>> log = sn.writer.SummaryWriter("runs/mine", remove_existing_data=True)
+        >>> log.set_iteration(0)
+        >>> log.every(100).namespace("metric").add_scalar("test", 0.5, verbose_only=False)
+        >>> log.close()
     """
 
-    event_file: str
-    position: int
-    flag: str = "--load-checkpoint"
+    def __init__(self, name: str, remove_existing_data: bool = False, **kwargs: Any):
+        super().__init__()
+        from tensorboardX import SummaryWriter as EventWriter
 
+        self.name = name
+        self.iteration = 0
+        self.is_forced = False
+        folder = tensorboard_root() / name
+        if remove_existing_data and folder.exists():
+            _refuse_foreign_files(folder)
+            shutil.rmtree(folder)
+        self.writer = EventWriter(logdir=str(folder), **kwargs)
 
-@contextlib.contextmanager
-def claimed(
-    path: Path, record: RunRecord, *, resume: ResumePoint | None = None, **rules: Any
-) -> Iterator[EventFile]:
-    """Take a run folder for this process while the block runs, and yield its event file.
+    def set_iteration(self, iteration: int) -> None:
+        self.iteration = iteration
 
-    Existing data is continued (`resume`, which has precedence over removal), removed, or a reason
-    to refuse, by the `rules` of `check_claim`. When an exception ends the block before anything
-    was logged, the claim is taken back.
-    """
-    with contextlib.ExitStack() as held:
-        with _writable(path):
-            path.mkdir(parents=True, exist_ok=True)
-            held.callback(os.close, _lock(path))
-            check_claim(path, record, resume=resume, is_ours=True, **rules)
-            files.remove_temporaries([path / RECORD_NAME])
-            if resume is not None:
-                events = EventFile(path / resume.event_file, position=resume.position)
-                record.resumed(RunRecord.read(path)).write(path)
-            else:
-                for entry in files.visible_entries(path):
-                    entry.unlink()
-                started = time.time()
-                replace(record, log_started=started).write(path)
-                events = EventFile.create_in(path, started)
-        held.callback(events.close)
+    @contextmanager
+    def force_logging(self, flag: bool) -> Iterator[None]:
+        """Write in all iterations if `flag`; `verbose_only` values need a verbose writer still."""
+        self.is_forced = flag
         try:
-            yield events
-        except BaseException:
-            if events.is_new and events.is_bare:
-                # So that a corrected command is not refused.
-                for entry in (events.path, path / RECORD_NAME, path / LOCK_NAME):
-                    entry.unlink(missing_ok=True)
-                # What else is there, such as a file of the user, keeps the folder.
-                with contextlib.suppress(OSError):
-                    path.rmdir()
-            raise
+            yield
+        finally:
+            self.is_forced = False
+
+    def close(self) -> None:
+        self.writer.close()
 
 
-def check_claim(
-    path: Path,
-    record: RunRecord,
-    resume: ResumePoint | None = None,
-    *,
-    run_control: Collection[str] = (),
-    remove_existing_data: bool = False,
-    ways_out: Sequence[str] = WAYS_OUT,
-    is_ours: bool = False,
-) -> None:
-    """Raise what `claimed` would raise because of what is there, and change nothing.
-
-    run_control: names in which the configuration of data that is continued or removed may
-    differ. remove_existing_data: whether it may be removed. ways_out: what a refusal suggests;
-    the last of them is another folder. is_ours: whether this process has locked it.
-    """
-    with _writable(path):
-        if not path.is_dir():
-            return
-        if not is_ours:
-            refuse_in_use(path)
-        existing = files.visible_entries(path)
-        if resume is None and not existing:
-            return
-        earlier, names = RunRecord.read(path), [entry.name for entry in existing]
-        verb = "continue" if resume else "remove" if remove_existing_data else "write into"
-        if earlier is not None:
-            both = (earlier.config, record.config)
-            one, other = (f"{c.get('name_prefix')} {c.get('id')}" for c in both)
-            problem = ""
-            if one != other and one.casefold() == other.casefold():
-                problem = f"{path} is the folder of a run whose name differs in small and "
-                problem += "capital letters alone, which this file system takes for the same"
-            elif differences := earlier.differences(record, run_control):
-                problem = f"will not {verb} {path}: it holds a run of another configuration "
-                problem += f"(recorded / asked for: {'; '.join(differences)})"
-            if problem:
-                raise UsageError(f"{problem}; use {ways_out[-1]}")
-        if resume is not None:
-            if names != [resume.event_file]:
-                raise UsageError(
-                    f"cannot continue {path}: the checkpoint belongs to {resume.event_file}, "
-                    f"the folder holds {', '.join(names) or 'no event file'}; "
-                    f"start anew with --remove-existing-data instead of {resume.flag}"
-                )
-            started = earlier.log_started if earlier else None
-            require_events(path / resume.event_file, resume.position, started)
-            return
-    if not remove_existing_data:
-        ways = f"{', '.join(ways_out[:-1])}, or {ways_out[-1]}"
-        raise UsageError(f"{path} already holds data of a run: use {ways}")
-    foreign = [e.name for e in existing if not (e.name.startswith(FILE_PREFIX) and e.is_file())]
-    if foreign:
-        problem = f"besides event files it holds {', '.join(foreign)}"
-        raise UsageError(f"will not remove {path}: {problem}")
+def _refuse_foreign_files(folder: Path) -> None:
+    own = FILE_PREFIX, RECORD_NAME, LOCK_NAME
+    files = (path.name for path in folder.rglob("*") if path.is_file())
+    foreign = [name for name in files if not name.startswith(own)]
+    if foreign or folder.resolve() == tensorboard_root().resolve():
+        held = f"besides event files it holds {foreign[0]}" if foreign else "it holds all runs"
+        raise UsageError(f"will not remove {folder}: {held}")
 
 
-@contextlib.contextmanager
-def _writable(path: Path) -> Iterator[None]:
-    try:
+class DummySummaryWriter:
+    """A writer that writes nothing; writers made from it are itself."""
+
+    name = ""
+
+    def __init__(self, **kwargs: Any):
+        pass
+
+    def __reduce__(self) -> tuple[type, tuple]:
+        return DummySummaryWriter, ()
+
+    @property
+    def parent(self) -> Self:
+        return self
+
+    def namespace(self, name: str) -> Self:
+        return self
+
+    every = verbose = namespace
+
+    def get_iteration(self) -> int:
+        return 0
+
+    def writes(self, verbose_only: bool = True) -> bool:
+        return False
+
+    def set_iteration(self, iteration: int) -> None:
+        pass
+
+    def _ignore(self, *args: Any, **kwargs: Any) -> None:
+        pass
+
+    add_scalar = add_summary = add_tensor = add_histogram = print = _ignore
+    add_grad_summary = add_mse_grad_summary = _ignore
+
+    @contextmanager
+    def no_logging(self, *flag: bool) -> Iterator[None]:
         yield
-    except OSError as error:
-        root = os.environ.get("TENSORBOARD_DIR")
-        hint = f"TENSORBOARD_DIR is {root}" if root else "set TENSORBOARD_DIR to a writable folder"
-        reason = error.strerror or error
-        raise UsageError(f"cannot write the run folder {path}: {reason}; {hint}") from error
+
+    force_logging = no_logging
 
 
-def refuse_in_use(path: Path) -> None:
-    """Refuse a folder that another process writes into; it need not be there."""
-    if files.is_locked(path / LOCK_NAME):
-        raise _in_use(path)
+NO_WRITER = DummySummaryWriter()
+
+_PARTS = "epoch", "model_state_dict", "optimizer_state_dict", "torch_rng_state", "numpy_rng_state"
 
 
-def _lock(path: Path) -> int:
-    """Take the lock of a folder, and return the descriptor that holds it."""
-    descriptor = os.open(path / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-    # An ensemble holds one lock per run. The soft limit of open files is often 1024, far below
-    # the hard one; raise it while there is still room for all else that opens files.
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if descriptor > soft // 2 > 0:
-        raised = 4 * soft if hard == resource.RLIM_INFINITY else min(4 * soft, hard)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (raised, hard))
+def _file(name: str, suffix: str = ".pth") -> Path:
+    path = save_root() / f"{name}{suffix}"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def save_model(name: str, model: torch.nn.Module) -> None:
+    """Write the state dictionary of a model; published code pickles the model as a whole."""
+    torch.save(model.state_dict(), _file(name))
+
+
+def save_model_checkpoint(
+    name: str,
+    epoch: int,
+    model: torch.nn.Module,
+    optimizer: torch.optim.Optimizer,
+    rng_states: dict[str, Any],
+    args: Any = None,
+) -> None:
+    """Write what a loop is resumed from; `rng_states` has the states of `torch` and `numpy`."""
+    kind, words, *rest = rng_states["numpy"]
+    states = model.state_dict(), optimizer.state_dict(), rng_states["torch"]
+    values = epoch, *states, (kind, torch.from_numpy(words.astype(np.int64)), *rest)
+    torch.save(dict(zip(_PARTS, values, strict=True)) | {"args": args}, _file(name))
+
+
+def load_model(
+    name: str, model: torch.nn.Module, optimizer: torch.optim.Optimizer | None = None
+) -> int:
+    """Take over a model, an optimiser and the random states from a checkpoint; return its epoch.
+
+    A file of `save_model`, or of weights alone, gives the model and epoch 0.
+    """
+    saved = read_saved(_file(name))
+    if "model_state_dict" not in saved:
+        model.load_state_dict(saved)
+        return 0
+    model.load_state_dict(saved["model_state_dict"])
+    if optimizer is not None:
+        optimizer.load_state_dict(saved["optimizer_state_dict"])
+    torch.set_rng_state(saved["torch_rng_state"])
+    kind, words, *rest = saved["numpy_rng_state"]
+    np.random.set_state((kind, np.asarray(words, np.uint32), *rest))  # noqa: NPY002
+    return saved["epoch"]
+
+
+def read_saved(path: Path) -> Any:
+    """Return the numbers in a file of torch; refuse one that would run code when it is read."""
+    if not path.is_file():
+        raise UsageError(f"there is no saved model {path}")
+    arrays = [np.ndarray, np.dtype, np.dtypes.UInt32DType, np._core.multiarray._reconstruct]
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        os.truncate(descriptor, 0)
-        os.write(descriptor, f"process {os.getpid()} on {socket.gethostname()}\n".encode())
-    except OSError as error:
-        if error.errno in NO_LOCKS_HERE:
-            warnings.warn(f"no file locks on {path}: do not start a run twice", stacklevel=2)
-            return descriptor
-        os.close(descriptor)
-        if isinstance(error, BlockingIOError):
-            raise _in_use(path) from error
-        raise
-    return descriptor
+        with torch.serialization.safe_globals(arrays):
+            return torch.load(path, map_location="cpu", weights_only=True)
+    except Exception:
+        raise UsageError(
+            f"{path} is damaged, or holds more than numbers and would run code when read; if "
+            "it is a model that you trust, write its weights where its code is: "
+            "torch.save(model.state_dict(), path)"
+        ) from None
 
 
-def _in_use(path: Path) -> UsageError:
-    """Return the refusal of a locked folder, which names the process that wrote into the lock."""
-    holder = ""
-    with contextlib.suppress(OSError):
-        holder = (path / LOCK_NAME).read_text(encoding="utf-8", errors="replace").strip()
-    return UsageError(f"{path} is in use by {holder or 'another process'}")
+def save_model_params(name: str, model: torch.nn.Module) -> None:
+    """Write the names and values of all parameters as text."""
+    named = model.named_parameters()
+    text = "".join(f"{name}: {parameter.tolist()}\n" for name, parameter in named)
+    _file(name, ".txt").write_text(text, encoding="utf-8")
+
+
+publish(__name__, "summary_writer save_model")

@@ -225,6 +225,12 @@ def test_removal_spares_what_is_no_log(roots):
         sn.writer.SummaryWriter("", remove_existing_data=True)
 
 
+def test_a_network_keeps_what_its_first_layer_gave():
+    net, x = two_layers(None), torch.rand(4, 10)
+    net(x)
+    assert torch.equal(net.z_1_stored, net.layer_1(x))
+
+
 def test_a_dummy_writer_does_nothing():
     writer = sn.writer.DummySummaryWriter()
     assert writer.every(3).verbose(True).namespace("a") is writer

@@ -13,7 +13,7 @@ from stable_nalu.result.reproduce import listing
 from stable_nalu.result.stored import sessions_of
 from stable_nalu.task.table import SCRIPTS as SPECS
 from stable_nalu.training.shell import ENGINE, TORCH
-from stable_nalu.writer import LOCK_NAME, RunRecord, claimed
+from stable_nalu.writer.event_file import LOCK_NAME, RunRecord, claimed
 from tests.result.tiny import in_this_process  # noqa: F401
 from tests.training.engine.harness import training
 from tests.turn import weekly

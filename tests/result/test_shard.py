@@ -22,7 +22,7 @@ from stable_nalu.result.shard import (
     state_of,
 )
 from stable_nalu.training.checkpoint import model_file
-from stable_nalu.writer import RunRecord, claimed
+from stable_nalu.writer.event_file import RunRecord, claimed
 from tests.forks import Fork
 from tests.processes import until
 

@@ -9,8 +9,13 @@ import pytest
 
 import stable_nalu
 from stable_nalu.base.errors import UsageError
-from stable_nalu.writer import ResumePoint, RunRecord, RunWriter, claimed
-from stable_nalu.writer.event_file import EventFileReader
+from stable_nalu.writer.event_file import (
+    EventFileReader,
+    ResumePoint,
+    RunRecord,
+    RunWriter,
+    claimed,
+)
 
 CONFIG = {"operation": "mul", "regualizer": 10, "interpolation_range": (1, 2), "max_iterations": 5}
 RUN_CONTROL = frozenset({"max_iterations", "verbose"})
