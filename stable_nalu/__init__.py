@@ -44,8 +44,7 @@ _ROOMS = "abstract", "dataset", "errors", "functional", "layer", "network", "rea
 
 
 def __getattr__(name: str) -> Any:
-    if name in _ROOMS:
-        return import_module(f".{name}", __name__)
-    if name not in _HOMES:
+    if name not in (*_ROOMS, *_HOMES):
         raise AttributeError(f"module 'stable_nalu' has no attribute {name!r}")
-    return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    module = import_module(f".{_HOMES.get(name, name)}", __name__)
+    return module if name in _ROOMS else getattr(module, name)
