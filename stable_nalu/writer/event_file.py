@@ -211,7 +211,7 @@ def require_events(path: Path, position: int, started: float | None = None) -> b
     """
     size = path.stat().st_size
     with path.open("rb") as file:
-        data = file.read(max(position, 0))
+        data = file.read(min(max(position, 0), size))
     end = 0
     while 0 <= end < position:
         length = _length(data[end : end + _HEAD_BYTES])

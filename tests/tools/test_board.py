@@ -71,7 +71,7 @@ def page_and_warnings(tmp_path_factory):
         submit(root / name, whole, [row | cell for row in table])
     (root / "is-a-link").symlink_to("/dev/zero")
     (root / "is-empty").mkdir()
-    with redirect_stderr(warned), mock.patch.object(board, "RULES", ("benchmark",)):
+    with redirect_stderr(warned), mock.patch.object(board.ranking, "RULES", ("benchmark",)):
         return refreshed(root=root), warned.getvalue().splitlines()
 
 
