@@ -5,6 +5,7 @@ function of such a name, or a key: `stable_nalu.layer("Real NPU")`.
 """
 
 import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from stable_nalu.base import Room, publish
@@ -66,7 +67,8 @@ class _Layers(Room):
         return registry.layer_class(name)
 
 
-sys.modules[__name__].__class__ = _Layers
+_HERE: ModuleType = sys.modules[__name__]
+_HERE.__class__ = _Layers
 
 _FAMILIES = "gumbel linear softmax independent hard_softmax gradient_bandit"
 publish(
