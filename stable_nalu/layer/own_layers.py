@@ -102,7 +102,11 @@ class ProtocolLayer(PlainLayer):
         self.module.reset_parameters()
 
     def regualizer_terms(self) -> dict[str, Term | None]:
-        return {key: lambda key=key: self.module.regualizer()[key] for key in self._keys}
+        return {key: partial(self._penalty, key) for key in self._keys}
+
+    def _penalty(self, key: str) -> torch.Tensor:
+        # One that is switched off is the number 0.
+        return torch.as_tensor(self.module.regualizer()[key], dtype=torch.get_default_dtype())
 
     def after_step(self, loss: torch.Tensor) -> None:
         self.module.optimize(loss)
