@@ -253,6 +253,7 @@ _PARTS = "epoch", "model_state_dict", "optimizer_state_dict", "torch_rng_state",
 
 
 def _file(name: str, suffix: str = ".pth") -> Path:
+    """Return the file to write, in a folder that is there."""
     path = save_root() / f"{name}{suffix}"
     path.parent.mkdir(parents=True, exist_ok=True)
     return path
@@ -285,7 +286,7 @@ def load_model(
 
     A file of `save_model`, or of weights alone, gives the model and epoch 0.
     """
-    saved = read_saved(_file(name))
+    saved = read_saved(save_root() / f"{name}.pth")
     if "model_state_dict" not in saved:
         model.load_state_dict(saved)
         return 0
@@ -302,9 +303,13 @@ def read_saved(path: Path) -> Any:
     """Return the numbers in a file of torch; refuse one that would run code when it is read."""
     if not path.is_file():
         raise UsageError(f"there is no saved model {path}")
-    arrays = [np.ndarray, np.dtype, np.dtypes.UInt32DType, np._core.multiarray._reconstruct]
+    made_by = np.empty(0).__reduce__()[0]
+    # The name of this function in files of NumPy 1, and of NumPy 2.
+    arrays = [(made_by, f"numpy.{core}.multiarray._reconstruct") for core in ("core", "_core")]
     try:
-        with torch.serialization.safe_globals(arrays):
+        with torch.serialization.safe_globals(
+            [np.ndarray, np.dtype, np.dtypes.UInt32DType, *arrays]
+        ):
             return torch.load(path, map_location="cpu", weights_only=True)
     except Exception:
         raise UsageError(

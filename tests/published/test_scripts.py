@@ -1,6 +1,7 @@
 """Scripts and readers written for the published package, on its names alone."""
 
 import warnings
+from zipfile import ZipFile
 
 import pandas as pd
 import pytest
@@ -274,6 +275,14 @@ def test_a_published_checkpoint_is_read_and_a_pickled_model_is_not(roots):
     (roots / "save").mkdir()
     torch.save(content, roots / "save" / "published.pth")
     assert sn.writer.load_model("published", *trained(2)) == 3
+    with (
+        ZipFile(roots / "save" / "published.pth") as new,
+        ZipFile(roots / "save" / "older.pth", "w") as old,
+    ):
+        for part in new.infolist():
+            names = new.read(part).replace(b"numpy._core.", b"numpy.core.")
+            old.writestr(part.filename, names)
+    assert sn.writer.load_model("older", *trained(2)) == 3
     torch.save(net, roots / "save" / "pickled.pth")
     with pytest.raises(UsageError, match="would run code .* torch.save.model.state_dict"):
         sn.writer.load_model("pickled", net)
