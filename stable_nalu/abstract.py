@@ -139,20 +139,26 @@ class _InitializeWhenComplete(type):
     has a writer write to it, too.
     """
 
-    _depth = 0
+    _building: ClassVar[list[type]] = []
+    """The classes of which a module is being built, the outermost first."""
+    is_as_published: bool
+    initialises_itself: bool
 
     @property
     def __signature__(cls) -> inspect.Signature:
         return _constructor(cls)
 
-    def __call__(cls, *args, dtype=None, device=None, **kwargs):
-        _InitializeWhenComplete._depth += 1
+    def __call__(cls, *args, **kwargs):
+        # Published classes may have parameters of their own so called.
+        own = inspect.signature(cls.__init__).parameters if cls.is_as_published else ()
+        dtype, device = (None if n in own else kwargs.pop(n, None) for n in ("dtype", "device"))
+        cls._building.append(cls)
         try:
             with default_dtype(dtype), nullcontext() if device is None else torch.device(device):
                 module = super().__call__(*args, **kwargs)
         finally:
-            _InitializeWhenComplete._depth -= 1
-        if _InitializeWhenComplete._depth == 0 and not cls.is_as_published:
+            cls._building.pop()
+        if not (cls._building or cls.is_as_published or cls.initialises_itself):
             module.reset_parameters()
         if module.writer is not NO_WRITER and not cls.is_as_published:
             _hand_on(module, module.writer.parent)
@@ -218,7 +224,7 @@ class ExtendedTorchModule(torch.nn.Module, metaclass=_InitializeWhenComplete):
     _iteration, _progress = 0, 0.0
     passes_per_forward = 1
     """How often its parent runs it in one forward pass; its values are logged as often."""
-    robustness_logging = False
+    use_robustness_exp_logging = False
     """True in the robustness experiments, where some layers always log their weights as text."""
     namespace_is_sibling = False
     """True for a child whose tags stand beside those of its parent instead of below."""
@@ -230,6 +236,8 @@ class ExtendedTorchModule(torch.nn.Module, metaclass=_InitializeWhenComplete):
     True for classes of users directly over this one. Nothing calls their `reset_parameters`, their
     modules write only to a writer that they are given, and a plain container ends recursion.
     """
+    initialises_itself = False
+    """True for networks: their constructors end so, and what subclasses set then stays."""
     writer: Any = NO_WRITER
     published_state: ClassVar[dict[str, str | None]] = {}
     """Names in published state dictionaries, or how they begin, and the own ones; None: dropped."""
@@ -261,8 +269,7 @@ class ExtendedTorchModule(torch.nn.Module, metaclass=_InitializeWhenComplete):
         """Take a writer to log below, under `name` or else the default; ignore all else."""
         super().__init__()
         self.namespace = name or default_name
-        if use_robustness_exp_logging:
-            self.robustness_logging = True
+        self.use_robustness_exp_logging = use_robustness_exp_logging
         if writer is not None:
             _give_writer(self, writer)
         self.allow_random = True
@@ -283,9 +290,9 @@ class ExtendedTorchModule(torch.nn.Module, metaclass=_InitializeWhenComplete):
 
     @property
     def iteration(self) -> int:
-        """Return the iteration that training stands at; it counts from 0."""
+        """Return the iteration that training, or else the writer, stands at; it counts from 0."""
         self._note_read("iteration")
-        return self._iteration
+        return self._iteration or self.writer.get_iteration()
 
     @iteration.setter
     def iteration(self, iteration: int) -> None:
@@ -482,7 +489,7 @@ def _give_writer(module: ExtendedTorchModule, outer: Any) -> None:
 def _hand_on(module: ExtendedTorchModule, outer: Any) -> None:
     """Let the modules within one write below its writer, or beside it, if they have none."""
     for child in extended_children(module):
-        if child.writer is NO_WRITER:
+        if child.writer is NO_WRITER and not child.is_as_published:
             own = outer if child.namespace_is_sibling else module.writer
             _give_writer(child, own)
             _hand_on(child, own)

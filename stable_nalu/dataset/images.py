@@ -322,7 +322,8 @@ class DigitSequences(torch.utils.data.Dataset):
 
     def __getitem__(self, index: int | Places) -> LoadedBatch:
         """Return images, float32 (batch, length, channels, height, width), and targets."""
-        return self.table(self.subset.images[self.positions[index]]), self.targets[index]
+        images = self.subset.images[self.positions[index]]
+        return self.table(images), self.targets[index].clone()
 
     def dataloader(
         self,

@@ -117,7 +117,7 @@ class NumberWords(torch.utils.data.Dataset):
         return len(self.ids)
 
     def __getitem__(self, index: int | Places) -> LoadedBatch:
-        return self.ids[index], self.values[index]
+        return self.ids[index].clone(), self.values[index].clone()
 
     def dataloader(self, batch_size: int = 64, shuffle: bool = True) -> IndexLoader:
         """Return batches in torch's order; the last may be smaller."""

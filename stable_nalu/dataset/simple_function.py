@@ -52,6 +52,9 @@ class Operation:
     combine: Callable[..., np.ndarray]
     text: Callable[..., str]
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return get_operation, (self.name,)
+
     def check(self, num_subsets: int) -> None:
         if num_subsets < (self.operands or 1):
             raise ValueError(
@@ -114,6 +117,8 @@ class Batches:
     """
 
     def __init__(self, stream: Any, batch_size: int, use_cuda: bool = False):
+        if batch_size < 1:
+            raise ValueError(f"batch_size {batch_size} is not 1 or more")
         self.stream, self.batch_size, self.use_cuda = stream, batch_size, use_cuda
 
     def __len__(self) -> int:
@@ -170,7 +175,7 @@ class SampleStream(torch.utils.data.Dataset):
         if not isinstance(rows, slice):
             x, t = self[0:1]
             return x[0], t[0]
-        if rows.start is None or rows.stop is None:
+        if rows.start is None or rows.stop is None or rows.stop < rows.start:
             raise TypeError("a stream has no end: name both ends of a slice, such as [0:100]")
         x, t = self.draw(1, rows.stop - rows.start)
         return x[0], t[0]

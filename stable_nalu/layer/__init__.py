@@ -29,6 +29,8 @@ _CLASSES = {
     for name, value in vars(family).items()
     if isinstance(value, type) and value.__module__.startswith(f"{__name__}.") and name[0] != "_"
 }
+_LAYERS = [name for name in _CLASSES if name.endswith("Layer")]
+__all__ = sorted({*_CLASSES, *(f"{name.removesuffix('Layer')}Cell" for name in _LAYERS)})
 
 
 def __getattr__(name: str) -> Any:
@@ -47,9 +49,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    layers = (name for name in _CLASSES if name.endswith("Layer"))
-    cells = (f"{name.removesuffix('Layer')}Cell" for name in layers)
-    return sorted({*globals(), *_CLASSES, *cells})
+    return sorted({*globals(), *__all__})
 
 
 class _Layers(Room):

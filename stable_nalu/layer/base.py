@@ -7,6 +7,7 @@ biases (*runs, k hidden); k = 3 (GRU), 4 (LSTM), 1 (RNN).
 
 import inspect
 import math
+import warnings
 from collections.abc import Callable, Collection
 from functools import cache, partial
 from types import new_class
@@ -54,6 +55,8 @@ class Layer(ExtendedTorchModule):
     """The values of those options that have a few."""
     follows_robustness_logging: ClassVar[bool] = False
     """Whether the robustness experiments always log weights as text."""
+    _known: ClassVar[set[str]] = set()
+    """The options of all layers."""
     _reads_reuse: ClassVar[bool] = False
     """Whether a forward pass can take the noise of the one before; others ignore the request."""
     _checks_output: ClassVar[bool] = False
@@ -68,6 +71,7 @@ class Layer(ExtendedTorchModule):
             cls.option_defaults = own | getattr(base, "option_defaults", {}) | own
             cls.option_choices = getattr(base, "option_choices", {}) | cls.option_choices
         cls.option_defaults = {n: v for n, v in cls.option_defaults.items() if n not in vars(cls)}
+        Layer._known |= cls.option_defaults.keys()
 
     def __init__(
         self,
@@ -79,13 +83,20 @@ class Layer(ExtendedTorchModule):
         **options: Any,
     ):
         super().__init__(self.default_name, name=name, writer=writer)
+        self.use_robustness_exp_logging = options.pop("use_robustness_exp_logging", False)
         if len(values) > len(self.positional):
             raise TypeError(f"{type(self).__name__} takes its options by name")
         options |= dict(zip(self.positional, values, strict=False))
         self.in_features = in_features
         self.out_features = out_features
-        for option in options.keys() - self.option_defaults.keys():
-            raise TypeError(f"{type(self).__name__} takes no option {option}")
+        foreign = options.keys() - self.option_defaults.keys()
+        if foreign and not any(outer.is_as_published for outer in type(self)._building):
+            raise TypeError(f"{type(self).__name__} takes no option {min(foreign)}")
+        if unread := foreign - Layer._known:
+            listed = ", ".join(sorted(unread))
+            warnings.warn(f"no layer reads the option(s) {listed}", stacklevel=3)
+        # A published class hands on all that it is given.
+        options = {n: v for n, v in options.items() if n not in foreign}
         self.set_options(self.option_defaults | options)
         self.make_parameters()
 
@@ -101,7 +112,7 @@ class Layer(ExtendedTorchModule):
 
     @property
     def text_always(self) -> bool:
-        return self.robustness_logging and self.follows_robustness_logging
+        return self.use_robustness_exp_logging and self.follows_robustness_logging
 
     def new_parameter(self, *shape: int) -> torch.nn.Parameter:
         """Return a parameter of a shape, by default that of W, to be initialised."""

@@ -430,11 +430,23 @@ class _Generalized(ExtendedTorchModule):
         if entry is None or made is None:
             kind = "recurrent cell" if cell else "layer"
             raise ValueError(f"{self.unit_name!r} is not a {kind}; see docs/layers.md")
+        own: Any = getattr(entry.layer, "Module", None)
+        if "own_options" not in options and not cell and getattr(own, "is_as_published", False):
+            # Published loops give it all options, and it is the child itself.
+            options["writer"] = self.writer
+            taken = inspect.signature(own.__init__).parameters.values()
+            if all(p.kind is not p.VAR_KEYWORD for p in taken):
+                options = {p.name: options[p.name] for p in taken if p.name in options}
+            return own(inputs, outputs, **options)
+        logs_text = options.pop("use_robustness_exp_logging", False)
         selected = select_options(entry, options)
         if entry.origin is not None and entry.layer is not None:
             width = inputs + outputs if cell else inputs
             self.obstacle = obstacle(entry.layer, width, outputs, selected)
-        return made(inputs, outputs, **cell, **selected)
+        module = made(inputs, outputs, **cell, **selected)
+        for part in module.extended_modules() if logs_text else ():
+            part.use_robustness_exp_logging = True
+        return module
 
 
 class GeneralizedLayer(_Generalized):

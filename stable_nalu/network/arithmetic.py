@@ -21,6 +21,7 @@ class ArithmeticNetwork(ExtendedTorchModule):
     """
 
     UNIT_NAMES = UnitNames("layer")
+    initialises_itself = True
     forgets: ClassVar = {"z_1_stored": None}
 
     def __init__(self, nac_mul: str, eps: float, writer: Any = None):
@@ -79,7 +80,7 @@ class SingleLayerNetwork(ArithmeticNetwork):
         super().__init__(nac_mul, eps, writer)
         self.unit_name = unit_name
         self.input_size = input_size
-        layer_options["eps"] = eps
+        layer_options |= {"eps": eps, "writer": self.writer}
         self.is_mlp = unit_name in activation_names()
         self.multiplies_logs = unit_name == "MNAC"
         first = "NAC" if self.multiplies_logs else unit_name
@@ -93,6 +94,7 @@ class SingleLayerNetwork(ArithmeticNetwork):
             self.layer_2 = GeneralizedLayer(
                 width, output_size, "linear", name="layer_2", **layer_options
             )
+        self.reset_parameters()
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         if self.multiplies_logs:
@@ -113,6 +115,8 @@ def second_layer(unit_name: str, nac_mul: str) -> str:
     """Return the key of the second layer, the multiplicative form that `nac_mul` asks for."""
     plain = "linear" if unit_name in activation_names() else unit_name
     forms = {"mnac": unit_name[:-3] + "MNAC", "npu": "NPU", "real-npu": "RealNPU"}
+    if nac_mul not in (known := (*forms, "none", "normal", "safe", "max-safe")):
+        raise ValueError(f"nac_mul {nac_mul!r} is not one of {', '.join(known)}")
     return forms.get(nac_mul, plain)
 
 
@@ -137,13 +141,14 @@ class SimpleFunctionStaticNetwork(ArithmeticNetwork):
         super().__init__(nac_mul, eps, writer)
         self.unit_name = unit_name
         self.input_size = input_size
-        layer_options["eps"] = eps
+        layer_options |= {"eps": eps, "writer": self.writer}
         self.layer_1 = GeneralizedLayer(
             input_size, hidden_size, first_layer or unit_name, name="layer_1", **layer_options
         )
         self.layer_2 = GeneralizedLayer(
             hidden_size, 1, second_layer(unit_name, nac_mul), name="layer_2", **layer_options
         )
+        self.reset_parameters()
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         z_1 = self.layer_1(x)
@@ -166,6 +171,7 @@ class SimpleFunctionRecurrentNetwork(ExtendedTorchModule):
     """
 
     UNIT_NAMES = UnitNames("cell")
+    initialises_itself = True
     published_state: ClassVar = {"zero_state.": ""}
 
     def __init__(
@@ -184,6 +190,7 @@ class SimpleFunctionRecurrentNetwork(ExtendedTorchModule):
         self.is_lstm = unit_name == "LSTM"
         for name in self._state_names():
             self.register_parameter(name, torch.nn.Parameter(torch.empty(self.hidden_size)))
+        layer_options["writer"] = self.writer
         # The spelling is the one of published state dictionaries.
         self.recurent_cell = GeneralizedCell(
             input_size, self.hidden_size, unit_name, name="recurrent_layer", **layer_options
@@ -192,6 +199,7 @@ class SimpleFunctionRecurrentNetwork(ExtendedTorchModule):
         self.output_layer = GeneralizedLayer(
             self.hidden_size, 1, output_unit, name="output_layer", **layer_options
         )
+        self.reset_parameters()
 
     def _state_names(self) -> tuple[str, ...]:
         return ("h_t0", "c_t0") if self.is_lstm else ("zero_state",)

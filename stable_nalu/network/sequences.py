@@ -71,6 +71,7 @@ class SequentialDigitNetwork(ExtendedTorchModule):
     """
 
     UNIT_NAMES = UnitNames("cell")
+    initialises_itself = True
 
     def __init__(
         self,
@@ -95,9 +96,11 @@ class SequentialDigitNetwork(ExtendedTorchModule):
             self.register_buffer(name, torch.full((1,), START_VALUES[nac_mul]))
         if model_simplification == NONE:
             # The spelling is the one of published state dictionaries.
+            layer_options["writer"] = self.writer
             self.recurent_cell = GeneralizedCell(outputs, 1, self.unit_name, **layer_options)
         self.step_ended: Callable[[], None] | None = None
         """Called after every step of the cell, to look at what it has just done."""
+        self.reset_parameters()
 
     def _state_names(self) -> tuple[str, ...]:
         return ("zero_state_h", "zero_state_c") if self.is_lstm else ("zero_state",)
@@ -203,6 +206,7 @@ class NumberTranslationNetwork(ExtendedTorchModule):
     """
 
     UNIT_NAMES = UnitNames("cell")
+    initialises_itself = True
     published_state: ClassVar = {
         "embedding.weight": "embedding",
         **{f"lstm_cell.{kind}_": f"lstm_cell.cell.{kind}_" for kind in ("weight", "bias")},
@@ -228,8 +232,9 @@ class NumberTranslationNetwork(ExtendedTorchModule):
         torch.nn.init.normal_(self.embedding)
         self.lstm_cell = GeneralizedCell(embedding_size, hidden_size, "LSTM", name="lstm_layer")
         self.output_cell = GeneralizedCell(
-            hidden_size, 1, unit_name, name="recurrent_output", **layer_options
+            hidden_size, 1, unit_name, self.writer, name="recurrent_output", **layer_options
         )
+        self.reset_parameters()
 
     def reset_parameters(self) -> None:
         torch.nn.init.normal_(self.embedding)

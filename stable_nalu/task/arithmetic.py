@@ -240,7 +240,7 @@ class RobustSingleLayer(SingleLayerTask):
     def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
         model = super().network(config, layer_options)
         for module in model.extended_modules():
-            module.robustness_logging = True
+            module.use_robustness_exp_logging = True
         return model
 
 
