@@ -40,7 +40,8 @@ _HOMES = {name: module for module, names in _NAMES.items() for name in names.spl
 """Module of each public name; imported on first use, as most of them import torch or pandas."""
 
 
-_ROOMS = "abstract", "dataset", "errors", "functional", "layer", "network", "reader", "writer"
+_ROOMS = "abstract", "callbacks", "dataset", "errors", "functional"
+_ROOMS += "layer", "network", "reader", "writer"
 
 
 def __getattr__(name: str) -> Any:

@@ -14,14 +14,16 @@ import pandas as pd
 import torch
 
 from stable_nalu.base.errors import UsageError, did_you_mean, in_words, is_text, named_as_in_python
-from stable_nalu.base.files import tensorboard_root
+from stable_nalu.base.files import model_file, save_root, tensorboard_root
 from stable_nalu.base.script import EXIT_INTERRUPTED, EXIT_REQUEUE, NEGATIVE_NUMBER, cores, plural
+from stable_nalu.callbacks import Hooks
 from stable_nalu.layer import entries
 from stable_nalu.layer.own_layers import forget_sources, is_of_program, register
 from stable_nalu.layer.registry import labelled_as_another_key, script_name
 from stable_nalu.options import MOST_RUNS, Config, Flag, ScriptSpec
 from stable_nalu.options.flags import load_own_layers, units_of
 from stable_nalu.result import set_threads
+from stable_nalu.statistics.table import write_plain_frame
 from stable_nalu.task.table import SCRIPTS, TASKS
 from stable_nalu.training import as_at_the_start
 from stable_nalu.training.console import quiet
@@ -41,6 +43,8 @@ def train(
     *,
     layer: Several[type[torch.nn.Module] | str] | None = None,
     out: str | Path | None = None,
+    callbacks: Any = (),
+    logger: Any = "tensorboard",
     **flags: Unpack[Flags],
 ) -> TrainedRuns:
     """Train the runs that a training script would train, and return them with what they logged.
@@ -58,6 +62,11 @@ def train(
             name that is the key of another layer, such as NMRU, is that of the papers.
         out: the folder of logs and models; None: `TENSORBOARD_DIR` and `SAVE_DIR`, or else the
             current folder.
+        callbacks: objects with `on_log(run, step, metrics)`, which returns True to stop a run, or
+            `on_end(run, outcome)`, such as those of `stable_nalu.callbacks`; or functions like the
+            first.
+        logger: "tensorboard"; "csv", a table beside the model of each run; None: only what the
+            returned table is made of; or an object with `log(run, step, metrics)`.
         flags: the flags of the script without dashes. A switch is True; a list or a range of any of
             them trains every combination, where interpolation and extrapolation ranges are paired.
             One range is a list, `[1, 2]`; several are a list of tuples, `[(1, 2), (-2, -1)]`.
@@ -89,10 +98,19 @@ def train(
         plans = [spec.plan_of(typed).configs for typed in _typed(spec, given)]
         for plan in plans:
             _require_known_layers(plan[0])
-        return _trained(spec, plans)
+        hooks = Hooks.of(callbacks, logger)
+        if hooks is not None and any(getattr(plan[0], "workers", 1) != 1 for plan in plans):
+            problem = "other processes cannot call the callbacks and the logger of this one"
+            raise UsageError(f"workers: {problem}; leave it out")
+        return _trained(spec, plans, hooks, logger)
 
 
-def _trained(spec: ScriptSpec, plans: Sequence[Sequence[Config]]) -> TrainedRuns:
+def _trained(
+    spec: ScriptSpec,
+    plans: Sequence[Sequence[Config]],
+    hooks: Hooks | None = None,
+    logger: Any = "tensorboard",
+) -> TrainedRuns:
     """Train runs, and return them with what they logged, in the order of the plans."""
     names = [spec.run_name(config) for plan in plans for config in plan]
     if len(set(names)) < len(names):
@@ -103,7 +121,9 @@ def _trained(spec: ScriptSpec, plans: Sequence[Sequence[Config]]) -> TrainedRuns
     set_threads(cores() if task.kind.all_cores else 1)
     # What a command prints is in the table; the progress bar goes to standard error.
     with quiet():
-        code = train_plan(task, spec, *plans)
+        code = train_plan(task, spec, *plans, hooks=hooks, board=logger == "tensorboard")
+    if hooks is not None:
+        hooks.settle()
     if code in (EXIT_INTERRUPTED, EXIT_REQUEUE):
         raise KeyboardInterrupt("everything is saved; the same call goes on")
     paths = [tensorboard_root() / name for name in names]
@@ -113,6 +133,10 @@ def _trained(spec: ScriptSpec, plans: Sequence[Sequence[Config]]) -> TrainedRuns
     tables = [read_runs(folder, names=own).table for folder, own in folders.items()]
     table = tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
     runs = TrainedRuns(table, {path.name: path for path in paths})
+    for name in names if logger == "csv" else ():
+        path = model_file(save_root(), name, ".csv")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_plain_frame(path, table.loc[table["name"] == Path(name).name])
     if diverged := {name: at for name, at in runs.diverged_at.items() if at == at}:
         name, at = next(iter(diverged.items()))
         number = f"{len(diverged)} of {plural(len(runs), 'run')} diverged"

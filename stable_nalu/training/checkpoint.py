@@ -288,13 +288,14 @@ def _put(module: torch.nn.Module, name: str, value: Any) -> None:
 class SavedState(ResumePoint):
     """A file that a run may continue from; `iteration` is the first one left to train.
 
-    error: its last test error, if it has one.
+    error: its last test error, if it has one. stopped: whether a callback has ended the run.
     """
 
     path: Path = Path()
     iteration: int = 0
     diverged: bool = False
     error: float | None = None
+    stopped: bool = False
 
 
 @dataclass(frozen=True)
@@ -343,7 +344,7 @@ def read(run: PlannedRun, path: Path) -> tuple[dict, SavedState]:
     at, progress = checkpoint["epoch"], checkpoint["progress"]
     diverged, error = progress["diverged_at"] is not None, progress["errors"].get(RESULT_TEST)
     log = progress["event_file"], progress["event_position"], flag
-    return checkpoint, SavedState(*log, path, at, diverged, error)
+    return checkpoint, SavedState(*log, path, at, diverged, error, "stopped_at" in progress)
 
 
 def _missing(content: Any, required: Mapping[str, Any]) -> list[str]:
@@ -392,17 +393,20 @@ def continued(stack: Stack, states: Mapping[str, States]) -> list[Stack]:
     """Return the runs of a stack at the latest iteration that all were saved at.
 
     A stack that a process left behind has one. Runs that never trained together may not; they are
-    split by what each has, so that runs of a stack start alike.
+    split by what each has, so that runs of a stack start alike. A run that was stopped is alone.
     """
-    common = set.intersection(*({0, *states[run.name]} for run in stack)) - {0}
+    last = {run.name: max(states[run.name].items(), default=(0, None))[1] for run in stack}
+    stopped = [[replace(r, state=s)] for r in stack if (s := last[r.name]) and s.stopped]
+    left = [run for run in stack if not getattr(last[run.name], "stopped", False)]
+    common = set.intersection({0}, *({0, *states[run.name]} for run in left)) - {0}
     groups: dict[int, Stack] = {}
-    for run in stack:
+    for run in left:
         own = states[run.name]
         # The checkpoint itself is the first, if there is one besides what was pending.
         committed = [at for at, state in own.items() if not state.path.name.startswith(".")]
         start = max(common) if common else next(iter(committed), 0)
         groups.setdefault(start, []).append(replace(run, state=own.get(start)))
-    return list(groups.values())
+    return [*groups.values(), *stopped]
 
 
 def settle(stack: Stack) -> None:
@@ -427,11 +431,13 @@ class RunState:
     has not begun. order: that of its rows, if a loader shuffles them. updates: how many were made.
     last_total: the last loss of all runs. errors: the last errors of all runs, by their tags for
     TensorBoard's HParams plugin; best: the lowest validation errors. diverged_at: where runs
-    diverged. engine: what trains the runs in place of torch, if it does.
+    diverged; stopped_at: where callbacks stopped them. engine: what trains the runs in place of
+    torch, if it does. hooks: callbacks and a logger, if there are any.
     """
 
     recorder: Recorder
     engine: Any = None
+    hooks: Any = None
 
     def __init__(self, task: type[Task], stack: Stack):
         self.stack = stack
@@ -456,6 +462,7 @@ class RunState:
         self.updates = 0
         self.last_total: torch.Tensor | None = None
         self.diverged_at: dict[int, int] = {}
+        self.stopped_at: dict[int, int] = {}
         self.errors: dict[str, np.ndarray] = {}
         self.best = [math.inf] * self.runs
 
@@ -504,7 +511,7 @@ class RunState:
     def save_best(self) -> None:
         """Save the weights of each run that has a lower validation error than ever before."""
         for run, error in enumerate(self.errors[RESULT_VALID].tolist()):
-            if error < self.best[run]:
+            if error < self.best[run] and run not in self.stopped_at:
                 self.best[run] = error
                 name, state = self.stack[run].name, self._own(run)
                 rows = (f"{own}\n{state[own]}\n" for own in self.step.trainable)
@@ -531,6 +538,10 @@ class RunState:
     def checkpoint_path(self, run: int) -> Path:
         return model_file(save_root(), self.stack[run].name)
 
+    def short_name(self, run: int) -> str:
+        """Return the name of a run in tables."""
+        return Path(self.stack[run].name).name
+
     def pause(self) -> None:
         """Bring all state to where the finished updates have left it."""
         if self.engine is not None:
@@ -540,7 +551,7 @@ class RunState:
         """Write the checkpoints of all runs, if wanted; `at` is the first unit left to train."""
         if not self.config.no_save:
             self.pause()
-            runs = range(self.runs)
+            runs = [run for run in range(self.runs) if run not in self.stopped_at]
             save_together((self.checkpoint_path(run), self._checkpoint(run, at)) for run in runs)
 
     def _checkpoint(self, run: int, at: int) -> dict[str, Any]:
@@ -555,6 +566,10 @@ class RunState:
             "event_file": writer.events.path.name,
             "event_position": writer.position,
         }
+        if self.hooks is not None:
+            progress["callbacks"] = self.hooks.states(self.short_name(run), _is_plain)
+        if run in self.stopped_at:
+            progress["stopped_at"] = self.stopped_at[run]
         of_numpy = seeded_state(self.configs[run].seed) if self.random else saved_state(np.random)
         return {
             "epoch": at,

@@ -218,12 +218,15 @@ def all_flags(configs: Sequence[Mapping[str, object]]) -> Iterator[str]:
 class End(NamedTuple):
     """How a run ended: its test error, NaN if it diverged or has none, and whether it is solved.
 
-    solved: None where the task does not say it.
+    solved: None where the task does not say it. stopped: whether a callback ended it. step: its
+    last one.
     """
 
-    error: float
+    test_error: float
     solved: bool | None = None
     diverged: bool = False
+    stopped: bool = False
+    step: int = 0
 
 
 def outcome(
@@ -234,7 +237,7 @@ def outcome(
     count, solved = len(ends), sum(bool(end.solved) for end in ends)
     diverged = sum(end.diverged for end in ends)
     also = f"; {plural(diverged, 'run')} diverged" if diverged else ""
-    known = [end.error for end in ends if not math.isnan(end.error)]
+    known = [end.test_error for end in ends if not math.isnan(end.test_error)]
     if ends[0].solved is None:
         if count == 1:
             return []
@@ -244,7 +247,8 @@ def outcome(
     if count == 1:
         colour, word = (script.GREEN, "solved") if solved else (script.RED, "not solved")
         word = script.paint(word, colour)
-        return [fact("result", f"{word}: test error {ends[0].error:.3g} ({limit} is solved){also}")]
+        error = f"test error {ends[0].test_error:.3g} ({limit} is solved)"
+        return [fact("result", f"{word}: {error}{also}")]
     from stable_nalu.statistics.intervals import counted
 
     text = f"{counted(solved, count)} runs are solved (test error {limit}){also}"

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import torch
 
+from stable_nalu.callbacks import SOLVED
 from stable_nalu.dataset.distribution import IndexLoader
 from stable_nalu.writer import event_file
 from stable_nalu.writer.event_file import L1_LOSS, RESULT_TEST, RESULT_VALID
 
-from .checkpoint import RunState, Stack
+from .checkpoint import RunState, Stack, save_together
 from .console import End, StackView
 from .recorder import Recorder, ResultFile, StepResult, TaggedValue, numbers, reported
 from .task import ITERATIONS, Batch, EngineTask, Observed, Task
@@ -27,11 +28,10 @@ class Training(RunState):
     """Runs from their first unit, or where saved states were taken, to their last one.
 
     `clock` is the step under which values are logged. limits: when each run counts as solved, where
-    the task says it. ends: how all runs have ended. mates: trainings that share their samples.
+    the task says it. mates: trainings that share their samples.
     """
 
     view: StackView
-    ends: tuple[End, ...] = ()
 
     def __init__(self, task: type[Task], stack: Stack):
         super().__init__(task, stack)
@@ -54,14 +54,21 @@ class Training(RunState):
         self._batches = 1 if self.loader is None else len(self.loader)
         self.clock = 0
         self.measured: dict[str, Any] = {}
+        self._ended: dict[int, tuple[End, dict[str, float]]] = {}
         self._begin_task(0)
 
     @property
-    def all_diverged(self) -> bool:
-        return len(self.diverged_at) == self.runs
+    def all_ended(self) -> bool:
+        return len(self.diverged_at) + len(self.stopped_at) == self.runs
+
+    @property
+    def ends(self) -> tuple[End, ...]:
+        """Return how all runs have ended."""
+        return tuple(self._ended[run][0] for run in sorted(self._ended))
 
     def open(self, recorder: Recorder, view: StackView) -> None:
         self.recorder, self.view = recorder, view
+        recorder.news = None if self.hooks is None else {}
         for run in self.diverged_at:
             recorder.live[run] = False
 
@@ -82,7 +89,7 @@ class Training(RunState):
         return self._iterations() if by_iteration else self._epochs()
 
     def _iterations(self) -> Generator[int | None, None, None]:
-        while self.at <= self.last and not self.all_diverged:
+        while self.at <= self.last and not self.all_ended:
             yield self.at
             if self.engine is not None and self._train_ahead():
                 continue
@@ -90,18 +97,20 @@ class Training(RunState):
             batch, self.clock = next(self._next_batches()), self.at
             if logged:
                 yield from self._log_measures()
-                if self.all_diverged:
+                if self.all_ended:
                     return
             result = self._update(batch, at_log_point=logged)
             if logged and not self.logging.updates:
                 self._log_means([result])
             self.updates += 1
             self.view.advance(1)
+            if self.recorder.news:
+                self._call_hooks(self.at + 1)
             self._end_unit(1)
 
     def _epochs(self) -> Generator[int | None, None, None]:
         long = self.logging.long
-        while self.at <= self.last and not self.all_diverged:
+        while self.at <= self.last and not self.all_ended:
             yield self.at if self.batch is None else None
             logged, results = self._begin_unit(), list[StepResult]()
             undo = self.snapshot() if long and logged and not self.batch else None
@@ -116,17 +125,23 @@ class Training(RunState):
                         if undo is not None:
                             undo()
                         raise
-                    if self.all_diverged:
+                    if self.all_ended:
                         return
                 result = self._update(batch, at_log_point=due)
                 if logged and not self.logging.updates:
                     results.append(result)
                 self.updates, self.batch = self.updates + 1, (self.batch or 0) + 1
                 self.view.advance(1 / self._batches)
+                if self.recorder.news and self.logging.updates:
+                    self._call_hooks(self.at)
+                    if self.all_ended:
+                        return
                 if long and self.batch < self._batches:
                     yield None
             if results:
                 self._log_means(results)
+            if self.recorder.news:
+                self._call_hooks(self.at + 1)
             self._end_unit(1)
 
     def steps(self) -> Generator[None, None, None]:
@@ -139,6 +154,9 @@ class Training(RunState):
         self.diverged = self.finish()
         self.recorder.flush()
         self.save(self.last + 1)
+        for run in range(self.runs if self.hooks is not None else 0):
+            if run not in self.stopped_at:
+                self.hooks.ended(self.short_name(run), self._ended[run][0])
 
     def stop(self) -> None:
         """Save where a signal has stopped training, unless nothing was trained."""
@@ -216,7 +234,7 @@ class Training(RunState):
 
     def _log_measures(self) -> Iterator[None]:
         self._freeze_diverged()
-        if self.all_diverged:
+        if self.all_ended:
             return
         if self.at % self.interval:
             self.recorder.begin_end()
@@ -309,8 +327,33 @@ class Training(RunState):
         else:
             self.view.log_point(at, numbers(result.criterion), [], text)
 
+    def _call_hooks(self, at: int) -> None:
+        """Show what is logged to callbacks, and end the runs that they stop before unit `at`."""
+        news, self.recorder.news = self.recorder.news or {}, {}
+        goal = self.tags[RESULT_TEST]
+        for step, columns in news.items():
+            with np.errstate(over="ignore"):  # Numbers beyond the range are infinite, as in logs.
+                rows = {tag: np.float32(v).reshape(-1).tolist() for tag, v in columns.items()}
+            for run in np.flatnonzero(self.recorder.live).tolist():
+                metrics = {tag: row[run] for tag, row in rows.items()}
+                if self.limits and goal in metrics:
+                    metrics[SOLVED] = float(self.limits[run].met(metrics[goal]))
+                if self.hooks.logged(self.short_name(run), step, metrics) and at <= self.last:
+                    self._stop(run, step, at)
+
+    def _stop(self, run: int, step: int, at: int) -> None:
+        """End a run as it is; if it is stacked, its place trains on and is never seen again."""
+        self.stopped_at[run] = step
+        self.recorder.live[run] = False
+        self._conclude(run, self.errors)
+        if not self.config.no_save:
+            self.pause()
+            save_together([(self.checkpoint_path(run), self._checkpoint(run, at))])
+        self.hooks.ended(self.short_name(run), self._ended[run][0])
+
     def restart(self, due: Sequence[tuple[int, int]]) -> None:
         """Initialise runs again; each comes with the number of times it was before."""
+        due = [pair for pair in due if pair[0] not in self.stopped_at]
         if due:
             self.pause()
         for run, before in due:
@@ -323,9 +366,17 @@ class Training(RunState):
     def finish(self) -> bool:
         """Evaluate after the last update, and log results; return whether a run diverged."""
         self.at, self.batch = max(self.at, self.last + 1), None
+        if len(self.stopped_at) < self.runs:
+            self._conclude_left()
+        self.results = self._ended[0][1]
+        every = (results for _, results in self._ended.values())
+        loose = [results.get(name, 0.0) for results in every for name in MUST_BE_FINITE]
+        return bool(self.diverged_at) or not all(map(math.isfinite, loose))
+
+    def _conclude_left(self) -> None:
         log, task, undo = self.logging, self.task, self.snapshot()
         due = log.updates and self.last >= 0 and (log.apart or self.last % self.interval != 0)
-        if (log.updates and not log.long) or (due and not self.all_diverged):
+        if (log.updates and not log.long) or (due and not self.all_ended):
             self._begin_task(self.last + 1)
             for _ in self._measure():
                 pass
@@ -347,26 +398,29 @@ class Training(RunState):
             self.recorder.commit(self.clock)
             if self.limits and RESULT_TEST in errors:
                 self.view.log_point(self.clock, errors[RESULT_TEST], self.limits)
-        every = [self._conclude(run, errors) for run in range(self.runs)]
-        self.results = every[0]
-        loose = [results.get(name, 0.0) for results in every for name in MUST_BE_FINITE]
-        return bool(self.diverged_at) or not all(map(math.isfinite, loose))
+        if self.recorder.news:
+            self._call_hooks(self.at)
+        for run in range(self.runs):
+            if run not in self.stopped_at:
+                self._conclude(run, errors)
 
-    def _conclude(self, run: int, errors: Mapping[str, np.ndarray]) -> dict[str, float]:
-        """Log the results of a run at the last step, or NaN where it diverged; return them all."""
+    def _conclude(self, run: int, errors: Mapping[str, np.ndarray]) -> None:
+        """Log the results of a run at its last step, or NaN where it diverged."""
         diverged, limit = run in self.diverged_at, self.limits[run] if self.limits else None
+        step = (self.stopped_at | self.diverged_at).get(run, self.last)
         own = {tag: float(values[run]) for tag, values in errors.items()}
         logged = dict.fromkeys(own, math.nan) if diverged else dict(own)
         error = logged.get(RESULT_TEST, math.nan)
         solved = bool(limit.met(error)) if limit is not None else None
-        self.ends += (End(error, solved, diverged),)
         if RESULT_TEST in logged and solved is not None:
             logged[event_file.RESULT_SOLVED] = float(solved)
         short = self.config.short_names is not None
         named = {event_file.logged_result(tag, short=short): v for tag, v in logged.items()}
-        self.recorder.writers[run].conclude(self.diverged_at.get(run, self.last), named)
+        self.recorder.writers[run].conclude(step, named)
         loss = math.nan if self.last_total is None else float(numbers(self.last_total)[run])
-        results = self.task.results(own, self.measured, loss)
+        # Some tasks measure their results behind the last unit alone.
+        of = Task.results if run in self.stopped_at else type(self.task).results
+        results = of(self.task, own, self.measured, loss)
         if self.result_file is not None:
             config = self.configs[run]
             record = reported(config, self.task.kind.reported)
@@ -374,7 +428,8 @@ class Training(RunState):
                 if config.is_typed(dest):
                     record.setdefault(dest, getattr(config, dest))
             self.result_file.append({**record, **results}, once=config.resume)
-        return results
+        end = End(error, solved, diverged, run in self.stopped_at, step)
+        self._ended[run] = end, results
 
     def _freeze_diverged(self) -> None:
         """Report runs with a weight or a loss that is not a number, and end their logs."""
@@ -387,7 +442,7 @@ class Training(RunState):
     def _freeze(self, broken: np.ndarray, reason: str) -> None:
         """Report runs that are `broken` for the first time, and end their logs."""
         for run in broken.nonzero()[0].tolist():
-            if run not in self.diverged_at:
+            if run not in self.diverged_at and run not in self.stopped_at:
                 self.diverged_at[run] = self.clock
                 message = f"diverged: {reason} at {self.clock_name} {self.clock}"
                 self.recorder.note(run, event_file.DIVERGED, message, self.clock)

@@ -69,7 +69,12 @@ class StepResult:
 
 
 class Recorder:
-    """Writes to the event files of all runs; a run that is no longer `live` gets nothing."""
+    """Writes to the event files of all runs; a run that is no longer `live` gets nothing.
+
+    news: numbers of all runs by step and tag that callbacks have not seen; None: there are none.
+    """
+
+    news: dict[int, dict[str, np.ndarray]] | None = None
 
     def __init__(self, writers: Sequence, *, stacked: bool):
         self.writers = list(writers)
@@ -91,6 +96,9 @@ class Recorder:
 
     def commit(self, step: int) -> None:
         """End the step: what was collected becomes part of the event files' buffers."""
+        if self.news is not None:
+            found = {t.lstrip("/"): v for t, v, kind in self._collected if kind == "scalar"}
+            self.news.setdefault(step, {}).update(found)
         if self._collected and all(kind == "scalar" for *_, kind in self._collected):
             tags, columns, _ = zip(*self._collected, strict=True)
             events = event_file.scalar_events(tags, np.stack(columns, axis=1), step)

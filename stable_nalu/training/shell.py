@@ -27,6 +27,7 @@ from stable_nalu.base import script
 from stable_nalu.base.errors import UsageError
 from stable_nalu.base.files import model_file, results_root, save_root, tensorboard_root
 from stable_nalu.base.script import Interruption, fact, plural
+from stable_nalu.callbacks import Hooks
 from stable_nalu.layer import own_entries
 from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.options.flags import units_of
@@ -79,13 +80,20 @@ TrainStacks = Callable[[Share, Callable[..., None], Interruption], dict[int, Sta
 
 
 def train_plan(
-    task: type[Task], spec: ScriptSpec, *plans: Sequence[Config], learned: InShort | None = None
+    task: type[Task],
+    spec: ScriptSpec,
+    *plans: Sequence[Config],
+    learned: InShort | None = None,
+    hooks: Hooks | None = None,
+    board: bool = True,
 ) -> int:
     """Train what is not finished yet; the exit code says how it ended.
 
     Each plan is cut into stacks as if it were the only one.
+
+    board: whether logs hold what TensorBoard alone shows.
     """
-    shell, unit = Shell(task, spec), task.kind.unit
+    shell, unit = Shell(task, spec, hooks, board), task.kind.unit
     planned = [[PlannedRun.of(spec, config) for config in plan] for plan in plans]
     if own_entries():
         shell.probe(run for plan in planned for run in plan)
@@ -136,19 +144,23 @@ class Shell:
 
     task: type[Task]
     spec: ScriptSpec
+    hooks: Hooks | None = None
+    board: bool = True
 
     def finished(self, stacks: Sequence[Stack]) -> tuple[bool, list[Stack]]:
         """Return whether a finished run diverged, and the stacks that are left to train."""
         left, diverged, done, unit = list[Stack](), False, Counter[int](), self.task.kind.unit
         for stack in stacks:
             first = stack[0]
-            if first.state is None or first.start <= unit.last(first.config):
+            stopped = first.state is not None and first.state.stopped
+            if not stopped and (first.state is None or first.start <= unit.last(first.config)):
                 left.append(stack)
                 continue
             for run in stack if own_entries() else ():  # whose layer may be another one by now
                 self._folder_of(check_claim, run, run.state)
             checkpoint.settle(stack)
-            done[first.start - 1] += len(stack)
+            if not stopped:
+                done[first.start - 1] += len(stack)
             diverged |= any(run.state is not None and run.state.diverged for run in stack)
         for last, runs in sorted(done.items()):
             text = f"{plural(runs, 'run')} already trained to {unit.name} {last}"
@@ -231,7 +243,7 @@ class Shell:
         if len(runs) > 1 and hasattr(first, "workers"):
             amount += f" in {plural(len(stacks), 'stack')} on {plural(processes, 'process')}"
         left = sum(last(run.config) + 1 - run.start for run in runs)
-        begun = partial(self._show_in_tensorboard, runs)
+        begun = partial(self._show_in_tensorboard, runs) if self.board else None
         how = {"unit": f"{kind.unit.name}s", "verbose": first.verbose, "begun": begun}
         screen = Console(runs=len(runs), left=left, last=last(first), **how)
         train = partial(self.train_stacks, len(runs))
@@ -288,6 +300,7 @@ class Shell:
         """Return the training of a stack, where its saved states were taken, with its logs open."""
         saved = [checkpoint.read(r, r.state.path) for r in runs if r.state is not None]
         training = self._built(runs)
+        training.hooks = self.hooks
         # Before the logs are cut back to where the checkpoints were taken: these may not fit.
         if saved:
             training.restore([content for content, _ in saved])
@@ -298,9 +311,14 @@ class Shell:
             events = files.enter_context(self._folder_of(claimed, run, state))
             values = self._record(run).config.items()
             own = {name: value for name, value in values if name not in control}
-            writers.append(RunWriter(events, config={"script": self.spec.name, **own}))
+            shown = {"script": self.spec.name, **own} if self.board else None
+            writers.append(RunWriter(events, config=shown))
         checkpoint.settle(runs)
         training.open(Recorder(writers, stacked=training.stacked), view)
+        if self.hooks is not None:
+            earlier = [content["progress"].get("callbacks", ()) for content, _ in saved]
+            for run, own in enumerate(earlier or [()] * len(runs)):
+                self.hooks.begin(training.short_name(run), own)
         if saved:
             view.detail("Checkpoint loaded")
         if view.single and not view.alone:
@@ -452,7 +470,10 @@ def _train_in_turns(
         del left[training]
         opened[training].close()
 
+    hooks = next(iter(opened)).hooks
     while left:
+        if hooks is not None and hooks.failure is not None:
+            interruption.signal_number = signal.SIGINT
         if interruption.signal_number is not None:
             for training in list(left):
                 left[training].close()

@@ -33,6 +33,7 @@ def run(monkeypatch, capsys):
 
 def test_there_is_a_test_for_each():
     tested = {"my_layer.py", "my_layer_with_penalty.py", "own_model.py", "extrapolation.py"}
+    tested |= {"prune.py", "log_to_wandb.py", "log_to_mlflow.py"}
     assert {path.name for path in EXAMPLES.iterdir() if path.is_file()} == {
         *tested,
         "notebook.ipynb",
@@ -59,6 +60,43 @@ def test_extrapolation_draws_its_picture(run, tmp_path):
     said = run("extrapolation.py", str(picture))
     assert "NMU, two weights" in said
     assert picture.stat().st_size > 10_000
+
+
+def test_optuna_prunes_trials_and_goes_on(run, tmp_path):
+    optuna = pytest.importorskip("optuna")
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    states = [line.split()[1] for line in run("prune.py").splitlines()]
+    assert set(states) == {"PRUNED", "COMPLETE"}
+    assert states[:2] == ["COMPLETE"] * 2
+    models = {path.parent.name for path in (tmp_path / "save").rglob("*.pth")}
+    assert models == {f"trial-{number}" for number in range(8)}
+
+
+@pytest.mark.slow
+def test_runs_are_logged_to_wandb(run, tmp_path, monkeypatch):
+    wandb = pytest.importorskip("wandb")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("WANDB_SILENT", "true")
+    assert "2 runs" in run("log_to_wandb.py")
+    wandb.teardown()
+    logs = list(tmp_path.glob("wandb/offline-run-*/run-*.wandb"))
+    assert len(logs) == 2
+    assert all(b"metric/test/extrapolation" in log.read_bytes() for log in logs)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_runs_are_logged_to_mlflow(run, tmp_path, monkeypatch):
+    tracking = pytest.importorskip("mlflow.tracking")
+    monkeypatch.chdir(tmp_path)
+    assert "2 runs" in run("log_to_mlflow.py")
+    client = tracking.MlflowClient("sqlite:///mlflow.db")
+    (experiment,) = client.search_experiments(filter_string="name = 'units'")
+    runs = client.search_runs([experiment.experiment_id])
+    assert [one.info.status for one in runs] == ["FINISHED"] * 2
+    for one in runs:
+        found = client.get_metric_history(one.info.run_id, "metric/test/extrapolation")
+        assert [metric.step for metric in found] == [0, 10, 20]
 
 
 @pytest.fixture
