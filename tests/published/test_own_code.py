@@ -192,3 +192,13 @@ def test_an_unknown_way_to_multiply_is_refused():
     for network in ("SimpleFunctionStaticNetwork", "SequentialMnistNetwork"):
         with pytest.raises(ValueError, match="nac_mul 'log' is not one of mnac, npu"):
             getattr(sn.network, network)("NAC", 4, nac_mul="log")
+
+
+def test_a_layer_logs_when_it_is_called(roots):
+    log = sn.writer.SummaryWriter("called/run")
+    layer = sn.network.SingleLayerNetwork("NAC", 2, writer=log).layer_1.layer
+    layer.forward(torch.ones(1, 2))
+    layer(torch.ones(1, 2))
+    log.close()
+    tags = tags_of(roots / "tensorboard" / "called")
+    assert tags.count("network/layer_1/nac/W/sparsity_error") == 1
