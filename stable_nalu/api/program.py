@@ -98,19 +98,14 @@ def train(
         plans = [spec.plan_of(typed).configs for typed in _typed(spec, given)]
         for plan in plans:
             _require_known_layers(plan[0])
-        hooks = Hooks.of(callbacks, logger)
-        if hooks is not None and any(getattr(plan[0], "workers", 1) != 1 for plan in plans):
+        hooks = Hooks(callbacks, logger)
+        if hooks and any(getattr(plan[0], "workers", 1) != 1 for plan in plans):
             problem = "other processes cannot call the callbacks and the logger of this one"
             raise UsageError(f"workers: {problem}; leave it out")
-        return _trained(spec, plans, hooks, logger)
+        return _trained(spec, plans, hooks)
 
 
-def _trained(
-    spec: ScriptSpec,
-    plans: Sequence[Sequence[Config]],
-    hooks: Hooks | None = None,
-    logger: Any = "tensorboard",
-) -> TrainedRuns:
+def _trained(spec: ScriptSpec, plans: Sequence[Sequence[Config]], hooks: Hooks) -> TrainedRuns:
     """Train runs, and return them with what they logged, in the order of the plans."""
     names = [spec.run_name(config) for plan in plans for config in plan]
     if len(set(names)) < len(names):
@@ -121,9 +116,8 @@ def _trained(
     set_threads(cores() if task.kind.all_cores else 1)
     # What a command prints is in the table; the progress bar goes to standard error.
     with quiet():
-        code = train_plan(task, spec, *plans, hooks=hooks, board=logger == "tensorboard")
-    if hooks is not None:
-        hooks.settle()
+        code = train_plan(task, spec, *plans, hooks=hooks)
+    hooks.settle()
     if code in (EXIT_INTERRUPTED, EXIT_REQUEUE):
         raise KeyboardInterrupt("everything is saved; the same call goes on")
     paths = [tensorboard_root() / name for name in names]
@@ -133,7 +127,7 @@ def _trained(
     tables = [read_runs(folder, names=own).table for folder, own in folders.items()]
     table = tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
     runs = TrainedRuns(table, {path.name: path for path in paths})
-    for name in names if logger == "csv" else ():
+    for name in names if hooks.form == "csv" else ():
         path = model_file(save_root(), name, ".csv")
         path.parent.mkdir(parents=True, exist_ok=True)
         write_plain_frame(path, table.loc[table["name"] == Path(name).name])

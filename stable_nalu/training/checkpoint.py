@@ -395,10 +395,11 @@ def continued(stack: Stack, states: Mapping[str, States]) -> list[Stack]:
     A stack that a process left behind has one. Runs that never trained together may not; they are
     split by what each has, so that runs of a stack start alike. A run that was stopped is alone.
     """
-    last = {run.name: max(states[run.name].items(), default=(0, None))[1] for run in stack}
-    stopped = [[replace(r, state=s)] for r in stack if (s := last[r.name]) and s.stopped]
-    left = [run for run in stack if not getattr(last[run.name], "stopped", False)]
-    common = set.intersection({0}, *({0, *states[run.name]} for run in left)) - {0}
+    ended = {run.name: s for run in stack for s in states[run.name].values() if s.stopped}
+    stopped = [[replace(run, state=ended[run.name])] for run in stack if run.name in ended]
+    left = [run for run in stack if run.name not in ended]
+    found = [{0, *states[run.name]} for run in left]
+    common = set.intersection(*found) - {0} if found else set()
     groups: dict[int, Stack] = {}
     for run in left:
         own = states[run.name]

@@ -154,8 +154,8 @@ class Training(RunState):
         self.diverged = self.finish()
         self.recorder.flush()
         self.save(self.last + 1)
-        for run in range(self.runs if self.hooks is not None else 0):
-            if run not in self.stopped_at:
+        if self.hooks is not None:
+            for run in set(range(self.runs)) - self.stopped_at.keys():
                 self.hooks.ended(self.short_name(run), self._ended[run][0])
 
     def stop(self) -> None:
@@ -419,8 +419,8 @@ class Training(RunState):
         self.recorder.writers[run].conclude(step, named)
         loss = math.nan if self.last_total is None else float(numbers(self.last_total)[run])
         # Some tasks measure their results behind the last unit alone.
-        of = Task.results if run in self.stopped_at else type(self.task).results
-        results = of(self.task, own, self.measured, loss)
+        of: Any = Task if run in self.stopped_at else type(self.task)
+        results = of.results(self.task, own, self.measured, loss)
         if self.result_file is not None:
             config = self.configs[run]
             record = reported(config, self.task.kind.reported)

@@ -52,6 +52,8 @@ STACKED_INPUTS = 16_384
 WORK_OF_A_PROCESS = 1_000_000
 """Iterations, summed over runs, below which another process costs more than it saves."""
 
+NO_HOOKS = Hooks()
+
 ENGINE = "STABLE_NALU_ENGINE"
 """The environment variable by which all arithmetic runs of a command train in torch."""
 
@@ -84,16 +86,13 @@ def train_plan(
     spec: ScriptSpec,
     *plans: Sequence[Config],
     learned: InShort | None = None,
-    hooks: Hooks | None = None,
-    board: bool = True,
+    hooks: Hooks = NO_HOOKS,
 ) -> int:
     """Train what is not finished yet; the exit code says how it ended.
 
     Each plan is cut into stacks as if it were the only one.
-
-    board: whether logs hold what TensorBoard alone shows.
     """
-    shell, unit = Shell(task, spec, hooks, board), task.kind.unit
+    shell, unit = Shell(task, spec, hooks), task.kind.unit
     planned = [[PlannedRun.of(spec, config) for config in plan] for plan in plans]
     if own_entries():
         shell.probe(run for plan in planned for run in plan)
@@ -144,8 +143,12 @@ class Shell:
 
     task: type[Task]
     spec: ScriptSpec
-    hooks: Hooks | None = None
-    board: bool = True
+    hooks: Hooks = NO_HOOKS
+
+    @property
+    def _has_board(self) -> bool:
+        """Return whether logs have what TensorBoard alone shows."""
+        return self.hooks.form == "tensorboard"
 
     def finished(self, stacks: Sequence[Stack]) -> tuple[bool, list[Stack]]:
         """Return whether a finished run diverged, and the stacks that are left to train."""
@@ -243,7 +246,7 @@ class Shell:
         if len(runs) > 1 and hasattr(first, "workers"):
             amount += f" in {plural(len(stacks), 'stack')} on {plural(processes, 'process')}"
         left = sum(last(run.config) + 1 - run.start for run in runs)
-        begun = partial(self._show_in_tensorboard, runs) if self.board else None
+        begun = partial(self._show_in_tensorboard, runs) if self._has_board else None
         how = {"unit": f"{kind.unit.name}s", "verbose": first.verbose, "begun": begun}
         screen = Console(runs=len(runs), left=left, last=last(first), **how)
         train = partial(self.train_stacks, len(runs))
@@ -300,7 +303,7 @@ class Shell:
         """Return the training of a stack, where its saved states were taken, with its logs open."""
         saved = [checkpoint.read(r, r.state.path) for r in runs if r.state is not None]
         training = self._built(runs)
-        training.hooks = self.hooks
+        training.hooks = self.hooks or None
         # Before the logs are cut back to where the checkpoints were taken: these may not fit.
         if saved:
             training.restore([content for content, _ in saved])
@@ -311,14 +314,13 @@ class Shell:
             events = files.enter_context(self._folder_of(claimed, run, state))
             values = self._record(run).config.items()
             own = {name: value for name, value in values if name not in control}
-            shown = {"script": self.spec.name, **own} if self.board else None
+            shown = {"script": self.spec.name, **own} if self._has_board else None
             writers.append(RunWriter(events, config=shown))
         checkpoint.settle(runs)
         training.open(Recorder(writers, stacked=training.stacked), view)
-        if self.hooks is not None:
-            earlier = [content["progress"].get("callbacks", ()) for content, _ in saved]
-            for run, own in enumerate(earlier or [()] * len(runs)):
-                self.hooks.begin(training.short_name(run), own)
+        earlier = [content["progress"].get("callbacks", ()) for content, _ in saved]
+        for run, own in enumerate(earlier or [()] * len(runs)):
+            self.hooks.begin(training.short_name(run), own)
         if saved:
             view.detail("Checkpoint loaded")
         if view.single and not view.alone:

@@ -170,7 +170,7 @@ def test_loggers_get_what_the_table_has(tmp_path):
         ),
         ({"callbacks": [Optuna(None)]}, "'NoneType' object has no attribute 'report'"),
         ({"logger": "tensorbord"}, 'logger: \'tensorbord\' is not one of "tensorboard", "csv"'),
-        ({"logger": object()}, "has no log(run, step, metrics)"),
+        ({"logger": object()}, "or an object with log(run, step, metrics)"),
     ],
 )
 def test_what_is_no_callback_is_refused_in_one_line(tmp_path, given, said):
