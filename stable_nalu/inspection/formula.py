@@ -10,7 +10,7 @@ import itertools
 import math
 import operator
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,7 +20,7 @@ import sympy
 import torch
 from scipy.optimize import minimize
 
-from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.abstract import ExtendedTorchModule, extended_children
 from stable_nalu.base.errors import UsageError
 from stable_nalu.dataset.simple_function import FunctionTargets
 from stable_nalu.functional import product
@@ -215,30 +215,35 @@ class BoxFormulas:
 
 
 @contextmanager
-def _as_evaluated(model: ExtendedTorchModule) -> Iterator[None]:
-    was_training = model.training
+def as_evaluated(model: torch.nn.Module) -> Iterator[None]:
+    modes = [(module, module.training) for module in model.modules()]
+    units = [model] if isinstance(model, ExtendedTorchModule) else extended_children(model)
     model.eval()
     try:
-        with torch.no_grad(), model.no_random():
+        with torch.no_grad(), ExitStack() as stack:
+            for unit in units:
+                stack.enter_context(unit.no_random())
             yield
     finally:
-        model.train(was_training)
+        for module, training in modes:
+            module.training = training
 
 
 class NetworkFormula:
     """The outputs of a network as nodes, which are read with weights as trained or rounded."""
 
-    def __init__(self, model: ExtendedTorchModule, inputs: int):
+    def __init__(self, model: torch.nn.Module, inputs: int):
         tensors = Tensors(Graph(), math.inf)
         tensors.most = math.inf
         state = dict(model.named_parameters()) | dict(model.named_buffers())
         state = {name: value.detach().clone() for name, value in state.items()}
         self.numbers = {name: value.double().numpy() for name, value in state.items()}
-        x = torch.full((2, inputs), 1.5)
+        dtype = next((p.dtype for p in model.parameters()), None)
+        x = torch.full((2, inputs), 1.5, dtype=dtype)
         given = {n: (value, tensors.stored(n, value.shape)) for n, value in state.items()}
         rows = {"x": (x, tensors.stored("x", x.shape, 0))}
         try:
-            with _as_evaluated(model):
+            with as_evaluated(model):
                 found, _ = Recording(model, x.dtype, PRODUCTS).lowered(
                     lambda own, rows: {"y": model(rows["x"])}, tensors, given, rows
                 )
@@ -362,8 +367,11 @@ def _exactly(value: float) -> sympy.Expr:
 
 def symbols_of(box: Box) -> list[sympy.Symbol]:
     """Return the inputs x1, x2, … with the signs that they have in a box."""
-    signs = ({"positive": True} if high > 0 else {"negative": True} for _, high in box)
-    return [sympy.Symbol(f"x{k}", **sign) for k, sign in enumerate(signs, start=1)]
+
+    def sign(low: float, high: float) -> str:
+        return "positive" if low >= 0 else "negative" if high <= 0 else "real"
+
+    return [sympy.Symbol(f"x{k}", **{sign(*ends): True}) for k, ends in enumerate(box, start=1)]
 
 
 def boxes(intervals: Sequence[Sequence[float]], inputs: int, used: Sequence[int]) -> Iterator[Box]:
@@ -533,7 +541,7 @@ def _gap(model: ExtendedTorchModule, learned: BoxFormulas) -> float:
         return math.nan
     at = sympy.lambdify(learned.symbols, learned.exprs[0], ["scipy", "numpy"])
     points = torch.as_tensor(points_of(learned.box), dtype=torch.get_default_dtype())
-    with _as_evaluated(model):
+    with as_evaluated(model):
         own = model(points)[:, 0].double().numpy()
     with np.errstate(all="ignore"):
         found = np.broadcast_to(at(*points.double().numpy().T), own.shape).astype(float)

@@ -7,20 +7,22 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, overload
 
 import numpy as np
 import torch
 
+from stable_nalu import layer
 from stable_nalu.base.errors import OptionError, UsageError, named_as_in_python
 from stable_nalu.base.files import atomic_path, atomic_text_file, model_file, save_root
 from stable_nalu.base.script import ScriptParser, adder, bar, exit_code, fact, say
-from stable_nalu.layer import entries
+from stable_nalu.layer import Layer, entries, own_entries
 from stable_nalu.layer.base import GatedInputs
 from stable_nalu.layer.nalu import AbstractNALULayer, DMULayer, INALULayer
+from stable_nalu.layer.tensor_file import SUFFIX, read_tensors, write_tensors
 from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.options.flags import units_of
 from stable_nalu.training import as_at_the_start, default_dtype
@@ -31,6 +33,7 @@ from stable_nalu.writer import RunRecord
 from stable_nalu.writer.event_file import FILE_PREFIX, METRIC_VALID, RESULT_TEST, EventFileReader
 
 from .formula import FARTHEST, VERDICTS, Certificate, certificate, recurrent_certificate
+from .own_formula import module_formula
 
 
 class LoggedRun(Protocol):
@@ -123,12 +126,17 @@ class TrainedModel(torch.nn.Module):
         return path
 
 
+@overload
+def load(run: LoggedRun) -> TrainedModel: ...
+@overload
+def load(run: str | Path) -> Any: ...
 @named_as_in_python()
-def load(run: LoggedRun | str | Path) -> TrainedModel:
+def load(run: LoggedRun | str | Path) -> Any:
     """Return the trained network of a run, with its configuration and its score.
 
     Args:
-        run: a run of `train` or `read_runs`, or the folder of its log.
+        run: a run of `train` or `read_runs`, the folder of its log, or a file that `export` of a
+            network or of a layer has written, such as "unit.safetensors".
 
     Examples:
         >>> unit = sn.load(runs.best)
@@ -140,6 +148,8 @@ def load(run: LoggedRun | str | Path) -> TrainedModel:
     if not (isinstance(run, str | Path) or hasattr(run, "folder")):
         remedy = "give one run, such as runs[0] or runs.best, or the folder of its log"
         raise UsageError(f"run: {remedy}")
+    if isinstance(run, str | Path) and Path(run).suffix == SUFFIX:
+        return _of_file(Path(run))
     folder = (Path(run) if isinstance(run, str | Path) else run.folder).absolute()
     record = RunRecord.read(folder)
     if record is None:
@@ -164,6 +174,44 @@ def _loaded(spec: ScriptSpec, task: type[Task], folder: Path, record: RunRecord)
         training = _restored(task, spec, config, checkpoint, file)
         score = _score(training, checkpoint)
     return TrainedModel(training, score, record)
+
+
+def _of_file(path: Path) -> TrainedModel | Layer:
+    """Return the network, or the layer, that `export` has written."""
+    from stable_nalu.task.table import SCRIPTS, TASKS
+
+    tensors, about = read_tensors(path)
+    if "unit" in about:
+        name, sizes, options = about["unit"]
+        dtype = next((value.dtype for value in tensors.values() if value.is_floating_point()), None)
+        with as_at_the_start():
+            unit = _class_of(name, path)(*sizes, **options, dtype=dtype)
+        restore_parameters(unit.state_dict(), tensors, path)
+        return unit
+    card = about.get("card", {})
+    if card.get("task") not in SCRIPTS:
+        raise UsageError(f"run: {path} was not written by export() of a network or a layer")
+    spec = SCRIPTS[card["task"]]
+    record = RunRecord(card["task"], card["config"], card["command"], card["versions"], None)
+    values = spec.defaults | {n: v for n, v in record.config.items() if n in spec.defaults}
+    config = Config(spec, values | {"no_cuda": True}, frozenset(values))
+    for unit in units_of(config):
+        if unit not in entries():
+            _class_of(unit, path)
+    with as_at_the_start():
+        saved = {"model_state_dict": tensors, "epoch": config.max_iterations}
+        training = _restored(TASKS[spec.name], spec, config, saved, path)
+    return TrainedModel(training, Score(*(card[f.name] for f in fields(Score))), record)
+
+
+def _class_of(name: str, path: Path) -> Any:
+    """Return the class of a layer of this package or one that is registered."""
+    own = {entry.module.__name__: entry.module for entry in own_entries()}
+    found = own.get(name) or getattr(layer, name, None)
+    if not isinstance(found, type):
+        remedy = f"define the class and call stable_nalu.register({name}) first"
+        raise UsageError(f"{path} holds a {name}, which is not known here; {remedy}")
+    return found
 
 
 def _know_layers(record: RunRecord, config: Config) -> None:
@@ -228,28 +276,8 @@ def _restored(
     return run
 
 
-_TYPES = {
-    **{torch.float64: "F64", torch.float32: "F32", torch.float16: "F16", torch.bfloat16: "BF16"},
-    **{torch.int64: "I64", torch.int32: "I32", torch.bool: "BOOL"},
-}
-
-
 def _write_safetensors(model: TrainedModel, path: Path) -> None:
-    """Write a JSON header behind its length, then all values in its order."""
-    header: dict[str, Any] = {"__metadata__": {"format": "pt", "card": json.dumps(model.card)}}
-    parts: list[bytes] = []
-    end = 0
-    for name, tensor in model.module.state_dict().items():
-        values = tensor.detach().cpu().contiguous()
-        flat = values.reshape(-1)
-        parts.append(flat.view(torch.uint8).numpy().tobytes() if len(flat) else b"")
-        places = [end, end := end + len(parts[-1])]
-        kind = _TYPES[values.dtype]
-        header[name] = {"dtype": kind, "shape": list(values.shape), "data_offsets": places}
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    with atomic_path(path, named=True) as temporary:
-        temporary.write_bytes(b"".join([len(text).to_bytes(8, "little"), text, *parts]))
+    write_tensors(path, model.module.state_dict(), card=model.card)
 
 
 def _write_onnx(model: TrainedModel, path: Path) -> None:
@@ -271,7 +299,7 @@ def _write_onnx(model: TrainedModel, path: Path) -> None:
         torch.onnx.export(model.module.eval(), (x,), str(temporary), **how)
 
 
-_FORMATS = {".onnx": _write_onnx, ".safetensors": _write_safetensors}
+_FORMATS = {".onnx": _write_onnx, SUFFIX: _write_safetensors}
 
 
 def export_command(argv: Sequence[str] | None = None) -> int:
@@ -293,18 +321,38 @@ def export_command(argv: Sequence[str] | None = None) -> int:
     return exit_code("model.py", write)
 
 
+@overload
+def formula(run: LoggedRun | str | Path) -> Certificate: ...
+@overload
+def formula(
+    run: torch.nn.Module,
+    inputs: Sequence[str] | None = None,
+    *,
+    within: tuple[float, float] | None = None,
+) -> Any: ...
 @named_as_in_python()
-def formula(run: LoggedRun | TrainedModel | str | Path) -> Certificate:
+def formula(
+    run: LoggedRun | torch.nn.Module | str | Path,
+    inputs: Sequence[str] | None = None,
+    *,
+    within: tuple[float, float] | None = None,
+) -> Any:
     """Return what a trained network computes, and whether it is what its task asks for.
 
     Args:
-        run: a run of an arithmetic script, the folder of its log, or what `load` returns.
+        run: a run of an arithmetic script, the folder of its log, what `load` returns, or any
+            module, which has no task.
+        inputs: names for the inputs of a module, such as ["m1", "m2", "r"]; None: x1, x2, ….
+        within: the range of the inputs of a module; None: positive, where signs matter.
 
     Examples:
         >>> print(sn.formula(runs.best))
         learned: x1*x2, exact as trained
     """
-    return (run if isinstance(run, TrainedModel) else load(run)).formula()
+    model = run if isinstance(run, torch.nn.Module) else load(run)
+    if isinstance(model, TrainedModel) and inputs is None and within is None:
+        return model.formula()
+    return module_formula(getattr(model, "module", model), inputs, within)
 
 
 SECONDS = 1.0

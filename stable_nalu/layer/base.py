@@ -5,19 +5,24 @@ h, c (*runs, batch, hidden), weight_ih (*runs, k hidden, in), weight_hh (*runs, 
 biases (*runs, k hidden); k = 3 (GRU), 4 (LSTM), 1 (RNN).
 """
 
+import copy
 import inspect
 import math
 import warnings
 from collections.abc import Callable, Collection
 from functools import cache, partial
+from pathlib import Path
 from types import new_class
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import torch
 from torch.nn import functional
 
 from stable_nalu.abstract import ExtendedTorchModule, Observation, weight_observations
+from stable_nalu.base.errors import UsageError
 from stable_nalu.functional import Regualizer, kaiming_bound, linear, lstm_step, xavier_bound
+
+from .tensor_file import SUFFIX, write_tensors
 
 EPSILON = 2.0**-23
 """Keeps logarithms and reciprocals finite; published code adds it in float64 runs, too."""
@@ -131,6 +136,61 @@ class Layer(ExtendedTorchModule):
             check_output(self, x, y, self.out_features)
         return y
 
+    def exact_parameters(self) -> dict[str, torch.Tensor]:
+        """Return values of own parameters by name: those of the exact weights nearest to them."""
+        return {}
+
+    def snap(self) -> None:
+        """Make every weight the exact one nearest; parameters without exact values stay."""
+        units = [m for m in self.modules() if isinstance(m, Layer)]
+        exact = [(unit, unit.exact_parameters()) for unit in units]
+        if not any(values for _, values in exact):
+            remedy = "freeze it by requires_grad_(False), or write exact_parameters()"
+            raise UsageError(f"{type(self).__name__} has no exact weights; {remedy}")
+        with torch.no_grad():
+            for unit, values in exact:
+                for name, value in values.items():
+                    unit.get_parameter(name).copy_(value + 0.0)  # Without a zero below zero.
+
+    def rounded(self) -> Self:
+        """Return a copy whose weights are the exact ones nearest, such as 0 and 1 of an NMU."""
+        unit = copy.deepcopy(self)
+        unit.snap()
+        return unit
+
+    def freeze(self) -> Self:
+        """Make the weights exact for good: no gradients, and no penalties. Return the layer."""
+        self.snap()
+        for parameter in self.parameters():
+            parameter.requires_grad_(False)
+            parameter.grad = None
+        for unit in self.extended_modules():
+            keys = tuple(unit.regualizer_terms())
+            vars(unit).update(regualizer_terms=partial(dict.fromkeys, keys), parameter_bounds=dict)
+        return self
+
+    def export(self, path: str | Path) -> Path:
+        """Write the layer as `.safetensors`, which `stable_nalu.load` reads."""
+        path = Path(path)
+        if path.suffix != SUFFIX:
+            raise UsageError(f"path: {path} has no format; end its name in {SUFFIX}")
+        known = option_parameters(type(self)).items()
+        options = {name: v for name, o in known if (v := _option(self, name)) != o.default}
+        sizes = [self.in_features, self.out_features]
+        try:
+            write_tensors(path, self.state_dict(), unit=[type(self).__name__, sizes, options])
+        except OSError as error:
+            raise UsageError(f"cannot write {path}: {error.strerror}") from None
+        return path
+
+
+def _option(layer: Layer, name: str) -> Any:
+    """Return the value of an option; a layer keeps it, is built by it, or hands it on."""
+    if name in layer._parameters:
+        return layer._parameters[name] is not None
+    kept = (vars(part)[name] for part in layer.modules() if name in vars(part))
+    return next(kept, layer.option_defaults.get(name))
+
 
 class WeightLayer(Layer):
     """A layer over one matrix of effective weights, by default the parameter W."""
@@ -170,6 +230,18 @@ class GatedInputs(Layer):
 
     def regualizer_terms(self):
         return super().regualizer_terms() | {"g-NPU": self._gate_bias.of(lambda: self.g)}
+
+    def exact_parameters(self):
+        return super().exact_parameters() | {"g": self.g.clamp(0.0, 1.0).round()}
+
+
+SURE = 1e3
+"""A logit of which the sigmoid is 1, that of its negative 0, in every precision."""
+
+
+def sure(weights: torch.Tensor) -> torch.Tensor:
+    """Return the logits of the nearest of 0 and 1."""
+    return torch.where(weights > 0.5, SURE, -SURE)
 
 
 class Cell(ExtendedTorchModule):

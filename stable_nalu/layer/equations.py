@@ -178,14 +178,15 @@ class EMLLayer(Layer):
     def after_step(self, loss: torch.Tensor) -> None:
         self._imaginary, self._levels = None, []
 
-    def snap(self) -> None:
-        """Make every choice that is the likeliest one, for good."""
-        with torch.no_grad():
-            for logits in (self.leaves, self.nodes):
-                made = torch.zeros_like(logits).scatter_(-1, logits.argmax(-1, True), 1) > 0
-                if logits is self.nodes and self.tree == "bottom":
-                    made = logits > 0
-                logits.copy_(torch.where(made, DECIDED, -DECIDED))
+    def exact_parameters(self):
+        """Return the logits of the likeliest choices."""
+        found = {"leaves": self.leaves, "nodes": self.nodes}
+        for name, logits in found.items():
+            made = torch.zeros_like(logits).scatter_(-1, logits.argmax(-1, True), 1) > 0
+            if name == "nodes" and self.tree == "bottom":
+                made = logits > 0
+            found[name] = torch.where(made, DECIDED, -DECIDED)
+        return found
 
     def expression(self, names: Sequence[str]) -> str:
         """Return the tree of the likeliest choices of the one output of one run."""

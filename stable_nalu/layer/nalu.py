@@ -35,7 +35,7 @@ from stable_nalu import functional
 from stable_nalu.abstract import Observation, weight_observations
 from stable_nalu.functional import in_log_space, linear, mean_over, mnac, sign_phase, sparsity_error
 
-from .base import Layer, WeightLayer
+from .base import SURE, Layer, WeightLayer, sure
 from .nau_nmu import MNACLayer, NACLayer, NAULayer, NMULayer
 
 NALU_STARTS = {
@@ -166,6 +166,11 @@ class AbstractNALULayer(Layer):
     def regualizer_terms(self):
         return {"g": self._gate_penalty} if self.nalu_gate == "regualized" else {}
 
+    def exact_parameters(self):
+        free = self.nalu_gate == "independent"
+        gates = {name: getattr(self, f"G_{name}") for name in ("add", "mul") if free}
+        return {f"G_{n}": sure(torch.sigmoid(G)) for n, G in gates.items() if G is not None}
+
     def _gate_penalty(self):
         """Sum, over batch and outputs, of g^2 (1 - g)^2 in the last forward pass."""
         zero = self.G_add.new_zeros(self.G_add.shape[:-2])
@@ -281,6 +286,13 @@ class INALULayer(Layer):
     def regualizer_terms(self):
         return {"inalu": self._distance_to_saturation}
 
+    def exact_parameters(self):
+        found = {"g": sure(self.gate())}
+        for path, weights in (("a", self.add_weights()), ("m", self.mul_weights())):
+            found[f"W_{path}_hat"] = weights.round() * SURE
+            found[f"M_{path}_hat"] = torch.full_like(weights, SURE)
+        return found
+
     def _distance_to_saturation(self) -> torch.Tensor:
         matrices = (self.W_a_hat, self.M_a_hat, self.W_m_hat, self.M_m_hat)
         penalties = [_PENALTIES[2](p) for p in matrices] + [_PENALTIES[1](self.g)]
@@ -364,6 +376,11 @@ class DMULayer(WeightLayer):
     def gate(self) -> torch.Tensor:
         """Return the effective gate: `(*runs, out)`; 1 is the sum, 0 the product."""
         return self.shares()[0]
+
+    def exact_parameters(self):
+        sum_ = sure(self.gate())
+        own = {"W": self.W.round()} if "W" in self._parameters else {}
+        return own | {"G": sum_ if self.single_gate else torch.stack((sum_, -sum_), -1)}
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         W, L = self.weights(), math.log(1e6) - 1

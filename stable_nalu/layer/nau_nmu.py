@@ -11,7 +11,7 @@ from stable_nalu import functional
 from stable_nalu.abstract import Bound, Observation, weight_observations
 from stable_nalu.functional import linear, mnac, per_run, sign_phase, trailing
 
-from .base import EPSILON, GatedInputs, WeightLayer
+from .base import EPSILON, SURE, GatedInputs, WeightLayer, sure
 
 
 class NACLayer(WeightLayer):
@@ -48,6 +48,10 @@ class NACLayer(WeightLayer):
     def regualizer_terms(self):
         return {"z": self._z.of(self.weights)}
 
+    def exact_parameters(self):
+        whole = self.weights().round()
+        return {"W_hat": whole * SURE, "M_hat": torch.full_like(whole, SURE)}
+
     def after_step(self, loss: torch.Tensor) -> None:
         self._z.reset()
 
@@ -60,6 +64,9 @@ class SigmoidWeightLayer(WeightLayer):
 
     def weights(self) -> torch.Tensor:
         return torch.sigmoid(self.W_hat)
+
+    def exact_parameters(self):
+        return {"W_hat": sure(self.weights())}
 
 
 class PosNACLayer(SigmoidWeightLayer):
@@ -132,6 +139,9 @@ class RangedWeightLayer(WeightLayer):
 
     def parameter_bounds(self):
         return {"W": self.weight_range} if self.nac_oob == "clip" else {}
+
+    def exact_parameters(self):
+        return super().exact_parameters() | {"W": self.W.round().clamp(*self.weight_range)}
 
     def after_step(self, loss: torch.Tensor) -> None:
         self._z.reset()
@@ -345,6 +355,11 @@ class ReciprocalNMULayer(RangedWeightLayer):
         if self.training and self.trash_cell is not None:
             return y + self.trash_cell.unsqueeze(-2)
         return y
+
+    def exact_parameters(self):
+        trash = self.trash_cell
+        own = {} if trash is None else {"trash_cell": torch.zeros_like(trash)}
+        return super().exact_parameters() | own
 
 
 class NMRUBase(NMUBase):

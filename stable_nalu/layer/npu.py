@@ -67,6 +67,9 @@ class NPUBase(GatedInputs):
     def parameter_bounds(self) -> dict[str, tuple[float, float]]:
         return self._bounds
 
+    def exact_parameters(self):
+        return super().exact_parameters() | {"W_real": self.W_real.round()}
+
     def observations(self) -> list[Observation]:
         shown = partial(weight_observations, text_always=self.text_always)
         return shown("W_real", lambda: self.W_real) + shown("gate", self.gate, ndim=1)
@@ -114,6 +117,9 @@ class NPULayer(NPUBase):
         if self.npu_clip != "wig":
             return penalty
         return penalty + self.W_im.abs().sum(trailing(2))
+
+    def exact_parameters(self):
+        return super().exact_parameters() | {"W_im": self.W_im.round()}
 
     def observations(self) -> list[Observation]:
         return super().observations() + weight_observations("W_im", lambda: self.W_im)
@@ -171,6 +177,9 @@ class ProductUnitLayer(WeightLayer):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         magnitude = linear(x.abs().clamp(min=1e-7).log(), self.W).exp()
         return magnitude * torch.cos(linear(sign_phase(x), self.W))
+
+    def exact_parameters(self):
+        return {"W": self.W.round()}
 
 
 @torch.no_grad()

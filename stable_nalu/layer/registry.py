@@ -8,6 +8,7 @@ with `nac_oob="clip"`: classes of names in papers keep weights in range. A name 
 import inspect
 import re
 import warnings
+from collections import ChainMap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -301,8 +302,11 @@ def _plainly(name: str) -> str:
 
 _SAME = {_plainly(other): _plainly(name) for name, more in SPELLINGS.items() for other in more}
 
-_BOUNDED: dict[str, object] = {"nac_oob": "clip", "npu_clip": "g"}
-"""Options that keep weights in their range, in place of the published defaults."""
+_BOUNDED: dict[str, dict[str, object]] = {
+    "nac_oob": {"nac_oob": "clip", "regualizer_shape": "linear"},
+    "npu_clip": {"npu_clip": "g"},
+}
+"""Options that keep weights in their range, by a penalty as in papers, not as published code."""
 _PRODUCTS = {"NAC•": "NAC", "NAC•,σ": "PosNAC", "NAC•,NMU": "ReRegualizedLinearPosNAC"}
 """Units that add logarithms, and the keys of the layers that add them."""
 _ALSO: dict[str, tuple[str, dict[str, object]]] = {
@@ -331,8 +335,8 @@ def _class_of(label: str, entry: LayerEntry, options: Mapping[str, object], prod
     """
     if entry.layer is None or entry.origin is not None:
         return entry.cell if entry.layer is None else entry.module
-    bounds = {k: v for k, v in _BOUNDED.items() if k in entry.options}
-    defaults = entry.fixed_options | bounds | dict(options)
+    bounds = [own for option, own in _BOUNDED.items() if option in entry.options]
+    defaults = dict(ChainMap({**options}, *bounds, entry.fixed_options))
     if not (defaults or product):
         return entry.layer
     if label not in _classes:

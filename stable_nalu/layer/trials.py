@@ -53,6 +53,9 @@ class RegualizedLinearNACLayer(LinearNACLayer):
     def regualizer_terms(self):
         return {"W": self._bias.of(self.weights)}
 
+    def exact_parameters(self):
+        return {"W": self.W.round()}
+
 
 class RegualizedLinearMNACLayer(RegualizedLinearNACLayer):
     r"""Multiply inputs with unbounded weights and the NMU's penalty `W`.
@@ -155,6 +158,10 @@ class MultiWeightNAULayer(nau_nmu.NAUBase):
 
     def parameter_bounds(self):
         return {self.active_name: self.weight_range} if self.nac_oob == "clip" else {}
+
+    def exact_parameters(self):
+        own = ((f"W_{k}", W) for k, W in enumerate(self.weight_set()))
+        return {name: W.round().clamp(*self.weight_range) for name, W in own}
 
     def observations(self) -> list[Observation]:
         return weight_observations("W", lambda: self.W)
