@@ -1,43 +1,51 @@
-"""A model of one's own in a plain torch loop: an NAU, then an NMU, learn (a + b) * (c + d).
+"""A unit in a model of one's own, in plain torch: it learns which columns of a table multiply.
 
-The penalties pull weights towards {-1, 0, 1} and {0, 1}; `optimize` clamps them after each step.
+The target is m1 m2 (1 + sin(age) / 2). An NMU sees the first three columns, an MLP the age. Once
+the weights of the NMU are nearly exact, they are frozen, and its formula is printed.
 
     python3 examples/own_model.py
 """
 
 import torch
 
-from stable_nalu.layer import NAULayer, NMULayer
+import stable_nalu as sn
+from stable_nalu.layer import NMU
+
+STEPS = 2000
 
 torch.manual_seed(0)
 torch.set_num_threads(1)  # More only slow down a model as small as this.
-options = {"nac_oob": "clip", "regualizer_shape": "linear"}
-model = torch.nn.Sequential(NAULayer(4, 2, **options), NMULayer(2, 1, **options))
-layers = list(model)
+table = torch.rand(256, 4) * 3 + 0.5  # m1, m2, noise, age
+target = table[:, :1] * table[:, 1:2] * (1 + torch.sin(table[:, 3:]) / 2)
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.unit = NMU(3, 1)
+        layers = torch.nn.Linear(1, 16), torch.nn.Tanh(), torch.nn.Linear(16, 1)
+        self.mlp = torch.nn.Sequential(*layers)
+
+    def forward(self, x):
+        return self.unit(x[:, :3]) * self.mlp(x[:, 3:])
+
+
+model = Model()
 optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+ramp = STEPS // 4, STEPS // 2  # The penalty grows once the model has had time to search.
 
-
-def batch(low, high):
-    x = torch.empty(128, 4).uniform_(low, high)
-    return x, (x[:, :2].sum(1) * x[:, 2:].sum(1)).unsqueeze(1)
-
-
-STEPS = 4000
 for step in range(STEPS):
-    x, t = batch(-2, 2)
-    error = torch.nn.functional.mse_loss(model(x), t)
-    # The penalty starts once the model has had time to find the operation.
-    weight = 10 * min(1.0, max(0.0, (step - STEPS // 2) / (STEPS // 4)))
-    penalty = sum(layer.regualizer({"W"})["W"] for layer in layers)
+    error = torch.nn.functional.mse_loss(model(table), target)
+    loss = error + sn.penalty(model, step, ramp=ramp)
     optimizer.zero_grad()
-    (error + weight * penalty).backward()
+    loss.backward()
     optimizer.step()
-    for layer in layers:
-        layer.optimize(error.detach())
+    sn.constrain(model)
+    if step % 100 == 0 and step > ramp[0] and model.unit.W.requires_grad:
+        change = (model.unit.W - model.unit.rounded().W).abs().max()
+        if change < 0.01:
+            model.unit.freeze()
+            print(f"frozen at step {step}")
 
-with torch.no_grad():
-    x, t = batch(10, 20)
-    error = ((model(x) - t) / t).abs().max()
-    print(f"trained on inputs from -2 to 2; relative error on 10 to 20: {error:.2%}")
-    for layer in layers:
-        print(type(layer).__name__, [[round(w, 3) for w in row] for row in layer.W.tolist()])
+print(f"mean squared error {error:.1e}")
+print(sn.formula(model.unit, inputs=["m1", "m2", "noise"]))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from .base.files import VERSION
 
 if TYPE_CHECKING:
+    from .api.own_loop import constrain, penalty, wrap
     from .api.program import train
     from .api.runs import compare, plot, read_runs, summarize
     from .api.zoo import layers
@@ -26,15 +27,15 @@ os.environ.setdefault("MKL_CBWR", "COMPATIBLE")
 __version__ = VERSION
 # fmt: off
 __all__ = [
-    "Layer", "compare", "formula", "layer", "layers", "load", "plot", "read_runs", "register",
-    "summarize", "train",
+    "Layer", "compare", "constrain", "formula", "layer", "layers", "load", "penalty", "plot",
+    "read_runs", "register", "summarize", "train", "wrap",
 ]
 # fmt: on
 
 _NAMES = {
     **{"layer.base": "Layer", "layer.own_layers": "register", "api.program": "train"},
     **{"inspection.saved_model": "formula load", "api.runs": "compare plot read_runs summarize"},
-    "api.zoo": "layers",
+    **{"api.zoo": "layers", "api.own_loop": "constrain penalty wrap"},
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 """Module of each public name; imported on first use, as most of them import torch or pandas."""

@@ -51,8 +51,8 @@ def test_a_layer_file_trains_by_the_command_that_it_shows(name):
 
 def test_own_model_trains_its_layers(run):
     said = run("own_model.py")
-    assert "relative error on 10 to 20" in said
-    assert said.count("Layer [[") == 2
+    assert "mean squared error" in said
+    assert "m1" in said
 
 
 def test_extrapolation_draws_its_picture(run, tmp_path):
