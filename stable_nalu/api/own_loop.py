@@ -1,5 +1,6 @@
 """Units in a training loop of one's own: penalties, bounds, and where training stands."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from numbers import Real
@@ -9,7 +10,7 @@ import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.abstract import constrain as constrain_modules
-from stable_nalu.base.errors import UsageError, did_you_mean, in_words
+from stable_nalu.base.errors import UsageError, did_you_mean
 from stable_nalu.options.flags import NPU_PENALTIES, PENALTIES
 from stable_nalu.training.step import INALU_START, INALU_WEIGHT, BetaGrowth
 
@@ -141,28 +142,36 @@ def wrap(
         raise UsageError("optimizer: it is wrapped for this model already; wrap it once")
     key = f"units_step_{len(wrapped)}"
     wrapped.append(model)
-    optimizer.param_groups[0].setdefault(key, 0)
 
     def before(optimizer: Any, args: Any, named: Any) -> None:
         if any(value is not None for value in (*args[1:], *named.values())):
             remedy = "add sn.penalty(model, step) to the loss in it, and call sn.constrain(model)"
             raise UsageError(f"optimizer: a wrapped one takes no closure; {remedy}")
         at = optimizer.param_groups[0][key]
-        if steps is not None:
-            model.progress = at / steps  # pyright: ignore[reportAttributeAccessIssue]
         total = penalty(model, at, weights=weights, ramp=ramp)
         try:
             total.backward() if total.requires_grad else None
-        except RuntimeError as error:  # The penalty z reads inputs, whose graph is gone.
+        except RuntimeError as error:
+            if "second time" not in str(error):
+                raise
             remedy = "call loss.backward(retain_graph=True), or add sn.penalty to the loss"
-            raise UsageError(f"model: {in_words(error)}; {remedy}") from None
+            raise UsageError(f"model: its penalty z reads inputs of a graph; {remedy}") from None
 
     def after(optimizer: Any, *_: Any) -> None:
         constrain(model)
         optimizer.param_groups[0][key] += 1
+        stand(optimizer)
 
+    def stand(optimizer: Any) -> None:
+        at = optimizer.param_groups[0].setdefault(key, 0)
+        if steps is not None:
+            model.progress = at / steps  # pyright: ignore[reportAttributeAccessIssue]
+        _stand_at(model, at)
+
+    stand(optimizer)
     optimizer.register_step_pre_hook(before)
     optimizer.register_step_post_hook(after)
+    optimizer.register_load_state_dict_post_hook(stand)
     return optimizer
 
 
@@ -174,11 +183,11 @@ def _require_module(model: object) -> None:
 def _checked(model: object, step: object, weights: Any, ramp: Any) -> dict[str, float]:
     """Return the weights that are given; refuse what cannot be obeyed."""
     _require_module(model)
-    if not isinstance(step, Real) or step < 0:
+    if not isinstance(step, Real) or not 0 <= float(step) < math.inf:
         raise UsageError(f"step: {step!r} is not a step; count steps from 0")
     given = dict(weights or {}) if isinstance(weights, Mapping | None) else {"": weights}
     for value in given.values():
-        if not isinstance(value, Real) or "" in given:
+        if not isinstance(value, Real) or not math.isfinite(value) or "" in given:
             raise UsageError(f'weights: {value!r} is not a weight; write {{"W": 10.0}}')
     if ramp is not None:
         good = isinstance(ramp, tuple | list) and len(ramp) == 2

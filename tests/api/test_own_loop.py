@@ -1,6 +1,7 @@
 """Units in a loop of one's own: penalties, bounds, wrapped optimisers, exact weights, formulas."""
 
 import copy
+import math
 import re
 
 import numpy as np
@@ -66,6 +67,8 @@ def test_penalty_takes_weights_a_ramp_and_keys_of_ones_own():
             "no unit .* penalty 'w'; did you",
         ),
         (lambda: sn.penalty(NMU(2, 1), 0, weights={"z": 1}), "build it with regualizer_z=1"),
+        (lambda: sn.penalty(NMU(2, 1), math.nan), "step: nan is not a step"),
+        (lambda: sn.penalty(NMU(2, 1), 0, weights={"W": math.inf}), "weights: inf is not"),
         (lambda: sn.penalty(NMU(2, 1), 0, weights=3), "weights: 3 is not a weight"),
         (lambda: sn.penalty(NMU(2, 1), 0, ramp=(5, 5)), r"ramp: \(5, 5\) is not two steps"),
         (lambda: sn.constrain(None), "model: NoneType"),
@@ -115,8 +118,14 @@ def test_units_read_step_and_progress_of_the_model():
     for _ in range(4):
         model(torch.ones(1, 2)).sum().backward()
         optimizer.step()
-    assert [step for step, _ in model[0].seen] == [0, 1, 2, 3]
-    assert model[0].progress == 0.75
+    assert model[0].seen == [(0, 0), (1, 0.25), (2, 0.5), (3, 0.75)]
+    state = optimizer.state_dict()
+    model = model_of(Scale)
+    sn.wrap(torch.optim.SGD(model.parameters(), lr=0.1), model, steps=8).load_state_dict(state)
+    assert (model[0].iteration, model[0].progress) == (4, 0.5)
+    model.progress = 0.9
+    sn.penalty(model, 7)
+    assert (model[0].iteration, model[0].progress) == (7, 0.9)
     cooling = sn.layer("GumbelNAC")(2, 1)
     sn.penalty(cooling, 99_999)
     sn.constrain(cooling)
