@@ -11,7 +11,7 @@ import torch
 import stable_nalu as sn
 from stable_nalu.layer import NMU
 
-STEPS = 2000
+STEPS = 1000
 
 torch.manual_seed(0)
 torch.set_num_threads(1)  # More only slow down a model as small as this.
