@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .inspection.saved_model import formula, load
     from .layer.base import Layer
     from .layer.own_layers import register
+    from .task.own_task import task
 
     def layer(name: str) -> Any:
         """Return the class of a layer by its name in papers, else by its key."""
@@ -28,7 +29,7 @@ __version__ = VERSION
 # fmt: off
 __all__ = [
     "Layer", "compare", "constrain", "formula", "layer", "layers", "load", "penalty", "plot",
-    "read_runs", "register", "summarize", "train", "wrap",
+    "read_runs", "register", "summarize", "task", "train", "wrap",
 ]
 # fmt: on
 
@@ -42,7 +43,7 @@ _HOMES = {name: module for module, names in _NAMES.items() for name in names.spl
 
 
 _ROOMS = "abstract", "callbacks", "dataset", "errors", "functional"
-_ROOMS += "layer", "network", "reader", "writer"
+_ROOMS += "layer", "network", "reader", "task", "writer"
 
 
 def __getattr__(name: str) -> Any:

@@ -76,7 +76,7 @@ _TYPES = {
     **dict.fromkeys(("RANGE", "[LOW,HIGH]", "[[LOW,HIGH],...]", "[L,...]"), "Range"),
 }
 """The metavar of a flag -> its type; others are Text."""
-_REFUSED = ("dry_run", "evaluate")
+_REFUSED = ("dry_run", "evaluate", "optimizer", "schedule")
 _MOST_CHOICES = 12
 
 

@@ -20,7 +20,7 @@ Script = Literal["simple_function_static", "simple_function_static_npu", "single
     "simple_function_recurrent", "number_translation", "sequential_mnist", "sequential_svhn",
     "two_digit_mnist", "ST_mnist_labels", "identity_autoencoder", "even_digit_count",
     "mnist_counting", "gridworld_time", "program_evaluation", "notebook_addition", "comparison",
-    "depth", "eml_recovery", "equations", "mystery_arithmetic"]
+    "depth", "eml_recovery", "equations", "mystery_arithmetic", "own_task"]
 Flags = TypedDict("Flags", {"operation": Several[Literal["add", "sub", "mul", "div", "squared",
     "root", "reciprocal", "cumsum", "sum", "cumprod", "prod"]], "num_subsets": Int,
     "interpolation_range": Range, "extrapolation_range": Range, "input_size": Int, "subset_ratio":
@@ -42,19 +42,18 @@ Flags = TypedDict("Flags", {"operation": Several[Literal["add", "sub", "mul", "d
     Several[Literal["heim", "madsen"]], "regualizer_beta_start": Float, "regualizer_beta_end":
     Float, "regualizer_beta_step": Int, "regualizer_beta_growth": Int, "regualizer_l1": Switch,
     "regualizer_npu_w": Int | Switch, "regualizer_gate": Int, "train_criterion":
-    Several[Literal["mse", "pcc", "pcc-mse", "mape"]], "pcc2mse_iteration": Int, "optimizer":
-    Several[Literal["adam", "sgd", "rmsprop"]], "learning_rate": Float, "momentum": Float, "id":
-    Int, "name_prefix": Paths, "short_names": Text, "remove_existing_data": Switch, "verbose":
-    Switch, "log_interval": Int, "no_save": Switch, "load_checkpoint": Switch, "resume": Switch,
-    "save_best_model": Switch, "no_cuda": Switch, "pytorch_precision": Several[Literal[32, 64]],
-    "checkpoint_interval": Int, "ensemble_size": Int, "workers": Int, "engine":
-    Several[Literal["lanes", "torch"]], "no_compile": Switch, "show_engine": Switch,
-    "extrapolation_rule": Several[Literal["range", "exceed"]], "random_models": Int,
-    "sample_distribution": Iterable[Any] | str | None, "output_size": Int, "nru_div_mode":
-    Several[Literal["div", "div-sepSign"]], "realnpu_reg_type": Several[Literal["W", "bias"]],
-    "lp_norm": Several[Literal[1, 2]], "clip_grad_norm": Float, "mlp_bias": Switch, "mlp_depth":
-    Int, "nac_weight": Several[Literal["normal", "golden-ratio"]], "clip_grad_value": Float,
-    "reinit": Switch, "reinit_epoch_interval": Int, "reinit_max_stored_losses": Int,
+    Several[Literal["mse", "pcc", "pcc-mse", "mape"]], "pcc2mse_iteration": Int, "learning_rate":
+    Float, "momentum": Float, "id": Int, "name_prefix": Paths, "short_names": Text,
+    "remove_existing_data": Switch, "verbose": Switch, "log_interval": Int, "no_save": Switch,
+    "load_checkpoint": Switch, "resume": Switch, "save_best_model": Switch, "no_cuda": Switch,
+    "pytorch_precision": Several[Literal[32, 64]], "checkpoint_interval": Int, "ensemble_size": Int,
+    "workers": Int, "engine": Several[Literal["lanes", "torch"]], "no_compile": Switch,
+    "show_engine": Switch, "extrapolation_rule": Several[Literal["range", "exceed"]],
+    "random_models": Int, "sample_distribution": Iterable[Any] | str | None, "output_size": Int,
+    "nru_div_mode": Several[Literal["div", "div-sepSign"]], "realnpu_reg_type": Several[Literal["W",
+    "bias"]], "lp_norm": Several[Literal[1, 2]], "clip_grad_norm": Float, "mlp_bias": Switch,
+    "mlp_depth": Int, "nac_weight": Several[Literal["normal", "golden-ratio"]], "clip_grad_value":
+    Float, "reinit": Switch, "reinit_epoch_interval": Int, "reinit_max_stored_losses": Int,
     "reinit_loss_thr": Float, "interpolation_length": Int, "extrapolation_length": Int,
     "input_range": Range, "cuda": Switch, "max_epochs": Int, "number_range":
     Several[Literal["reference", "paper"]], "head": Several[Literal["recurrent", "final"]],
@@ -72,22 +71,22 @@ Flags = TypedDict("Flags", {"operation": Several[Literal["add", "sub", "mul", "d
     "uniform"]], "train_range": Range, "test_range": Range, "hidden_layers": Int, "head_bias":
     Switch, "no_head_bias": Switch, "digit_source": Several[Literal["mnist", "digits"]],
     "image_size": Int, "max_digits": Int, "min_distance": Int, "train_images": Int, "valid_images":
-    Int, "test_images": Int, "task": Several[Literal["count", "sum"]], "cnn":
-    Several[Literal["small", "large", "mlp8"]], "cnn_outputs": Int, "cnn_dropout": Float,
-    "sequence_loss": Several[Literal["last", "all"]], "test_repeats": Int, "nac_wiring":
-    Several[Literal["recurrent", "feedforward"]], "observation": Several[Literal["symbolic",
-    "pixels"]], "stimulus_range": Range, "max_reward": Float, "time_limit": Int, "reward_shape":
-    Several[Literal["linear", "exact"]], "late": Several[Literal["symmetric", "zero"]],
-    "reachable_only": Switch, "no_reachable_only": Switch, "register_size": Int,
-    "episodes_per_update": Int, "entropy": Float, "entropy_iterations": Int, "discount": Float,
-    "eval_stimuli": Range, "eval_episodes": Int, "eval_interval": Int, "program":
+    Int, "test_images": Int, "task": Text, "cnn": Several[Literal["small", "large", "mlp8"]],
+    "cnn_outputs": Int, "cnn_dropout": Float, "sequence_loss": Several[Literal["last", "all"]],
+    "test_repeats": Int, "nac_wiring": Several[Literal["recurrent", "feedforward"]], "observation":
+    Several[Literal["symbolic", "pixels"]], "stimulus_range": Range, "max_reward": Float,
+    "time_limit": Int, "reward_shape": Several[Literal["linear", "exact"]], "late":
+    Several[Literal["symmetric", "zero"]], "reachable_only": Switch, "no_reachable_only": Switch,
+    "register_size": Int, "episodes_per_update": Int, "entropy": Float, "entropy_iterations": Int,
+    "discount": Float, "eval_stimuli": Range, "eval_episodes": Int, "eval_interval": Int, "program":
     Several[Literal["addition", "programs"]], "nesting": Int, "test_ranges": Range,
     "controller_sees_value": Several[Literal["yes", "no"]], "controller_sees_registers":
     Several[Literal["yes", "no"]], "train_size": Int, "train_on_test": Switch, "relation":
-    Several[Literal["gt", "lt", "ge", "le", "eq", "ne"]], "scale": Float, "operations": Text,
-    "depth": Int, "redundant": Int, "noise": Float, "sum_layer": Text, "start":
-    Several[Literal["random", "near", "curriculum"]], "start_noise": Float, "target":
-    Several[Literal["drawn", "chain"]], "warm_start": Float, "equation": Several[Literal["div",
-    "F-1", "F-2", "F-3", "F-4"]], "adam_epsilon": Float, "nalu_variant": Several[Literal["article",
-    "two-nac", "shared", "custom"]], "test_size": Int, "shuffle": Switch, "problem_seed": Int},
-    total=False)
+    Several[Literal["gt", "lt", "ge", "le", "eq", "ne"]], "scale": Float | Switch, "operations":
+    Text, "depth": Int, "redundant": Int, "noise": Float, "sum_layer": Text, "start":
+    Several[Literal["random", "near", "curriculum"]], "start_noise": Float, "target": Text,
+    "warm_start": Float, "equation": Several[Literal["div", "F-1", "F-2", "F-3", "F-4"]],
+    "adam_epsilon": Float, "nalu_variant": Several[Literal["article", "two-nac", "shared",
+    "custom"]], "test_size": Int, "shuffle": Switch, "problem_seed": Int, "task_file": Text, "data":
+    Text, "input_names": Text, "outputs": Int, "train": Text, "test": Text, "threshold": Text,
+    "hidden": Int}, total=False)

@@ -1,30 +1,40 @@
 """The entrance for Python programs: train runs by a call, with the flags of a script as names."""
 
+import hashlib
 import math
 import os
+import re
+import sys
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice, product
 from pathlib import Path
-from typing import Any, TypeVar, Unpack
+from typing import Any, NamedTuple, TypeVar, Unpack
 
 import numpy as np
 import pandas as pd
 import torch
 
 from stable_nalu.base.errors import UsageError, did_you_mean, in_words, is_text, named_as_in_python
-from stable_nalu.base.files import model_file, save_root, tensorboard_root
+from stable_nalu.base.files import atomic_text_file, model_file, save_root, tensorboard_root
 from stable_nalu.base.script import EXIT_INTERRUPTED, EXIT_REQUEUE, NEGATIVE_NUMBER, cores, plural
 from stable_nalu.callbacks import Hooks
 from stable_nalu.layer import entries
-from stable_nalu.layer.own_layers import forget_sources, is_of_program, register
+from stable_nalu.layer.own_layers import (
+    bring,
+    bring_network,
+    forget_sources,
+    is_of_program,
+    register,
+)
 from stable_nalu.layer.registry import labelled_as_another_key, script_name
 from stable_nalu.options import MOST_RUNS, Config, Flag, ScriptSpec
-from stable_nalu.options.flags import load_own_layers, units_of
+from stable_nalu.options.flags import load_own_layers, owned_names, units_of
 from stable_nalu.result import set_threads
 from stable_nalu.statistics.table import write_plain_frame
-from stable_nalu.task.table import SCRIPTS, TASKS
+from stable_nalu.task.own_task import BroughtTask
+from stable_nalu.task.table import ARITHMETIC, SCRIPTS, TASKS
 from stable_nalu.training import as_at_the_start
 from stable_nalu.training.console import quiet
 from stable_nalu.training.shell import train_plan
@@ -39,9 +49,13 @@ ROOTS = {"TENSORBOARD_DIR": "tensorboard", "SAVE_DIR": "save"}
 
 
 def train(
-    script: Script,
+    script: Script | BroughtTask,
     *,
     layer: Several[type[torch.nn.Module] | str] | None = None,
+    network: Several[torch.nn.Module | Callable[..., torch.nn.Module]] | None = None,
+    optimizer: Several[str | Callable[..., Any]] | None = None,
+    loss: Several[str | Callable[..., Any]] | None = None,
+    schedule: Callable[..., Any] | None = None,
     out: str | Path | None = None,
     callbacks: Any = (),
     logger: Any = "tensorboard",
@@ -57,9 +71,15 @@ def train(
     run, and is put back with torch's generators. Calls from several threads wait for each other.
 
     Args:
-        script: such as "single_layer_benchmark".
+        script: such as "single_layer_benchmark"; or a task of your own, from `stable_nalu.task`.
         layer: a class, which need not be registered, a name of the papers or a key; or several. A
             name that is the key of another layer, such as NMRU, is that of the papers.
+        network: in place of layers, a module, whose weights every run starts from, or what makes
+            one, given the numbers of inputs and outputs; or several.
+        optimizer: a name, or what makes an optimiser of torch, given parameters; or several.
+        loss: a name, a module or a function of outputs and targets; or several.
+        schedule: a function of the step that the learning rate is multiplied by, or what makes a
+            scheduler of torch, given an optimiser.
         out: the folder of logs and models; None: `TENSORBOARD_DIR` and `SAVE_DIR`, or else the
             current folder.
         callbacks: objects with `on_log(run, step, metrics)`, which returns True to stop a run, or
@@ -83,17 +103,25 @@ def train(
         >>> len(runs), int(runs.solved.sum())
         (8, 8)
     """
-    if not isinstance(script, str) or script not in SCRIPTS:
-        remedy = did_you_mean(str(script), SCRIPTS, f"choose one of {', '.join(SCRIPTS)}")
-        raise UsageError(f"there is no training script {script!r}; {remedy}")
-    spec, given = SCRIPTS[script], dict[str, Any](flags)
-    name = "layer_type" if "layer_type" in spec.defaults else "nalm_name"
-    called = {} if layer is None else {name: "layer"}
+    own = script if isinstance(script, BroughtTask) else None
+    key = "own_task" if own else script
+    if not isinstance(key, str) or key not in SCRIPTS:
+        remedy = did_you_mean(str(key), SCRIPTS, f"choose one of {', '.join(SCRIPTS)}")
+        raise UsageError(f"there is no training script {key!r}; {remedy}")
+    spec = SCRIPTS[key]
+    unit = "layer_type" if "layer_type" in spec.defaults else "nalm_name"
+    every = (
+        *(_Brought("layer", unit, layer, _key), _Brought("network", unit, network, _network)),
+        _Brought("optimizer", "optimizer", optimizer),
+        _Brought("schedule", "schedule", schedule),
+        _Brought("loss", "train_criterion", loss),
+    )
+    brought = [one for one in every if one.value is not None]
+    called = {one.flag: one.name for one in brought}
     with as_at_the_start(), named_as_in_python(**called), _written_below(out):
-        if layer is not None:
-            if name in given:
-                raise UsageError(f"layer: {name} names a layer, too; leave one of them out")
-            given[name] = [_key(one) for one in _several("layer", layer)]
+        given = dict[str, Any](flags) if own is None else _with_task(own, flags)
+        for one in brought:
+            given[one.flag] = one.words(spec, given)
         forget_sources()
         plans = [spec.plan_of(typed).configs for typed in _typed(spec, given)]
         for plan in plans:
@@ -103,6 +131,43 @@ def train(
             problem = "other processes cannot call the callbacks and the logger of this one"
             raise UsageError(f"workers: {problem}; leave it out")
         return _trained(spec, plans, hooks)
+
+
+class _Brought(NamedTuple):
+    """An argument that may be an object: its name, its flag, its value, what names objects."""
+
+    name: str
+    flag: str
+    value: Any
+    make: Callable[[Any], str] = bring
+
+    def words(self, spec: ScriptSpec, given: Collection[str]) -> list[str]:
+        """Return the words of all that is given, and make known what is no word."""
+        name, value, of_layers = self.name, self.value, self.name in ("layer", "network")
+        if self.flag in given:
+            kind = "layer" if of_layers else name
+            raise UsageError(f"{name}: {self.flag} names a {kind}, too; leave one of them out")
+        fixed = name == "network" and spec.name not in (*ARITHMETIC, "own_task")
+        if fixed or (self.flag not in spec.defaults and not of_layers):
+            raise UsageError(f"{name}: {spec.name} has its own; leave it out")
+        several = [value] if isinstance(value, torch.nn.Module) else _several(name, value)
+        return [v if isinstance(v, str) and not of_layers else self.make(v) for v in several]
+
+
+def _with_task(task: BroughtTask, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return flags with those of a task; rows of a table are stored where models are."""
+    flags = dict(task.flags)
+    if task.table is not None:
+        text = task.table.to_csv(index=False)
+        name = re.sub(r"\W+", "-", flags.get("task", "table"))
+        path = save_root() / "data" / f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:12]}.csv"
+        if not path.exists():
+            with atomic_text_file(path) as file:
+                file.write(text)
+        flags["data"] = str(path)
+    if twice := [name for name in flags if name in given and name != "hidden"]:
+        raise UsageError(f"{twice[0]}: the task says it; give it to stable_nalu.task")
+    return flags | dict(given)
 
 
 def _trained(spec: ScriptSpec, plans: Sequence[Sequence[Config]], hooks: Hooks) -> TrainedRuns:
@@ -175,11 +240,23 @@ def _key(layer: type[torch.nn.Module] | str) -> str:
     return layer.__name__
 
 
+def _network(build: Any) -> str:
+    if not (isinstance(build, torch.nn.Module) or callable(build)):
+        remedy = "give a module, or a function that makes one of the numbers of inputs and outputs"
+        raise UsageError(f"network: {type(build).__name__} is no network; {remedy}")
+    try:
+        return bring_network(build)
+    except ValueError as error:
+        raise UsageError(f"network: {error}") from None
+
+
 def _require_known_layers(config: Config) -> None:
-    """Refuse other processes for a layer that only this one knows."""
-    own = [unit for unit in units_of(config) if is_of_program(unit)]
+    """Refuse other processes for what only this one knows."""
+    own = [one for one in owned_names(config) if is_of_program(one)]
     if own and getattr(config, "workers", 1) != 1:
         problem = f"other processes cannot know {own[0]}, which this program defines"
+        if own[0] not in units_of(config) or own[0] not in vars(sys.modules["__main__"]):
+            raise UsageError(f"workers: {problem}; leave it out")
         remedy = f'leave it out, or write layer="{own[0]}" and layer_file, the file that defines it'
         raise UsageError(f"workers: {problem}; {remedy}")
 

@@ -19,7 +19,6 @@ import pandas as pd
 
 from stable_nalu.base.errors import UsageError, did_you_mean, is_text, named_as_in_python
 from stable_nalu.base.script import plain, plural
-from stable_nalu.options import Config
 from stable_nalu.options.run_names import column_of, range_label
 from stable_nalu.result.export import STEP, RunTable, aligned, open_reader
 from stable_nalu.statistics import summary
@@ -259,7 +258,7 @@ def _for_judging(table: RunTable, folder: Path) -> RunTable:
     if record is None or record.script not in SCRIPTS:
         return table
     spec = SCRIPTS[record.script]
-    config = Config(spec, spec.defaults | {**record.config})
+    config = spec.recorded(record.config)
     missing = [float("nan")] * len(table.columns[STEP])
     goal = TASKS[spec.name].goal(config)
     tags = {judging.VALIDATION: goal.valid, judging.TEST: goal.test}.items()

@@ -308,6 +308,7 @@ class Feed:
     def __init__(self, streams: Sequence[SampleStream], batch_size: int, *sample: int):
         self.streams = list(streams)
         self._batch = batch_size, sample
+        self._outputs = streams[0].outputs
         # A batch that does not fit into memory is found out here, before anything is written.
         self._buffers(1, len(streams))
 
@@ -315,7 +316,7 @@ class Feed:
         batch_size, sample = self._batch
         dtype = numpy_type(torch.get_default_dtype())
         x = np.empty((count, runs, batch_size, *sample), dtype)
-        return x, np.empty((count, runs, batch_size, 1), dtype)
+        return x, np.empty((count, runs, batch_size, self._outputs), dtype)
 
     def next(self) -> tuple[torch.Tensor, torch.Tensor]:
         x, t = self.draw([0], 1)

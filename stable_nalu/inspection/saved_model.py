@@ -24,7 +24,7 @@ from stable_nalu.layer.base import GatedInputs
 from stable_nalu.layer.nalu import AbstractNALULayer, DMULayer, INALULayer
 from stable_nalu.layer.tensor_file import SUFFIX, read_tensors, write_tensors
 from stable_nalu.options import Config, ScriptSpec
-from stable_nalu.options.flags import units_of
+from stable_nalu.options.flags import owned_names, units_of
 from stable_nalu.training import as_at_the_start, default_dtype
 from stable_nalu.training.checkpoint import PlannedRun, load_torch, restore_parameters
 from stable_nalu.training.loop import Training
@@ -158,9 +158,7 @@ def load(run: LoggedRun | str | Path) -> Any:
 
 
 def _loaded(spec: ScriptSpec, task: type[Task], folder: Path, record: RunRecord) -> TrainedModel:
-    values = {name: v for name, v in record.config.items() if name in spec.defaults}
-    values = spec.defaults | values
-    config = Config(spec, values | {"no_cuda": True}, frozenset(values))
+    config = spec.recorded(record.config, no_cuda=True)
     _know_layers(record, config)
     name = spec.run_name(config)
     root = folder.parents[name.count("/")]
@@ -227,8 +225,8 @@ def _know_layers(record: RunRecord, config: Config) -> None:
                 raise UsageError(f"{path} was changed after this run; put back what it was")
             load_layer_file(str(path))
     recorded = {file["sha256"] for file in record.layer_files}
-    for unit in units_of(config):
-        if unit not in entries():
+    for unit in owned_names(config):
+        if unit in units_of(config) and unit not in entries():
             remedy = f"define the class and call stable_nalu.register({unit}) first"
             raise UsageError(f"{unit} is a layer of the program that trained this run; {remedy}")
         if not recorded.issuperset(digests_of([unit])):

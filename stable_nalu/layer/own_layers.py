@@ -5,6 +5,7 @@ constructor draws its initial parameters, and its forward pass has no run dimens
 `torch.func.vmap` trains many runs of it as one.
 """
 
+import copy
 import hashlib
 import importlib.util
 import inspect
@@ -170,8 +171,8 @@ class LayerFile(NamedTuple):
 _OF_FILES = "layer_file_"
 """What the names of modules begin with that are made of layer files."""
 _loaded: dict[Path, LayerFile] = {}
-_sources: dict[type, LayerFile] = {}
-"""Texts and digests of classes, as they were when their training began."""
+_sources: dict[int, tuple[Any, LayerFile]] = {}
+"""Texts and digests of classes and objects, as they were when their training began."""
 _origin: list[str] = []
 """Where the layers that are registered at the moment come from; the innermost one last."""
 
@@ -259,7 +260,7 @@ def why_no_layer(name: str) -> str | None:
     return None
 
 
-def read_layer_file(path: str) -> LayerFile:
+def read_layer_file(path: str, flag: str = "--layer-file") -> LayerFile:
     """Return the text of a file, which is not run."""
     try:
         content = Path(path).read_bytes()
@@ -267,22 +268,22 @@ def read_layer_file(path: str) -> LayerFile:
     except (OSError, ValueError) as error:
         said = getattr(error, "strerror", None) or "it is not text"
         problem = f"cannot read {path}: {said}"
-        raise OptionError("--layer-file", problem, "name a Python file") from None
+        raise OptionError(flag, problem, "name a Python file") from None
 
 
-def load_layer_file(path: str, sha256: str | None = None) -> LayerFile:
-    """Run a file of layers and make them known; refuse a file of another digest than `sha256`.
+def load_layer_file(path: str, sha256: str | None = None, flag: str = "--layer-file") -> LayerFile:
+    """Run a file of layers, or of a task, and make them known.
 
-    A file that has not changed since it was loaded is not run again.
+    A file of another digest than `sha256` is refused; one that has not changed is not run again.
     """
-    file, place = read_layer_file(path), Path(path).resolve()
+    file, place = read_layer_file(path, flag), Path(path).resolve()
     if sha256 not in (None, file.sha256):
         raise UsageError(f"{path} was changed while its layers were trained; start again")
     known = _loaded.get(place)
     if known is None or known.sha256 != file.sha256:
         registry.drop(origin=str(place))
         _loaded.pop(place, None)
-        _run(path, place, file.sha256)
+        _run(path, place, file.sha256, flag)
         known = _loaded[place] = file
     return known
 
@@ -300,41 +301,111 @@ def loaded_files() -> tuple[LayerFile, ...]:
 
 def sources(units: Iterable[object]) -> list[LayerFile]:
     """Return what defines those of the units that are not of this package."""
-    entries = [registry.entries().get(str(unit)) for unit in units]
+    entries = [registry.owned(str(unit)) for unit in units]
     own = [(entry, entry.origin) for entry in entries if entry is not None and entry.origin]
-    found = {origin: _loaded.get(Path(origin)) or _source_of(entry) for entry, origin in own}
-    return list(found.values())
+    found = [_loaded.get(Path(origin)) or _source_of(entry) for entry, origin in own]
+    return list(dict.fromkeys(found))
 
 
 def digests_of(units: Iterable[object]) -> list[str]:
     """Return the digests of the units that are not of this package."""
-    return [file.sha256 for file in sources(units)] if registry.own_entries() else []
+    return [file.sha256 for file in sources(units)] if registry.all_owned() else []
 
 
 def is_of_program(unit: str) -> bool:
     """Return whether a unit is of this program alone: of no file, and of no package."""
-    entry = registry.entries().get(unit)
+    entry = registry.owned(unit)
     return entry is not None and entry.origin == getattr(entry.module, "__module__", "")
 
 
-def _source_of(entry: registry.LayerEntry) -> LayerFile:
-    """Return the text of one class, which a program or an installed package defines.
+def _source_of(entry: registry.LayerEntry | registry.Brought) -> LayerFile:
+    """Return the text of one class or object, which a program or an installed package defines."""
+    if isinstance(entry, registry.Brought) and entry.sha256:
+        return LayerFile(entry.origin, entry.sha256, "")
+    layer: Any = entry.module
+    if isinstance(known := vars(layer).get("source"), LayerFile):
+        return known
+    if id(layer) not in _sources:
+        _sources[id(layer)] = layer, _described(layer, entry.key)
+    return _sources[id(layer)][1]
 
-    The digest is of all that tells the class from others of the same text, too.
+
+def _described(value: Any, name: str) -> LayerFile:
+    """Return the text of a class or of another object.
+
+    The digest is of all that tells it from others of the same text, too.
     """
-    layer = entry.module
-    if layer not in _sources:
-        source, state = _text_of(layer), ClassState(layer)
-        if state.opaque:
-            problem = f"{entry.key} reads {state.opaque}, which no record can tell from another"
-            raise UsageError(f"{problem}; make it an option or a buffer")
-        digest = hashlib.sha256(source.encode() + state.fingerprint).hexdigest()
-        _sources[layer] = LayerFile(f"{layer.__module__}.{layer.__qualname__}", digest, source)
-    return _sources[layer]
+    source, state = _text_of(value), ClassState(value)
+    if state.opaque:
+        problem = f"{name} reads {state.opaque}, which no record can tell from another"
+        raise UsageError(f"{problem}; make it an option or a buffer")
+    digest = hashlib.sha256(source.encode() + state.fingerprint).hexdigest()
+    kind = value if hasattr(value, "__qualname__") else type(value)
+    return LayerFile(f"{kind.__module__}.{kind.__qualname__}", digest, source)
 
 
-def _text_of(layer: type) -> str:
-    """Return the text of a class, or of its methods if the text that is found is another's."""
+def bring(value: Any, name: str | None = None) -> str:
+    """Make an object known, and return the word by which configurations name it.
+
+    The word holds a digest: two functions of one name are two words.
+    """
+    name = re.sub(r"\W+", "", name or getattr(value, "__name__", type(value).__name__))
+    name = name.replace("_", ".")
+    file = _described(value, name)
+    word = f"{name.replace('lambda', 'function')}-{file.sha256[:8]}()"
+    origin = _origin[-1] if _origin else getattr(value, "__module__", None) or word
+    registry.bring(registry.Brought(word, value, str(origin)))
+    _sources[id(value)] = value, file
+    return word
+
+
+def bring_network(build: Any) -> str:
+    """Make a network known as a layer, and return its key.
+
+    build: a module, whose weights every run starts from; or what makes one, given the numbers of
+    inputs and outputs, or fewer.
+    """
+    word = bring(build)
+    key, file = word.removesuffix("()"), _sources[id(build)][1]
+    is_module = isinstance(build, torch.nn.Module)
+    try:
+        taken = 0 if is_module else _taken(inspect.signature(build))
+    except (TypeError, ValueError):
+        raise ValueError(f"{key} does not take the numbers of inputs and outputs") from None
+
+    class Network(torch.nn.Module):
+        is_whole = True
+
+        def __init__(self, in_features: int, out_features: int):
+            super().__init__()
+            sizes = (in_features, out_features)[:taken]
+            self.network = copy.deepcopy(build) if is_module else build(*sizes)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.network(x)
+
+    Network.__module__ = str(getattr(build, "__module__", "")) or type(build).__module__
+    Network.source = file  # pyright: ignore[reportAttributeAccessIssue]
+    register(Network, key=key, label=key.rpartition("-")[0])
+    return key
+
+
+def _taken(signature: inspect.Signature) -> int:
+    """Return how many of two positional arguments a function takes; raise TypeError if it cannot.
+
+    Those with defaults are not given.
+    """
+    kinds = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
+    given = [p for p in signature.parameters.values() if p.kind in kinds and p.default is p.empty]
+    signature.bind(*range(min(len(given), 2)))
+    return len(given)
+
+
+def _text_of(layer: Any) -> str:
+    """Return the text of a class, or of its methods if the text that is found is another's.
+
+    That of a function is its own, that of another object the text of its class.
+    """
 
     def text(part: type | FunctionType) -> tuple[list[str], int]:
         try:
@@ -342,6 +413,8 @@ def _text_of(layer: type) -> str:
         except (OSError, TypeError):  # a notebook keeps the text of methods, interpreters keep none
             return [], 0
 
+    if not isinstance(layer, type):
+        return "".join(text(layer if inspect.isfunction(layer) else type(layer))[0])
     methods = [m for m in vars(layer).values() if inspect.isfunction(m)]
     lines, first = text(layer)
     file = inspect.getsourcefile(layer) if lines else None
@@ -360,8 +433,10 @@ def failure_of_own_layer(error: BaseException) -> str | None:
     """Return where a layer that is not of this package has failed; None where none has."""
     if isinstance(error, OutputShapeError):
         return str(error)
-    for entry in registry.own_entries():
-        owned = [m for own in (entry.module, entry.cell) for m in vars(own or object).values()]
+    for entry in registry.all_owned():
+        parts = entry.module, getattr(entry.module, "__class__", None), entry.cell
+        held = [vars(own) for own in parts if hasattr(own, "__dict__")]
+        owned = [entry.module, *(m for own in held for m in own.values())]
         files = {m.__code__.co_filename for m in owned if inspect.isfunction(m)}
         line = _line(error, files)
         if line is not None:
@@ -386,12 +461,22 @@ def _coming_from(origin: str) -> Iterator[None]:
         _origin.pop()
 
 
-def _run(path: str, place: Path, digest: str) -> None:
-    name = f"{_OF_FILES}{re.sub(r'[^0-9A-Za-z]', '_', place.stem)}_{digest[:12]}"
+def module_of(path: str) -> ModuleType:
+    """Return the module that a file was run as."""
+    place = Path(path).resolve()
+    return sys.modules[_module_name(place, _loaded[place].sha256)]
+
+
+def _module_name(place: Path, digest: str) -> str:
+    return f"{_OF_FILES}{re.sub(r'[^0-9A-Za-z]', '_', place.stem)}_{digest[:12]}"
+
+
+def _run(path: str, place: Path, digest: str, flag: str) -> None:
+    name = _module_name(place, digest)
     spec = importlib.util.spec_from_file_location(name, place)
     if spec is None or not isinstance(spec.loader, SourceFileLoader):
         problem = f"{path} is not a Python file"
-        raise OptionError("--layer-file", problem, "its name must end in .py")
+        raise OptionError(flag, problem, "its name must end in .py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
@@ -406,10 +491,10 @@ def _run(path: str, place: Path, digest: str) -> None:
         line = getattr(error, "lineno", None) or _line(error, {str(place)})
         where = f"line {line} of {path}" if line else path
         problem = f"{where}: {in_words(error)}"
-        raise OptionError("--layer-file", problem, "fix the file") from None
-    if not found:
+        raise OptionError(flag, problem, "fix the file") from None
+    if not found and not hasattr(module, "TASK"):
         remedy = "write a torch.nn.Module whose constructor takes (in_features, out_features)"
-        raise OptionError("--layer-file", f"{path} defines no layer", remedy)
+        raise OptionError(flag, f"{path} defines no layer", remedy)
 
 
 def _register_classes(module: ModuleType) -> list[str]:

@@ -248,6 +248,43 @@ _OF_PACKAGE = (
 _entries = {entry.key: entry for entry in _OF_PACKAGE}
 
 
+class Brought(NamedTuple):
+    """What a program brings besides layers: a function, a factory, or the text of a table.
+
+    key: the word by which configurations name it. sha256: of a file that it is.
+    """
+
+    key: str
+    module: Any
+    origin: str
+    sha256: str = ""
+    cell: None = None
+
+
+_brought: dict[str, Brought] = {}
+
+
+def bring(one: Brought) -> None:
+    _brought[one.key] = one
+
+
+def brought(word: str) -> Any:
+    """Return the object that a word of a configuration names; refuse one that nobody has brought.
+
+    The names of objects of a program end with (), those of this package do not.
+    """
+    found = owned(word)
+    if found is None:
+        problem = f"{word.partition('-')[0]} is of the program that trained this, which defines it"
+        raise UsageError(f"{problem}; define it there again, or in a --task-file")
+    return found.module
+
+
+def owned(word: str) -> "LayerEntry | Brought | None":
+    """Return what a word of a configuration names: a layer, or something else of a program."""
+    return _entries.get(word) or _brought.get(word)
+
+
 def put(entry: LayerEntry) -> None:
     """Make an entry the last one of the table, in place of one of the same key."""
     drop(entry.key)
@@ -256,9 +293,9 @@ def put(entry: LayerEntry) -> None:
 
 def drop(key: str | None = None, *, origin: str | None = None) -> None:
     """Remove the entry of a key, or all entries of an origin; those of this package stay."""
-    for entry in own_entries():
+    for entry in all_owned():
         if entry.key == key or entry.origin == origin:
-            del _entries[entry.key]
+            (_entries if entry.key in _entries else _brought).pop(entry.key)
 
 
 def entries() -> dict[str, LayerEntry]:
@@ -268,6 +305,11 @@ def entries() -> dict[str, LayerEntry]:
 
 def own_entries() -> list[LayerEntry]:
     return [entry for entry in _entries.values() if entry.origin is not None]
+
+
+def all_owned() -> "list[LayerEntry | Brought]":
+    """Return all layers and other things that are not of this package."""
+    return [*own_entries(), *_brought.values()]
 
 
 def activation_names() -> tuple[str, ...]:

@@ -56,6 +56,7 @@ OF_TORCH = {"_parameters", "_buffers", "_modules", "_non_persistent_buffers_set"
 ENTRIES = {
     *("forward", "backward", "setup_context", "unroll", "sparsity_error", "weights"),
     *("regualizer_terms", "parameter_bounds", "after_step", "observations"),
+    *("penalty_weights", "param_groups"),
 }
 """Methods that training calls. Others count if such code names them, and operators do."""
 UNCALLED = {"__init__", "__new__", "__init_subclass__", "__repr__", "__reduce__", "__getstate__"}
@@ -309,15 +310,16 @@ class PythonState:
 
 
 class ClassState(PythonState):
-    """What a class computes by besides its text, in this program and in others.
+    """What a class, or another object, computes by besides its text, here and in other programs.
 
     What installed packages define counts by its name.
     """
 
-    def __init__(self, kind: type):
+    def __init__(self, kind: Any):
         self._begin(())
-        self._package = kind.__module__.partition(".")[0]
-        self._look(kind.__name__, kind)
+        package = (getattr(kind, "__module__", "") or "").partition(".")[0]
+        self._package = "-" if package in KNOWN else package
+        self._look(getattr(kind, "__name__", type(kind).__name__), kind)
         self._look_at_methods()
 
     def _is_foreign(self, module: str | None) -> bool:
@@ -375,8 +377,10 @@ def _kept_one(value: Any) -> Any:
 
 
 def _refill(target: Any, before: Any) -> None:
-    target.clear()
-    target.update(before) if isinstance(target, dict | set) else target.extend(before)
+    """Fill a container by the methods of its plain kind, which another class may have disabled."""
+    kind: Any = next(kind for kind in (dict, set, list, deque) if isinstance(target, kind))
+    kind.clear(target)
+    (kind.update if kind in (dict, set) else kind.extend)(target, before)
 
 
 def _restore(
@@ -406,16 +410,15 @@ _RUNS, _ROWS, _DRAWS = 2, 3, 8
 PENALTIES = ("W", "g", "z", "W-OOB", "W-NPU", "g-NPU", "inalu")
 """Penalties that flags weigh."""
 
-_ONE_RATE = {"param_groups": "all parameters have one --learning-rate"}
 _SPELLED = "regualizer", "regularizer", "regularizer_terms"
 _OF_LAYERS = "regualizer_terms", "parameter_bounds", "after_step", "observations"
 _UNCALLED = {
     **dict.fromkeys(_SPELLED, "write regualizer_terms()"),
-    **{"optimize": "write parameter_bounds() or after_step()", **_ONE_RATE},
+    "optimize": "write parameter_bounds() or after_step()",
 }
 """Methods of layers that training does not call, and what to do."""
 _PLAIN_REMEDY = "inherit stable_nalu.Layer for penalties and bounds"
-_UNCALLED_OF_PLAIN = dict.fromkeys((*_UNCALLED, *_OF_LAYERS), _PLAIN_REMEDY) | _ONE_RATE
+_UNCALLED_OF_PLAIN = dict.fromkeys((*_UNCALLED, *_OF_LAYERS), _PLAIN_REMEDY)
 
 _OUTCOMES: dict[object, str | None] = {}
 
@@ -515,9 +518,7 @@ def _outputs(layers, x: torch.Tensor) -> torch.Tensor:
 
 
 def _require_known_methods(layer: torch.nn.Module) -> None:
-    """Refuse methods that training does not call, penalties that no flag weighs, and bounds of
-    parameters that there are not.
-    """
+    """Refuse methods that training does not call, and bounds of parameters that there are not."""
     for module in layer.modules():
         name, is_ours = type(module).__name__, isinstance(module, ExtendedTorchModule)
         if is_ours and module.is_as_published:
@@ -526,10 +527,6 @@ def _require_known_methods(layer: torch.nn.Module) -> None:
             own = getattr(type(module), method, None)
             if callable(own) and own is not getattr(ExtendedTorchModule, method, None):
                 raise ValueError(f"{name} defines {method}(), which is not called; {remedy}")
-        for key in module.regualizer_terms() if is_ours else ():
-            if key not in PENALTIES:
-                known = ", ".join(PENALTIES)
-                raise ValueError(f"{name} has a penalty {key!r}; no flag weighs it, but {known}")
         held = dict(module.named_parameters(recurse=False))
         for bounded in module.parameter_bounds() if is_ours else ():
             if bounded not in held and getattr(module, bounded, held) is not None:

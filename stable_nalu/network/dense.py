@@ -122,7 +122,7 @@ def layers_between(
 
 
 class IdentityNetwork(ExtendedTorchModule):
-    """x `(*runs, batch, inputs)` -> `(*runs, batch, 1)`, through hidden layers of one size.
+    """x `(*runs, batch, inputs)` -> `(*runs, batch, outputs)`, through hidden layers of one size.
 
     An activation stands behind every hidden layer and not behind the last one. A unit of the zoo
     takes the place of all layers, the last one too; it has no bias.
@@ -134,11 +134,12 @@ class IdentityNetwork(ExtendedTorchModule):
         hidden_size: int = 8,
         hidden_layers: int = 3,
         inputs: int = 1,
+        outputs: int = 1,
         **layer_options,
     ):
         super().__init__("network")
         self.unit_name = unit_name
-        sizes = [inputs, *[hidden_size] * hidden_layers, 1]
+        sizes = [inputs, *[hidden_size] * hidden_layers, outputs]
         self.layers = layers_between(unit_name, sizes, layer_options)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:

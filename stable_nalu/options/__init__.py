@@ -47,6 +47,7 @@ class ScriptSpec:
     drawn_by: dests of the flags that decide on the inputs of every iteration; none where nothing is
         gained by drawing them once for several runs.
     nac_mul_acts: whether --nac-mul decides how the model multiplies.
+    expand: returns flags with those that they stand for.
     """
 
     name: str
@@ -61,6 +62,7 @@ class ScriptSpec:
     counts_epochs: bool = False
     drawn_by: tuple[str, ...] = ()
     nac_mul_acts: bool = False
+    expand: Callable[[Mapping[str, list[Any]]], Mapping[str, list[Any]]] = dict
 
     @cached_property
     def flags(self) -> tuple[Flag, ...]:
@@ -123,7 +125,15 @@ class ScriptSpec:
 
     def plan_of(self, typed: Mapping[str, list[Any]]) -> "Plan":
         """Return the plan of flags, by their dests, each with one value or several."""
-        return Plan(self, with_flags(self, typed))
+        return Plan(self, with_flags(self, self.expand(typed)))
+
+    def recorded(self, values: Mapping[str, Any], **changes: Any) -> Config:
+        """Return the configuration that the record of a run holds; lists may have been tuples."""
+        own = {name: value for name, value in values.items() if name in self.defaults}
+        for name, default in self.defaults.items():
+            if isinstance(default, tuple) and isinstance(own.get(name), list):
+                own[name] = tuple(own[name])
+        return Config(self, self.defaults | own | changes, frozenset(own))
 
     def epochs(self, max_epochs: int) -> int:
         return max_epochs + (0 if self.counts_epochs else 1)

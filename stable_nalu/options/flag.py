@@ -19,7 +19,7 @@ from typing import Any, cast
 
 from stable_nalu.base.errors import OptionError, did_you_mean
 from stable_nalu.base.script import unknown_choice
-from stable_nalu.layer.registry import LayerEntry, entries, spelled
+from stable_nalu.layer.registry import Brought, LayerEntry, entries, owned, spelled
 
 MODELS = {
     "Linear": "--layer-type linear",
@@ -214,6 +214,8 @@ class Flag:
             raise OptionError.of(self.name, str(error)) from None
         allowed = self.allowed()
         for value in [one for one in values if allowed is not None and one not in allowed]:
+            if isinstance(owned(str(value)), Brought):
+                continue  # Something of the program.
             # A script replaces names of the papers.
             if not (callable(self.choices) and is_paper_name(str(value))):
                 raise self.no_choice(value)

@@ -73,10 +73,14 @@ CRITERION = FlagGroup(
         "First iteration of the mse phase of criterion pcc-mse."),
 )
 
+SCHEDULE = choice("--schedule", "constant",
+    "What the learning rate is multiplied by, step by step: constant, or what a Python program "
+    "gives.", ("constant",), young=True, in_name="sc-{schedule}")
 OPTIMIZER = FlagGroup(
     "Optimizer",
-    choice("--optimizer", "adam", "Optimizer.", ("adam", "sgd")),
+    choice("--optimizer", "adam", "Optimizer.", ("adam", "sgd", "adamw", "nadam", "rmsprop")),
     Flag("--learning-rate", number(0), 1e-3, "Learning rate.", sweep=True),
+    SCHEDULE,
     Flag("--momentum", number(0), 0.0, "Momentum of sgd (plain, not Nesterov).", sweep=True),
     Flag("--clip-grad-norm", number(above=0), None,
         "Largest norm of a run's whole gradient; none means no limit.", sweep=True),
@@ -418,28 +422,39 @@ _KINDS = {float: (float, int), list: _SEQUENCES, tuple: _SEQUENCES}
 
 
 def load_own_layers(argv: Sequence[str]) -> None:
-    """Load the layers of installed packages and of the files behind --layer-file."""
-    paths: list[str] = []
-    reads = False
+    """Load the layers of installed packages and of the files behind --layer-file, --task-file."""
+    paths: list[tuple[str, str]] = []
+    flag = ""
     for word in argv:
         if word.startswith("--"):
             name, _, value = word.partition("=")
-            reads = name == "--layer-file"
-            paths += [value] if reads and value else []
-        elif reads:
-            paths.append(word)
+            flag = name if name in ("--layer-file", "--task-file") else ""
+            paths += [(value, flag)] if flag and value else []
+        elif flag:
+            paths.append((word, flag))
     if not paths and not installed_layers():
         return
     from stable_nalu.layer.own_layers import load_installed_layers, load_layer_file
 
     load_installed_layers()
-    for path in paths:
-        load_layer_file(path)
+    for path, flag in paths:
+        load_layer_file(path, flag=flag)
 
 
 def units_of(config: Config) -> list[str]:
     names = (getattr(config, flag, None) for flag in ("layer_type", "first_layer", "nalm_name"))
     return [name for name in names if name]
+
+
+_BRINGING = "target", "data", "train", "test", "train_criterion", "optimizer", "schedule"
+"""Flags that may name what a program has brought."""
+
+
+def owned_names(config: Config) -> list[str]:
+    """Return the words of a configuration that may name layers or other things of a program."""
+    found = [getattr(config, flag, None) for flag in _BRINGING]
+    several = (one if isinstance(one, tuple) else (one,) for one in found)
+    return [*units_of(config), *(str(word) for words in several for word in words if word)]
 
 
 def own_options(config: Config, by_flag: Mapping[str, str]) -> dict[str, Any]:

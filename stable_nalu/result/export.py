@@ -459,7 +459,7 @@ def _parse_run(
     name = run.name
     if published_names and record and record.config.get("short_names") is not None:
         spec = SCRIPTS[record.script]
-        name = spec.published_leaf(Config(spec, spec.defaults | {**record.config}))
+        name = spec.published_leaf(spec.recorded(record.config))
     return RunTable(name, with_scores(columns, score), options), problem
 
 

@@ -19,7 +19,7 @@ from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.base.errors import OptionError
 from stable_nalu.dataset import distribution, simple_function
 from stable_nalu.dataset.simple_function import SampleStream
-from stable_nalu.layer.registry import activation_names, entries
+from stable_nalu.layer.registry import GeneralizedLayer, activation_names, brought, entries, owned
 from stable_nalu.network.arithmetic import SimpleFunctionStaticNetwork, SingleLayerNetwork
 from stable_nalu.options import Config, Flag, FlagGroup, ScriptSpec, flag, switch
 from stable_nalu.options import flags as common
@@ -29,7 +29,7 @@ from stable_nalu.statistics import setups
 from stable_nalu.training import task
 from stable_nalu.training.loop import Training
 from stable_nalu.training.recorder import EvaluationSet, RandomModels, TaggedValue, evaluate
-from stable_nalu.training.step import GrowingPenalties, Penalties, TrainingStep
+from stable_nalu.training.step import GrowingPenalties, Penalties, TrainingStep, factor_at
 from stable_nalu.writer.event_file import METRIC_TEST, METRIC_VALID, RESULT_TEST, RESULT_VALID
 
 VALIDATION_SEED, TEST_SEED = 43953907, 8689336
@@ -103,6 +103,8 @@ class OperationTask(task.EngineTask):
             test = [self.test_stream(d, c) for d, c in pairs]
             self.evaluation = [EvaluationSet(s, device=device) for s in (valid, test)]
         self.about = f"dataset: {self.datasets[0].print_operation()}"
+        own = config.schedule
+        self._factor = None if own == "constant" else factor_at(brought(own))
         self._untrained: RandomModels | None = None
         if config.random_models:
             rows = [fixed.rows_of_runs() for fixed in self.evaluation]
@@ -136,6 +138,13 @@ class OperationTask(task.EngineTask):
 
     def samples(self) -> tuple[Sequence[SampleStream], task.Drawn]:
         return self.feed.streams, self.feed.draw
+
+    def begin(self, step: TrainingStep) -> None:
+        if self._factor is not None:
+            step.optimizer.learning_rate = step.optimizer.base_rate * self._factor(self.at)
+
+    def rate_factor(self, at: int) -> float:
+        return 1.0 if self._factor is None else self._factor(at)
 
     def batches(self) -> Iterator[task.Batch]:
         yield self.feed.next()
@@ -195,6 +204,13 @@ class OperationTask(task.EngineTask):
         return {"random": self.feed.streams[run].random}
 
 
+def _whole_network(config: Config) -> ExtendedTorchModule | None:
+    """Return a network of the program that stands in the place of all layers, if there is one."""
+    if not getattr(getattr(owned(config.layer_type), "module", None), "is_whole", False):
+        return None
+    return GeneralizedLayer(config.inputs, 1, config.layer_type)
+
+
 class SimpleFunctionStatic(OperationTask):
     """Two layers; the test inputs may have to exceed those of training."""
 
@@ -203,6 +219,8 @@ class SimpleFunctionStatic(OperationTask):
 
     @classmethod
     def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
+        if whole := _whole_network(config):
+            return whole
         own = {"first_layer": config.first_layer, "nac_mul": config.nac_mul, **layer_options}
         sizes = config.inputs, config.hidden_size
         return SimpleFunctionStaticNetwork(config.layer_type, *sizes, **own)

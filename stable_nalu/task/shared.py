@@ -40,11 +40,13 @@ LAYER_OPTIONS = (
 # 1 - exp(-1e-5 i); the ends belong to the linear ramp of other scripts.
 _ENDS = {"regualizer_scaling_start": 0, "regualizer_scaling_end": 1}
 PENALTY_RAMP = {"regualizer_scaling": "exp", **_ENDS}
-_OPTIMIZER = common.OPTIMIZER.without("--momentum", "--clip-grad-value").but(
+_OPTIMIZER = common.OPTIMIZER.without("--momentum", "--clip-grad-value", "--schedule").but(
     optimizer={"choices": ("adam", "rmsprop", "sgd")}
 )
 # The published recurrent scripts had no flags of an optimiser.
-YOUNG_OPTIMIZER = [flag.but(young=True) for flag in common.OPTIMIZER.without("--clip-grad-value")]
+YOUNG_OPTIMIZER = [
+    flag.but(young=True) for flag in common.OPTIMIZER.without("--clip-grad-value", "--schedule")
+]
 _BATCH_SIZE = Flag("--batch-size", integer(1), 64, "Number of examples in a training batch.")
 DENSITY = "it changes how densely a run is recorded, not what it computes"
 

@@ -18,6 +18,7 @@ from . import (
     mystery_arithmetic,
     notebook_addition,
     number_translation,
+    own_task,
     pairs,
     program_evaluation,
     sequences,
@@ -30,7 +31,7 @@ _IN_ORDER = (
     *arithmetic.SCRIPTS,
     *((one.SCRIPT, one.TASK) for one in (simple_function_recurrent, number_translation)),
     *(*sequences.SCRIPTS, *pairs.SCRIPTS),
-    *((one.SCRIPT, one.TASK) for one in (*_MORE, *_MOST, mystery_arithmetic)),
+    *((one.SCRIPT, one.TASK) for one in (*_MORE, *_MOST, mystery_arithmetic, own_task)),
 )
 
 SCRIPTS: Mapping[str, ScriptSpec] = {script.name: script for script, _ in _IN_ORDER}

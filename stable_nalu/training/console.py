@@ -23,10 +23,11 @@ from stable_nalu.layer import entries
 from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.options.flag import seeds_text
 from stable_nalu.options.flags import label, range_label, units_label, units_of, varying
-from stable_nalu.statistics.setups import Limit, below, limit_of
+from stable_nalu.statistics.setups import Limit, below
 from stable_nalu.writer import EventFile, RunRecord, event_file
 
 from .checkpoint import run_control
+from .task import Task
 
 LINES_OF_A_PLAN = 10
 RANGES_BY_NAME = 3
@@ -265,31 +266,32 @@ def outcome(
 
 
 def write_board(
-    spec: ScriptSpec, folder: Path, runs: Mapping[Path, RunRecord], last: Callable[..., int] | None
+    spec: ScriptSpec, folder: Path, runs: Mapping[Path, RunRecord], judged: type[Task] | None
 ) -> None:
     """Write what TensorBoard shows of all runs in a folder: what varies, thresholds, three charts.
 
     It is a hidden event file beside the folders of the runs, which no exporter reads. Other runs
     may be there already.
 
-    runs: the records of those that are trained now, by their folders. last: the last iteration of a
-    run, where the task says when it is solved.
+    runs: the records of those that are trained now, by their folders. judged: the task, where it
+    says when a run is solved.
     """
     found = {path: RunRecord.read(path) for path in folder.iterdir()}
     found |= {path: record for path, record in runs.items() if path.parent == folder}
     configs = [
-        Config(spec, spec.defaults | json.loads(json.dumps(record.config)))
+        spec.recorded(json.loads(json.dumps(record.config)))
         for record in found.values()
         if record is not None and record.script == spec.name
     ]
     older = list(folder.glob(f".{event_file.FILE_PREFIX}*"))
     file = EventFile(folder / f".{time.time_ns()}")
-    file.add(event_file.event_of(0, *_summaries(spec, configs, errors=last is not None)))
-    if last is not None:
+    file.add(event_file.event_of(0, *_summaries(spec, configs, errors=judged is not None)))
+    if judged is not None:
         lines = event_file.event_message()().summary
-        for threshold in sorted({limit_of(config).threshold for config in configs}):
+        limits = [goal.limit for goal in map(judged.goal, configs) if goal.limit]
+        for threshold in sorted({limit.threshold for limit in limits}):
             lines.value.add(tag=f"threshold/{threshold:.2g}", simple_value=threshold)
-        for step in (0, max(map(last, configs))):
+        for step in (0, max(map(judged.kind.unit.last, configs))):
             file.add(event_file.event_of(step, lines))
     file.close()
     file.path.replace(folder / f".{event_file.FILE_PREFIX}{file.path.name[1:]}")

@@ -238,6 +238,8 @@ class _Builder(ProgramBuilder):
     ) -> dict[str, Value]:
         """Return the state, moments included, after the optimiser's step and what follows it."""
         optimizer = self.step.optimizer
+        if optimizer.obstacle or optimizer.own_rates:
+            raise NotLoweredError(optimizer.obstacle or "a layer with learning rates of its own")
         count = len(optimizer.numbers(1, 1.0))
         numbers = [self.stored("w", f"number:{k}", ()) for k in range(count)]
         slots = {

@@ -28,7 +28,7 @@ from stable_nalu.layer import user_code
 from stable_nalu.layer.own_layers import digests_of
 from stable_nalu.layer.user_code import SHARED, PythonState, foreign_modules, tensors_of
 from stable_nalu.options import Config
-from stable_nalu.options.flags import units_of
+from stable_nalu.options.flags import owned_names
 from torchlanes import gpu, tiles
 from torchlanes.kept import CompileError, kept
 from torchlanes.recorded import Draw, Program
@@ -59,7 +59,7 @@ def programs_of(config: Config, build: BuildOne, shape: Shape) -> CriterionProgr
     A run's programs follow from its configuration alone.
     """
     # A program may give the key of a layer to another class.
-    digests = tuple(digests_of(units_of(config)))
+    digests = tuple(digests_of(owned_names(config)))
     key = config.script, structure(config), shape, torch.get_default_dtype(), digests
     if key not in _PROGRAMS:
         try:

@@ -28,10 +28,9 @@ from stable_nalu.base.errors import UsageError
 from stable_nalu.base.files import model_file, results_root, save_root, tensorboard_root
 from stable_nalu.base.script import Interruption, fact, plural
 from stable_nalu.callbacks import Hooks
-from stable_nalu.layer import own_entries
+from stable_nalu.layer.registry import all_owned
 from stable_nalu.options import Config, ScriptSpec
-from stable_nalu.options.flags import units_of
-from stable_nalu.statistics.setups import limit_of
+from stable_nalu.options.flags import owned_names
 from stable_nalu.writer.event_file import WAYS_OUT, RunRecord, RunWriter, check_claim, claimed
 from torchlanes import VERSION
 
@@ -94,7 +93,7 @@ def train_plan(
     """
     shell, unit = Shell(task, spec, hooks), task.kind.unit
     planned = [[PlannedRun.of(spec, config) for config in plan] for plan in plans]
-    if own_entries():
+    if all_owned():
         shell.probe(run for plan in planned for run in plan)
     planned = [[with_engine(task, run) for run in plan] for plan in planned]
     every = [run for plan in planned for run in plan]
@@ -159,7 +158,7 @@ class Shell:
             if not stopped and (first.state is None or first.start <= unit.last(first.config)):
                 left.append(stack)
                 continue
-            for run in stack if own_entries() else ():  # whose layer may be another one by now
+            for run in stack if all_owned() else ():  # whose layer may be another one by now
                 self._folder_of(check_claim, run, run.state)
             checkpoint.settle(stack)
             if not stopped:
@@ -200,11 +199,13 @@ class Shell:
         own = checkpoint.plain(config.as_dict())
         values = {name: v for name, v in own.items() if name not in absent}
         record = replace(RunRecord.create(spec.name, values, command), engine=engine)
-        if not own_entries():
+        if not all_owned():
             return record
         from stable_nalu.layer.own_layers import sources
 
-        return replace(record, layer_files=[file._asdict() for file in sources(units_of(config))])
+        return replace(
+            record, layer_files=[file._asdict() for file in sources(owned_names(config))]
+        )
 
     def _folder_of(self, how: Callable[..., Any], run: PlannedRun, state: SavedState | None) -> Any:
         """Check or claim the folder of a run, whose data may be there already."""
@@ -268,10 +269,10 @@ class Shell:
     def _show_in_tensorboard(self, runs: Stack) -> None:
         """Tell TensorBoard what the runs of a folder have in common, if it can be written."""
         records = {tensorboard_root() / run.name: self._record(run) for run in runs}
-        last = self.task.kind.unit.last if issubclass(self.task, EngineTask) else None
+        judged = self.task if issubclass(self.task, EngineTask) else None
         with suppress(OSError, UsageError):
             for folder in dict.fromkeys(path.parent for path in records):
-                console.write_board(self.spec, folder, records, last)
+                console.write_board(self.spec, folder, records, judged)
 
     def train_stacks(
         self, count: int, stacks: Share, send: Callable[..., None], interruption: Interruption
@@ -339,7 +340,8 @@ class Shell:
                 known = state.error is not None and limit is not None
                 of[run.name] = End(error, bool(limit.met(error)) if known else None)
         first, pairs = runs[0].config, [(run.config, of[run.name]) for run in runs]
-        limits = [limit_of(config).threshold for config, end in pairs if end.solved is not None]
+        goals = [self.task.goal(config) for config, end in pairs if end.solved is not None]
+        limits = [goal.limit.threshold for goal in goals if goal.limit]
         lines = console.outcome(self.spec, pairs, limits)
         is_read = script.PROGRESS not in os.environ and len(runs) <= MOST_FORMULAS
         if learned is not None and not first.no_save and is_read:

@@ -6,28 +6,36 @@
 with s the penalty ramp and v = beta (`heim`) or s (`madsen`). A term whose weight is zero in all
 runs at an iteration is not computed.
 
-Adam, RMSprop and SGD have the numbers of `torch.optim`. Written out here because a bare
-`torch.optim` step costs more than the whole forward pass. Of stacked runs a step only holds the
-state: the engine makes their iterations.
+A term of another name has the weight 1, or that which `penalty_weights(step)` of its layer says.
+
+Optimisers have the numbers of `torch.optim`. They are written out here because a bare `torch.optim`
+step costs more than the whole forward pass; one of torch makes plain steps of single runs. Of
+stacked runs a step only holds the state: the engine makes their iterations.
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from decimal import Decimal
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule, constrain
+from stable_nalu.base.errors import UsageError, in_words
 from stable_nalu.functional import criterion_of, lp_norm
+from stable_nalu.layer.registry import brought
+from stable_nalu.layer.user_code import PENALTIES
 from stable_nalu.options import Config
 
 from . import recorder
 from .recorder import Gradients, Observed, StepResult, TaggedValue, traced
 
 Weight = float | np.ndarray
+NAMED = {*PENALTIES, "L1", "W-set"}
+"""Penalties that flags weigh, and one that has no weight, as published."""
 INALU_WEIGHT, INALU_START = 0.05, 10_000
 SUM_WEIGHT = 0.1
 RATE = 1e-5
@@ -60,7 +68,10 @@ class Penalties:
         self.inalu_active = np.zeros(len(configs))
         self.validation: np.ndarray | None = None
         """The last validation errors, where iNALU's penalty waits for small ones."""
-        self._factors = self._build_factors()
+        self._at = 0
+        self._own: dict[str, Callable[[int], Mapping[str, float]] | None] = {}
+        self._factors = self._build_factors() + self._own_factors()
+        self._moves = any(self._own.values())
         self._weights: list[tuple[str, Weight]] = []
         self._stale = True
 
@@ -90,11 +101,25 @@ class Penalties:
         }
         return [(key, factor) for key, factor in factors.items() if key in self._terms]
 
+    def _own_factors(self) -> list[tuple[str, Callable[[np.ndarray], np.ndarray]]]:
+        """Return those of penalties that no flag weighs, whose layers say their weights."""
+        for module in self._model.extended_modules():
+            for key in module.regualizer_terms().keys() - NAMED:
+                self._own.setdefault(key, getattr(module, "penalty_weights", None))
+        one = np.ones(len(self._configs))
+
+        def weight(key: str) -> np.ndarray:
+            weights = self._own[key]
+            return one if weights is None else one * float(weights(self._at).get(key, 1.0))
+
+        return [(key, lambda s, key=key: weight(key)) for key in self._own if key in self._terms]
+
     def keys(self) -> list[str]:
         """Return the penalties that are in force at some iteration, in their order."""
         one = np.ones(len(self._configs))
         held, self.inalu_active = self.inalu_active, one
-        keys = [key for key, factor in self._factors if factor(one).any()]
+        own = self._own
+        keys = [key for key, factor in self._factors if key in own or factor(one).any()]
         self.inalu_active = held
         return keys
 
@@ -115,7 +140,8 @@ class Penalties:
             active = (self.validation < 1) & (iteration > INALU_START)
             self._stale |= bool((active != self.inalu_active).any())
             self.inalu_active = active.astype(np.float64)
-        if self._stale or self._ramp.next_move(iteration - 1) == iteration:
+        self._at = iteration
+        if self._stale or self._moves or self._ramp.next_move(iteration - 1) == iteration:
             ramp = self._ramp.at(iteration)
             weighted = [(key, factor(ramp)) for key, factor in self._factors]
             self._weights = [
@@ -127,7 +153,8 @@ class Penalties:
     def next_change(self, iteration: int) -> float:
         """Return the first iteration after this one at which weights may differ."""
         growing = (iteration - iteration % beta.step + beta.step for beta in self.betas)
-        return min([self._ramp.next_move(iteration), *growing])
+        own = [iteration + 1] * self._moves
+        return min([self._ramp.next_move(iteration), *own, *growing])
 
     def value(self, key: str) -> torch.Tensor:
         first, *others = self._terms[key]
@@ -224,14 +251,18 @@ class Optimizer:
     """Parameters and, per parameter, a step count and the tensors named in `slots`.
 
     `learning_rate` is a number; of stacked runs it may be one per run in a float64 array. The
-    engine records `apply`, and calls `numbers` for each iteration.
+    engine records `apply`, and calls `numbers` for each iteration. own_rates: those of parameters
+    that have one, by their places, which follow the schedule of the learning rate.
     """
 
-    slots: ClassVar[tuple[str, ...]]
+    slots: ClassVar[tuple[str, ...]] = ()
+    obstacle: str | None = None
+    """Why the engine cannot make its steps."""
 
     def __init__(self, parameters: Sequence[torch.Tensor], learning_rate: Any):
         self.parameters = list(parameters)
-        self.learning_rate = learning_rate
+        self.learning_rate = self.base_rate = learning_rate
+        self.own_rates: dict[int, float] = {}
         self.steps = [0] * len(self.parameters)
         self.state = {s: [torch.zeros_like(p) for p in self.parameters] for s in self.slots}
 
@@ -241,9 +272,17 @@ class Optimizer:
                 if gradient is not None:
                     self.steps[k] += 1
                     slots = [self.state[slot][k] for slot in self.slots]
-                    numbers = self.numbers(self.steps[k], self.learning_rate)
+                    rate = self.learning_rate
+                    if k in self.own_rates:
+                        rate = self.own_rates[k] * self.factor
+                    numbers = self.numbers(self.steps[k], rate)
                     # Of x W^T it comes transposed, and is read several times.
                     self.apply(self.parameters[k], gradient.contiguous(), slots, *numbers)
+
+    @property
+    def factor(self) -> float:
+        """Return what its schedule multiplies the learning rate by at the moment."""
+        return self.learning_rate / self.base_rate if self.base_rate else 1.0
 
     def numbers(self, step: int, rate: Any) -> tuple[Any, ...]:
         """Return the numbers that a step depends on, counted from 1, at a learning rate."""
@@ -269,6 +308,42 @@ class Adam(Optimizer):
         square.mul_(self.beta_2).addcmul_(gradient, gradient, value=1 - self.beta_2)
         denominator = square.sqrt().div_(correction).add_(self.epsilon)
         parameter.addcdiv_(average, denominator, value=size)
+
+
+class AdamW(Adam):
+    """Adam that first shrinks weights by 0.01 times the learning rate, torch's default."""
+
+    decay = 0.01
+
+    def numbers(self, step, rate):
+        return 1 - rate * self.decay, *super().numbers(step, rate)
+
+    def apply(self, parameter, gradient, slots, shrinking, size, correction):
+        parameter.mul_(shrinking)
+        super().apply(parameter, gradient, slots, size, correction)
+
+
+class NAdam(Adam):
+    """Adam with Nesterov's momentum, which grows by torch's default schedule."""
+
+    growth = 4e-3
+
+    def _momentum(self, step: int) -> float:
+        return self.beta_1 * (1 - 0.5 * 0.96 ** (step * self.growth))
+
+    def numbers(self, step, rate):
+        product = math.prod(self._momentum(k) for k in range(1, step + 1))
+        own, after = self._momentum(step), self._momentum(step + 1)
+        sizes = -(rate * (1 - own) / (1 - product)), -(rate * after / (1 - product * after))
+        return *sizes, (1 - self.beta_2**step) ** 0.5
+
+    def apply(self, parameter, gradient, slots, size, of_average, correction):
+        average, square = slots
+        average.lerp_(gradient, 1 - self.beta_1)
+        square.mul_(self.beta_2).addcmul_(gradient, gradient, value=1 - self.beta_2)
+        denominator = square.sqrt().div_(correction).add_(self.epsilon)
+        parameter.addcdiv_(gradient, denominator, value=size)
+        parameter.addcdiv_(average, denominator, value=of_average)
 
 
 class RMSprop(Optimizer):
@@ -305,12 +380,72 @@ class SGD(Optimizer):
         parameter.add_(gradient, alpha=size)
 
 
-OPTIMIZERS: dict[str, type[Optimizer]] = {"adam": Adam, "rmsprop": RMSprop}
+OPTIMIZERS: dict[str, type[Optimizer]] = {
+    **{"adam": Adam, "adamw": AdamW, "nadam": NAdam, "rmsprop": RMSprop}
+}
 """Optimisers that take a learning rate alone, by their flag."""
+
+
+class OfTorch(Optimizer):
+    """An optimiser of torch, which a function of the program makes of the parameters."""
+
+    obstacle = "an optimiser of the program"
+
+    def __init__(self, parameters: Sequence[torch.Tensor], rate: Any, make: Callable[..., Any]):
+        super().__init__(parameters, rate)
+        try:
+            self.own = make(self.parameters)
+            self._rates = [group["lr"] for group in self.own.param_groups]
+        except Exception as error:
+            raise UsageError(f"argument --optimizer: {in_words(error)}") from None
+
+    def step(self, gradients: Gradients) -> None:
+        for parameter, gradient in zip(self.parameters, gradients, strict=False):
+            parameter.grad = gradient
+        for group, rate in zip(self.own.param_groups, self._rates, strict=True):
+            group["lr"] = rate * self.factor
+        try:
+            self.own.step()
+        except Exception as error:
+            raise UsageError(f"argument --optimizer: its step fails: {in_words(error)}") from None
+        self.own.zero_grad()
+
+
+def factor_at(schedule: Callable[..., Any]) -> Callable[[int], float]:
+    """Return what a schedule multiplies the learning rate by at each step.
+
+    schedule: a function of the step, or what makes a scheduler of torch, given an optimiser.
+    """
+    try:
+        found = schedule(0)
+    except Exception:
+        found = None
+    if isinstance(found, Real):
+        return lambda at: float(schedule(at))
+    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(()))], lr=1.0)
+    try:
+        own = schedule(optimizer)
+        factors = [float(optimizer.param_groups[0]["lr"])]
+    except Exception as error:
+        raise UsageError(f"argument --schedule: {in_words(error)}") from None
+
+    def factor(at: int) -> float:
+        while len(factors) <= at:
+            try:
+                optimizer.step()
+                own.step()
+            except Exception as error:
+                raise UsageError(f"argument --schedule: {in_words(error)}") from None
+            factors.append(float(optimizer.param_groups[0]["lr"]))
+        return factors[at]
+
+    return factor
 
 
 def optimizer_state(optimizer: Optimizer, run: int | None) -> dict:
     """Return the state of a run in the layout of `torch.optim`; `run` is None if not stacked."""
+    if isinstance(optimizer, OfTorch):
+        return optimizer.own.state_dict()
     state = {}
     for k, step in enumerate(optimizer.steps):
         if step == 0:
@@ -324,6 +459,8 @@ def optimizer_state(optimizer: Optimizer, run: int | None) -> dict:
 
 @torch.no_grad()
 def load_optimizer_state(optimizer: Optimizer, state: dict, run: int | None) -> None:
+    if isinstance(optimizer, OfTorch):
+        optimizer.own.load_state_dict(state)
     for k in range(len(optimizer.steps)):
         entry = state["state"].get(k)
         optimizer.steps[k] = 0 if entry is None else int(entry["step"])
@@ -362,6 +499,7 @@ class TrainingStep:
         self.trainable = [name for name, _ in trainable]
         self.parameters = [p for _, p in trainable]
         self.optimizer = self._build_optimizer(configs)
+        self.optimizer.own_rates = self._own_rates()
         self._criterion_name = getattr(first, "train_criterion", "mse")
         self._pcc2mse = getattr(first, "pcc2mse_iteration", 0)
         limits = ((name, per_run_value(configs, name)) for name in CLIPPING)
@@ -380,12 +518,24 @@ class TrainingStep:
             if isinstance(optimizer, Adam):
                 optimizer.epsilon = getattr(configs[0], "adam_epsilon", Adam.epsilon)
             return optimizer
+        if name != "sgd":
+            return OfTorch(self.parameters, rate, brought(name))
         return SGD(self.parameters, rate, per_run_value(configs, "momentum", 0.0))
+
+    def _own_rates(self) -> dict[int, float]:
+        """Return rates that layers say by `param_groups`, as optimisers of torch take them."""
+        layers = (m for m in self.model.modules() if callable(getattr(m, "param_groups", None)))
+        groups = [group for layer in layers for group in layer.param_groups()]
+        rates = {id(p): float(g["lr"]) for g in groups if "lr" in g for p in g["params"]}
+        own = enumerate(self.parameters)
+        return {k: rates[id(parameter)] for k, parameter in own if id(parameter) in rates}
 
     def criteria(self) -> list[Callable]:
         return list(dict.fromkeys(map(self._criterion, (0, max(self._pcc2mse, 0)))))
 
     def _criterion(self, iteration: int) -> Callable:
+        if self._criterion_name.endswith("()"):
+            return brought(self._criterion_name)
         return criterion_of(self._criterion_name, iteration, self._pcc2mse)
 
     def changes(self) -> tuple[int, ...]:

@@ -193,10 +193,6 @@ REFUSED = [
         "its observation 'W/sparsity_error' fails: RuntimeError: no weight",
         {"sparsity_error": raising(RuntimeError("no weight"))},
     ),
-    (
-        r"Odd defines param_groups\(\), .*; all parameters have one --learning-rate$",
-        made(part=lambda i, o: type("Odd", (Plain,), {"param_groups": list})(i, o)),
-    ),
     *(
         (
             rf"Odd defines {name}\(\), which is not called; inherit stable_nalu.Layer for pen",
@@ -206,10 +202,6 @@ REFUSED = [
     ),
 ]
 OF_KNOWN = [
-    (
-        "Odd has a penalty 'w'; no flag weighs it, but W,",
-        {"regualizer_terms": lambda self: {"w": lambda: self.W.abs().sum((-2, -1))}},
-    ),
     (
         "Odd bounds 'weight', which is not a parameter of its",
         {"parameter_bounds": lambda self: {"weight": (-1, 1)}},

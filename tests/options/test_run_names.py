@@ -80,7 +80,9 @@ OTHERS = {
     **{"extrapolation_lengths": [7], "sample_distribution": ("benford",), "nac_mul": "normal"},
     **{"name_prefix": "elsewhere", "first_layer": "NAC", "layer_type": "ReRegualizedLinearMNAC"},
     **{"layer_file": ("mine.py",), "layer_option": ("power=2",), "nalm_name": "mine"},
-    "operations": "mul",
+    **{"operations": "mul", "schedule": "mine-12345678()", "threshold": "1.0", "target": "x1"},
+    **{"train": ("1,3",), "test": ("4,6",), "input_names": ("3",), "data": "mine.csv"},
+    **{"task": "mine", "task_file": "mine.py"},
 }
 """Values of flags that have no next number or choice."""
 
@@ -89,7 +91,7 @@ def other_value(flag: Flag):
     """A value that differs from the default in a way that no rounding hides."""
     if flag.kind is None:
         return not flag.default
-    if flag.dest in OTHERS:
+    if flag.dest in OTHERS and OTHERS[flag.dest] != flag.default:
         return OTHERS[flag.dest]
     if flag.choices is not None:
         return next(c for c in flag.allowed() if c != flag.default)
