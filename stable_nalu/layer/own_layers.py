@@ -384,7 +384,6 @@ def bring_network(build: Any) -> str:
         def forward(self, x: torch.Tensor) -> torch.Tensor:
             return self.network(x)
 
-    Network.__module__ = str(getattr(build, "__module__", "")) or type(build).__module__
     Network.source = file  # pyright: ignore[reportAttributeAccessIssue]
     register(Network, key=key, label=key.rpartition("-")[0])
     return key

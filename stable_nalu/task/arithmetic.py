@@ -70,6 +70,11 @@ def _mlp(config: Config) -> nn.Module:
     return nn.Sequential(first, nn.ReLU6(), last)
 
 
+def is_whole(config: Config) -> bool:
+    """Return whether a network of the program stands in the place of all layers."""
+    return getattr(getattr(owned(config.layer_type), "module", None), "is_whole", False)
+
+
 class OperationTask(task.EngineTask):
     """Learn an operation, in stacks of runs that the engine trains.
 
@@ -118,6 +123,11 @@ class OperationTask(task.EngineTask):
     def dataset(cls, config: Config) -> Any:
         """Return what the streams of a run are forks of."""
         return build_dataset(config)
+
+    def initialized(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
+        # A network of the program is drawn when it is made, and when what holds it is complete.
+        whole = is_whole(config)
+        return (self.network if whole else super().initialized)(config, layer_options)
 
     def training_streams(self) -> list[SampleStream]:
         """Fork the training samples of all runs."""
@@ -204,13 +214,6 @@ class OperationTask(task.EngineTask):
         return {"random": self.feed.streams[run].random}
 
 
-def _whole_network(config: Config) -> ExtendedTorchModule | None:
-    """Return a network of the program that stands in the place of all layers, if there is one."""
-    if not getattr(getattr(owned(config.layer_type), "module", None), "is_whole", False):
-        return None
-    return GeneralizedLayer(config.inputs, 1, config.layer_type)
-
-
 class SimpleFunctionStatic(OperationTask):
     """Two layers; the test inputs may have to exceed those of training."""
 
@@ -219,8 +222,8 @@ class SimpleFunctionStatic(OperationTask):
 
     @classmethod
     def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-        if whole := _whole_network(config):
-            return whole
+        if is_whole(config):
+            return GeneralizedLayer(config.inputs, 1, config.layer_type)
         own = {"first_layer": config.first_layer, "nac_mul": config.nac_mul, **layer_options}
         sizes = config.inputs, config.hidden_size
         return SimpleFunctionStaticNetwork(config.layer_type, *sizes, **own)

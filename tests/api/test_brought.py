@@ -120,6 +120,12 @@ def test_networks_of_torch_alone_and_beside_others(tmp_path):
     assert len(set(first.tolist())) == 3  # two runs begin with the weights of the module
     alone = sn.train("single_layer", network=wide, out=tmp_path / "one", **{**how, "seed": 1})
     assert np.array_equal(curve(runs[3:4]), curve(alone))
+    norm = torch.nn.Sequential(torch.nn.BatchNorm1d(2), torch.nn.Linear(2, 1))
+    pair = [
+        curve(sn.train("single_layer", network=norm, engine=e, out=tmp_path / e, **how))
+        for e in ("lanes", "torch")
+    ]
+    assert np.allclose(*pair, rtol=1e-3)
     again = sn.train("single_layer", network=start, engine="torch", out=tmp_path / "t", **how)
     assert np.allclose(curve(again), curve(runs[:2]), rtol=1e-3)
 

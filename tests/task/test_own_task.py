@@ -163,14 +163,15 @@ def test_a_run_taken_further_is_the_one_in_one_go(tmp_path):
 
 def test_the_rows_of_a_table(tmp_path):
     table = law()
-    task = sn.task(table, target="F", test="r > 3", inputs=["m", "r"])
+    task = sn.task(table, target="F", test="r > 3", inputs=["m", "r"], threshold=1)
     runs = sn.train(task, layer="linear", seed=0, out=tmp_path, **HOW)
     assert sorted(path.name[:5] for path in (tmp_path / "save" / "data").iterdir()) == ["table"]
     far = table[table.r > 3]
     y = sn.load(runs[0])(torch.tensor(far[["m", "r"]].to_numpy(np.float32)))[:, 0]
     error = ((y.detach().numpy() - far.F) ** 2).mean()
-    assert error == pytest.approx(runs[0].outcome["test_error"], rel=1e-4)
-    assert math.isnan(runs[0].outcome["threshold"])
+    assert error == pytest.approx(sn.load(runs[0]).score.test_error, rel=1e-4)
+    assert runs[0].outcome["threshold"] == 1
+    assert _stored(tmp_path, table, test="far").threshold == "none"
     marked = problem_of(_stored(tmp_path, table, test="far"))
     assert marked.names == ("m", "r")
     assert len(marked.rows[8689336]) == len(far)
@@ -199,7 +200,8 @@ def test_several_outputs(tmp_path):
     runs = sn.train(task, layer="NAU", seed=range(2), out=tmp_path, **HOW)
     x = torch.rand(100_000, 2) * 4 + 2
     gap = sn.load(runs[0])(x) - torch.stack([x[:, 0], -x[:, 1]], 1)
-    assert (gap**2).mean().item() == pytest.approx(runs[0].outcome["test_error"], rel=0.05)
+    error = sn.load(runs[0]).score.test_error
+    assert (gap**2).mean().item() == pytest.approx(error, rel=0.05)
 
 
 @pytest.mark.slow
