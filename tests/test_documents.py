@@ -185,7 +185,8 @@ def test_the_examples_of_public_names_run(tmp_path, monkeypatch):
     known = {"sn": sn, "torch": torch}
     runner = doctest.DocTestRunner()
     for name in NAMES:
-        documented = sn.layer.__call__ if name == "layer" else getattr(sn, name)
+        documented = getattr(sn, name)
+        documented = documented.__call__ if inspect.ismodule(documented) else documented
         text = inspect.getdoc(documented)
         example = doctest.DocTestParser().get_doctest(text, known, name, None, None)
         assert example.examples, f"{name} has no example"

@@ -28,7 +28,7 @@ from tools.response import response
 TEMPLATES = CHECKOUT / "tools" / "templates"
 _BLOCK = re.compile(r"(?:^ {4}.*\n?)+", re.MULTILINE)
 NAMES = (
-    *("train", "read_runs", "summarize", "compare", "plot", "load", "formula"),
+    *("train", "task", "read_runs", "summarize", "compare", "plot", "load", "formula"),
     *("layers", "layer", "register", "Layer", "penalty", "constrain", "wrap"),
 )
 """Public names as a reader needs them: examples go on with what earlier ones have made."""
@@ -181,9 +181,9 @@ def layer_of(model: Model) -> str:
 def _names() -> Iterator[str]:
     yield "The examples follow each other, after `import torch` and `import stable_nalu as sn`."
     for name in NAMES:
-        if name == "layer":  # The package of layers, which is a function, too.
-            options = {"heading": "layer", "toc_label": "layer", "show_signature": "false"}
-            yield "::: stable_nalu.layer._Layers.__call__"
+        if name in ("layer", "task"):  # Packages that are functions, too.
+            options = {"heading": name, "toc_label": name, "show_signature": "false"}
+            yield f"::: stable_nalu.{name}._{name.title()}s.__call__"
             yield "\n".join(["    options:", *(f"      {k}: {v}" for k, v in options.items())])
         else:
             yield f"::: {getattr(stable_nalu, name).__module__}.{name}"

@@ -104,19 +104,9 @@ def train(
         (8, 8)
     """
     own = script if isinstance(script, BroughtTask) else None
-    key = "own_task" if own else script
-    if not isinstance(key, str) or key not in SCRIPTS:
-        remedy = did_you_mean(str(key), SCRIPTS, f"choose one of {', '.join(SCRIPTS)}")
-        raise UsageError(f"there is no training script {key!r}; {remedy}")
-    spec = SCRIPTS[key]
-    unit = "layer_type" if "layer_type" in spec.defaults else "nalm_name"
-    every = (
-        *(_Brought("layer", unit, layer, _key), _Brought("network", unit, network, _network)),
-        _Brought("optimizer", "optimizer", optimizer),
-        _Brought("schedule", "schedule", schedule),
-        _Brought("loss", "train_criterion", loss),
-    )
-    brought = [one for one in every if one.value is not None]
+    spec = _spec_of("own_task" if own else script)
+    objects = {"layer": layer, "network": network, "optimizer": optimizer, "loss": loss}
+    brought = _of_program(spec, objects | {"schedule": schedule})
     called = {one.flag: one.name for one in brought}
     with as_at_the_start(), named_as_in_python(**called), _written_below(out):
         given = dict[str, Any](flags) if own is None else _with_task(own, flags)
@@ -124,13 +114,17 @@ def train(
             given[one.flag] = one.words(spec, given)
         forget_sources()
         plans = [spec.plan_of(typed).configs for typed in _typed(spec, given)]
-        for plan in plans:
-            _require_known_layers(plan[0])
         hooks = Hooks(callbacks, logger)
-        if hooks and any(getattr(plan[0], "workers", 1) != 1 for plan in plans):
-            problem = "other processes cannot call the callbacks and the logger of this one"
-            raise UsageError(f"workers: {problem}; leave it out")
+        for plan in plans:
+            _require_known(plan[0], hooks)
         return _trained(spec, plans, hooks)
+
+
+def _spec_of(script: Any) -> ScriptSpec:
+    if not isinstance(script, str) or script not in SCRIPTS:
+        remedy = did_you_mean(str(script), SCRIPTS, f"choose one of {', '.join(SCRIPTS)}")
+        raise UsageError(f"there is no training script {script!r}; {remedy}")
+    return SCRIPTS[script]
 
 
 class _Brought(NamedTuple):
@@ -152,6 +146,15 @@ class _Brought(NamedTuple):
             raise UsageError(f"{name}: {spec.name} has its own; leave it out")
         several = [value] if isinstance(value, torch.nn.Module) else _several(name, value)
         return [v if isinstance(v, str) and not of_layers else self.make(v) for v in several]
+
+
+def _of_program(spec: ScriptSpec, given: Mapping[str, Any]) -> list[_Brought]:
+    """Return the arguments that may be objects, those of them that are given."""
+    unit = "layer_type" if "layer_type" in spec.defaults else "nalm_name"
+    flags = {"layer": unit, "network": unit, "loss": "train_criterion"}
+    makes = {"layer": _key, "network": _network}
+    own = [(name, value) for name, value in given.items() if value is not None]
+    return [_Brought(n, flags.get(n, n), value, makes.get(n, bring)) for n, value in own]
 
 
 def _with_task(task: BroughtTask, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -250,10 +253,14 @@ def _network(build: Any) -> str:
         raise UsageError(f"network: {error}") from None
 
 
-def _require_known_layers(config: Config) -> None:
+def _require_known(config: Config, hooks: Hooks) -> None:
     """Refuse other processes for what only this one knows."""
-    own = [one for one in owned_names(config) if is_of_program(one)]
-    if own and getattr(config, "workers", 1) != 1:
+    if getattr(config, "workers", 1) == 1:
+        return
+    if hooks:
+        problem = "other processes cannot call the callbacks and the logger of this one"
+        raise UsageError(f"workers: {problem}; leave it out")
+    if own := [one for one in owned_names(config) if is_of_program(one)]:
         problem = f"other processes cannot know {own[0]}, which this program defines"
         if own[0] not in units_of(config) or own[0] not in vars(sys.modules["__main__"]):
             raise UsageError(f"workers: {problem}; leave it out")

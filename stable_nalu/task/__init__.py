@@ -47,15 +47,15 @@ class _Tasks(Room):
         """Return a task of one's own, which `train` takes in place of the name of a script.
 
         Args:
-            what: a formula such as "x1*x2 + x3"; a function of x `(rows, inputs)`, an array of torch;
-                or a table, as a DataFrame or the path of a CSV file.
+            what: a formula such as "x1*x2 + x3"; a function of x `(rows, inputs)`, a tensor; or a
+                table, as a DataFrame or the path of a CSV file.
             target: the column of a table that is learned, or several.
-            inputs: the number of inputs of a function, names of those of a formula, columns of a table.
+            inputs: the number of inputs of a function, names of those of a formula, or columns.
             outputs: of a function; 1 by default.
-            train: where inputs are drawn from: a pair for all of them, a list of a pair for each, a
-                dictionary by name, a distribution of scipy.stats, or a function (generator, rows) -> x.
-            test: the same for the test, but a list of pairs are ranges that rows take in turns. Of a
-                table, a condition such as "r > 3", a share of the rows, or a column.
+            train: where inputs are drawn from: a pair for all, a list of a pair for each, a
+                dictionary by name, a law of scipy.stats, or a function `(generator, rows) -> x`.
+            test: the same for the test, but a list of pairs are ranges that rows take in turns. Of
+                a table, a condition such as "r > 3", a share of the rows, or a column.
             name: in names of runs and tables.
             noise: deviation of normal noise on targets of training; of a table, that which it has.
             scale: whether the network computes with standardised inputs and targets.
