@@ -5,7 +5,8 @@ A callback has `on_log(run, step, metrics)`, which returns True to stop the run,
 """
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -160,11 +161,8 @@ class Hooks:
         called = getattr(one, method, None) if is_method else one
         if called is None:
             return None
-        state = np.random.get_state()
-        gpus = [torch.cuda.current_device()] if torch.cuda.is_initialized() else []
         try:
-            with torch.random.fork_rng(devices=gpus):
-                return called(run, *arguments)
+            return called(run, *arguments)
         except STOPS:
             raise
         except BaseException as error:
@@ -174,8 +172,6 @@ class Hooks:
             text = f"{'logger' if one is self.logger else 'callbacks'}: {kind} failed for {run}"
             after = "everything is saved, and the same call goes on"
             self._fail(UsageError(f"{text}{where}: {said}; {after}"), error)
-        finally:
-            np.random.set_state(state)
 
     def _fail(self, failure: UsageError, cause: BaseException | None = None) -> None:
         failure.__cause__, self.failure = cause, self.failure or failure
@@ -185,6 +181,18 @@ class Hooks:
         pruned = (one.pruned for one in self.callbacks if isinstance(one, Optuna))
         if error := self.failure or next(filter(None, pruned), None):
             raise error
+
+
+@contextmanager
+def generators_kept() -> Iterator[None]:
+    """Put the global generators back afterwards, which runs that torch trains draw from."""
+    state = np.random.get_state()
+    gpus = [torch.cuda.current_device()] if torch.cuda.is_initialized() else []
+    try:
+        with torch.random.fork_rng(devices=gpus):
+            yield
+    finally:
+        np.random.set_state(state)
 
 
 def _state(callback: Any) -> dict[str, Any]:

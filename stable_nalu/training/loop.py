@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from stable_nalu.callbacks import SOLVED
+from stable_nalu.callbacks import SOLVED, generators_kept
 from stable_nalu.dataset.distribution import IndexLoader
 from stable_nalu.writer import event_file
 from stable_nalu.writer.event_file import L1_LOSS, RESULT_TEST, RESULT_VALID
@@ -334,12 +334,16 @@ class Training(RunState):
         for step, columns in news.items():
             with np.errstate(over="ignore"):  # Numbers beyond the range are infinite, as in logs.
                 rows = {tag: np.float32(v).reshape(-1).tolist() for tag, v in columns.items()}
-            for run in np.flatnonzero(self.recorder.live).tolist():
-                metrics = {tag: row[run] for tag, row in rows.items()}
-                if self.limits and goal in metrics:
-                    metrics[SOLVED] = float(self.limits[run].met(metrics[goal]))
-                if self.hooks.logged(self.short_name(run), step, metrics) and at <= self.last:
-                    self._stop(run, step, at)
+            stopped = []
+            with generators_kept():
+                for run in np.flatnonzero(self.recorder.live).tolist():
+                    metrics = {tag: row[run] for tag, row in rows.items()}
+                    if self.limits and goal in metrics:
+                        metrics[SOLVED] = float(self.limits[run].met(metrics[goal]))
+                    if self.hooks.logged(self.short_name(run), step, metrics):
+                        stopped.append(run)
+            for run in stopped if at <= self.last else ():
+                self._stop(run, step, at)
 
     def _stop(self, run: int, step: int, at: int) -> None:
         """End a run as it is; if it is stacked, its place trains on and is never seen again."""
