@@ -35,7 +35,7 @@ class Kill:
 
 
 def assert_nothing_is_lost(
-    root: Path, words: Sequence[str], kills: Sequence[Kill], runs: int
+    root: Path, words: Sequence[str], kills: Sequence[Kill], runs: int, script: str = "single_layer"
 ) -> None:
     """Train with and without kills, and compare every event, checkpoint and table.
 
@@ -47,7 +47,7 @@ def assert_nothing_is_lost(
     found = root / "disturbed", root / "undisturbed"
     for number, kill in enumerate(kills):
         begin = start if len(kills) > 1 and number == 0 else fork
-        with begin(found[0], "single_layer", *words, *ENDLESS, "--resume") as process:
+        with begin(found[0], script, *words, *ENDLESS, "--resume") as process:
             for line in process.stdout:
                 if " stack" in line:
                     break
@@ -59,7 +59,7 @@ def assert_nothing_is_lost(
             assert process.returncode in (75, -kill.number), errors
     length = ENDLESS[0], str(max(LEAST, _furthest(found[0]) + 7))
     for folder, more in zip(found, (("--resume",), ()), strict=True):
-        with fork(folder, "single_layer", *words, *length, *more) as process:
+        with fork(folder, script, *words, *length, *more) as process:
             _, errors = process.communicate()
             assert (process.returncode, errors) == (0, "")
     disturbed, undisturbed = map(trained, found)
@@ -121,6 +121,10 @@ GROUPED = (
 )
 """Two processes with two stacks each, which draw the same samples and take turns."""
 IN_TORCH = (*NMU, "--seed", "0", "--workers", "1", "--engine", "torch")
+OWN = (
+    *("--target", "x1*x2 + x3", "--noise", "0.1", "--layer-type", "NMU", "--seed", "0-3"),
+    *("--workers", "1", "--log-interval", "10", "--checkpoint-interval", "20"),
+)
 LEAST = 130
 """Iterations, past the ramp of the penalty."""
 
@@ -141,9 +145,13 @@ def drawn_kills(count):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("words", "count", "runs"),
-    [((*NMU, *GROUPED), 5, 36), (IN_TORCH, 2, 3)],
-    ids=["grouped", "in torch"],
+    ("words", "count", "runs", "script"),
+    [
+        ((*NMU, *GROUPED), 5, 36, "single_layer"),
+        (IN_TORCH, 2, 3, "single_layer"),
+        (OWN, 2, 4, "own_task"),
+    ],
+    ids=["grouped", "in torch", "own task"],
 )
-def test_arithmetic_runs(words, count, runs, tmp_path):
-    assert_nothing_is_lost(tmp_path, words, drawn_kills(count), runs)
+def test_arithmetic_runs(words, count, runs, script, tmp_path):
+    assert_nothing_is_lost(tmp_path, words, drawn_kills(count), runs, script)
