@@ -83,9 +83,15 @@ class TrainedModel(torch.nn.Module):
             "versions": dict(record.versions),
         }
 
-    def formula(self) -> Certificate:
-        """Return what the network computes, and whether it is what its task asks for."""
+    def formula(self) -> Any:
+        """Return what the network computes, and whether it is what its task asks for.
+
+        Of a function or a table nobody knows the formula: then it is the network's alone.
+        """
         target = self.target
+        if target is None and self.task.inputs:
+            with self.precision():
+                return module_formula(self.module, *self.task.inputs)
         if target is None:
             has = "those of arithmetic, of chains, of sums over sequences and of EML trees do"
             raise UsageError(f"runs of {self.config.script} have no formula; {has}")

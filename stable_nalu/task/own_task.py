@@ -538,6 +538,11 @@ class ScaledNetwork(ExtendedTorchModule):
 class OwnTask(FormulaTask):
     """Learn what a stranger brings."""
 
+    def __init__(self, config: Config, device: torch.device, *others: Config):
+        super().__init__(config, device, *others)
+        names = problem_of(config).names
+        self.inputs = names if all(map(str.isidentifier, names)) else numbered(len(names)), None
+
     @classmethod
     def goal(cls, config: Config) -> Goal:
         limit = None if config.threshold == "none" else Limit(float(config.threshold))

@@ -192,6 +192,12 @@ def test_scaled_networks_answer_in_the_units_of_the_table(tmp_path):
     runs = sn.train(task, layer="linear", seed=0, out=tmp_path, **how)
     y = sn.load(runs[0])(torch.tensor([[2.0, 3.0]]))
     assert y.item() == pytest.approx(306, rel=1e-2)
+    assert str(sn.formula(runs[0])).count("*") == 2
+    slopes = {
+        str(k): float(v) for k, v in sn.formula(runs[0]).learned.as_coefficients_dict().items()
+    }
+    assert slopes["m"] == pytest.approx(3, rel=0.2)
+    assert slopes["r"] == pytest.approx(100, rel=0.02)
     assert runs[0].outcome["test_error"] < 10
 
 
