@@ -8,6 +8,7 @@ import multiprocessing
 import os
 import signal
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
@@ -466,12 +467,15 @@ def _train_in_turns(
     """
     left = {training: training.steps() for training in opened}
     results: dict[Training, StackResult] = {}
+    began, runs = time.process_time(), sum(training.runs for training in opened)
 
     def end(training: Training, result: StackResult) -> None:
         results[training] = result
         training.view.close()
         training.mates.remove(training)
         del left[training]
+        for run in training.stack:
+            RunRecord.add_cost(tensorboard_root() / run.name, (time.process_time() - began) / runs)
         opened[training].close()
 
     hooks = next(iter(opened)).hooks

@@ -575,6 +575,7 @@ class RunRecord:
     `layer_files` are path, digest and text of what defines layers that are not of this package.
     `engine` is what trains an arithmetic run: `lanes` and its version, or `torch` and the reason.
     `log_started` is the wall time of the first event of the log, by which another's is told.
+    `cpu_seconds` is the CPU time of training: its share, of a run that was trained with others.
     """
 
     script: str
@@ -586,6 +587,7 @@ class RunRecord:
     layer_files: Sequence[Mapping[str, str]] = ()
     log_started: float | None = None
     engine: str | None = None
+    cpu_seconds: float | None = None
 
     @classmethod
     def create(cls, script: str, config: Mapping[str, object], command: str) -> "RunRecord":
@@ -597,7 +599,8 @@ class RunRecord:
         """Return the record in `folder`; None where there is none or it is not readable as one."""
         try:
             written = files.json_of(folder / RECORD_NAME)
-            content = {"log_started": None, "layer_files": (), "engine": None, **written}
+            content = {"log_started": None, "layer_files": (), "engine": None, "cpu_seconds": None}
+            content |= written
             known = {field.name: content[field.name] for field in fields(cls)}
             record = cls(**{**known, "resumed_with": tuple(known["resumed_with"])})
             record._identity()  # which fails for parts of another make
@@ -610,12 +613,21 @@ class RunRecord:
             json.dump(vars(self), file, indent=1)
             file.write("\n")
 
+    @classmethod
+    def add_cost(cls, folder: Path, cpu_seconds: float) -> None:
+        """Add CPU time to the record of a run, if it has one that can be written."""
+        with contextlib.suppress(OSError):
+            if record := cls.read(folder):
+                whole = round((record.cpu_seconds or 0) + cpu_seconds, 3)
+                replace(record, cpu_seconds=whole).write(folder)
+
     def resumed(self, earlier: "RunRecord | None") -> "RunRecord":
         """Return this record for a run resumed from `earlier`, whose command comes first."""
         if earlier is None:
             return self
         later = (*earlier.resumed_with, self.command)
         first = {"command": earlier.command, "log_started": earlier.log_started}
+        first |= {"cpu_seconds": earlier.cpu_seconds}
         return replace(self, **first, resumed_with=later)
 
     def differences(self, other: "RunRecord", ignored: Collection[str] = ()) -> list[str]:
