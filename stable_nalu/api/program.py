@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, Unpack
 
 import numpy as np
-import pandas as pd
 import torch
 
 from stable_nalu.base.errors import UsageError, did_you_mean, in_words, is_text, named_as_in_python
@@ -40,7 +39,7 @@ from stable_nalu.training.console import quiet
 from stable_nalu.training.shell import train_plan
 
 from .flags import Flags, Script
-from .runs import TrainedRuns, read_runs
+from .runs import TrainedRuns, joined, read_runs
 
 _Value = TypeVar("_Value")
 Several = _Value | Sequence[_Value]
@@ -192,13 +191,13 @@ def _trained(spec: ScriptSpec, plans: Sequence[Sequence[Config]], hooks: Hooks) 
     folders: dict[Path, set[str]] = {}
     for path in paths:
         folders.setdefault(path.parent, set()).add(path.name)
-    tables = [read_runs(folder, names=own).table for folder, own in folders.items()]
-    table = tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
-    runs = TrainedRuns(table, {path.name: path for path in paths})
-    for name in names if hooks.form == "csv" else ():
-        path = model_file(save_root(), name, ".csv")
+    read = joined([read_runs(folder, names=own) for folder, own in folders.items()])
+    runs = read.at(paths)
+    for run in runs if hooks.form == "csv" else ():
+        name = run.folder.relative_to(tensorboard_root())
+        path = model_file(save_root(), str(name), ".csv")
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_plain_frame(path, table.loc[table["name"] == Path(name).name])
+        write_plain_frame(path, run.table)
     if diverged := {name: at for name, at in runs.diverged_at.items() if at == at}:
         name, at = next(iter(diverged.items()))
         number = f"{len(diverged)} of {plural(len(runs), 'run')} diverged"

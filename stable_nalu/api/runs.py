@@ -4,12 +4,14 @@ The same is done by `export/runs.py`, `export/summarize.py` and `export/plot.py`
 Errors are raised as `UsageError`; what a script would warn of is a warning.
 """
 
+import os
 import warnings
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
-from itertools import chain
+from itertools import chain, combinations
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -19,10 +21,13 @@ import pandas as pd
 
 from stable_nalu.base.errors import UsageError, did_you_mean, is_text, named_as_in_python
 from stable_nalu.base.script import plain, plural
+from stable_nalu.layer import entries
+from stable_nalu.layer.registry import labelled_as_another_key, layer_class, script_name, spelled
 from stable_nalu.options.run_names import column_of, range_label
-from stable_nalu.result.export import STEP, RunTable, aligned, open_reader
+from stable_nalu.result.export import STEP, RunTable, aligned, is_run, open_reader
 from stable_nalu.statistics import summary
 from stable_nalu.statistics import table as judging
+from stable_nalu.statistics.comparison import Comparison, compared
 from stable_nalu.statistics.intervals import PairedTest, paired_test
 from stable_nalu.statistics.setups import BEST_RANGE, PUBLISHED, Estimators, Judgement, expand_name
 from stable_nalu.task.table import SCRIPTS, TASKS
@@ -35,7 +40,7 @@ if TYPE_CHECKING:
 
 # fmt: off
 DrawingKind = Literal["range", "success", "distribution", "sweep", "table", "histogram", "curve",
-    "metrics", "surface", "path", "matrix"]
+    "metrics", "surface", "path", "matrix", "critical-difference", "profile"]
 # fmt: on
 _NAME = "the table of runs"
 
@@ -107,7 +112,7 @@ class TrainedRuns:
     @overload
     def __getitem__(self, key: Any) -> Any: ...
     def __getitem__(self, key: Any) -> Any:
-        """Return a run by its place, some runs by a slice, or columns of the table."""
+        """Return a run by its place, some by a slice or a mask, or columns of the table."""
         if isinstance(key, int):
             if not -len(self) <= key < len(self):
                 raise IndexError(f"there is no run {key}, only {plural(len(self), 'run')}")
@@ -115,11 +120,52 @@ class TrainedRuns:
             name = self.names[place]
             return TrainedRun(name, self._folders[name], place, self)
         if isinstance(key, slice):
-            names = self.names[key]
-            chosen = self.table.loc[self.table["name"].isin(names)].reset_index(drop=True)
-            return TrainedRuns(chosen, {name: self._folders[name] for name in names})
+            return self._chosen(self.names[key])
+        if _is_mask(key, len(self)):
+            return self._chosen([name for name, one in zip(self.names, key, strict=True) if one])
         typed = isinstance(key, str) and key not in self.table
         return self.table[summary.technical_name(key) if typed else key]
+
+    def at(self, folders: Iterable[Path]) -> "TrainedRuns":
+        """Return the runs of these folders, in this order."""
+        names = {folder: name for name, folder in self._folders.items()}
+        return self._chosen([names[folder] for folder in folders if folder in names])
+
+    def _chosen(self, names: Sequence[str]) -> "TrainedRuns":
+        chosen = self.table.loc[self.table["name"].isin(names)].reset_index(drop=True)
+        return TrainedRuns(chosen, {name: self._folders[name] for name in names})
+
+    def __add__(self, other: "TrainedRuns") -> "TrainedRuns":
+        """Return the runs of both; a run that is in both, by its folder, is there once."""
+        if not isinstance(other, TrainedRuns):
+            kind = type(other).__name__
+            raise UsageError(
+                f"runs: {kind} is not added to runs; add what train or read_runs returns"
+            )
+        return joined([self, other])
+
+    def where(self, **fields: Any) -> "TrainedRuns":
+        """Return the runs that have these values in `outcomes`; a list allows each of its values.
+
+        Args:
+            fields: such as `seed=range(5)`, `interpolation_range=[1, 2]` or `solved=True`. layer:
+                a name of the papers, a key, or a class.
+        """
+        if not len(self):
+            return self
+        table, chosen = self.outcomes, np.ones(len(self), bool)
+        for name, wanted in fields.items():
+            if name == "layer":
+                chosen &= _of_layers(table, wanted)
+            elif name in table:
+                given = (run.config.get(name) for run in self)
+                cells = zip(table[name].tolist(), given, strict=True)
+                values = [_listed(wanted), *([] if isinstance(wanted, str) else _several(wanted))]
+                chosen &= [any(cell in values for cell in pair) for pair in cells]
+            else:
+                remedy = did_you_mean(name, [*table, "layer"], "runs.outcomes shows all")
+                raise UsageError(f"where: runs have no field {name!r}; {remedy}")
+        return self[chosen]
 
     if not TYPE_CHECKING:
 
@@ -130,9 +176,10 @@ class TrainedRuns:
 
     @cached_property
     def outcomes(self) -> pd.DataFrame:
-        """Return a row per run: what tells it apart, its threshold, and how it ended.
+        """Return a row per run: what tells it apart, how it ended, and its whole configuration.
 
-        A run that diverged is not solved, and its test error is infinite.
+        A run that diverged is not solved, and its test error is infinite. CPU time is known of runs
+        that this version trained.
         """
         with named_as_in_python():
             judged = judging.judge_tables([(_NAME, self.table)], Judgement(), lambda text: None)
@@ -140,13 +187,26 @@ class TrainedRuns:
         places = {name: place for place, name in enumerate(self.names)}
         judged.index = pd.Index([places[str(name)] for name in judged.index], name="run")
         judged = judged.sort_index()
+        records = [self[place].record for place in judged.index]
+        configs = [dict(record.config) if record else {} for record in records]
+        flags = {column_of(flag): flag for flag in chain.from_iterable(configs)}
         diverged_at = [self.diverged_at[self.names[place]] for place in judged.index]
-        columns = {"seed": "seed"} | {summary.typed_name(c): c for c in _varying(judged)}
-        columns |= {"solved": "solved", "solved_at": "extrapolation.step.solved"}
-        columns |= {"test_error": "extrapolation.last", "threshold": "threshold"}
-        columns |= {"sparsity": "sparse.error.max"}
-        found = pd.DataFrame({name: judged[column] for name, column in columns.items()})
-        return found.assign(diverged=~np.isnan(diverged_at), diverged_at=diverged_at)
+        options = judged.loc[:, : judging.THRESHOLD].iloc[:, :-1]
+        more: dict[str, Any] = {}
+        for column in map(str, options):
+            name, own = flags.get(column, summary.typed_name(column)), options[column]
+            # A flag has a column of another name if its script is not arithmetic.
+            more[name] = more[name].where(more[name].notna(), own) if name in more else own
+        more |= {f: [c.get(f) for c in configs] for f in flags.values() if f not in more}
+        apart = (flags.get(c, summary.typed_name(c)) for c in ("seed", *_varying(judged)))
+        cells: dict[str, Any] = {name: more[name] for name in apart}
+        cells |= {"solved": judged["solved"], "solved_at": judged["extrapolation.step.solved"]}
+        cells |= {"test_error": judged["extrapolation.last"], "threshold": judged["threshold"]}
+        cells |= {"sparsity": judged["sparse.error.max"], "diverged": ~np.isnan(diverged_at)}
+        cells["diverged_at"] = diverged_at
+        cells["cpu_seconds"] = [record.cpu_seconds if record else None for record in records]
+        cells["script"] = [record.script if record else None for record in records]
+        return pd.DataFrame(cells | {name: more[name] for name in more if name not in cells})
 
     @property
     def diverged_at(self) -> dict[str, float]:
@@ -180,7 +240,7 @@ class TrainedRuns:
         """Return a line about all runs, and a table of them."""
         head = plural(len(self), "run")
         try:
-            table = self.outcomes
+            table = self.outcomes.loc[:, :"diverged_at"]
         except UsageError:  # of published logs whose names cannot be read
             return head, pd.DataFrame({"name": self.names})
         if table["threshold"].isna().all():
@@ -211,7 +271,7 @@ def read_runs(
     only in part, is logged as a warning.
 
     Args:
-        folder: the parent folder of the runs, of any training script.
+        folder: a folder with runs of any training scripts, in it or in folders below.
         names: the runs to read, by the names of their folders; all of them when None.
         processes: most processes that read; None: one per CPU where there is enough to read. More
             than this one import the main program anew, which then needs a `__main__` guard.
@@ -230,21 +290,130 @@ def read_runs(
     if not (processes is None or isinstance(processes, int)):
         raise UsageError(f"processes: {processes!r} is not a whole number")
     how = {"processes": processes, "progress_bar": progress_bar, "with_config": True}
-    reader = open_reader(path, None, "--folder", names, **how)
-    tables = aligned([_for_judging(table, path / table.name) for table in reader.tables()])
+    tables, folders = [], []
+    for parent, own in _parents(path, names).items():
+        reader = open_reader(parent, None, "--folder", own, **how)
+        found = [_for_judging(table, parent / table.name) for table in reader.tables()]
+        tables += found
+        folders += [parent / table.name for table in found]
     if not tables:
         raise reader.nothing()
+    shown = _distinct(folders)
+    tables = aligned([table._replace(name=name) for table, name in zip(tables, shown, strict=True)])
     columns: dict[str, Any] = {}
     for name in tables[0].columns:
         columns[name] = list(chain.from_iterable(table.columns[name] for table in tables))
     # What stands behind the code of the model tells runs apart.
     options = sorted(tables[0].options, key=lambda option: option != judging.THRESHOLD)
-    cells = {"name": [table.name for table in tables]}
+    cells = {"name": shown}
     cells |= {name: [table.options[name] for table in tables] for name in options}
     place = np.repeat(np.arange(len(tables)), [len(table.columns[STEP]) for table in tables])
     runs = pd.DataFrame(cells).take(place).reset_index(drop=True)
     frame = pd.concat([runs[["name"]], pd.DataFrame(columns), runs[options]], axis=1)
-    return TrainedRuns(frame, {table.name: path / table.name for table in tables})
+    return TrainedRuns(frame, dict(zip(shown, folders, strict=True)))
+
+
+def _parents(path: Path, names: Collection[str] | None) -> dict[Path, list[str] | None]:
+    """Return the folders, from this one on, that hold runs, and which to read; None: all."""
+    if names is not None and all((path / str(name)).is_dir() for name in names):
+        return {path: [*names]}
+    if is_run(path):
+        return {path.parent: [path.name]}
+    found: dict[Path, list[str]] = {}
+    for place, inner, _ in os.walk(path):
+        there = sorted(name for name in inner if not name.startswith("."))
+        inner[:] = [name for name in there if not is_run(Path(place, name))]
+        if len(inner) < len(there):
+            found[Path(place)] = there
+    above = set(chain.from_iterable(folder.parents for folder in found))
+    own: dict[Path, list[str] | None] = {}
+    for folder, there in found.items():
+        kept = [name for name in there if names is None or name in names]
+        deeper = above | (found.keys() - {folder})
+        own[folder] = [name for name in kept if folder / name not in deeper]
+        if names is None and len(own[folder] or ()) == len(there):
+            own[folder] = None  # and what is no folder is warned of
+    if names is not None:
+        own = {folder: chosen for folder, chosen in own.items() if chosen}
+        if set(names) - set(chain.from_iterable(chosen or () for chosen in own.values())):
+            return {path: [*names]}
+    return own or {path: None}
+
+
+def _distinct(folders: Sequence[Path]) -> list[str]:
+    """Return names of runs: those of their folders, with as many above as tell them apart."""
+    names, depth = [folder.name for folder in folders], 1
+    while len(set(names)) < len(names):
+        depth, counts = depth + 1, Counter(names)
+        more = ["/".join(folder.parts[-depth:]) for folder in folders]
+        names = [m if counts[n] > 1 else n for n, m in zip(names, more, strict=True)]
+    return names
+
+
+def joined(parts: Sequence[TrainedRuns]) -> TrainedRuns:
+    """Return the runs of all parts; a run that is in several, by its folder, is there once."""
+    folders = {f.resolve(): f for part in parts for f in part._folders.values()}
+    names = dict(zip(folders, _distinct([*folders.values()]), strict=True))
+    tables, left = list[pd.DataFrame](), dict(names)
+    for part in parts:
+        own = {name: folder.resolve() for name, folder in part._folders.items()}
+        new = {name: left.pop(folder) for name, folder in own.items() if folder in left}
+        table = part.table.loc[part.table["name"].isin(list(new))]
+        tables.append(table.assign(name=table["name"].map(new)))
+    columns: dict[bool, dict[str, None]] = {True: {}, False: {}}
+    for table in tables:
+        ends = [*table].index(judging.MODEL_CODE) if judging.MODEL_CODE in table else len([*table])
+        for place, column in enumerate(table):
+            columns[place < ends and column != judging.THRESHOLD][str(column)] = None
+    options = sorted(columns[False], key=lambda option: option != judging.THRESHOLD)
+    # A column without a value has no type that would be kept.
+    whole = pd.concat([t.dropna(axis=1, how="all") for t in tables], ignore_index=True)
+    whole = whole.reindex(columns=[*columns[True], *options])
+    return TrainedRuns(whole, {names[key]: folder for key, folder in folders.items()})
+
+
+def _several(value: Any) -> list[Any]:
+    """Return the values of a list, a range or an array, or the one value."""
+    listed = _listed(value)
+    return listed if isinstance(listed, list) else [listed]
+
+
+def _listed(value: Any) -> Any:
+    """Return a value as records hold it: a list for whatever has values."""
+    value = value.tolist() if isinstance(value, np.ndarray | np.generic | pd.Series) else value
+    several = isinstance(value, list | tuple | range | set | frozenset)
+    return [_listed(part) for part in value] if several else value
+
+
+def _of_layers(outcomes: pd.DataFrame, wanted: Any) -> list[bool]:
+    """Return which runs are of one of these layers, by their names in papers, keys or classes."""
+    found = np.zeros(len(outcomes), bool)
+    for layer in _several(wanted):
+        known = (key for key, e in entries().items() if layer in (e.layer, e.module))
+        name = layer if isinstance(layer, str) else next(known, None) or script_name(layer)
+        name = name or getattr(layer, "__name__", repr(layer))
+        key, own = labelled_as_another_key(name) or name, list[bool]()
+        for row in outcomes.to_dict("records"):
+            typed = str(row.get("layer_type", row.get("nalm_name")))
+            entry = entries().get(typed)
+            labels = (str(row.get("model")), entry.label if entry else "")
+            own.append(typed == key or spelled(name) in [spelled(plain(one)) for one in labels])
+        if not any(own):
+            layer_class(name)  # which refuses what no layer is called
+        found |= own
+    return found.tolist()
+
+
+def _is_mask(key: Any, runs: int) -> bool:
+    """Return whether a key says of each run, and not of each row of the table, if it is wanted."""
+    if isinstance(key, pd.Series):
+        if key.index.name != "run" or key.dtype != bool:
+            return False
+        if len(key) != runs:
+            raise UsageError(f"a mask of {plural(len(key), 'run')} is given for {runs}")
+        return True
+    several = isinstance(key, list | np.ndarray) and len(key) == runs
+    return several and all(isinstance(one, bool | np.bool_) for one in key)
 
 
 def _for_judging(table: RunTable, folder: Path) -> RunTable:
@@ -290,7 +459,8 @@ def summarize(
     """Return one row per group: success rate, solved at and sparsity error, with 95 % intervals.
 
     Args:
-        runs: what `train` and `read_runs` return, of any script, or their table.
+        runs: what `train` and `read_runs` return, of any script, or their table; or that of another
+            loop, with the columns model, task, seed, step and error.
         by: options that tell groups apart; None: model, operation, ranges and what else differs.
         threshold: the test error below which a run is solved, in place of that of its task.
         parameter: rows of the tables to use; None: those of a run's script and model.
@@ -311,7 +481,7 @@ def summarize(
     setups = _paths("exp_setups", exp_setups)
     judgement = Judgement(threshold, parameter, tuple(setups), best_range)
     _require_estimators(estimators)
-    judged = judging.judge_tables([(_NAME, _table(runs))], judgement, _warn)
+    judged = judging.judge_tables([(_NAME, _table(runs, threshold))], judgement, _warn)
     options = list(judged.columns)[: list(judged.columns).index("threshold")]
     table = summary.summarize_runs(judged, None if by is None else _known(options, by), estimators)
     return summary.Summary(table) if technical else summary.typed_summary(table)
@@ -332,14 +502,29 @@ def _known(columns: Collection[str], by: Sequence[str]) -> list[str]:
     return found
 
 
-@named_as_in_python()
+Models = Mapping[str, TrainedRuns] | Mapping[str, pd.DataFrame]
+
+
+@overload
 def compare(
     runs_a: TrainedRuns | pd.DataFrame,
     runs_b: TrainedRuns | pd.DataFrame,
     *,
     threshold: float | None = None,
     labels: tuple[str, str] | None = None,
-) -> PairedTest:
+) -> PairedTest: ...
+@overload
+def compare(
+    runs_a: Models | TrainedRuns | pd.DataFrame, *, threshold: float | None = None
+) -> Comparison: ...
+@named_as_in_python()
+def compare(
+    runs_a: Models | TrainedRuns | pd.DataFrame,
+    runs_b: TrainedRuns | pd.DataFrame | None = None,
+    *,
+    threshold: float | None = None,
+    labels: tuple[str, str] | None = None,
+) -> PairedTest | Comparison:
     """Return whether one model solves more often than another, by pairs of runs of one seed.
 
     Runs are paired that have the same seed, operation and ranges, and the same value of every
@@ -347,8 +532,12 @@ def compare(
     of whole seeds: of one run for each seed it is McNemar's, with Newcombe's interval for pairs;
     of several it has Student's interval of the seeds' differences.
 
+    Of several models it returns a table of all pairs, with p by Holm's method.
+
     Args:
-        runs_a: runs of one model.
+        runs_a: runs of one model; or several models by their labels; or runs of several models,
+            without `runs_b`. A table of another loop has the columns model, task, seed, step and
+            error.
         runs_b: runs of the other.
         threshold: the test error below which a run is solved, in place of that of its task.
         labels: what to call both; None: the names of their models.
@@ -358,23 +547,51 @@ def compare(
         >>> sn.compare(runs, others).p
         0.0078125
     """
-    judged = []
-    for runs in (runs_a, runs_b):
-        table = _table(runs)
-        found = judging.judge_tables([(_NAME, table)], Judgement(threshold=threshold), _warn)
-        steps: Any = table.groupby("name")["step"]
-        last = steps.max().to_dict()
-        judged.append(found.assign(iterations=[last[name] for name in found["name"]]))
-    ones, others = judged
-    varying = dict.fromkeys(chain.from_iterable(map(_varying, judged)))
+    if runs_b is not None:
+        ones, others = (_judged(runs, threshold) for runs in (runs_a, runs_b))
+        if labels is None:
+            names = [", ".join(dict.fromkeys(table["model"])) for table in (ones, others)]
+            labels = (names[0], names[1]) if names[0] != names[1] else ("the first", "the second")
+        return _tested(ones, others, labels, ("the first", "the second"))
+    if labels is not None:
+        raise UsageError("labels: they are of two models; give several as {label: runs}")
+    if isinstance(runs_a, Mapping):
+        models = {_label(name): _judged(runs, threshold) for name, runs in runs_a.items()}
+    else:
+        judged = _judged(runs_a, threshold)
+        models = {str(name): rows for (name,), rows in judging.groups(judged, ["model"])}
+    if len(models) < 2:
+        raise UsageError(f"runs_a: {plural(len(models), 'model')} is given; two are compared")
+    pairs = combinations(models.items(), 2)
+    tests = [_tested(ones, others, (a, b), (a, b)) for (a, ones), (b, others) in pairs]
+    return compared(tests)
+
+
+def _judged(runs: object, threshold: float | None) -> pd.DataFrame:
+    """Return a row per judged run, with its last step."""
+    table = _table(runs, threshold)
+    found = judging.judge_tables([(_NAME, table)], Judgement(threshold=threshold), _warn)
+    steps: Any = table.groupby("name")["step"]
+    last = steps.max().to_dict()
+    return found.assign(iterations=[last[name] for name in found["name"]])
+
+
+def _tested(
+    ones: pd.DataFrame, others: pd.DataFrame, labels: tuple[str, str], called: tuple[str, str]
+) -> PairedTest:
+    varying = dict.fromkeys(chain.from_iterable(map(_varying, (ones, others))))
     by = [c for c in (*_TASK, *varying) if c in ones and c in others]
-    if labels is None:
-        names = [plain(", ".join(dict.fromkeys(table["model"]))) for table in judged]
-        labels = (names[0], names[1]) if names[0] != names[1] else ("the first", "the second")
     test = paired_test(labels, ones, others, [*by, "seed"])
     if not test.pairs:
-        raise UsageError("no run of the first has the task and the seed of one of the second")
+        one, other = map(plain, called)
+        raise UsageError(f"no run of {one} has the task and the seed of one of {other}")
     return test
+
+
+def _label(given: object) -> str:
+    if not isinstance(given, str) or not is_text(given):
+        raise UsageError(f"label of a model: {given!r} is not text")
+    return given
 
 
 _TASK = ("operation", "interpolation.range", "extrapolation.range")
@@ -404,7 +621,8 @@ def plot(
     """Return a drawing of runs.
 
     Args:
-        runs: what `train` and `read_runs` return, or several of them by the names of their models.
+        runs: what `train` and `read_runs` return, or several of them by the names of their models;
+            or a table of another loop, as `summarize` takes it.
         kind: what to draw, as `--kind` of `export/plot.py`, except for its tables.
         by: options that tell lines apart; None: model, and what else differs but x.
         column: the x of a sweep; what other kinds show.
@@ -430,10 +648,11 @@ def plot(
     column = column if column is None or "." in column else summary.technical_name(column)
     tables: dict[str, pd.DataFrame] = {}
     for label, own in (runs if isinstance(runs, Mapping) else {"": runs}).items():
-        if not isinstance(label, str) or not is_text(label):
-            raise UsageError(f"label of a model: {label!r} is not text")
-        tables[label] = _table(own)
-    beside = (column, *_X, *(["operation"] if kind == "histogram" else []))
+        tables[_label(label)] = _table(own, threshold)
+    if column is None and kind in ("range", "success") and _has_no_ranges(tables.values()):
+        column = "operation"
+    by_task = kind in ("histogram", "critical-difference", "profile")
+    beside = (column, *_X, *(["operation"] if by_task else []))
     tables = {k: v for name, t in tables.items() for k, v in _split(name, t, by, beside).items()}
     labels = [] if list(tables) == [""] else list(tables)
     # A name with slashes would be a path of folders.
@@ -492,12 +711,38 @@ def _require_estimators(given: object) -> None:
         raise UsageError(f"estimators: {given!r} is none; give an Estimators of statistics")
 
 
-def _table(runs: object) -> pd.DataFrame:
+def _has_no_ranges(tables: Iterable[pd.DataFrame]) -> bool:
+    """Return whether training ranges would tell no tasks apart."""
+    column = column_of("interpolation_range")
+    return all(column in table and table[column].isin(["", None]).all() for table in tables)
+
+
+def _table(runs: object, threshold: float | None) -> pd.DataFrame:
     table = runs.table if isinstance(runs, TrainedRuns) else runs
     if not isinstance(table, pd.DataFrame):
         found = type(runs).__name__
         raise UsageError(f"runs: {found} is not a table; give what train or read_runs returns")
-    return table
+    return _of_other_loop(table, threshold) if "error" in table and "name" not in table else table
+
+
+_TIDY = ("model", "task", "seed", "step", "error")
+
+
+def _of_other_loop(tidy: pd.DataFrame, threshold: float | None) -> pd.DataFrame:
+    """Return the table of runs that a program logged itself, which is judged at their last rows."""
+    judging.require(tidy, _TIDY, _NAME, f"one of {', '.join(_TIDY)}")
+    if threshold is None and judging.THRESHOLD not in tidy:
+        raise UsageError("threshold: this table has none; give one, such as threshold=1e-5")
+    given = judging.numeric(tidy, ("seed", "step", "error"), _NAME).reset_index(drop=True)
+    judging.refuse_rows(given["seed"].isna(), given, "seed", _NAME, "no seed")
+    texts = {name: given[name].astype(str) for name in ("model", "task", "seed")}
+    missing = dict.fromkeys((judging.VALIDATION, judging.SPARSITY), float("nan"))
+    own = {"name": texts["model"] + "/" + texts["task"] + "/" + texts["seed"]}
+    own |= {"step": given["step"], judging.TEST: given["error"], **missing}
+    own[judging.THRESHOLD] = given.get(judging.THRESHOLD, float("nan"))
+    own |= {judging.MODEL_CODE: texts["model"], "model": texts["model"]}
+    own |= {"operation": texts["task"], **dict.fromkeys(_TASK[1:], ""), "seed": given["seed"]}
+    return pd.DataFrame(own)
 
 
 def _path(name: str, given: object) -> Path:

@@ -11,6 +11,7 @@ from stable_nalu.base.errors import UsageError, did_you_mean, is_text
 from stable_nalu.base.files import atomic_text_file, table_rows
 from stable_nalu.statistics.table import TEST, write_frame
 
+from .comparison import critical_difference, profile
 from .curves import epoch_curves, histogram, iterations, matrix, path, scatter, surface
 from .panels import sweep_panels, table
 from .runs import Context, Drawing, Part, Product, Runs, Series
@@ -51,7 +52,9 @@ _AXES = {
 """Kind of panels -> column on the x axis unless `--column` says, and its label."""
 
 _GATE, _ACCURACY = "network.layer_2.nalu.gate.mean", "metric.test.output.acc"
+_OF_PAIRS = {"critical-difference": critical_difference, "profile": profile}
 USER_KINDS = (*_AXES, "table", "histogram", "curve", "metrics", "surface", "path", "matrix")
+USER_KINDS += (*_OF_PAIRS,)
 """Words of `--kind`."""
 
 
@@ -74,6 +77,8 @@ def _part(kind: str, stem: str, files: Texts, header: Texts, column: str | None)
             return _path(stem, files, header, column)
         case "matrix" | "surface":
             return Part(matrix if kind == "matrix" else surface, stem)
+        case "critical-difference" | "profile":
+            return Part(_OF_PAIRS[kind], stem)
     x, label = _AXES[kind]
     options: dict[str, Any] = {"style": "line" if kind == "sweep" else "dodge"}
     if kind == "success":

@@ -648,7 +648,7 @@ def _folders_of_runs(args: argparse.Namespace) -> list[Path]:
     for place, names, _ in os.walk(parent):
         folder = Path(place)
         names[:] = sorted(name for name in names if not name.startswith("."))
-        if any(_is_run(folder / name) for name in names):
+        if any(is_run(folder / name) for name in names):
             if folder == parent:
                 break
             found.append(folder)
@@ -656,7 +656,8 @@ def _folders_of_runs(args: argparse.Namespace) -> list[Path]:
     return found or [parent]
 
 
-def _is_run(folder: Path) -> bool:
+def is_run(folder: Path) -> bool:
+    """Return whether a folder has the log of a run."""
     try:
         return any(EVENT_FILE in entry.name for entry in visible_entries(folder))
     except OSError:

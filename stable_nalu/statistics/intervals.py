@@ -9,11 +9,14 @@ import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import stats
 
+from stable_nalu.base.script import plain
+
+from . import latex
 from .setups import LEVEL, RESAMPLES
 
 if TYPE_CHECKING:
@@ -266,8 +269,24 @@ class PairedTest:
             return ALIKE
         return BETTER if self.won > self.lost else WORSE
 
+    @property
+    def row(self) -> dict[str, Any]:
+        """Return the row of a `Comparison`, of which this is the only test."""
+        gap = zip(("", "_low", "_high"), self.difference, strict=True)
+        return {
+            **{"model_a": self.labels[0], "model_b": self.labels[1], "pairs": self.pairs},
+            **{"solved_a": self.both + self.won, "solved_b": self.both + self.lost},
+            **{"only_a": self.won, "only_b": self.lost},
+            **{f"difference{end}": value for end, value in gap},
+            **{"p": self.p, "p_holm": self.p, "verdict": self.verdict},
+        }
+
+    def to_latex(self, *, caption: str | None = None, label: str | None = None) -> str:
+        """Return a table for a paper, which needs the package booktabs."""
+        return latex.of_tests([self.row], caption, label)
+
     def __repr__(self) -> str:
-        one, other = self.labels
+        one, other = map(plain, self.labels)
         rate, low, high = (f"{100 * x:+.0f}" for x in self.difference)
         lines = [
             f"{one} against {other}: {self.verdict}",

@@ -29,6 +29,7 @@ from stable_nalu.options.flag import integer, number
 from . import setups
 from . import table as tables
 from .intervals import STATISTICS, bootstrap, wilson
+from .latex import escaped, option, tabular
 from .means import beta_p_value, gamma_p_value, mean_sparsity, solved_at
 from .setups import PUBLISHED, Estimators
 
@@ -239,39 +240,28 @@ def typed_name(column: str) -> str:
 class Summary(pd.DataFrame):
     """One row per group of runs."""
 
-    def to_latex(self) -> str:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def to_latex(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, *, caption: str | None = None, label: str | None = None
+    ) -> str:
         """Return a table for a paper, which needs the package booktabs.
 
         Options that all groups share are left out. Intervals, of 95 %, stand behind the means.
+
+        Args:
+            caption: what stands above the table, in LaTeX; it makes the table a float.
+            label: what refers to the table; it does so, too.
         """
         if "success_rate" not in self:
-            return str(pd.DataFrame(self).to_latex(index=False))
+            return str(pd.DataFrame(self).to_latex(index=False, caption=caption, label=label))
         options = list(self.columns[: self.columns.get_loc("n")])
         shown = [c for c in options if c == "model" or len(set(map(str, self[c]))) > 1]
-        heads = [*(_escaped(c.replace("_", " ").capitalize()) for c in shown), "$n$"]
-        rows = [[*heads, *_HEADS.values()]]
-        for row in self.to_dict("records"):
-            rows.append([*(_option(c, row[c]) for c in shown), str(row["n"]), *_measures(row)])
-        head, *body = (" & ".join(row) + r" \\" for row in rows)
-        begin = rf"\begin{{tabular}}{{{'l' * len(shown)}rrrr}}"
-        lines = [begin, r"\toprule", head, r"\midrule", *body, r"\bottomrule", r"\end{tabular}"]
-        return "\n".join([*lines, ""])
-
-
-def _option(column: str, value: object) -> str:
-    if column == "operation":
-        return setups.operation_label(str(value), latex=True)
-    if column == "model":
-        return _escaped(str(value)) if "$" not in str(value) else str(value)
-    if isinstance(value, float):
-        return "--" if math.isnan(value) else f"{value:g}"
-    return _escaped(str(value)).replace("∪", r"$\cup$")
-
-
-def _escaped(text: str) -> str:
-    for character in "_%&#":
-        text = text.replace(character, f"\\{character}")
-    return text
+        heads = [*(escaped(c.replace("_", " ").capitalize()) for c in shown), "$n$"]
+        rows = [
+            [*(option(c, row[c]) for c in shown), str(row["n"]), *_measures(row)]
+            for row in self.to_dict("records")
+        ]
+        columns = f"{'l' * len(shown)}rrrr"
+        return tabular(columns, [*heads, *_HEADS.values()], rows, caption, label)
 
 
 def _measures(row: dict) -> Iterable[str]:

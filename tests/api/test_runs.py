@@ -227,7 +227,7 @@ def test_two_models_are_compared_on_the_same_tasks_and_seeds(found, tmp_path):
     ("act", "message"),
     [
         (lambda runs, folder: sn.read_runs(folder / "none"), "^folder: cannot read .*none"),
-        (lambda runs, folder: sn.read_runs(folder.parent), "no run has data"),
+        (lambda runs, folder: sn.read_runs(Path(__file__).parent), "no run has data"),
         (lambda runs, folder: sn.load(runs), r"run: give one run, such as runs\[0\]"),
         (lambda runs, folder: sn.plot(runs, "rnage"), "did you mean range"),
         (lambda runs, folder: sn.plot(runs, "table"), "not a drawing"),
