@@ -438,7 +438,7 @@ def _for_judging(table: RunTable, folder: Path) -> RunTable:
         "operation": goal.operation or str(getattr(config, "operation", spec.name)),
     }
     for dest in ("interpolation_range", "extrapolation_range"):
-        value = getattr(config, dest, None)
+        value = config.as_dict().get(dest)
         own[column_of(dest)] = range_label(value) if value else ""
     others = {name: value for name, value in table.options.items() if name not in own}
     return RunTable(table.name, errors | {judging.SPARSITY: missing} | table.columns, own | others)

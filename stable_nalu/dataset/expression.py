@@ -44,6 +44,7 @@ class Expression:
             found = list(dict.fromkeys(self._checked(self._tree)))
         except (SyntaxError, MemoryError, RecursionError):
             raise ValueError(f"{self.text!r} is no formula; write such as x1*x2 + x3") from None
+        self.text = ast.unparse(self._tree)
         if not found:
             raise ValueError(f"{self.text!r} has no input; write such as x1*x2 + x3")
         numbers = [int(m[1]) for m in map(_NUMBERED.fullmatch, found) if m]

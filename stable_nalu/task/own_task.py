@@ -46,7 +46,7 @@ from stable_nalu.options.flag import Kind, and_layers, finite, integer, number, 
 from stable_nalu.statistics.setups import Limit
 from stable_nalu.training.task import Goal, Shape, Target
 
-from .arithmetic import READ_ROWS, TEST_SEED, VALIDATION_SEED, script
+from .arithmetic import READ_ROWS, TEST_SEED, VALIDATION_SEED, is_whole, script
 from .depth import FORMULA_CHECKS, FORMULA_LAYERS, FORMULA_NAME, FormulaTask, formula_files
 from .shared import lower
 
@@ -124,7 +124,7 @@ class Samples:
             drawn = np.asarray(self.sampler(generator, len(x)), float)
             if drawn.shape != x.shape:
                 problem = f"a sampler returned {drawn.shape} numbers, not {x.shape}"
-                raise UsageError(f"train: {problem}; return a row for each sample")
+                raise UsageError(f"{problem}; return a row for each sample")
             x[...] = drawn
             return
         for k, part in enumerate(self.parts):
@@ -189,12 +189,10 @@ class OwnStream(SampleStream):
         noise: float = 0.0,
         scale: tuple[Any, float] = (0.0, 1.0),
     ):
-        whole = SampleRange.parse([0, 1])
-        shape = (len(problem.names),)
+        shape, whole = (len(problem.names),), SampleRange.parse([0, 1])
         super().__init__(seed, Uniform(), whole, shape, problem.targets)
-        self._samples, self._noise = samples, noise
-        self._own = problem.key, noise, scale
-        self._scale = scale
+        self._samples, self._noise, self._scale = samples, noise, scale
+        self._own = problem.key, noise
 
     def inputs(self, batches: int, batch_size: int) -> np.ndarray:
         """Draw inputs and, behind them, the noise of every target."""
@@ -230,15 +228,11 @@ class Problem:
 
     scale = Scale()
 
-    def __init__(self, config: Config):
-        self.key = key_of(config)
-        self.outputs, self.limit = config.outputs or 1, None
-        own = "--data" if config.data else "--target"
-        for flag, make in (
-            ("--target", self._read),
-            (own, self._prepare),
-            ("--threshold", self._judge),
-        ):
+    def __init__(self, config: Any):
+        self.key, self.outputs, self.limit = config.key, config.outputs or 1, None
+        data = "--data" if config.data else "--target"
+        flags = "--target", data, "--threshold"
+        for flag, make in zip(flags, (self._read, self._prepare, self._judge), strict=True):
             try:
                 make(config)
             except ValueError as error:
@@ -305,10 +299,8 @@ class DrawnProblem(Problem):
                 raise OptionError.of(f"--{flag}", str(error)) from None
         self.train, self.test = found["train"], found["test"]
         self.noise = config.noise
-        rows = [
-            self._rows(samples, seed)
-            for samples, seed in ((self.train, VALIDATION_SEED), (self.test, TEST_SEED))
-        ]
+        pairs = (self.train, VALIDATION_SEED), (self.test, TEST_SEED)
+        rows = [self._rows(samples, seed) for samples, seed in pairs]
         for flag, (_, t) in zip(("--train", "--test"), rows, strict=True):
             if not np.isfinite(t).all():
                 bad = np.count_nonzero(~np.isfinite(t))
@@ -352,33 +344,27 @@ class TableProblem(Problem):
             problem = f"cannot read {path}: {in_words(error)}"
             raise OptionError("--data", problem, "name a CSV file") from None
         table = cells.apply(_numbers)
-        bring(Brought(config.data, table, str(path), digest_of(config.data)))
         columns = list(map(str, table.columns))
         whole = [config.target] if config.target in columns else config.target.split(",")
         if lacking := [name for name in whole if name not in columns]:
-            raise ValueError(
-                f"{path} has no column {', '.join(lacking)}; it has {', '.join(columns)}"
-            )
+            known = f"it has {', '.join(columns)}"
+            raise ValueError(f"{path} has no column {', '.join(lacking)}; {known}")
         self._table, self._whole = table, whole
         self.outputs = len(whole)
 
     def _prepare(self, config: Config) -> None:
         table, path = self._table, config.data
         tested, marks = _tested(table, config.test)
-        given = config.input_names
-        self.names = given or tuple(
-            c for c in map(str, table.columns) if c not in (*self._whole, marks)
-        )
+        others = [c for c in map(str, table.columns) if c not in (*self._whole, marks)]
+        self.names = config.input_names or tuple(others)
         if lacking := [name for name in self.names if name not in table.columns]:
-            raise OptionError(
-                "--input-names", f"{path} has no column {', '.join(lacking)}", "name its columns"
-            )
+            problem = f"{path} has no column {', '.join(lacking)}"
+            raise OptionError("--input-names", problem, "name its columns")
         try:
             x, t = (table[list(names)].to_numpy(float) for names in (self.names, self._whole))
         except ValueError:
-            raise ValueError(
-                f"{path} has columns that are no numbers; name --input-names"
-            ) from None
+            problem = f"{path} has columns that are no numbers"
+            raise ValueError(f"{problem}; name --input-names") from None
         if not x.shape[1]:
             raise ValueError(f"{path} has no column besides the target; name another one")
         whole = np.isfinite(x).all(1) & np.isfinite(t).all(1)
@@ -435,9 +421,8 @@ def _tested(table: Any, words: Sequence[str]) -> tuple[np.ndarray, str]:
         values = table[word]
         if values.isin((0, 1)).all():
             return values.to_numpy(bool), word
-        raise OptionError(
-            "--test", f"column {word} holds other values than 0 and 1", "mark rows by these"
-        )
+        problem = f"column {word} holds other values than 0 and 1"
+        raise OptionError("--test", problem, "mark rows by these")
     try:
         condition = Expression(word, condition=True)
         if lacking := set(condition.names) - set(map(str, table.columns)):
@@ -448,13 +433,12 @@ def _tested(table: Any, words: Sequence[str]) -> tuple[np.ndarray, str]:
         remedy = "write a condition such as 'r > 3', a share such as 0.2, or a column"
         raise OptionError("--test", str(error).partition("; ")[0], remedy) from None
     if found.dtype != bool:
-        raise OptionError(
-            "--test", f"{word} is no condition", "write such as 'r > 3', or a share below 1"
-        )
+        remedy = "write such as 'r > 3', or a share below 1"
+        raise OptionError("--test", f"{word} is no condition", remedy)
     return found, ""
 
 
-FIELDS = (
+FIELDS = [
     "target",
     "input_names",
     "outputs",
@@ -464,36 +448,39 @@ FIELDS = (
     "noise",
     "scale",
     "threshold",
-)
+]
 
 
 def numbered(count: int) -> tuple[str, ...]:
     return tuple(f"x{k}" for k in range(1, count + 1))
 
 
-def digest_of(path: str | None) -> str:
-    if path is None:
-        return ""
+@lru_cache(maxsize=64)
+def _digest(path: str, *_: Any) -> str:
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+
+
+def digest_of(path: str) -> str:
     try:
-        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+        state = Path(path).stat()
+        return _digest(path, state.st_mtime_ns, state.st_size)
     except OSError as error:
-        raise OptionError(
-            "--data", f"cannot read {path}: {error.strerror}", "name a CSV file"
-        ) from None
-
-
-def key_of(config: Config) -> tuple[Any, ...]:
-    return (*(getattr(config, name) for name in FIELDS), digest_of(config.data))
+        problem = f"cannot read {path}: {error.strerror}"
+        raise OptionError("--data", problem, "name a CSV file") from None
 
 
 @lru_cache(maxsize=64)
-def _problem_of(key: tuple[Any, ...]) -> Problem:
-    config = SimpleNamespace(**dict(zip(FIELDS, key, strict=False)))
+def _problem_of(*key: Any) -> Problem:
+    config = SimpleNamespace(**dict(zip(FIELDS, key, strict=False)), key=key)
     return (TableProblem if config.data else DrawnProblem)(config)
 
 
 def problem_of(config: Any) -> Problem:
-    return _problem_of(key_of(config))
+    """Return what a configuration learns, and make the file of its table known."""
+    digest = digest_of(config.data) if config.data else ""
+    if digest:
+        bring(Brought(config.data, None, config.data, digest))
+    return _problem_of(*(getattr(config, name) for name in FIELDS), digest)
 
 
 class OwnData:
@@ -682,14 +669,18 @@ def _expanded(typed: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
     if file:
         found, flag = task_of_file(file), "--task-file"
     elif named in installed_tasks() and not {"target", "data"} & set(given):
-        found, flag = installed_task(named), "--task"
+        found, flag = _required(installed_tasks()[named].load(), "--task", named), "--task"
     for name, value in found.flags.items() if found else ():
         own = given.setdefault(name, [value])
         if own != [value] and (flag, name) != ("--task", "task"):
             said = name.replace("_", "-")
             raise OptionError(f"--{said}", f"{flag} says {value}", "leave one of them out")
+    if "data" in given and "train" in given:
+        raise OptionError("--train", "inputs are those of --data", "leave it out")
     values = {flag.dest: given.get(flag.dest, [flag.default])[0] for flag in SCRIPT.flags}
     problem = problem_of(SimpleNamespace(**values))
+    if isinstance(problem, DrawnProblem) and problem.formula:
+        given["target"] = [problem.formula.text]
     given["threshold"] = ["none" if problem.limit is None else f"{problem.limit.threshold:.6g}"]
     given["task"] = [label_of(values)]
     return given
@@ -711,10 +702,12 @@ def task_of_file(path: str) -> BroughtTask:
     from stable_nalu.layer.own_layers import load_layer_file, module_of
 
     load_layer_file(path, flag="--task-file")
-    found = getattr(module_of(path), "TASK", None)
+    return _required(getattr(module_of(path), "TASK", None), "--task-file", f"TASK of {path}")
+
+
+def _required(found: Any, flag: str, name: str) -> BroughtTask:
     if not isinstance(found, BroughtTask):
-        problem = f"{path} defines no TASK"
-        raise OptionError("--task-file", problem, "write TASK = stable_nalu.task(...) in it")
+        raise OptionError(flag, f"{name} is no task", "write TASK = stable_nalu.task(...)")
     return found
 
 
@@ -723,15 +716,6 @@ def installed_tasks() -> dict[str, Any]:
     from importlib import metadata
 
     return {point.name: point for point in metadata.entry_points(group="stable_nalu.tasks")}
-
-
-def installed_task(name: str) -> BroughtTask:
-    """Return the task that a package brings under a name."""
-    found = installed_tasks()[name].load()
-    if not isinstance(found, BroughtTask):
-        problem = f"{name} of its package is no task"
-        raise OptionError("--task", problem, "it must be what stable_nalu.task returns")
-    return found
 
 
 # A flag is a few lines of a table.
@@ -772,6 +756,11 @@ _NETWORK = FlagGroup(
 )
 
 
+def _check_hidden(c: Config) -> None:
+    common.refuse(c.hidden and is_whole(c), "--hidden", "a network has layers of its own",
+        "leave it out")
+
+
 def _span(flag: str) -> nf.NameField:
     prefix = "tr" if flag == "train" else "te"
     def written(c: Config) -> str:
@@ -790,6 +779,6 @@ SCRIPT = script(
         *nf.all_trailing("h{hidden:int} no-{noise:float}", _span("train"), _span("test")),
         nf.trailing(nf.CRITERION), *FORMULA_NAME,
     ),
-    checks=FORMULA_CHECKS,
+    checks=(*FORMULA_CHECKS, _check_hidden),
 )
 TASK = OwnTask

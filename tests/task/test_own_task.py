@@ -136,6 +136,8 @@ def test_a_formula_is_learned_and_its_certificate_says_so(tmp_path):
     assert runs.solved.all()
     assert runs.best.record.engine.startswith("lanes")
     assert str(sn.formula(runs.best)).startswith("learned: x1*x2")
+    spaced = sn.train(sn.task(" x1 *  x2"), layer="NMU", seed=range(3), out=tmp_path, **HOW)
+    assert spaced.names == runs.names
     again = sn.read_runs(tmp_path / "tensorboard" / "own_task")
     assert again.outcomes["threshold"].tolist() == runs.outcomes["threshold"].tolist()
 
@@ -246,6 +248,7 @@ def test_a_task_file_trains_in_processes_and_is_read_without_its_program(tmp_pat
         ),
         (lambda: sn.task(lambda x: x.nope, inputs=2), "target: .* fails: AttributeError"),
         (lambda: sn.task(lambda x: x[:, 0] * np.random.rand(), inputs=2), "target: it reads numpy"),
+        (lambda: sn.task(law(), target="F", test=0.2, train=(1, 2)), "train: inputs are those of"),
         (lambda: sn.task(3), "what: int is no task"),
         (lambda: sn.task(law()), "target: name the column"),
         (lambda: sn.task(law(), target="G"), "target: .* has no column G"),
