@@ -22,7 +22,7 @@ from stable_nalu.figure.entries import write as write_product
 from stable_nalu.figure.panels import Panels, draw
 from stable_nalu.figure.runs import Product, Runs, estimate
 from stable_nalu.figure.style import drawable, drawing
-from stable_nalu.paper.experiment import ITERATION_FLAG, Experiment, merged, words
+from stable_nalu.paper.experiment import ITERATION_FLAG, Experiment, Model, merged, words
 from stable_nalu.paper.index import find
 from stable_nalu.result.document import (
     UNKNOWN,
@@ -49,10 +49,20 @@ from stable_nalu.result.trained import Folders, chosen_models, judged
 from stable_nalu.statistics.intervals import ALIKE, BETTER, WORSE
 from stable_nalu.statistics.setups import PUBLISHED, below
 from stable_nalu.statistics.table import write_plain_frame
+from stable_nalu.task.table import SCRIPTS
 from stable_nalu.training.console import quiet
 
 from .board import submitted
-from .ranking import KEY, RANKED_BY, Challenger, Contest, challenger_of, rank_column, same_runs
+from .ranking import (
+    KEY,
+    RANKED_BY,
+    Challenger,
+    Contest,
+    challenger_of,
+    cut,
+    rank_column,
+    same_runs,
+)
 
 FIGURES = (
     *(f"benchmark_sltr_{operation}" for operation in ("add", "sub", "mul", "div")),
@@ -159,12 +169,22 @@ def _contest(
     kept = {name: extra[name] for name in (ITERATION_FLAG, "--log-interval") if name in extra}
     commands = [model.command(variant, arguments.seeds, extra=kept) for variant in model.variants]
     own = judged(replace(experiment, models=(model,)), arguments.seeds, space)
-    parts = [own]
+    parts, longer = [own], None
     if path_of(experiment.key, arguments.data).exists():
         rivals = read(experiment.key, arguments.data)
         keys = [rival.key for rival in experiment.models]
-        parts.append(same_runs(own, rivals.loc[rivals["model"].isin(keys)], experiment.key))
-    return Contest(experiment, model.label, pd.concat(parts, ignore_index=True), commands)
+        there = same_runs(own, rivals.loc[rivals["model"].isin(keys)], experiment.key)
+        parts = list(cut(own, there, max(map(_log_interval, experiment.models))))
+        if parts[0] is not own:
+            longer = max(there["iterations"].tolist())
+    runs = pd.concat(parts, ignore_index=True)
+    return Contest(experiment, model.label, runs, commands, longer)
+
+
+def _log_interval(model: Model) -> int:
+    """Return how many iterations stand between the logged steps of a model's stored runs."""
+    given = model.flags.get("--log-interval")
+    return int(given[0] if given else SCRIPTS[model.script].defaults["log_interval"])
 
 
 def write(
@@ -200,6 +220,11 @@ def write(
         challenger=challenger,
         file=Path(source.path).name if source else "",
         unfair=[f"{key}: rivals {theirs:,} iterations, here {n:,}" for key, n, theirs in unfair],
+        shorter=[
+            f"{one.experiment.key}: {one.runs['iterations'].max():,} of {one.rivals:,} iterations"
+            for one in contests
+            if one.rivals
+        ],
         longer="rivals" if any(theirs > ours for _, ours, theirs in unfair) else "it",
         overview=[_overview(contest) for contest in contests],
         over=shlex.join(words(challenger.training)),
@@ -263,11 +288,14 @@ def _overview(contest: Contest) -> dict[str, str]:
     by = {v: [d.label for d in contest.duels if d.verdict == v] for v in (BETTER, WORSE, ALIKE)}
     better, worse, alike = (plain(", ".join(names)) or UNKNOWN for names in by.values())
     fair = all(duel.fair for duel in contest.duels)
+    first = own["rank.success.rate"]
+    last = first + sum(one["rank.success.rate"] == first for one in others)
+    rank = f"{first}" if first == last else f"{first}–{last}"
     return {
         "figure": f"[{plain(contest.experiment.title)}](#{contest.experiment.key})",
         "runs": str(own["runs"]),
         "success rate": rate(own["solved"], own["runs"]),
-        "rank": f"{own['rank.success.rate']} of {len(others) + 1}" if fair else UNKNOWN,
+        "rank": f"{rank} of {len(others) + 1}" if fair else UNKNOWN,
         "better than": better,
         "worse than": worse,
         "no difference": alike,

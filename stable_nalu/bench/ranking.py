@@ -18,6 +18,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from stable_nalu.base.errors import OptionError, did_you_mean
@@ -45,8 +46,8 @@ from stable_nalu.statistics import intervals as by_seed
 from stable_nalu.statistics.intervals import Estimate, PairedTest, holm, paired_test
 from stable_nalu.statistics.means import MARGIN
 from stable_nalu.statistics.setups import LEVEL, shared_threshold
-from stable_nalu.statistics.summary import solved_of, summary_of
-from stable_nalu.statistics.table import groups
+from stable_nalu.statistics.summary import SOLVED, STEP, solved_of, summary_of
+from stable_nalu.statistics.table import SPARSITY, groups
 from stable_nalu.task.arithmetic import SCORE
 from stable_nalu.task.table import SCRIPTS
 
@@ -217,12 +218,14 @@ class Contest:
     runs: judged runs of the challenger and of its rivals, one per row; `model` holds their keys,
         `iterations` their length.
     commands: those that train the challenger.
+    rivals: the iterations of the rivals, where they are judged at those of the challenger.
     """
 
     experiment: Experiment
     label: str
     runs: pd.DataFrame
     commands: Sequence[Command] = ()
+    rivals: int | None = None
 
     @property
     def seeds(self) -> str:
@@ -269,6 +272,8 @@ class Contest:
             rows.append(row | {"threshold": shared_threshold(own), "solved": solved_of(own)})
             for measure, (column, sign) in RANKED_BY.items():
                 values = {other: sign * one[column] for other, one in sums.items()}
+                if self.rivals and measure == "sparsity error":
+                    values = {}
                 rows[-1][rank_column(measure)] = _ranks(values).get(key)
             rows[-1] |= sums[key]
         return rows
@@ -302,6 +307,29 @@ def same_runs(own: pd.DataFrame, kept: pd.DataFrame, key: str) -> pd.DataFrame:
 
 
 _SAME = (ITERATION_FLAG, "--layer-type", "--layer-file", "--layer-option")
+
+
+def cut(own: pd.DataFrame, kept: pd.DataFrame, interval: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the challenger's runs and kept ones, all judged at the challenger's length.
+
+    Nothing changes unless kept runs are longer, and logged until then. Otherwise a run is solved if
+    its test error was low enough by then, at a step of the kept runs' log interval. What else kept
+    runs would have measured there is unknown.
+    """
+    length = max(own["iterations"].tolist())
+    last = length - length % interval
+    if max(kept["iterations"].tolist(), default=0) <= length or not last:
+        return own, kept
+
+    def judged(runs: pd.DataFrame) -> pd.DataFrame:
+        steps = pd.Series(np.ceil(runs[STEP].astype(float) / interval) * interval)
+        steps = steps.where(steps <= last)
+        lengths = runs["iterations"].clip(upper=length)
+        return runs.assign(**{STEP: steps, SOLVED: steps.notna(), "iterations": lengths})
+
+    return judged(own), judged(kept).assign(**{SPARSITY: math.nan})
+
+
 _HERE = {"--seed": "--seeds", "--name-prefix": "--out", **{name: name for name in _SAME}}
 """Flag of training scripts -> what sets it here."""
 

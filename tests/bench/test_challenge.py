@@ -2,6 +2,7 @@
 
 import csv
 import hashlib
+import math
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -9,11 +10,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from stable_nalu.bench import challenge, reproduce
+from stable_nalu.bench import challenge, ranking, reproduce
 from stable_nalu.bench.challenge import FIGURES
 from stable_nalu.bench.ranking import KEY, Challenger, Contest
 from stable_nalu.layer import nau_nmu
 from stable_nalu.paper.index import EXPERIMENTS
+from stable_nalu.statistics.summary import STEP
 from tests.result import made_up
 
 NMU = "ReRegualizedLinearMNAC"
@@ -72,6 +74,25 @@ def test_rivals_that_ran_longer_have_no_verdict():
     own, rival = runs(KEY, {"a": [0] * 9}), runs("NMU", {"a": [1] * 9}, iterations=5000)
     (duel,) = contest(own, rival).duels
     assert duel.verdict == "not comparable: 5,000 iterations, the challenger 50"
+
+
+def test_rivals_are_cut_at_the_length_of_the_challenger():
+    """Both count as solved by the rivals' log points, here the second at step 4000 of 4500."""
+    own = runs(KEY, {"a": [1, 0, 1]}, 4500).assign(**{STEP: [250, math.nan, 4100]})
+    kept = runs("NMU", {"a": [1, 1, 0]}, 50_000).assign(**{STEP: [4000, 5000, 2000]})
+    ours, theirs = ranking.cut(own, kept, 1000)
+    assert (ours["solved"].tolist(), ours[STEP][0]) == ([True, False, False], 1000)
+    assert (theirs["solved"].tolist(), theirs[STEP][2]) == ([True, False, True], 2000)
+    found = replace(contest(ours, theirs), rivals=50_000)
+    (duel,) = found.duels
+    assert (duel.fair, duel.test.won, duel.test.lost) == (True, 0, 1)
+    ranks = {
+        (s["layer"], s["rank.success.rate"], s["rank.sparsity.error"]) for s in found.standings
+    }
+    assert ranks == {("mine", 2, None), ("NMU", 1, None)}
+    for steps in (900, 50_000):  # before a rival's first log point, and as long as rivals
+        same = own.assign(iterations=steps)
+        assert ranking.cut(same, kept, 1000)[1] is kept
 
 
 def test_ranks_are_shared_and_missing_rivals_named():
