@@ -23,14 +23,13 @@ from stable_nalu.base.errors import UsageError, did_you_mean, is_text, named_as_
 from stable_nalu.base.script import plain, plural
 from stable_nalu.layer import entries
 from stable_nalu.layer.registry import labelled_as_another_key, layer_class, script_name, spelled
-from stable_nalu.options.run_names import column_of, range_label
-from stable_nalu.result.export import STEP, RunTable, aligned, is_run, open_reader
+from stable_nalu.options.run_names import column_of
+from stable_nalu.result.export import STEP, aligned, is_run, open_reader
 from stable_nalu.statistics import summary
 from stable_nalu.statistics import table as judging
 from stable_nalu.statistics.comparison import Comparison, compared
 from stable_nalu.statistics.intervals import PairedTest, paired_test
 from stable_nalu.statistics.setups import BEST_RANGE, PUBLISHED, Estimators, Judgement, expand_name
-from stable_nalu.task.table import SCRIPTS, TASKS
 from stable_nalu.writer import RunRecord
 
 if TYPE_CHECKING:
@@ -293,7 +292,7 @@ def read_runs(
     tables, folders = [], []
     for parent, own in _parents(path, names).items():
         reader = open_reader(parent, None, "--folder", own, **how)
-        found = [_for_judging(table, parent / table.name) for table in reader.tables()]
+        found = list(reader.tables())
         tables += found
         folders += [parent / table.name for table in found]
     if not tables:
@@ -414,34 +413,6 @@ def _is_mask(key: Any, runs: int) -> bool:
         return True
     several = isinstance(key, list | np.ndarray) and len(key) == runs
     return several and all(isinstance(one, bool | np.bool_) for one in key)
-
-
-def _for_judging(table: RunTable, folder: Path) -> RunTable:
-    """Return the table of a run whose errors and options have the names of arithmetic scripts.
-
-    All runs are judged by these. A run without a record is left as it is.
-    """
-    if judging.MODEL_CODE in table.options:
-        return table
-    record = RunRecord.read(folder)
-    if record is None or record.script not in SCRIPTS:
-        return table
-    spec = SCRIPTS[record.script]
-    config = spec.recorded(record.config)
-    missing = [float("nan")] * len(table.columns[STEP])
-    goal = TASKS[spec.name].goal(config)
-    tags = {judging.VALIDATION: goal.valid, judging.TEST: goal.test}.items()
-    errors = {name: table.columns.get(str(tag).replace("/", "."), missing) for name, tag in tags}
-    own = {
-        judging.THRESHOLD: goal.limit.threshold if goal.limit else float("nan"),
-        judging.MODEL_CODE: spec.fields[0].text(config),
-        "operation": goal.operation or str(getattr(config, "operation", spec.name)),
-    }
-    for dest in ("interpolation_range", "extrapolation_range"):
-        value = config.as_dict().get(dest)
-        own[column_of(dest)] = range_label(value) if value else ""
-    others = {name: value for name, value in table.options.items() if name not in own}
-    return RunTable(table.name, errors | {judging.SPARSITY: missing} | table.columns, own | others)
 
 
 @named_as_in_python()

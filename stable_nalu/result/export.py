@@ -38,10 +38,11 @@ from stable_nalu.base.script import (
     usable_cores,
 )
 from stable_nalu.options import Config
-from stable_nalu.options.run_names import has_field, parse_leaf
-from stable_nalu.statistics.setups import config_columns
+from stable_nalu.options.flags import range_label
+from stable_nalu.options.run_names import column_of, has_field, parse_leaf
+from stable_nalu.statistics.setups import MODEL_CODE, THRESHOLD, config_columns
 from stable_nalu.statistics.table import DIVERGED_AT, SPARSITY, TEST, VALIDATION
-from stable_nalu.task.table import SCRIPTS
+from stable_nalu.task.table import SCRIPTS, TASKS
 from stable_nalu.writer import RunRecord, event_file
 from stable_nalu.writer.event_file import Event, EventFileReader
 
@@ -460,7 +461,34 @@ def _parse_run(
     if published_names and record and record.config.get("short_names") is not None:
         spec = SCRIPTS[record.script]
         name = spec.published_leaf(spec.recorded(record.config))
-    return RunTable(name, with_scores(columns, score), options), problem
+    table = RunTable(name, with_scores(columns, score), options)
+    return (_for_judging(table, record) if with_config and columns else table), problem
+
+
+def _for_judging(table: RunTable, record: RunRecord | None) -> RunTable:
+    """Return the table of a run whose errors and options have the names of arithmetic scripts.
+
+    All runs are judged by these. A run without a record is left as it is.
+    """
+    if MODEL_CODE in table.options or record is None or record.script not in SCRIPTS:
+        return table
+    spec = SCRIPTS[record.script]
+    config = spec.recorded(record.config)
+    missing = [float("nan")] * len(table.columns[STEP])
+    goal = TASKS[spec.name].goal(config)
+    tags = {VALIDATION: goal.valid, TEST: goal.test}.items()
+    errors = {name: table.columns.get(str(tag).replace("/", "."), missing) for name, tag in tags}
+    own = {
+        THRESHOLD: goal.limit.threshold if goal.limit else float("nan"),
+        MODEL_CODE: spec.fields[0].text(config),
+        "operation": goal.operation or str(getattr(config, "operation", spec.name)),
+    }
+    given = config.as_dict()
+    for dest, words in (("interpolation_range", "train"), ("extrapolation_range", "test")):
+        value = given.get(dest)
+        own[column_of(dest)] = range_label(value) if value else " & ".join(given.get(words, ()))
+    others = {name: value for name, value in table.options.items() if name not in own}
+    return RunTable(table.name, errors | {SPARSITY: missing} | table.columns, own | others)
 
 
 def with_scores(columns: dict[str, list], base: str) -> dict[str, list]:

@@ -123,6 +123,8 @@ def parsed_names(
     known: list[Any] = [{}] * len(names)
     if MODEL_CODE in table:
         part = table.iloc[firsts].loc[:, MODEL_CODE:].astype(object)
+        # Of scripts without ranges; files hold nothing there.
+        part = part.fillna(dict.fromkeys(part.columns.intersection(RANGES), ""))
         known = part.where(part.notna(), None).to_dict("records")
     options = []
     for name, columns, row in zip(names, known, firsts, strict=True):
@@ -136,6 +138,9 @@ def parsed_names(
     if THRESHOLD in table:
         found[THRESHOLD] = table[THRESHOLD].to_numpy()[firsts]
     return codes, found
+
+
+RANGES = "interpolation.range", "extrapolation.range"
 
 
 def groups(table: pd.DataFrame, by: Iterable[str]) -> Iterator[tuple[tuple[Any, ...], Any]]:
