@@ -12,6 +12,7 @@ import operator
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 import mpmath
@@ -532,6 +533,13 @@ def _terms(expression: Any) -> float:
     return max(1, sum(parts))
 
 
+_NUMERIC: Any = [
+    {"amax": lambda x, axis: reduce(np.maximum, x), "amin": lambda x, axis: reduce(np.minimum, x)},
+    *("scipy", "numpy"),
+]
+"""What formulas are computed by; sympy 1.13 mixes numbers and arrays in the largest of several."""
+
+
 def _gap(model: ExtendedTorchModule, learned: BoxFormulas) -> float:
     """Return by how many units in the last place of its precision network and formula differ.
 
@@ -539,7 +547,7 @@ def _gap(model: ExtendedTorchModule, learned: BoxFormulas) -> float:
     """
     if learned.exprs[0].has(*NO_NUMBERS):
         return math.nan
-    at = sympy.lambdify(learned.symbols, learned.exprs[0], ["scipy", "numpy"])
+    at = sympy.lambdify(learned.symbols, learned.exprs[0], _NUMERIC)
     points = torch.as_tensor(points_of(learned.box), dtype=torch.get_default_dtype())
     with as_evaluated(model):
         own = model(points)[:, 0].double().numpy()
@@ -644,7 +652,7 @@ class Comparison:
 
     def _sides(self, expr: sympy.Expr, points: np.ndarray) -> Iterator[np.ndarray]:
         """Yield points on both sides of where an expression is zero, from far to near."""
-        at = sympy.lambdify(self._symbols, expr, ["scipy", "numpy"])
+        at = sympy.lambdify(self._symbols, expr, _NUMERIC)
 
         def value(point: np.ndarray) -> float:
             with np.errstate(all="ignore"):

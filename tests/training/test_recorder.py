@@ -53,7 +53,7 @@ def test_tags_of_a_layer(case):
     model = build(case["unit"], **case["options"])
     for robust in ("", "_robust"):
         for module in model.extended_modules():
-            module.robustness_logging = bool(robust)
+            module.use_robustness_exp_logging = bool(robust)
         kept = [case.get(key + robust, case[key]) for key in ("always", "verbose")]
         always, verbose = (Counter(one.replace(" ", " network/") for one in some) for some in kept)
         assert tags(model, verbose=False) == always

@@ -42,7 +42,7 @@ OTHERS = {
         False,
     ),
     "device": (
-        lambda: None if (device := torch.get_default_device()).type == "cpu" else device.type,
+        lambda: None if (device := torch.empty(0).device).type == "cpu" else device.type,
         torch.set_default_device,
         "meta",
     ),
