@@ -533,11 +533,15 @@ def _terms(expression: Any) -> float:
     return max(1, sum(parts))
 
 
-_NUMERIC: Any = [
-    {"amax": lambda x, axis: reduce(np.maximum, x), "amin": lambda x, axis: reduce(np.minimum, x)},
-    *("scipy", "numpy"),
-]
-"""What formulas are computed by; sympy 1.13 mixes numbers and arrays in the largest of several."""
+_EXTREMES = {"largest": np.maximum, "smallest": np.minimum}
+
+
+def _numeric(symbols: Sequence[sympy.Symbol], expr: sympy.Expr) -> Callable[..., Any]:
+    """Return a formula as a function of arrays; sympy 1.13 fails at Max of arrays and numbers."""
+    largest, smallest = map(sympy.Function, _EXTREMES)
+    named = expr.replace(sympy.Max, largest).replace(sympy.Min, smallest)
+    own = {name: lambda *x, f=f: reduce(f, x) for name, f in _EXTREMES.items()}
+    return sympy.lambdify(symbols, named, [own, "scipy", "numpy"])
 
 
 def _gap(model: ExtendedTorchModule, learned: BoxFormulas) -> float:
@@ -547,7 +551,7 @@ def _gap(model: ExtendedTorchModule, learned: BoxFormulas) -> float:
     """
     if learned.exprs[0].has(*NO_NUMBERS):
         return math.nan
-    at = sympy.lambdify(learned.symbols, learned.exprs[0], _NUMERIC)
+    at = _numeric(learned.symbols, learned.exprs[0])
     points = torch.as_tensor(points_of(learned.box), dtype=torch.get_default_dtype())
     with as_evaluated(model):
         own = model(points)[:, 0].double().numpy()
@@ -652,7 +656,7 @@ class Comparison:
 
     def _sides(self, expr: sympy.Expr, points: np.ndarray) -> Iterator[np.ndarray]:
         """Yield points on both sides of where an expression is zero, from far to near."""
-        at = sympy.lambdify(self._symbols, expr, _NUMERIC)
+        at = _numeric(self._symbols, expr)
 
         def value(point: np.ndarray) -> float:
             with np.errstate(all="ignore"):
