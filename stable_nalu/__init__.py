@@ -1,12 +1,12 @@
 """stable-nalu: neural arithmetic logic modules and the experiments that study them."""
 
-import os
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+import importlib as _importlib
+import os as _os
+import typing as _typing
 
-from .base.files import VERSION
+from .base import files as _files
 
-if TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
     from .api.own_loop import constrain, penalty, wrap
     from .api.program import train
     from .api.runs import compare, plot, read_runs, summarize
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from .layer.own_layers import register
     from .task.own_task import task
 
-    def layer(name: str) -> Any:
+    def layer(name: str) -> _typing.Any:
         """Return the class of a layer by its name in papers, else by its key."""
 
 
 # Keep MKL from choosing the order of sums in a matrix product by the processor's features: runs in
 # plain torch would have other last bits on each kind of processor. It is read once, at the first
 # product; whoever prefers speed on large layers can set it beforehand.
-os.environ.setdefault("MKL_CBWR", "COMPATIBLE")
+_os.environ.setdefault("MKL_CBWR", "COMPATIBLE")
 
-__version__ = VERSION
+__version__ = _files.VERSION
 # fmt: off
 __all__ = [
     "Layer", "compare", "constrain", "formula", "layer", "layers", "load", "penalty", "plot",
@@ -46,8 +46,12 @@ _ROOMS = "abstract", "callbacks", "dataset", "errors", "functional"
 _ROOMS += "layer", "network", "reader", "task", "writer"
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> _typing.Any:
     if name not in (*_ROOMS, *_HOMES):
         raise AttributeError(f"module 'stable_nalu' has no attribute {name!r}")
-    module = import_module(f".{_HOMES.get(name, name)}", __name__)
+    module = _importlib.import_module(f".{_HOMES.get(name, name)}", __name__)
     return module if name in _ROOMS else getattr(module, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *_ROOMS, "__version__"})

@@ -16,6 +16,13 @@ import torch
 from .base.errors import STOPS, UsageError, did_you_mean, in_words
 from .writer.event_file import METRIC_TEST, METRIC_VALID
 
+__all__ = ["EarlyStop", "Optuna", "Print"]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 SOLVED = "solved"
 """Key of the metrics that says, as 1 or 0, whether the test error of this step is low enough."""
 

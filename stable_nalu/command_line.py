@@ -4,15 +4,20 @@
 below `export/`; those that are used most go without `export`, too.
 """
 
+import io
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import redirect_stdout, suppress
 from functools import partial
 from importlib import import_module
 from textwrap import wrap
 
 from .base.errors import OptionError, UsageError, did_you_mean
 from .base.files import VERSION
-from .base.script import EXIT_USAGE, exit_code, packages, say
+from .base.script import EXIT_USAGE, command, exit_code, packages, say
+from .layer import entries
+from .options.flag import MODELS, UNITS
 from .task.table import SCRIPTS, TASKS
 
 PROGRAM = "stable-nalu"
@@ -25,6 +30,7 @@ Commands = Mapping[str, tuple[str, str]]
 PAPERS: Commands = {
     "list": ("bench:reproduce", "Name the figures and tables that can be made."),
     "reproduce": ("bench:reproduce", "Reproduce a figure or table from its key."),
+    "verify": ("bench:reproduce", "Retrain stored rows of a figure or table, and compare digits."),
     "board": ("bench.board:main", "Submit a layer to the board, or check a submission."),
     "batch": ("bench:batch", "Train an experiment in shards, here or as an array job."),
     "plot": ("paper.command:plot_command", "Draw figures of the papers, or of your own runs."),
@@ -35,6 +41,10 @@ RUNS: Commands = {
     "export": ("command_line:main", "Write runs to a CSV file; alone, it lists of which scripts."),
     "summarize": ("statistics.summary:main", "Summarise runs: success rate, steps, sparsity."),
     "verdict": ("statistics.summary:verdict", "Say of every run whether it solved its task."),
+    "formula": ("inspection.saved_model:formula_command",
+        "Say what trained networks compute, as formulas."),
+    "model": ("inspection.saved_model:export_command",
+        "Write a trained model as ONNX or safetensors."),
 }
 RIVALS: Commands = {
     "arena": ("bench.arena:main", "Units beside other families of models, on equal CPU time."),
@@ -46,10 +56,8 @@ EXPORTS: Commands = {
     "two_digit_mnist_reader": ("result.export:pairs", "Export runs on pairs of digits."),
     "pretrained_model_prediction_sweep": ("inspection.prediction_sweep:main",
         "Write predictions of a trained model over a grid of two inputs."),
-    "model": ("inspection.saved_model:export_command",
-        "Write a trained model as ONNX or safetensors."),
-    "formula": ("inspection.saved_model:formula_command",
-        "Say what trained networks compute, as formulas."),
+    "model": RUNS["model"],
+    "formula": RUNS["formula"],
     "expand_weights": ("paper.command:expand_weights", "Cut the last step out of weights."),
 }
 TABLES: Commands = {
@@ -63,6 +71,8 @@ TRAINING: Commands = {name: ("result:run_script", spec.summary) for name, spec i
 ALSO: Commands = {name: {**PAPERS, **RUNS}[name] for name in ("plot", "summarize", "verdict")}
 """Commands of their own whose scripts are below `export/`."""
 # fmt: on
+BEGINNINGS = {"list": ["--list"], "verify": ["--verify"]}
+"""Commands that are scripts with words in front."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -71,11 +81,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         # Before it runs, as an exception of a signal does not pass through imports unchanged.
         with packages(PROGRAM):
-            command = _command(words)
+            run = _command(words)
     except UsageError as error:
         sys.stderr.write(f"{PROGRAM}: error: {error}\n")
         return EXIT_USAGE
-    return exit_code(PROGRAM, command)
+    return exit_code(PROGRAM, run)
 
 
 def _command(words: Sequence[str]) -> Callable[[], int | None]:
@@ -90,6 +100,8 @@ def _command(words: Sequence[str]) -> Callable[[], int | None]:
         return lambda: say(_help(start, groups))
     if words == ["--version"] and start == PROGRAM:
         return lambda: say(f"{PROGRAM} {VERSION}")
+    if words[0] == "--completion" and start == PROGRAM:
+        return partial(_complete, words[1:])
     name, *rest = words
     places = {name: place for commands in groups.values() for name, (place, _) in commands.items()}
     if name not in places:
@@ -99,13 +111,70 @@ def _command(words: Sequence[str]) -> Callable[[], int | None]:
     run = getattr(import_module(f"{__package__}.{module}"), function)
     if name in groups.get("training", {}):
         run = partial(run, SCRIPTS[name], TASKS[name])
-    return partial(run, ["--list", *rest] if name == "list" else rest)
+    return partial(_run, f"{start} {name}", run, [*BEGINNINGS.get(name, ()), *rest])
+
+
+def _run(name: str, run: Callable[[Sequence[str]], int], words: Sequence[str]) -> int:
+    """Run a command, whose errors name it."""
+    token = command.set(name)
+    try:
+        return run(words)
+    finally:
+        command.reset(token)
+
+
+def _complete(words: Sequence[str]) -> None:
+    """Print a script for a shell, which completes commands, their flags and names of layers."""
+    if words not in (["bash"], ["zsh"]):
+        raise OptionError("--completion", "it takes a shell", "write bash or zsh")
+    words_of: dict[str, list[str]] = {"": [*PAPERS, *RUNS, *RIVALS, *TRAINING, *_BEFORE]}
+    words_of["export"] = [*EXPORTS, *TABLES, *ALSO]
+    others = [*PAPERS, *RUNS, *RIVALS, *(f"export {name}" for name in words_of["export"])]
+    for name in [one for one in others if one != "export"]:
+        with redirect_stdout(io.StringIO()) as said, suppress(SystemExit):
+            _command([*name.split(), "--help"])()
+        words_of[name] = re.findall(r"^ +(--[a-z][\w-]*)", said.getvalue(), re.MULTILINE)
+    names = {*MODELS, *UNITS, *(entry.label for entry in entries().values())}
+    for script, spec in SCRIPTS.items():
+        words_of[script] = [flag.name for flag in spec.flags]
+        for flag in [one for one in spec.flags if one.choices is not None]:
+            known = {*map(str, flag.allowed() or ()), *(names if callable(flag.choices) else ())}
+            words_of[f"{script} {flag.name}"] = sorted(w for w in known if re.fullmatch(_WORD, w))
+    from .paper.index import EXPERIMENTS
+
+    for name in ("reproduce", "verify", "batch"):
+        words_of[name] = [*EXPERIMENTS, *words_of[name]]
+    by_words: dict[str, list[str]] = {}
+    for name, known in words_of.items():
+        by_words.setdefault(" ".join(known), []).append(f'"{name}"')
+    cases = [f"    {'|'.join(names)}) known={words!r} ;;" for words, names in by_words.items()]
+    zsh = "autoload -U +X bashcompinit && bashcompinit\n" if words == ["zsh"] else ""
+    say(zsh + _COMPLETION.replace("CASES", "\n".join(cases)))
+
+
+_WORD = r"[\w.+-]+"
+"""A word that no shell takes for more than one, or for a pattern."""
+_BEFORE = ("--help", "--version", "--completion")
+_COMPLETION = """_stable_nalu() {
+  local word=${COMP_WORDS[COMP_CWORD]} name=${COMP_WORDS[1]} first=2 flag= known= k
+  if [[ $name == export ]] && ((COMP_CWORD > 2)); then name="export ${COMP_WORDS[2]}" first=3; fi
+  if ((COMP_CWORD == 1)); then name=; fi
+  for ((k = first; k < COMP_CWORD; k++)); do
+    if [[ ${COMP_WORDS[k]} == --* ]]; then flag=" ${COMP_WORDS[k]}"; fi
+  done
+  if [[ $word == -* ]]; then flag=; fi
+  case $name$flag in
+CASES
+  esac
+  COMPREPLY=($(compgen -W "$known" -- "$word"))
+}
+complete -o default -F _stable_nalu stable-nalu"""
 
 
 def _help(start: str, groups: Mapping[str, Commands]) -> str:
     lines = [f"usage: {start} COMMAND ...", f"       {start} COMMAND --help"]
     if start == PROGRAM:
-        lines.append(f"       {start} --version")
+        lines += [f"       {start} --version", f"       {start} --completion bash|zsh"]
     width = max(len(name) for commands in groups.values() for name in commands)
     for title, commands in groups.items():
         lines += ["", f"{title}:"]

@@ -12,7 +12,7 @@ from importlib import import_module
 import pytest
 
 from stable_nalu import __version__
-from stable_nalu.command_line import ALSO, EXPORTS, PAPERS, TABLES, TRAINING, main
+from stable_nalu.command_line import ALSO, EXPORTS, PAPERS, RUNS, TABLES, TRAINING, main
 from tests.exported import ROOT, main_of
 
 ROOTS = ("TENSORBOARD_DIR", "SAVE_DIR", "RESULTS_DIR")
@@ -26,7 +26,7 @@ def function(place):
 
 def test_every_script_is_a_command():
     experiments = {path.stem for path in (ROOT / "experiments").glob("*.py")}
-    assert experiments == {*TRAINING, *PAPERS} - {"list", "plot"}
+    assert experiments == {*TRAINING, *PAPERS} - {"list", "plot", "verify"}
     assert {path.stem for path in (ROOT / "export").rglob("*.py")} == {*BELOW_EXPORT}
 
 
@@ -75,7 +75,47 @@ def test_words_go_to_the_command(capsys):
     assert main(["single_layer", "--dry-run", "--seed", "3"]) == 0
     assert "_s3" in capsys.readouterr().out
     assert main(["export", "simple_function_static"]) == 2
-    assert capsys.readouterr().err.startswith("simple_function_static.py: error: argument --tens")
+    said = capsys.readouterr().err
+    assert said.startswith("stable-nalu export simple_function_static: error: argument --tens")
+    assert main(["verify"]) == 2
+    assert capsys.readouterr().err.startswith("stable-nalu verify: error: argument KEY: ")
+    assert RUNS["formula"] == EXPORTS["formula"]
+    for name in ("formula", "model"):
+        with pytest.raises(SystemExit, match="2"):
+            main([name])
+        assert capsys.readouterr().err.startswith(f"stable-nalu {name}: error: argument --run")
+    with pytest.raises(SystemExit, match="2"):
+        function(RUNS["formula"][0])([])
+    assert capsys.readouterr().err.startswith("formula.py: error: argument --run")
+
+
+COMPLETE = """
+eval "$(cat)"
+complete -p stable-nalu | grep -q -- '-F _stable_nalu' || exit 1
+of() { COMP_WORDS=(stable-nalu "$@") COMP_CWORD=$#; _stable_nalu; echo "${COMPREPLY[*]}"; }
+of veri; of --comp; of export for; of single_layer --rem; of model --; of plot --kind x --csv-d
+of single_layer --layer-type Real; of single_layer --layer-type NMU NR; of verify nips-sltr-in2
+"""
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+def test_shell_completes_commands_flags_and_layers(shell, capsys):
+    assert main(["--completion", shell]) == 0
+    words = [shutil.which(shell) or pytest.skip(f"no {shell}"), "-c", COMPLETE]
+    given = capsys.readouterr().out
+    if shell == "zsh":  # whose own completion needs a terminal
+        words[1:] = ["-n"]
+    done = subprocess.run(words, input=given, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    expected = ["verify", "--completion", "formula", "--remove-existing-data", "--run --out"]
+    expected += ["--csv-dir", "RealNPU", "NRU", "nips-sltr-in2"]
+    assert done.stdout.splitlines() == (expected if shell == "bash" else [])
+
+
+def test_completion_for_an_unknown_shell_is_refused(capsys):
+    assert main(["--completion", "fish"]) == 2
+    says = "stable-nalu: error: argument --completion: it takes a shell; write bash or zsh"
+    assert capsys.readouterr().err.strip() == says
 
 
 @pytest.fixture(scope="module")

@@ -20,6 +20,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, TextIO
@@ -227,6 +228,15 @@ class ScriptParser(argparse.ArgumentParser):
         self._refused, self._stray, self._intermixed = refused or {}, stray, intermixed
         self._negative_number_matcher = NEGATIVE_NUMBER
 
+    @property
+    def prog(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Return the command of which the script is a part, or else the script."""
+        return command.get() or self._script
+
+    @prog.setter
+    def prog(self, script: str) -> None:
+        self._script = script
+
     def parse_args(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, args: Sequence[str] | None = None
     ) -> argparse.Namespace:
@@ -363,8 +373,13 @@ def command_of(script: str, *words: str) -> str:
     return shlex.join([*start, *words])
 
 
+command = ContextVar[str | None]("command", default=None)
+"""The command that errors name in place of its script, such as `stable-nalu plot`."""
+
+
 def exit_code(program: str, body: Callable[[], int | None]) -> int:
     """Return what `body` returns, or the exit code of the way in which it failed."""
+    program = command.get() or program
     try:
         with stoppable():
             try:

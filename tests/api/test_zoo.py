@@ -154,3 +154,11 @@ def test_what_stored_runs_have_solved_is_expressed(operation):
     for name in runs.loc[runs["solved"] == 1, "model"].unique():
         (layer,) = EXPERIMENTS[key].model(name).flags["--layer-type"]
         assert operation in card(entries()[layer])["expresses"], name
+
+
+def test_dir_shows_public_names_and_no_helpers():
+    assert [name for name in dir(sn) if name not in sn.__all__] == [
+        *("__version__", "abstract", "callbacks", "dataset", "errors", "functional", "network"),
+        *("reader", "writer"),
+    ]
+    assert dir(sn.callbacks) == ["EarlyStop", "Optuna", "Print"]
