@@ -249,7 +249,9 @@ def _weight(unit: Any, key: str, step: float, given: float | None, ramp: Ramp) -
     """Return the weight of a penalty at a step."""
     weight = given
     if weight is None:
+        own = getattr(unit, "penalty_weights", lambda step: {})(int(step))
         weight = getattr(unit, _BY_OPTION[key], 1) if key in _BY_OPTION else _FIXED.get(key, 1)
+        weight = own.get(key, weight)
     if key == "inalu":
         return (INALU_WEIGHT if given is None else given) * (
             step > INALU_START or given is not None

@@ -177,6 +177,11 @@ def test_a_penalty_of_any_name_has_the_weight_that_its_layer_says(tmp_path):
     assert np.allclose(curve(found["lanes"]), curve(found["torch"]), rtol=1e-3, atol=1e-9)
 
 
+def test_a_loop_of_ones_own_weighs_it_alike():
+    unit = Pulled(2, 1)
+    assert [sn.penalty(unit, step).item() for step in (99, 100)] == [0, 2e6]
+
+
 def test_rates_of_a_layer(tmp_path, capsys):
     runs = sn.train("single_layer", layer=Slow, out=tmp_path, **HOW)
     assert "learning rates of its own" in capsys.readouterr().err
