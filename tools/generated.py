@@ -71,6 +71,7 @@ _TYPES = {
     "DIGITS": "Several[int | str]",
     "PATH": "Paths",
     "FILE [FILE ...]": "Paths",
+    "FLAG ...": "Text | Switch",
     "NAME=VALUE [...]": "Mapping[str, Any] | Text",
     "NAME [NUMBER ...]": "Iterable[Any] | str | None",
     **dict.fromkeys(("RANGE", "[LOW,HIGH]", "[[LOW,HIGH],...]", "[L,...]"), "Range"),

@@ -43,7 +43,7 @@ Flags = TypedDict("Flags", {"operation": Several[Literal["add", "sub", "mul", "d
     Float, "regualizer_beta_step": Int, "regualizer_beta_growth": Int, "regualizer_l1": Switch,
     "regualizer_npu_w": Int | Switch, "regualizer_gate": Int, "train_criterion":
     Several[Literal["mse", "pcc", "pcc-mse", "mape"]], "pcc2mse_iteration": Int, "learning_rate":
-    Float, "momentum": Float, "id": Int, "name_prefix": Paths, "short_names": Text,
+    Float, "momentum": Float, "id": Int, "name_prefix": Paths, "short_names": Text | Switch,
     "remove_existing_data": Switch, "verbose": Switch, "log_interval": Int, "no_save": Switch,
     "load_checkpoint": Switch, "resume": Switch, "save_best_model": Switch, "no_cuda": Switch,
     "pytorch_precision": Several[Literal[32, 64]], "checkpoint_interval": Int, "ensemble_size": Int,

@@ -89,8 +89,11 @@ def train(
         flags: the flags of the script without dashes. A switch is True; a list or a range of any of
             them trains every combination, where interpolation and extrapolation ranges are paired.
             One range is a list, `[1, 2]`; several are a list of tuples, `[(1, 2), (-2, -1)]`.
-            layer_option: a dictionary. resume: True unless remove_existing_data is. workers: 1
-            unless given, as more processes import the main program anew.
+            layer_option: a dictionary. short_names: None for names such as `NMU mul lr=0.1 s3`, of
+            what is not at its default, the same in every call; True for what varies in this one;
+            False for the published names, which runs that are there keep. resume: True unless
+            remove_existing_data is. workers: 1 unless given, as more processes import the main
+            program anew.
 
     Raises:
         UsageError: for a call that cannot be obeyed, in one line, before anything is trained.
@@ -112,7 +115,12 @@ def train(
         for one in brought:
             given[one.flag] = one.words(spec, given)
         forget_sources()
+        named = given.get("short_names")
+        if named is False:
+            del given["short_names"]
         plans = [spec.plan_of(typed).configs for typed in _typed(spec, given)]
+        if named is None and "short_names" in spec.defaults:
+            plans = _in_short(spec, plans)
         hooks = Hooks(callbacks, logger)
         for plan in plans:
             _require_known(plan[0], hooks)
@@ -170,6 +178,32 @@ def _with_task(task: BroughtTask, given: Mapping[str, Any]) -> dict[str, Any]:
     if twice := [name for name in flags if name in given and name != "hidden"]:
         raise UsageError(f"{twice[0]}: the task says it; give it to stable_nalu.task")
     return flags | dict(given)
+
+
+def _in_short(spec: ScriptSpec, plans: list[list[Config]]) -> list[list[Config]]:
+    """Return runs under short names: layers, what is not at its default, and the seed.
+
+    A name depends on its run alone, and shows flags that published names show. A run that is there
+    keeps its published name, and all do if short names tell fewer apart.
+    """
+    asked = spec.fully_named | set(spec.partly_named) - {"name_prefix"}
+
+    def in_short(config: Config) -> Config:
+        differing = [d for d in spec.defaults if getattr(config, d) != spec.defaults[d]]
+        shown = [d for d in differing if d in asked and d not in _AROUND]
+        ends = [d for d in ("seed", "id") if d in spec.defaults and d in ("seed", *differing)]
+        short, name = config.replace(short_names=(*shown, *ends)), spec.run_name(config)
+        there = (tensorboard_root() / name).exists() or model_file(save_root(), name).exists()
+        long = there or len(spec.leaf(short).encode()) > len(spec.leaf(config).encode())
+        return config if long or not short.short_names else short
+
+    found = [[in_short(config) for config in plan] for plan in plans]
+    names, before = ([spec.run_name(c) for p in them for c in p] for them in (found, plans))
+    return plans if len(set(names)) < len(set(before)) else found
+
+
+_AROUND = {"layer_type", "nalm_name", "first_layer", "nac_mul", "name_prefix", "seed", "id"}
+"""Flags that a short name begins or ends with."""
 
 
 def _trained(spec: ScriptSpec, plans: Sequence[Sequence[Config]], hooks: Hooks) -> TrainedRuns:

@@ -418,7 +418,7 @@ class Training(RunState):
         solved = bool(limit.met(error)) if limit is not None else None
         if RESULT_TEST in logged and solved is not None:
             logged[event_file.RESULT_SOLVED] = float(solved)
-        short = self.config.short_names is not None
+        short = self.configs[run].short_names is not None
         named = {event_file.logged_result(tag, short=short): v for tag, v in logged.items()}
         self.recorder.writers[run].conclude(step, named)
         loss = math.nan if self.last_total is None else float(numbers(self.last_total)[run])

@@ -73,7 +73,7 @@ def test_flags_are_those_of_the_command(flags, words):
 
 
 def test_runs_are_those_of_the_command_to_the_bit():
-    runs = sn.train(SCRIPT, layer=NMU, seed=range(2), **SHORT)
+    runs = sn.train(SCRIPT, layer=NMU, seed=range(2), short_names=False, **SHORT)
     assert [run.seed for run in runs] == [0, 1]
     assert len(runs.table) == 2 * 4
     words = ["--operation", "mul", "--layer-type", NMU, "--seed", "0-1"]
@@ -274,6 +274,26 @@ def test_short_names_are_those_of_folders_and_models_and_tables_have_the_long_on
     says = 'NMU lr=0.1 s0: it holds a run of another configuration .*operation: "mul" / "add"'
     with pytest.raises(UsageError, match=says):
         sn.train(SCRIPT, layer=NMU, short_names=True, resume=False, out=tmp_path / "s", **how)
+
+
+def test_default_names_are_short_and_the_same_in_every_call(tmp_path):
+    how = {"layer": "NMU", "out": tmp_path, **SHORT}
+    runs = sn.train(SCRIPT, seed=[0, 1], **how)
+    assert runs.names == ["NMU mul s0", "NMU mul s1"]
+    many = sn.train(SCRIPT, seed=[0, 1, 2], learning_rate=[0.1, 1e-3], **how)
+    assert many.names[:3] == [f"NMU mul lr=0.1 s{seed}" for seed in range(3)]
+    assert many.names[3:] == [*runs.names, "NMU mul s2"]
+    again = many.at(run.folder for run in runs)
+    pd.testing.assert_frame_equal(again.table[list(runs.table)], runs.table)
+
+
+def test_runs_that_are_there_keep_their_published_names(tmp_path):
+    how = {"layer": "NMU", "out": tmp_path, **SHORT}
+    runs = sn.train(SCRIPT, short_names=False, **how)
+    assert runs.names[0].startswith("reregualizedlinearmnac_op-mul_")
+    assert sn.train(SCRIPT, **how).table.equals(runs.table)
+    both = sn.train(SCRIPT, seed=[0, 1], **how)
+    assert both.names == [*runs.names, "NMU mul s1"]
 
 
 def test_every_combination_is_trained_in_the_order_of_the_call():
