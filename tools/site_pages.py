@@ -7,6 +7,7 @@ import inspect
 import re
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import stable_nalu
@@ -34,7 +35,7 @@ NAMES = (
 """Public names as a reader needs them: examples go on with what earlier ones have made."""
 BESIDE = ("CONTRIBUTING.md", "CHANGELOG.md", "CITATION.cff", "LICENSE")
 EMPTY = "''"
-LINKED = ("lfs_batch_jobs/**/*.sh", "examples/*.*")
+LINKED = ("lfs_batch_jobs/**/*.sh", "examples/*.*", "tools/studies.py")
 """Files outside of docs/ that pages link to."""
 
 
@@ -64,6 +65,12 @@ def on_files(files: Any, config: Any) -> Any:
     for path, text in texts.items():
         files.append(File.generated(config, path, content=text))
     return files
+
+
+def on_post_build(config: Any) -> None:
+    """Let the board lead to its page."""
+    path = Path(config.site_dir) / "board.html"
+    path.write_text(path.read_text("utf-8").replace('href="board.md"', 'href="board/"'), "utf-8")
 
 
 def task_page(spec: ScriptSpec) -> str:
@@ -105,8 +112,9 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
         markdown = markdown.replace("](docs/", "](").replace("/index.html)", "/README.md)")
     elif "/" not in path:
         markdown = markdown.replace("](../README.md", "](index.md").replace("](../", "](")
-    # A folder is not a page.
-    markdown = re.sub(r"\[([^]]+)\]\(((\.\./)?reproduction/)?data(/models)?\)", r"\1", markdown)
+    # A folder is not a page, and hidden files are not published.
+    left = r"(((\.\./)?reproduction/)?data(/\w+)?|board|\.github/[^)]+)"
+    markdown = re.sub(rf"\[([^]]+)\]\({left}\)", r"\1", markdown)
     if path == "flags.md":
         for name in SCRIPTS:
             markdown = markdown.replace(f"| `{name}` |", f"| [`{name}`](task/{name}.md) |")
