@@ -19,7 +19,7 @@ FROM_ZERO = (
     *["--regualizer-beta-start", "--regualizer-gate", "--regualizer-npu-w", "--regualizer-oob"],
     *["--regualizer-scaling-end", "--regualizer-scaling-start", "--regualizer-z"],
     *["--reinit-max-stored-losses", "--start-noise", "--train-images", "--warm-start"],
-    *("--weight-decay", "equations --hidden-layers"),
+    *("--weight-decay", "equations --hidden-layers", "--hidden"),
 )
 TO_ONE = ("--cnn-dropout", "--discount", "--mnac-epsilon", "--overlap-ratio", "--subset-ratio")
 """Numbers that flags may take; all others are above 0."""

@@ -33,7 +33,7 @@ def run(monkeypatch, capsys):
 
 def test_there_is_a_test_for_each():
     tested = {"my_layer.py", "my_layer_with_penalty.py", "own_model.py", "extrapolation.py"}
-    tested |= {"prune.py", "log_to_wandb.py", "log_to_mlflow.py"}
+    tested |= {"prune.py", "log_to_wandb.py", "log_to_mlflow.py", "my_task.py", "law.csv"}
     assert {path.name for path in EXAMPLES.iterdir() if path.is_file()} == {
         *tested,
         "notebook.ipynb",
@@ -47,6 +47,13 @@ def test_a_layer_file_trains_by_the_command_that_it_shows(name):
     assert command is not None
     words = command[2].replace("\\\n", " ").split()
     assert len(SCRIPTS[command[1]].plan(words)) == 25
+
+
+def test_a_task_file_and_a_table_train_by_the_script():
+    own = ["--task-file", str(EXAMPLES / "my_task.py"), "--seed", "0-9"]
+    assert len(SCRIPTS["own_task"].plan(own)) == 10
+    table = ["--data", str(EXAMPLES / "law.csv"), "--target", "F", "--test", "r > 3"]
+    assert len(SCRIPTS["own_task"].plan([*table, "--seed", "0-4"])) == 5
 
 
 def test_own_model_trains_its_layers(run):
