@@ -34,6 +34,7 @@ def run(monkeypatch, capsys):
 def test_there_is_a_test_for_each():
     tested = {"my_layer.py", "my_layer_with_penalty.py", "own_model.py", "extrapolation.py"}
     tested |= {"prune.py", "log_to_wandb.py", "log_to_mlflow.py", "my_task.py", "law.csv"}
+    tested |= {"srbench.py"}
     assert {path.name for path in EXAMPLES.iterdir() if path.is_file()} == {
         *tested,
         "notebook.ipynb",
