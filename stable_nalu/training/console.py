@@ -290,7 +290,8 @@ def write_board(
         lines = event_file.event_message()().summary
         limits = [goal.limit for goal in map(judged.goal, configs) if goal.limit]
         for threshold in sorted({limit.threshold for limit in limits}):
-            lines.value.add(tag=f"threshold/{threshold:.2g}", simple_value=threshold)
+            value = math.log10(threshold) if configs[-1].short_names is not None else threshold
+            lines.value.add(tag=f"threshold/{threshold:.2g}", simple_value=value)
         for step in (0, max(map(judged.kind.unit.last, configs))):
             file.add(event_file.event_of(step, lines))
     file.close()
@@ -314,8 +315,10 @@ def _summaries(spec: ScriptSpec, configs: Sequence[Config], *, errors: bool) -> 
         {dest: event_file.hparam(getattr(last, dest)) for dest in dests},
         dict.fromkeys(event_file.logged_result(tag, short=short) for tag in results),
     )
-    error = [f"{event_file.METRIC_TEST}$", "threshold/"] if errors else ["metric/test/"]
-    charts = {"test error": error, "sparsity error": [".*sparsity_error$"]}
+    title = "log10 of test error" if short and errors else "test error"
+    shown = event_file.LOG_ERROR if short else event_file.METRIC_TEST
+    error = [f"{shown}$", "threshold/"] if errors else ["metric/test/"]
+    charts = {title: error, "sparsity error": [".*sparsity_error$"]}
     units = [entries().get(unit) for config in configs for unit in units_of(config)]
     gated = any(hasattr(entry.layer, "gate") for entry in units if entry is not None)
     if gated or any("npu" in getattr(config, "nac_mul", "") for config in configs):

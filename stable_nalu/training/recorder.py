@@ -72,9 +72,11 @@ class Recorder:
     """Writes to the event files of all runs; a run that is no longer `live` gets nothing.
 
     news: numbers of all runs by step and tag that callbacks have not seen; None: there are none.
+    in_log: whether log10 of the test error is written, too.
     """
 
     news: dict[int, dict[str, np.ndarray]] | None = None
+    in_log = False
 
     def __init__(self, writers: Sequence, *, stacked: bool):
         self.writers = list(writers)
@@ -99,6 +101,10 @@ class Recorder:
         if self.news is not None:
             found = {t.lstrip("/"): v for t, v, kind in self._collected if kind == "scalar"}
             self.news.setdefault(step, {}).update(found)
+        tests = [v for tag, v, _ in self._collected if tag.lstrip("/") == event_file.METRIC_TEST]
+        for error in tests if self.in_log else ():
+            logarithm = np.log10(np.maximum(error, event_file.SMALLEST_ERROR))
+            self._collected.append(TaggedValue(f"/{event_file.LOG_ERROR}", logarithm))
         if self._collected and all(kind == "scalar" for *_, kind in self._collected):
             tags, columns, _ = zip(*self._collected, strict=True)
             events = event_file.scalar_events(tags, np.stack(columns, axis=1), step)

@@ -319,7 +319,10 @@ class Shell:
             shown = {"script": self.spec.name, **own} if self._has_board else None
             writers.append(RunWriter(events, config=shown))
         checkpoint.settle(runs)
-        training.open(Recorder(writers, stacked=training.stacked), view)
+        recorder = Recorder(writers, stacked=training.stacked)
+        is_short = all(run.config.short_names is not None for run in runs)
+        recorder.in_log = self._has_board and is_short
+        training.open(recorder, view)
         earlier = [content["progress"].get("callbacks", ()) for content, _ in saved]
         for run, own in enumerate(earlier or [()] * len(runs)):
             self.hooks.begin(training.short_name(run), own)

@@ -65,6 +65,11 @@ LABEL_WEIGHTS = "label2out/weights"
 REINIT = "reinit"
 DIVERGED = "diverged"
 
+LOG_ERROR = "error/log10"
+"""Of runs with short names: log10 of the test error, which TensorBoard shows before all else."""
+SMALLEST_ERROR = 1e-20
+"""The error in place of 0 where a logarithm is shown."""
+
 CONFIG = "config"
 RESULTS = RESULT_VALID, RESULT_TEST, RESULT_SOLVED = "hparam/valid", "hparam/test", "hparam/solved"
 """What TensorBoard's HParams plugin shows of a finished run: its errors, and 1 if it is solved."""

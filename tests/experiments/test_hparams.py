@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 from tensorboardX.proto.layout_pb2 import Layout
 
 from stable_nalu.statistics.setups import limit_of
@@ -73,6 +74,20 @@ def test_custom_scalars_has_the_error_with_its_thresholds_sparsity_and_gates():
     assert {v.simple_value for v in thresholds} == {np.float32(limit) for limit in limits}
     assert all(re.match(charts["test error"][1], v.tag) for v in thresholds)
     assert {e.step for e in board("charts")} == {0, 10}
+
+
+def test_short_names_show_log10_of_the_error_with_its_threshold():
+    words = "--operation mul --layer-type NMU --seed 0 --max-iterations 10 --log-interval 5"
+    assert run("single_layer_benchmark", words, "--name-prefix short --short-names") == 0
+    record = read("short/NMU s0")
+    error, shown = (record.series(tag) for tag in (METRIC_TEST, "error/log10"))
+    assert list(shown) == [0, 5, 10]
+    assert list(shown.values()) == pytest.approx(np.log10(list(error.values())), abs=1e-6)
+    values = [value for event in board("short") for value in event.summary.value]
+    layout, limit, _ = [value for value in values if "_hparams_" not in value.tag]
+    chart = Layout.FromString(layout.tensor.string_val[0]).category[0].chart[0]
+    assert (chart.title, chart.multiline.tag[0]) == ("log10 of test error", "error/log10$")
+    assert 10**limit.simple_value == pytest.approx(float(limit.tag[len("threshold/") :]), rel=0.05)
 
 
 def tags_of(name):
