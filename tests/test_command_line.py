@@ -89,6 +89,31 @@ def test_words_go_to_the_command(capsys):
     assert capsys.readouterr().err.startswith("formula.py: error: argument --run")
 
 
+@pytest.mark.parametrize(
+    ("words", "flag"),
+    [
+        ("model --run /nope --out x.onnx", "--run"),
+        ("summarize --csv /nope", "--csv"),
+        ("plot --csv {csv} --kind bars", "--kind"),
+        ("plot --csv {csv} --kind curve", "--csv"),
+        ("plot nope", "KEY"),
+        ("reproduce nope", "KEY"),
+        ("batch nope", "NAME"),
+        ("single_layer --layer-type Bad --layer-file {layer}", "--layer-type"),
+    ],
+)
+def test_errors_name_the_command_and_the_flag(words, flag, tmp_path, capsys):
+    places = {"csv": tmp_path / "a.csv", "layer": tmp_path / "bad.py"}
+    places["csv"].write_text("a\n1\n")
+    code = "def __init__(self, i, o):\n  super().__init__()\n def forward(self, x):\n  return 1 / 0"
+    places["layer"].write_text(f"import torch\nclass Bad(torch.nn.Module):\n {code}\n")
+    name, *rest = words.format(**places).split()
+    assert main([name, *rest]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"stable-nalu {name}: error: argument {flag}: ")
+    assert said.count("\n") == 1
+
+
 COMPLETE = """
 eval "$(cat)"
 complete -p stable-nalu | grep -q -- '-F _stable_nalu' || exit 1

@@ -115,12 +115,7 @@ def train(
         for one in brought:
             given[one.flag] = one.words(spec, given)
         forget_sources()
-        named = given.get("short_names")
-        if named is False:
-            del given["short_names"]
-        plans = [spec.plan_of(typed).configs for typed in _typed(spec, given)]
-        if named is None and "short_names" in spec.defaults:
-            plans = _in_short(spec, plans)
+        plans = _named(spec, given)
         hooks = Hooks(callbacks, logger)
         for plan in plans:
             _require_known(plan[0], hooks)
@@ -152,6 +147,9 @@ class _Brought(NamedTuple):
         if fixed or (self.flag not in spec.defaults and not of_layers):
             raise UsageError(f"{name}: {spec.name} has its own; leave it out")
         several = [value] if isinstance(value, torch.nn.Module) else _several(name, value)
+        for one in several if not of_layers else ():
+            if not (isinstance(one, str) or callable(one)):
+                raise UsageError(f"{name}: {one!r} is neither a name nor a function")
         return [v if isinstance(v, str) and not of_layers else self.make(v) for v in several]
 
 
@@ -161,6 +159,8 @@ def _of_program(spec: ScriptSpec, given: Mapping[str, Any]) -> list[_Brought]:
     flags = {"layer": unit, "network": unit, "loss": "train_criterion"}
     makes = {"layer": _key, "network": _network}
     own = [(name, value) for name, value in given.items() if value is not None]
+    if {"layer", "network"} <= {name for name, _ in own}:
+        raise UsageError("network: a layer is given, too; leave one of them out")
     return [_Brought(n, flags.get(n, n), value, makes.get(n, bring)) for n, value in own]
 
 
@@ -178,6 +178,16 @@ def _with_task(task: BroughtTask, given: Mapping[str, Any]) -> dict[str, Any]:
     if twice := [name for name in flags if name in given and name != "hidden"]:
         raise UsageError(f"{twice[0]}: the task says it; give it to stable_nalu.task")
     return flags | dict(given)
+
+
+def _named(spec: ScriptSpec, given: dict[str, Any]) -> list[list[Config]]:
+    """Return the runs of all command lines, under the names that are asked for."""
+    named = given.get("short_names")
+    if named is False:
+        del given["short_names"]
+    plans = [spec.plan_of(typed).configs for typed in _typed(spec, given)]
+    by_default = named is None and "short_names" in spec.defaults
+    return _in_short(spec, plans) if by_default else plans
 
 
 def _in_short(spec: ScriptSpec, plans: list[list[Config]]) -> list[list[Config]]:
@@ -251,6 +261,11 @@ def _written_below(out: str | Path | None) -> Iterator[None]:
             os.environ[variable] = str(Path(out or "").absolute() / name)
     try:
         yield
+    except UsageError as error:
+        said, _, remedy = str(error).partition("; ")
+        if out is None or not any(variable in remedy for variable in ROOTS):
+            raise
+        raise UsageError(f"out: {said}; name another folder") from error.__cause__
     finally:
         for variable in ROOTS:
             del os.environ[variable]

@@ -398,7 +398,7 @@ def _of_layers(outcomes: pd.DataFrame, wanted: Any) -> list[bool]:
             labels = (str(row.get("model")), entry.label if entry else "")
             own.append(typed == key or spelled(name) in [spelled(plain(one)) for one in labels])
         if not any(own):
-            layer_class(name)  # which refuses what no layer is called
+            layer_class(name, "layer")  # which refuses what no layer is called
         found |= own
     return found.tolist()
 
@@ -488,7 +488,7 @@ def compare(
 def compare(
     runs_a: Models | TrainedRuns | pd.DataFrame, *, threshold: float | None = None
 ) -> Comparison: ...
-@named_as_in_python()
+@named_as_in_python(runs="runs_a")
 def compare(
     runs_a: Models | TrainedRuns | pd.DataFrame,
     runs_b: TrainedRuns | pd.DataFrame | None = None,
@@ -519,7 +519,9 @@ def compare(
         0.0078125
     """
     if runs_b is not None:
-        ones, others = (_judged(runs, threshold) for runs in (runs_a, runs_b))
+        ones = _judged(runs_a, threshold)
+        with named_as_in_python(runs="runs_b"):
+            others = _judged(runs_b, threshold)
         if labels is None:
             names = [", ".join(dict.fromkeys(table["model"])) for table in (ones, others)]
             labels = (names[0], names[1]) if names[0] != names[1] else ("the first", "the second")

@@ -36,6 +36,18 @@ class OptionError(UsageError):
 
 
 @contextmanager
+def flagged(flag: str) -> Iterator[None]:
+    """Let errors that name no flag name this one."""
+    try:
+        yield
+    except UsageError as error:
+        if isinstance(error, OptionError) or str(error).startswith("argument "):
+            raise
+        said = str(error).removeprefix(f"{flag.lstrip('-')}: ")
+        raise UsageError(f"argument {flag}: {said}") from error.__cause__
+
+
+@contextmanager
 def named_as_in_python(**names: str) -> Iterator[None]:
     """Let errors name arguments of functions in place of flags; `names` are called otherwise."""
     try:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from stable_nalu.base.errors import UsageError, did_you_mean, is_text
+from stable_nalu.base.errors import OptionError, UsageError, did_you_mean, is_text
 from stable_nalu.base.files import atomic_text_file, table_rows
 from stable_nalu.statistics.table import TEST, write_frame
 
@@ -99,7 +99,7 @@ def entry_of_tables(
     """Return a figure of files, or of tables by their names; `header` is of the first."""
     if not isinstance(kind, str) or kind not in USER_KINDS:
         hint = did_you_mean(str(kind), USER_KINDS, f"kinds are {', '.join(USER_KINDS)}")
-        raise UsageError(f"no kind {kind!r}; {hint}")
+        raise OptionError("--kind", f"no kind {kind!r}", hint)
     for label in labels:
         if not is_text(label):
             raise UsageError(f"label {label!r} is not text; write it in UTF-8")

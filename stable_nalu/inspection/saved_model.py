@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from stable_nalu import layer
-from stable_nalu.base.errors import OptionError, UsageError, named_as_in_python
+from stable_nalu.base.errors import OptionError, UsageError, flagged, named_as_in_python
 from stable_nalu.base.files import atomic_path, atomic_text_file, model_file, save_root
 from stable_nalu.base.script import ScriptParser, adder, bar, exit_code, fact, say
 from stable_nalu.layer import Layer, entries, own_entries
@@ -159,7 +159,7 @@ def load(run: LoggedRun | str | Path) -> Any:
     folder = (Path(run) if isinstance(run, str | Path) else run.folder).absolute()
     record = RunRecord.read(folder)
     if record is None:
-        raise UsageError(f"{folder} holds no record of a run; name the folder of its log")
+        raise UsageError(f"run: {folder} holds no record of a run; name the folder of its log")
     return _loaded(SCRIPTS[record.script], TASKS[record.script], folder, record)
 
 
@@ -319,7 +319,8 @@ def export_command(argv: Sequence[str] | None = None) -> int:
         if path.suffix not in _FORMATS:
             remedy = f"end its name in {' or '.join(_FORMATS)}"
             raise OptionError("--out", f"{path} has no format", remedy)
-        model = load(arguments.run)
+        with flagged("--run"):
+            model = load(arguments.run)
         say(f"{model.export(path)}\n{path.with_suffix('.json')}")
 
     return exit_code("model.py", write)

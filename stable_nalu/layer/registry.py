@@ -409,7 +409,7 @@ def _names() -> tuple[dict[str, Callable[[], Any]], dict[str, Callable[[], Any]]
     return labels, {k: partial(_class_of, e.label, e, {}, False) for k, e in known.items()}
 
 
-def layer_class(name: str) -> Any:
+def layer_class(name: str, argument: str = "name") -> Any:
     """Return the class of a layer, or of a cell, by its name in papers, else by its key."""
     if not isinstance(name, str):
         raise UsageError(f"name: {name!r} is not text; write one such as 'NMU'")
@@ -419,7 +419,7 @@ def layer_class(name: str) -> Any:
             if word(known) == word(name):
                 return made()
     remedy = did_you_mean(name, {**labels, **keys}, "stable_nalu.layers() lists them all")
-    raise UsageError(f"there is no layer {name!r}; {remedy}")
+    raise UsageError(f"{argument}: there is no layer {name!r}; {remedy}")
 
 
 def imported_class(name: str) -> Any:

@@ -3,13 +3,14 @@
 import argparse
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from stable_nalu.base.errors import OptionError, UsageError
+from stable_nalu.base.errors import OptionError, UsageError, flagged
 from stable_nalu.base.files import CSV_FOLDER, refuse_inputs
 from stable_nalu.base.script import ScriptParser, adder, exit_code
 from stable_nalu.figure.entries import entry_of_files, render, write_numbered
@@ -77,7 +78,8 @@ def _plot(args: argparse.Namespace) -> None:
     entries = [find_figure(key) for key in args.keys]
     if args.csv:
         paths = [Path(path) for path in args.csv]
-        entries.append(entry_of_files(args.kind, paths, args.label, args.name, args.column))
+        with flagged("--csv"):
+            entries.append(entry_of_files(args.kind, paths, args.label, args.name, args.column))
     if not entries:
         raise OptionError("KEY", "no figure is named", "name one, give --csv, or see --list")
     for entry in entries:
@@ -85,7 +87,8 @@ def _plot(args: argparse.Namespace) -> None:
         how["setups"] = [Path(path) for path in args.exp_setups]
         how["estimators"] = Estimators(args.gamma_fit, args.sparsity_fit)
         context = Context(entry, Path(args.csv_dir), **how)
-        written = render(context, Path(args.out_dir), args.format)
+        with flagged("--csv") if args.csv else nullcontext():
+            written = render(context, Path(args.out_dir), args.format)
         for text in context.warnings:
             sys.stderr.write(f"warning: {entry.key}: {text}\n")
         for text in (*context.notes, *map(str, written)):
@@ -118,7 +121,8 @@ def expand_weights(argv: Sequence[str] | None = None) -> int:
         path = Path(args.csv)
         out = Path(args.csv_out or path.with_name(f"{path.stem}_expanded_100K_step.csv"))
         refuse_inputs([out], [path])
-        write_numbered(out, expanded(path))
+        with flagged("--csv"):
+            write_numbered(out, expanded(path))
         sys.stdout.write(f"{out}\n")
 
     return exit_code("expand_weights.py", expand)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from stable_nalu.base.errors import UsageError, did_you_mean
+from stable_nalu.base.errors import OptionError, did_you_mean
 from stable_nalu.base.files import cells_of
 from stable_nalu.base.papers import STUDIES
 from stable_nalu.figure.panels import sweep_panels
@@ -57,7 +57,7 @@ def find(key: str) -> Experiment:
     if experiment is not None:
         return experiment
     hint = did_you_mean(key, EXPERIMENTS, "--list names them all", most=3)
-    raise UsageError(f"there is no experiment {key!r}; {hint}")
+    raise OptionError("KEY", f"there is no experiment {key!r}", hint)
 
 
 @cache
@@ -94,9 +94,9 @@ def find_figure(key: str) -> Drawing:
     if experiment is not None:
         drawn = [name for name in experiment.figure_keys if name in entries]
         remedy = f"draw {', '.join(drawn)}" if drawn else "experiments/reproduce.py sums it up"
-        raise UsageError(f"{key} has no figure of its own; {remedy}")
+        raise OptionError("KEY", f"{key} has no figure of its own", remedy)
     hint = did_you_mean(key, entries, "--list names them all", most=3)
-    raise UsageError(f"no figure {key!r}; {hint}")
+    raise OptionError("KEY", f"no figure {key!r}", hint)
 
 
 def _kind_of(entry: Drawing) -> str:

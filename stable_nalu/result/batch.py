@@ -187,7 +187,8 @@ def find_job(name: str) -> JobScript:
     if experiment is not None:
         return JobScript(experiment.stem, (experiment.key,))
     hint = did_you_mean(stem, [*JOB_SCRIPTS, *EXPERIMENTS], "--list names them all", most=3)
-    raise UsageError(f"there is no batch script and no experiment {name!r}; {hint}")
+    problem = f"there is no batch script and no experiment {name!r}"
+    raise OptionError("NAME", problem, hint)
 
 
 SITE_FILE = FOLDER / "site.toml"

@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from stable_nalu.base.errors import OptionError, UsageError
+from stable_nalu.base.errors import OptionError, UsageError, flagged
 from stable_nalu.base.files import refuse_inputs, refuse_one_file
 from stable_nalu.base.script import ScriptParser, adder, bar, exit_code, plain, say
 from stable_nalu.options.flag import integer, number
@@ -332,12 +332,14 @@ def _summarize(args: argparse.Namespace) -> None:
         for flag in ("--models", "--by", "--seeds-csv-out"):
             if getattr(args, flag[2:].replace("-", "_")):
                 raise OptionError(flag, "goes with --csv only", "leave it out")
-        table = summarize_solved(Path(args.solved_csv), estimators)
+        with flagged("--solved-csv"):
+            table = summarize_solved(Path(args.solved_csv), estimators)
     else:
         judgement = setups.Judgement(parameter=args.parameter, best_range=args.best_range)
         judgement, warn = judgement.given(args.threshold, given), partial(print, file=sys.stderr)
-        logged = [(path, tables.read_table(path)) for path in map(Path, args.csv)]
-        runs = tables.judge_tables(logged, judgement, warn, args.models)
+        with flagged("--csv"):
+            logged = [(path, tables.read_table(path)) for path in map(Path, args.csv)]
+            runs = tables.judge_tables(logged, judgement, warn, args.models)
         table = summarize_runs(runs, args.by, estimators)
         if args.seeds_csv_out is not None:
             tables.write_frame(outputs["--seeds-csv-out"], runs)

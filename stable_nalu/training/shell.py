@@ -29,7 +29,7 @@ from stable_nalu.base.errors import UsageError
 from stable_nalu.base.files import model_file, results_root, save_root, tensorboard_root
 from stable_nalu.base.script import Interruption, fact, plural
 from stable_nalu.callbacks import Hooks
-from stable_nalu.layer.registry import all_owned
+from stable_nalu.layer.registry import all_owned, owned
 from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.options.flags import owned_names
 from stable_nalu.writer.event_file import WAYS_OUT, RunRecord, RunWriter, check_claim, claimed
@@ -235,7 +235,7 @@ class Shell:
         try:
             return Training(self.task, runs)
         except ValueError as error:
-            raise UsageError(str(error)) from None
+            raise _by_flag(error, runs[0].config) from None
 
     def train_left(
         self, stacks: Sequence[Stack], workers: int, interruption: Interruption
@@ -426,8 +426,17 @@ def with_engine(task: type[Task], run: PlannedRun) -> PlannedRun:
         with errors_in_one_line():
             reason = _reason_for_torch(task, run)
     except ValueError as error:  # of a unit that refuses an option
-        raise UsageError(str(error)) from None
+        raise _by_flag(error, config) from None
     return replace(run, engine=LANES if reason is None else f"{TORCH}: {reason}")
+
+
+def _by_flag(error: ValueError, config: Config) -> UsageError:
+    """Return the error of a unit, with the flag that names a layer of a user."""
+    for dest in ("layer_type", "first_layer", "nalm_name"):
+        unit = owned(str(getattr(config, dest, "")))
+        if unit is not None and getattr(unit, "origin", True) is not None:
+            return UsageError(f"argument --{dest.replace('_', '-')}: {error}")
+    return UsageError(str(error))
 
 
 def _reason_for_torch(task: type[EngineTask], run: PlannedRun) -> str | None:

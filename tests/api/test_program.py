@@ -231,6 +231,10 @@ def test_workers_do_not_know_the_layers_of_a_program(tmp_path):
         (SCRIPT, {"seed": range(999), "learning_rate": [1 / k for k in range(1, 999)]}, "too many"),
         (SCRIPT, {"seed": 10**5000}, "^seed: .* digits"),
         (SCRIPT, {"layer": int}, "^layer: int is not a class of torch.nn.Module"),
+        (SCRIPT, {"loss": 3}, "^loss: 3 is neither a name nor a function"),
+        (SCRIPT, {"network": Gain, "layer": NMU}, "^network: a layer is given, too"),
+        (SCRIPT, {"network": torch.nn.Linear(3, 1)}, "^network: Network fails on an input of"),
+        (SCRIPT, {"out": "/dev/null"}, "^out: cannot write .*; name another folder"),
         (SCRIPT, {"name_prefix": "a\nb"}, "^name_prefix: the run name .* has a line break"),
     ],
 )

@@ -104,7 +104,7 @@ def test_when_nothing_can_be_trained_the_reason_is_said(tmp_path, capsys):
     assert reproduce.main([*WORDS, "--out", str(tmp_path), "--jobs", "1"]) == 2
     said = capsys.readouterr()
     assert "exit code 2, see " in said.out
-    assert "task-0.err: single_layer.py: error: " in said.out
+    assert "task-0.err: stable-nalu batch: error: " in said.out
     logs = tmp_path / "iterations-20/logs"
     assert f"no run of sign-nmru was trained; files in {logs} say why" in said.err
 
