@@ -4,9 +4,12 @@ A card says what is given, what a unit learns, and how many runs its settings to
 and one output, or of a cell with one input and one state.
 """
 
+import shutil
 from collections.abc import Mapping
 from functools import cache
+from itertools import zip_longest
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 import pandas as pd
@@ -75,7 +78,41 @@ def card(entry: LayerEntry, variant: LabelledOptions | None = None) -> dict[str,
     }
 
 
-def layers() -> pd.DataFrame:
+_SHOWN = ("name", "formula", "learned", "expresses")
+"""Columns of the table that a terminal has room for."""
+
+
+class Layers(pd.DataFrame):
+    """A table of layers, whose texts are wrapped to the width of a terminal or a notebook."""
+
+    @property
+    def _constructor(self) -> Any:
+        return Layers
+
+    def __repr__(self) -> str:
+        if not {*_SHOWN} <= {*self}:
+            return super().__repr__()
+        left, widths = shutil.get_terminal_size().columns - 2 * (len(_SHOWN) - 1), dict[str, int]()
+        cells = {name: [name, *map(str, self[name])] for name in _SHOWN}
+        for name in sorted(cells, key=lambda name: max(map(len, cells[name]))):
+            share = left // (len(_SHOWN) - len(widths))
+            widths[name] = max(8, min(share, max(map(len, cells[name]))))
+            left -= widths[name]
+        lines: list[str] = []
+        for row in zip(*cells.values(), strict=True):
+            parts = [wrap(cell, widths[name]) for name, cell in zip(_SHOWN, row, strict=True)]
+            for line in zip_longest(*parts, fillvalue=""):
+                padded = (part.ljust(widths[n]) for n, part in zip(_SHOWN, line, strict=True))
+                lines.append("  ".join(padded).rstrip())
+        others = ", ".join(str(name) for name in self if name not in _SHOWN)
+        return "\n".join([*lines, *wrap(f"{len(self)} layers, with more columns: {others}")])
+
+    def _repr_html_(self) -> Any:
+        with pd.option_context("display.max_colwidth", None, "display.max_columns", None):
+            return super()._repr_html_()  # pyright: ignore[reportAttributeAccessIssue,reportCallIssue]
+
+
+def layers() -> Layers:
     """Return a row per layer and recurrent cell: what it is, what trains it, and its card.
 
     name: in papers, as `stable_nalu.layer(name)` takes it. key: as `--layer-type` takes it. tasks:
@@ -104,4 +141,4 @@ def layers() -> pd.DataFrame:
         for key, entry in entries().items()
         if entry.layer or entry.cell
     ]
-    return pd.DataFrame(rows)
+    return Layers(rows)

@@ -162,3 +162,14 @@ def test_dir_shows_public_names_and_no_helpers():
         *("reader", "writer"),
     ]
     assert dir(sn.callbacks) == ["EarlyStop", "Optuna", "Print"]
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_the_table_of_layers_fits_the_terminal(width, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(width))
+    layers = sn.layers()
+    lines = repr(layers).splitlines()
+    assert max(map(len, lines)) <= width
+    assert all(re.search(rf"^{re.escape(name)}", repr(layers), re.M) for name in ("NMU", "iNALU"))
+    assert "..." not in repr(layers)
+    assert layers.loc[0, "tasks"] in layers.head(1)._repr_html_()
