@@ -92,7 +92,8 @@ class Layers(pd.DataFrame):
     def __repr__(self) -> str:
         if not {*_SHOWN} <= {*self}:
             return super().__repr__()
-        left, widths = shutil.get_terminal_size().columns - 2 * (len(_SHOWN) - 1), dict[str, int]()
+        width, widths = shutil.get_terminal_size().columns, dict[str, int]()
+        left = width - 2 * (len(_SHOWN) - 1)
         cells = {name: [name, *map(str, self[name])] for name in _SHOWN}
         for name in sorted(cells, key=lambda name: max(map(len, cells[name]))):
             share = left // (len(_SHOWN) - len(widths))
@@ -105,7 +106,7 @@ class Layers(pd.DataFrame):
                 padded = (part.ljust(widths[n]) for n, part in zip(_SHOWN, line, strict=True))
                 lines.append("  ".join(padded).rstrip())
         others = ", ".join(str(name) for name in self if name not in _SHOWN)
-        return "\n".join([*lines, *wrap(f"{len(self)} layers, with more columns: {others}")])
+        return "\n".join([*lines, *wrap(f"{len(self)} layers, with more columns: {others}", width)])
 
     def _repr_html_(self) -> Any:
         with pd.option_context("display.max_colwidth", None, "display.max_columns", None):
