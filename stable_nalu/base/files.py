@@ -126,6 +126,9 @@ def installed_layers() -> tuple[Any, ...]:
 STREAMS = ("-", "/dev/stdout")
 """Names of standard output, which is written to as it is."""
 
+SAFETENSORS = ".safetensors"
+"""How files of tensors end that hold no code."""
+
 EVENT_FILE = ".tfevents."
 """What the name of every event file holds, whoever wrote it."""
 

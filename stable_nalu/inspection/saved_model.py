@@ -17,12 +17,11 @@ import torch
 
 from stable_nalu import layer
 from stable_nalu.base.errors import OptionError, UsageError, flagged, named_as_in_python
-from stable_nalu.base.files import atomic_path, atomic_text_file, model_file, save_root
+from stable_nalu.base.files import SAFETENSORS, atomic_path, atomic_text_file, model_file, save_root
 from stable_nalu.base.script import ScriptParser, adder, bar, exit_code, fact, say
 from stable_nalu.layer import Layer, entries, own_entries
 from stable_nalu.layer.base import GatedInputs
 from stable_nalu.layer.nalu import AbstractNALULayer, DMULayer, INALULayer
-from stable_nalu.layer.tensor_file import SUFFIX, read_tensors, write_tensors
 from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.options.flags import owned_names, units_of
 from stable_nalu.training import as_at_the_start, default_dtype
@@ -33,7 +32,6 @@ from stable_nalu.writer import RunRecord
 from stable_nalu.writer.event_file import FILE_PREFIX, METRIC_VALID, RESULT_TEST, EventFileReader
 
 from .formula import FARTHEST, VERDICTS, Certificate, certificate, recurrent_certificate
-from .own_formula import module_formula
 
 
 class LoggedRun(Protocol):
@@ -90,6 +88,8 @@ class TrainedModel(torch.nn.Module):
         """
         target = self.target
         if target is None and self.task.inputs:
+            from .own_formula import module_formula
+
             with self.precision():
                 return module_formula(self.module, *self.task.inputs)
         if target is None:
@@ -154,7 +154,7 @@ def load(run: LoggedRun | str | Path) -> Any:
     if not (isinstance(run, str | Path) or hasattr(run, "folder")):
         remedy = "give one run, such as runs[0] or runs.best, or the folder of its log"
         raise UsageError(f"run: {remedy}")
-    if isinstance(run, str | Path) and Path(run).suffix == SUFFIX:
+    if isinstance(run, str | Path) and Path(run).suffix == SAFETENSORS:
         return _of_file(Path(run))
     folder = (Path(run) if isinstance(run, str | Path) else run.folder).absolute()
     record = RunRecord.read(folder)
@@ -182,6 +182,7 @@ def _loaded(spec: ScriptSpec, task: type[Task], folder: Path, record: RunRecord)
 
 def _of_file(path: Path) -> TrainedModel | Layer:
     """Return the network, or the layer, that `export` has written."""
+    from stable_nalu.layer.tensor_file import read_tensors
     from stable_nalu.task.table import SCRIPTS, TASKS
 
     tensors, about = read_tensors(path)
@@ -281,6 +282,8 @@ def _restored(
 
 
 def _write_safetensors(model: TrainedModel, path: Path) -> None:
+    from stable_nalu.layer.tensor_file import write_tensors
+
     write_tensors(path, model.module.state_dict(), card=model.card)
 
 
@@ -303,7 +306,7 @@ def _write_onnx(model: TrainedModel, path: Path) -> None:
         torch.onnx.export(model.module.eval(), (x,), str(temporary), **how)
 
 
-_FORMATS = {".onnx": _write_onnx, SUFFIX: _write_safetensors}
+_FORMATS = {".onnx": _write_onnx, SAFETENSORS: _write_safetensors}
 
 
 def export_command(argv: Sequence[str] | None = None) -> int:
@@ -357,6 +360,8 @@ def formula(
     model = run if isinstance(run, torch.nn.Module) else load(run)
     if isinstance(model, TrainedModel) and inputs is None and within is None:
         return model.formula()
+    from .own_formula import module_formula
+
     return module_formula(getattr(model, "module", model), inputs, within)
 
 

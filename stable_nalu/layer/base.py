@@ -20,9 +20,8 @@ from torch.nn import functional
 
 from stable_nalu.abstract import ExtendedTorchModule, Observation, weight_observations
 from stable_nalu.base.errors import UsageError
+from stable_nalu.base.files import SAFETENSORS
 from stable_nalu.functional import Regualizer, kaiming_bound, linear, lstm_step, xavier_bound
-
-from .tensor_file import SUFFIX, write_tensors
 
 EPSILON = 2.0**-23
 """Keeps logarithms and reciprocals finite; published code adds it in float64 runs, too."""
@@ -172,12 +171,14 @@ class Layer(ExtendedTorchModule):
     def export(self, path: str | Path) -> Path:
         """Write the layer as `.safetensors`, which `stable_nalu.load` reads."""
         path = Path(path)
-        if path.suffix != SUFFIX:
-            raise UsageError(f"path: {path} has no format; end its name in {SUFFIX}")
+        if path.suffix != SAFETENSORS:
+            raise UsageError(f"path: {path} has no format; end its name in {SAFETENSORS}")
         known = option_parameters(type(self)).items()
         options = {name: v for name, o in known if (v := _option(self, name)) != o.default}
         sizes = [self.in_features, self.out_features]
         try:
+            from .tensor_file import write_tensors
+
             write_tensors(path, self.state_dict(), unit=[type(self).__name__, sizes, options])
         except OSError as error:
             raise UsageError(f"cannot write {path}: {error.strerror}") from None

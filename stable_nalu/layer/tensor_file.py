@@ -8,9 +8,8 @@ from typing import Any
 import torch
 
 from stable_nalu.base.errors import UsageError
-from stable_nalu.base.files import atomic_path
+from stable_nalu.base.files import SAFETENSORS, atomic_path
 
-SUFFIX = ".safetensors"
 _TYPES = {
     **{torch.float64: "F64", torch.float32: "F32", torch.float16: "F16", torch.bfloat16: "BF16"},
     **{torch.int64: "I64", torch.int32: "I32", torch.bool: "BOOL"},
@@ -49,7 +48,7 @@ def read_tensors(path: Path) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
     except (ValueError, TypeError, KeyError, AttributeError, RuntimeError):
-        raise UsageError(f"{path} is not a whole {SUFFIX} file; write it again") from None
+        raise UsageError(f"{path} is not a whole {SAFETENSORS} file; write it again") from None
     return tensors, about
 
 
