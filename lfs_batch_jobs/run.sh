@@ -7,14 +7,17 @@
 # PYTHON: interpreter; else that of .venv, else python3.
 # STABLE_NALU_ROOT: folder of the project, where jobs are submitted from another one.
 # STABLE_NALU_LOGS: folder of the output of jobs; else logs/ in the project.
+# STABLE_NALU_SCRIPT: training script whose task this is, in place of a batch script's shard. It is
+# started where the job was submitted; NAME is the folder of its output.
 set -u
 
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
-cd "$root" || exit 1
+script="${STABLE_NALU_SCRIPT:-}"
+[ -n "$script" ] || cd "$root" || exit 1
 python="${PYTHON:-}"
 if [ -z "$python" ]; then
   python=python3
-  [ -x .venv/bin/python ] && python=.venv/bin/python
+  [ -x "$root/.venv/bin/python" ] && python="$root/.venv/bin/python"
 fi
 
 job=""
@@ -49,7 +52,12 @@ pass_on() {
   told=yes
 }
 trap pass_on TERM INT USR2
-"$python" -u experiments/batch.py "$@" --task "$index" &
+if [ -n "$script" ]; then
+  shift
+  "$python" -u "$root/experiments/$script.py" "$@" --shard "$index" &
+else
+  "$python" -u experiments/batch.py "$@" --task "$index" &
+fi
 shard=$!
 [ "$told" = no ] || kill -TERM "$shard" 2>/dev/null
 wait "$shard"

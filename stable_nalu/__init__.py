@@ -10,6 +10,7 @@ if _typing.TYPE_CHECKING:
     from .api.own_loop import constrain, penalty, wrap
     from .api.program import train
     from .api.runs import compare, plot, read_runs, summarize
+    from .api.submit import submit
     from .api.zoo import layers
     from .inspection.saved_model import formula, load
     from .layer.base import Layer
@@ -29,14 +30,14 @@ __version__ = _files.VERSION
 # fmt: off
 __all__ = [
     "Layer", "compare", "constrain", "formula", "layer", "layers", "load", "penalty", "plot",
-    "read_runs", "register", "summarize", "task", "train", "wrap",
+    "read_runs", "register", "submit", "summarize", "task", "train", "wrap",
 ]
 # fmt: on
 
 _NAMES = {
     **{"layer.base": "Layer", "layer.own_layers": "register", "api.program": "train"},
     **{"inspection.saved_model": "formula load", "api.runs": "compare plot read_runs summarize"},
-    **{"api.zoo": "layers", "api.own_loop": "constrain penalty wrap"},
+    **{"api.submit": "submit", "api.zoo": "layers", "api.own_loop": "constrain penalty wrap"},
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 """Module of each public name; imported on first use, as most of them import torch or pandas."""

@@ -30,7 +30,7 @@ TEMPLATES = CHECKOUT / "tools" / "templates"
 _BLOCK = re.compile(r"(?:^ {4}.*\n?)+", re.MULTILINE)
 NAMES = (
     *("train", "task", "read_runs", "summarize", "compare", "plot", "load", "formula"),
-    *("layers", "layer", "register", "Layer", "penalty", "constrain", "wrap"),
+    *("layers", "layer", "register", "Layer", "penalty", "constrain", "wrap", "submit"),
 )
 """Public names as a reader needs them: examples go on with what earlier ones have made."""
 BESIDE = ("CONTRIBUTING.md", "CHANGELOG.md", "CITATION.cff", "LICENSE")

@@ -1,23 +1,20 @@
 """The entrance for Python programs: train runs by a call, with the flags of a script as names."""
 
 import hashlib
-import math
 import os
 import re
 import sys
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import chain, islice, product
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, Unpack
 
-import numpy as np
 import torch
 
-from stable_nalu.base.errors import UsageError, did_you_mean, in_words, is_text, named_as_in_python
+from stable_nalu.base.errors import UsageError, did_you_mean, is_text, named_as_in_python
 from stable_nalu.base.files import atomic_text_file, model_file, save_root, tensorboard_root
-from stable_nalu.base.script import EXIT_INTERRUPTED, EXIT_REQUEUE, NEGATIVE_NUMBER, cores, plural
+from stable_nalu.base.script import EXIT_INTERRUPTED, EXIT_REQUEUE, plural
 from stable_nalu.callbacks import Hooks
 from stable_nalu.layer import entries
 from stable_nalu.layer.own_layers import (
@@ -28,15 +25,15 @@ from stable_nalu.layer.own_layers import (
     register,
 )
 from stable_nalu.layer.registry import labelled_as_another_key, script_name
-from stable_nalu.options import MOST_RUNS, Config, Flag, ScriptSpec
-from stable_nalu.options.flags import load_own_layers, owned_names, units_of
-from stable_nalu.result import set_threads
+from stable_nalu.options import Config, ScriptSpec
+from stable_nalu.options.flags import owned_names, units_of
+from stable_nalu.options.values import several, typed_values
 from stable_nalu.statistics.table import write_plain_frame
 from stable_nalu.task.own_task import BroughtTask
 from stable_nalu.task.table import ARITHMETIC, SCRIPTS, TASKS
 from stable_nalu.training import as_at_the_start
 from stable_nalu.training.console import quiet
-from stable_nalu.training.shell import train_plan
+from stable_nalu.training.shell import set_threads, train_plan
 
 from .flags import Flags, Script
 from .runs import TrainedRuns, joined, read_runs
@@ -105,21 +102,36 @@ def train(
         >>> len(runs), int(runs.solved.sum())
         (8, 8)
     """
-    own = script if isinstance(script, BroughtTask) else None
-    spec = _spec_of("own_task" if own else script)
     objects = {"layer": layer, "network": network, "optimizer": optimizer, "loss": loss}
-    brought = _of_program(spec, objects | {"schedule": schedule})
-    called = {one.flag: one.name for one in brought}
-    with as_at_the_start(), named_as_in_python(**called), _written_below(out):
-        given = dict[str, Any](flags) if own is None else _with_task(own, flags)
-        for one in brought:
-            given[one.flag] = one.words(spec, given)
-        forget_sources()
+    with (
+        as_at_the_start(),
+        called(script, out, flags, **objects, schedule=schedule) as (spec, given),
+    ):
         plans = _named(spec, given)
         hooks = Hooks(callbacks, logger)
         for plan in plans:
             _require_known(plan[0], hooks)
         return _trained(spec, plans, hooks)
+
+
+@contextmanager
+def called(
+    script: Any, out: str | Path | None, flags: Mapping[str, Any], **objects: Any
+) -> Iterator[tuple[ScriptSpec, dict[str, Any]]]:
+    """Yield the script of a call and its flags, in words for what may be an object.
+
+    Meanwhile runs are logged and saved below `out`, and errors name arguments.
+    """
+    own = script if isinstance(script, BroughtTask) else None
+    spec = _spec_of("own_task" if own else script)
+    brought = _of_program(spec, objects)
+    names = {one.flag: one.name for one in brought}
+    with named_as_in_python(**names), _written_below(out):
+        given = dict[str, Any](flags) if own is None else _with_task(own, flags)
+        for one in brought:
+            given[one.flag] = one.words(spec, given)
+        forget_sources()
+        yield spec, given
 
 
 def _spec_of(script: Any) -> ScriptSpec:
@@ -146,11 +158,11 @@ class _Brought(NamedTuple):
         fixed = name == "network" and spec.name not in (*ARITHMETIC, "own_task")
         if fixed or (self.flag not in spec.defaults and not of_layers):
             raise UsageError(f"{name}: {spec.name} has its own; leave it out")
-        several = [value] if isinstance(value, torch.nn.Module) else _several(name, value)
-        for one in several if not of_layers else ():
+        values = [value] if isinstance(value, torch.nn.Module) else several(name, value)
+        for one in values if not of_layers else ():
             if not (isinstance(one, str) or callable(one)):
                 raise UsageError(f"{name}: {one!r} is neither a name nor a function")
-        return [v if isinstance(v, str) and not of_layers else self.make(v) for v in several]
+        return [v if isinstance(v, str) and not of_layers else self.make(v) for v in values]
 
 
 def _of_program(spec: ScriptSpec, given: Mapping[str, Any]) -> list[_Brought]:
@@ -185,7 +197,8 @@ def _named(spec: ScriptSpec, given: dict[str, Any]) -> list[list[Config]]:
     named = given.get("short_names")
     if named is False:
         del given["short_names"]
-    plans = [spec.plan_of(typed).configs for typed in _typed(spec, given)]
+    typed = typed_values(spec, usual(spec, given))
+    plans = [spec.plan_of(one).configs for one in typed]
     by_default = named is None and "short_names" in spec.defaults
     return _in_short(spec, plans) if by_default else plans
 
@@ -224,7 +237,7 @@ def _trained(spec: ScriptSpec, plans: Sequence[Sequence[Config]], hooks: Hooks) 
         remedy = "train them by calls of their own, each with a name_prefix"
         raise UsageError(f"two of the runs have the name {twice}; {remedy}")
     task = TASKS[spec.name]
-    set_threads(cores() if task.kind.all_cores else 1)
+    set_threads(task)
     # What a command prints is in the table; the progress bar goes to standard error.
     with quiet():
         code = train_plan(task, spec, *plans, hooks=hooks)
@@ -316,96 +329,12 @@ def _require_known(config: Config, hooks: Hooks) -> None:
         raise UsageError(f"workers: {problem}; {remedy}")
 
 
-def _typed(spec: ScriptSpec, flags: Mapping[str, Any]) -> list[dict[str, list[Any]]]:
-    """Return the values of flags as a command line gives them, of as many as they need.
-
-    Some flags have another default than in commands.
-    """
+def usual(spec: ScriptSpec, flags: Mapping[str, Any]) -> dict[str, Any]:
+    """Return flags with those that have another default than in commands."""
     if flags.get("dry_run"):
         raise UsageError("dry_run: a call trains what it is given; leave it out")
     if flags.get("evaluate") is not None:
         raise UsageError("evaluate: a call trains; look at a model by stable_nalu.load")
-    known = {flag.dest: flag for flag in spec.flags}
     begins = flags.get("remove_existing_data") or flags.get("load_checkpoint")
-    usual = {"workers": 1} if begins else {"workers": 1, "resume": True}
-    values = {name: value for name, value in usual.items() if name in known} | dict(flags)
-    for name in values:
-        if name not in known:
-            remedy = did_you_mean(name, known, f"see the flags of {spec.name}")
-            raise UsageError(f"{spec.name} has no argument {name!r}; {remedy}")
-    files = values.get("layer_file")
-    files = [] if files is None else _words("layer_file", _several("layer_file", files))
-    load_own_layers(["--layer-file", *files])
-    read = {name: _read(known[name], value) for name, value in values.items() if value is not None}
-    if (count := math.prod(map(len, read.values()))) > MOST_RUNS:
-        raise UsageError(f"{count} combinations of values are too many; {_MOST}")
-    typed = (zip(read, chosen, strict=True) for chosen in product(*read.values()))
-    return [{name: given for name, given in pairs if given} for pairs in typed]
-
-
-def _read(flag: Flag, value: Any) -> list[list[Any]]:
-    """Return the values of a flag, for every command line that they need."""
-    if isinstance(value, Mapping):
-        pairs = [(name, _words(name, _several(name, several))) for name, several in value.items()]
-        words = [f"{name}={one}" for name, ones in pairs for one in ones]
-        return [flag.read(_words(flag.dest, words)) if words else []]
-    if flag.kind is not None and flag.kind.metavar.startswith(("RANGE", "[")):
-        # A list of numbers is one value.
-        if isinstance(value, str) or not isinstance(value, Iterable):
-            problem = f"{value!r} is not a list of numbers; write such as [1, 2]"
-            raise UsageError(f"{flag.dest}: {problem}")
-        value = _several(flag.dest, value)
-        several = bool(value) and all(isinstance(part, tuple) for part in value)
-        values = [str(_plain(part)).replace(" ", "") for part in (value if several else [value])]
-    else:
-        values = _several(flag.dest, value)
-    if flag.kind is None:
-        for one in values or [value]:
-            if not isinstance(one, bool | np.bool_):
-                problem = f"{one!r} is not a value of a switch; write True or False"
-                raise UsageError(f"{flag.dest}: {problem}")
-        return [[True] if one else [] for one in values]
-    if flag.repeatable and values and all(isinstance(one, tuple | list) for one in values):
-        read = (flag.read(_words(flag.dest, list(one))) for one in values)
-        return [list(chain.from_iterable(read))]
-    words = _words(flag.dest, values)
-    together = flag.sweep or "..." in flag.kind.metavar
-    return [flag.read(words)] if together else [flag.read([word]) for word in words]
-
-
-def _plain(value: Any) -> Any:
-    """Return numbers of numpy, in lists, as those of Python, which are written without a type."""
-    if isinstance(value, list | tuple):
-        return [_plain(part) for part in value]
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _words(name: str, values: list[Any]) -> list[str]:
-    """Return values as words, none of which is a flag to who reads them."""
-    try:
-        words = list(map(str, values))
-    except ValueError as error:  # of a number of thousands of digits
-        raise UsageError(f"{name}: {in_words(error)}") from None
-    if not words:
-        raise UsageError(f"{name}: an empty list holds no value; leave it out for the default")
-    for word in words:
-        if not is_text(word, of_path=True):
-            raise UsageError(f"{name}: {ascii(word)} is not text; write it in UTF-8")
-        if word.startswith("-") and not NEGATIVE_NUMBER.match(word):
-            raise UsageError(f"{name}: {word!r} is not a value; a flag is an argument of its own")
-    return words
-
-
-def _several(name: str, value: Any) -> list[Any]:
-    """Return the values of a list, a range or an array, or the one value."""
-    if isinstance(value, str | Path) or not isinstance(value, Iterable):
-        return [value]
-    if isinstance(value, np.ndarray | torch.Tensor):
-        value = np.atleast_1d(np.asarray(value))
-    values = list(islice(value, MOST_RUNS + 1))  # which may have no end
-    if len(values) > MOST_RUNS:
-        raise UsageError(f"{name}: more than {MOST_RUNS} values are too many; {_MOST}")
-    return [v.tolist() if isinstance(v, np.ndarray | np.generic) else v for v in values]
-
-
-_MOST = f"train {MOST_RUNS} runs at most by a call"
+    own = {"workers": 1} if begins else {"workers": 1, "resume": True}
+    return {name: v for name, v in own.items() if name in spec.defaults} | dict(flags)

@@ -8,6 +8,7 @@ back.
 import itertools
 import math
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,14 +18,13 @@ from typing import Any, cast
 from stable_nalu.base.errors import CONTROL, OptionError, UsageError, did_you_mean
 from stable_nalu.base.script import ScriptParser, command_of
 
-from .flag import Config, Flag, FlagGroup, ReadFlag, switch
+from .flag import MOST_RUNS, Config, Flag, FlagGroup, ReadFlag, switch
 from .flags import load_own_layers, own_options, short_leaf, with_flags
 from .run_names import NameField, format_leaf, template, trailing
+from .sweep import add_sweep_flags, blocks_of
 
 __all__ = ["Config", "Flag", "FlagGroup", "OptionError", "Plan", "ScriptSpec", "switch"]
 
-MOST_RUNS = 100_000
-"""Runs of one command, whose configurations are all in memory."""
 _LONGEST_FOLDER = 255
 _RANGES = ("interpolation_range", "extrapolation_range")
 _WIDTH = 98
@@ -97,6 +97,7 @@ class ScriptSpec:
             section = parser.add_argument_group(group.title)
             for flag in group:
                 section.add_argument(*flag.spellings, action=ReadFlag, flag=flag)
+        add_sweep_flags(parser)
         return parser
 
     def parse(self, argv: Sequence[str] | None = None) -> "Plan":
@@ -105,23 +106,38 @@ class ScriptSpec:
         An error is one line on stderr and exit status 2. The runs of --dry-run are not looked at
         yet: `Plan.names` goes through them one by one.
         """
+        return self.parsed(argv)[0][0]
+
+    def parsed(self, argv: Sequence[str] | None = None) -> tuple[list["Plan"], dict[str, Any]]:
+        """Return what `asked` returns; on --help or an error, say so and leave the process."""
         try:
-            plan = self._plan(sys.argv[1:] if argv is None else argv)
-            if not plan.dry_run:
-                _ = plan.configs
+            plans, how = self.asked(sys.argv[1:] if argv is None else argv)
+            for plan in plans:
+                if not plan.dry_run:
+                    _ = plan.configs
         except UsageError as error:
             self.parser.refuse(error)
-        return plan
+        return plans, how
 
     def plan(self, argv: Sequence[str]) -> "Plan":
         """Return the plan of a command line, all of whose runs can be run, or raise OptionError."""
-        plan = self._plan(argv)
+        plan = self.asked(argv)[0][0]
         _ = plan.configs
         return plan
 
-    def _plan(self, argv: Sequence[str]) -> "Plan":
+    def asked(self, argv: Sequence[str]) -> tuple[list["Plan"], dict[str, Any]]:
+        """Return the plans of a command line, one for each block of --sweep, and its scheduling."""
         load_own_layers(argv)  # Before choices are read, which include them.
-        return self.plan_of(vars(self.parser.read(argv)))
+        blocks = blocks_of(self, argv)
+        read = vars(self.parser.read(argv))
+        typed = {dest: values for dest, values in read.items() if dest in self.defaults}
+        how = {dest: value for dest, value in read.items() if dest not in typed}
+        plans = [self.plan_of(block | typed) for block in blocks]
+        names = Counter(name for plan in plans[1:] and plans for name in plan.names())
+        if twice := [name for name, count in names.items() if count > 1]:
+            problem = f"two blocks have a run of the name {twice[0]}"
+            raise OptionError("--sweep", problem, "give each block its own name-prefix")
+        return plans, how
 
     def plan_of(self, typed: Mapping[str, list[Any]]) -> "Plan":
         """Return the plan of flags, by their dests, each with one value or several."""

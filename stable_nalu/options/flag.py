@@ -21,6 +21,8 @@ from stable_nalu.base.errors import OptionError, did_you_mean
 from stable_nalu.base.script import unknown_choice
 from stable_nalu.layer.registry import Brought, LayerEntry, entries, owned, spelled
 
+MOST_RUNS = 100_000
+"""Runs of one command, whose configurations are all in memory."""
 MODELS = {
     "Linear": "--layer-type linear",
     "NAC+": "--layer-type NAC",

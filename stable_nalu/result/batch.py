@@ -19,8 +19,9 @@ from typing import Any
 from stable_nalu.base import script as console
 from stable_nalu.base.errors import OptionError, UsageError, did_you_mean
 from stable_nalu.base.files import CHECKOUT, at_home, is_checkout, working_root
-from stable_nalu.options.flag import each_word, integer, seeds, seeds_text
+from stable_nalu.options.flag import integer, seeds, seeds_text
 from stable_nalu.options.flags import add_layer_flags
+from stable_nalu.options.sweep import SCHEDULERS, add_site_flags, time_limit
 from stable_nalu.paper.experiment import MEASURED, Experiment, Model, Resources, named, words
 from stable_nalu.paper.index import EXPERIMENTS, find, known
 
@@ -193,7 +194,6 @@ def find_job(name: str) -> JobScript:
 
 SITE_FILE = FOLDER / "site.toml"
 _WARNING_MINUTES = 2
-SCHEDULERS = ("local", "slurm", "lsf", "print")
 
 
 @dataclass(frozen=True)
@@ -231,15 +231,7 @@ class Site:
         return replace(asked, **most, gpu=asked.gpu if self.gpus is None else bool(self.gpus))
 
 
-def time_limit(word: str) -> int:
-    """Return the minutes of a time such as `12:00`, hours and minutes."""
-    match = re.fullmatch(r"(\d+):([0-5]\d)", word)
-    if match is None or not (minutes := 60 * int(match[1]) + int(match[2])):
-        raise ValueError(f"{word!r} is not a time; write hours and minutes, such as 12:00")
-    return minutes
-
-
-def _site_of(arguments: argparse.Namespace) -> Site:
+def site_of(arguments: argparse.Namespace) -> Site:
     """Return the site of `--site`, else of `lfs_batch_jobs/site.toml`, with the flags laid over it.
 
     --scheduler print leaves the scheduler of the file, whose options the printed job then has.
@@ -307,11 +299,20 @@ def _breaks_a_line(name: str, value: object) -> bool:
 
 
 def render_job(
-    name: str, resources: Resources, site: Site, root: str, words: list[str], indices: list[int]
+    name: str,
+    resources: Resources,
+    site: Site,
+    words: list[str],
+    indices: list[int],
+    **more: str,
 ) -> str:
-    """Return the job of a submission; `words` follow the name, as for the batch script."""
+    """Return the job of a submission; `words` follow the name, as for the batch script.
+
+    more: further variables of its environment.
+    """
     logs = str(site.logs) if site.log_dir else ""
-    variables = {"STABLE_NALU_ROOT": root, "STABLE_NALU_LOGS": logs, "PYTHON": site.python}
+    variables = {"STABLE_NALU_ROOT": str(CHECKOUT), "STABLE_NALU_LOGS": logs}
+    variables |= {"PYTHON": site.python, **more}
     lines = [
         "#!/usr/bin/env bash",
         *headers(name, resources, site, indices, site.logs / name),
@@ -454,20 +455,7 @@ def _parser(takes_a_layer: bool) -> console.ScriptParser:
         add_layer_flags(parser, "a layer of your own in place of the models")
     else:
         parser.set_defaults(layer_type=None, layer_file=None, layer_option=None)
-    add = console.adder(parser.add_argument_group("jobs, over lfs_batch_jobs/site.toml"))
-    add("--site FILE", "another site file", type=Path)
-    add("--partition NAME", "SLURM partition")
-    add("--queue NAME", "LSF queue")
-    add("--account NAME", "SLURM account, LSF project")
-    limit, text = each_word("", time_limit).one, "per job (that of the experiment)"
-    add("--time HOURS:MINUTES", f"limit {text}", type=limit)
-    add("--memory GB", text, type=integer(1).one)
-    text = "per job (1 for image tasks, 0 for all others)"
-    add("--gpus", text, type=integer(0).one, choices=(0, 1))
-    add("--module NAME", "module to load", action="append", dest="modules")
-    add("--setup LINE", "shell line before a job; repeatable", action="append")
-    add("--log-dir DIR", "folder of the output (logs)")
-    add("--python PATH", "interpreter of the jobs")
+    add_site_flags(parser)
     return parser
 
 
@@ -499,7 +487,7 @@ def _run(arguments: argparse.Namespace, layer_model: LayerModel | None) -> int:
     if arguments.dry_run and arguments.scheduler in (None, "local"):
         show_training(everything.values(), length)
         return 0
-    return _hand_over(script, everything, arguments)
+    return _send(script, everything, arguments)
 
 
 def _models(
@@ -547,8 +535,8 @@ def _train(everything: Mapping[int, Shard], arguments: argparse.Namespace) -> in
     return train_shards(chosen, arguments.max_iterations) if chosen else 0
 
 
-def _hand_over(script: JobScript, left: Mapping[int, Shard], arguments: argparse.Namespace) -> int:
-    site = _site_of(arguments)
+def _send(script: JobScript, left: Mapping[int, Shard], arguments: argparse.Namespace) -> int:
+    site = site_of(arguments)
     scheduler = arguments.scheduler or site.scheduler
     words = _passed_on(arguments)
     logs = site.logs / script.name
@@ -561,21 +549,34 @@ def _hand_over(script: JobScript, left: Mapping[int, Shard], arguments: argparse
         at_once = arguments.jobs or max(1, console.cores() // script.resources().cores)
         console.say(f"{amount}, {at_once} at a time; output in {logs}")
         return run_shards([script.name, *words], left, logs, processes=at_once, gpu=arguments.gpu)
+    resources = site.resources(script.resources())
+    text = render_job(script.name, resources, site, words, list(left))
+    commands = {
+        i: [shard.model.command(one, shard.seeds) for one in shard.variants]
+        for i, shard in left.items()
+    }
+    shown = [
+        (i, console.command_of(*one.line)) for i, several in commands.items() for one in several
+    ]
+    hand_over(scheduler, text, logs, amount, shown if prints else None)
+    return 0
+
+
+def hand_over(
+    scheduler: str, text: str, logs: Path, amount: str, shown: Sequence[tuple[int, str]] | None
+) -> None:
+    """Submit a job, or print it with the lines that say what its shards train."""
     if not is_checkout():
         remedy = "start it from a checkout, or take --scheduler local"
         raise OptionError("--scheduler", f"{scheduler} needs lfs_batch_jobs/run.sh", remedy)
-    resources = site.resources(script.resources())
-    text = render_job(script.name, resources, site, str(CHECKOUT), words, list(left))
-    if prints:
-        console.say(text)
-        console.say(f"# before it is submitted: mkdir -p {shlex.quote(str(logs))}")
-        for i, shard in left.items():
-            for command in (shard.model.command(one, shard.seeds) for one in shard.variants):
-                console.say(f"# shard {i}: {console.command_of(*command.line)}")
-        return 0
-    console.say(f"{amount}; output in {logs}")
-    console.say(submit(scheduler, text, logs / f"{scheduler}.sh"))
-    return 0
+    if shown is None:
+        console.say(f"{amount}; output in {logs}")
+        console.say(submit(scheduler, text, logs / f"{scheduler}.sh"))
+        return
+    console.say(text)
+    console.say(f"# before it is submitted: mkdir -p {shlex.quote(str(logs))}")
+    for shard, line in shown:
+        console.say(f"# shard {shard}: {line}")
 
 
 def _passed_on(arguments: argparse.Namespace) -> list[str]:

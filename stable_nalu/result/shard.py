@@ -17,12 +17,12 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from math import ceil
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 from stable_nalu.base import files
 from stable_nalu.base import script as console
 from stable_nalu.base.errors import UsageError
-from stable_nalu.options.flag import seeds_text
+from stable_nalu.options.flag import Config, seeds_text
 from stable_nalu.paper.experiment import (
     EPOCH_FLAG,
     ITERATION_FLAG,
@@ -36,9 +36,8 @@ from stable_nalu.paper.experiment import (
     merged,
 )
 from stable_nalu.task.table import SCRIPTS, TASKS
+from stable_nalu.training.shell import set_threads, train_plan
 from stable_nalu.writer.event_file import LOCK_NAME
-
-from . import run_script
 
 FEWEST_RUNS, MOST_RUNS = 50, 250
 """Bounds of the runs per shard, as far as seeds and points allow: more runs train faster together
@@ -138,15 +137,28 @@ def how_to_run(
         epochs = max(1, ceil(max_iterations / updates))
         extra[EPOCH_FLAG] = (str(SCRIPTS[model.script].max_epochs(epochs)),)
     if "--checkpoint-interval" in flags:
-        fewest = min(_FEWEST_UPDATES_SAVED[ITERATION_FLAG in flags], length // _FEWEST_CHECKPOINTS)
-        interval = max(fewest, length // _MOST_CHECKPOINTS)
+        interval = between_saves(length, ITERATION_FLAG in flags)
         extra["--checkpoint-interval"] = (str(max(1, interval // updates)),)
     if "--workers" in flags:
         extra["--workers"] = (str(workers),)
     return extra
 
 
+def between_saves(length: int, counts_iterations: bool) -> int:
+    """Return the updates between two saved states of a run."""
+    fewest = min(_FEWEST_UPDATES_SAVED[counts_iterations], length // _FEWEST_CHECKPOINTS)
+    return max(fewest, length // _MOST_CHECKPOINTS)
+
+
 MARKER = ".finished.json"
+AnyRun: TypeAlias = "ExpectedRun | PlannedRun"
+
+
+class PlannedRun(NamedTuple):
+    """A run of no experiment."""
+
+    name: str
+    config: Config
 
 
 class State(Enum):
@@ -190,15 +202,22 @@ def train_shards(
     for how in (_RESUMED, _ANEW):
         parts = [[pair for pair in plan if how in pair[0].words] for plan in plans]
         if lines := [[command.words for command, _ in part] for part in parts if part]:
-            spec, task = SCRIPTS[script], TASKS[script]
-            code = run_script(spec, task, *lines[0], beside=lines[1:], formulas=False)
+            code = train_commands(script, *lines)
             if code not in (0, console.EXIT_DIVERGED):
                 return code
             mark_finished([run for part in parts for _, runs in part for run in runs])
     return 0
 
 
-def state_of(run: ExpectedRun) -> State:
+def train_commands(script: str, *commands: Sequence[Sequence[str]]) -> int:
+    """Train the runs of command lines, those of a sequence in the same stacks."""
+    spec, task = SCRIPTS[script], TASKS[script]
+    plans = [[c for words in lines for c in spec.parse(words).configs] for lines in commands]
+    set_threads(task)
+    return console.exit_code(f"{script}.py", lambda: train_plan(task, spec, *plans))
+
+
+def state_of(run: AnyRun) -> State:
     folder = files.tensorboard_root() / run.name
     events = _event_files(folder)
     if not events:
@@ -215,7 +234,7 @@ def state_of(run: ExpectedRun) -> State:
     return State.DONE if done else State.FAILED
 
 
-def mark_finished(runs: Sequence[ExpectedRun]) -> None:
+def mark_finished(runs: Sequence[AnyRun]) -> None:
     """Record that these runs have come to their end, even if they diverged."""
     for run in runs:
         folder = files.tensorboard_root() / run.name
@@ -255,7 +274,7 @@ def _event_files(folder: Path) -> list[str]:
     return [entry.name for entry in files.visible_entries(folder)] if folder.is_dir() else []
 
 
-def _saved_state(run: ExpectedRun) -> tuple[str, int] | None:
+def _saved_state(run: AnyRun) -> tuple[str, int] | None:
     """Return the event file that a run's checkpoint belongs to, and the iteration it goes on at."""
     path = files.model_file(files.save_root(), run.name)
     if not path.exists():
@@ -276,7 +295,7 @@ def _owns_checkpoint(run: ExpectedRun) -> bool | None:
     return None if saved is None else _event_files(folder) == [saved[0]]
 
 
-def _length(run: ExpectedRun) -> int:
+def _length(run: AnyRun) -> int:
     """Return the last iteration, or epoch, of a run."""
     return int(getattr(run.config, "max_iterations", getattr(run.config, "max_epochs", 0)))
 
@@ -417,11 +436,12 @@ def progress_of(task: int, logs: Path) -> Path:
 
 def _start(words: Sequence[str], task: int, logs: Path, gpu: str | None) -> subprocess.Popen[Any]:
     environment = {"OMP_NUM_THREADS": "1", **os.environ}
+    paths = [str(files.CHECKOUT), os.environ.get("PYTHONPATH")]
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
     environment[console.PROGRESS] = str(progress_of(task, logs).absolute())
     if gpu is not None:
         environment["CUDA_VISIBLE_DEVICES"] = gpu
     command = [sys.executable, "-u", "-m", *words]
-    how: dict[str, Any] = {"cwd": files.working_root(), "env": environment}
     out, err = (logs / f"task-{task}.{end}" for end in ("out", "err"))
     with out.open("ab") as said, err.open("ab") as warned:
-        return subprocess.Popen(command, stdout=said, stderr=warned, **how)
+        return subprocess.Popen(command, stdout=said, stderr=warned, env=environment)

@@ -137,6 +137,15 @@ def train_plan(
     return script.EXIT_DIVERGED if any(result.diverged for result in results) else 0
 
 
+def set_threads(task: type[Task]) -> None:
+    """Let torch use the threads that the scheduler grants, else all cores if a run gains by them.
+
+    Small models gain from no more than one thread.
+    """
+    own = script.cores() if task.kind.all_cores else 1
+    torch.set_num_threads(script.granted_cores() or min(own, script.usable_cores()))
+
+
 @dataclass(frozen=True)
 class Shell:
     """What trains the runs of a script."""

@@ -15,8 +15,9 @@ import pytest
 import torch
 
 import stable_nalu as sn
-from stable_nalu.api.program import _typed
+from stable_nalu.api.program import usual
 from stable_nalu.base.errors import UsageError
+from stable_nalu.options.values import typed_values
 from stable_nalu.result.export import export_csv
 from stable_nalu.task.table import SCRIPTS
 from stable_nalu.training.loop import Training
@@ -67,9 +68,9 @@ class Gain(torch.nn.Module):
 )
 def test_flags_are_those_of_the_command(flags, words):
     spec = SCRIPTS["single_layer" if "sample_distribution" in flags else SCRIPT]
-    usual = {"resume": [True], "workers": [1]}
+    own = {"resume": [True], "workers": [1]}
     read = [vars(spec.parser.read(command.split())) for command in words.split("; ")]
-    assert _typed(spec, flags) == [usual | typed for typed in read]
+    assert typed_values(spec, usual(spec, flags)) == [own | typed for typed in read]
 
 
 def test_runs_are_those_of_the_command_to_the_bit():

@@ -1,7 +1,6 @@
 """How a plan is cut into stacks, and stacks that draw the same samples and train in turns."""
 
-from stable_nalu.result import run_script
-from stable_nalu.task.table import SCRIPTS, TASKS
+from stable_nalu.result.shard import train_commands
 from tests.ensemble.plans import COMMON, assert_identical, roots, train, trained
 
 SCRIPT = "single_layer"
@@ -27,10 +26,8 @@ def test_operations_and_lengths_side_by_side(tmp_path):
         (*words, "--operation", operation, "--max-iterations", length)
         for operation, length in (("mul", "25"), ("add", "7"), ("squared", "32"))
     ]
-    first, *others = plans
     with roots(tmp_path / "group"):
-        beside = [[plan] for plan in others]
-        assert run_script(SCRIPTS[SCRIPT], TASKS[SCRIPT], first, beside=beside) == 0
+        assert train_commands(SCRIPT, *([plan] for plan in plans)) == 0
     for plan in plans:
         assert train(tmp_path / "alone", SCRIPT, *plan[len(COMMON) :]) == 0
     assert_identical(trained(tmp_path / "group"), trained(tmp_path / "alone"))
