@@ -47,6 +47,7 @@ RUNS: Commands = {
         "Write a trained model as ONNX or safetensors."),
 }
 RIVALS: Commands = {
+    "fit": ("bench.fit:main", "Find the law of a table, beside other families of models."),
     "arena": ("bench.arena:main", "Units beside other families of models, on equal CPU time."),
 }
 EXPORTS: Commands = {

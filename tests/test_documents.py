@@ -36,6 +36,7 @@ LEFT_OUT = {
     r".* --digit-source mnist .*|.*/reproduce\.py nalu/table[24].*": "needs MNIST",
     r".* experiments/sequential_(mnist|svhn)\.py (?!.*source digits).*": "needs MNIST or SVHN",
     r"stable-nalu board .*": "trains for minutes; see tests/bench/test_board.py",
+    r"stable-nalu fit .*": "trains for a minute; see tests/bench/test_fit.py",
     r".*/reproduce\.py --report": "writes the page of the checkout; see tests/result",
 }
 """Pattern of a whole command -> why it does not run here."""
