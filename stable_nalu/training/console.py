@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stable_nalu.base import script
+from stable_nalu.base.papers import FLAT
 from stable_nalu.base.script import Progress, fact, plural
 from stable_nalu.layer import entries
 from stable_nalu.options import Config, ScriptSpec
@@ -288,8 +289,8 @@ def write_board(
     file.add(event_file.event_of(0, *_summaries(spec, configs, errors=judged is not None)))
     if judged is not None:
         lines = event_file.event_message()().summary
-        limits = [goal.limit for goal in map(judged.goal, configs) if goal.limit]
-        for threshold in sorted({limit.threshold for limit in limits}):
+        limits = [judged.goal(config).limit or _usual(config) for config in configs]
+        for threshold in sorted({limit.threshold for limit in limits if limit}):
             value = math.log10(threshold) if configs[-1].short_names is not None else threshold
             lines.value.add(tag=f"threshold/{threshold:.2g}", simple_value=value)
         for step in (0, max(map(judged.kind.unit.last, configs))):
@@ -301,6 +302,11 @@ def write_board(
     older += [path for path in begun if int(path.name[1:]) < time.time_ns() - MINUTE]
     for path in older:
         path.unlink(missing_ok=True)
+
+
+def _usual(config: Config) -> Limit | None:
+    """Return the line of a task without a threshold, unless it was asked to have none."""
+    return None if "threshold" in config.as_dict() else Limit(FLAT)
 
 
 def _summaries(spec: ScriptSpec, configs: Sequence[Config], *, errors: bool) -> list[Any]:
