@@ -154,7 +154,8 @@ class Law:
 
 
 def _number(value: float) -> Any:
-    return sympy.Rational(float(value)) if 2 * value % 1 == 0 else sympy.Float(str(value))
+    is_short = 2 * value % 1 == 0 and abs(value) < 1e6
+    return sympy.Rational(float(value)) if is_short else sympy.Float(str(value))
 
 
 def mean_square(law: Any, x: np.ndarray, y: np.ndarray) -> float:
@@ -243,6 +244,7 @@ class Certificate:
 def _read(model: torch.nn.Module, inputs: int) -> Law:
     """Return the law of trained units, with whole numbers for the weights of NAU and NMU."""
     add, powers = np.eye(inputs), np.eye(inputs)
+    unit: Any
     for unit in model.modules():
         if isinstance(unit, NAU):
             add = unit.W.detach().numpy().round()
@@ -350,7 +352,7 @@ class ArithmeticRegressor(RegressorMixin, BaseEstimator):
         names = [str(name) for name in getattr(self, "feature_names_in_", ())]
         if not names or not all(n.isidentifier() and not iskeyword(n) for n in names):
             names = [f"x{k}" for k in range(1, rows.x.shape[1] + 1)]
-        signs = ({"positive": True} if s else {"real": True} for s in (rows.x > 0).all(0))
+        signs = ({"positive": True} if s else {"real": True} for s in np.all(rows.x > 0, axis=0))
         inputs = [sympy.Symbol(n, **sign) for n, sign in zip(names, signs, strict=True)]
         formula = law.formula(inputs)
         self.formula_ = sympy.sstr(formula, full_prec=False)
@@ -379,4 +381,4 @@ class ArithmeticRegressor(RegressorMixin, BaseEstimator):
 
     def predict(self, X: Any) -> np.ndarray:  # noqa: N803
         check_is_fitted(self)
-        return self.law_(validate_data(self, X, dtype=np.float64, reset=False))
+        return self.law_(np.asarray(validate_data(self, X, dtype=np.float64, reset=False)))

@@ -57,7 +57,7 @@ def _obey(arguments: Any) -> None:
     own = {"train": (), "test": (arguments.test,), "outputs": None, "noise": 0.0, "scale": False}
     own |= {"input_names": tuple(arguments.input_names), "threshold": "none"}
     try:
-        problem = problem_of(SimpleNamespace(**vars(arguments) | own))
+        problem: Any = problem_of(SimpleNamespace(**vars(arguments) | own))
     except OptionError as error:
         if error.flag != "--data":
             raise
@@ -82,9 +82,9 @@ def _compare(names: list[str], arguments: Any, fitted: Any, inside: Any, outside
     model = ArithmeticRegressor(list(UNITS), seeds=arguments.seeds, steps=arguments.steps)
     model.fit(pd.DataFrame(fitted[0], columns=names), fitted[1])
     seconds = time.process_time() - start
-    found = {"units": (model.law_, seconds), **_rivals(*fitted, seconds)}
+    found = {"units": (model.law_, seconds), **_rivals(fitted[0], fitted[1], seconds)}
     errors = {
-        name: [_share(predict, *part) for part in (inside, outside)]
+        name: [_share(predict, x, y) for x, y in (inside, outside)]
         for name, (predict, _) in found.items()
     }
     rows = [
@@ -94,9 +94,10 @@ def _compare(names: list[str], arguments: Any, fitted: Any, inside: Any, outside
     say("\n".join(in_columns(["model", "inside", "outside", "CPU s"], rows)))
     runs = f"{model.seeds_solved_} runs of units found one as good"
     say(f"\n{arguments.target} = {model.formula_}\n  {model.certificate_}; {runs}")
-    for name, known in model.valid_range_.items():
+    for column, (name, known) in zip(names, model.valid_range_.items(), strict=True):
         (a, b), (low, high) = known["seen"], known["trusted"]
-        say(f"  {name}: seen from {a:.4g} to {b:.4g}, trusted from {low:.4g} to {high:.4g}")
+        what = name if name == column else f"{name} ({column})"
+        say(f"  {what}: seen from {a:.4g} to {b:.4g}, trusted from {low:.4g} to {high:.4g}")
     for place, where in enumerate(("Inside", "Outside")):
         say(_verdict(where, {name: error[place] for name, error in errors.items()}))
     _draw(arguments, f"{arguments.target} = {model.formula_}", found, errors, outside)
@@ -130,7 +131,8 @@ def _verdict(where: str, errors: dict[str, float]) -> str:
     (best, error), (second, other), *_ = sorted(errors.items(), key=lambda one: one[1])
     if best != "units":
         second, other = "units", errors["units"]
-    how = "is better than" if other > CLOSE * error + 1e-9 else "is about as good as"
+    how = "better than" if other > CLOSE * error + 1e-9 else "about as good as"
+    how = f"{'are' if best == 'units' else 'is'} {how}"
     return f"{where}, {best} {how} {second}: {100 * error:.3g} % and {100 * other:.3g} %."
 
 

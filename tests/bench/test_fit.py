@@ -31,11 +31,12 @@ def test_fit_finds_the_law_and_compares_it_with_rivals(capsys):
     assert {"units", "model", "Boosting", "MLP"} <= set(said.replace("\n", " ").split())
     assert found["units"][1] < 3 < 20 < found["Boosting"][1]
     assert "*m1*m2/r**2" in said
-    assert "Outside, units is better than" in said
+    assert "Outside, units are better than" in said
     assert "r: seen from 1.0" in said
     assert imread("law.png").shape[2] == 4
 
 
+@pytest.mark.slow
 def test_fit_says_when_a_rival_is_better(capsys):
     random = np.random.default_rng(0)
     x = random.uniform(-4, 4, 400)
