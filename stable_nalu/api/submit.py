@@ -28,10 +28,9 @@ from .program import Several, called, usual
 
 
 class Submission(NamedTuple):
-    """A sweep that was handed over: its job, its command and what that said.
+    """The number of a job, empty where there is none, its command, and what that said.
 
-    job: its number in the batch system; empty where nothing was submitted. command: the command
-    line, which submits again whatever is left to train.
+    The same command submits what is left to train.
     """
 
     job: str
@@ -84,22 +83,22 @@ def submit(
         path = (save_root() / "sweeps" / f"{spec.name}-{digest}.toml").absolute()
         with atomic_text_file(path) as file:
             file.write(text)
-        logs = path.parents[2] / "logs"
-        how = {"sweep": path, "scheduler": scheduler, "tasks": tasks, "site": site, "log-dir": logs}
+        how = {"sweep": path, "scheduler": scheduler, "tasks": tasks, "site": site}
+        how["log-dir"] = path.parents[2] / "logs"
         words = [w for n, v in how.items() if v is not None for w in (f"--{n}", str(v))]
         plans, scheduling = spec.asked([*words, *(["--dry-run"] if dry_run else [])])
         with redirect_stdout(io.StringIO()) as said:
             code = scheduled(TASKS[spec.name], spec, plans, scheduling, words)
+        last = said.getvalue().strip().rpartition("\n")[2]
         if code in (EXIT_INTERRUPTED, EXIT_REQUEUE):
             raise KeyboardInterrupt("everything is saved; the same call goes on")
-        last = said.getvalue().strip().rpartition("\n")[2]
         if code:
             raise UsageError(last)
         roots = {"TENSORBOARD_DIR": tensorboard_root(), "SAVE_DIR": save_root()}
-        before = " ".join(f"{name}={shlex.quote(str(root))}" for name, root in roots.items())
-        command = f"{before} {command_of(f'experiments/{spec.name}.py', *words)}"
+        command = [f"{name}={shlex.quote(str(root))}" for name, root in roots.items()]
+        command.append(command_of(f"experiments/{spec.name}.py", *words))
     number = re.search(r"\d+", "" if dry_run or scheduler in ("local", "print") else last)
-    return Submission(number[0] if number else "", command, said.getvalue())
+    return Submission(number[0] if number else "", " ".join(command), said.getvalue())
 
 
 def _toml(spec: ScriptSpec, blocks: Sequence[dict[str, list[Any]]]) -> str:

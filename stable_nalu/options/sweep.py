@@ -6,9 +6,7 @@ Flags of scheduling are read beside those of a run and are no part of its config
 
 import argparse
 import re
-import tomllib
 from collections.abc import Mapping, Sequence, Set
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -66,10 +64,16 @@ def blocks_of(spec: Any, words: Sequence[str]) -> list[dict[str, list[Any]]]:
 
     The first block is the top of the file. Each `[[also]]` is another, laid over the top.
     """
-    found = [b for a, b in pairwise([*words, ""]) if a == SWEEP]
-    found += [word.partition("=")[2] for word in words if word.startswith(f"{SWEEP}=")]
+    flags = [word.partition("=") for word in words]
+    found = [
+        value or after
+        for (name, _, value), after in zip(flags, [*words[1:], ""], strict=True)
+        if name == SWEEP
+    ]
     if not found or not found[0]:
         return [{}]
+    import tomllib
+
     from .values import typed_values
 
     path = Path(found[0])

@@ -6,6 +6,7 @@ task trains its part with --resume, whatever is trained already.
 
 import argparse
 from collections.abc import Mapping, Sequence
+from itertools import groupby, pairwise
 from typing import Any
 
 from stable_nalu.base import script as console
@@ -17,13 +18,20 @@ from stable_nalu.training.shell import train_plan
 from stable_nalu.training.task import Task
 
 from .batch import hand_over, render_job, site_of
-from .shard import FEWEST_RUNS, PlannedRun, State, between_saves, mark_finished, run_modules
-from .shard import state_of as state
+from .shard import (
+    FEWEST_RUNS,
+    PlannedRun,
+    State,
+    between_saves,
+    mark_finished,
+    run_modules,
+    state_of,
+)
 
 _MINUTES = 12 * 60
 _LEAVE_OUT = "evaluate", "show_engine", "remove_existing_data", "load_checkpoint"
 
-Parts = Sequence[Sequence[Config]]
+Part = Sequence[Sequence[Config]]
 
 
 def scheduled(
@@ -47,50 +55,41 @@ def scheduled(
     words = [word for word in words if word != "--dry-run"]
     if count is None:
         size = 1 if task.kind.all_cores else FEWEST_RUNS
-        count = min(console.cores(), runs) if scheduler == "local" else -(-runs // size)
-        words = [*words, "--tasks", str(count)]
-    parts = [_part(plans, n, min(count, runs)) for n in range(min(count, runs))]
-    if number is not None:
-        if number >= len(parts):
-            problem = f"{number} is no task of {len(parts)}, which are counted from 0"
-            raise OptionError("--shard", problem, "choose another")
+        count = console.cores() if scheduler == "local" else -(-runs // size)
+        words += ["--tasks", str(count)]
+    parts = _parts(plans, min(count, runs))
+    if number is not None and number < len(parts):
         return _train(task, spec, parts[number])
-    every = {n: _runs(spec, part) for n, part in enumerate(parts)}
-    left = {
-        n: [run.name for run in part]
-        for n, part in every.items()
-        if any(state(run) in (State.MISSING, State.FAILED) for run in part)
-    }
+    if number is not None:
+        problem = f"{number} is no task of {len(parts)}, which are counted from 0"
+        raise OptionError("--shard", problem, "choose another")
+    every = enumerate(_runs(spec, part) for part in parts)
+    wanted = {State.MISSING, State.FAILED}
+    left = {n: of for n, of in every if any(state_of(run) in wanted for run in of)}
     if not left:
         console.say("nothing left to train")
         return 0
-    return _hand_over(task, spec, first, how, left, [*words])
+    return _hand_over(task, first, how, left, words)
 
 
-def _part(plans: Sequence[Plan], number: int, count: int) -> list[list[Config]]:
+def _parts(plans: Sequence[Plan], count: int) -> list[list[list[Config]]]:
+    """Cut plans into parts, each with the runs of its plans apart."""
     every = [(k, config) for k, plan in enumerate(plans) for config in plan.configs]
-    start, end = (len(every) * n // count for n in (number, number + 1))
-    chosen = every[start:end]
-    return [
-        [config for k, config in chosen if k == of] for of in dict.fromkeys(k for k, _ in chosen)
-    ]
+    bounds = [len(every) * n // count for n in range(count + 1)]
+    groups = (groupby(every[a:b], lambda pair: pair[0]) for a, b in pairwise(bounds))
+    return [[[config for _, config in group] for _, group in of] for of in groups]
 
 
-def _runs(spec: ScriptSpec, part: Parts) -> list[PlannedRun]:
+def _runs(spec: ScriptSpec, part: Part) -> list[PlannedRun]:
     return [PlannedRun(spec.run_name(config), config) for plan in part for config in plan]
 
 
-def _train(task: type[Task], spec: ScriptSpec, part: Parts) -> int:
+def _train(task: type[Task], spec: ScriptSpec, part: Part) -> int:
     def of_a_task(config: Config) -> Config:
-        own: dict[str, Any] = {"resume": True}
-        if not config.is_typed("workers") and "workers" in spec.defaults:
-            own["workers"] = 1
-        if not config.is_typed("checkpoint_interval"):
-            length = task.kind.unit.last(config)
-            own["checkpoint_interval"] = max(
-                1, between_saves(length, "max_iterations" in spec.defaults)
-            )
-        return config.replace(**own)
+        interval = between_saves(task.kind.unit.last(config), "max_iterations" in spec.defaults)
+        own = {"workers": 1, "checkpoint_interval": max(1, interval)}
+        usual = {n: v for n, v in own.items() if n in spec.defaults and not config.is_typed(n)}
+        return config.replace(**usual, resume=True)
 
     code = train_plan(task, spec, *([of_a_task(config) for config in plan] for plan in part))
     if code not in (0, console.EXIT_DIVERGED):
@@ -101,41 +100,33 @@ def _train(task: type[Task], spec: ScriptSpec, part: Parts) -> int:
 
 def _hand_over(
     task: type[Task],
-    spec: ScriptSpec,
     first: Config,
     how: Mapping[str, Any],
-    left: Mapping[int, Sequence[str]],
+    left: Mapping[int, Sequence[PlannedRun]],
     words: list[str],
 ) -> int:
     scheduler, cores = how["scheduler"], getattr(first, "workers", None) or 1
     site, name = site_of(argparse.Namespace(**{"site": None, **how})), first.name_prefix
     logs, dry = site.logs / name, scheduler == "print" or getattr(first, "dry_run", False)
-    runs = sum(map(len, left.values()))
-    amount = f"{console.plural(runs, 'run')} in {console.plural(len(left), 'task')}"
-    if scheduler == "local":
-        commands = {n: [*words, "--shard", str(n)] for n in left}
-        if dry:
-            for of in commands.values():
-                console.say(console.command_of(f"experiments/{spec.name}.py", *of))
-            return 0
-        at_once = max(1, console.cores() // cores)
-        console.say(f"{amount}, {at_once} at a time; output in {logs}")
-        return run_modules(
-            {n: ["stable_nalu", spec.name, *of] for n, of in commands.items()},
-            {n: f"task {n}, {console.plural(len(names), 'run')}" for n, names in left.items()},
-            logs,
-            processes=at_once,
-            runs={n: len(names) for n, names in left.items()},
-            unit=f"{task.kind.unit.name}s",
-        )
-    variables = {
-        "STABLE_NALU_SCRIPT": spec.name,
-        "TENSORBOARD_DIR": str(tensorboard_root().absolute()),
-        "SAVE_DIR": str(save_root().absolute()),
-    }
-    resources = site.resources(Resources(_MINUTES, cores))
-    text = render_job(name, resources, site, words, list(left), **variables)
-    ends = ((n, dict.fromkeys((names[0], names[-1]))) for n, names in left.items())
-    shown = [(n, f"{console.plural(len(left[n]), 'run')}: {' to '.join(of)}") for n, of in ends]
-    hand_over(scheduler, text, logs, amount, shown if dry else None)
-    return 0
+    sizes = {n: len(of) for n, of in left.items()}
+    said = {n: console.plural(size, "run") for n, size in sizes.items()}
+    amount = f"{console.plural(sum(sizes.values()), 'run')} in {console.plural(len(left), 'task')}"
+    commands = {n: [first.script, *words, "--shard", str(n)] for n in left}
+    if scheduler != "local":
+        variables = {"STABLE_NALU_SCRIPT": first.script, "SAVE_DIR": str(save_root().absolute())}
+        variables["TENSORBOARD_DIR"] = str(tensorboard_root().absolute())
+        resources = site.resources(Resources(_MINUTES, cores))
+        text = render_job(name, resources, site, words, list(left), **variables)
+        shown = [(n, f"{said[n]}, {of[0].name} to {of[-1].name}") for n, of in left.items()]
+        hand_over(scheduler, text, logs, amount, shown if dry else None)
+        return 0
+    if dry:
+        for script, *of in commands.values():
+            console.say(console.command_of(f"experiments/{script}.py", *of))
+        return 0
+    at_once = max(1, console.cores() // cores)
+    console.say(f"{amount}, {at_once} at a time; output in {logs}")
+    modules = {n: ["stable_nalu", *of] for n, of in commands.items()}
+    names = {n: f"task {n}, {of}" for n, of in said.items()}
+    unit = f"{task.kind.unit.name}s"
+    return run_modules(modules, names, logs, processes=at_once, runs=sizes, unit=unit)

@@ -7,8 +7,10 @@ import sys
 from functools import partial
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
+import stable_nalu as sn
 from stable_nalu.base.files import CHECKOUT, cells_of
 from stable_nalu.result import batch
 from stable_nalu.result.export import arithmetic
@@ -141,3 +143,37 @@ def test_a_disturbed_array(cluster, here, tmp_path):
     rows = table(undisturbed)
     assert len(rows) == 27 * 21
     assert table(disturbed) == rows
+
+
+TASK = """
+import stable_nalu as sn
+
+TASK = sn.task("x1 * x2", train=(1, 2), test=(2, 6))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.slurm
+def test_a_requeued_sweep_of_an_own_task(cluster, tmp_path, monkeypatch):
+    (tmp_path / "sitecustomize.py").write_text(BRAKE)
+    (tmp_path / "own.py").write_text(TASK)
+    how = {"task_file": "own.py", "layer": ["NMU", "NAU"], "seed": range(3)}
+    how |= {"max_iterations": 500, "log_interval": 100}
+    monkeypatch.chdir(tmp_path)
+    for name, value in {"PYTHONPATH": str(tmp_path), "PYTHON": sys.executable}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("SLURM_CONF", cluster.environment["SLURM_CONF"])
+    job = sn.submit("own_task", scheduler="slurm", tasks=2, out="swept", **how).job
+    for index, layer in enumerate(("mnac", "nac")):
+        saved = partial(Path("swept/save").rglob, f"*linear{layer}*.pth")
+        wait(lambda saved=saved: len(list(saved())) == 3, pause=0.5)
+        cluster.ask("scontrol", "requeue", f"{job}_{index}")
+    wait(lambda: not cluster.states(job), pause=0.5)
+    for index in (0, 1):
+        shown = cluster.ask("scontrol", "show", "job", f"{job}_{index}")
+        assert {"JobState=COMPLETED", "Restarts=1"} <= {*shown.split()}
+    assert not sn.submit("own_task", scheduler="slurm", tasks=2, out="swept", **how).job
+    sn.train("own_task", out="alone", short_names=False, **how)
+    swept, alone = (sn.read_runs(folder).table for folder in ("swept", "alone"))
+    assert len(swept["name"].unique()) == 6
+    pd.testing.assert_frame_equal(*(one.drop(columns="wall.time") for one in (swept, alone)))
