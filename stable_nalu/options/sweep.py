@@ -67,7 +67,7 @@ def blocks_of(spec: Any, words: Sequence[str]) -> list[dict[str, list[Any]]]:
     flags = [word.partition("=") for word in words]
     found = [
         value or after
-        for (name, _, value), after in zip(flags, [*words[1:], ""], strict=True)
+        for (name, _, value), after in zip(flags, [*words, ""][1:], strict=True)
         if name == SWEEP
     ]
     if not found or not found[0]:
