@@ -259,7 +259,9 @@ def _trained(rows: Rows, units: str, steps: int, **how: Any) -> list[Law]:
     """Train units on the inner rows, with inputs and targets of about 1."""
     import pandas as pd
 
-    from stable_nalu import load, task, train
+    from stable_nalu import task
+    from stable_nalu.api.program import train
+    from stable_nalu.inspection.saved_model import load
 
     size = np.abs(rows.x).mean(0)
     size = np.where(size > 0, size, 1.0) if "products" in units else size.mean() or 1.0
