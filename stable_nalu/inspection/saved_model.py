@@ -87,11 +87,12 @@ class TrainedModel(torch.nn.Module):
         Of a function or a table nobody knows the formula: then it is the network's alone.
         """
         target = self.target
-        if target is None and self.task.inputs:
+        names = getattr(self.task, "names", None)
+        if target is None and names:
             from .own_formula import module_formula
 
             with self.precision():
-                return module_formula(self.module, *self.task.inputs)
+                return module_formula(self.module, names, None)
         if target is None:
             has = "those of arithmetic, of chains, of sums over sequences and of EML trees do"
             raise UsageError(f"runs of {self.config.script} have no formula; {has}")

@@ -528,7 +528,7 @@ class OwnTask(FormulaTask):
     def __init__(self, config: Config, device: torch.device, *others: Config):
         super().__init__(config, device, *others)
         names = problem_of(config).names
-        self.inputs = names if all(map(str.isidentifier, names)) else numbered(len(names)), None
+        self.names = names if all(map(str.isidentifier, names)) else numbered(len(names))
 
     @classmethod
     def goal(cls, config: Config) -> Goal:

@@ -169,8 +169,6 @@ class Task:
 
     kind: ClassVar[Kind] = Kind()
     logging: Logging = Logging()
-    inputs: tuple[Sequence[str], tuple[float, float] | None] | None = None
-    """Names of the inputs and their range, where there is no target but a formula can be read."""
 
     def __init__(self, config: Config, device: torch.device, *others: Config):
         """Prepare the data of a run, and of the `others` in a batch of runs."""
