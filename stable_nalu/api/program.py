@@ -51,7 +51,7 @@ def train(
     network: Several[torch.nn.Module | Callable[..., torch.nn.Module]] | None = None,
     optimizer: Several[str | Callable[..., Any]] | None = None,
     loss: Several[str | Callable[..., Any]] | None = None,
-    schedule: Callable[..., Any] | None = None,
+    schedule: str | Callable[..., Any] | None = None,
     out: str | Path | None = None,
     callbacks: Any = (),
     logger: Any = "tensorboard",

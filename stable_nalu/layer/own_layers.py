@@ -433,7 +433,8 @@ def failure_of_own_layer(error: BaseException) -> str | None:
     if isinstance(error, OutputShapeError):
         return str(error)
     for entry in registry.all_owned():
-        parts = entry.module, getattr(entry.module, "__class__", None), entry.cell
+        own = entry.module
+        parts = own, own if isinstance(own, type) else type(own), entry.cell
         held = [vars(own) for own in parts if hasattr(own, "__dict__")]
         owned = [entry.module, *(m for own in held for m in own.values())]
         files = {m.__code__.co_filename for m in owned if inspect.isfunction(m)}

@@ -55,7 +55,8 @@ def test_a_script_is_found_by_file_name_and_by_figure():
 
 def test_a_job_quotes_what_it_is_given(tmp_path):
     site = Site(modules=("gcc/4.9 x",), setup=("export A=1",), log_dir="/l o/g", python="/p y")
-    text = render_job("x", Resources(1), site, HOSTILE, ["0", "4", "--model", "a b"], [0])
+    words = ["0", "4", "--model", "a b"]
+    text = render_job("x", Resources(1), site, words, [0], STABLE_NALU_ROOT=HOSTILE)
     script = tmp_path / "job.sh"
     body = [line for line in text.splitlines() if not line.startswith("exec")]
     body += ['printf "%s\\n" "$STABLE_NALU_ROOT" "$STABLE_NALU_LOGS" "$PYTHON" "$A"']

@@ -101,11 +101,13 @@ def test_what_is_logged_and_exported():
     measured = [name for name in table if name.startswith(("metric.", "loss."))]
     assert sorted(measured) == [
         "loss.train.epoch",
+        "metric.test.extrapolation",
         "metric.test.mse",
         "metric.test.mse.add",
         "metric.test.mse.div",
         "metric.test.mse.mul",
         "metric.train.mse",
+        "metric.valid.interpolation",
     ]
     assert len(table) == 6
     assert set(table["operations"]) == {"add,mul,div"}
