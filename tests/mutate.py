@@ -187,7 +187,7 @@ MUTATIONS = (
     Mutation(
         "a run that diverged ends the others",
         "training/loop.py",
-        "return len(self.diverged_at) == self.runs",
+        "return len(self.diverged_at) + len(self.stopped_at) == self.runs",
         "return len(self.diverged_at) > 0",
         "tests/experiments/test_divergence.py",
     ),
