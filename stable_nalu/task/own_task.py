@@ -97,7 +97,7 @@ class Samples:
     """
 
     def __init__(self, words: Sequence[str], names: Sequence[str], find: Callable[[str], Any]):
-        self.sampler = None
+        self.sampler, self.parts = None, list[list[Draw]]()
         if len(words) == 1 and _BROUGHT.fullmatch(words[0]):
             self.sampler = find(words[0])
             return
@@ -118,18 +118,16 @@ class Samples:
         return [(float(np.min(own)), float(np.max(own))) for own in ends]
 
     def fill(self, x: np.ndarray, random: Any) -> None:
-        """Fill a batch of inputs, which are uniform doubles, of one run."""
-        if self.sampler is not None:
-            generator = np.random.Generator(random.bit_generator)
-            drawn = np.asarray(self.sampler(generator, len(x)), float)
-            if drawn.shape != x.shape:
-                problem = f"a sampler returned {drawn.shape} numbers, not {x.shape}"
+        """Fill inputs `(batches, batch, inputs)`, which are uniform doubles, of one run."""
+        for own in x if self.sampler is not None else ():
+            drawn = np.asarray(self.sampler(np.random.Generator(random.bit_generator), len(own)))
+            if drawn.shape != own.shape:
+                problem = f"a sampler returned {drawn.shape} numbers, not {own.shape}"
                 raise UsageError(f"{problem}; return a row for each sample")
-            x[...] = drawn
-            return
+            own[...] = drawn
         for k, part in enumerate(self.parts):
             for place, draw in enumerate(part):
-                rows = x[k :: len(self.parts), place]
+                rows = x[:, k :: len(self.parts), place]
                 rows[...] = draw(rows)
 
 
@@ -196,6 +194,9 @@ class OwnStream(SampleStream):
 
     def inputs(self, batches: int, batch_size: int) -> np.ndarray:
         """Draw inputs and, behind them, the noise of every target."""
+        if self._samples.sampler is not None and batches > 1:
+            # It draws from the same generator, so that each batch has its own turn.
+            return np.concatenate([self.inputs(1, batch_size) for _ in range(batches)])
         inputs = self.sample_shape[0]
         width = inputs + self.outputs * (self._noise > 0)
         block = self.random.doubles((batches, batch_size, width))
@@ -203,8 +204,7 @@ class OwnStream(SampleStream):
             from scipy.special import ndtri
 
             block[..., inputs:] = self._noise * ndtri(block[..., inputs:] + 2.0**-54)
-        for own in block:
-            self._samples.fill(own[:, :inputs], self.random)
+        self._samples.fill(block[..., :inputs], self.random)
         return block
 
     def write(self, block: np.ndarray, x: np.ndarray, t: np.ndarray) -> None:

@@ -131,6 +131,19 @@ def test_a_function_samples_inputs():
     assert torch.equal(t[:, 0], x[:, 0] * x[:, 1])
 
 
+@pytest.mark.parametrize("train", [[(1, 2), (0, 5)], scipy.stats.norm(3, 1), sampled])
+@pytest.mark.parametrize("noise", [0, 0.5])
+def test_blocks_are_batches_one_after_the_other(train, noise):
+    """The engine draws as many batches at once as time allows."""
+    one, other = (
+        problem_of(configured(sn.task("x1*x2", train=train, noise=noise))).fork(None, 3)
+        for _ in range(2)
+    )
+    at_once, single = one.draw(4, 8), [other.draw(1, 8) for _ in range(4)]
+    for k, block in enumerate(at_once):
+        assert torch.equal(block, torch.cat([batch[k] for batch in single]))
+
+
 def test_a_formula_is_learned_and_its_certificate_says_so(tmp_path):
     runs = sn.train(sn.task("x1*x2"), layer="NMU", seed=range(3), out=tmp_path, **HOW)
     assert runs.solved.all()
