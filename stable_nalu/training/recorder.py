@@ -282,10 +282,11 @@ class EvaluationSet:
 
     def errors(self, engine: Any, *, roots: bool) -> torch.Tensor:
         """Return the mean squared error of each run and, if `roots`, the mean absolute one."""
-        # The engine takes rows in fours; means of rows that are there several times are the same.
-        times = 4 // math.gcd(self._x.shape[1], 4)
-        arrays = (np.concatenate([own.numpy()] * times, 1) for own in (self._x, self._t))
-        return engine.errors(*arrays, self._x_of_run, self._t_of_run, roots=roots)
+        x, t = self._x.numpy(), self._t.numpy()
+        if (times := 4 // math.gcd(x.shape[1], 4)) > 1:
+            # The engine takes rows in fours; repeated rows have the same mean.
+            x, t = (np.concatenate([own] * times, 1) for own in (x, t))
+        return engine.errors(x, t, self._x_of_run, self._t_of_run, roots=roots)
 
     def inputs(self, rows: int) -> torch.Tensor:
         """Return the first inputs of every run, again where there are fewer: `(runs, rows, in)`."""
