@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from functools import cache, partial
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from types import FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any, ClassVar, NamedTuple
 
 import torch
@@ -323,7 +323,7 @@ def _source_of(entry: registry.LayerEntry | registry.Brought) -> LayerFile:
     if isinstance(entry, registry.Brought) and entry.sha256:
         return LayerFile(entry.origin, entry.sha256, "")
     layer: Any = entry.module
-    if isinstance(known := vars(layer).get("source"), LayerFile):
+    if isinstance(known := getattr(layer, "source", None), LayerFile):
         return known
     if id(layer) not in _sources:
         _sources[id(layer)] = layer, _described(layer, entry.key)
@@ -429,20 +429,40 @@ def forget_sources() -> None:
 
 
 def failure_of_own_layer(error: BaseException) -> str | None:
-    """Return where a layer that is not of this package has failed; None where none has."""
+    """Return where a layer, or a function, that is not of this package has failed, if one has."""
     if isinstance(error, OutputShapeError):
         return str(error)
-    for entry in registry.all_owned():
-        own = entry.module
-        parts = own, own if isinstance(own, type) else type(own), entry.cell
-        held = [vars(own) for own in parts if hasattr(own, "__dict__")]
-        owned = [entry.module, *(m for own in held for m in own.values())]
-        files = {m.__code__.co_filename for m in owned if inspect.isfunction(m)}
-        line = _line(error, files)
-        if line is not None:
-            where = f"{entry.key} fails in line {line} of {Path(min(files)).name}"
-            return f"{where}: {in_words(error)}; fix the layer, then start again"
+    places = [(f.filename, f.lineno or 0) for f in traceback.extract_tb(error.__traceback__)][::-1]
+    codes = [(one, _codes_of(one)) for one in registry.all_owned()]
+    # Of several in one file, that whose own lines have failed.
+    for filename, line in places:
+        for one, own in codes:
+            if any(c.co_filename == filename and line in _lines_of(c) for c in own):
+                return _said(one, filename, line, error)
+    for one, own in codes:
+        files = {code.co_filename for code in own}
+        if (line := _line(error, files)) is not None:
+            return _said(one, min(files), line, error)
     return None
+
+
+def _codes_of(one: registry.LayerEntry | registry.Brought) -> list[CodeType]:
+    own = one.module
+    parts = own, own if isinstance(own, type) else type(own), one.cell
+    held = [vars(part) for part in parts if hasattr(part, "__dict__")]
+    methods = [own, *(m for part in held for m in part.values())]
+    return [m.__code__ for m in methods if inspect.isfunction(m)]
+
+
+def _lines_of(code: CodeType) -> range:
+    lines = [line for _, _, line in code.co_lines() if line]
+    return range(code.co_firstlineno, max(lines, default=0) + 1)
+
+
+def _said(one: Any, file: str, line: int, error: BaseException) -> str:
+    kind = "function" if isinstance(one, registry.Brought) else "layer"
+    where = f"{one.key} fails in line {line} of {Path(file).name}"
+    return f"{where}: {in_words(error)}; fix the {kind}, then start again"
 
 
 def _line(error: BaseException, files: Collection[str]) -> int | None:

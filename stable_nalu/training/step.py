@@ -17,6 +17,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from decimal import Decimal
+from functools import cache
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -327,12 +328,16 @@ class NAdam(Adam):
     """Adam with Nesterov's momentum, which grows by torch's default schedule."""
 
     growth = 4e-3
+    products: ClassVar[list[float]] = [1.0]
+    """Of all momenta up to a step."""
 
     def _momentum(self, step: int) -> float:
         return self.beta_1 * (1 - 0.5 * 0.96 ** (step * self.growth))
 
     def numbers(self, step, rate):
-        product = math.prod(self._momentum(k) for k in range(1, step + 1))
+        while len(self.products) <= step:
+            self.products.append(self.products[-1] * self._momentum(len(self.products)))
+        product = self.products[step]
         own, after = self._momentum(step), self._momentum(step + 1)
         sizes = -(rate * (1 - own) / (1 - product)), -(rate * after / (1 - product * after))
         return *sizes, (1 - self.beta_2**step) ** 0.5
@@ -421,7 +426,15 @@ def factor_at(schedule: Callable[..., Any]) -> Callable[[int], float]:
     except Exception:
         found = None
     if isinstance(found, Real):
-        return lambda at: float(schedule(at))
+
+        def of_step(at: int) -> float:
+            try:
+                return float(schedule(at))
+            except Exception as error:
+                said = f"at step {at}: {in_words(error)}"
+                raise UsageError(f"argument --schedule: {said}") from None
+
+        return of_step
     optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(()))], lr=1.0)
     try:
         own = schedule(optimizer)
@@ -501,6 +514,7 @@ class TrainingStep:
         self.optimizer = self._build_optimizer(configs)
         self.optimizer.own_rates = self._own_rates()
         self._criterion_name = getattr(first, "train_criterion", "mse")
+        self._own_loss = self._criterion_name.endswith("()")
         self._pcc2mse = getattr(first, "pcc2mse_iteration", 0)
         limits = ((name, per_run_value(configs, name)) for name in CLIPPING)
         self.limits = {name: limit for name, limit in limits if limit is not None}
@@ -534,8 +548,8 @@ class TrainingStep:
         return list(dict.fromkeys(map(self._criterion, (0, max(self._pcc2mse, 0)))))
 
     def _criterion(self, iteration: int) -> Callable:
-        if self._criterion_name.endswith("()"):
-            return brought(self._criterion_name)
+        if self._own_loss:
+            return _loss_of(self._criterion_name)
         return criterion_of(self._criterion_name, iteration, self._pcc2mse)
 
     def changes(self) -> tuple[int, ...]:
@@ -593,6 +607,8 @@ class TrainingStep:
         losses: called before the update; returns what the losses are logged as.
         """
         seen = observed or Observed()
+        if self._own_loss:
+            schedule = _explained(schedule[0]), *schedule[1:]
         with traced(self.model, seen.verbose) if seen.modules else nullcontext(list) as observe:
             criterion, penalty, total = self.loss(x, t, *schedule)
             write(observe())
@@ -632,6 +648,39 @@ class TrainingStep:
                     row = gradient.select(self.run_dims, 0) if rows else gradient
                     tagged += [TaggedValue(tag, row, kind) for kind in ("summary", "histogram")]
         return tagged
+
+
+@cache
+def _loss_of(word: str) -> Callable[..., torch.Tensor]:
+    """Return the loss that a program has brought: the same object for all steps of runs."""
+    own = brought(word)
+    return lambda y, t: _one_number(own(y, t))
+
+
+def _one_number(value: Any) -> torch.Tensor:
+    """Return what a loss of the program has returned, which must be a tensor of one number."""
+    if isinstance(value, torch.Tensor) and not value.shape:
+        return value
+    shown = tuple(value.shape) if isinstance(value, torch.Tensor) else repr(value)
+    problem = f"it returned {shown}; return a tensor of one number, such as a mean"
+    raise UsageError(f"argument --train-criterion: {problem}")
+
+
+def _explained(loss: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a loss of the program that says in one line where it fails."""
+
+    def checked(y: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
+        try:
+            return loss(y, t)
+        except UsageError:
+            raise
+        except Exception as error:
+            from stable_nalu.layer.own_layers import failure_of_own_layer
+
+            said = failure_of_own_layer(error) or in_words(error)
+            raise UsageError(f"argument --train-criterion: {said}") from error
+
+    return checked
 
 
 def _overrides(module: ExtendedTorchModule, method: str) -> bool:
