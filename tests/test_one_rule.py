@@ -32,8 +32,8 @@ def test_all_programs_count_the_same_runs_as_solved(tmp_path, capsys):
         "one threshold for all would count others"
     )
     assert (int(solved), below) == (count, "below 6.7e-09 to 3.7e-07")
-    told = [read(name).series("hparam/solved")[170] for name in run_names(*COMMAND)]
-    assert sum(told) == count
+    actual = [read(name).series("hparam/solved")[170] for name in run_names(*COMMAND)]
+    assert sum(actual) == count
     table = stable_nalu.summarize(runs, technical=True)
     assert sorted(set(table["threshold"])) == pytest.approx([6.666667e-9, 3.666667e-7])
     path = tmp_path / "runs.csv"
@@ -61,5 +61,5 @@ def assert_drawn_and_summarised(runs, solved):
         rates = [r for line in axes.lines for r in np.ravel(line.get_ydata()) if not np.isnan(r)]
         assert sum(3 * rate for rate in rates) == pytest.approx(count)
         summary = stable_nalu.summarize(runs, technical=True, **options)
-        told = summary["success.rate.mean"].to_numpy() @ summary["runs"].to_numpy()
-        assert told == pytest.approx(count)
+        actual = summary["success.rate.mean"].to_numpy() @ summary["runs"].to_numpy()
+        assert actual == pytest.approx(count)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 ALPHA = 0.05
 LEAST = 1e-32
-"""The least error that is told from nothing, one over the largest that is told from infinity."""
+"""The least error that differs from none, one over the largest that differs from infinity."""
 AGREES = 0.01
 """How far two answers may be from each other to agree, as a share of the target's spread."""
 UNITS = [name for name, one in CONTESTANTS.items() if one.plays == "two_layers"]
@@ -80,12 +80,12 @@ def agreement(rows: Any) -> list[float]:
     """Return of each task the share of pairs of seeds whose answers agree outside."""
     found = []
     for task, part in rows.groupby("task", sort=False):
-        told = [np.array(text.split(), float) for text in part["probes"].astype(str)]
-        width = {len(one) for one in told} - {0}
+        probes = [np.array(text.split(), float) for text in part["probes"].astype(str)]
+        width = {len(one) for one in probes} - {0}
         spread = PROBLEMS[str(task)].drawn(np.random.default_rng(0), 1000, outside=True)[1].std()
         pairs = [
             len(width) == 1 and len(a) == len(b) and bool((abs(a - b) <= AGREES * spread).all())
-            for a, b in itertools.combinations(told, 2)
+            for a, b in itertools.combinations(probes, 2)
         ]
         found += [float(np.mean(pairs))] if pairs else []
     return found
@@ -226,10 +226,10 @@ def losses(table: Any) -> dict[str, list[str]]:
 def solvers(table: Any) -> str:
     """Return how many tasks the best family of each kind solves, in words."""
     solved = (scores(table) <= SOLVED).sum().sort_values(ascending=False, kind="stable")
-    told = [f"{_shown(name)} {count}" for name, count in solved.items() if count]
+    counts = [f"{_shown(name)} {count}" for name, count in solved.items() if count]
     nobody = [_shown(name) for name, count in solved.items() if not count]
     none = f"; {', '.join(nobody)}: none" if nobody else ""
-    return f"Tasks solved: {', '.join(told) or 'none'}{none if told else ''}"
+    return f"Tasks solved: {', '.join(counts) or 'none'}{none if counts else ''}"
 
 
 def write_page(rows: Sequence[dict[str, Any]], path: Path) -> None:

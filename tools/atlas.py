@@ -40,21 +40,21 @@ def by_run(key: str, rows: Iterable[Cells]) -> dict[tuple[str, ...], Cells]:
     return {tuple(row[name] for name in names): row for row in rows}
 
 
-def told_of(every: Mapping[str, pd.DataFrame], data: Path) -> pd.DataFrame:
+def explained_runs(every: Mapping[str, pd.DataFrame], data: Path) -> pd.DataFrame:
     """Return a row for each kept run whose network was read, with its point as text."""
     rows: Rows = []
     for key, runs in every.items():
         path = formulas_of(key, data)
         if not path.exists():
             continue
-        experiment, told = EXPERIMENTS[key], by_run(key, cells_of(path))
+        experiment, explained = EXPERIMENTS[key], by_run(key, cells_of(path))
         for model, point, _, group in places(experiment, runs):
             of = {"key": key, "model": model, "point": point}
             of["unit"] = unit_of(key, model)
             settings = settings_of(key, model)
             for run in group.to_dict("records"):
                 *place, seed = identity_of(experiment, run)
-                if found := told.get((*place, seed)):
+                if found := explained.get((*place, seed)):
                     own = {"run": (settings[*place], run["iterations"], seed), **found}
                     own["name"] = " ".join(filter(None, (*place[1:], seed)))
                     # A run that is not judged is solved if its error beyond is flat.
@@ -79,19 +79,24 @@ def settings_of(key: str, model: str) -> dict[tuple[str, ...], tuple[str, ...]]:
     return found
 
 
-def once(told: pd.DataFrame) -> pd.DataFrame:
+def once(explained: pd.DataFrame) -> pd.DataFrame:
     """Return one row for each run; figures that share runs repeat them."""
-    return told.drop_duplicates("run")
+    return explained.drop_duplicates("run")
 
 
-def read_of(every: Mapping[str, pd.DataFrame], told: pd.DataFrame) -> dict[str, Any]:
+def read_of(every: Mapping[str, pd.DataFrame], explained: pd.DataFrame) -> dict[str, Any]:
     """Return how many kept runs have a task with a formula, how many were read, and keys left."""
     tasks = {key: {TASKS[m.script] for m in EXPERIMENTS[key].models} for key in every}
     seek = [key for key, own in tasks.items() if any(t.target is not Task.target for t in own)]
-    counts = Counter(told["key"])
+    counts = Counter(explained["key"])
     left = [f"`{key}`" for key in seek if counts[key] < len(every[key])]
-    runs = len(once(told))
-    return {"rows": sum(len(every[k]) for k in seek), "told": len(told), "runs": runs, "left": left}
+    runs = len(once(explained))
+    return {
+        "rows": sum(len(every[k]) for k in seek),
+        "explained": len(explained),
+        "runs": runs,
+        "left": left,
+    }
 
 
 @cache
@@ -104,10 +109,10 @@ def unit_of(key: str, model: str) -> str:
     return entries()[units_of(run.config)[-1]].label
 
 
-def verdicts(told: pd.DataFrame, *by: str) -> Rows:
+def verdicts(explained: pd.DataFrame, *by: str) -> Rows:
     """Return how many runs have each verdict beside how many are solved, and how seeds agree."""
     rows: Rows = []
-    for values, own in groups(told, by):
+    for values, own in groups(explained, by):
         counts, is_exact = Counter(own["verdict"]), own["verdict"].isin(EXACT_VERDICTS)
         agree = sum(_most(one["formula"]) for _, one in groups(own, ["key", "model", "point"]))
         rows.append(
@@ -136,10 +141,10 @@ def _most(formulas: pd.Series) -> int:
     return max(counts.values(), default=0)
 
 
-def failures(told: pd.DataFrame, *by: str) -> Rows:
+def failures(explained: pd.DataFrame, *by: str) -> Rows:
     """Return how many failed runs are of each class, with shares and their 95 % intervals."""
     rows: Rows = []
-    for values, own in groups(told.loc[told["failure"].ne("")], by):
+    for values, own in groups(explained.loc[explained["failure"].ne("")], by):
         for failure in CLASSES:
             share = _share(own, failure)
             rows.append(
@@ -156,19 +161,19 @@ def _share(failed: pd.DataFrame, failure: str) -> Estimate:
     return by_seed.rate(failed["seed"].tolist(), failed["failure"].eq(failure).tolist())
 
 
-def by_unit(told: pd.DataFrame) -> Rows:
+def by_unit(explained: pd.DataFrame) -> Rows:
     """Return a row for each unit with the share of each class, in percent with its interval."""
     found: dict[str, dict[str, Any]] = {}
-    for row in failures(once(told.loc[told["failure"].ne("")]), "unit"):
+    for row in failures(once(explained.loc[explained["failure"].ne("")]), "unit"):
         of = found.setdefault(row["unit"], {"unit": plain(row["unit"]), "failed": row["failed"]})
         ends = (100 * float(row[name]) for name in ("share", "lower", "upper"))
         of[row["failure"]] = "{:.0f} [{:.0f}–{:.0f}]".format(*ends) if row["runs"] else UNKNOWN
     return sorted(found.values(), key=lambda row: -row["failed"])
 
 
-def summed(told: pd.DataFrame) -> dict[str, Any]:
+def summed(explained: pd.DataFrame) -> dict[str, Any]:
     """Return how many rows and runs failed, how many runs have a class, and how many each."""
-    rows = told.loc[told["failure"].ne("")]
+    rows = explained.loc[explained["failure"].ne("")]
     failed = once(rows)
     counts, n = Counter(failed["failure"]), len(failed)
     classes = [
@@ -180,11 +185,11 @@ def summed(told: pd.DataFrame) -> dict[str, Any]:
     return {"rows": len(rows), "failed": n, "classified": classified, "classes": classes}
 
 
-def nudged(told: pd.DataFrame, data: Path) -> dict[str, Any]:
+def nudged(explained: pd.DataFrame, data: Path) -> dict[str, Any]:
     """Return how many runs keep their class when a start weight changes in its last bit."""
     path = data / NUDGED
-    rows = cells_of(path) if path.exists() and len(told) else []
-    runs = told.set_index(["key", "model", "name"])["run"].to_dict() if rows else {}
+    rows = cells_of(path) if path.exists() and len(explained) else []
+    runs = explained.set_index(["key", "model", "name"])["run"].to_dict() if rows else {}
     found = {runs.get((row["key"], row["model"], row["run"]), row["run"]): row for row in rows}
     same = [row["failure"] == row["nudged"] for row in found.values()]
     seeds = [row["run"].rpartition(" ")[2] for row in found.values()]

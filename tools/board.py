@@ -84,7 +84,7 @@ def tuned_entries(operation: str) -> list[ranking.Entry]:
 
 
 def league_of(entry: ranking.Entry) -> str:
-    return f"{entry.league}; told {entry.told}" if entry.told else entry.league
+    return f"{entry.league}; told {entry.prior}" if entry.prior else entry.league
 
 
 def _tables(every: Every) -> dict[str, Any]:
@@ -124,8 +124,8 @@ def _facts(entry: ranking.Entry, operation: str, at: str | None) -> list[Any]:
         if row["operation"] == operation and at in (None, row["interpolation.range"])
     ]
     steps = [float(cell) for row in rows if (cell := row["extrapolation.step.solved"])]
-    told = verdicts_of(entry, operation)
-    counts = Counter(told.get((row["interpolation.range"], row["seed"])) for row in rows)
+    verdicts = verdicts_of(entry, operation)
+    counts = Counter(verdicts.get((row["interpolation.range"], row["seed"])) for row in rows)
     known = [counts[verdict] for verdict in VERDICTS]
     return [median(steps) if steps else None, known if any(known) else None]
 
@@ -222,14 +222,14 @@ def _cards(every: Every, sent: Sequence[Submission]) -> Iterator[dict[str, str]]
         else:
             model = find(entry.key[0]).model(entry.key[1])
             layer = entries()[layer_of(model)]
-            wanted = (label, "DMU add") if entry.told else (label,)
+            wanted = (label, "DMU add") if entry.prior else (label,)
             facts = card(layer, next((v for v in layer.variants if v.label in wanted), None))
             sessions = sessions_of(COSTS.get(entry.key[0], entry.key[0]))
             runs = sum(session.runs for session in sessions)
             seconds = sum(session.cpu_seconds for session in sessions) / runs if runs else None
-        told = {"told about its operation": entry.told or "nothing"}
+        prior = {"told about its operation": entry.prior or "nothing"}
         cost = {"CPU s per run": "" if seconds is None else f"{seconds:.2g}"}
-        yield {"unit": label} | told | {name: str(fact) for name, fact in facts.items()} | cost
+        yield {"unit": label} | prior | {name: str(fact) for name, fact in facts.items()} | cost
 
 
 def _negative(every: Every, sent: Sequence[Submission]) -> Iterator[dict[str, str]]:

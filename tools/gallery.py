@@ -118,7 +118,7 @@ def page(entries: Mapping[str, Drawing], folder: Path, data: Path = DATA) -> str
         TEMPLATE,
         papers={paper: own for paper, own in papers.items() if own},
         place=place,
-        told=lambda entry: told(entry, data),
+        caption=lambda entry: caption(entry, data),
         pictures=lambda entry: pictures(folder / entry.key),
         missing=[
             {"figure": f"{e.title} ({place(e)})", "command": f"`{command(e)}`"}
@@ -132,7 +132,7 @@ def place(entry: Drawing) -> str:
     return f"{entry.paper.short_title} {entry.number}".strip() if entry.paper else ""
 
 
-def told(entry: Drawing, data: Path) -> str:
+def caption(entry: Drawing, data: Path) -> str:
     """Say which runs a drawing shows, which of them were cut short, and what is to be seen."""
     models = [table.name for table in written_tables(entry, Folders(data)) if table.source]
     files, texts = kept_files(entry, data) or {}, []

@@ -140,9 +140,11 @@ def _judged(experiment: Experiment, runs: pd.DataFrame, notes: Mapping[str, str]
             found[known.model].append((judged.ALL_POINTS, own, known))
     for model, of_model in found.items():
         for point, group, known in of_model:
-            told = note(notes, experiment.key, model, point)
+            remark = note(notes, experiment.key, model, point)
             rate = _rate(experiment, model, point, group)
-            yield from _compared(rate, experiment, known, group, told) if known else [(rate, None)]
+            yield from (
+                _compared(rate, experiment, known, group, remark) if known else [(rate, None)]
+            )
 
 
 def _rate(experiment: Experiment, model: str, point: str, runs: pd.DataFrame) -> Line:
@@ -166,7 +168,9 @@ _THEIRS = ("published", "published_lower", "published_upper")
 _GAP = ("gap", "gap_lower", "gap_upper")
 
 
-def _compared(line: Line, e: Experiment, known: Published, runs: pd.DataFrame, told: str) -> Found:
+def _compared(
+    line: Line, e: Experiment, known: Published, runs: pd.DataFrame, remark: str
+) -> Found:
     """Yield our rate beside a published one, then the mean step and the sparsity error.
 
     These have a line where one was published.
@@ -177,7 +181,7 @@ def _compared(line: Line, e: Experiment, known: Published, runs: pd.DataFrame, t
     both |= {"published_solved": known.solved}
     values = _in_columns(*theirs, of=_THEIRS)
     values |= _in_columns(*(one.gap or Estimate(math.nan)), of=_GAP)
-    values |= {"verdict": str(one.kind), "note": told if one.kind == judged.DIFFERS else ""}
+    values |= {"verdict": str(one.kind), "note": remark if one.kind == judged.DIFFERS else ""}
     values["test"] = str(one.verdict) if one.kind in (judged.CHOSEN, judged.SHORT) else ""
     values["informative"] = int({line.ours, theirs.mean} not in ({0.0}, {1.0}))
     yield line.but(**both, **values), known
@@ -190,7 +194,7 @@ def _compared(line: Line, e: Experiment, known: Published, runs: pd.DataFrame, t
             values = _in_columns(*(one.summary[f"{name}.{end}"] for end in Estimate._fields))
             values |= _in_columns(bounds.value, bounds.lower, bounds.upper, of=_THEIRS)
             values |= {"measure": measure, "median_step": None, "informative": 1}
-            values |= {"verdict": kind or "", "note": told if kind == judged.DIFFERS else ""}
+            values |= {"verdict": kind or "", "note": remark if kind == judged.DIFFERS else ""}
             values["test"] = words if words and words != kind else ""
             yield line.but(**both, **values), known
 
@@ -293,7 +297,7 @@ def _measured(experiment: Experiment, runs: pd.DataFrame, notes: Mapping[str, st
         )
         if known is not None:
             claim = f"below {known.better_than}: " if known.better_than else ""
-            told = note(notes, experiment.key, one.model, one.point)
+            remark = note(notes, experiment.key, one.model, one.point)
             # Where it is published it was read in the paper, else as it is stated.
             stands = "claim" if known.standing == "published" else known.standing
             read_in = f"{PAPER if known.label == 'PUB' else ''}{stands}: {known.source}"
@@ -302,7 +306,7 @@ def _measured(experiment: Experiment, runs: pd.DataFrame, notes: Mapping[str, st
                 ends = (known.number - known.tolerance, known.number + known.tolerance)
             values = _in_columns(known.number, *ends, of=_THEIRS)
             values |= {"source": read_in, "gap": _short(one.difference), "informative": 1}
-            values |= {"verdict": str(one.verdict), "note": told if one.differs else ""}
+            values |= {"verdict": str(one.verdict), "note": remark if one.differs else ""}
             values["test"] = f"{claim}{one.pairs.claim}" if one.pairs else ""
             line = line.but(**values)
         yield line, known

@@ -36,13 +36,13 @@ def cut_short(experiment: Experiment, runs: Any) -> str:
 
     Where a script counts epochs, it is these.
     """
-    told, unit = [], "iterations"
+    lengths, unit = [], "iterations"
     for model in experiment.models:
         if length := shortened(experiment, runs.loc[runs["model"] == model.key]):
             if model.steps_per_epoch:
                 length, unit = [count // model.steps_per_epoch for count in length], "epochs"
-            told.append("{} {:,} of {:,}".format(model.label, *length))
-    return f"{'; '.join(told)} {unit}" if told else ""
+            lengths.append("{} {:,} of {:,}".format(model.label, *length))
+    return f"{'; '.join(lengths)} {unit}" if lengths else ""
 
 
 def read_notes(folder: Path) -> dict[str, str]:
@@ -170,11 +170,11 @@ def _of_measures(points: Sequence[MeasuredPoint]) -> str:
         winners: dict[str, list[str]] = {}
         for place in sorted(places, key=[one.point for one in points].index):
             winners.setdefault(places[place][0].label, []).append(place)
-        told = [
+        best_of = [
             f"{label} ({'everywhere' if len(winners) == 1 else ', '.join(map(half_open, where))})"
             for label, where in winners.items()
         ]
-        return f"{name} ends {best} with {_named(told)}."
+        return f"{name} ends {best} with {_named(best_of)}."
     of = f", {first.measure.typical} of {leader.numbers['runs']} runs"
     said = number(leader.ours) + (of if leader.numbers["runs"] > 1 else "")
     if len(places[first.point]) == 1:

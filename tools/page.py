@@ -151,9 +151,9 @@ def page(data: Path, link: str) -> tuple[str, dict[str, str], dict[str, str]]:
     left = _not_run({key: len(runs) for key, runs in every.items()}, data.parent)
     tables = {"results": [vars(line) for line in lines], "figures": figures}
     tables |= {"thresholds": thresholds, "not_run": left}
-    told = atlas.told_of(every, data)
-    tables["formulas"] = atlas.verdicts(told, "key", "model", "unit")
-    tables["failures"] = atlas.failures(told, "key", "model", "unit", "point")
+    explained = atlas.explained_runs(every, data)
+    tables["formulas"] = atlas.verdicts(explained, "key", "model", "unit")
+    tables["failures"] = atlas.failures(explained, "key", "model", "unit", "point")
     frames = {name: pd.DataFrame(rows, dtype=object) for name, rows in tables.items() if rows}
     files = {f"tables/{n}.csv": f.to_csv(index=False) for n, f in frames.items()}
     shown = {key: pictures_of(EXPERIMENTS[key], lines, data) for key in every}
@@ -192,15 +192,15 @@ def page(data: Path, link: str) -> tuple[str, dict[str, str], dict[str, str]]:
         seeds={key: by_seed(key, runs) for key, runs in every.items()},
         finding=lambda key: finding(EXPERIMENTS[key], every[key]),
         thresholds=_by_paper(thresholds),
-        formulas=sorted(atlas.verdicts(atlas.once(told), "unit"), key=lambda row: -row["runs"])[
-            :MOST_UNITS
-        ],
+        formulas=sorted(
+            atlas.verdicts(atlas.once(explained), "unit"), key=lambda row: -row["runs"]
+        )[:MOST_UNITS],
         most_units=MOST_UNITS,
-        read=atlas.read_of(every, told),
+        read=atlas.read_of(every, explained),
         farthest=FARTHEST,
-        failed=atlas.summed(told),
-        failures=atlas.by_unit(told)[:MOST_UNITS],
-        nudged=atlas.nudged(told, data),
+        failed=atlas.summed(explained),
+        failures=atlas.by_unit(explained)[:MOST_UNITS],
+        nudged=atlas.nudged(explained, data),
         landscapes=[name for name in pictures if name == FAILURES_PICTURE],
         many=headline.ranked(counts, every),
         differences=_differences(lines),
@@ -384,9 +384,9 @@ def _cells(line: Line) -> tuple[str, str, str]:
         theirs = rate(line.published_solved or 0, line.published_n or 1, line.there)
         return theirs, ours, verdict
     theirs = interval(line.published, line.published_lower, line.published_upper)
-    claim, _, told = line.test.partition(": ")
-    if theirs == UNKNOWN and told:
-        theirs, verdict = plain(claim), f"{line.verdict}; {told}"
+    claim, _, kind = line.test.partition(": ")
+    if theirs == UNKNOWN and kind:
+        theirs, verdict = plain(claim), f"{line.verdict}; {kind}"
     return theirs, interval(line.ours, line.lower, line.upper), verdict
 
 
@@ -420,12 +420,12 @@ def _runs_row(figure: Row, lines: Lines, runs: pd.DataFrame) -> Row:
         if line.key == figure["key"] and line.measure == RATE and line.point != judged.ALL_POINTS:
             count = counts.setdefault(line.unit, [0, 0])
             count[:] = count[0] + (line.solved or 0), count[1] + line.n
-    told = plain("; ".join(f"{unit} {k}/{n}" for unit, (k, n) in counts.items()))
+    counted = plain("; ".join(f"{unit} {k}/{n}" for unit, (k, n) in counts.items()))
     short = f" Cut short: {plain(figure['cut_short'])}." if figure["cut_short"] else ""
     return {
         "figure": plain(figure["figure"] or figure["title"]),
         "key": f"`{figure['key']}`",
-        "solved, or what is best": (told or finding(EXPERIMENTS[figure["key"]], runs)) + short,
+        "solved, or what is best": (counted or finding(EXPERIMENTS[figure["key"]], runs)) + short,
         "runs": "{runs:,}/{planned:,}".format(**figure),
         "seeds": figure["seeds"].replace(",", ", "),
         "rule": figure["rule"],
@@ -503,10 +503,10 @@ def _differences(lines: Lines) -> Rows:
             "numbers": len(own),
             "units": plain(", ".join(dict.fromkeys(line.unit for line in own))),
             "of": plain(", ".join(dict.fromkeys(line.measure for line in own))),
-            "explanation": told
+            "explanation": reason_given
             or (own[0].source if own[0].source == OF_ANOTHER else "unexplained"),
         }
-        for (key, told), own in found.items()
+        for (key, reason_given), own in found.items()
     ]
 
 
@@ -516,9 +516,9 @@ def _not_run(kept: Mapping[str, int], folder: Path) -> Rows:
         left, seconds = experiment.runs - kept.get(key, 0), stored.seconds_here(experiment, 1)
         if left > 0 or not experiment.models:
             hours = None if seconds is None else seconds * left / max(experiment.runs, 1) / 3600
-            told = {"title": experiment.title, "runs": left, "planned": experiment.runs}
-            told["hours_here"] = None if hours is None else float(f"{hours:.3g}")
-            rows.append(place_of(experiment) | told | {"why": reason(folder, experiment)})
+            row = {"title": experiment.title, "runs": left, "planned": experiment.runs}
+            row["hours_here"] = None if hours is None else float(f"{hours:.3g}")
+            rows.append(place_of(experiment) | row | {"why": reason(folder, experiment)})
     return rows
 
 

@@ -102,7 +102,7 @@ def tuned(entry: Entry, operation: str) -> tuple[list[dict[str, str]], list[dict
         chosen = replace(experiment, models=(models[best],))
         rows = judged_rows(chosen, SEEDS, Folders(Path(out)))
     runs = [{name: (row | {"unit": entry.label})[name] for name in KEPT} for row in rows]
-    told: list[dict[str, object]] = [
+    choices: list[dict[str, object]] = [
         {
             "unit": entry.label,
             "operation": operation,
@@ -113,7 +113,7 @@ def tuned(entry: Entry, operation: str) -> tuple[list[dict[str, str]], list[dict
         }
         for k, one in enumerate(drawn)
     ]
-    return runs, told
+    return runs, choices
 
 
 def _score(rows: Sequence[dict[str, str]]) -> tuple[int, float]:
@@ -138,11 +138,11 @@ def tuning(*operations: str) -> None:
             if any((row["unit"], row["operation"]) == (entry.label, operation) for row in every):
                 continue
             say(f"{operation}: {entry.label}")
-            new, told = tuned(entry, operation)
+            new, choices = tuned(entry, operation)
             TUNED_RUNS.parent.mkdir(exist_ok=True)
             write_rows(TUNED_RUNS, [*runs, *new])
-            write_rows(SETTINGS, [*every, *told])
-            for one in told:
+            write_rows(SETTINGS, [*every, *choices])
+            for one in choices:
                 say("  {chosen} {solved} of {of}: {setting}".format_map(one))
 
 
@@ -176,9 +176,9 @@ def nudged(key: str, count: str, out: str) -> int:
     rows = [row for row in cells_of(path) if row["key"] != key] if path.exists() else []
     for run, row in by_run(key, cells_of(formulas_of(key, DATA))).items():
         if run in again and row["failure"]:
-            told = {"key": key, "model": run[0], "run": " ".join(filter(None, run[1:]))}
-            told["failure"] = row["failure"]
-            rows.append(told | {"nudged": again[run]["failure"] or "solved"})
+            row_of = {"key": key, "model": run[0], "run": " ".join(filter(None, run[1:]))}
+            row_of["failure"] = row["failure"]
+            rows.append(row_of | {"nudged": again[run]["failure"] or "solved"})
     write_rows(path, rows)
     return 0
 
@@ -326,13 +326,13 @@ def power_of(folder: str) -> None:
         parameter = EXPERIMENTS[key].parameter
         sessions = stored.sessions_of(key, data)
         made_with = asdict(sessions[-1]) if sessions else origin()
-        told = made_with["versions"], made_with["git_revision"]
+        versions = made_with["versions"], made_with["git_revision"]
         for (model, operation), runs in groups(stored.read(key, data), ["model", "operation"]):
             by = [parameter] if parameter in runs else ["model"]
             points = [group for _, group in groups(runs, by)]
             whose = key, f"{model}", f"{operation}", seeds_text(set(runs["seed"]))
             at = " ".join(str(solved_of(group)) for group in points)
-            new.append(headline.Count(*whose, len(runs), solved_of(runs), at, *told))
+            new.append(headline.Count(*whose, len(runs), solved_of(runs), at, *versions))
     trained = {(count.key, count.model, count.operation) for count in new}
     kept = [one for one in old if (one.key, one.model, one.operation) not in trained]
     frame = pd.DataFrame([asdict(count) for count in kept + new])

@@ -89,7 +89,7 @@ template <class V, class... C> INLINE_ V polynomial(V x, double a, C... c) {
     return every_second(xx, a, c...) + every_second(xx, c...) * x;
 }
 
-// To doubles; GCC converts in two halves unless told how.
+// To doubles; GCC alone would convert in two halves.
 template <class A, class W = d> INLINE_ W widened(A x) {
 #if defined(__AVX512F__) && !defined(__clang__)
     if constexpr (sizeof(A) == 32 && sizeof(W) == 64)

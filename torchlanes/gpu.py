@@ -253,15 +253,15 @@ Given = dict[str, Any]
 
 @dataclass(frozen=True)
 class DeviceMembers:
-    """What runs of a program need to iterate. told: schedules and noise, and where they lie."""
+    """What runs of a program need to iterate. given: schedules and noise, and where they lie."""
 
     lanes: "DeviceLanes"
     part: str
-    told: Mapping[str, Any]
+    given: Mapping[str, Any]
 
     def after(self, first: int) -> dict[str, Any]:
-        """Return what is told from an iteration on."""
-        return {n: v[first:] if torch.is_tensor(v) else v for n, v in self.told.items()}
+        """Return what is given from an iteration on."""
+        return {n: v[first:] if torch.is_tensor(v) else v for n, v in self.given.items()}
 
 
 class DeviceLanes(Lanes):
@@ -309,11 +309,11 @@ class DeviceLanes(Lanes):
         self, schedule: Schedule, noise: np.ndarray | None, iterations: int, part: str
     ) -> DeviceMembers:
         w, row, step = self._scheduled(schedule, iterations)
-        told = {"w": on_device(w), "w_row": row, "w_run": step // self.dtype.itemsize}
+        given = {"w": on_device(w), "w_row": row, "w_run": step // self.dtype.itemsize}
         if noise is not None:
             runs, size = noise.shape[1:]
-            told |= {"z": on_device(noise.astype(self.dtype)), "z_row": runs * size, "z_run": size}
-        return DeviceMembers(self, part, told)
+            given |= {"z": on_device(noise.astype(self.dtype)), "z_row": runs * size, "z_run": size}
+        return DeviceMembers(self, part, given)
 
     def iterate(
         self, members: DeviceMembers, x: np.ndarray, t: np.ndarray, iterations: int
@@ -390,7 +390,7 @@ class DeviceLanes(Lanes):
         members = self.members(schedule, noise, 1, "eval")
         size = count if self.sources["eval"].sums else SLICE
         more = {"o": squares, "o_size": count * width, "samples": count, "slice": size}
-        runs = self._runs("eval", given, **members.told, **more, outputs=t.shape[2])
+        runs = self._runs("eval", given, **members.given, **more, outputs=t.shape[2])
         self._launch("eval", runs, 1, None)
         numbers = map(NUMBER, (self.runs, count * width, count * width, int(roots)))
         sums = draws_library(double=self.dtype == np.float64).sums

@@ -29,10 +29,10 @@ class Draw:
 
 
 @dataclass(frozen=True)
-class Told:
-    """What a logged iteration tells under a tag: kind of value, and where it lies in `o`.
+class Logged:
+    """A value that a logged iteration gives under a tag: its kind, and its name in `o`.
 
-    of_modules: whether modules tell it of their inputs; else it is a penalty.
+    of_modules: whether modules observe it of their inputs; else it is a penalty.
     """
 
     kind: str
@@ -46,8 +46,8 @@ class Program:
     """C++ of a model, where its numbers lie, and what it needs from outside.
 
     graph, stores, batch: what the text was made of. draws: the noise of an iteration and, if
-    `draws_in_evaluation`, of an evaluation. trained: parameters that an update changes. told: what
-    the logged iteration tells.
+    `draws_in_evaluation`, of an evaluation. trained: parameters that an update changes. logged:
+    what a logged iteration gives.
     """
 
     text: str
@@ -55,7 +55,7 @@ class Program:
     sources: Mapping[str, EmittedSource]
     draws: Sequence[Draw]
     trained: Sequence[str]
-    told: Sequence[Told]
+    logged: Sequence[Logged]
     dtype: torch.dtype
     draws_in_evaluation: bool
     graph: Graph
@@ -98,7 +98,7 @@ class ProgramBuilder:
 
     draws: Sequence[Draw] = ()
     trained: Sequence[str] = ()
-    told: Sequence[Told] = ()
+    logged: Sequence[Logged] = ()
     evaluation_draws = False
 
     def __init__(self, dtype: torch.dtype, batch: int, longest: float, cuts: bool):
@@ -144,7 +144,7 @@ class ProgramBuilder:
             for name, own in every.items()
         }
         text = named("\n\n".join(part.text for part in parts.values()), memory.places)
-        outside = self.draws, self.trained, self.told, self.dtype, self.evaluation_draws
+        outside = self.draws, self.trained, self.logged, self.dtype, self.evaluation_draws
         return Program(text, memory, parts, *outside, graph, every, self.batch)
 
     def _apart(

@@ -543,7 +543,7 @@ class Lanes:
         )
 
     def get(self, name: str) -> torch.Tensor:
-        """Return a tensor `(runs, ...)` that the lanes hold, or that the last iteration told."""
+        """Return a tensor `(runs, ...)` that the lanes hold, or that the last iteration put out."""
         place = self.program.places[name]
         memory = {"s": self.s, "o": self.o}[place.memory]
         vector, lane = self.layout.place.T
@@ -555,7 +555,7 @@ class Lanes:
     ) -> Sequence[Member]:
         """Return what C++ needs to iterate, until the next call, for each vector.
 
-        part: `run`, or `log` for one whose results are all told.
+        part: `run`, or `log` for one with all results.
         """
         w, w_row, w_step = self._scheduled(schedule, iterations)
         z = None if noise is None else in_lanes(noise, self.layout, self.dtype)

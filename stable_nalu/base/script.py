@@ -433,8 +433,8 @@ class Interruption:
     """While entered, SIGTERM and SIGINT are noted instead of ending the process.
 
     `signal_number` is the one that came last, or None. A later one ends the process as usual; not
-    so if it does not `insist`: a worker is told by its parent and, in a process group, again by
-    whoever told the parent.
+    so if it does not `insist`: a worker gets it from its parent and, in a process group, again from
+    the sender.
     """
 
     def __init__(self, *, insists: bool = True):

@@ -177,7 +177,7 @@ def _submit(arguments: argparse.Namespace, folder: Path) -> int:
     card.write(folder / CARD)
     own = read_submission(folder).entry
     for operation in card.operations:
-        rivals = [r for r in kept_entries(operation) if r.told == own.told and card.is_whole]
+        rivals = [r for r in kept_entries(operation) if r.prior == own.prior and card.is_whole]
         table = {one.key: one.outcomes(operation, "benchmark") for one in (own, *rivals)}
         found = placed(table)
         one = found[own.key]

@@ -1,6 +1,6 @@
 """Who takes part, and who is best: units of the board, or a challenger beside its rivals.
 
-Units are compared on the same ranges and seeds. Two are told apart by an exact test of whole seeds,
+Units are compared on the same ranges and seeds. Two differ by an exact test of whole seeds,
 and all tests of one table by Holm's method; on the board those that it cannot tell apart share a
 rank. Rivals are kept results. A challenger is a layer that is trained as the models of a figure.
 """
@@ -72,14 +72,14 @@ Outcomes = Mapping[tuple[str, str], bool]
 class Entry:
     """A unit that takes part.
 
-    key: the experiment and model that it comes from, or its folder. told: what it is told about its
+    key: the experiment and model that it comes from, or its folder. prior: what it knows of its
     operation, which others have to learn. rows: a row for each run, as they are kept.
     """
 
     key: tuple[str, str]
     label: str
     rows: tuple[Mapping[str, str], ...]
-    told: str = ""
+    prior: str = ""
     league: str = "as published"
 
     def outcomes(self, operation: str, rule: str) -> Outcomes:
@@ -105,8 +105,8 @@ def kept_entries(operation: str) -> list[Entry]:
                 label = model.label.partition(" [")[0]
                 if key == "dmu":
                     label = f"DMU, operands {'given' if given else 'learned'}"
-                told = "the pair of operations" if given else ""
-                found.append(Entry((key, model.key), label, own, told))
+                prior = "the pair of operations" if given else ""
+                found.append(Entry((key, model.key), label, own, prior))
     return found
 
 

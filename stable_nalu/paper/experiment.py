@@ -217,7 +217,7 @@ class Measure:
     column: of the exported table. A `*` at its end means all that begin so: kept for figures;
         tables show those with a published number, the rest of their name for a `*` in the label.
     typical: what sums up many runs where one number is asked for, as beside a published one.
-    below: a limit; the share of runs below it is told, too. lower: whether lower values are better.
+    below: a limit; the share of runs below it is shown. lower: whether lower values are better.
     steps: logged steps, or epochs, whose values are kept, too, in columns such as `loss@1000`.
     digits: significant ones, in tables. optional: NaN is then no result, and not the worst one.
     """

@@ -580,7 +580,7 @@ def hand_over(
 
 
 def _passed_on(arguments: argparse.Namespace) -> list[str]:
-    """Return the words that a job of this submission is told, to number its shards alike."""
+    """Return the words of a job of this submission, to number its shards alike."""
     # A job starts in the checkout, wherever it was submitted.
     file = arguments.layer_file and arguments.layer_file.resolve()
     given = [

@@ -28,7 +28,7 @@ from stable_nalu.options.flag import BATCH_NOISE, as_clause, buildable_layers, c
 from stable_nalu.statistics import setups
 from stable_nalu.training import task
 from stable_nalu.training.loop import Training
-from stable_nalu.training.recorder import EvaluationSet, RandomModels, TaggedValue, evaluate
+from stable_nalu.training.recorder import EvaluationSet, LogRecord, RandomModels, evaluate
 from stable_nalu.training.step import GrowingPenalties, Penalties, TrainingStep, factor_at
 from stable_nalu.writer.event_file import METRIC_TEST, METRIC_VALID, RESULT_TEST, RESULT_VALID
 
@@ -179,7 +179,7 @@ class OperationTask(task.EngineTask):
         tags = METRIC_VALID, METRIC_TEST
         yield from zip(tags, found, strict=True) if scores is None else scores.logged(found)
 
-    def observed_at_end(self, step: TrainingStep) -> list[TaggedValue]:
+    def observed_at_end(self, step: TrainingStep) -> list[LogRecord]:
         x = [rows.inputs(self.config.batch_size) for rows in self.evaluation[:1]]
         if self.engine is not None and x:
             return self.engine.observed(x[0].numpy())

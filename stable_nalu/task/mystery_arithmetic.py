@@ -18,7 +18,7 @@ from stable_nalu.options import run_names as nf
 from stable_nalu.options.flag import and_layers, choice, each_word, integer, interval
 from stable_nalu.options.flags import LAYER_TYPE, refuse
 from stable_nalu.training import floats
-from stable_nalu.training.recorder import StepResult, TaggedValue
+from stable_nalu.training.recorder import LogRecord, StepLosses
 from stable_nalu.training.task import EPOCHS, Batch, Kind, Task
 from stable_nalu.writer.event_file import LOSS_EPOCH, MSE_TEST, MSE_TRAIN, PROBLEM
 
@@ -143,9 +143,9 @@ class MysteryTask(Task):
         return zip(x.split(size), t.split(size), strict=True)
 
     def losses(
-        self, model: ExtendedTorchModule, result: StepResult, batch: Batch, *, at_log_point: bool
-    ) -> list[TaggedValue]:
-        return [*result.losses(), TaggedValue(LOSS_EPOCH, result.criterion)]
+        self, model: ExtendedTorchModule, result: StepLosses, batch: Batch, *, at_log_point: bool
+    ) -> list[LogRecord]:
+        return [*result.records(), LogRecord(LOSS_EPOCH, result.criterion)]
 
     def measures(self, model: ExtendedTorchModule) -> Mapping[str, torch.Tensor | str]:
         train, test = (((model(x) - t) ** 2).mean(0) for x, t in (self._train, self.test_rows))

@@ -22,7 +22,7 @@ from stable_nalu.options.flag import and_layers, integer
 from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS
 from stable_nalu.statistics import setups
 from stable_nalu.training import floats
-from stable_nalu.training.recorder import StepResult, TaggedValue
+from stable_nalu.training.recorder import LogRecord, StepLosses
 from stable_nalu.training.task import Batch, Kind, Target
 from stable_nalu.writer import event_file as tags
 
@@ -96,14 +96,14 @@ class NotebookTask(RowsTask):
         return super().given(runs, count)
 
     def losses(
-        self, model: ExtendedTorchModule, result: StepResult, batch: Batch, *, at_log_point: bool
-    ) -> Iterator[TaggedValue]:
-        yield from result.losses()
-        yield TaggedValue(tags.LOSS_HALF_SUM, result.criterion)
-        yield TaggedValue(tags.LOSS_MSE, self._mean(result.criterion))
+        self, model: ExtendedTorchModule, result: StepLosses, batch: Batch, *, at_log_point: bool
+    ) -> Iterator[LogRecord]:
+        yield from result.records()
+        yield LogRecord(tags.LOSS_HALF_SUM, result.criterion)
+        yield LogRecord(tags.LOSS_MSE, self._mean(result.criterion))
         if self._trains_on_test:
             for tag, value in self.measures(model).items():
-                yield TaggedValue(f"{tag}{tags.AFTER_SUFFIX}", value)
+                yield LogRecord(f"{tag}{tags.AFTER_SUFFIX}", value)
 
     def measured(self, model: ExtendedTorchModule, run: int) -> Mapping[str, torch.Tensor]:
         x, t = self.test_rows[run]

@@ -24,7 +24,7 @@ from stable_nalu.options import flags as common
 from stable_nalu.options import run_names as nf
 from stable_nalu.options.flag import BATCH_NOISE, choice, integer, number
 from stable_nalu.options.flags import own_options
-from stable_nalu.training.recorder import Gradients, TaggedValue
+from stable_nalu.training.recorder import Gradients, LogRecord
 from stable_nalu.training.step import Penalties, TrainingStep, clip_norm
 from stable_nalu.training.task import EPOCHS, Goal, Kind, Logging, Observed, Task
 from stable_nalu.writer.event_file import LABEL_WEIGHTS, METRIC
@@ -145,7 +145,7 @@ class PairTask(Task):
         verbose = self.config.verbose
         return Observed(logged, penalties=logged and verbose, verbose=verbose)
 
-    def losses(self, *_: Any, **__: Any) -> Iterable[TaggedValue]:
+    def losses(self, *_: Any, **__: Any) -> Iterable[LogRecord]:
         return ()
 
     def measures(self, model: ExtendedTorchModule) -> Iterator[tuple[str, torch.Tensor] | None]:

@@ -20,7 +20,7 @@ from stable_nalu.options import Config, Flag, FlagGroup, ScriptSpec
 from stable_nalu.options import flags as common
 from stable_nalu.options import run_names as nf
 from stable_nalu.options.flag import cell_names, choice, digits, each_word, integer, lengths
-from stable_nalu.training.recorder import StepResult, TaggedValue
+from stable_nalu.training.recorder import LogRecord, StepLosses
 from stable_nalu.training.step import Penalties
 from stable_nalu.training.task import EPOCHS, Batch, Goal, Kind, Logging, Observed, Results, Task
 from stable_nalu.writer.event_file import (
@@ -123,16 +123,16 @@ class SequentialTask(Task):
         return Observed(modules, *verbosely, of=self._logged)
 
     def losses(
-        self, model: ExtendedTorchModule, result: StepResult, batch: Batch, *, at_log_point: bool
-    ) -> Iterator[TaggedValue]:
+        self, model: ExtendedTorchModule, result: StepLosses, batch: Batch, *, at_log_point: bool
+    ) -> Iterator[LogRecord]:
         t = batch[1]
         _, accuracy, accuracy_of_last = _metrics(self._answers.detach(), t)
-        yield TaggedValue(f"{LOSS_ACCURACY}/all", accuracy)
-        yield TaggedValue(f"{LOSS_ACCURACY}/last", accuracy_of_last)
-        yield from result.losses()
+        yield LogRecord(f"{LOSS_ACCURACY}/all", accuracy)
+        yield LogRecord(f"{LOSS_ACCURACY}/last", accuracy_of_last)
+        yield from result.records()
         if at_log_point:
             shown = torch.cat((self._labels[:, 0], t[:, 0]), dim=-1)
-            yield TaggedValue(f"{self.family.upper()}/train", shown, "tensor")
+            yield LogRecord(f"{self.family.upper()}/train", shown, "tensor")
 
     def measures(self, model: Any) -> Iterator[tuple[str, torch.Tensor] | None]:
         read: dict[int, torch.Tensor] = {}

@@ -21,10 +21,10 @@ from stable_nalu.writer.event_file import L1_LOSS
 from torchlanes.emit import Place
 from torchlanes.graph import BATCH, Store, ordered
 from torchlanes.lower import Given, RecordableProduct, Recording, Scheduled
-from torchlanes.recorded import Draw, Program, ProgramBuilder, Told, first_built
+from torchlanes.recorded import Draw, Logged, Program, ProgramBuilder, first_built
 from torchlanes.values import NotLoweredError, Value
 
-from .recorder import TaggedValue, observe_regualizers, traced
+from .recorder import LogRecord, observe_regualizers, traced
 from .step import TrainingStep
 
 BUFFER = "buffer:"
@@ -172,8 +172,12 @@ class _Builder(ProgramBuilder):
         ]
         for name in ("criterion", "total"):
             stores += self.outputs(name, found[name])
-        told = ["penalty", *(f"gradient:{n}" for n in gradients), *(one.name for one in self.told)]
-        return stores, [store for name in told for store in self.outputs(name, found[name])]
+        logged = [
+            "penalty",
+            *(f"gradient:{n}" for n in gradients),
+            *(one.name for one in self.logged),
+        ]
+        return stores, [store for name in logged for store in self.outputs(name, found[name])]
 
     def _recorded_iteration(self) -> tuple[dict[str, Value], dict[str, Value]]:
         """Return outputs and what has changed of the state, of an iteration before its update."""
@@ -195,14 +199,16 @@ class _Builder(ProgramBuilder):
                 with traced(self.model, self.verbose) as observe:
                     rows = given["x"], given["t"]
                     criterion, penalty, total = step.loss(*rows, self.criterion, weighted)
-                    told = observe()
-                    of_modules = len(told)
+                    logged = observe()
+                    of_modules = len(logged)
                     if self.verbose:
-                        told += [TaggedValue(L1_LOSS, penalties.l1())] if penalties.uses_l1 else []
-                        told += observe_regualizers(self.model, torch.zeros_like(total.detach()))
+                        logged += [LogRecord(L1_LOSS, penalties.l1())] if penalties.uses_l1 else []
+                        logged += observe_regualizers(self.model, torch.zeros_like(total.detach()))
                 gradients = step.gradients(total, [own[name] for name in step.trainable])
-            numbered = enumerate(told)
-            self.told = [Told(o.kind, o.tag, f"told:{k}", k < of_modules) for k, o in numbered]
+            numbered = enumerate(logged)
+            self.logged = [
+                Logged(o.kind, o.tag, f"logged:{k}", k < of_modules) for k, o in numbered
+            ]
             pairs = zip(step.trainable, gradients, strict=False)
             return {
                 "criterion": criterion,
@@ -210,7 +216,7 @@ class _Builder(ProgramBuilder):
                 "total": total,
                 **{f"gradient:{name}": g for name, g in pairs if g is not None},
                 **self._new_buffers(own),
-                **{f"told:{k}": item.value for k, item in enumerate(told)},
+                **{f"logged:{k}": item.value for k, item in enumerate(logged)},
             }
 
         try:

@@ -37,7 +37,7 @@ from torchlanes.values import NotLoweredError
 
 from . import has_gpu
 from .engine_program import BuildOne, buffers_of_strangers, program, seeded, structure
-from .recorder import StepResult, TaggedValue
+from .recorder import LogRecord, StepLosses
 from .step import TrainingStep
 from .task import EngineTask, Shape
 
@@ -176,12 +176,12 @@ class EngineStack:
             if task.in_python or not all(drawn_by_cpp(self.streams[run]) for run in part.runs):
                 part.draw = partial(draw, part.runs)
         self.may_use_gpu = has_gpu(task.configs[0]) and not task.in_python
-        self.company = Company([self])
+        self.sampling = SharedSampling([self])
         self._ahead = False
 
     def _load(self, part: RunsOfProgram, criterion: Any) -> Lanes:
-        layout, shape = self.company.layout(part), (self.shape.batch, self.shape.inputs)
-        kind = gpu.DeviceLanes if self.company.on_gpu else Lanes
+        layout, shape = self.sampling.layout(part), (self.shape.batch, self.shape.inputs)
+        kind = gpu.DeviceLanes if self.sampling.on_gpu else Lanes
         lanes = kind(part.programs[criterion], layout, shape)
         for name, value in _held(self.step).items():
             if name in lanes.program.places:
@@ -205,7 +205,7 @@ class EngineStack:
                 for name in changed & tensors.keys():
                     tensors[name][part.runs] = lanes.get(name).to(tensors[name].dtype)
                 if not model_alone and part.draw is None:
-                    self.company.samples.store(part.place)
+                    self.sampling.samples.store(part.place)
         self._ahead = self._ahead and model_alone
 
     def forget(self) -> None:
@@ -214,14 +214,14 @@ class EngineStack:
         for part in self.parts:
             part.lanes = None
 
-    def iterate(self, first: int, count: int) -> StepResult:
+    def iterate(self, first: int, count: int) -> StepLosses:
         """Train `count` iterations of all runs, and return the losses of the last one."""
-        self.company.advance([self], first, count, "run")
+        self.sampling.advance([self], first, count, "run")
         return self.result("run")[0]
 
-    def logged(self, iteration: int) -> tuple[StepResult, list[TaggedValue]]:
+    def logged(self, iteration: int) -> tuple[StepLosses, list[LogRecord]]:
         """Train one iteration, and return its losses, gradients and what it tells."""
-        self.company.advance([self], iteration, 1, "log")
+        self.sampling.advance([self], iteration, 1, "log")
         return self.result("log")
 
     def prepared(
@@ -302,17 +302,17 @@ class EngineStack:
             of_runs.append(noise)
         return np.stack(of_runs, axis=1)
 
-    def result(self, name: str) -> tuple[StepResult, list[TaggedValue]]:
-        criterion, total = self._told("criterion"), self._told("total")
+    def result(self, name: str) -> tuple[StepLosses, list[LogRecord]]:
+        criterion, total = self._output("criterion"), self._output("total")
         if name == "run":
-            return StepResult(criterion, None, total), []
+            return StepLosses(criterion, None, total), []
         program = next(part.lanes for part in self.parts if part.lanes is not None).program
         names = (f"gradient:{name}" for name in self.step.trainable)
-        gradients = [self._told(name) if name in program.places else None for name in names]
-        told = [TaggedValue(i.tag, self._told(i.name), i.kind) for i in program.told]
-        return StepResult(criterion, self._told("penalty"), total, gradients), told
+        gradients = [self._output(name) if name in program.places else None for name in names]
+        logged = [LogRecord(i.tag, self._output(i.name), i.kind) for i in program.logged]
+        return StepLosses(criterion, self._output("penalty"), total, gradients), logged
 
-    def _told(self, name: str) -> torch.Tensor:
+    def _output(self, name: str) -> torch.Tensor:
         own = [(part.runs, part.lanes.get(name)) for part in self.parts if part.lanes is not None]
         found = own[0][1].new_zeros(self.runs, *own[0][1].shape[1:])
         for runs, values in own:
@@ -328,11 +328,11 @@ class EngineStack:
             clocks = {n: float(state[n[3:]].flatten()[0]) for n in names if n.startswith("at:")}
             yield part, lanes, {name: np.array([[clocks.get(name, 1.0)]]) for name in names}
 
-    def observed(self, x: np.ndarray | None) -> list[TaggedValue]:
+    def observed(self, x: np.ndarray | None) -> list[LogRecord]:
         """Return what modules tell of x `(runs, batch, in)`; nothing is trained by it."""
         for part, lanes, schedule in self._loaded():
             lanes.observe(None if x is None else x[part.runs], schedule)
-        pairs = zip(self.result("log")[1], self.parts[0].program.told, strict=True)
+        pairs = zip(self.result("log")[1], self.parts[0].program.logged, strict=True)
         return [item for item, of in pairs if of.of_modules]
 
     def errors(self, x, t, x_of, t_of, *, roots: bool) -> torch.Tensor:
@@ -346,7 +346,7 @@ class EngineStack:
         return torch.from_numpy(found).to(self.dtype)
 
 
-class Company:
+class SharedSampling:
     """Stacks whose runs with equal generators share their samples.
 
     pace: how many iterations to train at once. trained: how many were trained of a stack ahead.
@@ -360,10 +360,10 @@ class Company:
     @classmethod
     def join(cls, stacks: Sequence[EngineStack]) -> None:
         """Let stacks share samples from now on, which all stand at the same iteration."""
-        company = cls(stacks)
+        sampling = cls(stacks)
         for stack in stacks:
             stack.forget()
-            stack.company = company
+            stack.sampling = sampling
 
     @cached_property
     def on_gpu(self) -> bool:
@@ -644,7 +644,7 @@ def _held(step: TrainingStep) -> dict[str, torch.Tensor]:
     return held
 
 
-def _outcome(step: TrainingStep, result: StepResult) -> dict[str, torch.Tensor]:
+def _outcome(step: TrainingStep, result: StepLosses) -> dict[str, torch.Tensor]:
     """Return the state after an iteration, losses, and gradients where they are facts."""
     pairs = zip(step.trainable, result.gradients or (), strict=False)
     facts = {"loss": result.criterion, "total loss": result.total}

@@ -16,7 +16,7 @@ from stable_nalu.writer.event_file import L1_LOSS, RESULT_TEST, RESULT_VALID
 
 from .checkpoint import RunState, Stack, save_together
 from .console import End, StackView
-from .recorder import Recorder, ResultFile, StepResult, TaggedValue, numbers, reported
+from .recorder import LogRecord, Recorder, ResultFile, StepLosses, numbers, reported
 from .task import ITERATIONS, Batch, EngineTask, Observed, Task
 
 MUST_BE_FINITE = "loss_train", "metric_valid"
@@ -28,7 +28,7 @@ class Training(RunState):
     """Runs from their first unit, or where saved states were taken, to their last one.
 
     `clock` is the step under which values are logged. limits: when each run counts as solved, where
-    the task says it. mates: trainings that share their samples.
+    the task says it. in_step: trainings that share their samples.
     """
 
     view: StackView
@@ -43,7 +43,7 @@ class Training(RunState):
 
             build = partial(self.task.network, layer_options=stack[0].layer_options)
             self.engine = self.task.engine = EngineStack(self.task, self.step, build)
-        self.mates = [self]
+        self.in_step = [self]
         goals = list(map(task.goal, self.configs))
         self.tags = {RESULT_VALID: goals[0].valid, RESULT_TEST: goals[0].test}
         limits = [goal.limit for goal in goals]
@@ -74,10 +74,10 @@ class Training(RunState):
 
     def share_samples(self, others: "Sequence[Training]") -> None:
         """Draw once what other trainings draw too, which stand at the same unit and take turns."""
-        mates = [self, *others]
-        self.engine.company.join([one.engine for one in mates])
-        for one in mates:
-            one.mates = mates
+        together = [self, *others]
+        self.engine.sampling.join([one.engine for one in together])
+        for one in together:
+            one.in_step = together
 
     def train(self) -> Generator[int | None, None, None]:
         """Train, and yield wherever training may stop: `at`, or None within a unit.
@@ -112,7 +112,7 @@ class Training(RunState):
         long = self.logging.long
         while self.at <= self.last and not self.all_ended:
             yield self.at if self.batch is None else None
-            logged, results = self._begin_unit(), list[StepResult]()
+            logged, results = self._begin_unit(), list[StepLosses]()
             undo = self.snapshot() if long and logged and not self.batch else None
             for batch in self._next_batches():
                 due, self.clock = logged and not self.batch, self._next_clock()
@@ -165,16 +165,16 @@ class Training(RunState):
             self.save(self.at)
 
     def _train_ahead(self) -> bool:
-        """Let the engine train what needs no look, of all mates at once; return if there is any."""
-        company = self.engine.company
-        if self.engine not in company.trained:
-            quiet = {one: one._quiet() for one in self.mates}
-            pace = min(company.pace, *quiet.values())
-            mates, units = self.mates if pace > 0 else [self], min(quiet[self], max(1, pace))
+        """Let the engine train what needs no look, of all in step; return if there is any."""
+        sampling = self.engine.sampling
+        if self.engine not in sampling.trained:
+            until = {one: one._units_until_event() for one in self.in_step}
+            pace = min(sampling.pace, *until.values())
+            together, units = self.in_step if pace > 0 else [self], min(until[self], max(1, pace))
             if not units:
                 return False
-            company.iterate([one.engine for one in mates], self.at, units)
-        units = company.trained.pop(self.engine)
+            sampling.iterate([one.engine for one in together], self.at, units)
+        units = sampling.trained.pop(self.engine)
         result, _ = self.engine.result("run")
         self.clock, self.last_total = self.at + units - 1, result.total
         self.updates += units
@@ -183,7 +183,7 @@ class Training(RunState):
         self.view.advance(units)
         return True
 
-    def _quiet(self) -> int:
+    def _units_until_event(self) -> int:
         """Return how many units there are until something must be looked at."""
         at, task, every = self.at, self.task, (self.interval, self.config.checkpoint_interval)
         if self._is_log_point() or task.observed(at, at_log_point=False) is not None:
@@ -265,20 +265,20 @@ class Training(RunState):
         self.errors |= {result: numbers(measured[tag]).copy() for result, tag in known.items()}
         self.guide()
 
-    def _update(self, batch: Batch, *, at_log_point: bool) -> StepResult:
+    def _update(self, batch: Batch, *, at_log_point: bool) -> StepLosses:
         step, recorder, verbose = self.step, self.recorder, self.config.verbose
         observed = self.task.observed(self.clock, at_log_point=at_log_point)
 
-        def losses(result: StepResult) -> Iterator[TaggedValue]:
+        def losses(result: StepLosses) -> Iterator[LogRecord]:
             penalties = step.penalties
             if at_log_point and getattr(self.config, "save_best_model", False):
                 self.save_best()
             # The norm of all parameters before the update, and the factor that grows.
             if self.engine is None and verbose and penalties.uses_l1:
-                yield TaggedValue(L1_LOSS, penalties.l1())
+                yield LogRecord(L1_LOSS, penalties.l1())
             if at_log_point and penalties.betas and (verbose or not self.logging.quiet_betas):
                 betas = torch.from_numpy(penalties.beta_values())
-                yield TaggedValue(event_file.L1_BETA, betas if self.stacked else betas[0])
+                yield LogRecord(event_file.L1_BETA, betas if self.stacked else betas[0])
             if self.logging.updates:
                 own = {"at_log_point": at_log_point}
                 yield from self.task.losses(self.model, result, batch, **own)
@@ -302,15 +302,15 @@ class Training(RunState):
             self._show(self.at, result, at_log_point=at_log_point)
         return result
 
-    def _log_means(self, results: Sequence[StepResult]) -> None:
-        same = zip(*(result.losses() for result in results), strict=True)
-        means = StepResult(*(torch.stack([one.value.detach() for one in s]).mean(0) for s in same))
+    def _log_means(self, results: Sequence[StepLosses]) -> None:
+        same = zip(*(result.records() for result in results), strict=True)
+        means = StepLosses(*(torch.stack([one.value.detach() for one in s]).mean(0) for s in same))
         with torch.no_grad(), self.model.no_random():
             self.recorder.write(self.task.losses(self.model, means, (), at_log_point=True))
         self.recorder.commit(self.clock)
         self._show(self.at, means)
 
-    def _show(self, at: int, result: StepResult, *, at_log_point: bool = True) -> None:
+    def _show(self, at: int, result: StepLosses, *, at_log_point: bool = True) -> None:
         """Let the console see a log point, which is complete, or a unit that has a line."""
         lines, text = self.logging.lines, ""
         if not at_log_point and (lines is None or at % lines):
@@ -385,7 +385,7 @@ class Training(RunState):
             for _ in self._measure():
                 pass
         errors = {tag: values.copy() for tag, values in self.errors.items()}
-        observed: list[TaggedValue] = []
+        observed: list[LogRecord] = []
         if due and isinstance(task, EngineTask):
             observed = task.observed_at_end(self.step)
         # A longer run that resumes from here has drawn nothing for this.

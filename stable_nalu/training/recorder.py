@@ -40,7 +40,7 @@ class Observed:
     of: frozenset[int] | None = None
 
 
-class TaggedValue(NamedTuple):
+class LogRecord(NamedTuple):
     """A value with leading run dimensions, of kind scalar, summary, tensor or histogram.
 
     It is a text of a single run, or texts, one of each run, where measures are texts.
@@ -52,7 +52,7 @@ class TaggedValue(NamedTuple):
 
 
 @dataclass(frozen=True)
-class StepResult:
+class StepLosses:
     """Losses of one iteration, shape `runs`, and the gradients as the optimiser saw them."""
 
     criterion: torch.Tensor
@@ -60,12 +60,12 @@ class StepResult:
     total: torch.Tensor
     gradients: Gradients = ()
 
-    def losses(self) -> list[TaggedValue]:
+    def records(self) -> list[LogRecord]:
         """Return the losses under their tags; without a penalty, that is zero."""
         criterion = self.criterion.detach()
         penalty = torch.zeros_like(criterion) if self.penalty is None else self.penalty
         tags = event_file.LOSS_CRITERION, event_file.LOSS_REGULARIZER, event_file.LOSS_TOTAL
-        return list(map(TaggedValue, tags, (criterion, penalty, self.total)))
+        return list(map(LogRecord, tags, (criterion, penalty, self.total)))
 
 
 class Recorder:
@@ -83,18 +83,18 @@ class Recorder:
         self.live = [True] * len(self.writers)
         self._stacked = stacked
         self._flushed = -math.inf
-        self._collected: list[TaggedValue] = []
+        self._collected: list[LogRecord] = []
 
     def write(self, items: Iterable[tuple[Any, ...]]) -> None:
-        """Collect values of all live runs, in order: `TaggedValue` or pairs of tag and value."""
-        for tag, value, kind in (TaggedValue(*item) for item in items):
+        """Collect values of all live runs, in order: `LogRecord` or pairs of tag and value."""
+        for tag, value, kind in (LogRecord(*item) for item in items):
             if isinstance(value, torch.Tensor):
                 # A copy, as what it was observed of may change before the step ends.
                 own = value.detach().cpu().numpy().copy()
-                self._collected.append(TaggedValue(tag, own if self._stacked else own[None], kind))
+                self._collected.append(LogRecord(tag, own if self._stacked else own[None], kind))
             else:
                 texts = [value] if isinstance(value, str) else value
-                self._collected.append(TaggedValue(tag, texts, "text"))
+                self._collected.append(LogRecord(tag, texts, "text"))
 
     def commit(self, step: int) -> None:
         """End the step: what was collected becomes part of the event files' buffers."""
@@ -104,7 +104,7 @@ class Recorder:
         tests = [v for tag, v, _ in self._collected if tag.lstrip("/") == event_file.METRIC_TEST]
         for error in tests if self.in_log else ():
             logarithm = np.log10(np.maximum(error, event_file.SMALLEST_ERROR))
-            self._collected.append(TaggedValue(f"/{event_file.LOG_ERROR}", logarithm))
+            self._collected.append(LogRecord(f"/{event_file.LOG_ERROR}", logarithm))
         if self._collected and all(kind == "scalar" for *_, kind in self._collected):
             tags, columns, _ = zip(*self._collected, strict=True)
             events = event_file.scalar_events(tags, np.stack(columns, axis=1), step)
@@ -156,12 +156,12 @@ def prefixed_modules(
 
 
 @contextmanager
-def traced(model: Any, verbose: bool) -> Iterator[Callable[[], list[TaggedValue]]]:
+def traced(model: Any, verbose: bool) -> Iterator[Callable[[], list[LogRecord]]]:
     """Let modules keep intermediate values of passes, and yield what returns their observations.
 
     Of a network that has steps, published logs have those of every step.
     """
-    steps: list[TaggedValue] = []
+    steps: list[LogRecord] = []
     has_steps = hasattr(model, "step_ended")
     for module in model.extended_modules():
         module.trace = {}
@@ -182,20 +182,20 @@ def numbers(value: torch.Tensor) -> np.ndarray:
 
 
 @torch.no_grad()
-def observe_modules(model: ExtendedTorchModule, *, verbose: bool) -> list[TaggedValue]:
+def observe_modules(model: ExtendedTorchModule, *, verbose: bool) -> list[LogRecord]:
     """Return what modules observe of a traced forward pass."""
     tagged = []
     for prefix, module, passes in prefixed_modules(model):
         shown = [o for o in module.observations() if verbose or not o.verbose_only]
-        tagged += [TaggedValue(f"{prefix}/{o.name}", o.value(), o.kind) for o in shown] * passes
+        tagged += [LogRecord(f"{prefix}/{o.name}", o.value(), o.kind) for o in shown] * passes
     return tagged
 
 
 @torch.no_grad()
-def observe_regualizers(model: ExtendedTorchModule, zeros: torch.Tensor) -> list[TaggedValue]:
+def observe_regualizers(model: ExtendedTorchModule, zeros: torch.Tensor) -> list[LogRecord]:
     """Return all unweighted penalties; `zeros`, of shape `runs`, stands for one that is off."""
     return [
-        TaggedValue(f"{prefix}/regualizer/{key}", zeros if term is None else term())
+        LogRecord(f"{prefix}/regualizer/{key}", zeros if term is None else term())
         for prefix, module, _ in prefixed_modules(model)
         for key, term in module.regualizer_terms().items()
     ]

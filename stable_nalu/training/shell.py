@@ -493,7 +493,7 @@ def _train_in_turns(
     def end(training: Training, result: StackResult) -> None:
         results[training] = result
         training.view.close()
-        training.mates.remove(training)
+        training.in_step.remove(training)
         del left[training]
         for run in training.stack:
             RunRecord.add_cost(tensorboard_root() / run.name, (time.process_time() - began) / runs)
@@ -511,7 +511,7 @@ def _train_in_turns(
             break
         least = min(training.at for training in left)
         turn = [training for training in left if training.at == least]
-        if len(turn) == len(left) > len(turn[0].mates):
+        if len(turn) == len(left) > len(turn[0].in_step):
             turn[0].share_samples(turn[1:])
         for training in turn:
             if next(left[training], "ended") == "ended":

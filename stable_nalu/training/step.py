@@ -32,7 +32,7 @@ from stable_nalu.layer.user_code import PENALTIES
 from stable_nalu.options import Config
 
 from . import recorder
-from .recorder import Gradients, Observed, StepResult, TaggedValue, traced
+from .recorder import Gradients, LogRecord, Observed, StepLosses, traced
 
 Weight = float | np.ndarray
 NAMED = {*PENALTIES, "L1", "W-set"}
@@ -599,9 +599,9 @@ class TrainingStep:
         t: Any,
         schedule: tuple,
         observed: Observed | None = None,
-        write: Callable[[Iterable[TaggedValue]], object] = list,
-        losses: Callable[[StepResult], Iterable[TaggedValue]] = StepResult.losses,
-    ) -> StepResult:
+        write: Callable[[Iterable[LogRecord]], object] = list,
+        losses: Callable[[StepLosses], Iterable[LogRecord]] = StepLosses.records,
+    ) -> StepLosses:
         """Make one iteration by what `prepare` gave, and log what is `observed` of it, if any.
 
         losses: called before the update; returns what the losses are logged as.
@@ -615,7 +615,7 @@ class TrainingStep:
             if seen.penalties:
                 zeros = torch.zeros_like(total.detach())
                 write(recorder.observe_regualizers(self.model, zeros))
-        result = StepResult(criterion, penalty, total, self.gradients(total))
+        result = StepLosses(criterion, penalty, total, self.gradients(total))
         if observed is not None:
             write(losses(result))
         self.optimizer.step(result.gradients)
@@ -625,7 +625,7 @@ class TrainingStep:
         return result
 
     @torch.no_grad()
-    def observe_trained(self, batches: Sequence[torch.Tensor], verbose: bool) -> list[TaggedValue]:
+    def observe_trained(self, batches: Sequence[torch.Tensor], verbose: bool) -> list[LogRecord]:
         """Return what modules observe of inputs, if there are any, apart from training."""
         with traced(self.model, verbose) as observe, self.model.no_random():
             for x in batches:
@@ -634,7 +634,7 @@ class TrainingStep:
 
     def observe_gradients(
         self, gradients: Gradients, of: frozenset[int] | None = None
-    ) -> list[TaggedValue]:
+    ) -> list[LogRecord]:
         """Return summary and histogram of each gradient's first row, as published logs hold them.
 
         of: the ids of the parameters that are logged, if not all are.
@@ -646,7 +646,7 @@ class TrainingStep:
                 if gradient is not None and (of is None or id(parameter) in of):
                     rows, tag = gradient.ndim > self.run_dims, f"{prefix}/{name}/grad"
                     row = gradient.select(self.run_dims, 0) if rows else gradient
-                    tagged += [TaggedValue(tag, row, kind) for kind in ("summary", "histogram")]
+                    tagged += [LogRecord(tag, row, kind) for kind in ("summary", "histogram")]
         return tagged
 
 

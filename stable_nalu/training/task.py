@@ -11,7 +11,7 @@ from stable_nalu.dataset.distribution import IndexLoader
 from stable_nalu.options import Config
 from stable_nalu.writer.event_file import METRIC_TEST, METRIC_VALID
 
-from .recorder import Observed, StepResult, TaggedValue
+from .recorder import LogRecord, Observed, StepLosses
 from .step import Penalties, SummedPenalties, TrainingStep
 
 if TYPE_CHECKING:
@@ -213,10 +213,10 @@ class Task:
         return Observed(verbose, verbose, verbose, verbose) if at_log_point else None
 
     def losses(
-        self, model: ExtendedTorchModule, result: StepResult, batch: Batch, *, at_log_point: bool
-    ) -> Iterable[TaggedValue]:
+        self, model: ExtendedTorchModule, result: StepLosses, batch: Batch, *, at_log_point: bool
+    ) -> Iterable[LogRecord]:
         """Return what is logged of the losses of an update before it is made, or of their means."""
-        return result.losses()
+        return result.records()
 
     def measures(self, model: ExtendedTorchModule) -> Measured:
         """Return what is measured of a model."""
@@ -284,6 +284,6 @@ class EngineTask(Task):
         """Return what the learning rate is multiplied by in an iteration."""
         return 1.0
 
-    def observed_at_end(self, step: TrainingStep) -> list[TaggedValue]:
+    def observed_at_end(self, step: TrainingStep) -> list[LogRecord]:
         """Return what is logged of the trained modules, if the last unit is no log point."""
         return []

@@ -579,7 +579,7 @@ class RunRecord:
     what JSON knows (a tuple equals a list). `resumed_with` are the commands of later resumes.
     `layer_files` are path, digest and text of what defines layers that are not of this package.
     `engine` is what trains an arithmetic run: `lanes` and its version, or `torch` and the reason.
-    `log_started` is the wall time of the first event of the log, by which another's is told.
+    `log_started` is the wall time of the first event of the log, which tells it from others.
     `cpu_seconds` is the CPU time of training: its share, of a run that was trained with others.
     """
 

@@ -312,7 +312,7 @@ def test_every_combination_is_trained_in_the_order_of_the_call():
     assert len(sn.summarize(runs)) == 8
 
 
-def test_python_writes_below_the_current_folder_or_where_it_is_told(tmp_path, monkeypatch):
+def test_python_writes_below_the_current_folder_or_out(tmp_path, monkeypatch):
     elsewhere = sn.train(SCRIPT, layer=NMU, out=tmp_path / "mine", **SHORT)
     assert elsewhere[0].folder.is_relative_to(tmp_path / "mine" / "tensorboard" / "t")
     assert os.environ["SAVE_DIR"] == str(tmp_path / "save")

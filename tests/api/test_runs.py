@@ -145,7 +145,7 @@ def test_a_summary_is_that_of_the_script(runs, folder, limit, tmp_path):
     assert list(table["converged.at.mean"]) == [1000, 1000]
 
 
-def test_runs_are_told_apart_by_options_that_their_names_do_not_hold(tmp_path):
+def test_runs_differ_by_options_that_their_names_lack(tmp_path):
     for seeds, length in (("0-1", 2000), ("2-3", 3000)):
         command = f"--seed {seeds} --max-iterations {length}"
         folder = write_runs(tmp_path, "simple_function_static", command)

@@ -73,7 +73,7 @@ def test_a_reader_that_leaves(tmp_path):
         assert process.stderr is not None
         assert process.stdout.readline()
         process.stdout.close()
-        told = process.stderr.read()
+        actual = process.stderr.read()
     assert process.returncode in (0, 141)
-    assert told == ""
+    assert actual == ""
     assert os.times().children_user - before < 20

@@ -34,7 +34,7 @@ def test_colours_are_for_terminals_that_want_them(monkeypatch):
 
 @pytest.mark.parametrize("verbose", [False, True])
 def test_a_bar_in_a_terminal_and_lines_elsewhere(verbose, monkeypatch):
-    def told():
+    def written():
         shown = Console(runs=2, left=20, last=10, unit="iterations", verbose=verbose)
         shown.begin()
         shown.log_point(0, 10, np.array([1.0, 1e-9]), [Limit(1e-5)] * 2, False)
@@ -43,17 +43,17 @@ def test_a_bar_in_a_terminal_and_lines_elsewhere(verbose, monkeypatch):
         shown.close()
 
     in_terminal(monkeypatch)
-    told()
+    written()
     assert "iterations [" in sys.stderr.getvalue()
     assert "solved 1/2" in sys.stderr.getvalue()
     assert sys.stdout.getvalue().startswith("train 10: solved 1/2 below") == verbose
     in_terminal(monkeypatch, io.StringIO)
-    told()
+    written()
     assert sys.stderr.getvalue() == ""
     assert sys.stdout.getvalue().startswith("train 10: solved 1/2 below 1e-05, median extra 0.5")
 
 
-def test_who_started_a_process_is_told_how_far_its_plans_are(monkeypatch, tmp_path):
+def test_the_starter_of_a_process_receives_its_progress(monkeypatch, tmp_path):
     file = tmp_path / "progress"
     monkeypatch.setenv(console.PROGRESS, str(file))
     for plan in (1, 2):

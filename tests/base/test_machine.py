@@ -75,8 +75,8 @@ def test_no_page_is_asked_for_twice():
     # kept still grows by some blocks when gaps do not fit, hence the many iterations.
     handing_back = {**os.environ, "MALLOC_MMAP_THRESHOLD_": str(1 << 20)}
     words = [sys.executable, "-c", FAULTS]
-    told = subprocess.check_output(words, cwd=files.CHECKOUT, env=handing_back, text=True)
-    plain, kept = map(int, told.split())
+    actual = subprocess.check_output(words, cwd=files.CHECKOUT, env=handing_back, text=True)
+    plain, kept = map(int, actual.split())
     assert kept < plain / 20
 
 

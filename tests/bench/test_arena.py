@@ -151,8 +151,8 @@ def test_contests_are_held_once_resumed_verified_and_reported(tmp_path, capsys):
     whole = rows.read_bytes()
     rows.write_bytes(whole[:-20])  # as if killed while it was written
     assert main([*words, "--report", str(page)]) == 0
-    told = capsys.readouterr().out
-    assert "1 contest to run, 3 finished before" in told
+    actual = capsys.readouterr().out
+    assert "1 contest to run, 3 finished before" in actual
     kept = read_rows(rows)
     assert len(kept) == 4
     assert "Boosting" in page.read_text(encoding="utf-8")
@@ -224,11 +224,11 @@ def test_what_is_not_installed_is_named_and_left_out(tmp_path, monkeypatch, caps
     monkeypatch.setattr("stable_nalu.bench.contest.find_spec", lambda name: None)
     words = ["--contestants", "KAN", "--rows", str(tmp_path / "rows.csv")]
     assert main(words) == 2
-    told = capsys.readouterr()
-    assert told.out == (
+    actual = capsys.readouterr()
+    assert actual.out == (
         "KAN is left out: pykan, PyYAML not installed; pip install 'stable-nalu[arena]'\n"
     )
-    assert told.err.count("\n") == 1
+    assert actual.err.count("\n") == 1
     assert main(["--list"]) == 0
     assert "not installed: pykan, PyYAML" in capsys.readouterr().out
 

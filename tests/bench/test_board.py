@@ -52,8 +52,8 @@ def rows(error=1.0, seeds=2):
         for seed in range(seeds) if operation == "mul" else ():
             point = {"operation": operation, "interpolation.range": one, "seed": str(seed)}
             judged = {"iterations": 300, "threshold": limit, "solved": int(error < limit)}
-            told = {"extrapolation.step.solved": "", "extrapolation.last": error}
-            found.append(point | judged | told | dict.fromkeys(FORMULA, ""))
+            actual = {"extrapolation.step.solved": "", "extrapolation.last": error}
+            found.append(point | judged | actual | dict.fromkeys(FORMULA, ""))
     return found
 
 
@@ -73,9 +73,9 @@ def check(folder, capsys, *words):
 
 
 def test_a_card_comes_back_as_it_was_written(tmp_path):
-    told = replace(CARD, given='a "product"\nof \\ <b>×</b>', options=("power=2",))
-    told.write(tmp_path / "card.toml")
-    assert read_card(tmp_path / "card.toml") == told
+    actual = replace(CARD, given='a "product"\nof \\ <b>×</b>', options=("power=2",))
+    actual.write(tmp_path / "card.toml")
+    assert read_card(tmp_path / "card.toml") == actual
 
 
 @pytest.mark.parametrize(
@@ -355,10 +355,10 @@ def test_kept_units_are_judged_as_they_were_kept():
     assert {rule: len(thresholds(rule)) for rule in RULES} == dict.fromkeys(RULES, 36)
 
 
-def test_what_is_told_more_is_ranked_apart():
-    told = {entry.label: entry.told for entry in kept_entries("mul")}
-    assert told["DMU, operands given"] == "the pair of operations"
-    assert told["DMU, operands learned"] == told["NMU"] == ""
+def test_units_with_a_prior_are_ranked_separately():
+    priors = {entry.label: entry.prior for entry in kept_entries("mul")}
+    assert priors["DMU, operands given"] == "the pair of operations"
+    assert priors["DMU, operands learned"] == priors["NMU"] == ""
 
 
 @pytest.mark.parametrize(

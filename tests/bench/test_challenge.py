@@ -1,4 +1,4 @@
-"""A layer among the published ones: how it is trained, compared and told."""
+"""A layer among the published ones: how it is trained, compared and reported."""
 
 import csv
 import hashlib

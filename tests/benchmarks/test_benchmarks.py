@@ -48,7 +48,7 @@ def check(measured, capsys):
     assert any(digit in row.engine for digit in "123456789")
 
 
-def test_a_case_without_its_goal_is_told():
+def test_a_case_without_its_goal_is_reported():
     case = iterations.CASES[0]
     assert case._row(0.1, 0.1, 200.0).met
     assert not case._row(0.1, 0.01, 200.0).met

@@ -137,7 +137,7 @@ def test_the_notebook_shows_its_picture_and_those_of_the_user(executed, tmp_path
     assert ours.source.endswith("\nfigure")
     for cell in (ours, theirs):
         assert len([o for o in cell.outputs if "image/png" in o.get("data", {})]) == 1
-    told = [o.text for o in streams if o.name == "stderr" and not o.text.startswith("\r")]
-    assert told == [], "besides the bar"
+    actual = [o.text for o in streams if o.name == "stderr" and not o.text.startswith("\r")]
+    assert actual == [], "besides the bar"
     assert (tmp_path / "unit.json").is_file()
     assert any(r"\bottomrule" in o.text for o in streams)

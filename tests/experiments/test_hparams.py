@@ -33,15 +33,15 @@ def test_tensorboard_gets_configuration_and_results():
     words = f"{SINGLE} 4 --max-iterations 10"
     assert run("single_layer", words) == 0
     for seed, name in zip((3, 4), run_names("single_layer", words), strict=True):
-        told = plugin(name)
-        flags = told["_hparams_/session_start_info"].session_start_info.hparams
+        actual = plugin(name)
+        flags = actual["_hparams_/session_start_info"].session_start_info.hparams
         assert flags["seed"].number_value == seed
         assert flags["layer_type"].string_value == "ReRegualizedLinearMNAC"
         assert flags["interpolation_range"].string_value == "[1, 2]"
         assert flags["simple"].bool_value is False
         assert not {"max_iterations", "name_prefix", "verbose", "workers"} & set(flags)
-        assert "_hparams_/experiment" not in told  # the first of a folder would count
-        assert told["_hparams_/session_end_info"].session_end_info.status
+        assert "_hparams_/experiment" not in actual  # the first of a folder would count
+        assert actual["_hparams_/session_end_info"].session_end_info.status
         record = read(name)
         (text,) = record.values[0, "config/text_summary"]
         assert f"| seed | {seed} |" in text.decode()

@@ -178,7 +178,7 @@ def assert_logged(record, case):
         if tag:  # There is none where the last log point tells what is before an update.
             assert found == list(record.series(tag).values())[-1:]
     assert logged(record) == expected
-    assert len(plugin_of(messages(record.folder))) == 2, "told once"
+    assert len(plugin_of(messages(record.folder))) == 2, "written once"
 
 
 @pytest.mark.parametrize(

@@ -39,9 +39,9 @@ def test_a_key_with_most_files_missing(mine, tmp_path, capsys):
     (tmp_path / "csv/sltr-in2/nru.csv").write_bytes(mine.read_bytes())
     argv = ["nips-sltr-in2", "--csv-dir", str(tmp_path / "csv"), "--out-dir", str(tmp_path / "o")]
     assert plot([*argv, "--format", "png"]) == 0
-    told = capsys.readouterr().err
+    actual = capsys.readouterr().err
     for label in ("Real NPU (baseline)", "Real NPU (modified)", "NMRU"):
-        assert label in told
+        assert label in actual
     assert (tmp_path / "o/nips-sltr-in2_op-div.png").is_file()
 
 
@@ -89,9 +89,9 @@ def test_weights_that_an_export_lacks(tmp_path, capsys):
     path.write_text("name,epoch,label2out.w0,label2out.w1\n1_f0_op-mul_nalmT_learnLF_s0,0,,\n")
     words = ["--csv", str(path), "--kind", "path"]
     assert "--learn-labels2out" in refused(capsys, *words)
-    told = refused(capsys, *words, "--column", "label2ou")
-    assert "argument --column: " in told
-    assert "did you mean label2out" in told
+    actual = refused(capsys, *words, "--column", "label2ou")
+    assert "argument --column: " in actual
+    assert "did you mean label2out" in actual
     assert "one file" in refused(capsys, "--csv", str(path), str(path), "--kind", "path")
 
 

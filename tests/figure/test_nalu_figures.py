@@ -54,7 +54,7 @@ def test_the_table_of_scores_and_its_picture():
     (product,) = drawn("nalu/table1-static")
     side = product.side["nalu-table1-static_scores"].set_index(["operation", "model", "split"])
     runs = stored("nalu/table1-static").groupby(["operation", "model"])
-    told = [text.get_text() for text in product.figure.axes[0].texts]
+    actual = [text.get_text() for text in product.figure.axes[0].texts]
     for split in ("interpolation", "extrapolation"):
         cells, scores = side.xs(split, level="split"), runs[f"score.{split}"]
         assert_same(cells["median"], scores.median())
@@ -63,7 +63,7 @@ def test_the_table_of_scores_and_its_picture():
         for cell in cells.to_dict("records"):
             median, best = score_text(cell["median"]), score_text(cell["best"])
             assert f"${median}$ [${best}$]" in product.text
-            assert {median, f"[{best}]  {cell['below']}/10"} <= {*told}
+            assert {median, f"[{best}]  {cell['below']}/10"} <= {*actual}
 
 
 def test_medians_and_ranges_of_a_panel_for_each_loss():
@@ -136,12 +136,12 @@ def test_losses_are_quartiles_beside_published_points():
     for step, column in ((1000, "loss.train.mse@1000"), (50_000, "loss.train.mse")):
         assert side.loc[step, "quartile.0.5"] == pytest.approx(rows[column].median())
     arrived = (rows["loss.train.half-sum-squares"] < 1e-3).sum()
-    for told in (
+    for actual in (
         "100 seeds (thin) on 1,000 rows",
         f"{arrived} of 100 seeds end below it",
         "the one run shown, on 10,000 rows, stated in the notes",
     ):
-        assert told in texts(product.figure)
+        assert actual in texts(product.figure)
     (rings,) = [line for line in product.figure.axes[0].lines if line.get_marker() == "o"]
     points = dict(zip(*map(list, rings.get_data()), strict=True))
     assert (len(points), points[0]) == (9, pytest.approx(2525.826))

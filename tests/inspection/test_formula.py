@@ -158,7 +158,7 @@ def test_only_the_target_itself_is_called_exact(part, words):
     assert ("within" in found.row["proof"]) == ("within" in words)
 
 
-def test_signs_are_told_apart_in_every_range():
+def test_signs_differ_in_every_range():
     """A sum of logarithms is |x1 x2|: right for positive inputs, wrong where signs differ."""
     total = entries()[NAU].layer.forward
     layer = of_forward(NAU, lambda self, x: torch.exp(total(self, torch.log(torch.abs(x)))), 1.0)
@@ -190,10 +190,10 @@ def test_runs_tell_what_they_have_learned(tmp_path, capsys, monkeypatch):
     assert all(one.verdict in (EXACT, ROUNDED) for one in found) == runs.solved.all()
     assert sn.load(runs[0]).card["learned"] == str(found[0])
     assert formula_command(["--run", str(runs[0].folder.parent), "--csv-out", "found.csv"]) == 0
-    told = capsys.readouterr().out
-    assert counted([one.verdict for one in found]) in told
+    actual = capsys.readouterr().out
+    assert counted([one.verdict for one in found]) in actual
     shortly = functools.partial(in_short, SCRIPTS["single_layer"], TASKS["single_layer"])
-    assert shortly([run.folder for run in runs]).endswith(told.splitlines()[-1])
+    assert shortly([run.folder for run in runs]).endswith(actual.splitlines()[-1])
     assert shortly([runs[0].folder]).endswith(str(found[0]).removeprefix("learned: "))
     monkeypatch.setattr(saved_model, "SECONDS", 1e-9)
     assert shortly([run.folder for run in runs]) is None
@@ -287,7 +287,7 @@ def test_the_formula_of_a_tree_is_that_of_its_choices(tree):
 
 
 @pytest.mark.parametrize(("noise", "is_exact"), [(0.0, True), (60.0, False)])
-def test_a_tree_that_is_sought_has_its_formula(tmp_path, noise, is_exact):
+def test_a_recovered_tree_has_its_formula(tmp_path, noise, is_exact):
     flags = {"depth": 3, "target": "chain", "pytorch_precision": 64, "max_iterations": 20}
     (run,) = sn.train("eml_recovery", **flags, warm_start=noise, out=tmp_path)
     found = sn.formula(run)

@@ -142,7 +142,7 @@ single_layer_benchmark --layer-type MCFC | --layer-type MCFC --train-criterion p
 
 
 @pytest.mark.parametrize("line", COLLISIONS.strip().splitlines())
-def test_inherited_collisions_are_told_apart(line):
+def test_inherited_collisions_differ_in_unnamed(line):
     """Two different runs of one name differ in what `unnamed` returns."""
     one, _, other = line.partition(" | ")
     script, *words = one.split()

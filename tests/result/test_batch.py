@@ -1,4 +1,4 @@
-"""What the batch systems are told, with programs that record it."""
+"""What the batch systems receive, with programs that record it."""
 
 import os
 import subprocess
@@ -77,11 +77,11 @@ def test_slurm_gets_a_file_that_is_kept(record, tmp_path):
 
 def test_a_dry_run_for_a_scheduler_prints_the_job_of_one_figure(record, tmp_path, capsys):
     assert batch.main([SCRIPT, "--figure", "3", "--dry-run", "--scheduler", "slurm"]) == 0
-    told = capsys.readouterr().out
-    assert told.startswith(
+    actual = capsys.readouterr().out
+    assert actual.startswith(
         "#!/usr/bin/env bash\n#SBATCH --job-name=sltr-in2\n#SBATCH --array=0-3\n"
     )
-    assert f"{SCRIPT} --figure 3" in told
+    assert f"{SCRIPT} --figure 3" in actual
     assert batch.main([SCRIPT, "--figure", "33", "--dry-run"]) == 2
     assert "choose from 3 (nips-sltr-in2), 1a (nips-realnpu-L1)" in capsys.readouterr().err
 
@@ -104,9 +104,9 @@ PRINTED = [
 ]
 
 
-@pytest.mark.parametrize(("site", "words", "told"), PRINTED)
+@pytest.mark.parametrize(("site", "words", "actual"), PRINTED)
 def test_print_shows_what_site_and_flags_ask_for_and_submits_nothing(
-    site, words, told, record, tmp_path, monkeypatch, capsys
+    site, words, actual, record, tmp_path, monkeypatch, capsys
 ):
     monkeypatch.setenv("STABLE_NALU_SITE", "")  # which counts as none
     words = ["0", "4", "--scheduler", "print", *words.split()]
@@ -115,8 +115,8 @@ def test_print_shows_what_site_and_flags_ask_for_and_submits_nothing(
         words += ["--site", str(tmp_path / "site.toml")]
     assert submit(tmp_path, *words) == 0
     said = capsys.readouterr().out
-    assert [text for text in told if text.format(tmp=tmp_path) not in said] == []
-    assert ("--gres" in said) == (" -gpu " in said) == (told == PRINTED[1][2])
+    assert [text for text in actual if text.format(tmp=tmp_path) not in said] == []
+    assert ("--gres" in said) == (" -gpu " in said) == (actual == PRINTED[1][2])
     assert not (tmp_path / "sbatch.json").exists()
 
 

@@ -82,16 +82,16 @@ def test_shortened_runs_have_no_verdict():
     lengths = [1000] * 50 + [200_000] * 50
     one = found("simple_mul", "nmu", "mul", range(100), 94, iterations=lengths)
     assert one.verdict == "not comparable: 1,000 of 200,000 iterations"
-    told = "0 of 0 comparable points equal the published ones; 1 not comparable (shortened runs)"
-    assert compare.verdict([one]) == told
+    actual = "0 of 0 comparable points equal the published ones; 1 not comparable (shortened runs)"
+    assert compare.verdict([one]) == actual
 
 
 def test_ok_is_for_points_that_all_equal_the_published_ones():
     names, every = ("nips-sltr-in10", "realnpu_modified", "div"), range(225)
     equal, other = (found(*names, every, solved) for solved in (192, 191))
-    told = "of 1 comparable point equal the published ones"
-    assert compare.verdict([equal]) == f"OK: 1 {told}"
-    assert compare.verdict([other]) == f"0 {told}; 1 inconclusive"
+    actual = "of 1 comparable point equal the published ones"
+    assert compare.verdict([equal]) == f"OK: 1 {actual}"
+    assert compare.verdict([other]) == f"0 {actual}; 1 inconclusive"
 
 
 def test_a_short_run_that_failed_tells_nothing():

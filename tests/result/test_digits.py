@@ -43,9 +43,9 @@ def test_epochs_are_named_beside_the_published_ones(key, tmp_path):
     experiment = EXPERIMENTS[key]
     stored.add(experiment, made_up(key, 21), [SESSION], tmp_path)
     assert stored.kept_keys(tmp_path, measured=True) == [key]
-    told = cut_short(experiment, stored.read(key, tmp_path))
+    actual = cut_short(experiment, stored.read(key, tmp_path))
     first, second = (model.label for model in experiment.models[:2])
-    assert told == f"{first} 21 of 1,001; {second} 21 of 1,001 epochs"
+    assert actual == f"{first} 21 of 1,001; {second} 21 of 1,001 epochs"
 
 
 def test_curves_are_kept_by_epoch_and_come_out_as_exported(tmp_path):

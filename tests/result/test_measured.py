@@ -126,7 +126,7 @@ def test_a_claim_about_two_models_is_tested_on_the_same_seeds(seeds, verdict):
     ("less", "more", "same", "verdict"),
     [(26, 24, 0, "inconclusive"), (42, 8, 0, "holds"), (1, 0, 20, "inconclusive")],
 )
-def test_claims_are_told_with_interval_and_p(less, more, same, verdict):
+def test_claims_are_written_with_interval_and_p(less, more, same, verdict):
     pairs = Pairs([(0, 1)] * less + [(1, 0)] * more + [(1, 1)] * same)
     claim = points(made_up())["linear", "add", VALID]
     claim.pairs = pairs
@@ -173,11 +173,11 @@ def test_a_run_that_ends_early_diverged():
     for place, name in enumerate(names):
         steps = (0, 10) if place == 1 else (0, 10, 20)
         lines += [(name, step, step + place, 2, 3) for step in steps]
-    told = []
-    runs = judged_table(TINY, lines, told.append)
+    actual = []
+    runs = judged_table(TINY, lines, actual.append)
     assert sorted(runs["diverged"]) == [0, 0, 0, 1]
     assert runs.loc[runs["diverged"] == 1, VALID].item() == 11
-    assert told == []
+    assert actual == []
 
 
 def test_a_run_is_kept_where_a_measure_was_lowest():

@@ -101,7 +101,7 @@ def test_a_nac_that_has_solved_its_problem(tmp_path, capsys):
     torch.save(content, path)
     # The flags of training need not be said again.
     assert run(MYSTERY, "--evaluate", str(path), "--evaluation-dir", str(tmp_path / "out")) == 0
-    head, *rows, told, table, pdf, png = capsys.readouterr().out.splitlines()
+    head, *rows, actual, table, pdf, png = capsys.readouterr().out.splitlines()
     assert head.split() == ["output", "test", "mse", "influence", "W"]
     for k, (row, output) in enumerate(zip(rows, problem.outputs, strict=True)):
         assert row.startswith(f"y{k} = {output.formula} ")
@@ -110,7 +110,7 @@ def test_a_nac_that_has_solved_its_problem(tmp_path, capsys):
         assert {*numbers[1:4:2]} == {*numbers[5:8:2]} == {f"x{output.i}", f"x{output.j}"}
         assert numbers[0] == numbers[2] == "1.00"
         assert ("-1.00" in row) == (output.operation == "sub")
-    assert told == "4 of 4 outputs are most influenced by their own two inputs"
+    assert actual == "4 of 4 outputs are most influenced by their own two inputs"
     assert all(Path(file).stat().st_size > 1000 for file in (pdf, png))
     written = pd.read_csv(table)
     assert len(written) == 4 * 8

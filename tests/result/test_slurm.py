@@ -25,7 +25,7 @@ import os, pathlib, select, signal, socket, sys
 
 again = "SLURM_RESTART_COUNT" in os.environ
 if "SLURM_ARRAY_TASK_ID" in os.environ and not again:
-    told, tell = socket.socketpair()
+    actual, tell = socket.socketpair()
     tell.setblocking(False)
     signal.set_wakeup_fd(tell.fileno())
 
@@ -33,7 +33,7 @@ if "SLURM_ARRAY_TASK_ID" in os.environ and not again:
         if event == "os.rename":
             path = pathlib.Path(os.fsdecode(arguments[1]))
             if path.suffix == ".pth" and path.exists():
-                select.select([told], [], [])
+                select.select([actual], [], [])
 
     sys.addaudithook(brake)
 """

@@ -155,12 +155,14 @@ def test_trained_runs_are_kept(tmp_path, in_this_process):  # noqa: F811
     sessions = stored.sessions_of("nips-sltr-in10", data)
     assert [(s.runs, s.run_iterations) for s in sessions] == [(9, 180), (9, 180)]
 
-    told = cells_of(formulas_of("nips-sltr-in10", data))
+    actual = cells_of(formulas_of("nips-sltr-in10", data))
     points = identifying("nips-sltr-in10")
-    assert [[row[c] for c in points] for row in told] == [[row[c] for c in points] for row in rows]
-    for run, row in zip(runs_of(model, [0, 1], 20), told, strict=True):
+    assert [[row[c] for c in points] for row in actual] == [
+        [row[c] for c in points] for row in rows
+    ]
+    for run, row in zip(runs_of(model, [0, 1], 20), actual, strict=True):
         found = formula(space / "tensorboard" / run.name)
         assert (row["verdict"], row["formula"]) == (found.verdict, str(found.rounded))
     shutil.rmtree(space / "tensorboard" / run.name)
     keep_formulas(EXPERIMENTS["nips-sltr-in10"], [run], data)
-    assert cells_of(formulas_of("nips-sltr-in10", data)) == told
+    assert cells_of(formulas_of("nips-sltr-in10", data)) == actual

@@ -122,9 +122,9 @@ def test_a_table_that_is_none_is_named(tmp_path):
         "a,b\n1,2\n": "it has no column operation",
         TABLE + ROW.replace("2,", "x,", 1): "row 1: column input.size holds 'x', no number",
     }
-    for text, told in cases.items():
+    for text, actual in cases.items():
         path.write_text(text)
-        with pytest.raises(UsageError, match=told):
+        with pytest.raises(UsageError, match=actual):
             read_setups([path])
 
 

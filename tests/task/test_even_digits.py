@@ -25,7 +25,7 @@ def test_measures_of_a_confusion():
     assert table(("x", 0), [(1, 3)]) == "| x | 0 |\n|---|---|\n| 1 | 3 |"
 
 
-def test_what_is_told_of_the_test():
+def test_the_logged_values_of_the_test():
     words = (*SMALL, "--max-iterations", "5", "--seed", "0-1", "--layer-type", "NAC")
     assert run(SCRIPT, *words) == 0
     for name in run_names(SCRIPT, *words):

@@ -60,8 +60,8 @@ def test_losses_and_gradients_are_those_of_a_plain_loop(unit, wiring):
             place = own.episode.tolist().index(episode)
             frame, action = own.frame[place], own.action[place]
             if unit != "LSTM" and wiring == "recurrent":
-                told = torch.stack((asked * (step == 0), torch.tensor(1.0))).unsqueeze(0)
-                register = model.counter(told, register)
+                actual = torch.stack((asked * (step == 0), torch.tensor(1.0))).unsqueeze(0)
+                register = model.counter(actual, register)
             elif unit != "LSTM":
                 register = model.counter(asked.view(1, 1))
             x = torch.cat((model.encoder(frames[frame].unsqueeze(0)), asked.view(1, 1)), -1)

@@ -88,8 +88,8 @@ def test_the_engine_trains_what_torch_does_each_run_alone(command):
         own = [*words, "--seed", seeds, "--engine", how, "--name-prefix", f"{how}{seeds}"]
         assert run(script, *own) == 0
         log = read(run_names(script, *own)[3 if seeds == "0-6" else 0])
-        told = ("loss", "metric", "error")
-        logs[seeds, how] = {k: v for k, v in log.values.items() if k[1].startswith(told)}
+        actual = ("loss", "metric", "error")
+        logs[seeds, how] = {k: v for k, v in log.values.items() if k[1].startswith(actual)}
     assert logs["0-6", "lanes"] == logs["3", "lanes"]
     lanes, torch = logs["3", "lanes"], logs["3", "torch"]
     assert lanes.keys() == torch.keys()

@@ -51,13 +51,13 @@ const measure = () => {
     !element.matches(".headerlink") && element.checkVisibility() && element.textContent.trim());
   const worst = texts.map(element => [contrast(element), element]).reduce(
     (a, b) => b[0] < a[0] ? b : a);
-  const told = document.createElement("pre");
-  told.textContent = JSON.stringify(Object.assign(found, {
+  const actual = document.createElement("pre");
+  actual.textContent = JSON.stringify(Object.assign(found, {
     window: frames[0].innerWidth, width: page.documentElement.scrollWidth,
     paper: light(behind(page.body)), contrast: worst[0], worst: worst[1].outerHTML.slice(0, 80),
     loaded: frames[0].performance.getEntriesByType("resource").map(entry => entry.name),
   }));
-  document.body.replaceChildren(told);
+  document.body.replaceChildren(actual);
   fetch("/release");
 };
 const wait = left => frames[0].document.querySelector("UNTIL") || !left

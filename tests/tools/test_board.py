@@ -33,7 +33,7 @@ def test_ranks_are_of_the_kept_runs():
         table = found["ranks"][f"0|{operation}|benchmark|"]
         shown = {found["units"][unit]: solved for unit, solved, *_ in table}
         for entry in kept_entries(operation):
-            if not entry.told:
+            if not entry.prior:
                 assert shown[entry.label] == sum(entry.outcomes(operation, "benchmark").values())
         bests = [best for _, _, _, best, *_ in table]
         assert bests == sorted(bests)
@@ -100,24 +100,24 @@ def test_the_page_asks_nothing_of_the_network():
 
 
 MEASURE = """
-const told = document.documentElement.dataset, all = q => [...document.querySelectorAll(q)];
+const seen = document.documentElement.dataset, all = q => [...document.querySelectorAll(q)];
 const column = k => all(`#ranks tbody td:nth-child(${k})`).map(e => e.textContent).join("|");
 const choose = (id, value) => { const e = document.getElementById(id); e.value = value;
   e.dispatchEvent(new Event("change", { bubbles: true })); };
 all("summary").forEach(e => e.click());
-told.linked = document.getElementById("operation").value;
-choose("operation", "mul"); told.mul = column(2);
-choose("league", "1"); told.given = column(2);
-choose("league", "0"); choose("sort", "1"); told.names = column(2);
+seen.linked = document.getElementById("operation").value;
+choose("operation", "mul"); seen.mul = column(2);
+choose("league", "1"); seen.given = column(2);
+choose("league", "0"); choose("sort", "1"); seen.names = column(2);
 const heads = () => all("#ranks th button");
-heads()[2].click(); told.rates = column(3); heads()[2].click(); told.turned = column(3);
-told.order = all("#ranks th")[2].getAttribute("aria-sort");
-choose("range", "U[1,2]"); told.narrow = column(3);
-told.address = location.hash;
-told.wide = document.documentElement.scrollWidth - innerWidth;
-told.contrast = Math.min(...all("p, li, h1, h2, label, button, a, td, th, summary").map(contrast));
-told.labelled = all("select").every(e => e.labels.length === 1);
-told.requests = performance.getEntriesByType("resource").length;
+heads()[2].click(); seen.rates = column(3); heads()[2].click(); seen.turned = column(3);
+seen.order = all("#ranks th")[2].getAttribute("aria-sort");
+choose("range", "U[1,2]"); seen.narrow = column(3);
+seen.address = location.hash;
+seen.wide = document.documentElement.scrollWidth - innerWidth;
+seen.contrast = Math.min(...all("p, li, h1, h2, label, button, a, td, th, summary").map(contrast));
+seen.labelled = all("select").every(e => e.labels.length === 1);
+seen.requests = performance.getEntriesByType("resource").length;
 """
 
 
@@ -126,18 +126,18 @@ told.requests = performance.getEntriesByType("resource").length;
 @pytest.mark.parametrize(("width", "theme"), [(500, "dark")])
 def test_sorts_and_filters_in_a_browser(width, theme, tmp_path):
     size = {"width": width, "theme": theme}
-    _, told = measured(PAGE, MEASURE, "operation=div", tmp_path, **size)
-    lists = {name: told[name].split("|") for name in ("mul", "given", "names", "rates", "turned")}
-    assert told["linked"] == "div"
+    _, seen = measured(PAGE, MEASURE, "operation=div", tmp_path, **size)
+    lists = {name: seen[name].split("|") for name in ("mul", "given", "names", "rates", "turned")}
+    assert seen["linked"] == "div"
     assert {"NMU", "DMU, operands learned"} <= {*lists["mul"]}
     assert lists["given"] == ["DMU, operands given"]
     assert lists["names"] == sorted(lists["mul"])
     rates = [float(text.partition(" ")[0]) for text in lists["rates"]]
     assert rates == sorted(rates, reverse=True)
     assert lists["turned"] != lists["rates"]
-    assert told["order"] == "descending"
-    assert all("/25)" in text for text in told["narrow"].split("|"))
-    assert "operation=mul" in told["address"]
-    assert int(told["wide"]) <= 0
-    assert float(told["contrast"]) >= READABLE
-    assert (told["labelled"], told["requests"]) == ("true", "0")
+    assert seen["order"] == "descending"
+    assert all("/25)" in text for text in seen["narrow"].split("|"))
+    assert "operation=mul" in seen["address"]
+    assert int(seen["wide"]) <= 0
+    assert float(seen["contrast"]) >= READABLE
+    assert (seen["labelled"], seen["requests"]) == ("true", "0")

@@ -29,8 +29,8 @@ def test_steps_of_chosen_seeds_are_compared_with_those_of_the_same_seeds():
         runs = made_up(*names[1:], range(10), 10, **{"extrapolation.step.solved": steps})
         return verdict_of(one, runs, STEP)
 
-    told = "9 of 10 at the same step; 1 sooner, 0 later, p = 1"
-    assert verdict(ours) == (compare.CHOSEN, told)
+    actual = "9 of 10 at the same step; 1 sooner, 0 later, p = 1"
+    assert verdict(ours) == (compare.CHOSEN, actual)
     kind, words = verdict([step + 1000 for step in ours])
     assert (kind, "9 later" in words) == (compare.DIFFERS, True)
     short = copy(one)

@@ -184,12 +184,12 @@ def test_the_page_leads_with_what_each_source_can_tell():
     sums = Counter()
     for row in tables["top"][0]:
         own = [one for one in counted if is_of(one, row["read in"], row["number"])]
-        told = [one for one in own if one["informative"] == "1"]
+        actual = [one for one in own if one["informative"] == "1"]
         numbers = {
             "compared": len(own),
             "identical": sum(one["verdict"] == IDENTICAL for one in own),
-            "informative": len(told),
-            "of these identical": sum(one["verdict"] == IDENTICAL for one in told),
+            "informative": len(actual),
+            "of these identical": sum(one["verdict"] == IDENTICAL for one in actual),
             "within the margin": sum(one["verdict"].startswith(GOOD) for one in own),
             "inconclusive": sum(one["verdict"] == "inconclusive" for one in own),
             "differ": sum(one["verdict"] in BAD for one in own),
@@ -231,8 +231,8 @@ def test_a_planted_change_changes_the_page_and_differences_have_their_notes(tmp_
     listed = read_page(tmp_path / "index.html")[0]["differences"][0]
     differing = [one for one in first if one["verdict"] == "differs"]
     assert sum(int(row["numbers"]) for row in listed) == len(differing) > 0
-    told = {row["units"]: row["explanation"] for row in listed}
-    assert (told["NALU"], "unexplained" in told.values()) == ("Made <b>up</b>.", True)
+    actual = {row["units"]: row["explanation"] for row in listed}
+    assert (actual["NALU"], "unexplained" in actual.values()) == ("Made <b>up</b>.", True)
     place = table.index[(table["model"] == "nmu") & (table["solved"] == 0)][0]
     table.loc[place, ["solved", "extrapolation.step.solved", TEST_ERROR]] = [1, 5000, 1e-9]
     stored.add(EXPERIMENTS[MADE_UP], table, [], tmp_path / "data")

@@ -199,20 +199,20 @@ def test_kept_runs_of_the_page_are_those_of_the_tables():
 MEASURE = """
 const wait = setInterval(() => { if (document.body.dataset.done !== "yes") return;
   clearInterval(wait);
-  const told = document.documentElement.dataset, all = q => [...document.querySelectorAll(q)];
+  const seen = document.documentElement.dataset, all = q => [...document.querySelectorAll(q)];
   const seeds = all("#list button");
   const box = document.querySelector("#paths").getBoundingClientRect(), size = box.width;
   const at = { clientX: box.left + place(1, size), clientY: box.top + size - place(1, size) };
   document.querySelector("#paths").dispatchEvent(new MouseEvent("click", at));
-  told.clicked = /&seed=\\d+$/.test(location.hash);
+  seen.clicked = /&seed=\\d+$/.test(location.hash);
   seeds[2].click();
-  told.address = location.hash;
-  told.wide = document.documentElement.scrollWidth - innerWidth;
+  seen.address = location.hash;
+  seen.wide = document.documentElement.scrollWidth - innerWidth;
   const texts = "p, h1, h2, th, td, label, button, a, figcaption, .formula, .rate";
-  told.contrast = Math.min(...all(texts).map(contrast));
-  told.named = seeds.every(b => /^seed \\d+: (solved|failed)$/.test(b.getAttribute("aria-label")));
-  told.labelled = all("select, input").every(e => e.labels.length === 1);
-  told.requests = performance.getEntriesByType("resource").length;
+  seen.contrast = Math.min(...all(texts).map(contrast));
+  seen.named = seeds.every(b => /^seed \\d+: (solved|failed)$/.test(b.getAttribute("aria-label")));
+  seen.labelled = all("select, input").every(e => e.labels.length === 1);
+  seen.requests = performance.getEntriesByType("resource").length;
 }, 50);
 """
 
@@ -222,14 +222,14 @@ const wait = setInterval(() => { if (document.body.dataset.done !== "yes") retur
 @pytest.mark.parametrize(("width", "theme"), [(500, "light")])
 def test_trains_in_a_browser(width, theme, tmp_path):
     size = {"width": width, "theme": theme}
-    out, told = measured(
+    out, seen = measured(
         PAGE, MEASURE, "unit=NMU&op=mul&range=1,2&seeds=25", tmp_path, **size, budget=600000
     )
     assert "solved 25 of 25" in out
     assert "What seed 2 computes" in out
     assert "y = x1 · x2" in out
-    assert int(told["wide"]) <= 0
-    assert float(told["contrast"]) >= READABLE
-    assert (told["named"], told["labelled"], told["requests"]) == ("true", "true", "0")
-    assert told["clicked"] == "true"
-    assert told["address"] == "#unit=NMU&amp;op=mul&amp;range=1,2&amp;seeds=25&amp;seed=2"
+    assert int(seen["wide"]) <= 0
+    assert float(seen["contrast"]) >= READABLE
+    assert (seen["named"], seen["labelled"], seen["requests"]) == ("true", "true", "0")
+    assert seen["clicked"] == "true"
+    assert seen["address"] == "#unit=NMU&amp;op=mul&amp;range=1,2&amp;seeds=25&amp;seed=2"

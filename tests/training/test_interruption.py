@@ -1,4 +1,4 @@
-"""Signals are noted between iterations; a script that is told to stop saves and says so."""
+"""Signals are noted between iterations; a script that a signal stops saves and says so."""
 
 import os
 import signal

@@ -82,7 +82,7 @@ def test_a_killed_worker_is_reported_and_the_other_finishes(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_worker_that_is_told_to_stop_alone(tmp_path):
+def test_a_worker_that_is_stopped_alone(tmp_path):
     """As pre-emption may do it: the others finish, and the job is put back into the queue."""
     words = (*WORDS, "--max-iterations", "10000", "--workers", "2")
     with fork(tmp_path, "single_layer", *words) as process:

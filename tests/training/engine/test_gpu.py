@@ -40,7 +40,7 @@ CHOSEN = {
         "--operation mul --layer-type NALU --interpolation-range [[-2,-1],[1,2]] "
         "--extrapolation-range [2,6]",
     ),
-    "all that can be told": (
+    "all that is logged": (
         "single_layer",
         f"--operation mul {NMU} --optimizer sgd --clip-grad-norm 1 --verbose",
     ),

@@ -47,9 +47,9 @@ class Iterations:
     def _by_engine(self, made, last):
         if last:
             made.engine.iterate(0, last)
-        result, told = made.engine.logged(last)
+        result, actual = made.engine.logged(last)
         made.engine.store()
-        return self._numbers(made, result, [(item.tag, item.value) for item in told])
+        return self._numbers(made, result, [(item.tag, item.value) for item in actual])
 
     def _by_torch(self, made, batches):
         for k, (x, t) in enumerate(batches):
@@ -59,9 +59,9 @@ class Iterations:
             result = made.step.run(x, t, schedule, Observed(True), notes.write, lambda result: [])
         return self._numbers(made, result, made.recorder.written)
 
-    def _numbers(self, made, result, told):
+    def _numbers(self, made, result, actual):
         names = [name for name, p in made.model.named_parameters() if p.requires_grad]
-        found = {f"told {tag}": value for tag, value in told}
+        found = {f"actual {tag}": value for tag, value in actual}
         found |= {"criterion": result.criterion, "total": result.total}
         found["penalty"] = torch.zeros(1) if result.penalty is None else result.penalty
         pairs = zip(names, result.gradients or (), strict=False)
@@ -265,7 +265,7 @@ ENDS = {
 
 
 @pytest.mark.parametrize("case", ENDS)
-def test_the_end_is_told_as_by_torch(case):
+def test_the_end_is_logged_as_by_torch(case):
     """Where a batch has more samples than there are rows, it begins with the first row again."""
     script, *words = ENDS[case].split()
     configs = planned(script, *words, iterations=4, log_interval=3)
@@ -276,16 +276,18 @@ def test_the_end_is_told_as_by_torch(case):
             pass
         made.recorder.written.clear()
         made.finish()
-        told = {tag: value for tag, value in made.recorder.written}
-        found.append({tag: sum(numbers(value).reshape(-1).tolist()) for tag, value in told.items()})
+        actual = {tag: value for tag, value in made.recorder.written}
+        found.append(
+            {tag: sum(numbers(value).reshape(-1).tolist()) for tag, value in actual.items()}
+        )
     assert found[0]
     assert found[0] == pytest.approx(found[1], rel=1e-4)
 
 
-def test_what_is_told_is_told_of_the_numbers_before_the_update():
+def test_logged_values_are_those_before_the_update():
     """Copies of numbers are made before these are overwritten."""
     made = training("single_layer", planned("single_layer", *words_of("single_layer", "LinearNAC")))
     before = made.model.state_dict()["layer_1.layer.W"].clone()
-    _, told = made.engine.logged(0)
-    (weights,) = [item.value for item in told if item.tag.endswith("/W")]
+    _, actual = made.engine.logged(0)
+    (weights,) = [item.value for item in actual if item.tag.endswith("/W")]
     assert weights.flatten().tolist() == before.flatten().tolist()
