@@ -49,7 +49,6 @@ DEV = [
     "pytest-xdist>=3.5",
     "pytest>=8",
     "ruff>=0.9",
-    "tensorboard>=2.16",
 ]
 
 setup(
@@ -86,6 +85,7 @@ setup(
         "scipy>=1.11",
         "pandas>=2.1",
         "tensorboardX>=2.6",
+        "tensorboard>=2.16",
         "google-crc32c>=1.5",
         "tqdm>=4.66",
         "matplotlib>=3.8",

@@ -52,13 +52,13 @@ Flags = TypedDict("Flags", {"operation": Several[Literal["add", "sub", "mul", "d
     "random_models": Int, "sample_distribution": Iterable[Any] | str | None, "output_size": Int,
     "nru_div_mode": Several[Literal["div", "div-sepSign"]], "realnpu_reg_type": Several[Literal["W",
     "bias"]], "lp_norm": Several[Literal[1, 2]], "clip_grad_norm": Float, "mlp_bias": Switch,
-    "mlp_depth": Int, "nac_weight": Several[Literal["normal", "golden-ratio"]], "clip_grad_value":
-    Float, "reinit": Switch, "reinit_epoch_interval": Int, "reinit_max_stored_losses": Int,
-    "reinit_loss_thr": Float, "interpolation_length": Int, "extrapolation_length": Int,
-    "input_range": Range, "cuda": Switch, "max_epochs": Int, "number_range":
-    Several[Literal["reference", "paper"]], "head": Several[Literal["recurrent", "final"]],
-    "embedding_size": Int, "mnist_digits": Several[int | str], "extrapolation_lengths": Range,
-    "data_source": Several[Literal["mnist", "digits", "svhn"]], "data_dir": Paths,
+    "mlp_depth": Int, "published_container": Switch, "nac_weight": Several[Literal["normal",
+    "golden-ratio"]], "clip_grad_value": Float, "reinit": Switch, "reinit_epoch_interval": Int,
+    "reinit_max_stored_losses": Int, "reinit_loss_thr": Float, "interpolation_length": Int,
+    "extrapolation_length": Int, "input_range": Range, "cuda": Switch, "max_epochs": Int,
+    "number_range": Several[Literal["reference", "paper"]], "head": Several[Literal["recurrent",
+    "final"]], "embedding_size": Int, "mnist_digits": Several[int | str], "extrapolation_lengths":
+    Range, "data_source": Several[Literal["mnist", "digits", "svhn"]], "data_dir": Paths,
     "dataset_workers": Int, "mnist_outputs": Int, "model_simplification": Several[Literal["none",
     "solved-accumulator", "pass-through"]], "nac_oob": Several[Literal["regualized", "clip"]],
     "svhn_digits": Several[int | str], "svhn_outputs": Int, "resnet": Several[Literal["resnet18",

@@ -51,12 +51,19 @@ class ArithmeticNetwork(ExtendedTorchModule):
         ]
 
 
+def _nothing(*_: Any) -> dict[str, Any]:
+    return {}
+
+
 class SingleLayerNetwork(ArithmeticNetwork):
     """x `(*runs, batch, input_size)` -> `(*runs, batch, output_size)`.
 
     A unit of the zoo maps input to output directly. `MNAC` here is the multiplicative NAC of the
     NALU paper, exp(NAC(log(|x| + eps))). A plain activation (ReLU, …) becomes an MLP: input ->
     hidden, `mlp_depth` more hidden layers, then a linear layer to the output.
+
+    published_container: layers have no penalties, bounds and hooks, as in nalm-robust-nmu, whose
+    container hides them.
     """
 
     published_state: ClassVar = {
@@ -75,6 +82,7 @@ class SingleLayerNetwork(ArithmeticNetwork):
         *,
         hidden_size: int = 2,
         mlp_depth: int = 0,
+        published_container: bool = False,
         **layer_options,
     ):
         super().__init__(nac_mul, eps, writer)
@@ -94,6 +102,9 @@ class SingleLayerNetwork(ArithmeticNetwork):
             self.layer_2 = GeneralizedLayer(
                 width, output_size, "linear", name="layer_2", **layer_options
             )
+        if published_container:
+            for module in set(self.extended_modules()) - {self}:
+                module.regualizer_terms = module.parameter_bounds = module.after_step = _nothing
         self.reset_parameters()
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:

@@ -60,6 +60,9 @@ TASK = FlagGroup(
     MAX_ITERATIONS,
 )
 
+PUBLISHED_CONTAINER = switch("--published-container",
+    "Train without penalties, bounds and hooks of the layer, as nalm-robust-nmu does, whose "
+    "container hides the layer.", young=True, in_name="pc{published_container:bool}")
 RANDOM_MODELS = Flag("--random-models", integer(0), 0,
     "Log the mean error of this many untrained networks, which a score is relative to.", young=True,
     in_name="rm{random_models:int}")

@@ -166,7 +166,11 @@ _SCRIPTS = (
     _job(f"{_2022}/static_mnist_prod_isolated", "static-mnist-mul-isolated", gpu=True),
     _job(f"{_2022}/static_mnist_prod_colour_concat", "static-mnist-mul-colour-concat", gpu=True),
     _job(f"{_2022}/sequential_mnist_prod_reference", f"robust-{_LONG}", "reference", gpu=True),
-    _job(f"{_2022}/sequential_mnist_prod_long", f"robust-{_LONG}", "nmu snmu batch-snmu", gpu=True),
+    *(
+        # The second is a name in its README.
+        _job(f"{_2022}/{name}_prod_long", f"robust-{_LONG}", "nmu snmu batch-snmu", gpu=True)
+        for name in ("sequential_mnist", "sequentialmnist")
+    ),
     *_BENCHMARK,
     *(_job(one.stem, one.key) for one in EXPERIMENTS.values() if one.criterion == MEASURED),
     *(replace(one, name=f"single_layer_task/benchmarking/{one.name}") for one in _BENCHMARK),

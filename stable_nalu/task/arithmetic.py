@@ -242,6 +242,7 @@ class SingleLayerTask(OperationTask):
     def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
         own = {"hidden_size": config.hidden_size, "nac_mul": config.nac_mul, **layer_options}
         own["mlp_depth"] = getattr(config, "mlp_depth", 0)
+        own["published_container"] = getattr(config, "published_container", False)
         outputs = getattr(config, "output_size", 1)
         return SingleLayerNetwork(config.layer_type, config.inputs, outputs, **own)
 
@@ -699,7 +700,8 @@ BENCHMARK = script(
     summary="Train one arithmetic unit, or a plain MLP, on the benchmark of single modules.",
     example="--operation mul --layer-type iNALU --clip-grad-value 0.1 --reinit --seed 0-24",
     groups=(
-        common.TASK.without("--sample-distribution"), _NETWORK, common.OWN_LAYERS,
+        common.TASK.without("--sample-distribution"),
+        FlagGroup(_NETWORK.title, *_NETWORK, common.PUBLISHED_CONTAINER), common.OWN_LAYERS,
         common.WEIGHTS.without("--trash-cell", "--W-set-count"),
         common.NALU.but(nalu_mul={"choices": (*common.NALU_MUL, "golden-ratio")},
             nalu_gate={"choices": (*common.NALU_GATE, "golden-ratio")}),

@@ -5,6 +5,7 @@ import math
 import pytest
 import torch
 
+from stable_nalu.abstract import constrain
 from stable_nalu.network import SimpleFunctionStaticNetwork, SingleLayerNetwork
 from stable_nalu.network.arithmetic import second_layer
 from tests.layer_checks import PUBLISHED_DIGITS
@@ -132,3 +133,23 @@ def test_an_mlp_against_loops():
         hidden = [max(v, 0) for v in layer("layer_1", row.tolist())]
         hidden = [max(v, 0) for v in layer("layer_01", hidden)]
         assert y.tolist() == pytest.approx(layer("layer_2", hidden), rel=1e-9, abs=1e-12)
+
+
+def test_the_published_container_hides_penalties_bounds_and_hooks_of_the_layer():
+    options = {"nac_oob": "clip", "regualizer_shape": "linear"}
+    plain, hidden = (
+        one("ReRegualizedLinearMNAC", published_container=is_hidden, **options)
+        for is_hidden in (False, True)
+    )
+    assert torch.equal(plain.layer_1.layer.W, hidden.layer_1.layer.W)
+    held = (
+        {k for m in n.extended_modules() for k in m.regualizer_terms()} for n in (plain, hidden)
+    )
+    assert next(held) >= {"W"}
+    assert next(held) == set()
+    for network in (plain, hidden):
+        with torch.no_grad():
+            network.layer_1.layer.W.fill_(2.0)
+        constrain(network.extended_modules(), torch.zeros(()))
+    assert float(plain.layer_1.layer.W.detach().max()) == 1.0
+    assert float(hidden.layer_1.layer.W.detach().max()) == 2.0

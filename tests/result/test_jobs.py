@@ -30,10 +30,24 @@ single_layer_task/neurips_2021/sltr-distributions-in10 single_layer_task/neurips
 two_digit_mnist/parallel_run icml_2022/single_module icml_2022/arithmetic_dataset
 icml_2022/arithmetic_dataset_noise_ranges icml_2022/static_mnist_prod_isolated
 icml_2022/static_mnist_prod_colour_concat icml_2022/sequential_mnist_prod_reference
-icml_2022/sequential_mnist_prod_long single_layer_benchmark marc_single_layer
+icml_2022/sequential_mnist_prod_long icml_2022/sequentialmnist_prod_long single_layer_benchmark
+marc_single_layer
 single_layer_task/benchmarking/single_layer_benchmark
 single_layer_task/benchmarking/marc_single_layer
 """
+
+
+@pytest.mark.parametrize("name", ["function_task_static", "sequential_mnist"])
+def test_the_scripts_of_tables_show_their_commands_and_refuse_other_options(name):
+    def run(*words):
+        words = ("bash", FOLDER / f"{name}_csv_metrics.sh", *words)
+        return subprocess.run(words, capture_output=True, text=True, check=False)
+
+    shown = run("--dry-run", "mine")
+    assert shown.stdout.endswith("tensorboard/mine --csv-out results/csv/mine.csv\n")
+    refused = run("--dry")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "--dry-run" in refused.stderr
 
 
 def test_every_published_script_is_there_and_is_bash():
