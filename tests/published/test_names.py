@@ -4,89 +4,17 @@ import importlib
 import inspect
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import torch
 
 import stable_nalu as sn
 from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.base.files import cells_of
 
-STREAM = "use_cuda=False, max_size=4294967295"
-SLICES = "subset_ratio=0.25, overlap_ratio=0.5, num_subsets=2, simple=False, seed=None"
-DIGITS = "num_workers=1, {0}_digits=0123456789, seed=None, use_cuda=False"
-IMAGES = "model_simplification=none, nac_mul=none, eps=1e-07"
 SIGNATURES = {
-    "dataset.SimpleFunctionStaticDataset": f"operation, input_size=100, {SLICES}, {STREAM}",
-    "dataset.SimpleFunctionStaticDataset.fork": "sample_range=[1, 2], seed=None, "
-    "use_extrapolation=False",
-    "dataset.SimpleFunctionRecurrentDataset": "operation, vector_size=10, seed=None",
-    "dataset.SingleLayerStaticDataset": "operation, input_size=2, subset_ratio=1, overlap_ratio=0, "
-    f"num_subsets=1, simple=False, seed=None, {STREAM}",
-    "dataset.SingleLayerStaticDataset.fork": "sample_range=[1, 2], seed=None",
-    "dataset.SequentialMnistDataset": f"operation, {DIGITS.format('mnist')}",
-    "dataset.SequentialMnistDataset.fork": "seq_length=10, subset=train, seed=None",
-    "dataset.SequentialSvhnDataset": f"operation, {DIGITS.format('svhn')}",
-    "dataset.NumberTranslationDataset": "num_workers=1, seed=None, use_cuda=False",
-    "dataset.NumberTranslationDataset.fork": "subset=train",
-    "dataset.NumberTranslationDataset.encode": "number, as_strings=False",
-    "functional.gated_choice": "g, a, m, mode=normal",
-    "functional.nac_weight": "w_hat, m_hat, mode=normal",
-    "functional.sample_gumbel_softmax": "placeholder, logits, tau",
-    "functional.sample_gumbel_max": "placeholder, logits",
-    "functional.gumbel.sample_gumbel": "placeholder, eps=1e-10, reuse=False",
-    "functional.batch_linear": "x, W, b=None",
-    "functional.mnac": "x, W, mode=prod, is_training=None",
-    "functional.sparsity_error": "W",
-    "functional.Regualizer": "support=nac, type=bias, shape=squared, zero=False, zero_epsilon=0",
-    "functional.RegualizerNMUZ": "zero=False",
-    "functional.RegualizerNAUZ": "zero=False",
-    "functional.get_train_criterion": "criterion, mse, pcc, mape, current_iteration, "
-    "pcc2mse_iteration",
-    "functional.regualizer.l1": "params",
-    "functional.regualizer.lp_norm": "params, p",
-    "functional.regualizer.huber": "params",
-    "abstract.ExtendedTorchModule": "default_name, writer=None, name=None, "
-    "use_robustness_exp_logging=False",
-    "abstract.ExtendedTorchModule.regualizer": "merge_in=None",
-    "abstract.ExtendedTorchModule.optimize": "loss",
-    "abstract.ExtendedTorchModule.set_parameter": "name, value",
-    "abstract.ExtendedTorchModule.log_gradients_mse_normalised": "residual",
-    "layer.GeneralizedLayer": "in_features, out_features, unit_name, writer=None, name=None",
-    "layer.GeneralizedCell": "input_size, hidden_size, unit_name, writer=None, name=None",
-    "network.SimpleFunctionStaticNetwork": "unit_name, input_size=100, hidden_size=2, writer=None, "
-    "first_layer=None, nac_mul=none, eps=1e-07",
-    "network.SingleLayerNetwork": "unit_name, input_size=2, output_size=1, writer=None, "
-    "nac_mul=none, eps=1e-07",
-    "network.SimpleFunctionRecurrentNetwork": "unit_name, input_size=10, writer=None",
-    "network.SequentialMnistNetwork": "unit_name, output_size, writer=None, "
-    f"mnist_digits=0123456789, softmax_transform=False, mnist_outputs=1, {IMAGES}",
-    "network.SequentialSvhnNetwork": "unit_name, output_size, writer=None, svhn_outputs=1, "
-    f"resnet=resnet18, {IMAGES}",
-    "network.RegressionMnistNetwork": "mnist_digits=0123456789, softmax_transform=False, "
-    "mnist_outputs=1",
-    "network.NumberTranslationNetwork": "unit_name, embedding_size=2, hidden_size=2, "
-    "dictionary_size=30, writer=None",
-    "writer.SummaryWriter": "name, remove_existing_data=False",
-    "writer.SummaryWriter.every": "interval",
-    "writer.SummaryWriter.verbose": "is_verbose",
-    "writer.SummaryWriter.namespace": "name",
-    "writer.SummaryWriter.set_iteration": "iteration",
-    "writer.SummaryWriter.force_logging": "flag",
-    "writer.SummaryWriter.add_scalar": "name, value, verbose_only=True",
-    "writer.SummaryWriter.add_summary": "name, tensor, verbose_only=True",
-    "writer.SummaryWriter.add_tensor": "name, matrix, verbose_only=True",
-    "writer.SummaryWriter.add_histogram": "name, tensor, verbose_only=True",
-    "writer.SummaryWriter.print": "name, tensor, verbose_only=True",
-    "writer.SummaryWriter.add_grad_summary": "name, tensor",
-    "writer.SummaryWriter.add_mse_grad_summary": "name, tensor",
-    "writer.DummySummaryWriter": "",
-    "writer.save_model": "name, model",
-    "writer.save_model_checkpoint": "name, epoch, model, optimizer, rng_states",
-    "writer.load_model": "name, model, optimizer",
-    "writer.save_model_params": "name, model",
-    "reader.TensorboardReader": "dirpath, auto_open=True",
-    "reader.TensorboardMetricReader": "dirname, metric_matcher, step_start=0, "
-    "recursive_weight=False, processes=None, progress_bar=True",
+    row["name"]: row["parameters"] for row in cells_of(Path(__file__).with_name("signatures.csv"))
 }
 FAMILIES = (
     *("gumbel", "linear", "softmax", "independent", "hard_softmax", "gradient_bandit"),

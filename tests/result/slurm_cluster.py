@@ -19,38 +19,7 @@ MUNGE_FOLDER = Path("/run/munge")
 
 # No limit of time but the generous: a daemon that is slow to answer would restart a job, and the
 # record of one that ended five minutes ago would be gone.
-CONFIGURATION = """\
-ClusterName=test
-SlurmctldHost={host}(127.0.0.1)
-SlurmUser=root
-SlurmdUser=root
-AuthType=auth/munge
-AuthInfo=cred_expire=5
-SlurmctldPort={first_port}
-SlurmdPort={second_port}
-StateSaveLocation={folder}/state
-SlurmdSpoolDir={folder}/spool
-SlurmctldPidFile={folder}/slurmctld.pid
-SlurmdPidFile={folder}/slurmd.pid
-SlurmctldLogFile={folder}/slurmctld.log
-SlurmdLogFile={folder}/slurmd.log
-ProctrackType=proctrack/pgid
-TaskPlugin=task/none
-SwitchType=switch/none
-MpiDefault=none
-SelectType=select/cons_tres
-SelectTypeParameters=CR_CPU
-ReturnToService=2
-BatchStartTimeout=600
-KillWait=600
-MessageTimeout=600
-TCPTimeout=600
-SlurmdTimeout=0
-MinJobAge=1000000
-JobAcctGatherType=jobacct_gather/none
-NodeName={host} NodeAddr=127.0.0.1 CPUs={cores} RealMemory={megabytes} State=UNKNOWN
-PartitionName=test Nodes={host} Default=YES MaxTime=INFINITE State=UP
-"""
+CONFIGURATION = Path(__file__).with_name("slurm.conf").read_text("utf-8")
 
 
 class NoClusterError(Exception):

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -17,43 +18,7 @@ def submit(tmp_path, *words):
     return command.batch([SCRIPT, *words, "--log-dir", str(tmp_path / "logs")])
 
 
-LSF_JOB = """\
-#!/usr/bin/env bash
-#SBATCH --job-name=sltr-in2
-#SBATCH --array=0-1
-#SBATCH --nodes=1
-#SBATCH --ntasks=1
-#SBATCH --cpus-per-task=1
-#SBATCH --mem=2G
-#SBATCH --time=00:40:00
-#SBATCH --ignore-pbs
-#SBATCH --requeue
-#SBATCH --signal=B:TERM@120
-#SBATCH --open-mode=append
-#SBATCH --output={logs}/{script}/%A_%a.out
-#SBATCH --gres=gpu:1
-#SBATCH --partition=batch
-#SBATCH --account=nalu
-#BSUB -J "sltr-in2[1-2]"
-#BSUB -n 1
-#BSUB -R "span[hosts=1]"
-#BSUB -R "rusage[mem=2GB]"
-#BSUB -W 0:40
-#BSUB -r
-#BSUB -Q "75"
-#BSUB -wa "TERM" -wt "2"
-#BSUB -o {logs}/{script}/%J_%I.lsf.out
-#BSUB -gpu "num=1:mode=exclusive_process"
-#BSUB -q compute
-#BSUB -P nalu
-#BSUB -U x
-
-set -e
-export STABLE_NALU_ROOT={root}
-export STABLE_NALU_LOGS={logs}
-
-exec bash "$STABLE_NALU_ROOT/lfs_batch_jobs/run.sh" {script} 0 49 --model realnpu_modified
-"""
+LSF_JOB = Path(__file__).with_name("lsf_job.txt").read_text("utf-8")
 
 
 def test_lsf_gets_the_job_on_standard_input(record, tmp_path, capsys):

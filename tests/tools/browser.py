@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from functools import partial
 from html import unescape
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 
@@ -21,49 +22,9 @@ THEMES = {"dark": 0, "light": 1}
 READABLE = 4.5
 """The least contrast of text and what is behind it (WCAG 2, level AA)."""
 HEIGHT = 2400
-CONTRAST = """
-const light = ([r, g, b]) => [r, g, b].map(c => c / 255).map(
-  c => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4
-).reduce((sum, c, k) => sum + c * [0.2126, 0.7152, 0.0722][k], 0);
-// Any CSS colour, also one of hsla(), as red, green, blue and alpha.
-const canvas = Object.assign(document.createElement("canvas"), {width: 1, height: 1});
-const drawing = canvas.getContext("2d", {willReadFrequently: true});
-const colour = text => {
-  drawing.clearRect(0, 0, 1, 1); drawing.fillStyle = text; drawing.fillRect(0, 0, 1, 1);
-  const [r, g, b, a] = drawing.getImageData(0, 0, 1, 1).data; return [r, g, b, a / 255];
-};
-const over = ([r, g, b, a], under) => [r, g, b].map((c, k) => a * c + (1 - a) * under[k]);
-const behind = element => {
-  const own = colour(getComputedStyle(element).backgroundColor), up = element.parentElement;
-  return own[3] == 1 ? own.slice(0, 3) : over(own, up ? behind(up) : [255, 255, 255]);
-};
-const contrast = element => {
-  const paper = behind(element), ink = over(colour(getComputedStyle(element).color), paper);
-  const [a, b] = [light(ink), light(paper)];
-  return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-};
-"""
-FRAME = """<!DOCTYPE html><link rel="icon" href="data:,"><img src="/hold">
-<iframe src="PAGE" style="border:0" width="WIDTH" height="HEIGHT"></iframe><script>CONTRAST
-const measure = () => {
-  const page = frames[0].document, found = (MORE)(page);
-  const texts = [...page.querySelectorAll("TEXTS")].filter(element =>
-    !element.matches(".headerlink") && element.checkVisibility() && element.textContent.trim());
-  const worst = texts.map(element => [contrast(element), element]).reduce(
-    (a, b) => b[0] < a[0] ? b : a);
-  const actual = document.createElement("pre");
-  actual.textContent = JSON.stringify(Object.assign(found, {
-    window: frames[0].innerWidth, width: page.documentElement.scrollWidth,
-    paper: light(behind(page.body)), contrast: worst[0], worst: worst[1].outerHTML.slice(0, 80),
-    loaded: frames[0].performance.getEntriesByType("resource").map(entry => entry.name),
-  }));
-  document.body.replaceChildren(actual);
-  fetch("/release");
-};
-const wait = left => frames[0].document.querySelector("UNTIL") || !left
-  ? measure() : setTimeout(() => wait(left - 1), 100);
-document.querySelector("iframe").onload = () => setTimeout(() => wait(300), 300);
-</script>"""
+SCRIPTS = Path(__file__).parent
+CONTRAST = (SCRIPTS / "contrast.js").read_text("utf-8")
+FRAME = (SCRIPTS / "frame.html").read_text("utf-8")
 """A page in a frame as wide as a screen, which is replaced by what was measured of it.
 
 Chromium's window has a least width, which is more than that of a phone; a frame has none. Until

@@ -12,7 +12,7 @@ import pytest
 
 from stable_nalu.bench.ranking import OPERATIONS, kept_entries
 from tests.bench.test_board import CARD, rows, submit
-from tests.tools.browser import READABLE, measured
+from tests.tools.browser import READABLE, SCRIPTS, measured
 from tools import board
 from tools.board import PATH, refreshed
 
@@ -99,26 +99,7 @@ def test_the_page_asks_nothing_of_the_network():
     assert not re.search(r"""(?:src|href)\s*=\s*["']?(?:https?:)?//|@import|\bfetch\(""", PAGE)
 
 
-MEASURE = """
-const seen = document.documentElement.dataset, all = q => [...document.querySelectorAll(q)];
-const column = k => all(`#ranks tbody td:nth-child(${k})`).map(e => e.textContent).join("|");
-const choose = (id, value) => { const e = document.getElementById(id); e.value = value;
-  e.dispatchEvent(new Event("change", { bubbles: true })); };
-all("summary").forEach(e => e.click());
-seen.linked = document.getElementById("operation").value;
-choose("operation", "mul"); seen.mul = column(2);
-choose("league", "1"); seen.given = column(2);
-choose("league", "0"); choose("sort", "1"); seen.names = column(2);
-const heads = () => all("#ranks th button");
-heads()[2].click(); seen.rates = column(3); heads()[2].click(); seen.turned = column(3);
-seen.order = all("#ranks th")[2].getAttribute("aria-sort");
-choose("range", "U[1,2]"); seen.narrow = column(3);
-seen.address = location.hash;
-seen.wide = document.documentElement.scrollWidth - innerWidth;
-seen.contrast = Math.min(...all("p, li, h1, h2, label, button, a, td, th, summary").map(contrast));
-seen.labelled = all("select").every(e => e.labels.length === 1);
-seen.requests = performance.getEntriesByType("resource").length;
-"""
+MEASURE = (SCRIPTS / "board.js").read_text("utf-8")
 
 
 @pytest.mark.slow

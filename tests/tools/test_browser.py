@@ -4,25 +4,13 @@ import pytest
 
 from stable_nalu.result import reproduce, stored
 from tests.result.made_up import write
-from tests.tools.browser import READABLE, look, served
+from tests.tools.browser import READABLE, SCRIPTS, look, served
 from tests.tools.page_reader import read_page
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 WIDTHS = {"desk": 1200, "phone": 390}
 TEXTS = "body, h2, p, a[href], th, td, pre, code, summary"
-MORE = """page => {
-  const tables = [...page.querySelectorAll("table")];
-  const folded = tables.filter(table => !table.checkVisibility()).length;
-  page.querySelectorAll("summary").forEach(summary => summary.click());
-  return {
-    folded, tables: tables.filter(e => e.checkVisibility() && e.offsetHeight > 0).length,
-    stuck: tables.filter(table => {
-      const box = table.parentElement;
-      return box.offsetWidth > page.body.clientWidth ||
-        table.offsetWidth > box.clientWidth && getComputedStyle(box).overflowX !== "auto";
-    }).length,
-  };
-}"""
+MORE = (SCRIPTS / "page.js").read_text("utf-8")
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from stable_nalu.functional import Regualizer
 from stable_nalu.result.stored import path_of
 from stable_nalu.statistics.intervals import wilson
 from tests.processes import started
-from tests.tools.browser import READABLE, measured
+from tests.tools.browser import READABLE, SCRIPTS, measured
 from tools.playground import KEPT, PATH, PATHS
 
 NODE = shutil.which("node")
@@ -196,25 +196,7 @@ def test_kept_runs_of_the_page_are_those_of_the_tables():
     assert not paths
 
 
-MEASURE = """
-const wait = setInterval(() => { if (document.body.dataset.done !== "yes") return;
-  clearInterval(wait);
-  const seen = document.documentElement.dataset, all = q => [...document.querySelectorAll(q)];
-  const seeds = all("#list button");
-  const box = document.querySelector("#paths").getBoundingClientRect(), size = box.width;
-  const at = { clientX: box.left + place(1, size), clientY: box.top + size - place(1, size) };
-  document.querySelector("#paths").dispatchEvent(new MouseEvent("click", at));
-  seen.clicked = /&seed=\\d+$/.test(location.hash);
-  seeds[2].click();
-  seen.address = location.hash;
-  seen.wide = document.documentElement.scrollWidth - innerWidth;
-  const texts = "p, h1, h2, th, td, label, button, a, figcaption, .formula, .rate";
-  seen.contrast = Math.min(...all(texts).map(contrast));
-  seen.named = seeds.every(b => /^seed \\d+: (solved|failed)$/.test(b.getAttribute("aria-label")));
-  seen.labelled = all("select, input").every(e => e.labels.length === 1);
-  seen.requests = performance.getEntriesByType("resource").length;
-}, 50);
-"""
+MEASURE = (SCRIPTS / "playground.js").read_text("utf-8")
 
 
 @pytest.mark.slow
