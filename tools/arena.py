@@ -110,27 +110,26 @@ def lines_of(table: Any) -> list[dict[str, str]]:
         by_task = rows.groupby("task", sort=False)
         medians = by_task[["inside", "outside", "cpu", "nodes"]].median()
         exact, n = int((by_task["exact"].mean() > 0.5).sum()), len(medians)
-        nodes, agreed, failed = medians["nodes"].dropna(), UNKNOWN, ("failed", "killed", "diverged")
+        nodes, failed = medians["nodes"].dropna().to_numpy(), ("failed", "killed", "diverged")
+        line = {
+            "contestant": _shown(name),
+            "mean rank": f"{rank:.2f}",
+            "tasks solved": rate(int((medians["outside"] < SOLVED).sum()), n),
+            "formula recovered": UNKNOWN,
+            "error inside": _median(medians["inside"]),
+            "error outside": _median(medians["outside"]),
+            "agreement of seeds": UNKNOWN,
+            "nodes": UNKNOWN,
+            # Contests that were killed have no time.
+            "CPU seconds": interval(*bootstrap(medians["cpu"].dropna().to_numpy())),
+            "failed or diverged": str(int(rows["status"].str.startswith(failed).sum())),
+        }
+        if len(nodes):
+            line["formula recovered"] = rate(exact, n)
+            line["nodes"] = interval(*bootstrap(nodes, "median"))
         if len(rows) > n:
-            agreed = interval(*bootstrap(np.array(agreement(rows))))
-        # Contests that were killed have no time.
-        cpu = bootstrap(medians["cpu"].dropna().to_numpy())
-        found.append(
-            {
-                "contestant": _shown(name),
-                "mean rank": f"{rank:.2f}",
-                "tasks solved": rate(int((medians["outside"] < SOLVED).sum()), n),
-                "formula recovered": rate(exact, n) if len(nodes) else UNKNOWN,
-                "error inside": _median(medians["inside"]),
-                "error outside": _median(medians["outside"]),
-                "agreement of seeds": agreed,
-                "nodes": interval(*bootstrap(nodes.to_numpy(), "median"))
-                if len(nodes)
-                else UNKNOWN,
-                "CPU seconds": interval(*cpu),
-                "failed or diverged": str(int(rows["status"].str.startswith(failed).sum())),
-            }
-        )
+            line["agreement of seeds"] = interval(*bootstrap(np.array(agreement(rows))))
+        found.append(line)
     return found
 
 
@@ -163,14 +162,14 @@ def critical_difference(table: Any) -> "Figure":
         axes.plot([place, place], [-0.12, 0], color="black", linewidth=1)
         axes.text(place, -0.2, str(place), ha="center", va="bottom", fontsize=9)
     for k, (name, rank) in enumerate(ranked.items()):
-        left = k < half
-        level = depth + 0.42 * (k if left else count - 1 - k)
-        end, side = (0.6, "right") if left else (count + 0.4, "left")
+        level, words = depth + 0.42 * min(k, count - 1 - k), [_shown(name), f"{rank:.2f}"]
+        end, shift, side, step = (0.6, -0.08, "right", 1)
+        if k >= half:
+            end, shift, side, step = (count + 0.4, 0.08, "left", -1)
         color = "black" if CONTESTANTS[str(name)].needs else "#D55E00"
         axes.plot([rank, rank, end], [0, level, level], color=color, linewidth=1)
-        label = f"{_shown(name)}  {rank:.2f}" if left else f"{rank:.2f}  {_shown(name)}"
-        shift = -0.08 if left else 0.08
-        axes.text(end + shift, level, label, ha=side, va="center", fontsize=10, color=color)
+        how = {"ha": side, "va": "center", "fontsize": 10, "color": color}
+        axes.text(end + shift, level, "  ".join(words[::step]), **how)
     for k, (low, high) in enumerate(bars):
         level = 0.3 + 0.22 * k
         axes.plot([low - 0.05, high + 0.05], [level, level], color="black", linewidth=3.5)
@@ -212,15 +211,11 @@ def losses(table: Any) -> dict[str, list[str]]:
     Ahead is who has a median error that is a tenth of the other's, or less.
     """
     errors = scores(table)
-    units = [name for name in errors if name in UNITS]
-    others = [name for name in errors if name not in units]
-    found: dict[str, list[str]] = {"lost": [], "equal": [], "won": [], "both": []}
-    for task, row in errors.iterrows():
-        own, best = row[units].min(), row[others].min()
-        both = max(own, best) <= SOLVED
-        kind = "both" if both else "lost" if best <= own / 10 else "won" if own <= best / 10 else ""
-        found[kind or "equal"].append(str(task))
-    return found
+    is_own = errors.columns.isin(UNITS)
+    own, best = errors.loc[:, is_own].min(axis=1), errors.loc[:, ~is_own].min(axis=1)
+    found = {"both": (own <= SOLVED) & (best <= SOLVED), "lost": best <= own / 10}
+    kinds = np.select([*found.values(), own <= best / 10], [*found, "won"], "equal")
+    return {kind: [*errors.index[kinds == kind]] for kind in ("lost", "equal", "won", "both")}
 
 
 def solvers(table: Any) -> str:
@@ -235,24 +230,8 @@ def solvers(table: Any) -> str:
 def write_page(rows: Sequence[dict[str, Any]], path: Path) -> None:
     """Write one page without links to other places about all rows."""
     table = frame_of(rows)
-    parts, pictures = [], {}
-    for k, (words, part) in enumerate(settings_of(table)):
-        _, p, width = ranks(part)
-        pictures[f"ranks{k}"] = as_svg(critical_difference(part))
-        parts.append(
-            {
-                "words": words,
-                "lines": lines_of(part),
-                "picture": f"ranks{k}",
-                "p": number(p),
-                "width": number(width),
-                "tasks": by_task(part),
-                "count": part["task"].nunique(),
-                "losses": losses(part),
-                "solvers": solvers(part),
-                "command": _command(part),
-            }
-        )
+    parts = list(settings_of(table))
+    drawn = [as_svg(critical_difference(part)) for _, part in parts]
     own = [CONTESTANTS[name] for name in table["contestant"].unique()]
     steady = table.groupby("contestant")["ended"].apply(lambda ended: (ended == "by itself").mean())
     library = table.groupby("contestant")["library"].first()
@@ -271,19 +250,18 @@ def write_page(rows: Sequence[dict[str, Any]], path: Path) -> None:
     text = filled(
         Path(__file__).with_name("templates") / "arena.md",
         parts=parts,
+        **{f.__name__: f for f in (by_task, command, lines_of, losses, number, ranks, solvers)},
         cards=cards,
         contests=len(table),
         processors=sorted(table["processor"].unique()),
     )
     with atomic_text_file(path, named=True) as file:
-        file.write(render(text, pictures))
+        file.write(render(text, {f"ranks{k}": picture for k, picture in enumerate(drawn)}))
 
 
-def _command(part: Any) -> str:
-    first = part.iloc[0]
-    words = f"--seed {seeds_text(part['seed'].unique().tolist())} --seconds {first['seconds']:g}"
-    tasks = part["task"].unique()
-    words = f"--tasks {' '.join(tasks)} {words}" if len(tasks) < len(PROBLEMS) else words
-    words += f" --noise {first['noise']:g}" if first["noise"] else ""
-    words += f" --redundant {first['redundant']:g}" if first["redundant"] else ""
-    return f"stable-nalu arena {words}"
+def command(part: Any) -> str:
+    first, tasks, words = part.iloc[0], part["task"].unique(), ["stable-nalu arena"]
+    words += ["--tasks", *tasks] if len(tasks) < len(PROBLEMS) else []
+    words += ["--seed", seeds_text(part["seed"].unique().tolist())]
+    words += [f"--{name} {first[name]:g}" for name in SETTING if name == "seconds" or first[name]]
+    return " ".join(words)

@@ -35,12 +35,9 @@ def api_table() -> str:
         found = getattr(stable_nalu, name)
         found = found.__call__ if isinstance(found, ModuleType) else found
         first, *_ = (inspect.getdoc(found) or "").splitlines()
-        words: list[str] = []
-        for one in inspect.signature(found).parameters.values():
-            if one.kind is one.KEYWORD_ONLY and "*" not in words:
-                words.append("*")
-            words.append(("**" if one.kind is one.VAR_KEYWORD else "") + one.name)
-        rows.append({"name": f"`{name}({', '.join(words)})`", "what it does": first})
+        words = inspect.signature(found).parameters.values()
+        bare = inspect.Signature([w.replace(annotation=w.empty, default=w.empty) for w in words])
+        rows.append({"name": f"`{name}{bare}`", "what it does": first})
     return table(rows)
 
 
@@ -77,15 +74,15 @@ def _layer_row(
 ) -> dict[str, str]:
     """Return the row of a name; unit: its flags where a script has one unit, if it has any."""
     pair = MODELS.get(name, unit if registered(name) else None)
+    one, two = (f"`{flags.removeprefix(_TYPE)}`" if flags else UNKNOWN for flags in (unit, pair))
     also = ", ".join(f"`{other}`" for other in SPELLINGS.get(name, ()))
-    cell = UNKNOWN if entry.cell is None else "yes" if entry.layer else "only"
     paper = cites or entry.cites
     brief = f"{paper.authors} {paper.year}"
     return {
         "name": f"{name} ({also})" if also else name,
-        "one unit": f"`{unit.removeprefix(_TYPE)}`" if unit else UNKNOWN,
-        "two layers": "" if pair == unit else f"`{pair.removeprefix(_TYPE)}`" if pair else UNKNOWN,
-        "cell": cell,
+        "one unit": one,
+        "two layers": "" if pair == unit else two,
+        "cell": UNKNOWN if entry.cell is None else "yes" if entry.layer else "only",
         "paper": f"[{brief}]({paper.url})" if paper.url else brief,
     }
 
@@ -98,10 +95,10 @@ def experiment_tables() -> str:
     """Render a section per paper with a row per figure, then the runs that no figure shows."""
     parts: list[str] = []
     for paper in STUDIES:
-        places = [(place_of(e), e) for e in EXPERIMENTS.values() if e.paper == paper]
-        if places:
-            places.sort(key=lambda one: _in_order(one[0]))
-            rows = [{"in the paper": p, **_experiment_row(e)} for p, e in places]
+        own = [e for e in EXPERIMENTS.values() if e.paper == paper]
+        rows = [{"in the paper": place_of(e), **_experiment_row(e)} for e in own]
+        if rows:
+            rows.sort(key=lambda row: _in_order(row["in the paper"]))
             parts += [f"## {paper.title} ({linked(paper.reference)})", table(rows)]
     rows = [_experiment_row(e) for e in EXPERIMENTS.values() if e.paper is None]
     return "\n\n".join([*parts, f"## {UNSHOWN}", table(rows)])
@@ -125,11 +122,10 @@ def _in_order(place: str) -> tuple[str, int, str]:
 def _experiment_row(experiment: Experiment) -> dict[str, str]:
     """Return the cells of an experiment; its key leads to its batch script, more are named."""
     key = f"`{experiment.key}`"
-    paths: dict[str, str] = {}
-    for name, script in JOB_SCRIPTS.items():
-        if experiment.key in script.experiments:
-            paths.setdefault(name.rsplit("/", 1)[-1], name)
-    names = sorted(paths, key=lambda name: name not in experiment.key)
+    own = [name for name, script in JOB_SCRIPTS.items() if experiment.key in script.experiments]
+    # Of scripts with one name the first counts.
+    paths = {path.rpartition("/")[2]: path for path in own[::-1]}
+    names = sorted([*paths][::-1], key=lambda name: name not in experiment.key)
     links = [f"[{n if k else key}](../lfs_batch_jobs/{paths[n]}.sh)" for k, n in enumerate(names)]
     return {"what": experiment.title, "key": ", ".join(links) or key}
 

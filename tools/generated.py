@@ -13,7 +13,7 @@ from pathlib import Path
 
 from jinja2 import Template
 
-from stable_nalu.base.files import CHECKOUT, atomic_text_file
+from stable_nalu.base.files import CHECKOUT, atomic_text_file, cells_of
 from stable_nalu.base.script import ScriptParser
 from stable_nalu.options import Flag
 from stable_nalu.result.batch import FOLDER, JOB_SCRIPTS, JobScript, Site, headers
@@ -44,38 +44,7 @@ def batch_script(script: JobScript, _: str) -> str:
     )
 
 
-_HEAD = '''\
-"""Types of the flags of all scripts, for editors; generated, rewrite with `make generated`."""
-# ruff: noqa: E501, UP013
-# fmt: off
-
-from collections.abc import Iterable, Mapping
-from os import PathLike
-from typing import Any, Literal, TypedDict, TypeVar
-
-_Value = TypeVar("_Value")
-Several = _Value | Iterable[_Value] | None
-Switch = Several[bool]
-Int = Several[int]
-Float = Several[float]
-Text = Several[str]
-Paths = Several[str | PathLike[str]]
-Range = Iterable[Any] | None
-
-'''
-_TYPES = {
-    "INT": "Int",
-    "FLOAT": "Float",
-    "BOOL": "Switch",
-    "SEEDS": "Int | str",
-    "DIGITS": "Several[int | str]",
-    "PATH": "Paths",
-    "FILE [FILE ...]": "Paths",
-    "FLAG ...": "Text | Switch",
-    "NAME=VALUE [...]": "Mapping[str, Any] | Text",
-    "NAME [NUMBER ...]": "Iterable[Any] | str | None",
-    **dict.fromkeys(("RANGE", "[LOW,HIGH]", "[[LOW,HIGH],...]", "[L,...]"), "Range"),
-}
+_TYPES = {row["metavar"]: row["type"] for row in cells_of(_TEMPLATE.with_name("types.csv"))}
 """The metavar of a flag -> its type; others are Text."""
 _REFUSED = ("dry_run", "evaluate", "optimizer", "schedule")
 _MOST_CHOICES = 12
@@ -83,17 +52,15 @@ _MOST_CHOICES = 12
 
 def flag_types(_: str) -> str:
     """Return the module with the flags that `stable_nalu.train` takes, as types."""
-    same: dict[str, list[Flag]] = {}
-    for flag in (flag for spec in SCRIPTS.values() for flag in spec.flags):
-        if flag.dest not in _REFUSED:
-            same.setdefault(flag.dest, []).append(flag)
-    fields = ", ".join(f'"{dest}": {_type(flags)}' for dest, flags in same.items())
-    lines = (
-        f"Script = {_literal(SCRIPTS)}",
-        f'Flags = TypedDict("Flags", {{{fields}}}, total=False)',
-    )
+    flags = [f for spec in SCRIPTS.values() for f in spec.flags if f.dest not in _REFUSED]
+    names = dict.fromkeys(flag.dest for flag in flags)
+    same = {name: [flag for flag in flags if flag.dest == name] for name in names}
+    fields = ", ".join(f'"{dest}": {_type(own)}' for dest, own in same.items())
+    lines = [f"Script = {_literal(SCRIPTS)}"]
+    lines.append(f'Flags = TypedDict("Flags", {{{fields}}}, total=False)')
     wrap = textwrap.TextWrapper(100, subsequent_indent="    ", break_on_hyphens=False)
-    return _HEAD + "".join(f"{wrap.fill(line)}\n" for line in lines)
+    head = _TEMPLATE.with_name("flags.txt").read_text(encoding="utf-8")
+    return head + "".join(f"{wrap.fill(line)}\n" for line in lines)
 
 
 def _type(flags: list[Flag]) -> str:

@@ -148,34 +148,31 @@ def page(data: Path, link: str) -> tuple[str, dict[str, str], dict[str, str]]:
     lines = long_table(every, notes)
     figures = [_figure(EXPERIMENTS[key], runs, lines, data) for key, runs in every.items()]
     thresholds = [row for key, runs in every.items() for row in _at_both(EXPERIMENTS[key], runs)]
-    left = _not_run({key: len(runs) for key, runs in every.items()}, data.parent)
-    tables = {"results": [vars(line) for line in lines], "figures": figures}
-    tables |= {"thresholds": thresholds, "not_run": left}
-    explained = atlas.explained_runs(every, data)
-    tables["formulas"] = atlas.verdicts(explained, "key", "model", "unit")
-    tables["failures"] = atlas.failures(explained, "key", "model", "unit", "point")
+    left, explained = _not_run(every, data.parent), atlas.explained_runs(every, data)
+    tables = {
+        "results": [vars(line) for line in lines],
+        "figures": figures,
+        "thresholds": thresholds,
+        "not_run": left,
+        "formulas": atlas.verdicts(explained, "key", "model", "unit"),
+        "failures": atlas.failures(explained, "key", "model", "unit", "point"),
+    }
     frames = {name: pd.DataFrame(rows, dtype=object) for name, rows in tables.items() if rows}
     files = {f"tables/{n}.csv": f.to_csv(index=False) for n, f in frames.items()}
     shown = {key: pictures_of(EXPERIMENTS[key], lines, data) for key in every}
     counts, rated = headline.counts_of(data), (runs for runs in every.values() if "solved" in runs)
-    effects = [effect_of(own) for runs in rated for _, own in groups(runs, ["model"])]
     claims = headline.rows_of(lines, every, counts)
     pictures = {HEADLINE: headline.drawing(lines)} if claims else {}
-    pictures |= {name: svg for of_key in shown.values() for name, svg in of_key.items()}
-    pictures |= landscapes(data)
-    # Rates of so few runs that even 100 % on both sides leave an interval wider than the margin.
-    sizes = [line.published_n or 1 for line in lines if line.counted and line.measure == RATE]
-    best = (difference(wilson(n, n), wilson(n, n)) for n in sizes)
-    within = judged.WITHIN_POINTS
-    too_few = sum(judged.equivalence(one, within) != within for one in best)
+    for drawn in (*shown.values(), landscapes(data)):
+        pictures |= drawn
     text = filled(
         TEMPLATE,
+        **{f.__name__: f for f in (by_seed, duration, margins, tally)},
+        **{"atlas": atlas, "explained": explained, "data": data, "lines": lines, "every": every},
         first_words=FIRST_WORDS,
         link=link,
         files=list(files),
         sources=_sources(lines),
-        total=tally(lines),
-        margins=margins(lines),
         patterns=_patterns(lines, every),
         figures=figures,
         whole=sum(figure["runs"] >= figure["planned"] for figure in figures),
@@ -186,30 +183,31 @@ def page(data: Path, link: str) -> tuple[str, dict[str, str], dict[str, str]]:
         headline=claims,
         picture=HEADLINE,
         papers=_papers(figures, lines, every),
-        margin={"rates": len(sizes), "too_few": too_few},
-        effects=(min(effects, default=1), max(effects, default=1)),
+        margin=_too_few(lines),
+        effects=[effect_of(own) for runs in rated for _, own in groups(runs, ["model"])] or [1],
         pictures=shown,
-        seeds={key: by_seed(key, runs) for key, runs in every.items()},
         finding=lambda key: finding(EXPERIMENTS[key], every[key]),
         thresholds=_by_paper(thresholds),
-        formulas=sorted(
-            atlas.verdicts(atlas.once(explained), "unit"), key=lambda row: -row["runs"]
-        )[:MOST_UNITS],
         most_units=MOST_UNITS,
-        read=atlas.read_of(every, explained),
         farthest=FARTHEST,
-        failed=atlas.summed(explained),
-        failures=atlas.by_unit(explained)[:MOST_UNITS],
-        nudged=atlas.nudged(explained, data),
         landscapes=[name for name in pictures if name == FAILURES_PICTURE],
         many=headline.ranked(counts, every),
         differences=_differences(lines),
         left=left,
         reasons=_reasons(left),
-        left_time=duration(sum(3600 * (row["hours_here"] or 0) for row in left)),
-        unknown_time=sum(row["hours_here"] is None and row["runs"] > 0 for row in left),
     )
     return text, pictures, files
+
+
+def _too_few(lines: Lines) -> dict[str, int]:
+    """Return how many rates there are, and how many of too few runs to be within the margin.
+
+    Even 100 % on both sides leave an interval that is wider.
+    """
+    sizes = [line.published_n or 1 for line in lines if line.counted and line.measure == RATE]
+    within, best = judged.WITHIN_POINTS, (difference(wilson(n, n), wilson(n, n)) for n in sizes)
+    too_few = sum(judged.equivalence(one, within) != within for one in best)
+    return {"rates": len(sizes), "too_few": too_few}
 
 
 def _figure(experiment: Experiment, runs: pd.DataFrame, lines: Lines, data: Path) -> Row:
@@ -253,14 +251,11 @@ def _sources(lines: Lines) -> Rows:
     """Return what the comparisons amount to, by source and by kind of number."""
     found: dict[tuple[str, str], list[Line]] = {}
     for line in sorted(lines, key=lambda line: not line.source.startswith(PAPER)):
-        if line.counted:
-            source = "papers" if line.source.startswith(PAPER) else line.source.partition(":")[0]
-            kind = line.measure if line.is_of_rates else "errors, claims"
-            found.setdefault((source, kind), []).append(line)
-    return [
-        {"read in": plain(source), "number": kind} | tally(own)
-        for (source, kind), own in found.items()
-    ]
+        source = "papers" if line.source.startswith(PAPER) else line.source.partition(":")[0]
+        kind = line.measure if line.is_of_rates else "errors, claims"
+        found.setdefault((plain(source), kind), []).append(line)
+    rows = [{"read in": of[0], "number": of[1]} | tally(own) for of, own in found.items()]
+    return [row for row in rows if row["compared"]]
 
 
 def _patterns(lines: Lines, every: Kept) -> int:
@@ -281,14 +276,11 @@ def _patterns(lines: Lines, every: Kept) -> int:
 def _verified(figures: Rows, data: Path) -> dict[str, int]:
     gone = replaced(data)
     kept = [one for figure in figures for one in verified_of(figure["key"], data)]
-    equal = [one for one in kept if one.equal == one.compared]
-    return {
+    sums = {name: sum(figure[name] for figure in figures) for name in ("equal", "equal_alone")}
+    return sums | {
         "rows": len(kept) + len(gone),
         "drawn": sum(one.verify_seed is not None for one in (*kept, *gone)),
-        "equal": len(equal),
-        "alone": sum(one.trained == stored.ALONE for one in equal),
         "gone": len(gone),
-        "stay": len(kept) - len(equal),
         "figures": sum(figure["equal_alone"] > 0 for figure in figures),
     }
 
@@ -297,31 +289,28 @@ def _papers(figures: Rows, lines: Lines, every: Kept) -> Rows:
     """Return the sections of the papers, those that show none of the figures left out."""
     found = []
     for paper in (*STUDIES, None):
-        key, anchor = (paper.key, paper.key) if paper else ("", "other")
-        own = [figure for figure in figures if figure["paper"] == key]
-        numbers = [line for line in lines if line.paper == key and line.verdict]
-        if own:
-            sums = {name: sum(figure[name] for figure in own) for name in ("runs", "planned")}
-            title = plain(paper.short_title if paper else UNSHOWN)
-            found.append(
-                {
-                    "title": f"{paper.title} ({paper.reference})" if paper else UNSHOWN,
-                    "anchor": anchor,
-                    "figures": own,
-                    "sources": Counter(": ".join(plain(n.source).split(": ")[:2]) for n in numbers),
-                    "numbers": _numbers(numbers, every),
-                    "runs": [_runs_row(one, lines, every[one["key"]]) for one in own],
-                    "summary": {
-                        "paper": f"[{title}](#{anchor})",
-                        "figures and tables here": len(own),
-                        "with a published number": sum(f["published_numbers"] > 0 for f in own),
-                        "numbers compared": tally(numbers)["compared"],
-                        "runs, of all": "{runs:,} of {planned:,}".format(**sums),
-                        "CPU time here": duration(sum(f["cpu_seconds"] for f in own)),
-                        "original, one core": duration(sum(f["original_seconds"] for f in own)),
-                    },
-                }
-            )
+        own = [figure for figure in figures if figure["paper"] == (paper.key if paper else "")]
+        if not own:
+            continue
+        anchor, title, of = "other", UNSHOWN, UNSHOWN
+        if paper:
+            anchor, title = paper.key, paper.short_title
+            of = f"{paper.title} ({paper.reference})"
+        numbers = [line for line in lines if line.paper == own[0]["paper"] and line.verdict]
+        sums = pd.DataFrame(own)[["runs", "planned", "cpu_seconds", "original_seconds"]].sum()
+        summary = {
+            "paper": f"[{plain(title)}](#{anchor})",
+            "figures and tables here": len(own),
+            "with a published number": sum(f["published_numbers"] > 0 for f in own),
+            "numbers compared": tally(numbers)["compared"],
+            "runs, of all": f"{sums['runs']:,.0f} of {sums['planned']:,.0f}",
+            "CPU time here": duration(sums["cpu_seconds"]),
+            "original, one core": duration(sums["original_seconds"]),
+        }
+        sources = Counter(": ".join(plain(n.source).split(": ")[:2]) for n in numbers)
+        parts = {"title": of, "anchor": anchor, "figures": own, "sources": sources}
+        parts |= {"numbers": _numbers(numbers, every), "summary": summary}
+        found.append(parts | {"runs": [_runs_row(f, lines, every[f["key"]]) for f in own]})
     return found
 
 
@@ -415,12 +404,13 @@ def _gap(lines: Lines, runs: pd.DataFrame) -> str:
 
 def _runs_row(figure: Row, lines: Lines, runs: pd.DataFrame) -> Row:
     """Return the row of a figure: how its units end, and what trained them."""
-    counts: dict[str, list[int]] = {}
-    for line in lines:
-        if line.key == figure["key"] and line.measure == RATE and line.point != judged.ALL_POINTS:
-            count = counts.setdefault(line.unit, [0, 0])
-            count[:] = count[0] + (line.solved or 0), count[1] + line.n
-    counted = plain("; ".join(f"{unit} {k}/{n}" for unit, (k, n) in counts.items()))
+    own = [line for line in lines if line.key == figure["key"] and line.measure == RATE]
+    solved, all_runs = Counter[str](), Counter[str]()
+    for line in own:
+        if line.point != judged.ALL_POINTS:
+            solved[line.unit] += line.solved or 0
+            all_runs[line.unit] += line.n
+    counted = plain("; ".join(f"{unit} {solved[unit]}/{n}" for unit, n in all_runs.items()))
     short = f" Cut short: {plain(figure['cut_short'])}." if figure["cut_short"] else ""
     return {
         "figure": plain(figure["figure"] or figure["title"]),
@@ -510,14 +500,16 @@ def _differences(lines: Lines) -> Rows:
     ]
 
 
-def _not_run(kept: Mapping[str, int], folder: Path) -> Rows:
+def _not_run(kept: Kept, folder: Path) -> Rows:
     rows = []
     for key, experiment in EXPERIMENTS.items():
-        left, seconds = experiment.runs - kept.get(key, 0), stored.seconds_here(experiment, 1)
+        left, seconds = experiment.runs - len(kept.get(key, ())), stored.seconds_here(experiment, 1)
         if left > 0 or not experiment.models:
-            hours = None if seconds is None else seconds * left / max(experiment.runs, 1) / 3600
             row = {"title": experiment.title, "runs": left, "planned": experiment.runs}
-            row["hours_here"] = None if hours is None else float(f"{hours:.3g}")
+            row["hours_here"] = seconds
+            if seconds is not None:
+                hours = seconds * left / max(experiment.runs, 1) / 3600
+                row["hours_here"] = float(f"{hours:.3g}")
             rows.append(place_of(experiment) | row | {"why": reason(folder, experiment)})
     return rows
 

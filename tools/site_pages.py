@@ -41,12 +41,11 @@ LINKED = ("lfs_batch_jobs/**/*.sh", "examples/*.*", "tools/studies.py")
 
 def on_config(config: Any) -> Any:
     """List layers and training scripts in the navigation."""
-    (layers,) = (part["Layers"] for part in config.nav or () if "Layers" in part)
+    parts = {title: part for one in config.nav or () for title, part in one.items()}
     ordered = sorted(_published(), key=lambda entry: entry.label.lower())
-    layers += [_page_of(entry) for entry in ordered if entry.tier == "core"]
-    (train,) = (part["Train"] for part in config.nav or () if "Train" in part)
-    train.append({"Scripts": [f"task/{name}.md" for name in SCRIPTS]})
-    layers.append({"In no figure": [_page_of(e) for e in ordered if e.tier == "extra"]})
+    core, extra = ([_page_of(e) for e in ordered if e.tier == tier] for tier in ("core", "extra"))
+    parts["Layers"] += [*core, {"In no figure": extra}]
+    parts["Train"].append({"Scripts": [f"task/{name}.md" for name in SCRIPTS]})
     return config
 
 
@@ -82,26 +81,23 @@ def task_page(spec: ScriptSpec) -> str:
 
 def _explained(spec: ScriptSpec, flag: Flag) -> dict[str, str]:
     metavar = "" if flag.kind is None else f" {flag.kind.metavar}"
-    choices = flag.choices or ()
-    also = [f"`{alias}`" for alias in flag.aliases if "--regularizer" not in alias]
+    choices = flag.choices if isinstance(flag.choices, tuple) else ()
     reason = spec.partly_named.get(flag.dest)
     named = flag.dest in spec.fully_named or reason
-    meaning = [
-        flag.help,
-        "One of the [layers](../layers.md)." if callable(choices) else "",
-        f"One of {', '.join(f'`{c}`' for c in choices)}."
-        if isinstance(choices, tuple) and choices
-        else "",
-        "*Sweep*." if flag.sweep else "",
-        f"Also {', '.join(also)}." if also else "",
-        f"Here: {flag.note}." if flag.note else "",
-        f"Run names: {reason}." if reason else "",
-        "" if named else f"In no run name: {flag.unnamed}.",
-    ]
+    meaning = {
+        "{}": flag.help,
+        "One of the [layers](../layers.md).": callable(flag.choices),
+        "One of {}.": ", ".join(f"`{choice}`" for choice in choices),
+        "*Sweep*.": flag.sweep,
+        "Also {}.": ", ".join(f"`{a}`" for a in flag.aliases if "--regularizer" not in a),
+        "Here: {}.": flag.note,
+        "Run names: {}.": reason,
+        "In no run name: {}.": not named and f"{flag.unnamed}",
+    }
     return {
         "flag": f"`{flag.name}{metavar}`",
         "default": f"`{flag.default_text or EMPTY}`",
-        "meaning": " ".join(filter(None, meaning)),
+        "meaning": " ".join(form.format(text) for form, text in meaning.items() if text),
     }
 
 
@@ -140,25 +136,21 @@ def _page_of(entry: LayerEntry) -> str:
 
 def layer_page(entry: LayerEntry) -> str:
     """Return a layer's page: what it says of itself, its response and its stored results."""
-    facts = {name: f"{fact}" for name, fact in card(entry).items()}
-    return described(entry, response(entry), [facts], kept_rates().get(entry.key))
+    facts = [{name: f"{fact}" for name, fact in card(entry).items()}]
+    rates = kept_rates().get(entry.key)
+    return described(entry, drawn=response(entry), facts=facts, rates=rates)
 
 
-def described(entry: LayerEntry, drawn: Any = None, facts: Any = None, rates: Any = None) -> str:
+def described(entry: LayerEntry, **more: Any) -> str:
     """Return the names of a layer, its docstring with formulas, and what else is given."""
     text = inspect.getdoc(entry.layer or entry.cell) or ""
     text = re.sub(r"docs/([-\w]+)\.md", r"[\1](../\1.md)", text.replace("(*runs", "(\\*runs"))
     # Indented blocks are formulas.
     text = _BLOCK.sub(lambda found: f"<div>{formula(found[0])}</div>\n", text)
+    built = {"class": entry.layer, "cell": entry.cell}
+    parts = {"drawn": None, "facts": None, "rates": None} | more
     return filled(
-        TEMPLATES / "layer.md",
-        entry=entry,
-        built={"class": entry.layer, "cell": entry.cell},
-        linked=linked,
-        text=text,
-        drawn=drawn,
-        facts=facts,
-        rates=rates,
+        TEMPLATES / "layer.md", entry=entry, built=built, linked=linked, text=text, **parts
     )
 
 
@@ -190,8 +182,8 @@ def _names() -> Iterator[str]:
     yield "The examples follow each other, after `import torch` and `import stable_nalu as sn`."
     for name in NAMES:
         if name in ("layer", "task"):  # Packages that are functions, too.
-            options = {"heading": name, "toc_label": name, "show_signature": "false"}
+            options = f"heading: {name}\n      toc_label: {name}\n      show_signature: false"
             yield f"::: stable_nalu.{name}._{name.title()}s.__call__"
-            yield "\n".join(["    options:", *(f"      {k}: {v}" for k, v in options.items())])
+            yield f"    options:\n      {options}"
         else:
             yield f"::: {getattr(stable_nalu, name).__module__}.{name}"
