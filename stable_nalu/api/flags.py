@@ -84,9 +84,9 @@ Flags = TypedDict("Flags", {"operation": Several[Literal["add", "sub", "mul", "d
     Several[Literal["yes", "no"]], "train_size": Int, "train_on_test": Switch, "relation":
     Several[Literal["gt", "lt", "ge", "le", "eq", "ne"]], "scale": Float | Switch, "operations":
     Text, "depth": Int, "redundant": Int, "noise": Float, "sum_layer": Text, "start":
-    Several[Literal["random", "near", "curriculum"]], "start_noise": Float, "target": Text,
-    "warm_start": Float, "equation": Several[Literal["div", "F-1", "F-2", "F-3", "F-4"]],
-    "adam_epsilon": Float, "nalu_variant": Several[Literal["article", "two-nac", "shared",
-    "custom"]], "test_size": Int, "shuffle": Switch, "problem_seed": Int, "task_file": Text, "data":
-    Text, "input_names": Text, "outputs": Int, "train": Text, "test": Text, "threshold": Text,
-    "hidden": Int}, total=False)
+    Several[Literal["random", "near", "curriculum", "layer", "calcnet"]], "start_noise": Float,
+    "target": Text, "warm_start": Float, "equation": Text, "adam_epsilon": Float, "tenth_every":
+    Int, "nalu_variant": Several[Literal["article", "two-nac", "shared", "custom"]], "test_size":
+    Int, "shuffle": Switch, "problem_seed": Int, "task_file": Text, "data": Text, "input_names":
+    Text, "outputs": Int, "train": Text, "test": Text, "threshold": Text, "hidden": Int},
+    total=False)

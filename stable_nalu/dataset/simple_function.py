@@ -245,14 +245,14 @@ class SampleStream(torch.utils.data.Dataset):
 
 
 class StoredStream(SampleStream):
-    """Rows that are stored, x `(rows, in)` and t `(rows, 1)`; batches draw them with replacement.
+    """Rows that are stored, x `(rows, in)` and t `(rows, out)`; batches draw them with replacement.
 
     A draw takes a double for each row. Accessed by a slice, they come in their order.
     """
 
     def __init__(self, seed: int, x: np.ndarray, t: np.ndarray):
         super().__init__(seed, Uniform(), SampleRange.parse([0, len(x)]), (1,), None)
-        self.x, self.t = x, t
+        self.x, self.t, self.outputs = x, t, t.shape[-1]
 
     def __getitem__(self, rows: slice) -> tuple[torch.Tensor, torch.Tensor]:
         own = torch.get_default_dtype()

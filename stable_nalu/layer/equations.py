@@ -2,6 +2,7 @@
 small networks, and NSR, the Neural Status Register.
 """
 
+import itertools
 import math
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -280,11 +281,12 @@ class EQLLayer(Layer):
 
         h = (z_1, sin(z_2), cos(z_3), z_4 z_5),    z = W_k h + b_k,    y = W_L h + b_L
 
-    with `width` columns in each of z_1 to z_5, for each of the `layers` - 1 hidden layers. Shapes:
-    W1 (*runs, 5 width, in), b1 (*runs, 5 width), W2 (*runs, out or 5 width, 4 width), …, y (*runs,
-    batch, out). Training of `iterations` has three phases: up to a quarter without a penalty; then
-    with the penalty `g` of l1 sum |W|, which is in force without a flag; from 19/20 on without it
-    again, while all weights below 0.001 are held at zero. `tau` is the iteration.
+    with `width` columns in each of z_1 to z_5, for each of the `layers` - 1 hidden layers; with
+    `sigmoids`, as in the paper, sigmoid(z_6) is one more. Shapes: W1 (*runs, 5 width, in), b1
+    (*runs, 5 width), W2 (*runs, out or 5 width, 4 width), …, y (*runs, batch, out). Training of
+    `iterations` has three phases: up to a quarter without a penalty; then with the penalty `g` of
+    l1 sum |W|, which is in force without a flag; from 19/20 on without it again, while all weights
+    below 0.001 are held at zero. `tau` is the iteration.
 
     Departs from the paper: two columns that are multiplied do not stand side by side; the paper
     tries 26 values of `l1` and three of `layers`, and chooses; its Adam has another epsilon.
@@ -293,16 +295,19 @@ class EQLLayer(Layer):
 
     default_name = "eql"
     columns_per_output: ClassVar[int] = 1
-    option_defaults: ClassVar = {"layers": 2, "width": 10, "l1": 1e-4, "iterations": 50_000}
+    option_defaults: ClassVar = {
+        **{"layers": 2, "width": 10, "sigmoids": False, "l1": 1e-4, "iterations": 50_000}
+    }
 
     def make_parameters(self) -> None:
         if not 2 <= self.layers <= 9 or self.width < 1 or self.iterations < 1:
             raise ValueError("layers has to be from 2 to 9, width and iterations at least 1")
         if not 0 <= self.l1 < math.inf:
             raise ValueError("l1 has to be a number from 0")
-        hidden = self.layers - 1
-        sizes = [self.in_features] + [4 * self.width] * hidden
-        columns = [5 * self.width] * hidden + [self.columns_per_output * self.out_features]
+        hidden, kinds = self.layers - 1, 4 + self.sigmoids
+        sizes = [self.in_features] + [kinds * self.width] * hidden
+        columns = [(kinds + 1) * self.width] * hidden
+        columns.append(self.columns_per_output * self.out_features)
         for number, shape in enumerate(zip(columns, sizes, strict=True), start=1):
             setattr(self, f"W{number}", self.new_parameter(*shape))
             setattr(self, f"b{number}", self.new_parameter(shape[0]))
@@ -330,8 +335,9 @@ class EQLLayer(Layer):
             z = linear(x, self.weights(W), getattr(self, f"b{number}"))
             if number == self.layers:
                 break
-            kept, sine, cosine, one, other = z.split(self.width, -1)
-            x = torch.cat((kept, sine.sin(), cosine.cos(), one * other), -1)
+            kept, sine, cosine, one, other, *more = z.split(self.width, -1)
+            more = map(torch.sigmoid, more)
+            x = torch.cat((kept, sine.sin(), cosine.cos(), one * other, *more), -1)
         return z
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -345,6 +351,20 @@ class EQLLayer(Layer):
         total = sum(mean_over(W.abs(), 2) * math.prod(W.shape[-2:]) for W in self.matrices())
         counts = (self.tau >= self.iterations / 4) & (self.tau < 0.95 * self.iterations)
         return torch.where(counts, self.l1 * total, torch.zeros_like(self.tau))
+
+    @torch.no_grad()
+    def active_units(self) -> torch.Tensor:
+        """Count hidden units whose norms of weights to and from them have a product above 0.01.
+
+        A product unit has the sum of the norms of its two columns. Returns `runs`.
+        """
+        total, size = torch.zeros_like(self.tau), self.width
+        for before, after in itertools.pairwise(self.matrices()):
+            into = before.norm(dim=-1)
+            into[..., 3 * size : 4 * size] += into[..., 4 * size : 5 * size]
+            into = torch.cat((into[..., : 4 * size], into[..., 5 * size :]), -1)
+            total += (into * after.norm(dim=-2) > 0.01).sum(-1)
+        return total
 
     def after_step(self, loss: torch.Tensor) -> None:
         with torch.no_grad():

@@ -17,6 +17,7 @@ Shapes: x (*runs, batch, in), G (*runs, out, in), b (*runs, out), y (*runs, batc
                    pulls gates to 0 and 1; `gumbel`, `obs-gumbel`: Gumbel noise on the gate, one
                    number per output, or one per output and row; `linear`: g = G x + b, without
                    bounds; `independent`: g = sigmoid(G), G (*runs, out), the same for all inputs
+`gate_of_abs`      the gate reads |x|, as in the code of G-NALU
 `nalu_gate_shape`  `matrix`; `vector`: G (*runs, 1, in), one gate per row for all outputs
 `nalu_init`        `default`: start values of the NACs and Xavier-uniform gates; `xavier-normal` and
                    `truncated` (normal, deviation 0.02, cut at 0.04), `uniform` (within 0.01 of 0):
@@ -57,7 +58,7 @@ class AbstractNALULayer(Layer):
     option_defaults: ClassVar = {
         **{"eps": 1e-7, "nalu_two_nac": False, "nalu_two_gate": False, "nalu_bias": False},
         **{"nalu_mul": "normal", "nalu_gate": "normal", "nalu_gate_shape": "matrix"},
-        "nalu_init": "default",
+        **{"nalu_init": "default", "gate_of_abs": False},
     }
     option_choices: ClassVar = {
         "nalu_mul": (*functional.LOG_SPACE_MODES, "mnac"),
@@ -140,7 +141,7 @@ class AbstractNALULayer(Layer):
         """Return gate values, `(*runs, batch, out)` or what broadcasts to it."""
         if self.nalu_gate == "independent":
             return torch.sigmoid(G).unsqueeze(-2)
-        z = linear(x, G, bias)
+        z = linear(x.abs() if self.gate_of_abs else x, G, bias)
         if self.nalu_gate == "linear":
             return z
         if self.nalu_gate == "golden-ratio":
@@ -195,7 +196,8 @@ class NALULayer(AbstractNALULayer):
         y = g * NAC(x) + (1 - g) * exp(NAC(log(|x| + eps))),    g = sigmoid(G x)
 
         G-NALU: tanh, sigmoid and exp in the NACs, the gate and the product have base phi, not e.
-        As in the published benchmark, its gate reads x; in its paper's code it reads |x|.
+        As in the published benchmark, its gate reads x; in its paper's code, as with `gate_of_abs`,
+        |x|.
 
     Shapes: G (*runs, out, in). Options: see `stable_nalu.layer.nalu`. Departs from the paper:
     initial values are those of Madsen & Johansen (2020) unless `nalu_init` says otherwise.

@@ -94,6 +94,8 @@ class OperationTask(task.EngineTask):
     """Whether models are measured in evaluation mode; None: they are not."""
     shown_inputs: ClassVar[float] = 10
     """Inputs of the largest layers whose weights the console shows."""
+    tested: ClassVar[tuple[str, ...]] = METRIC_VALID, METRIC_TEST
+    """The tags of the errors on fixed rows."""
 
     def __init__(self, config: Config, device: torch.device, *others: Config):
         super().__init__(config, device, *others)
@@ -176,8 +178,7 @@ class OperationTask(task.EngineTask):
             roots = scores is not None
             found = [fixed.errors(self.engine, roots=roots) for fixed in self.evaluation]
             found = found if roots else [squared for (squared,) in found]
-        tags = METRIC_VALID, METRIC_TEST
-        yield from zip(tags, found, strict=True) if scores is None else scores.logged(found)
+        yield from zip(self.tested, found, strict=True) if scores is None else scores.logged(found)
 
     def observed_at_end(self, step: TrainingStep) -> list[LogRecord]:
         x = [rows.inputs(self.config.batch_size) for rows in self.evaluation[:1]]

@@ -125,12 +125,13 @@ def columns(layer, row):
         z = [dot(h, own) + c for own, c in zip(W, b, strict=True)]
         h = z[:w] + [math.sin(v) for v in z[w : 2 * w]] + [math.cos(v) for v in z[2 * w : 3 * w]]
         h += [a * b for a, b in zip(z[3 * w : 4 * w], z[4 * w :], strict=False)]
+        h += [1 / (1 + math.exp(-v)) for v in z[5 * w :]]
     return z
 
 
 class TestEQL(LayerChecks):
     layer = EQLLayer
-    options = ({}, {"layers": 3, "width": 2})
+    options = ({}, {"layers": 3, "width": 2}, {"layers": 3, "width": 2, "sigmoids": True})
     refused = (
         ({"layers": 1}, "layers has to be from 2 to 9"),
         ({"width": 0}, "width and iterations at least 1"),
@@ -183,6 +184,20 @@ def test_small_weights_are_held_at_zero_in_the_last_phase():
         assert layer.W2[0, :3].tolist() == expected
     layer(torch.ones(5, 2)).sum().backward()
     assert layer.W2.grad[0, :2].tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("sigmoids", [False, True])
+def test_active_units_are_counted_by_the_product_of_their_weights(sigmoids):
+    layer = EQLLayer(2, 1, width=2, sigmoids=sigmoids)
+    for W in layer.matrices():
+        W.data.zero_()
+    layer.W1.data[[0, 2, 9]] = torch.tensor([0.3, 0.4])
+    layer.W2.data[0, [0, 1, 2, 7]] = torch.tensor([0.1, 9.0, 0.01, -0.03])
+    # An identity, and a product by one of its columns; one sine is too weak, one identity unused.
+    assert layer.active_units().item() == 2
+    if sigmoids:
+        layer.W1.data[10, 0] = layer.W2.data[0, 8] = 1
+        assert layer.active_units().item() == 3
 
 
 def test_divisors_below_the_least_one_are_penalised_in_training():

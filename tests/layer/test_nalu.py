@@ -39,6 +39,7 @@ def gate_of(layer, row, path, o):
     if layer.nalu_gate == "independent":
         return sigmoid(G[o])
     o = 0 if layer.nalu_gate_shape == "vector" else o
+    row = [abs(v) for v in row] if layer.gate_of_abs else row
     z = dot(G[o], row) + (0 if b is None else b[o].item())
     if layer.nalu_gate == "linear":
         return z
@@ -55,6 +56,7 @@ class TestNALU(LayerChecks):
         {"nalu_gate": "linear"},
         {"nalu_gate": "linear", "nalu_two_nac": True, "nalu_two_gate": True, "nalu_bias": True},
         {"nalu_gate": "linear", "nalu_gate_shape": "vector"},
+        {"gate_of_abs": True, "nalu_two_gate": True, "nalu_bias": True},
         {"nalu_gate": "independent"},
         {"nalu_gate": "independent", "nalu_two_nac": True, "nalu_two_gate": True},
         {"nalu_gate_shape": "vector", "nalu_two_gate": True},

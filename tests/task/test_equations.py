@@ -1,12 +1,12 @@
-"""Equations: their values, their rows, how errors are measured, and Adam's epsilon."""
+"""Equations: their values, their rows, how errors are measured, rates and Adam's epsilon."""
 
-from math import cos, pi, sin
+from math import cos, pi, sin, sqrt
 
 import numpy as np
 import pytest
 import torch
 
-from stable_nalu.task.equations import EQUATIONS
+from stable_nalu.task.equations import EQUATIONS, MORE_TESTS
 from stable_nalu.task.table import SCRIPTS
 from stable_nalu.training.step import TrainingStep
 from tests.experiments.scripts import run
@@ -22,16 +22,38 @@ KNOWN = {
 }
 
 
+def cart(x, angle, v, w):
+    """Return the four derivatives of a cart with a pendulum."""
+    s, c = sin(angle), cos(angle)
+    own = -x - 0.01 * v + w * w * s + 0.1 * w * c + 9.81 * s * c
+    other = -0.2 * w - 19.62 * s + x * c + 0.01 * v * c - w * w * s * c
+    return v, w, own / (s * s + 1), other / (s * s + 1)
+
+
+MORE = {
+    "pendulum": (lambda a, b: (b / 9.81, -sin(a)), 900, 100, (-2, 2), 3, 4),
+    "cart": (cart, 900, 100, (-2, 2), 3, 4),
+    "calc-add": (lambda a, b: (a + b,), 65536, 5000, (-10, 10), 10, 50),
+    "calc-sub": (lambda a, b: (a - b,), 65536, 5000, (-10, 10), 10, 50),
+    "calc-mul": (lambda a, b: (a * b,), 65536, 5000, (-10, 10), 10, 50),
+    "calc-div": (lambda a, b: (a / b,), 65536, 5000, (-10, 10), 10, 50),
+    "calc-square": (lambda a: (a * a,), 65536, 5000, (0, 10), 10, 50),
+    "calc-sqrt": (lambda a: (sqrt(a),), 65536, 5000, (0, 10), 10, 50),
+}
+
+
 def built(words=""):
     torch.manual_seed(0)
     task = configurations.built(SCRIPT, words)
     return task, task.initialized(task.config, SCRIPTS[SCRIPT].layer_options(task.config))
 
 
-@pytest.mark.parametrize("equation", EQUATIONS)
+@pytest.mark.parametrize("equation", KNOWN)
 def test_rows_are_those_of_the_paper(equation):
     task, _ = built(f"--equation {equation} --seed 3")
-    training, validation, test = task.datasets[0]._streams.values()
+    training, validation, test, near, inside = task.datasets[0]._streams.values()
+    assert 1 < np.abs(near.x).max() <= 1.5
+    assert 0.9 < np.abs(inside.x).max() <= 1
     x, t = test[0:10_000]
     exact = [KNOWN[equation](*row) for row in test.x.tolist()]
     np.testing.assert_allclose(test.t[:, 0], exact, rtol=1e-12, atol=1e-12)
@@ -43,6 +65,61 @@ def test_rows_are_those_of_the_paper(equation):
         assert np.abs(rows.x).max() <= 1
         noise = rows.t[:, 0] - [KNOWN[equation](*row) for row in rows.x.tolist()]
         assert noise.std() == pytest.approx(0.01, rel=0.1)
+
+
+@pytest.mark.parametrize("equation", MORE)
+def test_rows_of_several_outputs_and_of_operations_are_right(equation):
+    known, rows, others, (low, high), near, far = MORE[equation]
+    task, _ = built(f"--equation {equation} --seed 3 --noise 0")
+    training, validation, *tests = task.datasets[0]._streams.values()
+    assert (len(training.x), len(validation.x)) == (rows, others)
+    for stream, end in zip(
+        (training, validation, *tests), (high, high, far, near, high), strict=True
+    ):
+        exact = [known(*row) for row in stream.x[:2000].tolist()]
+        np.testing.assert_allclose(stream.t[:2000], exact, rtol=1e-9, atol=1e-12)
+        assert 0.95 * end < stream.x.max() <= end
+        assert stream.x.min() >= (0 if low == 0 else -end)
+    is_new = all((np.abs(stream.x).max(-1) > high).all() for stream in tests[:2])
+    assert is_new == (equation in ("pendulum", "cart"))
+
+
+def test_set_equations_is_complete():
+    assert {*KNOWN, *MORE} == {*EQUATIONS}
+
+
+def test_initial_weights_and_rates_of_calcnet():
+    words = "--equation calc-mul --hidden-size 3 --hidden-layers 1 --layer-type G-NALU"
+    more = "--start calcnet --tenth-every 100 --learning-rate 0.5 --layer-option gate_of_abs=true"
+    task, model = built(f"{words} {more}")
+    gates = [p for name, p in model.named_parameters() if "G_" in name]
+    others = torch.cat([p.flatten() for name, p in model.named_parameters() if "G_" not in name])
+    assert [gate.unique().tolist() for gate in gates] == [[10], [10]]
+    assert len(others) == 2 * (2 * 3 + 3)
+    assert 0.4 < others.std() < 1.6
+    rates = [0.5 * task.rate_factor(at) for at in (1, 100, 101, 200, 201)]
+    assert rates == pytest.approx([0.5, 0.5, 0.05, 0.05, 0.005])
+
+
+def test_errors_of_several_outputs_by_an_independent_calculation():
+    words = "--equation pendulum --layer-type EQL --layer-option width=1 sigmoids=true layers=3"
+    task, model = built(words)
+    found = {tag: value.item() for tag, value in task.measures(model)}
+    W = {
+        name.rsplit(".", 1)[1]: p.detach().double().numpy() for name, p in model.named_parameters()
+    }
+    streams = list(task.datasets[0]._streams.values())[1:]
+    tags = "metric/valid/interpolation", "metric/test/extrapolation", *MORE_TESTS
+    for tag, stream in zip(tags, streams, strict=True):
+        h = stream.x
+        for k in (1, 2, 3):
+            h = h @ W[f"W{k}"].T + W[f"b{k}"]
+            if k < 3:
+                sigmoid = 1 / (1 + np.exp(-h[:, 5]))
+                columns = h[:, 0], np.sin(h[:, 1]), np.cos(h[:, 2]), h[:, 3] * h[:, 4], sigmoid
+                h = np.stack(columns, -1)
+        assert found[tag] == pytest.approx(np.sqrt(np.mean((h - stream.t) ** 2)), rel=1e-4)
+    assert 0 <= found["metric/active"] <= 10
 
 
 def test_errors_are_roots_and_tests_are_the_same_for_all_seeds():
