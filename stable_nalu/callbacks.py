@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,13 @@ class EarlyStop:
     patience: int | None = None
     state: dict[str, tuple[float, int]] = field(default_factory=dict, init=False, repr=False)
 
+    def __post_init__(self) -> None:
+        _require_count("EarlyStop: patience", self.patience)
+        if not isinstance(self.below, Real | None):
+            raise UsageError(
+                f"EarlyStop: below: {self.below!r} is not a number; write such as 1e-5"
+            )
+
     def on_log(self, run: str, step: int, metrics: Mapping[str, float]) -> bool:
         value = _metric(self.tag, metrics, run in self.state)
         if value is None:
@@ -65,6 +73,9 @@ class Print:
     tags: Collection[str] = (METRIC_VALID, METRIC_TEST)
     every: int = 1
     state: dict[str, int] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        _require_count("Print: every", self.every)
 
     def on_log(self, run: str, step: int, metrics: Mapping[str, float]) -> None:
         from tqdm import tqdm
@@ -101,6 +112,11 @@ class Optuna:
         return self.pruned is not None
 
 
+def _require_count(name: str, given: Any) -> None:
+    if given is not None and not (isinstance(given, int) and given > 0):
+        raise UsageError(f"{name}: {given!r} is no number of log points; give 1 or more")
+
+
 def _metric(tag: str, metrics: Mapping[str, float], has_begun: bool) -> float | None:
     """Return a metric; None if it is in other steps alone."""
     if tag not in metrics and not has_begun:
@@ -116,6 +132,7 @@ class Hooks:
     """
 
     def __init__(self, callbacks: Any = (), logger: Any = "tensorboard"):
+        callbacks = () if callbacks is None else callbacks
         many = isinstance(callbacks, Iterable) and not hasattr(callbacks, "on_log")
         self.callbacks = list(callbacks) if many else [callbacks]
         self.form, self.logger = (logger, None) if isinstance(logger, str) else (None, logger)

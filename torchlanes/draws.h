@@ -9,7 +9,7 @@ constexpr int kAtOnce = 113, kThreads = 128, kRing = 1024;
 struct Draws {
   uint32_t* words;
   const double *low, *width;
-  const int *of_generator, *of_set, *slices, *operations, *operands;
+  const int *of_generator, *of_set, *slices, *functions, *operands;
   double* doubles;
   N *x, *t;
   int64_t generators, sets, targets, batch, inputs, portion_bits, most_operands;
@@ -85,10 +85,10 @@ KERNEL void made(Draws d, int64_t iterations) {
       for (int k = d.of_set[set]; k < d.of_set[set + 1]; k++) {
         const Scaled from = {doubles + b * wide, width, low};
         const int *at = d.slices + k * d.most_operands * 2, *end = at + d.operands[k] * 2;
-        const int operation = d.operations[k];
+        const int function = d.functions[k];
         D all = part_of(from, at);
-        for (at += 2; at < end; at += 2) all = combined(operation, all, part_of(from, at));
-        d.t[(it * d.targets + k) * t_size + first + b] = N(T(transformed(operation, all).v));
+        for (at += 2; at < end; at += 2) all = combined(function, all, part_of(from, at));
+        d.t[(it * d.targets + k) * t_size + first + b] = N(T(transformed(function, all).v));
       }
   }
 }

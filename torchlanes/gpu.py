@@ -23,12 +23,12 @@ from .recorded import Program
 from .tiles import (
     ADDRESS,
     NUMBER,
-    OPERATIONS,
     STATE_WORDS,
     EvaluationRows,
     Lanes,
     SampleSource,
     Schedule,
+    function_of,
     header,
     in_order,
     loaded,
@@ -469,7 +469,7 @@ class DeviceTiles:
         self._x_size, self._t_size = padded(self.batch) * self.inputs, padded(self.batch)
         # A generator has sets of samples, and each of these sets of targets.
         flat = [stream for own in streams for stream in own]
-        kinds = [(s.targets.operation.name, s.targets.operands) for s in flat]
+        kinds = [(function_of(s), s.targets.operands) for s in flat]
         places = _numbered(s.random.position() for s in flat)
         keys = np.stack([places, _numbered(s.key for s in flat), _numbered(kinds)], 1)
         how: Any = {"axis": 0, "return_index": True, "return_inverse": True}
@@ -494,7 +494,7 @@ class DeviceTiles:
             "of_generator": of_generator,
             "of_set": np.searchsorted(set_of[some_targets], range(len(sets) + 1)),
             "slices": slices,
-            "operations": np.array([OPERATIONS.index(own.operation.name) for own in made]),
+            "functions": np.array([kinds[k][0] for k in some_targets]),
             "operands": np.array([len(own.operands) for own in made]),
         }
         self._held = {name: on_device(values.astype(np.int32)) for name, values in numbers.items()}

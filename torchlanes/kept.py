@@ -19,31 +19,15 @@ import uuid
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import IO
 
+from . import SETTINGS
+
 WRITABLE_FOR_OTHERS = 0o022
 NO_LOCKS_HERE = {errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK}
 """Errors of a file system that has no locks."""
-
-
-@dataclass
-class Settings:
-    """What a package that trains by this one may choose, before anything is compiled.
-
-    folder: below the user's cache. extra_flags: the environment variable with further flags of the
-    compiler. refusal: the error for a request that the user must change. without_gpu: how.
-    """
-
-    folder: str = "torchlanes"
-    extra_flags: str = "TORCHLANES_CXXFLAGS"
-    refusal: type[Exception] = ValueError
-    without_gpu: str = "train on the processor"
-
-
-SETTINGS = Settings()
 
 
 class CompileError(Exception):

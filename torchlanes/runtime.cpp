@@ -87,14 +87,14 @@ struct Keep {
   }
 };
 
-// Inputs low + width * double, and targets: an operation on sums over slices of the inputs; all but
-// the operation is as in the samples before, if `again`. `equal_slices`: in all lanes; `single`: of
+// Inputs low + width * double, and targets: a function of sums over slices of the inputs; all but
+// the function is as in the samples before, if `again`. `equal_slices`: in all lanes; `single`: of
 // one input each; `taken`: inputs of all operands, each of which has as many in all lanes. Where
 // `x_given` is not null, samples lie there instead: iteration after iteration, or the `same` ones.
 struct Samples {
   const H *low, *width;
   const int64_t* slices;  // from, to of each operand and lane
-  int64_t equal_slices, single, taken, operation, operands, inputs, again;
+  int64_t equal_slices, single, taken, function, operands, inputs, again;
   const N *x_given, *t_given;
   int64_t outputs, same;
 };
@@ -175,8 +175,8 @@ static void fill_inputs(const Samples& from, const H* __restrict d, int64_t coun
       x[k + half] = __builtin_convertvector(d[k + half] * width[half] + low[half], Part);
 }
 
-// Targets of an operation on two inputs, in a loop without decisions.
-template <int operation>
+// Targets of a function on two inputs, in a loop without decisions.
+template <int function>
 static void fill_pairs(const Samples& from, const H* __restrict d, int64_t count,
                        Part* __restrict t) {
   const int64_t step = 2 * from.inputs;
@@ -185,13 +185,13 @@ static void fill_pairs(const Samples& from, const H* __restrict d, int64_t count
   for (int64_t b = 0; b < count; b++, one += step, other += step, t += 2)
     for (int half = 0; half < 2; half++)
       t[half] = __builtin_convertvector(
-          combined(operation, one[half] * width[half] + low[half],
+          combined(function, one[half] * width[half] + low[half],
                    other[half] * width[half] + low[half]),
           Part);
 }
 
 static bool pairs(const Samples& from) {
-  return from.equal_slices && from.single && from.operands == 2 && from.operation <= kDiv;
+  return from.equal_slices && from.single && from.operands == 2 && from.function <= kDivide;
 }
 
 // Targets of some samples, of their operands' sums.
@@ -199,8 +199,8 @@ static void combine(const Samples& from, const H* sums, int64_t count, N* t) {
   for (int64_t b = 0; b < 2 * count; b++) {
     const H* own = sums + b / 2 * 2 * from.operands + b % 2;
     H all = own[0];
-    for (int64_t k = 1; k < from.operands; k++) all = combined(from.operation, all, own[2 * k]);
-    ((Part*)t)[b] = __builtin_convertvector(transformed(from.operation, all), Part);
+    for (int64_t k = 1; k < from.operands; k++) all = combined(from.function, all, own[2 * k]);
+    ((Part*)t)[b] = __builtin_convertvector(transformed(from.function, all), Part);
   }
 }
 
@@ -209,11 +209,11 @@ static void fill(const Samples& from, const H* d, const H* picked, int64_t count
   if (pairs(from)) {
     Part* t_of = (Part*)t;
     fill_inputs(from, d, count, (Part*)x);
-    switch (from.operation) {
+    switch (from.function) {
       case kAdd: return fill_pairs<kAdd>(from, d, count, t_of);
-      case kSub: return fill_pairs<kSub>(from, d, count, t_of);
-      case kMul: return fill_pairs<kMul>(from, d, count, t_of);
-      default: return fill_pairs<kDiv>(from, d, count, t_of);
+      case kSubtract: return fill_pairs<kSubtract>(from, d, count, t_of);
+      case kMultiply: return fill_pairs<kMultiply>(from, d, count, t_of);
+      default: return fill_pairs<kDivide>(from, d, count, t_of);
     }
   }
   if (!from.again) {

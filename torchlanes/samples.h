@@ -1,4 +1,4 @@
-// Words of MT19937, and what is made of doubles: sums in NumPy's order, and operations on them.
+// Words of MT19937, and what is made of doubles: sums in the order of NumPy, and its functions.
 #include <type_traits>
 
 constexpr int kWords = 624, kMiddle = 397;
@@ -11,7 +11,7 @@ static inline DEVICE_ Word tempered(Word word) {
   return word ^ (word >> 18);
 }
 
-enum Operation { kAdd, kSub, kMul, kDiv, kSquared, kRoot, kReciprocal };
+enum { kAdd, kSubtract, kMultiply, kDivide, kSquare, kSqrt, kReciprocal };
 
 // The sum of d[0] to d[count - 1] in the order in which NumPy adds them.
 template <class Numbers>
@@ -34,20 +34,20 @@ static inline DEVICE_ auto sum(Numbers d, int64_t count, int64_t stride) {
 }
 
 template <class Number>
-static inline DEVICE_ Number combined(int64_t operation, Number all, Number one) {
-  switch (operation) {
+static inline DEVICE_ Number combined(int64_t function, Number all, Number one) {
+  switch (function) {
     case kAdd: return all + one;
-    case kSub: return all - one;
-    case kMul: return all * one;
+    case kSubtract: return all - one;
+    case kMultiply: return all * one;
     default: return all / one;
   }
 }
 
 template <class Number>
-static inline DEVICE_ Number transformed(int64_t operation, Number all) {
-  switch (operation) {
-    case kSquared: return all * all;
-    case kRoot:
+static inline DEVICE_ Number transformed(int64_t function, Number all) {
+  switch (function) {
+    case kSquare: return all * all;
+    case kSqrt:
       for (unsigned l = 0; l < sizeof(Number) / 8; l++) all[l] = __builtin_sqrt(all[l]);
       return all;
     case kReciprocal: return 1.0 / all;

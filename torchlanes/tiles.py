@@ -196,8 +196,8 @@ def tile_of(generators: Generators, samples: ctypes.Array, members: ctypes.Array
     return tile
 
 
-OPERATIONS = ("add", "sub", "mul", "div", "squared", "root", "reciprocal")
-"""The operations that runtime.cpp knows, in its order."""
+FUNCTIONS = np.add, np.subtract, np.multiply, np.divide, np.square, np.sqrt, np.reciprocal
+"""Functions of NumPy that make targets of operands: of two in turn, or of one; see samples.h."""
 
 
 STATE_WORDS = 624
@@ -209,7 +209,7 @@ SampleSource = Any
 
 random: the generator: its `state`, words and the position among them, and a hashable `position()`,
 which is equal where generators continue alike. range: its `intervals`. sample_shape. key: equal for
-equal inputs, but for generators. targets: the `operation`, by its `name` one of `OPERATIONS`, and
+equal inputs, but for generators. targets: the `function` of their `operation`, see `FUNCTIONS`, and
 its `operands`, each from one input to another.
 """
 
@@ -279,13 +279,17 @@ def described(streams: Sequence[SampleSource], of_slices: dict[object, np.ndarra
         equal_slices=all(o == operands[0] for o in operands),
         single=all(b - a == 1 for own in operands for a, b in own),
         taken=sum(lengths(streams[0])),
-        operation=OPERATIONS.index(streams[0].targets.operation.name),
+        function=function_of(streams[0]),
         operands=len(operands[0]),
         inputs=streams[0].sample_shape[0],
         outputs=1,
     )
     found.kept = low, width
     return found
+
+
+def function_of(stream: SampleSource) -> int:
+    return FUNCTIONS.index(stream.targets.operation.function)
 
 
 def lengths(stream: SampleSource) -> tuple[int, ...]:
@@ -407,9 +411,7 @@ class Tiles:
         lanes = runtime(double=dtype == np.float64).lanes()
         every = [(p, run) for p, own in enumerate(streams) for run in range(len(own))]
         flat = [stream for own in streams for stream in own]
-        kinds = [
-            (p, s.targets.operation.name, lengths(s)) for (p, _), s in zip(every, flat, strict=True)
-        ]
+        kinds = [(p, function_of(s), lengths(s)) for (p, _), s in zip(every, flat, strict=True)]
         works = [work[p] / (DRAW * shape[1]) for p, _ in every]
         layout = arranged([stream.random.position() for stream in flat], kinds, lanes, works)
         self._streams = streams
@@ -445,7 +447,7 @@ class Tiles:
                     of_lanes[lane] = own[run]
             key = tuple((s.key, s.targets.operands) for s in streams)
             same = inputs.setdefault(key, len(inputs))
-            every.append((same, streams[0].targets.operation.name, program, vector, streams))
+            every.append((same, function_of(streams[0]), program, vector, streams))
         every.sort(key=lambda one: one[:4])
         samples: list[tuple[Samples, int]] = []
         numbered = []

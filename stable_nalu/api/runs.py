@@ -708,6 +708,7 @@ def _of_other_loop(tidy: pd.DataFrame, threshold: float | None) -> pd.DataFrame:
         raise UsageError("threshold: this table has none; give one, such as threshold=1e-5")
     given = judging.numeric(tidy, ("seed", "step", "error"), _NAME).reset_index(drop=True)
     judging.refuse_rows(given["seed"].isna(), given, "seed", _NAME, "no seed")
+    judging.refuse_rows(given["error"] < 0, given, "error", _NAME, "an error below 0")
     texts = {name: given[name].astype(str) for name in ("model", "task", "seed")}
     missing = dict.fromkeys((judging.VALIDATION, judging.SPARSITY), float("nan"))
     own = {"name": texts["model"] + "/" + texts["task"] + "/" + texts["seed"]}

@@ -112,7 +112,7 @@ def _toml(spec: ScriptSpec, blocks: Sequence[dict[str, list[Any]]]) -> str:
             if flag.kind is None:
                 values = values[0]
             elif flag.kind.metavar == "DIGITS":
-                values = ["".join(map(str, digits)) for digits in values]
+                values = list(map(flag.kind.write, values))
             elif isinstance(values[0], tuple) and not flag.repeatable:
                 values = list(dict.fromkeys(word for own in values for word in own)) or "true"
             if not place or block.get(flag.dest) != blocks[0].get(flag.dest):

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TextIO
 
-from torchlanes import kept
+from torchlanes import SETTINGS
 
 from .errors import OptionError, UsageError
 
@@ -33,8 +33,8 @@ CSV_FOLDER = Path("results", "csv")
 
 EXTRA_FLAGS = "STABLE_NALU_CXXFLAGS"
 """Further flags of the compiler, such as -mno-avx512f: they change no bit of any number."""
-kept.SETTINGS.folder, kept.SETTINGS.extra_flags = "stable-nalu", EXTRA_FLAGS
-kept.SETTINGS.refusal, kept.SETTINGS.without_gpu = UsageError, "add --no-cuda"
+SETTINGS.folder, SETTINGS.extra_flags = "stable-nalu", EXTRA_FLAGS
+SETTINGS.refusal, SETTINGS.without_gpu = UsageError, "add --no-cuda"
 
 _LONGEST_NAME = 255
 
@@ -228,6 +228,8 @@ def locked(path: Path, busy: str | None = None) -> Iterator[None]:
 
     busy: raise UsageError with this instead of waiting for another process.
     """
+    from torchlanes import kept
+
     with ExitStack() as held:
         try:
             held.enter_context(kept.locked(path, wait=busy is None))
@@ -241,6 +243,8 @@ def locked(path: Path, busy: str | None = None) -> Iterator[None]:
 @contextmanager
 def shared_lock(path: Path) -> Iterator[None]:
     """Take a lock that others share; `is_locked(path, LOCK_EX)` says whether any process has it."""
+    from torchlanes import kept
+
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         file = kept.opened(path)

@@ -45,12 +45,16 @@ def _mix(first: np.ndarray, second: np.ndarray, choice: np.ndarray) -> np.ndarra
 
 @dataclass(frozen=True)
 class Operation:
-    """A function of subset sums: of the first `operands` subsets, or of all for None."""
+    """A function of subset sums: of the first `operands` subsets, or of all for None.
+
+    function: that of NumPy, of two sums in turn or of one, by which the engine draws samples.
+    """
 
     name: str
     operands: int | None
     combine: Callable[..., np.ndarray]
     text: Callable[..., str]
+    function: np.ufunc | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return get_operation, (self.name,)
@@ -69,13 +73,13 @@ def _all(ufunc: np.ufunc) -> Callable[..., np.ndarray]:
 OPERATIONS = {
     operation.name: operation
     for operation in (
-        Operation("add", None, _all(np.add), lambda *v: " + ".join(v)),
-        Operation("sub", 2, np.subtract, lambda a, b: f"{a} - {b}"),
-        Operation("mul", None, _all(np.multiply), lambda *v: " * ".join(v)),
-        Operation("div", 2, np.true_divide, lambda a, b: f"{a} / {b}"),
-        Operation("squared", 1, lambda a: a * a, lambda a: f"{a}**2"),
-        Operation("root", 1, np.sqrt, lambda a: f"sqrt({a})"),
-        Operation("reciprocal", 1, lambda a: 1 / a, lambda a: f"1/({a})"),
+        Operation("add", None, _all(np.add), lambda *v: " + ".join(v), np.add),
+        Operation("sub", 2, np.subtract, lambda a, b: f"{a} - {b}", np.subtract),
+        Operation("mul", None, _all(np.multiply), lambda *v: " * ".join(v), np.multiply),
+        Operation("div", 2, np.true_divide, lambda a, b: f"{a} / {b}", np.divide),
+        Operation("squared", 1, lambda a: a * a, lambda a: f"{a}**2", np.square),
+        Operation("root", 1, np.sqrt, lambda a: f"sqrt({a})", np.sqrt),
+        Operation("reciprocal", 1, lambda a: 1 / a, lambda a: f"1/({a})", np.reciprocal),
     )
 }
 

@@ -8,6 +8,7 @@ biases (*runs, k hidden); k = 3 (GRU), 4 (LSTM), 1 (RNN).
 import copy
 import inspect
 import math
+import sys
 import warnings
 from collections.abc import Callable, Collection
 from functools import cache, partial
@@ -25,6 +26,17 @@ from stable_nalu.functional import Regualizer, kaiming_bound, linear, lstm_step,
 
 EPSILON = 2.0**-23
 """Keeps logarithms and reciprocals finite; published code adds it in float64 runs, too."""
+
+KNOWN = {"stable_nalu", "torch", "numpy", "scipy", *sys.stdlib_module_names}
+"""Packages whose code and classes keep no state from pass to pass."""
+PENALTIES = ("W", "g", "z", "W-OOB", "W-NPU", "g-NPU", "inalu")
+"""Penalties that flags weigh."""
+
+
+def foreign_modules(model: torch.nn.Module) -> list[tuple[str, torch.nn.Module]]:
+    """Return the modules of a model whose classes are users', of no known package, with paths."""
+    parts = [(path, part, type(part).__module__) for path, part in model.named_modules()]
+    return [(path, part) for path, part, home in parts if home.split(".")[0] not in KNOWN]
 
 
 class OutputShapeError(ValueError):

@@ -29,8 +29,8 @@ from stable_nalu.base.files import installed_layers
 from stable_nalu.base.papers import Paper
 from stable_nalu.layer import registry
 
-from .base import OF_EVERY_LAYER, Cell, Layer, OutputShapeError
-from .user_code import PENALTIES, ClassState
+from .base import OF_EVERY_LAYER, PENALTIES, Cell, Layer, OutputShapeError
+from .user_code import ClassState
 
 
 class PlainLayer(Layer):

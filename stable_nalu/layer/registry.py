@@ -33,7 +33,6 @@ from .nau_nmu import ConcatReciprocalNMUSignRetrievalLayer as _SignNMRU
 from .nau_nmu import PosNAULayer as _PosNAU
 from .npu import MulMCFCSignINALU as _OfINALU
 from .npu import MulMCFCSignRealNPU as _OfNPU
-from .user_code import obstacle
 
 ColorAndMarker = tuple[str, str]
 """Colour and marker in every figure; colours that colour-blind readers tell apart."""
@@ -487,6 +486,8 @@ class _Generalized(ExtendedTorchModule):
         logs_text = options.pop("use_robustness_exp_logging", False)
         selected = select_options(entry, options)
         if entry.origin is not None and entry.layer is not None:
+            from .user_code import obstacle
+
             width = inputs + outputs if cell else inputs
             self.obstacle = obstacle(entry.layer, width, outputs, selected)
         module = made(inputs, outputs, **cell, **selected)

@@ -30,12 +30,10 @@ from stable_nalu.abstract import ExtendedTorchModule, PerRunRandomSource, stack_
 from stable_nalu.base.errors import STOPS, in_words
 from stable_nalu.base.files import CHECKOUT
 
-from .base import OutputShapeError
+from .base import KNOWN, OutputShapeError, foreign_modules
 
 Names = frozenset[str]
 
-KNOWN = {"stable_nalu", "torch", "numpy", "scipy", *sys.stdlib_module_names}
-"""Packages whose code and classes keep no state from pass to pass."""
 QUIET = {"torch", "logging", "typing", "re", "pathlib"}
 """Packages whose objects count by their text, except modules and containers."""
 CHANCE = {"time", "random", "_random", "secrets", "uuid", "datetime"}
@@ -60,12 +58,6 @@ ENTRIES = {
 }
 """Methods that training calls. Others count if such code names them, and operators do."""
 UNCALLED = {"__init__", "__new__", "__init_subclass__", "__repr__", "__reduce__", "__getstate__"}
-
-
-def foreign_modules(model: torch.nn.Module) -> list[tuple[str, torch.nn.Module]]:
-    """Return the modules of a model whose classes are users', of no known package, with paths."""
-    parts = [(path, part, type(part).__module__) for path, part in model.named_modules()]
-    return [(path, part) for path, part, home in parts if home.split(".")[0] not in KNOWN]
 
 
 def tensors_of(model: torch.nn.Module) -> dict[str, torch.Tensor]:
@@ -407,9 +399,6 @@ def _listed(names: Any) -> Iterable[str]:
 
 _RUNS, _ROWS, _DRAWS = 2, 3, 8
 """Runs and rows that a layer is tried on, and how many are built to see what constructors draw."""
-PENALTIES = ("W", "g", "z", "W-OOB", "W-NPU", "g-NPU", "inalu")
-"""Penalties that flags weigh."""
-
 _SPELLED = "regualizer", "regularizer", "regularizer_terms"
 _OF_LAYERS = "regualizer_terms", "parameter_bounds", "after_step", "observations"
 _UNCALLED = {

@@ -5,23 +5,25 @@ configurations, checks them, names their runs and renders its help. `run_names` 
 back.
 """
 
+import argparse
 import itertools
 import math
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from textwrap import wrap
 from typing import Any, cast
 
 from stable_nalu.base.errors import CONTROL, OptionError, UsageError, did_you_mean
-from stable_nalu.base.script import ScriptParser, command_of
+from stable_nalu.base.script import ScriptParser, adder, command_of
 
-from .flag import MOST_RUNS, Config, Flag, FlagGroup, ReadFlag, switch
+from .flag import MOST_RUNS, Config, Flag, FlagGroup, ReadFlag, each_word, integer, switch
 from .flags import load_own_layers, own_options, short_leaf, with_flags
 from .run_names import NameField, format_leaf, template, trailing
-from .sweep import add_sweep_flags, blocks_of
 
 __all__ = ["Config", "Flag", "FlagGroup", "OptionError", "Plan", "ScriptSpec", "switch"]
 
@@ -32,6 +34,50 @@ _SWEEPS = (
     "Flags marked [sweep] take several values; the command then trains every combination of them, "
     "except that interpolation and extrapolation ranges are paired."
 )
+
+
+SCHEDULERS = ("local", "slurm", "lsf", "print")
+SWEEP = "--sweep"
+
+
+def time_limit(word: str) -> int:
+    """Return the minutes of a time such as `12:00`, hours and minutes."""
+    match = re.fullmatch(r"(\d+):([0-5]\d)", word)
+    if match is None or not (minutes := 60 * int(match[1]) + int(match[2])):
+        raise ValueError(f"{word!r} is not a time; write hours and minutes, such as 12:00")
+    return minutes
+
+
+def add_site_flags(parser: argparse.ArgumentParser) -> None:
+    add = adder(parser.add_argument_group("jobs, over lfs_batch_jobs/site.toml"))
+    add("--site FILE", "another site file", type=Path)
+    add("--partition NAME", "SLURM partition")
+    add("--queue NAME", "LSF queue")
+    add("--account NAME", "SLURM account, LSF project")
+    limit, text = each_word("", time_limit).one, "per job (that of the experiment, else {})"
+    add("--time HOURS:MINUTES", f"limit {text}".format("12:00"), type=limit)
+    add("--memory GB", text.format(2), type=integer(1).one)
+    text = "per job (1 for image tasks of experiments, 0 for all others)"
+    add("--gpus", text, type=integer(0).one, choices=(0, 1))
+    add("--module NAME", "module to load", action="append", dest="modules")
+    add("--setup LINE", "shell line before a job; repeatable", action="append")
+    add("--log-dir DIR", "folder of the output (logs)")
+    add("--python PATH", "interpreter of the jobs")
+
+
+def add_sweep_flags(parser: argparse.ArgumentParser) -> None:
+    """Add flags of sweeps to a training script; what is not given is not in its namespace."""
+    before = len(parser._actions)
+    add = adder(parser.add_argument_group("many runs; see docs/clusters.md"))
+    add(f"{SWEEP} FILE.toml", "flags of the runs; those that are typed win", type=Path)
+    add("--scheduler", "share the runs among tasks, of this machine or of a cluster",
+        choices=SCHEDULERS)  # fmt: skip
+    add("--tasks N", "number of tasks (a core each; on clusters 50 runs each)",
+        type=integer(1).one)  # fmt: skip
+    add("--shard N", "train the runs of task N of --tasks in this process", type=integer(0).one)
+    add_site_flags(parser)
+    for action in parser._actions[before:]:
+        action.default = argparse.SUPPRESS
 
 
 @dataclass(frozen=True)
@@ -128,7 +174,11 @@ class ScriptSpec:
     def asked(self, argv: Sequence[str]) -> tuple[list["Plan"], dict[str, Any]]:
         """Return the plans of a command line, one for each block of --sweep, and its scheduling."""
         load_own_layers(argv)  # Before choices are read, which include them.
-        blocks = blocks_of(self, argv)
+        blocks: list[dict[str, list[Any]]] = [{}]
+        if any(word.partition("=")[0] == SWEEP for word in argv):
+            from .values import blocks_of
+
+            blocks = blocks_of(self, argv)
         read = vars(self.parser.read(argv))
         typed = {dest: values for dest, values in read.items() if dest in self.defaults}
         how = {dest: value for dest, value in read.items() if dest not in typed}
@@ -183,7 +233,7 @@ class ScriptSpec:
                 words += [flag.name] if value else []
             else:
                 values = cast("tuple[Any, ...]", value) if isinstance(value, tuple) else (value,)
-                words += [flag.name, *map(str, values)]
+                words += [flag.name, *map(flag.kind.write, values)]
         return words
 
     def layer_options(self, config: Config) -> dict[str, Any]:

@@ -88,12 +88,14 @@ class Kind:
     """How words of the command line become values.
 
     `read_all` turns the words behind one occurrence of a flag into a list of values; it raises
-    ValueError("what is wrong; what would be right"). `bare`: whether the flag may have no words.
+    ValueError("what is wrong; what would be right"). bare: whether the flag may have no words.
+    write: makes a word of one value.
     """
 
     metavar: str
     read_all: Callable[[list[str]], list[Any]]
     bare: bool = False
+    write: Callable[[Any], str] = str
 
     def one(self, word: str) -> Any:
         """Read one word as one value: a `type` for argparse."""
@@ -412,9 +414,9 @@ file_name = _fitting("NAME", lambda word: word not in ("", ".", "..") and "/" no
     "is not the name of a file; write one without a folder")
 name_prefix = _fitting("PATH", lambda word: not {"", ".", ".."} & {*word.split("/")},
     "is not a folder below the log root; write a relative path such as a/b")
-digits = _fitting("DIGITS", lambda word: re.fullmatch(r"(?:([0-9])(?!.*\1))+", word),
+digits = replace(_fitting("DIGITS", lambda word: re.fullmatch(r"(?:([0-9])(?!.*\1))+", word),
     "is not a string of different digits; write one such as 123456789",
-    lambda word: [int(digit) for digit in word])
+    lambda word: [int(digit) for digit in word]), write=lambda value: "".join(map(str, value)))
 _one_truth = _fitting("BOOL", lambda word: word.lower() in _TRUTH,
     "is neither true nor false; write true or false", lambda word: _TRUTH[word.lower()])
 # fmt: on

@@ -2,7 +2,7 @@
 # pyright: basic
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import chain, islice, product
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from stable_nalu.base.errors import UsageError, did_you_mean, in_words, is_text
+from stable_nalu.base.errors import (
+    OptionError,
+    UsageError,
+    did_you_mean,
+    in_words,
+    is_text,
+    named_as_in_python,
+)
 from stable_nalu.base.script import NEGATIVE_NUMBER
 
 from .flag import MOST_RUNS, Flag
@@ -100,3 +107,46 @@ def several(name: str, value: Any) -> list[Any]:
 
 
 _MOST = f"train {MOST_RUNS} runs at most by a call"
+
+
+def blocks_of(spec: Any, words: Sequence[str]) -> list[dict[str, list[Any]]]:
+    """Return the flags of every block of the --sweep of a command line.
+
+    The first block is the top of the file. Each `[[also]]` is another, laid over the top.
+    """
+    flags = [word.partition("=") for word in words]
+    found = [
+        value or after
+        for (name, _, value), after in zip(flags, [*words, ""][1:], strict=True)
+        if name == "--sweep"
+    ]
+    if not found[0]:
+        return [{}]
+    import tomllib
+
+    path = Path(found[0])
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        also = content.pop("also", [])
+        if not (isinstance(also, list) and all(isinstance(one, dict) for one in also)):
+            raise ValueError("also is not a block; write [[also]] above its flags")
+        kinds = {flag.dest: flag.kind.metavar for flag in spec.flags if flag.kind}
+        ranged = {dest for dest, of in kinds.items() if of.startswith(("RANGE", "["))}
+        with named_as_in_python():
+            blocks = [_block(content | own, ranged) for own in ({}, *also)]
+            return [one for block in blocks for one in typed_values(spec, block)]
+    except OSError as error:
+        problem = f"cannot read {path}: {error.strerror}"
+        raise OptionError("--sweep", problem, "name a TOML file of flags") from None
+    except (ValueError, UsageError) as error:
+        raise UsageError(f"argument --sweep: {path}: {error}") from None
+
+
+def _block(content: Mapping[str, Any], ranged: Set[str]) -> dict[str, Any]:
+    """Return flags by their dests; lists of lists are several ranges."""
+    block = {key.removeprefix("--").replace("-", "_"): value for key, value in content.items()}
+    for name in ranged & block.keys():
+        value = block[name]
+        if isinstance(value, list) and value and all(isinstance(one, list) for one in value):
+            block[name] = [tuple(one) for one in value]
+    return block

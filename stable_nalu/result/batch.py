@@ -19,9 +19,9 @@ from typing import Any
 from stable_nalu.base import script as console
 from stable_nalu.base.errors import OptionError, UsageError, did_you_mean
 from stable_nalu.base.files import CHECKOUT, at_home, is_checkout, working_root
+from stable_nalu.options import SCHEDULERS, add_site_flags, time_limit
 from stable_nalu.options.flag import integer, seeds, seeds_text
 from stable_nalu.options.flags import add_layer_flags
-from stable_nalu.options.sweep import SCHEDULERS, add_site_flags, time_limit
 from stable_nalu.paper.experiment import MEASURED, Experiment, Model, Resources, named, words
 from stable_nalu.paper.index import EXPERIMENTS, find, known
 

@@ -65,7 +65,8 @@ def require(table: pd.DataFrame, columns: Iterable[str], path: Path | str, kind:
 def numeric(table: pd.DataFrame, columns: Iterable[str], path: Path | str) -> pd.DataFrame:
     """Return the table with columns of numbers; UsageError names the first wrong cell.
 
-    Steps and seeds are whole numbers from 0 on, a step is never missing, and no error is negative.
+    Steps and seeds are whole numbers from 0 on, a step is never missing, and no error is negative;
+    a script that is not arithmetic may have rewards in their place.
     """
     table = table.copy()
     for column in columns:
@@ -81,7 +82,10 @@ def numeric(table: pd.DataFrame, columns: Iterable[str], path: Path | str) -> pd
         if column == "step":
             refuse_rows(~given, table, column, path, "no step")
         if column in ERRORS:
-            refuse_rows(table[column] < 0, table, column, path, "an error below 0")
+            wrong = table[column] < 0
+            if MODEL_CODE in table:
+                wrong &= table["input.size"].notna() if "input.size" in table else False
+            refuse_rows(wrong, table, column, path, "an error below 0")
     return table
 
 

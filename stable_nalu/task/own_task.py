@@ -15,6 +15,7 @@ variance of noise that is.
 """
 
 import hashlib
+import io
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -28,7 +29,7 @@ import numpy as np
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.base.errors import OptionError, UsageError, in_words
+from stable_nalu.base.errors import OptionError, UsageError, in_words, named_as_in_python
 from stable_nalu.dataset.distribution import LegacyRandom, SampleRange, Uniform
 from stable_nalu.dataset.expression import Expression
 from stable_nalu.dataset.simple_function import (
@@ -337,7 +338,7 @@ class TableProblem(Problem):
     def _read(self, config: Config) -> None:
         import pandas as pd
 
-        path = Path(config.data)
+        path = config.data
         try:
             cells = pd.read_csv(path, dtype=str, keep_default_na=False)
         except (OSError, ValueError) as error:
@@ -604,19 +605,36 @@ def made(
         if target is None:
             raise UsageError("target: name the column of the table that is learned")
         flags["target"] = target if isinstance(target, str) else ",".join(target)
-        table = None if isinstance(what, str | Path) else what
-        flags["data"] = None if table is not None else str(what)
+        if isinstance(what, str | Path):
+            flags["data"] = str(what)
+        else:
+            table = what
     else:
         kind = type(what).__name__
         raise UsageError(f"what: {kind} is no task; give a formula, a function or a table")
+    of_table = table is not None or "data" in flags
+    if of_table and train is not None:
+        raise UsageError("train: inputs are those of the table; leave it out")
     for flag, value in (("train", train), ("test", test)):
         if value is not None:
-            names = flags.get("input_names", ())
-            flags[flag] = _words(
-                flag, value, names, of_table=flags.get("data") or table is not None
-            )
+            flags[flag] = _words(flag, value, flags.get("input_names", ()), of_table)
     usual = {flag.dest: flag.default for flag in SCRIPT.flags}
-    return BroughtTask({n: v for n, v in flags.items() if v is not None and v != usual[n]}, table)
+    flags = {n: v for n, v in flags.items() if v is not None and v != usual[n]}
+    with named_as_in_python():
+        values = SimpleNamespace(**usual | flags)
+        if table is None:
+            problem_of(values)
+        else:
+            values.key, values.data = (), _Rows(table.to_csv(index=False))
+            TableProblem(values)
+    return BroughtTask(flags, table)
+
+
+class _Rows(io.StringIO):
+    """A table that is in no file yet."""
+
+    def __str__(self) -> str:
+        return "the table"
 
 
 def _brought(argument: str, value: Any, name: str | None = None) -> str:

@@ -28,8 +28,7 @@ from stable_nalu.base import files
 from stable_nalu.base.errors import UsageError
 from stable_nalu.base.files import atomic_path, model_file, save_root
 from stable_nalu.dataset.distribution import LegacyRandom
-from stable_nalu.layer import user_code
-from stable_nalu.layer.user_code import SHARED, PythonState, foreign_modules
+from stable_nalu.layer.base import foreign_modules
 from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.writer.event_file import RESULT_TEST, RESULT_VALID, ResumePoint, refuse_in_use
 
@@ -246,8 +245,19 @@ def _unsaved_buffers(model: torch.nn.Module) -> dict[str, torch.Tensor]:
     return {n: b for n, b in model.named_buffers() if n not in saved and n.startswith(inside)}
 
 
+def _python_state(model: torch.nn.Module) -> Any:
+    """Return what passes of a model may change in Python; None: it has no layer of a user."""
+    if not foreign_modules(model):
+        return None
+    from stable_nalu.layer.user_code import PythonState
+
+    return PythonState(model)
+
+
 def _attributes(model: torch.nn.Module) -> dict[str, dict[str, Any]]:
     """Return those attributes of users' modules that consist of plain values and tensors."""
+    from stable_nalu.layer import user_code
+
     known = {id(tensor) for tensor in user_code.tensors_of(model).values()}
     found, ours = {}, user_code.OURS | user_code.OF_TORCH
     for path, module in foreign_modules(model):
@@ -453,8 +463,7 @@ class RunState:
         self.task = task(self.config, self.device, *self.configs[1:])
         self.model, self.random = self._seeded()
         # The engine trains no layer whose passes change anything in Python.
-        changes = not self.stacked and bool(foreign_modules(self.model))
-        self._first = PythonState(self.model) if changes else None
+        self._first = None if self.stacked else _python_state(self.model)
         self.step = TrainingStep(self.configs, self.model, task.kind.penalties)
         self.step.error, self.step.run_dims = self.task.loss, int(self.stacked)
         self.at = stack[0].start
@@ -665,6 +674,8 @@ class RunState:
         buffers = run_state(_unsaved_buffers(self.model), self._index(run))
         found: dict[str, Any] = {"buffers": buffers} if buffers else {}
         if self._first is not None:
+            from stable_nalu.layer.user_code import SHARED, PythonState
+
             now, attributes = PythonState(self.model), _attributes(self.model)
             if self._first.difference(now, SHARED) is not None:
                 found["attributes"] = attributes
@@ -702,12 +713,13 @@ class RunState:
             for module in self.model.modules()
             for name, buffer in module.named_buffers(recurse=False)
         ]
-        layers = PythonState(self.model)
+        layers = _python_state(self.model)
         progress = [self._progress(run) for run in range(self.runs)]
 
         @torch.no_grad()
         def undo() -> None:
-            layers.put_back()
+            if layers is not None:
+                layers.put_back()
             for generator, state in zip(generators, states, strict=True):
                 put_back(generator, state)
             for module, name, buffer, before in buffers:

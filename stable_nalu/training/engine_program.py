@@ -15,7 +15,7 @@ import torch
 
 from stable_nalu.abstract import Bound, ExtendedTorchModule, RandomSource, scaled
 from stable_nalu.functional import product
-from stable_nalu.layer.user_code import foreign_modules
+from stable_nalu.layer.base import foreign_modules
 from stable_nalu.options import Config
 from stable_nalu.writer.event_file import L1_LOSS
 from torchlanes.emit import Place

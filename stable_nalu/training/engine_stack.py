@@ -25,8 +25,9 @@ from stable_nalu.base.script import processor
 from stable_nalu.dataset.distribution import Uniform
 from stable_nalu.dataset.simple_function import SampleStream, numpy_type
 from stable_nalu.layer import user_code
+from stable_nalu.layer.base import foreign_modules
 from stable_nalu.layer.own_layers import digests_of
-from stable_nalu.layer.user_code import SHARED, PythonState, foreign_modules, tensors_of
+from stable_nalu.layer.user_code import SHARED, PythonState, tensors_of
 from stable_nalu.options import Config
 from stable_nalu.options.flags import owned_names
 from torchlanes import gpu, tiles
@@ -126,7 +127,7 @@ def drawn_by_cpp(stream: object) -> bool:
         and stream.scales_doubles
         and isinstance(stream.distribution, Uniform)
         and len(stream.sample_shape) == 1
-        and stream.targets.operation.name in tiles.OPERATIONS
+        and stream.targets.operation.function in tiles.FUNCTIONS
         and all(end > start for start, end in stream.targets.operands)
     )
 

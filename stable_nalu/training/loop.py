@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from stable_nalu.callbacks import SOLVED, generators_kept
 from stable_nalu.dataset.distribution import IndexLoader
 from stable_nalu.writer import event_file
 from stable_nalu.writer.event_file import L1_LOSS, RESULT_TEST, RESULT_VALID
@@ -329,6 +328,8 @@ class Training(RunState):
 
     def _call_hooks(self, at: int) -> None:
         """Show what is logged to callbacks, and end the runs that they stop before unit `at`."""
+        from stable_nalu.callbacks import SOLVED, generators_kept
+
         news, self.recorder.news = self.recorder.news or {}, {}
         goal = self.tags[RESULT_TEST]
         for step, columns in news.items():

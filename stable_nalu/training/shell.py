@@ -19,7 +19,7 @@ from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -28,7 +28,6 @@ from stable_nalu.base import script
 from stable_nalu.base.errors import UsageError
 from stable_nalu.base.files import model_file, results_root, save_root, tensorboard_root
 from stable_nalu.base.script import Interruption, fact, plural
-from stable_nalu.callbacks import Hooks
 from stable_nalu.layer.registry import all_owned, owned
 from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.options.flags import owned_names
@@ -42,6 +41,9 @@ from .loop import Training
 from .recorder import Recorder, reported
 from .task import EngineTask, Task
 
+if TYPE_CHECKING:
+    from stable_nalu.callbacks import Hooks
+
 MOST_FORMULAS = 50
 """Runs beyond which it is not said what they have learned: that would take seconds."""
 POLL_SECONDS = 0.5
@@ -51,8 +53,6 @@ STACKED_INPUTS = 16_384
 
 WORK_OF_A_PROCESS = 1_000_000
 """Iterations, summed over runs, below which another process costs more than it saves."""
-
-NO_HOOKS = Hooks()
 
 ENGINE = "STABLE_NALU_ENGINE"
 """The environment variable by which all arithmetic runs of a command train in torch."""
@@ -86,7 +86,7 @@ def train_plan(
     spec: ScriptSpec,
     *plans: Sequence[Config],
     learned: InShort | None = None,
-    hooks: Hooks = NO_HOOKS,
+    hooks: "Hooks | None" = None,
 ) -> int:
     """Train what is not finished yet; the exit code says how it ended.
 
@@ -152,12 +152,12 @@ class Shell:
 
     task: type[Task]
     spec: ScriptSpec
-    hooks: Hooks = NO_HOOKS
+    hooks: "Hooks | None" = None
 
     @property
     def _has_board(self) -> bool:
         """Return whether logs have what TensorBoard alone shows."""
-        return self.hooks.form == "tensorboard"
+        return self.hooks is None or self.hooks.form == "tensorboard"
 
     def finished(self, stacks: Sequence[Stack]) -> tuple[bool, list[Stack]]:
         """Return whether a finished run diverged, and the stacks that are left to train."""
@@ -333,7 +333,7 @@ class Shell:
         recorder.in_log = self._has_board and is_short
         training.open(recorder, view)
         earlier = [content["progress"].get("callbacks", ()) for content, _ in saved]
-        for run, own in enumerate(earlier or [()] * len(runs)):
+        for run, own in enumerate(earlier or [()] * len(runs)) if self.hooks is not None else ():
             self.hooks.begin(training.short_name(run), own)
         if saved:
             view.detail("Checkpoint loaded")

@@ -27,8 +27,8 @@ import torch
 from stable_nalu.abstract import ExtendedTorchModule, constrain
 from stable_nalu.base.errors import UsageError, in_words
 from stable_nalu.functional import criterion_of, lp_norm
+from stable_nalu.layer.base import PENALTIES
 from stable_nalu.layer.registry import brought
-from stable_nalu.layer.user_code import PENALTIES
 from stable_nalu.options import Config
 
 from . import recorder

@@ -35,7 +35,6 @@ import numpy as np
 from stable_nalu.base import files
 from stable_nalu.base.errors import UsageError
 from stable_nalu.base.files import visible_entries
-from torchlanes.kept import NO_LOCKS_HERE
 
 # Tags of values, as every exporter of the published results expects them; `regualizer` and
 # `critation` are public spellings.
@@ -827,6 +826,8 @@ def _lock(path: Path) -> int:
         os.truncate(descriptor, 0)
         os.write(descriptor, f"process {os.getpid()} on {socket.gethostname()}\n".encode())
     except OSError as error:
+        from torchlanes.kept import NO_LOCKS_HERE
+
         if error.errno in NO_LOCKS_HERE:
             warnings.warn(f"no file locks on {path}: do not start a run twice", stacklevel=2)
             return descriptor

@@ -142,6 +142,24 @@ def test_loggers_get_what_the_table_has(tmp_path):
     assert boards == {"tensorboard"}
 
 
+def test_no_callbacks_are_none(tmp_path):
+    assert len(train(tmp_path, max_iterations=2, callbacks=None)) == 3
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: EarlyStop(patience="a"), "patience: 'a' is no number of log points; give 1 or"),
+        (lambda: EarlyStop(patience=0), "patience: 0 is no number of log points"),
+        (lambda: EarlyStop(below="low"), "below: 'low' is not a number; write such as 1e-5"),
+        (lambda: Print(every=0), "Print: every: 0 is no number of log points; give 1 or more"),
+    ],
+)
+def test_a_callback_refuses_its_arguments_at_once(make, said):
+    with pytest.raises(UsageError, match=re.escape(said)):
+        make()
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [

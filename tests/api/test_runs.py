@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import subprocess
 import sys
 import warnings
@@ -129,6 +130,14 @@ def test_runs_of_every_script_in_one_folder(tmp_path):
         assert row["step"] == (0 if "mnist" in name else 1)
         assert row["seed"] == SCRIPTS[name].defaults["seed"]
     assert len(runs) == 3 + len(logged)
+
+
+def test_rewards_below_zero_are_outcomes(tmp_path):
+    short = {"max_iterations": 2, "eval_interval": 1, "episodes_per_update": 4, "eval_episodes": 4}
+    runs = sn.train("gridworld_time", **short, out=tmp_path)
+    assert (runs["metric.test.extrapolation"] < 0).any()
+    assert set(runs.outcomes["test_error"]) <= set(runs["metric.test.extrapolation"])
+    assert not runs.solved.any()
 
 
 @pytest.mark.parametrize("limit", [None, 1e-5])
@@ -275,6 +284,19 @@ def test_the_package_is_imported_fast():
     assert not {"torch", "pandas", "numpy", "stable_nalu.api.runs"} & set(loaded)
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         _ = sn.nothing
+
+
+def test_a_run_by_torch_imports_few_modules(tmp_path):
+    words = "experiments/simple_function_static.py --engine torch --max-iterations 2"
+    where = {"TENSORBOARD_DIR": str(tmp_path / "logs"), "SAVE_DIR": str(tmp_path / "models")}
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", *words.split()],
+        **{"env": os.environ | where, "cwd": ROOT, "capture_output": True, "text": True},
+    )
+    names = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    ours = {name for name in names if name.partition(".")[0] in ("stable_nalu", "torchlanes")}
+    assert done.returncode == 0
+    assert len(ours) <= 47, sorted(ours)
 
 
 @pytest.mark.parametrize(

@@ -128,6 +128,8 @@ def test_argv_asks_for_the_same_run():
         assert again == config
         assert spec.run_name(again) == spec.run_name(config)
     assert spec.argv_of(config_of("single_layer")) == []
+    config = config_of("sequential_mnist", "--mnist-digits 13579")
+    assert config_of("sequential_mnist", " ".join(config.spec.argv_of(config))) == config
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
