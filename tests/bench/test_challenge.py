@@ -143,45 +143,13 @@ def test_a_file_and_its_options_reach_the_training_command(tmp_path):
     assert replace(challenger).folder != before
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ("challenge", "argument --layer-type: the challenger is not named"),
-        ("simple_mul --layer-file a.py", "argument --layer-type"),
-        ("simple_mul --layer-type NMO", "'NMO' is not a choice"),
-        ("simple_mul UNIT --keep", "argument --keep: kept results are"),
-        ("static-mnist-mul-isolated UNIT", "no success criterion applies"),
-        ("simple_mul UNIT --training seed=3", "use --seeds"),
-        ("simple_mul UNIT --training 3", "--3 is not a flag of simple_func"),
-        ("simple_mul UNIT --training learning-rates=1", "did you mean --learning-rate?"),
-        (
-            "simple_mul UNIT --training extrapolation-range=[2,3]",
-            "--extrapolation-range would change the task",
-        ),
-        ("challenge UNIT --training operation=add", "--operation would change the task"),
-        ("challenge UNIT --training batch-size=2", "change the task"),
-        ("simple_mul UNIT --training log-interval=1", "change the task"),
-        ("simple_mul UNIT --training dry-run", "--dry-run changes no res"),
-        ("simple_mul UNIT --training workers=2", "--workers changes no"),
-        (
-            "simple_mul UNIT --training momentum=0 momentum=1",
-            "--momentum is given twice; give every flag one value",
-        ),
-        (
-            "simple_mul UNIT --layer-option power=1 power=2",
-            "argument --layer-option: power has several values, which make several layers",
-        ),
-        ("nau-failure UNIT", "the models of nau-failure differ in --operation"),
-        ("surface-mul UNIT", "of surface-mul differ in --max-iterations"),
-        (
-            "function_task_static_learning UNIT --training learning-rate=1",
-            "several values of --learning-rate; leave it out",
-        ),
-        ("simple_mul UNIT --model nau", "has no model 'nau'"),
-        ("simple_mul UNIT --layer-file TMP/none.py", "argument --layer-file: cannot read"),
-    ],
-)
-def test_mistakes_are_said(words, message, tmp_path, capsys):
+REFUSED = Path(__file__).with_name("refused.txt").read_text("utf-8").splitlines()
+"""Words, and what is said of them."""
+
+
+@pytest.mark.parametrize("line", REFUSED)
+def test_mistakes_are_said(line, tmp_path, capsys):
+    words, message = line.split(" | ")
     words = words.replace("UNIT", f"--layer-type {NMU}").replace("TMP", str(tmp_path)).split()
     assert reproduce([*words, "--out", str(tmp_path / "out")]) == 2
     (line,) = capsys.readouterr().err.splitlines()

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from stable_nalu.base.files import cells_of
 from stable_nalu.base.script import EXIT_DIVERGED, EXIT_REQUEUE
 from stable_nalu.training.loop import Training
 from stable_nalu.writer.event_file import METRIC_VALID, RESULT_TEST, RESULT_VALID
@@ -39,121 +40,29 @@ checkpoint.save_together = kill_when_both_are_saved
 """
 DIGITS_LIBRARY = "sklearn.datasets"
 NMU = "--operation mul --layer-type ReRegualizedLinearMNAC"
-RAMP = "--regualizer-scaling-start 5 --regualizer-scaling-end 16"
 REALNPU = (
     "--operation div --layer-type RealNPU --regualizer-l1 --regualizer-beta-step 4 "
     "--regualizer-beta-end 1e-2"
 )
-NOISE = f"{NMU} --nmu-noise"
 INALU = (
     "--operation mul --layer-type iNALU --reinit --reinit-epoch-interval 4 --clip-grad-value 0.1 "
-    "--reinit-max-stored-losses 6 --reinit-loss-thr 0.1 --learning-rate 1e-12"
+    "--reinit-max-stored-losses 6 --reinit-loss-thr 1 --learning-rate 1e-12"
 )
-SCORES = (
-    "--random-models 3 --layer-type NALU --input-size 10 --subset-ratio 0.2 "
-    "--extrapolation-rule exceed --extrapolation-range [1,3]"
-)
-CURRICULUM = "--operation add --layer-type ReRegualizedLinearNAC --learning-rate 0.5"
-STATIC = "simple_function_static --layer-type"
-ARITHMETIC = {
-    "NMU": f"single_layer {NMU}",
-    "ramp of two layers": f"{STATIC} ReRegualizedLinearNAC --nac-mul mnac --operation mul {RAMP}",
-    "sNMU": f"single_layer {NOISE} {RAMP}",
-    "batch sNMU": f"single_layer {NOISE} --noise-range [1,0]",
-    "RealNPU with beta": f"single_layer {REALNPU} --log-interval 5",
-    "verbose": f"single_layer {REALNPU} --verbose",
-    "iNALU that restarts": f"single_layer_benchmark {INALU}",
-    "curriculum": f"single_layer_curriculum {CURRICULUM}",
-    "robustness": f"single_layer_robust {NOISE} --verbose",
-    "draws in evaluation, too": f"{STATIC} HardSoftmaxNAC",
-    "bandit": f"{STATIC} GradientBanditNAC",
-    "scores by untrained models": f"simple_function_static {SCORES}",
-}
 SUMS = "--interpolation-length 5 --extrapolation-length 8"
-SCORED = "--batch-size 8 --input-range [0,1] --subset-ratio 0.25 --random-models 2"
-EPOCHS = "--checkpoint-interval 1 --max-epochs"
-PAIRS = "--data-source digits --samples-per-permutation 1 --batch-size 45"
-UNIT = f"--use-nalm --learn-labels2out {PAIRS}"
-WORLD = "--episodes-per-update 4 --hidden-size 4 --eval-stimuli [12,13] --eval-episodes 4"
-OTHERS: dict[str, tuple[str, int | None, int]] = {
-    "sums": (f"simple_function_recurrent --engine torch --layer-type LSTM {SUMS}", 3, 8),
-    "verbose sums": (
-        f"simple_function_recurrent --engine torch --layer-type GumbelNAC {SUMS} --verbose",
-        3,
-        8,
-    ),
-    "scored sums": (f"simple_function_recurrent --layer-type NAC {SUMS} {SCORED}", 3, 8),
-    "words": (f"number_translation --verbose --layer-type NALU {EPOCHS}", 2, 4),
-    "words of the paper": (
-        "number_translation --number-range paper --head final --hidden-size 8 --layer-type "
-        f"GumbelNAC --pytorch-precision 64 {EPOCHS}",
-        1,
-        3,
-    ),
-    "identity": ("identity_autoencoder --layer-type ReLU --log-interval 3", 2, 8),
-    "depth": ("depth --layer-type NMU --sum-layer NAU --noise 0.05 --log-interval 4", 3, 8),
-    "equations": ("equations --layer-option width=1 --log-interval 4", 3, 8),
-    "mystery": (
-        "mystery_arithmetic --input-size 8 --output-size 4 --train-size 70 --test-size 40 "
-        f"--shuffle {EPOCHS}",
-        0,
-        2,
-    ),
-    # Killed within a block of batches that were drawn at once.
-    "programs": (
-        "program_evaluation --program programs --batch-size 8 --hidden-size 8 --log-interval 8 "
-        "--checkpoint-interval 9 --max-iterations",
-        3,
-        21,
-    ),
-    "world": (f"gridworld_time --layer-type NAC {WORLD} --log-interval 4", 3, 8),
-    "world in pixels": (f"gridworld_time --observation pixels {WORLD} --log-interval 4", 3, 8),
-    "counting": (
-        "mnist_counting --cnn small --cnn-dropout 0.5 --extrapolation-lengths [1,20] "
-        f"--interpolation-length 30 --test-repeats 1 {EPOCHS}",
-        None,
-        1,
-    ),
-    "even digits": (
-        "even_digit_count --image-size 40 --max-digits 2 --min-distance 5 --batch-size 4 "
-        "--valid-images 9 --test-images 9 --layer-type NAC --log-interval 8 --train-images 6",
-        3,
-        8,
-    ),
-    "notebook": ("notebook_addition --train-size 50", 3, 8),
-    "trees": ("eml_recovery --depth 1", None, 8),
-    "compared": ("comparison", 3, 8),
-    "pairs with a ramp": (
-        f"two_digit_mnist --operation mul {UNIT} --nmu-noise --noise-range [1,0] "
-        f"--regualizer-scaling-start 0 --regualizer-scaling-end 2 {EPOCHS}",
-        0,
-        1,
-    ),
-    "scattered pairs": (
-        "ST_mnist_labels --operation mul --img2label-model TPS-no-concat-conv --optimizer adam "
-        f"{PAIRS} --scheduler-step-size 1 {EPOCHS}",
-        0,
-        1,
-    ),
-}
+CASES = {row["case"]: row for row in cells_of(Path(__file__).with_name("resumed.csv"))}
+"""Name -> the words of a run before its length, and the lengths of a first part and of the whole.
+
+There is no first part of a run that depends on how long it will be, or shows more at its end.
+The run of programs is killed within a block of batches that were drawn at once.
+"""
 SLOW = ("world in pixels", "scattered pairs")
 WITHOUT_WORKERS = ("two_digit_mnist", "ST_mnist_labels")
 
 
 def plan_of(case):
-    """Script, words before the length, and the lengths of the first part and of the whole run.
-
-    There is no first part of what depends on how long it will be, or shows more at its end.
-    """
-    if case in ARITHMETIC:
-        script, *words = ARITHMETIC[case].split()
-        interval = () if "--log-interval" in words else ("--log-interval", "3")
-        return script, [*words, *interval, "--checkpoint-interval", "4", "--max-iterations"], 10, 20
-    words, short, whole = OTHERS[case]
-    script, *words = words.split()
-    if not {"--max-epochs", "--max-iterations"} & {*words}:
-        words += ["--checkpoint-interval", "3", "--max-iterations"]
-    return script, words, short, whole
+    """Script, words before the length, and the lengths of the first part and of the whole run."""
+    first, (script, *words) = CASES[case]["first"], CASES[case]["command"].split()
+    return script, words, int(first) if first else None, int(CASES[case]["whole"])
 
 
 LOGGED = json.loads((Path(__file__).parent / "fixtures" / "logged.json").read_text())
@@ -183,7 +92,7 @@ def assert_logged(record, case):
 
 @pytest.mark.parametrize(
     "case",
-    [pytest.param(c, marks=pytest.mark.slow) if c in SLOW else c for c in (*ARITHMETIC, *OTHERS)],
+    [pytest.param(c, marks=pytest.mark.slow) if c in SLOW else c for c in CASES],
 )
 def test_a_run_that_is_taken_further_and_killed_beside_another_seed(case, tmp_path):
     """The kill comes in the midst of the second run, after its first checkpoint, or of both."""
@@ -252,7 +161,7 @@ def test_a_loss_that_is_not_a_number_ends_a_resumed_run_where_it_ends_others(mon
 
 def test_each_run_restarts_by_itself():
     # So small a rate that the error stays: such a run is stuck, the others improve.
-    words = f"{INALU.replace('thr 0.1', 'thr 1')} 0.001 --max-iterations 24 --log-interval 6"
+    words = f"{INALU} 0.001 --max-iterations 24 --log-interval 6"
     assert run("single_layer_benchmark", words) == 0
     names = run_names("single_layer_benchmark", words)
     counts = [saved(name)["progress"]["task"]["count"] for name in names]

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from stable_nalu.base.errors import OptionError
 from stable_nalu.options.flag import Flag
 from stable_nalu.task.table import SCRIPTS
 
-PUBLISHED = json.loads((Path(__file__).parent / "fixtures" / "run_names.json").read_text())
-KEPT = (Path(__file__).parent / "fixtures" / "names.txt").read_text().splitlines()
+FIXTURES = Path(__file__).parent / "fixtures"
+PUBLISHED = json.loads((FIXTURES / "run_names.json").read_text())
+KEPT = (FIXTURES / "names.txt").read_text().splitlines()
 """Command lines of each script and each part of a name, and the name in the line after it."""
 
 
@@ -35,20 +35,10 @@ def test_names_of_all_scripts_are_kept():
     assert set(SCRIPTS) <= set(KEPT[::2])
 
 
-SHORT = """
-single_layer | NALU s0
-single_layer --layer-type RealNPU --learning-rate 0.01 --seed 3 | RealNPU s3
-single_layer --learning-rate 0.1 0.01 --id 2 | NALU lr=0.1 s0 #2 | NALU lr=0.01 s0 #2
-single_layer --interpolation-range [1,2] [2,4] --extrapolation-range [2,6] [4,8] | NALU U[1,2) s0\
- | NALU U[2,4) s0
-single_layer --interpolation-range [1,2] --extrapolation-range [2,6] [4,8] | NALU U[2,6) s0\
- | NALU U[4,8) s0
-simple_function_static --layer-type NMU | NAU+mnac s0
-two_digit_mnist | two_digit_mnist s0
-"""
+SHORT = (FIXTURES / "short_names.txt").read_text().splitlines()
 
 
-@pytest.mark.parametrize("line", SHORT.strip().splitlines())
+@pytest.mark.parametrize("line", SHORT)
 def test_short_names_say_what_varies_and_one_run_alone_keeps_its_own(line):
     command, *names = line.split(" | ")
     script, *words = command.split()
@@ -57,14 +47,6 @@ def test_short_names_say_what_varies_and_one_run_alone_keeps_its_own(line):
     assert list(map(spec.leaf, configs)) == names
     alone = [spec.plan(spec.argv_of(config)).configs[0] for config in configs]
     assert list(map(spec.leaf, alone)) == names
-
-
-def test_short_names_that_do_not_tell_runs_apart_are_refused():
-    spec = SCRIPTS["single_layer"]
-    with pytest.raises(OptionError, match="two runs of the same name"):
-        spec.plan(["--seed", "0-1", "--short-names", "learning-rate"])
-    with pytest.raises(OptionError, match="sed is no flag of this script; did you mean seed"):
-        spec.plan(["--short-names", "sed"])
 
 
 def test_no_two_layers_print_alike():
@@ -120,28 +102,10 @@ def test_a_name_holds_exactly_what_it_claims(script):
 _WITHOUT_EFFECT = {"nru_div_mode"}
 
 
-COLLISIONS = """
-simple_function_static --nac-mul safe | --nac-mul max-safe
-simple_function_static --nalu-mul safe | --nalu-mul max-safe
-simple_function_static | --noise-range [2,3]
-simple_function_static | --first-layer NAC
-single_layer --nalu-mul safe | --nalu-mul max-safe
-single_layer | --max-iterations 3
-single_layer --regualizer-l1 | --regualizer-l1 --lp-norm 2
-single_layer --learning-rate 1e-6 | --learning-rate 2e-6
-single_layer --interpolation-range [[-2,-1],[1,2]] | --interpolation-range [[-2,-1],[1,2],[]]
-single_layer_robust --sample-distribution truncated-normal 0 1 10 1 | --sample-distribution\
- truncated-normal 0 1 20 1
-single_layer_benchmark | --nmu-noise
-sequential_mnist --nmu-noise | --nmu-noise --noise-range [1,0]
-sequential_mnist | --nau-noise
-sequential_svhn | --nmu-noise
-single_layer_benchmark --layer-type ReLU | --layer-type ReLU --mlp-depth 2
-single_layer_benchmark --layer-type MCFC | --layer-type MCFC --train-criterion pcc
-"""
+COLLISIONS = (FIXTURES / "collisions.txt").read_text().splitlines()
 
 
-@pytest.mark.parametrize("line", COLLISIONS.strip().splitlines())
+@pytest.mark.parametrize("line", COLLISIONS)
 def test_inherited_collisions_differ_in_unnamed(line):
     """Two different runs of one name differ in what `unnamed` returns."""
     one, _, other = line.partition(" | ")

@@ -38,13 +38,6 @@ def test_runs_without_untrained_networks_have_none(exporter, tmp_path):
     assert not any("score" in column for column in pd.read_csv(tmp_path / "out.csv").columns)
 
 
-def test_an_unknown_score_is_refused(capsys):
-    with pytest.raises(SystemExit) as end:
-        any_runs(["--score", "median"])
-    assert end.value.code == 2
-    assert "mse" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     ("error", "untrained", "score"),
     [
