@@ -20,7 +20,8 @@ Script = Literal["simple_function_static", "simple_function_static_npu", "single
     "simple_function_recurrent", "number_translation", "sequential_mnist", "sequential_svhn",
     "two_digit_mnist", "ST_mnist_labels", "identity_autoencoder", "even_digit_count",
     "mnist_counting", "gridworld_time", "program_evaluation", "notebook_addition", "comparison",
-    "depth", "eml_recovery", "equations", "mystery_arithmetic", "own_task"]
+    "depth", "eml_recovery", "equations", "powers", "fractional_sir", "mystery_arithmetic",
+    "own_task"]
 Flags = TypedDict("Flags", {"operation": Several[Literal["add", "sub", "mul", "div", "squared",
     "root", "reciprocal", "cumsum", "sum", "cumprod", "prod"]], "num_subsets": Int,
     "interpolation_range": Range, "extrapolation_range": Range, "input_size": Int, "subset_ratio":
@@ -84,9 +85,10 @@ Flags = TypedDict("Flags", {"operation": Several[Literal["add", "sub", "mul", "d
     Several[Literal["yes", "no"]], "train_size": Int, "train_on_test": Switch, "relation":
     Several[Literal["gt", "lt", "ge", "le", "eq", "ne"]], "scale": Float | Switch, "operations":
     Text, "depth": Int, "redundant": Int, "noise": Float, "sum_layer": Text, "start":
-    Several[Literal["random", "near", "curriculum", "layer", "calcnet"]], "start_noise": Float,
-    "target": Text, "warm_start": Float, "equation": Text, "adam_epsilon": Float, "tenth_every":
-    Int, "nalu_variant": Several[Literal["article", "two-nac", "shared", "custom"]], "test_size":
-    Int, "shuffle": Switch, "problem_seed": Int, "task_file": Text, "data": Text, "input_names":
-    Text, "outputs": Int, "train": Text, "test": Text, "threshold": Text, "hidden": Int},
-    total=False)
+    Several[Literal["random", "near", "curriculum", "layer", "calcnet", "glorot", "positive"]],
+    "start_noise": Float, "target": Text, "warm_start": Float, "equation": Text, "adam_epsilon":
+    Float, "tenth_every": Int, "function": Several[Literal["four", "add", "mul", "inv", "sqrt"]],
+    "upper": Float, "sums_first": Switch, "beta": Float, "polish": Int, "nalu_variant":
+    Several[Literal["article", "two-nac", "shared", "custom"]], "test_size": Int, "shuffle": Switch,
+    "problem_seed": Int, "task_file": Text, "data": Text, "input_names": Text, "outputs": Int,
+    "train": Text, "test": Text, "threshold": Text, "hidden": Int}, total=False)

@@ -243,18 +243,20 @@ class INALULayer(Layer):
         m_o = exp(min(sum_i M_io log max(|x_i|, 1e-7), 20))
         s_o = prod_i (|M_io| sign(x_i) + 1 - |M_io|),    M = tanh(W_m_hat) sigmoid(M_m_hat)
 
-    Shapes: the four hat matrices (*runs, in, out), g (*runs, out). The penalty `inalu` pushes every
-    parameter p away from zero: sum over the five parameters of mean relu(20 - |p|). Departs from
-    the published code: the penalty has its gradient (as in nalm-benchmark, not in nalm-robust-nmu);
-    float64 and a GPU work.
+    Shapes: the four hat matrices (*runs, in, out), g (*runs, out). `gate_of_input` makes the gate
+    c = sigmoid(g x), g (*runs, out, in). The penalty `inalu` pushes every parameter p away from
+    zero: sum over the five parameters of mean relu(20 - |p|). Departs from the published code: the
+    penalty has its gradient (as in nalm-benchmark, not in nalm-robust-nmu); float64 and a GPU work.
     """
 
     default_name = "inalu"
+    option_defaults: ClassVar = {"gate_of_input": False}
 
     def make_parameters(self) -> None:
         for name in ("W_a_hat", "M_a_hat", "W_m_hat", "M_m_hat"):
             setattr(self, name, self.new_parameter(self.in_features, self.out_features))
-        self.g = self.new_parameter(self.out_features)
+        inputs = [self.in_features] * self.gate_of_input
+        self.g = self.new_parameter(self.out_features, *inputs)
 
     def reset_parameters(self) -> None:
         for W_hat, M_hat in ((self.W_a_hat, self.M_a_hat), (self.W_m_hat, self.M_m_hat)):
@@ -280,7 +282,7 @@ class INALULayer(Layer):
         log_x = x.abs().clamp(min=1e-7).log()
         mul = (log_x @ W_m).clamp(max=LARGEST_EXPONENT).exp()
         sign = mnac(torch.sign(x), W_m.abs().mT)
-        gate = self.gate().unsqueeze(-2)
+        gate = torch.sigmoid(linear(x, self.g)) if self.gate_of_input else self.gate().unsqueeze(-2)
         if self.trace is not None:
             self.trace.update(add=add.detach(), mul=mul.detach(), sign=sign.detach())
         return gate * add + (1 - gate) * mul * sign
@@ -289,7 +291,7 @@ class INALULayer(Layer):
         return {"inalu": self._distance_to_saturation}
 
     def exact_parameters(self):
-        found = {"g": sure(self.gate())}
+        found = {} if self.gate_of_input else {"g": sure(self.gate())}
         for path, weights in (("a", self.add_weights()), ("m", self.mul_weights())):
             found[f"W_{path}_hat"] = weights.round() * SURE
             found[f"M_{path}_hat"] = torch.full_like(weights, SURE)
@@ -297,7 +299,9 @@ class INALULayer(Layer):
 
     def _distance_to_saturation(self) -> torch.Tensor:
         matrices = (self.W_a_hat, self.M_a_hat, self.W_m_hat, self.M_m_hat)
-        penalties = [_PENALTIES[2](p) for p in matrices] + [_PENALTIES[1](self.g)]
+        penalties = [_PENALTIES[2](p) for p in matrices] + [
+            _PENALTIES[1 + self.gate_of_input](self.g)
+        ]
         return torch.stack(penalties, dim=-1).sum(-1)
 
     def observations(self) -> list[Observation]:
@@ -305,7 +309,7 @@ class INALULayer(Layer):
             return (sparsity_error(self.add_weights()) + sparsity_error(self.mul_weights())) / 2
 
         def gate_error():
-            return sparsity_error(self.gate(), 1)
+            return sparsity_error(self.gate(), 1 + self.gate_of_input)
 
         observed = weight_observations("W_a", self.add_weights)
         observed += weight_observations("W_m", self.mul_weights)
@@ -314,7 +318,9 @@ class INALULayer(Layer):
             # The text shows the raw parameter, everything else the gate: published logs do so.
             Observation("tensor", "gate", lambda: self.g),
             Observation("histogram", "gate", self.gate),
-            Observation("scalar", "gate/mean", lambda: mean_over(self.gate(), 1)),
+            Observation(
+                "scalar", "gate/mean", lambda: mean_over(self.gate(), 1 + self.gate_of_input)
+            ),
             Observation("scalar", "gate/sparsity_error", gate_error, verbose_only=False),
         ]
         traced = (self.trace or {}).items()

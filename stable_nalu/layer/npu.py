@@ -25,17 +25,19 @@ class NPUBase(GatedInputs):
     """Powers of gated inputs; subclasses own `W_real (*runs, in, out)` and `g (*runs, in)`.
 
     `npu_clip` names the parameters clamped after every step: w (W_real), g, wg, or wig, which
-    each subclass defines. A penalty is switched on by a value other than zero.
+    each subclass defines. A penalty is switched on by a value other than zero. `npu_gate="open"`
+    fixes g at 1: the NaiveNPU.
     """
 
     clipped_by_wig: ClassVar[tuple[str, ...]]
     positional = ("npu_clip",)
     option_defaults: ClassVar = {
         **{"npu_clip": "none", "npu_Wr_init": "xavier-uniform", "regualizer_npu_w": 0.0},
-        "regualizer_gate": 0.0,
+        **{"regualizer_gate": 0.0, "npu_gate": "learned"},
     }
     option_choices: ClassVar = {
         "npu_clip": ("none", "w", "g", "wg", "wig"),
+        "npu_gate": ("learned", "open"),
         "npu_Wr_init": INITIAL_BOUNDS,
     }
 
@@ -45,11 +47,14 @@ class NPUBase(GatedInputs):
         self._bounds = {parameter: _RANGES[parameter] for parameter in clipped[self.npu_clip]}
         self.W_real = self.new_parameter(self.in_features, self.out_features)
         super().make_parameters()
+        self.g.requires_grad_(self.npu_gate == "learned")
 
     def reset_parameters(self) -> None:
         bound = INITIAL_BOUNDS[self.npu_Wr_init](self.in_features, self.out_features)
         torch.nn.init.uniform_(self.W_real, -bound, bound)
         super().reset_parameters()
+        if self.npu_gate == "open":
+            torch.nn.init.ones_(self.g)
 
     def polar(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Return magnitude and phase of the gated input; a closed gate passes 1 = (1, 0)."""

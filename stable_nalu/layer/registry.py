@@ -138,6 +138,7 @@ _VARIANTS = {
     "ReRegualizedLinearNALU": (
         LabelledOptions("Gated NAU/NMU", {"nalu_two_nac": True, "nalu_mul": "mnac"}, MADSEN_2020),
     ),
+    "NPU": (LabelledOptions("NaiveNPU", {"npu_gate": "open"}, papers.HEIM_2020, (GREY, "s")),),
     "RealNPU": (LabelledOptions("Real NPU (modified)", _MODIFIED, _DIVISION, (BLUE, "P")),),
     "DMU": (
         LabelledOptions("DMU add", {"operands": "add"}, papers.CURRY_2025, (WINE, "p")),

@@ -77,7 +77,7 @@ _NOTATIONS: dict[str, Notation] = {
     "lengths": Notation(r"[\d-]+", str, lambda v: "-".join(map(str, v))),
     "control": Notation(".*", lambda t: "regualized" if t == "r" else "clip",
         lambda v: "r" if v == "regualized" else "c"),
-    "optimizer": Notation(r"adam|sgd|adamw|nadam|rmsprop|[\w.]+-[0-9a-f]{8}\(\)",
+    "optimizer": Notation(r"adam|sgd|adamw|nadam|(?:flux-)?rmsprop|[\w.]+-[0-9a-f]{8}\(\)",
         lambda t: {"adam": "Adam", "sgd": "SGD"}.get(t, t)),
     "criterion": Notation("mse|mape|pcc-mse|pcc"),
     "switch": Notation(r"(?:-\d+)?", lambda t: int(t[1:]) if t else None, "-{}".format),

@@ -41,7 +41,7 @@ LAYER_OPTIONS = (
 _ENDS = {"regualizer_scaling_start": 0, "regualizer_scaling_end": 1}
 PENALTY_RAMP = {"regualizer_scaling": "exp", **_ENDS}
 _OPTIMIZER = common.OPTIMIZER.without("--momentum", "--clip-grad-value", "--schedule").but(
-    optimizer={"choices": ("adam", "rmsprop", "sgd")}
+    optimizer={"choices": ("adam", "rmsprop", "flux-rmsprop", "sgd")}
 )
 # The published recurrent scripts had no flags of an optimiser.
 YOUNG_OPTIMIZER = [

@@ -12,6 +12,7 @@ from . import (
     eml_recovery,
     equations,
     even_digit_count,
+    fractional_sir,
     gridworld_time,
     identity_autoencoder,
     mnist_counting,
@@ -20,6 +21,7 @@ from . import (
     number_translation,
     own_task,
     pairs,
+    powers,
     program_evaluation,
     sequences,
     simple_function_recurrent,
@@ -31,7 +33,10 @@ _IN_ORDER = (
     *arithmetic.SCRIPTS,
     *((one.SCRIPT, one.TASK) for one in (simple_function_recurrent, number_translation)),
     *(*sequences.SCRIPTS, *pairs.SCRIPTS),
-    *((one.SCRIPT, one.TASK) for one in (*_MORE, *_MOST, mystery_arithmetic, own_task)),
+    *(
+        (one.SCRIPT, one.TASK)
+        for one in (*_MORE, *_MOST, powers, fractional_sir, mystery_arithmetic, own_task)
+    ),
 )
 
 SCRIPTS: Mapping[str, ScriptSpec] = {script.name: script for script, _ in _IN_ORDER}

@@ -39,7 +39,7 @@ from .task import EngineTask, Task
 
 OF_THE_BEST = BEST_MODELS, BEST_PARAMETERS = "lowest_interp_model", "lowest_interp_params"
 """Folders of the best models below the save root, and of their parameters as text."""
-LANES, TORCH = "lanes", "torch"
+LANES, TORCH, STACKED = "lanes", "torch", "torch, many runs at once"
 """What trains a run."""
 LOAD = "--load-checkpoint"
 Tensors = Mapping[str, torch.Tensor]
@@ -312,8 +312,8 @@ class SavedState(ResumePoint):
 class PlannedRun:
     """A run: its configuration, its name and the options of its layers.
 
-    engine: what trains it: `lanes`, or `torch` and the reason. state: what it continues from, if
-    anything.
+    engine: what trains it: `lanes`, `torch, many runs at once`, or `torch` and the reason. state:
+    what it continues from, if anything.
     """
 
     config: Config
@@ -328,7 +328,7 @@ class PlannedRun:
 
     @property
     def in_lanes(self) -> bool:
-        return self.engine == LANES
+        return self.engine in (LANES, STACKED)
 
     @property
     def start(self) -> int:

@@ -35,7 +35,7 @@ from stable_nalu.writer.event_file import WAYS_OUT, RunRecord, RunWriter, check_
 from torchlanes import VERSION
 
 from . import checkpoint, console, default_dtype, errors_in_one_line, has_gpu
-from .checkpoint import LANES, TORCH, PlannedRun, SavedState, Stack
+from .checkpoint import LANES, STACKED, TORCH, PlannedRun, SavedState, Stack
 from .console import Console, End, StackView
 from .loop import Training
 from .recorder import Recorder, reported
@@ -99,11 +99,11 @@ def train_plan(
     planned = [[with_engine(task, run) for run in plan] for plan in planned]
     every = [run for plan in planned for run in plan]
     # Runs are trained by torch one after another, which may not have been asked for.
-    asked = {TORCH, LANES, f"{TORCH}: --engine torch", f"{TORCH}: {ENGINE}=torch"}
+    asked = {TORCH, LANES, STACKED, f"{TORCH}: --engine torch", f"{TORCH}: {ENGINE}=torch"}
     for reason in sorted({run.engine for run in every} - asked):
         sys.stderr.write(f"trained one run at a time by plain {reason}\n")
     if getattr(every[0].config, "show_engine", False):
-        texts = (p.text for run in every if run.in_lanes for p in _programs(task, run))
+        texts = (p.text for run in every if run.engine == LANES for p in _programs(task, run))
         sys.stdout.write("\n".join(dict.fromkeys(texts)))
         return 0
     states = {run.name: checkpoint.saved_states(spec, run) for run in every}
@@ -202,7 +202,7 @@ class Shell:
 
     def _record(self, run: PlannedRun) -> RunRecord:
         spec, config = self.spec, run.config
-        engine = f"{LANES} {VERSION}" if run.in_lanes else run.engine
+        engine = f"{LANES} {VERSION}" if run.engine == LANES else run.engine
         command = script.command_of(f"experiments/{spec.name}.py", *spec.argv_of(config))
         # Absent where it is not given, as in the records of runs that are older than the flags.
         absent = {f.dest for f in spec.flags if f.young and getattr(config, f.dest) == f.default}
@@ -431,6 +431,8 @@ def with_engine(task: type[Task], run: PlannedRun) -> PlannedRun:
         return replace(run, engine=f"{TORCH}: --engine torch")
     if os.environ.get(ENGINE) == TORCH:
         return replace(run, engine=f"{TORCH}: {ENGINE}=torch")
+    if task.in_torch:
+        return replace(run, engine=STACKED)
     try:
         with errors_in_one_line():
             reason = _reason_for_torch(task, run)

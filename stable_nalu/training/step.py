@@ -367,6 +367,12 @@ class RMSprop(Optimizer):
         parameter.addcdiv_(gradient, denominator, value=size)
 
 
+class FluxRMSprop(RMSprop):
+    """RMSprop with the defaults of Flux: smoothing 0.9, epsilon 1e-8 outside of the root."""
+
+    smoothing = 0.9
+
+
 class SGD(Optimizer):
     """Gradient descent with momentum, which is not Nesterov's."""
 
@@ -386,7 +392,8 @@ class SGD(Optimizer):
 
 
 OPTIMIZERS: dict[str, type[Optimizer]] = {
-    **{"adam": Adam, "adamw": AdamW, "nadam": NAdam, "rmsprop": RMSprop}
+    **{"adam": Adam, "adamw": AdamW, "nadam": NAdam, "rmsprop": RMSprop},
+    "flux-rmsprop": FluxRMSprop,
 }
 """Optimisers that take a learning rate alone, by their flag."""
 

@@ -258,18 +258,32 @@ class Task:
 class EngineTask(Task):
     """A task whose runs the engine trains, many in a batch; in torch each run is alone.
 
+    in_torch: whether torch trains them many at once, as the engine cannot record them; the loss is
+    then a number for each run.
+
     in_python: whether samples are drawn by Python alone, as C++ must not or cannot. pause: the
     engine stops after iterations that are multiples of it, as something may then be due. engine:
     what trains the runs in place of torch, if it does.
     """
 
     in_python: ClassVar[bool] = False
+    in_torch: ClassVar[bool] = False
     pause: int | None = None
     engine: Any = None
 
     @classmethod
     def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
         raise NotImplementedError
+
+    def stack(self, step: TrainingStep, build: Callable[..., Any]) -> Any:
+        """Return what trains all runs at once, whose state is in the step."""
+        if self.in_torch:
+            from .torch_stack import TorchStack
+
+            return TorchStack(self, step, build)
+        from .engine_stack import EngineStack
+
+        return EngineStack(self, step, build)
 
     @classmethod
     def shape(cls, config: Config) -> Shape:

@@ -61,6 +61,7 @@ QUICK = {
     **dict.fromkeys(
         ("two_digit_mnist", "ST_mnist_labels"), f"{_IMAGES} --samples-per-permutation 1"
     ),
+    "fractional_sir": "--max-iterations 1 --polish 0",
     "mystery_arithmetic": "--max-epochs 0 --train-size 40",
     "gridworld_time": "--max-iterations 1 --eval-episodes 1",
     "notebook_addition": "--max-iterations 1 --train-size 9",

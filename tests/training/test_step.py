@@ -10,6 +10,7 @@ from stable_nalu.functional import mnac
 from stable_nalu.task.arithmetic import SingleLayerTask
 from stable_nalu.task.table import SCRIPTS
 from stable_nalu.training.step import (
+    OPTIMIZERS,
     SGD,
     Adam,
     RMSprop,
@@ -139,6 +140,10 @@ def torch_trajectory(reference, own, dtype):
         (Adam, torch.optim.Adam, {"lr": 1.0}),
         (RMSprop, torch.optim.RMSprop, {"lr": 1e-3}),
         (RMSprop, torch.optim.RMSprop, {"lr": 1.0}),
+        (
+            lambda own, rate, _: OPTIMIZERS["flux-rmsprop"](own, rate),
+            *(torch.optim.RMSprop, {"lr": 1e-2, "alpha": 0.9}),
+        ),
         (SGD, torch.optim.SGD, {"lr": 1e-2, "momentum": 0.0}),
         (SGD, torch.optim.SGD, {"lr": 1e-2, "momentum": 0.9}),
     ],

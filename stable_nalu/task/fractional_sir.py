@@ -1,0 +1,197 @@
+"""A fractional SIR model found again as a neural differential equation (Heim et al. 2020).
+
+    S' = -r + 0.01 R,   I' = r - 0.05 I,   R' = 0.05 I - 0.01 R,   r = 0.06 sqrt(I) sqrt(S)
+
+from (100, 0.01, 0), known at 40 times from 0 to 200. The network of the right-hand sides is trained
+through 200 explicit Euler steps, between which states are interpolated linearly; L-BFGS follows.
+The loss is the mean squared error and beta times the sum of all absolute weights.
+"""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, cast
+
+import numpy as np
+import torch
+
+from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.functional import lp_norm
+from stable_nalu.layer.base import EPSILON
+from stable_nalu.network.euler import Field, euler, through
+from stable_nalu.network.pair import DENSE, PairNetwork
+from stable_nalu.options import Config, Flag
+from stable_nalu.options.flag import integer, number
+from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS
+from stable_nalu.training import floats
+from stable_nalu.training.lbfgs import minimise
+from stable_nalu.training.step import TrainingStep
+from stable_nalu.training.task import Batch, Goal, Kind
+from stable_nalu.writer.event_file import METRIC_TEST, METRIC_VALID
+
+from .shared import RowsTask, task_script
+
+ALPHA, BETA, ETA = 0.05, 0.06, 0.01
+START, LAST, TIMES = (100.0, 0.01, 0.0), 200, 40
+LATER = 406
+"""Steps to as many times again."""
+BEFORE = "metric/valid/before-lbfgs"
+CUT = 1e-3
+"""The size below which a weight counts as none."""
+
+
+@lru_cache
+def truth() -> np.ndarray:
+    """Return the exact states at the times of training, and as many of the same length after."""
+    from scipy.integrate import solve_ivp
+
+    def velocities(_: float, u: np.ndarray) -> list[float]:
+        r = BETA * np.sqrt(max(u[0], 0)) * np.sqrt(max(u[1], 0))
+        return [-r + ETA * u[2], r - ALPHA * u[1], ALPHA * u[1] - ETA * u[2]]
+
+    how = {"method": "DOP853", "rtol": 1e-11, "atol": 1e-11}
+    return solve_ivp(velocities, (0, LATER), START, t_eval=_times(2 * TIMES), **how).y.T
+
+
+def _times(count: int) -> np.ndarray:
+    return np.arange(count) * (LAST / (TIMES - 1))
+
+
+def at_times(count: int, steps: int) -> torch.Tensor:
+    """Return the weights `(times, steps + 1)` that interpolate states between steps."""
+    far = np.abs(_times(count)[:, None] - np.arange(steps + 1))
+    return floats(torch.from_numpy(np.maximum(1 - far, 0)), torch.device("cpu"))
+
+
+class SIRTask(RowsTask):
+    """Find the right-hand sides; errors are those of all three states."""
+
+    kind = Kind(cost=300)
+    in_torch = True
+
+    def __init__(self, config: Config, device: torch.device, *others: Config):
+        super().__init__(config, device, *others)
+        self.before = [float("nan")] * len(self.configs)
+        self._at_times = at_times(TIMES, LAST)
+        self.about = f"dataset: a fractional SIR model at {TIMES} times"
+
+    def rows_of(self, config: Config) -> Batch:
+        exact = torch.from_numpy(truth()[:TIMES].copy())
+        return floats(exact[:1], self.device), floats(exact, self.device)
+
+    @classmethod
+    def goal(cls, config: Config) -> Goal:
+        return Goal(operation="sir")
+
+    @classmethod
+    def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
+        gain = {"gain": 1.0 if config.layer_type in DENSE else 0.2}
+        return PairNetwork(config.layer_type, 3, config.hidden_size, 3, gain | layer_options)
+
+    def loss(self, model: ExtendedTorchModule, x: Any, t: Any, criterion: Any) -> torch.Tensor:
+        states = torch.from_numpy(euler(field_of(model), x.numpy(), LAST))
+        error = self._at_times @ states - t
+        found = (error**2).mean((-1, -2))
+        slope = self._at_times.mT @ error * (2 / (error.shape[-1] * error.shape[-2]))
+        beta = found.new_tensor([c.beta for c in self.configs]).reshape(found.shape)
+        sizes = [lp_norm(p, 1, p.ndim - found.ndim) for p in model.parameters()]
+        return through(model, states, found, slope) + beta * sum(sizes)
+
+    def begin(self, step: TrainingStep) -> None:
+        step.optimizer.learning_rate = step.optimizer.base_rate * self.rate_factor(self.at)
+
+    def rate_factor(self, at: int) -> float:
+        """Return 0 for the unit that is only measured."""
+        return float(at < self.config.max_iterations)
+
+    def end(self, training: Any, units: int) -> None:
+        if training.at + units != self.config.max_iterations or not self.config.polish:
+            return
+        model, alone = training.model, self.engine is None
+        x, t = (part[0] for part in map(torch.from_numpy, self.given(range(training.runs), 1)))
+        x, t = (part[0] if alone else part for part in (x, t))
+        error = self._at_times @ torch.from_numpy(euler(field_of(model), x.numpy(), LAST)) - t
+        self.before = (error**2).mean((-1, -2)).reshape(-1).tolist()
+        own = [p for p in model.parameters() if p.requires_grad]
+        minimise(own, lambda: self.loss(model, x, t, None), self.config.polish)
+
+    def measured(self, model: ExtendedTorchModule, run: int) -> Mapping[str, Any]:
+        exact = floats(torch.from_numpy(truth()), self.device)
+        states = torch.from_numpy(euler(field_of(model), exact[:1].numpy(), LATER))
+        errors = at_times(2 * TIMES, LATER) @ states - exact
+        inside, after = (errors[:TIMES] ** 2).mean(), (errors[TIMES:] ** 2).mean()
+        weights = torch.cat([p.flatten() for p in model.parameters()]).abs()
+        found = {METRIC_VALID: inside, METRIC_TEST: after, BEFORE: torch.tensor(self.before[run])}
+        found |= {"weights/above-0.001": (weights > CUT).sum().float()}
+        is_pair = self.config.layer_type not in DENSE and self.at >= self.config.max_iterations
+        return found | ({"formula": formula(cast("PairNetwork", model))} if is_pair else {})
+
+    def get_state(self, run: int) -> dict[str, Any]:
+        return {"before": self.before[run]}
+
+    def set_state(self, run: int, state: Mapping[str, Any]) -> None:
+        self.before[run] = state["before"]
+
+
+def field_of(model: ExtendedTorchModule) -> Field:
+    """Return what a network computes, by NumPy."""
+    layers = [layer.layer for layer in cast("PairNetwork", model).layers]
+    own = [{n: p.detach().numpy() for n, p in layer.named_parameters()} for layer in layers]
+    if "bias" in own[0]:
+        pairs = [(p["W"].swapaxes(-1, -2).copy(), p["bias"][..., None, :]) for p in own]
+        (W, b), (V, c), (Q, d) = pairs
+        return lambda u: np.tanh(np.tanh(u @ W + b) @ V + c) @ Q + d
+    gate = layers[0].gate().detach().numpy()[..., None, :]
+    closed, angle = 1 - gate + gate * EPSILON, gate * np.pi
+    real, sums = own[0]["W_real"], own[1]["W"].swapaxes(-1, -2).copy()
+    imaginary = own[0].get("W_im", np.zeros_like(real))
+    both = np.concatenate(
+        (np.concatenate((real, imaginary), -1), np.concatenate((-imaginary, real), -1)), -2
+    )
+    width, size = real.shape[-1], real.shape[-2]
+    polar = np.empty((*gate.shape[:-1], 2 * size), gate.dtype)
+
+    def field(u: np.ndarray) -> np.ndarray:
+        np.log(gate * np.abs(u) + closed, out=polar[..., :size])
+        np.multiply(angle, u < 0, out=polar[..., size:])
+        z = polar @ both
+        return (np.exp(z[..., :width]) * np.cos(z[..., width:])) @ sums
+
+    return field
+
+
+def formula(model: PairNetwork) -> str:
+    """Return the right-hand sides of real powers; weights below 0.001 are left out."""
+    unit, sums = (layer.layer for layer in model.layers)
+    powers = (unit.W_real.detach() * unit.gate().detach().round().unsqueeze(-1)).mT.tolist()
+    terms = [
+        " ".join(f"{n}^{p:.2f}" for n, p in zip("SIR", own, strict=True) if abs(p) > CUT) or "1"
+        for own in powers
+    ]
+    rows = sums.W.detach().tolist()
+    sides = (
+        " ".join(f"{w:+.3g} {t}" for w, t in zip(row, terms, strict=True) if abs(w) > CUT)
+        for row in rows
+    )
+    return "; ".join(f"{n}' = {side}" for n, side in zip("SIR", sides, strict=True))
+
+
+# A flag is a few lines of a table.
+# fmt: off
+_TASK = (
+    LAYER_TYPE.but(default="NPU", choices=lambda: ("NPU", "RealNPU", "Tanh"),
+        help="A unit with a plain sum behind it, or an MLP with two hidden layers."),
+    Flag("--hidden-size", integer(1), 6, "Width of hidden layers."),
+    Flag("--beta", number(0), 0.0, "Weight of the sum of all absolute parameters.", sweep=True),
+    Flag("--polish", integer(0), 1000, "Largest number of L-BFGS steps behind the last iteration."),
+    MAX_ITERATIONS.but(default=3000,
+        help="Number of updates before L-BFGS; measures at this iteration are the results."),
+)
+SCRIPT = task_script(
+    "fractional_sir",
+    summary="Find the right-hand sides of a fractional SIR model from its solution.",
+    example="--layer-type RealNPU --hidden-size 6 --beta 1 --optimizer flux-rmsprop --seed 0-4",
+    task=_TASK,
+    fragments=("h{hidden_size:int} be-{beta:float} po-{polish:int}",),
+    batch_size=None, learning_rate=5e-3, inputs=3,
+)
+TASK = SIRTask

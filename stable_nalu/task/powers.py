@@ -1,0 +1,217 @@
+"""Powers and sums of inputs: the tasks of the NPU paper's tables (Heim et al. 2020).
+
+`four` is (x + y, x y, x / y, sqrt x) of two uniform inputs, from 0.1, measured by mean absolute
+errors on a grid that holds negative inputs. The others are a + b, a b, 1 / a and sqrt a of sums of
+100 inputs, a of the first to the 50th, b of the 39th to the 88th: points of a Sobol sequence that
+goes on through training and is the same for all runs, without the origin.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.dataset.distribution import LegacyRandom
+from stable_nalu.network.pair import ONE_UNIT, PairNetwork
+from stable_nalu.options import Config, Flag, switch
+from stable_nalu.options import flags as common
+from stable_nalu.options.flag import choice, integer, number
+from stable_nalu.training import floats
+from stable_nalu.training.step import Penalties
+from stable_nalu.training.task import Batch, Drawn, Goal, Kind, Shape
+from stable_nalu.writer.event_file import METRIC_TEST, METRIC_VALID
+
+from .shared import MeasuredTask, task_script
+
+Sums = Callable[[np.ndarray, np.ndarray], np.ndarray]
+OF_SUMS: dict[str, tuple[Sums, tuple[float, float], tuple[float, float], tuple[float, float]]] = {
+    "add": (lambda a, b: a + b, (-1, 1), (-2, 2), (-4, 4)),
+    "mul": (lambda a, b: a * b, (-1, 1), (-2, 2), (-4, 4)),
+    "inv": (lambda a, b: 1 / a, (0, 0.5), (-0.5, 0), (-0.5, 0.5)),
+    "sqrt": (lambda a, b: np.sqrt(a), (0, 2), (0, 4), (0, 4)),
+}
+"""Name -> targets of both sums, ranges of training, of the test by the code, and by the paper."""
+FOUR = ("add", "mul", "div", "sqrt")
+WIDE = 100
+TESTED, VALIDATED = 10_000, 1000
+PAPER_TEST = "metric/test/range-of-paper"
+
+
+class SobolPoints:
+    """The Sobol sequence without the origin, as unit numbers."""
+
+    def __init__(self, inputs: int):
+        self._inputs, self._of, self._at = inputs, None, 0
+
+    def __call__(self, first: int, count: int) -> np.ndarray:
+        """Return so many points from a place on."""
+        from scipy.stats.qmc import Sobol
+
+        if self._of is None or first < self._at:
+            self._of, self._at = Sobol(self._inputs, scramble=False), 0
+        if first > self._at:
+            self._of.fast_forward(first - self._at)
+        self._at = first + count
+        return self._of.random(count)
+
+
+def scaled(points: np.ndarray, interval: tuple[float, float]) -> np.ndarray:
+    return interval[0] + (interval[1] - interval[0]) * points
+
+
+def targets(function: str, x: np.ndarray) -> np.ndarray:
+    """Return the targets `(..., outputs)` of inputs."""
+    with np.errstate(all="ignore"):
+        if function == "four":
+            a, b = x[..., 0], x[..., 1]
+            return np.stack((a + b, a * b, a / b, np.sqrt(a)), -1)
+        sums = x[..., :50].sum(-1), x[..., 38:88].sum(-1)
+        return OF_SUMS[function][0](*sums)[..., None]
+
+
+def grid(low: float, high: float, step: float) -> np.ndarray:
+    axis = low + step * np.arange(round((high - low) / step) + 1)
+    return np.stack(np.meshgrid(axis, axis, indexing="ij"), -1).reshape(-1, 2)
+
+
+class PowersTask(MeasuredTask):
+    """Learn powers and sums; errors of each output of `four`, and counts of weights of the others.
+
+    The inputs of an iteration of a wide task follow from its number.
+    """
+
+    kind = Kind(cost=4, penalties=Penalties)
+
+    def __init__(self, config: Config, device: torch.device, *others: Config):
+        super().__init__(config, device, *others)
+        self.random = [LegacyRandom(own.seed) for own in self.configs]
+        self.drawn = [0] * len(self.configs)
+        self._points = SobolPoints(WIDE)
+        self._shared: tuple[tuple[int, int], np.ndarray] | None = None
+        name = config.function
+        if name == "four":
+            self._inputs = (0.1, config.upper)
+            tests = {METRIC_TEST: grid(-4.1, 3.9, 0.2), "sqrt": grid(0.1, 4, 0.1)}
+            valid = grid(0.1, 2.1, 0.1)
+        else:
+            _, self._inputs, *ranges = OF_SUMS[name]
+            points = self._points(1, TESTED)
+            pairs = zip((METRIC_TEST, PAPER_TEST), ranges, strict=True)
+            tests = {tag: scaled(points, own) for tag, own in pairs}
+            valid = scaled(points[:VALIDATED], self._inputs)
+        self.tests = {t: self._rows(x) for t, x in {METRIC_VALID: valid, **tests}.items()}
+        self.about = f"dataset: {name} of inputs in {self._inputs}"
+
+    def _rows(self, x: np.ndarray) -> Batch:
+        own = (torch.from_numpy(part) for part in (x, targets(self.config.function, x)))
+        return tuple(floats(part, self.device) for part in own)
+
+    @classmethod
+    def goal(cls, config: Config) -> Goal:
+        return Goal(operation=config.function)
+
+    @classmethod
+    def shape(cls, config: Config) -> Shape:
+        inputs, outputs = sizes_of(config)
+        return Shape(config.batch_size, inputs, outputs, None, config.verbose, cls.kind.penalties)
+
+    @classmethod
+    def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
+        inputs, outputs = sizes_of(config)
+        own = {"sums_first": config.sums_first, "positive": config.start == "positive"}
+        sizes = inputs, config.hidden_size, outputs
+        return PairNetwork(config.layer_type, *sizes, own | layer_options)
+
+    def batches(self) -> Iterator[Batch]:
+        x, t = self.next_of((0,), 1)
+        yield tuple(floats(torch.from_numpy(part[0, 0]), self.device) for part in (x, t))
+
+    def samples(self) -> tuple[Sequence[Any], Drawn]:
+        return (), self.next_of
+
+    def next_of(self, runs: Sequence[int], count: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the next samples of some runs: x `(iterations, runs, batch, in)` and t."""
+        batch, inputs = self.config.batch_size, sizes_of(self.config)[0]
+        if self.config.function == "four":
+            shape = count, batch, inputs
+            x = np.stack([self.random[run].doubles(shape) for run in runs], 1)
+        else:
+            first = self.drawn[runs[0]] * batch + 1
+            x = self._sobol(first, count * batch).reshape(count, 1, batch, inputs)
+        x = scaled(x, self._inputs)
+        t, own = targets(self.config.function, x), torch.get_default_dtype()
+        for run in runs:
+            self.drawn[run] += count
+        kind = np.dtype(str(own).removeprefix("torch."))
+        return tuple(np.repeat(v.astype(kind), len(runs) // v.shape[1], 1) for v in (x, t))
+
+    def _sobol(self, first: int, count: int) -> np.ndarray:
+        if self._shared is None or self._shared[0] != (first, count):
+            self._shared = (first, count), self._points(first, count)
+        return self._shared[1]
+
+    def measured(self, model: ExtendedTorchModule, run: int) -> Mapping[str, torch.Tensor]:
+        found: dict[str, torch.Tensor] = {}
+        with torch.no_grad():
+            for tag, (x, t) in self.tests.items():
+                y = model(x)
+                if self.config.function != "four":
+                    found[tag] = ((y - t) ** 2).mean()
+                    continue
+                errors = dict(zip(FOUR, (y - t).abs().mean(0), strict=True))
+                if tag == METRIC_VALID:
+                    found[tag] = ((y - t) ** 2).mean()
+                else:
+                    outputs = FOUR[-1:] if tag == "sqrt" else FOUR[:-1]
+                    found |= {f"metric/test/{name}": errors[name] for name in outputs}
+        if self.config.function == "four":
+            found[METRIC_TEST] = torch.stack([found[f"metric/test/{n}"] for n in FOUR]).mean()
+        own = torch.cat([p.flatten() for p in model.parameters() if p.requires_grad]).abs()
+        return found | {
+            f"weights/above-{cut:g}": (own > cut).sum().float() for cut in (0.01, 0.001)
+        }
+
+    def get_state(self, run: int) -> dict[str, Any]:
+        return {"random": self.random[run], "drawn": self.drawn[run]}
+
+    def set_state(self, run: int, state: Mapping[str, Any]) -> None:
+        self.drawn[run] = state["drawn"]
+
+
+def sizes_of(config: Config) -> tuple[int, int]:
+    return (2, 4) if config.function == "four" else (WIDE, 1)
+
+
+UNITS = ("NPU", "RealNPU", "ReRegualizedLinearMNAC", *ONE_UNIT)
+
+# A flag is a few lines of a table.
+# fmt: off
+_TASK = (
+    common.LAYER_TYPE.but(default="NPU", choices=lambda: UNITS,
+        help="The unit, with a plain sum as its other layer; a NALU, an iNALU and an activation "
+        "make all layers."),
+    choice("--function", "four",
+        "What is learned: four functions of two inputs, or one of two sums of 100 inputs.",
+        ("four", *OF_SUMS)),
+    Flag("--upper", number(above=0.1), 2.1, "Upper end of the inputs of four; the lower is 0.1."),
+    Flag("--hidden-size", integer(1), 6, "Width between the layers."),
+    switch("--sums-first", "Let the plain sum be the first layer."),
+    choice("--start", "glorot", "Initial weights: uniform by sizes; or uniform from 0 to 0.1, with "
+        "open gates.", ("glorot", "positive")),
+    *common.NPU_PENALTIES.only("--regualizer-l1", "--regualizer-beta-start",
+        "--regualizer-beta-end", "--regualizer-beta-step", "--regualizer-beta-growth"),
+    common.MAX_ITERATIONS.but(default=20000),
+)
+SCRIPT = task_script(
+    "powers",
+    summary="Train a unit and a sum on products, quotients and roots, or on two wide sums.",
+    example="--layer-type RealNPU --function four --learning-rate 5e-3 --seed 0-19",
+    task=_TASK,
+    fragments=("f-{function:word} u-{upper:float} h{hidden_size:int} sf{sums_first:bool} "
+        "st-{start:word} L1{regualizer_l1:bool} rb-{regualizer_beta_start:float}"
+        "-{regualizer_beta_end:float}-{regualizer_beta_step:int}-{regualizer_beta_growth:int}",),
+    batch_size=100, learning_rate=5e-3, inputs=WIDE,
+)
+TASK = PowersTask
