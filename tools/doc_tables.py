@@ -10,6 +10,7 @@ import stable_nalu
 from stable_nalu.base.files import CHECKOUT
 from stable_nalu.base.papers import STUDIES, Paper
 from stable_nalu.layer import entries
+from stable_nalu.layer.base import BasicLayer
 from stable_nalu.layer.registry import SPELLINGS, LayerEntry
 from stable_nalu.options.flag import MODELS, UNITS, registered
 from stable_nalu.options.flags import option_words
@@ -29,15 +30,17 @@ _SCRIPTS = [{"script": f"`{s.name}`", "what it does": s.summary} for s in SCRIPT
 
 
 def api_table() -> str:
-    """Return a row for every public name: its arguments, and its first line."""
+    """Return a row for every public name: its required arguments, and its first line."""
     rows: list[dict[str, str]] = []
     for name in stable_nalu.__all__:
         found = getattr(stable_nalu, name)
         found = found.__call__ if isinstance(found, ModuleType) else found
         first, *_ = (inspect.getdoc(found) or "").splitlines()
-        words = inspect.signature(found).parameters.values()
-        bare = inspect.Signature([w.replace(annotation=w.empty, default=w.empty) for w in words])
-        rows.append({"name": f"`{name}{bare}`", "what it does": first})
+        words = list(inspect.signature(found).parameters.values())
+        given = (w for w in words if w.kind is w.POSITIONAL_OR_KEYWORD)
+        needed = [w.name for w in given if w.default is w.empty]
+        rest = ["…"] * (len(needed) < len(words))
+        rows.append({"name": f"`{name}({', '.join([*needed, *rest])})`", "what it does": first})
     return table(rows)
 
 
@@ -49,8 +52,9 @@ def layer_table() -> str:
             key = (UNITS.get(name) or MODELS[name]).split()[1]
             rows.append(_layer_row(name, entries()[key], UNITS.get(name)))
     ordered = sorted(entries().values(), key=lambda e: (e.layer is None, e.label.lower()))
-    for entry in ordered:
-        if entry.tier != "core":
+    core = [e for e in ordered if e.tier == "core"]
+    for entry in core:
+        if entry.layer in (None, BasicLayer):
             continue
         rows.append(_layer_row(entry.label, entry, f"{_TYPE}{entry.key}"))
         for variant in entry.variants:
@@ -59,8 +63,16 @@ def layer_table() -> str:
     others = [e for e in ordered if e.tier == "extra"]
     cells = [_key_and_label(e) for e in others if e.cell]
     units = [_key_and_label(e) for e in others if not e.cell]
+    plain = ", ".join(f"`{e.key}` ({_paper(e.cites)})" for e in core if e.layer is BasicLayer)
+    only = ", ".join(f"`{e.key}` ({_paper(e.cites)})" for e in core if e.layer is None)
     more = f"Keys of further layers of the published code, with a cell: {', '.join(cells)}."
-    return f"{table(rows)}\n\n{more} Without one: {', '.join(units)}."
+    texts = (f"Activations: {plain}.", f"Only as a cell: {only}.", more)
+    return "\n\n".join((table(rows), *texts)) + f" Without a cell: {', '.join(units)}."
+
+
+def _paper(paper: Paper) -> str:
+    brief = f"{paper.authors} {paper.year}"
+    return f"[{brief}]({paper.url})" if paper.url else brief
 
 
 def _key_and_label(entry: LayerEntry) -> str:
@@ -76,14 +88,11 @@ def _layer_row(
     pair = MODELS.get(name, unit if registered(name) else None)
     one, two = (f"`{flags.removeprefix(_TYPE)}`" if flags else UNKNOWN for flags in (unit, pair))
     also = ", ".join(f"`{other}`" for other in SPELLINGS.get(name, ()))
-    paper = cites or entry.cites
-    brief = f"{paper.authors} {paper.year}"
     return {
         "name": f"{name} ({also})" if also else name,
-        "one unit": one,
+        "one unit": one + " ↻" * (entry.cell is not None),
         "two layers": "" if pair == unit else two,
-        "cell": UNKNOWN if entry.cell is None else "yes" if entry.layer else "only",
-        "paper": f"[{brief}]({paper.url})" if paper.url else brief,
+        "paper": _paper(cites or entry.cites),
     }
 
 
@@ -96,9 +105,9 @@ def experiment_tables() -> str:
     parts: list[str] = []
     for paper in STUDIES:
         own = [e for e in EXPERIMENTS.values() if e.paper == paper]
-        rows = [{"in the paper": place_of(e), **_experiment_row(e)} for e in own]
-        if rows:
-            rows.sort(key=lambda row: _in_order(row["in the paper"]))
+        if own:
+            own.sort(key=lambda e: _in_order(place_of(e)))
+            rows = [_experiment_row(e, place_of(e)) for e in own]
             parts += [f"## {paper.title} ({linked(paper.reference)})", table(rows)]
     rows = [_experiment_row(e) for e in EXPERIMENTS.values() if e.paper is None]
     return "\n\n".join([*parts, f"## {UNSHOWN}", table(rows)])
@@ -119,7 +128,7 @@ def _in_order(place: str) -> tuple[str, int, str]:
     return (number[1], int(number[2]), place) if number else ("~", 0, place)
 
 
-def _experiment_row(experiment: Experiment) -> dict[str, str]:
+def _experiment_row(experiment: Experiment, place: str = "") -> dict[str, str]:
     """Return the cells of an experiment; its key leads to its batch script, more are named."""
     key = f"`{experiment.key}`"
     own = [name for name, script in JOB_SCRIPTS.items() if experiment.key in script.experiments]
@@ -127,7 +136,8 @@ def _experiment_row(experiment: Experiment) -> dict[str, str]:
     paths = {path.rpartition("/")[2]: path for path in own[::-1]}
     names = sorted([*paths][::-1], key=lambda name: name not in experiment.key)
     links = [f"[{n if k else key}](../lfs_batch_jobs/{paths[n]}.sh)" for k, n in enumerate(names)]
-    return {"what": experiment.title, "key": ", ".join(links) or key}
+    what = f"{place}: {experiment.title}" if place else experiment.title
+    return {"figure": what, "key": ", ".join(links) or key}
 
 
 PARTS: dict[Path, tuple[str, str, Callable[[], str]]] = {

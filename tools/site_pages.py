@@ -116,9 +116,11 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
             markdown = markdown.replace(f"| `{name}` |", f"| [`{name}`](task/{name}.md) |")
     if path == "layers.md":
         for entry in _published():
-            key = f"| `{entry.key}` |"
+            key = f"| `{entry.key}`"
             linked_name = f"| [{entry.label}]({_page_of(entry)}) {key}"
             markdown = markdown.replace(f"| {entry.label} {key}", linked_name)
+            alone = f"`{entry.key}` ("
+            markdown = markdown.replace(alone, f"[`{entry.key}`]({_page_of(entry)}) (")
     if path == "api.md":
         markdown += "\n## Public names in full\n\n" + "\n\n".join(_names()).replace(
             "\n\n    options", "\n    options"
