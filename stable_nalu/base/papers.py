@@ -77,13 +77,15 @@ NALU_NOTES = Paper("nalu-notes", "NALU notes", 2018, "Notes on NALU, with a note
 
 SAHOO_2018 = Paper("eql-div", "Sahoo et al.", 2018,
     "Learning Equations for Extrapolation and Control", "arXiv:1806.07259")
+HOEDT_2021 = Paper("mc-lstm", "Hoedt et al.", 2021, "MC-LSTM: Mass-Conserving LSTM",
+    "arXiv:2101.05186", "MC-LSTM")
 OWN_STUDIES = Paper("own", "this project", 2026, "Studies of this project",
     "not published elsewhere")
 
 STUDIES = (
     MADSEN_2019, MADSEN_2020, MISTRY_2022_PRIMER, MISTRY_2022_DIVISION, MISTRY_2022_MECHANISMS,
     MISTRY_2022_ROBUST, MCFC_2023, CURRY_2025, FABER_2023, ODRZYWOLEK_2026, SAHOO_2018, TRASK_2018,
-    NALU_ARTICLE, NALU_NOTES, OWN_STUDIES,
+    NALU_ARTICLE, NALU_NOTES, HOEDT_2021, OWN_STUDIES,
 )
 """Papers whose experiments and figures the project has, in the order of lists."""
 
@@ -92,8 +94,6 @@ RANA_2019 = Paper("calcnet", "Rana et al.", 2019, "Exploring Numerical Calculati
     "doi:10.1109/ICTAI.2019.00192")
 SCHLOER_2020 = Paper("inalu", "Schlör et al.", 2020, "iNALU: Improved Neural Arithmetic Logic Unit",
     "arXiv:2003.07629", "iNALU")
-HOEDT_2021 = Paper("mc-lstm", "Hoedt et al.", 2021, "MC-LSTM: Mass-Conserving LSTM",
-    "arXiv:2101.05186", "MC-LSTM")
 MARTIUS_2016 = Paper("eql", "Martius & Lampert", 2016, "Extrapolation and learning equations",
     "arXiv:1610.02995")
 _WITH_STUDIES = (*STUDIES[:4], STUDIES[5], TRASK_2018, CURRY_2025, FABER_2023, ODRZYWOLEK_2026)

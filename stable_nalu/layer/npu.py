@@ -1,10 +1,10 @@
 """Powers of inputs: NPU, RealNPU and the product unit of 1989; shares of inputs: the MCFC, which
-conserves mass, and the MulMCFC, the MCFC in log space.
+conserves mass, its recurrent cell MC-LSTM, and the MulMCFC, the MCFC in log space.
 """
 
 from collections.abc import Callable
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 
@@ -12,7 +12,7 @@ from stable_nalu import functional
 from stable_nalu.abstract import Observation, weight_observations
 from stable_nalu.functional import linear, mean_over, mnac, sign_phase, trailing
 
-from .base import EPSILON, GatedInputs, Layer, WeightLayer
+from .base import EPSILON, Cell, GatedInputs, Layer, WeightLayer
 
 INITIAL_BOUNDS: dict[str, Callable[[int, int], float]] = {
     "xavier-uniform": functional.xavier_bound,
@@ -271,6 +271,90 @@ class MCFullyConnected(Layer):
         shown = partial(weight_observations, histogram=False, text_always=self.text_always)
         junction = shown("mcfc_junction", lambda: self.junction().unsqueeze(-3), ndim=3)
         return junction + shown("mcfc_out_gate", self.out_gate, ndim=1)
+
+
+class MCLSTMCell(Cell):
+    r"""Map (x_t, (h, c)) to (h_t, c_t), which share what c and x_t hold: the MC-LSTM of Hoedt et
+    al. (2021, arXiv:2101.05186).
+
+        m = c R + sum_j x_j i_j,    h_t = o m,    c_t = m - h_t
+        R = softmax of r over its rows,    i_j = softmax(W_j a + b_j),    o = sigmoid(V a + v)
+
+    The last `auxiliary` inputs are a, which moves the gates, and the others are mass. Without any,
+    a is 1, and -1 at the last step of `unroll`; i is then a softmax of a matrix. Shapes:
+    junction.r = r (*runs, hidden, hidden), W (*runs, mass hidden, auxiliary). r starts as the
+    identity, v at `out_bias`. The penalty `W` rewards large r, W, V and v, as that of the MCFC.
+    Departs from the paper: neither gate sees c, as in the published code for arithmetic.
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        *,
+        auxiliary: int = 0,
+        out_bias: float = -3.0,
+        name: str | None = None,
+        writer: Any = None,
+    ):
+        super().__init__(input_size, hidden_size, name=name, writer=writer)
+        self.auxiliary, self.mass, self.first_bias = auxiliary, input_size - auxiliary, out_bias
+        self.junction = Junction(hidden_size, hidden_size)
+        shares = self.mass * hidden_size
+        if auxiliary:
+            self.W = torch.nn.Parameter(torch.empty(shares, auxiliary))
+            self.b = torch.nn.Parameter(torch.empty(shares))
+        else:
+            self.W = torch.nn.Parameter(torch.empty(self.mass, hidden_size))
+        self.V = torch.nn.Parameter(torch.empty(hidden_size, auxiliary or 1))
+        self.v = torch.nn.Parameter(torch.empty(hidden_size))
+
+    def reset_parameters(self) -> None:
+        self.junction.reset_parameters()
+        for gate in (self.W, self.V):
+            orthogonal_(gate)
+        if self.auxiliary:
+            torch.nn.init.zeros_(self.b)
+        torch.nn.init.constant_(self.v, self.first_bias)
+
+    def gates(self, x: torch.Tensor, sign: float = 1.0) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the mass that flows into each cell, and o, of rows; sign: a where x has none."""
+        if not self.auxiliary:
+            o = torch.sigmoid(self.V.squeeze(-1) * sign + self.v).unsqueeze(-2)
+            return x @ torch.softmax(self.W, dim=-1), o
+        mass, a = x.split((self.mass, self.auxiliary), -1)
+        shares = linear(a, self.W, self.b).unflatten(-1, (self.mass, self.hidden_size)).softmax(-1)
+        return (mass.unsqueeze(-1) * shares).sum(-2), torch.sigmoid(linear(a, self.V, self.v))
+
+    def forward(self, x_t: torch.Tensor, state: Any) -> tuple[torch.Tensor, torch.Tensor]:
+        return self._step(*self.gates(x_t), state[1], self.junction())
+
+    def _step(
+        self, inflow: torch.Tensor, o: torch.Tensor, c: torch.Tensor, R: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        m = c @ R + inflow
+        h = o * m
+        return h, m - h
+
+    def unroll(self, x: torch.Tensor, state: Any) -> torch.Tensor:
+        R, steps = self.junction(), x.shape[-2]
+        if self.auxiliary:
+            # Gates see inputs alone: those of all steps are one product.
+            every = (part.unflatten(-2, x.shape[-3:-1]) for part in self.gates(x.flatten(-3, -2)))
+            gates = zip(*(part.unbind(-2) for part in every), strict=True)
+        else:
+            signs = (-1.0 if step == steps - 1 else 1.0 for step in range(steps))
+            gates = (self.gates(x[..., k, :], sign) for k, sign in enumerate(signs))
+        for of_step in gates:
+            state = self._step(*of_step, state[1], R)
+        return state[0]
+
+    def regualizer_terms(self):
+        return {"W": self._unsaturation}
+
+    def _unsaturation(self) -> torch.Tensor:
+        squares = (mean_over(p**2, 2) for p in (self.junction.r, self.W, self.V))
+        return -sum(squares, mean_over(self.v**2, 1))
 
 
 class MulMCFC(Layer):

@@ -6,6 +6,7 @@ import torch
 
 from stable_nalu.abstract import ExtendedTorchModule, Observation
 from stable_nalu.functional import in_log_space, mean_over
+from stable_nalu.layer.npu import MCLSTMCell
 from stable_nalu.layer.registry import (
     GeneralizedCell,
     GeneralizedLayer,
@@ -171,14 +172,23 @@ class SimpleFunctionStaticNetwork(ArithmeticNetwork):
         return z_2
 
 
-_LINEAR_OUTPUT = ("GRU", "LSTM", "RNN-tanh", "RNN-ReLU", "RNN-linear")
+MC_LSTM = "MC-LSTM"
+_STATES = {"LSTM": ("h_t0", "c_t0"), MC_LSTM: ("c_t0",)}
+_LINEAR_OUTPUT = ("GRU", "LSTM", "RNN-tanh", "RNN-ReLU", "RNN-linear", MC_LSTM)
+
+
+def readout_of(unit_name: str) -> str:
+    """Return the unit that reads a cell, if no other is named."""
+    return "linear" if unit_name in _LINEAR_OUTPUT else unit_name
 
 
 class SimpleFunctionRecurrentNetwork(ExtendedTorchModule):
     """x `(*runs, batch, time, input_size)` -> `(*runs, batch, 1)`.
 
     h_0 is trainable; h_t = cell(x_t, h_{t-1}); y = output_layer(h_T). An LSTM carries a pair
-    (h, c), both trainable at the start.
+    (h, c), both trainable at the start; an MC-LSTM starts from its c alone. `readout` is the unit
+    of the output layer, by default that of the cell, or linear. The penalty `L2` is `readout_l2`
+    times half the mean square of the weights of a linear one.
     """
 
     UNIT_NAMES = UnitNames("cell")
@@ -192,28 +202,34 @@ class SimpleFunctionRecurrentNetwork(ExtendedTorchModule):
         writer: Any = None,
         *,
         hidden_size: int = 2,
+        readout: str | None = None,
+        readout_l2: float = 0.0,
         **layer_options,
     ):
         super().__init__("network", writer=writer)
         self.unit_name = unit_name
         self.input_size = input_size
         self.hidden_size = hidden_size
-        self.is_lstm = unit_name == "LSTM"
+        self.readout_l2 = readout_l2
         for name in self._state_names():
             self.register_parameter(name, torch.nn.Parameter(torch.empty(self.hidden_size)))
         layer_options["writer"] = self.writer
         # The spelling is the one of published state dictionaries.
-        self.recurent_cell = GeneralizedCell(
-            input_size, self.hidden_size, unit_name, name="recurrent_layer", **layer_options
-        )
-        output_unit = "linear" if unit_name in _LINEAR_OUTPUT else unit_name
+        sizes: Any = (input_size, self.hidden_size)
+        if unit_name == MC_LSTM:
+            self.recurent_cell = MCLSTMCell(*sizes, name="recurrent_layer")
+        else:
+            self.recurent_cell = GeneralizedCell(
+                *sizes, unit_name, name="recurrent_layer", **layer_options
+            )
+        output_unit = readout or readout_of(unit_name)
         self.output_layer = GeneralizedLayer(
             self.hidden_size, 1, output_unit, name="output_layer", **layer_options
         )
         self.reset_parameters()
 
     def _state_names(self) -> tuple[str, ...]:
-        return ("h_t0", "c_t0") if self.is_lstm else ("zero_state",)
+        return _STATES.get(self.unit_name, ("zero_state",))
 
     def reset_parameters(self) -> None:
         for name in self._state_names():
@@ -223,5 +239,11 @@ class SimpleFunctionRecurrentNetwork(ExtendedTorchModule):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         shape = (*x.shape[:-2], self.hidden_size)
         initial = [getattr(self, n).unsqueeze(-2).expand(shape) for n in self._state_names()]
-        state = tuple(initial) if self.is_lstm else initial[0]
+        state = (initial[0], initial[-1]) if self.unit_name in _STATES else initial[0]
         return self.output_layer(self.recurent_cell.unroll(x, state))
+
+    def regualizer_terms(self):
+        return {"L2": self._size_of_readout} if self.readout_l2 else {}
+
+    def _size_of_readout(self) -> torch.Tensor:
+        return self.readout_l2 / 2 * mean_over(self.output_layer.layer.W**2, 2)

@@ -16,6 +16,7 @@ from . import (
     articles,
     depth,
     division,
+    mclstm,
     nalu,
     new_units,
     primer,
@@ -26,7 +27,7 @@ from .experiment import Experiment
 
 _PAPERS = (
     *(arithmetic_units, sequences, division, primer, robust, new_units),
-    *(nalu, articles, depth),
+    *(nalu, articles, depth, mclstm),
 )
 EXPERIMENTS: dict[str, Experiment] = {e.key: e for paper in _PAPERS for e in paper.EXPERIMENTS}
 

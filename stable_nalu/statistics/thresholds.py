@@ -44,6 +44,7 @@ class ArithmeticTask:
     subset_ratio, overlap_ratio: size of a subset, and of what both share, as in the data set.
     published: whether the end of a subset is inclusive, as in the papers' thresholds: subsets and
         their overlap are one element longer than in the data set.
+    steps: of a sequence of inputs, over which the subsets are summed, too.
     """
 
     operation: str
@@ -53,15 +54,17 @@ class ArithmeticTask:
     overlap_ratio: float = 0.5
     simple: bool = False
     published: bool = True
+    steps: int = 1
 
     def selections(self) -> np.ndarray:
-        """Return the exact selection weights A and B, each `(input_size,)` of zeros and ones."""
+        """Return the exact selection weights A and B, `(2, input_size * steps)`: 0 or 1."""
         size = math.floor(self.subset_ratio * self.input_size)
         overlap = math.floor(self.overlap_ratio * size)
         start, length = size - overlap, size + self.published
         ends = ((0, 2), (0, 4)) if self.simple else ((0, length), (start, start + length))
         places = np.arange(self.input_size)
-        return np.array([(places >= first) & (places < end) for first, end in ends], float)
+        every = [(places >= first) & (places < end) for first, end in ends]
+        return np.tile(np.array(every, float), self.steps)
 
 
 def closed_form(task: ArithmeticTask, epsilon: float = EPSILON) -> float:
@@ -120,7 +123,7 @@ def simulate(
     combine = _COMBINE[task.operation]
     total, squares = 0.0, 0.0
     for start in range(0, samples, _AT_ONCE):
-        shape, drawn = (min(_AT_ONCE, samples - start), task.input_size), task.extrapolation_range
+        shape, drawn = (min(_AT_ONCE, samples - start), exact.shape[1]), task.extrapolation_range
         x = rng.uniform(drawn.a, drawn.b, shape)
         if drawn.mirror:
             x *= rng.choice([-1.0, 1.0], shape)

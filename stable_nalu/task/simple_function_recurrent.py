@@ -17,23 +17,43 @@ from stable_nalu.base.errors import OptionError
 from stable_nalu.base.papers import FLAT
 from stable_nalu.dataset import distribution, simple_function
 from stable_nalu.dataset.simple_function import SampleStream
-from stable_nalu.network.arithmetic import SimpleFunctionRecurrentNetwork
+from stable_nalu.network.arithmetic import (
+    MC_LSTM,
+    SimpleFunctionRecurrentNetwork,
+    readout_of,
+)
 from stable_nalu.options import Config, Flag, FlagGroup, ScriptSpec
 from stable_nalu.options import flags as common
 from stable_nalu.options import run_names as nf
-from stable_nalu.options.flag import as_clause, cell_names, data_range, integer
+from stable_nalu.options.flag import (
+    as_clause,
+    buildable_layers,
+    cell_names,
+    choice,
+    data_range,
+    integer,
+    number,
+)
 from stable_nalu.statistics import setups
 from stable_nalu.training import floats
 from stable_nalu.training.recorder import RandomModels
+from stable_nalu.training.step import SUM_WEIGHT
 from stable_nalu.training.task import Batch, Drawn, Goal, Kind, Logging, Observed, Shape, Target
-from stable_nalu.writer.event_file import LOSS_VALID_EXTRAPOLATION, LOSS_VALID_INTERPOLATION
+from stable_nalu.writer.event_file import (
+    LOSS_VALID_EXTRAPOLATION,
+    LOSS_VALID_INTERPOLATION,
+    METRIC_TEST,
+    METRIC_VALID,
+)
 
 from .arithmetic import ERRORS, READ_ROWS, TEST_SEED, VALIDATION_SEED
-from .shared import LAYER_OPTIONS, PENALTY_RAMP, YOUNG_OPTIMIZER, MeasuredTask, lower, settings
+from .shared import LAYER_OPTIONS, YOUNG_OPTIMIZER, MeasuredTask, lower, settings
 
 EVALUATION_ROWS = 2048
 SCORED_ROWS = 2048, 512
 """Fixed sequences of validation and test, where errors are held against untrained networks."""
+FIXED_ROWS = 1000, 1000
+"""Those of a validation that has a length of its own."""
 EVALUATION_BLOCK = 256
 """Rows drawn at once: a block of long sequences in float64 is 20 MiB."""
 LOG_INTERVAL = 1000
@@ -63,6 +83,28 @@ def check_sequences(c: Config) -> None:
         common.require_no_zero(c.input_range, summands, "--input-range")
 
 
+def check_readout(c: Config) -> None:
+    unit = c.readout or readout_of(c.layer_type)
+    problem, remedy = f"weighs a linear read-out, this one is {unit}", "add --readout linear"
+    common.refuse(c.readout_l2 and unit != "linear", "--readout-l2", problem, remedy)
+
+
+SOLVED = ("add", "sub", "mul", "squared")
+"""Operations with a threshold in closed form."""
+
+
+def solved_below(c: Config) -> float | None:
+    """Return the error of networks whose first weights are 1e-5 off, as with static sums."""
+    (low, high), *others = distribution.SampleRange.parse(c.input_range).intervals
+    if not c.validation_length or others or c.operation not in SOLVED or c.subset_ratio is None:
+        return None
+    from stable_nalu.statistics.thresholds import ArithmeticTask, closed_form
+
+    drawn = distribution.ExtrapolationRange(low, high)
+    sizes = c.input_size, c.subset_ratio, c.overlap_ratio, c.simple
+    return closed_form(ArithmeticTask(c.operation, drawn, *sizes, steps=c.extrapolation_length))
+
+
 class UntrainedLSTM(torch.nn.Module):
     """An LSTM and a read-out of its last state, as torch initialises them."""
 
@@ -79,8 +121,8 @@ class UntrainedLSTM(torch.nn.Module):
 class SumsTask(MeasuredTask):
     """Both evaluation streams go on at each use; as published, models are measured as they train.
 
-    With untrained networks to compare with, errors are measured on fixed sequences instead, and
-    log points alone are logged.
+    With untrained networks to compare with, or a length of validation, errors are measured on fixed
+    sequences instead, and log points alone are logged.
     """
 
     kind = Kind(
@@ -91,15 +133,17 @@ class SumsTask(MeasuredTask):
 
     @classmethod
     def goal(cls, config: Config) -> Goal:
-        if config.random_models:
+        if limit := solved_below(config):
+            return Goal(limit=setups.Limit(limit))
+        if config.random_models or config.validation_length:
             return Goal()
         return Goal(LOSS_VALID_INTERPOLATION, LOSS_VALID_EXTRAPOLATION)
 
     def __init__(self, config: Config, device: torch.device, *others: Config):
         super().__init__(config, device, *others)
         self._datasets = list(map(build_dataset, self.configs))
-        length = config.interpolation_length
-        lengths, own = (length, length, config.extrapolation_length), config.input_range
+        length, own = config.interpolation_length, config.input_range
+        lengths = length, config.validation_length or length, config.extrapolation_length
         self._streams = [[d.fork(length, own) for length in lengths] for d in self._datasets]
         sample = length, self._datasets[0].get_input_size()
         training = [own[0] for own in self._streams]
@@ -109,18 +153,20 @@ class SumsTask(MeasuredTask):
         self.about = f"dataset: {self._datasets[0].print_operation()}"
         self._fixed: list[list[Batch]] = []
         """Sequences of validation and test, if they are fixed: those of every run."""
-        if config.random_models:
+        if config.random_models or config.validation_length:
             seeds = VALIDATION_SEED, TEST_SEED
-            for length, seed, rows in zip(lengths[1:], seeds, SCORED_ROWS, strict=True):
+            counts = FIXED_ROWS if config.validation_length else SCORED_ROWS
+            for length, seed, rows in zip(lengths[1:], seeds, counts, strict=True):
                 drawn = [self._drawn(d.fork(length, own, seed), rows) for d in self._datasets]
                 # All runs have the same inputs.
                 self._fixed.append([(drawn[0][0], t) for _, t in drawn])
+        if config.random_models:
             build = partial(UntrainedLSTM, config.inputs, config.hidden_size)
             self._random_models = RandomModels(build, config.random_models, self._fixed)
 
     @classmethod
     def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-        own = settings(config, "hidden_size") | layer_options
+        own = settings(config, "hidden_size", "readout", "readout_l2") | layer_options
         return SimpleFunctionRecurrentNetwork(config.layer_type, config.inputs, **own)
 
     @classmethod
@@ -159,6 +205,9 @@ class SumsTask(MeasuredTask):
         with model.no_random():
             squares = [(model(x) - t) ** 2 for x, t in (fixed[run] for fixed in self._fixed)]
         model.train()
+        if not self.config.random_models:
+            found = (own.mean() for own in squares)
+            return dict(zip((METRIC_VALID, METRIC_TEST), found, strict=True))
         errors = [self._random_models.measure(own) for own in squares]
         return dict(self._random_models.logged(errors, run))
 
@@ -181,7 +230,7 @@ class SumsTask(MeasuredTask):
 # fmt: off
 _TASK = FlagGroup(
     "Task",
-    common.LAYER_TYPE.but(choices=cell_names,
+    common.LAYER_TYPE.but(choices=lambda: (*cell_names(), MC_LSTM),
         help="Unit of the recurrent cell, by its key or name."),
     common.OPERATION.but(choices=common.STATIC_OPERATIONS),
     *(common.SEED, common.MAX_ITERATIONS, common.SIMPLE),
@@ -197,13 +246,26 @@ _SIZES = common.TASK.only("--input-size", "--subset-ratio", "--overlap-ratio", "
 )
 _WIDTH = common.NETWORK.only("--hidden-size").but(
     hidden_size={"help": "Width of the state of the cell."})
+_RAMP = ("--regualizer", *(f"--regualizer-scaling{end}" for end in ("", "-start", "-end")))
 _SEQUENCES = FlagGroup(
     "Sequences and training",
     Flag("--interpolation-length", integer(1), 10,
         "Steps of the sequences of training and validation.", young=True),
     Flag("--extrapolation-length", integer(1), 1000, "Steps of the test sequences.", young=True),
+    Flag("--validation-length", integer(1), None,
+        "Steps of the sequences of validation, by default those of training. If given, errors are "
+        "measured on 1,000 fixed sequences, every thousandth iteration is logged alone, and sums "
+        "over time count as solved below the error of weights that are 1e-5 off.", young=True),
+    choice("--readout", None, "Unit of the read-out; by default that of the cell, or linear.",
+        buildable_layers, young=True),
+    Flag("--readout-l2", number(0), 0.0,
+        "Penalty: this times half the mean square of the weights of a linear read-out.",
+        young=True),
     Flag("--input-range", data_range, [1, 2], "Range of all inputs.", young=True),
     *(flag.but(young=True) for flag in (*_SIZES, *_WIDTH)),
+    *(flag.but(young=True) for flag in common.PENALTIES.only(*_RAMP).but(
+        regualizer={"default": SUM_WEIGHT}, regualizer_scaling={"default": "exp"},
+        regualizer_scaling_start={"default": 0}, regualizer_scaling_end={"default": 1})),
     *YOUNG_OPTIMIZER,
     common.RANDOM_MODELS.but(
         note="untrained LSTMs; errors are then measured on fixed sequences, and logged every "
@@ -220,10 +282,12 @@ SCRIPT = ScriptSpec(
         *nf.all_trailing(
             "i-{interpolation_length} e-{extrapolation_length} u-{input_range:range}",
             "z-{input_size}-{subset_ratio}-{overlap_ratio}",
-            nf.BATCH_SIZE, "h{hidden_size}", nf.RATE, nf.GRAD_NORM),
+            nf.BATCH_SIZE, "h{hidden_size}", nf.RATE, nf.GRAD_NORM,
+            "v-{validation_length:int} ro-{readout:word} l2-{readout_l2:float}",
+            "rr-{regualizer_scaling:word}-{regualizer:float}-{regualizer_scaling_start:float}"
+            "-{regualizer_scaling_end:float}"),
     ),
-    checks=(common.check_nalu, common.check_optimizer, check_sequences, common.check_device,
-        common.check_files),
-    fixed=PENALTY_RAMP,
+    checks=(common.check_nalu, common.check_optimizer, common.check_schedule, check_sequences,
+        check_readout, common.check_device, common.check_files),
 )
 TASK = SumsTask

@@ -185,12 +185,13 @@ class SummedPenalties(Penalties):
     """The penalties of the recurrent scripts: 0.1 s (R[W] + R[g] + R[z] + R[W-OOB]).
 
     The scale s is that of the ramp; published scripts added one number that a model returned for
-    all its penalties.
+    all its penalties. A flag may give another weight than 0.1.
     """
 
     def _build_factors(self) -> list[tuple[str, Callable[[np.ndarray], np.ndarray]]]:
         keys = ("W", "g", "z", "W-OOB")
-        return [(key, lambda s: SUM_WEIGHT * s) for key in keys if key in self._terms]
+        own = np.array([getattr(c, "regualizer", SUM_WEIGHT) for c in self._configs], float)
+        return [(key, lambda s: own * s) for key in keys if key in self._terms]
 
 
 def saturation(iteration: int) -> float:

@@ -55,6 +55,7 @@ def test_division_is_simulated_within_its_error(tested_on, stored):
         ArithmeticTask("squared", input_size=25),
         ArithmeticTask("squared", MIRRORED, 8),
         ArithmeticTask("mul", input_size=4, simple=True),
+        ArithmeticTask("mul", ExtrapolationRange(1, 2), 10, steps=3),
     ],
     ids=lambda task: f"{task.operation}-{task.input_size}-{task.extrapolation_range.label()}",
 )

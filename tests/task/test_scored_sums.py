@@ -6,10 +6,13 @@ from dataclasses import replace
 import pytest
 import torch
 
+from stable_nalu.dataset.distribution import ExtrapolationRange
 from stable_nalu.dataset.simple_function import SimpleFunctionRecurrentDataset
 from stable_nalu.functional import mse
 from stable_nalu.network import SimpleFunctionRecurrentNetwork
+from stable_nalu.statistics.thresholds import ArithmeticTask, closed_form
 from stable_nalu.task import simple_function_recurrent as sums
+from stable_nalu.task.table import SCRIPTS
 from tests.ensemble.plans import furthest, train, trained
 from tests.experiments.scripts import read, run, run_names
 
@@ -66,7 +69,7 @@ def test_one_update_by_hand():
     assert record.series("loss/train/critation")[0] == pytest.approx(loss, rel=1e-5)
 
 
-@pytest.mark.parametrize("unit", ["LSTM", "RNN-ReLU", "NAC", "NALU"])
+@pytest.mark.parametrize("unit", ["LSTM", "RNN-ReLU", "NAC", "NALU", "MC-LSTM"])
 def test_the_units_of_the_table_alone_together_and_in_torch(unit, tmp_path):
     words = (*WORDS, "--layer-type", unit, "--max-iterations", "6")
     assert train(tmp_path / "together", SCRIPT, *words, "--seed", "0-2") == 0
@@ -81,6 +84,52 @@ def test_the_units_of_the_table_alone_together_and_in_torch(unit, tmp_path):
         # The exponentials of a NALU make more of the last bits of its sigmoids.
         limit = 1e-2 if unit == "NALU" else 1e-4
         assert {tag for tag, value in worst.items() if value > limit} == set()
+
+
+def test_a_length_of_validation_fixes_sequences_and_a_threshold(monkeypatch):
+    monkeypatch.setattr(sums, "FIXED_ROWS", (16, 16))
+    ramp = "--regualizer 10 --regualizer-scaling linear --regualizer-scaling-start 0"
+    words = (
+        "--layer-type",
+        "MC-LSTM",
+        *SHORT,
+        "--validation-length",
+        "5",
+        "--subset-ratio",
+        "0.25",
+    )
+    words = (*words, *ramp.split(), "--regualizer-scaling-end", "4", "--readout-l2", "0.5")
+    assert run(SCRIPT, *words, "--max-iterations", "4") == 0
+    (name,) = run_names(SCRIPT, *words)
+    assert name.endswith("_v-5_l2-0.5_rr-linear-10.0-0-4")
+    record = read(name)
+    x, t = SimpleFunctionRecurrentDataset("add", seed=0, subset_ratio=0.25).fork(
+        5, [1, 2], 43953907
+    )[0:16]
+    torch.manual_seed(0)
+    network = SimpleFunctionRecurrentNetwork("MC-LSTM", readout_l2=0.5)
+    network.reset_parameters()
+    with torch.no_grad():
+        assert record.series(ERRORS[0])[0] == pytest.approx(mse(network(x), t).item(), rel=1e-5)
+        penalty = network.regualizer_terms()["L2"]().item()
+    assert record.series("loss/train/regualizer")[0] == pytest.approx(penalty, rel=1e-5)
+    assert list(record.series(ERRORS[1])) == [0, 2, 4]
+    config = SCRIPTS[SCRIPT].plan([*words]).configs[0]
+    assert sums.solved_below(config) == closed_form(
+        ArithmeticTask("add", ExtrapolationRange(1, 2), 10, 0.25, 0.5, steps=7)
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        ("--layer-type NAC --readout-l2 1", "argument --readout-l2: weighs a linear read-out"),
+        ("--regualizer-scaling linear --regualizer-scaling-start 9", "--regualizer-scaling-end"),
+    ],
+)
+def test_penalties_that_cannot_be_are_refused(words, problem, capsys):
+    assert run(SCRIPT, *words.split()) == 2
+    assert problem in capsys.readouterr().err
 
 
 def test_an_overflow_is_logged_and_ends_nothing():
