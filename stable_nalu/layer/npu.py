@@ -327,27 +327,25 @@ class MCLSTMCell(Cell):
         return (mass.unsqueeze(-1) * shares).sum(-2), torch.sigmoid(linear(a, self.V, self.v))
 
     def forward(self, x_t: torch.Tensor, state: Any) -> tuple[torch.Tensor, torch.Tensor]:
-        return self._step(*self.gates(x_t), state[1], self.junction())
-
-    def _step(
-        self, inflow: torch.Tensor, o: torch.Tensor, c: torch.Tensor, R: torch.Tensor
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        m = c @ R + inflow
-        h = o * m
-        return h, m - h
+        inflow, o = self.gates(x_t)
+        m = state[1] @ self.junction() + inflow
+        return o * m, (1 - o) * m
 
     def unroll(self, x: torch.Tensor, state: Any) -> torch.Tensor:
-        R, steps = self.junction(), x.shape[-2]
+        R, c, steps = self.junction(), state[1], x.shape[-2]
         if self.auxiliary:
             # Gates see inputs alone: those of all steps are one product.
-            every = (part.unflatten(-2, x.shape[-3:-1]) for part in self.gates(x.flatten(-3, -2)))
-            gates = zip(*(part.unbind(-2) for part in every), strict=True)
+            inflow, o = self.gates(x.flatten(-3, -2))
+            every = (part.unflatten(-2, x.shape[-3:-1]).unbind(-2) for part in (inflow, o, 1 - o))
+            gates = zip(*every, strict=True)
         else:
             signs = (-1.0 if step == steps - 1 else 1.0 for step in range(steps))
-            gates = (self.gates(x[..., k, :], sign) for k, sign in enumerate(signs))
-        for of_step in gates:
-            state = self._step(*of_step, state[1], R)
-        return state[0]
+            pairs = (self.gates(x[..., k, :], sign) for k, sign in enumerate(signs))
+            gates = ((inflow, o, 1 - o) for inflow, o in pairs)
+        for inflow, of_step, kept in gates:
+            m, o = c @ R + inflow, of_step
+            c = kept * m
+        return o * m
 
     def regualizer_terms(self):
         return {"W": self._unsaturation}
