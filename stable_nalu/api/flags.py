@@ -20,8 +20,8 @@ Script = Literal["simple_function_static", "simple_function_static_npu", "single
     "simple_function_recurrent", "number_translation", "sequential_mnist", "sequential_svhn",
     "two_digit_mnist", "ST_mnist_labels", "identity_autoencoder", "even_digit_count",
     "mnist_counting", "gridworld_time", "program_evaluation", "notebook_addition", "comparison",
-    "depth", "eml_recovery", "equations", "powers", "fractional_sir", "mystery_arithmetic",
-    "own_task"]
+    "depth", "eml_recovery", "equations", "powers", "fractional_sir", "marked_addition",
+    "mystery_arithmetic", "own_task"]
 Flags = TypedDict("Flags", {"operation": Several[Literal["add", "sub", "mul", "div", "squared",
     "root", "reciprocal", "cumsum", "sum", "cumprod", "prod"]], "num_subsets": Int,
     "interpolation_range": Range, "extrapolation_range": Range, "input_size": Int, "subset_ratio":
@@ -56,10 +56,11 @@ Flags = TypedDict("Flags", {"operation": Several[Literal["add", "sub", "mul", "d
     "mlp_depth": Int, "published_container": Switch, "nac_weight": Several[Literal["normal",
     "golden-ratio"]], "clip_grad_value": Float, "reinit": Switch, "reinit_epoch_interval": Int,
     "reinit_max_stored_losses": Int, "reinit_loss_thr": Float, "interpolation_length": Int,
-    "extrapolation_length": Int, "input_range": Range, "cuda": Switch, "max_epochs": Int,
-    "number_range": Several[Literal["reference", "paper"]], "head": Several[Literal["recurrent",
-    "final"]], "embedding_size": Int, "mnist_digits": Several[int | str], "extrapolation_lengths":
-    Range, "data_source": Several[Literal["mnist", "digits", "svhn"]], "data_dir": Paths,
+    "extrapolation_length": Int, "validation_length": Int, "readout": Text, "readout_l2": Float,
+    "input_range": Range, "cuda": Switch, "max_epochs": Int, "number_range":
+    Several[Literal["reference", "paper"]], "head": Several[Literal["recurrent", "final"]],
+    "embedding_size": Int, "mnist_digits": Several[int | str], "extrapolation_lengths": Range,
+    "data_source": Several[Literal["mnist", "digits", "svhn"]], "data_dir": Paths,
     "dataset_workers": Int, "mnist_outputs": Int, "model_simplification": Several[Literal["none",
     "solved-accumulator", "pass-through"]], "nac_oob": Several[Literal["regualized", "clip"]],
     "svhn_digits": Several[int | str], "svhn_outputs": Int, "resnet": Several[Literal["resnet18",
@@ -88,7 +89,7 @@ Flags = TypedDict("Flags", {"operation": Several[Literal["add", "sub", "mul", "d
     Several[Literal["random", "near", "curriculum", "layer", "calcnet", "glorot", "positive"]],
     "start_noise": Float, "target": Text, "warm_start": Float, "equation": Text, "adam_epsilon":
     Float, "tenth_every": Int, "function": Several[Literal["four", "add", "mul", "inv", "sqrt"]],
-    "upper": Float, "sums_first": Switch, "beta": Float, "polish": Int, "nalu_variant":
-    Several[Literal["article", "two-nac", "shared", "custom"]], "test_size": Int, "shuffle": Switch,
-    "problem_seed": Int, "task_file": Text, "data": Text, "input_names": Text, "outputs": Int,
-    "train": Text, "test": Text, "threshold": Text, "hidden": Int}, total=False)
+    "upper": Float, "sums_first": Switch, "beta": Float, "polish": Int, "forget_bias": Float,
+    "nalu_variant": Several[Literal["article", "two-nac", "shared", "custom"]], "test_size": Int,
+    "shuffle": Switch, "problem_seed": Int, "task_file": Text, "data": Text, "input_names": Text,
+    "outputs": Int, "train": Text, "test": Text, "threshold": Text, "hidden": Int}, total=False)
