@@ -15,7 +15,7 @@ from typing import Any
 from stable_nalu.api.zoo import card
 from stable_nalu.base.files import CHECKOUT, cells_of
 from stable_nalu.bench import ranking
-from stable_nalu.bench.board import Submission, submissions
+from stable_nalu.bench.board import SubmissionCard, submissions
 from stable_nalu.dataset.distribution import INTERPOLATION_ORDER
 from stable_nalu.inspection.formula import EXACT_VERDICTS, VERDICTS
 from stable_nalu.layer import entries
@@ -60,12 +60,12 @@ def refreshed(_text: str = "", root: Path = SUBMISSIONS) -> str:
         **_tables(every),
     }
     text = json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
-    duels = _duels(every)
+    duels, cards = _duels(every), {one.folder.name: one.card for one in sent}
     parts = {
         "ANSWER": _answer(duels),
         "DUEL": _table(duels),
-        "CARDS": _table(_cards(every, sent)),
-        "NEGATIVE": _table(_negative(every, sent)),
+        "CARDS": _table(_cards(every, cards)),
+        "NEGATIVE": _table(_negative(every, cards)),
         "DATA": text,
     }
     page = TEMPLATE.read_text(encoding="utf-8")
@@ -203,13 +203,11 @@ def _answer(duels: Sequence[Mapping[str, str]]) -> str:
     return "".join(f"<li>{escape(text)}" for text in said)
 
 
-def _cards(every: Every, sent: Sequence[Submission]) -> Iterator[dict[str, str]]:
-    """Yield what is given and what is learned, of every unit."""
-    own = {one.folder.name: one.card for one in sent}
+def _cards(every: Every, own: Mapping[str, SubmissionCard]) -> Iterator[dict[str, str]]:
+    """Yield what is given and what is learned, of every unit; own: cards of submissions."""
     units = {entry.label: entry for found in every.values() for entry in found}
     for label, entry in sorted(units.items(), key=lambda item: item[0].lower()):
-        if entry.key[0] in own:
-            of = own[entry.key[0]]
+        if of := own.get(entry.key[0]):
             seconds = of.cpu_seconds / len(entry.rows)
             facts = {
                 "given": of.given,
@@ -232,9 +230,8 @@ def _cards(every: Every, sent: Sequence[Submission]) -> Iterator[dict[str, str]]
         yield {"unit": label} | prior | {name: str(fact) for name, fact in facts.items()} | cost
 
 
-def _negative(every: Every, sent: Sequence[Submission]) -> Iterator[dict[str, str]]:
+def _negative(every: Every, cards: Mapping[str, SubmissionCard]) -> Iterator[dict[str, str]]:
     """Yield what solves almost nothing, and why as far as that is known."""
-    cards = {one.folder.name: one.card for one in sent}
     for operation, found in every.items():
         for entry in found:
             outcomes = entry.outcomes(operation, "benchmark")

@@ -118,18 +118,25 @@ def draw(panels: Sequence[tuple[str, Sequence[Mark]]], *, horizontal: bool = Fal
     size = (1.5 + columns * (1.5 + 0.55 * most), rows * (4.4 + 0.14 * letters))
     with drawing():
         figure = new_figure((19.0, 2.2 + 0.62 * most) if horizontal else size)
-        axes = list(figure.subplots(rows, columns, squeeze=False, sharey=True).flat)
-        for axis in axes[len(panels) :]:
-            axis.set_visible(False)
-        for axis, (title, marks) in zip(axes, panels, strict=False):
+        axes = _axes(figure, columns, len(panels), sharey=True)
+        for axis, (title, marks) in zip(axes, panels, strict=True):
             _panel(axis, marks, horizontal=horizontal)
             axis.set_title(title, loc="left", fontweight="bold")
         return as_svg(figure)
 
 
+def _axes(figure: "Figure", columns: int, count: int, *, sharey: bool) -> list[Any]:
+    """Return the axes of so many panels; what is left of the last row is hidden."""
+    shape = (-(-count // columns), columns)
+    axes = list(figure.subplots(*shape, squeeze=False, sharey=sharey).flat)
+    for axis in axes[count:]:
+        axis.set_visible(False)
+    return axes[:count]
+
+
 def _panel(axis: "Axes", marks: Sequence[Mark], *, horizontal: bool) -> None:
     theirs = "elsewhere"
-    colors = {name: look.color for name, look in looks(("here", theirs)).items()}
+    shown = looks(("here", theirs))
     for name, marker, shift in ((theirs, "s", -0.14), ("here", "o", 0.14)):
         rates = [mark.published if name == theirs else mark.ours for mark in marks]
         found = [(i + shift, rate) for i, rate in enumerate(rates) if rate is not None]
@@ -137,18 +144,15 @@ def _panel(axis: "Axes", marks: Sequence[Mark], *, horizontal: bool) -> None:
         values = np.array([[r.lower, r.mean, r.upper] for _, r in found]).reshape(-1, 3)
         # One line through all bars, broken by NaN, is a single path.
         bars = np.column_stack([values[:, [0, 2]], np.full(len(found), np.nan)]).ravel()
-        pairs = [(np.repeat(places, 3), bars, {}), (places, values[:, 1], {"marker": marker})]
-        for along, shares, style in pairs:
-            axis.plot(
-                *((shares, along) if horizontal else (along, shares)),
-                color=colors[name],
-                linestyle="none" if style else "-",
-                markerfacecolor="white" if name == theirs else colors[name],
-                clip_on=False,
-                in_layout=False,
-                label=f"{name} (bar: 95 % interval)" if style else None,
-                **style,
-            )
+        color = shown[name].color
+        how = {"color": color, "markerfacecolor": "white" if name == theirs else color}
+        how |= {"clip_on": False, "in_layout": False}
+        means = {"linestyle": "none", "marker": marker, "label": f"{name} (bar: 95 % interval)"}
+        for along, shares, style in (
+            (np.repeat(places, 3), bars, {"linestyle": "-"}),
+            (places, values[:, 1], means),
+        ):
+            axis.plot(*((shares, along) if horizontal else (along, shares)), **how, **style)
     shares, along = (axis.xaxis, axis.yaxis) if horizontal else (axis.yaxis, axis.xaxis)
     shares.set_ticks([0, 0.5, 1], labels=["0 %", "50 %", "100 %"])
     # In labels matplotlib finds no mathematics.
@@ -176,13 +180,9 @@ def landscapes(data: Path) -> dict[str, str]:
         return {}
     table = pd.read_csv(path)
     shown = [why for why in FAILURES if why in set(table["failure"])]
-    count = -(-len(shown) // 2)
     with drawing():
-        figure = new_figure((22, 7.5 * count))
-        axes = list(figure.subplots(count, 2, squeeze=False).flat)
-        for axis in axes[len(shown) :]:
-            axis.set_visible(False)
-        for axis, why in zip(axes, shown, strict=False):
+        figure = new_figure((22, 7.5 * -(-len(shown) // 2)))
+        for axis, why in zip(_axes(figure, 2, len(shown), sharey=False), shown, strict=True):
             _landscape(figure, axis, table.loc[table["failure"] == why])
         return {FAILURES_PICTURE: as_svg(figure)}
 

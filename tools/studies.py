@@ -7,11 +7,7 @@ import base64
 import inspect
 import json
 import math
-import os
 import random
-import re
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -22,10 +18,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
+from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 import stable_nalu as sn
 from stable_nalu.base.errors import OptionError, UsageError
-from stable_nalu.base.files import CHECKOUT, atomic_text_file, cells_of
+from stable_nalu.base.files import atomic_text_file, cells_of
 from stable_nalu.base.script import ScriptParser, begin, exit_code, say
 from stable_nalu.bench.board import judged_rows
 from stable_nalu.bench.ranking import OPERATIONS, Entry, kept_entries
@@ -34,16 +31,15 @@ from stable_nalu.options.flag import integer, seeds_text
 from stable_nalu.paper.experiment import Flags, Model, merged, words
 from stable_nalu.paper.index import EXPERIMENTS, find
 from stable_nalu.result import stored
-from stable_nalu.result.export import matrix_elements
-from stable_nalu.result.judged import identifying, identity_of, options_of, runs_of
+from stable_nalu.result.export import RunTable, WeightsParser, export_csv
+from stable_nalu.result.judged import identifying, identity_of, options_of, runs_of_rows
 from stable_nalu.result.shard import shards, train_shards
-from stable_nalu.result.stored import DATA, formula_rows, formulas_of, origin, path_of
+from stable_nalu.result.stored import DATA, formula_rows, formulas_of, origin
 from stable_nalu.result.trained import Folders, retrained
 from stable_nalu.statistics.summary import solved_of
 from stable_nalu.statistics.table import groups, write_plain_frame, write_rows
 from stable_nalu.training.checkpoint import RunState
 from stable_nalu.writer import RunRecord
-from stable_nalu.writer.event_file import FILE_PREFIX, EventFileReader
 
 from . import headline
 from .atlas import NUDGED, by_run
@@ -211,21 +207,17 @@ def _examples() -> Iterator[tuple[str, str, Any, Any]]:
     for key, experiment in sorted(EXPERIMENTS.items(), key=lambda item: -len(item[1].models)):
         if not formulas_of(key, DATA).exists():
             continue
-        kept, read = (by_run(key, cells_of(of(key, DATA))) for of in (path_of, formulas_of))
-        own: dict[tuple[str, ...], Any] = {}
-        for run in (run for model in experiment.models for run in runs_of(model, None, None)):
-            options = options_of(experiment, run) | {"model": run.model.key, "seed": run.seed}
-            own[identity_of(experiment, options)] = run
-        solvers: dict[Any, Any] = {}
-        for one, run in own.items():
-            if kept.get(one, {}).get("solved") == "1":
+        kept, read = stored.read(key), by_run(key, cells_of(formulas_of(key, DATA)))
+        planned, solvers = runs_of_rows(experiment, kept), {}
+        for run, solved in zip(planned, kept.get("solved", [0] * len(kept)), strict=True):
+            if run and solved:
                 solvers.setdefault(_point(run), run)
-        for one, run in own.items():
-            failure = read[one]["failure"] if one in read else ""
-            neighbour = solvers.get(_point(run))
-            is_first = failure not in found or (neighbour and not found[failure][2])
-            if failure in FAILURES and is_first and run.config.max_iterations <= LONGEST:
-                found[failure] = key, run, neighbour
+        for run, row in zip(planned, kept.to_dict("records"), strict=True):
+            failure = read.get(identity_of(experiment, row), {}).get("failure")
+            if run and failure in FAILURES and run.config.max_iterations <= LONGEST:
+                neighbour = solvers.get(_point(run))
+                if failure not in found or (neighbour and not found[failure][2]):
+                    found[failure] = key, run, neighbour
     for failure in FAILURES:
         if failure in found and failure != NAN:  # which is nowhere on a plane
             yield failure, *found[failure]
@@ -278,11 +270,11 @@ def _landscape(
 
 
 def _weights(model: TrainedModel) -> np.ndarray:
-    return np.concatenate([p.double().numpy().reshape(-1) for p in _trainable(model)])
+    return parameters_to_vector(_trainable(model)).detach().double().numpy()
 
 
 def _trainable(model: TrainedModel) -> list[torch.Tensor]:
-    return [p.detach() for p in model.module.parameters() if p.requires_grad]
+    return [p for p in model.module.parameters() if p.requires_grad]
 
 
 def _plane(path: np.ndarray, goal: np.ndarray | None) -> np.ndarray:
@@ -298,18 +290,13 @@ def _unit(vector: np.ndarray) -> np.ndarray:
 
 
 def _error(model: TrainedModel, weights: np.ndarray) -> float:
+    """Return the error of a model with other weights, which it keeps."""
     parts = _trainable(model)
-    kept = [part.clone() for part in parts]
-    pieces = np.split(weights, np.cumsum([part.numel() for part in parts])[:-1])
-    for part, piece in zip(parts, pieces, strict=True):
-        part.copy_(torch.as_tensor(piece).reshape(part.shape))
+    vector_to_parameters(torch.as_tensor(weights, dtype=parts[0].dtype), parts)
     assert model.target is not None
     with model.precision():
         gap = model(model.target.x[:ROWS]) - model.target.t[:ROWS]
-        error = float((gap.double() ** 2).mean())
-    for part, before in zip(parts, kept, strict=True):
-        part.copy_(before)
-    return error
+        return float((gap.double() ** 2).mean())
 
 
 def power_of(folder: str) -> None:
@@ -360,57 +347,47 @@ def paths() -> None:
 
 def _path(rows: list[dict[str, str]], model: Any, point: Any) -> dict[str, Any]:
     """Return the weights of a model's runs in one range, as bytes, and which solved their task."""
-    extra = {"--verbose": ()} | (
-        {"--log-interval": ("100",)} if model.prefix == "dmu/learned" else {}
-    )
-    command = model.command(model.variants[0], points=[point], extra=extra)
+    often = {"--log-interval": ("100",)} if model.prefix == "dmu/learned" else {}
+    flags = merged(model.flags, {"--verbose": ()}, often)
+    runs: list[RunTable] = []
     with TemporaryDirectory() as folder:
-        root = Path(folder)
-        places = {"TENSORBOARD_DIR": str(root / "logs"), "SAVE_DIR": str(root / "save")}
-        script = str(CHECKOUT / "experiments" / f"{command.script}.py")
-        words = [sys.executable, script, *command.words]
-        subprocess.run(
-            words, env=os.environ | places, check=True, stdout=subprocess.DEVNULL, cwd=root
-        )
-        runs = {
-            int(str(record.config["seed"])): _logged_weights(log)
-            for log in (root / "logs" / model.prefix).iterdir()
-            if log.is_dir() and (record := RunRecord.read(log))
-        }
-    steps = sorted(next(iter(runs.values())))
-    shown = [
-        steps[k] for k in sorted({round(k) for k in np.geomspace(1, len(steps), MOST_STEPS)})[:-1]
-    ]
-    chosen = [steps[0], *shown, steps[-1]]
-    values = np.array([[runs[seed][step] for step in chosen] for seed in sorted(runs)])
+        space = Folders(Path(folder))
+        space.use()
+        if train_shards(shards({model.key: replace(model, flags=flags, points=(point,))}, None)):
+            raise UsageError(f"{model.key} could not be trained")
+        logs, table = space.tensorboard / model.prefix, str(space.csv / "weights.csv")
+        export_csv(str(logs), table, WeightsParser(), runs.append, progress_bar=False)
+        records = [RunRecord.read(logs / run.name) for run in runs]
+    weights = {
+        int(str(record.config["seed"])): _two_weights(run)
+        for run, record in zip(runs, records, strict=True)
+        if record
+    }
+    steps = list(runs[0].columns["step"])
+    geometric = {round(k) for k in np.geomspace(1, len(steps), MOST_STEPS)}
+    chosen = [0, *sorted(geometric)[:-1], len(steps) - 1]
+    values = np.array([weights[seed][chosen] for seed in sorted(weights)])
     scale = 100 if np.abs(values).max() < 1.27 else 40
     coded = np.clip(np.rint(values * scale) + 128, 0, 255).astype(np.uint8)
     return {
-        "steps": chosen,
+        "steps": [steps[k] for k in chosen],
         "scale": scale,
         "solved": "".join(row["solved"] for row in sorted(rows, key=lambda row: int(row["seed"]))),
         "path": base64.b64encode(coded.tobytes()).decode(),
     }
 
 
-def _logged_weights(log: Path) -> dict[int, list[float]]:
-    """Return step -> the two weights of a run, or the shares of a gate where it is all that learns.
+def _two_weights(run: RunTable) -> np.ndarray:
+    """Return the two weights of each step, or the shares of a gate where it is all that learns.
 
     Weights of reciprocals count as negative.
     """
-    (file,) = log.glob(f"{FILE_PREFIX}*")
-    tag_of = "gate" if "operands=" in log.name and "learned" not in log.name else "W(_real)?"
-    found: dict[int, list[float]] = {}
-    for event in EventFileReader(file):
-        for tag, value in zip(event.tags, event.values, strict=True):
-            if isinstance(value, bytes) and re.search(f"/{tag_of}/text_summary$", tag):
-                numbers = np.array(matrix_elements(value))
-                if tag_of == "gate":
-                    numbers = np.array([numbers[0], 1 - numbers[0]])
-                found[event.step] = (
-                    numbers[:2] - (numbers[2:] if len(numbers) > 2 else 0)
-                ).tolist()
-    return found
+    columns = pd.DataFrame(run.columns)
+    if "operands=" in run.name and "learned" not in run.name:
+        gate = columns["param.gate.0"].to_numpy()
+        return np.stack([gate, 1 - gate], -1)
+    found = columns.filter(regex=r"^param\.W(_real)?\.").to_numpy()
+    return found[:, :2] - found[:, 2:] if found.shape[1] > 2 else found
 
 
 STUDIES: dict[str, Callable[..., int | None]] = {
