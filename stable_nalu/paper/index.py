@@ -14,6 +14,7 @@ from stable_nalu.figure.runs import Drawing, Series
 from . import (
     arithmetic_units,
     articles,
+    calcnet,
     depth,
     division,
     mclstm,
@@ -27,7 +28,7 @@ from .experiment import Experiment
 
 _PAPERS = (
     *(arithmetic_units, sequences, division, primer, robust, new_units),
-    *(nalu, articles, depth, mclstm),
+    *(nalu, articles, depth, mclstm, calcnet),
 )
 EXPERIMENTS: dict[str, Experiment] = {e.key: e for paper in _PAPERS for e in paper.EXPERIMENTS}
 

@@ -20,7 +20,12 @@ from stable_nalu.base.files import cells_of
 FOLDER = Path(__file__).with_name("published_results")
 SEEDS = Path(__file__).with_name("published_seeds.csv")
 MEASURES = Path(__file__).with_name("published_measures")
-LABELS = {"PUB": "published", "S2": "stated in the article", "S3": "stated in the notes"}
+LABELS = {
+    "PUB": "published",
+    "LOG": "logged by the released code",
+    "S2": "stated in the article",
+    "S3": "stated in the notes",
+}
 """Label of a number that is no success rate -> what it is, in words."""
 
 _ALSO = {
