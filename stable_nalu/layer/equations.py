@@ -5,6 +5,7 @@ small networks, and NSR, the Neural Status Register.
 import itertools
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 import torch
@@ -285,8 +286,9 @@ class EQLLayer(Layer):
     `sigmoids`, as in the paper, sigmoid(z_6) is one more. Shapes: W1 (*runs, 5 width, in), b1
     (*runs, 5 width), W2 (*runs, out or 5 width, 4 width), …, y (*runs, batch, out). Training of
     `iterations` has three phases: up to a quarter without a penalty; then with the penalty `g` of
-    l1 sum |W|, which is in force without a flag; from 19/20 on without it again, while all weights
-    below 0.001 are held at zero. `tau` is the iteration.
+    l1 sum |W|, which is in force without a flag (with `l1` 0, --regualizer-z times the sum); from
+    19/20 on without it again, while all weights below 0.001 are held at zero. `tau` is the
+    iteration.
 
     Departs from the paper: two columns that are multiplied do not stand side by side; the paper
     tries 26 values of `l1` and three of `layers`, and chooses; its Adam has another epsilon.
@@ -344,13 +346,17 @@ class EQLLayer(Layer):
         return self.last(x)
 
     def regualizer_terms(self):
-        return {"g": self.penalty}
+        return {"g": self.penalty, "z": None if self.l1 else partial(self.in_phase, 1.0)}
 
     def penalty(self) -> torch.Tensor:
         """Return the penalty of this phase: `runs`."""
+        return self.in_phase(self.l1)
+
+    def in_phase(self, factor: float) -> torch.Tensor:
+        """Return the sum of absolute weights times a factor, or 0 out of the second phase."""
         total = sum(mean_over(W.abs(), 2) * math.prod(W.shape[-2:]) for W in self.matrices())
         counts = (self.tau >= self.iterations / 4) & (self.tau < 0.95 * self.iterations)
-        return torch.where(counts, self.l1 * total, torch.zeros_like(self.tau))
+        return torch.where(counts, factor * total, torch.zeros_like(self.tau))
 
     @torch.no_grad()
     def active_units(self) -> torch.Tensor:

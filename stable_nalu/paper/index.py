@@ -17,6 +17,7 @@ from . import (
     calcnet,
     depth,
     division,
+    eql_2016,
     mclstm,
     nalu,
     new_units,
@@ -28,7 +29,7 @@ from .experiment import Experiment
 
 _PAPERS = (
     *(arithmetic_units, sequences, division, primer, robust, new_units),
-    *(nalu, articles, depth, mclstm, calcnet),
+    *(nalu, articles, depth, mclstm, calcnet, eql_2016),
 )
 EXPERIMENTS: dict[str, Experiment] = {e.key: e for paper in _PAPERS for e in paper.EXPERIMENTS}
 

@@ -30,6 +30,7 @@ CHECKSUMS = {
     "article.csv": "a2494fcce1935279b46d7171584b603b49caa2a5447f971d448fdbfb7d44e13a",
     "calcnet.csv": "17dc792979c96aaf446ed348424edd5301d68716b50b8a8fd892886ded61f0f3",
     "eql.csv": "bdb2956a3c90ddae408336c55dc4100954cf12f98d6a7ce3c75f8f2dcbeb2992",
+    "eql_2016.csv": "dc1f0051bb9cead93b9c75d9bc4c0cf077c75eabc2230d8e76e7c73c849de878",
     "nalu.csv": "be0ee2b79dfae1673d506d7e88e86dcf3350a67e321921a7b4635eabfa38ebbc",
     "notes.csv": "e0c2c803befe13c3d1fbeed923f62055ff1f4091878d5a742a45868cb61f022e",
 }
