@@ -8,6 +8,9 @@ INSTALLED := $(VENV)/.installed
 DEMO := results/demo
 PYTEST := $(RUN) -m pytest -n auto --maxprocesses 8
 
+# Else each of the many processes that tests start compiles the package again.
+unexport PYTHONDONTWRITEBYTECODE
+
 # Tests on real images of MNIST read them here, and skip where there are none.
 ifneq ($(wildcard ../shared/data/mnist/MNIST),)
 export STABLE_NALU_MNIST ?= $(abspath ../shared/data/mnist)

@@ -32,8 +32,6 @@ REPRESENTATIVE = (
     *("fs_softmax_s0", "fs_simple", "fs_sgd64"),
 )
 OPTIMISED = ("sl_nru_s0_[1,2]", "sl_npu", "bm_inalu_s0_a", "fs_nmu_s0", "fs_gumbel_s0", "fs_sgd64")
-LARGE = ("fs_nalu_s0", "fs_nalu2_s0", "fs_nalumul_s0")
-"""Train so long without optimisation that some of it pays."""
 
 
 def logged(folder: Path) -> tuple[dict[str, dict[int, list[float]]], set[str]]:
@@ -107,8 +105,6 @@ def test_run(name, tmp_path, monkeypatch):
     golden = GOLDEN[name]
     if name in OPTIMISED:
         monkeypatch.delenv(EXTRA_FLAGS)
-    elif name in LARGE:
-        monkeypatch.setenv(EXTRA_FLAGS, "-O1")
     words = "--name-prefix gold --remove-existing-data --no-save"
     assert run(golden["script"].removesuffix(".py"), *golden["argv"], words) == 0
     (folder,) = (tmp_path / "tensorboard" / "gold").glob("[!.]*")

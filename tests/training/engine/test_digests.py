@@ -33,7 +33,7 @@ CASES = {
 }
 FAST = ("single_layer ReRegualizedLinearMNAC", "simple_function_static NALU")
 FLAGS = ("", "-mno-avx512f", "-march=x86-64-v2", "-mno-avx512f -DLANES=4")
-"""Of the compiler; the others are compiled with -O0."""
+"""Of the compiler; the others are compiled with -Og."""
 SOME = (*FAST, "single_layer GumbelNAC", "single_layer NPU", "float64", "pcc")
 
 
