@@ -5,12 +5,13 @@ Every column of every file is declared here, but for measures, which the catalog
 
 import hashlib
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from stable_nalu import __version__
 from stable_nalu.base.errors import UsageError
-from stable_nalu.base.files import cells_of
+from stable_nalu.base.files import cells_of, table_rows
 from stable_nalu.base.papers import Paper
 from stable_nalu.paper.experiment import Experiment
 from stable_nalu.paper.index import EXPERIMENTS
@@ -29,6 +30,7 @@ RESOURCES = cells_of(FIELDS.with_name("resources.csv"))
 """The files besides what is kept of each experiment."""
 
 
+@cache
 def declared(kind: str) -> list[Field]:
     """Return the columns of files of a kind: `run`, `cost`, `verified`, `power` or `not run`."""
     found = []
@@ -95,7 +97,7 @@ def _of_runs(
     experiment: Experiment, name: str, path: Path, title: str, first: str, *more: Any
 ) -> dict[str, Any]:
     """Return the resource of a file about runs; first: its first column that is not of the key."""
-    header = list(cells_of(path)[0])
+    header = next(table_rows(path))
     fields = [field_of(experiment, column) for column in header]
     return _resource(name, path, title, fields, header[: header.index(first)], *more)
 

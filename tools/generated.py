@@ -8,7 +8,7 @@ import shlex
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 from jinja2 import Template
@@ -30,11 +30,16 @@ _BY_HAND = (
 )
 
 
+@cache
+def _template() -> Template:
+    text = _TEMPLATE.read_text(encoding="utf-8")
+    return Template(text, trim_blocks=True, keep_trailing_newline=True)
+
+
 def batch_script(script: JobScript, _: str) -> str:
     """Return the file of a batch script, for any site, with all models and the published seeds."""
     count = len(shards(script.named_models(), None))
-    text = _TEMPLATE.read_text(encoding="utf-8")
-    return Template(text, trim_blocks=True, keep_trailing_newline=True).render(
+    return _template().render(
         script=script,
         file=f"lfs_batch_jobs/{script.name}.sh",
         places=lambda e: ", ".join(f"{n} of {e.paper.reference}" for n in e.numbers),

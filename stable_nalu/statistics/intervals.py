@@ -228,8 +228,10 @@ def p_value(seeds: Seeds, pairs: Sequence[tuple[bool, bool]]) -> float:
 
     Of one pair for each seed it is McNemar's.
     """
-    gains, _ = _summed(seeds, [float(one) - float(other) for one, other in pairs])
-    return _exchanged(tuple(sorted(gains.astype(int).tolist())))
+    gains: dict[str, int] = {}
+    for seed, (one, other) in zip(map(str, seeds), pairs, strict=True):
+        gains[seed] = gains.get(seed, 0) + bool(one) - bool(other)
+    return _exchanged(tuple(sorted(gains.values())))
 
 
 @cache
@@ -238,7 +240,7 @@ def _exchanged(gains: tuple[int, ...]) -> float:
     total = sum(map(abs, gains))
     law = np.zeros(2 * total + 1)
     law[total] = 1.0
-    for gain in gains:
+    for gain in filter(None, gains):
         law = (np.roll(law, gain) + np.roll(law, -gain)) / 2
     far = np.abs(np.arange(-total, total + 1)) >= abs(sum(gains))
     return float(law[far].sum())
