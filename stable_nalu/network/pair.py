@@ -3,10 +3,14 @@
 import math
 from typing import Any
 
+import numpy as np
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.layer.base import EPSILON
 from stable_nalu.layer.registry import GeneralizedLayer
+
+from .euler import Field
 
 DENSE = ("Sigmoid", "Tanh")
 ONE_UNIT = ("NALU", "iNALU", *DENSE)
@@ -59,3 +63,29 @@ class PairNetwork(ExtendedTorchModule):
             return 0.0, 0.1
         bound = self._gain * math.sqrt(6 / size)
         return (0.0, 1.0) if unit == "ReRegualizedLinearMNAC" else (-bound, bound)
+
+    def field(self) -> Field:
+        """Return what a unit with a sum behind it, or an MLP, computes, by NumPy."""
+        layers = [layer.layer for layer in self.layers]
+        own = [{n: p.detach().numpy() for n, p in layer.named_parameters()} for layer in layers]
+        if "bias" in own[0]:
+            pairs = [(p["W"].swapaxes(-1, -2).copy(), p["bias"][..., None, :]) for p in own]
+            (W, b), (V, c), (Q, d) = pairs
+            return lambda u: np.tanh(np.tanh(u @ W + b) @ V + c) @ Q + d
+        gate = layers[0].gate().detach().numpy()[..., None, :]
+        closed, angle = 1 - gate + gate * EPSILON, gate * np.pi
+        real, sums = own[0]["W_real"], own[1]["W"].swapaxes(-1, -2).copy()
+        imaginary = own[0].get("W_im", np.zeros_like(real))
+        both = np.concatenate(
+            (np.concatenate((real, imaginary), -1), np.concatenate((-imaginary, real), -1)), -2
+        )
+        width, size = real.shape[-1], real.shape[-2]
+        polar = np.empty((*gate.shape[:-1], 2 * size), gate.dtype)
+
+        def field(u: np.ndarray) -> np.ndarray:
+            np.log(gate * np.abs(u) + closed, out=polar[..., :size])
+            np.multiply(angle, u < 0, out=polar[..., size:])
+            z = polar @ both
+            return (np.exp(z[..., :width]) * np.cos(z[..., width:])) @ sums
+
+        return field

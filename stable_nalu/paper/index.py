@@ -21,6 +21,7 @@ from . import (
     mclstm,
     nalu,
     new_units,
+    npu,
     primer,
     robust,
     sequences,
@@ -29,7 +30,7 @@ from .experiment import Experiment
 
 _PAPERS = (
     *(arithmetic_units, sequences, division, primer, robust, new_units),
-    *(nalu, articles, depth, mclstm, calcnet, eql_2016),
+    *(nalu, articles, depth, mclstm, calcnet, eql_2016, npu),
 )
 EXPERIMENTS: dict[str, Experiment] = {e.key: e for paper in _PAPERS for e in paper.EXPERIMENTS}
 

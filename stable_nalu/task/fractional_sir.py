@@ -16,8 +16,7 @@ import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.functional import lp_norm
-from stable_nalu.layer.base import EPSILON
-from stable_nalu.network.euler import Field, euler, through
+from stable_nalu.network.euler import euler, through
 from stable_nalu.network.pair import DENSE, PairNetwork
 from stable_nalu.options import Config, Flag
 from stable_nalu.options.flag import integer, number
@@ -88,13 +87,17 @@ class SIRTask(RowsTask):
         return PairNetwork(config.layer_type, 3, config.hidden_size, 3, gain | layer_options)
 
     def loss(self, model: ExtendedTorchModule, x: Any, t: Any, criterion: Any) -> torch.Tensor:
-        states = torch.from_numpy(euler(field_of(model), x.numpy(), LAST))
-        error = self._at_times @ states - t
+        states, error = self._errors(model, x, t)
         found = (error**2).mean((-1, -2))
         slope = self._at_times.mT @ error * (2 / (error.shape[-1] * error.shape[-2]))
         beta = found.new_tensor([c.beta for c in self.configs]).reshape(found.shape)
         sizes = [lp_norm(p, 1, p.ndim - found.ndim) for p in model.parameters()]
         return through(model, states, found, slope) + beta * sum(sizes)
+
+    def _errors(self, model: ExtendedTorchModule, x: Any, t: Any) -> Batch:
+        """Return the states of all steps, and errors at the known times."""
+        states = torch.from_numpy(euler(cast(PairNetwork, model).field(), x.numpy(), LAST))
+        return states, self._at_times @ states - t
 
     def begin(self, step: TrainingStep) -> None:
         step.optimizer.learning_rate = step.optimizer.base_rate * self.rate_factor(self.at)
@@ -106,57 +109,29 @@ class SIRTask(RowsTask):
     def end(self, training: Any, units: int) -> None:
         if training.at + units != self.config.max_iterations or not self.config.polish:
             return
-        model, alone = training.model, self.engine is None
-        x, t = (part[0] for part in map(torch.from_numpy, self.given(range(training.runs), 1)))
-        x, t = (part[0] if alone else part for part in (x, t))
-        error = self._at_times @ torch.from_numpy(euler(field_of(model), x.numpy(), LAST)) - t
-        self.before = (error**2).mean((-1, -2)).reshape(-1).tolist()
+        x, t = (torch.from_numpy(part[0]) for part in self.given(range(training.runs), 1))
+        x, t = (part[0] if self.engine is None else part for part in (x, t))
+        model = training.model
+        self.before = (self._errors(model, x, t)[1] ** 2).mean((-1, -2)).reshape(-1).tolist()
         own = [p for p in model.parameters() if p.requires_grad]
         minimise(own, lambda: self.loss(model, x, t, None), self.config.polish)
 
     def measured(self, model: ExtendedTorchModule, run: int) -> Mapping[str, Any]:
         exact = floats(torch.from_numpy(truth()), self.device)
-        states = torch.from_numpy(euler(field_of(model), exact[:1].numpy(), LATER))
+        states = torch.from_numpy(euler(cast(PairNetwork, model).field(), exact[:1].numpy(), LATER))
         errors = at_times(2 * TIMES, LATER) @ states - exact
         inside, after = (errors[:TIMES] ** 2).mean(), (errors[TIMES:] ** 2).mean()
         weights = torch.cat([p.flatten() for p in model.parameters()]).abs()
         found = {METRIC_VALID: inside, METRIC_TEST: after, BEFORE: torch.tensor(self.before[run])}
-        found |= {"weights/above-0.001": (weights > CUT).sum().float()}
+        found |= {"metric/weights/above-0.001": (weights > CUT).sum().float()}
         is_pair = self.config.layer_type not in DENSE and self.at >= self.config.max_iterations
-        return found | ({"formula": formula(cast("PairNetwork", model))} if is_pair else {})
+        return found | ({"formula": formula(cast(PairNetwork, model))} if is_pair else {})
 
     def get_state(self, run: int) -> dict[str, Any]:
         return {"before": self.before[run]}
 
     def set_state(self, run: int, state: Mapping[str, Any]) -> None:
         self.before[run] = state["before"]
-
-
-def field_of(model: ExtendedTorchModule) -> Field:
-    """Return what a network computes, by NumPy."""
-    layers = [layer.layer for layer in cast("PairNetwork", model).layers]
-    own = [{n: p.detach().numpy() for n, p in layer.named_parameters()} for layer in layers]
-    if "bias" in own[0]:
-        pairs = [(p["W"].swapaxes(-1, -2).copy(), p["bias"][..., None, :]) for p in own]
-        (W, b), (V, c), (Q, d) = pairs
-        return lambda u: np.tanh(np.tanh(u @ W + b) @ V + c) @ Q + d
-    gate = layers[0].gate().detach().numpy()[..., None, :]
-    closed, angle = 1 - gate + gate * EPSILON, gate * np.pi
-    real, sums = own[0]["W_real"], own[1]["W"].swapaxes(-1, -2).copy()
-    imaginary = own[0].get("W_im", np.zeros_like(real))
-    both = np.concatenate(
-        (np.concatenate((real, imaginary), -1), np.concatenate((-imaginary, real), -1)), -2
-    )
-    width, size = real.shape[-1], real.shape[-2]
-    polar = np.empty((*gate.shape[:-1], 2 * size), gate.dtype)
-
-    def field(u: np.ndarray) -> np.ndarray:
-        np.log(gate * np.abs(u) + closed, out=polar[..., :size])
-        np.multiply(angle, u < 0, out=polar[..., size:])
-        z = polar @ both
-        return (np.exp(z[..., :width]) * np.cos(z[..., width:])) @ sums
-
-    return field
 
 
 def formula(model: PairNetwork) -> str:

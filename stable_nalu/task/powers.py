@@ -14,6 +14,7 @@ import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.dataset.distribution import LegacyRandom
+from stable_nalu.dataset.sobol import SobolPoints
 from stable_nalu.network.pair import ONE_UNIT, PairNetwork
 from stable_nalu.options import Config, Flag, switch
 from stable_nalu.options import flags as common
@@ -39,24 +40,6 @@ TESTED, VALIDATED = 10_000, 1000
 PAPER_TEST = "metric/test/range-of-paper"
 
 
-class SobolPoints:
-    """The Sobol sequence without the origin, as unit numbers."""
-
-    def __init__(self, inputs: int):
-        self._inputs, self._of, self._at = inputs, None, 0
-
-    def __call__(self, first: int, count: int) -> np.ndarray:
-        """Return so many points from a place on."""
-        from scipy.stats.qmc import Sobol
-
-        if self._of is None or first < self._at:
-            self._of, self._at = Sobol(self._inputs, scramble=False), 0
-        if first > self._at:
-            self._of.fast_forward(first - self._at)
-        self._at = first + count
-        return self._of.random(count)
-
-
 def scaled(points: np.ndarray, interval: tuple[float, float]) -> np.ndarray:
     return interval[0] + (interval[1] - interval[0]) * points
 
@@ -77,10 +60,7 @@ def grid(low: float, high: float, step: float) -> np.ndarray:
 
 
 class PowersTask(MeasuredTask):
-    """Learn powers and sums; errors of each output of `four`, and counts of weights of the others.
-
-    The inputs of an iteration of a wide task follow from its number.
-    """
+    """Learn powers and sums; the inputs of an iteration of a wide task follow from its number."""
 
     kind = Kind(cost=4, penalties=Penalties)
 
@@ -88,21 +68,18 @@ class PowersTask(MeasuredTask):
         super().__init__(config, device, *others)
         self.random = [LegacyRandom(own.seed) for own in self.configs]
         self.drawn = [0] * len(self.configs)
-        self._points = SobolPoints(WIDE)
-        self._shared: tuple[tuple[int, int], np.ndarray] | None = None
-        name = config.function
-        if name == "four":
-            self._inputs = (0.1, config.upper)
-            tests = {METRIC_TEST: grid(-4.1, 3.9, 0.2), "sqrt": grid(0.1, 4, 0.1)}
-            valid = grid(0.1, 2.1, 0.1)
+        self._points, self._shared = SobolPoints(WIDE), ((-1, 0), np.empty(0))
+        self._inputs = (0.1, config.upper)
+        tests = {METRIC_VALID: grid(0.1, 2.1, 0.1), METRIC_TEST: grid(-4.1, 3.9, 0.2)}
+        if config.function == "four":
+            tests["sqrt"] = grid(0.1, 4, 0.1)
         else:
-            _, self._inputs, *ranges = OF_SUMS[name]
+            _, self._inputs, far, of_paper = OF_SUMS[config.function]
             points = self._points(1, TESTED)
-            pairs = zip((METRIC_TEST, PAPER_TEST), ranges, strict=True)
-            tests = {tag: scaled(points, own) for tag, own in pairs}
-            valid = scaled(points[:VALIDATED], self._inputs)
-        self.tests = {t: self._rows(x) for t, x in {METRIC_VALID: valid, **tests}.items()}
-        self.about = f"dataset: {name} of inputs in {self._inputs}"
+            tests = {METRIC_TEST: scaled(points, far), PAPER_TEST: scaled(points, of_paper)}
+            tests[METRIC_VALID] = scaled(points[:VALIDATED], self._inputs)
+        self.tests = {tag: self._rows(x) for tag, x in tests.items()}
+        self.about = f"dataset: {config.function} of inputs in {self._inputs}"
 
     def _rows(self, x: np.ndarray) -> Batch:
         own = (torch.from_numpy(part) for part in (x, targets(self.config.function, x)))
@@ -114,8 +91,7 @@ class PowersTask(MeasuredTask):
 
     @classmethod
     def shape(cls, config: Config) -> Shape:
-        inputs, outputs = sizes_of(config)
-        return Shape(config.batch_size, inputs, outputs, None, config.verbose, cls.kind.penalties)
+        return Shape(config.batch_size, *sizes_of(config), None, config.verbose, Penalties)
 
     @classmethod
     def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
@@ -125,8 +101,7 @@ class PowersTask(MeasuredTask):
         return PairNetwork(config.layer_type, *sizes, own | layer_options)
 
     def batches(self) -> Iterator[Batch]:
-        x, t = self.next_of((0,), 1)
-        yield tuple(floats(torch.from_numpy(part[0, 0]), self.device) for part in (x, t))
+        yield tuple(floats(torch.from_numpy(v[0, 0]), self.device) for v in self.next_of((0,), 1))
 
     def samples(self) -> tuple[Sequence[Any], Drawn]:
         return (), self.next_of
@@ -138,40 +113,33 @@ class PowersTask(MeasuredTask):
             shape = count, batch, inputs
             x = np.stack([self.random[run].doubles(shape) for run in runs], 1)
         else:
-            first = self.drawn[runs[0]] * batch + 1
-            x = self._sobol(first, count * batch).reshape(count, 1, batch, inputs)
-        x = scaled(x, self._inputs)
-        t, own = targets(self.config.function, x), torch.get_default_dtype()
+            place = self.drawn[runs[0]] * batch + 1, count * batch
+            if self._shared[0] != place:
+                self._shared = place, self._points(*place)
+            x = self._shared[1].reshape(count, 1, batch, inputs)
         for run in runs:
             self.drawn[run] += count
-        kind = np.dtype(str(own).removeprefix("torch."))
-        return tuple(np.repeat(v.astype(kind), len(runs) // v.shape[1], 1) for v in (x, t))
-
-    def _sobol(self, first: int, count: int) -> np.ndarray:
-        if self._shared is None or self._shared[0] != (first, count):
-            self._shared = (first, count), self._points(first, count)
-        return self._shared[1]
+        x = scaled(x, self._inputs)
+        kind = np.dtype(str(torch.get_default_dtype()).removeprefix("torch."))
+        pair = (v.astype(kind) for v in (x, targets(self.config.function, x)))
+        return tuple(np.repeat(v, len(runs) // v.shape[1], 1) for v in pair)
 
     def measured(self, model: ExtendedTorchModule, run: int) -> Mapping[str, torch.Tensor]:
-        found: dict[str, torch.Tensor] = {}
-        with torch.no_grad():
-            for tag, (x, t) in self.tests.items():
-                y = model(x)
-                if self.config.function != "four":
-                    found[tag] = ((y - t) ** 2).mean()
-                    continue
-                errors = dict(zip(FOUR, (y - t).abs().mean(0), strict=True))
-                if tag == METRIC_VALID:
-                    found[tag] = ((y - t) ** 2).mean()
-                else:
-                    outputs = FOUR[-1:] if tag == "sqrt" else FOUR[:-1]
-                    found |= {f"metric/test/{name}": errors[name] for name in outputs}
-        if self.config.function == "four":
+        four, found = self.config.function == "four", dict[str, torch.Tensor]()
+        for tag, (x, t) in self.tests.items():
+            with torch.no_grad():
+                error = model(x) - t
+            if not four or tag == METRIC_VALID:
+                found[tag] = (error**2).mean()
+                continue
+            errors = dict(zip(FOUR, error.abs().mean(0), strict=True))
+            chosen = FOUR[-1:] if tag == "sqrt" else FOUR[:-1]
+            found |= {f"metric/test/{name}": errors[name] for name in chosen}
+        if four:
             found[METRIC_TEST] = torch.stack([found[f"metric/test/{n}"] for n in FOUR]).mean()
         own = torch.cat([p.flatten() for p in model.parameters() if p.requires_grad]).abs()
-        return found | {
-            f"weights/above-{cut:g}": (own > cut).sum().float() for cut in (0.01, 0.001)
-        }
+        cuts = {f"metric/weights/above-{cut:g}": own > cut for cut in (0.01, 0.001)}
+        return found | {tag: above.sum().float() for tag, above in cuts.items()}
 
     def get_state(self, run: int) -> dict[str, Any]:
         return {"random": self.random[run], "drawn": self.drawn[run]}

@@ -7,7 +7,6 @@ import torch
 from stable_nalu.abstract import default_dtype, stack_models
 from stable_nalu.network.euler import euler, through
 from stable_nalu.network.pair import PairNetwork
-from stable_nalu.task.fractional_sir import field_of
 from stable_nalu.training.lbfgs import minimise
 
 
@@ -21,7 +20,7 @@ def test_the_gradient_is_that_of_unrolled_steps(unit):
                 p.add_(0.1 if name.endswith("W_im") else 0)
         start = torch.tensor([[[2.0, -0.5, 0.0]], [[1.0, 0.3, -2.0]]])
         wanted = torch.randn(2, 9, 3)
-        states = torch.from_numpy(euler(field_of(model), start.numpy(), 8))
+        states = torch.from_numpy(euler(model.field(), start.numpy(), 8))
         unrolled = [start]
         for _ in range(8):
             unrolled.append(unrolled[-1] + model(unrolled[-1]))

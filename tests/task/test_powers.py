@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from stable_nalu.dataset.sobol import SobolPoints
 from stable_nalu.task import fractional_sir, powers
 from stable_nalu.task.table import SCRIPTS
 from tests.experiments.scripts import read, run, run_names
@@ -38,7 +39,7 @@ def test_wide_targets_are_of_two_sums_of_fifty(function):
 
 
 def test_sobol_points_go_on_and_leave_out_the_origin():
-    points = powers.SobolPoints(100)
+    points = SobolPoints(100)
     first, second = points(1, 4), points(5, 3)
     assert (first[0] == 0.5).all()
     assert sorted(first[:3, 7]) == [0.25, 0.5, 0.75]
