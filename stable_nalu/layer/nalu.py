@@ -235,7 +235,7 @@ _PENALTIES = {ndim: functional.Regualizer("inalu", "bias", "linear", ndim=ndim) 
 
 
 class INALULayer(Layer):
-    r"""Compute all four operations, with separate weights to add and to multiply and a gate that no
+    r"""Compute all four operations, with weights to add, weights to multiply and a gate that no
     input moves: the iNALU of Schlör et al. (2020, arXiv:2003.07629).
 
         y_o = c_o a_o + (1 - c_o) m_o s_o,    c = sigmoid(g)
@@ -244,24 +244,31 @@ class INALULayer(Layer):
         s_o = prod_i (|M_io| sign(x_i) + 1 - |M_io|),    M = tanh(W_m_hat) sigmoid(M_m_hat)
 
     Shapes: the four hat matrices (*runs, in, out), g (*runs, out). `gate_of_input` makes the gate
-    c = sigmoid(g x), g (*runs, out, in). The penalty `inalu` pushes every parameter p away from
-    zero: sum over the five parameters of mean relu(20 - |p|). Departs from the published code: the
-    penalty has its gradient (as in nalm-benchmark, not in nalm-robust-nmu); float64 and a GPU work.
+    c = sigmoid(g x), g (*runs, out, in). `shared_weights`: the product has the weights of the sum,
+    M = A. The penalty `inalu` pushes every parameter p away from zero: sum over all parameters of
+    mean relu(20 - |p|). Departs from the published code: the penalty has its gradient (as in
+    nalm-benchmark, not in nalm-robust-nmu); float64 and a GPU work.
     """
 
     default_name = "inalu"
-    option_defaults: ClassVar = {"gate_of_input": False}
+    option_defaults: ClassVar = {"gate_of_input": False, "shared_weights": False}
 
     def make_parameters(self) -> None:
-        for name in ("W_a_hat", "M_a_hat", "W_m_hat", "M_m_hat"):
+        self._matrices = [f"{m}_{path}_hat" for path in self.paths for m in "WM"]
+        for name in self._matrices:
             setattr(self, name, self.new_parameter(self.in_features, self.out_features))
         inputs = [self.in_features] * self.gate_of_input
         self.g = self.new_parameter(self.out_features, *inputs)
 
+    @property
+    def paths(self) -> str:
+        """Return the letters of the sum and of the product, if it has weights of its own."""
+        return "a" if self.shared_weights else "am"
+
     def reset_parameters(self) -> None:
-        for W_hat, M_hat in ((self.W_a_hat, self.M_a_hat), (self.W_m_hat, self.M_m_hat)):
-            torch.nn.init.normal_(W_hat, 0.88, 0.2)
-            torch.nn.init.normal_(M_hat, 0.5, 0.2)
+        for name in self._matrices:
+            mean = 0.88 if name.startswith("W") else 0.5
+            torch.nn.init.normal_(getattr(self, name), mean, 0.2)
         torch.nn.init.normal_(self.g, 0.0, 0.2)
 
     def add_weights(self) -> torch.Tensor:
@@ -270,6 +277,8 @@ class INALULayer(Layer):
 
     def mul_weights(self) -> torch.Tensor:
         """Return the effective weight of the product: `(*runs, in, out)`."""
+        if self.shared_weights:
+            return self.add_weights()
         return torch.tanh(self.W_m_hat) * torch.sigmoid(self.M_m_hat)
 
     def gate(self) -> torch.Tensor:
@@ -278,7 +287,7 @@ class INALULayer(Layer):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         W_m = self.mul_weights()
-        add = x @ self.add_weights()
+        add = x @ (W_m if self.shared_weights else self.add_weights())
         log_x = x.abs().clamp(min=1e-7).log()
         mul = (log_x @ W_m).clamp(max=LARGEST_EXPONENT).exp()
         sign = mnac(torch.sign(x), W_m.abs().mT)
@@ -292,16 +301,15 @@ class INALULayer(Layer):
 
     def exact_parameters(self):
         found = {} if self.gate_of_input else {"g": sure(self.gate())}
-        for path, weights in (("a", self.add_weights()), ("m", self.mul_weights())):
+        pairs = zip(self.paths, (self.add_weights(), self.mul_weights()), strict=False)
+        for path, weights in pairs:
             found[f"W_{path}_hat"] = weights.round() * SURE
             found[f"M_{path}_hat"] = torch.full_like(weights, SURE)
         return found
 
     def _distance_to_saturation(self) -> torch.Tensor:
-        matrices = (self.W_a_hat, self.M_a_hat, self.W_m_hat, self.M_m_hat)
-        penalties = [_PENALTIES[2](p) for p in matrices] + [
-            _PENALTIES[1 + self.gate_of_input](self.g)
-        ]
+        penalties = [_PENALTIES[2](self.get_parameter(name)) for name in self._matrices]
+        penalties.append(_PENALTIES[1 + self.gate_of_input](self.g))
         return torch.stack(penalties, dim=-1).sum(-1)
 
     def observations(self) -> list[Observation]:

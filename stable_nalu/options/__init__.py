@@ -92,6 +92,7 @@ class ScriptSpec:
     counts_epochs: whether --max-epochs is how many are trained, and not the index of the last one.
     drawn_by: dests of the flags that decide on the inputs of every iteration; none where nothing is
         gained by drawing them once for several runs.
+    of_data: dests of flags that decide on samples and initial weights, and on nothing else.
     nac_mul_acts: whether --nac-mul decides how the model multiplies.
     expand: returns flags with those that they stand for.
     """
@@ -107,6 +108,7 @@ class ScriptSpec:
     folder: str = "experiments"
     counts_epochs: bool = False
     drawn_by: tuple[str, ...] = ()
+    of_data: tuple[str, ...] = ()
     nac_mul_acts: bool = False
     expand: Callable[[Mapping[str, list[Any]]], Mapping[str, list[Any]]] = dict
 

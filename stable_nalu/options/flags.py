@@ -81,8 +81,9 @@ SCHEDULE = choice("--schedule", "constant",
     "gives.", ("constant",), young=True, in_name="sc-{schedule}")
 OPTIMIZER = FlagGroup(
     "Optimizer",
-    choice("--optimizer", "adam", "Optimizer; flux-rmsprop is that of Flux.",
-        ("adam", "sgd", "adamw", "nadam", "rmsprop", "flux-rmsprop")),
+    choice("--optimizer", "adam",
+        "Optimizer; flux-rmsprop is that of Flux, tf-rmsprop that of TensorFlow 1.",
+        ("adam", "sgd", "adamw", "nadam", "rmsprop", "flux-rmsprop", "tf-rmsprop")),
     Flag("--learning-rate", number(0), 1e-3, "Learning rate.", sweep=True),
     SCHEDULE,
     Flag("--momentum", number(0), 0.0, "Momentum of sgd (plain, not Nesterov).", sweep=True),

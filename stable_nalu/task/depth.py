@@ -189,8 +189,9 @@ class ChainNetwork(ExtendedTorchModule):
             gate = SATURATED if adds else -SATURATED
             layer.G_add.fill_(gate if layer.nalu_gate == "independent" else gate / len(row))
         elif isinstance(layer, INALULayer):
-            _set_squashed(layer.W_a_hat, layer.M_a_hat, row[:, None])
-            _set_squashed(layer.W_m_hat, layer.M_m_hat, row[:, None])
+            for path in layer.paths:
+                names = (f"{m}_{path}_hat" for m in "WM")
+                _set_squashed(*map(layer.get_parameter, names), row[:, None])
             layer.g.fill_(SATURATED if adds else -SATURATED)
         else:
             layer.W.copy_(row)

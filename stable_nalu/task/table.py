@@ -15,6 +15,7 @@ from . import (
     fractional_sir,
     gridworld_time,
     identity_autoencoder,
+    inalu,
     marked_addition,
     mnist_counting,
     mystery_arithmetic,
@@ -30,7 +31,7 @@ from . import (
 
 _MORE = (identity_autoencoder, even_digit_count, mnist_counting, gridworld_time)
 _MOST = (program_evaluation, notebook_addition, comparison, depth, eml_recovery, equations)
-_LAST = (powers, fractional_sir, marked_addition, mystery_arithmetic, own_task)
+_LAST = (powers, fractional_sir, inalu, marked_addition, mystery_arithmetic, own_task)
 _IN_ORDER = (
     *arithmetic.SCRIPTS,
     *((one.SCRIPT, one.TASK) for one in (simple_function_recurrent, number_translation)),

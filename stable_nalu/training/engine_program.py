@@ -57,7 +57,8 @@ def seeded(config: Config, build: BuildOne, seed: int) -> ExtendedTorchModule:
 
 def structure(config: Config) -> str:
     """Return what is equal for runs of equal programs: all that is not a number in their memory."""
-    held = {name: value for name, value in config.as_dict().items() if name not in NUMBERS}
+    numbers = NUMBERS.union(config.spec.of_data)
+    held = {name: value for name, value in config.as_dict().items() if name not in numbers}
     switches = [name for name in held if name.startswith("clip_grad") or name in WEIGHTS]
     return repr(held | {name: held[name] not in (None, 0) for name in switches})
 
@@ -285,6 +286,7 @@ class _Builder(ProgramBuilder):
                 slot: [given.get(f"{slot}:{name}") for name in names] for slot in optimizer.slots
             }
             optimizer.step([given.get(f"gradient:{name}") for name in names])
+            optimizer.follow(given["criterion"])
             self.step.finish(given["criterion"])
             return own | given | self._new_buffers(own)
 

@@ -157,6 +157,9 @@ class Penalties:
         own = [iteration + 1] * self._moves
         return min([self._ramp.next_move(iteration), *own, *growing])
 
+    def set_up(self, optimizer: "Optimizer", names: Sequence[str]) -> None:
+        """Say what an optimiser of parameters of these names does besides its steps."""
+
     def value(self, key: str) -> torch.Tensor:
         first, *others = self._terms[key]
         return sum((term() for term in others), first())
@@ -258,6 +261,8 @@ class Optimizer:
     """
 
     slots: ClassVar[tuple[str, ...]] = ()
+    first: ClassVar[float] = 0.0
+    """What slots are filled with before the first step."""
     obstacle: str | None = None
     """Why the engine cannot make its steps."""
 
@@ -266,7 +271,8 @@ class Optimizer:
         self.learning_rate = self.base_rate = learning_rate
         self.own_rates: dict[int, float] = {}
         self.steps = [0] * len(self.parameters)
-        self.state = {s: [torch.zeros_like(p) for p in self.parameters] for s in self.slots}
+        first = self.first
+        self.state = {s: [torch.full_like(p, first) for p in parameters] for s in self.slots}
 
     def step(self, gradients: Gradients) -> None:
         with torch.no_grad():
@@ -274,17 +280,20 @@ class Optimizer:
                 if gradient is not None:
                     self.steps[k] += 1
                     slots = [self.state[slot][k] for slot in self.slots]
-                    rate = self.learning_rate
-                    if k in self.own_rates:
-                        rate = self.own_rates[k] * self.factor
-                    numbers = self.numbers(self.steps[k], rate)
+                    numbers = self.numbers(self.steps[k], self.rate_of(k))
                     # Of x W^T it comes transposed, and is read several times.
                     self.apply(self.parameters[k], gradient.contiguous(), slots, *numbers)
+
+    def rate_of(self, k: int) -> Any:
+        return self.own_rates[k] * self.factor if k in self.own_rates else self.learning_rate
 
     @property
     def factor(self) -> float:
         """Return what its schedule multiplies the learning rate by at the moment."""
         return self.learning_rate / self.base_rate if self.base_rate else 1.0
+
+    def follow(self, loss: torch.Tensor) -> None:
+        """Make further updates behind a step, whose batch had this loss."""
 
     def numbers(self, step: int, rate: Any) -> tuple[Any, ...]:
         """Return the numbers that a step depends on, counted from 1, at a learning rate."""
@@ -374,6 +383,62 @@ class FluxRMSprop(RMSprop):
     smoothing = 0.9
 
 
+class TFRMSprop(Optimizer):
+    """RMSprop of TensorFlow 1: epsilon 1e-10 is in the root, and mean squares start at 1.
+
+    turns: how many steps in a row update the parameters of each group, the one after the other; at
+    first all are one group. groups: the group of each parameter. late: the gradient of a penalty on
+    a parameter, if there is one, which has an update of its own behind each step later than
+    `late_from`, where the loss of the batch is below 1: for groups in their turn or, if
+    `late_always`, for all.
+    """
+
+    slots = ("square_avg",)
+    first = 1.0
+    smoothing, epsilon = 0.9, 1e-10
+    late: Callable[[torch.Tensor], torch.Tensor] | None = None
+    late_from, late_always = 0, False
+
+    def __init__(self, parameters: Sequence[torch.Tensor], learning_rate: Any):
+        super().__init__(parameters, learning_rate)
+        self.turns, self.groups = (1,), [0] * len(self.parameters)
+
+    def numbers(self, step, rate):
+        at, acts, low = (step - 1) % sum(self.turns), [], 0
+        for turn in self.turns:
+            acts.append(low <= at < low + turn)
+            low += turn
+        late = [step > self.late_from and (own or self.late_always) for own in acts]
+        pairs = zip(acts, late, strict=True)
+        return tuple(on * n for pair in pairs for on in pair for n in (1 - self.smoothing, -rate))
+
+    @torch.no_grad()
+    def step(self, gradients):
+        for k, gradient in enumerate(gradients):
+            if gradient is not None:
+                self.steps[k] += 1
+                share, size, *_ = self._numbers_of(k)
+                square = self.state["square_avg"][k]
+                self.apply(self.parameters[k], gradient.contiguous(), square, share, size)
+
+    @torch.no_grad()
+    def follow(self, loss):
+        small = (loss < 1).to(loss.dtype)
+        for k, parameter in enumerate(self.parameters):
+            if self.late is not None and self.steps[k]:
+                *_, share, size = self._numbers_of(k)
+                own = self.late(parameter), self.state["square_avg"][k]
+                self.apply(parameter, *own, small * share, small * size)
+
+    def _numbers_of(self, k):
+        start = 4 * self.groups[k]
+        return self.numbers(self.steps[k], self.rate_of(k))[start : start + 4]
+
+    def apply(self, parameter, gradient, square, share, size):
+        square.add_((gradient * gradient - square) * share)
+        parameter.add_(gradient * size * (square + self.epsilon).rsqrt())
+
+
 class SGD(Optimizer):
     """Gradient descent with momentum, which is not Nesterov's."""
 
@@ -395,6 +460,7 @@ class SGD(Optimizer):
 OPTIMIZERS: dict[str, type[Optimizer]] = {
     **{"adam": Adam, "adamw": AdamW, "nadam": NAdam, "rmsprop": RMSprop},
     "flux-rmsprop": FluxRMSprop,
+    "tf-rmsprop": TFRMSprop,
 }
 """Optimisers that take a learning rate alone, by their flag."""
 
@@ -488,7 +554,7 @@ def load_optimizer_state(optimizer: Optimizer, state: dict, run: int | None) -> 
         for slot, values in optimizer.state.items():
             target = values[k] if run is None else values[k][run]
             if entry is None or entry.get(slot) is None:
-                target.zero_()
+                target.fill_(optimizer.first)
             else:
                 target.copy_(entry[slot])
 
@@ -521,6 +587,7 @@ class TrainingStep:
         self.parameters = [p for _, p in trainable]
         self.optimizer = self._build_optimizer(configs)
         self.optimizer.own_rates = self._own_rates()
+        self.penalties.set_up(self.optimizer, self.trainable)
         self._criterion_name = getattr(first, "train_criterion", "mse")
         self._own_loss = self._criterion_name.endswith("()")
         self._pcc2mse = getattr(first, "pcc2mse_iteration", 0)
@@ -627,6 +694,7 @@ class TrainingStep:
         if observed is not None:
             write(losses(result))
         self.optimizer.step(result.gradients)
+        self.optimizer.follow(criterion.detach())
         self.finish(criterion)
         if seen.gradients:
             write(self.observe_gradients(result.gradients, seen.of))

@@ -59,6 +59,17 @@ class TestINALU(LayerChecks):
         yield "g", torch.empty(OUT).normal_(0, 0.2)
 
 
+def test_an_inalu_with_shared_weights_multiplies_by_those_of_its_sum():
+    own = {"W_a_hat": [[0.3], [-2.0]], "M_a_hat": [[1.0], [3.0]], "g": [0.4]}
+    shared = with_parameters(INALULayer, own, shared_weights=True)
+    twice = own | {"W_m_hat": own["W_a_hat"], "M_m_hat": own["M_a_hat"]}
+    separate = with_parameters(INALULayer, twice)
+    x = torch.tensor([[2.0, -3.0], [-0.5, 0.1]])
+    torch.testing.assert_close(shared(x), separate(x))
+    assert [name for name, _ in shared.named_parameters()] == [*own]
+    assert shared.rounded().mul_weights().ravel().tolist() == [0, -1]
+
+
 L = math.log(1e6) - 1
 
 

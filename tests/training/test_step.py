@@ -3,6 +3,7 @@
 import math
 from functools import partial
 
+import numpy as np
 import pytest
 import torch
 
@@ -14,6 +15,7 @@ from stable_nalu.training.step import (
     SGD,
     Adam,
     RMSprop,
+    TFRMSprop,
     TrainingStep,
     load_optimizer_state,
     optimizer_state,
@@ -163,7 +165,17 @@ def test_a_step_without_any_gradient_reads_none_of_the_step_before():
     assert all(map(torch.equal, own.parameters, before))
 
 
-@pytest.mark.parametrize("kind", [Adam, RMSprop, partial(SGD, momentum=0.9)])
+def test_the_optimiser_of_tensorflow_1_has_epsilon_in_its_root_and_squares_that_start_at_1():
+    own = TFRMSprop([torch.tensor([2.0, -1.0])], 0.5)
+    square, value = np.ones(2), np.array([2.0, -1.0])
+    for gradient in ([3.0, 0.0], [-1.0, 1e-6], [0.5, 0.0]):
+        own.step([torch.tensor(gradient)])
+        square += 0.1 * (np.square(gradient) - square)
+        value -= 0.5 * np.array(gradient) / np.sqrt(square + 1e-10)
+        np.testing.assert_allclose(own.parameters[0], value, rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", [Adam, RMSprop, TFRMSprop, partial(SGD, momentum=0.9)])
 def test_a_saved_state_continues_bit_for_bit(kind):
     going = kind(parameters(torch.float32), 0.01)
     for step in range(5):
