@@ -20,7 +20,7 @@ Script = Literal["simple_function_static", "simple_function_static_npu", "single
     "simple_function_recurrent", "number_translation", "sequential_mnist", "sequential_svhn",
     "two_digit_mnist", "ST_mnist_labels", "identity_autoencoder", "even_digit_count",
     "mnist_counting", "gridworld_time", "program_evaluation", "notebook_addition", "comparison",
-    "depth", "eml_recovery", "equations", "powers", "fractional_sir", "marked_addition",
+    "depth", "eml_recovery", "equations", "powers", "fractional_sir", "inalu", "marked_addition",
     "mystery_arithmetic", "own_task"]
 Flags = TypedDict("Flags", {"operation": Several[Literal["add", "sub", "mul", "div", "squared",
     "root", "reciprocal", "cumsum", "sum", "cumprod", "prod"]], "num_subsets": Int,
@@ -89,7 +89,11 @@ Flags = TypedDict("Flags", {"operation": Several[Literal["add", "sub", "mul", "d
     Several[Literal["random", "near", "curriculum", "layer", "calcnet", "glorot", "positive"]],
     "start_noise": Float, "target": Text, "warm_start": Float, "equation": Text, "adam_epsilon":
     Float, "tenth_every": Int, "function": Several[Literal["four", "add", "mul", "inv", "sqrt"]],
-    "upper": Float, "sums_first": Switch, "beta": Float, "polish": Int, "forget_bias": Float,
+    "upper": Float, "sums_first": Switch, "beta": Float, "polish": Int, "distribution":
+    Several[Literal["exponential-0.2", "exponential-0.8", "normal-centred", "normal-above",
+    "normal-below", "uniform-1", "uniform-5", "many-uniform", "many-normal", "many-start"]],
+    "mean_w": Float, "mean_m": Float, "mean_g": Float, "deviation": Float, "penalty_epoch": Int,
+    "penalty_turns": Several[Literal["own", "all"]], "no_restarts": Switch, "forget_bias": Float,
     "nalu_variant": Several[Literal["article", "two-nac", "shared", "custom"]], "test_size": Int,
     "shuffle": Switch, "problem_seed": Int, "task_file": Text, "data": Text, "input_names": Text,
     "outputs": Int, "train": Text, "test": Text, "threshold": Text, "hidden": Int}, total=False)

@@ -9,10 +9,10 @@ its seed, and tests here have 10,000 rows.
 Batches come in one order, 1,000 of them an epoch, which is never shuffled. Of ten steps the first
 eight update weights, the last two gates. From epoch 11 on, counted from 0, an update that pushes
 them away from 0 follows each batch whose loss is below 1. In epochs 10, 20, ... a run whose
-loss does not fall starts again from uniform values within 2 of 0.
+loss does not fall starts again from uniform values within 2 of 0, by the same generator.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -140,11 +140,12 @@ def _pull(parameter: torch.Tensor) -> torch.Tensor:
     return torch.sign(parameter) * inside * (-INALU_WEIGHT / parameter.numel())
 
 
-class Network(IdentityNetwork):
-    """The units of a run; initialised again, their parameters are uniform within 2 of 0.
+Law = Callable[[str, tuple[int, ...]], np.ndarray]
+"""Draws values of a shape for a parameter, by its letter: W, M or G."""
 
-    losses: of the last batches.
-    """
+
+class Network(IdentityNetwork):
+    """The units of a run. losses: of the last batches."""
 
     def __init__(self, *sizes: Any, **layer_options: Any):
         super().__init__(*sizes, **layer_options)
@@ -153,13 +154,9 @@ class Network(IdentityNetwork):
     def after_step(self, loss: torch.Tensor) -> None:
         self.losses = torch.cat([self.losses[1:], loss.reshape(1)])
 
-    def reset_parameters(self) -> None:
-        for parameter in self.parameters():
-            torch.nn.init.uniform_(parameter, -2, 2)
-
     @torch.no_grad()
-    def start(self, random: np.random.RandomState, means: Mapping[str, float], spread: float):
-        """Draw initial values of each layer: all W and M in their order, then G."""
+    def draw(self, law: Law) -> None:
+        """Draw values of each layer: all W and M in their order, then G."""
         for layer in self.layers:
             own = dict(layer.named_parameters())
             for name in sorted(own, key=lambda name: name.split(".")[-1][0] in "gG"):
@@ -167,8 +164,8 @@ class Network(IdentityNetwork):
                 # Stored (in, out) or, by NALUs, (out, in): drawn (in, out).
                 turned = stored.ndim > 1 and not name.endswith(("_a_hat", "_m_hat"))
                 shape = tuple(stored.mT.shape if turned else stored.shape)
-                values = random.normal(means[letter], spread, shape).astype(np.float32)
-                stored.copy_(torch.from_numpy(values).mT if turned else torch.from_numpy(values))
+                values = torch.from_numpy(law(letter, shape).astype(np.float32))
+                stored.copy_(values.mT if turned else values)
 
 
 class INALUTask(FormulaTask):
@@ -214,10 +211,16 @@ class INALUTask(FormulaTask):
         return Network(config.layer_type, *sizes, **layer_options)
 
     def initialized(self, config: Config, layer_options: dict[str, Any]) -> Network:
+        return self._drawn(config, layer_options)
+
+    def _drawn(self, config: Config, layer_options: dict[str, Any], restarts: int = 0) -> Network:
+        """Draw the weights of a run by its generator, again as often as it restarts."""
         model, random = self.network(config, layer_options), np.random.RandomState()
         random.set_state(_rows(config.distribution, config.seed).state)
         means = {letter: getattr(config, f"mean_{letter.lower()}") for letter in "WMG"}
-        model.start(random, means, config.deviation)
+        model.draw(lambda letter, shape: random.normal(means[letter], config.deviation, shape))
+        for _ in range(restarts):
+            model.draw(lambda letter, shape: random.uniform(-2, 2, shape))
         return model
 
     def samples(self) -> tuple[Sequence[Any], Drawn]:
@@ -248,6 +251,16 @@ class INALUTask(FormulaTask):
             self._stored[due] = 0
             self.restarts[due] += 1
             training.restart([(int(run), int(self.restarts[run]) - 1) for run in due])
+            for run in due:
+                self._redraw(training, int(run))
+
+    @torch.no_grad()
+    def _redraw(self, training: Training, run: int) -> None:
+        """Give a run that starts again the values of its generator."""
+        own, options = training.model.state_dict(), training.stack[run].layer_options
+        fresh = self._drawn(self.configs[run], options, int(self.restarts[run]))
+        for name, value in fresh.named_parameters():
+            (own[name] if self.engine is None else own[name][run]).copy_(value)
 
     def _stuck(self, run: int) -> bool:
         """Return whether the losses of a run are high, and have not fallen."""

@@ -131,16 +131,31 @@ def test_updates_are_made_in_turns_and_the_penalty_has_its_own(engine, turns):
         np.testing.assert_allclose(found[0] if engine else found, value, rtol=1e-9, atol=1e-12)
 
 
+def values(run):
+    return torch.cat([p[0].detach().ravel() for p in run.model.parameters()]).numpy()
+
+
 def test_a_run_whose_loss_stays_high_starts_again_and_others_go_on(monkeypatch):
     monkeypatch.setattr(inalu, "EPOCH", 10)
     monkeypatch.setattr(inalu, "STORED", 90)
+    redraw = inalu.INALUTask._redraw
     words = "--distribution", "uniform-5", "--seed", "0", "--operation", "div", "add"
     own = training(SCRIPT, planned(SCRIPT, *words, iterations=300, log_interval=1000))
-    before = own.task.restarts.copy()
+    weights = []
+    monkeypatch.setattr(
+        inalu.INALUTask,
+        "_redraw",
+        lambda task, *run: (redraw(task, *run), weights.append(values(own))),
+    )
     for _ in own.train():
         pass
-    assert before.tolist() == [0, 0]
-    assert own.task.restarts[0] >= 1
+    assert own.task.restarts[0] == len(weights) > 0
+    random = np.random.RandomState()
+    random.set_state(inalu.Rows("uniform-5", 0).state)
+    for mean, size in ((1, 2), (-1, 2), (1, 2), (-1, 2), (0, 1)):
+        random.normal(mean, 0.1, size)
+    for found in weights[:2]:
+        np.testing.assert_allclose(found, random.uniform(-2, 2, 9), rtol=1e-6)
     calm = training(SCRIPT, planned(SCRIPT, *words, "--no-restarts", iterations=300))
     for _ in calm.train():
         pass
