@@ -8,28 +8,26 @@ Where the number of marked steps varies, it is drawn from `RandomState(seed)`, o
 beforehand: the published code draws it from a generator without a seed.
 """
 
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.dataset.distribution import IndexLoader
-from stable_nalu.layer.base import LSTMCell
 from stable_nalu.layer.npu import MCLSTMCell
 from stable_nalu.layer.registry import GeneralizedCell
 from stable_nalu.network.arithmetic import MC_LSTM
 from stable_nalu.network.dense import Dense
 from stable_nalu.options import Config, Flag
 from stable_nalu.options.flag import cell_names, integer, number
-from stable_nalu.options.flags import LAYER_TYPE, refuse
+from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS, refuse
 from stable_nalu.training import floats
-from stable_nalu.training.task import EPOCHS, Batch, Kind, Task
+from stable_nalu.training.task import Batch, Kind
 from stable_nalu.writer.event_file import METRIC_TEST, METRIC_VALID
 
-from .shared import MEASURED_EPOCHS, task_script
+from .shared import RowsTask, task_script
 
 TRAIN_SEED, VALIDATION_SEED, TEST_SEED = 1806, 11806, 1302
 ROWS, TESTED = 10_000, 1000
@@ -72,8 +70,13 @@ def sequences(setting: Setting, seed: int, rows: int) -> tuple[np.ndarray, np.nd
     return x, sums
 
 
+@lru_cache(32)
+def _order(seed: int, epoch: int, rows: int) -> np.ndarray:
+    return np.random.default_rng((seed, epoch)).permutation(rows)
+
+
 class AddingNetwork(ExtendedTorchModule):
-    """x `(batch, time, 2)` -> `(batch, 1)`: a cell, and a dense layer of its last output.
+    """x `(*runs, batch, time, 2)` -> `(*runs, batch, 1)`: a cell, and a dense layer of its end.
 
     Recurrent weights of an LSTM start as identities, its forget gates at `forget_bias`. All states
     start at 0.
@@ -100,56 +103,80 @@ class AddingNetwork(ExtendedTorchModule):
             cell.bias_hh[size : 2 * size] = 0
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        zeros = x.new_zeros(len(x), self.hidden_size)
-        state: Any = (zeros, zeros) if self.unit_name in ("LSTM", MC_LSTM) else zeros
-        if self.unit_name != "LSTM":
-            return self.read_out(self.cell.unroll(x, state))
-        own: LSTMCell = self.cell.cell
-        weights = [own.weight_ih, own.weight_hh, own.bias_ih, own.bias_hh]
-        start = [zeros.unsqueeze(0)] * 2
-        states, *_ = torch.lstm(x, start, weights, True, 1, 0.0, self.training, False, True)
-        return self.read_out(states[:, -1])
+        zeros = x.new_zeros(*x.shape[:-2], self.hidden_size)
+        state = (zeros, zeros) if self.unit_name in ("LSTM", MC_LSTM) else zeros
+        return self.read_out(self.cell.unroll(x, state))
 
 
-class AddingTask(Task):
-    """Learn the sum; errors are mean squared ones, those of tests behind the last epoch alone."""
+class AddingTask(RowsTask):
+    """Learn the sum; errors are mean squared ones, those of tests behind the last update alone.
 
-    kind = Kind(EPOCHS, cost=50_000, errors=(METRIC_VALID, f"{METRIC_TEST}/reference"))
+    Each epoch has another order of all sequences; those that do not fill a batch are left out.
+    """
 
-    def __init__(self, config: Config, device: torch.device):
-        super().__init__(config, device)
-        self._train = self._rows(TRAIN_SEED, config.train_size)
-        self._valid = self._rows(VALIDATION_SEED, config.train_size)
-        self.about = f"dataset: {config.train_size} sequences of 100 numbers, two of them marked"
+    kind = Kind(cost=2000, errors=(METRIC_VALID, f"{METRIC_TEST}/reference"))
+    in_torch = True
 
-    def _rows(self, seed: int, rows: int, setting: Setting = TESTS["reference"]) -> Batch:
-        x, t = sequences(setting, seed, rows)
+    def rows_of(self, config: Config) -> Batch:
+        self.drawn = [0] * len(self.configs)
+        return self._rows(TRAIN_SEED, config.train_size)
+
+    def _rows(self, seed: int, rows: int, test: str = "reference") -> Batch:
+        x, t = sequences(TESTS[test], seed, rows)
         return floats(torch.from_numpy(x), self.device), floats(torch.from_numpy(t), self.device)
 
-    def network(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
+    @classmethod
+    def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
         return AddingNetwork(config, **layer_options)
 
-    def batches(self) -> IndexLoader:
-        x, t = self._train
-        return IndexLoader(len(x), self.config.batch_size, True, lambda rows: (x[rows], t[rows]))
+    def batches(self) -> Iterator[Batch]:
+        x, t = self.given([0], 1)
+        yield torch.from_numpy(x[0, 0]), torch.from_numpy(t[0, 0])
 
-    def measures(self, model: ExtendedTorchModule) -> Iterator[tuple[str, torch.Tensor]]:
-        yield METRIC_VALID, self._error(model, self._valid)
-        if self.at == self.config.max_epochs:
-            for name, setting in TESTS.items():
-                rows = self._rows(TEST_SEED, TESTED, setting)
-                yield f"{METRIC_TEST}/{name}", self._error(model, rows)
+    def given(self, runs: Sequence[int], count: int) -> tuple[np.ndarray, np.ndarray]:
+        every = [[self._next(run) for run in runs] for _ in range(count)]
+        x, t = (part.numpy() for part in self.data[0])
+        return x[np.array(every)], t[np.array(every)]
 
-    def _error(self, model: ExtendedTorchModule, rows: Batch) -> torch.Tensor:
-        parts = zip(*(part.split(AT_ONCE) for part in rows), strict=True)
-        return torch.cat([(model(x) - t) ** 2 for x, t in parts]).mean()
+    def _next(self, run: int) -> np.ndarray:
+        """Return the sequences of the next batch of a run."""
+        c = self.configs[run]
+        epoch, place = divmod(self.drawn[run], c.train_size // c.batch_size)
+        self.drawn[run] += 1
+        return _order(c.seed, epoch, c.train_size)[place * c.batch_size :][: c.batch_size]
+
+    def loss(self, model: ExtendedTorchModule, x: Any, t: Any, criterion: Any) -> torch.Tensor:
+        return ((model(x) - t) ** 2).mean((-1, -2))
+
+    def measures(self, model: ExtendedTorchModule) -> Mapping[str, torch.Tensor]:
+        rows = {METRIC_VALID: self._rows(VALIDATION_SEED, self.config.train_size)}
+        if self.at >= self.config.max_iterations:
+            tested = {
+                f"{METRIC_TEST}/{test}": self._rows(TEST_SEED, TESTED, test) for test in TESTS
+            }
+            rows |= tested
+        return {tag: self._error(model, *own) for tag, own in rows.items()}
+
+    def _error(self, model: ExtendedTorchModule, x: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
+        runs = () if self.engine is None else (len(self.configs),)
+        x = x.expand(*runs, *x.shape)
+        parts = zip(x.split(AT_ONCE, -3), t.split(AT_ONCE), strict=True)
+        return torch.cat([(model(own) - of) ** 2 for own, of in parts], -2).mean((-1, -2))
+
+    def get_state(self, run: int) -> dict[str, Any]:
+        return {"drawn": self.drawn[run]}
+
+    def set_state(self, run: int, state: Mapping[str, Any]) -> None:
+        self.drawn[run] = state["drawn"]
 
 
 # A flag is a few lines of a table.
 # fmt: off
-def _check_forget(c: Config) -> None:
+def _check(c: Config) -> None:
     refuse(c.forget_bias and c.layer_type != "LSTM", "--forget-bias",
         f"{c.layer_type} has no forget gate", "leave it out, or use --layer-type LSTM")
+    refuse(c.train_size < c.batch_size, "--train-size", f"{c.train_size} sequences make no batch",
+        f"give at least --batch-size {c.batch_size}")
 
 
 _TASK = (
@@ -158,15 +185,14 @@ _TASK = (
     Flag("--hidden-size", integer(1), 10, "Width of the state of the cell."),
     Flag("--forget-bias", number(), 0.0, "Start value of the biases of an LSTM's forget gates."),
     Flag("--train-size", integer(1), ROWS, "Sequences of training, and of validation."),
-    MEASURED_EPOCHS.but(default=100),
+    MAX_ITERATIONS.but(default=7800),
 )
 SCRIPT = task_script(
     "marked_addition",
     summary="Train a recurrent cell to add the marked ones of a hundred numbers, and test it on "
     "more numbers, larger ones and more marks.",
     example="--layer-type MC-LSTM --learning-rate 5e-2 --seed 1-100",
-    task=_TASK,
-    fragments=("h{hidden_size:int} fb-{forget_bias:float} n{train_size:int}",),
-    checks=(_check_forget,), batch_size=128, learning_rate=1e-3, log_interval=10, unit="Epochs",
+    task=_TASK, fragments=("h{hidden_size:int} fb-{forget_bias:float} n{train_size:int}",),
+    checks=(_check,), batch_size=128, learning_rate=1e-3, log_interval=780, inputs=2,
 )
 TASK = AddingTask

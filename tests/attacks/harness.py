@@ -63,7 +63,7 @@ QUICK = {
     ),
     "fractional_sir": "--max-iterations 1 --polish 0",
     "mystery_arithmetic": "--max-epochs 0 --train-size 40",
-    "marked_addition": "--max-epochs 0 --train-size 4",
+    "marked_addition": "--max-iterations 1 --train-size 4 --batch-size 4",
     "gridworld_time": "--max-iterations 1 --eval-episodes 1",
     "notebook_addition": "--max-iterations 1 --train-size 9",
     "even_digit_count": "--max-iterations 1 --valid-images 1 --test-images 1",

@@ -39,7 +39,15 @@ def test_settings_differ_in_length_range_and_marks(name):
 
 def test_one_epoch_of_a_single_batch_by_hand(monkeypatch):
     monkeypatch.setattr(adding, "TESTED", 3)
-    words = (*SMALL.split(), "--max-epochs", "1", "--learning-rate", "0.01", "--log-interval", "1")
+    words = (
+        *SMALL.split(),
+        "--max-iterations",
+        "1",
+        "--learning-rate",
+        "0.01",
+        "--log-interval",
+        "1",
+    )
     assert run(SCRIPT, *words, "--seed", "5") == 0
     (name,) = run_names(SCRIPT, *words, "--seed", "5")
     assert name.endswith("mc-lstm_h3_n6_b6_s5_lr-adam-0.01000")
