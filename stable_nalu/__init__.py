@@ -9,7 +9,8 @@ from .base import files as _files
 if _typing.TYPE_CHECKING:
     from .api.own_loop import constrain, penalty, wrap
     from .api.program import train
-    from .api.runs import compare, plot, read_runs, summarize
+    from .api.results import compare, plot, summarize
+    from .api.runs import read_runs
     from .api.submit import submit
     from .api.zoo import layers
     from .inspection.saved_model import formula, load
@@ -36,7 +37,8 @@ __all__ = [
 
 _NAMES = {
     **{"layer.base": "Layer", "layer.own_layers": "register", "api.program": "train"},
-    **{"inspection.saved_model": "formula load", "api.runs": "compare plot read_runs summarize"},
+    **{"inspection.saved_model": "formula load", "api.runs": "read_runs"},
+    **{"api.results": "compare plot summarize"},
     **{"api.submit": "submit", "api.zoo": "layers", "api.own_loop": "constrain penalty wrap"},
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}

@@ -71,10 +71,10 @@ Flags = TypedDict("Flags", {"operation": Several[Literal["add", "sub", "mul", "d
     "img2label_model": Text, "tps_unbounded_stn": Switch, "identity_start": Switch,
     "scheduler_step_size": Int, "no_scheduler": Switch, "train_sampling": Several[Literal["grid",
     "uniform"]], "train_range": Range, "test_range": Range, "hidden_layers": Int, "head_bias":
-    Switch, "no_head_bias": Switch, "digit_source": Several[Literal["mnist", "digits"]],
-    "image_size": Int, "max_digits": Int, "min_distance": Int, "train_images": Int, "valid_images":
-    Int, "test_images": Int, "task": Text, "cnn": Several[Literal["small", "large", "mlp8"]],
-    "cnn_outputs": Int, "cnn_dropout": Float, "sequence_loss": Several[Literal["last", "all"]],
+    Switch, "no_head_bias": Switch, "max_digits": Int, "min_distance": Int, "image_size": Int,
+    "train_images": Int, "digit_source": Several[Literal["mnist", "digits"]], "valid_images": Int,
+    "test_images": Int, "task": Text, "cnn": Several[Literal["small", "large", "mlp8"]],
+    "sequence_loss": Several[Literal["last", "all"]], "cnn_outputs": Int, "cnn_dropout": Float,
     "test_repeats": Int, "nac_wiring": Several[Literal["recurrent", "feedforward"]], "observation":
     Several[Literal["symbolic", "pixels"]], "stimulus_range": Range, "max_reward": Float,
     "time_limit": Int, "reward_shape": Several[Literal["linear", "exact"]], "late":

@@ -1,20 +1,15 @@
-"""What is done with trained runs in Python: read their logs, summarise, compare and draw them.
-
-The same is done by `export/runs.py`, `export/summarize.py` and `export/plot.py`, with this code.
-Errors are raised as `UsageError`; what a script would warn of is a warning.
-"""
+"""Trained runs in Python: their logs, read as one table, and how each run ended."""
 
 import os
-import warnings
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
-from itertools import chain, combinations
+from itertools import chain
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import pandas as pd
@@ -27,21 +22,10 @@ from stable_nalu.options.run_names import column_of
 from stable_nalu.result.export import STEP, aligned, is_run, open_reader
 from stable_nalu.statistics import summary
 from stable_nalu.statistics import table as judging
-from stable_nalu.statistics.comparison import Comparison, compared
-from stable_nalu.statistics.intervals import PairedTest, paired_test
-from stable_nalu.statistics.setups import BEST_RANGE, PUBLISHED, Estimators, Judgement, expand_name
+from stable_nalu.statistics.setups import Judgement
 from stable_nalu.writer import RunRecord
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from stable_nalu.figure.style import Palette
-
-# fmt: off
-DrawingKind = Literal["range", "success", "distribution", "sweep", "table", "histogram", "curve",
-    "metrics", "surface", "path", "matrix", "critical-difference", "profile"]
-# fmt: on
-_NAME = "the table of runs"
+TABLE = "the table of runs"
 
 
 @dataclass(frozen=True)
@@ -181,7 +165,7 @@ class TrainedRuns:
         that this version trained.
         """
         with named_as_in_python():
-            judged = judging.judge_tables([(_NAME, self.table)], Judgement(), lambda text: None)
+            judged = judging.judge_tables([(TABLE, self.table)], Judgement(), lambda text: None)
             judged = judged.set_index("name")
         places = {name: place for place, name in enumerate(self.names)}
         judged.index = pd.Index([places[str(name)] for name in judged.index], name="run")
@@ -197,7 +181,7 @@ class TrainedRuns:
             # A flag has a column of another name if its script is not arithmetic.
             more[name] = more[name].where(more[name].notna(), own) if name in more else own
         more |= {f: [c.get(f) for c in configs] for f in flags.values() if f not in more}
-        apart = (flags.get(c, summary.typed_name(c)) for c in ("seed", *_varying(judged)))
+        apart = (flags.get(c, summary.typed_name(c)) for c in ("seed", *varying(judged)))
         cells: dict[str, Any] = {name: more[name] for name in apart}
         cells |= {"solved": judged["solved"], "solved_at": judged["extrapolation.step.solved"]}
         cells |= {"test_error": judged["extrapolation.last"], "threshold": judged["threshold"]}
@@ -281,7 +265,7 @@ def read_runs(
         >>> runs.best.config["layer_type"]
         'ReRegualizedLinearMNAC'
     """
-    path = _path("folder", folder)
+    path = path_of("folder", folder)
     if isinstance(names, str):
         names = [names]
     elif names is not None and not isinstance(names, Collection):
@@ -415,321 +399,19 @@ def _is_mask(key: Any, runs: int) -> bool:
     return several and all(isinstance(one, bool | np.bool_) for one in key)
 
 
-@named_as_in_python()
-def summarize(
-    runs: TrainedRuns | pd.DataFrame,
-    *,
-    by: Sequence[str] | str | None = None,
-    threshold: float | None = None,
-    parameter: str | None = None,
-    exp_setups: Iterable[str | Path] = (),
-    best_range: int = BEST_RANGE,
-    estimators: Estimators = PUBLISHED,
-    technical: bool = False,
-) -> summary.Summary:
-    """Return one row per group: success rate, solved at and sparsity error, with 95 % intervals.
-
-    Args:
-        runs: what `train` and `read_runs` return, of any script, or their table; or that of another
-            loop, with the columns model, task, seed, step and error.
-        by: options that tell groups apart; None: model, operation, ranges and what else differs.
-        threshold: the test error below which a run is solved, in place of that of its task.
-        parameter: rows of the tables to use; None: those of a run's script and model.
-        exp_setups: tables of thresholds in place of the usual ones; runs without a row are left
-            out then.
-        best_range: a run is judged at the lowest validation error of its last so many rows.
-        estimators: how means and intervals are made.
-        technical: whether columns are those of `export/summarize.py`, as the papers have them.
-
-    Examples:
-        >>> sn.summarize(runs)[["model", "n", "success_rate"]]
-          model  n  success_rate
-        0   NMU  8           1.0
-    """
-    by = [by] if isinstance(by, str) else by
-    if by is not None and not isinstance(by, Sequence):
-        raise UsageError(f"by: {by!r} is not a list of columns")
-    setups = _paths("exp_setups", exp_setups)
-    judgement = Judgement(threshold, parameter, tuple(setups), best_range)
-    _require_estimators(estimators)
-    judged = judging.judge_tables([(_NAME, _table(runs, threshold))], judgement, _warn)
-    options = list(judged.columns)[: list(judged.columns).index("threshold")]
-    table = summary.summarize_runs(judged, None if by is None else _known(options, by), estimators)
-    return summary.Summary(table) if technical else summary.typed_summary(table)
+TASK = ("operation", "interpolation.range", "extrapolation.range")
 
 
-def _known(columns: Collection[str], by: Sequence[str]) -> list[str]:
-    """Return options by which runs can be grouped, which may be called as arguments of `train`."""
-    found = []
-    for name in by:
-        typed = isinstance(name, str) and name not in columns
-        column = summary.technical_name(name) if typed else name
-        if column not in columns:
-            others = [one for one in columns if one not in ("name", "model_code")]
-            known = list(map(summary.typed_name, others))
-            remedy = did_you_mean(str(name), known, f"one of {', '.join(known)}")
-            raise UsageError(f"by: there is no option {name!r}; {remedy}")
-        found.append(column)
-    return found
-
-
-Models = Mapping[str, TrainedRuns] | Mapping[str, pd.DataFrame]
-
-
-@overload
-def compare(
-    runs_a: TrainedRuns | pd.DataFrame,
-    runs_b: TrainedRuns | pd.DataFrame,
-    *,
-    threshold: float | None = None,
-    labels: tuple[str, str] | None = None,
-) -> PairedTest: ...
-@overload
-def compare(
-    runs_a: Models | TrainedRuns | pd.DataFrame, *, threshold: float | None = None
-) -> Comparison: ...
-@named_as_in_python(runs="runs_a")
-def compare(
-    runs_a: Models | TrainedRuns | pd.DataFrame,
-    runs_b: TrainedRuns | pd.DataFrame | None = None,
-    *,
-    threshold: float | None = None,
-    labels: tuple[str, str] | None = None,
-) -> PairedTest | Comparison:
-    """Return whether one model solves more often than another, by pairs of runs of one seed.
-
-    Runs are paired that have the same seed, operation and ranges, and the same value of every
-    option that differs within one of both. The test is exact and two-sided, and exchanges the sides
-    of whole seeds: of one run for each seed it is McNemar's, with Newcombe's interval for pairs;
-    of several it has Student's interval of the seeds' differences.
-
-    Of several models it returns a table of all pairs, with p by Holm's method.
-
-    Args:
-        runs_a: runs of one model; or several models by their labels; or runs of several models,
-            without `runs_b`. A table of another loop has the columns model, task, seed, step and
-            error.
-        runs_b: runs of the other.
-        threshold: the test error below which a run is solved, in place of that of its task.
-        labels: what to call both; None: the names of their models.
-
-    Examples:
-        >>> others = sn.train("single_layer", layer="NAC", seed=range(8), **how)
-        >>> sn.compare(runs, others).p
-        0.0078125
-    """
-    if runs_b is not None:
-        ones = _judged(runs_a, threshold)
-        with named_as_in_python(runs="runs_b"):
-            others = _judged(runs_b, threshold)
-        if labels is None:
-            names = [", ".join(dict.fromkeys(table["model"])) for table in (ones, others)]
-            labels = (names[0], names[1]) if names[0] != names[1] else ("the first", "the second")
-        return _tested(ones, others, labels, ("the first", "the second"))
-    if labels is not None:
-        raise UsageError("labels: they are of two models; give several as {label: runs}")
-    if isinstance(runs_a, Mapping):
-        models = {_label(name): _judged(runs, threshold) for name, runs in runs_a.items()}
-    else:
-        judged = _judged(runs_a, threshold)
-        models = {str(name): rows for (name,), rows in judging.groups(judged, ["model"])}
-    if len(models) < 2:
-        raise UsageError(f"runs_a: {plural(len(models), 'model')} is given; two are compared")
-    pairs = combinations(models.items(), 2)
-    tests = [_tested(ones, others, (a, b), (a, b)) for (a, ones), (b, others) in pairs]
-    return compared(tests)
-
-
-def _judged(runs: object, threshold: float | None) -> pd.DataFrame:
-    """Return a row per judged run, with its last step."""
-    table = _table(runs, threshold)
-    found = judging.judge_tables([(_NAME, table)], Judgement(threshold=threshold), _warn)
-    steps: Any = table.groupby("name")["step"]
-    last = steps.max().to_dict()
-    return found.assign(iterations=[last[name] for name in found["name"]])
-
-
-def _tested(
-    ones: pd.DataFrame, others: pd.DataFrame, labels: tuple[str, str], called: tuple[str, str]
-) -> PairedTest:
-    varying = dict.fromkeys(chain.from_iterable(map(_varying, (ones, others))))
-    by = [c for c in (*_TASK, *varying) if c in ones and c in others]
-    test = paired_test(labels, ones, others, [*by, "seed"])
-    if not test.pairs:
-        one, other = map(plain, called)
-        raise UsageError(f"no run of {one} has the task and the seed of one of {other}")
-    return test
-
-
-def _label(given: object) -> str:
-    if not isinstance(given, str) or not is_text(given):
-        raise UsageError(f"label of a model: {given!r} is not text")
-    return given
-
-
-_TASK = ("operation", "interpolation.range", "extrapolation.range")
-
-
-def _varying(options: pd.DataFrame) -> list[str]:
+def varying(options: pd.DataFrame) -> list[str]:
     """Return the task's columns, and options, that differ between judged runs."""
     columns = list(options.columns)
     return [
-        *(c for c in ("model", *_TASK) if len(options[c].drop_duplicates()) > 1),
+        *(c for c in ("model", *TASK) if len(options[c].drop_duplicates()) > 1),
         *summary.differing_options(options[columns[: columns.index("threshold")]]),
     ]
 
 
-@named_as_in_python()
-def plot(
-    runs: TrainedRuns | pd.DataFrame | Mapping[str, TrainedRuns] | Mapping[str, pd.DataFrame],
-    kind: DrawingKind = "range",
-    *,
-    by: Sequence[str] | str | None = None,
-    column: str | None = None,
-    threshold: float | None = None,
-    exp_setups: Iterable[str | Path] = (),
-    estimators: Estimators = PUBLISHED,
-    palette: "Palette" = "safe",
-) -> "Figure":
-    """Return a drawing of runs.
-
-    Args:
-        runs: what `train` and `read_runs` return, or several of them by the names of their models;
-            or a table of another loop, as `summarize` takes it.
-        kind: what to draw, as `--kind` of `export/plot.py`, except for its tables.
-        by: options that tell lines apart; None: model, and what else differs but x.
-        column: the x of a sweep; what other kinds show.
-        threshold: the test error below which a run is solved, in place of that of its task.
-        exp_setups: tables of thresholds in place of the usual ones.
-        estimators: how means and intervals are made.
-        palette: colours that read in print and for colour-blind readers, or the published hues.
-
-    Examples:
-        >>> sn.plot({"NMU": runs, "NAC": others}, kind="success").savefig("success.png")
-    """
-    from stable_nalu.figure.entries import entry_of_tables, made
-    from stable_nalu.figure.runs import Context
-    from stable_nalu.figure.style import PALETTES
-
-    if palette not in PALETTES:
-        raise UsageError(f"palette: {palette!r} is not one of {', '.join(PALETTES)}")
-    if not isinstance(column, str | None):
-        raise UsageError(f"column: {column!r} is not a name of a column")
-    _require_estimators(estimators)
-    setups = _paths("exp_setups", exp_setups)
-    Judgement(threshold)  # refuses a threshold that is none
-    column = column if column is None or "." in column else summary.technical_name(column)
-    tables: dict[str, pd.DataFrame] = {}
-    for label, own in (runs if isinstance(runs, Mapping) else {"": runs}).items():
-        tables[_label(label)] = _table(own, threshold)
-    if column is None and kind in ("range", "success") and _has_no_ranges(tables.values()):
-        column = "operation"
-    by_task = kind in ("histogram", "critical-difference", "profile")
-    beside = (column, *_X, *(["operation"] if by_task else []))
-    tables = {k: v for name, t in tables.items() for k, v in _split(name, t, by, beside).items()}
-    labels = [] if list(tables) == [""] else list(tables)
-    # A name with slashes would be a path of folders.
-    named = ((label.replace("/", "∕") or "runs", table) for label, table in tables.items())
-    names = {f"the table of {label}": table for label, table in named}
-    header = [str(name) for name in next(iter(tables.values()))]
-    entry = entry_of_tables(kind, list(names), header, labels, "figure", column)
-    how: Any = {"threshold": threshold, "estimators": estimators, "palette": palette}
-    context = Context(entry, Path(), names, setups=setups, **how)
-    figure = made(entry.parts[0], context).figure
-    for text in context.warnings:
-        _warn(text)
-    if figure is None:
-        raise UsageError(f"kind {kind!r} is not a drawing; export/plot.py writes it")
-    return figure
-
-
-_X = ("hidden.size", "train.distribution", "test.distribution", "distribution")
-"""Options that kinds have on their x axes."""
-_WORDS = ("model", "operation")
-"""Options whose values name a group on their own: `mul on U[1,2)`, with no `operation=`."""
-
-
-def _split(
-    name: str, table: pd.DataFrame, by: Sequence[str] | str | None, x: Collection[str | None]
-) -> dict[str, pd.DataFrame]:
-    """Return the runs of a table by what tells them apart besides the model and x.
-
-    A table in which nothing does so is left whole.
-    """
-    by = [by] if isinstance(by, str) else by
-    try:
-        codes, options = judging.parsed_names(table, expand_name, _NAME)
-    except (UsageError, KeyError):  # of a script without these options
-        return {name: table}
-    if by is None:
-        operation = ["operation"] if len(set(options["operation"])) > 1 else []
-        by = [c for c in (*operation, *summary.differing_options(options)) if c not in x]
-    by = _known(list(options), by)
-    if not name or len(set(options["model"])) > 1:
-        by = list(dict.fromkeys(["model", *by]))
-    if not by or (by == ["model"] and not name):
-        return {name: table}
-    found: dict[str, pd.DataFrame] = {}
-    for values, group in judging.groups(options, by):
-        pairs = zip(by, values, strict=True)
-        parts = [str(v) if c in _WORDS else f"{c.replace('.', ' ')} {v}" for c, v in pairs]
-        found[", ".join([name, *parts] if name else parts)] = table.loc[
-            pd.Series(codes, table.index).isin(group.index)
-        ]
-    return found
-
-
-def _require_estimators(given: object) -> None:
-    if not isinstance(given, Estimators):
-        raise UsageError(f"estimators: {given!r} is none; give an Estimators of statistics")
-
-
-def _has_no_ranges(tables: Iterable[pd.DataFrame]) -> bool:
-    """Return whether training ranges would tell no tasks apart."""
-    column = column_of("interpolation_range")
-    return all(column in table and table[column].isin(["", None]).all() for table in tables)
-
-
-def _table(runs: object, threshold: float | None) -> pd.DataFrame:
-    table = runs.table if isinstance(runs, TrainedRuns) else runs
-    if not isinstance(table, pd.DataFrame):
-        found = type(runs).__name__
-        raise UsageError(f"runs: {found} is not a table; give what train or read_runs returns")
-    return _of_other_loop(table, threshold) if "error" in table and "name" not in table else table
-
-
-_TIDY = ("model", "task", "seed", "step", "error")
-
-
-def _of_other_loop(tidy: pd.DataFrame, threshold: float | None) -> pd.DataFrame:
-    """Return the table of runs that a program logged itself, which is judged at their last rows."""
-    judging.require(tidy, _TIDY, _NAME, f"one of {', '.join(_TIDY)}")
-    if threshold is None and judging.THRESHOLD not in tidy:
-        raise UsageError("threshold: this table has none; give one, such as threshold=1e-5")
-    given = judging.numeric(tidy, ("seed", "step", "error"), _NAME).reset_index(drop=True)
-    judging.refuse_rows(given["seed"].isna(), given, "seed", _NAME, "no seed")
-    judging.refuse_rows(given["error"] < 0, given, "error", _NAME, "an error below 0")
-    texts = {name: given[name].astype(str) for name in ("model", "task", "seed")}
-    missing = dict.fromkeys((judging.VALIDATION, judging.SPARSITY), float("nan"))
-    own = {"name": texts["model"] + "/" + texts["task"] + "/" + texts["seed"]}
-    own |= {"step": given["step"], judging.TEST: given["error"], **missing}
-    own[judging.THRESHOLD] = given.get(judging.THRESHOLD, float("nan"))
-    own |= {judging.MODEL_CODE: texts["model"], "model": texts["model"]}
-    own |= {"operation": texts["task"], **dict.fromkeys(_TASK[1:], ""), "seed": given["seed"]}
-    return pd.DataFrame(own)
-
-
-def _path(name: str, given: object) -> Path:
+def path_of(name: str, given: object) -> Path:
     if not isinstance(given, str | PathLike) or not is_text(str(given), of_path=True):
         raise UsageError(f"{name}: {given!r} is not a path")
     return Path(given)
-
-
-def _paths(name: str, given: object) -> list[Path]:
-    """Return the paths of a list, or the one."""
-    several = [given] if isinstance(given, str) or not isinstance(given, Iterable) else given
-    return [_path(name, one) for one in several]
-
-
-def _warn(text: str) -> None:
-    warnings.warn(text, stacklevel=4)

@@ -23,7 +23,7 @@ from stable_nalu.base.script import ScriptParser, adder, command_of
 
 from .flag import MOST_RUNS, Config, Flag, FlagGroup, ReadFlag, each_word, integer, switch
 from .flags import load_own_layers, own_options, short_leaf, with_flags
-from .run_names import NameField, format_leaf, template, trailing
+from .run_names import NameField, format_leaf, of_flags
 
 __all__ = ["Config", "Flag", "FlagGroup", "OptionError", "Plan", "ScriptSpec", "switch"]
 
@@ -119,8 +119,8 @@ class ScriptSpec:
     @cached_property
     def fields(self) -> tuple[NameField, ...]:
         placed = {field.pattern for field in self.name_fields}
-        young = (flag.in_name for flag in self.flags if flag.in_name not in placed | {""})
-        return (*self.name_fields, *(trailing(template(pattern)) for pattern in young))
+        young = of_flags(*(flag for flag in self.flags if flag.in_name not in placed))
+        return (*self.name_fields, *young)
 
     @cached_property
     def defaults(self) -> dict[str, Any]:

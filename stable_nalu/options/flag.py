@@ -125,8 +125,8 @@ class Flag:
     result: whether it can change what a run computes or records.
     note: what the script at hand does with it, where that is not what the help says.
     young: whether runs were recorded before it was there; at its default, no record holds it.
-    in_name: the pattern of its field at the end of run names, where a script has no other place
-        for it; see `run_names`.
+    in_name: the pattern of its field in run names, at their end where a script has no other place
+        for it, or what a switch that is on adds; see `run_names`.
     """
 
     name: str

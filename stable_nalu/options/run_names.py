@@ -74,6 +74,10 @@ _NOTATIONS: dict[str, Notation] = {
     "pair": _RANGE,
     "range": replace(_RANGE, partial="only the first two parts are printed"),
     "joined": Notation("[^_]+", str, lambda v: "".join(map(str, v))),
+    "ends": Notation(r"[\d-]+", str, lambda v: "-".join(map(str, sum(v, [])))),
+    "listed": Notation("[^_]+", str, lambda v: v.replace(",", "-")),
+    "words": Notation(".+", str, lambda v: re.sub(r"[/\s]+", "", "&".join(v)).replace("_", "."),
+        partial="blanks and strokes are not printed"),
     "lengths": Notation(r"[\d-]+", str, lambda v: "-".join(map(str, v))),
     "control": Notation(".*", lambda t: "regualized" if t == "r" else "clip",
         lambda v: "r" if v == "regualized" else "c"),
@@ -172,6 +176,19 @@ def either(flag: str, when_true: str, when_false: str) -> NameField:
 def trailing(inner: NameField) -> NameField:
     """Return a field that vanishes at the default, for options younger than the script's names."""
     return replace(inner, optional=True)
+
+
+def of_flags(*declared: Flag) -> Iterator[NameField]:
+    """Yield the fields that flags say of themselves, which vanish at their defaults.
+
+    A text without a flag in it is shown while its switch is on.
+    """
+    for flag in declared:
+        if flag.in_name and "{" not in flag.in_name:
+            text = flag.in_name
+            yield NameField(lambda c, text=text: text, (flag.dest,), optional=True, pattern=text)
+        elif flag.in_name:
+            yield trailing(template(flag.in_name))
 
 
 def all_trailing(*fields: NameField | str) -> Iterator[NameField]:

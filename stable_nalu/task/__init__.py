@@ -67,9 +67,9 @@ class _Tasks(Room):
         """
         from .own_task import made
 
-        how: Any = {"target": target, "inputs": inputs, "outputs": outputs, "train": train}
-        how |= {"test": test, "name": name, "noise": noise, "scale": scale}
-        return made(what, **how, threshold=threshold, hidden=hidden)
+        flags: Any = {"task": name, "outputs": outputs, "noise": noise, "scale": scale}
+        flags |= {"threshold": threshold, "hidden": hidden}
+        return made(what, target, inputs, train, test, **flags)
 
 
 _HERE: Any = sys.modules[__name__]

@@ -133,10 +133,13 @@ RELATION_WORDS = "greater (gt, ge), less (lt, le) or equal (eq, ne)"
 _TASK = (
     LAYER_TYPE.but(default="NSR", choices=and_layers(lambda: ACTIVATIONS),
         help="The NSR; or a unit, or an activation, of two layers with a sigmoid behind them."),
-    choice("--relation", "gt", f"Whether a number is {RELATION_WORDS}.", tuple(RELATIONS)),
+    choice("--relation", "gt", f"Whether a number is {RELATION_WORDS}.", tuple(RELATIONS),
+        in_name="rel-{relation:word}"),
     Flag("--scale", number(above=0), 1.0,
-        "Distance of two neighbours: training numbers are 1 to 9 of it."),
-    Flag("--hidden-size", integer(1), 10, "Width between two layers; the NSR has one."),
+        "Distance of two neighbours: training numbers are 1 to 9 of it.",
+        in_name="sc-{scale:float}"),
+    Flag("--hidden-size", integer(1), 10, "Width between two layers; the NSR has one.",
+        in_name="h{hidden_size}"),
     MAX_ITERATIONS.but(default=50000),
 )
 SCRIPT = task_script(
@@ -144,7 +147,7 @@ SCRIPT = task_script(
     summary="Train a unit to compare two digits, and measure it on numbers of up to 19 digits.",
     example="--layer-type NSR --relation gt --pytorch-precision 64 --seed 0-9",
     task=_TASK,
-    fragments=("rel-{relation:word} sc-{scale:float} h{hidden_size}",), batch_size=None,
+    batch_size=None,
     learning_rate=1e-3, inputs=2, criterion="mae",
 )
 TASK = ComparisonTask

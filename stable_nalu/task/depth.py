@@ -326,9 +326,10 @@ _TASK = FlagGroup(
     "Task and data",
     choice("--operations", "add,mul", "Operations of the levels, taken in turn.", OPERATIONS),
     Flag("--depth", integer(1, 8), 2, "Number of operations."),
-    Flag("--redundant", integer(0), 0, "Number of inputs that the target does not use."),
+    Flag("--redundant", integer(0), 0, "Number of inputs that the target does not use.",
+        in_name="re{redundant:int}"),
     Flag("--noise", number(0, maximum=1), 0.0,
-        "Relative deviation of uniform noise on targets, in training."),
+        "Relative deviation of uniform noise on targets, in training.", in_name="no-{noise:float}"),
     *common.TASK.only("--interpolation-range", "--extrapolation-range", "--batch-size", "--seed"),
     common.MAX_ITERATIONS.but(default=20000),
 )
@@ -336,10 +337,10 @@ _NETWORK = FlagGroup(
     "Network",
     common.LAYER_TYPE.but(default="iNALU", choices=buildable_layers),
     choice("--sum-layer", None, "Unit of levels that add or subtract, if another one.",
-        buildable_layers),
+        buildable_layers, in_name="sl-{sum_layer}"),
     choice("--start", "random",
         "Start weights: random, exact plus noise, or exact up to the last level.",
-        ("random", "near", "curriculum")),
+        ("random", "near", "curriculum"), in_name="st-{start:word}-{start_noise:float}"),
     Flag("--start-noise", number(0), 0.5,
         "Deviation of --start near, as a part of the largest weight of a matrix."),
 )
@@ -352,9 +353,8 @@ SCRIPT = script(
     name_fields=(
         lower("layer_type"), nf.template("op-{operations}"), nf.template("d{depth:int}"),
         nf.BATCH_SIZE, nf.SEED, nf.RATE,
-        *nf.all_trailing(
-            "re{redundant:int} no-{noise:float} sl-{sum_layer} st-{start:word}-{start_noise:float}",
-            "i-{interpolation_range:range} e-{extrapolation_range:range}"),
+        *nf.of_flags(*_TASK, *_NETWORK),
+        *nf.all_trailing("i-{interpolation_range:range} e-{extrapolation_range:range}"),
         *FORMULA_NAME,
     ),
     checks=(*FORMULA_CHECKS, _check_sums, _check_start),

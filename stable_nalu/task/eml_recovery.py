@@ -160,12 +160,15 @@ def _check_target(c: Config) -> None:
 
 _TASK = (
     LAYER_TYPE.but(default="EML", help="The tree.", choices=lambda: ("EML",)),
-    Flag("--depth", integer(1, 8), 2, "Depth of the target and of the tree that learns it."),
+    Flag("--depth", integer(1, 8), 2, "Depth of the target and of the tree that learns it.",
+        in_name="d{depth}"),
     choice("--target", "drawn",
         "What is to be found: a tree that the seed draws, or a chain of nodes, which up to "
-        "depth 4 is that of the published code.", ("drawn", "chain"), young=True),
+        "depth 4 is that of the published code.", ("drawn", "chain"), young=True,
+        in_name="ta-{target}"),
     Flag("--warm-start", number(0), None,
-        "Start from the target plus normal noise of this deviation: no discovery."),
+        "Start from the target plus normal noise of this deviation: no discovery.",
+        in_name="ws-{warm_start:float}"),
     MAX_ITERATIONS.but(default=8000),
 )
 SCRIPT = task_script(
@@ -173,7 +176,7 @@ SCRIPT = task_script(
     summary="Train an EML tree on what another one of its depth computes, and see if it is found.",
     example="--depth 3 --pytorch-precision 64 --seed 0-63",
     task=_TASK,
-    fragments=("d{depth} ta-{target} ws-{warm_start:float}",), batch_size=None, learning_rate=1e-2,
+    batch_size=None, learning_rate=1e-2,
     clip_grad_norm=1.0, inputs=2, checks=(_check_target,),
 )
 TASK = RecoveryTask

@@ -191,7 +191,8 @@ def _golden(c: Config) -> str | None:
 _TASK = FlagGroup(
     "Task and data",
     choice("--equation", "div", "Equation, by its name in the paper.", tuple(EQUATIONS)),
-    Flag("--noise", number(0), 0.01, "Deviation of normal noise on targets, in training."),
+    Flag("--noise", number(0), 0.01, "Deviation of normal noise on targets, in training.",
+        in_name="no-{noise:float}"),
     *common.TASK.only("--batch-size", "--seed"),
     common.MAX_ITERATIONS.but(default=50000),
 )
@@ -199,7 +200,8 @@ _NETWORK = FlagGroup(
     "Network",
     common.LAYER_TYPE.but(default="EQLDiv", choices=and_layers(lambda: ACTIVATIONS),
         help="EQL or EQLDiv, which have layers themselves; or a unit, or an activation."),
-    Flag("--hidden-size", integer(1), 32, "Width of hidden layers; an EQL has its own."),
+    Flag("--hidden-size", integer(1), 32, "Width of hidden layers; an EQL has its own.",
+        in_name="h{hidden_size}x{hidden_layers:int}"),
     Flag("--hidden-layers", integer(0), 2, "Hidden layers; an EQL has its own."),
     choice("--start", "layer", "Initial weights: those of the layer, or as in the code of CalcNet, "
         "standard normal ones and gates of 10.", ("layer", "calcnet"), young=True),
@@ -209,7 +211,8 @@ _NALU = common.NALU.but(nalu_mul={"choices": (*common.NALU_MUL, "golden-ratio")}
 _OPTIMIZER = FlagGroup(
     common.OPTIMIZER.title,
     *common.OPTIMIZER,
-    Flag("--adam-epsilon", number(above=0), 1e-8, "What Adam adds to its divisor."),
+    Flag("--adam-epsilon", number(above=0), 1e-8, "What Adam adds to its divisor.",
+        in_name="ae-{adam_epsilon:float}"),
     Flag("--tenth-every", integer(0), 0, "Iterations after which the learning rate becomes a tenth "
         "of itself, again and again; 0: never.", young=True),
 )
@@ -221,9 +224,8 @@ SCRIPT = script(
         *formula_files("equations")),
     name_fields=(
         lower("layer_type"), nf.template("eq-{equation}"), nf.BATCH_SIZE, nf.SEED, nf.RATE,
-        *nf.all_trailing(
-            "no-{noise:float} h{hidden_size}x{hidden_layers:int} ae-{adam_epsilon:float}",
-            "st-{start} te{tenth_every:int}"),
+        *nf.of_flags(*_TASK, *_NETWORK, *_OPTIMIZER.only("--adam-epsilon")),
+        *nf.all_trailing("st-{start} te{tenth_every:int}"),
         nf.NameField(_golden, ("nalu_mul", "nalu_gate", "nac_weight")),
         *FORMULA_NAME,
     ),

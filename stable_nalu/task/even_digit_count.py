@@ -20,7 +20,6 @@ from stable_nalu.functional import linear
 from stable_nalu.layer.registry import GeneralizedLayer
 from stable_nalu.network.dense import Convolution, Dense, pooled
 from stable_nalu.options import Config, Flag, switch
-from stable_nalu.options import run_names as nf
 from stable_nalu.options.flag import buildable_layers, each_word, integer
 from stable_nalu.options.flags import MAX_ITERATIONS, refuse
 from stable_nalu.training import floats
@@ -369,13 +368,16 @@ _TASK = (
         "tanh, or a unit, by its key or name.", _last_layers, aliases=("--head-weight",)),
     switch("--head-bias", "Give the last layer a bias, as is done by default.",
         unnamed="it says what is done anyway", result=False),
-    switch("--no-head-bias", "Give the last layer no bias."),
-    *(DIGIT_SOURCE, DATA_DIR),
-    Flag("--image-size", integer(1), 100, "Rows and columns of a picture."),
-    Flag("--max-digits", integer(1), 5, "Most digits of a picture; it has none to so many."),
-    Flag("--min-distance", integer(0), 28, "Least pixels between the centres of two digits."),
+    switch("--no-head-bias", "Give the last layer no bias.", in_name="b-0"),
+    Flag("--max-digits", integer(1), 5, "Most digits of a picture; it has none to so many.",
+        in_name="n{max_digits}"),
+    Flag("--min-distance", integer(0), 28, "Least pixels between the centres of two digits.",
+        in_name="d{min_distance}"),
+    Flag("--image-size", integer(1), 100, "Rows and columns of a picture.",
+        in_name="i{image_size}"),
     Flag("--train-images", integer(0), 0,
-        "Number of training pictures; 0: every batch is drawn anew."),
+        "Number of training pictures; 0: every batch is drawn anew.", in_name="t{train_images}"),
+    *(DIGIT_SOURCE.but(in_name="{digit_source}"), DATA_DIR),
     MAX_ITERATIONS.but(default=10000),
     Flag("--valid-images", integer(1), 1000, "Pictures of a validation, which log points make.",
         unnamed=TESTING),
@@ -387,10 +389,6 @@ SCRIPT = task_script(
     summary="Train a network to count the even digits of a picture, with different last layers.",
     example="--layer-type NAC --no-head-bias --seed 0-2",
     task=_TASK,
-    fragments=(
-        nf.either("no_head_bias", "b-0", "b-1"),
-        "n{max_digits} d{min_distance} i{image_size} t{train_images} {digit_source}",
-    ),
     checks=(_check_head_bias, _check_room), batch_size=32, learning_rate=1e-3, log_interval=500,
 )
 TASK = EvenDigitTask

@@ -19,7 +19,6 @@ from stable_nalu.functional import linear, lstm_step
 from stable_nalu.layer.registry import GeneralizedCell, GeneralizedLayer
 from stable_nalu.network.dense import Convolution, Dense
 from stable_nalu.options import Config, Flag, flag, switch
-from stable_nalu.options import run_names as nf
 from stable_nalu.options.flag import and_layers, cell_names, choice, integer, number
 from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS, refuse
 from stable_nalu.training import floats
@@ -552,28 +551,37 @@ _TASK = (
         help="Unit of the register beside the LSTM, by its key or name; LSTM: no register."),
     choice("--nac-wiring", "recurrent",
         "Register of the unit: a state that it maps at every step, given the number at the "
-        "first, or the number mapped once.", ("recurrent", "feedforward")),
+        "first, or the number mapped once.", ("recurrent", "feedforward"),
+        in_name="w-{nac_wiring}"),
     choice("--observation", "symbolic",
         "What is seen of a world: two planes of 5 x 5, or 56 x 56 pixels.",
-        ("symbolic", "pixels")),
-    Flag("--stimulus-range", flag.span, [5, 12], "Steps of arrival that training asks for."),
-    Flag("--max-reward", number(above=0), 10, "Reward of an arrival at the right step."),
-    Flag("--time-limit", integer(1, 10**6), 24, "Steps after which a world of training ends."),
+        ("symbolic", "pixels"), in_name="o-{observation}"),
+    Flag("--stimulus-range", flag.span, [5, 12], "Steps of arrival that training asks for.",
+        in_name="t-{stimulus_range:pair}"),
+    Flag("--max-reward", number(above=0), 10, "Reward of an arrival at the right step.",
+        in_name="m{max_reward}"),
+    Flag("--time-limit", integer(1, 10**6), 24, "Steps after which a world of training ends.",
+        in_name="l{time_limit}"),
     choice("--reward-shape", "linear",
         "Reward of an arrival: less by one for each step from the right one, or for the right "
-        "step only. The published shape is unknown.", REWARD_SHAPES),
+        "step only. The published shape is unknown.", REWARD_SHAPES, in_name="r-{reward_shape}"),
     choice("--late", "symmetric",
-        "Whether a late arrival pays as an early one does, or nothing.", LATE),
+        "Whether a late arrival pays as an early one does, or nothing.", LATE,
+        in_name="late-{late}"),
     switch("--reachable-only", "Place every square within reach, as is done by default.",
         unnamed="it says what is done anyway", result=False),
-    switch("--no-reachable-only", "Place squares also where they cannot be reached in time."),
-    Flag("--hidden-size", integer(1), 64, "Width of the LSTM."),
-    Flag("--register-size", integer(1), 4, "Width of the register."),
-    Flag("--episodes-per-update", integer(1), 64, "Number of whole episodes in an update."),
-    Flag("--entropy", number(0), 0.02, "First weight of the policy's entropy in the loss."),
+    switch("--no-reachable-only", "Place squares also where they cannot be reached in time.",
+        in_name="far"),
+    Flag("--hidden-size", integer(1), 64, "Width of the LSTM.", in_name="h{hidden_size}"),
+    Flag("--register-size", integer(1), 4, "Width of the register.", in_name="k{register_size}"),
+    Flag("--episodes-per-update", integer(1), 64, "Number of whole episodes in an update.",
+        in_name="b{episodes_per_update}"),
+    Flag("--entropy", number(0), 0.02, "First weight of the policy's entropy in the loss.",
+        in_name="e-{entropy}-{entropy_iterations}"),
     Flag("--entropy-iterations", integer(1), 3000,
         "Updates over which that weight falls to a tenth."),
-    Flag("--discount", number(above=0, maximum=1), 0.99, "Discount of a return per step."),
+    Flag("--discount", number(above=0, maximum=1), 0.99, "Discount of a return per step.",
+        in_name="g{discount}"),
     MAX_ITERATIONS.but(default=3000),
     Flag("--eval-stimuli", flag.span, [5, 25], "Steps of arrival that are tested, each by itself.",
         unnamed=TESTING),
@@ -589,13 +597,6 @@ SCRIPT = task_script(
     "if the step is later than in training.",
     example="--layer-type NAC --nac-wiring recurrent --seed 0-2",
     task=_TASK,
-    fragments=(
-        "w-{nac_wiring} o-{observation} t-{stimulus_range:pair} m{max_reward} l{time_limit}",
-        "r-{reward_shape} late-{late}",
-        nf.either("no_reachable_only", "far", "near"),
-        "h{hidden_size} k{register_size} b{episodes_per_update} e-{entropy}-{entropy_iterations}",
-        "g{discount}",
-    ),
     checks=(_check_wiring, _check_worlds), batch_size=None, learning_rate=1e-3, clip_grad_norm=0.5,
     log_interval=100,
 )

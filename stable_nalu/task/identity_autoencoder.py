@@ -111,10 +111,13 @@ _TASK = (
         help="Activation of the hidden layers, or the unit of all layers, by its key or name."),
     choice("--train-sampling", "grid",
         "Train on all whole numbers of the range at once, or on a fresh uniform batch of "
-        "--batch-size numbers.", ("grid", "uniform")),
-    Flag("--train-range", interval, [-5, 5], "Range of the training inputs."),
-    Flag("--test-range", interval, [-20, 20], "Range over which the error is measured."),
-    Flag("--hidden-size", integer(1), 8, "Width of the hidden layers."),
+        "--batch-size numbers.", ("grid", "uniform"), in_name="t-{train_sampling}"),
+    Flag("--train-range", interval, [-5, 5], "Range of the training inputs.",
+        in_name="i-{train_range:pair}"),
+    Flag("--test-range", interval, [-20, 20], "Range over which the error is measured.",
+        in_name="e-{test_range:pair}"),
+    Flag("--hidden-size", integer(1), 8, "Width of the hidden layers.",
+        in_name="h{hidden_size}x{hidden_layers}"),
     Flag("--hidden-layers", integer(1), 3, "Number of hidden layers."),
     MAX_ITERATIONS.but(default=10000),
 )
@@ -124,10 +127,6 @@ SCRIPT = task_script(
     "that it was trained on.",
     example="--layer-type Tanh --seed 0-99",
     task=_TASK,
-    fragments=(
-        "t-{train_sampling} i-{train_range:pair} e-{test_range:pair}",
-        "h{hidden_size}x{hidden_layers}",
-    ),
     checks=(_check_ranges,), batch_size=64, learning_rate=1e-2, inputs=1,
 )
 TASK = IdentityTask

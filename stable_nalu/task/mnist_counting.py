@@ -16,7 +16,6 @@ from stable_nalu.layer.base import TorchCell
 from stable_nalu.layer.registry import GeneralizedCell
 from stable_nalu.network.dense import Convolution, Dense, pooled
 from stable_nalu.options import Config, Flag
-from stable_nalu.options import run_names as nf
 from stable_nalu.options.flag import cell_names, choice, integer, lengths, number
 from stable_nalu.options.flags import LAYER_TYPE, refuse
 from stable_nalu.training import floats
@@ -279,26 +278,28 @@ def _check_images(c: Config) -> None:
 
 _TASK = (
     choice("--task", "count", "Count how often each digit was seen, or add the digits up.",
-        tuple(OUTPUTS)),
+        tuple(OUTPUTS), in_name="t-{task}"),
     LAYER_TYPE.but(default="NAC", choices=cell_names,
         help="Recurrent cell, by its key or name; an output layer follows LSTM, GRU and RNNs."),
     choice("--cnn", "small",
         "Image network: PyTorch's example of 2017, with filters of 10 and 20 and a hidden "
         "layer of 50 (small); that of 2018, with 20, 50 and 500 (large); or a hidden layer of "
-        "64 on digits of 8 x 8 (mlp8).", tuple(READERS)),
+        "64 on digits of 8 x 8 (mlp8).", tuple(READERS), in_name="c-{cnn}"),
+    choice("--sequence-loss", "last", "Compute the loss at the last step only, or at every step.",
+        ("last", "all"), in_name="l-{sequence_loss}"),
+    *(shared.DIGIT_SOURCE.but(in_name="d-{digit_source}"), shared.DATA_DIR),
+    Flag("--interpolation-length", integer(1), 10,
+        "Length of the sequences of training and validation.", in_name="i-{interpolation_length}"),
+    Flag("--extrapolation-lengths", lengths, [1, 100, 1000],
+        "Lengths of further test sequences, besides those of training.",
+        in_name="e-{extrapolation_lengths:lengths}"),
     Flag("--cnn-outputs", integer(1), None,
         "Outputs of the image network, the inputs of the cell; by default 10 for count and 1 "
-        "for sum."),
+        "for sum.", in_name="h-{cnn_outputs}"),
     Flag("--cnn-dropout", number(0, maximum=1), 0.0,
         "Part of the small image network that each update leaves out: whole channels of its "
-        "second convolution, and hidden units. PyTorch's example has 0.5."),
-    choice("--sequence-loss", "last", "Compute the loss at the last step only, or at every step.",
-        ("last", "all")),
-    Flag("--interpolation-length", integer(1), 10,
-        "Length of the sequences of training and validation."),
-    Flag("--extrapolation-lengths", lengths, [1, 100, 1000],
-        "Lengths of further test sequences, besides those of training."),
-    *(shared.DIGIT_SOURCE, shared.DATA_DIR),
+        "second convolution, and hidden units. PyTorch's example has 0.5.",
+        in_name="do-{cnn_dropout}"),
     Flag("--test-repeats", integer(1, 10**6), 10,
         "How often all test images are tested, each time in a new order.", unnamed=shared.TESTING),
     shared.MEASURED_EPOCHS.but(default=100),
@@ -309,12 +310,6 @@ SCRIPT = shared.task_script(
     "up, and measure the error of longer sequences.",
     example="--task count --layer-type NAC --seed 0-2",
     task=_TASK,
-    fragments=(
-        "t-{task} c-{cnn} l-{sequence_loss} d-{digit_source} i-{interpolation_length}",
-        nf.NameField(lambda c: "-".join(["e", *map(str, c.extrapolation_lengths)]),
-            ("extrapolation_lengths",)),
-        "h-{cnn_outputs} do-{cnn_dropout}",
-    ),
     checks=(_check_images,), batch_size=64, learning_rate=1e-3, clip_grad_norm=1, log_interval=1,
     unit="Epochs",
 )

@@ -14,7 +14,6 @@ from stable_nalu.base.script import unknown_choice
 from stable_nalu.layer.registry import GeneralizedLayer
 from stable_nalu.network.dense import Dense
 from stable_nalu.options import Config, Flag, switch
-from stable_nalu.options import run_names as nf
 from stable_nalu.options.flag import and_layers, choice, each_word, integer, interval
 from stable_nalu.options.flags import LAYER_TYPE, refuse
 from stable_nalu.training import floats
@@ -214,21 +213,25 @@ _TASK = (
     choice("--nalu-variant", next(iter(NALU_VARIANTS)),
         "What --layer-type NALU is, each with a Xavier-normal start: two NACs and a gate that "
         "is not squashed (article), two NACs (two-nac), one for both paths as in the paper "
-        "(shared); or what the other --nalu flags say (custom).", tuple(NALU_VARIANTS)),
-    Flag("--input-size", integer(1), 100, "Number of inputs."),
-    Flag("--output-size", integer(1), 10, "Number of outputs."),
+        "(shared); or what the other --nalu flags say (custom).", tuple(NALU_VARIANTS),
+        in_name="v-{nalu_variant}"),
+    Flag("--input-size", integer(1), 100, "Number of inputs.", in_name="n{input_size}"),
+    Flag("--output-size", integer(1), 10, "Number of outputs.", in_name="m{output_size}"),
     Flag("--operations", each_word("OPERATION[,...]", _operations), "add,sub,mul",
         "Operations that the outputs are drawn from; div, whose results have no bound where a "
-        "range contains zero, has to be named."),
-    Flag("--train-range", interval, [-10, 10], "Range of the training inputs."),
-    Flag("--test-range", interval, [-10, 10], "Range of the test inputs."),
-    Flag("--train-size", integer(1), 1000, "Number of training rows."),
+        "range contains zero, has to be named.", in_name="op-{operations:listed}"),
+    Flag("--train-range", interval, [-10, 10], "Range of the training inputs.",
+        in_name="i-{train_range:pair}"),
+    Flag("--test-range", interval, [-10, 10], "Range of the test inputs.",
+        in_name="e-{test_range:pair}"),
+    Flag("--train-size", integer(1), 1000, "Number of training rows.",
+        in_name="t{train_size}-{test_size}"),
     Flag("--test-size", integer(1), 1000, "Number of test rows."),
     MEASURED_EPOCHS.but(default=250),
-    switch("--shuffle", "Draw the order of the training rows anew in every epoch."),
+    switch("--shuffle", "Draw the order of the training rows anew in every epoch.", in_name="sh"),
     Flag("--problem-seed", integer(0), None,
         "Seed of the problem and of its rows, by default that of the run; start weights follow "
-        "--seed."),
+        "--seed.", in_name="p{problem_seed}"),
 )
 _LOOK = EVALUATION.only("--evaluate", "--evaluation-dir").but(
     evaluate={"help":
@@ -243,13 +246,6 @@ SCRIPT = task_script(
     "difference or a product of two of its inputs.",
     example="--layer-type NALU --nalu-variant article --seed 0-49",
     task=_TASK,
-    fragments=(
-        "v-{nalu_variant} n{input_size} m{output_size}",
-        nf.NameField(lambda c: f"op-{c.operations.replace(',', '-')}", ("operations",)),
-        "i-{train_range:pair} e-{test_range:pair} t{train_size}-{test_size}",
-        nf.either("shuffle", "sh", ""),
-        "p{problem_seed}",
-    ),
     checks=(_check_operands, _check_variant), batch_size=32, learning_rate=1e-3, log_interval=1,
     unit="Epochs", look=_LOOK,
 )

@@ -17,7 +17,6 @@ from stable_nalu.base.papers import FLAT
 from stable_nalu.dataset import simple_function
 from stable_nalu.layer.registry import GeneralizedLayer
 from stable_nalu.options import Config, Flag, switch
-from stable_nalu.options import run_names as nf
 from stable_nalu.options.flag import and_layers, integer
 from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS
 from stable_nalu.statistics import setups
@@ -134,11 +133,12 @@ class NotebookTask(RowsTask):
 # fmt: off
 _TASK = (
     LAYER_TYPE.but(help="Unit of both layers, by its key or name.", choices=and_layers(dict)),
-    Flag("--train-size", integer(1), 10000, "Number of training rows, and of test rows."),
+    Flag("--train-size", integer(1), 10000, "Number of training rows, and of test rows.",
+        in_name="n{train_size}"),
     MAX_ITERATIONS.but(default=50000),
     switch("--train-on-test",
         "Make the last update on the test rows, as the notebook's last evaluation does by "
-        "mistake; the errors behind it are logged, too.", young=True),
+        "mistake; the errors behind it are logged, too.", young=True, in_name="tt"),
 )
 SCRIPT = task_script(
     "notebook_addition",
@@ -146,7 +146,6 @@ SCRIPT = task_script(
     "does.",
     example="--layer-type NALU --seed 0-99",
     task=_TASK,
-    fragments=("n{train_size}", nf.either("train_on_test", "tt", "")),
     batch_size=None, learning_rate=0.1, nalu_init="truncated", inputs=INPUTS, criterion="half-sum",
 )
 TASK = NotebookTask

@@ -177,12 +177,16 @@ _READER = FlagGroup(
     "Numbers and network",
     choice("--number-range", "reference",
         "Numbers and their split: 1 to 999 as in published code, or 0 to 999 as in the NALU paper, "
-        "where errors on all three sets are logged by epochs.", ("reference", "paper"), young=True),
+        "where errors on all three sets are logged by epochs.", ("reference", "paper"), young=True,
+        in_name="n-{number_range}"),
     choice("--head", "recurrent",
         "What answers: a cell that accumulates over the LSTM's outputs, as in published code, or a "
-        "layer that reads the last one, as in the NALU paper.", ("recurrent", "final"), young=True),
-    Flag("--embedding-size", integer(1), 2, "Length of the vector of a word.", young=True),
-    Flag("--hidden-size", integer(1), 2, "Width of the LSTM.", young=True),
+        "layer that reads the last one, as in the NALU paper.", ("recurrent", "final"), young=True,
+        in_name="head-{head}"),
+    Flag("--embedding-size", integer(1), 2, "Length of the vector of a word.", young=True,
+        in_name="e{embedding_size}"),
+    Flag("--hidden-size", integer(1), 2, "Width of the LSTM.", young=True,
+        in_name="h{hidden_size}"),
     Flag("--batch-size", integer(1), 64, "Number of sentences in a training batch.", young=True),
     *YOUNG_OPTIMIZER,
 )
@@ -194,8 +198,7 @@ SCRIPT = ScriptSpec(
         common.files_and_devices("number_translation", "Epochs")),
     name_fields=(
         lower("layer_type"), nf.template("{seed}"), *nf.LAYER_OPTIONS_TRAILING,
-        *nf.all_trailing("n-{number_range} head-{head} e{embedding_size} h{hidden_size}",
-            nf.BATCH_SIZE, nf.RATE, nf.GRAD_NORM),
+        *nf.of_flags(*_READER), *nf.all_trailing(nf.BATCH_SIZE, nf.RATE, nf.GRAD_NORM),
     ),
     checks=(_check_head, common.check_nalu, common.check_optimizer, common.check_device,
         common.check_files),

@@ -574,25 +574,11 @@ class BroughtTask:
     table: Any = None
 
 
-def made(
-    what: Any,
-    *,
-    target: str | Sequence[str] | None,
-    inputs: int | Sequence[str] | None,
-    outputs: int | None,
-    train: Any,
-    test: Any,
-    name: str | None,
-    noise: float,
-    scale: bool,
-    threshold: float | str | None,
-    hidden: int | None,
-) -> BroughtTask:
+def made(what: Any, target: Any, inputs: Any, train: Any, test: Any, **flags: Any) -> BroughtTask:
     """Return a task of one's own; `stable_nalu.task` says what is what."""
-    flags: dict[str, Any] = {"task": name, "noise": float(noise), "scale": bool(scale)}
-    flags |= {"outputs": outputs, "hidden": hidden}
-    flags["threshold"] = None if threshold is None else str(threshold)
-    table = None
+    flags |= {"noise": float(flags["noise"]), "scale": bool(flags["scale"])}
+    flags["threshold"] = None if flags["threshold"] is None else str(flags["threshold"])
+    name, table = flags["task"], None
     if isinstance(inputs, int):
         flags["input_names"] = (str(inputs),)
     elif inputs is not None:
@@ -753,13 +739,14 @@ _TASK = FlagGroup(
     Flag("--input-names", _several, (), "Inputs, if they are not those of the formula or all other "
         "columns of --data: names, or a number for x1, x2, ..."),
     Flag("--outputs", integer(1), None, "Number of outputs of a function of a --task-file."),
+    Flag("--noise", number(0), 0.0, "Deviation of normal noise on targets in training; of --data, "
+        "that which its targets have.", in_name="no-{noise:float}"),
     Flag("--train", _several, ("1,2",), "Range of the inputs in training: 1,2 for all, "
-        "x1=1,2 x2=0,5 for each, or a law of scipy.stats such as 'norm(0,1)'."),
+        "x1=1,2 x2=0,5 for each, or a law of scipy.stats such as 'norm(0,1)'.",
+        in_name="tr-{train:words}"),
     Flag("--test", _several, ("2,6",), "The same for the test, where several ranges stand for "
         "parts of the rows; of --data a condition such as 'r > 3', a share such as 0.2, or a "
-        "column that marks rows."),
-    Flag("--noise", number(0), 0.0, "Deviation of normal noise on targets in training; of --data, "
-        "that which its targets have."),
+        "column that marks rows.", in_name="te-{test:words}"),
     switch("--scale", "Let the network compute with standardised inputs and targets."),
     Flag("--threshold", text("MSE"), None, "Test error below which a run is solved: a number, "
         "exact, or none. By default exact for formulas, and none for --data without --noise."),
@@ -770,20 +757,14 @@ _NETWORK = FlagGroup(
     "Network",
     common.LAYER_TYPE.but(
         default="ReRegualizedLinearMNAC", choices=and_layers(lambda: ACTIVATIONS)),
-    Flag("--hidden", integer(0), 0, "Width between two layers; 0: one layer."),
+    Flag("--hidden", integer(0), 0, "Width between two layers; 0: one layer.",
+        in_name="h{hidden:int}"),
 )
 
 
 def _check_hidden(c: Config) -> None:
     common.refuse(c.hidden and is_whole(c), "--hidden", "a network has layers of its own",
         "leave it out")
-
-
-def _span(flag: str) -> nf.NameField:
-    prefix = "tr" if flag == "train" else "te"
-    def written(c: Config) -> str:
-        return f"{prefix}-" + re.sub(r"[/\s]+", "", "&".join(getattr(c, flag))).replace("_", ".")
-    return nf.NameField(written, (flag,), {flag: "blanks and strokes are not printed"})
 
 
 SCRIPT = script(
@@ -794,7 +775,7 @@ SCRIPT = script(
         *formula_files("own_task")),
     name_fields=(
         lower("layer_type"), nf.template("t-{task}"), nf.BATCH_SIZE, nf.SEED, nf.RATE,
-        *nf.all_trailing("h{hidden:int} no-{noise:float}", _span("train"), _span("test")),
+        *nf.of_flags(*_NETWORK, *_TASK),
         nf.trailing(nf.CRITERION), *FORMULA_NAME,
     ),
     checks=(*FORMULA_CHECKS, _check_hidden),

@@ -27,7 +27,6 @@ from stable_nalu.layer.nalu import LARGEST_EXPONENT
 from stable_nalu.layer.registry import GeneralizedCell
 from stable_nalu.network.dense import Dense
 from stable_nalu.options import Config, Flag
-from stable_nalu.options import run_names as nf
 from stable_nalu.options.flag import cell_names, choice, integer, whole_range, whole_ranges
 from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS, refuse
 from stable_nalu.training import floats
@@ -552,20 +551,23 @@ _TASK = (
         help="Unit of the registers that an LSTM controls, NAC or NALU; others are recurrent "
         "cells whose last state is read.",
         choices=lambda: tuple(dict.fromkeys(("LSTM", "UGRNN", *MATRICES, *cell_names())))),
-    choice("--program", "addition", "Sums alone, or programs of +, - and if.", tuple(PROGRAMS)),
+    choice("--program", "addition", "Sums alone, or programs of +, - and if.", tuple(PROGRAMS),
+        in_name="p-{program}"),
     Flag("--nesting", integer(1), None,
         "Operations of a program, each but the first on the result of the one before; by "
-        "default 1 for addition, 2 for programs."),
-    Flag("--train-range", whole_range, [0, 100], "Range of the numbers in training."),
+        "default 1 for addition, 2 for programs.", in_name="k{nesting}"),
+    Flag("--train-range", whole_range, [0, 100], "Range of the numbers in training.",
+        in_name="i-{train_range:pair}"),
     Flag("--test-ranges", whole_ranges, [[100, 1000], [1000, 10000]],
-        "Ranges of numbers that are tested, each by itself."),
-    Flag("--hidden-size", integer(1), 64, "Width of the LSTM or cell."),
-    Flag("--register-size", integer(1), 4, "Number of registers."),
+        "Ranges of numbers that are tested, each by itself.", in_name="e-{test_ranges:ends}"),
+    Flag("--hidden-size", integer(1), 64, "Width of the LSTM or cell.", in_name="h{hidden_size}"),
+    Flag("--register-size", integer(1), 4, "Number of registers.", in_name="r{register_size}"),
     choice("--controller-sees-value", None,
-        "Whether the LSTM sees the numbers, by default not if it controls registers.", _YES_OR_NO),
+        "Whether the LSTM sees the numbers, by default not if it controls registers.", _YES_OR_NO,
+        in_name="v-{controller_sees_value}"),
     choice("--controller-sees-registers", None,
         "Whether the LSTM sees tanh of the registers, by default only for programs, as an if "
-        "needs a comparison.", _YES_OR_NO),
+        "needs a comparison.", _YES_OR_NO, in_name="n-{controller_sees_registers}"),
     MAX_ITERATIONS.but(default=10000),
 )
 SCRIPT = task_script(
@@ -574,12 +576,6 @@ SCRIPT = task_script(
     "numbers than those it was trained on.",
     example="--program addition --layer-type NALU --seed 0-2",
     task=_TASK,
-    fragments=(
-        "p-{program} k{nesting} i-{train_range:pair}",
-        nf.NameField(lambda c: "-".join(["e", *map(str, sum(c.test_ranges, []))]),
-            ("test_ranges",)),
-        "h{hidden_size} r{register_size} v-{controller_sees_value} n-{controller_sees_registers}",
-    ),
     checks=(_check_reader, _check_ranges), batch_size=64, learning_rate=3e-3, clip_grad_norm=1.0,
 )
 TASK = ProgramTask

@@ -70,14 +70,13 @@ def lower(flag: str) -> nf.NameField:
 # fmt: off
 def task_script(
     name: str, *, summary: str, example: str, task: tuple[Flag, ...],
-    fragments: tuple[nf.NameField | str, ...], checks: tuple[Callable[[Config], None], ...] = (),
+    checks: tuple[Callable[[Config], None], ...] = (),
     batch_size: int | None, learning_rate: float, clip_grad_norm: float | None = None,
     log_interval: int = 1000, unit: str = "Iterations", nalu_init: str = "default",
     look: FlagGroup | None = None, inputs: int | None = None, criterion: str = "mse",
 ) -> ScriptSpec:
     """Return the description of a task's script.
 
-    fragments: fields of its run names that vanish at their defaults, or patterns of some.
     batch_size: None for a task that says itself what a batch is. unit: what the task counts its
     training in. nalu_init: default of --nalu-init, for units that have it. look: flags that look at
     a trained model. inputs: of a network that the engine trains. criterion: that it trains by.
@@ -102,7 +101,7 @@ def task_script(
             *((look,) if look else ()),
         ),
         name_fields=(
-            *(lower("layer_type"), *nf.all_trailing(*fragments)),
+            *(lower("layer_type"), *nf.of_flags(*task)),
             *((nf.template("b{batch_size}"),) if batch else ()),
             *(nf.template("s{seed}"), nf.template("lr-{optimizer}-{learning_rate:rate}")),
             *(nf.trailing(nf.GRAD_NORM), *nf.LAYER_OPTIONS_TRAILING, nf.trailing(nf.ID)),
