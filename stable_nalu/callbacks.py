@@ -161,14 +161,14 @@ class Hooks:
 
     def states(self, run: str, is_plain: Callable[..., bool]) -> list[tuple[str, Any]]:
         """Return the name of each callback and its state of a run, as far as it can be saved."""
-        found = []
+        states = []
         for one in self.callbacks:
             own = {key: value for key, value in _state(one).items() if key == run}
-            found.append((type(one).__name__, own if is_plain(own, set()) else {}))
+            states.append((type(one).__name__, own if is_plain(own, set()) else {}))
             if not is_plain(own, set()):
                 text = "no checkpoint holds its state; make it of numbers, texts and lists"
                 self._fail(UsageError(f"callbacks: {type(one).__name__}: {text}"))
-        return found
+        return states
 
     def logged(self, run: str, step: int, metrics: dict[str, float]) -> bool:
         """Show a logged step to all; return whether one of them stops the run."""

@@ -76,11 +76,11 @@ class Law:
         )
 
     def terms(self, x: np.ndarray) -> np.ndarray:
-        z, found = x @ self.sums.T, np.ones((len(x), len(self.powers)))
+        z, terms = x @ self.sums.T, np.ones((len(x), len(self.powers)))
         for k, j in zip(*np.nonzero(self.powers), strict=True):
             power = self.powers[k, j]
-            found[:, k] *= (z[:, j] if power % 1 == 0 else np.abs(z[:, j])) ** power
-        return found
+            terms[:, k] *= (z[:, j] if power % 1 == 0 else np.abs(z[:, j])) ** power
+        return terms
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
         with np.errstate(all="ignore"):
@@ -117,8 +117,8 @@ class Law:
 
         def slopes(values: np.ndarray) -> np.ndarray:
             law = moved(values)
-            found = (law.terms(x) * law.c)[:, places[0]] * np.log(z[:, places[1]]) / scale
-            return np.nan_to_num(found - law.terms(x) @ law.solve(x, found))
+            moves = (law.terms(x) * law.c)[:, places[0]] * np.log(z[:, places[1]]) / scale
+            return np.nan_to_num(moves - law.terms(x) @ law.solve(x, moves))
 
         values = start[places]
         if len(values):
@@ -145,12 +145,12 @@ class Law:
 
     def formula(self, inputs: Sequence[sympy.Symbol]) -> Any:
         z = [sum((_number(a) * s for a, s in zip(row, inputs, strict=True))) for row in self.sums]
-        found = sympy.Integer(0)
+        formula = sympy.Integer(0)
         for c, row in zip(self.c, self.powers, strict=True):
             pairs = zip(z, row, strict=True)
             factors = [(b if p % 1 == 0 else abs(b)) ** _number(p) for b, p in pairs]
-            found += sympy.Mul(_number(c), *factors)
-        return found
+            formula += sympy.Mul(_number(c), *factors)
+        return formula
 
 
 def _number(value: float) -> Any:
@@ -187,8 +187,8 @@ class Rows:
         x, y = x[whole], y[whole]
         # Weighted by targets, as noise matters in logarithms of small ones.
         logs = np.log(np.c_[x, np.full(len(x), np.e)]) * y[:, None]
-        found = np.linalg.lstsq(logs, np.log(y) * y, rcond=1e-9)[0]
-        return [Law.of(straight, straight), Law.of(straight, found[None, :-1])]
+        powers = np.linalg.lstsq(logs, np.log(y) * y, rcond=1e-9)[0]
+        return [Law.of(straight, straight), Law.of(straight, powers[None, :-1])]
 
     def simplified(self, law: Law) -> Law:
         """Return the law with fewer terms and rounder powers, while its error is as good."""
@@ -360,8 +360,8 @@ class ArithmeticRegressor(RegressorMixin, BaseEstimator):
         self.formula_ = sympy.sstr(formula, full_prec=False)
         self.complexity_ = sum(1 for _ in sympy.preorder_traversal(formula))
         seen = ((float(x.min()), float(x.max())) for x in rows.x.T)
-        found = zip(names, seen, self._trusted(law, free, rows), strict=True)
-        self.valid_range_ = {name: {"seen": s, "trusted": trusted} for name, s, trusted in found}
+        ranges = zip(names, seen, self._trusted(law, free, rows), strict=True)
+        self.valid_range_ = {name: {"seen": s, "trusted": trusted} for name, s, trusted in ranges}
 
     def _trusted(self, law: Law, free: Law, rows: Rows) -> Iterator[tuple[float, float]]:
         """Yield how far each input may go for two readings of the law to agree."""

@@ -84,14 +84,14 @@ class WarpEmitter(Emitter):
 
     def _ranges(self, kind: str, among: Collection[Node]) -> list[tuple[int, int]]:
         """Return from where to where sums of a kind lie, among some."""
-        found: list[tuple[int, int]] = []
+        parts: list[tuple[int, int]] = []
         for node, first in self.lasting.items():
             if node in among and node.axis == BATCH and node.name == kind:
                 end = first + self._count(self.plan.kept[node][0])
-                if found and found[-1][1] == first:
-                    first = found.pop()[0]
-                found.append((first, end))
-        return found
+                if parts and parts[-1][1] == first:
+                    first = parts.pop()[0]
+                parts.append((first, end))
+        return parts
 
     def _batch(self, loop: Loop) -> None:
         self.samples = SAMPLES
@@ -176,8 +176,8 @@ def device() -> torch.device:
 
 def fast_bytes() -> int:
     """Return how much fast memory a warp can have."""
-    found = torch.cuda.get_device_properties(device())
-    return getattr(found, "shared_memory_per_block_optin", 99 << 10)
+    properties = torch.cuda.get_device_properties(device())
+    return getattr(properties, "shared_memory_per_block_optin", 99 << 10)
 
 
 def library(text: str) -> ctypes.CDLL:
@@ -209,10 +209,10 @@ def warp_program(program: Program) -> tuple[ctypes.CDLL, Mapping[str, EmittedSou
         text = "\n\n".join(part.text for part in sources.values())
         text = named(text, program.places) + "\n\n" + "\n".join(f"LAUNCHED({n})" for n in sources)
         double = program.dtype == torch.float64
-        found = library(source(text, *HEADERS, "warps.h", double=double))
+        compiled = library(source(text, *HEADERS, "warps.h", double=double))
     except (NotLoweredError, CompileError) as error:
         return str(error)
-    return found, sources
+    return compiled, sources
 
 
 FEW = 32
@@ -340,12 +340,12 @@ class DeviceLanes(Lanes):
         sizes, item = self.program.memory.sizes, self.dtype.itemsize
         scratch, sums = self.sources[part].scratch, self.sources[part].sums
         bytes_of_run = (max(1, sizes["s"]) + scratch + sums * STRIDE) * item
-        found = {"runs": self.runs, "samples": self.batch, "slice": self.batch, "sums": sums}
-        found |= {"inputs": self.inputs, "outputs": 1, "q_size": scratch}
-        found |= {f"{memory}_size": max(1, sizes[memory]) for memory in "so"}
-        found["warps"] = max(1, min(MOST_WARPS, FAST_BYTES // bytes_of_run))
-        found |= self._there | {"p": self._p} | given | more
-        return WarpRuns(**{n: v.data_ptr() if torch.is_tensor(v) else v for n, v in found.items()})
+        fields = {"runs": self.runs, "samples": self.batch, "slice": self.batch, "sums": sums}
+        fields |= {"inputs": self.inputs, "outputs": 1, "q_size": scratch}
+        fields |= {f"{memory}_size": max(1, sizes[memory]) for memory in "so"}
+        fields["warps"] = max(1, min(MOST_WARPS, FAST_BYTES // bytes_of_run))
+        fields |= self._there | {"p": self._p} | given | more
+        return WarpRuns(**{n: v.data_ptr() if torch.is_tensor(v) else v for n, v in fields.items()})
 
     def _launch(self, part: str, runs: WarpRuns, iterations: int, stream: Any) -> None:
         size = runs.s_size + runs.q_size + runs.sums * STRIDE

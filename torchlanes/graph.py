@@ -383,8 +383,8 @@ class _Region:
         outer, elsewhere = self._outer(statement.axes), False
         if isinstance(statement, Node) and statement.op == "pick":
             elsewhere = statement.picked.get(outer or "", outer) != outer
-        found = (self._earliest(arg, outer, elsewhere=elsewhere) for arg in statement.args)
-        number = max([0, *found])
+        numbers = (self._earliest(arg, outer, elsewhere=elsewhere) for arg in statement.args)
+        number = max([0, *numbers])
         if isinstance(statement, Store):
             # It may overwrite a number once nobody reads the old one any more.
             for read, loop, index in self._uses.get(statement.name, ()):

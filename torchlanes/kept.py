@@ -117,8 +117,8 @@ def kept(room: str, parts: Iterable[bytes], make: Callable[[Path], object]) -> P
     name = _digest(b"\0".join(parts))
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if (found := _whole(folder, name)) is not None:
-            return found
+        if (file := _whole(folder, name)) is not None:
+            return file
         with locked(folder / f"{name}.so") as works:
             if works:
                 _sweep(folder, name)

@@ -290,12 +290,12 @@ class OperationRules:
             raise NotLoweredError(f"operation {name} with {', '.join(unknown)}")
         if formula is None:
             return rule(*args, **kwargs)
-        found = formula(
+        results = formula(
             *map(self._operand, args), **{k: self._operand(v) for k, v in kwargs.items()}
         )
-        if isinstance(found, list):
-            return [one.value for one in found]
-        return found.value
+        if isinstance(results, list):
+            return [one.value for one in results]
+        return results.value
 
     def _operand(self, argument: Any) -> Any:
         return Operand(self, argument) if isinstance(argument, Value) else argument
@@ -571,9 +571,9 @@ class Lowering(TorchDispatchMode):
 
 
 def _tensors_of(arguments: Any) -> list[torch.Tensor]:
-    found: list[torch.Tensor] = []
-    map_aggregate(arguments, lambda a: found.append(a) if isinstance(a, torch.Tensor) else None)
-    return found
+    tensors: list[torch.Tensor] = []
+    map_aggregate(arguments, lambda a: tensors.append(a) if isinstance(a, torch.Tensor) else None)
+    return tensors
 
 
 def _is_whole(tensor: torch.Tensor) -> bool:

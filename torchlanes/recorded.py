@@ -124,10 +124,10 @@ class ProgramBuilder:
         place = self.tensors.stored(name, value.shape, batch)
         value = self.tensors.typed(value, truth=False)
         made = self.tensors.each(lambda own, node: Store(name, own.index, node), place, value)
-        found: list[Store] = [*made.nodes.flat]
-        if any(store.node.axes - store.axes for store in found):
+        stores: list[Store] = [*made.nodes.flat]
+        if any(store.node.axes - store.axes for store in stores):
             raise NotLoweredError("a batch of one sample")
-        return found
+        return stores
 
     def program(
         self, stores: list[Store], logged: list[Store], evaluation: list[Store] | None

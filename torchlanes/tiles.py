@@ -159,9 +159,9 @@ def aligned(shape: Sequence[int], dtype: Any) -> np.ndarray:
 
 def copied(values: np.ndarray, dtype: Any) -> np.ndarray:
     """Return numbers that begin where vectors do."""
-    found = aligned(values.shape, dtype)
-    found[...] = values
-    return found
+    laid = aligned(values.shape, dtype)
+    laid[...] = values
+    return laid
 
 
 ADDRESS, NUMBER = ctypes.c_void_p, ctypes.c_int64
@@ -174,12 +174,12 @@ def structure(file: str, name: str, **kinds: type) -> type[ctypes.Structure]:
     """
     _, _, body = header(file).partition(f"\nstruct {name} {{\n")
     lines = re.findall(r"^  (?:const )?(\w+\*?) ([\w*, ]+);", body.split("\n}")[0], re.M)
-    found = []
+    fields = []
     for kind, names in lines:
         for one in names.split(", "):
             of_field = ADDRESS if kind.endswith("*") or one[0] == "*" else kinds.get(kind, NUMBER)
-            found.append((one.lstrip("*"), of_field))
-    return type(name, (ctypes.Structure,), {"_fields_": found})
+            fields.append((one.lstrip("*"), of_field))
+    return type(name, (ctypes.Structure,), {"_fields_": fields})
 
 
 Generators, Samples, Member, Work, Rows = (
@@ -272,7 +272,7 @@ def described(streams: Sequence[SampleSource], of_slices: dict[object, np.ndarra
     operands = [stream.targets.operands for stream in streams]
     laid = np.ascontiguousarray(np.swapaxes(np.array(operands, np.int64), 0, 1))
     slices = of_slices.setdefault(tuple(operands), laid)
-    found = Samples(
+    samples = Samples(
         low=low.ctypes.data,
         width=width.ctypes.data,
         slices=slices.ctypes.data,
@@ -284,8 +284,8 @@ def described(streams: Sequence[SampleSource], of_slices: dict[object, np.ndarra
         inputs=streams[0].sample_shape[0],
         outputs=1,
     )
-    found.kept = low, width
-    return found
+    samples.kept = low, width
+    return samples
 
 
 def function_of(stream: SampleSource) -> int:
@@ -315,11 +315,11 @@ def runtime_text(*, double: bool) -> str:
 
 
 def runtime(*, double: bool) -> ctypes.CDLL:
-    found = library(runtime_text(double=double))
-    found.iterate.argtypes = [ADDRESS, NUMBER, ADDRESS, NUMBER]
-    found.evaluate.argtypes = [ADDRESS, NUMBER, ADDRESS, ADDRESS]
-    found.iterate.restype = found.evaluate.restype = None
-    return found
+    compiled = library(runtime_text(double=double))
+    compiled.iterate.argtypes = [ADDRESS, NUMBER, ADDRESS, NUMBER]
+    compiled.evaluate.argtypes = [ADDRESS, NUMBER, ADDRESS, ADDRESS]
+    compiled.iterate.restype = compiled.evaluate.restype = None
+    return compiled
 
 
 @dataclass(frozen=True)
@@ -437,7 +437,7 @@ class Tiles:
     def _tile(self, vectors: Sequence[tuple[int, int]], lanes: int) -> _Vectors:
         of_lanes: list[Any] = [None] * lanes
         inputs: dict[object, int] = {}
-        found: dict[tuple[int, str], int] = {}
+        numbers: dict[tuple[int, str], int] = {}
         every = []
         for program, vector in vectors:
             layout, own = self.layouts[program], self._streams[program]
@@ -452,10 +452,10 @@ class Tiles:
         samples: list[tuple[Samples, int]] = []
         numbered = []
         for same, kind, program, vector, streams in every:
-            if (same, kind) not in found:
-                found[same, kind] = len(samples)
+            if (same, kind) not in numbers:
+                numbers[same, kind] = len(samples)
                 samples.append((described(streams, self._slices), same))
-            numbered.append((program, vector, found[same, kind]))
+            numbered.append((program, vector, numbers[same, kind]))
         return _Vectors(LaneGenerators(of_lanes), numbered, samples)
 
     def iterate(
@@ -563,13 +563,13 @@ class Lanes:
         z = None if noise is None else in_lanes(noise, self.layout, self.dtype)
         prepare = self._functions("prepare")[1] if "prepare" in self.program.sources else None
         self._read = [w, *(z or ())]
-        found = []
+        members = []
         for number in range(self.count):
             member = self._member(part, number, self.o[number], z)
             member.w, member.w_row = w.ctypes.data + number * w_step, w_row
             member.prepare, member.p = prepare, self.p.ctypes.data
-            found.append(member)
-        return found
+            members.append(member)
+        return members
 
     def _member(
         self, part: str, number: int, o: np.ndarray, z: Sequence[np.ndarray] | None

@@ -113,7 +113,7 @@ class Trainer:
         """Compare some steps with those of torch, in its own precision and in float64."""
         few = Trainer(copy.deepcopy(self.models[: len(x)]), self.loss, self.optimizer)
         state = _stacked(few.models) | few._kept
-        found, _ = _trained(program, state, x.numpy()[None], y.numpy()[None], PROOF_STEPS)
+        actual, _ = _trained(program, state, x.numpy()[None], y.numpy()[None], PROOF_STEPS)
         for number, model in enumerate(few.models):
             own, exact = model, copy.deepcopy(model).double()
             for one, kind in ((own, self.dtype), (exact, torch.float64)):
@@ -126,7 +126,7 @@ class Trainer:
                 true = _named(exact)[name].detach()
                 error = 10 * (value.detach() - true).abs()
                 bound = TOLERANCE[self.dtype] * (1 + true.abs()) + error
-                if not bool(((found[name][number] - true).abs() <= bound).all()):
+                if not bool(((actual[name][number] - true).abs() <= bound).all()):
                     raise NotLoweredError(f"a step whose {name} differs from torch's")
 
 
@@ -162,10 +162,10 @@ class _Builder(ProgramBuilder):
             "x": (self.x.clone(), self.stored("x", "x", self.x.shape, 0)),
             "y": (self.y.clone(), self.stored("t", "t", self.y.shape, 0)),
         }
-        found, changed = self.recording.lowered(self._gradients, self.tensors, state, given)
-        after = {n: changed.get(n, found.get(n, value)) for n, (_, value) in state.items()}
-        after |= self._update(after, found)
-        stores = self.outputs("loss", found["loss"])
+        outputs, changed = self.recording.lowered(self._gradients, self.tensors, state, given)
+        after = {n: changed.get(n, outputs.get(n, value)) for n, (_, value) in state.items()}
+        after |= self._update(after, outputs)
+        stores = self.outputs("loss", outputs["loss"])
         stores += [store for name, value in after.items() for store in self.stores(name, value)]
         return self.program(stores, [], None)
 
@@ -176,7 +176,7 @@ class _Builder(ProgramBuilder):
         named = {f"gradient:{n}": g for n, g in zip(self.trained, gradients, strict=True)}
         return {"loss": loss, **named, **dict(self.model.named_buffers())}
 
-    def _update(self, after: Mapping[str, Value], found: Mapping[str, Value]) -> dict[str, Value]:
+    def _update(self, after: Mapping[str, Value], outputs: Mapping[str, Value]) -> dict[str, Value]:
         """Return parameters and what the optimiser keeps after its own step."""
         optimizer, kept = _kept(self.trainer)
         names = {id(p): n for n, p in self.trainer.models[0].named_parameters()}
@@ -194,7 +194,7 @@ class _Builder(ProgramBuilder):
             optimizer.step()
             return own | {name: given[name] for name in kept}
 
-        values = {f"gradient:{name}": found[f"gradient:{name}"] for name in self.trained}
+        values = {f"gradient:{name}": outputs[f"gradient:{name}"] for name in self.trained}
         values |= {name: self.stored("s", name, v.shape[1:]) for name, v in kept.items()}
         given = {name: (self.x.new_ones(value.shape), value) for name, value in values.items()}
         state = {n: (self.x.new_ones(after[n].shape), after[n]) for n in self.trained}

@@ -48,14 +48,14 @@ def _names(axes: Iterable[Axis]) -> set[str]:
 
 
 def evenly(places: Iterable[int]) -> list[range]:
-    found: list[range] = []
+    ranges: list[range] = []
     for place in places:
-        last = found[-1] if found else range(0)
+        last = ranges[-1] if ranges else range(0)
         if len(last) == 1 or (last and place == last[-1] + last.step):
-            found[-1] = range(last[0], place + 1, place - last[-1])
+            ranges[-1] = range(last[0], place + 1, place - last[-1])
         else:
-            found.append(range(place, place + 1))
-    return found
+            ranges.append(range(place, place + 1))
+    return ranges
 
 
 @dataclass(frozen=True)
@@ -231,7 +231,7 @@ class Tensors:
         cut = [(part, key[0]) for key, places in whose.items() for part in evenly(places)]
         taken = _names([*value.axes[:d], *value.axes[d + 1 :]])
         columns = np.moveaxis(value.nodes, d, 0)
-        found: list[tuple[range, str | None, np.ndarray]] = []
+        parts: list[tuple[range, str | None, np.ndarray]] = []
         for part, k in cut:
             column, name, old = columns[k], own[k], before[k]
             if name and part != old:
@@ -240,15 +240,15 @@ class Tensors:
                 to: Part = first if axis is None else (axis, first, step)
                 pick = partial(self.graph.pick, axes={name: to})
                 column, name = _mapped(pick, column), axis
-            found.append((part, name, column))
-        return self._of_parts(value, d, found)
+            parts.append((part, name, column))
+        return self._of_parts(value, d, parts)
 
     def _of_parts(
-        self, value: Value, d: int, found: Iterable[tuple[range, str | None, np.ndarray]]
+        self, value: Value, d: int, parts: Iterable[tuple[range, str | None, np.ndarray]]
     ) -> Value:
         """Return a value with these parts of a dimension."""
-        found = sorted(found, key=lambda part: part[0][0])
-        places, names, columns = zip(*found, strict=True)
+        parts = sorted(parts, key=lambda part: part[0][0])
+        places, names, columns = zip(*parts, strict=True)
         axis: Axis = Parts(names, places) if any(names) else None
         axis = names[0] if len(names) == 1 else axis
         extent = sum(map(len, places))
@@ -280,7 +280,7 @@ class Tensors:
         values = [self._renamed(value, axes) for value in values]
         counts = [max(v.nodes.shape[e] for v in values) for e in range(len(axes))]
         counts.pop(d)
-        found: list[tuple[range, str | None, np.ndarray]] = []
+        parts: list[tuple[range, str | None, np.ndarray]] = []
         first = 0
         for k, value in enumerate(values):
             extent = value.shape[d]
@@ -296,9 +296,9 @@ class Tensors:
             columns = np.moveaxis(value.nodes, d, 0)
             for part, name, column in zip(value.places(d), names, columns, strict=True):
                 (at,) = evenly(whole[place] for place in part)
-                found.append((at, name, np.broadcast_to(column, counts)))
+                parts.append((at, name, np.broadcast_to(column, counts)))
         whole_value = Value(values[0].shape, axes, values[0].nodes)
-        return self._of_parts(whole_value, d, found)
+        return self._of_parts(whole_value, d, parts)
 
     def reduce(self, kind: str, value: Value, dims: Sequence[int], keepdim: bool = False) -> Value:
         """Return sums, products or maxima over dimensions, first to last."""
@@ -388,6 +388,6 @@ def _matched(old: Sequence[int], new: Sequence[int]) -> Iterator[tuple[list[int]
 
 def _mapped(make: Callable[..., Any], *nodes: np.ndarray) -> np.ndarray:
     """Return what is made of nodes, one by one, also where an array has no dimension."""
-    found = np.empty(np.broadcast_shapes(*map(np.shape, nodes)), object)
-    found[...] = np.frompyfunc(make, len(nodes), 1)(*nodes)
-    return found
+    values = np.empty(np.broadcast_shapes(*map(np.shape, nodes)), object)
+    values[...] = np.frompyfunc(make, len(nodes), 1)(*nodes)
+    return values

@@ -220,9 +220,9 @@ def _in_short(spec: ScriptSpec, plans: list[list[Config]]) -> list[list[Config]]
         long = there or len(spec.leaf(short).encode()) > len(spec.leaf(config).encode())
         return config if long or not short.short_names else short
 
-    found = [[in_short(config) for config in plan] for plan in plans]
-    names, before = ([spec.run_name(c) for p in them for c in p] for them in (found, plans))
-    return plans if len(set(names)) < len(set(before)) else found
+    shortened = [[in_short(config) for config in plan] for plan in plans]
+    names, before = ([spec.run_name(c) for p in them for c in p] for them in (shortened, plans))
+    return plans if len(set(names)) < len(set(before)) else shortened
 
 
 _AROUND = {"layer_type", "nalm_name", "first_layer", "nac_mul", "name_prefix", "seed", "id"}

@@ -79,7 +79,7 @@ def summarize(
 
 def _known(columns: Collection[str], by: Sequence[str]) -> list[str]:
     """Return options by which runs can be grouped, which may be called as arguments of `train`."""
-    found = []
+    chosen = []
     for name in by:
         typed = isinstance(name, str) and name not in columns
         column = summary.technical_name(name) if typed else name
@@ -88,8 +88,8 @@ def _known(columns: Collection[str], by: Sequence[str]) -> list[str]:
             known = list(map(summary.typed_name, others))
             remedy = did_you_mean(str(name), known, f"one of {', '.join(known)}")
             raise UsageError(f"by: there is no option {name!r}; {remedy}")
-        found.append(column)
-    return found
+        chosen.append(column)
+    return chosen
 
 
 Models = Mapping[str, TrainedRuns] | Mapping[str, pd.DataFrame]
@@ -162,10 +162,10 @@ def compare(
 def _judged(runs: object, threshold: float | None) -> pd.DataFrame:
     """Return a row per judged run, with its last step."""
     table = _table(runs, threshold)
-    found = judging.judge_tables([(TABLE, table)], Judgement(threshold=threshold), _warn)
+    judged = judging.judge_tables([(TABLE, table)], Judgement(threshold=threshold), _warn)
     steps: Any = table.groupby("name")["step"]
     last = steps.max().to_dict()
-    return found.assign(iterations=[last[name] for name in found["name"]])
+    return judged.assign(iterations=[last[name] for name in judged["name"]])
 
 
 def _tested(
@@ -276,14 +276,14 @@ def _split(
         by = list(dict.fromkeys(["model", *by]))
     if not by or (by == ["model"] and not name):
         return {name: table}
-    found: dict[str, pd.DataFrame] = {}
+    parts_by_name: dict[str, pd.DataFrame] = {}
     for values, group in judging.groups(options, by):
         pairs = zip(by, values, strict=True)
         parts = [str(v) if c in _WORDS else f"{c.replace('.', ' ')} {v}" for c, v in pairs]
-        found[", ".join([name, *parts] if name else parts)] = table.loc[
+        parts_by_name[", ".join([name, *parts] if name else parts)] = table.loc[
             pd.Series(codes, table.index).isin(group.index)
         ]
-    return found
+    return parts_by_name
 
 
 def _require_estimators(given: object) -> None:
@@ -300,8 +300,8 @@ def _has_no_ranges(tables: Iterable[pd.DataFrame]) -> bool:
 def _table(runs: object, threshold: float | None) -> pd.DataFrame:
     table = runs.table if isinstance(runs, TrainedRuns) else runs
     if not isinstance(table, pd.DataFrame):
-        found = type(runs).__name__
-        raise UsageError(f"runs: {found} is not a table; give what train or read_runs returns")
+        kind = type(runs).__name__
+        raise UsageError(f"runs: {kind} is not a table; give what train or read_runs returns")
     return _of_other_loop(table, threshold) if "error" in table and "name" not in table else table
 
 

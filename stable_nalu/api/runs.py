@@ -215,9 +215,9 @@ class TrainedRuns:
             known = [name for name in self.table if name.startswith(("metric", "loss", "sparse"))]
             remedy = did_you_mean(column, known, f"one of {', '.join(known)}")
             raise UsageError(f"column: there is no column {column!r}; {remedy}")
-        found = self.table.pivot_table(index="step", columns="name", values=column, dropna=False)
-        found = found.reindex(columns=self.names)
-        return found.set_axis(pd.RangeIndex(len(self), name="run"), axis=1)
+        curves = self.table.pivot_table(index="step", columns="name", values=column, dropna=False)
+        curves = curves.reindex(columns=self.names)
+        return curves.set_axis(pd.RangeIndex(len(self), name="run"), axis=1)
 
     def _shown(self) -> tuple[str, pd.DataFrame]:
         """Return a line about all runs, and a table of them."""
@@ -276,9 +276,9 @@ def read_runs(
     tables, folders = [], []
     for parent, own in _parents(path, names).items():
         reader = open_reader(parent, None, "--folder", own, **how)
-        found = list(reader.tables())
-        tables += found
-        folders += [parent / table.name for table in found]
+        read = list(reader.tables())
+        tables += read
+        folders += [parent / table.name for table in read]
     if not tables:
         raise reader.nothing()
     shown = _distinct(folders)
@@ -302,17 +302,17 @@ def _parents(path: Path, names: Collection[str] | None) -> dict[Path, list[str] 
         return {path: [*names]}
     if is_run(path):
         return {path.parent: [path.name]}
-    found: dict[Path, list[str]] = {}
+    inside: dict[Path, list[str]] = {}
     for place, inner, _ in os.walk(path):
         there = sorted(name for name in inner if not name.startswith("."))
         inner[:] = [name for name in there if not is_run(Path(place, name))]
         if len(inner) < len(there):
-            found[Path(place)] = there
-    above = set(chain.from_iterable(folder.parents for folder in found))
+            inside[Path(place)] = there
+    above = set(chain.from_iterable(folder.parents for folder in inside))
     own: dict[Path, list[str] | None] = {}
-    for folder, there in found.items():
+    for folder, there in inside.items():
         kept = [name for name in there if names is None or name in names]
-        deeper = above | (found.keys() - {folder})
+        deeper = above | (inside.keys() - {folder})
         own[folder] = [name for name in kept if folder / name not in deeper]
         if names is None and len(own[folder] or ()) == len(there):
             own[folder] = None  # and what is no folder is warned of
@@ -370,7 +370,7 @@ def _listed(value: Any) -> Any:
 
 def _of_layers(outcomes: pd.DataFrame, wanted: Any) -> list[bool]:
     """Return which runs are of one of these layers, by their names in papers, keys or classes."""
-    found = np.zeros(len(outcomes), bool)
+    chosen = np.zeros(len(outcomes), bool)
     for layer in _several(wanted):
         known = (key for key, e in entries().items() if layer in (e.layer, e.module))
         name = layer if isinstance(layer, str) else next(known, None) or script_name(layer)
@@ -383,8 +383,8 @@ def _of_layers(outcomes: pd.DataFrame, wanted: Any) -> list[bool]:
             own.append(typed == key or spelled(name) in [spelled(plain(one)) for one in labels])
         if not any(own):
             layer_class(name, "layer")  # which refuses what no layer is called
-        found |= own
-    return found.tolist()
+        chosen |= own
+    return chosen.tolist()
 
 
 def _is_mask(key: Any, runs: int) -> bool:

@@ -35,7 +35,7 @@ def _stated() -> dict[str, dict[str, str]]:
 @cache
 def _rates() -> dict[str, set[float]]:
     """Return the learning rates that experiments of this project train each unit with."""
-    found: dict[str, set[float]] = {}
+    values: dict[str, set[float]] = {}
     rates = {name: spec.defaults.get("learning_rate") for name, spec in SCRIPTS.items()}
     defaults = {name: rate for name, rate in rates.items() if rate is not None}
     for model in (m for one in EXPERIMENTS.values() for m in one.models if m.script in defaults):
@@ -43,8 +43,8 @@ def _rates() -> dict[str, set[float]]:
         texts = {*usual, *(text for p in model.points for text in p.get("--learning-rate", ()))}
         for unit in ("--layer-type", "--first-layer"):
             for key in model.flags.get(unit, ()):
-                found.setdefault(key, set()).update(map(float, texts))
-    return found
+                values.setdefault(key, set()).update(map(float, texts))
+    return values
 
 
 def _parameters(entry: LayerEntry, options: Mapping[str, Any]) -> int | None:

@@ -39,8 +39,8 @@ class Formula:
         notes = [f"without constants below {GUARD:.1g}"] * self.lacks_constants + [self.only]
         if self.change > FARTHEST:
             parts = self.learned.args if isinstance(self.learned, sympy.Tuple) else [self.learned]
-            found = [sympy.N(part, 4) for part in parts]
-            text, notes = str(found[0] if len(found) == 1 else tuple(found)), [self.only]
+            short = [sympy.N(part, 4) for part in parts]
+            text, notes = str(short[0] if len(short) == 1 else tuple(short)), [self.only]
         else:
             how = f"weights rounded by at most {self.change:.2g}" if self.change else EXACT
             text, notes = str(self.rounded), [how, *notes]
@@ -64,10 +64,10 @@ def module_formula(
     formula = TreeFormula.of(module) or NetworkFormula(module, len(names))
 
     def read(low: float, high: float, *, rounded: bool) -> tuple[sympy.Basic, BoxFormulas]:
-        found = formula.read(((low, high),) * len(names), rounded=rounded)
-        named = dict(zip(found.symbols, map(sympy.Symbol, names), strict=True))
-        exprs = [expr.xreplace(named) for expr in found.exprs]
-        return (exprs[0] if len(exprs) == 1 else sympy.Tuple(*exprs)), found
+        formulas = formula.read(((low, high),) * len(names), rounded=rounded)
+        named = dict(zip(formulas.symbols, map(sympy.Symbol, names), strict=True))
+        exprs = [expr.xreplace(named) for expr in formulas.exprs]
+        return (exprs[0] if len(exprs) == 1 else sympy.Tuple(*exprs)), formulas
 
     learned, rounded = (read(low, high, rounded=r) for r in (False, True))
     only = f"for inputs from {low:g} to {high:g}" if within else "for positive inputs"

@@ -406,6 +406,6 @@ def _check_name(spec: ScriptSpec, name: str, config: Config) -> None:
 
 def _refuse_same_name(spec: ScriptSpec, first: Config, second: Config) -> None:
     values = ((flag, getattr(first, flag.dest), getattr(second, flag.dest)) for flag in spec.flags)
-    flag, one, other = next(found for found in values if found[1] != found[2])
+    flag, one, other = next(pair for pair in values if pair[1] != pair[2])
     remedy = "start one command per value, each with its own --name-prefix"
     raise OptionError(flag.name, f"{one} and {other} give two runs of the same name", remedy)

@@ -191,9 +191,9 @@ class Flag:
             if not any(allowed):
                 problem = f"{value!r} is an unknown layer"
                 return OptionError(self.name, problem, "for your own, pass --layer-file")
-            key, found = _key_in_another_case(str(value)), registered(str(value))
-            if found is not None and key != found[0] and {key, found[0]} <= set(allowed):
-                remedy = f"type {found[0]} for what papers call {value}, {key} for the layer of "
+            key, known = _key_in_another_case(str(value)), registered(str(value))
+            if known is not None and key != known[0] and {key, known[0]} <= set(allowed):
+                remedy = f"type {known[0]} for what papers call {value}, {key} for the layer of "
                 return OptionError(self.name, f"{value} has two meanings", f"{remedy}this key")
             own = sys.modules.get("stable_nalu.layer.own_layers")
             if own is not None and (reason := own.why_no_layer(str(value))):

@@ -376,8 +376,8 @@ def check_nalu(c: Config, init: str = "default") -> None:
     }
     if any(asked.values()):
         # Tasks have networks of their own, which are in no registry.
-        found = [entries()[unit] for unit in units_of(c) if unit in entries()]
-        refuse(not any("nalu_gate" in entry.options for entry in found),
+        own = [entries()[unit] for unit in units_of(c) if unit in entries()]
+        refuse(not any("nalu_gate" in entry.options for entry in own),
             next(flag for flag, asks in asked.items() if asks),
             f"{units_of(c)[0]} is not a NALU and has no gate", "use --layer-type NALU")
 
@@ -457,8 +457,8 @@ _BRINGING = "target", "data", "train", "test", "train_criterion", "optimizer", "
 
 def owned_names(config: Config) -> list[str]:
     """Return the words of a configuration that may name layers or other things of a program."""
-    found = [getattr(config, flag, None) for flag in _BRINGING]
-    several = (one if isinstance(one, tuple) else (one,) for one in found)
+    values = [getattr(config, flag, None) for flag in _BRINGING]
+    several = (one if isinstance(one, tuple) else (one,) for one in values)
     return [*units_of(config), *(str(word) for words in several for word in words if word)]
 
 
@@ -473,11 +473,11 @@ def own_options(config: Config, by_flag: Mapping[str, str]) -> dict[str, Any]:
         # Flags are read by layers that were written for them.
         taken = () if entry.is_plain else by_flag
         known |= {name: p for name, p in entry.parameters.items() if name not in taken}
-    found: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     for word in config.layer_option:
         name, _, value = word.partition("=")
         if name in known:
-            found[name] = _converted(word, value, known[name].default)
+            options[name] = _converted(word, value, known[name].default)
             continue
         refuse(name in by_flag, _OTHERS, f"{name} has a flag", f"use {by_flag.get(name)}")
         empty = inspect.Parameter.empty
@@ -485,7 +485,7 @@ def own_options(config: Config, by_flag: Mapping[str, str]) -> dict[str, Any]:
         taken = f"it takes {', '.join(shown) or 'no options'}"
         remedy = f"{did_you_mean(name, known, '')} {taken}".strip()
         raise OptionError(_OTHERS, f"{[*units, 'the last layer'][0]} takes no {name!r}", remedy)
-    return found
+    return options
 
 
 def _converted(word: str, value: str, default: Any) -> Any:
@@ -514,12 +514,12 @@ def _flags_of(flags: Sequence[Flag], word: str, *, pairs: bool) -> list[str] | N
     pairs: whether --nac-mul decides how the model multiplies, or a name is one unit.
     """
     table = kinds.MODELS if pairs else kinds.UNITS
-    name, found = kinds.found_in(table, word), kinds.registered(word)
+    name, entry = kinds.found_in(table, word), kinds.registered(word)
     if name is not None:
         return table[name].split()
-    if found is None:
+    if entry is None:
         return None
-    key, options = found
+    key, options = entry
     unit = [_LAYER, key]
     if pairs and key.endswith("MNAC"):
         unit = [_LAYER, f"{key.removesuffix('MNAC')}NAC", "--nac-mul", "mnac"]
@@ -631,15 +631,15 @@ _HOW = {"verbose", "name_prefix", "id"}
 
 def varying(flags: Sequence[Flag], configs: Sequence[Config]) -> list[str]:
     """Return the flags in which runs differ; of two that differ together, the first."""
-    found: dict[str, list[str]] = {}
+    varying: dict[str, list[str]] = {}
     for flag in [one for one in flags if one.result and one.dest not in _HOW]:
         values = [repr(getattr(config, flag.dest)) for config in configs]
         if len(set(values)) == 1:
             continue
-        pairs = (set(zip(values, others, strict=True)) for others in found.values())
+        pairs = (set(zip(values, others, strict=True)) for others in varying.values())
         if not any(len(both) == len(set(values)) for both in pairs):
-            found[flag.dest] = values
-    return list(found)
+            varying[flag.dest] = values
+    return list(varying)
 
 
 def label(config: Config, dests: Sequence[str]) -> str:

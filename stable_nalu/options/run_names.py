@@ -324,8 +324,8 @@ _SIMPLE_TASK: Columns = {"input.size": 4.0, "subset.ratio": None, "overlap.ratio
 
 def read_fields(leaf: str, fields: Sequence[NameField]) -> Columns:
     """Return the columns of the parts of a name, but for the first, that are of such fields."""
-    found = (_read_any(text, fields[1:]) or {} for text in leaf.split("_")[1:])
-    return {column: cell for columns in found for column, cell in columns.items()}
+    every = (_read_any(text, fields[1:]) or {} for text in leaf.split("_")[1:])
+    return {column: cell for columns in every for column, cell in columns.items()}
 
 
 def _read_any(text: str, fields: Iterable[NameField]) -> Columns | None:
@@ -424,15 +424,15 @@ def parse_leaf(leaf: str) -> Columns:
     model, *rest = leaf.split("_")
     columns: Columns = {"model_code": model}
     for text, known in zip(rest, COMMON, strict=False):
-        found = _SIMPLE_TASK if text == "z-simple" else known.read(text)
-        if found is None:
+        own = _SIMPLE_TASK if text == "z-simple" else known.read(text)
+        if own is None:
             form = re.sub(r":\w+", "", known.pattern)
             raise ValueError(f"run name {leaf!r}: field {text!r} is not of the form {form}")
-        columns |= found
+        columns |= own
     columns |= {n: cell for n, cell in _OLDEST.items() if n not in columns}
     for text in rest[len(COMMON) :]:
-        found = _read_any(text, _LATER)
-        if found is None:
+        own = _read_any(text, _LATER)
+        if own is None:
             raise ValueError(f"run name {leaf!r}: field {text!r} is not known")
-        columns |= found
+        columns |= own
     return columns

@@ -115,16 +115,16 @@ def blocks_of(spec: Any, words: Sequence[str]) -> list[dict[str, list[Any]]]:
     The first block is the top of the file. Each `[[also]]` is another, laid over the top.
     """
     flags = [word.partition("=") for word in words]
-    found = [
+    paths = [
         value or after
         for (name, _, value), after in zip(flags, [*words, ""][1:], strict=True)
         if name == "--sweep"
     ]
-    if not found[0]:
+    if not paths[0]:
         return [{}]
     import tomllib
 
-    path = Path(found[0])
+    path = Path(paths[0])
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
         also = content.pop("also", [])

@@ -70,18 +70,18 @@ def _interval(low: float, high: float, doubles: np.ndarray) -> np.ndarray:
 
 def _draw(word: str) -> Draw:
     """Return what draws an input: uniform from `1,2`, or a law of scipy, such as `norm(0,1)`."""
-    if found := _INTERVAL.fullmatch(word):
-        low, high = map(float, found.groups())
+    if interval := _INTERVAL.fullmatch(word):
+        low, high = map(float, interval.groups())
         if not low < high:
             raise ValueError(f"{word} does not run from a low to a higher number; write 1,2")
         return partial(_interval, low, high)
-    if found := _LAW.fullmatch(word):
+    if named := _LAW.fullmatch(word):
         from scipy import stats
 
-        law = getattr(stats, found[1], None)
+        law = getattr(stats, named[1], None)
         if isinstance(law, stats.rv_continuous | stats.rv_discrete):
             try:
-                own = law(*map(float, filter(None, found[2].split(","))))
+                own = law(*map(float, filter(None, named[2].split(","))))
                 if math.isfinite(float(own.ppf(0.5))):
                     return lambda doubles: own.ppf(doubles + 2.0**-54)
             except (TypeError, ValueError):
@@ -148,16 +148,16 @@ class OwnTargets:
     @torch.no_grad()
     def _of_batch(self, x: torch.Tensor) -> np.ndarray:
         try:
-            found = torch.as_tensor(self.function(x.clone()), dtype=torch.float64)
+            targets = torch.as_tensor(self.function(x.clone()), dtype=torch.float64)
         except Exception as error:
             raise UsageError(f"target: {self.word} fails: {in_words(error)}") from None
         shape = len(x), self.outputs
-        if found.shape == shape[:1]:
-            found = found[:, None]
-        if found.shape != shape:
-            problem = f"{self.word} returned {tuple(found.shape)} for {len(x)} rows"
+        if targets.shape == shape[:1]:
+            targets = targets[:, None]
+        if targets.shape != shape:
+            problem = f"{self.word} returned {tuple(targets.shape)} for {len(x)} rows"
             raise UsageError(f"target: {problem}, not {shape}; return a number for each row")
-        return found.numpy()
+        return targets.numpy()
 
 
 @dataclass(frozen=True)
@@ -248,14 +248,14 @@ class Problem:
     def _judge(self, config: Config) -> None:
         given = config.threshold
         if given in (None, "exact"):
-            found = self.usual_threshold(config)
-            if found is None and given:
+            limit = self.usual_threshold(config)
+            if limit is None and given:
                 raise ValueError("exact needs a formula; give a number")
         else:
-            found = math.nan if given == "none" else finite(given)
-            if found <= 0:
+            limit = math.nan if given == "none" else finite(given)
+            if limit <= 0:
                 raise ValueError(f"{given} is no error; write a number above 0")
-        self.limit = None if found is None or math.isnan(found) else Limit(found)
+        self.limit = None if limit is None or math.isnan(limit) else Limit(limit)
 
     def usual_threshold(self, config: Config) -> float | None:
         raise NotImplementedError
@@ -292,13 +292,13 @@ class DrawnProblem(Problem):
         self.targets = FunctionTargets(operation, [(k, k + 1) for k in places])
 
     def _prepare(self, config: Config) -> None:
-        found = {}
+        drawn = {}
         for flag in ("train", "test"):
             try:
-                found[flag] = Samples(getattr(config, flag), self.names, brought)
+                drawn[flag] = Samples(getattr(config, flag), self.names, brought)
             except ValueError as error:
                 raise OptionError.of(f"--{flag}", str(error)) from None
-        self.train, self.test = found["train"], found["test"]
+        self.train, self.test = drawn["train"], drawn["test"]
         self.noise = config.noise
         pairs = (self.train, VALIDATION_SEED), (self.test, TEST_SEED)
         rows = [self._rows(samples, seed) for samples, seed in pairs]
@@ -322,8 +322,8 @@ class DrawnProblem(Problem):
         if self.formula is None:
             return None if config.threshold else RELATIVE * float((t**2).mean())
         columns = [x[:, self.names.index(name)] for name in self.formula.names]
-        found = float(((self.formula(*columns, off=OFF) - t[:, 0]) ** 2).mean())
-        return found or RELATIVE * float((t**2).mean())
+        error = float(((self.formula(*columns, off=OFF) - t[:, 0]) ** 2).mean())
+        return error or RELATIVE * float((t**2).mean())
 
     def fork(self, seed: int | None, own_seed: int) -> SampleStream:
         if seed is None:
@@ -429,14 +429,14 @@ def _tested(table: Any, words: Sequence[str]) -> tuple[np.ndarray, str]:
         if lacking := set(condition.names) - set(map(str, table.columns)):
             raise ValueError(f"there is no column {', '.join(sorted(lacking))}")
         columns = {name: table[name].to_numpy(float) for name in condition.names}
-        found = np.asarray(condition.of(columns))
+        marked = np.asarray(condition.of(columns))
     except ValueError as error:
         remedy = "write a condition such as 'r > 3', a share such as 0.2, or a column"
         raise OptionError("--test", str(error).partition("; ")[0], remedy) from None
-    if found.dtype != bool:
+    if marked.dtype != bool:
         remedy = "write such as 'r > 3', or a share below 1"
         raise OptionError("--test", f"{word} is no condition", remedy)
-    return found, ""
+    return marked, ""
 
 
 FIELDS = [
@@ -669,12 +669,12 @@ def _expanded(typed: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
     """Return flags with those of the task that they name, its threshold and its label."""
     given = dict(typed)
     named, file = (given.get(name, [None])[0] for name in ("task", "task_file"))
-    found = None
+    task = None
     if file:
-        found, flag = task_of_file(file), "--task-file"
+        task, flag = task_of_file(file), "--task-file"
     elif named in installed_tasks() and not {"target", "data"} & set(given):
-        found, flag = _required(installed_tasks()[named].load(), "--task", named), "--task"
-    for name, value in found.flags.items() if found else ():
+        task, flag = _required(installed_tasks()[named].load(), "--task", named), "--task"
+    for name, value in task.flags.items() if task else ():
         own = given.setdefault(name, [value])
         if own != [value] and (flag, name) != ("--task", "task"):
             said = name.replace("_", "-")
@@ -709,10 +709,10 @@ def task_of_file(path: str) -> BroughtTask:
     return _required(getattr(module_of(path), "TASK", None), "--task-file", f"TASK of {path}")
 
 
-def _required(found: Any, flag: str, name: str) -> BroughtTask:
-    if not isinstance(found, BroughtTask):
+def _required(task: Any, flag: str, name: str) -> BroughtTask:
+    if not isinstance(task, BroughtTask):
         raise OptionError(flag, f"{name} is no task", "write TASK = stable_nalu.task(...)")
-    return found
+    return task
 
 
 def installed_tasks() -> dict[str, Any]:

@@ -259,11 +259,11 @@ def _attributes(model: torch.nn.Module) -> dict[str, dict[str, Any]]:
     from stable_nalu.layer import user_code
 
     known = {id(tensor) for tensor in user_code.tensors_of(model).values()}
-    found, ours = {}, user_code.OURS | user_code.OF_TORCH
+    kept, ours = {}, user_code.OURS | user_code.OF_TORCH
     for path, module in foreign_modules(model):
         own = {n: v for n, v in vars(module).items() if n not in ours}
-        found[path] = {n: _copied(v) for n, v in own.items() if _is_plain(v, known)}
-    return found
+        kept[path] = {n: _copied(v) for n, v in own.items() if _is_plain(v, known)}
+    return kept
 
 
 def _is_plain(value: Any, known: set[int]) -> bool:
@@ -371,9 +371,9 @@ def saved_states(spec: ScriptSpec, run: PlannedRun) -> States:
         return {}
     refuse_in_use(files.tensorboard_root() / run.name)
     path = model_file(save_root(), run.name)
-    found = [file for file in (path, pending_file(path)) if is_there(file)]
+    there = [file for file in (path, pending_file(path)) if is_there(file)]
     states = {}
-    for file in found or [path] * run.config.load_checkpoint:
+    for file in there or [path] * run.config.load_checkpoint:
         checkpoint, state = read(run, file)
         _check_same_run(spec, run, checkpoint)
         states[state.iteration] = state
@@ -408,8 +408,8 @@ def continued(stack: Stack, states: Mapping[str, States]) -> list[Stack]:
     ended = {run.name: s for run in stack for s in states[run.name].values() if s.stopped}
     stopped = [[replace(run, state=ended[run.name])] for run in stack if run.name in ended]
     left = [run for run in stack if run.name not in ended]
-    found = [{0, *states[run.name]} for run in left]
-    common = set.intersection(*found) - {0} if found else set()
+    steps = [{0, *states[run.name]} for run in left]
+    common = set.intersection(*steps) - {0} if steps else set()
     groups: dict[int, Stack] = {}
     for run in left:
         own = states[run.name]
@@ -645,8 +645,8 @@ class RunState:
         losses = [checkpoint["progress"].get("last_loss") for checkpoint in checkpoints]
         if None not in losses:
             # A loss that is not a number ends a run at the next log point.
-            found = losses if self.stacked else losses[0]
-            self.last_total = torch.tensor(found, dtype=torch.float64)
+            total = losses if self.stacked else losses[0]
+            self.last_total = torch.tensor(total, dtype=torch.float64)
 
     def _restore_run(self, run: int, saved: Mapping[str, Any]) -> None:
         flag, progress, name = asked_by(self.config), saved["progress"], self.stack[run].name
@@ -672,35 +672,35 @@ class RunState:
     def _kept(self, run: int) -> dict[str, Any]:
         """Return buffers and attributes of users' layers that are in no state dictionary."""
         buffers = run_state(_unsaved_buffers(self.model), self._index(run))
-        found: dict[str, Any] = {"buffers": buffers} if buffers else {}
+        kept: dict[str, Any] = {"buffers": buffers} if buffers else {}
         if self._first is not None:
             from stable_nalu.layer.user_code import SHARED, PythonState
 
             now, attributes = PythonState(self.model), _attributes(self.model)
             if self._first.difference(now, SHARED) is not None:
-                found["attributes"] = attributes
+                kept["attributes"] = attributes
             held = [f"{path}.{name}" for path, own in attributes.items() for name in own]
             lost = self._first.difference(now, [*held, SHARED[1]])
-            found |= {} if lost is None else {"lost": lost}
-        return {KEPT: found} if found else {}
+            kept |= {} if lost is None else {"lost": lost}
+        return {KEPT: kept} if kept else {}
 
     @torch.no_grad()
-    def _restore_kept(self, run: int, found: Mapping[str, Any], flag: str) -> None:
+    def _restore_kept(self, run: int, kept: Mapping[str, Any], flag: str) -> None:
         """Restore what layers keep, or refuse a run if no checkpoint can hold all of it."""
-        if "lost" in found:
+        if "lost" in kept:
             raise UsageError(
                 f"argument {flag}: {self.stack[run].name} cannot go on: a pass of its layer "
-                f"changes {found['lost']}, which no checkpoint holds; keep it in a buffer, or "
+                f"changes {kept['lost']}, which no checkpoint holds; keep it in a buffer, or "
                 "--remove-existing-data starts anew"
             )
         held = _unsaved_buffers(self.model)
-        for path, value in found.get("buffers", {}).items():
+        for path, value in kept.get("buffers", {}).items():
             if not self.stacked and held[path].shape != value.shape:
                 owner, _, last = path.rpartition(".")
                 self.model.get_submodule(owner)._buffers[last] = value
             else:
                 (held[path][run] if self.stacked else held[path]).copy_(value)
-        for path, own in found.get("attributes", {}).items():
+        for path, own in kept.get("attributes", {}).items():
             for attribute, value in own.items():
                 _put(self.model.get_submodule(path), attribute, value)
 

@@ -190,12 +190,12 @@ def introduction(spec: ScriptSpec, configs: Sequence[Config], amount: str) -> li
             task += f", {how} {names}"
     differing = []
     for flag in spec.flags:
-        found = [getattr(config, flag.dest) for config in configs]
-        several = list(dict.fromkeys(map(_text, found)))
+        given = [getattr(config, flag.dest) for config in configs]
+        several = list(dict.fromkeys(map(_text, given)))
         if flag.dest in _SHOWN_ELSEWHERE or not flag.result or several == [_text(flag.default)]:
             continue
-        text = seeds_text(set(found)) if flag.dest == "seed" else ", ".join(several)
-        differing.append(flag.dest if found[0] is True else f"{flag.dest} {text}")
+        text = seeds_text(set(given)) if flag.dest == "seed" else ", ".join(several)
+        differing.append(flag.dest if given[0] is True else f"{flag.dest} {text}")
     layers = ", ".join(dict.fromkeys(map(units_label, configs)))
     return [
         fact("layer", layers or "-"),
@@ -277,11 +277,11 @@ def write_board(
     runs: the records of those that are trained now, by their folders. judged: the task, where it
     says when a run is solved.
     """
-    found = {path: RunRecord.read(path) for path in folder.iterdir()}
-    found |= {path: record for path, record in runs.items() if path.parent == folder}
+    records = {path: RunRecord.read(path) for path in folder.iterdir()}
+    records |= {path: record for path, record in runs.items() if path.parent == folder}
     configs = [
         spec.recorded(json.loads(json.dumps(record.config)))
-        for record in found.values()
+        for record in records.values()
         if record is not None and record.script == spec.name
     ]
     older = list(folder.glob(f".{event_file.FILE_PREFIX}*"))

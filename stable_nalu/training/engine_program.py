@@ -149,21 +149,21 @@ class _Builder(ProgramBuilder):
 
     def _state(self) -> dict[str, tuple[torch.Tensor, Value]]:
         """Return parameters and buffers; a schedule sets some of them at each iteration."""
-        found: dict[str, tuple[torch.Tensor, Value]] = {}
+        state: dict[str, tuple[torch.Tensor, Value]] = {}
         for name, value in (*self.model.named_parameters(), *self.model.named_buffers()):
             is_clock = isinstance(value, torch.nn.Parameter) and name.split(".")[-1] == "tau"
             place = ("w", f"at:{name}") if is_clock else ("s", name)
             example = value.detach().clone().requires_grad_(value.requires_grad)
-            found[name] = example, self.stored(*place, value.shape)
-        return found
+            state[name] = example, self.stored(*place, value.shape)
+        return state
 
     def _iteration(self) -> tuple[list[Store], list[Store]]:
         """Return what an iteration stores, and what a logged one tells besides."""
-        found, changed = self._recorded_iteration()
+        outputs, changed = self._recorded_iteration()
         names = self.step.trainable
-        gradients = {n: found[f"gradient:{n}"] for n in names if f"gradient:{n}" in found}
+        gradients = {n: outputs[f"gradient:{n}"] for n in names if f"gradient:{n}" in outputs}
         after = {name: changed.get(name, value) for name, (_, value) in self.state.items()}
-        after = self._update(after | _buffers(found), gradients, found["criterion"])
+        after = self._update(after | _buffers(outputs), gradients, outputs["criterion"])
         self.trained = list(gradients)
         stores = [
             store
@@ -172,13 +172,13 @@ class _Builder(ProgramBuilder):
             for store in self.stores(name, value)
         ]
         for name in ("criterion", "total"):
-            stores += self.outputs(name, found[name])
+            stores += self.outputs(name, outputs[name])
         logged = [
             "penalty",
             *(f"gradient:{n}" for n in gradients),
             *(one.name for one in self.logged),
         ]
-        return stores, [store for name in logged for store in self.outputs(name, found[name])]
+        return stores, [store for name in logged for store in self.outputs(name, outputs[name])]
 
     def _recorded_iteration(self) -> tuple[dict[str, Value], dict[str, Value]]:
         """Return outputs and what has changed of the state, of an iteration before its update."""
@@ -258,7 +258,7 @@ class _Builder(ProgramBuilder):
         given |= {"criterion": criterion}
         one, changed = self._updated(after, given, numbers, math.e)
         other, _ = self._updated(after, given, numbers, math.pi)
-        nodes = [[value.nodes.tolist() for value in found.values()] for found in (one, other)]
+        nodes = [[value.nodes.tolist() for value in values.values()] for values in (one, other)]
         if nodes[0] != nodes[1]:
             raise NotLoweredError("an optimiser that computes with its scheduled numbers")
         before = after | slots
@@ -318,7 +318,7 @@ class _Builder(ProgramBuilder):
         try:
             with torch.no_grad():
                 given = _copies(self.given)
-                found, changed = self.recording.lowered(body, self.tensors, state, given)
+                outputs, changed = self.recording.lowered(body, self.tensors, state, given)
         finally:
             self.model.train()
             self.step.finish(torch.zeros(()))
@@ -328,7 +328,7 @@ class _Builder(ProgramBuilder):
             raise NotLoweredError("noise of its own in evaluation")
         if changed:
             raise NotLoweredError("state that evaluation changes")
-        squares = found["squares"]
+        squares = outputs["squares"]
         self.memory.places["squares"] = Place("o", 0, squares.shape, "at_squares")
         stores = self.stores("squares", squares)
         if any(n.op == "reduce" and n.axis == BATCH for n in ordered(s.node for s in stores)):
@@ -336,8 +336,8 @@ class _Builder(ProgramBuilder):
         return stores
 
 
-def _buffers(found: Mapping[str, Value]) -> dict[str, Value]:
-    return {name[len(BUFFER) :]: v for name, v in found.items() if name.startswith(BUFFER)}
+def _buffers(outputs: Mapping[str, Value]) -> dict[str, Value]:
+    return {name[len(BUFFER) :]: v for name, v in outputs.items() if name.startswith(BUFFER)}
 
 
 def _copies(given: Given) -> Given:

@@ -67,14 +67,14 @@ def programs_of(config: Config, build: BuildOne, shape: Shape) -> CriterionProgr
             _make(key, config, build)
         except NotLoweredError as error:
             _PROGRAMS[key] = str(error)
-    found, state = _PROGRAMS[key], _STATES.get(key)
+    programs, state = _PROGRAMS[key], _STATES.get(key)
     if state is not None:
         own = PythonState(seeded(config, build, config.seed))
         if (place := state.difference(own, SHARED)) is not None:
-            found = f"a layer whose {place} is drawn"
-    if isinstance(found, str):
-        raise NotLoweredError(found)
-    return found
+            programs = f"a layer whose {place} is drawn"
+    if isinstance(programs, str):
+        raise NotLoweredError(programs)
+    return programs
 
 
 def programs_for(
@@ -100,20 +100,20 @@ def _make(key: Key, config: Config, build: BuildOne) -> None:
     try:
         try:
             how = shape.verbose, shape.eval_mode
-            found = {one: program(step, one, *rows, *how) for one in step.criteria()}
+            programs = {one: program(step, one, *rows, *how) for one in step.criteria()}
         finally:
             if read := {name for module in modules for name in module.clock_reads}:
                 raise NotLoweredError(f"a layer that reads self.{min(read)}")
-        changed = {store.name for one in found.values() for store in one.stores["run"]}
+        changed = {store.name for one in programs.values() for store in one.stores["run"]}
         # Copies of models are measured.
         if shape.eval_mode is None and changed & buffers_of_strangers(model):
             raise NotLoweredError("a layer that changes buffers, which measuring changes as well")
-        _PROGRAMS[key] = found
+        _PROGRAMS[key] = programs
         if state is not None:
-            why = _doubt(_Comparison(config, build, shape, dtype), found, state)
+            why = _doubt(_Comparison(config, build, shape, dtype), programs, state)
             if why is not None:
                 raise NotLoweredError(why)
-        if not shape.draws and any(one.draws for one in found.values()):
+        if not shape.draws and any(one.draws for one in programs.values()):
             raise NotLoweredError("a layer that draws numbers where it is measured")
     finally:
         if state is not None:
@@ -315,10 +315,10 @@ class EngineStack:
 
     def _output(self, name: str) -> torch.Tensor:
         own = [(part.runs, part.lanes.get(name)) for part in self.parts if part.lanes is not None]
-        found = own[0][1].new_zeros(self.runs, *own[0][1].shape[1:])
+        whole = own[0][1].new_zeros(self.runs, *own[0][1].shape[1:])
         for runs, values in own:
-            found[runs] = values
-        return found
+            whole[runs] = values
+        return whole
 
     def _loaded(self) -> Iterator[tuple[RunsOfProgram, Lanes, tiles.Schedule]]:
         """Yield parts, and scheduled numbers where nothing is trained: clocks as set, others 1."""
@@ -338,13 +338,13 @@ class EngineStack:
 
     def errors(self, x, t, x_of, t_of, *, roots: bool) -> torch.Tensor:
         """Return the errors `(1 or 2, runs)` of each run on its rows; see `Lanes.evaluate`."""
-        found = np.empty((1 + roots, self.runs))
+        errors = np.empty((1 + roots, self.runs))
         for part, lanes, schedule in self._loaded():
             rows = x, t, x_of[part.runs], t_of[part.runs]
             draws = lanes.program.draws if lanes.program.draws_in_evaluation else ()
             noise = self._noise(part, draws, 1)
-            found[:, part.runs] = lanes.evaluate(rows, noise, schedule, roots=roots)
-        return torch.from_numpy(found).to(self.dtype)
+            errors[:, part.runs] = lanes.evaluate(rows, noise, schedule, roots=roots)
+        return torch.from_numpy(errors).to(self.dtype)
 
 
 class SharedSampling:
@@ -590,13 +590,13 @@ class _Comparison:
             return None
         try:
             steps = [self._step(run, double=True) for run in range(RUNS)]
-            found: list[list[Numbers]] = [[] for _ in steps]
+            passes: list[list[Numbers]] = [[] for _ in steps]
             with abstract.default_dtype(torch.float64):
                 for run, step in enumerate(steps):
                     for k, state in enumerate(states[run]):
                         _put(step, state)
-                        found[run].append(self._pass(step, k, run))
-            return found
+                        passes[run].append(self._pass(step, k, run))
+            return passes
         except Exception:  # A layer may hold tensors of float32.
             return None
 
@@ -617,7 +617,7 @@ class _Comparison:
         task: Any = SimpleNamespace(configs=configs, shape=lambda config: self.shape)
         task.samples, task.in_python, task.rate_factor = lambda: ((), given), True, lambda at: 1.0
         engine = EngineStack(task, step, self.build)
-        found = []
+        steps_done = []
         for at in range(ITERATIONS + 1):
             engine.forget()
             for run in range(RUNS):
@@ -628,13 +628,13 @@ class _Comparison:
                 engine.store()
                 facts = _outcome(step, result)
             elif self.shape.eval_mode is None:
-                return [*found, [{}] * RUNS]
+                return [*steps_done, [{}] * RUNS]
             else:
                 rows = (torch.stack(own).numpy() for own in zip(*self.samples[at], strict=True))
                 every = np.arange(RUNS)
                 facts = {EVALUATED: engine.errors(*rows, every, every, roots=False)[0]}
-            found.append([_flat({n: v[run] for n, v in facts.items()}) for run in range(RUNS)])
-        return found
+            steps_done.append([_flat({n: v[run] for n, v in facts.items()}) for run in range(RUNS)])
+        return steps_done
 
 
 def _held(step: TrainingStep) -> dict[str, torch.Tensor]:
@@ -671,25 +671,25 @@ def _distance(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     return np.where((one == other) | (np.isnan(one) & np.isnan(other)), 0, apart)
 
 
-def _first_difference(found: Numbers, plain: Numbers, exact: Numbers, bound: float) -> str | None:
+def _first_difference(actual: Numbers, plain: Numbers, exact: Numbers, bound: float) -> str | None:
     """Return the first name whose numbers are further from torch's than rounding explains."""
     sizes = {n: np.abs(v[np.isfinite(v)]).max(initial=0) for n, v in exact.items()}
     largest: dict[str, float] = {}
     for name, size in sizes.items():
         kind = name.partition(":")[0]
         largest[kind] = max(size, largest.get(kind, 0))
-    has_gradients = any(name.startswith(GRADIENT) for name in found)
+    has_gradients = any(name.startswith(GRADIENT) for name in actual)
     for name, value in plain.items():
         if name.startswith(GRADIENT) and not has_gradients:
             continue
-        if name not in found or found[name].shape != value.shape:
+        if name not in actual or actual[name].shape != value.shape:
             return name
         kind, of, _ = name.partition(":")
         size = (largest[kind] or 1.0) if of else max(1.0, sizes[name])
         # Adam divides a gradient that is rounding alone by its own size.
         gradient = np.abs(exact.get(f"{GRADIENT}{name}", np.full(value.shape, np.inf)))
         decided = ~(gradient < TINY * largest.get("gradient", 0))
-        pairs = (found[name], value), (found[name], exact[name]), (value, exact[name])
+        pairs = (actual[name], value), (actual[name], exact[name]), (value, exact[name])
         apart, own, torchs = (_distance(*pair)[decided].max(initial=0) for pair in pairs)
         if not (apart <= bound * size or own <= AS_TORCH * torchs):
             return name

@@ -251,8 +251,8 @@ class Training(RunState):
         """Measure the model as it is; yield wherever this may be left for good."""
         measured: dict[str, Any] = {}
         with nullcontext() if self.logging.draws else self.model.no_random():
-            found = self.task.measures(self.model)
-            for item in found.items() if isinstance(found, Mapping) else found:
+            measures = self.task.measures(self.model)
+            for item in measures.items() if isinstance(measures, Mapping) else measures:
                 if item is None:
                     yield None
                 else:

@@ -99,8 +99,8 @@ class Recorder:
     def commit(self, step: int) -> None:
         """End the step: what was collected becomes part of the event files' buffers."""
         if self.news is not None:
-            found = {t.lstrip("/"): v for t, v, kind in self._collected if kind == "scalar"}
-            self.news.setdefault(step, {}).update(found)
+            scalars = {t.lstrip("/"): v for t, v, kind in self._collected if kind == "scalar"}
+            self.news.setdefault(step, {}).update(scalars)
         tests = [v for tag, v, _ in self._collected if tag.lstrip("/") == event_file.METRIC_TEST]
         for error in tests if self.in_log else ():
             logarithm = np.log10(np.maximum(error, event_file.SMALLEST_ERROR))
@@ -214,8 +214,8 @@ def own_parameters(
 
 def reported(config: Config, flags: Sequence[str]) -> dict[str, Any]:
     """Return the values of some flags; `cuda` is whether a GPU is used."""
-    found = {name: getattr(config, name) for name in flags}
-    return found | {"cuda": has_gpu(config)} if found else {}
+    values = {name: getattr(config, name) for name in flags}
+    return values | {"cuda": has_gpu(config)} if values else {}
 
 
 class ResultFile:

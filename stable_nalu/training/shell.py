@@ -304,9 +304,9 @@ class Shell:
                     files = ending.enter_context(ExitStack())
                     view = StackView(send, number, len(runs), **how)
                     opened[self._opened(runs, view, files)] = files
-                found = _train_in_turns(opened, interruption)
-            results |= {number: result for (number, _), result in zip(group, found, strict=True)}
-            if any(result.interrupted_at is not None for result in found):
+                trained = _train_in_turns(opened, interruption)
+            results |= {number: result for (number, _), result in zip(group, trained, strict=True)}
+            if any(result.interrupted_at is not None for result in trained):
                 break
         return dict(sorted(results.items()))
 
