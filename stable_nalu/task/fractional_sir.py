@@ -155,9 +155,11 @@ def formula(model: PairNetwork) -> str:
 _TASK = (
     LAYER_TYPE.but(default="NPU", choices=lambda: ("NPU", "RealNPU", "Tanh"),
         help="A unit with a plain sum behind it, or an MLP with two hidden layers."),
-    Flag("--hidden-size", integer(1), 6, "Width of hidden layers."),
-    Flag("--beta", number(0), 0.0, "Weight of the sum of all absolute parameters.", sweep=True),
-    Flag("--polish", integer(0), 1000, "Largest number of L-BFGS steps behind the last iteration."),
+    Flag("--hidden-size", integer(1), 6, "Width of hidden layers.", in_name="h{hidden_size:int}"),
+    Flag("--beta", number(0), 0.0, "Weight of the sum of all absolute parameters.", sweep=True,
+        in_name="be-{beta:float}"),
+    Flag("--polish", integer(0), 1000, "Largest number of L-BFGS steps behind the last iteration.",
+        in_name="po-{polish:int}"),
     MAX_ITERATIONS.but(default=3000,
         help="Number of updates before L-BFGS; measures at this iteration are the results."),
 )
@@ -166,7 +168,6 @@ SCRIPT = task_script(
     summary="Find the right-hand sides of a fractional SIR model from its solution.",
     example="--layer-type RealNPU --hidden-size 6 --beta 1 --optimizer flux-rmsprop --seed 0-4",
     task=_TASK,
-    fragments=("h{hidden_size:int} be-{beta:float} po-{polish:int}",),
     batch_size=None, learning_rate=5e-3, inputs=3,
 )
 TASK = SIRTask

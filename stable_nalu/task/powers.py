@@ -18,6 +18,7 @@ from stable_nalu.dataset.sobol import SobolPoints
 from stable_nalu.network.pair import ONE_UNIT, PairNetwork
 from stable_nalu.options import Config, Flag, switch
 from stable_nalu.options import flags as common
+from stable_nalu.options import run_names as nf
 from stable_nalu.options.flag import choice, integer, number
 from stable_nalu.training import floats
 from stable_nalu.training.step import Penalties
@@ -162,12 +163,13 @@ _TASK = (
         "make all layers."),
     choice("--function", "four",
         "What is learned: four functions of two inputs, or one of two sums of 100 inputs.",
-        ("four", *OF_SUMS)),
-    Flag("--upper", number(above=0.1), 2.1, "Upper end of the inputs of four; the lower is 0.1."),
-    Flag("--hidden-size", integer(1), 6, "Width between the layers."),
-    switch("--sums-first", "Let the plain sum be the first layer."),
+        ("four", *OF_SUMS), in_name="f-{function:word}"),
+    Flag("--upper", number(above=0.1), 2.1, "Upper end of the inputs of four; the lower is 0.1.",
+        in_name="u-{upper:float}"),
+    Flag("--hidden-size", integer(1), 6, "Width between the layers.", in_name="h{hidden_size:int}"),
+    switch("--sums-first", "Let the plain sum be the first layer.", in_name="sf{sums_first:bool}"),
     choice("--start", "glorot", "Initial weights: uniform by sizes; or uniform from 0 to 0.1, with "
-        "open gates.", ("glorot", "positive")),
+        "open gates.", ("glorot", "positive"), in_name="st-{start:word}"),
     *common.NPU_PENALTIES.only("--regualizer-l1", "--regualizer-beta-start",
         "--regualizer-beta-end", "--regualizer-beta-step", "--regualizer-beta-growth"),
     common.MAX_ITERATIONS.but(default=20000),
@@ -177,9 +179,7 @@ SCRIPT = task_script(
     summary="Train a unit and a sum on products, quotients and roots, or on two wide sums.",
     example="--layer-type RealNPU --function four --learning-rate 5e-3 --seed 0-19",
     task=_TASK,
-    fragments=("f-{function:word} u-{upper:float} h{hidden_size:int} sf{sums_first:bool} "
-        "st-{start:word} L1{regualizer_l1:bool} rb-{regualizer_beta_start:float}"
-        "-{regualizer_beta_end:float}-{regualizer_beta_step:int}-{regualizer_beta_growth:int}",),
+    fragments=(nf.L1, nf.BETA),
     batch_size=100, learning_rate=5e-3, inputs=WIDE,
 )
 TASK = PowersTask

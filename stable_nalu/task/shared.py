@@ -70,6 +70,7 @@ def lower(flag: str) -> nf.NameField:
 # fmt: off
 def task_script(
     name: str, *, summary: str, example: str, task: tuple[Flag, ...],
+    fragments: tuple[nf.NameField | str, ...] = (),
     checks: tuple[Callable[[Config], None], ...] = (),
     batch_size: int | None, learning_rate: float, clip_grad_norm: float | None = None,
     log_interval: int = 1000, unit: str = "Iterations", nalu_init: str = "default",
@@ -77,6 +78,7 @@ def task_script(
 ) -> ScriptSpec:
     """Return the description of a task's script.
 
+    fragments: fields behind those of the task's flags, which vanish at their defaults, too.
     batch_size: None for a task that says itself what a batch is. unit: what the task counts its
     training in. nalu_init: default of --nalu-init, for units that have it. look: flags that look at
     a trained model. inputs: of a network that the engine trains. criterion: that it trains by.
@@ -101,7 +103,7 @@ def task_script(
             *((look,) if look else ()),
         ),
         name_fields=(
-            *(lower("layer_type"), *nf.of_flags(*task)),
+            *(lower("layer_type"), *nf.of_flags(*task), *nf.all_trailing(*fragments)),
             *((nf.template("b{batch_size}"),) if batch else ()),
             *(nf.template("s{seed}"), nf.template("lr-{optimizer}-{learning_rate:rate}")),
             *(nf.trailing(nf.GRAD_NORM), *nf.LAYER_OPTIONS_TRAILING, nf.trailing(nf.ID)),
