@@ -162,7 +162,10 @@ class _Brought(NamedTuple):
         for one in values if not of_layers else ():
             if not (isinstance(one, str) or callable(one)):
                 raise UsageError(f"{name}: {one!r} is neither a name nor a function")
-        return [v if isinstance(v, str) and not of_layers else self.make(v) for v in values]
+        try:
+            return [v if isinstance(v, str) and not of_layers else self.make(v) for v in values]
+        except ValueError as error:
+            raise UsageError(f"{name}: {error}") from None
 
 
 def _of_program(spec: ScriptSpec, given: Mapping[str, Any]) -> list[_Brought]:
@@ -194,12 +197,8 @@ def _with_task(task: BroughtTask, given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _named(spec: ScriptSpec, given: dict[str, Any]) -> list[list[Config]]:
     """Return the runs of all command lines, under the names that are asked for."""
-    named = given.get("short_names")
-    if named is False:
-        del given["short_names"]
-    typed = typed_values(spec, usual(spec, given))
-    plans = [spec.plan_of(one).configs for one in typed]
-    by_default = named is None and "short_names" in spec.defaults
+    plans = [spec.plan_of(one).configs for one in typed_values(spec, usual(spec, given))]
+    by_default = given.get("short_names") is None and "short_names" in spec.defaults
     return _in_short(spec, plans) if by_default else plans
 
 
@@ -295,23 +294,14 @@ def _key(layer: type[torch.nn.Module] | str) -> str:
     for key, entry in entries().items():
         if layer in (entry.layer, entry.module):
             return key
-    if (known := script_name(layer)) is not None:
-        return known
-    try:
-        register(layer)
-    except ValueError as error:
-        raise UsageError(f"layer: {error}") from None
-    return layer.__name__
+    return script_name(layer) or register(layer).__name__
 
 
 def _network(build: Any) -> str:
     if not (isinstance(build, torch.nn.Module) or callable(build)):
         remedy = "give a module, or a function that makes one of the numbers of inputs and outputs"
         raise UsageError(f"network: {type(build).__name__} is no network; {remedy}")
-    try:
-        return bring_network(build)
-    except ValueError as error:
-        raise UsageError(f"network: {error}") from None
+    return bring_network(build)
 
 
 def _require_known(config: Config, hooks: Hooks) -> None:
@@ -337,4 +327,7 @@ def usual(spec: ScriptSpec, flags: Mapping[str, Any]) -> dict[str, Any]:
         raise UsageError("evaluate: a call trains; look at a model by stable_nalu.load")
     begins = flags.get("remove_existing_data") or flags.get("load_checkpoint")
     own = {"workers": 1} if begins else {"workers": 1, "resume": True}
-    return {name: v for name, v in own.items() if name in spec.defaults} | dict(flags)
+    own = {name: value for name, value in own.items() if name in spec.defaults} | dict(flags)
+    if own.get("short_names") is False:
+        del own["short_names"]
+    return own

@@ -121,10 +121,8 @@ class TrainedRuns:
     def __add__(self, other: "TrainedRuns") -> "TrainedRuns":
         """Return the runs of both; a run that is in both, by its folder, is there once."""
         if not isinstance(other, TrainedRuns):
-            kind = type(other).__name__
-            raise UsageError(
-                f"runs: {kind} is not added to runs; add what train or read_runs returns"
-            )
+            problem = f"{type(other).__name__} is not added to runs"
+            raise UsageError(f"runs: {problem}; add what train or read_runs returns")
         return joined([self, other])
 
     def where(self, **fields: Any) -> "TrainedRuns":
@@ -143,7 +141,8 @@ class TrainedRuns:
             elif name in table:
                 given = (run.config.get(name) for run in self)
                 cells = zip(table[name].tolist(), given, strict=True)
-                values = [_listed(wanted), *([] if isinstance(wanted, str) else _several(wanted))]
+                listed = _listed(wanted)
+                values = [listed, *(listed if isinstance(listed, list) else [])]
                 chosen &= [any(cell in values for cell in pair) for pair in cells]
             else:
                 remedy = did_you_mean(name, [*table, "layer"], "runs.outcomes shows all")
@@ -355,12 +354,6 @@ def joined(parts: Sequence[TrainedRuns]) -> TrainedRuns:
     return TrainedRuns(whole, {names[key]: folder for key, folder in folders.items()})
 
 
-def _several(value: Any) -> list[Any]:
-    """Return the values of a list, a range or an array, or the one value."""
-    listed = _listed(value)
-    return listed if isinstance(listed, list) else [listed]
-
-
 def _listed(value: Any) -> Any:
     """Return a value as records hold it: a list for whatever has values."""
     value = value.tolist() if isinstance(value, np.ndarray | np.generic | pd.Series) else value
@@ -371,7 +364,7 @@ def _listed(value: Any) -> Any:
 def _of_layers(outcomes: pd.DataFrame, wanted: Any) -> list[bool]:
     """Return which runs are of one of these layers, by their names in papers, keys or classes."""
     chosen = np.zeros(len(outcomes), bool)
-    for layer in _several(wanted):
+    for layer in wanted if isinstance(wanted, list | tuple | set) else [wanted]:
         known = (key for key, e in entries().items() if layer in (e.layer, e.module))
         name = layer if isinstance(layer, str) else next(known, None) or script_name(layer)
         name = name or getattr(layer, "__name__", repr(layer))

@@ -68,8 +68,6 @@ def submit(
     """
     objects = {"layer": layer, "network": network, "optimizer": optimizer, "loss": loss}
     with called(script, out, flags, **objects) as (spec, given):
-        if given.get("short_names") is False:
-            del given["short_names"]
         blocks = typed_values(spec, usual(spec, given))
         for block in blocks:
             named = owned_names(spec.plan_of(block).configs[0])
