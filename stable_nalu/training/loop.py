@@ -38,8 +38,12 @@ class Training(RunState):
         self.interval = self.logging.interval or self.config.log_interval
         self.result_file = ResultFile(self.config.script) if task.kind.reported else None
         if isinstance(self.task, EngineTask) and self.stacked:
+            if self.task.in_torch:
+                from .torch_stack import TorchStack as Trainer
+            else:
+                from .engine_stack import EngineStack as Trainer
             build = partial(self.task.network, layer_options=stack[0].layer_options)
-            self.engine = self.task.engine = self.task.stack(self.step, build)
+            self.engine = self.task.engine = Trainer(self.task, self.step, build)
         self.in_step = [self]
         goals = list(map(task.goal, self.configs))
         self.tags = {RESULT_VALID: goals[0].valid, RESULT_TEST: goals[0].test}

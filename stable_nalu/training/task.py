@@ -275,16 +275,6 @@ class EngineTask(Task):
     def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
         raise NotImplementedError
 
-    def stack(self, step: TrainingStep, build: Callable[..., Any]) -> Any:
-        """Return what trains all runs at once, whose state is in the step."""
-        if self.in_torch:
-            from .torch_stack import TorchStack
-
-            return TorchStack(self, step, build)
-        from .engine_stack import EngineStack
-
-        return EngineStack(self, step, build)
-
     @classmethod
     def shape(cls, config: Config) -> Shape:
         """Return what the engine must know of data and logs."""

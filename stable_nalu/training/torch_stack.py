@@ -27,7 +27,7 @@ class TorchStack:
         self.task, self.step, self.build = task, step, build
         self.sampling, self.pace = self, 1
         self.trained: dict[TorchStack, int] = {}
-        self._found: StepLosses | None = None
+        self._last: StepLosses | None = None
 
     def join(self, stacks: Sequence["TorchStack"]) -> None:
         """Draw samples alone, also with others."""
@@ -51,8 +51,8 @@ class TorchStack:
         return self.result("log")
 
     def result(self, name: str) -> tuple[StepLosses, list[LogRecord]]:
-        assert self._found is not None, "an iteration comes first"
-        return self._found, []
+        assert self._last is not None, "an iteration comes first"
+        return self._last, []
 
     def _advance(self, at: int) -> None:
         step, optimizer = self.step, self.step.optimizer
@@ -63,7 +63,7 @@ class TorchStack:
         error, penalty, total = step.loss(x, t, criterion, weighted)
         gradients = step.gradients(total.sum())
         detached = (None if v is None else v.detach() for v in (error, penalty, total))
-        self._found = StepLosses(*detached, gradients)
+        self._last = StepLosses(*detached, gradients)
         optimizer.step(gradients)
         step.finish(error)
 
