@@ -15,13 +15,25 @@ from .nalu import measured
 from .published import published_measures
 
 KEY, NOISE = "eql/2016", 0.01
+_SVR_PUBLISHED = {
+    "pendulum": (0.0105, 0.041, 0.18),
+    "F-1": (0.011, 0.28, 1.2),
+    "F-2": (0.011, 0.3, 0.94),
+    "F-3": (0.01, 0.071, 0.39),
+    "cart": (0.0118, 0.227, 0.639),
+}
+"""Equation -> the paper's errors inside, near and far."""
 _VALID, _ACTIVE = "metric.valid.interpolation", "metric.active"
 _TESTS = {
     "metric.test.inside": "inside",
     "metric.test.near": "near",
     "metric.test.extrapolation": "far",
 }
-_LOOKS = {"EQL": ("#0072B2", "o", -0.12), "MLP": ("#E69F00", "s", 0.12)}
+_LOOKS = {
+    "EQL": ("#0072B2", "o", -0.2),
+    "MLP": ("#E69F00", "s", 0.0),
+    "SVR": ("#009E73", "^", 0.2),
+}
 
 
 def chosen(rows: pd.DataFrame) -> pd.DataFrame:
@@ -41,49 +53,58 @@ def chosen(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(found)
 
 
+def _errors(context: Context) -> pd.DataFrame:
+    """Return all errors with the noise of targets: a row for each chosen network and test."""
+    tables = context.present(("name", "step", "equation", "seed", _VALID, *_TESTS))
+    best = [chosen(last_rows(table)).assign(model=name) for name, table in tables.items()]
+    rows = pd.concat(best).melt(["model", "equation"], [*_TESTS], "test", "error")
+    return rows.assign(error=np.hypot(numbers(rows, "error"), NOISE))
+
+
+def _published() -> pd.DataFrame:
+    rows = [
+        (known.model.upper(), known.point.partition("=")[2], known.measure, known.number)
+        for known in published_measures(KEY)
+    ]
+    for equation, errors in _SVR_PUBLISHED.items():
+        rows += [("SVR", equation, *own) for own in zip(_TESTS, errors, strict=True)]
+    return pd.DataFrame(rows, columns=["model", "equation", "test", "error"])
+
+
 @kind("errors around the cube of training")
 def errors_around(context: Context) -> Product:
     """Draw the errors of chosen networks inside, near and far, a panel for each equation."""
-    tables = context.present(("name", "step", "equation", "seed", _VALID, *_TESTS))
-    best = {name: chosen(last_rows(table)) for name, table in tables.items()}
+    rows, known = _errors(context), _published()
     figure, grid = style.subplots((18.0, 6.5), 1, len(_NETWORKS), sharey=True, squeeze=False)
-    found, said = [], []
     for axes, equation in zip(grid.flat, _NETWORKS, strict=True):
         axes.set_title(equation, pad=3)
         axes.set_yscale("log")
-        for name, table in best.items():
-            own = table.loc[table["equation"] == equation]
-            if own.empty:
-                continue
-            color, marker, aside = _LOOKS[name]
-            for at, (column, label) in enumerate(_TESTS.items()):
-                errors = np.sqrt(numbers(own, column) ** 2 + NOISE**2)
-                look: Any = {"color": color, "markersize": 3, "linestyle": "none"}
-                axes.plot([at + aside] * len(errors), errors, marker, alpha=0.3, **look)
-                low, middle, high = errors.quantile([0.25, 0.5, 0.75])
+        for name, (color, marker, aside) in _LOOKS.items():
+            own, theirs = (
+                t.loc[(t["equation"] == equation) & (t["model"] == name)] for t in (rows, known)
+            )
+            look: dict[str, Any] = {"color": color, "marker": marker, "linestyle": "none"}
+            for at, test in enumerate(_TESTS):
+                errors = own.loc[own["test"] == test, "error"]
+                axes.plot([at + aside] * len(errors), errors, markersize=3, alpha=0.4, **look)
+                low, high = errors.quantile([0.25, 0.75])
                 axes.vlines(at + aside, low, high, color=color, linewidth=2)
-                row = {"model": name, "equation": equation, "test": label, "runs": len(own)}
-                found.append(row | {"lower": low, "median": middle, "upper": high})
-        for known in published_measures(KEY):
-            if known.point == f"equation={equation}":
-                label = {"eql": "EQL", "mlp": "MLP"}[known.model]
-                color, marker, aside = _LOOKS[label]
-                look = {"color": color, "markerfacecolor": "none", "markersize": 6}
-                at = [*_TESTS].index(known.measure) + 2.2 * aside
-                axes.plot(at, known.number, marker, **look)
+            places = np.arange(len(_TESTS)) + aside + 0.08
+            axes.plot(places, theirs["error"], markerfacecolor="none", markersize=6, **look)
         axes.set_xticks(range(len(_TESTS)), [*_TESTS.values()])
     grid[0][0].set_ylabel("RMS error of noisy targets")
-    points = pd.DataFrame(found)
-    far = points.loc[points["test"] == "far"].pivot(index="equation", columns="model")["median"]
-    for equation in far.index.intersection([*_NETWORKS]) if {"EQL", "MLP"} <= {*far} else ():
-        said.append(f"{equation} {far.loc[equation, 'EQL']:.2g} and {far.loc[equation, 'MLP']:.2g}")
+    groups = rows.groupby(["equation", "model", "test"], sort=False)["error"]
+    points = groups.agg(["median", "min", "max", "count"]).reset_index()
+    far = points.loc[points["test"] == [*_TESTS][-1]].pivot(index="equation", columns="model")
+    medians = far["median"].reindex([*_NETWORKS]).dropna(axis=0, how="any")
+    each = (f"{e} {' / '.join(f'{own[m]:.2g}' for m in medians)}" for e, own in medians.iterrows())
     return context.plotted(
         figure,
         points,
-        f"Blue: EQL; orange: MLP of tanh. Small points: the network chosen of each of "
-        f"{style.ascending(points['runs'])} seeds, with quartiles; hollow: the paper's means. "
+        "Blue: EQL; orange: MLP of tanh; green: SVR, published alone. Points: the network chosen "
+        f"of each of {style.ascending(points['count'])} seeds, with quartiles; hollow: the paper's means. "
         "Noise of 0.01 is added to errors on exact targets.",
-        f"Medians far away, EQL and MLP: {', '.join(said)}." if said else "",
+        f"Medians far away, {' / '.join(medians)}: {', '.join(each)}.",
     )
 
 
@@ -95,11 +116,11 @@ _NETWORKS = {
     "cart": ((2, 5), (3, 5)),
 }
 """Equation -> layers and width of each EQL that is trained."""
-_LENGTHS = dict.fromkeys(_NETWORKS, 20_000) | {"pendulum": 50_000}
+LENGTHS = dict.fromkeys(_NETWORKS, 20_000) | {"pendulum": 50_000}
 
 
 def _variant(equation: str, layers: int, width: int) -> Variant:
-    length = _LENGTHS[equation]
+    length = LENGTHS[equation]
     options = f"layers={layers} width={width} iterations={length} sigmoids=true l1=0"
     text = f"--equation {equation} --max-iterations {length} --log-interval {length}"
     name = f"{equation}-l{layers}-w{width}"
@@ -123,7 +144,7 @@ _PLAIN = replace(
             name,
             flags(f"--equation {name} --max-iterations {length} --log-interval {length}"),
         )
-        for name, length in _LENGTHS.items()
+        for name, length in LENGTHS.items()
     ),
 )
 EXPERIMENTS = (

@@ -99,7 +99,7 @@ class Cube:
         x = random.uniform(own.low, own.high, (training + validation, own.inputs))
         t = targets(x)
         t = t + config.noise * random.standard_normal(t.shape)
-        self._streams = {
+        self.streams = {
             None: StoredStream(seed, x[:training], t[:training]),
             VALIDATION_SEED: StoredStream(seed, x[training:], t[training:]),
         }
@@ -110,7 +110,7 @@ class Cube:
             if factor > 1 and not own.whole:
                 rows = rows[((rows < own.low) | (rows > own.high)).any(-1)]
             rows = rows[:TESTED]
-            self._streams[TEST_SEED + more] = StoredStream(seed, rows, targets(rows))
+            self.streams[TEST_SEED + more] = StoredStream(seed, rows, targets(rows))
 
     def get_input_size(self) -> int:
         return self.equation.inputs
@@ -120,7 +120,7 @@ class Cube:
 
     def fork(self, sample_range: list[Any], seed: int | None = None, **_: Any) -> StoredStream:
         """Return the rows of training or, by their seeds, of validation or a test."""
-        return self._streams[seed]
+        return self.streams[seed]
 
 
 class EquationTask(FormulaTask):

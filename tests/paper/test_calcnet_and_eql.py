@@ -73,6 +73,6 @@ def test_errors_around_the_cube_have_the_noise_of_targets(tmp_path):
     row = {"equation": "pendulum", "seed": 0, VALID: 0.01, "metric.active": 2, **tests}
     points, note = drawn("eql/2016", {"eql": [row], "mlp": [row | {TEST: 0.8}]}, tmp_path)
     found = points.loc[points["equation"] == "pendulum"].set_index(["model", "test"])["median"]
-    assert found["EQL", "inside"] == pytest.approx(0.01)
-    assert found["EQL", "near"] == pytest.approx(0.001**0.5)
-    assert "Medians far away, EQL and MLP: pendulum 0.4 and 0.8." in note
+    assert found["EQL", "metric.test.inside"] == pytest.approx(0.01)
+    assert found["EQL", "metric.test.near"] == pytest.approx(0.001**0.5)
+    assert "Medians far away, EQL / MLP: pendulum 0.4 / 0.8." in note

@@ -51,7 +51,7 @@ def built(words=""):
 @pytest.mark.parametrize("equation", KNOWN)
 def test_rows_are_those_of_the_paper(equation):
     task, _ = built(f"--equation {equation} --seed 3")
-    training, validation, test, near, inside = task.datasets[0]._streams.values()
+    training, validation, test, near, inside = task.datasets[0].streams.values()
     assert 1 < np.abs(near.x).max() <= 1.5
     assert 0.9 < np.abs(inside.x).max() <= 1
     x, t = test[0:10_000]
@@ -71,7 +71,7 @@ def test_rows_are_those_of_the_paper(equation):
 def test_rows_of_several_outputs_and_of_operations_are_right(equation):
     known, rows, others, (low, high), near, far = MORE[equation]
     task, _ = built(f"--equation {equation} --seed 3 --noise 0")
-    training, validation, *tests = task.datasets[0]._streams.values()
+    training, validation, *tests = task.datasets[0].streams.values()
     assert (len(training.x), len(validation.x)) == (rows, others)
     for stream, end in zip(
         (training, validation, *tests), (high, high, far, near, high), strict=True
@@ -108,7 +108,7 @@ def test_errors_of_several_outputs_by_an_independent_calculation():
     W = {
         name.rsplit(".", 1)[1]: p.detach().double().numpy() for name, p in model.named_parameters()
     }
-    streams = list(task.datasets[0]._streams.values())[1:]
+    streams = list(task.datasets[0].streams.values())[1:]
     tags = "metric/valid/interpolation", "metric/test/extrapolation", *MORE_TESTS
     for tag, stream in zip(tags, streams, strict=True):
         h = stream.x

@@ -10,7 +10,7 @@ from stable_nalu.base.files import CHECKOUT
 from stable_nalu.base.papers import MISTRY_2022_DIVISION, MISTRY_2022_ROBUST
 from stable_nalu.inspection import prediction_sweep
 from stable_nalu.paper import command as plot
-from stable_nalu.paper.index import EXPERIMENTS, find_figure
+from stable_nalu.paper.index import EXPERIMENTS, find, find_figure
 from stable_nalu.result import batch
 from stable_nalu.result import export as exporters
 from stable_nalu.statistics import means, thresholds
@@ -84,6 +84,8 @@ def test_a_command_of_the_document_is_understood(command, tmp_path, monkeypatch,
     if program in ("bash", "sbatch"):
         assert batch.main([script, *words, "--dry-run"]) == 0
         assert "python3 experiments/" in capsys.readouterr().out
+    elif name == "reproduce":
+        assert find(words[0]).key == words[0]
     elif script.startswith("experiments/") and words[0] not in ("--evaluate", "--help"):
         assert len(SCRIPTS[name].plan(words)) == 1
     elif name == "generate_exp_setups":
