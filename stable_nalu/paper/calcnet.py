@@ -23,7 +23,7 @@ _NAMES = {
     "square": "a²",
     "sqrt": "√a",
 }
-_MARKS = {"PUB": ("the paper's table", "D", "#D55E00"), "LOG": ("the released log", "s", "#009E73")}
+_MARKS = {"PUB": ("D", "#D55E00"), "LOG": ("s", "#009E73")}
 
 
 @kind("errors by operation")
@@ -59,8 +59,9 @@ def errors_by_operation(context: Context, experiment: str = "") -> Product:
             found.append(row | {"lower": low, "upper": high, "diverged": lost})
         for known in published_measures(experiment):
             model = next(m for m, key in _KEYS.items() if key == known.model)
-            if known.point == f"equation=calc-{operation}" and model in names:
-                _, marker, color = _MARKS[known.label]
+            here = known.point == f"equation=calc-{operation}" and known.measure == _ERROR
+            if here and model in names:
+                marker, color = _MARKS[known.label]
                 look: Any = {"color": color, "markerfacecolor": "none", "markersize": 5}
                 axes.plot(names[model] + 0.25, known.number, marker, **look)
         axes.set_xticks([*names.values()], [*names], rotation=60, ha="right")
@@ -69,8 +70,8 @@ def errors_by_operation(context: Context, experiment: str = "") -> Product:
     for axes in grid[:, 0]:
         axes.set_ylabel("RMS error outside")
     table = pd.DataFrame(found)
-    marks = "; ".join(f"{marker}: {text}" for text, marker, _ in _MARKS.values())
-    said = _comparison(rows, rates) if several else f"Orange {marks}, roots of mean squares."
+    marks = "Orange diamonds: the paper's table; green squares: the released log; both as roots."
+    said = _comparison(rows, rates) if several else marks
     return context.plotted(
         figure,
         table,
@@ -165,7 +166,9 @@ EXPERIMENTS = (
         "a tenth of the published length. The paper does not say which gate its NALU has; its code "
         "has gates of |x| for G-NALU, and all gates start at 10. Batches are drawn with "
         "replacement; Nadam is not restarted when the rate falls. Published squares are written "
-        "as roots.",
+        "as roots. NAC and G-NAC, 8 seeds each, give the log's errors on ab, a² and √a within 2 % "
+        "(NAC 830, 1,039, 6.14; logged 828.5, 1,031, 6.15); the table has 3.2, 4.4 and 3.7, which "
+        "no NAC can reach: the log is reproduced, the table is not.",
     ),
     measured(
         "calcnet/tuned",

@@ -102,8 +102,8 @@ def errors_around(context: Context) -> Product:
         figure,
         points,
         "Blue: EQL; orange: MLP of tanh; green: SVR, published alone. Points: the network chosen "
-        f"of each of {style.ascending(points['count'])} seeds, with quartiles; hollow: the paper's means. "
-        "Noise of 0.01 is added to errors on exact targets.",
+        f"of each of {style.ascending(points['count'])} seeds, with quartiles; hollow: published "
+        "means. Noise of 0.01 is added to errors on exact targets.",
         f"Medians far away, {' / '.join(medians)}: {', '.join(each)}.",
     )
 
