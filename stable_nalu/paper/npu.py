@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from matplotlib.ticker import NullLocator
 
 from stable_nalu.base.files import cells_of
 from stable_nalu.base.papers import HEIM_2020
@@ -30,23 +31,29 @@ def _points(experiment: str) -> pd.DataFrame:
     return found.loc[found["experiment"] == experiment]
 
 
+_TICKS = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
+
+
 @kind("error over the number of weights")
 def pareto(
-    context: Context, experiment: str, error: str, weights: str, parameter: str = ""
+    context: Context, experiment: str, error: str, weights: str, top: float, parameter: str = ""
 ) -> Product:
     """Draw error against the number of weights of each run, and the front that none beats.
 
     Hollow points are the released ones of the paper. parameter: a panel for each of its values.
+    top: larger errors are drawn there.
     """
     columns = ("name", "step", error, weights, *([parameter] * bool(parameter)))
     every = [_points(experiment)]
     for label, table in context.present(columns).items():
         ends = last_rows(table)
+        lengths = ends.groupby(parameter)["step"] if parameter else ends["step"]
+        ends = ends.loc[ends["step"] == (lengths.transform("max") if parameter else lengths.max())]
         own = {"weights": numbers(ends, weights), "error": numbers(ends, error)}
         panel = ends[parameter].astype(str) if parameter else ""
         every.append(pd.DataFrame(own).assign(panel=panel, model=label, source="here"))
     side = pd.concat(every, ignore_index=True)
-    side = side.loc[np.isfinite(side["error"]) & side["error"].gt(0)]
+    side["error"] = side["error"].fillna(np.inf).clip(upper=top)
     shown, panels = context.looks(dict.fromkeys(side["model"])), list(dict.fromkeys(side["panel"]))
     figure, grid = style.subplots((10.0 + 4.0 * len(panels), 9.0), 1, len(panels), squeeze=False)
     for (panel, model, source), runs in side.groupby(["panel", "model", "source"]):
@@ -58,6 +65,9 @@ def pareto(
         front = rows.loc[rows["error"] < rows["error"].cummin().shift(fill_value=np.inf)]
         axes.plot(front["weights"], front["error"], "-" if ours else ":", color=look.color)
         axes.set(xscale="log", yscale="log", xlabel="Weights that count", title=panel)
+        axes.set_xticks(_TICKS, map(str, _TICKS), minor=False)
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.set_xlim(*axes.dataLim.intervalx * (0.8, 1.25))
     grid[0][0].set_ylabel("Mean squared error")
     counts = side.groupby(["source", "model"]).size()
     said = ", ".join(f"{n} {model} ({source})" for (source, model), n in counts.items())
@@ -65,7 +75,7 @@ def pareto(
         figure,
         side,
         "Filled points, solid fronts: runs here. Hollow points, dotted fronts: released runs of "
-        f"the paper. Runs: {said}.",
+        f"the paper. Errors above {top:g} are drawn there. Runs: {said}.",
         handles=style.legend_handles(shown),
     )
 
@@ -158,7 +168,8 @@ _SIR = measured(
         Resources(120), points=values("--beta", "0 0.01 0.1 1"),
         variants=variants("--hidden-size", "6 9 12 15 20")),
     {n: _UNITS[n] for n in ("npu", "realnpu")} | {"dense": ("Dense", "--layer-type Tanh")},
-    Part(pareto, experiment="npu/fsir", error=_VALID, weights="metric.weights.above-0.001"),
+    Part(pareto, experiment="npu/fsir", error=_VALID, weights="metric.weights.above-0.001",
+        top=1e3),
     parameter="hidden.size",
     measures=(
         Measure(_VALID, "squared error"),
@@ -191,7 +202,7 @@ def _wide(units: dict[str, tuple[str, str]], own: dict[str, tuple[str, int]]) ->
         HEIM_2020, "Table 2 and figure 7",
         Recipe("powers", _WIDE, range(20), Resources(600), variants=tuple(found)), units,
         Part(pareto, experiment="npu/large", error=_TEST, weights="metric.weights.above-0.01",
-            parameter="function"),
+            top=1e6, parameter="function"),
         parameter="function",
         measures=(
             Measure(_TEST, "squared test error"),
