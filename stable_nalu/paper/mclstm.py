@@ -65,7 +65,7 @@ def errors(
         said.append(f"{plain(label)} {solved}")
     if limit:
         axes.axhline(1, **style.MARK)
-    axes.set(yscale="log", ylabel=y_label)
+    axes.set(yscale="log", ylabel=y_label, xlim=(-0.5, len(groups) - 0.5))
     axes.set_xticks(range(len(groups)), list(groups.values()))
     axes.grid(visible=False, axis="x")
     every = pd.DataFrame(rows)
