@@ -1,12 +1,13 @@
 """The tasks of the NPU paper: their data, initial weights and measures, and the SIR model."""
 
-from math import sqrt
+from math import cos, exp, log, pi, sqrt
 
 import numpy as np
 import pytest
 import torch
 
 from stable_nalu.dataset.sobol import SobolPoints
+from stable_nalu.layer.registry import GeneralizedLayer
 from stable_nalu.task import fractional_sir, powers
 from stable_nalu.task.table import SCRIPTS
 from tests.experiments.scripts import read, run, run_names
@@ -109,3 +110,19 @@ def test_a_sir_run_is_the_same_alone_and_lbfgs_makes_it_no_worse():
     assert alone.series("metric/valid/interpolation") == together
     loss = alone.series("loss/train/total")
     assert loss[6] <= loss[4]
+
+
+def test_gates_that_are_open_or_read_the_input():
+    x = torch.tensor([[0.5, -2.0]])
+    naive = GeneralizedLayer(2, 1, "NPU", npu_gate="open").layer
+    naive.reset_parameters()
+    assert "g" not in dict((n, p) for n, p in naive.named_parameters() if p.requires_grad)
+    (a,), (b,) = naive.W_real.tolist()
+    assert naive(x).item() == pytest.approx(0.5**a * 2**b * cos(pi * b), rel=1e-5)
+    unit = GeneralizedLayer(2, 1, "iNALU", gate_of_input=True).layer
+    unit.reset_parameters()
+    (first, second) = unit.g[0].tolist()
+    share = 1 / (1 + exp(2 * second - 0.5 * first))
+    plain = GeneralizedLayer(2, 1, "iNALU").layer
+    plain.load_state_dict(unit.state_dict() | {"g": torch.tensor([log(share / (1 - share))])})
+    assert unit(x).item() == pytest.approx(plain(x).item(), rel=1e-5)
