@@ -18,6 +18,7 @@ from . import (
     depth,
     division,
     eql_2016,
+    inalu,
     mclstm,
     nalu,
     new_units,
@@ -30,7 +31,7 @@ from .experiment import Experiment
 
 _PAPERS = (
     *(arithmetic_units, sequences, division, primer, robust, new_units),
-    *(nalu, articles, depth, mclstm, calcnet, eql_2016, npu),
+    *(nalu, articles, depth, mclstm, calcnet, eql_2016, npu, inalu),
 )
 EXPERIMENTS: dict[str, Experiment] = {e.key: e for paper in _PAPERS for e in paper.EXPERIMENTS}
 

@@ -305,7 +305,7 @@ _NETWORK = FlagGroup(
 _TRAINING = FlagGroup(
     "Penalty and restarts",
     Flag("--penalty-epoch", integer(0), 11, "First epoch, counted from 0, with the penalty."),
-    choice("--penalty-turns", "own",
+    choice("--penalty-turns", "all",
         "What an update of the penalty changes: weights or gates, which have their turn, or all.",
         ("own", "all")),
     common.switch("--no-restarts", "Never initialise a run again."),

@@ -1,0 +1,200 @@
+"""iNALU: one unit of two inputs on seven distributions, two layers of a hundred, initial means."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from stable_nalu.base.files import cells_of
+from stable_nalu.base.papers import SCHLOER_2020
+from stable_nalu.figure import style
+from stable_nalu.figure.runs import Context, Part, Product, kind, last_rows, numbers, together
+from stable_nalu.statistics.intervals import wilson
+from stable_nalu.statistics.setups import operation_label
+
+from .experiment import Measure, Recipe, Resources, Variant, flags, operations, values
+from .nalu import measured
+
+PUBLISHED = Path(__file__).with_name("inalu_runs.csv")
+"""Of each cell, by seed from 100: digits of log10 errors inside and outside, and restarts."""
+_SOLVED, _OUTSIDE, _INSIDE = 1e-5, "metric.test.extrapolation", "metric.valid.interpolation"
+_OPERATIONS = "add", "sub", "mul", "div"
+_LOOKS = {"NALU": "#E69F00", "iNALU (sw)": "#0072B2", "iNALU (iw)": "#009E73"}
+_LOOKS["NALU (vector gate)"] = "#CC79A7"
+
+
+def published(experiment: str) -> pd.DataFrame:
+    """Return the published runs: model, distribution, operation, seed, errors, restarts."""
+    rows: list[dict[str, Any]] = []
+    for cell in cells_of(PUBLISHED):
+        if cell["experiment"] == experiment:
+            lists = (cell[name].split() for name in ("inside", "outside", "restarts"))
+            own = {name: cell[name] for name in ("model", "distribution", "operation")}
+            for seed, (inside, outside, restarts) in enumerate(zip(*lists, strict=True), start=100):
+                errors = {"inside": float(inside), "outside": float(outside)}
+                rows.append(own | {"seed": seed, "restarts": int(restarts)} | errors)
+    return pd.DataFrame(rows)
+
+
+def _own(context: Context) -> pd.DataFrame:
+    needed = ("name", "step", "seed", "operation", "distribution", _OUTSIDE, _INSIDE)
+    rows = last_rows(together(context.exported(needed)))
+    rows["outside"] = np.log10(numbers(rows, _OUTSIDE).fillna(np.inf))
+    rows["inside"] = np.log10(numbers(rows, _INSIDE).fillna(np.inf))
+    return rows
+
+
+def _cells(own: pd.DataFrame, known: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """Yield solved runs of each cell, by us and as published."""
+    limit = np.log10(_SOLVED)
+    for cell, rows in own.groupby(["operation", "distribution", "model"], sort=False):
+        keys = dict(zip(("operation", "distribution", "model"), map(str, cell), strict=True))
+        same = known
+        for name, value in keys.items():
+            same = same.loc[same[name] == value]
+        found = {"runs": len(rows), "solved": int((rows["outside"] < limit).sum())}
+        theirs = {"published runs": len(same), "published": int((same["outside"] < limit).sum())}
+        yield keys | found | theirs
+
+
+@kind("solved by distribution")
+def solved_by_distribution(context: Context, experiment: str) -> Product:
+    """Draw shares of solved runs with intervals, a panel per operation, and published shares."""
+    own, known = _own(context), published(experiment)
+    cells = pd.DataFrame(_cells(own, known))
+    names = list(dict.fromkeys(cells["distribution"]))
+    models = list(dict.fromkeys(cells["model"]))
+    figure, grid = style.subplots((18.0, 9.0), 1, 4, sharey=True, squeeze=False)
+    for axes, operation in zip(grid.flat, _OPERATIONS, strict=True):
+        axes.set(title=operation_label(operation), xlim=(-0.06, 1.06), xlabel="Solved")
+        for cell in cells.loc[cells["operation"] == operation].to_dict("records"):
+            y = names.index(cell["distribution"]) + 0.24 * (models.index(cell["model"]) - 1)
+            share, color = wilson(cell["solved"], cell["runs"]), _LOOKS[cell["model"]]
+            axes.hlines(y, share.lower, share.upper, color=color, linewidth=1)
+            axes.plot(cell["solved"] / cell["runs"], y, "o", color=color, markersize=4)
+            if cell["published runs"]:
+                x = cell["published"] / cell["published runs"]
+                axes.plot(x, y, "D", color=color, markerfacecolor="none", markersize=6)
+    grid[0][0].set_yticks(range(len(names)), names)
+    grid[0][0].invert_yaxis()
+    handles = [style.Look(_LOOKS[model], "o", "-") for model in models]
+    return context.plotted(
+        figure,
+        cells,
+        "Dots: runs with an error below 1e-5 outside, with 95 % intervals. Diamonds: published.",
+        _agreement(own, known),
+        handles=style.legend_handles(dict(zip(models, handles, strict=True))),
+    )
+
+
+def _agreement(own: pd.DataFrame, known: pd.DataFrame) -> str:
+    """Say how many runs of a seed end alike, where data of both are drawn from the seed."""
+    keys = ["model", "distribution", "operation", "seed"]
+    own = own.assign(seed=own["seed"].astype(int))
+    pairs = own.merge(known, on=keys, suffixes=("", " published"))
+    if pairs.empty or pairs["distribution"].str.startswith("many").any():
+        return ""
+    limit = np.log10(_SOLVED)
+    same = (pairs["outside"] < limit) == (pairs["outside published"] < limit)
+    near = (pairs["inside"] - pairs["inside published"]).abs() < 0.05
+    finite = np.isfinite(pairs["inside"])
+    r = np.corrcoef(pairs.loc[finite, "inside"], pairs.loc[finite, "inside published"])[0, 1]
+    return (
+        f"{same.sum()} of {len(pairs)} runs have the verdict of the published run of their seed; "
+        f"{near.sum()} errors inside are within 12 % of it; their logarithms have r = {r:.2f}."
+    )
+
+
+_NALU = {"nalu": ("NALU", "--layer-type NALU")}
+_TWO = {
+    "inalu-sw": ("iNALU (sw)", "--layer-option shared_weights=true"),
+    "inalu-iw": ("iNALU (iw)", ""),
+}
+_VECTOR = {"nalu-v": ("NALU (vector gate)", "--layer-type NALU --nalu-gate-shape vector")}
+_MEASURES = (
+    Measure(_OUTSIDE, "error outside", below=_SOLVED),
+    Measure(_INSIDE, "error inside", below=_SOLVED),
+    Measure("metric.restarts", "restarts", typical="mean"),
+)
+_RUNS = Recipe(
+    "inalu",
+    "--max-iterations 99999 --log-interval 20000 --learning-rate 0.001",
+    range(100, 110),
+    Resources(60),
+    points=values(
+        "--distribution",
+        "exponential-0.2 exponential-0.8 normal-centred normal-above normal-below "
+        "uniform-1 uniform-5",
+    ),
+    variants=operations("add sub mul div"),
+)
+_MANY = replace(
+    _RUNS,
+    flags=f"{_RUNS.flags} --hidden-size 2",
+    points=values("--distribution", "many-uniform many-normal"),
+)
+_MEANS = "--operation {} --mean-w {} --mean-g {} --deviation {}"
+_STARTS = replace(
+    _MANY,
+    flags="--max-iterations 200999 --log-interval 67000 --learning-rate 0.001 --hidden-size 2 "
+    "--distribution many-start",
+    seeds=range(100, 101),
+    points=values("--mean-m", "-1 0 1"),
+    variants=tuple(
+        Variant(f"{operation} {w} {g} {d}", flags(_MEANS.format(operation, w, g, d)))
+        for operation, w, g, d in product(_OPERATIONS, (-1, 0, 1), (-1, 0, 1), (0.1, 0.5))
+    ),
+)
+_ALSO = (
+    "The released code says a rate of 0.01; with it, many more runs are solved than in the paper's "
+    "data. With 0.001, which is used here, runs restart as often as published ones."
+)
+
+
+EXPERIMENTS = (
+    measured(
+        "inalu/minimal",
+        "One unit of two inputs, on seven distributions",
+        SCHLOER_2020,
+        "experiment 1",
+        _RUNS,
+        _NALU | _TWO,
+        Part(solved_by_distribution, experiment="inalu/minimal"),
+        parameter="distribution",
+        measures=_MEASURES,
+        rate=100_000,
+        note="Data, initial weights and restarts are drawn by NumPy from the seed as in the paper, "
+        f"so that published runs have the same data. {_ALSO}",
+    ),
+    measured(
+        "inalu/functions",
+        "Two layers on sums of a hundred inputs",
+        SCHLOER_2020,
+        "experiment 4",
+        _MANY,
+        _NALU | _VECTOR | _TWO,
+        Part(solved_by_distribution, experiment="inalu/functions"),
+        parameter="distribution",
+        measures=_MEASURES,
+        rate=4000,
+        note="The paper draws data and selector before it sets the seed: only rates compare. Tests "
+        f"have 10,000 rows, not 64,000. {_ALSO}",
+    ),
+    measured(
+        "inalu/starts",
+        "Two layers by the means of their initial weights",
+        SCHLOER_2020,
+        "experiment 3",
+        _STARTS,
+        {"inalu-iw": _TWO["inalu-iw"]},
+        parameter="mean.w",
+        measures=_MEASURES,
+        rate=4000,
+        note="No script of it was released: selector, restarts and penalty are those of "
+        "inalu/functions.",
+    ),
+)
