@@ -71,7 +71,7 @@ def layer_table() -> str:
 
 
 def _paper(paper: Paper) -> str:
-    brief = f"{paper.authors} {paper.year}"
+    brief = f"{paper.authors.split()[0]} {paper.year}"
     return f"[{brief}]({paper.url})" if paper.url else brief
 
 
@@ -101,16 +101,16 @@ def linked(text: str) -> str:
 
 
 def experiment_tables() -> str:
-    """Render a section per paper with a row per figure, then the runs that no figure shows."""
+    """Render a section per paper with a line per figure, then the runs that no figure shows."""
     parts: list[str] = []
     for paper in STUDIES:
         own = [e for e in EXPERIMENTS.values() if e.paper == paper]
         if own:
             own.sort(key=lambda e: _in_order(place_of(e)))
-            rows = [_experiment_row(e, place_of(e)) for e in own]
-            parts += [f"## {paper.title} ({linked(paper.reference)})", table(rows)]
-    rows = [_experiment_row(e) for e in EXPERIMENTS.values() if e.paper is None]
-    return "\n\n".join([*parts, f"## {UNSHOWN}", table(rows)])
+            rows = [_experiment_line(e, place_of(e)) for e in own]
+            parts += [f"## {paper.title} ({linked(paper.reference)})", "\n".join(rows)]
+    rows = [_experiment_line(e) for e in EXPERIMENTS.values() if e.paper is None]
+    return "\n\n".join([*parts, f"## {UNSHOWN}", "\n".join(rows)])
 
 
 def place_of(experiment: Experiment) -> str:
@@ -128,8 +128,8 @@ def _in_order(place: str) -> tuple[str, int, str]:
     return (number[1], int(number[2]), place) if number else ("~", 0, place)
 
 
-def _experiment_row(experiment: Experiment, place: str = "") -> dict[str, str]:
-    """Return the cells of an experiment; its key leads to its batch script, more are named."""
+def _experiment_line(experiment: Experiment, place: str = "") -> str:
+    """Return the line of an experiment; its key leads to its batch script, more are named."""
     key = f"`{experiment.key}`"
     own = [name for name, script in JOB_SCRIPTS.items() if experiment.key in script.experiments]
     # Of scripts with one name the first counts.
@@ -137,7 +137,7 @@ def _experiment_row(experiment: Experiment, place: str = "") -> dict[str, str]:
     names = sorted([*paths][::-1], key=lambda name: name not in experiment.key)
     links = [f"[{n if k else key}](../lfs_batch_jobs/{paths[n]}.sh)" for k, n in enumerate(names)]
     what = f"{place}: {experiment.title}" if place else experiment.title
-    return {"figure": what, "key": ", ".join(links) or key}
+    return f"- {what}: {', '.join(links) or key}"
 
 
 PARTS: dict[Path, tuple[str, str, Callable[[], str]]] = {
