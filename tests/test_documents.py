@@ -24,7 +24,7 @@ from tools.site_pages import NAMES
 
 ROOT = Path(__file__).resolve().parents[1]
 FIRST = ("your-layer", "challenge", "api", "layers", "training", "flags", "experiments", "nalu")
-"""Documents in the order of the README's table; all others follow."""
+"""Documents in the order of a reader; all others follow."""
 
 LEFT_OUT = {
     r"make .*": "installs the environment, and trains and tests with it",
