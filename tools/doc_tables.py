@@ -26,12 +26,12 @@ from . import headline
 README = CHECKOUT / "README.md"
 _FLAGS = [flag for spec in SCRIPTS.values() for flag in spec.flags]
 _TYPE = "--layer-type "
-_SCRIPTS = [{"script": f"`{s.name}`", "what it does": s.summary} for s in SCRIPTS.values()]
+_SCRIPTS = "\n".join(f"- `{spec.name}`: {spec.summary}" for spec in SCRIPTS.values())
 
 
 def api_table() -> str:
-    """Return a row for every public name: its required arguments, and its first line."""
-    rows: list[dict[str, str]] = []
+    """Return a line for every public name: its required arguments, and its first line."""
+    rows: list[str] = []
     for name in stable_nalu.__all__:
         found = getattr(stable_nalu, name)
         found = found.__call__ if isinstance(found, ModuleType) else found
@@ -40,8 +40,8 @@ def api_table() -> str:
         given = (w for w in words if w.kind is w.POSITIONAL_OR_KEYWORD)
         needed = [w.name for w in given if w.default is w.empty]
         rest = ["…"] * (len(needed) < len(words))
-        rows.append({"name": f"`{name}({', '.join([*needed, *rest])})`", "what it does": first})
-    return table(rows)
+        rows.append(f"- `{name}({', '.join([*needed, *rest])})`: {first}")
+    return "\n".join(rows)
 
 
 def layer_table() -> str:
@@ -136,12 +136,11 @@ def _experiment_line(experiment: Experiment, place: str = "") -> str:
     paths = {path.rpartition("/")[2]: path for path in own[::-1]}
     names = sorted([*paths][::-1], key=lambda name: name not in experiment.key)
     links = [f"[{n if k else key}](../lfs_batch_jobs/{paths[n]}.sh)" for k, n in enumerate(names)]
-    what = f"{place}: {experiment.title}" if place else experiment.title
-    return f"- {what}: {', '.join(links) or key}"
+    return f"- {place and place + ', '}{', '.join(links) or key}: {experiment.title}"
 
 
 PARTS: dict[Path, tuple[str, str, Callable[[], str]]] = {
-    CHECKOUT / "docs" / "flags.md": ("stable_nalu/task", "scripts", lambda: table(_SCRIPTS)),
+    CHECKOUT / "docs" / "flags.md": ("stable_nalu/task", "scripts", lambda: _SCRIPTS),
     CHECKOUT / "docs" / "layers.md": ("stable_nalu/layer", "table", layer_table),
     CHECKOUT / "docs" / "api.md": ("stable_nalu/__init__.py", "names", api_table),
     CHECKOUT / "docs" / "experiments.md": ("stable_nalu/paper", "tables", experiment_tables),

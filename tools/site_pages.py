@@ -113,7 +113,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     markdown = re.sub(rf"\[([^]]+)\]\({left}\)", r"\1", markdown)
     if path == "flags.md":
         for name in SCRIPTS:
-            markdown = markdown.replace(f"| `{name}` |", f"| [`{name}`](task/{name}.md) |")
+            markdown = markdown.replace(f"- `{name}`:", f"- [`{name}`](task/{name}.md):")
     if path == "layers.md":
         for entry in _published():
             key = f"| `{entry.key}`"

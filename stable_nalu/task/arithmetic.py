@@ -586,8 +586,7 @@ _STATIC_NAME = (
 )
 STATIC = script(
     name="simple_function_static", nac_mul_acts=True,
-    summary="Train two layers on the arithmetic data set: sums of two slices of a vector, joined "
-    "by an operation.",
+    summary="Train two layers on an operation on the sums of two slices of a vector.",
     example="--operation mul --layer-type ReRegualizedLinearNAC --nac-mul mnac --seed 0-9",
     groups=(
         *(g.but(**{flag.dest: _NO_TERM for flag in g}) if g is _NPU_PENALTIES else g
@@ -600,8 +599,7 @@ STATIC = script(
 )
 STATIC_NPU = script(
     name="simple_function_static_npu", nac_mul_acts=True,
-    summary="Train two layers on the arithmetic data set, with the L1 and NPU penalties in the "
-    "loss.",
+    summary="Train two layers as simple_function_static, with L1 and NPU penalties in the loss.",
     example="--operation div --layer-type ReRegualizedLinearNAC --nac-mul npu --regualizer-l1",
     groups=_STATIC_GROUPS,
     name_fields=(*_STATIC_NAME, nf.trailing(nf.NOISE_RANGE), nf.trailing(nf.ID)),
@@ -621,7 +619,7 @@ _ONE_UNIT = _NETWORK.without("--mlp-bias", "--mlp-depth")
 LOGGING = common.LOGGING.without("--save-best-model")
 SINGLE_LAYER = script(
     name="single_layer",
-    summary="Train one arithmetic unit alone on two or more inputs.",
+    summary="Train one unit alone on two or more inputs.",
     example="--operation div --layer-type RealNPU --learning-rate 5e-3 --seed 0-24",
     groups=(
         common.TASK, _ONE_UNIT, common.OWN_LAYERS, common.WEIGHTS.without("--W-set-count"), _NALU,
@@ -638,7 +636,7 @@ SINGLE_LAYER = script(
 )
 ROBUST = script(
     name="single_layer_robust",
-    summary="Train one arithmetic unit without validation and log its weights' path.",
+    summary="Train one unit without validation and log the path of its weights.",
     example="--operation mul --layer-type ReRegualizedLinearMNAC --nmu-noise --verbose",
     groups=(
         common.TASK.but(
@@ -660,8 +658,7 @@ ROBUST = script(
 )
 CURRICULUM = script(
     name="single_layer_curriculum", drawn_by=(),
-    summary="Train one arithmetic unit on four ranges, from [1.1,1.125] to [1.1,1.2]; the next "
-    "begins when the loss is low enough.",
+    summary="Train one unit on [1.1,1.125] and three wider ranges, each until its loss is low.",
     example="--operation add --layer-type NAC --learning-rate 0.01",
     groups=(
         common.TASK.without("--sample-distribution").but(
@@ -698,7 +695,7 @@ _REINIT = FlagGroup(
 _NO_CRITERION_FIELD = ("MCFC", "MulMCFC", "MulMCFCSignINALU", "MulMCFCSignRealNPU")
 BENCHMARK = script(
     name="single_layer_benchmark",
-    summary="Train one arithmetic unit, or a plain MLP, on the benchmark of single modules.",
+    summary="Train one unit, or an MLP, on the benchmark of single modules.",
     example="--operation mul --layer-type iNALU --clip-grad-value 0.1 --reinit --seed 0-24",
     groups=(
         common.TASK.without("--sample-distribution"),

@@ -144,7 +144,7 @@ _TASK = (
 )
 SCRIPT = task_script(
     "comparison",
-    summary="Train a unit to compare two digits, and measure it on numbers of up to 19 digits.",
+    summary="Train a unit to compare two digits, and test it on up to 19 digits.",
     example="--layer-type NSR --relation gt --pytorch-precision 64 --seed 0-9",
     task=_TASK,
     batch_size=None,

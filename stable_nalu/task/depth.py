@@ -346,8 +346,7 @@ _NETWORK = FlagGroup(
 )
 SCRIPT = script(
     name="depth", drawn_by=(),
-    summary="Train a unit on operations on operations, by their depth, from random or nearly exact "
-    "weights.",
+    summary="Train layers on chains of operations, from random or nearly exact weights.",
     example="--layer-type NMU --sum-layer NAU --depth 3 --seed 0-99",
     groups=(_TASK, _NETWORK, *FORMULA_LAYERS, common.OPTIMIZER, *formula_files("depth")),
     name_fields=(

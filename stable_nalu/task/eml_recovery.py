@@ -173,7 +173,7 @@ _TASK = (
 )
 SCRIPT = task_script(
     "eml_recovery",
-    summary="Train an EML tree on what another one of its depth computes, and see if it is found.",
+    summary="Train an EML tree to find another tree of its depth.",
     example="--depth 3 --pytorch-precision 64 --seed 0-63",
     task=_TASK,
     batch_size=None, learning_rate=1e-2,

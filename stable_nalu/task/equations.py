@@ -218,7 +218,7 @@ _OPTIMIZER = FlagGroup(
 )
 SCRIPT = script(
     name="equations", drawn_by=(),
-    summary="Train a network on an equation of a small cube, and measure it around the cube.",
+    summary="Train a network on an equation in a small cube, and test it around the cube.",
     example="--layer-type EQLDiv --equation F-2 --batch-size 20 --seed 0-9",
     groups=(_TASK, _NETWORK, *FORMULA_LAYERS[:2], _NALU, common.PENALTIES, _OPTIMIZER,
         *formula_files("equations")),

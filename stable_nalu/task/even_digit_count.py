@@ -386,7 +386,7 @@ _TASK = (
 )
 SCRIPT = task_script(
     "even_digit_count",
-    summary="Train a network to count the even digits of a picture, with different last layers.",
+    summary="Train networks with different last layers to count the even digits of a picture.",
     example="--layer-type NAC --no-head-bias --seed 0-2",
     task=_TASK,
     checks=(_check_head_bias, _check_room), batch_size=32, learning_rate=1e-3, log_interval=500,

@@ -593,8 +593,7 @@ _TASK = (
 )
 SCRIPT = task_script(
     "gridworld_time",
-    summary="Train a player of a grid world to arrive at a given step, and measure when it arrives "
-    "if the step is later than in training.",
+    summary="Train a player of a grid world to arrive at a given step, and test it on later steps.",
     example="--layer-type NAC --nac-wiring recurrent --seed 0-2",
     task=_TASK,
     checks=(_check_wiring, _check_worlds), batch_size=None, learning_rate=1e-3, clip_grad_norm=0.5,

@@ -123,8 +123,7 @@ _TASK = (
 )
 SCRIPT = task_script(
     "identity_autoencoder",
-    summary="Train a scalar autoencoder on the identity, and measure how it fails beyond the range "
-    "that it was trained on.",
+    summary="Train a scalar autoencoder on the identity, and test it beyond its training range.",
     example="--layer-type Tanh --seed 0-99",
     task=_TASK,
     checks=(_check_ranges,), batch_size=64, learning_rate=1e-2, inputs=1,

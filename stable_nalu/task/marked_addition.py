@@ -189,8 +189,7 @@ _TASK = (
 )
 SCRIPT = task_script(
     "marked_addition",
-    summary="Train a recurrent cell to add the marked ones of a hundred numbers, and test it on "
-    "more numbers, larger ones and more marks.",
+    summary="Train a cell to add marked ones of a hundred numbers, and test it on more of them.",
     example="--layer-type MC-LSTM --learning-rate 5e-2 --seed 1-100",
     task=_TASK, fragments=("h{hidden_size:int} fb-{forget_bias:float} n{train_size:int}",),
     checks=(_check,), batch_size=128, learning_rate=1e-3, log_interval=780, inputs=2,

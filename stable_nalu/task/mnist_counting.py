@@ -306,8 +306,7 @@ _TASK = (
 )
 SCRIPT = shared.task_script(
     "mnist_counting",
-    summary="Train an image network and a cell that count the digits of a sequence, or add them "
-    "up, and measure the error of longer sequences.",
+    summary="Train an image network and a cell to count or add the digits of a sequence.",
     example="--task count --layer-type NAC --seed 0-2",
     task=_TASK,
     checks=(_check_images,), batch_size=64, learning_rate=1e-3, clip_grad_norm=1, log_interval=1,

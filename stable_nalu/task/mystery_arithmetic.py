@@ -242,8 +242,7 @@ _LOOK = EVALUATION.only("--evaluate", "--evaluation-dir").but(
 )
 SCRIPT = task_script(
     "mystery_arithmetic",
-    summary="Train one layer on the mystery arithmetic problem: each of its outputs is a sum, a "
-    "difference or a product of two of its inputs.",
+    summary="Train one layer whose outputs are sums, differences and products of two inputs.",
     example="--layer-type NALU --nalu-variant article --seed 0-49",
     task=_TASK,
     checks=(_check_operands, _check_variant), batch_size=32, learning_rate=1e-3, log_interval=1,

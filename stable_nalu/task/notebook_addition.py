@@ -142,8 +142,7 @@ _TASK = (
 )
 SCRIPT = task_script(
     "notebook_addition",
-    summary="Train two layers on the sum of ten numbers, all rows at once, as a published notebook "
-    "does.",
+    summary="Train two layers on the sum of ten numbers, all rows at once, as in a notebook.",
     example="--layer-type NALU --seed 0-99",
     task=_TASK,
     batch_size=None, learning_rate=0.1, nalu_init="truncated", inputs=INPUTS, criterion="half-sum",

@@ -192,7 +192,7 @@ _READER = FlagGroup(
 )
 SCRIPT = ScriptSpec(
     name="number_translation",
-    summary="Train a network that reads a number in words and accumulates its value.",
+    summary="Train a network to read numbers in words.",
     example="--layer-type NAC --max-epochs 1000",
     groups=(_TASK, _READER, *LAYER_OPTIONS,
         common.files_and_devices("number_translation", "Epochs")),

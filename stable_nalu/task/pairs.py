@@ -374,8 +374,7 @@ _NALM = nf.NameField(
     lambda c: f"mod-{c.nalm_name}" if c.operation == "div" or c.nalm_name else None, ("nalm_name",))
 TWO_DIGITS = _SCRIPT(
     name="two_digit_mnist",
-    summary="Train a network that reads two digits side by side and computes their sum, product "
-    "or quotient, from the answer alone.",
+    summary="Train a network on the sum, product or quotient of the images of two digits.",
     example="--operation mul --use-nalm --learn-labels2out --seed 0-9",
     groups=(
         _PAIRS.without("--val-split", "--image-concat-dim"), _IMAGES,
@@ -387,8 +386,7 @@ TWO_DIGITS = _SCRIPT(
 )
 SCATTERED = _SCRIPT(
     name="ST_mnist_labels",
-    summary="Train a network that finds two digits in the channels of an image and computes their "
-    "sum or product, from the answer alone.",
+    summary="Train a network on the sum or product of two digits in the channels of an image.",
     example="--operation mul --img2label-model TPS-no-concat-conv --num-folds 3 --seed 0-2",
     groups=(
         _PAIRS.but(operation={

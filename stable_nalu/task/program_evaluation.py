@@ -572,8 +572,7 @@ _TASK = (
 )
 SCRIPT = task_script(
     "program_evaluation",
-    summary="Train a reader of small programs, token by token, and measure what it makes of larger "
-    "numbers than those it was trained on.",
+    summary="Train a reader of small programs, and test it on larger numbers.",
     example="--program addition --layer-type NALU --seed 0-2",
     task=_TASK,
     checks=(_check_reader, _check_ranges), batch_size=64, learning_rate=3e-3, clip_grad_norm=1.0,

@@ -277,7 +277,7 @@ _NALU = common.NALU.without("--nac-weight")
 _FILES = shared.epoch_files("sequence_svhn")
 MNIST = ScriptSpec(
     name="sequential_mnist", nac_mul_acts=True,
-    summary="Train an image network and a cell that adds or multiplies the digits of a sequence.",
+    summary="Train an image network and a cell to add or multiply the digits of a sequence.",
     example=_EXAMPLE.format("mnist"),
     groups=(*_flags("mnist"), _weights("--nau-noise", "--beta-nau"), _NALU, _PENALTIES, _CRITERION,
         shared.epoch_files("sequence_mnist")),
@@ -287,7 +287,7 @@ MNIST = ScriptSpec(
 )
 SVHN = ScriptSpec(
     name="sequential_svhn", nac_mul_acts=True,
-    summary="Train a residual network and a cell that adds or multiplies house number digits.",
+    summary="Train a residual network and a cell to add or multiply digits of house numbers.",
     example=_EXAMPLE.format("svhn"),
     groups=(*_flags("svhn", _RESNET), _weights(), _NALU, _PENALTIES,
         FlagGroup(_FILES.title, common.ID, *_FILES)),

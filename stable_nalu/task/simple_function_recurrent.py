@@ -273,7 +273,7 @@ _SEQUENCES = FlagGroup(
 )
 SCRIPT = ScriptSpec(
     name="simple_function_recurrent",
-    summary="Train a recurrent cell on sums over time and slices, joined by an operation.",
+    summary="Train a recurrent cell on an operation on sums over time and slices.",
     example="--operation add --layer-type NAC --seed 0-9",
     groups=(_TASK, _SEQUENCES, *LAYER_OPTIONS,
         common.files_and_devices("simple_function_recurrent", "Iterations", by_engine=True)),

@@ -1,6 +1,6 @@
 """The five published variants of the NALU: a sample by hand and what each can represent.
 
-docs/layers.md has the table of them; its cells are what is found here. "Can represent" means that
+docs/layers.md lists them with the findings of these tests. "Can represent" means that
 some weights come as near as one likes on all inputs of the kind. Weights that show it are set here,
 at saturation.
 """
