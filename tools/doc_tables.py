@@ -136,7 +136,9 @@ def _experiment_line(experiment: Experiment, place: str = "") -> str:
     paths = {path.rpartition("/")[2]: path for path in own[::-1]}
     names = sorted([*paths][::-1], key=lambda name: name not in experiment.key)
     links = [f"[{n if k else key}](../lfs_batch_jobs/{paths[n]}.sh)" for k, n in enumerate(names)]
-    return f"- {place and place + ', '}{', '.join(links) or key}: {experiment.title}"
+    listed = ", ".join(links) or key
+    numbered = re.match(r"(Table|Figure)s? \d", place)
+    return f"- {place}: {listed}" if numbered else f"- {experiment.title}: {listed}"
 
 
 PARTS: dict[Path, tuple[str, str, Callable[[], str]]] = {

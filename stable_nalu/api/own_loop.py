@@ -31,7 +31,7 @@ def penalty(
     weights: Mapping[str, float] | None = None,
     ramp: Ramp = None,
 ) -> torch.Tensor:
-    """Return the weighted sum of the penalties of all units in a model, to be added to the loss.
+    """Return the weighted sum of the penalties of all units, to be added to the loss.
 
     Units see the step, and `model.progress` if it is a number. Frozen units have no penalty.
 

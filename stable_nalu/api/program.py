@@ -57,7 +57,7 @@ def train(
     logger: Any = "tensorboard",
     **flags: Unpack[Flags],
 ) -> TrainedRuns:
-    """Train the runs that a training script would train, and return them with what they logged.
+    """Train the runs of a script, and return them with their logs.
 
     A run that diverged is there up to that step, with a warning. Called again with the same
     arguments, it returns what is trained and goes on with what is not; Ctrl-C saves all runs before

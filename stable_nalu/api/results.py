@@ -115,7 +115,7 @@ def compare(
     threshold: float | None = None,
     labels: tuple[str, str] | None = None,
 ) -> PairedTest | Comparison:
-    """Return whether one model solves more often than another, by pairs of runs of one seed.
+    """Test whether one model solves more often, by pairs of runs of one seed.
 
     Runs are paired that have the same seed, operation and ranges, and the same value of every
     option that differs within one of both. The test is exact and two-sided, and exchanges the sides

@@ -246,7 +246,7 @@ def read_runs(
     processes: int | None = 1,
     progress_bar: bool = True,
 ) -> TrainedRuns:
-    """Return the runs of a folder, with a table of one row per run and logged step.
+    """Return the runs of a folder, with their table.
 
     The columns of the configuration come last. They are made of the record of a run; a run of the
     published scripts, which has none, has those that its name holds. A run that cannot be read, or

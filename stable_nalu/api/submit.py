@@ -52,7 +52,7 @@ def submit(
     loss: Several[str | Callable[..., Any]] | None = None,
     **flags: Unpack[Flags],
 ) -> Submission:
-    """Train the runs of a call of `train` in tasks, here or as an array job of a cluster.
+    """Train the runs of `train` in tasks, here or as an array job.
 
     Arguments are those of `train`, as far as other processes can know them: layers and tasks by
     their names and files, but no objects of this program. `read_runs(out)` reads what is trained.

@@ -114,7 +114,7 @@ class Layers(pd.DataFrame):
 
 
 def layers() -> Layers:
-    """Return a row per layer and recurrent cell: what it is, what trains it, and its card.
+    """Return a row per layer and recurrent cell, with its scripts and card.
 
     name: in papers, as `stable_nalu.layer(name)` takes it. key: as `--layer-type` takes it. tasks:
     the training scripts that can train it. given, learned, parameters, expresses, rates, tuned: its

@@ -82,7 +82,7 @@ class TrainedModel(torch.nn.Module):
         }
 
     def formula(self) -> Any:
-        """Return what the network computes, and whether it is what its task asks for.
+        """Return the formula of the network, and whether it is the target of its task.
 
         Of a function or a table nobody knows the formula: then it is the network's alone.
         """
@@ -346,7 +346,7 @@ def formula(
     *,
     within: tuple[float, float] | None = None,
 ) -> Any:
-    """Return what a trained network computes, and whether it is what its task asks for.
+    """Return the formula of a trained network, and whether it is the target of its task.
 
     Args:
         run: a run of an arithmetic script, the folder of its log, what `load` returns, or any

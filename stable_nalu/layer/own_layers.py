@@ -186,7 +186,7 @@ def register(
     cites: Paper | str = "",
     cell: type[Cell] | None = None,
 ) -> type[torch.nn.Module]:
-    """Make a layer known under a key, by default the name of its class, and return the class.
+    """Register a layer under a key, by default its class name, and return the class.
 
     The class is a `Layer`, or any torch module whose constructor takes the two sizes, and then
     options. label, latex: what figures and tables call it. cites: its paper. cell: its recurrent

@@ -82,7 +82,7 @@ SCHEDULE = choice("--schedule", "constant",
 OPTIMIZER = FlagGroup(
     "Optimizer",
     choice("--optimizer", "adam",
-        "Optimizer; flux-rmsprop is that of Flux, tf-rmsprop that of TensorFlow 1.",
+        "Optimizer; RMSProp as in Flux (flux-rmsprop) or TensorFlow 1 (tf-rmsprop).",
         ("adam", "sgd", "adamw", "nadam", "rmsprop", "flux-rmsprop", "tf-rmsprop")),
     Flag("--learning-rate", number(0), 1e-3, "Learning rate.", sweep=True),
     SCHEDULE,
@@ -187,7 +187,7 @@ NALU = _of_layers(
         "A gate per output (matrix), or one for all outputs (vector).", ("matrix", "vector"),
         young=True, in_name="ng-{nalu_gate_shape:word}"),
     choice("--nalu-init", "default",
-        "Start values of all weight matrices: those of the paths' units and Xavier-uniform gates "
+        "Initial weights of all matrices: by the paths' units, with Xavier-uniform gates "
         "(default), a normal of deviation 0.02 cut at 0.04 (truncated), Xavier-normal, or from "
         "-0.01 to 0.01 (uniform).", ("default", "truncated", "xavier-normal", "uniform"),
         young=True, in_name="ni-{nalu_init}"),
@@ -275,7 +275,7 @@ LOGGING = FlagGroup(
     _control("--no-save", "Do not save the trained model."),
     _control("--load-checkpoint", "Resume the run from its saved state."),
     _control("--resume",
-        "Resume each run that has a saved state, start the others anew: safe to repeat."),
+        "Resume each run that has a saved state, start the others: safe to repeat."),
     _control("--save-best-model", "Also save the model of the lowest validation error."),
 )
 

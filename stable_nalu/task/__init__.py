@@ -44,7 +44,7 @@ class _Tasks(Room):
         threshold: float | str | None = None,
         hidden: int | None = None,
     ) -> "BroughtTask":
-        """Return a task of one's own, which `train` takes in place of the name of a script.
+        """Return your own task, which `train` takes as its script.
 
         Args:
             what: a formula such as "x1*x2 + x3"; a function of x `(rows, inputs)`, a tensor; or a

@@ -163,8 +163,8 @@ _TASK = (
     Flag("--depth", integer(1, 8), 2, "Depth of the target and of the tree that learns it.",
         in_name="d{depth}"),
     choice("--target", "drawn",
-        "What is to be found: a tree that the seed draws, or a chain of nodes, which up to "
-        "depth 4 is that of the published code.", ("drawn", "chain"), young=True,
+        "What is to be found: a tree that the seed draws, or a chain of nodes, up to "
+        "depth 4 as in the published code.", ("drawn", "chain"), young=True,
         in_name="ta-{target}"),
     Flag("--warm-start", number(0), None,
         "Start from the target plus normal noise of this deviation: no discovery.",

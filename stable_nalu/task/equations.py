@@ -203,7 +203,7 @@ _NETWORK = FlagGroup(
     Flag("--hidden-size", integer(1), 32, "Width of hidden layers; an EQL has its own.",
         in_name="h{hidden_size}x{hidden_layers:int}"),
     Flag("--hidden-layers", integer(0), 2, "Hidden layers; an EQL has its own."),
-    choice("--start", "layer", "Initial weights: those of the layer, or as in the code of CalcNet, "
+    choice("--start", "layer", "Initial weights: the layer's own, or as in the code of CalcNet, "
         "standard normal ones and gates of 10.", ("layer", "calcnet"), young=True),
 )
 _NALU = common.NALU.but(nalu_mul={"choices": (*common.NALU_MUL, "golden-ratio")},

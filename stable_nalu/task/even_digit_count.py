@@ -376,7 +376,7 @@ _TASK = (
     Flag("--image-size", integer(1), 100, "Rows and columns of a picture.",
         in_name="i{image_size}"),
     Flag("--train-images", integer(0), 0,
-        "Number of training pictures; 0: every batch is drawn anew.", in_name="t{train_images}"),
+        "Number of training pictures; 0: new ones in every batch.", in_name="t{train_images}"),
     *(DIGIT_SOURCE.but(in_name="{digit_source}"), DATA_DIR),
     MAX_ITERATIONS.but(default=10000),
     Flag("--valid-images", integer(1), 1000, "Pictures of a validation, which log points make.",

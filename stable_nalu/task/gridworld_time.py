@@ -548,7 +548,7 @@ def _check_worlds(c: Config) -> None:
 
 _TASK = (
     LAYER_TYPE.but(default="NAC", choices=and_layers(cell_names),
-        help="Unit of the register beside the LSTM, by its key or name; LSTM: no register."),
+        help="Unit of the register next to the LSTM, by its key or name; LSTM: no register."),
     choice("--nac-wiring", "recurrent",
         "Register of the unit: a state that it maps at every step, given the number at the "
         "first, or the number mapped once.", ("recurrent", "feedforward"),

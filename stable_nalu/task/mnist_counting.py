@@ -283,7 +283,7 @@ _TASK = (
         help="Recurrent cell, by its key or name; an output layer follows LSTM, GRU and RNNs."),
     choice("--cnn", "small",
         "Image network: PyTorch's example of 2017, with filters of 10 and 20 and a hidden "
-        "layer of 50 (small); that of 2018, with 20, 50 and 500 (large); or a hidden layer of "
+        "layer of 50 (small); of 2018, with 20, 50 and 500 (large); or a hidden layer of "
         "64 on digits of 8 x 8 (mlp8).", tuple(READERS), in_name="c-{cnn}"),
     choice("--sequence-loss", "last", "Compute the loss at the last step only, or at every step.",
         ("last", "all"), in_name="l-{sequence_loss}"),
@@ -291,7 +291,7 @@ _TASK = (
     Flag("--interpolation-length", integer(1), 10,
         "Length of the sequences of training and validation.", in_name="i-{interpolation_length}"),
     Flag("--extrapolation-lengths", lengths, [1, 100, 1000],
-        "Lengths of further test sequences, besides those of training.",
+        "Lengths of test sequences, in addition to the training lengths.",
         in_name="e-{extrapolation_lengths:lengths}"),
     Flag("--cnn-outputs", integer(1), None,
         "Outputs of the image network, the inputs of the cell; by default 10 for count and 1 "

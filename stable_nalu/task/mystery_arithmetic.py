@@ -228,9 +228,9 @@ _TASK = (
         in_name="t{train_size}-{test_size}"),
     Flag("--test-size", integer(1), 1000, "Number of test rows."),
     MEASURED_EPOCHS.but(default=250),
-    switch("--shuffle", "Draw the order of the training rows anew in every epoch.", in_name="sh"),
+    switch("--shuffle", "Draw a new order of the training rows in every epoch.", in_name="sh"),
     Flag("--problem-seed", integer(0), None,
-        "Seed of the problem and of its rows, by default that of the run; start weights follow "
+        "Seed of the problem and of its rows, by default the run's; initial weights follow "
         "--seed.", in_name="p{problem_seed}"),
 )
 _LOOK = EVALUATION.only("--evaluate", "--evaluation-dir").but(

@@ -736,7 +736,7 @@ _TASK = FlagGroup(
         unnamed="the record of a run holds the digest and the text of the file"),
     Flag("--data", text("FILE"), None, "CSV file whose rows are learned.", result=False,
         unnamed="the record of a run holds the digest of the file"),
-    Flag("--input-names", _several, (), "Inputs, if they are not those of the formula or all other "
+    Flag("--input-names", _several, (), "Inputs, if not all of the formula or all other "
         "columns of --data: names, or a number for x1, x2, ..."),
     Flag("--outputs", integer(1), None, "Number of outputs of a function of a --task-file."),
     Flag("--noise", number(0), 0.0, "Deviation of normal noise on targets in training; of --data, "

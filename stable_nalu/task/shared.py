@@ -135,7 +135,7 @@ TRAIN_SEED, VALID_SEED, TEST_SEED = 62379872, 47430696, 88253339
 _WHERE = "it changes where images are read from, not what is computed"
 
 DATA_DIR = Flag("--data-dir", text("PATH"), None,
-    "Folder of the image files, which are downloaded if they are missing; by default that of the "
+    "Folder of the image files, which are downloaded if they are missing; by default the "
     "environment variable IMAGE_DIR, else stable_nalu/dataset/data in the checkout.",
     aliases=("--data-path",), unnamed=_WHERE, result=False)
 DATASET_WORKERS = Flag("--dataset-workers", integer(0), 1,

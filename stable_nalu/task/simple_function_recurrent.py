@@ -253,10 +253,10 @@ _SEQUENCES = FlagGroup(
         "Steps of the sequences of training and validation.", young=True),
     Flag("--extrapolation-length", integer(1), 1000, "Steps of the test sequences.", young=True),
     Flag("--validation-length", integer(1), None,
-        "Steps of the sequences of validation, by default those of training. If given, errors are "
+        "Steps of the sequences of validation, by default as in training. If given, errors are "
         "measured on 1,000 fixed sequences, every thousandth iteration is logged alone, and sums "
         "over time count as solved below the error of weights that are 1e-5 off.", young=True),
-    choice("--readout", None, "Unit of the read-out; by default that of the cell, or linear.",
+    choice("--readout", None, "Unit of the read-out; by default the cell's, or linear.",
         buildable_layers, young=True),
     Flag("--readout-l2", number(0), 0.0,
         "Penalty: this times half the mean square of the weights of a linear read-out.",

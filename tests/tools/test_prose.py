@@ -83,7 +83,7 @@ def _() -> tuple[Any, ...]:
     return hundred["lstm"], hundred["gru"], hundred["nac"]
 
 
-@claim("nalu", "its error on others is {:.0f}, that of a NALU after it {:.0f} in the median")
+@claim("nalu", "its error on others is {:.0f}, the error of a NALU after it {:.0f} in the median")
 def _() -> tuple[Any, ...]:
     found = typical("nalu-table3", "metric.test.mae")
     return found["linear"], found["nalu"]
