@@ -313,8 +313,7 @@ _TRAINING = FlagGroup(
 SCRIPT = script(
     name="inalu", drawn_by=(),
     of_data=("operation", "distribution", "mean_w", "mean_m", "mean_g", "deviation"),
-    summary="Train units on the tasks of the iNALU paper, in its way: updates of weights and gates "
-    "in turns, a late penalty, restarts.",
+    summary="Train units as in the iNALU paper: weights and gates in turns, with restarts.",
     example="--layer-type iNALU --operation mul --distribution uniform-5 --seed 100-109",
     groups=(_TASK, _NETWORK, *FORMULA_LAYERS, _TRAINING,
         common.OPTIMIZER.but(optimizer={"default": "tf-rmsprop"}, learning_rate={"default": 0.01},
