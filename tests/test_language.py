@@ -32,7 +32,7 @@ MOST = {
     "docs/reproduction/notes.md": 9,
     "tools/templates/arena.md": 2,
     "tools/templates/page.md": 2,
-    "stable_nalu": 241,
+    "stable_nalu": 230,
     "torchlanes": 17,
     "tools": 21,
 }

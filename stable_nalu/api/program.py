@@ -90,7 +90,7 @@ def train(
             what is not at its default, the same in every call; True for what varies in this one;
             False for the published names, which runs that are there keep. resume: True unless
             remove_existing_data is. workers: 1 unless given, as more processes import the main
-            program anew.
+            program again.
 
     Raises:
         UsageError: for a call that cannot be obeyed, in one line, before anything is trained.

@@ -256,7 +256,7 @@ def read_runs(
         folder: a folder with runs of any training scripts, in it or in folders below.
         names: the runs to read, by the names of their folders; all of them when None.
         processes: most processes that read; None: one per CPU where there is enough to read. More
-            than this one import the main program anew, which then needs a `__main__` guard.
+            than this one import the main program again, which then needs a `__main__` guard.
         progress_bar: whether a person who watches a terminal sees how far it is.
 
     Examples:

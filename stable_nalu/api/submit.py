@@ -30,7 +30,7 @@ from .program import Several, called, usual
 class Submission(NamedTuple):
     """The number of a job, empty where there is none, its command, and what that said.
 
-    The same command submits what is left to train.
+    The same command submits the remaining runs.
     """
 
     job: str

@@ -1,7 +1,7 @@
 """A layer beside the published ones: `reproduce.py KEY --layer-type NAME`, or `challenge`.
 
 Only the layer is trained, in the setting of each figure. Its rivals are the kept results. A page
-tells what was compared, under which setting, and how it came out.
+tells what was compared, under which setting, and the result.
 """
 
 import argparse

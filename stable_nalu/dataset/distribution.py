@@ -316,7 +316,7 @@ def quantile_function(
         Phi(z) = Phi(a) + q * (Phi(b) - Phi(a)),    value = mean + deviation * z
 
     with Phi of the standard normal, and a and b the bounds in its terms. scipy evaluates it in
-    logarithms and computes the terms of a and b anew for every element. Where the mean lies between
+    logarithms and computes the terms of a and b for every element. Where the mean lies between
     the bounds they are computed once here, which is ten times faster. The result is compared with
     scipy's before it is relied on; where a single bit differs, scipy does it all.
     """

@@ -533,7 +533,7 @@ def side_by_side(digits: torch.Tensor) -> torch.Tensor:
 
 
 def scattered(random: LegacyRandom, concat_dim: str, digits: torch.Tensor) -> torch.Tensor:
-    """Return pairs of digits turned, scaled and placed at random, anew whenever they are looked at.
+    """Return pairs of digits turned, scaled and placed at random whenever they are read.
 
     concat_dim: `colour` makes (2, 42, 42), a channel a digit; `width` makes (1, 42, 84).
     """

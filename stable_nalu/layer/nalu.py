@@ -53,7 +53,7 @@ class AbstractNALULayer(Layer):
     forgets: ClassVar = {"_gates": ()}
     NACOp: ClassVar[type[Layer]]
     MNACOp: ClassVar[type[Layer] | None] = None
-    """The multiplying layer of `nalu_mul="mnac"`; None if there is none of this kind."""
+    """The multiplying layer of `nalu_mul="mnac"`; None if this kind has no layer."""
 
     option_defaults: ClassVar = {
         **{"eps": 1e-7, "nalu_two_nac": False, "nalu_two_gate": False, "nalu_bias": False},

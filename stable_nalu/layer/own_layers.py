@@ -52,7 +52,7 @@ class PlainLayer(Layer):
         self._ndim = next((p.ndim for p in self.module.parameters()), 0)
 
     def reset_parameters(self) -> None:
-        """Take over the parameters of a module that is built anew: its constructor draws them."""
+        """Take over the parameters of a module that is built again: its constructor draws them."""
         self.module.load_state_dict(self._build().state_dict())
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:

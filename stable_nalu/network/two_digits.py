@@ -69,7 +69,7 @@ class TwoDigitNetwork(ExtendedTorchModule):
 
 
 def _reset(module: nn.Module) -> None:
-    """Draw the parameters of all modules below anew, in order of registration."""
+    """Draw the parameters of all modules below again, in order of registration."""
     reset = getattr(module, "reset_parameters", None)
     if reset is not None:
         reset()

@@ -185,7 +185,7 @@ class Flag:
         return " ".join([*parts, *(["[sweep]"] if self.sweep else [])])
 
     def no_choice(self, value: Any) -> OptionError:
-        """Return what is wrong with a word that is none of the choices."""
+        """Return what is wrong with a word that is not a choice."""
         allowed = self.allowed() or ()
         if callable(self.choices):
             if not any(allowed):

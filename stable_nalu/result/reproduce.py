@@ -65,7 +65,7 @@ class Reproduction:
             console.say(console.command_of(*table.line))
 
     def _left(self) -> tuple[list[int], set[str]]:
-        """Return the numbers of the shards with runs left to train, and the names of these."""
+        """Return the numbers of the shards with remaining runs, and the names of these."""
         names = [[n for _, of in pending(one, self.length) for n in of] for one in self.shards]
         return [i for i, of in enumerate(names) if of], {name for of in names for name in of}
 

@@ -138,7 +138,7 @@ class Verified:
     row: what tells it apart. digest: of its kept cells; those of a row that was replaced differ.
     verify_seed: of the random choice; None for a row that was named.
     trained: alone, or in what stack.
-    compared, equal: how many cells, and how many of them came out again.
+    compared, equal: how many cells, and how many of them matched.
     ended: the time in UTC.
     """
 

@@ -68,7 +68,7 @@ class Placement:
     def draw(self, random: np.random.Generator, count: int, digits: int) -> Layouts:
         """Draw pictures of one of `digits` images each: every number of them is equally likely.
 
-        Centres are uniform; where two are too near, all of a picture are drawn anew.
+        Centres are uniform; where two are too near, all of a picture are drawn again.
         """
         counts = random.integers(self.most + 1, size=count)
         corner = np.zeros((count, self.most, 2), dtype=np.int64)

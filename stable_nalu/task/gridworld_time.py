@@ -138,7 +138,7 @@ class TimeGridworldBatch:
         self.done = torch.ones(self.shape, dtype=torch.bool, device=self.device)
 
     def start(self, starts: Starts) -> None:
-        """Begin anew, at step 0 of worlds that were drawn."""
+        """Begin again, at step 0 of worlds that were drawn."""
         for name, values in starts._asdict().items():
             given = torch.as_tensor(values, dtype=torch.int64, device=self.device)
             setattr(self, name, given.expand(self.shape).clone())

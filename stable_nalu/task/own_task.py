@@ -400,7 +400,7 @@ class TableProblem(Problem):
 
 
 def _numbers(column: Any) -> Any:
-    """Return a column of texts as numbers, if they are; one that is empty is none."""
+    """Return a column of texts as numbers, if they are; an empty one is not."""
     try:
         return column.map(lambda cell: float(cell or "nan"))
     except ValueError:

@@ -296,7 +296,7 @@ def _put(module: torch.nn.Module, name: str, value: Any) -> None:
 
 @dataclass(frozen=True)
 class SavedState(ResumePoint):
-    """A file that a run may continue from; `iteration` is the first one left to train.
+    """A file that a run may continue from; `iteration` is the first remaining one.
 
     error: its last test error, if it has one. stopped: whether a callback has ended the run.
     """
@@ -558,7 +558,7 @@ class RunState:
             self.engine.store()
 
     def save(self, at: int) -> None:
-        """Write the checkpoints of all runs, if wanted; `at` is the first unit left to train."""
+        """Write the checkpoints of all runs, if wanted; `at` is the first remaining unit."""
         if not self.config.no_save:
             self.pause()
             runs = [run for run in range(self.runs) if run not in self.stopped_at]

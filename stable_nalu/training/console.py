@@ -1,4 +1,4 @@
-"""What is shown of training: on the console what is trained, one bar, and how it came out.
+"""What is shown of training: on the console what is trained, one bar, and the result.
 
 TensorBoard shows what the runs of a folder have in common.
 """

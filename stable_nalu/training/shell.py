@@ -160,7 +160,7 @@ class Shell:
         return self.hooks is None or self.hooks.form == "tensorboard"
 
     def finished(self, stacks: Sequence[Stack]) -> tuple[bool, list[Stack]]:
-        """Return whether a finished run diverged, and the stacks that are left to train."""
+        """Return whether a finished run diverged, and the remaining stacks."""
         left, diverged, done, unit = list[Stack](), False, Counter[int](), self.task.kind.unit
         for stack in stacks:
             first = stack[0]

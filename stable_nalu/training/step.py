@@ -170,7 +170,7 @@ class Penalties:
         return sum(norms[1:], norms[0])
 
     def total(self, weights: Sequence[tuple[str, Any]]) -> torch.Tensor | None:
-        """Return the weighted sum of the penalties in force; None when there is none."""
+        """Return the weighted sum of the penalties in force; None without penalties."""
         total = None
         for key, weight in weights:
             value = weight * self.value(key)
