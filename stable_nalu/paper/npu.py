@@ -90,7 +90,7 @@ _READINGS = {
 
 @kind("errors by reading")
 def readings(context: Context) -> Product:
-    """Draw errors of four outputs: medians of each reading, and the published numbers."""
+    """Draw errors of four outputs: means of each reading, and the published numbers."""
     tables = context.present(("name", "step", *(f"metric.test.{name}" for name in _OUTPUTS)))
     units = list(dict.fromkeys(label.partition(",")[0] for label in tables))
     published = [cells for cells in cells_of(_HERE / "npu_table.csv") if cells["model"] in units]
@@ -100,12 +100,12 @@ def readings(context: Context) -> Product:
         for label, table in tables.items():
             unit, _, reading = label.partition(", ")
             own = numbers(last_rows(table), f"metric.test.{name}").dropna().to_numpy()
-            low, middle, high = np.quantile(own, (0.25, 0.5, 0.75))
+            mean, error = own.mean(), own.std(ddof=1) / np.sqrt(len(own))
             _, aside, color = _READINGS[reading]
-            ends = [[middle - low], [high - middle]]
-            axes.errorbar(units.index(unit) + aside, middle, ends, fmt="o", color=color)
+            ends = [[min(error, 0.9 * mean)], [error]]
+            axes.errorbar(units.index(unit) + aside, mean, ends, fmt="o", color=color)
             cells = {"unit": unit, "reading": reading, "output": name, "runs": len(own)}
-            side.append(cells | {"median": middle, "lower": low, "upper": high})
+            side.append(cells | {"mean": mean, "standard.error": error, "median": np.median(own)})
         for cells in (cells for cells in published if cells["output"] == name):
             value, half = float(cells["error"]), float(cells["deviation"])
             ends = [[min(half, 0.9 * value)], [half]]
@@ -118,7 +118,7 @@ def readings(context: Context) -> Product:
         ("published", "D", "0.1"),
     ]
     handles = [grid[0].plot([], [], mark, color=c, label=text)[0] for text, mark, c in looks]
-    said = "Medians with the middle half of the runs; published numbers with their deviations."
+    said = "Means with standard errors; published numbers with their deviations."
     return context.plotted(figure, pd.DataFrame(side), said, handles=handles)
 
 
