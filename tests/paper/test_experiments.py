@@ -2,6 +2,7 @@
 
 import csv
 import hashlib
+import re
 import shlex
 from functools import cache
 from pathlib import Path, PurePosixPath
@@ -18,6 +19,8 @@ from stable_nalu.result.shard import pending, shards
 from stable_nalu.result.stored import seconds_here
 from stable_nalu.result.trained import exporter_of
 from stable_nalu.task.table import SCRIPTS
+
+ROOT = Path(__file__).resolve().parents[2]
 
 MODELS = [(key, model) for key, e in EXPERIMENTS.items() for model in e.models]
 PLANS = Path(__file__).with_name("plans.csv")
@@ -137,3 +140,19 @@ def test_a_dry_run_prints_commands_that_resume(tmp_path, monkeypatch, capsys):
         (config,) = SCRIPTS[Path(command[1]).stem].plan(command[2:]).configs
         assert (config.operation, config.resume) == ("cumprod", True)
         assert config.checkpoint_interval == 20
+
+
+def test_the_readme_counts_the_papers_whose_experiments_are_here():
+    words = {14: "fourteen", 15: "fifteen", 16: "sixteen", 17: "seventeen", 18: "eighteen"}
+    papers = {e.paper for e in EXPERIMENTS.values() if e.paper}
+    others = "report", "article", "notes", "not published"
+    count = sum(not paper.reference.startswith(others) for paper in papers)
+    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    assert f"the experiments of {words[count]} papers" in readme
+
+
+def test_the_audit_names_keys_of_experiments():
+    text = (ROOT / "docs/audit.md").read_text(encoding="utf-8")
+    keys = re.findall(r"`([^`]+)`", "".join(re.findall(r"\|([^|]*)\|\n", text)))
+    assert len(keys) > 15
+    assert set(keys) <= {*EXPERIMENTS}
