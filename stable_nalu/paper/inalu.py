@@ -21,7 +21,8 @@ from .nalu import measured
 
 PUBLISHED = Path(__file__).with_name("inalu_runs.csv")
 """Of each cell, by seed from 100: digits of log10 errors inside and outside, and restarts."""
-_SOLVED, _OUTSIDE, _INSIDE = 1e-5, "metric.test.extrapolation", "metric.valid.interpolation"
+_SOLVED, _RESTARTS = 1e-5, "metric.restarts"
+_OUTSIDE, _INSIDE = "metric.test.extrapolation", "metric.valid.interpolation"
 _OPERATIONS = "add", "sub", "mul", "div"
 _LOOKS = {"NALU": "#E69F00", "iNALU (sw)": "#0072B2", "iNALU (iw)": "#009E73"}
 _LOOKS["NALU (vector gate)"] = "#CC79A7"
@@ -41,8 +42,8 @@ def published(experiment: str) -> pd.DataFrame:
 
 
 def _own(context: Context) -> pd.DataFrame:
-    needed = ("name", "step", "seed", "operation", "distribution", _OUTSIDE, _INSIDE)
-    rows = last_rows(together(context.exported(needed)))
+    needed = ("name", "step", "seed", "operation", "distribution", _OUTSIDE, _INSIDE, _RESTARTS)
+    rows = last_rows(together(context.exported(needed))).rename(columns={_RESTARTS: "restarts"})
     rows["outside"] = np.log10(numbers(rows, _OUTSIDE).fillna(np.inf))
     rows["inside"] = np.log10(numbers(rows, _INSIDE).fillna(np.inf))
     return rows
@@ -101,10 +102,12 @@ def _agreement(own: pd.DataFrame, known: pd.DataFrame) -> str:
     limit = np.log10(_SOLVED)
     same = (pairs["outside"] < limit) == (pairs["outside published"] < limit)
     near = (pairs["inside"] - pairs["inside published"]).abs() < 0.05
+    starts = pairs["restarts"].astype(float) == pairs["restarts published"]
     finite = np.isfinite(pairs["inside"])
     r = np.corrcoef(pairs.loc[finite, "inside"], pairs.loc[finite, "inside published"])[0, 1]
     return (
-        f"{same.sum()} of {len(pairs)} runs have the verdict of the published run of their seed; "
+        f"{same.sum()} of {len(pairs)} runs have the verdict of the published run of their seed, "
+        f"{starts.sum()} its number of restarts; "
         f"{near.sum()} errors inside are within 12 % of it; their logarithms have r = {r:.2f}."
     )
 
@@ -118,7 +121,7 @@ _VECTOR = {"nalu-v": ("NALU (vector gate)", "--layer-type NALU --nalu-gate-shape
 _MEASURES = (
     Measure(_OUTSIDE, "error outside", below=_SOLVED),
     Measure(_INSIDE, "error inside", below=_SOLVED),
-    Measure("metric.restarts", "restarts", typical="mean"),
+    Measure(_RESTARTS, "restarts", typical="mean"),
 )
 _RUNS = Recipe(
     "inalu",
