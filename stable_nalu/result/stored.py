@@ -29,7 +29,7 @@ from stable_nalu.statistics import table as tables
 from stable_nalu.task.table import ARITHMETIC
 from stable_nalu.writer import RunRecord
 
-from .judged import compact, identifying, identity_of, options_of, outcome_columns
+from .judged import compact, identifying, identity_of, options_of, outcome_columns, text_of
 from .shard import State, state_of
 
 if TYPE_CHECKING:
@@ -253,7 +253,8 @@ def add(
                     problem = f"{path} has {shorter} of these runs with more iterations"
                     raise OptionError("--keep", problem, "name another folder with --data")
                 old = pd.concat([new, old], ignore_index=True)
-            new = old.drop_duplicates(points)
+            # An empty cell is text in new rows and missing in those that are read.
+            new = old.loc[~old[points].map(text_of).duplicated()]
         table = _in_order(experiment, new)
         tables.write_plain_frame(path, table.map(_whole))
     add_sessions(cost_of(experiment.key, data), sessions)

@@ -6,7 +6,8 @@ import pytest
 from stable_nalu.figure.runs import Context
 from stable_nalu.paper.calcnet import _median
 from stable_nalu.paper.eql_2016 import chosen
-from stable_nalu.paper.index import all_entries
+from stable_nalu.paper.index import EXPERIMENTS, all_entries
+from stable_nalu.result import stored
 
 VALID, TEST = "metric.valid.interpolation", "metric.test.extrapolation"
 
@@ -66,6 +67,15 @@ def test_networks_are_chosen_by_the_norm_of_two_ranks():
     assert found[VALID].tolist() == [2, 1]
     alone = chosen(rows.drop(columns="metric.active"))
     assert alone[VALID].tolist() == [1, 1]
+
+
+def test_runs_without_options_are_kept_once(tmp_path):
+    own = {"model": "mlp", "equation": "cart", "layer.option": "", "regualizer.z": 0.0, "seed": 0}
+    measures = {column: 0.5 for column in (VALID, TEST, "metric.test.inside", "metric.test.near")}
+    row = {**own, "iterations": 20_000, **measures, "metric.active": None, "diverged": 0}
+    for _ in range(2):
+        kept = stored.add(EXPERIMENTS["eql/2016"], pd.DataFrame([row]), (), tmp_path)
+    assert len(kept) == 1
 
 
 def test_errors_around_the_cube_have_the_noise_of_targets(tmp_path):
