@@ -153,8 +153,10 @@ _STARTS = replace(
     ),
 )
 _ALSO = (
-    "The released code says a rate of 0.01; with it, many more runs are solved than in the paper's "
-    "data. With 0.001, which is used here, runs restart as often as published ones."
+    "The rate is 0.001, where the description of the released code has 0.01: with 0.01, many more "
+    "runs are solved than published. This rate, and a penalty that always changes all parameters, "
+    "were chosen among some settings by 90 published runs: those of iNALU (iw) on exponential-0.2, "
+    "normal-centred and normal-below, without sums."
 )
 
 
