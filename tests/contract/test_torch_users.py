@@ -36,7 +36,7 @@ npu_Wr_init='xavier-uniform-constrained' npu_clip='wg' nru_div_mode='div-sepSign
 realnpu_reg_type='bias' operands='sub' regualizer_gate=1 regualizer_npu_w=1
 regualizer_shape='linear' regualizer_z=1 single_gate=True start=0.25 temperature=0.5
 trash_cell=True tree='bottom' z=2.0 npu_gate='open' gate_of_input=True
-gate_of_abs=True
+gate_of_abs=True shared_weights=True sigmoids=True
 """
 NOT_THE_DEFAULT = {k: literal_eval(v) for k, _, v in (w.partition("=") for w in VALUES.split())}
 
