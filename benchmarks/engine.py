@@ -23,7 +23,7 @@ class Iterations:
         """Train, and return the microseconds of CPU time of a run and iteration."""
         began = time.process_time()
         engines = [training.engine for training in self.trainings if training.engine is not None]
-        engines[0].company.iterate(engines, self._at, iterations)
+        engines[0].sampling.iterate(engines, self._at, iterations)
         self._at += iterations
         return (time.process_time() - began) * 1e6 / (iterations * self.runs)
 

@@ -82,6 +82,7 @@ HOEDT_2021 = Paper("mc-lstm", "Hoedt et al.", 2021, "MC-LSTM: Mass-Conserving LS
 OWN_STUDIES = Paper("own", "this project", 2026, "Studies of this project",
     "not published elsewhere")
 
+HEIM_2020 = Paper("npu", "Heim et al.", 2020, "Neural Power Units", "arXiv:2006.01681")
 RANA_2019 = Paper("calcnet", "Rana et al.", 2019, "Exploring Numerical Calculations with CalcNet",
     "doi:10.1109/ICTAI.2019.00192")
 MARTIUS_2016 = Paper("eql", "Martius & Lampert", 2016, "Extrapolation and learning equations",
@@ -92,11 +93,11 @@ SCHLOER_2020 = Paper("inalu", "Schlör et al.", 2020, "iNALU: Improved Neural Ar
 STUDIES = (
     MADSEN_2019, MADSEN_2020, MISTRY_2022_PRIMER, MISTRY_2022_DIVISION, MISTRY_2022_MECHANISMS,
     MISTRY_2022_ROBUST, MCFC_2023, CURRY_2025, FABER_2023, ODRZYWOLEK_2026, SAHOO_2018, TRASK_2018,
-    NALU_ARTICLE, NALU_NOTES, HOEDT_2021, RANA_2019, MARTIUS_2016, SCHLOER_2020, OWN_STUDIES,
+    NALU_ARTICLE, NALU_NOTES, HOEDT_2021, RANA_2019, MARTIUS_2016, SCHLOER_2020, HEIM_2020,
+    OWN_STUDIES,
 )
 """Papers whose experiments and figures the project has, in the order of lists."""
 
-HEIM_2020 = Paper("npu", "Heim et al.", 2020, "Neural Power Units", "arXiv:2006.01681")
 _WITH_STUDIES = (*STUDIES[:4], STUDIES[5], TRASK_2018, CURRY_2025, FABER_2023, ODRZYWOLEK_2026)
 MODULES = (*_WITH_STUDIES, HEIM_2020, RANA_2019, SCHLOER_2020, HOEDT_2021, MARTIUS_2016, SAHOO_2018)
 """Papers of arithmetic modules, which CITATION.cff lists."""

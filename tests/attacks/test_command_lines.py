@@ -11,7 +11,8 @@ TOOLS = ("batch", "reproduce", "board", "weight_distribution", *EXPORTS)
 
 def training(script):
     near = "--operation mull" if script in PAIRS else "--layer-type naluu"
-    near = "--layer-type EMLL" if script == "eml_recovery" else near
+    own = {"eml_recovery": "--layer-type EMLL", "fractional_sir": "--layer-type RealNPUU"}
+    near = own.get(script, near)
     for what, words, says in (
         ("a flag that no script has", "--colour red", "--colour"),
         ("a misspelt flag", "--seeed 1", ("--seeed", "did you mean --seed")),

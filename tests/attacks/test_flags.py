@@ -10,7 +10,7 @@ from tests.attacks.subjects import put
 
 NOT_WHOLE = ("1.5", "1e3", "ten", "0x10", "1,000", "--1", "1 2", "∞", "½", "NaN", "1__0")
 NOT_REAL = ("nan", "inf", "-inf", "1e999", "0,1", "much", "1.2.3", "[1]", "1+1", "0x1p3")
-BELOW_ZERO = ("--id", "--reinit-loss-thr")
+BELOW_ZERO = ("--id", "--mean-g", "--mean-m", "--mean-w", "--reinit-loss-thr")
 FROM_ZERO = (
     *["--checkpoint-interval", "--cnn-dropout", "--dataset-workers", "--entropy"],
     *["--learning-rate", "--max-epochs", "--max-iterations", "--min-distance", "--mlp-depth"],
@@ -19,7 +19,8 @@ FROM_ZERO = (
     *["--regualizer-beta-start", "--regualizer-gate", "--regualizer-npu-w", "--regualizer-oob"],
     *["--regualizer-scaling-end", "--regualizer-scaling-start", "--regualizer-z"],
     *["--reinit-max-stored-losses", "--start-noise", "--train-images", "--warm-start"],
-    *("--weight-decay", "equations --hidden-layers", "--hidden"),
+    *("--weight-decay", "equations --hidden-layers", "--hidden", "--readout-l2", "--tenth-every"),
+    *("--beta", "--polish", "--penalty-epoch", "--forget-bias", "inalu --hidden-size"),
 )
 TO_ONE = ("--cnn-dropout", "--discount", "--mnac-epsilon", "--overlap-ratio", "--subset-ratio")
 """Numbers that flags may take; all others are above 0."""
