@@ -332,9 +332,7 @@ def test_the_readme_has_the_headline_table():
     for claim in headline.CLAIMS:
         assert f"| {claim.text} |" in text
     assert text_of(PAGE).split("\n\n")[3] in text
-    units = ("NPU", "iNALU")
-    assert f"{', '.join(units[:-1])} and {units[-1]} papers" in " ".join(text.split())
-    assert len([paper for paper in papers.MODULES if paper not in papers.STUDIES]) == len(units)
+    assert set(papers.MODULES) <= set(papers.STUDIES)
     every = [one for one in cells_of(stored.DATA / "power.csv") if one["key"] == MADE_UP]
     (ours,) = [one for one in every if one["model"] == "nac-mul"]
     solved, runs = int(ours["solved"]) - 13, int(ours["runs"]) - 100
