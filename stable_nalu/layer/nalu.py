@@ -308,7 +308,7 @@ class INALULayer(Layer):
         return found
 
     def _distance_to_saturation(self) -> torch.Tensor:
-        penalties = [_PENALTIES[2](self.get_parameter(name)) for name in self._matrices]
+        penalties = [_PENALTIES[2](getattr(self, name)) for name in self._matrices]
         penalties.append(_PENALTIES[1 + self.gate_of_input](self.g))
         return torch.stack(penalties, dim=-1).sum(-1)
 
