@@ -26,6 +26,7 @@ from stable_nalu.options import Config, Flag, FlagGroup
 from stable_nalu.options import flags as common
 from stable_nalu.options import run_names as nf
 from stable_nalu.options.flag import buildable_layers, choice, integer, number
+from stable_nalu.options.flags import refuse
 from stable_nalu.statistics.setups import Limit
 from stable_nalu.training.loop import Training
 from stable_nalu.training.step import INALU_WEIGHT, Optimizer, Penalties, TFRMSprop
@@ -126,12 +127,12 @@ class LatePenalties(Penalties):
 
     def set_up(self, optimizer: Optimizer, names: Sequence[str]) -> None:
         """Let weights and gates take turns of 8 and 2 steps, and have a penalty."""
-        if isinstance(optimizer, TFRMSprop):
-            optimizer.turns = 8, 2
-            optimizer.groups = [int(name.split(".")[-1][0] in "gG") for name in names]
-            config = self._configs[0]
-            optimizer.late, optimizer.late_from = _pull, config.penalty_epoch * EPOCH
-            optimizer.late_always = config.penalty_turns == "all"
+        assert isinstance(optimizer, TFRMSprop)
+        optimizer.turns = 8, 2
+        optimizer.groups = [int(name.split(".")[-1][0] in "gG") for name in names]
+        config = self._configs[0]
+        optimizer.late, optimizer.late_from = _pull, config.penalty_epoch * EPOCH
+        optimizer.late_always = config.penalty_turns == "all"
 
 
 def _pull(parameter: torch.Tensor) -> torch.Tensor:
@@ -310,6 +311,13 @@ _TRAINING = FlagGroup(
         ("own", "all")),
     common.switch("--no-restarts", "Never initialise a run again."),
 )
+
+
+def _check(c: Config) -> None:
+    refuse(c.optimizer != "tf-rmsprop", "--optimizer", f"{c.optimizer} knows no turns of weights "
+        "and gates, nor their penalty", "leave it out, or use tf-rmsprop")
+
+
 SCRIPT = script(
     name="inalu", drawn_by=(),
     of_data=("operation", "distribution", "mean_w", "mean_m", "mean_g", "deviation"),
@@ -327,6 +335,6 @@ SCRIPT = script(
             "nr-{no_restarts:word}"),
         *FORMULA_NAME,
     ),
-    checks=FORMULA_CHECKS,
+    checks=(*FORMULA_CHECKS, _check),
 )
 TASK = INALUTask
