@@ -150,6 +150,10 @@ def linear(x: torch.Tensor, W: torch.Tensor, bias: torch.Tensor | None = None) -
     """
     if W.ndim == 2:
         return x @ W.mT if bias is None else torch.nn.functional.linear(x, W, bias)
+    if W.shape[-2] == 1:
+        # A product with one column is rounded otherwise where it is the only one.
+        y = (x * W).sum(-1, keepdim=True)
+        return y if bias is None else y + bias.unsqueeze(-2)
     if bias is None:
         return x @ W.mT
     runs = W.shape[:-2]

@@ -65,7 +65,7 @@ class SIRTask(RowsTask):
     """Find the right-hand sides; errors are those of all three states."""
 
     kind = Kind(cost=300)
-    in_torch = True
+    in_torch = "seed", "beta"
 
     def __init__(self, config: Config, device: torch.device, *others: Config):
         super().__init__(config, device, *others)

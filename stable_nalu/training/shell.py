@@ -108,7 +108,8 @@ def train_plan(
         return 0
     states = {run.name: checkpoint.saved_states(spec, run) for run in every}
     counts = [worker_count(task, plan) for plan in planned]
-    cut = [part for plan, n in zip(planned, counts, strict=True) for part in stacks_of(plan, n)]
+    pairs = zip(planned, counts, strict=True)
+    cut = [part for plan, count in pairs for part in stacks_of(task, plan, count)]
     if min(max(counts), len(cut)) > 1:
         # What is left may train in this process, and began with the one thread of a worker.
         torch.set_num_threads(1)
@@ -387,7 +388,7 @@ def worker_count(task: type[Task], runs: Sequence[PlannedRun]) -> int:
     if issubclass(task, EngineTask) and not task.in_python and has_gpu(runs[0].config):
         from torchlanes import gpu
 
-        in_lanes = [run for run in runs if run.in_lanes]
+        in_lanes = [run for run in runs if run.engine == LANES]
         programs = [one for run in in_lanes for one in _programs(task, run)]
         if len(in_lanes) >= gpu.FEW and gpu.not_for_gpu(programs) is None:
             return 1
@@ -395,7 +396,7 @@ def worker_count(task: type[Task], runs: Sequence[PlannedRun]) -> int:
     return max(1, min(script.cores(), len(runs), work // WORK_OF_A_PROCESS))
 
 
-def stacks_of(runs: Sequence[PlannedRun], workers: int) -> list[Stack]:
+def stacks_of(task: type[Task], runs: Sequence[PlannedRun], workers: int) -> list[Stack]:
     """Cut a plan into stacks of runs that differ only in what may differ within a stack.
 
     Runs of a stack share their layers' options. A stack is no larger than `--ensemble-size`, and
@@ -408,7 +409,12 @@ def stacks_of(runs: Sequence[PlannedRun], workers: int) -> list[Stack]:
         return alone
     groups: dict[str, Stack] = {}
     for run in stacked:
-        groups.setdefault(repr(sorted(run.layer_options.items())), []).append(run)
+        kind = run.layer_options
+        if run.engine == STACKED:
+            assert issubclass(task, EngineTask)
+            own = run.config.as_dict().items()
+            kind = kind | {name: value for name, value in own if name not in task.in_torch}
+        groups.setdefault(repr(sorted(kind.items())), []).append(run)
     first = stacked[0].config
     # A GPU has room for all of them, and is only busy with many.
     fitting = len(stacked) if has_gpu(first) else max(1, STACKED_INPUTS // first.inputs)

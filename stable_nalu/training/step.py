@@ -660,7 +660,7 @@ class TrainingStep:
 
     def clipped(self, gradients: Gradients) -> Gradients:
         for name, limit in self.limits.items():
-            gradients = CLIPPING[name](gradients, limit)
+            gradients = CLIPPING[name](gradients, limit, self.run_dims)
         return gradients
 
     def finish(self, criterion: torch.Tensor) -> None:
@@ -763,15 +763,20 @@ def _overrides(module: ExtendedTorchModule, method: str) -> bool:
     return getattr(type(module), method) is not getattr(ExtendedTorchModule, method)
 
 
-def clip_norm(gradients: Gradients, limit: Any) -> list[torch.Tensor | None]:
-    """Scale gradients so that their joint Euclidean norm is at most `limit`."""
-    norms = [lp_norm(g, 2, g.ndim) for g in gradients if g is not None]
+def clip_norm(gradients: Gradients, limit: Any, run_dims: int = 0) -> list[torch.Tensor | None]:
+    """Scale the gradients of each run so that their joint Euclidean norm is at most `limit`."""
+    norms = [lp_norm(g, 2, g.ndim - run_dims) for g in gradients if g is not None]
     total = torch.linalg.vector_norm(torch.stack(norms, dim=-1), dim=-1)
     factor = (limit / (total + 1e-6)).clamp(max=1.0)
-    return [None if g is None else g * factor for g in gradients]
+
+    def scaled(gradient: torch.Tensor) -> torch.Tensor:
+        ones = (1,) * (gradient.ndim - run_dims)
+        return gradient * (factor.reshape(*factor.shape, *ones) if run_dims else factor)
+
+    return [None if g is None else scaled(g) for g in gradients]
 
 
-def clip_value(gradients: Gradients, limit: Any) -> list[torch.Tensor | None]:
+def clip_value(gradients: Gradients, limit: Any, _: int = 0) -> list[torch.Tensor | None]:
     return [None if g is None else g.clamp(-limit, limit) for g in gradients]
 
 

@@ -258,8 +258,8 @@ class Task:
 class EngineTask(Task):
     """A task whose runs the engine trains, many in a batch; in torch each run is alone.
 
-    in_torch: whether torch trains them many at once, as the engine cannot record them; the loss is
-    then a number for each run.
+    in_torch: the flags by which runs may differ that torch trains many at once, where the engine
+    cannot record them; the loss is then a number for each run.
 
     in_python: whether samples are drawn by Python alone, as C++ must not or cannot. pause: the
     engine stops after iterations that are multiples of it, as something may then be due. engine:
@@ -267,7 +267,7 @@ class EngineTask(Task):
     """
 
     in_python: ClassVar[bool] = False
-    in_torch: ClassVar[bool] = False
+    in_torch: ClassVar[tuple[str, ...]] = ()
     pause: int | None = None
     engine: Any = None
 

@@ -86,3 +86,17 @@ def test_an_lstm_starts_with_identities_and_its_forget_bias():
 def test_a_forget_bias_needs_a_forget_gate(capsys):
     assert run(SCRIPT, "--forget-bias", "1") == 2
     assert "argument --forget-bias: MC-LSTM has no forget gate" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", ["--layer-type LSTM", "--layer-type MC-LSTM"])
+def test_a_run_has_the_bits_of_a_run_alone_with_clipped_gradients_and_swept_rates(words):
+    """Of many runs each has its own norm of gradients; those of another rate are apart."""
+    words += f" {SMALL} --max-iterations 4 --log-interval 2 --clip-grad-norm 0.02"
+    own = f"{words} --seed 2 --learning-rate 0.1"
+    assert run(SCRIPT, f"{words} --seed 0-2 --learning-rate 0.1 0.01") == 0
+    (name,) = run_names(SCRIPT, own)
+    tags = "loss/train/total", "metric/valid/interpolation"
+    together = [read(name).series(tag) for tag in tags]
+    assert run(SCRIPT, f"{own} --remove-existing-data") == 0
+    assert [read(name).series(tag) for tag in tags] == together
+    assert all(len(series) > 1 for series in together)
