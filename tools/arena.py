@@ -4,33 +4,32 @@ import itertools
 import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 from scipy import stats
 
 from stable_nalu.base.errors import UsageError
 from stable_nalu.base.files import atomic_text_file
 from stable_nalu.bench.contest import CONTESTANTS, PROBLEMS, SOLVED
+from stable_nalu.figure.comparison import draw_ranks
+from stable_nalu.figure.style import Look, drawing
 from stable_nalu.options.flag import seeds_text
 from stable_nalu.result.document import UNKNOWN, as_svg, filled, interval, number, rate, render
+from stable_nalu.statistics.comparison import Ranks
 from stable_nalu.statistics.intervals import bootstrap
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 ALPHA = 0.05
 LEAST = 1e-32
 """The least error that differs from none, one over the largest that differs from infinity."""
 AGREES = 0.01
 """How far two answers may be from each other to agree, as a share of the target's spread."""
-UNITS = [name for name, one in CONTESTANTS.items() if one.plays == "two_layers"]
+SHOWN = {name.replace(", ", " + "): one for name, one in CONTESTANTS.items()}
+"""The name of a contestant as tables have it -> the contestant."""
+UNITS = [name for name, one in SHOWN.items() if one.plays == "two_layers"]
 SETTING = ("seconds", "noise", "redundant")
-
-
-def _shown(name: Any) -> str:
-    return str(name).replace(", ", " + ")
 
 
 def frame_of(rows: Sequence[dict[str, Any]]) -> Any:
@@ -38,7 +37,7 @@ def frame_of(rows: Sequence[dict[str, Any]]) -> Any:
     table: Any = pd.DataFrame(rows)
     for name in ("seed", "steps", *SETTING, "inside", "outside", "cpu", "nodes"):
         table[name] = pd.to_numeric(table[name], errors="coerce")
-    table["solved"] = table["outside"] < SOLVED
+    table["contestant"] = table["contestant"].str.replace(", ", " + ")
     table["exact"] = table["recovered"] != ""
     everyone = table["contestant"].nunique()
     played = table.groupby([*SETTING, "seed", "task"])["contestant"].transform("nunique")
@@ -112,7 +111,7 @@ def lines_of(table: Any) -> list[dict[str, str]]:
         exact, n = int((by_task["exact"].mean() > 0.5).sum()), len(medians)
         nodes, failed = medians["nodes"].dropna().to_numpy(), ("failed", "killed", "diverged")
         line = {
-            "contestant": _shown(name),
+            "contestant": name,
             "mean rank": f"{rank:.2f}",
             "tasks solved": rate(int((medians["outside"] < SOLVED).sum()), n),
             "formula recovered": UNKNOWN,
@@ -144,50 +143,14 @@ def summary(rows: Sequence[dict[str, Any]]) -> tuple[list[str], list[list[str]]]
     return shown, [[line[name] for name in shown] for line in lines]
 
 
-def critical_difference(table: Any) -> "Figure":
+def critical_difference(table: Any) -> Figure:
     """Draw mean ranks; a bar joins contestants that Nemenyi's test does not tell apart."""
-    from matplotlib.figure import Figure
-
-    ranked, _, width = ranks(table)
-    count = len(ranked)
-    half = (count + 1) // 2
-    bars = _bars(ranked.to_numpy(), width)
-    depth = 0.9 + 0.22 * len(bars)
-    figure = Figure(figsize=(8, 0.9 + 0.26 * (depth / 0.26 + half)), layout="constrained")
-    axes = figure.add_subplot()
-    axes.axis("off")
-    axes.set(xlim=(-1.6, count + 3.6), ylim=(depth + 0.42 * half + 0.2, -1.3))
-    axes.plot([1, count], [0, 0], color="black", linewidth=1)
-    for place in range(1, count + 1):
-        axes.plot([place, place], [-0.12, 0], color="black", linewidth=1)
-        axes.text(place, -0.2, str(place), ha="center", va="bottom", fontsize=9)
-    for k, (name, rank) in enumerate(ranked.items()):
-        level, words = depth + 0.42 * min(k, count - 1 - k), [_shown(name), f"{rank:.2f}"]
-        end, shift, side, step = (0.6, -0.08, "right", 1)
-        if k >= half:
-            end, shift, side, step = (count + 0.4, 0.08, "left", -1)
-        color = "black" if CONTESTANTS[str(name)].needs else "#D55E00"
-        axes.plot([rank, rank, end], [0, level, level], color=color, linewidth=1)
-        how = {"ha": side, "va": "center", "fontsize": 10, "color": color}
-        axes.text(end + shift, level, "  ".join(words[::step]), **how)
-    for k, (low, high) in enumerate(bars):
-        level = 0.3 + 0.22 * k
-        axes.plot([low - 0.05, high + 0.05], [level, level], color="black", linewidth=3.5)
-    if math.isfinite(width):
-        axes.plot([1, 1 + width], [-0.85, -0.85], color="black", linewidth=2, marker="|")
-        text = f"critical difference {width:.2f}"
-        axes.text(1.1 + width, -0.85, text, ha="left", va="center", fontsize=9)
-    return figure
-
-
-def _bars(ranked: np.ndarray, width: float) -> list[tuple[float, float]]:
-    """Return the longest stretches of ranks that are closer than the critical difference."""
-    found: list[tuple[float, float]] = []
-    for low in ranked:
-        high = max(r for r in ranked if r - low <= width) if math.isfinite(width) else low
-        if high > low and not any(h >= high for _, h in found):
-            found.append((float(low), float(high)))
-    return found
+    mean, _, width = ranks(table)
+    colors = {name: "black" if SHOWN[name].needs else "#D55E00" for name in mean.index}
+    pairs = itertools.combinations(mean.index, 2)
+    found = Ranks(mean, {(a, b): float(mean[b] - mean[a] <= width) for a, b in pairs})
+    shown = {name: Look(color, "", "-") for name, color in colors.items()}
+    return draw_ranks(found, shown, f"Mean rank (critical difference {number(width)})")
 
 
 def by_task(table: Any) -> list[dict[str, str]]:
@@ -200,7 +163,7 @@ def by_task(table: Any) -> list[dict[str, str]]:
             own = rows[rows["contestant"] == name]
             error, exact = own["outside"].median(), int(own["exact"].sum())
             text = f"**{_power(error)}**" if error < SOLVED else _power(error)
-            line[_shown(name)] = text + (f" ✓{exact}/{len(own)}" if exact else "")
+            line[name] = text + (f" ✓{exact}/{len(own)}" if exact else "")
         found.append(line)
     return found
 
@@ -221,8 +184,8 @@ def losses(table: Any) -> dict[str, list[str]]:
 def solvers(table: Any) -> str:
     """Return how many tasks the best family of each kind solves, in words."""
     solved = (scores(table) <= SOLVED).sum().sort_values(ascending=False, kind="stable")
-    counts = [f"{_shown(name)} {count}" for name, count in solved.items() if count]
-    nobody = [_shown(name) for name, count in solved.items() if not count]
+    counts = [f"{name} {count}" for name, count in solved.items() if count]
+    nobody = [name for name, count in solved.items() if not count]
     none = f"; {', '.join(nobody)}: none" if nobody else ""
     return f"Tasks solved: {', '.join(counts) or 'none'}{none if counts else ''}"
 
@@ -231,21 +194,21 @@ def write_page(rows: Sequence[dict[str, Any]], path: Path) -> None:
     """Write one page without links to other places about all rows."""
     table = frame_of(rows)
     parts = list(settings_of(table))
-    drawn = [as_svg(critical_difference(part)) for _, part in parts]
-    own = [CONTESTANTS[name] for name in table["contestant"].unique()]
+    with drawing():
+        drawn = [as_svg(critical_difference(part)) for _, part in parts]
     steady = table.groupby("contestant")["ended"].apply(lambda ended: (ended == "by itself").mean())
     library = table.groupby("contestant")["library"].first()
     cards = [
         {
-            "contestant": _shown(one.name),
-            "given": one.given,
-            "learned": one.learned,
-            "settings": f"`{', '.join(f'{k}={v}' for k, v in one.settings.items())}`",
-            "chosen by": one.source,
-            "library": library[one.name],
-            "ended by itself": f"{100 * steady[one.name]:.0f} %",
+            "contestant": name,
+            "given": SHOWN[name].given,
+            "learned": SHOWN[name].learned,
+            "settings": f"`{', '.join(f'{k}={v}' for k, v in SHOWN[name].settings.items())}`",
+            "chosen by": SHOWN[name].source,
+            "library": library[name],
+            "ended by itself": f"{100 * steady[name]:.0f} %",
         }
-        for one in own
+        for name in table["contestant"].unique()
     ]
     text = filled(
         Path(__file__).with_name("templates") / "arena.md",

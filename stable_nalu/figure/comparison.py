@@ -1,12 +1,15 @@
 """Several models on the same tasks and seeds: mean ranks, and how many runs are solved when."""
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, PercentFormatter
 
 from stable_nalu.base.errors import UsageError
 from stable_nalu.base.script import plural
-from stable_nalu.statistics.comparison import ranked
+from stable_nalu.statistics.comparison import Ranks, ranked
 from stable_nalu.statistics.summary import STEP
 from stable_nalu.statistics.table import BEST_STEP
 
@@ -35,6 +38,21 @@ def critical_difference(context: Context) -> Product:
         raise UsageError("a critical difference needs two models with runs of one task and seed")
     found = ranked(there)
     shown = context.looks([model for model in models if model in there])
+    figure = draw_ranks(found, shown, "Mean rank (1: solved first)")
+    seeds = there.index.get_level_values("seed").nunique()
+    note = f"{plural(len(there) // seeds, 'task')}, {plural(seeds, 'seed')}."
+    ranks = found.mean.rename("mean.rank").rename_axis("model").reset_index()
+    return context.plotted(
+        figure,
+        ranks,
+        "Ranks by the step at which a run solved its task; a run that did not ranks last. A bar "
+        "joins models without a significant difference (exact test by whole seeds, Holm).",
+        note,
+    )
+
+
+def draw_ranks(found: Ranks, shown: Mapping[str, style.Look], label: str) -> Figure:
+    """Draw mean ranks on an axis with a label, and a bar over each group of equals."""
     half = (len(shown) + 1) // 2
     height = 1.6 + 0.5 * half + 0.3 * len(found.alike)
     figure, axes = style.subplots((style.STANDARD[0] * 0.7, height + 1.6))
@@ -53,20 +71,11 @@ def critical_difference(context: Context) -> Product:
         axes.plot(ends, [0.4 + 0.4 * level] * 2, color="0.2", linewidth=3)
     axes.xaxis.tick_top()
     axes.xaxis.set_label_position("top")
-    axes.set(xticks=range(1, len(shown) + 1), yticks=[], xlabel="Mean rank (1: solved first)")
+    axes.set(xticks=range(1, len(shown) + 1), yticks=[], xlabel=label)
     axes.spines[["left", "right", "bottom"]].set_visible(False)
     axes.spines["top"].set_visible(True)
     axes.grid(visible=False)
-    seeds = there.index.get_level_values("seed").nunique()
-    note = f"{plural(len(there) // seeds, 'task')}, {plural(seeds, 'seed')}."
-    ranks = found.mean.rename("mean.rank").rename_axis("model").reset_index()
-    return context.plotted(
-        figure,
-        ranks,
-        "Ranks by the step at which a run solved its task; a run that did not ranks last. A bar "
-        "joins models without a significant difference (exact test by whole seeds, Holm).",
-        note,
-    )
+    return figure
 
 
 @kind("performance profile", needs="outcomes")
