@@ -1,1 +1,16 @@
 """What the maintainers make of the package: the page of results, the gallery, generated files."""
+
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+
+FOLDER = Path(__file__).parent / "templates"
+TEMPLATES = Environment(
+    loader=FileSystemLoader(FOLDER),
+    autoescape=select_autoescape(),
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    keep_trailing_newline=True,
+)
+"""Templates of pages in HTML, in which texts are escaped, and of scripts."""
+TEMPLATES.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False}

@@ -1,13 +1,10 @@
 """docs/board.html: units ranked by operation, range and league, with their cards."""
 
 import itertools
-import json
-import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from html import escape
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -25,11 +22,12 @@ from stable_nalu.result.stored import DATA, formulas_of, sessions_of
 from stable_nalu.statistics import intervals as by_seed
 from stable_nalu.statistics.intervals import holm
 from stable_nalu.statistics.setups import LEVEL
-from tools.site_pages import layer_of
+
+from . import TEMPLATES
+from .site_pages import layer_of
 
 PATH = CHECKOUT / "docs" / "board.html"
 TUNED_RUNS = CHECKOUT / "docs" / "board" / "equal_tuning.csv"
-TEMPLATE = Path(__file__).parent / "templates" / "board.html"
 SUBMISSIONS = CHECKOUT / "submissions"
 SIGNS = {"add": "+", "sub": "−", "mul": "×", "div": "/"}
 RULE_TEXTS = {
@@ -39,6 +37,8 @@ RULE_TEXTS = {
 }
 COSTS = {"dmu": "dmu_thresholds"}
 """Experiment -> where the cost of the same runs is kept."""
+RANGES = ("", *INTERPOLATION_ORDER)
+"""Ranges of inputs, all together before each alone."""
 FEW = 0.05
 """Share of solved runs up to which a unit is among the negative results."""
 Every = Mapping[str, Sequence[ranking.Entry]]
@@ -51,6 +51,7 @@ def refreshed(_text: str = "", root: Path = SUBMISSIONS) -> str:
     for one in sent:
         for operation in one.card.operations if one.card.is_whole and one.rows else ():
             every[operation].append(one.entry)
+    cards = {one.folder.name: one.card for one in sent}
     data = {
         "operations": SIGNS,
         "rules": RULE_TEXTS,
@@ -59,17 +60,12 @@ def refreshed(_text: str = "", root: Path = SUBMISSIONS) -> str:
         "exact": len(EXACT_VERDICTS),
         **_tables(every),
     }
-    text = json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
-    duels, cards = _duels(every), {one.folder.name: one.card for one in sent}
-    parts = {
-        "ANSWER": _answer(duels),
-        "DUEL": _table(duels),
-        "CARDS": _table(_cards(every, cards)),
-        "NEGATIVE": _table(_negative(every, cards)),
-        "DATA": text,
-    }
-    page = TEMPLATE.read_text(encoding="utf-8")
-    return re.sub(r"__([A-Z]+)__", lambda place: parts[place[1]], page)
+    return TEMPLATES.get_template("board.html").render(
+        data=data,
+        duels=_duels(every),
+        cards=list(_cards(every, cards)),
+        negative=list(_negative(every, cards)),
+    )
 
 
 def tuned_entries(operation: str) -> list[ranking.Entry]:
@@ -93,35 +89,30 @@ def _tables(every: Every) -> dict[str, Any]:
     leagues = list(dict.fromkeys(league_of(e) for found in every.values() for e in found))
     ranks, facts = {}, {}
     for operation, found in every.items():
-        for entry in found:
-            for at in (None, *INTERPOLATION_ORDER):
-                name = f"{units.index(entry.label)}|{leagues.index(league_of(entry))}"
-                facts[f"{name}|{operation}|{at or ''}"] = _facts(entry, operation, at)
-        for place, league in enumerate(leagues):
-            own = [entry for entry in found if league_of(entry) == league]
-            for rule in ranking.RULES if own else ():
-                outcomes = {e.label: e.outcomes(operation, rule) for e in own}
-                for at in (None, *INTERPOLATION_ORDER):
-                    table = ranking.placed(
-                        {
-                            name: {run: met for run, met in own.items() if at in (None, run[0])}
-                            for name, own in outcomes.items()
-                        }
-                    )
-                    ranks[f"{place}|{operation}|{rule}|{at or ''}"] = [
-                        [units.index(name), p.solved, p.runs, p.best, p.worst]
-                        + [round(100 * end, 1) for end in (p.rate.lower, p.rate.upper)]
-                        for name, p in table.items()
-                    ]
+        for entry, at in itertools.product(found, RANGES):
+            place = f"{units.index(entry.label)}|{leagues.index(league_of(entry))}|{operation}|{at}"
+            facts[place] = _facts(entry, operation, at)
+        for (k, league), rule, at in itertools.product(enumerate(leagues), ranking.RULES, RANGES):
+            outcomes = {
+                entry.label: {run: met for run, met in own.items() if at in ("", run[0])}
+                for entry in found
+                if league_of(entry) == league and (own := entry.outcomes(operation, rule))
+            }
+            if outcomes:
+                ranks[f"{k}|{operation}|{rule}|{at}"] = [
+                    [units.index(name), one.solved, one.runs, one.best, one.worst]
+                    + [round(100 * end, 1) for end in (one.rate.lower, one.rate.upper)]
+                    for name, one in ranking.placed(outcomes).items()
+                ]
     return {"units": units, "leagues": leagues, "ranks": ranks, "facts": facts}
 
 
-def _facts(entry: ranking.Entry, operation: str, at: str | None) -> list[Any]:
+def _facts(entry: ranking.Entry, operation: str, at: str) -> list[Any]:
     """Return the median step that runs were solved at, and how often their networks are what."""
     rows = [
         row
         for row in entry.rows
-        if row["operation"] == operation and at in (None, row["interpolation.range"])
+        if row["operation"] == operation and at in ("", row["interpolation.range"])
     ]
     steps = [float(cell) for row in rows if (cell := row["extrapolation.step.solved"])]
     verdicts = verdicts_of(entry, operation)
@@ -190,19 +181,6 @@ def _duels(every: Every) -> list[dict[str, str]]:
     return rows
 
 
-def _answer(duels: Sequence[Mapping[str, str]]) -> str:
-    """Return the verdicts about the NMU as items of a list."""
-    yes = {"better": "Yes", "worse": "No, it is worse"}
-    said = (
-        f"{yes.get(row['the DMU is'], 'No significant difference')}, {row['league']}, with "
-        f"operands {row['operands']}: it solves {row['DMU solved']}, the NMU "
-        f"{row['the other solved']}, {row['difference']}, by {row['thresholds']}."
-        for row in duels
-        if row["against"] == "NMU"
-    )
-    return "".join(f"<li>{escape(text)}" for text in said)
-
-
 def _cards(every: Every, own: Mapping[str, SubmissionCard]) -> Iterator[dict[str, str]]:
     """Yield what is given and what is learned, of every unit; own: cards of submissions."""
     units = {entry.label: entry for found in every.values() for entry in found}
@@ -249,15 +227,3 @@ def _negative(every: Every, cards: Mapping[str, SubmissionCard]) -> Iterator[dic
                 "what its networks compute": computed or "not known",
                 "why": own.failure if own else "",
             }
-
-
-def _table(rows: Iterable[Mapping[str, str]]) -> str:
-    found = list(rows)
-    if not found:
-        return "<p>None.</p>"
-    head = "".join(f"<th scope=col>{escape(name)}" for name in found[0])
-    lines = [
-        "<tr>" + "".join(f'<td data-name="{escape(n)}">{escape(c) or "—"}' for n, c in row.items())
-        for row in found
-    ]
-    return f"<table><thead><tr>{head}<tbody>{''.join(lines)}</table>"

@@ -8,38 +8,29 @@ import shlex
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
-
-from jinja2 import Template
 
 from stable_nalu.base.files import CHECKOUT, atomic_text_file, cells_of
 from stable_nalu.base.script import ScriptParser
 from stable_nalu.options import Flag
-from stable_nalu.result.batch import FOLDER, JOB_SCRIPTS, JobScript, Site, headers
+from stable_nalu.result.batch import FOLDER as JOBS
+from stable_nalu.result.batch import JOB_SCRIPTS, JobScript, Site, headers
 from stable_nalu.result.shard import shards
 from stable_nalu.task.table import SCRIPTS
 
-from . import board, datapackage, doc_tables, playground
+from . import FOLDER, TEMPLATES, board, datapackage, doc_tables, playground
 
-_TEMPLATE = Path(__file__).parent / "templates" / "batch.sh"
-"""It finds the project: a batch system runs a copy of the file, from where it was submitted."""
 _BY_HAND = (
     *("run.sh", "execute_all.sh"),
     *("function_task_static_csv_metrics.sh", "sequential_mnist_csv_metrics.sh"),
 )
 
 
-@cache
-def _template() -> Template:
-    text = _TEMPLATE.read_text(encoding="utf-8")
-    return Template(text, trim_blocks=True, keep_trailing_newline=True)
-
-
 def batch_script(script: JobScript, _: str) -> str:
     """Return the file of a batch script, for any site, with all models and the published seeds."""
     count = len(shards(script.named_models(), None))
-    return _template().render(
+    return TEMPLATES.get_template("batch.sh").render(
         script=script,
         file=f"lfs_batch_jobs/{script.name}.sh",
         places=lambda e: ", ".join(f"{n} of {e.paper.reference}" for n in e.numbers),
@@ -49,7 +40,7 @@ def batch_script(script: JobScript, _: str) -> str:
     )
 
 
-_TYPES = {row["metavar"]: row["type"] for row in cells_of(_TEMPLATE.with_name("types.csv"))}
+_TYPES = {row["metavar"]: row["type"] for row in cells_of(FOLDER / "types.csv")}
 """The metavar of a flag -> its type; others are Text."""
 _REFUSED = ("dry_run", "evaluate", "optimizer", "schedule")
 _MOST_CHOICES = 12
@@ -64,7 +55,7 @@ def flag_types(_: str) -> str:
     lines = [f"Script = {_literal(SCRIPTS)}"]
     lines.append(f'Flags = TypedDict("Flags", {{{fields}}}, total=False)')
     wrap = textwrap.TextWrapper(100, subsequent_indent="    ", break_on_hyphens=False)
-    head = _TEMPLATE.with_name("flags.txt").read_text(encoding="utf-8")
+    head = (FOLDER / "flags.txt").read_text(encoding="utf-8")
     return head + "".join(f"{wrap.fill(line)}\n" for line in lines)
 
 
@@ -80,7 +71,7 @@ def _literal(values: Iterable[object]) -> str:
     return f"Literal[{', '.join(map(json.dumps, values))}]"
 
 
-BATCH_FILES = {FOLDER / f"{n}.sh": partial(batch_script, one) for n, one in JOB_SCRIPTS.items()}
+BATCH_FILES = {JOBS / f"{n}.sh": partial(batch_script, one) for n, one in JOB_SCRIPTS.items()}
 GENERATED: dict[Path, Callable[[str], str]] = {
     **{path: partial(doc_tables.refreshed, path) for path in doc_tables.PARTS},
     CHECKOUT / "stable_nalu" / "api" / "flags.py": flag_types,
@@ -94,8 +85,8 @@ GENERATED: dict[Path, Callable[[str], str]] = {
 
 def left_over() -> list[Path]:
     """Return the batch scripts that nothing makes any more."""
-    known = {*BATCH_FILES, *(FOLDER / name for name in _BY_HAND)}
-    return sorted(path for path in FOLDER.rglob("*.sh") if path not in known)
+    known = {*BATCH_FILES, *(JOBS / name for name in _BY_HAND)}
+    return sorted(path for path in JOBS.rglob("*.sh") if path not in known)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -5,7 +5,6 @@
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,9 +15,10 @@ from stable_nalu.paper.index import find
 from stable_nalu.result.judged import runs_of
 from stable_nalu.result.stored import path_of
 
+from . import FOLDER, TEMPLATES
+
 PATH = CHECKOUT / "docs" / "playground.html"
-TEMPLATE = Path(__file__).parent / "templates" / "playground.html"
-PATHS = Path(__file__).parent / "templates" / "playground_paths.json"
+PATHS = FOLDER / "playground_paths.json"
 
 OPERATIONS = ("add", "sub", "mul", "div")
 KEPT: dict[str, dict[str, str]] = {}
@@ -30,7 +30,6 @@ SHOWN = ("[1,2]", "[-2,2]")
 
 
 def refreshed(_text: str = "") -> str:
-    page = TEMPLATE.read_text(encoding="utf-8")
     starts = {
         "nac": nac_bound(2, 1),
         "gate": xavier_bound(2, 1),
@@ -38,12 +37,12 @@ def refreshed(_text: str = "") -> str:
         "npu": xavier_bound(2, 1),
         "nmu": [0.5 - NMU_BOUND, 0.5 + NMU_BOUND],
     }
-    filled = {"STARTS": starts, "RANGES": ranges(), "RUNS": json.loads(PATHS.read_text())}
-    filled["SOLVED"] = {name: sum(int(r["solved"]) for r in rows) for name, _, _, rows in kept()}
-    for name, value in filled.items():
-        text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
-        page = page.replace(f"__{name}__", text.replace("<", "\\u003c"))
-    return page
+    return TEMPLATES.get_template("playground.html").render(
+        starts=starts,
+        ranges=ranges(),
+        runs=json.loads(PATHS.read_text(encoding="utf-8")),
+        solved={name: sum(int(row["solved"]) for row in rows) for name, _, _, rows in kept()},
+    )
 
 
 def ranges() -> dict[str, dict[str, Any]]:

@@ -24,6 +24,7 @@
 {% endfor %}
 
 set -eu
+{# A batch system runs a copy of the file, from where it was submitted. #}
 root="${STABLE_NALU_ROOT:-${SLURM_SUBMIT_DIR:-${LS_SUBCWD:-}}}"
 if [ ! -e "$root/lfs_batch_jobs/run.sh" ]; then
   root="$(cd "$(dirname "$0")/{{ depth }}" && pwd)"
