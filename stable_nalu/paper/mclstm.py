@@ -196,5 +196,6 @@ EXPERIMENTS = (
                    style="category")),
         note="500,000 steps for sums and differences and 3,000,000 for products, as published; the "
         "penalty on sums, which rewards large weights, would begin at 1,000,000. A linear layer "
-        f"reads an MCFC, for products a MulMCFC. NAU, NAC and NALU beside it are those of function_task_static. {_RECALLED}"),
+        "reads an MCFC, for products a MulMCFC. NAU, NAC and NALU beside it are those of "
+        f"function_task_static. {_RECALLED}"),
 )
