@@ -251,24 +251,41 @@ class SampleStream(torch.utils.data.Dataset):
 class StoredStream(SampleStream):
     """Rows that are stored, x `(rows, in)` and t `(rows, out)`; batches draw them with replacement.
 
-    A draw takes a double for each row. Accessed by a slice, they come in their order.
+    A draw takes a double for each row. Accessed by a slice, they come in their order, and all of
+    them if the stream is `whole`.
     """
 
-    def __init__(self, seed: int, x: np.ndarray, t: np.ndarray):
+    def __init__(self, seed: int, x: np.ndarray, t: np.ndarray, *, whole: bool = False):
         super().__init__(seed, Uniform(), SampleRange.parse([0, len(x)]), (1,), None)
-        self.x, self.t, self.outputs = x, t, t.shape[-1]
+        self.x, self.t, self.outputs, self.whole = x, t, t.shape[-1], whole
 
     def __getitem__(self, rows: slice) -> tuple[torch.Tensor, torch.Tensor]:
-        own = torch.get_default_dtype()
+        own, rows = torch.get_default_dtype(), slice(None) if self.whole else rows
         return torch.from_numpy(self.x[rows]).to(own), torch.from_numpy(self.t[rows]).to(own)
 
     def write(self, block: np.ndarray, x: np.ndarray, t: np.ndarray) -> None:
         """Write the rows that doubles up to their number choose."""
         chosen = block[..., 0].astype(int)
-        x[...], t[...] = self.x[chosen], self.t[chosen]
+        x[...], t[...] = self.x.take(chosen, 0), self.t.take(chosen, 0)
 
     def keys(self) -> tuple[tuple, tuple]:
         return (id(self.x),), (id(self.t),)
+
+
+class OrderedStream(StoredStream):
+    """Rows that are stored, which batches take in their order, again and again."""
+
+    taken = 0
+    """How many rows were drawn."""
+
+    @property
+    def scales_doubles(self) -> bool:
+        return False
+
+    def inputs(self, batches: int, batch_size: int) -> np.ndarray:
+        first, self.taken = self.taken, self.taken + batches * batch_size
+        places = np.arange(first, self.taken) % len(self.x)
+        return places.reshape(batches, batch_size, 1)
 
 
 def draw_into(streams: Sequence[SampleStream], x: np.ndarray, t: np.ndarray) -> None:

@@ -227,6 +227,11 @@ class GatedNAUNMULayer(AbstractNALULayer):
 ReRegualizedLinearNALULayer = GatedNAUNMULayer
 
 
+def is_gate(name: str) -> bool:
+    """Return whether a parameter of a NALU or an iNALU, by its name, makes gates."""
+    return name.rpartition(".")[2][0] in "gG"
+
+
 LARGEST_EXPONENT = 20.0
 """At which the exponent of a product is cut."""
 

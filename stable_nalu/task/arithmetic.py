@@ -18,7 +18,7 @@ from torch import nn
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.base.errors import OptionError
 from stable_nalu.dataset import distribution, simple_function
-from stable_nalu.dataset.simple_function import SampleStream
+from stable_nalu.dataset.simple_function import SampleStream, StoredStream
 from stable_nalu.layer.registry import GeneralizedLayer, activation_names, brought, entries, owned
 from stable_nalu.network.arithmetic import SimpleFunctionStaticNetwork, SingleLayerNetwork
 from stable_nalu.options import Config, Flag, FlagGroup, ScriptSpec, flag, switch
@@ -63,6 +63,23 @@ def build_dataset(config: Config) -> simple_function.SimpleFunctionStaticDataset
     own = {name: getattr(config, name) for name in (*names, "simple", "seed")}
     own["dist_params"] = getattr(config, "sample_distribution", ("uniform",))
     return simple_function.SimpleFunctionStaticDataset(**own)
+
+
+class StoredData:
+    """Streams of stored rows: of training, of validation and of tests, by their seeds."""
+
+    def __init__(self, text: str, *streams: StoredStream):
+        seeds = None, VALIDATION_SEED, *range(TEST_SEED, TEST_SEED + len(streams) - 2)
+        self.text, self.streams = text, dict(zip(seeds, streams, strict=True))
+
+    def get_input_size(self) -> int:
+        return self.streams[None].x.shape[-1]
+
+    def print_operation(self) -> str:
+        return self.text
+
+    def fork(self, sample_range: Any, seed: int | None = None, **_: Any) -> StoredStream:
+        return self.streams[seed]
 
 
 def _mlp(config: Config) -> nn.Module:
@@ -145,8 +162,13 @@ class OperationTask(task.EngineTask):
 
     @classmethod
     def shape(cls, config: Config) -> task.Shape:
-        inputs = cls.dataset(config).get_input_size()
-        return task.Shape(config.batch_size, inputs, 1, cls.eval_mode, config.verbose)
+        how = cls.eval_mode, config.verbose, cls.kind.penalties
+        return task.Shape(config.batch_size, *cls.sizes(config), *how)
+
+    @classmethod
+    def sizes(cls, config: Config) -> tuple[int, int]:
+        """Return the numbers of inputs and of outputs."""
+        return cls.dataset(config).get_input_size(), 1
 
     def samples(self) -> tuple[Sequence[SampleStream], task.Drawn]:
         return self.feed.streams, self.feed.draw
@@ -318,65 +340,66 @@ class SingleLayerCurriculum(SingleLayerTask):
 class RestartRule:
     """Decides, per run, whether to initialise again, by iNALU's rule.
 
-    The last validation error is recorded every iteration. Every `interval` iterations, once more
-    than `max_stored` values are there, they are halved in time: restart when the older mean does
-    not exceed the newer mean plus its standard deviation while the newer mean is above `threshold`.
-    A restart empties the record.
+    Once more than `max_stored` errors are recorded, they are halved in time: restart when the older
+    mean does not exceed the newer mean plus its standard deviation while the newer mean is above
+    `threshold`. A restart empties the record.
     """
 
-    def __init__(self, runs: int, interval: int, max_stored: int, threshold: float):
-        self.interval = interval
-        self.max_stored = max_stored
-        self.threshold = threshold
+    def __init__(self, runs: int, max_stored: int, threshold: float):
+        self.max_stored, self.threshold = max_stored, threshold
         self.counts = [0] * runs
-        self._segments: list[list[tuple[float, int]]] = [[] for _ in range(runs)]
+        self._stored = np.zeros(runs, np.int64)
+        self._high = np.zeros(runs, np.int64)
+        """Errors up to the last one that is above the threshold."""
+        self._segments: list[list[tuple[np.ndarray, Any]]] = [[] for _ in range(runs)]
+        """Errors, and how many times each of them is recorded."""
 
     def record(self, errors: np.ndarray, times: int = 1) -> None:
-        """Append the last validation error of every run, `times` times."""
-        for segments, error in zip(self._segments, errors.tolist(), strict=True):
-            if segments and segments[-1][0] == error:
-                segments[-1] = (error, segments[-1][1] + times)
+        """Append errors `(runs, any number)`, each of them `times` times."""
+        errors = errors.astype(np.float32)
+        high = errors > self.threshold
+        ends = self._stored + times * (errors.shape[1] - high[:, ::-1].argmax(1))
+        self._high = np.where(high.any(1), ends, self._high)
+        self._stored += times * errors.shape[1]
+        for segments, own in zip(self._segments, errors, strict=True):
+            if segments and len(own) == 1 and segments[-1][0].tobytes() == own.tobytes():
+                segments[-1] = own, segments[-1][1] + times
             else:
-                segments.append((error, times))
+                segments.append((own, times))
 
-    def due(self, iteration: int) -> list[int]:
-        """Return the runs to initialise again at `iteration`, and empty their records."""
-        if iteration == 0 or iteration % self.interval != 0:
-            return []
-        restarted = [run for run, segments in enumerate(self._segments) if self._stuck(segments)]
+    def due(self) -> list[int]:
+        """Return the runs to initialise again, and empty their records."""
+        restarted = [run for run in range(len(self.counts)) if self._stuck(run)]
         for run in restarted:
             self._segments[run] = []
+            self._stored[run] = self._high[run] = 0
             self.counts[run] += 1
         return restarted
 
-    def _stuck(self, segments: list[tuple[float, int]]) -> bool:
-        stored = sum(times for _, times in segments)
-        if stored <= self.max_stored or not self._newer_half_exceeds(segments, stored):
+    def _stuck(self, run: int) -> bool:
+        stored = self._stored[run]
+        # A mean is above the threshold only if an error is.
+        if stored <= self.max_stored or self._high[run] <= stored // 2:
             return False
-        values, times = zip(*segments, strict=True)
-        repeated = np.repeat(np.array(values, dtype=np.float32), times)
-        older, newer = repeated[: stored // 2], repeated[stored // 2 :]
+        errors = np.concatenate([np.repeat(own, times) for own, times in self._segments[run]])
+        older, newer = np.split(errors, [stored // 2])
         with np.errstate(invalid="ignore", over="ignore"):  # infinite errors never restart
-            bound = newer.mean() + newer.std()
-            return bool(older.mean() <= bound and newer.mean() > self.threshold)
-
-    def _newer_half_exceeds(self, segments: list[tuple[float, int]], stored: int) -> bool:
-        """Return whether some value of the newer half is above the threshold, which is needed."""
-        remaining = stored - stored // 2
-        for value, times in reversed(segments):
-            if value > self.threshold:
-                return True
-            remaining -= times
-            if remaining <= 0:
-                return False
-        return False
+            mean = newer.mean()
+            return bool(older.mean() <= mean + newer.std() and mean > self.threshold)
 
     def get_state(self, run: int) -> dict[str, Any]:
-        return {"count": self.counts[run], "segments": list(self._segments[run])}
+        segments = self._segments[run] or [(np.zeros(0, np.float32), 1)]
+        errors = np.concatenate([own for own, _ in segments])
+        times = np.concatenate([np.broadcast_to(times, own.shape) for own, times in segments])
+        state = {"errors": torch.from_numpy(errors), "times": torch.from_numpy(times)}
+        return {"count": self.counts[run], **state}
 
     def set_state(self, run: int, state: Mapping[str, Any]) -> None:
-        self.counts[run] = state["count"]
-        self._segments[run] = [(value, times) for value, times in state["segments"]]
+        errors, times = state["errors"].numpy(), state["times"].numpy()
+        self.counts[run], self._segments[run] = state["count"], [(errors, times)]
+        ends = np.concatenate(([0], np.cumsum(times)))
+        self._stored[run] = ends[-1]
+        self._high[run] = ends[1 + np.flatnonzero(errors > self.threshold).max(initial=-1)]
 
 
 class SingleLayerBenchmark(SingleLayerTask):
@@ -389,14 +412,15 @@ class SingleLayerBenchmark(SingleLayerTask):
         self._restarts: RestartRule | None = None
         if config.reinit:
             stored, threshold = config.reinit_max_stored_losses, config.reinit_loss_thr
-            self.pause = every = config.reinit_epoch_interval
-            self._restarts = RestartRule(len(self.configs), every, stored, threshold)
+            self.pause = config.reinit_epoch_interval
+            self._restarts = RestartRule(len(self.configs), stored, threshold)
 
     def end(self, training: Training, units: int) -> None:
         if self._restarts is not None:
-            self._restarts.record(training.errors[RESULT_VALID], units)
-            due = self._restarts.due(training.clock)
-            training.restart([(run, self._restarts.counts[run] - 1) for run in due])
+            self._restarts.record(training.errors[RESULT_VALID][:, None], units)
+            if training.clock and training.clock % self.config.reinit_epoch_interval == 0:
+                due = self._restarts.due()
+                training.restart([(run, self._restarts.counts[run] - 1) for run in due])
 
     def report(self, model: ExtendedTorchModule, name: str, results: task.Results) -> Iterator[str]:
         if self._restarts is not None and results is not None:

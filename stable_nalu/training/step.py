@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from decimal import Decimal
 from functools import cache
+from itertools import accumulate
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -28,6 +29,7 @@ from stable_nalu.abstract import ExtendedTorchModule, constrain
 from stable_nalu.base.errors import UsageError, in_words
 from stable_nalu.functional import criterion_of, lp_norm
 from stable_nalu.layer.base import PENALTIES
+from stable_nalu.layer.nalu import is_gate
 from stable_nalu.layer.registry import brought
 from stable_nalu.options import Config
 
@@ -37,7 +39,7 @@ from .recorder import Gradients, LogRecord, Observed, StepLosses, traced
 Weight = float | np.ndarray
 NAMED = {*PENALTIES, "L1", "W-set"}
 """Penalties that flags weigh, and one that has no weight, as published."""
-INALU_WEIGHT, INALU_START = 0.05, 10_000
+INALU_WEIGHT, INALU_START, SATURATED = 0.05, 10_000, 20.0
 SUM_WEIGHT = 0.1
 RATE = 1e-5
 
@@ -184,6 +186,32 @@ class GrowingPenalties(Penalties):
     beta_only_grows = True
 
 
+class LatePenalties(Penalties):
+    """No penalty in the loss; instead, `TFRMSprop` makes updates that push parameters away from 0.
+
+    They are those of 0.05 mean(max(20 - |v|, 0)) of each parameter v. Weights and gates take turns
+    of 8 and 2 steps.
+    """
+
+    epoch = 1000
+    """Steps of an epoch, in which a flag counts."""
+
+    def _build_factors(self) -> list[tuple[str, Callable[[np.ndarray], np.ndarray]]]:
+        return []
+
+    def set_up(self, optimizer, names):
+        assert isinstance(optimizer, TFRMSprop)
+        config = self._configs[0]
+        optimizer.turns, optimizer.groups = (8, 2), list(map(is_gate, names))
+        optimizer.late, optimizer.late_from = self._pull, config.penalty_epoch * self.epoch
+        optimizer.late_always = config.penalty_turns == "all"
+
+    @staticmethod
+    def _pull(parameter: torch.Tensor) -> torch.Tensor:
+        inside = (parameter.abs() < SATURATED).to(parameter.dtype)
+        return torch.sign(parameter) * inside * (-INALU_WEIGHT / parameter.numel())
+
+
 class SummedPenalties(Penalties):
     """The penalties of the recurrent scripts: 0.1 s (R[W] + R[g] + R[z] + R[W-OOB]).
 
@@ -280,9 +308,13 @@ class Optimizer:
                 if gradient is not None:
                     self.steps[k] += 1
                     slots = [self.state[slot][k] for slot in self.slots]
-                    numbers = self.numbers(self.steps[k], self.rate_of(k))
                     # Of x W^T it comes transposed, and is read several times.
-                    self.apply(self.parameters[k], gradient.contiguous(), slots, *numbers)
+                    own = self.parameters[k], gradient.contiguous()
+                    self.apply(*own, slots, *self.numbers_of(k))
+
+    def numbers_of(self, k: int) -> tuple[Any, ...]:
+        """Return the numbers of the present step of a parameter."""
+        return self.numbers(self.steps[k], self.rate_of(k))
 
     def rate_of(self, k: int) -> Any:
         return self.own_rates[k] * self.factor if k in self.own_rates else self.learning_rate
@@ -401,40 +433,30 @@ class TFRMSprop(Optimizer):
 
     def __init__(self, parameters: Sequence[torch.Tensor], learning_rate: Any):
         super().__init__(parameters, learning_rate)
-        self.turns, self.groups = (1,), [0] * len(self.parameters)
+        self.turns: Sequence[int] = (1,)
+        self.groups: Sequence[int] = [0] * len(self.parameters)
 
     def numbers(self, step, rate):
-        at, acts, low = (step - 1) % sum(self.turns), [], 0
-        for turn in self.turns:
-            acts.append(low <= at < low + turn)
-            low += turn
+        at, ends = (step - 1) % sum(self.turns), accumulate(self.turns)
+        acts = [end - turn <= at < end for end, turn in zip(ends, self.turns, strict=True)]
         late = [step > self.late_from and (own or self.late_always) for own in acts]
         pairs = zip(acts, late, strict=True)
         return tuple(on * n for pair in pairs for on in pair for n in (1 - self.smoothing, -rate))
-
-    @torch.no_grad()
-    def step(self, gradients):
-        for k, gradient in enumerate(gradients):
-            if gradient is not None:
-                self.steps[k] += 1
-                share, size, *_ = self._numbers_of(k)
-                square = self.state["square_avg"][k]
-                self.apply(self.parameters[k], gradient.contiguous(), square, share, size)
 
     @torch.no_grad()
     def follow(self, loss):
         small = (loss < 1).to(loss.dtype)
         for k, parameter in enumerate(self.parameters):
             if self.late is not None and self.steps[k]:
-                *_, share, size = self._numbers_of(k)
-                own = self.late(parameter), self.state["square_avg"][k]
-                self.apply(parameter, *own, small * share, small * size)
+                slots, (share, size) = [self.state["square_avg"][k]], self.numbers_of(k, late=True)
+                self.apply(parameter, self.late(parameter), slots, small * share, small * size)
 
-    def _numbers_of(self, k):
-        start = 4 * self.groups[k]
-        return self.numbers(self.steps[k], self.rate_of(k))[start : start + 4]
+    def numbers_of(self, k, *, late=False):
+        start = 4 * self.groups[k] + 2 * late
+        return super().numbers_of(k)[start : start + 2]
 
-    def apply(self, parameter, gradient, square, share, size):
+    def apply(self, parameter, gradient, slots, share, size):
+        (square,) = slots
         square.add_((gradient * gradient - square) * share)
         parameter.add_(gradient * size * (square + self.epsilon).rsqrt())
 

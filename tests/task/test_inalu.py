@@ -1,11 +1,17 @@
 """The tasks of the iNALU paper: data, initial weights, updates in turns, late penalty, restarts."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 import torch
 
+from stable_nalu.dataset.two_sums import TwoSums, two_sums
 from stable_nalu.task import inalu
+from stable_nalu.task.arithmetic import TEST_SEED, VALIDATION_SEED, RestartRule
 from stable_nalu.task.table import SCRIPTS
+from stable_nalu.training.checkpoint import RunState
 from tests.training import configurations
 from tests.training.engine.harness import planned, training
 
@@ -21,18 +27,17 @@ def built(words=""):
 @pytest.mark.parametrize(("seed", "published"), [(103, 69827.1), (105, 54211.7), (108, 44002.9)])
 def test_quotients_have_the_error_of_published_runs_that_failed(seed, published):
     """Units that answer about 0 have the mean square of a / b, of 64,000 rows, most of it one."""
-    data = inalu.Rows("uniform-1", seed)
-    _, (a, b) = data.parts[inalu.VALIDATION_SEED]
+    _, (a, b) = TwoSums("uniform-1", seed).parts[1]
     assert np.mean((a / b) ** 2) == pytest.approx(published, rel=1e-4)
 
 
 def test_rows_and_weights_are_drawn_one_after_the_other():
     task, model = built("--distribution exponential-0.8 --seed 3 --operation sub")
     random = np.random.RandomState(3)
-    for scale, key in ((0.8, None), (0.8, inalu.VALIDATION_SEED), (0.5, inalu.TEST_SEED)):
+    for scale, key in ((0.8, None), (0.8, VALIDATION_SEED), (0.5, TEST_SEED)):
         values = random.exponential(scale, (64_000, 2)).flatten()
         random.shuffle(values)
-        x, t = task.datasets[0].fork([], key)[0:1]
+        x, t = task.datasets[0].fork([], key)[0:64_000]
         expected = values.reshape(-1, 2)
         np.testing.assert_array_equal(x.numpy(), expected.astype(np.float32))
         np.testing.assert_allclose(t[:, 0].numpy(), expected[:, 0] - expected[:, 1], rtol=1e-6)
@@ -55,7 +60,7 @@ def test_gates_of_nalus_are_drawn_last():
 
 def test_half_of_many_inputs_are_in_the_first_sum():
     task, _ = built("--distribution many-uniform --seed 2 --operation add")
-    x, (a, b) = task.datasets[0].rows.parts[inalu.TEST_SEED]
+    x, (a, b) = task.datasets[0].rows.parts[2]
     assert x.shape == (10_000, 100)
     shares = np.linalg.lstsq(x.astype(float), np.stack([a, b], 1), rcond=None)[0].round(3)
     assert set(shares.ravel()) == {0.0, 1.0}
@@ -117,10 +122,9 @@ def test_updates_are_made_in_turns_and_the_penalty_has_its_own(engine, turns):
         pass
     if engine:
         run.engine.store()
-    data = inalu.Rows("uniform-1", 4)
-    x, operands = data.parts[None]
-    random = np.random.RandomState()
-    random.set_state(data.state)
+    data = TwoSums("uniform-1", 4)
+    x, operands = data.parts[0]
+    random = data.random
     laws = (1, (2, 1)), (-1, (2, 1)), (0, 1)
     start = [random.normal(mean, 0.1, shape).astype(np.float32) for mean, shape in laws]
     t = torch.from_numpy(operands.prod(0)[:, None].astype(np.float32))
@@ -138,20 +142,18 @@ def values(run):
 def test_a_run_whose_loss_stays_high_starts_again_and_others_go_on(monkeypatch):
     monkeypatch.setattr(inalu, "EPOCH", 10)
     monkeypatch.setattr(inalu, "STORED", 90)
-    redraw = inalu.INALUTask._redraw
+    reset = RunState.reset
     words = "--distribution", "uniform-5", "--seed", "0", "--operation", "div", "add"
     own = training(SCRIPT, planned(SCRIPT, *words, iterations=300, log_interval=1000))
     weights = []
     monkeypatch.setattr(
-        inalu.INALUTask,
-        "_redraw",
-        lambda task, *run: (redraw(task, *run), weights.append(values(own))),
+        RunState, "reset", lambda run, k: (reset(run, k), weights.append(values(own)))
     )
     for _ in own.train():
         pass
-    assert own.task.restarts[0] == len(weights) > 0
-    random = np.random.RandomState()
-    random.set_state(inalu.Rows("uniform-5", 0).state)
+    assert own.task.rule.counts[0] == len(weights) > 0
+    assert own.model.starts.tolist() == [1 + len(weights), 1]
+    random = TwoSums("uniform-5", 0).random
     for mean, size in ((1, 2), (-1, 2), (1, 2), (-1, 2), (0, 1)):
         random.normal(mean, 0.1, size)
     for found in weights[:2]:
@@ -159,7 +161,7 @@ def test_a_run_whose_loss_stays_high_starts_again_and_others_go_on(monkeypatch):
     calm = training(SCRIPT, planned(SCRIPT, *words, "--no-restarts", iterations=300))
     for _ in calm.train():
         pass
-    assert calm.task.restarts.tolist() == [0, 0]
+    assert calm.task.rule.counts == [0, 0]
 
 
 @pytest.mark.parametrize(
@@ -172,6 +174,31 @@ def test_a_run_whose_loss_stays_high_starts_again_and_others_go_on(monkeypatch):
     ],
 )
 def test_a_run_is_stuck_if_its_loss_is_high_and_has_not_fallen(losses, stuck):
-    task, _ = built("--max-iterations 20")
-    task._losses[0, :20], task._stored[0] = losses, 20
-    assert task._stuck(0) == stuck
+    rule = RestartRule(1, 19, 1.0)
+    rule.record(np.array([losses]))
+    assert rule.due() == [0] * stuck
+
+
+def test_a_saved_restart_rule_goes_on_as_if_it_had_not_been_saved():
+    losses = np.random.default_rng(0).lognormal(0.3, 1, (2, 40))
+    going, saved = RestartRule(2, 10, 1.0), RestartRule(2, 10, 1.0)
+    decisions = []
+    for at in range(0, 40, 4):
+        for rule in (going, saved):
+            rule.record(losses[:, at : at + 4])
+            decisions.append(rule.due())
+        states = [saved.get_state(run) for run in range(2)]
+        saved = RestartRule(2, 10, 1.0)
+        for run, state in enumerate(states):
+            saved.set_state(run, state)
+    assert decisions[::2] == decisions[1::2]
+    assert any(decisions)
+
+
+def test_runs_share_rows_in_memory_only_as_long_as_they_are_trained():
+    task, _ = built("--operation mul --seed 6")
+    first = weakref.ref(task.datasets[0].rows)
+    assert two_sums("uniform-1", 6) is first()
+    del task
+    gc.collect()
+    assert first() is None
