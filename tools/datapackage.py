@@ -5,7 +5,7 @@ Every column of every file is declared here, but for measures, which the catalog
 
 import hashlib
 import json
-from functools import cache
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,30 +18,18 @@ from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result.judged import label_of, measure_of
 from stable_nalu.result.stored import DATA, cost_of, formulas_of, path_of
 
+from . import FOLDER
+
 PATH = DATA.parent / "datapackage.json"
 ARENA = DATA.parent / "arena.csv"
 Field = dict[str, Any]
 
-FIELDS = Path(__file__).parent / "templates" / "fields.csv"
-_VALUES = {"0 or 1": {"enum": [0, 1]}, "from 0": {"minimum": 0}}
-UNITS = cells_of(FIELDS.with_name("units.csv"))
+FIELDS: dict[str, list[Field]] = json.loads((FOLDER / "fields.json").read_text("utf-8"))
+"""Kind of a file -> its columns: `run`, `cost`, `verified`, `power` and others."""
+UNITS = cells_of(FOLDER / "units.csv")
 """Parts of the names of measures and their unit, the first that fits; others have none."""
-RESOURCES = cells_of(FIELDS.with_name("resources.csv"))
+RESOURCES = cells_of(FOLDER / "resources.csv")
 """The files besides what is kept of each experiment."""
-
-
-@cache
-def declared(kind: str) -> list[Field]:
-    """Return the columns of files of a kind: `run`, `cost`, `verified`, `power` or `not run`."""
-    found = []
-    for row in cells_of(FIELDS):
-        if row["of"] == kind:
-            field: Field = {name: row[name] for name in ("name", "type", "description")}
-            field |= {"unit": row["unit"]} if row["unit"] else {}
-            field |= {"format": "any"} if row["type"] == "datetime" else {}
-            field |= {"constraints": _VALUES[row["values"]]} if row["values"] else {}
-            found.append(field)
-    return found
 
 
 def refreshed(_text: str = "") -> str:
@@ -50,35 +38,34 @@ def refreshed(_text: str = "") -> str:
 
 def package() -> dict[str, Any]:
     kept = [one for one in EXPERIMENTS.values() if path_of(one.key).exists()]
-    papers = dict.fromkeys(one.paper for one in kept if one.paper)
     resources = []
     for one in kept:
         paper = one.paper
         where = "; ".join(f"{paper.short_title}, {n}" for n in one.numbers) if paper else ""
         text = f"Experiment {one.key}. {where or 'In no figure'}. {one.note}".strip()
-        sources = [_source(paper)] if paper else []
         # `iterations` is the first column that does not tell runs apart.
-        of = path_of(one.key), one.title, "iterations", text, sources
-        resources.append(_of_runs(one, one.stem, *of))
+        of = one, path_of(one.key), "iterations"
+        resources.append(_resource(one.stem, one.title, *_of_runs(*of), text, [paper]))
     for one in kept:
         if (path := formulas_of(one.key, DATA)).exists():
-            of = path, f"What its networks compute: {one.title}", "verdict"
-            resources.append(_of_runs(one, f"formula-{one.stem}", *of))
+            title = f"What its networks compute: {one.title}"
+            of = one, path, "verdict"
+            resources.append(_resource(f"formula-{one.stem}", title, *_of_runs(*of)))
     for one in EXPERIMENTS.values():
         if (path := cost_of(one.key)).exists():
             title = f"What it cost: {one.title}"
-            resources.append(_resource(f"cost-{one.stem}", path, title, declared("cost")))
+            resources.append(_resource(f"cost-{one.stem}", title, path, FIELDS["cost"]))
     for row in RESOURCES:
-        what = row["title"], declared(row["of"]), row["key"].split()
-        resources.append(_resource(row["name"], PATH.parent / row["path"], *what))
-    head = json.loads(FIELDS.with_name("datapackage.json").read_text(encoding="utf-8"))
-    sources = [_source(paper) for paper in papers]
+        what = PATH.parent / row["path"], FIELDS[row["of"]], row["key"].split()
+        resources.append(_resource(row["name"], row["title"], *what))
+    head = json.loads((FOLDER / "datapackage.json").read_text(encoding="utf-8"))
+    sources = _sources(dict.fromkeys(one.paper for one in kept))
     return head | {"version": __version__, "sources": sources, "resources": resources}
 
 
 def field_of(experiment: Experiment, column: str) -> Field:
     """Return what a column of an experiment's kept runs is; UsageError for one that none is."""
-    for field in declared("run"):
+    for field in FIELDS["run"]:
         if field["name"] == column:
             return field
     measure = measure_of(experiment, column) if experiment.is_measured else None
@@ -87,29 +74,29 @@ def field_of(experiment: Experiment, column: str) -> Field:
     better = f"; {'lower' if measure.lower else 'higher'} is better"
     better = "" if measure.column.endswith("*") else better
     text = f"{label_of(experiment, measure, column)}{better}"
-    field: Field = {"name": column, "type": "number", "description": text}
     name = column.partition("@")[0]
-    unit = next((row["unit"] for row in UNITS if row["part"] in name), None)
-    return field if unit is None else {**field, "unit": unit}
+    units = [{"unit": row["unit"]} for row in UNITS if row["part"] in name]
+    return {"name": column, "type": "number", "description": text, **(units or [{}])[0]}
 
 
-def _of_runs(
-    experiment: Experiment, name: str, path: Path, title: str, first: str, *more: Any
-) -> dict[str, Any]:
-    """Return the resource of a file about runs; first: its first column that is not of the key."""
+def _of_runs(experiment: Experiment, path: Path, first: str) -> tuple[Path, list[Field], list[str]]:
+    """Return a file about runs, its columns and its key, which ends before the column `first`."""
     header = next(table_rows(path))
     fields = [field_of(experiment, column) for column in header]
-    return _resource(name, path, title, fields, header[: header.index(first)], *more)
+    return path, fields, header[: header.index(first)]
 
 
 def _resource(
-    name: str, path: Path, title: str, fields: list, key: Any = (), text: str = "", by: Any = ()
+    name: str,
+    title: str,
+    path: Path,
+    fields: Sequence[Field],
+    key: Sequence[str] = (),
+    text: str = "",
+    papers: Sequence[Paper | None] = (),
 ) -> dict[str, Any]:
-    """Return the entry of a file; by: the papers that its numbers are beside."""
+    """Return the entry of a file; papers: those that its numbers are beside."""
     content = path.read_bytes()
-    schema: dict[str, Any] = {"fields": list(fields), "missingValues": [""]}
-    if key:
-        schema["primaryKey"] = list(key)
     found: dict[str, Any] = {
         "profile": "tabular-data-resource",
         "name": name.lower(),
@@ -121,11 +108,12 @@ def _resource(
         "encoding": "utf-8",
         "bytes": len(content),
         "hash": f"sha256:{hashlib.sha256(content).hexdigest()}",
-        "sources": list(by),
-        "schema": schema,
+        "sources": _sources(papers),
+        "schema": {"fields": fields, "missingValues": [""]} | ({"primaryKey": key} if key else {}),
     }
     return {name: value for name, value in found.items() if value not in ("", [])}
 
 
-def _source(paper: Paper) -> dict[str, str]:
-    return {"title": paper.citation} | ({"path": paper.url} if paper.url else {})
+def _sources(papers: Iterable[Paper | None]) -> list[dict[str, str]]:
+    known = ({"title": one.citation, "path": one.url} for one in papers if one)
+    return [{name: text for name, text in one.items() if text} for one in known]
