@@ -4,6 +4,8 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
+from stable_nalu.base.files import cells_of
+
 FOLDER = Path(__file__).parent / "templates"
 TEMPLATES = Environment(
     loader=FileSystemLoader(FOLDER),
@@ -14,3 +16,8 @@ TEMPLATES = Environment(
 )
 """Templates of pages in HTML, in which texts are escaped, and of scripts."""
 TEMPLATES.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False}
+
+
+def rows_in(path: Path) -> list[dict[str, str]]:
+    """Return the rows of a table; none of one that is not there."""
+    return cells_of(path) if path.exists() else []

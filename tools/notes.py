@@ -26,6 +26,8 @@ from stable_nalu.result.stored import (
 )
 from stable_nalu.statistics.summary import solved_of
 
+from . import rows_in
+
 NOTES, REASONS = "notes.md", "not_run.csv"
 CORES = 2
 """The number of cores that estimates are made for."""
@@ -74,8 +76,7 @@ def reason(folder: Path, experiment: Experiment) -> str:
 
     The first row counts whose key, a pattern as of file names, fits.
     """
-    path = folder / REASONS
-    for row in cells_of(path) if path.exists() else []:
+    for row in rows_in(folder / REASONS):
         if fnmatchcase(experiment.key, row["key"]):
             return row["reason"]
     if not experiment.models:
@@ -183,7 +184,12 @@ def _of_measures(points: Sequence[MeasuredPoint]) -> str:
     return f"{name} ends {best} with {leader.label} ({said}) and {worst} with {there}."
 
 
+def and_last(names: Sequence[str]) -> str:
+    """Return `A, B and C`."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
 def _named(names: Sequence[str], counts: Counts | None = None) -> str:
-    """Return `A, B and C`, with the counts of the first one."""
-    said = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+    """Return names, with the counts of the first one."""
+    said = and_last(names)
     return f"{said} ({'{:,} of {:,}'.format(*counts[names[0]])})" if counts else said

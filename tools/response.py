@@ -4,17 +4,19 @@ The weights are found by trying -1, 0 and 1 for every element, then values that 
 weights, all as runs of one layer.
 """
 
-import io
 import itertools
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from html import escape
 from types import SimpleNamespace
 from typing import Any
 
 import torch
+from matplotlib.figure import Figure
 
 from stable_nalu.layer.registry import LayerEntry
+
+from .drawing import clipped_svg
+from .notes import and_last
 
 SECOND = 2.0
 """The other input of the plot."""
@@ -34,7 +36,6 @@ _SIGNED = torch.cat([_POSITIVE * torch.tensor(s) for s in ([1, 1], [1, -1], [-1,
 _TOLERANCE = 1e-5
 _FAR = 1e3
 _TOP = 8
-_INK = "#010203"
 
 
 def response(entry: LayerEntry) -> SimpleNamespace | None:
@@ -49,7 +50,7 @@ def response(entry: LayerEntry) -> SimpleNamespace | None:
         torch.manual_seed(seed)
         starts.append(_evaluated(_built(entry), rows))
     curves = {name: _evaluated(layer, rows) for name, (layer, _) in (found or {}).items()}
-    svg = _drawn(x, starts, curves, entry.label)
+    svg = _drawn(rows, starts, curves, entry.label)
     return SimpleNamespace(svg=svg, sentence=_sentence(found))
 
 
@@ -79,18 +80,16 @@ def _found(entry: LayerEntry) -> Found | None:
     if not names or count > _MOST:
         return None
     found: Found = {}
-    alike = [dict.fromkeys(names, size) for size in (1.0, _SATURATED)]
+    alike = [(size,) * len(names) for size in (1.0, _SATURATED)]
     mixed = itertools.product((1.0, _SATURATED), repeat=len(names)) if count < 1000 else ()
-    for sizes in (*alike, *(dict(zip(names, size, strict=True)) for size in mixed)):
+    for sizes in (*alike, *mixed):
         stacked = _combinations(layer, sizes)
-        runs = len(next(iter(stacked.values())))
-        with torch.no_grad():
-            try:
-                outputs = _with(layer, stacked)(_SIGNED.expand(runs, *_SIGNED.shape))[..., 0]
-            except (RuntimeError, ValueError):  # It has no leading dimension of runs.
-                return None
+        try:
+            outputs = _evaluated(_with(layer, stacked), _SIGNED.expand(count, *_SIGNED.shape))
+        except (RuntimeError, ValueError):  # It has no leading dimension of runs.
+            return None
         for name, (_, function) in OPERATIONS.items():
-            target = function(_SIGNED[:, 0], _SIGNED[:, 1])
+            target = function(*_SIGNED.T)
             wrong = (outputs - target).abs() / (1 + target.abs())
             wrong = wrong.nan_to_num(torch.inf).clamp(max=_FAR)
             on_positive = wrong[:, : len(_POSITIVE)].amax(-1)
@@ -109,72 +108,56 @@ def _with(layer: Any, values: dict[str, torch.Tensor]) -> Callable[..., Any]:
     return lambda rows: torch.func.functional_call(layer, values, (rows,))
 
 
-def _combinations(layer: Any, sizes: dict[str, float]) -> dict[str, torch.Tensor]:
+def _combinations(layer: Any, sizes: Iterable[float]) -> dict[str, torch.Tensor]:
     """Return all signs of weights of these sizes, and zeros, as those of many runs in bounds."""
     parameters = dict(layer.named_parameters())
-    count = sum(parameter.numel() for parameter in parameters.values())
-    rows = torch.tensor(list(itertools.product((0.0, 1.0, -1.0), repeat=count)))
+    counts = [parameter.numel() for parameter in parameters.values()]
+    rows = torch.tensor(list(itertools.product((0.0, 1.0, -1.0), repeat=sum(counts))))
     bounds = layer.parameter_bounds() if hasattr(layer, "parameter_bounds") else ()
     limits = {id(parameter): (low, high) for parameter, low, high in bounds}
     found: dict[str, torch.Tensor] = {}
-    for name, parameter in parameters.items():
-        part, rows = rows[:, : parameter.numel()], rows[:, parameter.numel() :]
-        part = sizes[name] * part.reshape(-1, *parameter.shape)
-        found[name] = part.clamp(*limits[id(parameter)]) if id(parameter) in limits else part
+    parts = zip(parameters.items(), rows.split(counts, -1), sizes, strict=True)
+    for (name, parameter), part, size in parts:
+        values = size * part.reshape(-1, *parameter.shape)
+        found[name] = values.clamp(*limits.get(id(parameter), (-torch.inf, torch.inf)))
     return found
 
 
 def _sentence(found: Found | None) -> str:
     if found is None:
         return "Grey: start weights."
-    always = [name for name, (_, is_right) in found.items() if is_right]
-    positive = [name for name, (_, is_right) in found.items() if not is_right]
-    parts = [f"{_list(always)} for all inputs"] if always else []
-    parts += [f"{_list(positive)} for positive inputs only"] if positive else []
-    if not parts:
+    exact = []
+    for where, for_all in (("all inputs", True), ("positive inputs only", False)):
+        names = [name for name, (_, is_right) in found.items() if is_right == for_all]
+        exact += [f"{and_last(names)} for {where}"] if names else []
+    if not exact:
         return "No weights of −1, 0 and 1, or that saturate, make it one of +, −, ·, /."
-    exact = "; and ".join(parts)
-    return f"With ideal weights it is {exact}. Thick and pale: the exact operation."
-
-
-def _list(names: list[str]) -> str:
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last
-
-
-def _near(values: torch.Tensor) -> torch.Tensor:
-    return values.where(values.abs() < 3 * _TOP, torch.nan)
+    said = "; and ".join(exact)
+    return f"With ideal weights it is {said}. Thick and pale: the exact operation."
 
 
 def _drawn(
-    x: torch.Tensor, starts: list[torch.Tensor], curves: dict[str, torch.Tensor], label: str
+    rows: torch.Tensor, starts: list[torch.Tensor], curves: dict[str, torch.Tensor], label: str
 ) -> str:
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
+    def draw(values: torch.Tensor, **look: Any) -> None:
+        axes.plot(rows[:, 0], values.where(values.abs() < 3 * _TOP, torch.nan), **look)
 
-    shared = {"color": _INK, "linewidth": 0.6}
-    inked = ("axes.edgecolor", "axes.labelcolor", "text.color", "xtick.color", "ytick.color")
-    settings = {"svg.hashsalt": label, "font.size": 9, **dict.fromkeys(inked, _INK)}
-    settings |= {"axes.spines.top": False, "axes.spines.right": False}
-    with rc_context(settings):
-        figure = Figure(figsize=(4.8, 3.4), layout="constrained")
-        axes = figure.add_subplot()
-        for place, start in enumerate(starts):
-            name = "start weights (3 seeds)" if place == 0 else None
-            axes.plot(x, _near(start), label=name, alpha=0.6, **shared)
-        for name, curve in curves.items():
-            colour, function = OPERATIONS[name]
-            exact = function(x, torch.full_like(x, SECOND))
-            axes.plot(x, _near(exact), color=colour, linewidth=5, alpha=0.25)
-            axes.plot(x, _near(curve), color=colour, label=name)
-        axes.set(xlim=(-4, 4), ylim=(-_TOP, _TOP), xlabel="x", ylabel=f"output, a = {SECOND:g}")
-        for line in (axes.axhline(0), axes.axvline(0)):
-            line.set(**shared, alpha=0.4)
-        figure.legend(loc="outside upper left", ncols=3, frameon=False)
-        file = io.StringIO()
-        figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
-    svg = file.getvalue()[file.getvalue().index("<svg") :]
-    svg = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", svg, flags=re.DOTALL)
-    svg = re.sub(r' (width|height)="[\d.]+pt"', "", svg, count=2).replace(_INK, "currentColor")
+    figure = Figure(figsize=(4.8, 3.4), layout="constrained")
+    axes = figure.add_subplot()
+    ink = {"color": "black", "linewidth": 0.6}
+    for place, start in enumerate(starts):
+        draw(start, label="" if place else "start weights (3 seeds)", alpha=0.6, **ink)
+    for name, curve in curves.items():
+        color, function = OPERATIONS[name]
+        draw(function(*rows.T), color=color, linewidth=5, alpha=0.25)
+        draw(curve, color=color, label=name)
+    axes.set(xlim=(-4, 4), ylim=(-_TOP, _TOP), xlabel="x", ylabel=f"output, a = {SECOND:g}")
+    axes.axhline(0, alpha=0.4, **ink)
+    axes.axvline(0, alpha=0.4, **ink)
+    axes.spines[["top", "right"]].set_visible(False)
+    for part in (figure, axes):
+        part.patch.set_visible(False)
+    figure.legend(loc="outside upper left", ncols=3, frameon=False)
     about = f'<svg class="response" role="img" aria-label="Output of {escape(label)} against x"'
-    return re.sub(r"\s*\n\s*", " ", svg.replace("<svg", about, 1))
+    svg = clipped_svg(figure).replace("<svg", about, 1)
+    return svg.replace("#000000", "currentColor").strip()
