@@ -10,7 +10,6 @@ from typing import Any
 
 import pandas as pd
 
-from stable_nalu.base.files import cells_of
 from stable_nalu.base.papers import FLAT
 from stable_nalu.inspection.formula import EXACT_VERDICTS, VERDICTS
 from stable_nalu.inspection.saved_model import FAILURES, UNCLASSIFIED
@@ -26,6 +25,8 @@ from stable_nalu.statistics.table import TEST, groups
 from stable_nalu.task.table import TASKS
 from stable_nalu.training.task import Task
 
+from . import rows_in
+
 _INPUT = re.compile(r"\bx\d+\b")
 Rows = list[dict[str, Any]]
 
@@ -40,14 +41,19 @@ def by_run(key: str, rows: Iterable[Cells]) -> dict[tuple[str, ...], Cells]:
     return {tuple(row[name] for name in names): row for row in rows}
 
 
+def name_of(identity: Iterable[str]) -> str:
+    """Return what tells a run apart from others of its model, as one text."""
+    _, *place = identity
+    return " ".join(filter(None, place))
+
+
 def explained_runs(every: Mapping[str, pd.DataFrame], data: Path) -> pd.DataFrame:
     """Return a row for each kept run whose network was read, with its point as text."""
     rows: Rows = []
     for key, runs in every.items():
-        path = formulas_of(key, data)
-        if not path.exists():
+        experiment, explained = EXPERIMENTS[key], by_run(key, rows_in(formulas_of(key, data)))
+        if not explained:
             continue
-        experiment, explained = EXPERIMENTS[key], by_run(key, cells_of(path))
         for model, point, _, group in places(experiment, runs):
             of = {"key": key, "model": model, "point": point}
             of["unit"] = unit_of(key, model)
@@ -56,7 +62,7 @@ def explained_runs(every: Mapping[str, pd.DataFrame], data: Path) -> pd.DataFram
                 *place, seed = identity_of(experiment, run)
                 if found := explained.get((*place, seed)):
                     own = {"run": (settings[*place], run["iterations"], seed), **found}
-                    own["name"] = " ".join(filter(None, (*place[1:], seed)))
+                    own["name"] = name_of((*place, seed))
                     # A run that is not judged is solved if its error beyond is flat.
                     solved = run.get("solved", run.get(TEST, math.inf) < FLAT) == 1
                     rows.append(of | {"solved": solved} | own | {"model": model})
@@ -187,8 +193,7 @@ def summed(explained: pd.DataFrame) -> dict[str, Any]:
 
 def nudged(explained: pd.DataFrame, data: Path) -> dict[str, Any]:
     """Return how many runs keep their class when a start weight changes in its last bit."""
-    path = data / NUDGED
-    rows = cells_of(path) if path.exists() and len(explained) else []
+    rows = rows_in(data / NUDGED) if len(explained) else []
     runs = explained.set_index(["key", "model", "name"])["run"].to_dict() if rows else {}
     found = {runs.get((row["key"], row["model"], row["run"]), row["run"]): row for row in rows}
     same = [row["failure"] == row["nudged"] for row in found.values()]

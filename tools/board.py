@@ -10,7 +10,7 @@ from statistics import median
 from typing import Any
 
 from stable_nalu.api.zoo import card
-from stable_nalu.base.files import CHECKOUT, cells_of
+from stable_nalu.base.files import CHECKOUT
 from stable_nalu.bench import ranking
 from stable_nalu.bench.board import SubmissionCard, submissions
 from stable_nalu.dataset.distribution import INTERPOLATION_ORDER
@@ -23,7 +23,7 @@ from stable_nalu.statistics import intervals as by_seed
 from stable_nalu.statistics.intervals import holm
 from stable_nalu.statistics.setups import LEVEL
 
-from . import TEMPLATES
+from . import TEMPLATES, rows_in
 from .site_pages import layer_of
 
 PATH = CHECKOUT / "docs" / "board.html"
@@ -70,8 +70,7 @@ def refreshed(_text: str = "", root: Path = SUBMISSIONS) -> str:
 
 def tuned_entries(operation: str) -> list[ranking.Entry]:
     """Return the units with the best of equally many random settings."""
-    rows = cells_of(TUNED_RUNS) if TUNED_RUNS.exists() else []
-    found = []
+    rows, found = rows_in(TUNED_RUNS), []
     for one in ranking.kept_entries(operation):
         place = (one.label, operation)
         if own := tuple(row for row in rows if (row["unit"], row["operation"]) == place):
@@ -121,15 +120,12 @@ def _facts(entry: ranking.Entry, operation: str, at: str) -> list[Any]:
     return [median(steps) if steps else None, known if any(known) else None]
 
 
-@cache
-def _formulas(key: str) -> list[dict[str, str]]:
-    path = formulas_of(key, DATA)
-    return cells_of(path) if path.exists() else []
+_formulas = cache(rows_in)
 
 
 def verdicts_of(entry: ranking.Entry, operation: str) -> dict[tuple[str, str], str]:
     """Return what is known of what networks compute, by range and seed."""
-    rows = entry.rows if "verdict" in entry.rows[0] else _formulas(entry.key[0])
+    rows = entry.rows if "verdict" in entry.rows[0] else _formulas(formulas_of(entry.key[0], DATA))
     return {
         (row["interpolation.range"], row["seed"]): row["verdict"]
         for row in rows

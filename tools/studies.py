@@ -5,6 +5,7 @@ Each keeps a table that a page shows.
 
 import base64
 import inspect
+import itertools
 import json
 import math
 import random
@@ -31,18 +32,17 @@ from stable_nalu.options.flag import integer, seeds_text
 from stable_nalu.paper.experiment import Flags, Model, merged, words
 from stable_nalu.paper.index import EXPERIMENTS, find
 from stable_nalu.result import stored
-from stable_nalu.result.export import RunTable, WeightsParser, export_csv
-from stable_nalu.result.judged import identifying, identity_of, options_of, runs_of_rows
+from stable_nalu.result.export import RunTable, WeightsParser, open_reader
+from stable_nalu.result.judged import identity_of, options_of, runs_of_rows
 from stable_nalu.result.shard import shards, train_shards
 from stable_nalu.result.stored import DATA, formula_rows, formulas_of, origin
 from stable_nalu.result.trained import Folders, retrained
 from stable_nalu.statistics.summary import solved_of
-from stable_nalu.statistics.table import groups, write_plain_frame, write_rows
+from stable_nalu.statistics.table import groups, write_rows
 from stable_nalu.training.checkpoint import RunState
-from stable_nalu.writer import RunRecord
 
-from . import headline
-from .atlas import NUDGED, by_run
+from . import headline, rows_in
+from .atlas import NUDGED, by_run, name_of
 from .board import TUNED_RUNS
 from .drawing import LANDSCAPES
 from .playground import PATHS, kept
@@ -81,35 +81,32 @@ def settings(entry: Entry, model: Model, operation: str) -> Iterator[Flags]:
         yield drawn
 
 
-def tuned(entry: Entry, operation: str) -> tuple[list[dict[str, str]], list[dict[str, object]]]:
-    experiment = find(f"benchmark_sltr_{operation}")
-    own = find(entry.key[0]).model(entry.key[1])
+def tuned(entry: Entry, operation: str) -> tuple[list[dict[str, str]], list[dict[str, Any]]]:
+    """Return the runs of a unit with the best of its settings, and all of these."""
+    experiment, own = find(f"benchmark_sltr_{operation}"), find(entry.key[0]).model(entry.key[1])
     drawn = list(settings(entry, own, operation))
     models = [
         replace(own, key=f"s{k}", prefix=f"tuning/{k}", csv=f"{k}", flags=merged(own.flags, one))
         for k, one in enumerate(drawn)
     ]
-    with TemporaryDirectory() as out:
-        every = replace(experiment, models=tuple(models))
-        rows = judged_rows(every, TUNING_SEEDS, Folders(Path(out)))
+
+    def rows_of(chosen: Sequence[Model], seeds: Sequence[int]) -> list[dict[str, str]]:
+        with TemporaryDirectory() as out:
+            every = replace(experiment, models=tuple(chosen))
+            return judged_rows(every, seeds, Folders(Path(out)))
+
+    rows = rows_of(models, TUNING_SEEDS)
     found = [[row for row in rows if row["model"] == model.key] for model in models]
     best = max(range(NUMBER), key=lambda k: _score(found[k]))
-    with TemporaryDirectory() as out:
-        chosen = replace(experiment, models=(models[best],))
-        rows = judged_rows(chosen, SEEDS, Folders(Path(out)))
-    runs = [{name: (row | {"unit": entry.label})[name] for name in KEPT} for row in rows]
-    choices: list[dict[str, object]] = [
-        {
-            "unit": entry.label,
-            "operation": operation,
-            "setting": " ".join(words(one)),
-            "solved": _score(found[k])[0],
-            "of": len(found[k]),
-            "chosen": int(k == best),
-        }
-        for k, one in enumerate(drawn)
+    place = {"unit": entry.label, "operation": operation}
+    choices = [
+        place
+        | {"setting": " ".join(words(one)), "solved": _score(own)[0], "of": len(own)}
+        | {"chosen": int(k == best)}
+        for k, (one, own) in enumerate(zip(drawn, found, strict=True))
     ]
-    return runs, choices
+    kept = [{name: (place | row)[name] for name in KEPT} for row in rows_of([models[best]], SEEDS)]
+    return kept, choices
 
 
 def _score(rows: Sequence[dict[str, str]]) -> tuple[int, float]:
@@ -130,7 +127,7 @@ def tuning(*operations: str) -> None:
         units = kept_entries(operation)
         units.sort(key=lambda e: _FIRST.index(e.label) if e.label in _FIRST else len(_FIRST))
         for entry in units:
-            runs, every = (cells_of(p) if p.exists() else [] for p in (TUNED_RUNS, SETTINGS))
+            runs, every = map(rows_in, (TUNED_RUNS, SETTINGS))
             if any((row["unit"], row["operation"]) == (entry.label, operation) for row in every):
                 continue
             say(f"{operation}: {entry.label}")
@@ -169,11 +166,10 @@ def nudged(key: str, count: str, out: str) -> int:
     rows, planned = retrained(experiment, seeds, space)
     again = by_run(key, formula_rows(experiment, planned, rows))
     path = DATA / NUDGED
-    rows = [row for row in cells_of(path) if row["key"] != key] if path.exists() else []
+    rows = [row for row in rows_in(path) if row["key"] != key]
     for run, row in by_run(key, cells_of(formulas_of(key, DATA))).items():
         if run in again and row["failure"]:
-            row_of = {"key": key, "model": run[0], "run": " ".join(filter(None, run[1:]))}
-            row_of["failure"] = row["failure"]
+            row_of = {"key": key, "model": run[0], "run": name_of(run), "failure": row["failure"]}
             rows.append(row_of | {"nudged": again[run]["failure"] or "solved"})
     write_rows(path, rows)
     return 0
@@ -246,27 +242,23 @@ def _landscape(
     path = np.array([_weights(model) for model in models])
     goal = _weights(_trained(solved, last, folder / "solved")) if solved else None
     axes = _plane(path, goal)
-    names = identifying(key)
-    at = identity_of(EXPERIMENTS[key], options_of(EXPERIMENTS[key], run) | {"seed": run.seed})
-    text = " ".join(c for name, c in zip(names, at, strict=True) if name != "model" and c)
+    identity = options_of(EXPERIMENTS[key], run) | {"seed": run.seed}
+    text = name_of(identity_of(EXPERIMENTS[key], identity))
     of = {"failure": failure, "key": key, "model": run.model.key, "run": text}
-
-    def row(part: str, step: int, place: np.ndarray, weights: np.ndarray) -> dict[str, Any]:
-        error = _error(end, weights)
-        u, v = (f"{value:.4g}" for value in place)
-        return of | {"part": part, "step": step, "u": u, "v": v, "error": f"{error:.3g}"}
-
     places = (path - path[-1]) @ axes.T
-    for step, place, weights in zip(lengths, places, path, strict=True):
-        yield row("path", step, place, weights)
+    rows = [*zip(itertools.repeat("path"), lengths, places, path)]
     if goal is not None:
         places = np.vstack([places, (goal - path[-1]) @ axes.T])
-        yield row("solved", last, places[-1], goal)
+        rows.append(("solved", last, places[-1], goal))
     low, high = places.min(0), places.max(0)
     margin = np.maximum(0.3 * (high - low), 0.15 * (high - low).max())
     u, v = np.linspace(low - margin, high + margin, GRID).T
-    for place in np.stack(np.meshgrid(u, v), -1).reshape(-1, 2):
-        yield row("plane", last, place, path[-1] + place @ axes)
+    grid = np.stack(np.meshgrid(u, v), -1).reshape(-1, 2)
+    rows += [("plane", last, place, path[-1] + place @ axes) for place in grid]
+    for part, step, place, weights in rows:
+        error = f"{_error(end, weights):.3g}"
+        u, v = (f"{value:.4g}" for value in place)
+        yield of | {"part": part, "step": step, "u": u, "v": v, "error": error}
 
 
 def _weights(model: TrainedModel) -> np.ndarray:
@@ -299,13 +291,14 @@ def _error(model: TrainedModel, weights: np.ndarray) -> float:
         return float((gap.double() ** 2).mean())
 
 
-def power_of(folder: str) -> None:
+def power(folder: str) -> None:
     """Success rates of many more seeds than were published.
 
     FOLDER has what `reproduce.py KEY --seeds 0-111 --keep --data FOLDER` kept. Its counts replace
     those of the same models; the runs are not stored, the same command trains them again.
     """
-    data, old, new = Path(folder), headline.counts_of(stored.DATA), list[headline.Count]()
+    data, counts = Path(folder), headline.counts_of(stored.DATA)
+    every = {(one.key, one.model, one.operation): one for one in counts}
     keys = stored.kept_keys(data, measured=False)
     if not keys:
         raise UsageError(f"FOLDER: no kept runs in {data}; reproduce.py --keep --data writes them")
@@ -315,15 +308,13 @@ def power_of(folder: str) -> None:
         made_with = asdict(sessions[-1]) if sessions else origin()
         versions = made_with["versions"], made_with["git_revision"]
         for (model, operation), runs in groups(stored.read(key, data), ["model", "operation"]):
-            by = [parameter] if parameter in runs else ["model"]
-            points = [group for _, group in groups(runs, by)]
-            whose = key, f"{model}", f"{operation}", seeds_text(set(runs["seed"]))
-            at = " ".join(str(solved_of(group)) for group in points)
-            new.append(headline.Count(*whose, len(runs), solved_of(runs), at, *versions))
-    trained = {(count.key, count.model, count.operation) for count in new}
-    kept = [one for one in old if (one.key, one.model, one.operation) not in trained]
-    frame = pd.DataFrame([asdict(count) for count in kept + new])
-    write_plain_frame(stored.DATA / headline.MORE_SEEDS, frame)
+            by = parameter if parameter in runs else "model"
+            at = " ".join(str(solved_of(group)) for _, group in groups(runs, [by]))
+            place, seeds = (key, f"{model}", f"{operation}"), seeds_text(set(runs["seed"]))
+            numbers = seeds, len(runs), solved_of(runs), at
+            every.pop(place, None)  # The new ones stand last.
+            every[place] = headline.Count(*place, *numbers, *versions)
+    write_rows(stored.DATA / headline.MORE_SEEDS, [asdict(one) for one in every.values()])
 
 
 MOST_STEPS = 20
@@ -338,35 +329,29 @@ def paths() -> None:
         known = json.loads(PATHS.read_text(encoding="utf-8"))
         if name not in known:
             known[name] = _path(rows, model, point)
-            lines = (
+            texts = (
                 f" {json.dumps(n, ensure_ascii=False)}: {json.dumps(p)}" for n, p in known.items()
             )
             with atomic_text_file(PATHS) as file:
-                file.write("{\n" + ",\n".join(lines) + "\n}\n")
+                file.write("{\n" + ",\n".join(texts) + "\n}\n")
 
 
 def _path(rows: list[dict[str, str]], model: Any, point: Any) -> dict[str, Any]:
     """Return the weights of a model's runs in one range, as bytes, and which solved their task."""
     often = {"--log-interval": ("100",)} if model.prefix == "dmu/learned" else {}
     flags = merged(model.flags, {"--verbose": ()}, often)
-    runs: list[RunTable] = []
     with TemporaryDirectory() as folder:
         space = Folders(Path(folder))
         space.use()
         if train_shards(shards({model.key: replace(model, flags=flags, points=(point,))}, None)):
             raise UsageError(f"{model.key} could not be trained")
-        logs, table = space.tensorboard / model.prefix, str(space.csv / "weights.csv")
-        export_csv(str(logs), table, WeightsParser(), runs.append, progress_bar=False)
-        records = [RunRecord.read(logs / run.name) for run in runs]
-    weights = {
-        int(str(record.config["seed"])): _two_weights(run)
-        for run, record in zip(runs, records, strict=True)
-        if record
-    }
+        how: Any = {"published_names": True, "with_config": True, "progress_bar": False}
+        runs = list(open_reader(space.tensorboard / model.prefix, WeightsParser(), **how).tables())
+    runs.sort(key=lambda run: run.options["seed"])
     steps = list(runs[0].columns["step"])
     geometric = {round(k) for k in np.geomspace(1, len(steps), MOST_STEPS)}
     chosen = [0, *sorted(geometric)[:-1], len(steps) - 1]
-    values = np.array([weights[seed][chosen] for seed in sorted(weights)])
+    values = np.array([_two_weights(run)[chosen] for run in runs])
     scale = 100 if np.abs(values).max() < 1.27 else 40
     coded = np.clip(np.rint(values * scale) + 128, 0, 255).astype(np.uint8)
     return {
@@ -391,11 +376,7 @@ def _two_weights(run: RunTable) -> np.ndarray:
 
 
 STUDIES: dict[str, Callable[..., int | None]] = {
-    "landscape": landscape,
-    "nudged": nudged,
-    "paths": paths,
-    "power": power_of,
-    "tuning": tuning,
+    study.__name__: study for study in (landscape, nudged, paths, power, tuning)
 }
 
 
@@ -405,16 +386,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("study", metavar="STUDY", choices=STUDIES, help=", ".join(STUDIES))
     parser.add_argument("words", metavar="WORD", nargs="*", help="what the study needs")
     arguments = parser.parse_args(argv)
-
-    def obey() -> int | None:
-        study = STUDIES[arguments.study]
-        try:
-            inspect.signature(study).bind(*arguments.words)
-        except TypeError as error:
-            raise OptionError("WORD", f"{error}", "see --help") from None
-        return study(*arguments.words)
-
-    return exit_code(parser.prog, obey)
+    study = STUDIES[arguments.study]
+    try:
+        inspect.signature(study).bind(*arguments.words)
+    except TypeError as error:
+        parser.refuse(OptionError("WORD", f"{error}", "see --help"))
+    return exit_code(parser.prog, lambda: study(*arguments.words))
 
 
 if __name__ == "__main__":
