@@ -104,7 +104,8 @@ def shards(
         chosen = model.seeds if seeds is None else seeds
         per_seed = max(1, len(model.points))
         # Variants that differ in their data only are trained together.
-        alike = all(variant.flags.keys() <= _DATA for variant in model.variants)
+        data = _DATA | {f"--{dest.replace('_', '-')}" for dest in SCRIPTS[model.script].of_data}
+        alike = all(variant.flags.keys() <= data for variant in model.variants)
         together = size(model, model.variants[0]) // max(1, per_seed * len(chosen)) if alike else 1
         for start in range(0, len(model.variants), max(1, together)):
             variants = model.variants[start : start + max(1, together)]
