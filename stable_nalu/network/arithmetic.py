@@ -182,6 +182,13 @@ def readout_of(unit_name: str) -> str:
     return "linear" if unit_name in _LINEAR_OUTPUT else unit_name
 
 
+def cell_of(unit_name: str, inputs: int, hidden: int, name: str, **options: Any) -> Any:
+    """Return a recurrent cell of the zoo, or an MC-LSTM."""
+    if unit_name == MC_LSTM:
+        return MCLSTMCell(inputs, hidden, name=name, auxiliary=options.get("auxiliary", 0))
+    return GeneralizedCell(inputs, hidden, unit_name, name=name, **options)
+
+
 class SimpleFunctionRecurrentNetwork(ExtendedTorchModule):
     """x `(*runs, batch, time, input_size)` -> `(*runs, batch, 1)`.
 
@@ -215,13 +222,8 @@ class SimpleFunctionRecurrentNetwork(ExtendedTorchModule):
             self.register_parameter(name, torch.nn.Parameter(torch.empty(self.hidden_size)))
         layer_options["writer"] = self.writer
         # The spelling is the one of published state dictionaries.
-        sizes: Any = (input_size, self.hidden_size)
-        if unit_name == MC_LSTM:
-            self.recurent_cell = MCLSTMCell(*sizes, name="recurrent_layer")
-        else:
-            self.recurent_cell = GeneralizedCell(
-                *sizes, unit_name, name="recurrent_layer", **layer_options
-            )
+        own = {"name": "recurrent_layer", **layer_options}
+        self.recurent_cell = cell_of(unit_name, input_size, self.hidden_size, **own)
         output_unit = readout or readout_of(unit_name)
         self.output_layer = GeneralizedLayer(
             self.hidden_size, 1, output_unit, name="output_layer", **layer_options

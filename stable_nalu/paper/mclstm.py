@@ -9,6 +9,7 @@ import pandas as pd
 
 from stable_nalu.base.papers import HOEDT_2021
 from stable_nalu.base.script import plain
+from stable_nalu.dataset.adding_problem import TESTS
 from stable_nalu.dataset.distribution import ExtrapolationRange
 from stable_nalu.figure import style
 from stable_nalu.figure.panels import draw_series, sweep_panels
@@ -16,7 +17,6 @@ from stable_nalu.figure.runs import Context, Part, Product, Runs, drawn, kind, l
 from stable_nalu.statistics.intervals import student
 from stable_nalu.statistics.setups import operation_label
 from stable_nalu.statistics.thresholds import ArithmeticTask, closed_form
-from stable_nalu.task.marked_addition import TESTS
 
 from .arithmetic_units import on_data_set
 from .experiment import MEASURED, Experiment, Measure, Recipe, Resources, Variant, flags

@@ -107,8 +107,7 @@ class OperationTask(task.EngineTask):
         line="{loss:.5f}, inter: {valid:.5f}, extra: {test:.5f}",
         results=ERRORS,
     )
-    eval_mode: ClassVar[bool | None] = True
-    """Whether models are measured in evaluation mode; None: they are not."""
+    eval_mode = True
     shown_inputs: ClassVar[float] = 10
     """Inputs of the largest layers whose weights the console shows."""
     tested: ClassVar[tuple[str, ...]] = METRIC_VALID, METRIC_TEST
@@ -161,21 +160,11 @@ class OperationTask(task.EngineTask):
         return dataset.fork(config.extrapolation_range, seed=TEST_SEED, use_extrapolation=True)
 
     @classmethod
-    def shape(cls, config: Config) -> task.Shape:
-        how = cls.eval_mode, config.verbose, cls.kind.penalties
-        return task.Shape(config.batch_size, *cls.sizes(config), *how)
-
-    @classmethod
     def sizes(cls, config: Config) -> tuple[int, int]:
-        """Return the numbers of inputs and of outputs."""
         return cls.dataset(config).get_input_size(), 1
 
     def samples(self) -> tuple[Sequence[SampleStream], task.Drawn]:
         return self.feed.streams, self.feed.draw
-
-    def begin(self, step: TrainingStep) -> None:
-        if self._factor is not None:
-            step.optimizer.learning_rate = step.optimizer.base_rate * self._factor(self.at)
 
     def rate_factor(self, at: int) -> float:
         return 1.0 if self._factor is None else self._factor(at)

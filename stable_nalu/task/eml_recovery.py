@@ -22,7 +22,7 @@ from stable_nalu.options.flag import choice, integer, number
 from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS, refuse
 from stable_nalu.statistics import setups
 from stable_nalu.training import floats
-from stable_nalu.training.step import Penalties, TrainingStep
+from stable_nalu.training.step import Penalties
 from stable_nalu.training.task import Batch, Kind, Target
 from stable_nalu.writer.event_file import METRIC_TEST, METRIC_VALID
 
@@ -124,9 +124,6 @@ class RecoveryTask(RowsTask):
                     if own.requires_grad:
                         own.copy_(target[name] + config.warm_start * torch.randn_like(own))
         return model
-
-    def begin(self, step: TrainingStep) -> None:
-        step.optimizer.learning_rate = self.config.learning_rate * self.rate_factor(self.at)
 
     def rate_factor(self, at: int) -> float:
         return max(SLOWEST, (1 - hardened(at, self.config.max_iterations)) ** 2)

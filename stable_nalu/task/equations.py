@@ -7,15 +7,13 @@ networks have as many layers as the equation needs, unless the option says other
 """
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.dataset.simple_function import (
-    StoredStream,
-)
+from stable_nalu.dataset.equations import EQUATIONS
+from stable_nalu.dataset.simple_function import StoredStream
 from stable_nalu.layer.equations import EQLLayer
 from stable_nalu.network.dense import ACTIVATIONS, IdentityNetwork
 from stable_nalu.options import Config, Flag, FlagGroup
@@ -23,104 +21,16 @@ from stable_nalu.options import flags as common
 from stable_nalu.options import run_names as nf
 from stable_nalu.options.flag import and_layers, choice, integer, number
 from stable_nalu.training.recorder import EvaluationSet
-from stable_nalu.training.task import Goal, Shape, Task
+from stable_nalu.training.task import Goal, Task
 from stable_nalu.writer.event_file import METRIC_TEST, METRIC_VALID
 
-from .arithmetic import TEST_SEED, VALIDATION_SEED, script
+from .arithmetic import TEST_SEED, StoredData, script
 from .depth import FORMULA_CHECKS, FORMULA_LAYERS, FORMULA_NAME, WHOLE, FormulaTask, formula_files
 from .shared import lower
 
-TESTED = 5_000
 MORE_TESTS = "metric/test/near", "metric/test/inside"
 ACTIVE = "metric/active"
 """How many hidden units an EQL uses."""
-
-
-class Equation(NamedTuple):
-    """Texts of the outputs, separated by `;`, of so many inputs.
-
-    layers: of an EQL that holds it. rows: of training and validation. low, high: the interval of
-    training. near, far: factors of it in tests. whole: whether tests include the cube of training.
-    """
-
-    text: str
-    inputs: int
-    layers: int = 2
-    rows: tuple[int, int] = (9_000, 1_000)
-    low: float = -1
-    high: float = 1
-    near: float = 1.5
-    far: float = 2
-    whole: bool = False
-
-    @property
-    def outputs(self) -> int:
-        return self.text.count(";") + 1
-
-
-_SUM = "x3; x4; (-x1 - 0.01*x3 + x4**2*sin(x2) + 0.1*x4*cos(x2) + 9.81*sin(x2)*cos(x2))"
-_SUM += "/(sin(x2)**2 + 1); (-0.2*x4 - 19.62*sin(x2) + x1*cos(x2) + 0.01*x3*cos(x2)"
-_SUM += " - x4**2*sin(x2)*cos(x2))/(sin(x2)**2 + 1)"
-_DYNAMICS = {"rows": (900, 100), "low": -2, "high": 2}
-_CALC = {"rows": (65_536, TESTED), "low": -10, "high": 10, "near": 1, "far": 5, "whole": True}
-_ROOT = _CALC | {"low": 0}
-EQUATIONS = {
-    "div": Equation("sin(pi*x1)/(x2**2 + 1)", 2),
-    "F-1": Equation("(sin(pi*x1) + sin(2*pi*x2 + pi/8) + x2 - x3*x4)/3", 4),
-    "F-2": Equation("(sin(pi*x1) + x2*cos(2*pi*x1 + pi/4) + x3 - x4**2)/3", 4, 3),
-    "F-3": Equation("((1 + x2)*sin(pi*x1) + x2*x3*x4)/3", 4, 3),
-    "F-4": Equation("(sin(pi*x1) + cos(2*x2*sin(pi*x1)) + x2*x3*x4)/2", 4, 4),
-    "pendulum": Equation("x2/9.81; -sin(x1)", 2, **_DYNAMICS),
-    "cart": Equation(_SUM, 4, 3, **_DYNAMICS),
-    "calc-add": Equation("x1 + x2", 2, **_CALC),
-    "calc-sub": Equation("x1 - x2", 2, **_CALC),
-    "calc-mul": Equation("x1*x2", 2, **_CALC),
-    "calc-div": Equation("x1/x2", 2, **_CALC),
-    "calc-square": Equation("x1**2", 1, **_ROOT),
-    "calc-sqrt": Equation("sqrt(x1)", 1, **_ROOT),
-}
-
-
-class Cube:
-    """The rows of a run: all but those of tests are its own."""
-
-    def __init__(self, config: Config):
-        import sympy
-
-        self.equation = own = EQUATIONS[config.equation]
-        names = [f"x{k}" for k in range(1, own.inputs + 1)]
-        parts = [sympy.lambdify(names, sympy.sympify(t), "numpy") for t in own.text.split(";")]
-        seed, (training, validation) = config.seed, own.rows
-        random = np.random.default_rng(seed)
-
-        def targets(x: np.ndarray) -> np.ndarray:
-            return np.stack([part(*x.T) for part in parts], -1)
-
-        x = random.uniform(own.low, own.high, (training + validation, own.inputs))
-        t = targets(x)
-        t = t + config.noise * random.standard_normal(t.shape)
-        self.streams = {
-            None: StoredStream(seed, x[:training], t[:training]),
-            VALIDATION_SEED: StoredStream(seed, x[training:], t[training:]),
-        }
-        for more, factor in enumerate((own.far, own.near, 1)):
-            fixed = np.random.default_rng(TEST_SEED + more)
-            size = factor * own.low, factor * own.high, (2 * TESTED, own.inputs)
-            rows = fixed.uniform(*size)
-            if factor > 1 and not own.whole:
-                rows = rows[((rows < own.low) | (rows > own.high)).any(-1)]
-            rows = rows[:TESTED]
-            self.streams[TEST_SEED + more] = StoredStream(seed, rows, targets(rows))
-
-    def get_input_size(self) -> int:
-        return self.equation.inputs
-
-    def print_operation(self) -> str:
-        return self.equation.text
-
-    def fork(self, sample_range: list[Any], seed: int | None = None, **_: Any) -> StoredStream:
-        """Return the rows of training or, by their seeds, of validation or a test."""
-        return self.streams[seed]
 
 
 class EquationTask(FormulaTask):
@@ -132,8 +42,8 @@ class EquationTask(FormulaTask):
 
     def __init__(self, config: Config, device: torch.device, *others: Config):
         super().__init__(config, device, *others)
-        for seed in range(TEST_SEED + 1, TEST_SEED + 1 + len(MORE_TESTS)):
-            rows = [dataset.fork([], seed) for dataset in self.datasets]
+        for place in range(1, 1 + len(MORE_TESTS)):
+            rows = [dataset.fork([], TEST_SEED + place) for dataset in self.datasets]
             self.evaluation.append(EvaluationSet(rows, device=device))
         if every := config.tenth_every:
             self._factor = lambda at: 0.1 ** ((at - 1) // every)
@@ -143,22 +53,23 @@ class EquationTask(FormulaTask):
         return Goal(operation=config.equation)
 
     @classmethod
-    def dataset(cls, config: Config) -> Cube:
-        return Cube(config)
+    def dataset(cls, config: Config) -> StoredData:
+        own, seed = EQUATIONS[config.equation], config.seed
+        rows = own.drawn(seed, config.noise, TEST_SEED)
+        return StoredData(own.text, *(StoredStream(seed, x, t) for x, t in rows))
 
     @classmethod
-    def shape(cls, config: Config) -> Shape:
-        own = EQUATIONS[config.equation]
-        return Shape(config.batch_size, own.inputs, own.outputs, cls.eval_mode, config.verbose)
+    def sizes(cls, config: Config) -> tuple[int, int]:
+        return EQUATIONS[config.equation].sizes
 
     @classmethod
     def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-        own = EQUATIONS[config.equation]
         hidden = 0 if config.layer_type in WHOLE else config.hidden_layers
-        layers = layer_options.get("own_options", {}).get("layers", own.layers)
-        sizes = {"inputs": own.inputs, "outputs": own.outputs, "layers": layers}
-        options = layer_options | sizes
-        return IdentityNetwork(config.layer_type, config.hidden_size, hidden, **options)
+        sizes = config.hidden_size, hidden, *cls.sizes(config)
+        own = {"layers": EQUATIONS[config.equation].layers} | layer_options.get("own_options", {})
+        return IdentityNetwork(
+            config.layer_type, *sizes, **layer_options | {"layers": own["layers"]}
+        )
 
     def initialized(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
         model = super().initialized(config, layer_options)

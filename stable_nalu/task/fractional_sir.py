@@ -23,11 +23,10 @@ from stable_nalu.options.flag import integer, number
 from stable_nalu.options.flags import LAYER_TYPE, MAX_ITERATIONS
 from stable_nalu.training import floats
 from stable_nalu.training.lbfgs import minimise
-from stable_nalu.training.step import TrainingStep
 from stable_nalu.training.task import Batch, Goal, Kind
 from stable_nalu.writer.event_file import METRIC_TEST, METRIC_VALID
 
-from .shared import RowsTask, task_script
+from .shared import RowsTask, large_weights, task_script
 
 ALPHA, BETA, ETA = 0.05, 0.06, 0.01
 START, LAST, TIMES = (100.0, 0.01, 0.0), 200, 40
@@ -99,9 +98,6 @@ class SIRTask(RowsTask):
         states = torch.from_numpy(euler(cast(PairNetwork, model).field(), x.numpy(), LAST))
         return states, self._at_times @ states - t
 
-    def begin(self, step: TrainingStep) -> None:
-        step.optimizer.learning_rate = step.optimizer.base_rate * self.rate_factor(self.at)
-
     def rate_factor(self, at: int) -> float:
         """Return 0 for the unit that is only measured."""
         return float(at < self.config.max_iterations)
@@ -121,9 +117,8 @@ class SIRTask(RowsTask):
         states = torch.from_numpy(euler(cast(PairNetwork, model).field(), exact[:1].numpy(), LATER))
         errors = at_times(2 * TIMES, LATER) @ states - exact
         inside, after = (errors[:TIMES] ** 2).mean(), (errors[TIMES:] ** 2).mean()
-        weights = torch.cat([p.flatten() for p in model.parameters()]).abs()
         found = {METRIC_VALID: inside, METRIC_TEST: after, BEFORE: torch.tensor(self.before[run])}
-        found |= {"metric/weights/above-0.001": (weights > CUT).sum().float()}
+        found |= large_weights(model, CUT)
         is_pair = self.config.layer_type not in DENSE and self.at >= self.config.max_iterations
         return found | ({"formula": formula(cast(PairNetwork, model))} if is_pair else {})
 

@@ -5,7 +5,7 @@ published.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -70,13 +70,6 @@ class IdentityTask(RowsTask):
     def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
         sizes = config.hidden_size, config.hidden_layers
         return IdentityNetwork(config.layer_type, *sizes, **layer_options)
-
-    def batches(self) -> Iterator[Batch]:
-        if self.config.train_sampling == "grid":
-            yield from super().batches()
-        else:
-            (x,) = self._drawn(self.randoms[0], 1)
-            yield x, x
 
     def measured(self, model: ExtendedTorchModule, run: int) -> Mapping[str, torch.Tensor | str]:
         within = (model(self._within) - self._within).abs()

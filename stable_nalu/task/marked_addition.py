@@ -1,24 +1,15 @@
-"""The adding problem of recurrent networks: which of many numbers are marked, and their sum.
+"""The adding problem of recurrent networks: which of many numbers are marked, and their sum."""
 
-Sequence j has a generator of its own, NumPy's `RandomState((seed + j) mod 2^32)`, which draws the
-numbers and then the marked steps among all but the last. The second input is 1 at these, -1 at the
-last step, else 0. Numbers are float32, and the target is the sum of the marked ones.
-
-Where the number of marked steps varies, it is drawn from `RandomState(seed)`, one for each sequence
-beforehand: the published code draws it from a generator without a seed.
-"""
-
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache, lru_cache
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.layer.npu import MCLSTMCell
-from stable_nalu.layer.registry import GeneralizedCell
-from stable_nalu.network.arithmetic import MC_LSTM
+from stable_nalu.dataset.adding_problem import TESTS, sequences
+from stable_nalu.network.arithmetic import MC_LSTM, cell_of
 from stable_nalu.network.dense import Dense
 from stable_nalu.options import Config, Flag
 from stable_nalu.options.flag import cell_names, integer, number
@@ -34,40 +25,6 @@ ROWS, TESTED = 10_000, 1000
 """Sequences of training, as many of validation, and those of each test."""
 AT_ONCE = 500
 """Sequences that are measured at once."""
-
-
-class Setting(NamedTuple):
-    """Length of sequences, largest number, and fewest and most marked steps."""
-
-    length: int = 100
-    largest: float = 0.5
-    fewest: int = 2
-    most: int = 2
-
-
-TESTS = {
-    "reference": Setting(),
-    "length": Setting(length=1000),
-    "range": Setting(largest=5.0),
-    "terms": Setting(most=20),
-    "combination": Setting(500, 2.5, 2, 10),
-}
-
-
-@cache
-def sequences(setting: Setting, seed: int, rows: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return numbers and marks, `(rows, length, 2)`, and sums, `(rows, 1)`, in float32."""
-    x = np.zeros((rows, setting.length, 2), np.float32)
-    sums = np.empty((rows, 1), np.float32)
-    counts = np.random.RandomState(seed).randint(setting.fewest, setting.most + 1, rows)
-    for j, count in enumerate(counts):
-        random = np.random.RandomState((seed + j) % 2**32)
-        x[j, :, 0] = random.uniform(0, setting.largest, setting.length)
-        marked = random.choice(setting.length - 1, count, replace=False)
-        x[j, marked, 1] = 1
-        sums[j] = x[j, marked, 0].sum()
-    x[:, -1, 1] = -1
-    return x, sums
 
 
 @lru_cache(32)
@@ -86,11 +43,8 @@ class AddingNetwork(ExtendedTorchModule):
         super().__init__("network")
         self.unit_name, self.hidden_size = c.layer_type, c.hidden_size
         self.forget_bias = c.forget_bias
-        sizes: Any = (2, c.hidden_size)
-        if c.layer_type == MC_LSTM:
-            self.cell = MCLSTMCell(*sizes, auxiliary=1, name="cell")
-        else:
-            self.cell = GeneralizedCell(*sizes, c.layer_type, name="cell", **layer_options)
+        own = {"auxiliary": 1} if c.layer_type == MC_LSTM else layer_options
+        self.cell = cell_of(c.layer_type, 2, c.hidden_size, name="cell", **own)
         self.read_out = Dense(c.hidden_size, 1, name="read_out")
 
     @torch.no_grad()
@@ -116,9 +70,10 @@ class AddingTask(RowsTask):
 
     kind = Kind(cost=2000, errors=(METRIC_VALID, f"{METRIC_TEST}/reference"))
     in_torch = ("seed",)
+    drawn = 0
+    """Batches that each run has had."""
 
     def rows_of(self, config: Config) -> Batch:
-        self.drawn = [0] * len(self.configs)
         return self._rows(TRAIN_SEED, config.train_size)
 
     def _rows(self, seed: int, rows: int, test: str = "reference") -> Batch:
@@ -129,33 +84,24 @@ class AddingTask(RowsTask):
     def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
         return AddingNetwork(config, **layer_options)
 
-    def batches(self) -> Iterator[Batch]:
-        x, t = self.given([0], 1)
-        yield torch.from_numpy(x[0, 0]), torch.from_numpy(t[0, 0])
-
     def given(self, runs: Sequence[int], count: int) -> tuple[np.ndarray, np.ndarray]:
-        every = [[self._next(run) for run in runs] for _ in range(count)]
-        x, t = (part.numpy() for part in self.data[0])
-        return x[np.array(every)], t[np.array(every)]
-
-    def _next(self, run: int) -> np.ndarray:
-        """Return the sequences of the next batch of a run."""
-        c = self.configs[run]
-        epoch, place = divmod(self.drawn[run], c.train_size // c.batch_size)
-        self.drawn[run] += 1
-        return _order(c.seed, epoch, c.train_size)[place * c.batch_size :][: c.batch_size]
+        size, batch, chosen = self.config.train_size, self.config.batch_size, []
+        for at in range(self.drawn, self.drawn + count):
+            epoch, place = divmod(at, size // batch)
+            orders = (_order(self.configs[run].seed, epoch, size) for run in runs)
+            chosen.append([order[place * batch :][:batch] for order in orders])
+        self.drawn += count
+        x, t = (part.numpy()[np.array(chosen)] for part in self.data[0])
+        return x, t
 
     def loss(self, model: ExtendedTorchModule, x: Any, t: Any, criterion: Any) -> torch.Tensor:
         return ((model(x) - t) ** 2).mean((-1, -2))
 
     def measures(self, model: ExtendedTorchModule) -> Mapping[str, torch.Tensor]:
-        rows = {METRIC_VALID: self._rows(VALIDATION_SEED, self.config.train_size)}
+        own: dict[str, Any] = {METRIC_VALID: (VALIDATION_SEED, self.config.train_size)}
         if self.at >= self.config.max_iterations:
-            tested = {
-                f"{METRIC_TEST}/{test}": self._rows(TEST_SEED, TESTED, test) for test in TESTS
-            }
-            rows |= tested
-        return {tag: self._error(model, *own) for tag, own in rows.items()}
+            own |= {f"{METRIC_TEST}/{test}": (TEST_SEED, TESTED, test) for test in TESTS}
+        return {tag: self._error(model, *self._rows(*how)) for tag, how in own.items()}
 
     def _error(self, model: ExtendedTorchModule, x: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
         runs = () if self.engine is None else (len(self.configs),)
@@ -164,10 +110,10 @@ class AddingTask(RowsTask):
         return torch.cat([(model(own) - of) ** 2 for own, of in parts], -2).mean((-1, -2))
 
     def get_state(self, run: int) -> dict[str, Any]:
-        return {"drawn": self.drawn[run]}
+        return {"drawn": self.drawn}
 
     def set_state(self, run: int, state: Mapping[str, Any]) -> None:
-        self.drawn[run] = state["drawn"]
+        self.drawn = state["drawn"]
 
 
 # A flag is a few lines of a table.

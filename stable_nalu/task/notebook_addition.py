@@ -86,9 +86,6 @@ class NotebookTask(RowsTask):
         """Whether the update of this unit is the notebook's slip."""
         return self.config.train_on_test and self.at == self.config.max_iterations
 
-    def batches(self) -> Iterator[Batch]:
-        return iter(self.test_rows) if self._trains_on_test else super().batches()
-
     def given(self, runs: Sequence[int], count: int) -> tuple[np.ndarray, np.ndarray]:
         if self._trains_on_test:
             return self.laid([self.test_rows[run] for run in runs])

@@ -6,7 +6,7 @@ errors on a grid that holds negative inputs. The others are a + b, a b, 1 / a an
 goes on through training and is the same for all runs, without the origin.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.dataset.distribution import LegacyRandom
+from stable_nalu.dataset.simple_function import numpy_type
 from stable_nalu.dataset.sobol import SobolPoints
 from stable_nalu.network.pair import ONE_UNIT, PairNetwork
 from stable_nalu.options import Config, Flag, switch
@@ -22,10 +23,10 @@ from stable_nalu.options import run_names as nf
 from stable_nalu.options.flag import choice, integer, number
 from stable_nalu.training import floats
 from stable_nalu.training.step import Penalties
-from stable_nalu.training.task import Batch, Drawn, Goal, Kind, Shape
+from stable_nalu.training.task import Batch, Goal, Kind
 from stable_nalu.writer.event_file import METRIC_TEST, METRIC_VALID
 
-from .shared import MeasuredTask, task_script
+from .shared import MeasuredTask, large_weights, task_script
 
 Sums = Callable[[np.ndarray, np.ndarray], np.ndarray]
 OF_SUMS: dict[str, tuple[Sums, tuple[float, float], tuple[float, float], tuple[float, float]]] = {
@@ -38,7 +39,7 @@ OF_SUMS: dict[str, tuple[Sums, tuple[float, float], tuple[float, float], tuple[f
 FOUR = ("add", "mul", "div", "sqrt")
 WIDE = 100
 TESTED, VALIDATED = 10_000, 1000
-PAPER_TEST = "metric/test/range-of-paper"
+PAPER_TEST, OF_ROOTS = "metric/test/range-of-paper", "metric/test/sqrt"
 
 
 def scaled(points: np.ndarray, interval: tuple[float, float]) -> np.ndarray:
@@ -69,18 +70,18 @@ class PowersTask(MeasuredTask):
         super().__init__(config, device, *others)
         self.random = [LegacyRandom(own.seed) for own in self.configs]
         self.drawn = [0] * len(self.configs)
-        self._points, self._shared = SobolPoints(WIDE), ((-1, 0), np.empty(0))
-        self._inputs = (0.1, config.upper)
-        tests = {METRIC_VALID: grid(0.1, 2.1, 0.1), METRIC_TEST: grid(-4.1, 3.9, 0.2)}
+        self.points = SobolPoints(WIDE)
         if config.function == "four":
-            tests["sqrt"] = grid(0.1, 4, 0.1)
+            self.inputs = 0.1, config.upper
+            tests = {METRIC_VALID: grid(0.1, 2.1, 0.1), METRIC_TEST: grid(-4.1, 3.9, 0.2)}
+            tests[OF_ROOTS] = grid(0.1, 4, 0.1)
         else:
-            _, self._inputs, far, of_paper = OF_SUMS[config.function]
-            points = self._points(1, TESTED)
+            _, self.inputs, far, of_paper = OF_SUMS[config.function]
+            points = self.points(1, TESTED)
             tests = {METRIC_TEST: scaled(points, far), PAPER_TEST: scaled(points, of_paper)}
-            tests[METRIC_VALID] = scaled(points[:VALIDATED], self._inputs)
+            tests[METRIC_VALID] = scaled(points[:VALIDATED], self.inputs)
         self.tests = {tag: self._rows(x) for tag, x in tests.items()}
-        self.about = f"dataset: {config.function} of inputs in {self._inputs}"
+        self.about = f"dataset: {config.function} of inputs in {self.inputs}"
 
     def _rows(self, x: np.ndarray) -> Batch:
         own = (torch.from_numpy(part) for part in (x, targets(self.config.function, x)))
@@ -91,56 +92,40 @@ class PowersTask(MeasuredTask):
         return Goal(operation=config.function)
 
     @classmethod
-    def shape(cls, config: Config) -> Shape:
-        return Shape(config.batch_size, *sizes_of(config), None, config.verbose, Penalties)
+    def sizes(cls, config: Config) -> tuple[int, int]:
+        return (2, 4) if config.function == "four" else (WIDE, 1)
 
     @classmethod
     def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-        inputs, outputs = sizes_of(config)
+        inputs, outputs = cls.sizes(config)
         own = {"sums_first": config.sums_first, "positive": config.start == "positive"}
         sizes = inputs, config.hidden_size, outputs
         return PairNetwork(config.layer_type, *sizes, own | layer_options)
 
-    def batches(self) -> Iterator[Batch]:
-        yield tuple(floats(torch.from_numpy(v[0, 0]), self.device) for v in self.next_of((0,), 1))
-
-    def samples(self) -> tuple[Sequence[Any], Drawn]:
-        return (), self.next_of
-
-    def next_of(self, runs: Sequence[int], count: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the next samples of some runs: x `(iterations, runs, batch, in)` and t."""
-        batch, inputs = self.config.batch_size, sizes_of(self.config)[0]
+    def given(self, runs: Sequence[int], count: int) -> tuple[np.ndarray, np.ndarray]:
+        batch, (inputs, _) = self.config.batch_size, self.sizes(self.config)
         if self.config.function == "four":
-            shape = count, batch, inputs
-            x = np.stack([self.random[run].doubles(shape) for run in runs], 1)
+            x = np.stack([self.random[run].doubles((count, batch, inputs)) for run in runs], 1)
         else:
-            place = self.drawn[runs[0]] * batch + 1, count * batch
-            if self._shared[0] != place:
-                self._shared = place, self._points(*place)
-            x = self._shared[1].reshape(count, 1, batch, inputs)
+            points = self.points(self.drawn[runs[0]] * batch + 1, count * batch)
+            x = points.reshape(count, 1, batch, inputs)
         for run in runs:
             self.drawn[run] += count
-        x = scaled(x, self._inputs)
-        kind = np.dtype(str(torch.get_default_dtype()).removeprefix("torch."))
+        x = scaled(x, self.inputs)
+        kind = numpy_type(torch.get_default_dtype())
         pair = (v.astype(kind) for v in (x, targets(self.config.function, x)))
-        return tuple(np.repeat(v, len(runs) // v.shape[1], 1) for v in pair)
+        x, t = (np.repeat(v, len(runs) // v.shape[1], 1) for v in pair)
+        return x, t
 
     def measured(self, model: ExtendedTorchModule, run: int) -> Mapping[str, torch.Tensor]:
-        four, found = self.config.function == "four", dict[str, torch.Tensor]()
-        for tag, (x, t) in self.tests.items():
-            with torch.no_grad():
-                error = model(x) - t
-            if not four or tag == METRIC_VALID:
-                found[tag] = (error**2).mean()
-                continue
-            errors = dict(zip(FOUR, error.abs().mean(0), strict=True))
-            chosen = FOUR[-1:] if tag == "sqrt" else FOUR[:-1]
-            found |= {f"metric/test/{name}": errors[name] for name in chosen}
-        if four:
-            found[METRIC_TEST] = torch.stack([found[f"metric/test/{n}"] for n in FOUR]).mean()
-        own = torch.cat([p.flatten() for p in model.parameters() if p.requires_grad]).abs()
-        cuts = {f"metric/weights/above-{cut:g}": own > cut for cut in (0.01, 0.001)}
-        return found | {tag: above.sum().float() for tag, above in cuts.items()}
+        errors, found = {tag: model(x) - t for tag, (x, t) in self.tests.items()}, {}
+        if self.config.function == "four":
+            near, roots = (errors.pop(tag).abs().mean(0) for tag in (METRIC_TEST, OF_ROOTS))
+            four = torch.cat((near[:-1], roots[-1:]))
+            found = {f"metric/test/{name}": error for name, error in zip(FOUR, four, strict=True)}
+            found[METRIC_TEST] = four.mean()
+        squares = {tag: (error**2).mean() for tag, error in errors.items()}
+        return squares | found | large_weights(model, 0.01, 0.001)
 
     def get_state(self, run: int) -> dict[str, Any]:
         return {"random": self.random[run], "drawn": self.drawn[run]}
@@ -149,16 +134,11 @@ class PowersTask(MeasuredTask):
         self.drawn[run] = state["drawn"]
 
 
-def sizes_of(config: Config) -> tuple[int, int]:
-    return (2, 4) if config.function == "four" else (WIDE, 1)
-
-
-UNITS = ("NPU", "RealNPU", "ReRegualizedLinearMNAC", *ONE_UNIT)
-
 # A flag is a few lines of a table.
 # fmt: off
+_UNITS = ("NPU", "RealNPU", "ReRegualizedLinearMNAC", *ONE_UNIT)
 _TASK = (
-    common.LAYER_TYPE.but(default="NPU", choices=lambda: UNITS,
+    common.LAYER_TYPE.but(default="NPU", choices=lambda: _UNITS,
         help="The unit, with a plain sum as its other layer; a NALU, an iNALU and an activation "
         "make all layers."),
     choice("--function", "four",

@@ -16,7 +16,7 @@ from stable_nalu.options import flags as common
 from stable_nalu.options import run_names as nf
 from stable_nalu.options.flag import integer, text, truth
 from stable_nalu.options.flags import check_files, check_nalu
-from stable_nalu.training.task import Batch, Drawn, EngineTask, Shape
+from stable_nalu.training.task import Batch, Drawn, EngineTask
 
 OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
     **{"add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv}
@@ -174,6 +174,16 @@ class MeasuredTask(EngineTask):
 
     _alone: Any = None
 
+    def given(self, runs: Sequence[int], count: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the next samples of some runs: x `(iterations, runs, batch, in)` and t."""
+        raise NotImplementedError
+
+    def samples(self) -> tuple[Sequence[SampleStream], Drawn]:
+        return (), self.given
+
+    def batches(self) -> Iterator[Batch]:
+        yield tuple(torch.from_numpy(part[0, 0]) for part in self.given([0], 1))
+
     def measures(self, model: ExtendedTorchModule) -> Mapping[str, Any]:
         if self.engine is None:
             return self.measured(model, 0)
@@ -212,23 +222,8 @@ class RowsTask(MeasuredTask):
     def rows_of(self, config: Config) -> Batch:
         raise NotImplementedError
 
-    @classmethod
-    def count(cls, config: Config) -> int:
-        raise NotImplementedError
-
-    @classmethod
-    def shape(cls, config: Config) -> Shape:
-        rows, penalties = cls.count(config), cls.kind.penalties
-        return Shape(rows, config.inputs, 1, None, config.verbose, penalties)
-
-    def batches(self) -> Iterator[Batch]:
-        return iter(self.data[:1])
-
-    def samples(self) -> tuple[Sequence[SampleStream], Drawn]:
-        return (), self.given
-
     def given(self, runs: Sequence[int], count: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return samples of some runs: their rows, the same ones for all iterations."""
+        """Return the rows of some runs, the same ones for all iterations."""
         key = tuple(runs)
         if key not in self._laid:
             self._laid[key] = self.laid([self.data[run] for run in runs])
@@ -238,6 +233,12 @@ class RowsTask(MeasuredTask):
     def laid(rows: Sequence[Batch]) -> tuple[np.ndarray, np.ndarray]:
         x, t = (torch.stack(parts)[None].numpy() for parts in zip(*rows, strict=True))
         return x, t
+
+
+def large_weights(model: ExtendedTorchModule, *cuts: float) -> dict[str, torch.Tensor]:
+    """Return how many trained weights are above some cuts."""
+    own = torch.cat([p.flatten() for p in model.parameters() if p.requires_grad]).abs()
+    return {f"metric/weights/above-{cut:g}": (own > cut).sum().float() for cut in cuts}
 
 
 def error_table(x: Sequence[float], errors: Sequence[float]) -> str:

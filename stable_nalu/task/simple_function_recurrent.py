@@ -38,7 +38,7 @@ from stable_nalu.statistics import setups
 from stable_nalu.training import floats
 from stable_nalu.training.recorder import RandomModels
 from stable_nalu.training.step import SUM_WEIGHT
-from stable_nalu.training.task import Batch, Drawn, Goal, Kind, Logging, Observed, Shape, Target
+from stable_nalu.training.task import Batch, Goal, Kind, Logging, Observed, Shape, Target
 from stable_nalu.writer.event_file import (
     LOSS_VALID_EXTRAPOLATION,
     LOSS_VALID_INTERPOLATION,
@@ -181,11 +181,7 @@ class SumsTask(MeasuredTask):
     def batches(self) -> Iterator[Batch]:
         yield tuple(floats(part, self.device) for part in self._feed.next())
 
-    def samples(self) -> tuple[Sequence[SampleStream], Drawn]:
-        return (), self._given
-
-    def _given(self, runs: Sequence[int], count: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the next batches of runs: x `(count, runs, batch, numbers)` and t."""
+    def given(self, runs: Sequence[int], count: int) -> tuple[np.ndarray, np.ndarray]:
         x, t = self._feed.draw(runs, count)
         return x.reshape(*x.shape[:3], -1), t
 

@@ -263,10 +263,12 @@ class EngineTask(Task):
 
     in_python: whether samples are drawn by Python alone, as C++ must not or cannot. pause: the
     engine stops after iterations that are multiples of it, as something may then be due. engine:
-    what trains the runs in place of torch, if it does.
+    what trains the runs in place of torch, if it does. eval_mode: whether models are measured on
+    fixed rows in evaluation mode; None: they are not.
     """
 
     in_python: ClassVar[bool] = False
+    eval_mode: ClassVar[bool | None] = None
     in_torch: ClassVar[tuple[str, ...]] = ()
     pause: int | None = None
     engine: Any = None
@@ -278,11 +280,25 @@ class EngineTask(Task):
     @classmethod
     def shape(cls, config: Config) -> Shape:
         """Return what the engine must know of data and logs."""
-        raise NotImplementedError
+        how = cls.eval_mode, config.verbose, cls.kind.penalties
+        return Shape(cls.count(config), *cls.sizes(config), *how)
+
+    @classmethod
+    def count(cls, config: Config) -> int:
+        """Return the number of rows of a batch."""
+        return config.batch_size
+
+    @classmethod
+    def sizes(cls, config: Config) -> tuple[int, int]:
+        """Return the numbers of inputs and of outputs."""
+        return config.inputs, 1
 
     def samples(self) -> "tuple[Sequence[SampleStream], Drawn]":
         """Return the streams of all runs, where C++ may draw them, and what draws in Python."""
         raise NotImplementedError
+
+    def begin(self, step: TrainingStep) -> None:
+        step.optimizer.learning_rate = step.optimizer.base_rate * self.rate_factor(self.at)
 
     def rate_factor(self, at: int) -> float:
         """Return what the learning rate is multiplied by in an iteration."""

@@ -4,9 +4,9 @@ import math
 
 import pytest
 
+from stable_nalu.dataset.adding_problem import TESTS
 from stable_nalu.dataset.distribution import ExtrapolationRange
 from stable_nalu.statistics.thresholds import ArithmeticTask, closed_form
-from stable_nalu.task.marked_addition import TESTS
 from tests.figure.drawing import exported
 
 

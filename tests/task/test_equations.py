@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from stable_nalu.task.equations import EQUATIONS, MORE_TESTS
+from stable_nalu.dataset.equations import EQUATIONS
+from stable_nalu.task.equations import MORE_TESTS
 from stable_nalu.task.table import SCRIPTS
 from stable_nalu.training.step import TrainingStep
 from tests.experiments.scripts import run

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import torch
 
+from stable_nalu.dataset.adding_problem import TESTS, sequences
 from stable_nalu.task import marked_addition as adding
-from stable_nalu.task.marked_addition import TESTS, AddingNetwork, sequences
+from stable_nalu.task.marked_addition import AddingNetwork
 from stable_nalu.task.table import SCRIPTS
 from tests.experiments.scripts import read, run, run_names
 

@@ -30,8 +30,8 @@ def built(script, words=""):
 @pytest.mark.parametrize("function", SUMS)
 def test_wide_targets_are_of_two_sums_of_fifty(function):
     task, _ = built("powers", f"--function {function} --batch-size 8")
-    x, t = task.next_of((0,), 2)
-    low, high = task._inputs
+    x, t = task.given((0,), 2)
+    low, high = task.inputs
     assert x.shape == (2, 1, 8, 100)
     assert ((x >= low) & (x <= high)).all()
     for row, (target,) in zip(x[1, 0].astype(float), t[1, 0], strict=True):
